@@ -1,1 +1,13 @@
-//! A floor of Tidemark.
+//! The storage engine of Tidemark: tables, transactions and isolation, usable as a library. No SQL, no network.
+//!
+//! *Time is a position in the log.* Every committed transaction has one number, the log sequence number at which its
+//! commit record ends. The *tide* is the highest such number up to which every commit is complete, and a read view is a
+//! copy of the tide. The modules stand in the order in which they know each other: each uses only those above it.
+
+#![deny(unsafe_code)]
+
+pub mod error;
+pub mod ids;
+
+pub use error::{Error, Result};
+pub use ids::{IndexId, Lsn, PAGE_SIZE, PageId, TableId, TxnId};

@@ -1,0 +1,135 @@
+//! Everything that can go wrong in the engine, in the terms of its caller. An error ends one call, never the process,
+//! except a failed sync of the log, after which nothing in memory can be trusted.
+
+use crate::ids::PageId;
+use std::{fmt, io};
+
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum Error {
+    /// The disk failed.
+    Io(io::Error),
+    /// No room left for a page or for the log.
+    DiskFull,
+    /// Something on disk is not what was written there.
+    Corrupt {
+        page: Option<PageId>,
+        what: String,
+    },
+    /// The data directory was written by another format version, or is in use.
+    CannotOpen(String),
+    /// A unique index already holds the key. `index` is 0 for the primary key, `n` for the table's n-th secondary
+    /// index; `primary_key` is the encoded primary key of the row that holds it.
+    DuplicateKey {
+        index: usize,
+        primary_key: Vec<u8>,
+    },
+    /// This transaction was chosen to break a cycle of waits, and has been marked for rollback: the caller rolls it
+    /// back as a whole.
+    Deadlock,
+    /// A row lock was not granted in time. Only the statement has failed.
+    LockWaitTimeout,
+    /// A row is locked and the statement asked not to wait (`NOWAIT`).
+    LockNoWait,
+    /// The statement was interrupted (`KILL`).
+    Interrupted,
+    /// A row or a key does not fit the page format.
+    RowTooLarge {
+        bytes: usize,
+        max_bytes: usize,
+    },
+    /// A column that cannot be NULL was given NULL, or a value did not have its column's type.
+    WrongValue {
+        column: usize,
+        what: &'static str,
+    },
+    /// The transaction was begun READ ONLY, or the engine was.
+    ReadOnly,
+    NoSuchTable,
+    /// The table was dropped or truncated under a handle.
+    TableGone,
+    /// The table's definition is newer than this transaction's view.
+    DefinitionChanged,
+    /// With snapshot isolation on: the row changed since this transaction's view.
+    RecordChanged,
+    /// The log is full and cannot be checkpointed.
+    LogFull,
+    /// The engine is shutting down, or has stopped after a fatal error.
+    Stopped(String),
+    /// Something the engine does not do.
+    Unsupported(&'static str),
+    /// The auto-increment counter has reached its last value.
+    AutoIncrementExhausted,
+    /// The caller's own error, out of a callback.
+    Callback(Box<dyn std::error::Error + Send + Sync>),
+}
+
+impl Error {
+    pub fn corrupt(page: impl Into<Option<PageId>>, what: impl Into<String>) -> Error {
+        Error::Corrupt {
+            page: page.into(),
+            what: what.into(),
+        }
+    }
+
+    pub fn callback(error: impl std::error::Error + Send + Sync + 'static) -> Error {
+        Error::Callback(Box::new(error))
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Error::Io(e) => write!(f, "input/output error: {e}"),
+            Error::DiskFull => f.write_str("the disk is full"),
+            Error::Corrupt {
+                page: Some(page),
+                what,
+            } => write!(f, "page {page} is corrupt: {what}"),
+            Error::Corrupt { page: None, what } => write!(f, "corrupt data: {what}"),
+            Error::CannotOpen(why) => write!(f, "cannot open the data directory: {why}"),
+            Error::DuplicateKey { index, .. } => write!(f, "duplicate key in index {index}"),
+            Error::Deadlock => f.write_str("deadlock: this transaction was chosen as the victim"),
+            Error::LockWaitTimeout => f.write_str("lock wait timeout exceeded"),
+            Error::LockNoWait => f.write_str("the row is locked and the statement does not wait"),
+            Error::Interrupted => f.write_str("interrupted"),
+            Error::RowTooLarge { bytes, max_bytes } => {
+                write!(f, "{bytes} bytes do not fit where at most {max_bytes} may stand")
+            }
+            Error::WrongValue { column, what } => write!(f, "column {column}: {what}"),
+            Error::ReadOnly => f.write_str("read-only"),
+            Error::NoSuchTable => f.write_str("no such table"),
+            Error::TableGone => f.write_str("the table was dropped"),
+            Error::DefinitionChanged => {
+                f.write_str("the table's definition has changed since the view was taken")
+            }
+            Error::RecordChanged => f.write_str("the row has changed since the view was taken"),
+            Error::LogFull => f.write_str("the redo log is full"),
+            Error::Stopped(why) => write!(f, "the engine has stopped: {why}"),
+            Error::Unsupported(what) => write!(f, "not supported: {what}"),
+            Error::AutoIncrementExhausted => f.write_str("the auto-increment counter is exhausted"),
+            Error::Callback(e) => e.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Error::Io(e) => Some(e),
+            Error::Callback(e) => Some(e.as_ref()),
+            _ => None,
+        }
+    }
+}
+
+impl From<io::Error> for Error {
+    fn from(e: io::Error) -> Error {
+        match e.kind() {
+            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => Error::DiskFull,
+            _ => Error::Io(e),
+        }
+    }
+}

@@ -6,8 +6,19 @@
 
 #![deny(unsafe_code)]
 
+mod ddl;
+mod engine;
 pub mod error;
 pub mod ids;
+mod table;
+mod transaction;
 
+pub use ddl::Ddl;
+pub use engine::{CheckReport, Config, Engine, Status};
 pub use error::{Error, Result};
 pub use ids::{IndexId, Lsn, PAGE_SIZE, PageId, TableId, TxnId};
+pub use table::{
+    Action, BinaryCollator, Collator, Column, ColumnType, Datum, DuplicateLock, Flow, IndexNo, IndexSchema,
+    KEY_BYTES_MAX, Keep, KeyPart, KeyRange, LockWait, Read, RowBuf, RowView, Table, TableSchema,
+};
+pub use transaction::{Interrupt, Isolation, Savepoint, Transaction};

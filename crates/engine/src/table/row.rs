@@ -1,0 +1,478 @@
+//! The row codec. A row is read where it lies in the page: every fixed column stands at an offset known from the
+//! table's definition, every variable one between two offsets in the row.
+//!
+//! ```text
+//!  row := null bits | fixed columns | end offset of each variable column, u16 | variable columns
+//!
+//!  end offset, top bit set: the column's bytes stand outside the row; here is a reference to them
+//! ```
+//!
+//! One bit per nullable column; a NULL fixed column's bytes are zero, a NULL variable column is empty. A secondary
+//! entry keeps in its value only the columns that its key cannot give back (text, whose key is a collation weight).
+
+use super::key::KeyPartCodec;
+use super::schema::{Column, ColumnType, Datum, IndexSchema, TableSchema};
+use crate::error::{Error, Result};
+
+/// Bytes a row may take inside its leaf before its longest columns are moved out.
+pub(crate) const OUTSIDE: u16 = 0x8000;
+
+/// Where a column stands in a row.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Place {
+    Fixed { offset: u32 },
+    Variable { ordinal: u32 },
+}
+
+/// The shape of a row, worked out once per table.
+#[derive(Debug)]
+pub(crate) struct RowLayout {
+    pub columns: Vec<Column>,
+    places: Vec<(Place, Option<u32>)>,
+    fixed_end: usize,
+    pub variables: Vec<usize>,
+}
+
+impl RowLayout {
+    pub fn new(columns: &[Column]) -> RowLayout {
+        let nullable = columns.iter().filter(|c| c.nullable).count();
+        let mut offset = nullable.div_ceil(8);
+        let mut null_bit = 0;
+        let mut variables = Vec::new();
+        let mut places = Vec::new();
+        for (i, column) in columns.iter().enumerate() {
+            let bit = column.nullable.then(|| {
+                null_bit += 1;
+                null_bit - 1
+            });
+            let place = match column.ty.fixed_len() {
+                Some(len) => {
+                    offset += len;
+                    Place::Fixed {
+                        offset: (offset - len) as u32,
+                    }
+                }
+                None => {
+                    variables.push(i);
+                    Place::Variable {
+                        ordinal: variables.len() as u32 - 1,
+                    }
+                }
+            };
+            places.push((place, bit));
+        }
+        RowLayout {
+            columns: columns.to_vec(),
+            places,
+            fixed_end: offset,
+            variables,
+        }
+    }
+
+    /// The bytes and outside mark of the `ordinal`-th variable column. Damaged offsets give an empty column, never a
+    /// panic: the page's checksum is what notices damage.
+    pub fn variable<'a>(&self, row: &'a [u8], ordinal: usize) -> (&'a [u8], bool) {
+        let end_at = |o: usize| {
+            let at = self.fixed_end + 2 * o;
+            row.get(at..at + 2)
+                .map_or(0, |b| u16::from_le_bytes([b[0], b[1]]))
+        };
+        let base = self.fixed_end + 2 * self.variables.len();
+        let start = if ordinal == 0 {
+            0
+        } else {
+            end_at(ordinal - 1) & !OUTSIDE
+        } as usize;
+        let end = end_at(ordinal);
+        (
+            row.get(base + start..base + (end & !OUTSIDE) as usize)
+                .unwrap_or(&[]),
+            end & OUTSIDE != 0,
+        )
+    }
+
+    pub fn is_null(&self, row: &[u8], column: usize) -> bool {
+        match self.places[column].1 {
+            Some(bit) => row.get(bit as usize / 8).is_some_and(|b| b >> (bit % 8) & 1 == 1),
+            None => false,
+        }
+    }
+
+    /// The column's value; for a column that stands outside, the reference to it (see [`Self::outside`]).
+    pub fn get<'a>(&self, row: &'a [u8], column: usize) -> Datum<'a> {
+        if self.is_null(row, column) {
+            return Datum::Null;
+        }
+        match self.places[column].0 {
+            Place::Variable { ordinal } => Datum::Bytes(self.variable(row, ordinal as usize).0),
+            Place::Fixed { offset } => {
+                let ty = self.columns[column].ty;
+                let len = ty.fixed_len().unwrap_or(0);
+                let Some(bytes) = row.get(offset as usize..offset as usize + len) else {
+                    return Datum::Null;
+                };
+                match ty {
+                    ColumnType::Int { .. } => {
+                        let unused = 64 - 8 * len as u32;
+                        Datum::Int(((number(bytes) << unused) as i64) >> unused)
+                    }
+                    ColumnType::UInt { .. } => Datum::UInt(number(bytes)),
+                    ColumnType::Float => Datum::Float(f32::from_bits(number(bytes) as u32)),
+                    ColumnType::Double => Datum::Double(f64::from_bits(number(bytes))),
+                    _ => Datum::Bytes(bytes),
+                }
+            }
+        }
+    }
+
+    /// The columns that stand outside the row, and their references.
+    pub fn outside<'a>(&'a self, row: &'a [u8]) -> impl Iterator<Item = (usize, &'a [u8])> + 'a {
+        self.variables
+            .iter()
+            .enumerate()
+            .filter_map(move |(ordinal, column)| {
+                let (bytes, outside) = self.variable(row, ordinal);
+                outside.then_some((*column, bytes))
+            })
+    }
+
+    /// Whether any column stands outside.
+    pub fn has_outside(&self, row: &[u8]) -> bool {
+        !self.variables.is_empty() && self.outside(row).next().is_some()
+    }
+
+    /// Appends the row of these values. `outside` says which of them are references.
+    pub fn encode<'d>(
+        &self,
+        values: impl Fn(usize) -> Datum<'d>,
+        outside: impl Fn(usize) -> bool,
+        out: &mut Vec<u8>,
+    ) -> Result<()> {
+        let start = out.len();
+        out.resize(start + self.fixed_end + 2 * self.variables.len(), 0);
+        let base = out.len();
+        for (i, column) in self.columns.iter().enumerate() {
+            let wrong = |what| Error::WrongValue { column: i, what };
+            let value = values(i);
+            let (place, null_bit) = self.places[i];
+            if value.is_null() {
+                let bit = null_bit.ok_or(wrong("NULL in a column that is not nullable"))? as usize;
+                out[start + bit / 8] |= 1 << (bit % 8);
+            }
+            match place {
+                Place::Fixed { offset } => {
+                    let at = start + offset as usize;
+                    let len = column.ty.fixed_len().unwrap_or(0);
+                    let bytes = match (column.ty, value) {
+                        (_, Datum::Null) => continue,
+                        (ColumnType::Int { .. }, v) => {
+                            let v = v.as_int().ok_or(wrong("not an integer"))?;
+                            let unused = 64 - 8 * len as u32;
+                            if v << unused >> unused != v {
+                                return Err(wrong("an integer out of range"));
+                            }
+                            v as u64
+                        }
+                        (ColumnType::UInt { .. }, v) => {
+                            let v = v.as_uint().ok_or(wrong("not an unsigned integer"))?;
+                            if v << (64 - 8 * len as u32) >> (64 - 8 * len as u32) != v {
+                                return Err(wrong("an integer out of range"));
+                            }
+                            v
+                        }
+                        (ColumnType::Float, Datum::Float(v)) => v.to_bits() as u64,
+                        (ColumnType::Double, Datum::Double(v)) => v.to_bits(),
+                        (ColumnType::Fixed { .. }, Datum::Bytes(b)) if b.len() == len => {
+                            out[at..at + len].copy_from_slice(b);
+                            continue;
+                        }
+                        _ => return Err(wrong("a value of another type")),
+                    };
+                    out[at..at + len].copy_from_slice(&bytes.to_le_bytes()[..len]);
+                }
+                Place::Variable { ordinal } => {
+                    match value {
+                        Datum::Null => {}
+                        Datum::Bytes(b) => out.extend_from_slice(b),
+                        _ => return Err(wrong("a value of another type")),
+                    }
+                    let end = out.len() - base;
+                    if end >= OUTSIDE as usize {
+                        return Err(Error::RowTooLarge {
+                            bytes: end,
+                            max_bytes: OUTSIDE as usize,
+                        });
+                    }
+                    let mark = if outside(i) { OUTSIDE } else { 0 };
+                    let at = start + self.fixed_end + 2 * ordinal as usize;
+                    out[at..at + 2].copy_from_slice(&(end as u16 | mark).to_le_bytes());
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+fn number(bytes: &[u8]) -> u64 {
+    match bytes.len() {
+        4 => u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]) as u64,
+        _ => bytes.iter().rev().fold(0, |v, b| v << 8 | *b as u64),
+    }
+}
+
+/// The shape of a secondary index's entries.
+#[derive(Debug)]
+pub(crate) struct EntryLayout {
+    /// The index's own parts, then the clustered key's.
+    pub parts: Vec<KeyPartCodec>,
+    /// How many of `parts` are the index's own.
+    pub own: usize,
+    /// The columns kept in the value, because the key cannot give them back.
+    pub stored: Vec<usize>,
+    stored_layout: RowLayout,
+    /// Where each of the table's columns is found.
+    sources: Vec<Source>,
+    /// The clustered key's length, if it is always the same.
+    primary_len: Option<usize>,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Source {
+    Nowhere,
+    Key { part: usize },
+    Stored { column: usize },
+}
+
+impl EntryLayout {
+    pub fn new(schema: &TableSchema, index: &IndexSchema) -> EntryLayout {
+        let mut parts = KeyPartCodec::of(schema, index);
+        let own = parts.len();
+        let primary = schema
+            .primary
+            .as_ref()
+            .map(|p| KeyPartCodec::of(schema, p))
+            .unwrap_or_default();
+        let primary_len = match &schema.primary {
+            None => Some(super::ROW_ID_BYTES),
+            Some(_) => primary.iter().map(|p| p.ty.fixed_len()).sum(),
+        };
+        parts.extend(primary);
+        let mut sources = vec![Source::Nowhere; schema.columns.len()];
+        let mut stored = Vec::new();
+        for (i, part) in parts.iter().enumerate() {
+            let known = matches!(sources[part.column], Source::Nowhere);
+            if known && part.reversible() {
+                sources[part.column] = Source::Key { part: i };
+            } else if known && part.prefix.is_none() {
+                sources[part.column] = Source::Stored { column: stored.len() };
+                stored.push(part.column);
+            }
+        }
+        let columns: Vec<Column> = stored.iter().map(|c| schema.columns[*c]).collect();
+        EntryLayout {
+            parts,
+            own,
+            stored,
+            stored_layout: RowLayout::new(&columns),
+            sources,
+            primary_len,
+        }
+    }
+
+    pub fn covers(&self, column: usize) -> bool {
+        !matches!(self.sources[column], Source::Nowhere)
+    }
+
+    /// Appends the part of the entry's value that holds columns.
+    pub fn encode_stored<'d>(&self, values: impl Fn(usize) -> Datum<'d>, out: &mut Vec<u8>) -> Result<()> {
+        match self.stored.is_empty() {
+            true => Ok(()),
+            false => self
+                .stored_layout
+                .encode(|i| values(self.stored[i]), |_| false, out),
+        }
+    }
+
+    pub fn get<'a>(&self, key: &'a [u8], stored: &'a [u8], column: usize) -> Datum<'a> {
+        match self.sources[column] {
+            Source::Nowhere => Datum::Null,
+            Source::Stored { column } => self.stored_layout.get(stored, column),
+            Source::Key { part } => {
+                let mut rest = key;
+                for p in &self.parts[..part] {
+                    rest = &rest[p.skip(rest).unwrap_or(rest.len())..];
+                }
+                self.parts[part].decode(rest).unwrap_or(Datum::Null)
+            }
+        }
+    }
+
+    /// Where the clustered key begins in an entry's key.
+    pub fn primary_at(&self, key: &[u8]) -> usize {
+        match self.primary_len {
+            Some(len) => key.len().saturating_sub(len),
+            None => self.own_len(key),
+        }
+    }
+
+    /// The length of the index's own parts in an entry's key.
+    pub fn own_len(&self, key: &[u8]) -> usize {
+        let own = self.parts[..self.own].iter();
+        own.fold(0, |at, p| at + p.skip(&key[at..]).unwrap_or(key.len() - at))
+    }
+
+    /// Whether one of the index's own parts is NULL (which never collides with anything).
+    pub fn has_null(&self, key: &[u8]) -> bool {
+        let mut rest = key;
+        self.parts[..self.own].iter().any(|p| {
+            let null = p.is_null(rest);
+            rest = &rest[p.skip(rest).unwrap_or(rest.len())..];
+            null
+        })
+    }
+}
+
+/// A row, or a covering index entry, borrowed where it lies. Valid only inside the callback that got it, which runs
+/// under the page's latch: it must neither block nor call the engine.
+#[derive(Clone, Copy)]
+pub struct RowView<'a> {
+    primary_key: &'a [u8],
+    kind: Kind<'a>,
+}
+
+#[derive(Clone, Copy)]
+enum Kind<'a> {
+    Row {
+        layout: &'a RowLayout,
+        bytes: &'a [u8],
+        outside: &'a [(usize, Vec<u8>)],
+    },
+    Entry {
+        layout: &'a EntryLayout,
+        key: &'a [u8],
+        stored: &'a [u8],
+    },
+}
+
+impl<'a> RowView<'a> {
+    pub(crate) fn row(
+        layout: &'a RowLayout,
+        primary_key: &'a [u8],
+        bytes: &'a [u8],
+        outside: &'a [(usize, Vec<u8>)],
+    ) -> RowView<'a> {
+        RowView {
+            primary_key,
+            kind: Kind::Row {
+                layout,
+                bytes,
+                outside,
+            },
+        }
+    }
+
+    pub(crate) fn entry(layout: &'a EntryLayout, key: &'a [u8], stored: &'a [u8]) -> RowView<'a> {
+        RowView {
+            primary_key: &key[layout.primary_at(key)..],
+            kind: Kind::Entry { layout, key, stored },
+        }
+    }
+
+    /// The column's value. Of a covering entry only the columns that the index [covers](super::Table::covers).
+    #[inline]
+    pub fn get(&self, column: usize) -> Datum<'a> {
+        match self.kind {
+            Kind::Row {
+                layout,
+                bytes,
+                outside,
+            } => {
+                if !outside.is_empty()
+                    && let Some((_, value)) = outside.iter().find(|(c, _)| *c == column)
+                {
+                    return Datum::Bytes(value);
+                }
+                layout.get(bytes, column)
+            }
+            Kind::Entry { layout, key, stored } => layout.get(key, stored, column),
+        }
+    }
+
+    /// The row's encoded primary key: what [`super::Table::modify`] takes.
+    pub fn primary_key(&self) -> &'a [u8] {
+        self.primary_key
+    }
+}
+
+/// A row being changed: starts as the old row (or, for a copied table, as nothing but NULLs), and remembers what was
+/// set.
+#[derive(Default)]
+pub struct RowBuf {
+    cells: Vec<Cell>,
+    changed: Vec<usize>,
+    arena: Vec<u8>,
+}
+
+#[derive(Clone, Copy)]
+enum Cell {
+    Unset,
+    Null,
+    Int(i64),
+    UInt(u64),
+    Float(f32),
+    Double(f64),
+    Bytes { at: usize, len: usize },
+}
+
+impl RowBuf {
+    /// Forgets everything, for a row of so many columns.
+    pub(crate) fn reset(&mut self, columns: usize) {
+        if self.cells.len() == columns {
+            for c in self.changed.drain(..) {
+                self.cells[c] = Cell::Unset;
+            }
+        } else {
+            self.changed.clear();
+            self.cells.clear();
+            self.cells.resize(columns, Cell::Unset);
+        }
+        self.arena.clear();
+    }
+
+    /// Sets a column. Whether the value has the column's type is checked when the row is written.
+    pub fn set(&mut self, column: usize, value: Datum) {
+        if matches!(self.cells[column], Cell::Unset) {
+            self.changed.push(column);
+        }
+        self.cells[column] = match value {
+            Datum::Null => Cell::Null,
+            Datum::Int(v) => Cell::Int(v),
+            Datum::UInt(v) => Cell::UInt(v),
+            Datum::Float(v) => Cell::Float(v),
+            Datum::Double(v) => Cell::Double(v),
+            Datum::Bytes(b) => {
+                let at = self.arena.len();
+                self.arena.extend_from_slice(b);
+                Cell::Bytes { at, len: b.len() }
+            }
+        };
+    }
+
+    /// What the column was set to, if it was.
+    pub fn get(&self, column: usize) -> Option<Datum<'_>> {
+        Some(match self.cells[column] {
+            Cell::Unset => return None,
+            Cell::Null => Datum::Null,
+            Cell::Int(v) => Datum::Int(v),
+            Cell::UInt(v) => Datum::UInt(v),
+            Cell::Float(v) => Datum::Float(v),
+            Cell::Double(v) => Datum::Double(v),
+            Cell::Bytes { at, len } => Datum::Bytes(&self.arena[at..at + len]),
+        })
+    }
+
+    /// The columns that were set.
+    pub fn changed(&self) -> &[usize] {
+        &self.changed
+    }
+}

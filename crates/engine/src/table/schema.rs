@@ -1,0 +1,359 @@
+//! What a table is: columns and indexes, in the engine's own terms. Names, defaults and SQL types belong to the floor
+//! above, which keeps them beside the table in the catalog's meta spaces.
+
+use crate::error::{Error, Result};
+
+/// One column's value, borrowed. The engine knows six shapes; everything else is the SQL floor's encoding into one of
+/// them.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Datum<'a> {
+    Null,
+    Int(i64),
+    UInt(u64),
+    Float(f32),
+    Double(f64),
+    Bytes(&'a [u8]),
+}
+
+impl<'a> Datum<'a> {
+    pub fn is_null(&self) -> bool {
+        matches!(self, Datum::Null)
+    }
+
+    pub fn as_int(&self) -> Option<i64> {
+        match *self {
+            Datum::Int(v) => Some(v),
+            Datum::UInt(v) => i64::try_from(v).ok(),
+            _ => None,
+        }
+    }
+
+    pub fn as_uint(&self) -> Option<u64> {
+        match *self {
+            Datum::UInt(v) => Some(v),
+            Datum::Int(v) => u64::try_from(v).ok(),
+            _ => None,
+        }
+    }
+
+    pub fn as_bytes(&self) -> Option<&'a [u8]> {
+        match *self {
+            Datum::Bytes(v) => Some(v),
+            _ => None,
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ColumnType {
+    /// Signed, stored in 1 to 8 bytes.
+    Int {
+        bytes: u8,
+    },
+    /// Unsigned, stored in 1 to 8 bytes.
+    UInt {
+        bytes: u8,
+    },
+    Float,
+    Double,
+    /// Exactly `len` bytes whose byte order is their value order (packed decimals, temporal values).
+    Fixed {
+        len: u16,
+    },
+    /// Any number of bytes, compared as bytes.
+    Bytes,
+    /// Any number of bytes, compared by the collation's sort key.
+    Text {
+        collation: u16,
+    },
+}
+
+impl ColumnType {
+    /// Bytes in the fixed part of a row; `None` for the types of variable length.
+    pub fn fixed_len(&self) -> Option<usize> {
+        match *self {
+            ColumnType::Int { bytes } | ColumnType::UInt { bytes } => Some(bytes as usize),
+            ColumnType::Float => Some(4),
+            ColumnType::Double => Some(8),
+            ColumnType::Fixed { len } => Some(len as usize),
+            ColumnType::Bytes | ColumnType::Text { .. } => None,
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Column {
+    pub ty: ColumnType,
+    pub nullable: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct KeyPart {
+    pub column: usize,
+    /// Only the first so many characters (of text) or bytes (of bytes) are indexed.
+    pub prefix: Option<u32>,
+    pub descending: bool,
+}
+
+impl KeyPart {
+    pub fn column(column: usize) -> KeyPart {
+        KeyPart {
+            column,
+            prefix: None,
+            descending: false,
+        }
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct IndexSchema {
+    pub parts: Vec<KeyPart>,
+    pub unique: bool,
+}
+
+/// Index 0 is the clustered index, `n` the table's n-th secondary index.
+pub type IndexNo = usize;
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TableSchema {
+    pub columns: Vec<Column>,
+    /// `None`: the table is clustered by a hidden row id.
+    pub primary: Option<IndexSchema>,
+    pub secondary: Vec<IndexSchema>,
+}
+
+impl TableSchema {
+    /// The index's definition; `None` for the clustered index of a table without a primary key.
+    pub fn index(&self, no: IndexNo) -> Option<&IndexSchema> {
+        match no {
+            0 => self.primary.as_ref(),
+            n => self.secondary.get(n - 1),
+        }
+    }
+
+    /// Whether the definition makes sense; everything that runs later relies on it.
+    pub fn validate(&self) -> Result<()> {
+        for (i, column) in self.columns.iter().enumerate() {
+            match column.ty {
+                ColumnType::Int { bytes } | ColumnType::UInt { bytes } if !(1..=8).contains(&bytes) => {
+                    return Err(Error::WrongValue {
+                        column: i,
+                        what: "an integer has 1 to 8 bytes",
+                    });
+                }
+                _ => {}
+            }
+        }
+        for (i, index) in self.primary.iter().chain(&self.secondary).enumerate() {
+            if index.parts.is_empty() {
+                return Err(Error::Unsupported("an index without columns"));
+            }
+            for (p, part) in index.parts.iter().enumerate() {
+                let Some(column) = self.columns.get(part.column) else {
+                    return Err(Error::WrongValue {
+                        column: part.column,
+                        what: "no such column",
+                    });
+                };
+                if index.parts[..p].iter().any(|other| other.column == part.column) {
+                    return Err(Error::WrongValue {
+                        column: part.column,
+                        what: "twice in one index",
+                    });
+                }
+                if i == 0 && self.primary.is_some() && column.nullable {
+                    return Err(Error::WrongValue {
+                        column: part.column,
+                        what: "a primary key is not nullable",
+                    });
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The catalog's encoding of the definition.
+    pub fn encode(&self, out: &mut Vec<u8>) {
+        out.extend((self.columns.len() as u16).to_le_bytes());
+        for column in &self.columns {
+            let (tag, arg) = match column.ty {
+                ColumnType::Int { bytes } => (1u8, bytes as u16),
+                ColumnType::UInt { bytes } => (2, bytes as u16),
+                ColumnType::Float => (3, 0),
+                ColumnType::Double => (4, 0),
+                ColumnType::Fixed { len } => (5, len),
+                ColumnType::Bytes => (6, 0),
+                ColumnType::Text { collation } => (7, collation),
+            };
+            out.push(tag);
+            out.extend(arg.to_le_bytes());
+            out.push(column.nullable as u8);
+        }
+        out.push(self.primary.is_some() as u8);
+        out.extend((self.secondary.len() as u16).to_le_bytes());
+        for index in self.primary.iter().chain(&self.secondary) {
+            out.push(index.unique as u8);
+            out.extend((index.parts.len() as u16).to_le_bytes());
+            for part in &index.parts {
+                out.extend((part.column as u16).to_le_bytes());
+                out.extend(part.prefix.unwrap_or(0).to_le_bytes());
+                out.push(part.descending as u8);
+            }
+        }
+    }
+
+    pub fn decode(bytes: &[u8]) -> Option<TableSchema> {
+        let mut r = Reader(bytes);
+        let mut columns = Vec::new();
+        for _ in 0..r.u16()? {
+            let (tag, arg, nullable) = (r.u8()?, r.u16()?, r.u8()? != 0);
+            let ty = match tag {
+                1 => ColumnType::Int { bytes: arg as u8 },
+                2 => ColumnType::UInt { bytes: arg as u8 },
+                3 => ColumnType::Float,
+                4 => ColumnType::Double,
+                5 => ColumnType::Fixed { len: arg },
+                6 => ColumnType::Bytes,
+                7 => ColumnType::Text { collation: arg },
+                _ => return None,
+            };
+            columns.push(Column { ty, nullable });
+        }
+        let has_primary = r.u8()? != 0;
+        let secondaries = r.u16()?;
+        let mut index = || {
+            let unique = r.u8()? != 0;
+            let mut parts = Vec::new();
+            for _ in 0..r.u16()? {
+                let (column, prefix, descending) = (r.u16()? as usize, r.u32()?, r.u8()? != 0);
+                parts.push(KeyPart {
+                    column,
+                    prefix: (prefix != 0).then_some(prefix),
+                    descending,
+                });
+            }
+            Some(IndexSchema { parts, unique })
+        };
+        let primary = if has_primary { Some(index()?) } else { None };
+        let secondary = (0..secondaries).map(|_| index()).collect::<Option<Vec<_>>>()?;
+        let schema = TableSchema {
+            columns,
+            primary,
+            secondary,
+        };
+        schema.validate().ok()?;
+        Some(schema)
+    }
+}
+
+/// Reads little-endian numbers off a slice, refusing to read past its end.
+pub(crate) struct Reader<'a>(pub &'a [u8]);
+
+impl<'a> Reader<'a> {
+    pub fn take(&mut self, n: usize) -> Option<&'a [u8]> {
+        let (head, tail) = self.0.split_at_checked(n)?;
+        self.0 = tail;
+        Some(head)
+    }
+
+    pub fn u8(&mut self) -> Option<u8> {
+        self.take(1).map(|b| b[0])
+    }
+
+    pub fn u16(&mut self) -> Option<u16> {
+        self.take(2).map(|b| u16::from_le_bytes([b[0], b[1]]))
+    }
+
+    pub fn u32(&mut self) -> Option<u32> {
+        Some(u32::from_le_bytes(self.take(4)?.try_into().ok()?))
+    }
+
+    pub fn u64(&mut self) -> Option<u64> {
+        Some(u64::from_le_bytes(self.take(8)?.try_into().ok()?))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_definition_survives_the_catalog() {
+        let schema = TableSchema {
+            columns: vec![
+                Column {
+                    ty: ColumnType::Int { bytes: 4 },
+                    nullable: false,
+                },
+                Column {
+                    ty: ColumnType::UInt { bytes: 8 },
+                    nullable: true,
+                },
+                Column {
+                    ty: ColumnType::Float,
+                    nullable: true,
+                },
+                Column {
+                    ty: ColumnType::Double,
+                    nullable: false,
+                },
+                Column {
+                    ty: ColumnType::Fixed { len: 9 },
+                    nullable: false,
+                },
+                Column {
+                    ty: ColumnType::Bytes,
+                    nullable: true,
+                },
+                Column {
+                    ty: ColumnType::Text { collation: 255 },
+                    nullable: true,
+                },
+            ],
+            primary: Some(IndexSchema {
+                parts: vec![KeyPart::column(0)],
+                unique: true,
+            }),
+            secondary: vec![IndexSchema {
+                parts: vec![
+                    KeyPart {
+                        column: 6,
+                        prefix: Some(10),
+                        descending: true,
+                    },
+                    KeyPart::column(1),
+                ],
+                unique: false,
+            }],
+        };
+        let mut bytes = Vec::new();
+        schema.encode(&mut bytes);
+        assert_eq!(TableSchema::decode(&bytes).unwrap(), schema);
+        for cut in 0..bytes.len() {
+            assert!(TableSchema::decode(&bytes[..cut]).is_none(), "cut at {cut}");
+        }
+    }
+
+    #[test]
+    fn nonsense_is_refused() {
+        let column = Column {
+            ty: ColumnType::Int { bytes: 4 },
+            nullable: true,
+        };
+        let index = |c| IndexSchema {
+            parts: vec![KeyPart::column(c)],
+            unique: true,
+        };
+        let schema = |primary, secondary| TableSchema {
+            columns: vec![column],
+            primary,
+            secondary,
+        };
+        assert!(
+            schema(Some(index(0)), vec![]).validate().is_err(),
+            "nullable primary key"
+        );
+        assert!(schema(None, vec![index(1)]).validate().is_err(), "no such column");
+        assert!(schema(None, vec![index(0)]).validate().is_ok());
+    }
+}

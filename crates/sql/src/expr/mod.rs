@@ -1,0 +1,32 @@
+//! Bound expressions: what the binder makes of the parser's tree, and what the executor evaluates per row.
+//!
+//! An [`Expr`] knows its type, and every decision that depends only on types has been taken when it was built: which
+//! kind of comparison, which arithmetic, whose collation. Evaluation is a walk that borrows: from the row, the
+//! literals and the parameters.
+//!
+//! - [`node`]: the tree.
+//! - [`env`]: what an evaluation can see: row, parameters, session, clock, warnings, subqueries.
+//! - [`build`]: constructors that infer types (the binder calls these, never builds nodes by hand).
+//! - [`eval`]: the evaluator; [`compare`] and [`arith`] are its operators, [`like`] its patterns.
+//! - [`func`]: the table of functions.
+//! - [`aggregate`]: COUNT, SUM and the rest, as accumulators the executor drives.
+
+pub mod aggregate;
+pub mod arith;
+pub mod build;
+pub mod compare;
+pub mod env;
+pub mod eval;
+pub mod func;
+pub mod like;
+pub mod node;
+
+pub use aggregate::{Accumulator, AggFunc, Aggregate};
+pub use build::BindCtx;
+pub use env::{
+    Env, EvalCtx, NoRow, NoSubqueries, Row, SessionInfo, Subqueries, Warning, WarningLevel, Warnings,
+};
+pub use func::{FuncDef, Volatility, resolve_function};
+pub use node::{
+    ArithOp, BitOp, CmpKind, CmpOp, Expr, IntervalUnit, Node, Quantifier, SubqueryKind, VarScope,
+};

@@ -1,0 +1,1 @@
+//! A value seen as another type.

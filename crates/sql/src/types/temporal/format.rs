@@ -1,0 +1,1 @@
+//! `DATE_FORMAT` and `STR_TO_DATE`.

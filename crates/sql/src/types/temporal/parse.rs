@@ -1,0 +1,1 @@
+//! Reading dates and times from text and numbers.

@@ -1,0 +1,154 @@
+//! Session time zones: between UTC instants, which TIMESTAMP stores, and local date and time, which it shows.
+
+use super::temporal::{Date, DateTime, MICROS_PER_DAY, MICROS_PER_SECOND};
+use crate::error::{Result, SqlError};
+
+/// Day number of 1970-01-01.
+const EPOCH_DAY: i64 = 719_528;
+
+#[derive(Clone, Debug)]
+pub enum TimeZone {
+    /// The machine's.
+    System(jiff::tz::TimeZone),
+    /// `+05:30`, in seconds east.
+    Offset(i32),
+    /// `Europe/Berlin`
+    Named(String, jiff::tz::TimeZone),
+}
+
+impl TimeZone {
+    pub const UTC: TimeZone = TimeZone::Offset(0);
+
+    pub fn system() -> TimeZone {
+        TimeZone::System(jiff::tz::TimeZone::system())
+    }
+
+    /// A value of the variable `time_zone`.
+    pub fn parse(name: &str) -> Result<TimeZone> {
+        if name.eq_ignore_ascii_case("SYSTEM") {
+            return Ok(TimeZone::system());
+        }
+        if let Some(seconds) = parse_offset(name) {
+            return Ok(TimeZone::Offset(seconds));
+        }
+        match jiff::tz::TimeZone::get(name) {
+            Ok(zone) if !name.is_empty() => Ok(TimeZone::Named(name.to_string(), zone)),
+            _ => Err(SqlError::unknown_time_zone(name)),
+        }
+    }
+
+    pub fn name(&self) -> String {
+        match self {
+            TimeZone::System(_) => "SYSTEM".to_string(),
+            TimeZone::Offset(s) => {
+                let sign = if *s < 0 { '-' } else { '+' };
+                format!("{sign}{:02}:{:02}", s.abs() / 3600, s.abs() / 60 % 60)
+            }
+            TimeZone::Named(name, _) => name.clone(),
+        }
+    }
+
+    fn offset_at(&self, micros: i64) -> i64 {
+        match self {
+            TimeZone::Offset(s) => *s as i64,
+            TimeZone::System(zone) | TimeZone::Named(_, zone) => {
+                match jiff::Timestamp::from_microsecond(micros) {
+                    Ok(at) => zone.to_offset(at).seconds() as i64,
+                    Err(_) => 0,
+                }
+            }
+        }
+    }
+
+    /// Local date and time at an instant in microseconds since 1970 UTC.
+    pub fn local(&self, micros: i64, fsp: u8) -> DateTime {
+        let local = micros.saturating_add(self.offset_at(micros) * MICROS_PER_SECOND);
+        let local = local.saturating_add(EPOCH_DAY * MICROS_PER_DAY);
+        DateTime::from_micros(local, fsp).unwrap_or_default()
+    }
+
+    /// The instant of a local date and time, in microseconds since 1970 UTC. In the gap of a spring change the
+    /// instant is that of the change, as in MySQL; in the fold of autumn it is the earlier one.
+    pub fn instant(&self, local: DateTime) -> i64 {
+        let naive = local.to_micros() - EPOCH_DAY * MICROS_PER_DAY;
+        match self {
+            TimeZone::Offset(s) => naive - *s as i64 * MICROS_PER_SECOND,
+            TimeZone::System(_) | TimeZone::Named(..) => {
+                let day = 24 * 3600 * MICROS_PER_SECOND;
+                let before = self.offset_at(naive - day);
+                let after = self.offset_at(naive + day);
+                for offset in [before, after] {
+                    let candidate = naive - offset * MICROS_PER_SECOND;
+                    if self.offset_at(candidate) == offset {
+                        return candidate;
+                    }
+                }
+                self.transition(naive - day, naive + day)
+            }
+        }
+    }
+
+    /// The instant of the one change of offset between two instants.
+    fn transition(&self, mut low: i64, mut high: i64) -> i64 {
+        let first = self.offset_at(low);
+        while high - low > MICROS_PER_SECOND {
+            let middle = low + (high - low) / 2;
+            if self.offset_at(middle) == first {
+                low = middle
+            } else {
+                high = middle
+            }
+        }
+        high / MICROS_PER_SECOND * MICROS_PER_SECOND
+    }
+}
+
+impl PartialEq for TimeZone {
+    fn eq(&self, other: &Self) -> bool {
+        self.name() == other.name()
+    }
+}
+
+/// `±hh:mm` from -13:59 to +14:00, in seconds.
+pub fn parse_offset(text: &str) -> Option<i32> {
+    let (sign, rest) = match text.as_bytes().first()? {
+        b'+' => (1, &text[1..]),
+        b'-' => (-1, &text[1..]),
+        _ => return None,
+    };
+    let (hours, minutes) = rest.split_once(':')?;
+    let digits = |s: &str| (1..=2).contains(&s.len()) && s.bytes().all(|b| b.is_ascii_digit());
+    if !digits(hours) || !digits(minutes) || minutes.len() != 2 {
+        return None;
+    }
+    let (hours, minutes): (i32, i32) = (hours.parse().ok()?, minutes.parse().ok()?);
+    let seconds = sign * (hours * 3600 + minutes * 60);
+    (minutes < 60 && (-(13 * 3600 + 59 * 60)..=14 * 3600).contains(&seconds)).then_some(seconds)
+}
+
+/// The day 1970-01-01.
+pub fn epoch() -> Date {
+    Date::new(1970, 1, 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn offsets_and_names() {
+        assert_eq!(parse_offset("+05:30"), Some(19_800));
+        assert_eq!(parse_offset("-13:59"), Some(-50_340));
+        assert_eq!(parse_offset("+14:01"), None);
+        assert_eq!(TimeZone::parse("-3:00").unwrap().name(), "-03:00");
+        assert_eq!(TimeZone::parse("Nowhere/At").unwrap_err().code, 1298);
+    }
+
+    #[test]
+    fn instants_round_trip() {
+        let zone = TimeZone::Offset(3600);
+        let local = zone.local(0, 0);
+        assert_eq!(local.to_string(), "1970-01-01 01:00:00");
+        assert_eq!(zone.instant(local), 0);
+    }
+}

@@ -12,6 +12,7 @@ pub mod error;
 pub mod ids;
 mod table;
 mod transaction;
+pub mod tree;
 
 pub use ddl::Ddl;
 pub use engine::{CheckReport, Config, Engine, Status};

@@ -1,0 +1,141 @@
+//! Reading an inner node that others may be changing at this moment.
+//!
+//! Optimistic descent (Leis, Haubenschild, Neumann, *Optimistic Lock Coupling*, 2019) reads inner nodes without a
+//! latch and asks afterwards, by the page's version, whether what it read was true. Until then any byte may be half of
+//! something: so every load here is an atomic or volatile one through a raw pointer, every offset is checked against
+//! the page before it is followed, and no reference to the page's bytes is ever made. The answer is just a number,
+//! worthless until the version has been validated.
+
+use std::cmp::Ordering;
+use std::sync::atomic::{self, AtomicU8, AtomicU16, AtomicU64};
+
+use super::node::{CELL_HEADER, COUNT_AT, LEVEL_AT, PREFIX_AT, SLOT_SIZE, SLOTS_AT, TYPE_AT, head_of};
+use crate::ids::PAGE_SIZE;
+
+/// A page under an optimistic guard.
+#[derive(Clone, Copy)]
+pub struct RacyNode {
+    base: *const u8,
+}
+
+/// What was read makes no sense: the page changed meanwhile.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Torn;
+
+#[allow(unsafe_code)]
+impl RacyNode {
+    /// # Safety
+    /// `base` is 8-byte aligned and `PAGE_SIZE` bytes from there stay readable for as long as the value is used.
+    pub unsafe fn new(base: *const u8) -> RacyNode {
+        debug_assert!(base.cast::<u64>().is_aligned());
+        RacyNode { base }
+    }
+
+    #[inline]
+    fn u8(self, at: usize) -> u8 {
+        assert!(at < PAGE_SIZE);
+        // SAFETY: in bounds; writers race only in ways an atomic load tolerates on this byte.
+        unsafe { (*self.base.add(at).cast::<AtomicU8>()).load(atomic::Ordering::Relaxed) }
+    }
+
+    #[inline]
+    fn u16(self, at: usize) -> usize {
+        assert!(at % 2 == 0 && at < PAGE_SIZE - 1);
+        // SAFETY: in bounds and, the base being aligned to 8, aligned.
+        u16::from_le(unsafe { (*self.base.add(at).cast::<AtomicU16>()).load(atomic::Ordering::Relaxed) })
+            as usize
+    }
+
+    #[inline]
+    fn slot_bits(self, slot: usize) -> u64 {
+        let at = SLOTS_AT + slot * SLOT_SIZE;
+        assert!(at <= PAGE_SIZE - SLOT_SIZE);
+        // SAFETY: in bounds, and aligned since slots start at a multiple of their size.
+        u64::from_le(unsafe { (*self.base.add(at).cast::<AtomicU64>()).load(atomic::Ordering::Relaxed) })
+    }
+
+    #[inline]
+    fn eight(self, at: usize) -> [u8; 8] {
+        assert!(at <= PAGE_SIZE - 8);
+        // SAFETY: in bounds; byte arrays have no alignment; a volatile read is done once and assumes nothing.
+        unsafe { self.base.add(at).cast::<[u8; 8]>().read_volatile() }
+    }
+
+    pub fn page_type(self) -> u8 {
+        self.u8(TYPE_AT)
+    }
+
+    #[inline]
+    pub fn level(self) -> u8 {
+        self.u8(LEVEL_AT)
+    }
+
+    fn compare(self, at: usize, len: usize, key: &[u8]) -> Ordering {
+        let mut done = 0;
+        let shared = len.min(key.len());
+        while done + 8 <= shared && at + done + 8 <= PAGE_SIZE {
+            let theirs = u64::from_be_bytes(self.eight(at + done));
+            let ours = u64::from_be_bytes(key[done..done + 8].try_into().expect("eight bytes"));
+            match theirs.cmp(&ours) {
+                Ordering::Equal => done += 8,
+                unequal => return unequal,
+            }
+        }
+        while done < shared {
+            match self.u8(at + done).cmp(&key[done]) {
+                Ordering::Equal => done += 1,
+                unequal => return unequal,
+            }
+        }
+        len.cmp(&key.len())
+    }
+
+    /// The child responsible for `key`, or, with `before`, for the keys just below it.
+    #[inline]
+    pub fn child(self, key: &[u8], before: bool) -> Result<u32, Torn> {
+        let count = self.u16(COUNT_AT);
+        let prefix = self.u16(PREFIX_AT);
+        if count == 0 || count > (PAGE_SIZE - SLOTS_AT) / SLOT_SIZE {
+            return Err(Torn);
+        }
+        let head = head_of(key, prefix);
+        let (mut low, mut high) = (1, count);
+        // The first entry above `key` (or, with `before`, not below it); the one in front of it leads down.
+        while low < high {
+            let middle = (low + high) / 2;
+            let bits = self.slot_bits(middle);
+            let mut order = (bits as u32).cmp(&head);
+            if order == Ordering::Equal {
+                let (offset, len) = ((bits >> 32) as u16 as usize, (bits >> 48) as usize);
+                let at = offset + CELL_HEADER + prefix;
+                let rest = key.get(prefix..).unwrap_or_default();
+                if len < prefix || at + (len - prefix) > PAGE_SIZE {
+                    return Err(Torn);
+                }
+                order = self.compare(at, len - prefix, rest);
+            }
+            match order {
+                Ordering::Less => low = middle + 1,
+                Ordering::Equal if !before => low = middle + 1,
+                _ => high = middle,
+            }
+        }
+        let bits = self.slot_bits(low - 1);
+        let (offset, len) = ((bits >> 32) as u16 as usize, (bits >> 48) as usize);
+        let at = offset + CELL_HEADER + len;
+        if at + 4 > PAGE_SIZE {
+            return Err(Torn);
+        }
+        Ok(u32::from_le_bytes([
+            self.u8(at),
+            self.u8(at + 1),
+            self.u8(at + 2),
+            self.u8(at + 3),
+        ]))
+    }
+
+    /// How many entries the node has, within reason.
+    pub fn count(self) -> usize {
+        self.u16(COUNT_AT).min((PAGE_SIZE - SLOTS_AT) / SLOT_SIZE)
+    }
+}

@@ -1,0 +1,565 @@
+//! Metadata locks: between statements that use a table and statements that change what it is.
+//!
+//! A statement takes a shared lock on every table it names and holds it to the end of its transaction; DDL takes an
+//! exclusive one, waits for the transactions that use the table, and lets nobody new in meanwhile. Statements are
+//! many and DDL is rare, so the price is put on the rare side: each session keeps the list of its own locks, which
+//! nobody else touches, and a table's lock is one word that says whether somebody wants it for himself. The shared
+//! side writes its list, then reads the word; the exclusive side writes the word, then reads the lists of all
+//! sessions. With a sequentially consistent fence between the write and the read on both sides, at least one of the
+//! two sees the other. No cache line is written by two sessions unless one of them does DDL.
+//!
+//! Whoever must wait does so under one mutex and one condition variable, where cycles of waits are found as well: the
+//! one that closes a cycle gets the deadlock error.
+
+use parking_lot::{Condvar, Mutex};
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::atomic::{AtomicU64, Ordering, fence};
+use std::sync::{Arc, Weak};
+use std::time::{Duration, Instant};
+
+/// What a session does with a table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Mode {
+    Read,
+    Write,
+}
+
+/// How much of the others a session shuts out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Block {
+    /// `LOCK TABLES … READ`: others may read.
+    Writers,
+    /// DDL and `LOCK TABLES … WRITE`.
+    All,
+}
+
+impl Block {
+    fn stops(self, mode: Mode) -> bool {
+        self == Block::All || mode == Mode::Write
+    }
+}
+
+/// The lock of one name, whether or not a table of that name exists.
+pub struct TableLock {
+    schema: String,
+    name: String,
+    /// 0, or the blocking session's id × 2 + (1 for [`Block::All`]).
+    blocker: AtomicU64,
+}
+
+impl TableLock {
+    fn blocker(&self) -> Option<(u64, Block)> {
+        match self.blocker.load(Ordering::SeqCst) {
+            0 => None,
+            word => Some((
+                word >> 1,
+                if word & 1 == 1 {
+                    Block::All
+                } else {
+                    Block::Writers
+                },
+            )),
+        }
+    }
+
+    fn stops(&self, session: u64, mode: Mode) -> bool {
+        matches!(self.blocker(), Some((owner, block)) if owner != session && block.stops(mode))
+    }
+}
+
+impl fmt::Debug for TableLock {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "TableLock({}.{})", self.schema, self.name)
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Failure {
+    Timeout,
+    Deadlock,
+    Interrupted,
+}
+
+/// How long a session is ready to wait, and how it learns that it should not.
+pub struct Patience<'a> {
+    pub timeout: Duration,
+    pub interrupted: &'a dyn Fn() -> bool,
+}
+
+/// All metadata locks of a database.
+#[derive(Default)]
+pub struct Locks {
+    names: Mutex<HashMap<(String, String), Arc<TableLock>>>,
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct State {
+    sessions: Vec<Weak<Holder>>,
+    waits: HashMap<u64, (Arc<TableLock>, Want)>,
+}
+
+#[derive(Clone, Copy)]
+enum Want {
+    Use(Mode),
+    Own(Block),
+}
+
+/// The locks of one session.
+pub struct Holder {
+    locks: Arc<Locks>,
+    session: u64,
+    used: Mutex<Vec<(Arc<TableLock>, Mode)>>,
+    owned: Mutex<Vec<Arc<TableLock>>>,
+}
+
+impl Locks {
+    /// The lock of a name. Names compare as they are written.
+    pub fn lock(&self, schema: &str, name: &str) -> Arc<TableLock> {
+        let mut names = self.names.lock();
+        let lock = names
+            .entry((schema.to_owned(), name.to_owned()))
+            .or_insert_with(|| {
+                Arc::new(TableLock {
+                    schema: schema.to_owned(),
+                    name: name.to_owned(),
+                    blocker: AtomicU64::new(0),
+                })
+            });
+        Arc::clone(lock)
+    }
+
+    pub fn holder(self: &Arc<Self>, session: u64) -> Arc<Holder> {
+        let holder = Arc::new(Holder {
+            locks: Arc::clone(self),
+            session,
+            used: Mutex::new(Vec::new()),
+            owned: Mutex::new(Vec::new()),
+        });
+        let mut state = self.state.lock();
+        state.sessions.retain(|weak| weak.strong_count() > 0);
+        state.sessions.push(Arc::downgrade(&holder));
+        holder
+    }
+
+    /// Makes every waiter ask again whether it has been interrupted.
+    pub fn wake_all(&self) {
+        let _state = self.state.lock();
+        self.changed.notify_all();
+    }
+
+    /// Waits until `state` and the lock words change or patience ends.
+    fn wait(
+        &self,
+        state: &mut parking_lot::MutexGuard<'_, State>,
+        deadline: Option<Instant>,
+        patience: &Patience<'_>,
+    ) -> Result<(), Failure> {
+        if (patience.interrupted)() {
+            return Err(Failure::Interrupted);
+        }
+        let timed_out = match deadline {
+            None => {
+                self.changed.wait(state);
+                false
+            }
+            Some(deadline) => self.changed.wait_until(state, deadline).timed_out(),
+        };
+        if (patience.interrupted)() {
+            return Err(Failure::Interrupted);
+        }
+        if timed_out {
+            return Err(Failure::Timeout);
+        }
+        Ok(())
+    }
+}
+
+impl State {
+    /// The sessions that a wait of `session` for `want` on `lock` waits for.
+    fn blockers(&self, session: u64, lock: &Arc<TableLock>, want: Want, found: &mut Vec<u64>) {
+        if let Some((owner, block)) = lock.blocker() {
+            let waits_for_owner = match want {
+                Want::Use(mode) => block.stops(mode),
+                Want::Own(_) => true,
+            };
+            if owner != session && waits_for_owner {
+                found.push(owner);
+            }
+        }
+        if let Want::Own(block) = want {
+            for holder in self.sessions.iter().filter_map(Weak::upgrade) {
+                if holder.session != session && holder.uses(lock, block) {
+                    found.push(holder.session);
+                }
+            }
+        }
+    }
+
+    /// Whether a wait of `session` would close a cycle.
+    fn closes_cycle(&self, session: u64, lock: &Arc<TableLock>, want: Want) -> bool {
+        let mut open = Vec::new();
+        self.blockers(session, lock, want, &mut open);
+        let mut seen = Vec::new();
+        while let Some(next) = open.pop() {
+            if next == session {
+                return true;
+            }
+            if seen.contains(&next) {
+                continue;
+            }
+            seen.push(next);
+            if let Some((lock, want)) = self.waits.get(&next) {
+                self.blockers(next, lock, *want, &mut open);
+            }
+        }
+        false
+    }
+}
+
+impl Holder {
+    fn uses(&self, lock: &Arc<TableLock>, block: Block) -> bool {
+        let used = self.used.lock();
+        used.iter()
+            .any(|(held, mode)| Arc::ptr_eq(held, lock) && block.stops(*mode))
+    }
+
+    /// Takes the lock for use until [`Holder::release_used`].
+    pub fn use_table(
+        &self,
+        lock: &Arc<TableLock>,
+        mode: Mode,
+        patience: &Patience<'_>,
+    ) -> Result<(), Failure> {
+        if !self.note_use(lock, mode) {
+            return Ok(());
+        }
+        fence(Ordering::SeqCst);
+        if !lock.stops(self.session, mode) {
+            return Ok(());
+        }
+        self.wait_to_use(lock, mode, patience)
+    }
+
+    /// Writes down the use; false if it was there already.
+    fn note_use(&self, lock: &Arc<TableLock>, mode: Mode) -> bool {
+        let mut used = self.used.lock();
+        if used
+            .iter()
+            .any(|(held, held_mode)| *held_mode >= mode && Arc::ptr_eq(held, lock))
+        {
+            return false;
+        }
+        used.push((Arc::clone(lock), mode));
+        true
+    }
+
+    fn forget_use(&self, lock: &Arc<TableLock>, mode: Mode) {
+        let mut used = self.used.lock();
+        if let Some(at) = used
+            .iter()
+            .rposition(|(held, held_mode)| *held_mode == mode && Arc::ptr_eq(held, lock))
+        {
+            used.swap_remove(at);
+        }
+    }
+
+    #[cold]
+    fn wait_to_use(
+        &self,
+        lock: &Arc<TableLock>,
+        mode: Mode,
+        patience: &Patience<'_>,
+    ) -> Result<(), Failure> {
+        let deadline = Instant::now().checked_add(patience.timeout);
+        let locks = &self.locks;
+        let mut state = locks.state.lock();
+        self.forget_use(lock, mode);
+        locks.changed.notify_all();
+        // Whoever blocks writes the lock's word under this mutex, so that after the test below nobody slips in.
+        while lock.stops(self.session, mode) {
+            if state.closes_cycle(self.session, lock, Want::Use(mode)) {
+                return Err(Failure::Deadlock);
+            }
+            state
+                .waits
+                .insert(self.session, (Arc::clone(lock), Want::Use(mode)));
+            let waited = locks.wait(&mut state, deadline, patience);
+            state.waits.remove(&self.session);
+            waited?;
+        }
+        self.note_use(lock, mode);
+        Ok(())
+    }
+
+    /// Ends the use of all tables: the end of a transaction.
+    pub fn release_used(&self) {
+        let mut wake = false;
+        {
+            let mut used = self.used.lock();
+            if used.is_empty() {
+                return;
+            }
+            // The lists are emptied before the words are read, as on the way in: a blocker that still saw the use has
+            // written its word before, and is seen here.
+            let released = std::mem::take(&mut *used);
+            drop(used);
+            fence(Ordering::SeqCst);
+            for (lock, _) in &released {
+                wake |= lock.blocker.load(Ordering::SeqCst) != 0;
+            }
+            let mut released = released;
+            released.clear();
+            let mut used = self.used.lock();
+            if used.is_empty() {
+                *used = released;
+            }
+        }
+        if wake {
+            self.locks.wake_all();
+        }
+    }
+
+    /// Number of uses that would be given up by going back to it with [`Holder::release_used_after`].
+    pub fn used_count(&self) -> usize {
+        self.used.lock().len()
+    }
+
+    /// Ends the uses taken after [`Holder::used_count`] answered `count`: ROLLBACK TO SAVEPOINT.
+    pub fn release_used_after(&self, count: usize) {
+        let released: Vec<_> = {
+            let mut used = self.used.lock();
+            let count = count.min(used.len());
+            used.drain(count..).collect()
+        };
+        fence(Ordering::SeqCst);
+        if released
+            .iter()
+            .any(|(lock, _)| lock.blocker.load(Ordering::SeqCst) != 0)
+        {
+            self.locks.wake_all();
+        }
+    }
+
+    /// Takes the lock for this session alone (as far as `block` says), until [`Holder::release_owned`].
+    pub fn own(
+        &self,
+        lock: &Arc<TableLock>,
+        block: Block,
+        patience: &Patience<'_>,
+    ) -> Result<(), Failure> {
+        let deadline = Instant::now().checked_add(patience.timeout);
+        let locks = &self.locks;
+        let mut state = locks.state.lock();
+        loop {
+            match lock.blocker() {
+                None => break,
+                Some((owner, held)) if owner == self.session => {
+                    if held == Block::All || held == block {
+                        return Ok(());
+                    }
+                    break;
+                }
+                Some(_) => self.wait_to_own(&mut state, lock, block, deadline, patience)?,
+            }
+        }
+        let before = lock.blocker.load(Ordering::SeqCst);
+        let word = self.session << 1 | u64::from(block == Block::All);
+        lock.blocker.store(word, Ordering::SeqCst);
+        fence(Ordering::SeqCst);
+        loop {
+            let in_use = state.sessions.iter().filter_map(Weak::upgrade).any(|other| {
+                other.session != self.session && other.uses(lock, block)
+            });
+            if !in_use {
+                break;
+            }
+            if let Err(failure) = self.wait_to_own(&mut state, lock, block, deadline, patience) {
+                lock.blocker.store(before, Ordering::SeqCst);
+                locks.changed.notify_all();
+                return Err(failure);
+            }
+        }
+        if before == 0 {
+            self.owned.lock().push(Arc::clone(lock));
+        }
+        Ok(())
+    }
+
+    fn wait_to_own(
+        &self,
+        state: &mut parking_lot::MutexGuard<'_, State>,
+        lock: &Arc<TableLock>,
+        block: Block,
+        deadline: Option<Instant>,
+        patience: &Patience<'_>,
+    ) -> Result<(), Failure> {
+        if state.closes_cycle(self.session, lock, Want::Own(block)) {
+            return Err(Failure::Deadlock);
+        }
+        let wait = (Arc::clone(lock), Want::Own(block));
+        state.waits.insert(self.session, wait);
+        let waited = self.locks.wait(state, deadline, patience);
+        state.waits.remove(&self.session);
+        waited
+    }
+
+    /// Gives up the locks taken by [`Holder::own`] since `keep` of them were held.
+    pub fn release_owned_after(&self, keep: usize) {
+        let mut owned = self.owned.lock();
+        if owned.len() <= keep {
+            return;
+        }
+        let _state = self.locks.state.lock();
+        for lock in owned.drain(keep..) {
+            lock.blocker.store(0, Ordering::SeqCst);
+        }
+        self.locks.changed.notify_all();
+    }
+
+    pub fn owned_count(&self) -> usize {
+        self.owned.lock().len()
+    }
+
+    /// How this session owns a lock (`LOCK TABLES`), if it does.
+    pub fn ownership(&self, lock: &TableLock) -> Option<Block> {
+        match lock.blocker() {
+            Some((owner, block)) if owner == self.session => Some(block),
+            _ => None,
+        }
+    }
+
+    pub fn release_all(&self) {
+        self.release_used();
+        self.release_owned_after(0);
+    }
+}
+
+impl Drop for Holder {
+    fn drop(&mut self) {
+        self.release_all();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::atomic::AtomicBool;
+    use std::thread;
+
+    fn never() -> bool {
+        false
+    }
+
+    fn patience(ms: u64) -> Patience<'static> {
+        Patience {
+            timeout: Duration::from_millis(ms),
+            interrupted: &never,
+        }
+    }
+
+    #[test]
+    fn ddl_waits_for_users_and_stops_new_ones() {
+        let locks = Arc::new(Locks::default());
+        let t = locks.lock("test", "t");
+        let (reader, late, ddl) = (locks.holder(1), locks.holder(2), locks.holder(3));
+        reader.use_table(&t, Mode::Read, &patience(0)).unwrap();
+        assert_eq!(ddl.own(&t, Block::All, &patience(20)), Err(Failure::Timeout));
+        late.use_table(&t, Mode::Read, &patience(0)).unwrap();
+        late.release_used();
+
+        thread::scope(|scope| {
+            let waiting = scope.spawn(|| ddl.own(&t, Block::All, &patience(10_000)));
+            while ddl.ownership(&t).is_none() {
+                thread::yield_now();
+            }
+            assert_eq!(
+                late.use_table(&t, Mode::Read, &patience(20)),
+                Err(Failure::Timeout)
+            );
+            reader.release_used();
+            waiting.join().unwrap().unwrap();
+        });
+        ddl.release_owned_after(0);
+        late.use_table(&t, Mode::Write, &patience(0)).unwrap();
+    }
+
+    #[test]
+    fn lock_tables_read_stops_writers_only() {
+        let locks = Arc::new(Locks::default());
+        let t = locks.lock("test", "t");
+        let (dump, other) = (locks.holder(1), locks.holder(2));
+        dump.own(&t, Block::Writers, &patience(0)).unwrap();
+        other.use_table(&t, Mode::Read, &patience(0)).unwrap();
+        assert_eq!(
+            other.use_table(&t, Mode::Write, &patience(10)),
+            Err(Failure::Timeout)
+        );
+        drop(dump);
+        other.use_table(&t, Mode::Write, &patience(0)).unwrap();
+    }
+
+    #[test]
+    fn a_cycle_is_found_and_a_kill_is_heard() {
+        let locks = Arc::new(Locks::default());
+        let (t, u) = (locks.lock("test", "t"), locks.lock("test", "u"));
+        let (a, b) = (locks.holder(1), locks.holder(2));
+        a.own(&t, Block::All, &patience(0)).unwrap();
+        b.own(&u, Block::All, &patience(0)).unwrap();
+        let killed = AtomicBool::new(false);
+        thread::scope(|scope| {
+            let waiting = scope.spawn(|| {
+                let interrupted = || killed.load(Ordering::SeqCst);
+                let patience = Patience {
+                    timeout: Duration::from_secs(10),
+                    interrupted: &interrupted,
+                };
+                a.use_table(&u, Mode::Read, &patience)
+            });
+            while !locks.state.lock().waits.contains_key(&1) {
+                thread::yield_now();
+            }
+            assert_eq!(
+                b.use_table(&t, Mode::Read, &patience(10_000)),
+                Err(Failure::Deadlock)
+            );
+            killed.store(true, Ordering::SeqCst);
+            locks.wake_all();
+            assert_eq!(waiting.join().unwrap(), Err(Failure::Interrupted));
+        });
+    }
+
+    /// The two sides race; whenever both believe they have the table, the protocol is broken.
+    #[test]
+    fn shared_and_exclusive_never_overlap() {
+        let locks = Arc::new(Locks::default());
+        let t = locks.lock("test", "t");
+        let inside = AtomicU64::new(0);
+        let changing = AtomicBool::new(false);
+        thread::scope(|scope| {
+            for id in 1..4 {
+                let (locks, t, inside, changing) = (&locks, &t, &inside, &changing);
+                scope.spawn(move || {
+                    let me = locks.holder(id);
+                    for _ in 0..20_000 {
+                        me.use_table(t, Mode::Read, &patience(10_000)).unwrap();
+                        inside.fetch_add(1, Ordering::SeqCst);
+                        assert!(!changing.load(Ordering::SeqCst));
+                        inside.fetch_sub(1, Ordering::SeqCst);
+                        me.release_used();
+                    }
+                });
+            }
+            let me = locks.holder(9);
+            for _ in 0..500 {
+                me.own(&t, Block::All, &patience(10_000)).unwrap();
+                changing.store(true, Ordering::SeqCst);
+                assert_eq!(inside.load(Ordering::SeqCst), 0);
+                changing.store(false, Ordering::SeqCst);
+                me.release_owned_after(0);
+            }
+        });
+    }
+}

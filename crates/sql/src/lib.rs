@@ -2,8 +2,16 @@
 
 #![forbid(unsafe_code)]
 
+pub mod accounts;
+pub mod database;
+pub mod dictionary;
 pub mod error;
 pub mod expr;
+pub mod mdl;
+pub mod session;
 pub mod types;
 
+pub use accounts::{AccountAuth, AuthPlugin};
+pub use database::{Database, Options};
 pub use error::{Result, SqlError};
+pub use session::{ConnectInfo, OkInfo, Prepared, ResultSink, Session};

@@ -93,9 +93,7 @@ impl TableDef {
     }
 
     pub fn index(&self, name: &str) -> Option<&IndexDef> {
-        self.indexes
-            .iter()
-            .find(|index| names_equal(&index.name, name))
+        self.indexes.iter().find(|index| names_equal(&index.name, name))
     }
 
     /// The index the engine knows under this number.

@@ -52,14 +52,7 @@ impl TableLock {
     fn blocker(&self) -> Option<(u64, Block)> {
         match self.blocker.load(Ordering::SeqCst) {
             0 => None,
-            word => Some((
-                word >> 1,
-                if word & 1 == 1 {
-                    Block::All
-                } else {
-                    Block::Writers
-                },
-            )),
+            word => Some((word >> 1, if word & 1 == 1 { Block::All } else { Block::Writers })),
         }
     }
 
@@ -267,12 +260,7 @@ impl Holder {
     }
 
     #[cold]
-    fn wait_to_use(
-        &self,
-        lock: &Arc<TableLock>,
-        mode: Mode,
-        patience: &Patience<'_>,
-    ) -> Result<(), Failure> {
+    fn wait_to_use(&self, lock: &Arc<TableLock>, mode: Mode, patience: &Patience<'_>) -> Result<(), Failure> {
         let deadline = Instant::now().checked_add(patience.timeout);
         let locks = &self.locks;
         let mut state = locks.state.lock();
@@ -344,12 +332,7 @@ impl Holder {
     }
 
     /// Takes the lock for this session alone (as far as `block` says), until [`Holder::release_owned`].
-    pub fn own(
-        &self,
-        lock: &Arc<TableLock>,
-        block: Block,
-        patience: &Patience<'_>,
-    ) -> Result<(), Failure> {
+    pub fn own(&self, lock: &Arc<TableLock>, block: Block, patience: &Patience<'_>) -> Result<(), Failure> {
         let deadline = Instant::now().checked_add(patience.timeout);
         let locks = &self.locks;
         let mut state = locks.state.lock();
@@ -370,9 +353,11 @@ impl Holder {
         lock.blocker.store(word, Ordering::SeqCst);
         fence(Ordering::SeqCst);
         loop {
-            let in_use = state.sessions.iter().filter_map(Weak::upgrade).any(|other| {
-                other.session != self.session && other.uses(lock, block)
-            });
+            let in_use = state
+                .sessions
+                .iter()
+                .filter_map(Weak::upgrade)
+                .any(|other| other.session != self.session && other.uses(lock, block));
             if !in_use {
                 break;
             }

@@ -58,15 +58,7 @@ pub trait ResultSink {
         micros: u32,
         decimals: u8,
     );
-    fn time(
-        &mut self,
-        negative: bool,
-        hours: u32,
-        minutes: u8,
-        seconds: u8,
-        micros: u32,
-        decimals: u8,
-    );
+    fn time(&mut self, negative: bool, hours: u32, minutes: u8, seconds: u8, micros: u32, decimals: u8);
     /// Ends the row in memory; never blocks. An error (a row larger than `max_allowed_packet`) ends the statement.
     fn end_row(&mut self) -> Result<()>;
 

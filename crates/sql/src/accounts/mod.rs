@@ -1,5 +1,7 @@
 //! Accounts: who may connect from where, and what they may do.
 
+pub mod password;
+
 /// What the server needs to let somebody in: the account that a user name and a host select, and how it proves itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AccountAuth {

@@ -8,6 +8,7 @@ pub mod dictionary;
 pub mod error;
 pub mod expr;
 pub mod mdl;
+pub mod parse;
 pub mod session;
 pub mod types;
 

@@ -226,6 +226,8 @@ numbers! {
     ROW_DOES_NOT_MATCH_CHECK = 3819 b"HY000";
     CTE_MAX_RECURSION_DEPTH = 3636 b"HY000";
     CHAR_CONVERSION = 3854 b"HY000";
+    TABLE_DEF_CHANGED = 1412 b"HY000";
+    AUTOINC_READ_FAILED = 1467 b"HY000";
     UNKNOWN_TABLESPACE = 1528 b"HY000";
 }
 
@@ -684,6 +686,53 @@ impl SqlError {
 
     pub fn savepoint_missing(name: &str) -> Self {
         SqlError::new(er::SP_DOES_NOT_EXIST, format!("SAVEPOINT {name} does not exist"))
+    }
+}
+
+/// What the engine says, in MySQL's words. A duplicate key is named by the caller, who knows the index; an error that
+/// came out of a callback comes back as it was.
+impl From<tidemark_engine::Error> for SqlError {
+    fn from(error: tidemark_engine::Error) -> SqlError {
+        use tidemark_engine::Error;
+        match error {
+            Error::Callback(inner) => match inner.downcast::<SqlError>() {
+                Ok(error) => *error,
+                Err(other) => SqlError::unknown(other.to_string()),
+            },
+            Error::DuplicateKey { .. } => SqlError::new(er::DUP_ENTRY, "Duplicate entry"),
+            Error::Deadlock => SqlError::deadlock(),
+            Error::LockWaitTimeout => SqlError::lock_wait_timeout(),
+            Error::LockNoWait => SqlError::lock_nowait(),
+            Error::Interrupted => SqlError::interrupted(),
+            Error::RecordChanged => SqlError::record_changed(""),
+            Error::ReadOnly => SqlError::read_only_transaction(),
+            Error::DiskFull => SqlError::new(er::DISK_FULL, "The disk is full"),
+            Error::RowTooLarge { max_bytes, .. } => SqlError::new(
+                er::TOO_BIG_ROWSIZE,
+                format!(
+                    "Row size too large (> {max_bytes}). Changing some columns to TEXT or BLOB may help. In current row \
+                     format, BLOB prefix of 0 bytes is stored inline."
+                ),
+            ),
+            Error::DefinitionChanged | Error::TableGone | Error::NoSuchTable => SqlError::new(
+                er::TABLE_DEF_CHANGED,
+                "Table definition has changed, please retry transaction",
+            ),
+            Error::AutoIncrementExhausted => SqlError::new(
+                er::AUTOINC_READ_FAILED,
+                "Failed to read auto-increment value from storage engine",
+            ),
+            Error::Unsupported(what) => SqlError::not_supported(what),
+            Error::Stopped(_) => SqlError::new(er::SERVER_SHUTDOWN, "Server shutdown in progress"),
+            other => SqlError::new(er::GET_ERRNO, format!("Got error from storage engine: {other}")),
+        }
+    }
+}
+
+/// So that an engine callback can end a scan with an SQL error by `?`.
+impl From<SqlError> for tidemark_engine::Error {
+    fn from(error: SqlError) -> Self {
+        tidemark_engine::Error::callback(error)
     }
 }
 

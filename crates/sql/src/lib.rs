@@ -11,6 +11,7 @@ pub mod mdl;
 pub mod parse;
 pub mod session;
 pub mod types;
+pub mod variables;
 
 pub use accounts::{AccountAuth, AuthPlugin};
 pub use database::{Database, Options};

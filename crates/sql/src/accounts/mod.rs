@@ -1,6 +1,23 @@
 //! Accounts: who may connect from where, and what they may do.
+//!
+//! All accounts stand in memory, most specific host first, and in the engine's catalog, one entry each. A connection
+//! is given the first account whose user and host match; it keeps its privileges by reference, so that GRANT and
+//! REVOKE reach sessions that are already open at their next statement.
 
 pub mod password;
+pub mod privilege;
+
+pub use privilege::{Level, Privileges};
+
+use crate::dictionary::codec::{Reader, Writer};
+use crate::error::{Result, SqlError, er};
+use parking_lot::RwLock;
+use sha2::{Digest, Sha256};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use tidemark_engine::Engine;
+
+const SPACE: &str = "account";
 
 /// What the server needs to let somebody in: the account that a user name and a host select, and how it proves itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -14,6 +31,9 @@ pub struct AccountAuth {
     /// `mysql_native_password`; `$A$005$`, 20 bytes of salt and 43 bytes of digest for `caching_sha2_password`. Empty:
     /// no password.
     pub auth_string: Vec<u8>,
+    /// SHA256(SHA256(password)), if the server has seen the password since it started: the quick handshake of
+    /// `caching_sha2_password` can be checked against it.
+    pub fast_digest: Option<[u8; 32]>,
     pub locked: bool,
 }
 
@@ -29,5 +49,369 @@ impl AuthPlugin {
             AuthPlugin::MysqlNativePassword => "mysql_native_password",
             AuthPlugin::CachingSha2Password => "caching_sha2_password",
         }
+    }
+
+    pub fn by_name(name: &str) -> Option<AuthPlugin> {
+        [AuthPlugin::MysqlNativePassword, AuthPlugin::CachingSha2Password]
+            .into_iter()
+            .find(|plugin| plugin.name().eq_ignore_ascii_case(name))
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Account {
+    pub auth: AccountAuth,
+    pub global: Privileges,
+    /// By database pattern.
+    pub databases: BTreeMap<String, Privileges>,
+    pub tables: BTreeMap<(String, String), Privileges>,
+}
+
+impl Account {
+    pub fn new(user: &str, host: &str) -> Account {
+        Account {
+            auth: AccountAuth {
+                user: user.to_owned(),
+                host: host.to_owned(),
+                plugin: AuthPlugin::CachingSha2Password,
+                auth_string: Vec::new(),
+                fast_digest: None,
+                locked: false,
+            },
+            global: Privileges::NONE,
+            databases: BTreeMap::new(),
+            tables: BTreeMap::new(),
+        }
+    }
+
+    pub fn set_password(&mut self, plugin: AuthPlugin, password: &[u8]) {
+        self.auth.plugin = plugin;
+        self.auth.fast_digest = None;
+        self.auth.auth_string = match plugin {
+            AuthPlugin::MysqlNativePassword => password::native_string(password),
+            AuthPlugin::CachingSha2Password => {
+                self.auth.fast_digest = Some(Sha256::digest(Sha256::digest(password)).into());
+                password::caching_sha2_string(password)
+            }
+        };
+    }
+
+    /// What the account may do with a database, not counting single tables.
+    pub fn on_database(&self, schema: &str) -> Privileges {
+        let mut all = self.global;
+        for (pattern, privileges) in &self.databases {
+            if pattern_matches(pattern, schema, false) {
+                all = all.union(*privileges);
+            }
+        }
+        all
+    }
+
+    pub fn on_table(&self, schema: &str, table: &str) -> Privileges {
+        let all = self.on_database(schema);
+        match self.tables.get(&(schema.to_owned(), table.to_owned())) {
+            Some(privileges) => all.union(*privileges),
+            None => all,
+        }
+    }
+
+    /// Whether a database is to be listed for this account.
+    pub fn sees_database(&self, schema: &str) -> bool {
+        self.global.intersects(Privileges::SHOW_DATABASES)
+            || !self
+                .on_database(schema)
+                .without(Privileges::GRANT_OPTION)
+                .is_empty()
+            || self.tables.keys().any(|(granted, _)| granted == schema)
+    }
+
+    /// `'user'@'host'`, as error texts write it.
+    pub fn quoted(&self) -> String {
+        format!("'{}'@'{}'", self.auth.user, self.auth.host)
+    }
+
+    fn encode(&self) -> Vec<u8> {
+        let mut w = Writer::default();
+        w.u8(1);
+        w.u8(self.auth.plugin as u8);
+        w.bytes(&self.auth.auth_string);
+        w.bool(self.auth.locked);
+        w.u64(self.global.0);
+        w.u64(self.databases.len() as u64);
+        for (name, privileges) in &self.databases {
+            w.str(name);
+            w.u64(privileges.0);
+        }
+        w.u64(self.tables.len() as u64);
+        for ((schema, name), privileges) in &self.tables {
+            w.str(schema);
+            w.str(name);
+            w.u64(privileges.0);
+        }
+        w.0
+    }
+
+    fn decode(user: &str, host: &str, bytes: &[u8]) -> Result<Account> {
+        let mut account = Account::new(user, host);
+        let what = account.quoted();
+        let mut r = Reader::new(bytes, &what);
+        if r.u8()? != 1 {
+            return Err(SqlError::unknown(format!(
+                "The stored account {what} is of an unknown format"
+            )));
+        }
+        account.auth.plugin = match r.u8()? {
+            0 => AuthPlugin::MysqlNativePassword,
+            _ => AuthPlugin::CachingSha2Password,
+        };
+        account.auth.auth_string = r.bytes()?.to_vec();
+        account.auth.locked = r.bool()?;
+        account.global = Privileges(r.u64()?);
+        for _ in 0..r.u64()? {
+            account.databases.insert(r.str()?, Privileges(r.u64()?));
+        }
+        for _ in 0..r.u64()? {
+            account.tables.insert((r.str()?, r.str()?), Privileges(r.u64()?));
+        }
+        Ok(account)
+    }
+
+    fn key(&self) -> Vec<u8> {
+        format!("{}\0{}", self.auth.user, self.auth.host).into_bytes()
+    }
+}
+
+/// LIKE with `%`, `_` and backslash, as host and database patterns use it.
+pub fn pattern_matches(pattern: &str, text: &str, ignore_case: bool) -> bool {
+    fn go(pattern: &[char], text: &[char], same: &dyn Fn(char, char) -> bool) -> bool {
+        match pattern {
+            [] => text.is_empty(),
+            ['%', rest @ ..] => (0..=text.len()).any(|skip| go(rest, &text[skip..], same)),
+            ['_', rest @ ..] => !text.is_empty() && go(rest, &text[1..], same),
+            ['\\', c, rest @ ..] | [c, rest @ ..] => {
+                text.first().is_some_and(|first| same(*c, *first)) && go(rest, &text[1..], same)
+            }
+        }
+    }
+    let pattern: Vec<char> = pattern.chars().collect();
+    let text: Vec<char> = text.chars().collect();
+    let same = |a: char, b: char| a == b || (ignore_case && a.eq_ignore_ascii_case(&b));
+    go(&pattern, &text, &same)
+}
+
+/// Whether a client's host is one of a pattern's. `localhost` is the socket and the loopback addresses.
+fn host_matches(pattern: &str, host: &str) -> bool {
+    let local = matches!(host, "localhost" | "127.0.0.1" | "::1" | "::ffff:127.0.0.1");
+    if pattern.is_empty() || pattern == "%" {
+        return true;
+    }
+    if pattern.eq_ignore_ascii_case("localhost") {
+        return local;
+    }
+    if let Some((network, mask)) = pattern.split_once('/') {
+        return network_matches(network, mask, host);
+    }
+    pattern_matches(pattern, host, true)
+}
+
+/// `192.168.1.0/255.255.255.0` or `192.168.1.0/24`.
+fn network_matches(network: &str, mask: &str, host: &str) -> bool {
+    use std::net::Ipv4Addr;
+    let parse = |text: &str| text.parse::<Ipv4Addr>().ok().map(u32::from);
+    let mask = match mask.parse::<u32>() {
+        Ok(bits) if bits <= 32 => Some(u32::MAX.checked_shl(32 - bits).unwrap_or(0)),
+        _ => parse(mask),
+    };
+    matches!((parse(network), mask, parse(host)), (Some(n), Some(m), Some(h)) if h & m == n & m)
+}
+
+/// Specific hosts before patterns, patterns by how much stands before the first wildcard.
+fn specificity(account: &Account) -> (usize, usize, bool) {
+    let host = &account.auth.host;
+    let wild = host.find(['%', '_']);
+    let class = match wild {
+        None if !host.is_empty() => 0,
+        Some(_) if host != "%" => 1,
+        _ => 2,
+    };
+    (
+        class,
+        usize::MAX - wild.unwrap_or(0),
+        account.auth.user.is_empty(),
+    )
+}
+
+/// All accounts.
+pub struct Accounts {
+    list: RwLock<Vec<Arc<Account>>>,
+}
+
+impl Accounts {
+    /// Reads the accounts; on first start there is `root@localhost`, without password and with all privileges.
+    pub fn load(engine: &Engine) -> Result<Accounts> {
+        let mut list = Vec::new();
+        for (key, value) in engine.meta_scan(SPACE)? {
+            let key = String::from_utf8_lossy(&key).into_owned();
+            let (user, host) = key.split_once('\0').unwrap_or((&key, "%"));
+            list.push(Arc::new(Account::decode(user, host, &value)?));
+        }
+        let accounts = Accounts {
+            list: RwLock::new(list),
+        };
+        if accounts.list.read().is_empty() {
+            let mut root = Account::new("root", "localhost");
+            root.global = Privileges::all(Level::Global).union(Privileges::GRANT_OPTION);
+            accounts.apply(engine, vec![root], Vec::new())?;
+        }
+        accounts.sort();
+        Ok(accounts)
+    }
+
+    fn sort(&self) {
+        self.list.write().sort_by_key(|account| specificity(account));
+    }
+
+    /// The account a connection is given.
+    pub fn find_for(&self, user: &str, host: &str) -> Option<Arc<Account>> {
+        let list = self.list.read();
+        list.iter()
+            .find(|account| {
+                (account.auth.user.is_empty() || account.auth.user == user)
+                    && host_matches(&account.auth.host, host)
+            })
+            .cloned()
+    }
+
+    /// The account of exactly this name.
+    pub fn get(&self, user: &str, host: &str) -> Option<Arc<Account>> {
+        let list = self.list.read();
+        list.iter()
+            .find(|account| account.auth.user == user && account.auth.host.eq_ignore_ascii_case(host))
+            .cloned()
+    }
+
+    pub fn all(&self) -> Vec<Arc<Account>> {
+        self.list.read().clone()
+    }
+
+    /// Remembers the digest of a password that has just been checked.
+    pub fn cache_digest(&self, user: &str, host: &str, digest: [u8; 32]) {
+        let mut list = self.list.write();
+        for account in list.iter_mut() {
+            if account.auth.user == user && account.auth.host == host {
+                Arc::make_mut(account).auth.fast_digest = Some(digest);
+            }
+        }
+    }
+
+    /// Stores new or changed accounts and removes others, all or nothing.
+    pub fn apply(&self, engine: &Engine, put: Vec<Account>, remove: Vec<(String, String)>) -> Result<()> {
+        let mut ddl = engine.ddl()?;
+        for (user, host) in &remove {
+            ddl.delete_meta(SPACE, format!("{user}\0{host}").as_bytes())?;
+        }
+        for account in &put {
+            ddl.put_meta(SPACE, &account.key(), &account.encode())?;
+        }
+        ddl.commit()?;
+        let mut list = self.list.write();
+        list.retain(|account| {
+            let is = |user: &str, host: &str| account.auth.user == user && account.auth.host == host;
+            !remove.iter().any(|(user, host)| is(user, host))
+                && !put.iter().any(|new| is(&new.auth.user, &new.auth.host))
+        });
+        list.extend(put.into_iter().map(Arc::new));
+        list.sort_by_key(|account| specificity(account));
+        Ok(())
+    }
+}
+
+/// Error 1142.
+pub fn table_denied(command: &str, user: &str, host: &str, table: &str) -> SqlError {
+    SqlError::new(
+        er::TABLEACCESS_DENIED,
+        format!("{command} command denied to user '{user}'@'{host}' for table '{table}'"),
+    )
+}
+
+/// Error 1044.
+pub fn database_denied(user: &str, host: &str, schema: &str) -> SqlError {
+    SqlError::new(
+        er::DBACCESS_DENIED,
+        format!("Access denied for user '{user}'@'{host}' to database '{schema}'"),
+    )
+}
+
+/// Error 1227.
+pub fn privilege_missing(names: &str) -> SqlError {
+    SqlError::new(
+        er::SPECIFIC_ACCESS_DENIED,
+        format!("Access denied; you need (at least one of) the {names} privilege(s) for this operation"),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hosts_are_patterns() {
+        assert!(host_matches("localhost", "127.0.0.1"));
+        assert!(host_matches("localhost", "localhost"));
+        assert!(!host_matches("localhost", "10.0.0.1"));
+        assert!(host_matches("10.0.%", "10.0.3.4"));
+        assert!(host_matches("192.168.1.0/255.255.255.0", "192.168.1.77"));
+        assert!(!host_matches("192.168.1.0/24", "192.168.2.77"));
+        assert!(host_matches("%", "anywhere"));
+        assert!(pattern_matches("sb\\_%", "sb_test", false));
+        assert!(!pattern_matches("sb\\_%", "sbxtest", false));
+    }
+
+    #[test]
+    fn the_most_specific_host_comes_first() {
+        let mut list = [
+            ("u", "%"),
+            ("u", "10.%"),
+            ("u", "10.0.0.1"),
+            ("", "10.0.0.1"),
+            ("u", "10.0.%"),
+        ]
+        .map(|(user, host)| Account::new(user, host));
+        list.sort_by_key(specificity);
+        let hosts: Vec<_> = list
+            .iter()
+            .map(|account| (account.auth.user.as_str(), account.auth.host.as_str()))
+            .collect();
+        assert_eq!(
+            hosts,
+            [
+                ("u", "10.0.0.1"),
+                ("", "10.0.0.1"),
+                ("u", "10.0.%"),
+                ("u", "10.%"),
+                ("u", "%")
+            ]
+        );
+    }
+
+    #[test]
+    fn an_account_survives_storage() {
+        let mut account = Account::new("sbtest", "%");
+        account.set_password(AuthPlugin::MysqlNativePassword, b"pw");
+        account.global = Privileges::PROCESS;
+        account
+            .databases
+            .insert("sbtest".to_owned(), Privileges::all(Level::Database));
+        account
+            .tables
+            .insert(("a".to_owned(), "b".to_owned()), Privileges::SELECT);
+        assert_eq!(
+            Account::decode("sbtest", "%", &account.encode()),
+            Ok(account.clone())
+        );
+        assert!(account.on_table("sbtest", "x").contains(Privileges::INSERT));
+        assert!(account.on_table("a", "b").contains(Privileges::SELECT));
+        assert!(!account.on_table("a", "c").contains(Privileges::SELECT));
+        assert!(account.sees_database("a") && !account.sees_database("b"));
     }
 }

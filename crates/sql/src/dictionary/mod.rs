@@ -1,21 +1,250 @@
 //! The dictionary: names → definitions.
+//!
+//! All definitions stand in memory, behind one read-write lock that is held for a look-up, and in the engine's
+//! catalog, where they are written by the same engine DDL that creates and drops the tables they describe: after a
+//! crash there is never a name without a table or a table without a name. A [`Change`] collects both sides; its
+//! commit first makes the engine's side durable and then shows the new definitions and moves the epoch.
+//!
+//! Database and table names are case-sensitive, as in MySQL on Linux; column and index names are not.
 
+pub mod codec;
 pub mod table;
 
 pub use table::{
-    CheckDef, ColumnDef, ColumnDefault, IndexDef, IndexPart, TableDef, TableOptions, names_equal,
+    CheckDef, ColumnDef, ColumnDefault, IndexDef, IndexPart, SchemaDef, TableDef, TableOptions, names_equal,
 };
 
+use crate::error::{Result, SqlError};
+use crate::mdl::Locks;
+use parking_lot::RwLock;
+use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use tidemark_engine::{Ddl, Engine};
 
-#[derive(Default)]
+const SPACE_SCHEMA: &str = "schema";
+const SPACE_TABLE: &str = "table";
+
+/// Databases that are not stored.
+pub const VIRTUAL_SCHEMAS: [&str; 2] = ["information_schema", "performance_schema"];
+
 pub struct Dictionary {
     epoch: AtomicU64,
+    names: RwLock<Names>,
+    locks: Arc<Locks>,
+}
+
+#[derive(Default)]
+struct Names {
+    schemas: BTreeMap<String, Schema>,
+}
+
+struct Schema {
+    def: Arc<SchemaDef>,
+    tables: BTreeMap<String, Arc<TableDef>>,
 }
 
 impl Dictionary {
+    /// Reads all definitions from the catalog.
+    pub fn load(engine: &Engine, locks: Arc<Locks>) -> Result<Dictionary> {
+        let mut names = Names::default();
+        for (key, value) in engine.meta_scan(SPACE_SCHEMA)? {
+            let name = String::from_utf8_lossy(&key).into_owned();
+            let def = Arc::new(codec::decode_schema(&name, &value)?);
+            let tables = BTreeMap::new();
+            names.schemas.insert(name, Schema { def, tables });
+        }
+        for (key, value) in engine.meta_scan(SPACE_TABLE)? {
+            let key = String::from_utf8_lossy(&key).into_owned();
+            let Some((schema, name)) = key.split_once('\0') else {
+                return Err(SqlError::unknown(format!(
+                    "The catalog holds a table under the strange key '{key}'"
+                )));
+            };
+            let def = codec::decode_table(schema, name, &value, 1, &locks)?;
+            if let Some(schema) = names.schemas.get_mut(schema) {
+                schema.tables.insert(name.to_owned(), Arc::new(def));
+            }
+        }
+        Ok(Dictionary {
+            epoch: AtomicU64::new(1),
+            names: RwLock::new(names),
+            locks,
+        })
+    }
+
+    /// On first start: the database that every server has.
+    pub fn create_system_schema(&self, engine: &Engine) -> Result<()> {
+        if self.schema("mysql").is_some() {
+            return Ok(());
+        }
+        let mut change = self.change(engine)?;
+        change.put_schema(SchemaDef {
+            name: "mysql".to_owned(),
+            collation: crate::types::Collation::DEFAULT,
+        })?;
+        change.commit()
+    }
+
     /// Grows with every change of any definition: a cached plan that saw the same epoch is still right.
+    #[inline]
     pub fn epoch(&self) -> u64 {
         self.epoch.load(Ordering::Acquire)
+    }
+
+    pub fn locks(&self) -> &Arc<Locks> {
+        &self.locks
+    }
+
+    pub fn schema(&self, name: &str) -> Option<Arc<SchemaDef>> {
+        if let Some(name) = virtual_schema(name) {
+            return Some(Arc::new(SchemaDef {
+                name: name.to_owned(),
+                collation: crate::types::Collation::UTF8MB3_GENERAL_CI,
+            }));
+        }
+        let names = self.names.read();
+        names.schemas.get(name).map(|schema| Arc::clone(&schema.def))
+    }
+
+    /// The stored databases' names and the virtual ones, sorted.
+    pub fn schema_names(&self) -> Vec<String> {
+        let names = self.names.read();
+        let mut all: Vec<String> = names.schemas.keys().cloned().collect();
+        all.extend(VIRTUAL_SCHEMAS.iter().map(|name| (*name).to_owned()));
+        all.sort();
+        all
+    }
+
+    pub fn find_table(&self, schema: &str, name: &str) -> Option<Arc<TableDef>> {
+        let names = self.names.read();
+        names.schemas.get(schema)?.tables.get(name).cloned()
+    }
+
+    /// A stored table. Errors 1049 and 1146.
+    pub fn table(&self, schema: &str, name: &str) -> Result<Arc<TableDef>> {
+        let names = self.names.read();
+        match names.schemas.get(schema) {
+            None => Err(SqlError::unknown_database(schema)),
+            Some(found) => found
+                .tables
+                .get(name)
+                .cloned()
+                .ok_or_else(|| SqlError::no_such_table(schema, name)),
+        }
+    }
+
+    /// The stored tables of a database by name.
+    pub fn tables(&self, schema: &str) -> Vec<Arc<TableDef>> {
+        let names = self.names.read();
+        match names.schemas.get(schema) {
+            Some(schema) => schema.tables.values().cloned().collect(),
+            None => Vec::new(),
+        }
+    }
+
+    /// Begins a change of definitions; one runs at a time.
+    pub fn change<'d>(&'d self, engine: &Engine) -> Result<Change<'d>> {
+        Ok(Change {
+            dictionary: self,
+            ddl: engine.ddl()?,
+            edits: Vec::new(),
+        })
+    }
+}
+
+/// The canonical name of a database that is not stored; these compare without case.
+pub fn virtual_schema(name: &str) -> Option<&'static str> {
+    VIRTUAL_SCHEMAS
+        .into_iter()
+        .find(|schema| schema.eq_ignore_ascii_case(name))
+}
+
+enum Edit {
+    PutSchema(SchemaDef),
+    DropSchema(String),
+    PutTable(Box<TableDef>),
+    DropTable(String, String),
+}
+
+/// Changes of names and tables that happen together or not at all. Dropped without commit, nothing has happened.
+pub struct Change<'d> {
+    dictionary: &'d Dictionary,
+    pub ddl: Ddl,
+    edits: Vec<Edit>,
+}
+
+fn table_key(schema: &str, name: &str) -> Vec<u8> {
+    format!("{schema}\0{name}").into_bytes()
+}
+
+impl Change<'_> {
+    pub fn put_schema(&mut self, schema: SchemaDef) -> Result<()> {
+        let value = codec::encode_schema(&schema);
+        self.ddl.put_meta(SPACE_SCHEMA, schema.name.as_bytes(), &value)?;
+        self.edits.push(Edit::PutSchema(schema));
+        Ok(())
+    }
+
+    /// Forgets a database; its tables have been dropped by the same change.
+    pub fn drop_schema(&mut self, name: &str) -> Result<()> {
+        self.ddl.delete_meta(SPACE_SCHEMA, name.as_bytes())?;
+        self.edits.push(Edit::DropSchema(name.to_owned()));
+        Ok(())
+    }
+
+    /// Adds or replaces the definition under its name.
+    pub fn put_table(&mut self, table: TableDef) -> Result<()> {
+        let value = codec::encode_table(&table);
+        let key = table_key(&table.schema, &table.name);
+        self.ddl.put_meta(SPACE_TABLE, &key, &value)?;
+        self.edits.push(Edit::PutTable(Box::new(table)));
+        Ok(())
+    }
+
+    /// Forgets the name. The engine's table is the caller's to drop or to keep under another name.
+    pub fn drop_table(&mut self, schema: &str, name: &str) -> Result<()> {
+        self.ddl.delete_meta(SPACE_TABLE, &table_key(schema, name))?;
+        self.edits
+            .push(Edit::DropTable(schema.to_owned(), name.to_owned()));
+        Ok(())
+    }
+
+    pub fn commit(self) -> Result<()> {
+        self.ddl.commit()?;
+        let mut names = self.dictionary.names.write();
+        let version = self.dictionary.epoch.load(Ordering::Relaxed) + 1;
+        for edit in self.edits {
+            match edit {
+                Edit::PutSchema(def) => {
+                    let name = def.name.clone();
+                    let def = Arc::new(def);
+                    match names.schemas.get_mut(&name) {
+                        Some(schema) => schema.def = def,
+                        None => {
+                            let tables = BTreeMap::new();
+                            names.schemas.insert(name, Schema { def, tables });
+                        }
+                    }
+                }
+                Edit::DropSchema(name) => {
+                    names.schemas.remove(&name);
+                }
+                Edit::PutTable(mut table) => {
+                    table.version = version;
+                    table.lock = self.dictionary.locks.lock(&table.schema, &table.name);
+                    if let Some(schema) = names.schemas.get_mut(&table.schema) {
+                        schema.tables.insert(table.name.clone(), Arc::new(*table));
+                    }
+                }
+                Edit::DropTable(schema, name) => {
+                    if let Some(schema) = names.schemas.get_mut(&schema) {
+                        schema.tables.remove(&name);
+                    }
+                }
+            }
+        }
+        self.dictionary.epoch.store(version, Ordering::Release);
+        Ok(())
     }
 }

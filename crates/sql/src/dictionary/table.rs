@@ -4,11 +4,23 @@
 //! in the engine's order. An index says itself which of the engine's indexes it is, because what `SHOW` lists is sorted
 //! (primary, unique, others) and what the engine numbers is not.
 
-use crate::types::{SqlType, Value};
+use crate::mdl::TableLock;
+use crate::types::{Collation, SqlType, Value};
+use std::sync::Arc;
 use tidemark_engine::TableId;
+
+/// A database.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SchemaDef {
+    pub name: String,
+    /// The default of its tables.
+    pub collation: Collation,
+}
 
 #[derive(Clone, Debug)]
 pub struct TableDef {
+    /// The metadata lock of the name.
+    pub lock: Arc<TableLock>,
     pub schema: String,
     pub name: String,
     /// The table of the engine that holds the rows; a new one after TRUNCATE or a table copy.
@@ -67,19 +79,19 @@ pub struct IndexPart {
 
 #[derive(Clone, Debug)]
 pub struct TableOptions {
-    pub charset: String,
-    pub collation: String,
+    /// The default of its columns.
+    pub collation: Collation,
     pub comment: String,
     pub row_format: String,
     /// Seconds since 1970.
     pub created: u64,
-    /// CHECK constraints: name, expression as SQL text, enforced.
     pub checks: Vec<CheckDef>,
 }
 
 #[derive(Clone, Debug)]
 pub struct CheckDef {
     pub name: String,
+    /// SQL text.
     pub expression: String,
     pub enforced: bool,
 }

@@ -1,14 +1,20 @@
 //! A session: one client's conversation with the database.
 
+pub mod command;
+pub mod process;
 pub mod sink;
+pub mod state;
 
 pub use sink::{OkInfo, ResultSink, status};
+pub use state::SessionState;
 
 use crate::accounts::AccountAuth;
 use crate::database::Database;
 use crate::error::Result;
 use crate::types::{ColumnMeta, Value};
+use process::Process;
 use std::sync::Arc;
+use tidemark_engine::Transaction;
 
 /// Who connected, from where, and what their client can do. The server fills it in after authentication.
 #[derive(Clone)]
@@ -31,6 +37,13 @@ pub struct ConnectInfo {
     pub on_kill: Option<Arc<dyn Fn() + Send + Sync>>,
 }
 
+/// Capability flags that the session looks at.
+pub mod capability {
+    pub const FOUND_ROWS: u64 = 2;
+    pub const INTERACTIVE: u64 = 1024;
+    pub const MULTI_STATEMENTS: u64 = 1 << 16;
+}
+
 /// A statement prepared over the binary protocol.
 #[derive(Clone, Debug)]
 pub struct Prepared {
@@ -42,19 +55,43 @@ pub struct Prepared {
 }
 
 pub struct Session {
-    database: Arc<Database>,
-    info: ConnectInfo,
+    state: SessionState,
+    txn: Transaction,
 }
 
 impl Session {
     pub(crate) fn new(database: Arc<Database>, info: ConnectInfo) -> Result<Session> {
-        Ok(Session { database, info })
+        let txn = database.engine().transaction();
+        let host = match info.port {
+            0 => info.host.clone(),
+            port => format!("{}:{port}", info.host),
+        };
+        let process = Arc::new(Process::new(
+            info.connection_id,
+            &info.user,
+            host,
+            txn.interrupt(),
+            info.on_kill.clone(),
+        ));
+        let locks = database.dictionary().locks().holder(info.connection_id);
+        let schema = info.database.clone();
+        let state = SessionState::new(database, info, process, locks);
+        state.database.add_session(&state.process);
+        let mut session = Session { state, txn };
+        if let Some(schema) = schema {
+            session.use_database(&schema)?;
+        }
+        Ok(session)
+    }
+
+    pub fn state(&self) -> &SessionState {
+        &self.state
     }
 
     /// One COM_QUERY, which may hold several statements. Each one's result goes to `out`, all but the last with
     /// [`status::MORE_RESULTS_EXISTS`]. An error ends the whole: the server sends it as the next result.
     pub fn query(&mut self, sql: &[u8], out: &mut dyn ResultSink) -> Result<()> {
-        let _ = (sql, out);
+        let _ = (sql, out, &self.txn);
         Ok(())
     }
 
@@ -101,7 +138,7 @@ impl Session {
 
     /// COM_CHANGE_USER, after the server has checked the new user's secret.
     pub fn change_user(&mut self, info: ConnectInfo) -> Result<()> {
-        self.info = info;
+        self.state.info = info;
         self.reset()
     }
 
@@ -117,12 +154,12 @@ impl Session {
     }
 
     pub fn status_flags(&self) -> u16 {
-        status::AUTOCOMMIT
+        self.state.status_flags()
     }
 
     /// KILL CONNECTION has been asked for this session: the server closes it.
     pub fn is_killed(&self) -> bool {
-        false
+        self.state.process.is_killed()
     }
 
     /// Seconds this session may be idle (`wait_timeout`, or `interactive_timeout` for an interactive client).
@@ -131,16 +168,16 @@ impl Session {
     }
 
     pub fn max_allowed_packet(&self) -> usize {
-        64 << 20
+        self.state.settings.max_allowed_packet as usize
     }
 
     /// The session's own number, which is the connection's.
     pub fn connection_id(&self) -> u64 {
-        self.info.connection_id
+        self.state.info.connection_id
     }
 
     pub fn database(&self) -> &Arc<Database> {
-        &self.database
+        &self.state.database
     }
 
     /// Rolls back what is open. Dropping a session does the same.

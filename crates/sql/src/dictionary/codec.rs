@@ -1,0 +1,476 @@
+//! Definitions as bytes, as they stand in the engine's catalog.
+//!
+//! A definition is a version byte and fields in a fixed order: numbers as LEB128, strings with their length before
+//! them, lists with their count. A field is only ever added at the end, under a new version.
+
+use super::table::{
+    CheckDef, ColumnDef, ColumnDefault, IndexDef, IndexPart, SchemaDef, TableDef, TableOptions,
+};
+use crate::error::{Result, SqlError};
+use crate::mdl::Locks;
+use crate::types::{Collation, Date, DateTime, Decimal, Derivation, SqlType, Time, TypeKind, Value};
+use tidemark_engine::TableId;
+
+const VERSION: u8 = 1;
+
+#[derive(Default)]
+pub struct Writer(pub Vec<u8>);
+
+impl Writer {
+    pub fn u8(&mut self, v: u8) {
+        self.0.push(v);
+    }
+
+    pub fn bool(&mut self, v: bool) {
+        self.0.push(v as u8);
+    }
+
+    pub fn u64(&mut self, mut v: u64) {
+        while v >= 0x80 {
+            self.0.push(v as u8 | 0x80);
+            v >>= 7;
+        }
+        self.0.push(v as u8);
+    }
+
+    pub fn bytes(&mut self, v: &[u8]) {
+        self.u64(v.len() as u64);
+        self.0.extend_from_slice(v);
+    }
+
+    pub fn str(&mut self, v: &str) {
+        self.bytes(v.as_bytes());
+    }
+
+    fn value(&mut self, v: &Value) {
+        match v {
+            Value::Null => self.u8(0),
+            Value::Int(v) => {
+                self.u8(1);
+                self.u64(*v as u64);
+            }
+            Value::UInt(v) => {
+                self.u8(2);
+                self.u64(*v);
+            }
+            Value::Float(v) => {
+                self.u8(3);
+                self.u64(v.to_bits() as u64);
+            }
+            Value::Double(v) => {
+                self.u8(4);
+                self.u64(v.to_bits());
+            }
+            Value::Decimal(v) => {
+                self.u8(5);
+                self.str(&v.to_string());
+            }
+            Value::Str(v) => {
+                self.u8(6);
+                self.bytes(v);
+            }
+            Value::Date(v) => {
+                self.u8(7);
+                self.u64(v.pack());
+            }
+            Value::Time(v) => {
+                self.u8(8);
+                self.u64(v.micros as u64);
+                self.u8(v.fsp);
+            }
+            Value::DateTime(v) => {
+                self.u8(9);
+                self.u64(v.pack());
+                self.u8(v.fsp);
+            }
+            Value::Member(n, text) => {
+                self.u8(10);
+                self.u64(*n);
+                self.bytes(text);
+            }
+        }
+    }
+
+    fn sql_type(&mut self, ty: &SqlType) {
+        let kind = KINDS.iter().position(|kind| *kind == ty.kind).unwrap_or(0);
+        self.u8(kind as u8);
+        self.u8(ty.unsigned as u8 | (ty.zerofill as u8) << 1 | (ty.nullable as u8) << 2);
+        self.u64(ty.length as u64);
+        self.u8(ty.scale);
+        self.u64(ty.collation.id() as u64);
+        self.u64(ty.members().len() as u64);
+        for member in ty.members() {
+            self.str(member);
+        }
+    }
+}
+
+/// The order is part of the format.
+const KINDS: [TypeKind; 24] = [
+    TypeKind::Null,
+    TypeKind::TinyInt,
+    TypeKind::SmallInt,
+    TypeKind::MediumInt,
+    TypeKind::Int,
+    TypeKind::BigInt,
+    TypeKind::Float,
+    TypeKind::Double,
+    TypeKind::Decimal,
+    TypeKind::Bit,
+    TypeKind::Year,
+    TypeKind::Date,
+    TypeKind::Time,
+    TypeKind::DateTime,
+    TypeKind::Timestamp,
+    TypeKind::Char,
+    TypeKind::VarChar,
+    TypeKind::TinyText,
+    TypeKind::Text,
+    TypeKind::MediumText,
+    TypeKind::LongText,
+    TypeKind::Enum,
+    TypeKind::Set,
+    TypeKind::Json,
+];
+
+pub struct Reader<'a> {
+    bytes: &'a [u8],
+    what: &'a str,
+}
+
+impl<'a> Reader<'a> {
+    pub fn new(bytes: &'a [u8], what: &'a str) -> Reader<'a> {
+        Reader { bytes, what }
+    }
+
+    fn damaged(&self) -> SqlError {
+        SqlError::unknown(format!("The stored definition of {} is damaged", self.what))
+    }
+
+    fn take(&mut self, n: usize) -> Result<&'a [u8]> {
+        if n > self.bytes.len() {
+            return Err(self.damaged());
+        }
+        let (head, tail) = self.bytes.split_at(n);
+        self.bytes = tail;
+        Ok(head)
+    }
+
+    pub fn u8(&mut self) -> Result<u8> {
+        Ok(self.take(1)?[0])
+    }
+
+    pub fn bool(&mut self) -> Result<bool> {
+        Ok(self.u8()? != 0)
+    }
+
+    pub fn u64(&mut self) -> Result<u64> {
+        let mut v = 0u64;
+        for shift in (0..64).step_by(7) {
+            let byte = self.u8()?;
+            v |= u64::from(byte & 0x7f) << shift;
+            if byte < 0x80 {
+                return Ok(v);
+            }
+        }
+        Err(self.damaged())
+    }
+
+    pub fn bytes(&mut self) -> Result<&'a [u8]> {
+        let n = self.u64()?;
+        self.take(usize::try_from(n).map_err(|_| self.damaged())?)
+    }
+
+    pub fn str(&mut self) -> Result<String> {
+        let bytes = self.bytes()?;
+        String::from_utf8(bytes.to_vec()).map_err(|_| self.damaged())
+    }
+
+    fn list<T>(&mut self, mut f: impl FnMut(&mut Self) -> Result<T>) -> Result<Vec<T>> {
+        let n = self.u64()?;
+        (0..n).map(|_| f(self)).collect()
+    }
+
+    fn value(&mut self) -> Result<Value> {
+        Ok(match self.u8()? {
+            0 => Value::Null,
+            1 => Value::Int(self.u64()? as i64),
+            2 => Value::UInt(self.u64()?),
+            3 => Value::Float(f32::from_bits(self.u64()? as u32)),
+            4 => Value::Double(f64::from_bits(self.u64()?)),
+            5 => {
+                let text = self.str()?;
+                Value::Decimal(Decimal::parse(&text).ok_or_else(|| self.damaged())?)
+            }
+            6 => Value::string(self.bytes()?),
+            7 => Value::Date(Date::unpack(self.u64()?)),
+            8 => Value::Time(Time::new(self.u64()? as i64, self.u8()?)),
+            9 => Value::DateTime(DateTime::unpack(self.u64()?, self.u8()?)),
+            10 => Value::Member(self.u64()?, self.bytes()?.to_vec().into()),
+            _ => return Err(self.damaged()),
+        })
+    }
+
+    fn sql_type(&mut self) -> Result<SqlType> {
+        let kind = self.u8()? as usize;
+        let kind = *KINDS.get(kind).ok_or_else(|| self.damaged())?;
+        let flags = self.u8()?;
+        let mut ty = SqlType::new(kind);
+        ty.unsigned = flags & 1 != 0;
+        ty.zerofill = flags & 2 != 0;
+        ty.nullable = flags & 4 != 0;
+        ty.length = self.u64()? as u32;
+        ty.scale = self.u8()?;
+        let collation = self.u64()?;
+        let collation = u16::try_from(collation).ok().and_then(Collation::from_id);
+        ty.collation = collation.ok_or_else(|| self.damaged())?;
+        ty.derivation = if ty.is_string() {
+            Derivation::Implicit
+        } else {
+            Derivation::Numeric
+        };
+        let members = self.list(|r| r.str())?;
+        if !members.is_empty() {
+            ty.members = Some(members.into());
+        }
+        Ok(ty)
+    }
+
+    fn collation(&mut self) -> Result<Collation> {
+        let id = self.u64()?;
+        let collation = u16::try_from(id).ok().and_then(Collation::from_id);
+        collation.ok_or_else(|| self.damaged())
+    }
+}
+
+pub fn encode_schema(schema: &SchemaDef) -> Vec<u8> {
+    let mut w = Writer::default();
+    w.u8(VERSION);
+    w.u64(schema.collation.id() as u64);
+    w.0
+}
+
+pub fn decode_schema(name: &str, bytes: &[u8]) -> Result<SchemaDef> {
+    let mut r = Reader::new(bytes, name);
+    check_version(&mut r)?;
+    Ok(SchemaDef {
+        name: name.to_owned(),
+        collation: r.collation()?,
+    })
+}
+
+fn check_version(r: &mut Reader) -> Result<()> {
+    match r.u8()? {
+        VERSION => Ok(()),
+        other => Err(SqlError::unknown(format!(
+            "The stored definition of {} has format {other}, which this version does not know",
+            r.what
+        ))),
+    }
+}
+
+/// Schema and name are the key it is stored under; the version is given when it is loaded.
+pub fn encode_table(table: &TableDef) -> Vec<u8> {
+    let mut w = Writer::default();
+    w.u8(VERSION);
+    w.u64(table.id.0);
+    w.u64(table.columns.len() as u64);
+    for column in &table.columns {
+        w.str(&column.name);
+        w.sql_type(&column.ty);
+        match &column.default {
+            None => w.u8(0),
+            Some(ColumnDefault::Literal(value)) => {
+                w.u8(1);
+                w.value(value);
+            }
+            Some(ColumnDefault::CurrentTimestamp) => w.u8(2),
+            Some(ColumnDefault::Expression(text)) => {
+                w.u8(3);
+                w.str(text);
+            }
+        }
+        w.u8(column.on_update_now as u8 | (column.auto_increment as u8) << 1 | (column.invisible as u8) << 2);
+        w.str(&column.comment);
+    }
+    w.u64(table.indexes.len() as u64);
+    for index in &table.indexes {
+        w.str(&index.name);
+        w.u64(index.number as u64);
+        w.u8(index.unique as u8 | (index.visible as u8) << 1);
+        w.str(&index.comment);
+        w.u64(index.parts.len() as u64);
+        for part in &index.parts {
+            w.u64(part.column as u64);
+            w.u64(part.prefix.map_or(0, |prefix| prefix as u64));
+            w.bool(part.descending);
+        }
+    }
+    let options = &table.options;
+    w.u64(options.collation.id() as u64);
+    w.str(&options.comment);
+    w.str(&options.row_format);
+    w.u64(options.created);
+    w.u64(options.checks.len() as u64);
+    for check in &options.checks {
+        w.str(&check.name);
+        w.str(&check.expression);
+        w.bool(check.enforced);
+    }
+    w.0
+}
+
+pub fn decode_table(schema: &str, name: &str, bytes: &[u8], version: u64, locks: &Locks) -> Result<TableDef> {
+    let what = format!("{schema}.{name}");
+    let mut r = Reader::new(bytes, &what);
+    check_version(&mut r)?;
+    let id = TableId(r.u64()?);
+    let columns = r.list(|r| {
+        let name = r.str()?;
+        let ty = r.sql_type()?;
+        let default = match r.u8()? {
+            0 => None,
+            1 => Some(ColumnDefault::Literal(r.value()?)),
+            2 => Some(ColumnDefault::CurrentTimestamp),
+            3 => Some(ColumnDefault::Expression(r.str()?)),
+            _ => return Err(r.damaged()),
+        };
+        let flags = r.u8()?;
+        Ok(ColumnDef {
+            name,
+            ty,
+            default,
+            on_update_now: flags & 1 != 0,
+            auto_increment: flags & 2 != 0,
+            invisible: flags & 4 != 0,
+            comment: r.str()?,
+        })
+    })?;
+    let indexes = r.list(|r| {
+        let name = r.str()?;
+        let number = r.u64()? as usize;
+        let flags = r.u8()?;
+        let comment = r.str()?;
+        let parts = r.list(|r| {
+            let column = r.u64()? as usize;
+            if column >= columns.len() {
+                return Err(r.damaged());
+            }
+            let prefix = r.u64()? as u32;
+            Ok(IndexPart {
+                column,
+                prefix: (prefix > 0).then_some(prefix),
+                descending: r.bool()?,
+            })
+        })?;
+        Ok(IndexDef {
+            name,
+            number,
+            unique: flags & 1 != 0,
+            visible: flags & 2 != 0,
+            comment,
+            parts,
+        })
+    })?;
+    let options = TableOptions {
+        collation: r.collation()?,
+        comment: r.str()?,
+        row_format: r.str()?,
+        created: r.u64()?,
+        checks: r.list(|r| {
+            Ok(CheckDef {
+                name: r.str()?,
+                expression: r.str()?,
+                enforced: r.bool()?,
+            })
+        })?,
+    };
+    Ok(TableDef {
+        lock: locks.lock(schema, name),
+        schema: schema.to_owned(),
+        name: name.to_owned(),
+        id,
+        version,
+        columns,
+        indexes,
+        options,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_definition_survives_storage() {
+        let locks = Locks::default();
+        let members: std::sync::Arc<[String]> = vec!["a".to_owned(), "b".to_owned()].into();
+        let types = [
+            (SqlType::new(TypeKind::Int).unsigned(), Some(Value::UInt(7))),
+            (
+                SqlType::decimal(10, 2),
+                Some(Value::Decimal(Decimal::new(-105, 2))),
+            ),
+            (SqlType::new(TypeKind::Json), Some(Value::Null)),
+            (
+                SqlType::new(TypeKind::Enum).with_members(members),
+                Some(Value::Member(2, b"b".to_vec().into())),
+            ),
+            (SqlType::varbinary(16), Some(Value::string(vec![0u8, 255]))),
+            (SqlType::datetime(3), None),
+        ];
+        let columns: Vec<ColumnDef> = types
+            .into_iter()
+            .enumerate()
+            .map(|(i, (ty, default))| ColumnDef {
+                name: format!("c{i}"),
+                ty,
+                default: default.map(ColumnDefault::Literal),
+                on_update_now: i == 5,
+                auto_increment: i == 0,
+                invisible: false,
+                comment: "it's".to_owned(),
+            })
+            .collect();
+        let table = TableDef {
+            lock: locks.lock("s", "t"),
+            schema: "s".to_owned(),
+            name: "t".to_owned(),
+            id: TableId(77),
+            version: 3,
+            columns,
+            indexes: vec![IndexDef {
+                name: "PRIMARY".to_owned(),
+                number: 0,
+                unique: true,
+                visible: true,
+                comment: String::new(),
+                parts: vec![IndexPart {
+                    column: 4,
+                    prefix: Some(10),
+                    descending: true,
+                }],
+            }],
+            options: TableOptions {
+                collation: Collation::LATIN1_SWEDISH_CI,
+                comment: "c".to_owned(),
+                row_format: String::new(),
+                created: 1,
+                checks: vec![CheckDef {
+                    name: "t_chk_1".to_owned(),
+                    expression: "(`c0` > 0)".to_owned(),
+                    enforced: true,
+                }],
+            },
+        };
+        let bytes = encode_table(&table);
+        let back = decode_table("s", "t", &bytes, 3, &locks).unwrap();
+        assert_eq!(format!("{table:?}"), format!("{back:?}"));
+        for cut in 0..bytes.len() {
+            assert!(
+                decode_table("s", "t", &bytes[..cut], 3, &locks).is_err(),
+                "cut at {cut}"
+            );
+        }
+    }
+}

@@ -1,0 +1,135 @@
+//! What other sessions see of a session, and what they can do to it: the process list and KILL.
+
+use parking_lot::Mutex;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Instant;
+use tidemark_engine::Interrupt;
+
+pub struct Process {
+    pub id: u64,
+    pub user: String,
+    /// `host:port`, or `localhost` for a socket.
+    pub host: String,
+    pub connected: Instant,
+    /// Set by KILL CONNECTION, for good.
+    killed: AtomicBool,
+    /// Ends the running statement; also wakes the engine's lock waits.
+    interrupt: Arc<Interrupt>,
+    /// Wakes the thread that waits for the client.
+    on_kill: Option<Arc<dyn Fn() + Send + Sync>>,
+    current: Mutex<Current>,
+    /// When the transaction began, in seconds since 1970; 0 without one.
+    pub transaction_started: AtomicU64,
+}
+
+/// What the session is doing.
+pub struct Current {
+    pub command: &'static str,
+    pub since: Instant,
+    pub schema: Option<String>,
+    /// The statement's text; its buffer is used again by the next one.
+    pub statement: Vec<u8>,
+    pub running: bool,
+}
+
+impl Process {
+    pub fn new(
+        id: u64,
+        user: &str,
+        host: String,
+        interrupt: Arc<Interrupt>,
+        on_kill: Option<Arc<dyn Fn() + Send + Sync>>,
+    ) -> Process {
+        Process {
+            id,
+            user: user.to_owned(),
+            host,
+            connected: Instant::now(),
+            killed: AtomicBool::new(false),
+            interrupt,
+            on_kill,
+            current: Mutex::new(Current {
+                command: "Sleep",
+                since: Instant::now(),
+                schema: None,
+                statement: Vec::new(),
+                running: false,
+            }),
+            transaction_started: AtomicU64::new(0),
+        }
+    }
+
+    pub fn kill(&self, query_only: bool) {
+        if !query_only {
+            self.killed.store(true, Ordering::SeqCst);
+        }
+        // A statement that is not running cannot be interrupted; the next one is not meant.
+        if !query_only || self.current.lock().running {
+            self.interrupt.kill();
+        }
+        if !query_only && let Some(wake) = &self.on_kill {
+            wake();
+        }
+    }
+
+    /// Killed for good.
+    pub fn is_killed(&self) -> bool {
+        self.killed.load(Ordering::Relaxed)
+    }
+
+    /// The running statement is to end.
+    pub fn is_interrupted(&self) -> bool {
+        self.interrupt.is_killed()
+    }
+
+    pub fn begin(&self, command: &'static str, statement: &[u8]) {
+        let mut current = self.current.lock();
+        current.command = command;
+        current.since = Instant::now();
+        current.running = true;
+        current.statement.clear();
+        current.statement.extend_from_slice(statement);
+    }
+
+    pub fn end(&self) {
+        let mut current = self.current.lock();
+        current.command = "Sleep";
+        current.since = Instant::now();
+        current.running = false;
+        drop(current);
+        if self.interrupt.is_killed() && !self.is_killed() {
+            self.interrupt.reset();
+        }
+    }
+
+    pub fn set_schema(&self, schema: Option<&str>) {
+        self.current.lock().schema = schema.map(str::to_owned);
+    }
+
+    /// Shows the current state to `f`.
+    pub fn with_current<T>(&self, f: impl FnOnce(&Current) -> T) -> T {
+        f(&self.current.lock())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_idle_session_loses_nothing_to_kill_query() {
+        let interrupt = Arc::new(Interrupt::default());
+        let process = Process::new(1, "u", "h".to_owned(), Arc::clone(&interrupt), None);
+        process.kill(true);
+        assert!(!process.is_interrupted());
+        process.begin("Query", b"SELECT 1");
+        process.kill(true);
+        assert!(process.is_interrupted());
+        process.end();
+        assert!(!process.is_interrupted());
+        process.kill(false);
+        process.end();
+        assert!(process.is_interrupted() && process.is_killed());
+    }
+}

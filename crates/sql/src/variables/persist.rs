@@ -1,0 +1,26 @@
+//! `SET PERSIST`: server variables that outlive a restart, kept in the engine's catalog.
+
+use super::{DEFS, Globals, Setting, find};
+use crate::error::Result;
+use tidemark_engine::Engine;
+
+const SPACE: &str = "variable";
+
+/// Sets the stored variables, except those that were given at start.
+pub fn load(engine: &Engine, globals: &Globals, given: impl Fn(usize) -> bool) -> Result<()> {
+    for (name, value) in engine.meta_scan(SPACE)? {
+        let Some(at) = find(&String::from_utf8_lossy(&name)) else {
+            continue;
+        };
+        if !given(at) {
+            globals.put(at, Setting::parse(&DEFS[at], &String::from_utf8_lossy(&value))?);
+        }
+    }
+    Ok(())
+}
+
+pub fn store(engine: &Engine, at: usize, setting: &Setting) -> Result<()> {
+    let mut ddl = engine.ddl()?;
+    ddl.put_meta(SPACE, DEFS[at].name.as_bytes(), setting.to_string().as_bytes())?;
+    Ok(ddl.commit()?)
+}

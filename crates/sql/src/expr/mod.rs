@@ -14,19 +14,24 @@
 pub mod aggregate;
 pub mod arith;
 pub mod build;
+pub mod cast;
 pub mod compare;
 pub mod env;
 pub mod eval;
 pub mod func;
+mod interval;
 pub mod like;
 pub mod node;
+mod print;
+mod types;
 
 pub use aggregate::{Accumulator, AggFunc, Aggregate};
 pub use build::BindCtx;
+pub use compare::{compare_values, order_values};
 pub use env::{
     Env, EvalCtx, NoRow, NoSubqueries, Row, SessionInfo, Subqueries, Warning, WarningLevel, Warnings,
 };
 pub use func::{FuncDef, Volatility, resolve_function};
 pub use node::{
-    ArithOp, BitOp, CmpKind, CmpOp, Expr, IntervalUnit, Node, Quantifier, SubqueryKind, VarScope,
+    ArithOp, BitOp, CmpKind, CmpOp, Expr, IntervalUnit, Node, NumKind, Quantifier, SubqueryKind, VarScope,
 };

@@ -4,12 +4,15 @@ use super::func::FuncDef;
 use super::like::{LikePattern, RegexCache};
 use crate::types::{Collation, SqlType, Value};
 use std::cmp::Ordering;
+use std::sync::Arc;
 
 /// An expression and its type. Made by [`super::build`]; shared between sessions in cached plans.
 #[derive(Clone, Debug)]
 pub struct Expr {
     pub ty: SqlType,
     pub node: Node,
+    /// How error texts name a column, as in `` `db`.`t`.`c` ``.
+    pub name: Option<Arc<str>>,
 }
 
 #[derive(Clone, Debug)]

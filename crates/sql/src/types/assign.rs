@@ -1,19 +1,609 @@
-//! Storing a value in a column.
+//! Storing a value in a column, strictly or not.
+//!
+//! INSERT and UPDATE convert each value to its column's type. What does not fit is an error in strict mode; otherwise a
+//! warning, and the nearest value that does fit is stored. NULL passes through: whether the column takes it is the
+//! caller's to check ([`SqlError::bad_null`], [`zero_value`]).
 
-use super::{SqlType, Value, value::Val};
-use crate::error::Result;
+use super::convert::{double_prefix, excerpt, refused_by_mode};
+use super::storage::{int_range, timestamp_in_range};
+use super::temporal::parse;
+use super::{Charset, Date, DateTime, Decimal, SqlMode, SqlType, Time, TypeKind, Val, Value};
+use crate::error::{Result, SqlError, er};
 use crate::expr::Env;
+use std::borrow::Cow;
 
-/// Converts a value to a column's type as INSERT and UPDATE do. What does not fit is an error when `env.strict`, else a
-/// warning and the nearest value that does. NULL passes through: whether the column takes it is the caller's check
-/// ([`null_for`]).
-pub fn assign<'a>(value: Val<'a>, ty: &SqlType, column: &str, env: &Env) -> Result<Val<'a>> {
-    let _ = (ty, column, env);
-    Ok(value)
+/// A column being written, for the error texts.
+struct Target<'a> {
+    ty: &'a SqlType,
+    column: &'a str,
+    env: &'a Env<'a>,
 }
 
-/// What a non-strict statement stores for NULL in a NOT NULL column: the type's zero.
+/// Converts a value to a column's type as INSERT and UPDATE do.
+pub fn assign<'a>(value: Val<'a>, ty: &SqlType, column: &str, env: &Env) -> Result<Val<'a>> {
+    use TypeKind::*;
+    let target = Target { ty, column, env };
+    match (&value, ty.kind) {
+        (Val::Null, _) => Ok(Val::Null),
+        (Val::Str(s), Char | VarChar | TinyText | Text | MediumText | LongText) => {
+            // The common case: a text that fits stays where it is.
+            let charset = ty.collation.charset();
+            if s.len() <= ty.length as usize && s.is_ascii() && !(ty.kind == Char) {
+                return Ok(value);
+            }
+            target.string(value.into_text(), charset)
+        }
+        (_, Char | VarChar | TinyText | Text | MediumText | LongText) => {
+            target.string(value.into_text(), ty.collation.charset())
+        }
+        (_, TinyInt | SmallInt | MediumInt | Int | BigInt) => target.integer(&value).map(Val::into_owned),
+        (_, Year) => target.year(&value),
+        (_, Bit) => target.bit(&value),
+        (_, Float | Double) => target.float(&value),
+        (_, Decimal) => target.decimal(&value),
+        (_, Date) => target.date(&value),
+        (_, DateTime | Timestamp) => target.datetime(&value),
+        (_, Time) => target.time(&value),
+        (_, Enum) => target.member(&value),
+        (_, Set) => target.set(&value),
+        (_, Json | Null) => Ok(value),
+    }
+}
+
+/// What a non-strict statement stores for NULL in a NOT NULL column, or without a default: the type's zero.
 pub fn zero_value(ty: &SqlType) -> Value {
-    let _ = ty;
-    Value::Null
+    use TypeKind::*;
+    match ty.kind {
+        Null => Val::Null,
+        TinyInt | SmallInt | MediumInt | Int | BigInt | Year | Bit if ty.unsigned => Val::UInt(0),
+        TinyInt | SmallInt | MediumInt | Int | BigInt | Year | Bit => Val::Int(0),
+        Float => Val::Float(0.0),
+        Double => Val::Double(0.0),
+        Decimal => Val::Decimal(super::Decimal::new(0, ty.scale)),
+        Date => Val::Date(super::Date::ZERO),
+        Time => Val::Time(super::Time::new(0, ty.scale)),
+        DateTime | Timestamp => Val::DateTime(super::DateTime {
+            fsp: ty.scale,
+            ..Default::default()
+        }),
+        Enum => Val::Member(1, Cow::Owned(ty.enum_label(1).as_bytes().to_vec())),
+        Set => Val::Member(0, Cow::Borrowed(b"")),
+        Char if ty.collation.is_binary() => Val::string(vec![0; ty.length as usize]),
+        Json => Val::str("null"),
+        _ => Val::str(""),
+    }
+}
+
+impl Target<'_> {
+    fn row(&self) -> u64 {
+        self.env.row_number.get()
+    }
+
+    /// An error in strict mode, else a warning.
+    fn fault(&self, error: SqlError) -> Result<()> {
+        if self.env.strict {
+            return Err(error);
+        }
+        self.env.warnings.warn(error);
+        Ok(())
+    }
+
+    fn out_of_range(&self) -> Result<()> {
+        self.fault(SqlError::out_of_range(self.column, self.row()))
+    }
+
+    fn incorrect(&self, kind: &str, value: &Val) -> Result<()> {
+        let shown = excerpt(&value.to_text());
+        self.fault(SqlError::incorrect_value_for_column(
+            kind,
+            &shown,
+            self.column,
+            self.row(),
+        ))
+    }
+
+    /// What was lost is of no account to strictness: a note.
+    fn note_truncated(&self) {
+        self.env
+            .warnings
+            .note(SqlError::data_truncated(self.column, self.row()));
+    }
+
+    fn int_val(&self, value: i128) -> Val<'static> {
+        if self.ty.unsigned {
+            Val::UInt(value as u64)
+        } else {
+            Val::Int(value as i64)
+        }
+    }
+
+    fn integer(&self, value: &Val) -> Result<Val<'static>> {
+        let (low, high) = int_range(self.ty);
+        let number = match value {
+            Val::Int(v) => *v as i128,
+            Val::UInt(v) | Val::Member(v, _) => *v as i128,
+            Val::Str(s) => match self.int_of_text(value, s)? {
+                Some(v) => v,
+                None => return Ok(self.int_val(0)),
+            },
+            Val::Double(v) => saturating(v.round()),
+            Val::Float(v) => saturating((*v as f64).round()),
+            Val::Decimal(d) => d
+                .to_i128()
+                .unwrap_or(if d.is_negative() { i128::MIN } else { i128::MAX }),
+            other => other.to_int(self.env)?,
+        };
+        let clamped = number.clamp(low, high);
+        if clamped != number {
+            self.out_of_range()?;
+        }
+        Ok(self.int_val(clamped))
+    }
+
+    /// Rounds a text's number; what is no number is an error, what follows one is truncated.
+    fn int_of_text(&self, value: &Val, text: &[u8]) -> Result<Option<i128>> {
+        let trimmed = text.trim_ascii();
+        let plain = trimmed.strip_prefix(b"-").unwrap_or(trimmed);
+        if !plain.is_empty()
+            && plain.len() < 19
+            && plain.iter().all(u8::is_ascii_digit)
+            && let Ok(v) = std::str::from_utf8(trimmed).unwrap_or("").parse::<i64>()
+        {
+            return Ok(Some(v as i128));
+        }
+        let Some((number, used)) = Decimal::parse_prefix(trimmed) else {
+            self.incorrect("integer", value)?;
+            return Ok(None);
+        };
+        if used < trimmed.len() {
+            self.fault(SqlError::data_truncated(self.column, self.row()))?;
+        }
+        Ok(Some(number.to_i128().unwrap_or(if number.is_negative() {
+            i128::MIN
+        } else {
+            i128::MAX
+        })))
+    }
+
+    fn year(&self, value: &Val) -> Result<Val<'static>> {
+        let text = matches!(value, Val::Str(_));
+        let number = match value {
+            Val::Date(d) => d.year as i128,
+            Val::DateTime(t) => t.date.year as i128,
+            Val::Str(s) => match self.int_of_text(value, s)? {
+                Some(v) => v,
+                None => return Ok(Val::UInt(0)),
+            },
+            other => other.to_int(self.env)?,
+        };
+        let four_digits = text && value.to_text().len() >= 4;
+        let year = match number {
+            0 if four_digits || !text => 0,
+            0..70 => number + 2000,
+            70..100 => number + 1900,
+            1901..=2155 => number,
+            _ => {
+                self.out_of_range()?;
+                0
+            }
+        };
+        Ok(Val::UInt(year as u64))
+    }
+
+    fn bit(&self, value: &Val) -> Result<Val<'static>> {
+        let max = int_range(self.ty).1;
+        let number = match value {
+            Val::Str(s) => {
+                let significant: &[u8] = &s[s.iter().take_while(|b| **b == 0).count()..];
+                if significant.len() > 8 {
+                    i128::MAX
+                } else {
+                    super::convert::bytes_to_uint(s) as i128
+                }
+            }
+            other => other.to_int(self.env)?,
+        };
+        if !(0..=max).contains(&number) {
+            self.fault(SqlError::data_too_long(self.column, self.row()))?;
+            return Ok(Val::UInt(max as u64));
+        }
+        Ok(Val::UInt(number as u64))
+    }
+
+    fn float(&self, value: &Val) -> Result<Val<'static>> {
+        let mut number = match value {
+            Val::Str(s) => {
+                let (number, whole) = double_prefix(s);
+                if !whole {
+                    if s.trim_ascii()
+                        .first()
+                        .is_some_and(|b| b.is_ascii_digit() || matches!(b, b'-' | b'.' | b'+'))
+                    {
+                        self.fault(SqlError::data_truncated(self.column, self.row()))?;
+                    } else {
+                        self.incorrect("double", value)?;
+                    }
+                }
+                number
+            }
+            other => other.to_f64(self.env)?,
+        };
+        let single = self.ty.kind == TypeKind::Float;
+        let mut max = if single { f32::MAX as f64 } else { f64::MAX };
+        if self.ty.scale != SqlType::NOT_FIXED {
+            let unit = 10f64.powi(self.ty.scale as i32);
+            max = max.min((10f64.powi(self.ty.length as i32) - 1.0) / unit);
+            if number.abs() < 1e15 {
+                number = (number * unit).round() / unit;
+            }
+        }
+        if self.ty.unsigned && number < 0.0 {
+            self.out_of_range()?;
+            number = 0.0;
+        }
+        if number.abs() > max {
+            self.out_of_range()?;
+            number = max.copysign(number);
+        }
+        Ok(if single {
+            Val::Float(number as f32)
+        } else {
+            Val::Double(number)
+        })
+    }
+
+    fn decimal(&self, value: &Val) -> Result<Val<'static>> {
+        let number = match value {
+            Val::Str(s) => {
+                let trimmed = s.trim_ascii();
+                match Decimal::parse_prefix(trimmed) {
+                    None => {
+                        self.incorrect("decimal", value)?;
+                        Decimal::ZERO
+                    }
+                    Some((number, used)) => {
+                        if used < trimmed.len() {
+                            self.incorrect("decimal", value)?;
+                        }
+                        number
+                    }
+                }
+            }
+            other => other.to_decimal(self.env)?,
+        };
+        let rounded = number.round(self.ty.scale);
+        let max = Decimal::max_value(self.ty.length, self.ty.scale);
+        let low = if self.ty.unsigned {
+            Decimal::new(0, self.ty.scale)
+        } else {
+            max.neg()
+        };
+        if rounded > max || rounded < low {
+            self.out_of_range()?;
+            return Ok(Val::Decimal(if rounded > max { max } else { low }));
+        }
+        if rounded != number && !matches!(value, Val::Double(_) | Val::Float(_)) {
+            self.note_truncated();
+        }
+        Ok(Val::Decimal(rounded))
+    }
+
+    fn bad_temporal(&self, kind: &str, value: &Val) -> Result<()> {
+        let shown = excerpt(&value.to_text());
+        self.fault(SqlError::incorrect_temporal_for_column(
+            kind,
+            &shown,
+            self.column,
+            self.row(),
+        ))
+    }
+
+    /// The point in time a value names; `None` has been complained of.
+    fn point(&self, value: &Val, kind: &str) -> Result<Option<DateTime>> {
+        let mode = self.env.sql_mode;
+        let parsed = match value {
+            Val::Date(d) => Some(d.midnight()),
+            Val::DateTime(t) => Some(*t),
+            Val::Time(t) => super::convert::time_on(super::convert::today(self.env), *t),
+            Val::Str(s) => match parse::datetime(s, mode) {
+                Some(p) => {
+                    if p.truncated {
+                        self.lost_text(kind, value)?;
+                    }
+                    Some(p.in_zone(self.env.time_zone))
+                }
+                None => None,
+            },
+            number => {
+                let d = number.to_decimal(self.env)?;
+                let whole = d.trunc_to_i128().filter(|_| !d.is_negative());
+                let fraction = d.sub(&d.truncate(0)).to_f64();
+                let parsed = match whole {
+                    Some(0) => Some(Date::ZERO.midnight()),
+                    Some(n) => {
+                        parse::number_to_datetime(n, fraction, d.scale().min(6), mode).map(|p| p.value)
+                    }
+                    None => None,
+                };
+                parsed
+            }
+        };
+        match parsed {
+            Some(t) if !(self.env.strict && refused_by_mode(t.date, mode)) => {
+                if refused_by_mode(t.date, mode) {
+                    self.bad_temporal(kind, value)?;
+                    if !t.date.is_zero() {
+                        return Ok(None);
+                    }
+                }
+                Ok(Some(t))
+            }
+            _ => {
+                self.bad_temporal(kind, value)?;
+                Ok(None)
+            }
+        }
+    }
+
+    /// Text behind a date: MySQL 9 refuses it in strict mode.
+    fn lost_text(&self, kind: &str, value: &Val) -> Result<()> {
+        if self.env.strict {
+            return self.bad_temporal(kind, value);
+        }
+        self.env
+            .warnings
+            .warn(SqlError::data_truncated(self.column, self.row()));
+        Ok(())
+    }
+
+    fn date(&self, value: &Val) -> Result<Val<'static>> {
+        let Some(t) = self.point(value, "date")? else {
+            return Ok(Val::Date(Date::ZERO));
+        };
+        if t.micros_of_day() != 0 && !matches!(value, Val::Time(_)) {
+            self.note_truncated();
+        }
+        Ok(Val::Date(t.date))
+    }
+
+    fn datetime(&self, value: &Val) -> Result<Val<'static>> {
+        let zero = DateTime {
+            fsp: self.ty.scale,
+            ..DateTime::default()
+        };
+        let Some(t) = self.point(value, "datetime")? else {
+            return Ok(Val::DateTime(zero));
+        };
+        let truncate = self.env.sql_mode.has(SqlMode::TIME_TRUNCATE_FRACTIONAL);
+        let rounded = if truncate {
+            Some(t.truncate(self.ty.scale))
+        } else {
+            t.round(self.ty.scale)
+        };
+        let Some(rounded) = rounded else {
+            self.bad_temporal("datetime", value)?;
+            return Ok(Val::DateTime(zero));
+        };
+        if self.ty.kind == TypeKind::Timestamp
+            && !rounded.is_zero()
+            && !timestamp_in_range(rounded, self.env.time_zone)
+        {
+            self.bad_temporal("datetime", value)?;
+            return Ok(Val::DateTime(zero));
+        }
+        Ok(Val::DateTime(rounded))
+    }
+
+    fn time(&self, value: &Val) -> Result<Val<'static>> {
+        let parsed = match value {
+            Val::Time(t) => Some((*t, true)),
+            Val::Date(_) => Some((Time::default(), true)),
+            Val::DateTime(t) => Some((t.time(), true)),
+            Val::Str(s) => parse::time(s, self.env.sql_mode),
+            number => {
+                let d = number.to_decimal(self.env)?;
+                let n = d.trunc_to_i128().unwrap_or(i128::MAX);
+                let fraction = d.sub(&d.truncate(0)).abs().to_f64();
+                parse::number_to_time(n, d.is_negative(), fraction, d.scale().min(6))
+            }
+        };
+        let Some((time, whole)) = parsed else {
+            self.bad_temporal("time", value)?;
+            return Ok(Val::Time(Time::new(0, self.ty.scale)));
+        };
+        if !whole {
+            self.bad_temporal("time", value)?;
+        }
+        let truncate = self.env.sql_mode.has(SqlMode::TIME_TRUNCATE_FRACTIONAL);
+        let rounded = if truncate {
+            let unit = 10i64.pow(6 - self.ty.scale.min(6) as u32);
+            Time::new(time.micros / unit * unit, self.ty.scale)
+        } else {
+            time.round(self.ty.scale)
+        };
+        Ok(Val::Time(parse::clamp_time(rounded).0))
+    }
+
+    fn member(&self, value: &Val) -> Result<Val<'static>> {
+        let label = |n: u64| Cow::Owned(self.ty.enum_label(n).as_bytes().to_vec());
+        let number = match value {
+            Val::Str(s) | Val::Member(_, s) => {
+                let text = trim_end_spaces(s);
+                match self
+                    .ty
+                    .members()
+                    .iter()
+                    .position(|m| self.ty.collation.eq(m.as_bytes(), text))
+                {
+                    Some(i) => i as u64 + 1,
+                    None => std::str::from_utf8(text)
+                        .ok()
+                        .and_then(|t| t.parse().ok())
+                        .unwrap_or(0),
+                }
+            }
+            other => other.to_int(self.env)?.clamp(0, u64::MAX as i128) as u64,
+        };
+        if number == 0 || number > self.ty.members().len() as u64 {
+            self.fault(SqlError::data_truncated(self.column, self.row()))?;
+            return Ok(Val::Member(0, Cow::Borrowed(b"")));
+        }
+        Ok(Val::Member(number, label(number)))
+    }
+
+    fn set(&self, value: &Val) -> Result<Val<'static>> {
+        let members = self.ty.members();
+        let all = if members.len() >= 64 {
+            u64::MAX
+        } else {
+            (1u64 << members.len()) - 1
+        };
+        let (mut bits, mut lost) = (0u64, false);
+        match value {
+            Val::Str(s) | Val::Member(_, s) => {
+                for part in s.split(|b| *b == b',').filter(|p| !p.is_empty()) {
+                    match members
+                        .iter()
+                        .position(|m| self.ty.collation.eq(m.as_bytes(), trim_end_spaces(part)))
+                    {
+                        Some(i) => bits |= 1 << i,
+                        None => match std::str::from_utf8(s).ok().and_then(|t| t.parse::<u64>().ok()) {
+                            Some(n) => bits |= n,
+                            None => lost = true,
+                        },
+                    }
+                }
+            }
+            other => bits = other.to_int(self.env)? as u64,
+        }
+        if lost || bits & !all != 0 {
+            self.fault(SqlError::data_truncated(self.column, self.row()))?;
+        }
+        bits &= all;
+        Ok(Val::Member(
+            bits,
+            Cow::Owned(self.ty.set_label(bits).into_bytes()),
+        ))
+    }
+
+    fn string<'a>(&self, text: Cow<'a, [u8]>, charset: Charset) -> Result<Val<'a>> {
+        let mut text = text;
+        if !charset.can_write(&text) {
+            let bytes: String = bad_bytes(&text, charset);
+            let row = self.row();
+            self.fault(SqlError::incorrect_value_for_column(
+                "string",
+                &bytes,
+                self.column,
+                row,
+            ))?;
+            text = Cow::Owned(charset.repair(&text, false).unwrap_or_default());
+        }
+        let limit = self.ty.length as usize;
+        // TEXT types are limited in bytes, CHAR and VARCHAR in characters.
+        let end = if self.ty.is_blob_or_text() {
+            floor_char(&text, limit, charset)
+        } else {
+            charset.prefix_len(&text, limit)
+        };
+        if end < text.len() {
+            let only_spaces = !charset.eq(&Charset::Binary) && text[end..].iter().all(|b| *b == b' ');
+            if only_spaces {
+                if self.ty.kind == TypeKind::VarChar {
+                    self.note_truncated();
+                }
+            } else if self.env.strict {
+                return Err(SqlError::data_too_long(self.column, self.row()));
+            } else {
+                self.env
+                    .warnings
+                    .warn(SqlError::data_truncated(self.column, self.row()));
+            }
+            text = shorten(text, end);
+        }
+        if self.ty.kind == TypeKind::Char {
+            if charset == Charset::Binary {
+                if text.len() < limit {
+                    let mut padded = text.into_owned();
+                    padded.resize(limit, 0);
+                    return Ok(Val::Str(Cow::Owned(padded)));
+                }
+            } else {
+                // CHAR is stored without the spaces it is padded with.
+                let end = trim_end_spaces(&text).len();
+                text = shorten(text, end);
+            }
+        }
+        Ok(Val::Str(text))
+    }
+}
+
+fn saturating(value: f64) -> i128 {
+    value as i128
+}
+
+fn shorten(text: Cow<[u8]>, end: usize) -> Cow<[u8]> {
+    match text {
+        Cow::Borrowed(b) => Cow::Borrowed(&b[..end]),
+        Cow::Owned(mut b) => {
+            b.truncate(end);
+            Cow::Owned(b)
+        }
+    }
+}
+
+fn trim_end_spaces(text: &[u8]) -> &[u8] {
+    let end = text.iter().rposition(|b| *b != b' ').map_or(0, |i| i + 1);
+    &text[..end]
+}
+
+/// The greatest character boundary not beyond `limit`.
+fn floor_char(text: &[u8], limit: usize, charset: Charset) -> usize {
+    if text.len() <= limit || charset == Charset::Binary {
+        return limit.min(text.len());
+    }
+    (0..=limit).rev().find(|at| text[*at] & 0xC0 != 0x80).unwrap_or(0)
+}
+
+/// The bytes an error text shows: from the first that cannot be stored, six at most.
+fn bad_bytes(text: &[u8], charset: Charset) -> String {
+    let mut at = 0;
+    while at < text.len() {
+        let next = (at + 1..=text.len())
+            .find(|i| text.get(*i).is_none_or(|b| b & 0xC0 != 0x80))
+            .unwrap_or(text.len());
+        if !charset.can_write(&text[at..next]) {
+            break;
+        }
+        at = next;
+    }
+    let rest = &text[at..];
+    let shown: String = rest
+        .iter()
+        .take(6)
+        .map(|b| {
+            if b.is_ascii() {
+                (*b as char).to_string()
+            } else {
+                format!("\\x{b:02X}")
+            }
+        })
+        .collect();
+    if rest.len() > 6 {
+        format!("{shown}...")
+    } else {
+        shown
+    }
+}
+
+/// The error of a column that has no default and got no value.
+pub fn missing_default(column: &str, env: &Env) -> Result<()> {
+    if env.strict {
+        return Err(SqlError::no_default(column));
+    }
+    env.warnings.warn(SqlError::new(
+        er::NO_DEFAULT_FOR_FIELD,
+        SqlError::no_default(column).message,
+    ));
+    Ok(())
 }

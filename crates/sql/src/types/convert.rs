@@ -1,1 +1,455 @@
-//! A value seen as another type.
+//! A value seen as another type, with MySQL's leniency: a text is the number it begins with, a date is a number of
+//! eight digits, and what had to be guessed at leaves a warning (or is an error where the statement writes in strict
+//! mode).
+
+use super::temporal::parse::{self, ParsedDateTime};
+use super::{Date, DateTime, Decimal, SqlMode, Time, Val};
+use crate::error::{Result, SqlError};
+use crate::expr::Env;
+use std::borrow::Cow;
+use std::fmt::Write;
+
+/// What an error text shows of a value: its beginning, printable.
+pub fn excerpt(bytes: &[u8]) -> String {
+    let text = String::from_utf8_lossy(bytes);
+    if text.chars().count() > 64 {
+        text.chars().take(64).collect()
+    } else {
+        text.into_owned()
+    }
+}
+
+fn trim(bytes: &[u8]) -> &[u8] {
+    bytes.trim_ascii()
+}
+
+/// The double a text begins with, and whether that was all of it (spaces aside).
+pub fn double_prefix(bytes: &[u8]) -> (f64, bool) {
+    let text = bytes.trim_ascii_start();
+    let digit = |at: usize| text.get(at).is_some_and(u8::is_ascii_digit);
+    let mut end = matches!(text.first(), Some(b'+' | b'-')) as usize;
+    let start = end;
+    while digit(end) {
+        end += 1;
+    }
+    let mut digits = end - start;
+    if text.get(end) == Some(&b'.') && (digits > 0 || digit(end + 1)) {
+        end += 1;
+        while digit(end) {
+            end += 1;
+            digits += 1;
+        }
+    }
+    if digits == 0 {
+        return (0.0, false);
+    }
+    if matches!(text.get(end), Some(b'e' | b'E')) {
+        let sign = matches!(text.get(end + 1), Some(b'+' | b'-')) as usize;
+        if digit(end + 1 + sign) {
+            end += 1 + sign;
+            while digit(end) {
+                end += 1;
+            }
+        }
+    }
+    let number: f64 = std::str::from_utf8(&text[..end])
+        .ok()
+        .and_then(|t| t.parse().ok())
+        .unwrap_or(0.0);
+    let whole = text[end..].trim_ascii().is_empty();
+    if number.is_infinite() {
+        (f64::MAX.copysign(number), false)
+    } else {
+        (number, whole)
+    }
+}
+
+/// The integer a text begins with, clamped to 64 bits (signed below zero), and whether that was all of it.
+pub fn integer_prefix(bytes: &[u8]) -> (i128, bool) {
+    let text = trim(bytes);
+    let negative = text.first() == Some(&b'-');
+    let start = matches!(text.first(), Some(b'+' | b'-')) as usize;
+    let mut value = 0i128;
+    let mut at = start;
+    while let Some(d) = text.get(at).filter(|b| b.is_ascii_digit()) {
+        value = (value * 10 + (d - b'0') as i128).min(1 << 70);
+        at += 1;
+    }
+    let whole = at > start && at == text.len();
+    let value = if negative { -value } else { value };
+    let clamped = clamp_int(value);
+    (clamped, whole && clamped == value)
+}
+
+/// To the range of signed and unsigned 64-bit integers together.
+pub fn clamp_int(value: i128) -> i128 {
+    value.clamp(i64::MIN as i128, u64::MAX as i128)
+}
+
+/// An integer in range as a value: signed if it fits.
+pub fn int_value(value: i128, unsigned: bool) -> Val<'static> {
+    if unsigned {
+        Val::UInt(value as u64)
+    } else {
+        Val::Int(value as i64)
+    }
+}
+
+/// Rounded half to even, as MySQL makes integers of doubles; clamped.
+pub fn round_double(value: f64) -> i128 {
+    clamp_int(value.round_ties_even() as i128)
+}
+
+/// A binary string as the big-endian number it is in numeric context.
+pub fn bytes_to_uint(bytes: &[u8]) -> u64 {
+    bytes
+        .iter()
+        .rev()
+        .take(8)
+        .rev()
+        .fold(0, |n, b| n << 8 | *b as u64)
+}
+
+impl<'a> Val<'a> {
+    /// As a double. Texts that are no numbers leave warning 1292.
+    pub fn to_f64(&self, env: &Env) -> Result<f64> {
+        Ok(match self {
+            Val::Null => 0.0,
+            Val::Int(v) => *v as f64,
+            Val::UInt(v) | Val::Member(v, _) => *v as f64,
+            Val::Float(v) => *v as f64,
+            Val::Double(v) => *v,
+            Val::Decimal(v) => v.to_f64(),
+            Val::Str(s) => {
+                let (value, whole) = double_prefix(s);
+                if !whole {
+                    env.complain(SqlError::truncated_wrong_value("DOUBLE", &excerpt(s)))?;
+                }
+                value
+            }
+            Val::Date(d) => d.to_number() as f64,
+            Val::Time(t) => {
+                let fraction = t.micros % 1_000_000;
+                t.to_number() as f64 + fraction as f64 / 1e6
+            }
+            Val::DateTime(t) => t.to_number() as f64 + t.micro as f64 / 1e6,
+        })
+    }
+
+    /// As an integer between the least signed and the greatest unsigned one. Numbers round; texts are cut at the first
+    /// character that is no digit, with a warning.
+    pub fn to_int(&self, env: &Env) -> Result<i128> {
+        Ok(match self {
+            Val::Null => 0,
+            Val::Int(v) => *v as i128,
+            Val::UInt(v) | Val::Member(v, _) => *v as i128,
+            Val::Float(v) => round_double(*v as f64),
+            Val::Double(v) => round_double(*v),
+            Val::Decimal(v) => {
+                clamp_int(
+                    v.to_i128()
+                        .unwrap_or(if v.is_negative() { i128::MIN } else { i128::MAX }),
+                )
+            }
+            Val::Str(s) => {
+                let (value, whole) = integer_prefix(s);
+                if !whole {
+                    env.complain(SqlError::truncated_wrong_value("INTEGER", &excerpt(s)))?;
+                }
+                value
+            }
+            Val::Date(d) => d.to_number() as i128,
+            Val::Time(t) => t.round(0).to_number() as i128,
+            Val::DateTime(t) => t.round(0).unwrap_or(*t).to_number() as i128,
+        })
+    }
+
+    /// As a signed integer, clamped: for positions, lengths and counts.
+    pub fn to_i64(&self, env: &Env) -> Result<i64> {
+        Ok(self.to_int(env)?.clamp(i64::MIN as i128, i64::MAX as i128) as i64)
+    }
+
+    /// As the 64 bits that bit operators work on: negative numbers wrap.
+    pub fn to_bits(&self, env: &Env) -> Result<u64> {
+        Ok(self.to_int(env)? as u64)
+    }
+
+    pub fn to_decimal(&self, env: &Env) -> Result<Decimal> {
+        Ok(match self {
+            Val::Null => Decimal::ZERO,
+            Val::Int(v) => Decimal::from(*v),
+            Val::UInt(v) | Val::Member(v, _) => Decimal::from(*v),
+            Val::Float(v) => Decimal::parse(&format_float(*v)).unwrap_or(Decimal::ZERO),
+            Val::Double(v) => Decimal::from_f64(*v).unwrap_or(Decimal::ZERO),
+            Val::Decimal(v) => v.clone(),
+            Val::Str(s) => {
+                let text = s.trim_ascii_start();
+                match Decimal::parse_prefix(text) {
+                    Some((d, used)) if text[used..].trim_ascii().is_empty() => d,
+                    other => {
+                        env.complain(SqlError::truncated_wrong_value("DECIMAL", &excerpt(s)))?;
+                        other.map_or(Decimal::ZERO, |(d, _)| d)
+                    }
+                }
+            }
+            Val::Date(d) => Decimal::from(d.to_number()),
+            Val::Time(t) => with_fraction(t.to_number(), t.micros % 1_000_000, t.fsp),
+            Val::DateTime(t) => with_fraction(t.to_number(), t.micro as i64, t.fsp),
+        })
+    }
+
+    /// As a condition: NULL is neither.
+    pub fn truth(&self, env: &Env) -> Result<Option<bool>> {
+        Ok(match self {
+            Val::Null => None,
+            Val::Int(v) => Some(*v != 0),
+            Val::UInt(v) | Val::Member(v, _) => Some(*v != 0),
+            Val::Decimal(d) => Some(!d.is_zero()),
+            other => Some(other.to_f64(env)? != 0.0),
+        })
+    }
+
+    /// The display form; borrows where the value is text already. NULL is empty: check first.
+    pub fn to_text(&self) -> Cow<'_, [u8]> {
+        match self {
+            Val::Str(s) | Val::Member(_, s) => Cow::Borrowed(s),
+            other => {
+                let mut out = String::new();
+                other.write_text(&mut out);
+                Cow::Owned(out.into_bytes())
+            }
+        }
+    }
+
+    /// As [`Val::to_text`], giving up the value.
+    pub fn into_text(self) -> Cow<'a, [u8]> {
+        match self {
+            Val::Str(s) | Val::Member(_, s) => s,
+            other => Cow::Owned(other.to_text().into_owned()),
+        }
+    }
+
+    /// Appends the display form of a value that is not text.
+    fn write_text(&self, out: &mut String) {
+        // Writing to a String cannot fail.
+        let _ = match self {
+            Val::Null | Val::Str(_) | Val::Member(..) => Ok(()),
+            Val::Int(v) => write!(out, "{v}"),
+            Val::UInt(v) => write!(out, "{v}"),
+            Val::Float(v) => write!(out, "{}", format_float(*v)),
+            Val::Double(v) => write!(out, "{}", format_double(*v)),
+            Val::Decimal(v) => write!(out, "{v}"),
+            Val::Date(v) => write!(out, "{v}"),
+            Val::Time(v) => write!(out, "{v}"),
+            Val::DateTime(v) => write!(out, "{v}"),
+        };
+    }
+
+    /// As a date with time. `None`: NULL, or no date at all (which has left a warning). A TIME is of today.
+    pub fn to_datetime(&self, env: &Env) -> Result<Option<DateTime>> {
+        let parsed = match self {
+            Val::Null => return Ok(None),
+            Val::Date(d) => return Ok(Some(d.midnight())),
+            Val::DateTime(t) => return Ok(Some(*t)),
+            Val::Time(t) => return Ok(time_on(today(env), *t)),
+            Val::Str(s) | Val::Member(_, s) => parse::datetime(s, env.sql_mode),
+            number => match number.to_decimal(env)? {
+                d if d.is_negative() => None,
+                d => d.trunc_to_i128().and_then(|n| {
+                    let fraction = d.sub(&d.truncate(0)).rescale(6, true);
+                    let micro = Decimal::new(0, 6).add(&fraction);
+                    parse::number_to_datetime(n, micro.to_f64(), d.scale().min(6), env.sql_mode)
+                }),
+            },
+        };
+        match parsed {
+            Some(p) => self.finish_datetime(p, env).map(Some),
+            None => {
+                env.complain(SqlError::incorrect_value("datetime", &excerpt(&self.to_text())))?;
+                Ok(None)
+            }
+        }
+    }
+
+    fn finish_datetime(&self, parsed: ParsedDateTime, env: &Env) -> Result<DateTime> {
+        if parsed.truncated {
+            env.complain(SqlError::truncated_wrong_value(
+                "datetime",
+                &excerpt(&self.to_text()),
+            ))?;
+        }
+        Ok(parsed.in_zone(env.time_zone))
+    }
+
+    pub fn to_date(&self, env: &Env) -> Result<Option<Date>> {
+        Ok(match self {
+            Val::Date(d) => Some(*d),
+            other => other.to_datetime(env)?.map(|t| t.date),
+        })
+    }
+
+    /// As a duration. `None`: NULL, or no time at all (which has left a warning).
+    pub fn to_time(&self, env: &Env) -> Result<Option<Time>> {
+        let parsed = match self {
+            Val::Null => return Ok(None),
+            Val::Time(t) => return Ok(Some(*t)),
+            Val::Date(_) => return Ok(Some(Time::default())),
+            Val::DateTime(t) => return Ok(Some(t.time())),
+            Val::Str(s) | Val::Member(_, s) => parse::time(s, env.sql_mode),
+            number => {
+                let d = number.to_decimal(env)?;
+                let n = d.trunc_to_i128().unwrap_or(i128::MAX);
+                let fraction = d.sub(&d.truncate(0)).abs().to_f64();
+                parse::number_to_time(n, d.is_negative(), fraction, d.scale().min(6))
+            }
+        };
+        match parsed {
+            Some((time, whole)) => {
+                if !whole {
+                    env.complain(SqlError::truncated_wrong_value("time", &excerpt(&self.to_text())))?;
+                }
+                Ok(Some(time))
+            }
+            None => {
+                env.complain(SqlError::truncated_wrong_value("time", &excerpt(&self.to_text())))?;
+                Ok(None)
+            }
+        }
+    }
+}
+
+fn with_fraction(number: i64, micros: i64, fsp: u8) -> Decimal {
+    if fsp == 0 {
+        return Decimal::from(number);
+    }
+    Decimal::new(number as i128 * 1_000_000 + micros as i128, 6).truncate(fsp)
+}
+
+/// The statement's date in the session's zone.
+pub fn today(env: &Env) -> Date {
+    env.time_zone.local(env.now_micros, 0).date
+}
+
+/// The date and time that lie a duration after midnight.
+pub fn time_on(date: Date, time: Time) -> Option<DateTime> {
+    DateTime::from_micros(date.midnight().to_micros() + time.micros, time.fsp)
+}
+
+/// Whether a mode refuses this date.
+pub fn refused_by_mode(date: Date, mode: SqlMode) -> bool {
+    date.is_zero() && mode.has(SqlMode::NO_ZERO_DATE)
+        || !date.is_zero() && date.has_zero_part() && mode.has(SqlMode::NO_ZERO_IN_DATE)
+}
+
+/// A double in MySQL's display form: the shortest digits that read back the same.
+pub fn format_double(value: f64) -> String {
+    if value == 0.0 {
+        // MySQL shows the sign of a negative zero.
+        return if value.is_sign_negative() {
+            "-0".to_string()
+        } else {
+            "0".to_string()
+        };
+    }
+    if !value.is_finite() {
+        return if value.is_nan() {
+            "NaN".to_string()
+        } else {
+            "inf".to_string()
+        };
+    }
+    layout(&format!("{value:e}"))
+}
+
+/// A float: six significant digits.
+pub fn format_float(value: f32) -> String {
+    if value == 0.0 || !value.is_finite() {
+        return format_double(value as f64);
+    }
+    let shortest = format!("{value:e}");
+    let digits = shortest
+        .bytes()
+        .take_while(|b| *b != b'e')
+        .filter(u8::is_ascii_digit)
+        .count();
+    if digits <= 6 {
+        layout(&shortest)
+    } else {
+        layout(&format!("{:.5e}", value as f64))
+    }
+}
+
+/// Lays out `d.ddde±x` in plain form where the point lies near the digits.
+fn layout(scientific: &str) -> String {
+    let (mantissa, exponent) = scientific.split_once('e').unwrap_or((scientific, "0"));
+    let exponent: i32 = exponent.parse().unwrap_or(0);
+    let (sign, mantissa) = match mantissa.strip_prefix('-') {
+        Some(rest) => ("-", rest),
+        None => ("", mantissa),
+    };
+    let digits: String = mantissa.chars().filter(|c| *c != '.').collect();
+    let digits = match digits.trim_end_matches('0') {
+        "" => "0",
+        trimmed => trimmed,
+    };
+    let point = exponent + 1;
+    let len = digits.len() as i32;
+    if point < -14 || point > 15 && len <= point {
+        let (first, rest) = digits.split_at(1);
+        let dot = if rest.is_empty() { "" } else { "." };
+        return format!("{sign}{first}{dot}{rest}e{exponent}");
+    }
+    if point <= 0 {
+        return format!("{sign}0.{}{digits}", "0".repeat(-point as usize));
+    }
+    if len <= point {
+        return format!("{sign}{digits}{}", "0".repeat((point - len) as usize));
+    }
+    let (int, fraction) = digits.split_at(point as usize);
+    format!("{sign}{int}.{fraction}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn doubles_print_as_mysql_prints_them() {
+        let cases: &[(f64, &str)] = &[
+            (1e14, "100000000000000"),
+            (1e15, "1e15"),
+            (1e-15, "0.000000000000001"),
+            (1e-16, "1e-16"),
+            (123456789012345678.0, "1.2345678901234568e17"),
+            (1234567890123456.7, "1234567890123456.8"),
+            (0.1 + 0.2, "0.30000000000000004"),
+            (-1e-7, "-0.0000001"),
+            (1.5e300, "1.5e300"),
+            (1234567.125, "1234567.125"),
+        ];
+        for (value, text) in cases {
+            assert_eq!(format_double(*value), *text);
+        }
+        let floats: &[(f32, &str)] = &[
+            (16777217.0, "16777200"),
+            (0.1, "0.1"),
+            (1e10, "10000000000"),
+            (123456.7, "123457"),
+            (1e-7, "0.0000001"),
+        ];
+        for (value, text) in floats {
+            assert_eq!(format_float(*value), *text);
+        }
+    }
+
+    #[test]
+    fn texts_are_the_numbers_they_begin_with() {
+        assert_eq!(double_prefix(b" 1.5e3x"), (1500.0, false));
+        assert_eq!(double_prefix(b"-.5 "), (-0.5, true));
+        assert_eq!(double_prefix(b"1e"), (1.0, false));
+        assert_eq!(double_prefix(b"abc"), (0.0, false));
+        assert_eq!(integer_prefix(b"12a"), (12, false));
+        assert_eq!(integer_prefix(b"-9223372036854775809"), (i64::MIN as i128, false));
+        assert_eq!(bytes_to_uint(b"AB"), 0x4142);
+    }
+}

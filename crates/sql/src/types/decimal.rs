@@ -471,6 +471,14 @@ impl Decimal {
         out[start] ^= 0x80;
     }
 
+    /// [`Decimal::store`] into a fixed room; says how many bytes it took.
+    pub fn store_into(&self, precision: u32, scale: u8, out: &mut [u8; 32]) -> usize {
+        let mut bytes = Vec::with_capacity(32);
+        self.store(precision, scale, &mut bytes);
+        out[..bytes.len()].copy_from_slice(&bytes);
+        bytes.len()
+    }
+
     /// Reads the storage form.
     pub fn load(bytes: &[u8], precision: u32, scale: u8) -> Decimal {
         let Some(first) = bytes.first() else {

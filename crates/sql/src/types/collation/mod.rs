@@ -4,6 +4,15 @@
 //! of characters that latin1 can write. A character set therefore decides only what may be stored and how long
 //! it is in bytes, and a collation decides order and equality.
 
+mod charset;
+mod compare;
+mod general;
+mod latin;
+mod sort_key;
+mod uca;
+
+pub use sort_key::SqlCollator;
+
 use std::fmt;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -26,9 +35,6 @@ pub(crate) enum Weights {
     CodePoint,
     /// utf8mb4_0900_ai_ci: primary weights of the Unicode collation algorithm.
     UcaPrimary,
-    /// utf8mb4_0900_as_ci / as_cs: up to secondary / tertiary weights.
-    UcaSecondary,
-    UcaTertiary,
     /// utf8mb4_general_ci: one weight per character.
     General,
     /// latin1_swedish_ci.
@@ -61,20 +67,6 @@ static COLLATIONS: &[Info] = &[
         "utf8mb4_0900_ai_ci",
         Charset::Utf8mb4,
         Weights::UcaPrimary,
-        false,
-    ),
-    info(
-        305,
-        "utf8mb4_0900_as_ci",
-        Charset::Utf8mb4,
-        Weights::UcaSecondary,
-        false,
-    ),
-    info(
-        278,
-        "utf8mb4_0900_as_cs",
-        Charset::Utf8mb4,
-        Weights::UcaTertiary,
         false,
     ),
     info(

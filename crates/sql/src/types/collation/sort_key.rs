@@ -1,0 +1,130 @@
+//! Sort keys: bytes that compare as the texts do.
+//!
+//! Without padding a key is just the weights, one after the other. Under PAD SPACE the shorter of two texts counts as
+//! filled with spaces, so that the end of a text must sort like an endless run of them: above whatever is below a space,
+//! below whatever is above. A run of spaces, and the end, therefore begin with the space's weight and a mark: 1 when what
+//! follows the run is less than a space, 2 at the end, 3 when it is greater. After 1 and 3 stands how long the run is:
+//! before something small a longer run is greater, before something great it is less (the length is then inverted).
+
+use super::{Collation, Weights};
+
+const BELOW: u8 = 1;
+const END: u8 = 2;
+const ABOVE: u8 = 3;
+
+impl Collation {
+    /// Appends the sort key of a text.
+    pub fn sort_key(self, text: &[u8], out: &mut Vec<u8>) {
+        let wide = matches!(self.weights(), Weights::UcaPrimary | Weights::General);
+        if !self.pad_space() {
+            if self.weights() == Weights::CodePoint {
+                out.extend_from_slice(text);
+            } else {
+                out.reserve(text.len() * 2);
+                self.weight_iter(text)
+                    .for_each(|w| out.extend_from_slice(&w.to_be_bytes()));
+            }
+            return;
+        }
+        let space = self.space_weight();
+        let push = |w: u16, out: &mut Vec<u8>| {
+            if wide {
+                out.extend_from_slice(&w.to_be_bytes())
+            } else {
+                out.push(w as u8)
+            }
+        };
+        let mut weights = self.weight_iter(text);
+        let mut run = 0u64;
+        loop {
+            let next = weights.next();
+            match next {
+                Some(w) if w == space => {
+                    run += 1;
+                    continue;
+                }
+                Some(w) => {
+                    if run > 0 {
+                        push(space, out);
+                        out.push(if w < space { BELOW } else { ABOVE });
+                        push_length(run, w > space, out);
+                        run = 0;
+                    }
+                    push(w, out);
+                }
+                None => {
+                    push(space, out);
+                    out.push(END);
+                    return;
+                }
+            }
+        }
+    }
+}
+
+/// A length such that bytes compare as lengths do: bytes of 255 and a last one below.
+fn push_length(mut run: u64, inverted: bool, out: &mut Vec<u8>) {
+    let flip = if inverted { 0xFF } else { 0 };
+    while run >= 255 {
+        out.push(255 ^ flip);
+        run -= 255;
+    }
+    out.push(run as u8 ^ flip);
+}
+
+/// The engine's view of the collations.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct SqlCollator;
+
+impl tidemark_engine::Collator for SqlCollator {
+    fn sort_key(&self, collation: u16, text: &[u8], out: &mut Vec<u8>) {
+        Collation::from_id(collation)
+            .unwrap_or(Collation::BINARY)
+            .sort_key(text, out);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_order_as_texts_compare() {
+        let pieces = [
+            "a", "A", " ", "  ", "\t", "b", "é", "ß", "中", "😀", "z", "\u{1}", "0",
+        ];
+        let mut texts: Vec<String> = vec![String::new()];
+        for _ in 0..3 {
+            let longer: Vec<String> = texts
+                .iter()
+                .flat_map(|t| pieces.iter().map(move |p| format!("{t}{p}")))
+                .collect();
+            texts.extend(longer);
+            texts.sort();
+            texts.dedup();
+        }
+        let sample: Vec<&String> = texts.iter().step_by(7).collect();
+        for collation in Collation::all().filter(|c| c.charset() != super::super::Charset::Ascii) {
+            let keyed: Vec<(Vec<u8>, &[u8])> = sample
+                .iter()
+                .map(|t| {
+                    let mut key = Vec::new();
+                    collation.sort_key(t.as_bytes(), &mut key);
+                    (key, t.as_bytes())
+                })
+                .collect();
+            for (i, (ka, a)) in keyed.iter().enumerate() {
+                for (kb, b) in keyed.iter().skip(i + 1).step_by(3) {
+                    assert_eq!(
+                        ka.cmp(kb),
+                        collation.compare(a, b),
+                        "{} {:?} {:?}",
+                        collation.name(),
+                        String::from_utf8_lossy(a),
+                        String::from_utf8_lossy(b)
+                    );
+                }
+            }
+        }
+    }
+}

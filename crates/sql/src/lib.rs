@@ -9,6 +9,7 @@ pub mod error;
 pub mod expr;
 pub mod mdl;
 pub mod parse;
+pub mod plan;
 pub mod session;
 pub mod types;
 pub mod variables;

@@ -207,7 +207,10 @@ impl<'a> Binder<'a> {
         Ok(match literal {
             Literal::Null => build::null(),
             Literal::Bool(b) => build::bool_literal(*b),
-            Literal::Int(n) => build::int_literal(&n.to_string())?,
+            Literal::Int(n) => match i64::try_from(*n) {
+                Ok(n) => build::int_literal(n),
+                Err(_) => build::number_literal(&n.to_string())?,
+            },
             Literal::Decimal(digits) => build::number_literal(digits)?,
             Literal::Double(value) => build::value_literal(Value::Double(*value), ctx),
             Literal::Str { bytes, charset: None } => build::string_literal(bytes.clone(), ctx),

@@ -290,7 +290,10 @@ pub fn encode_table(table: &TableDef) -> Vec<u8> {
                 w.str(text);
             }
         }
-        w.u8(column.on_update_now as u8 | (column.auto_increment as u8) << 1 | (column.invisible as u8) << 2);
+        w.u8(column.on_update_now as u8
+            | (column.auto_increment as u8) << 1
+            | (column.invisible as u8) << 2
+            | (column.explicit_collation as u8) << 3);
         w.str(&column.comment);
     }
     w.u64(table.indexes.len() as u64);
@@ -343,6 +346,7 @@ pub fn decode_table(schema: &str, name: &str, bytes: &[u8], version: u64, locks:
             on_update_now: flags & 1 != 0,
             auto_increment: flags & 2 != 0,
             invisible: flags & 4 != 0,
+            explicit_collation: flags & 8 != 0,
             comment: r.str()?,
         })
     })?;
@@ -429,6 +433,7 @@ mod tests {
                 on_update_now: i == 5,
                 auto_increment: i == 0,
                 invisible: false,
+                explicit_collation: i == 4,
                 comment: "it's".to_owned(),
             })
             .collect();

@@ -44,6 +44,8 @@ pub struct ColumnDef {
     pub on_update_now: bool,
     pub auto_increment: bool,
     pub invisible: bool,
+    /// The definition named a character set or collation, which SHOW CREATE TABLE repeats.
+    pub explicit_collation: bool,
     pub comment: String,
 }
 

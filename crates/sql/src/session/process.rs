@@ -73,6 +73,10 @@ impl Process {
         }
     }
 
+    pub fn interrupt(&self) -> Arc<Interrupt> {
+        Arc::clone(&self.interrupt)
+    }
+
     /// Killed for good.
     pub fn is_killed(&self) -> bool {
         self.killed.load(Ordering::Relaxed)

@@ -1,0 +1,562 @@
+//! ALTER TABLE, CREATE INDEX and DROP INDEX.
+//!
+//! The actions are applied to a draft of the definition that remembers where each column came from. What the draft
+//! comes to decides how the table gets there: by its definition alone, by building and dropping indexes, or by a copy
+//! of the rows into a new table.
+
+use super::create::{column_key, now_s, table_comment};
+use super::{Run, check_table_name, column, index};
+use crate::accounts::Privileges;
+use crate::dictionary::{ColumnDef, ColumnDefault, IndexDef, TableDef, names_equal};
+use crate::error::{Result, SqlError, er};
+use crate::parse::ast::{self, AlterAction, AlterTable, ColumnPosition, IndexKind, ObjectName};
+use crate::session::answer::{Answer, Done};
+use crate::types::{SqlType, TypeKind, Value};
+
+/// A definition being altered.
+pub(super) struct Draft {
+    pub columns: Vec<ColumnDef>,
+    /// For each column: its position in the old table, if it was there.
+    pub origins: Vec<Option<usize>>,
+    /// Which columns were given as NULL explicitly.
+    explicit_null: Vec<bool>,
+    pub indexes: Vec<IndexDef>,
+    /// For each index: the engine's number of the old index it is, if it is one.
+    pub index_origins: Vec<Option<usize>>,
+    pub options: crate::dictionary::TableOptions,
+    pub auto_increment: Option<u64>,
+    rename: Option<(String, String)>,
+    /// A copy even if nothing asks for it: `ENGINE=InnoDB`, `FORCE`.
+    rebuild: bool,
+}
+
+impl Draft {
+    fn of(table: &TableDef) -> Draft {
+        Draft {
+            columns: table.columns.clone(),
+            origins: (0..table.columns.len()).map(Some).collect(),
+            explicit_null: vec![false; table.columns.len()],
+            indexes: table.indexes.clone(),
+            index_origins: table.indexes.iter().map(|index| Some(index.number)).collect(),
+            options: table.options.clone(),
+            auto_increment: None,
+            rename: None,
+            rebuild: false,
+        }
+    }
+
+    fn column(&self, name: &str) -> Option<usize> {
+        self.columns.iter().position(|column| names_equal(&column.name, name))
+    }
+
+    fn index(&self, name: &str) -> Option<usize> {
+        self.indexes.iter().position(|index| names_equal(&index.name, name))
+    }
+
+    /// Puts a column at a place; indexes follow their columns.
+    fn insert_column(&mut self, at: usize, column: ColumnDef, origin: Option<usize>, explicit_null: bool) {
+        self.columns.insert(at, column);
+        self.origins.insert(at, origin);
+        self.explicit_null.insert(at, explicit_null);
+        for part in self.indexes.iter_mut().flat_map(|index| &mut index.parts) {
+            if part.column >= at {
+                part.column += 1;
+            }
+        }
+    }
+
+    /// Takes a column out, and out of the indexes; an index that loses its last column goes.
+    fn remove_column(&mut self, at: usize) {
+        self.columns.remove(at);
+        self.origins.remove(at);
+        self.explicit_null.remove(at);
+        for i in (0..self.indexes.len()).rev() {
+            let index = &mut self.indexes[i];
+            let before = index.parts.len();
+            index.parts.retain(|part| part.column != at);
+            if index.parts.is_empty() {
+                self.indexes.remove(i);
+                self.index_origins.remove(i);
+                continue;
+            }
+            if index.parts.len() != before {
+                self.index_origins[i] = None;
+            }
+            for part in &mut index.parts {
+                if part.column > at {
+                    part.column -= 1;
+                }
+            }
+        }
+    }
+
+    /// Moves a column.
+    fn move_column(&mut self, from: usize, to: usize) {
+        let follow = |position: usize| {
+            if position == from {
+                to
+            } else if from < position && position <= to {
+                position - 1
+            } else if to <= position && position < from {
+                position + 1
+            } else {
+                position
+            }
+        };
+        let column = self.columns.remove(from);
+        self.columns.insert(to, column);
+        let origin = self.origins.remove(from);
+        self.origins.insert(to, origin);
+        let null = self.explicit_null.remove(from);
+        self.explicit_null.insert(to, null);
+        for part in self.indexes.iter_mut().flat_map(|index| &mut index.parts) {
+            part.column = follow(part.column);
+        }
+    }
+
+    fn place(&self, position: &ColumnPosition) -> Result<usize> {
+        match position {
+            ColumnPosition::Last => Ok(self.columns.len()),
+            ColumnPosition::First => Ok(0),
+            ColumnPosition::After(name) => match self.column(name) {
+                Some(at) => Ok(at + 1),
+                None => Err(unknown_column(name)),
+            },
+        }
+    }
+
+    fn add_index(&mut self, def: &ast::IndexDef) -> Result<()> {
+        let index = index::index(def, &mut self.columns, &self.explicit_null, &self.indexes)?;
+        self.indexes.push(index);
+        self.index_origins.push(None);
+        Ok(())
+    }
+}
+
+fn unknown_column(name: &str) -> SqlError {
+    SqlError::new(er::BAD_FIELD, format!("Unknown column '{name}' in 'table'"))
+}
+
+impl Run<'_> {
+    pub(super) fn create_index(
+        &self,
+        table: &ObjectName,
+        def: &ast::IndexDef,
+        if_not_exists: bool,
+    ) -> Result<Answer> {
+        if if_not_exists && let Some(name) = &def.name {
+            let (schema, table) = self.target(table)?;
+            if self.table(schema, table)?.index(name).is_some() {
+                self.note(SqlError::duplicate_key_name(name));
+                return Ok(Answer::ok());
+            }
+        }
+        self.alter(table, &[AlterAction::AddIndex(def.clone())], Privileges::INDEX, "INDEX")
+    }
+
+    pub(super) fn drop_index(&self, table: &ObjectName, name: &str) -> Result<Answer> {
+        let action = if names_equal(name, index::PRIMARY) {
+            AlterAction::DropPrimaryKey
+        } else {
+            AlterAction::DropIndex(name.to_owned())
+        };
+        self.alter(table, &[action], Privileges::INDEX, "INDEX")
+    }
+
+    pub(super) fn alter_table(&self, alter: &AlterTable) -> Result<Answer> {
+        self.alter(&alter.name, &alter.actions, Privileges::ALTER, "ALTER")
+    }
+
+    fn alter(
+        &self,
+        table: &ObjectName,
+        actions: &[AlterAction],
+        privileges: Privileges,
+        command: &str,
+    ) -> Result<Answer> {
+        let (schema, name) = self.target(table)?;
+        self.state.require_table(privileges, command, schema, name)?;
+        self.table(schema, name)?;
+        let mut names = vec![(schema, name)];
+        for action in actions {
+            if let AlterAction::RenameTo(new) = action {
+                names.push(self.rename_target(schema, new)?);
+            }
+        }
+        self.own_tables(&names)?;
+        let old = self.table(schema, name)?;
+        let mut draft = Draft::of(&old);
+        for action in actions {
+            self.apply(&mut draft, action, &old)?;
+        }
+        index::check_table(&draft.columns, &draft.indexes)?;
+        self.carry_out(&old, draft)
+    }
+
+    fn rename_target<'n>(&'n self, schema: &'n str, new: &'n ObjectName) -> Result<(&'n str, &'n str)> {
+        match &new.schema {
+            Some(_) => self.target(new),
+            None => Ok((schema, &new.name)),
+        }
+    }
+
+    fn apply(&self, draft: &mut Draft, action: &AlterAction, old: &TableDef) -> Result<()> {
+        match action {
+            AlterAction::AddColumn { column, position } => {
+                self.refuse_constraints(column)?;
+                if draft.column(&column.name).is_some() {
+                    return Err(SqlError::duplicate_column(&column.name));
+                }
+                let at = draft.place(position)?;
+                let def = column::column(self.state, column, draft.options.collation)?;
+                draft.insert_column(at, def, None, column.nullable == Some(true));
+                if let Some(key) = column_key(column) {
+                    draft.add_index(&key)?;
+                }
+            }
+            AlterAction::ModifyColumn { column, position } => {
+                self.change_column(draft, &column.name, column, position.as_ref())?;
+            }
+            AlterAction::ChangeColumn {
+                old,
+                column,
+                position,
+            } => self.change_column(draft, old, column, position.as_ref())?,
+            AlterAction::DropColumn(name) => {
+                let at = draft.column(name).ok_or_else(|| SqlError::cannot_drop(name))?;
+                if draft.columns.len() == 1 {
+                    return Err(SqlError::new(
+                        er::CANT_REMOVE_ALL_FIELDS,
+                        "You can't delete all columns with ALTER TABLE; use DROP TABLE instead",
+                    ));
+                }
+                draft.remove_column(at);
+            }
+            AlterAction::RenameColumn { old, new } => {
+                let at = draft.column(old).ok_or_else(|| unknown_column_in(old, &self_name(draft)))?;
+                if draft.column(new).is_some_and(|other| other != at) {
+                    return Err(SqlError::duplicate_column(new));
+                }
+                column::check_identifier(new)?;
+                draft.columns[at].name = new.clone();
+            }
+            AlterAction::SetDefault { column, default } => {
+                let at = draft.column(column).ok_or_else(|| unknown_column_in(column, &old.name))?;
+                let target = &mut draft.columns[at];
+                target.default = match default {
+                    Some(expr) => Some(column::default(self.state, &target.name, &target.ty, expr)?),
+                    None => None,
+                };
+            }
+            AlterAction::AddIndex(def) => draft.add_index(def)?,
+            AlterAction::DropIndex(name) => {
+                let at = draft.index(name).ok_or_else(|| SqlError::cannot_drop(name))?;
+                draft.indexes.remove(at);
+                draft.index_origins.remove(at);
+            }
+            AlterAction::DropPrimaryKey => {
+                let at = draft
+                    .index(index::PRIMARY)
+                    .ok_or_else(|| SqlError::cannot_drop(index::PRIMARY))?;
+                draft.indexes.remove(at);
+                draft.index_origins.remove(at);
+            }
+            AlterAction::RenameIndex { old: from, new } => {
+                let at = draft.index(from).ok_or_else(|| {
+                    SqlError::new(
+                        er::KEY_DOES_NOT_EXIST,
+                        format!("Key '{from}' doesn't exist in table '{}'", old.name),
+                    )
+                })?;
+                if draft.index(new).is_some_and(|other| other != at) {
+                    return Err(SqlError::duplicate_key_name(new));
+                }
+                column::check_identifier(new)?;
+                if names_equal(from, index::PRIMARY) || names_equal(new, index::PRIMARY) {
+                    return Err(SqlError::new(
+                        er::WRONG_NAME_FOR_INDEX,
+                        format!("Incorrect index name '{from}'"),
+                    ));
+                }
+                draft.indexes[at].name = new.clone();
+            }
+            AlterAction::RenameTo(new) => {
+                check_table_name(&new.name)?;
+                let (schema, name) = self.rename_target(&old.schema, new)?;
+                let dictionary = self.state.database.dictionary();
+                if dictionary.schema(schema).is_none() {
+                    return Err(SqlError::unknown_database(schema));
+                }
+                let same = schema == old.schema && name == old.name;
+                if !same && dictionary.find_table(schema, name).is_some() {
+                    return Err(SqlError::table_exists(name));
+                }
+                self.state
+                    .require_table(Privileges::DROP, "DROP", &old.schema, &old.name)?;
+                let both = Privileges::CREATE.union(Privileges::INSERT);
+                self.state.require_table(both, "CREATE", schema, name)?;
+                draft.rename = Some((schema.to_owned(), name.to_owned()));
+            }
+            AlterAction::Options(options) => {
+                self.check_engine(options, &old.name)?;
+                draft.rebuild |= options.engine.is_some();
+                let given = column::collation(options.charset.as_deref(), options.collation.as_deref())?;
+                if let Some(collation) = given {
+                    // Columns keep theirs, which now differs from the table's.
+                    draft.options.collation = collation;
+                }
+                if options.comment.is_some() {
+                    draft.options.comment = table_comment(options, &old.name)?;
+                }
+                if let Some(format) = &options.row_format {
+                    draft.options.row_format = format.to_uppercase();
+                }
+                draft.auto_increment = options.auto_increment.or(draft.auto_increment);
+            }
+            AlterAction::ConvertTo { charset, collation } => {
+                let given = column::collation(Some(charset), collation.as_deref())?;
+                let collation = given.unwrap_or(draft.options.collation);
+                draft.options.collation = collation;
+                for column in &mut draft.columns {
+                    if column.ty.is_string() && column.ty.kind != TypeKind::Json && !column.ty.is_binary_string() {
+                        column.ty.collation = collation;
+                        column.explicit_collation = false;
+                    }
+                }
+            }
+            AlterAction::AddForeignKey(_) | AlterAction::DropForeignKey(_) => {
+                return Err(SqlError::not_supported("FOREIGN KEY constraints"));
+            }
+            AlterAction::AddCheck(_) => return Err(SqlError::not_supported("CHECK constraints")),
+            AlterAction::DropConstraint(name) => {
+                return Err(SqlError::new(
+                    er::CONSTRAINT_NOT_FOUND,
+                    format!("Constraint '{name}' does not exist."),
+                ));
+            }
+            AlterAction::Ignored(what) => draft.rebuild |= what.eq_ignore_ascii_case("FORCE"),
+            AlterAction::Unsupported(what) => return Err(SqlError::not_supported(what)),
+        }
+        Ok(())
+    }
+
+    fn refuse_constraints(&self, column: &ast::ColumnDef) -> Result<()> {
+        if column.references.is_some() {
+            return Err(SqlError::not_supported("FOREIGN KEY constraints"));
+        }
+        if column.check.is_some() {
+            return Err(SqlError::not_supported("CHECK constraints"));
+        }
+        Ok(())
+    }
+
+    fn change_column(
+        &self,
+        draft: &mut Draft,
+        old: &str,
+        written: &ast::ColumnDef,
+        position: Option<&ColumnPosition>,
+    ) -> Result<()> {
+        self.refuse_constraints(written)?;
+        let at = draft.column(old).ok_or_else(|| unknown_column_in(old, &self_name(draft)))?;
+        if draft.column(&written.name).is_some_and(|other| other != at) {
+            return Err(SqlError::duplicate_column(&written.name));
+        }
+        let mut def = column::column(self.state, written, draft.options.collation)?;
+        let in_primary = |draft: &Draft| {
+            let primary = draft.index(index::PRIMARY).map(|i| &draft.indexes[i]);
+            primary.is_some_and(|index| index.parts.iter().any(|part| part.column == at))
+        };
+        if in_primary(draft) && def.ty.nullable {
+            if written.nullable == Some(true) {
+                return Err(SqlError::new(
+                    er::PRIMARY_CANT_HAVE_NULL,
+                    "All parts of a PRIMARY KEY must be NOT NULL; if you need NULL in a key, use UNIQUE instead",
+                ));
+            }
+            def.ty.nullable = false;
+            if matches!(&def.default, Some(ColumnDefault::Literal(v)) if v.is_null()) {
+                def.default = None;
+            }
+        }
+        // An index keeps its prefix only while the column is longer.
+        for (i, index) in draft.indexes.iter_mut().enumerate() {
+            for part in &mut index.parts {
+                if part.column == at && let Some(prefix) = part.prefix {
+                    let whole = !def.ty.is_string() || (!def.ty.is_blob_or_text() && prefix >= def.ty.length);
+                    if whole {
+                        part.prefix = None;
+                        draft.index_origins[i] = None;
+                    }
+                }
+                if part.column == at && part.prefix.is_none() && def.ty.is_blob_or_text() {
+                    return Err(SqlError::new(
+                        er::BLOB_KEY_WITHOUT_LENGTH,
+                        format!("BLOB/TEXT column '{}' used in key specification without a key length", def.name),
+                    ));
+                }
+            }
+        }
+        draft.columns[at] = def;
+        draft.explicit_null[at] = written.nullable == Some(true);
+        if let Some(key) = column_key(written)
+            && !(key.kind == IndexKind::Primary && in_primary(draft))
+        {
+            draft.add_index(&key)?;
+        }
+        if let Some(position) = position {
+            let mut to = draft.place(position)?;
+            if matches!(position, ColumnPosition::After(name) if names_equal(name, &written.name)) {
+                return Err(unknown_column(&written.name));
+            }
+            if to > at {
+                to -= 1;
+            }
+            draft.move_column(at, to);
+        }
+        Ok(())
+    }
+
+    fn carry_out(&self, old: &TableDef, mut draft: Draft) -> Result<Answer> {
+        let plain_columns = draft.origins.iter().enumerate().all(|(i, origin)| *origin == Some(i))
+            && draft.columns.len() == old.columns.len()
+            && draft
+                .columns
+                .iter()
+                .zip(&old.columns)
+                .all(|(new, old)| is_stored_alike(&new.ty, &old.ty));
+        let same_primary = primary_origin(&draft) == old.primary().map(|_| 0);
+        let in_place = plain_columns && same_primary && !draft.rebuild;
+        let mut table = TableDef {
+            columns: draft.columns.clone(),
+            options: draft.options.clone(),
+            ..old.clone()
+        };
+        let mut change = self.change()?;
+        let done = if in_place {
+            self.alter_indexes(&mut change, old, &mut draft)?;
+            if let Some(next) = draft.auto_increment {
+                let counter = change.ddl.table(old.id)?;
+                counter.auto_increment_set(next.max(1))?;
+            }
+            Done {
+                affected_rows: 0,
+                info: "Records: 0  Duplicates: 0  Warnings: 0".to_owned(),
+            }
+        } else {
+            index::arrange(&mut draft.indexes, &draft.columns);
+            index::number(&mut draft.indexes);
+            let (id, copied) = self.copy_table(&mut change, old, &draft)?;
+            change.ddl.drop_table(old.id)?;
+            table.id = id;
+            table.options.created = now_s();
+            Done {
+                affected_rows: copied,
+                info: format!(
+                    "Records: {copied}  Duplicates: 0  Warnings: {}",
+                    self.state.warnings.count()
+                ),
+            }
+        };
+        table.indexes = draft.indexes;
+        if let Some((schema, name)) = draft.rename
+            && (schema != old.schema || name != old.name)
+        {
+            change.drop_table(&old.schema, &old.name)?;
+            table.schema = schema;
+            table.name = name;
+        }
+        change.put_table(table)?;
+        change.commit()?;
+        Ok(Answer::Ok(done))
+    }
+
+    /// Drops and builds the secondary indexes that differ, and gives each its new number.
+    fn alter_indexes(
+        &self,
+        change: &mut crate::dictionary::Change<'_>,
+        old: &TableDef,
+        draft: &mut Draft,
+    ) -> Result<()> {
+        let kept = |number: usize| draft.index_origins.contains(&Some(number));
+        let mut numbers: Vec<usize> = old
+            .indexes
+            .iter()
+            .map(|index| index.number)
+            .filter(|number| *number > 0)
+            .collect();
+        numbers.sort_unstable();
+        // The engine numbers secondary indexes by position: dropping from the end leaves the others as they are.
+        for number in numbers.iter().rev() {
+            if !kept(*number) {
+                change.ddl.drop_index(old.id, *number)?;
+            }
+        }
+        let mut positions: Vec<usize> = numbers.into_iter().filter(|number| kept(*number)).collect();
+        for i in 0..draft.indexes.len() {
+            match draft.index_origins[i] {
+                Some(0) => draft.indexes[i].number = 0,
+                Some(number) => {
+                    let at = positions.iter().position(|kept| *kept == number).unwrap_or(0);
+                    draft.indexes[i].number = at + 1;
+                }
+                None => {
+                    let built = change.ddl.add_index(old.id, &index::index_schema(&draft.indexes[i]));
+                    built.map_err(|error| self.duplicate_in(old, &draft.indexes[i], error))?;
+                    positions.push(usize::MAX);
+                    draft.indexes[i].number = positions.len();
+                }
+            }
+        }
+        index::arrange(&mut draft.indexes, &draft.columns);
+        Ok(())
+    }
+}
+
+fn self_name(draft: &Draft) -> String {
+    draft.rename.as_ref().map_or_else(|| "table".to_owned(), |(_, name)| name.clone())
+}
+
+/// Error 1054 as ALTER words it.
+fn unknown_column_in(column: &str, table: &str) -> SqlError {
+    SqlError::new(er::BAD_FIELD, format!("Unknown column '{column}' in '{table}'"))
+}
+
+/// Where the draft's primary key comes from.
+fn primary_origin(draft: &Draft) -> Option<usize> {
+    let at = draft.index(index::PRIMARY)?;
+    // A new primary key is not the old one, wherever that was.
+    Some(draft.index_origins[at].unwrap_or(usize::MAX))
+}
+
+/// Whether values of the old type are values of the new one as they are stored, without reading them.
+fn is_stored_alike(new: &SqlType, old: &SqlType) -> bool {
+    if new == old {
+        return true;
+    }
+    let longer = |new: &SqlType, old: &SqlType| {
+        new.kind == TypeKind::VarChar
+            && old.kind == TypeKind::VarChar
+            && new.collation == old.collation
+            && new.length >= old.length
+    };
+    let more_members = || {
+        new.is_member()
+            && new.kind == old.kind
+            && new.collation == old.collation
+            && new.members().starts_with(old.members())
+            && new.engine_type() == old.engine_type()
+    };
+    let display_only = new.is_integer() && new.kind == old.kind && new.unsigned == old.unsigned;
+    new.nullable == old.nullable && (longer(new, old) || more_members() || display_only && new.kind != TypeKind::Bit)
+}
+
+/// The value a new column has in rows that were there before it.
+pub(super) fn initial_value(column: &ColumnDef, now: &Value) -> Value {
+    match &column.default {
+        Some(ColumnDefault::Literal(value)) => value.clone(),
+        Some(ColumnDefault::CurrentTimestamp) => now.clone(),
+        Some(ColumnDefault::Expression(_)) | None if column.ty.nullable => Value::Null,
+        _ => crate::types::assign::zero_value(&column.ty),
+    }
+}

@@ -1,0 +1,192 @@
+//! CREATE TABLE.
+
+use super::{Run, check_table_name, column, index};
+use crate::accounts::Privileges;
+use crate::dictionary::{ColumnDef, IndexDef, TableDef, TableOptions};
+use crate::error::{Result, SqlError, er};
+use crate::parse::ast::{self, ColumnKey, CreateTable, IndexKind};
+use crate::session::answer::Answer;
+use crate::session::state::clock_micros;
+use crate::types::{Collation, SqlMode};
+use tidemark_engine::TableId;
+
+impl Run<'_> {
+    pub(super) fn create_table(&self, create: &CreateTable) -> Result<Answer> {
+        let (schema, name) = self.target(&create.name)?;
+        check_table_name(name)?;
+        self.state.require_table(Privileges::CREATE, "CREATE", schema, name)?;
+        if create.temporary {
+            return Err(SqlError::not_supported("TEMPORARY tables"));
+        }
+        if create.partitioned {
+            return Err(SqlError::not_supported("PARTITION BY"));
+        }
+        if create.query.is_some() {
+            return Err(SqlError::not_supported("CREATE TABLE ... SELECT"));
+        }
+        let dictionary = self.state.database.dictionary();
+        let database = dictionary
+            .schema(schema)
+            .ok_or_else(|| SqlError::unknown_database(schema))?;
+        self.own_table(schema, name)?;
+        if dictionary.find_table(schema, name).is_some() {
+            if !create.if_not_exists {
+                return Err(SqlError::table_exists(name));
+            }
+            self.note(SqlError::table_exists(name));
+            return Ok(Answer::ok());
+        }
+        let mut table = match &create.like {
+            Some(source) => self.table_like(source)?,
+            None => self.define(create, database.collation)?,
+        };
+        table.schema = schema.to_owned();
+        table.name = name.to_owned();
+        let mut change = self.change()?;
+        let engine_schema = index::table_schema(&table.columns, &table.indexes);
+        table.id = change.ddl.create_table(&engine_schema)?;
+        if let Some(start) = create.options.auto_increment.filter(|start| *start > 1) {
+            change.ddl.table(table.id)?.auto_increment_set(start)?;
+        }
+        change.put_table(table)?;
+        change.commit()?;
+        Ok(Answer::ok())
+    }
+
+    /// A table of another's definition.
+    fn table_like(&self, source: &ast::ObjectName) -> Result<TableDef> {
+        let (schema, name) = self.target(source)?;
+        self.state.require_table(Privileges::SELECT, "SELECT", schema, name)?;
+        let mut table = TableDef::clone(&*self.table(schema, name)?);
+        index::number(&mut table.indexes);
+        table.options.created = now_s();
+        Ok(table)
+    }
+
+    fn define(&self, create: &CreateTable, database: Collation) -> Result<TableDef> {
+        let options = &create.options;
+        self.check_engine(options, &create.name.name)?;
+        let collation = column::collation(options.charset.as_deref(), options.collation.as_deref())?;
+        let collation = collation.unwrap_or(database);
+        if create.columns.is_empty() {
+            return Err(SqlError::new(
+                er::TABLE_MUST_HAVE_COLUMNS,
+                "A table must have at least 1 column",
+            ));
+        }
+        refuse_foreign_keys(create)?;
+        let mut columns: Vec<ColumnDef> = Vec::with_capacity(create.columns.len());
+        for written in &create.columns {
+            columns.push(column::column(self.state, written, collation)?);
+        }
+        let explicit_null: Vec<bool> = create.columns.iter().map(|c| c.nullable == Some(true)).collect();
+        let mut indexes: Vec<IndexDef> = Vec::new();
+        for def in keys_in_order(create) {
+            let index = index::index(&def, &mut columns, &explicit_null, &indexes)?;
+            indexes.push(index);
+        }
+        index::check_table(&columns, &indexes)?;
+        index::arrange(&mut indexes, &columns);
+        index::number(&mut indexes);
+        let schema = String::new();
+        Ok(TableDef {
+            lock: self.state.database.dictionary().locks().lock("", ""),
+            schema,
+            name: String::new(),
+            id: TableId(0),
+            version: 0,
+            columns,
+            indexes,
+            options: TableOptions {
+                collation,
+                comment: table_comment(options, &create.name.name)?,
+                row_format: options.row_format.clone().unwrap_or_default().to_uppercase(),
+                created: now_s(),
+                checks: Vec::new(),
+            },
+        })
+    }
+
+    /// ENGINE= anything else than InnoDB: an error, or, where substitution is allowed, a warning.
+    pub(super) fn check_engine(&self, options: &ast::TableOptions, table: &str) -> Result<()> {
+        let Some(engine) = &options.engine else {
+            return Ok(());
+        };
+        if engine.eq_ignore_ascii_case("innodb") || engine.eq_ignore_ascii_case("tidemark") {
+            return Ok(());
+        }
+        const OTHERS: [&str; 10] = [
+            "MYISAM", "MEMORY", "HEAP", "ARIA", "ARCHIVE", "MERGE", "MRG_MYISAM", "CSV", "ROCKSDB", "TOKUDB",
+        ];
+        let known = OTHERS.iter().any(|other| other.eq_ignore_ascii_case(engine));
+        let substitute = !self.state.settings.sql_mode.has(SqlMode::NO_ENGINE_SUBSTITUTION);
+        if !known && !substitute {
+            return Err(SqlError::new(
+                er::UNKNOWN_STORAGE_ENGINE,
+                format!("Unknown storage engine '{engine}'"),
+            ));
+        }
+        self.warn(SqlError::new(
+            er::WARN_USING_OTHER_HANDLER,
+            format!("Using storage engine InnoDB for table '{table}'"),
+        ));
+        Ok(())
+    }
+}
+
+pub(super) fn now_s() -> u64 {
+    (clock_micros() / 1_000_000) as u64
+}
+
+/// Error 1628.
+pub(super) fn table_comment(options: &ast::TableOptions, table: &str) -> Result<String> {
+    let comment = options.comment.clone().unwrap_or_default();
+    if comment.chars().count() > 2048 {
+        return Err(SqlError::new(
+            er::TOO_LONG_TABLE_COMMENT,
+            format!("Comment for table '{table}' is too long (max = 2048)"),
+        ));
+    }
+    Ok(comment)
+}
+
+fn refuse_foreign_keys(create: &CreateTable) -> Result<()> {
+    if !create.foreign_keys.is_empty() || create.columns.iter().any(|column| column.references.is_some()) {
+        return Err(SqlError::not_supported("FOREIGN KEY constraints"));
+    }
+    if !create.checks.is_empty() || create.columns.iter().any(|column| column.check.is_some()) {
+        return Err(SqlError::not_supported("CHECK constraints"));
+    }
+    Ok(())
+}
+
+/// The keys written on columns, as table-level definitions.
+pub(super) fn column_key(column: &ast::ColumnDef) -> Option<ast::IndexDef> {
+    let kind = match column.key {
+        Some(ColumnKey::Primary) => IndexKind::Primary,
+        Some(ColumnKey::Unique) => IndexKind::Unique,
+        None if column.ty.name == "SERIAL" => IndexKind::Unique,
+        None => return None,
+    };
+    Some(ast::IndexDef {
+        kind,
+        name: None,
+        parts: vec![ast::IndexPart {
+            column: column.name.clone(),
+            length: None,
+            descending: false,
+            expression: None,
+        }],
+        comment: None,
+        invisible: false,
+    })
+}
+
+/// Keys of columns and of the table in order of appearance, the primary key before all, since it makes its columns
+/// NOT NULL.
+fn keys_in_order(create: &CreateTable) -> Vec<ast::IndexDef> {
+    let mut keys: Vec<ast::IndexDef> = create.columns.iter().filter_map(column_key).collect();
+    keys.extend(create.indexes.iter().cloned());
+    keys.sort_by_key(|key| key.kind != IndexKind::Primary);
+    keys
+}

@@ -1,0 +1,132 @@
+//! DROP, TRUNCATE and RENAME TABLE.
+
+use super::{Run, check_table_name};
+use crate::accounts::Privileges;
+use crate::dictionary::TableDef;
+use crate::error::{Result, SqlError};
+use crate::parse::ast::ObjectName;
+use crate::session::answer::Answer;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+impl Run<'_> {
+    pub(super) fn drop_tables(&self, tables: &[ObjectName], if_exists: bool, temporary: bool) -> Result<Answer> {
+        let mut names = Vec::with_capacity(tables.len());
+        for table in tables {
+            let (schema, name) = self.target(table)?;
+            self.state.require_table(Privileges::DROP, "DROP", schema, name)?;
+            if names.contains(&(schema, name)) {
+                return Err(SqlError::not_unique_table(name));
+            }
+            names.push((schema, name));
+        }
+        self.own_tables(&names)?;
+        let dictionary = self.state.database.dictionary();
+        // There are no temporary tables, so DROP TEMPORARY finds none.
+        let (found, missing): (Vec<_>, Vec<_>) = names
+            .iter()
+            .partition(|(schema, name)| !temporary && dictionary.find_table(schema, name).is_some());
+        let missing: Vec<String> = missing.iter().map(|(schema, name)| format!("{schema}.{name}")).collect();
+        if !missing.is_empty() {
+            if let Some((schema, _)) = names.iter().find(|(schema, _)| dictionary.schema(schema).is_none())
+                && !if_exists
+            {
+                return Err(SqlError::unknown_database(schema));
+            }
+            if !if_exists {
+                return Err(SqlError::bad_table(&missing.join(",")));
+            }
+            for name in &missing {
+                self.note(SqlError::bad_table(name));
+            }
+        }
+        if found.is_empty() {
+            return Ok(Answer::ok());
+        }
+        let mut change = self.change()?;
+        for (schema, name) in found {
+            change.ddl.drop_table(self.table(schema, name)?.id)?;
+            change.drop_table(schema, name)?;
+        }
+        change.commit()?;
+        Ok(Answer::ok())
+    }
+
+    /// There are no views: each name is missing.
+    pub(super) fn drop_views(&self, views: &[ObjectName], if_exists: bool) -> Result<Answer> {
+        let mut missing = Vec::new();
+        for view in views {
+            let (schema, name) = self.target(view)?;
+            missing.push(format!("{schema}.{name}"));
+        }
+        if !if_exists {
+            return Err(SqlError::bad_table(&missing.join(",")));
+        }
+        for name in &missing {
+            self.note(SqlError::bad_table(name));
+        }
+        Ok(Answer::ok())
+    }
+
+    pub(super) fn truncate(&self, table: &ObjectName) -> Result<Answer> {
+        let (schema, name) = self.target(table)?;
+        self.state.require_table(Privileges::DROP, "DROP", schema, name)?;
+        self.table(schema, name)?;
+        self.own_table(schema, name)?;
+        let old = self.table(schema, name)?;
+        let mut change = self.change()?;
+        let id = change.ddl.truncate(old.id)?;
+        change.put_table(TableDef { id, ..TableDef::clone(&old) })?;
+        change.commit()?;
+        Ok(Answer::ok())
+    }
+
+    /// The pairs are carried out left to right, so that `a TO tmp, b TO a, tmp TO b` swaps two tables.
+    pub(super) fn rename_tables(&self, pairs: &[(ObjectName, ObjectName)]) -> Result<Answer> {
+        let mut steps = Vec::with_capacity(pairs.len());
+        let mut names = Vec::new();
+        for (old, new) in pairs {
+            let (old, new) = (self.target(old)?, self.target(new)?);
+            check_table_name(new.1)?;
+            let both = Privileges::ALTER.union(Privileges::DROP);
+            self.state.require_table(both, "ALTER", old.0, old.1)?;
+            let both = Privileges::CREATE.union(Privileges::INSERT);
+            self.state.require_table(both, "CREATE", new.0, new.1)?;
+            names.extend([old, new]);
+            steps.push((old, new));
+        }
+        self.own_tables(&names)?;
+        let dictionary = self.state.database.dictionary();
+        // What each name leads to after the steps so far; None: nothing.
+        let mut now: HashMap<(&str, &str), Option<Arc<TableDef>>> = HashMap::new();
+        for name in &names {
+            now.insert(*name, dictionary.find_table(name.0, name.1));
+        }
+        let before = now.clone();
+        for (old, new) in &steps {
+            if dictionary.schema(new.0).is_none() {
+                return Err(SqlError::unknown_database(new.0));
+            }
+            if now[new].is_some() {
+                return Err(SqlError::table_exists(new.1));
+            }
+            let moved = now.insert(*old, None).flatten();
+            let moved = moved.ok_or_else(|| SqlError::no_such_table(old.0, old.1))?;
+            now.insert(*new, Some(moved));
+        }
+        let mut change = self.change()?;
+        for (name, table) in &now {
+            match (table, &before[name]) {
+                (None, Some(_)) => change.drop_table(name.0, name.1)?,
+                (Some(table), _) => change.put_table(TableDef {
+                    schema: name.0.to_owned(),
+                    name: name.1.to_owned(),
+                    ..TableDef::clone(table)
+                })?,
+                (None, None) => {}
+            }
+        }
+        change.commit()?;
+        Ok(Answer::ok())
+    }
+}

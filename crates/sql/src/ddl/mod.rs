@@ -1,0 +1,174 @@
+//! Statements that change definitions.
+//!
+//! Each takes the metadata locks it needs for itself alone, does all its work in one [`Change`] of the dictionary
+//! (which is one transaction on the engine's catalog), and commits it: after a crash the statement has happened
+//! wholly or not at all. The session has committed its own transaction before.
+
+mod alter;
+mod column;
+mod copy;
+mod create;
+mod database;
+mod drop;
+mod index;
+mod maintenance;
+pub mod print;
+
+pub use column::collation;
+
+use crate::dictionary::{Change, TableDef, virtual_schema};
+use crate::error::{Result, SqlError, er};
+use crate::mdl::{Block, Mode};
+use crate::parse::ast::{ObjectName, Statement};
+use crate::session::SessionState;
+use crate::session::answer::Answer;
+use std::sync::Arc;
+
+/// Whether a statement is one of this module's.
+pub fn is_ddl(statement: &Statement) -> bool {
+    use Statement::*;
+    matches!(
+        statement,
+        CreateDatabase { .. }
+            | AlterDatabase { .. }
+            | DropDatabase { .. }
+            | CreateTable(_)
+            | AlterTable(_)
+            | DropTable { .. }
+            | DropView { .. }
+            | TruncateTable(_)
+            | RenameTable(_)
+            | CreateIndex { .. }
+            | DropIndex { .. }
+            | TableMaintenance { .. }
+    )
+}
+
+/// Carries out a statement for which [`is_ddl`] holds.
+pub fn execute(state: &SessionState, statement: &Statement) -> Result<Answer> {
+    let run = Run::new(state);
+    match statement {
+        Statement::CreateDatabase {
+            name,
+            if_not_exists,
+            charset,
+            collation,
+        } => run.create_database(name, *if_not_exists, charset.as_deref(), collation.as_deref()),
+        Statement::AlterDatabase {
+            name,
+            charset,
+            collation,
+        } => run.alter_database(name.as_deref(), charset.as_deref(), collation.as_deref()),
+        Statement::DropDatabase { name, if_exists } => run.drop_database(name, *if_exists),
+        Statement::CreateTable(create) => run.create_table(create),
+        Statement::AlterTable(alter) => run.alter_table(alter),
+        Statement::DropTable {
+            tables,
+            if_exists,
+            temporary,
+        } => run.drop_tables(tables, *if_exists, *temporary),
+        Statement::DropView { views, if_exists } => run.drop_views(views, *if_exists),
+        Statement::TruncateTable(name) => run.truncate(name),
+        Statement::RenameTable(pairs) => run.rename_tables(pairs),
+        Statement::CreateIndex {
+            table,
+            index,
+            if_not_exists,
+        } => run.create_index(table, index, *if_not_exists),
+        Statement::DropIndex { table, index } => run.drop_index(table, index),
+        Statement::TableMaintenance { kind, tables } => run.maintain(*kind, tables),
+        _ => Err(SqlError::not_supported("this statement")),
+    }
+}
+
+/// One statement's run; the metadata locks it took end with it.
+struct Run<'a> {
+    state: &'a SessionState,
+    owned_before: usize,
+    used_before: usize,
+}
+
+impl Drop for Run<'_> {
+    fn drop(&mut self) {
+        let locks = &self.state.locks;
+        locks.release_owned_after(self.owned_before);
+        locks.release_used_after(self.used_before);
+    }
+}
+
+impl<'a> Run<'a> {
+    fn new(state: &'a SessionState) -> Run<'a> {
+        Run {
+            state,
+            owned_before: state.locks.owned_count(),
+            used_before: state.locks.used_count(),
+        }
+    }
+
+    /// Keeps everybody else off a table name, and the database from being dropped.
+    fn own_table(&self, schema: &str, name: &str) -> Result<()> {
+        let locks = &self.state.locks;
+        let dictionary = self.state.database.dictionary();
+        let database = dictionary.locks().lock(schema, "");
+        let table = dictionary.locks().lock(schema, name);
+        self.state
+            .with_patience(|patience| locks.use_table(&database, Mode::Read, patience))?;
+        self.state.with_patience(|patience| locks.own(&table, Block::All, patience))
+    }
+
+    /// [`Run::own_table`] for several, always in the same order.
+    fn own_tables(&self, names: &[(&str, &str)]) -> Result<()> {
+        let mut names = names.to_vec();
+        names.sort_unstable();
+        names.dedup();
+        names.iter().try_for_each(|(schema, name)| self.own_table(schema, name))
+    }
+
+    fn own_database(&self, schema: &str) -> Result<()> {
+        let lock = self.state.database.dictionary().locks().lock(schema, "");
+        self.state
+            .with_patience(|patience| self.state.locks.own(&lock, Block::All, patience))
+    }
+
+    /// The database and name of a table to be changed; a database that is not stored cannot be.
+    fn target<'n>(&'n self, name: &'n ObjectName) -> Result<(&'n str, &'n str)> {
+        let (schema, name) = self.state.resolve(name)?;
+        if virtual_schema(schema).is_some() {
+            return Err(crate::accounts::database_denied(
+                &self.state.info.user,
+                &self.state.info.host,
+                schema,
+            ));
+        }
+        Ok((schema, name))
+    }
+
+    fn change(&self) -> Result<Change<'a>> {
+        let mut change = self.state.database.dictionary().change(self.state.database.engine())?;
+        change.ddl.set_interrupt(self.state.process.interrupt());
+        Ok(change)
+    }
+
+    fn note(&self, error: SqlError) {
+        self.state.warnings.note(error);
+    }
+
+    fn warn(&self, error: SqlError) {
+        self.state.warnings.warn(error);
+    }
+
+    fn table(&self, schema: &str, name: &str) -> Result<Arc<TableDef>> {
+        self.state.database.dictionary().table(schema, name)
+    }
+}
+
+/// Errors 1103 and 1059.
+fn check_table_name(name: &str) -> Result<()> {
+    if name.is_empty() || name.ends_with(' ') {
+        return Err(SqlError::new(
+            er::WRONG_TABLE_NAME,
+            format!("Incorrect table name '{name}'"),
+        ));
+    }
+    column::check_identifier(name)
+}

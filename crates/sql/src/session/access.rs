@@ -1,0 +1,84 @@
+//! What the session's account may do, and where names lead.
+
+use super::SessionState;
+use crate::accounts::{self, Privileges};
+use crate::dictionary::{TableDef, virtual_schema};
+use crate::error::{Result, SqlError};
+use crate::parse::ast::ObjectName;
+use std::sync::Arc;
+
+impl SessionState {
+    /// The database and name an object name stands for. Error 1046.
+    pub fn resolve<'a>(&'a self, name: &'a ObjectName) -> Result<(&'a str, &'a str)> {
+        match &name.schema {
+            Some(schema) => Ok((virtual_schema(schema).unwrap_or(schema), &name.name)),
+            None => Ok((self.current_schema()?, &name.name)),
+        }
+    }
+
+    /// The table a statement names, stored or virtual. Errors 1046, 1049, 1146.
+    pub fn table(&self, name: &ObjectName) -> Result<Arc<TableDef>> {
+        let (schema, name) = self.resolve(name)?;
+        if virtual_schema(schema).is_some() {
+            return crate::information_schema::table(schema, name)
+                .ok_or_else(|| SqlError::no_such_table(schema, name));
+        }
+        self.database.dictionary().table(schema, name)
+    }
+
+    fn account_name(&self) -> (&str, &str) {
+        (&self.info.user, &self.info.host)
+    }
+
+    pub fn has_global(&self, privileges: Privileges) -> bool {
+        self.account().global.intersects(privileges)
+    }
+
+    /// Error 1227 unless the account has one of the privileges globally.
+    pub fn require_global(&self, privileges: Privileges, names: &str) -> Result<()> {
+        if self.has_global(privileges) {
+            return Ok(());
+        }
+        Err(accounts::privilege_missing(names))
+    }
+
+    /// Error 1044 unless the account has the privilege on the database.
+    pub fn require_database(&self, privileges: Privileges, schema: &str) -> Result<()> {
+        if self.account().on_database(schema).contains(privileges) && virtual_schema(schema).is_none() {
+            return Ok(());
+        }
+        let (user, host) = self.account_name();
+        Err(accounts::database_denied(user, host, schema))
+    }
+
+    /// Error 1142 unless the account has the privileges on the table. `command` is what the error text names.
+    pub fn require_table(&self, privileges: Privileges, command: &str, schema: &str, name: &str) -> Result<()> {
+        if virtual_schema(schema).is_some() {
+            if privileges == Privileges::SELECT {
+                return Ok(());
+            }
+            let (user, host) = self.account_name();
+            return Err(accounts::database_denied(user, host, schema));
+        }
+        let account = self.account();
+        if account.global.contains(privileges) || account.on_table(schema, name).contains(privileges) {
+            return Ok(());
+        }
+        let (user, host) = self.account_name();
+        Err(accounts::table_denied(command, user, host, name))
+    }
+
+    /// Whether SHOW and information_schema list the table for this account.
+    pub fn sees_table(&self, schema: &str, name: &str) -> bool {
+        virtual_schema(schema).is_some()
+            || !self
+                .account()
+                .on_table(schema, name)
+                .without(Privileges::GRANT_OPTION)
+                .is_empty()
+    }
+
+    pub fn sees_database(&self, schema: &str) -> bool {
+        virtual_schema(schema).is_some() || self.account().sees_database(schema)
+    }
+}

@@ -1,0 +1,129 @@
+//! What statements other than queries and data changes answer: an OK, or a small table built in memory.
+
+use super::{OkInfo, ResultSink, SessionState};
+use crate::error::Result;
+use crate::types::{ColumnMeta, SqlType, TypeKind, Value};
+
+pub enum Answer {
+    Ok(Done),
+    Rows(Rows),
+}
+
+/// An OK before the session has added its state.
+#[derive(Clone, Debug, Default)]
+pub struct Done {
+    pub affected_rows: u64,
+    pub info: String,
+}
+
+impl Answer {
+    pub fn ok() -> Answer {
+        Answer::Ok(Done::default())
+    }
+
+    pub fn affected(affected_rows: u64) -> Answer {
+        Answer::Ok(Done {
+            affected_rows,
+            info: String::new(),
+        })
+    }
+}
+
+/// A result held in memory.
+#[derive(Clone, Debug)]
+pub struct Rows {
+    pub columns: Vec<(String, SqlType)>,
+    pub rows: Vec<Vec<Value>>,
+}
+
+/// The type of a name in a SHOW result.
+pub fn text(length: u32) -> SqlType {
+    SqlType::varchar(length, crate::types::Collation::DEFAULT)
+}
+
+pub fn bigint() -> SqlType {
+    SqlType::new(TypeKind::BigInt)
+}
+
+impl Rows {
+    pub fn new(columns: &[(&str, SqlType)]) -> Rows {
+        Rows {
+            columns: columns.iter().map(|(name, ty)| ((*name).to_owned(), ty.clone())).collect(),
+            rows: Vec::new(),
+        }
+    }
+
+    /// All columns text of this length.
+    pub fn of_text(names: &[&str], length: u32) -> Rows {
+        Rows {
+            columns: names.iter().map(|name| ((*name).to_owned(), text(length))).collect(),
+            rows: Vec::new(),
+        }
+    }
+
+    pub fn push(&mut self, row: Vec<Value>) {
+        debug_assert_eq!(row.len(), self.columns.len());
+        self.rows.push(row);
+    }
+
+    /// Sends the rows. `status` goes with the end of the result.
+    pub fn send(&self, state: &SessionState, status: u16, out: &mut dyn ResultSink) -> Result<()> {
+        let results = state.results_collation();
+        let columns: Vec<ColumnMeta> = self
+            .columns
+            .iter()
+            .map(|(name, ty)| ColumnMeta::of_expression(name, ty, results))
+            .collect();
+        out.columns(&columns)?;
+        for row in &self.rows {
+            out.begin_row();
+            for value in row {
+                put_value(out, value);
+            }
+            out.end_row()?;
+            if out.is_full() {
+                out.flush()?;
+            }
+        }
+        out.end_rows(state.warnings.count(), status)
+    }
+}
+
+/// Writes one value of a row.
+pub fn put_value(out: &mut dyn ResultSink, value: &Value) {
+    match value {
+        Value::Null => out.null(),
+        Value::Int(v) => out.int(*v),
+        Value::UInt(v) => out.uint(*v),
+        Value::Float(v) => out.float(*v),
+        Value::Double(v) => out.double(*v),
+        Value::Decimal(v) => out.decimal(&v.to_string()),
+        Value::Str(v) | Value::Member(_, v) => out.bytes(v),
+        Value::Date(v) => out.date(v.year, v.month, v.day),
+        Value::DateTime(v) => out.datetime(
+            v.date.year,
+            v.date.month,
+            v.date.day,
+            v.hour,
+            v.minute,
+            v.second,
+            v.micro,
+            v.fsp,
+        ),
+        Value::Time(v) => {
+            let (hours, minutes, seconds, micros) = v.parts();
+            out.time(v.negative(), hours, minutes, seconds, micros, v.fsp);
+        }
+    }
+}
+
+/// The OK of a statement that succeeded.
+pub fn ok_info(state: &SessionState, done: &Done, status: u16) -> OkInfo {
+    OkInfo {
+        affected_rows: done.affected_rows,
+        last_insert_id: 0,
+        status,
+        warnings: state.warnings.count(),
+        info: done.info.clone(),
+    }
+}

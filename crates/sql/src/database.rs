@@ -6,7 +6,7 @@ use crate::error::{Result, SqlError, er};
 use crate::mdl::Locks;
 use crate::session::process::Process;
 use crate::session::{ConnectInfo, Session};
-use crate::types::Collation;
+use crate::types::collation::SqlCollator;
 use crate::variables::{DEFS, Globals, Setting, find};
 use parking_lot::Mutex;
 use std::collections::BTreeMap;
@@ -97,16 +97,6 @@ impl Options {
     pub fn get_or_default(&self, name: &str) -> Option<String> {
         let at = find(name)?;
         Some(self.get(name).unwrap_or_else(|| DEFS[at].default.to_owned()))
-    }
-}
-
-/// Sort keys for the engine's text columns.
-struct SqlCollator;
-
-impl Collator for SqlCollator {
-    fn sort_key(&self, collation: u16, text: &[u8], out: &mut Vec<u8>) {
-        let _ = Collation::from_id(collation);
-        out.extend_from_slice(text);
     }
 }
 

@@ -4,9 +4,11 @@
 
 pub mod accounts;
 pub mod database;
+pub mod ddl;
 pub mod dictionary;
 pub mod error;
 pub mod expr;
+pub mod information_schema;
 pub mod mdl;
 pub mod parse;
 pub mod plan;

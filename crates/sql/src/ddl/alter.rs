@@ -46,11 +46,15 @@ impl Draft {
     }
 
     fn column(&self, name: &str) -> Option<usize> {
-        self.columns.iter().position(|column| names_equal(&column.name, name))
+        self.columns
+            .iter()
+            .position(|column| names_equal(&column.name, name))
     }
 
     fn index(&self, name: &str) -> Option<usize> {
-        self.indexes.iter().position(|index| names_equal(&index.name, name))
+        self.indexes
+            .iter()
+            .position(|index| names_equal(&index.name, name))
     }
 
     /// Puts a column at a place; indexes follow their columns.
@@ -151,7 +155,12 @@ impl Run<'_> {
                 return Ok(Answer::ok());
             }
         }
-        self.alter(table, &[AlterAction::AddIndex(def.clone())], Privileges::INDEX, "INDEX")
+        self.alter(
+            table,
+            &[AlterAction::AddIndex(def.clone())],
+            Privileges::INDEX,
+            "INDEX",
+        )
     }
 
     pub(super) fn drop_index(&self, table: &ObjectName, name: &str) -> Result<Answer> {
@@ -233,7 +242,9 @@ impl Run<'_> {
                 draft.remove_column(at);
             }
             AlterAction::RenameColumn { old, new } => {
-                let at = draft.column(old).ok_or_else(|| unknown_column_in(old, &self_name(draft)))?;
+                let at = draft
+                    .column(old)
+                    .ok_or_else(|| unknown_column_in(old, &self_name(draft)))?;
                 if draft.column(new).is_some_and(|other| other != at) {
                     return Err(SqlError::duplicate_column(new));
                 }
@@ -241,7 +252,9 @@ impl Run<'_> {
                 draft.columns[at].name = new.clone();
             }
             AlterAction::SetDefault { column, default } => {
-                let at = draft.column(column).ok_or_else(|| unknown_column_in(column, &old.name))?;
+                let at = draft
+                    .column(column)
+                    .ok_or_else(|| unknown_column_in(column, &old.name))?;
                 let target = &mut draft.columns[at];
                 target.default = match default {
                     Some(expr) => Some(column::default(self.state, &target.name, &target.ty, expr)?),
@@ -318,7 +331,10 @@ impl Run<'_> {
                 let collation = given.unwrap_or(draft.options.collation);
                 draft.options.collation = collation;
                 for column in &mut draft.columns {
-                    if column.ty.is_string() && column.ty.kind != TypeKind::Json && !column.ty.is_binary_string() {
+                    if column.ty.is_string()
+                        && column.ty.kind != TypeKind::Json
+                        && !column.ty.is_binary_string()
+                    {
                         column.ty.collation = collation;
                         column.explicit_collation = false;
                     }
@@ -358,7 +374,9 @@ impl Run<'_> {
         position: Option<&ColumnPosition>,
     ) -> Result<()> {
         self.refuse_constraints(written)?;
-        let at = draft.column(old).ok_or_else(|| unknown_column_in(old, &self_name(draft)))?;
+        let at = draft
+            .column(old)
+            .ok_or_else(|| unknown_column_in(old, &self_name(draft)))?;
         if draft.column(&written.name).is_some_and(|other| other != at) {
             return Err(SqlError::duplicate_column(&written.name));
         }
@@ -382,7 +400,9 @@ impl Run<'_> {
         // An index keeps its prefix only while the column is longer.
         for (i, index) in draft.indexes.iter_mut().enumerate() {
             for part in &mut index.parts {
-                if part.column == at && let Some(prefix) = part.prefix {
+                if part.column == at
+                    && let Some(prefix) = part.prefix
+                {
                     let whole = !def.ty.is_string() || (!def.ty.is_blob_or_text() && prefix >= def.ty.length);
                     if whole {
                         part.prefix = None;
@@ -392,7 +412,10 @@ impl Run<'_> {
                 if part.column == at && part.prefix.is_none() && def.ty.is_blob_or_text() {
                     return Err(SqlError::new(
                         er::BLOB_KEY_WITHOUT_LENGTH,
-                        format!("BLOB/TEXT column '{}' used in key specification without a key length", def.name),
+                        format!(
+                            "BLOB/TEXT column '{}' used in key specification without a key length",
+                            def.name
+                        ),
                     ));
                 }
             }
@@ -418,7 +441,11 @@ impl Run<'_> {
     }
 
     fn carry_out(&self, old: &TableDef, mut draft: Draft) -> Result<Answer> {
-        let plain_columns = draft.origins.iter().enumerate().all(|(i, origin)| *origin == Some(i))
+        let plain_columns = draft
+            .origins
+            .iter()
+            .enumerate()
+            .all(|(i, origin)| *origin == Some(i))
             && draft.columns.len() == old.columns.len()
             && draft
                 .columns
@@ -501,7 +528,9 @@ impl Run<'_> {
                     draft.indexes[i].number = at + 1;
                 }
                 None => {
-                    let built = change.ddl.add_index(old.id, &index::index_schema(&draft.indexes[i]));
+                    let built = change
+                        .ddl
+                        .add_index(old.id, &index::index_schema(&draft.indexes[i]));
                     built.map_err(|error| self.duplicate_in(old, &draft.indexes[i], error))?;
                     positions.push(usize::MAX);
                     draft.indexes[i].number = positions.len();
@@ -514,7 +543,10 @@ impl Run<'_> {
 }
 
 fn self_name(draft: &Draft) -> String {
-    draft.rename.as_ref().map_or_else(|| "table".to_owned(), |(_, name)| name.clone())
+    draft
+        .rename
+        .as_ref()
+        .map_or_else(|| "table".to_owned(), |(_, name)| name.clone())
 }
 
 /// Error 1054 as ALTER words it.
@@ -548,7 +580,8 @@ fn is_stored_alike(new: &SqlType, old: &SqlType) -> bool {
             && new.engine_type() == old.engine_type()
     };
     let display_only = new.is_integer() && new.kind == old.kind && new.unsigned == old.unsigned;
-    new.nullable == old.nullable && (longer(new, old) || more_members() || display_only && new.kind != TypeKind::Bit)
+    new.nullable == old.nullable
+        && (longer(new, old) || more_members() || display_only && new.kind != TypeKind::Bit)
 }
 
 /// The value a new column has in rows that were there before it.

@@ -101,13 +101,20 @@ pub fn column_type(name: &str, ty: &TypeName, table: Collation) -> Result<(SqlTy
         sql.unsigned = true;
         sql.zerofill = true;
     }
-    let explicit = ty.collation.is_some() || (ty.charset.is_some() && sql.is_string() && !sql.is_binary_string());
+    let explicit =
+        ty.collation.is_some() || (ty.charset.is_some() && sql.is_string() && !sql.is_binary_string());
     Ok((sql, explicit))
 }
 
 fn integer(kind: TypeKind, ty: &TypeName, signed: u32, unsigned: u32) -> SqlType {
-    let width = if ty.unsigned || ty.zerofill { unsigned } else { signed };
-    let written = ty.length.filter(|length| ty.zerofill || (kind == TypeKind::TinyInt && *length == 1));
+    let width = if ty.unsigned || ty.zerofill {
+        unsigned
+    } else {
+        signed
+    };
+    let written = ty
+        .length
+        .filter(|length| ty.zerofill || (kind == TypeKind::TinyInt && *length == 1));
     SqlType::new(kind).with_length(written.map_or(width, |length| length.min(255) as u32))
 }
 
@@ -209,7 +216,11 @@ fn members(kind: TypeKind, name: &str, ty: &TypeName, collation: Collation) -> R
     for bytes in &ty.members {
         let text = String::from_utf8_lossy(bytes);
         let text = text.trim_end_matches(' ').to_owned();
-        if members.iter().any(|other| other.to_lowercase() == text.to_lowercase()) && !collation.is_code_point() {
+        if members
+            .iter()
+            .any(|other| other.to_lowercase() == text.to_lowercase())
+            && !collation.is_code_point()
+        {
             let kind = if kind == TypeKind::Enum { "ENUM" } else { "SET" };
             return Err(SqlError::new(
                 er::DUPLICATED_VALUE_IN_TYPE,
@@ -260,7 +271,9 @@ pub fn column(state: &SessionState, def: &ast::ColumnDef, table: Collation) -> R
         ty.nullable = false;
     }
     let auto_increment = def.auto_increment || serial;
-    if auto_increment && !(ty.is_integer() && ty.kind != TypeKind::Bit && ty.kind != TypeKind::Year || ty.is_float()) {
+    if auto_increment
+        && !(ty.is_integer() && ty.kind != TypeKind::Bit && ty.kind != TypeKind::Year || ty.is_float())
+    {
         return Err(SqlError::new(
             er::WRONG_FIELD_SPEC,
             format!("Incorrect column specifier for column '{name}'"),
@@ -375,11 +388,18 @@ fn literal(expr: &Expr, ty: &SqlType) -> Option<Value> {
             Literal::Decimal(text) => Value::Decimal(Decimal::parse(text)?),
             Literal::Double(v) => Value::Double(*v),
             Literal::Str { bytes, .. } => Value::string(bytes.clone()),
-            Literal::Date(text) | Literal::Time(text) | Literal::Timestamp(text) => Value::string(text.as_bytes()),
-            Literal::Hex(bytes) | Literal::Bit(bytes) if ty.is_string() => Value::string(bytes.clone()),
-            Literal::Hex(bytes) | Literal::Bit(bytes) => {
-                Value::UInt(bytes.iter().rev().take(8).rev().fold(0, |n, b| n << 8 | *b as u64))
+            Literal::Date(text) | Literal::Time(text) | Literal::Timestamp(text) => {
+                Value::string(text.as_bytes())
             }
+            Literal::Hex(bytes) | Literal::Bit(bytes) if ty.is_string() => Value::string(bytes.clone()),
+            Literal::Hex(bytes) | Literal::Bit(bytes) => Value::UInt(
+                bytes
+                    .iter()
+                    .rev()
+                    .take(8)
+                    .rev()
+                    .fold(0, |n, b| n << 8 | *b as u64),
+            ),
         },
         Expr::Unary {
             op: UnaryOp::Minus,
@@ -504,8 +524,14 @@ mod tests {
 
     #[test]
     fn charset_and_collation_must_agree() {
-        assert_eq!(collation(Some("latin1"), None), Ok(Some(Collation::LATIN1_SWEDISH_CI)));
-        assert_eq!(collation(Some("latin1"), Some("utf8mb4_bin")).unwrap_err().code, 1253);
+        assert_eq!(
+            collation(Some("latin1"), None),
+            Ok(Some(Collation::LATIN1_SWEDISH_CI))
+        );
+        assert_eq!(
+            collation(Some("latin1"), Some("utf8mb4_bin")).unwrap_err().code,
+            1253
+        );
         assert_eq!(collation(Some("klingon"), None).unwrap_err().code, 1115);
         assert_eq!(collation(None, Some("klingon_ci")).unwrap_err().code, 1273);
     }

@@ -57,7 +57,11 @@ impl Run<'_> {
                         let value = from.load(view.get(origin), zone);
                         if value.is_null() && !column.ty.nullable {
                             if env.strict {
-                                return Err(SqlError::new(er::INVALID_USE_OF_NULL, "Invalid use of NULL value").into());
+                                return Err(SqlError::new(
+                                    er::INVALID_USE_OF_NULL,
+                                    "Invalid use of NULL value",
+                                )
+                                .into());
                             }
                             state.warnings.warn(SqlError::data_truncated(&column.name, row));
                             zero_value(&column.ty)
@@ -85,7 +89,10 @@ impl Run<'_> {
         });
         let copied = copied.map_err(|error| match error {
             Error::DuplicateKey { index, .. } => {
-                let at = unique.iter().position(|unique| unique.number == index).unwrap_or(0);
+                let at = unique
+                    .iter()
+                    .position(|unique| unique.number == index)
+                    .unwrap_or(0);
                 let name = unique.get(at).map_or("PRIMARY", |index| index.name.as_str());
                 let entry = last_keys.get(at).cloned().unwrap_or_default();
                 SqlError::duplicate_entry(&entry, &format!("{}.{name}", old.name))

@@ -14,7 +14,8 @@ impl Run<'_> {
     pub(super) fn create_table(&self, create: &CreateTable) -> Result<Answer> {
         let (schema, name) = self.target(&create.name)?;
         check_table_name(name)?;
-        self.state.require_table(Privileges::CREATE, "CREATE", schema, name)?;
+        self.state
+            .require_table(Privileges::CREATE, "CREATE", schema, name)?;
         if create.temporary {
             return Err(SqlError::not_supported("TEMPORARY tables"));
         }
@@ -56,7 +57,8 @@ impl Run<'_> {
     /// A table of another's definition.
     fn table_like(&self, source: &ast::ObjectName) -> Result<TableDef> {
         let (schema, name) = self.target(source)?;
-        self.state.require_table(Privileges::SELECT, "SELECT", schema, name)?;
+        self.state
+            .require_table(Privileges::SELECT, "SELECT", schema, name)?;
         let mut table = TableDef::clone(&*self.table(schema, name)?);
         index::number(&mut table.indexes);
         table.options.created = now_s();
@@ -116,7 +118,16 @@ impl Run<'_> {
             return Ok(());
         }
         const OTHERS: [&str; 10] = [
-            "MYISAM", "MEMORY", "HEAP", "ARIA", "ARCHIVE", "MERGE", "MRG_MYISAM", "CSV", "ROCKSDB", "TOKUDB",
+            "MYISAM",
+            "MEMORY",
+            "HEAP",
+            "ARIA",
+            "ARCHIVE",
+            "MERGE",
+            "MRG_MYISAM",
+            "CSV",
+            "ROCKSDB",
+            "TOKUDB",
         ];
         let known = OTHERS.iter().any(|other| other.eq_ignore_ascii_case(engine));
         let substitute = !self.state.settings.sql_mode.has(SqlMode::NO_ENGINE_SUBSTITUTION);

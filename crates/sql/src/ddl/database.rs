@@ -56,7 +56,9 @@ impl Run<'_> {
         self.state.require_database(Privileges::ALTER, name)?;
         self.own_database(name)?;
         let dictionary = self.state.database.dictionary();
-        let schema = dictionary.schema(name).ok_or_else(|| SqlError::unknown_database(name))?;
+        let schema = dictionary
+            .schema(name)
+            .ok_or_else(|| SqlError::unknown_database(name))?;
         let collation = collation(charset, collation_name)?.unwrap_or(schema.collation);
         let mut change = self.change()?;
         change.put_schema(SchemaDef {

@@ -10,7 +10,12 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 impl Run<'_> {
-    pub(super) fn drop_tables(&self, tables: &[ObjectName], if_exists: bool, temporary: bool) -> Result<Answer> {
+    pub(super) fn drop_tables(
+        &self,
+        tables: &[ObjectName],
+        if_exists: bool,
+        temporary: bool,
+    ) -> Result<Answer> {
         let mut names = Vec::with_capacity(tables.len());
         for table in tables {
             let (schema, name) = self.target(table)?;
@@ -26,9 +31,14 @@ impl Run<'_> {
         let (found, missing): (Vec<_>, Vec<_>) = names
             .iter()
             .partition(|(schema, name)| !temporary && dictionary.find_table(schema, name).is_some());
-        let missing: Vec<String> = missing.iter().map(|(schema, name)| format!("{schema}.{name}")).collect();
+        let missing: Vec<String> = missing
+            .iter()
+            .map(|(schema, name)| format!("{schema}.{name}"))
+            .collect();
         if !missing.is_empty() {
-            if let Some((schema, _)) = names.iter().find(|(schema, _)| dictionary.schema(schema).is_none())
+            if let Some((schema, _)) = names
+                .iter()
+                .find(|(schema, _)| dictionary.schema(schema).is_none())
                 && !if_exists
             {
                 return Err(SqlError::unknown_database(schema));
@@ -76,7 +86,10 @@ impl Run<'_> {
         let old = self.table(schema, name)?;
         let mut change = self.change()?;
         let id = change.ddl.truncate(old.id)?;
-        change.put_table(TableDef { id, ..TableDef::clone(&old) })?;
+        change.put_table(TableDef {
+            id,
+            ..TableDef::clone(&old)
+        })?;
         change.commit()?;
         Ok(Answer::ok())
     }

@@ -117,7 +117,8 @@ pub fn index(
 
 /// The name of an index that was given none: its first column's, with a number if that is taken.
 fn free_name(column: &str, taken: &[IndexDef]) -> String {
-    let is_taken = |name: &str| taken.iter().any(|index| names_equal(&index.name, name)) || names_equal(name, PRIMARY);
+    let is_taken =
+        |name: &str| taken.iter().any(|index| names_equal(&index.name, name)) || names_equal(name, PRIMARY);
     if !is_taken(column) {
         return column.to_owned();
     }
@@ -139,7 +140,9 @@ fn prefix(name: &str, ty: &SqlType, written: Option<u64>) -> Result<Option<u32>>
     if ty.kind == TypeKind::Json {
         return Err(SqlError::new(
             er::JSON_USED_AS_KEY,
-            format!("JSON column '{name}' supports indexing only via generated columns on a specified JSON path."),
+            format!(
+                "JSON column '{name}' supports indexing only via generated columns on a specified JSON path."
+            ),
         ));
     }
     match written {
@@ -163,7 +166,9 @@ fn prefix(name: &str, ty: &SqlType, written: Option<u64>) -> Result<Option<u32>>
 fn part_bytes(ty: &SqlType, prefix: Option<u32>) -> u64 {
     match prefix {
         Some(length) => length as u64 * ty.collation.charset().max_bytes() as u64,
-        None if ty.is_string() && !ty.is_member() => ty.length as u64 * ty.collation.charset().max_bytes() as u64,
+        None if ty.is_string() && !ty.is_member() => {
+            ty.length as u64 * ty.collation.charset().max_bytes() as u64
+        }
         None => super::column::row_bytes(ty),
     }
 }
@@ -242,11 +247,16 @@ pub fn check_table(columns: &[ColumnDef], indexes: &[IndexDef]) -> Result<()> {
         return Err(SqlError::new(er::TOO_MANY_FIELDS, "Too many columns"));
     }
     for (i, column) in columns.iter().enumerate() {
-        if columns[..i].iter().any(|other| names_equal(&other.name, &column.name)) {
+        if columns[..i]
+            .iter()
+            .any(|other| names_equal(&other.name, &column.name))
+        {
             return Err(SqlError::duplicate_column(&column.name));
         }
     }
-    let counters: Vec<usize> = (0..columns.len()).filter(|i| columns[*i].auto_increment).collect();
+    let counters: Vec<usize> = (0..columns.len())
+        .filter(|i| columns[*i].auto_increment)
+        .collect();
     let keyed = |position: usize| {
         indexes
             .iter()
@@ -324,18 +334,45 @@ mod tests {
     fn names_are_made_and_kept_apart() {
         let first = build(key(IndexKind::Plain, None, &[("a", None)])).unwrap();
         assert_eq!(first.name, "a");
-        let again = index(&key(IndexKind::Plain, None, &[("a", None)]), &mut columns(), &[], std::slice::from_ref(&first));
+        let again = index(
+            &key(IndexKind::Plain, None, &[("a", None)]),
+            &mut columns(),
+            &[],
+            std::slice::from_ref(&first),
+        );
         assert_eq!(again.unwrap().name, "a_2");
-        let same = index(&key(IndexKind::Unique, Some("A"), &[("b", None)]), &mut columns(), &[], &[first]);
+        let same = index(
+            &key(IndexKind::Unique, Some("A"), &[("b", None)]),
+            &mut columns(),
+            &[],
+            &[first],
+        );
         assert_eq!(same.unwrap_err().code, 1061);
-        assert_eq!(build(key(IndexKind::Plain, Some("primary"), &[("a", None)])).unwrap_err().code, 1280);
+        assert_eq!(
+            build(key(IndexKind::Plain, Some("primary"), &[("a", None)]))
+                .unwrap_err()
+                .code,
+            1280
+        );
     }
 
     #[test]
     fn the_primary_key_is_not_null_and_comes_first() {
         let mut columns = columns();
-        let plain = index(&key(IndexKind::Plain, None, &[("b", None)]), &mut columns, &[], &[]).unwrap();
-        let primary = index(&key(IndexKind::Primary, None, &[("a", None)]), &mut columns, &[], &[]).unwrap();
+        let plain = index(
+            &key(IndexKind::Plain, None, &[("b", None)]),
+            &mut columns,
+            &[],
+            &[],
+        )
+        .unwrap();
+        let primary = index(
+            &key(IndexKind::Primary, None, &[("a", None)]),
+            &mut columns,
+            &[],
+            &[],
+        )
+        .unwrap();
         assert!(!columns[0].ty.nullable);
         let mut indexes = vec![plain, primary];
         arrange(&mut indexes, &columns);

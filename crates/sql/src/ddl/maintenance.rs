@@ -83,16 +83,24 @@ impl Run<'_> {
         let secondary = table.indexes.iter().filter(|index| index.number > 0);
         for number in std::iter::once(0).chain(secondary.map(|index| index.number)) {
             let mut count = 0u64;
-            stored.scan(&mut txn, number, &KeyRange::all(), false, false, Read::Consistent, &mut |row| {
-                for (i, column) in table.columns.iter().enumerate() {
-                    let _ = column.ty.load(row.get(i), &self.state.settings.time_zone);
-                }
-                count += 1;
-                if count % 1024 == 0 && self.state.process.is_interrupted() {
-                    return Err(SqlError::interrupted().into());
-                }
-                Ok((Keep::Release, Flow::Continue))
-            })?;
+            stored.scan(
+                &mut txn,
+                number,
+                &KeyRange::all(),
+                false,
+                false,
+                Read::Consistent,
+                &mut |row| {
+                    for (i, column) in table.columns.iter().enumerate() {
+                        let _ = column.ty.load(row.get(i), &self.state.settings.time_zone);
+                    }
+                    count += 1;
+                    if count % 1024 == 0 && self.state.process.is_interrupted() {
+                        return Err(SqlError::interrupted().into());
+                    }
+                    Ok((Keep::Release, Flow::Continue))
+                },
+            )?;
             counts.push((number, count));
         }
         txn.rollback()?;
@@ -130,22 +138,30 @@ impl Run<'_> {
         let mut txn = engine.transaction();
         txn.begin(Isolation::RepeatableRead, true);
         let mut sum = 0u32;
-        stored.scan(&mut txn, 0, &KeyRange::all(), false, false, Read::Consistent, &mut |row| {
-            // FNV-1a over the columns' texts; NULL counts as a byte no text has.
-            let mut hash = 0x811c_9dc5u32;
-            let mut mix = |byte: u8| hash = (hash ^ byte as u32).wrapping_mul(0x0100_0193);
-            for (i, column) in table.columns.iter().enumerate() {
-                let value = column.ty.load(row.get(i), &zone);
-                if value.is_null() {
-                    mix(0xff);
-                } else {
-                    value.to_text().iter().copied().for_each(&mut mix);
+        stored.scan(
+            &mut txn,
+            0,
+            &KeyRange::all(),
+            false,
+            false,
+            Read::Consistent,
+            &mut |row| {
+                // FNV-1a over the columns' texts; NULL counts as a byte no text has.
+                let mut hash = 0x811c_9dc5u32;
+                let mut mix = |byte: u8| hash = (hash ^ byte as u32).wrapping_mul(0x0100_0193);
+                for (i, column) in table.columns.iter().enumerate() {
+                    let value = column.ty.load(row.get(i), &zone);
+                    if value.is_null() {
+                        mix(0xff);
+                    } else {
+                        value.to_text().iter().copied().for_each(&mut mix);
+                    }
+                    mix(0xfe);
                 }
-                mix(0xfe);
-            }
-            sum = sum.wrapping_add(hash);
-            Ok((Keep::Release, Flow::Continue))
-        })?;
+                sum = sum.wrapping_add(hash);
+                Ok((Keep::Release, Flow::Continue))
+            },
+        )?;
         txn.rollback()?;
         Ok(sum)
     }

@@ -113,7 +113,8 @@ impl<'a> Run<'a> {
         let table = dictionary.locks().lock(schema, name);
         self.state
             .with_patience(|patience| locks.use_table(&database, Mode::Read, patience))?;
-        self.state.with_patience(|patience| locks.own(&table, Block::All, patience))
+        self.state
+            .with_patience(|patience| locks.own(&table, Block::All, patience))
     }
 
     /// [`Run::own_table`] for several, always in the same order.
@@ -121,7 +122,9 @@ impl<'a> Run<'a> {
         let mut names = names.to_vec();
         names.sort_unstable();
         names.dedup();
-        names.iter().try_for_each(|(schema, name)| self.own_table(schema, name))
+        names
+            .iter()
+            .try_for_each(|(schema, name)| self.own_table(schema, name))
     }
 
     fn own_database(&self, schema: &str) -> Result<()> {
@@ -144,7 +147,11 @@ impl<'a> Run<'a> {
     }
 
     fn change(&self) -> Result<Change<'a>> {
-        let mut change = self.state.database.dictionary().change(self.state.database.engine())?;
+        let mut change = self
+            .state
+            .database
+            .dictionary()
+            .change(self.state.database.engine())?;
         change.ddl.set_interrupt(self.state.process.interrupt());
         Ok(change)
     }

@@ -74,7 +74,15 @@ fn write_expr(expr: &Expr, out: &mut String) {
         }
         Expr::And(items) | Expr::Or(items) => {
             out.push('(');
-            list(items, if matches!(expr, Expr::And(_)) { " and " } else { " or " }, out);
+            list(
+                items,
+                if matches!(expr, Expr::And(_)) {
+                    " and "
+                } else {
+                    " or "
+                },
+                out,
+            );
             out.push(')');
         }
         Expr::Not(inner) => {
@@ -112,7 +120,11 @@ fn write_expr(expr: &Expr, out: &mut String) {
             write_expr(high, out);
             out.push(')');
         }
-        Expr::InList { expr, list: items, negated } => {
+        Expr::InList {
+            expr,
+            list: items,
+            negated,
+        } => {
             out.push('(');
             write_expr(expr, out);
             out.push_str(if *negated { " not in (" } else { " in (" });
@@ -135,7 +147,11 @@ fn write_expr(expr: &Expr, out: &mut String) {
             }
             out.push(')');
         }
-        Expr::Regexp { expr, pattern, negated } => {
+        Expr::Regexp {
+            expr,
+            pattern,
+            negated,
+        } => {
             out.push('(');
             write_expr(expr, out);
             out.push_str(if *negated { " not regexp " } else { " regexp " });
@@ -208,8 +224,14 @@ fn write_expr(expr: &Expr, out: &mut String) {
 }
 
 fn write_call(call: &FunctionCall, out: &mut String) {
-    if call.name == "EXTRACT" && let [Expr::Literal(Literal::Str { bytes, .. }), from] = call.args.as_slice() {
-        let _ = write!(out, "extract({} from ", String::from_utf8_lossy(bytes).to_lowercase());
+    if call.name == "EXTRACT"
+        && let [Expr::Literal(Literal::Str { bytes, .. }), from] = call.args.as_slice()
+    {
+        let _ = write!(
+            out,
+            "extract({} from ",
+            String::from_utf8_lossy(bytes).to_lowercase()
+        );
         write_expr(from, out);
         out.push(')');
         return;

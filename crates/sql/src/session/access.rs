@@ -52,7 +52,13 @@ impl SessionState {
     }
 
     /// Error 1142 unless the account has the privileges on the table. `command` is what the error text names.
-    pub fn require_table(&self, privileges: Privileges, command: &str, schema: &str, name: &str) -> Result<()> {
+    pub fn require_table(
+        &self,
+        privileges: Privileges,
+        command: &str,
+        schema: &str,
+        name: &str,
+    ) -> Result<()> {
         if virtual_schema(schema).is_some() {
             if privileges == Privileges::SELECT {
                 return Ok(());

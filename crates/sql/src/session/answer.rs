@@ -48,7 +48,10 @@ pub fn bigint() -> SqlType {
 impl Rows {
     pub fn new(columns: &[(&str, SqlType)]) -> Rows {
         Rows {
-            columns: columns.iter().map(|(name, ty)| ((*name).to_owned(), ty.clone())).collect(),
+            columns: columns
+                .iter()
+                .map(|(name, ty)| ((*name).to_owned(), ty.clone()))
+                .collect(),
             rows: Vec::new(),
         }
     }
@@ -56,7 +59,10 @@ impl Rows {
     /// All columns text of this length.
     pub fn of_text(names: &[&str], length: u32) -> Rows {
         Rows {
-            columns: names.iter().map(|name| ((*name).to_owned(), text(length))).collect(),
+            columns: names
+                .iter()
+                .map(|name| ((*name).to_owned(), text(length)))
+                .collect(),
             rows: Vec::new(),
         }
     }

@@ -1,5 +1,7 @@
 //! A session: one client's conversation with the database.
 
+mod access;
+pub mod answer;
 pub mod command;
 pub mod process;
 pub mod sink;

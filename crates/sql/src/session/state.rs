@@ -117,6 +117,11 @@ impl SessionState {
         self.database.full_account(&auth.user, &auth.host)
     }
 
+    /// `collation_server`, which new databases take.
+    pub fn server_collation(&self) -> Collation {
+        self.values.server_collation()
+    }
+
     /// The flags of OK and EOF packets.
     pub fn status_flags(&self) -> u16 {
         let mut flags = 0;

@@ -114,7 +114,7 @@ impl Setting {
 
     /// A value for the variable, and whether it had to be cut to the bounds.
     pub fn check(def: &Def, value: &Value) -> Result<(Setting, bool)> {
-        let text = || text_of(value);
+        let text = || String::from_utf8_lossy(&value.to_text()).into_owned();
         let wrong_value = || {
             let text = if value.is_null() {
                 "NULL".to_owned()
@@ -217,19 +217,6 @@ impl Setting {
                 _ => Err(wrong_type()),
             },
         }
-    }
-}
-
-/// A value as an error text or a name.
-fn text_of(value: &Value) -> String {
-    match value {
-        Value::Str(text) | Value::Member(_, text) => String::from_utf8_lossy(text).into_owned(),
-        Value::Int(v) => v.to_string(),
-        Value::UInt(v) => v.to_string(),
-        Value::Float(v) => v.to_string(),
-        Value::Double(v) => v.to_string(),
-        Value::Decimal(v) => v.to_string(),
-        other => format!("{other:?}"),
     }
 }
 

@@ -1,2 +1,71 @@
 //! From text to syntax tree.
+//!
+//! The parser is written for MySQL's grammar: it knows where in the text each thing stood, which gives error 1064 its
+//! "near", select items the names MySQL gives them, and the plan cache its literals. What is recognised but not
+//! supported becomes [`ast::Statement::Unsupported`] or error 1235 at once.
+//!
+//! - [`lexer`]: tokens, comments, quoting.
+//! - [`parser`]: the cursor and the depth limit; the grammar is in `expr`, `call`, `query`, `dml`, `ddl`, `admin`,
+//!   `show`, `account`.
+//! - [`shape`]: a statement's text with its literals taken out, the key of the plan cache.
+
+mod account;
+mod admin;
 pub mod ast;
+mod call;
+mod ddl;
+mod dml;
+mod expr;
+pub mod lexer;
+pub mod parser;
+mod query;
+mod reserved;
+pub mod shape;
+mod show;
+#[cfg(test)]
+mod tests;
+
+pub use reserved::is_reserved;
+
+use crate::error::Result;
+use crate::types::SqlMode;
+use ast::Statement;
+use parser::Parser;
+
+/// One parsed statement of a text that may hold several.
+#[derive(Debug)]
+pub struct Parsed {
+    pub statement: Statement,
+    /// How many `?` it has, or how many of the shape's literals were given.
+    pub param_count: usize,
+    /// Where the next statement begins; the text's length if there is none.
+    pub next: usize,
+    /// A literal of the shape stands where the grammar needs it as such: this shape cannot be shared.
+    pub needs_literal: bool,
+}
+
+/// Parses the statement that begins at `start`.
+pub fn parse(sql: &[u8], start: usize, mode: SqlMode) -> Result<Parsed> {
+    parse_shape(sql, start, mode, &[])
+}
+
+/// The same, with the literals at these offsets as parameters.
+pub fn parse_shape(sql: &[u8], start: usize, mode: SqlMode, literals: &[u32]) -> Result<Parsed> {
+    let mut parser = Parser::new(sql, start, mode, literals)?;
+    let statement = parser.statement()?;
+    parser.expect_end()?;
+    Ok(Parsed {
+        statement,
+        param_count: parser.param_count(),
+        next: parser.next_statement(),
+        needs_literal: parser.needs_literal,
+    })
+}
+
+/// A single expression: defaults and checks that the dictionary keeps as text.
+pub fn parse_expression(text: &str, mode: SqlMode) -> Result<ast::Expr> {
+    let mut parser = Parser::new(text.as_bytes(), 0, mode, &[])?;
+    let expr = parser.expression()?;
+    parser.expect_end()?;
+    Ok(expr)
+}

@@ -398,8 +398,8 @@ fn cast_target(ty: &ast::TypeName, ctx: &BindCtx) -> Result<SqlType> {
     let length = ty.length.map(|n| n.min(u32::MAX as u64) as u32);
     let fsp = ty.length.unwrap_or(0).min(6) as u8;
     Ok(match ty.name.as_str() {
-        "SIGNED" | "BIGINT" | "INT" => SqlType::bigint(),
-        "UNSIGNED" => SqlType::bigint_unsigned(),
+        "BIGINT" | "INT" if ty.unsigned => SqlType::bigint_unsigned(),
+        "BIGINT" | "INT" => SqlType::bigint(),
         "CHAR" | "VARCHAR" | "NCHAR" => {
             let collation = match &ty.charset {
                 Some(charset) => charset_named(charset)?.default_collation(),

@@ -3,6 +3,7 @@
 mod access;
 pub mod answer;
 pub mod command;
+pub mod planned;
 pub mod process;
 pub mod sink;
 pub mod state;

@@ -8,7 +8,7 @@ use super::{ConnectInfo, status};
 use crate::accounts::Account;
 use crate::database::Database;
 use crate::error::{Result, SqlError, er};
-use crate::expr::{Env, SessionInfo, Subqueries, VarScope, Warnings};
+use crate::expr::{BindCtx, Env, SessionInfo, Subqueries, VarScope, Warnings};
 use crate::mdl::{self, Holder};
 use crate::types::{Collation, Value};
 use crate::variables::{DEFS, Scope, Setting, Settings, VERSION, Values, find};
@@ -93,6 +93,16 @@ impl SessionState {
         env.group_concat_max_len = settings.group_concat_max_len;
         env.max_allowed_packet = settings.max_allowed_packet;
         env
+    }
+
+    /// What the types of expressions depend on.
+    pub fn bind_ctx(&self) -> BindCtx {
+        BindCtx {
+            collation_connection: self.settings.collation_connection,
+            sql_mode: self.settings.sql_mode,
+            div_precision_increment: self.settings.div_precision_increment,
+            group_concat_max_len: self.settings.group_concat_max_len,
+        }
     }
 
     /// The collation that text is sent in.

@@ -53,6 +53,32 @@ impl Lsn {
     pub const MAX: Lsn = Lsn(u64::MAX);
 }
 
+impl Lsn {
+    pub fn is_zero(self) -> bool {
+        self.0 == 0
+    }
+}
+
+impl PageId {
+    /// Page 0 is the superblock, which nothing links to, so a link to it means "none".
+    pub const NONE: PageId = PageId(0);
+    /// Data pages are numbered from 0 up to here: 1 TiB of them.
+    pub const DATA_END: u32 = 1 << 26;
+    /// Scratch pages are numbered from here …
+    pub const SCRATCH_FIRST: u32 = Self::DATA_END;
+    /// … up to here: 256 GiB of them.
+    pub const SCRATCH_END: u32 = Self::SCRATCH_FIRST + (1 << 24);
+
+    pub fn is_scratch(self) -> bool {
+        self.0 >= Self::SCRATCH_FIRST
+    }
+
+    /// Whether this number names a page at all: a torn optimistic read may show any number.
+    pub fn is_valid(self) -> bool {
+        self.0 < Self::SCRATCH_END
+    }
+}
+
 impl TxnId {
     /// No transaction: rows written before any view could ask who wrote them.
     pub const NONE: TxnId = TxnId(0);

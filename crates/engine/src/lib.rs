@@ -7,9 +7,13 @@
 #![deny(unsafe_code)]
 
 mod ddl;
+pub mod disk;
 mod engine;
 pub mod error;
 pub mod ids;
+pub mod log;
+pub mod pool;
+pub mod store;
 mod table;
 mod transaction;
 pub mod tree;

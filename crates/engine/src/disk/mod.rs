@@ -1,0 +1,49 @@
+//! The only floor that touches files.
+//!
+//! Two traits, two implementations: [`real`] speaks to the operating system, [`sim`] keeps everything in memory and
+//! can lose power at any write. What is written is certain only after [`File::sync`]; a name that was created, renamed
+//! or removed is certain only after [`Disk::sync_dir`]. Everything above is built on no more than that.
+
+pub mod real;
+pub mod sim;
+
+use std::io;
+use std::sync::Arc;
+
+/// How a file will be used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Access {
+    /// Through the page cache.
+    Buffered,
+    /// Past the page cache, in whole aligned pages, where the file system can.
+    Direct,
+}
+
+pub trait Disk: Send + Sync {
+    /// Opens `name`, creating it (empty) if asked to and it is not there.
+    fn open(&self, name: &str, create: bool, access: Access) -> io::Result<Arc<dyn File>>;
+    /// The names of all files, sorted.
+    fn list(&self) -> io::Result<Vec<String>>;
+    fn remove(&self, name: &str) -> io::Result<()>;
+    /// Gives the file a new name, replacing what had that name.
+    fn rename(&self, from: &str, to: &str) -> io::Result<()>;
+    /// Makes creations, renames and removals certain.
+    fn sync_dir(&self) -> io::Result<()>;
+}
+
+pub trait File: Send + Sync {
+    /// Reads all of `out`; what lies behind the end of the file reads as zeros.
+    fn read_at(&self, out: &mut [u8], offset: u64) -> io::Result<()>;
+    fn write_at(&self, data: &[u8], offset: u64) -> io::Result<()>;
+    /// Makes what was written certain (`fdatasync`).
+    fn sync(&self) -> io::Result<()>;
+    fn len(&self) -> io::Result<u64>;
+    fn is_empty(&self) -> io::Result<bool> {
+        Ok(self.len()? == 0)
+    }
+    /// Sees to it that writes to this range cannot fail for want of room; the file grows to cover it.
+    fn allocate(&self, offset: u64, len: u64) -> io::Result<()>;
+    /// Gives the room of this range back; it reads as zeros afterwards.
+    fn punch(&self, offset: u64, len: u64) -> io::Result<()>;
+    fn truncate(&self, len: u64) -> io::Result<()>;
+}

@@ -1,0 +1,217 @@
+//! The disk that is one: a directory of a file system, locked against a second engine.
+//!
+//! Pages go past the page cache (`O_DIRECT`) where the file system allows it, so that a page is in memory once: in the
+//! pool. The log goes through the page cache, because it is written in small pieces and hardly ever read.
+
+use super::{Access, Disk, File};
+use std::fs::{self, OpenOptions};
+use std::io::{self, ErrorKind};
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// The name of the file whose lock says that an engine works here.
+const LOCK_NAME: &str = "lock";
+
+pub struct RealDisk {
+    directory: PathBuf,
+    _lock: fs::File,
+}
+
+impl RealDisk {
+    /// Takes the directory, creating it if it is not there. Fails with `WouldBlock` if another engine has it.
+    pub fn open(directory: &Path) -> io::Result<RealDisk> {
+        fs::create_dir_all(directory)?;
+        let lock = OpenOptions::new()
+            .create(true)
+            .truncate(false)
+            .write(true)
+            .open(directory.join(LOCK_NAME))?;
+        lock_exclusively(&lock)?;
+        Ok(RealDisk {
+            directory: directory.to_owned(),
+            _lock: lock,
+        })
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.directory.join(name)
+    }
+}
+
+#[allow(unsafe_code)]
+fn lock_exclusively(file: &fs::File) -> io::Result<()> {
+    // SAFETY: the descriptor is open for as long as `file` is borrowed.
+    match unsafe { libc::flock(file.as_raw_fd(), libc::LOCK_EX | libc::LOCK_NB) } {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
+impl Disk for RealDisk {
+    fn open(&self, name: &str, create: bool, access: Access) -> io::Result<Arc<dyn File>> {
+        let mut options = OpenOptions::new();
+        options.read(true).write(true).create(create).truncate(false);
+        let path = self.path(name);
+        if access == Access::Direct {
+            let mut direct = options.clone();
+            match direct.custom_flags(libc::O_DIRECT).open(&path) {
+                Ok(file) => return Ok(Arc::new(RealFile(file))),
+                // Some file systems (tmpfs of old) know no direct access.
+                Err(e) if e.raw_os_error() == Some(libc::EINVAL) => {}
+                Err(e) => return Err(e),
+            }
+        }
+        Ok(Arc::new(RealFile(options.open(&path)?)))
+    }
+
+    fn list(&self) -> io::Result<Vec<String>> {
+        let mut names = Vec::new();
+        for entry in fs::read_dir(&self.directory)? {
+            let entry = entry?;
+            if entry.file_type()?.is_file()
+                && let Ok(name) = entry.file_name().into_string()
+                && name != LOCK_NAME
+            {
+                names.push(name);
+            }
+        }
+        names.sort();
+        Ok(names)
+    }
+
+    fn remove(&self, name: &str) -> io::Result<()> {
+        fs::remove_file(self.path(name))
+    }
+
+    fn rename(&self, from: &str, to: &str) -> io::Result<()> {
+        fs::rename(self.path(from), self.path(to))
+    }
+
+    fn sync_dir(&self) -> io::Result<()> {
+        fs::File::open(&self.directory)?.sync_all()
+    }
+}
+
+struct RealFile(fs::File);
+
+impl RealFile {
+    #[allow(unsafe_code)]
+    fn fallocate(&self, mode: i32, offset: u64, len: u64) -> io::Result<()> {
+        // SAFETY: the descriptor is open; the call takes no memory.
+        match unsafe { libc::fallocate(self.0.as_raw_fd(), mode, offset as i64, len as i64) } {
+            0 => Ok(()),
+            _ => Err(io::Error::last_os_error()),
+        }
+    }
+}
+
+fn is_unsupported(error: &io::Error) -> bool {
+    matches!(error.raw_os_error(), Some(libc::EOPNOTSUPP | libc::ENOSYS))
+}
+
+impl File for RealFile {
+    fn read_at(&self, mut out: &mut [u8], mut offset: u64) -> io::Result<()> {
+        while !out.is_empty() {
+            match self.0.read_at(out, offset) {
+                Ok(0) => {
+                    out.fill(0);
+                    return Ok(());
+                }
+                Ok(n) => {
+                    out = &mut out[n..];
+                    offset += n as u64;
+                }
+                Err(e) if e.kind() == ErrorKind::Interrupted => {}
+                Err(e) => return Err(e),
+            }
+        }
+        Ok(())
+    }
+
+    fn write_at(&self, data: &[u8], offset: u64) -> io::Result<()> {
+        self.0.write_all_at(data, offset)
+    }
+
+    fn sync(&self) -> io::Result<()> {
+        self.0.sync_data()
+    }
+
+    fn len(&self) -> io::Result<u64> {
+        Ok(self.0.metadata()?.len())
+    }
+
+    fn allocate(&self, offset: u64, len: u64) -> io::Result<()> {
+        match self.fallocate(0, offset, len) {
+            Err(e) if is_unsupported(&e) => {
+                if self.len()? < offset + len {
+                    self.0.set_len(offset + len)?;
+                }
+                Ok(())
+            }
+            done => done,
+        }
+    }
+
+    fn punch(&self, offset: u64, len: u64) -> io::Result<()> {
+        match self.fallocate(
+            libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE,
+            offset,
+            len,
+        ) {
+            Err(e) if is_unsupported(&e) => Ok(()),
+            done => done,
+        }
+    }
+
+    fn truncate(&self, len: u64) -> io::Result<()> {
+        self.0.set_len(len)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn temp() -> PathBuf {
+        let path = std::env::temp_dir().join(format!(
+            "tidemark-disk-{}-{:?}",
+            std::process::id(),
+            std::thread::current().id()
+        ));
+        let _ = fs::remove_dir_all(&path);
+        path
+    }
+
+    #[test]
+    fn a_directory_has_one_owner_and_files_read_back() {
+        let path = temp();
+        let disk = RealDisk::open(&path).unwrap();
+        assert_eq!(RealDisk::open(&path).err().unwrap().kind(), ErrorKind::WouldBlock);
+
+        let file = disk.open("a", true, Access::Buffered).unwrap();
+        file.write_at(b"water", 3).unwrap();
+        let mut out = [9; 10];
+        file.read_at(&mut out, 3).unwrap();
+        assert_eq!(
+            &out, b"water\0\0\0\0\0",
+            "what lies behind the end reads as zeros"
+        );
+
+        file.allocate(0, 8192).unwrap();
+        assert_eq!(file.len().unwrap(), 8192);
+        file.punch(0, 4096).unwrap();
+        file.read_at(&mut out, 3).unwrap();
+        assert_eq!(out, [0; 10]);
+
+        disk.rename("a", "b").unwrap();
+        disk.sync_dir().unwrap();
+        assert_eq!(disk.list().unwrap(), ["b"]);
+        disk.remove("b").unwrap();
+        assert!(disk.open("b", false, Access::Buffered).is_err());
+        drop(disk);
+        RealDisk::open(&path).unwrap();
+        fs::remove_dir_all(&path).unwrap();
+    }
+}

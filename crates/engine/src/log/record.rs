@@ -1,0 +1,261 @@
+//! One record of the log: one mini-transaction, replayed whole or not at all.
+//!
+//! ```text
+//!  0      4      8       12                    16    24     32
+//!  ┌──────┬──────┬───────┬─────────┬───────────┬─────┬──────┬─────┬─────────┬──────────────┐
+//!  │ len  │ crc  │ epoch │ ops_len │ note kind │ txn │ prev │ ops │ payload │ zeros to 16× │
+//!  └──────┴──────┴───────┴─(3 B)───┴─(1 B)─────┴─────┴──────┴─────┴─────────┴──────────────┘
+//!  one of the ops:  page u32 │ kind u8 │ zero u8 │ len u16 │ arguments
+//! ```
+//!
+//! `len` counts up to the end of the payload; the next record begins at the next multiple of 16. `crc` covers all of it
+//! but itself, mixed with the record's own position, so that a record of the past in a recycled segment is none at this
+//! place. `epoch` is the number of the engine's start that wrote it. A record with an older epoch than its predecessor
+//! is what a former run left behind the point where it crashed, and ends the log.
+//!
+//! The *note* says what the record means to a transaction; redo does not look at it, analysis looks at nothing else.
+
+use crate::error::{Error, Result};
+use crate::ids::{Lsn, PageId, TxnId};
+
+pub const RECORD_HEADER: usize = 32;
+pub const RECORD_ALIGN: u64 = 16;
+pub const OP_HEADER: usize = 8;
+/// No record is longer, whatever the buffer: `ops_len` has three bytes.
+pub const RECORD_MAX: usize = (1 << 24) - 1;
+
+/// What a mini-transaction means to the transaction it belongs to.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum TxnNote<'a> {
+    /// A change that can be undone: `payload` says how. `prev` is where the transaction's previous such record begins.
+    Undo {
+        txn: TxnId,
+        prev: Lsn,
+        payload: &'a [u8],
+    },
+    /// A change undone: what remains to be undone begins at `undo_next`.
+    Clr { txn: TxnId, undo_next: Lsn },
+    /// The transaction has committed.
+    Commit { txn: TxnId },
+    /// The transaction is undone completely.
+    RolledBack { txn: TxnId },
+}
+
+const UNDO: u8 = 1;
+const CLR: u8 = 2;
+const COMMIT: u8 = 3;
+const ROLLED_BACK: u8 = 4;
+
+impl TxnNote<'_> {
+    pub fn txn(&self) -> TxnId {
+        match *self {
+            TxnNote::Undo { txn, .. }
+            | TxnNote::Clr { txn, .. }
+            | TxnNote::Commit { txn }
+            | TxnNote::RolledBack { txn } => txn,
+        }
+    }
+}
+
+/// Finishes a record but for its position: `record` holds a blank header, the ops and the payload.
+pub fn finish(record: &mut Vec<u8>, ops_len: usize, note: Option<TxnNote<'_>>, epoch: u32) {
+    let (kind, txn, prev) = match note {
+        None => (0, TxnId::NONE, Lsn::ZERO),
+        Some(TxnNote::Undo { txn, prev, .. }) => (UNDO, txn, prev),
+        Some(TxnNote::Clr { txn, undo_next }) => (CLR, txn, undo_next),
+        Some(TxnNote::Commit { txn }) => (COMMIT, txn, Lsn::ZERO),
+        Some(TxnNote::RolledBack { txn }) => (ROLLED_BACK, txn, Lsn::ZERO),
+    };
+    let len = record.len() as u32;
+    record[0..4].copy_from_slice(&len.to_le_bytes());
+    record[8..12].copy_from_slice(&epoch.to_le_bytes());
+    record[12..16].copy_from_slice(&(ops_len as u32).to_le_bytes());
+    record[15] = kind;
+    record[16..24].copy_from_slice(&txn.0.to_le_bytes());
+    record[24..32].copy_from_slice(&prev.0.to_le_bytes());
+    let crc = checksum(record);
+    record[4..8].copy_from_slice(&crc.to_le_bytes());
+    record.resize(record.len().next_multiple_of(RECORD_ALIGN as usize), 0);
+}
+
+fn checksum(record: &[u8]) -> u32 {
+    crc32c::crc32c_append(crc32c::crc32c(&record[..4]), &record[8..])
+}
+
+/// What makes a checksum that of this place: the first eight bytes, as they are at `lsn`.
+pub fn first_word_at(record: &[u8], lsn: Lsn) -> u64 {
+    let word = u64::from_le_bytes(record[..8].try_into().expect("eight bytes"));
+    word ^ (u64::from(place(lsn)) << 32)
+}
+
+fn place(lsn: Lsn) -> u32 {
+    crc32c::crc32c(&lsn.0.to_le_bytes())
+}
+
+/// A record read back.
+#[derive(Clone, Debug)]
+pub struct Record {
+    pub lsn: Lsn,
+    /// Where the next record begins: this record's time.
+    pub end: Lsn,
+    bytes: Vec<u8>,
+}
+
+/// One change of one page, as recorded.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct RecordedOp<'a> {
+    pub page: PageId,
+    pub kind: u8,
+    pub arguments: &'a [u8],
+}
+
+fn u32_at(bytes: &[u8], at: usize) -> u32 {
+    u32::from_le_bytes(bytes[at..at + 4].try_into().expect("four bytes"))
+}
+
+fn u64_at(bytes: &[u8], at: usize) -> u64 {
+    u64::from_le_bytes(bytes[at..at + 8].try_into().expect("eight bytes"))
+}
+
+/// The length a header claims, if it can be one.
+pub fn claimed_len(header: &[u8; RECORD_HEADER]) -> Option<usize> {
+    let len = u32_at(header, 0) as usize;
+    (RECORD_HEADER..=RECORD_MAX).contains(&len).then_some(len)
+}
+
+impl Record {
+    /// The record in these bytes, if it was written whole and for this place.
+    pub fn parse(lsn: Lsn, bytes: Vec<u8>) -> Option<Record> {
+        let ops_len = (u32_at(&bytes, 12) & 0x00FF_FFFF) as usize;
+        if u32_at(&bytes, 4) ^ place(lsn) != checksum(&bytes) || RECORD_HEADER + ops_len > bytes.len() {
+            return None;
+        }
+        let end = Lsn(lsn.0 + (bytes.len() as u64).next_multiple_of(RECORD_ALIGN));
+        Some(Record { lsn, end, bytes })
+    }
+
+    pub fn epoch(&self) -> u32 {
+        u32_at(&self.bytes, 8)
+    }
+
+    fn payload_at(&self) -> usize {
+        RECORD_HEADER + (u32_at(&self.bytes, 12) & 0x00FF_FFFF) as usize
+    }
+
+    pub fn note(&self) -> Result<Option<TxnNote<'_>>> {
+        let txn = TxnId(u64_at(&self.bytes, 16));
+        let prev = Lsn(u64_at(&self.bytes, 24));
+        Ok(Some(match self.bytes[15] {
+            0 => return Ok(None),
+            UNDO => TxnNote::Undo {
+                txn,
+                prev,
+                payload: &self.bytes[self.payload_at()..],
+            },
+            CLR => TxnNote::Clr { txn, undo_next: prev },
+            COMMIT => TxnNote::Commit { txn },
+            ROLLED_BACK => TxnNote::RolledBack { txn },
+            kind => {
+                return Err(Error::corrupt(
+                    None,
+                    format!("log record at {} has a note of kind {kind}", self.lsn),
+                ));
+            }
+        }))
+    }
+
+    pub fn ops(&self) -> impl Iterator<Item = Result<RecordedOp<'_>>> + '_ {
+        let mut rest = &self.bytes[RECORD_HEADER..self.payload_at()];
+        std::iter::from_fn(move || {
+            if rest.is_empty() {
+                return None;
+            }
+            let Some((header, behind)) = rest.split_at_checked(OP_HEADER) else {
+                rest = &[];
+                return Some(Err(Error::corrupt(
+                    None,
+                    format!("log record at {} is cut short", self.lsn),
+                )));
+            };
+            let len = usize::from(u16::from_le_bytes([header[6], header[7]]));
+            let Some((arguments, behind)) = behind.split_at_checked(len) else {
+                rest = &[];
+                return Some(Err(Error::corrupt(
+                    None,
+                    format!("log record at {} is cut short", self.lsn),
+                )));
+            };
+            rest = behind;
+            Some(Ok(RecordedOp {
+                page: PageId(u32_at(header, 0)),
+                kind: header[4],
+                arguments,
+            }))
+        })
+    }
+}
+
+/// Appends one op to a record's ops; `encode` writes its arguments.
+pub fn push_op(record: &mut Vec<u8>, page: PageId, kind: u8, encode: impl FnOnce(&mut Vec<u8>)) {
+    record.extend_from_slice(&page.0.to_le_bytes());
+    record.extend_from_slice(&[kind, 0, 0, 0]);
+    let at = record.len();
+    encode(record);
+    let len = u16::try_from(record.len() - at).expect("the arguments of an op fit 64 KiB");
+    record[at - 2..at].copy_from_slice(&len.to_le_bytes());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn record(lsn: Lsn) -> Vec<u8> {
+        let mut bytes = vec![0; RECORD_HEADER];
+        push_op(&mut bytes, PageId(7), 20, |out| out.extend_from_slice(b"abc"));
+        push_op(&mut bytes, PageId(8), 21, |_| {});
+        let ops_len = bytes.len() - RECORD_HEADER;
+        let note = TxnNote::Undo {
+            txn: TxnId(5),
+            prev: Lsn(64),
+            payload: b"undo me",
+        };
+        bytes.extend_from_slice(b"undo me");
+        let len = bytes.len();
+        finish(&mut bytes, ops_len, Some(note), 3);
+        let word = first_word_at(&bytes, lsn);
+        bytes[..8].copy_from_slice(&word.to_le_bytes());
+        assert_eq!(bytes.len() % 16, 0);
+        bytes.truncate(len);
+        bytes
+    }
+
+    #[test]
+    fn a_record_reads_back_at_its_place_and_nowhere_else() {
+        let bytes = record(Lsn(4096));
+        let back = Record::parse(Lsn(4096), bytes.clone()).unwrap();
+        assert_eq!(back.epoch(), 3);
+        let ops: Vec<_> = back.ops().map(Result::unwrap).collect();
+        assert_eq!(
+            (ops[0].page, ops[0].kind, ops[0].arguments),
+            (PageId(7), 20, &b"abc"[..])
+        );
+        assert_eq!(
+            (ops[1].page, ops[1].kind, ops[1].arguments),
+            (PageId(8), 21, &b""[..])
+        );
+        let note = TxnNote::Undo {
+            txn: TxnId(5),
+            prev: Lsn(64),
+            payload: b"undo me",
+        };
+        assert_eq!(back.note().unwrap(), Some(note));
+        assert_eq!(back.end, Lsn(4096 + (bytes.len() as u64).next_multiple_of(16)));
+
+        assert!(Record::parse(Lsn(8192), bytes.clone()).is_none());
+        for bit in 0..bytes.len() * 8 {
+            let mut broken = bytes.clone();
+            broken[bit / 8] ^= 1 << (bit % 8);
+            assert!(Record::parse(Lsn(4096), broken).is_none(), "bit {bit}");
+        }
+    }
+}

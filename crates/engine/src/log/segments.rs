@@ -1,0 +1,240 @@
+//! The files of the log: segments of one size, numbered by the positions they hold.
+//!
+//! Segment *k* holds positions `k × size` up to `(k + 1) × size`, at the same offsets, without a header. Segments that
+//! nobody needs any more are renamed to be the next ones, up to the nominal capacity, and removed beyond it. Their old
+//! content is no danger: a record is only one at its own position. New segments are written full of zeros before use,
+//! so that a sync of the log need not write the file system's own journal.
+//!
+//! A segment's name is certain before the log goes there.
+
+use super::reader::{AHEAD_MANY, Reader};
+use crate::disk::{Access, Disk, File};
+use crate::error::{Error, Result};
+use crate::ids::Lsn;
+use parking_lot::Mutex;
+use std::collections::BTreeMap;
+use std::io;
+use std::sync::Arc;
+
+pub struct Segments {
+    disk: Arc<dyn Disk>,
+    size: u64,
+    files: Mutex<BTreeMap<u64, Arc<dyn File>>>,
+    /// Held while segments come and go, which takes long; `files` is held only to look.
+    changing: Mutex<()>,
+}
+
+const PREFIX: &str = "redo-";
+
+fn name(number: u64) -> String {
+    format!("{PREFIX}{number:010}")
+}
+
+impl Segments {
+    /// The segments found on the disk.
+    pub fn open(disk: Arc<dyn Disk>, size: u64) -> Result<Segments> {
+        let mut files = BTreeMap::new();
+        for found in disk.list()? {
+            if let Some(number) = found.strip_prefix(PREFIX).and_then(|n| n.parse().ok()) {
+                files.insert(number, disk.open(&found, false, Access::Buffered)?);
+            }
+        }
+        Ok(Segments {
+            disk,
+            size,
+            files: Mutex::new(files),
+            changing: Mutex::new(()),
+        })
+    }
+
+    pub fn size(&self) -> u64 {
+        self.size
+    }
+
+    fn file(&self, number: u64) -> Option<Arc<dyn File>> {
+        self.files.lock().get(&number).cloned()
+    }
+
+    /// The parts of a range, by segment: number, offset in it, part of the range.
+    fn parts(&self, lsn: Lsn, len: usize) -> impl Iterator<Item = (u64, u64, std::ops::Range<usize>)> {
+        let size = self.size;
+        let mut done = 0;
+        std::iter::from_fn(move || {
+            if done == len {
+                return None;
+            }
+            let at = lsn.0 + done as u64;
+            let take = (len - done).min((size - at % size) as usize);
+            done += take;
+            Some((at / size, at % size, done - take..done))
+        })
+    }
+
+    /// Writes at this position, making segments if there are none yet.
+    pub fn write(&self, lsn: Lsn, data: &[u8]) -> Result<()> {
+        for (number, offset, part) in self.parts(lsn, data.len()) {
+            let file = match self.file(number) {
+                Some(file) => file,
+                None => {
+                    let _changing = self.changing.lock();
+                    match self.file(number) {
+                        Some(file) => file,
+                        None => self.create(number)?,
+                    }
+                }
+            };
+            file.write_at(&data[part], offset)?;
+        }
+        Ok(())
+    }
+
+    pub fn sync(&self, from: Lsn, to: Lsn) -> Result<()> {
+        for number in from.0 / self.size..=(to.0 - 1) / self.size {
+            if let Some(file) = self.file(number) {
+                file.sync()?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads at this position; false if part of it is in no segment.
+    pub fn read(&self, lsn: Lsn, out: &mut [u8]) -> Result<bool> {
+        for (number, offset, part) in self.parts(lsn, out.len()) {
+            match self.file(number) {
+                Some(file) => file.read_at(&mut out[part], offset)?,
+                None => return Ok(false),
+            }
+        }
+        Ok(true)
+    }
+
+    /// Reads record after record from the one that begins at `lsn`.
+    pub fn reader(&self, lsn: Lsn) -> Reader<'_> {
+        Reader::new(self, lsn, AHEAD_MANY)
+    }
+
+    fn create(&self, number: u64) -> Result<Arc<dyn File>> {
+        let file = self.disk.open(&name(number), true, Access::Buffered)?;
+        if let Err(e) = self.fill(&*file) {
+            // Half a segment would only take room that is missing already.
+            let _ = self.disk.remove(&name(number));
+            return Err(Error::from(e));
+        }
+        self.disk.sync_dir()?;
+        self.files.lock().insert(number, file.clone());
+        Ok(file)
+    }
+
+    fn fill(&self, file: &dyn File) -> io::Result<()> {
+        file.allocate(0, self.size)?;
+        let zeros = vec![0; self.size.min(1 << 20) as usize];
+        let mut at = 0;
+        while at < self.size {
+            let len = (self.size - at).min(zeros.len() as u64);
+            file.write_at(&zeros[..len as usize], at)?;
+            at += len;
+        }
+        file.sync()
+    }
+
+    /// The first position after `from` that no segment holds.
+    pub fn end(&self, from: Lsn) -> Lsn {
+        let files = self.files.lock();
+        let mut number = from.0 / self.size;
+        while files.contains_key(&number) {
+            number += 1;
+        }
+        Lsn(number * self.size)
+    }
+
+    /// Makes room up to `to`, if there is less. Segments wholly below `keep_from` are used for it first; of those left
+    /// over, so many become next ones that the segments from `keep_from` on hold `nominal` bytes, and the rest goes.
+    pub fn prepare(&self, keep_from: Lsn, tail: Lsn, to: Lsn, nominal: u64) -> Result<()> {
+        let _changing = self.changing.lock();
+        let first_kept = keep_from.0 / self.size;
+        let mut free: Vec<u64> = self
+            .files
+            .lock()
+            .range(..first_kept)
+            .map(|(&number, _)| number)
+            .collect();
+        let mut next = self.end(tail).0 / self.size;
+        let mut renamed = false;
+        while let Some(number) = free.pop() {
+            if next * self.size >= to.0 && (next - first_kept) * self.size >= nominal {
+                free.push(number);
+                break;
+            }
+            self.recycle(number, next)?;
+            renamed = true;
+            next += 1;
+        }
+        for number in free {
+            // Forgotten first: a name that is gone must not be recycled.
+            self.files.lock().remove(&number);
+            self.disk.remove(&name(number))?;
+            renamed = true;
+        }
+        if renamed {
+            self.disk.sync_dir()?;
+        }
+        while next * self.size < to.0 {
+            self.create(next)?;
+            next += 1;
+        }
+        Ok(())
+    }
+
+    fn recycle(&self, number: u64, next: u64) -> Result<()> {
+        self.disk.rename(&name(number), &name(next))?;
+        // Certain before the map knows it, and so before the log can go there.
+        self.disk.sync_dir()?;
+        let mut files = self.files.lock();
+        if let Some(file) = files.remove(&number) {
+            files.insert(next, file);
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::disk::sim::SimDisk;
+
+    fn names(disk: &SimDisk) -> Vec<u64> {
+        disk.list()
+            .unwrap()
+            .iter()
+            .map(|n| n.strip_prefix(PREFIX).unwrap().parse().unwrap())
+            .collect()
+    }
+
+    #[test]
+    fn segments_are_made_recycled_and_removed() {
+        let disk = SimDisk::new(1);
+        let segments = Segments::open(Arc::new(disk.clone()), 4096).unwrap();
+        segments
+            .prepare(Lsn(4096), Lsn(4096), Lsn(3 * 4096), 4 * 4096)
+            .unwrap();
+        assert_eq!(names(&disk), [1, 2]);
+        segments.write(Lsn(2 * 4096 - 3), b"across").unwrap();
+        let mut out = [0; 6];
+        assert!(segments.read(Lsn(2 * 4096 - 3), &mut out).unwrap());
+        assert_eq!(&out, b"across");
+
+        // A long transaction pins the log: it grows beyond its nominal size, and shrinks to it afterwards.
+        segments
+            .prepare(Lsn(4096), Lsn(9 * 4096), Lsn(10 * 4096), 4 * 4096)
+            .unwrap();
+        assert_eq!(segments.end(Lsn(9 * 4096)), Lsn(10 * 4096));
+        segments.write(Lsn(3 * 4096), &[1; 6 * 4096]).unwrap();
+        segments
+            .prepare(Lsn(9 * 4096), Lsn(9 * 4096 + 5), Lsn(11 * 4096), 4 * 4096)
+            .unwrap();
+        assert_eq!(names(&disk), [9, 10, 11, 12]);
+        assert!(!segments.read(Lsn(4096), &mut out).unwrap());
+        let again = Segments::open(Arc::new(disk.restart()), 4096).unwrap();
+        assert_eq!(again.end(Lsn(9 * 4096)), Lsn(13 * 4096));
+    }
+}

@@ -1,0 +1,234 @@
+//! Which pages differ from their copies on disk, and how far back the log is needed for them.
+//!
+//! A page's `rec_lsn` is 0 while the page equals its copy on disk. Whoever changes a page sets it, if it is 0, to a
+//! position no later than the change's own. A checkpoint may not pass any page's `rec_lsn`.
+//!
+//! *In flight* is a bit beside it. The cleaner copies a page under a share of its latch and sets `rec_lsn` to just that
+//! bit: from this moment on a change puts down its own, later, position, but the page counts as dirty (cannot be
+//! evicted, and so re-read from the old copy) until the write is certain and the bit is cleared. Between batches of the
+//! cleaner no page is in flight; checkpoints are taken only then, so positions in flight are never overlooked.
+
+use super::{PageBuf, Pool};
+use crate::ids::{Lsn, PageId};
+use parking_lot::{Condvar, Mutex};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+const IN_FLIGHT: u64 = 1 << 63;
+/// The `rec_lsn` of scratch pages, which no log and no checkpoint knows.
+const SCRATCH_DIRTY: u64 = 1;
+
+/// A page that differs from its copy on disk.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Dirty {
+    pub page: PageId,
+    pub rec_lsn: Lsn,
+}
+
+impl Pool {
+    pub fn dirty_count(&self) -> usize {
+        self.dirty.load(Ordering::Relaxed)
+    }
+
+    /// Notes that the page is about to change at a position of the log not before `position()`. For its exclusive
+    /// holder, before it reserves its place in the log.
+    #[inline]
+    pub fn set_dirty(&self, page: PageId, position: impl Fn() -> Lsn) {
+        let rec_lsn = &self.arena.state(page).rec_lsn;
+        let mut old = rec_lsn.load(Ordering::Relaxed);
+        while old & !IN_FLIGHT == 0 {
+            // Sequentially consistent, as are the log's tail and the checkpoint's reads: a checkpoint that overlooks
+            // this store has read the tail before our reservation moved it.
+            let new = old | position().0;
+            match rec_lsn.compare_exchange_weak(old, new, Ordering::SeqCst, Ordering::Relaxed) {
+                Ok(0) => {
+                    self.dirty.fetch_add(1, Ordering::Relaxed);
+                    return;
+                }
+                Ok(_) => return,
+                Err(now) => old = now,
+            }
+        }
+    }
+
+    pub(super) fn set_scratch_dirty(&self, page: PageId) {
+        self.set_dirty(page, || Lsn(SCRATCH_DIRTY));
+    }
+
+    /// For the exclusive holder of a scratch page.
+    pub(super) fn forget_dirt(&self, page: PageId) {
+        let old = self
+            .arena
+            .state(page)
+            .rec_lsn
+            .fetch_and(IN_FLIGHT, Ordering::Relaxed);
+        if old != 0 && old & IN_FLIGHT == 0 {
+            self.dirty.fetch_sub(1, Ordering::Relaxed);
+        }
+    }
+
+    /// The dirty pages, in the order in which the eviction hand will come to them. A page dirtied meanwhile may be
+    /// missing.
+    pub fn dirty_pages(&self) -> impl Iterator<Item = Dirty> + '_ {
+        self.frames.names_ahead().filter_map(|page| {
+            let rec_lsn = self.arena.state(page).rec_lsn.load(Ordering::SeqCst) & !IN_FLIGHT;
+            (rec_lsn != 0).then_some(Dirty {
+                page,
+                rec_lsn: Lsn(rec_lsn),
+            })
+        })
+    }
+
+    /// The lowest `rec_lsn` of all logged pages. Only between batches of the cleaner.
+    pub fn oldest_rec_lsn(&self) -> Option<Lsn> {
+        let logged = self.frames.names().filter(|page| !page.is_scratch());
+        logged
+            .map(|page| Lsn(self.arena.state(page).rec_lsn.load(Ordering::SeqCst)))
+            .filter(|lsn| !lsn.is_zero())
+            .min()
+    }
+
+    /// Copies a dirty page out to be written, sealed; it is in flight from now on. `None` if somebody holds it, or it
+    /// is clean.
+    pub fn take_off(&self, page: PageId, copy: &mut PageBuf) -> Option<Dirty> {
+        let state = self.arena.state(page);
+        if !state.latch.try_lock_shared() {
+            return None;
+        }
+        let rec_lsn = state.rec_lsn.load(Ordering::Relaxed);
+        let taken = if rec_lsn == 0 || rec_lsn & IN_FLIGHT != 0 {
+            None
+        } else {
+            self.copy_page(page, copy);
+            state.rec_lsn.store(IN_FLIGHT, Ordering::SeqCst);
+            copy.seal(page);
+            Some(Dirty {
+                page,
+                rec_lsn: Lsn(rec_lsn),
+            })
+        };
+        state.latch.unlock_shared();
+        taken
+    }
+
+    #[allow(unsafe_code)]
+    fn copy_page(&self, page: PageId, copy: &mut PageBuf) {
+        // SAFETY: the caller holds a share of the page's latch, so nobody changes it.
+        copy.copy_from_slice(&unsafe { self.arena.page(page).as_ref() }[..]);
+    }
+
+    /// Writes a run of pages with consecutive numbers.
+    pub fn write_run(&self, first: PageId, pages: &[u8]) -> std::io::Result<()> {
+        let (file, offset) = self.place(first);
+        self.writes
+            .fetch_add((pages.len() / crate::ids::PAGE_SIZE) as u64, Ordering::Relaxed);
+        file.write_at(pages, offset)
+    }
+
+    /// What the disk, not the pool, has of a page's beginning.
+    #[cfg(test)]
+    pub fn read_raw(&self, page: PageId, out: &mut [u8]) -> std::io::Result<()> {
+        let (file, offset) = self.place(page);
+        file.read_at(out, offset)
+    }
+
+    pub fn sync_data(&self) -> std::io::Result<()> {
+        self.data.sync()
+    }
+
+    /// The copy taken is on disk, for certain.
+    pub fn landed(&self, dirty: Dirty) {
+        let old = self
+            .arena
+            .state(dirty.page)
+            .rec_lsn
+            .fetch_and(!IN_FLIGHT, Ordering::SeqCst);
+        if old == IN_FLIGHT {
+            self.dirty.fetch_sub(1, Ordering::Relaxed);
+        }
+    }
+
+    /// The copy taken did not reach the disk: the page is as dirty as it was.
+    pub fn lost(&self, dirty: Dirty) {
+        let rec_lsn = &self.arena.state(dirty.page).rec_lsn;
+        rec_lsn.store(dirty.rec_lsn.0, Ordering::SeqCst);
+    }
+
+    pub fn is_dirty(&self, page: PageId) -> bool {
+        self.arena.state(page).rec_lsn.load(Ordering::Acquire) != 0
+    }
+
+    pub fn cleaner_signal(&self) -> &Arc<Signal> {
+        &self.cleaner
+    }
+}
+
+/// Between evictors, who need clean pages, and the cleaner, who makes them.
+#[derive(Default)]
+pub struct Signal {
+    state: Mutex<SignalState>,
+    wanted: Condvar,
+    cleaned: Condvar,
+}
+
+#[derive(Default)]
+struct SignalState {
+    asked: bool,
+    waiting: usize,
+    failing: bool,
+}
+
+/// Why the cleaner woke.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Wanted {
+    /// Somebody asked for clean pages, or for the cleaner's attention.
+    pub asked: bool,
+    /// Somebody sleeps until there are some.
+    pub waiting: bool,
+}
+
+impl Signal {
+    /// Wakes the cleaner.
+    pub fn ask(&self) {
+        let mut state = self.state.lock();
+        if !state.asked {
+            state.asked = true;
+            self.wanted.notify_one();
+        }
+    }
+
+    /// Wakes the cleaner and sleeps until it has finished a batch, but not for long. False if it reports failures.
+    pub(super) fn ask_and_wait(&self) -> bool {
+        let mut state = self.state.lock();
+        state.asked = true;
+        state.waiting += 1;
+        self.wanted.notify_one();
+        self.cleaned.wait_for(&mut state, Duration::from_millis(20));
+        state.waiting -= 1;
+        !state.failing
+    }
+
+    /// For the cleaner: sleeps until asked, or for `at_most`.
+    pub fn wait_for_work(&self, at_most: Duration) -> Wanted {
+        let mut state = self.state.lock();
+        if !state.asked {
+            self.wanted.wait_for(&mut state, at_most);
+        }
+        let wanted = Wanted {
+            asked: state.asked,
+            waiting: state.waiting > 0,
+        };
+        state.asked = false;
+        wanted
+    }
+
+    /// For the cleaner: a batch is done, well or not.
+    pub fn report(&self, failing: bool) {
+        let mut state = self.state.lock();
+        state.failing = failing;
+        if state.waiting > 0 {
+            self.cleaned.notify_all();
+        }
+    }
+}

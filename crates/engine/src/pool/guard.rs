@@ -1,0 +1,179 @@
+//! The right to touch a page, as values: it lasts as long as the guard.
+//!
+//! | guard | others may | the bytes are |
+//! |---|---|---|
+//! | [`OptimisticGuard`] | do anything | a rumour, until [`validate`](OptimisticGuard::validate) says they were true |
+//! | [`SharedGuard`] | read | true |
+//! | [`ExclusiveGuard`] | not even read | ours |
+
+use super::Pool;
+use super::latch::{Latch, Version};
+use super::page::PageBuf;
+use crate::ids::{PAGE_SIZE, PageId};
+use std::mem;
+use std::ops::Deref;
+
+/// The page changed under an optimistic reader: begin again.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Restart;
+
+impl Pool {
+    #[inline]
+    fn latch_of(&self, page: PageId) -> &Latch {
+        &self.arena.state(page).latch
+    }
+}
+
+#[derive(Clone, Copy)]
+pub struct OptimisticGuard<'p> {
+    pool: &'p Pool,
+    page: PageId,
+    version: Version,
+}
+
+impl<'p> OptimisticGuard<'p> {
+    #[inline]
+    pub(super) fn new(pool: &'p Pool, page: PageId, version: Version) -> OptimisticGuard<'p> {
+        OptimisticGuard { pool, page, version }
+    }
+
+    pub fn id(&self) -> PageId {
+        self.page
+    }
+
+    /// Where the page lies: [`PAGE_SIZE`] readable bytes, aligned to a page of memory, for as long as the pool lives.
+    /// Others may be writing there, so read through raw pointers, with atomic or volatile loads, and check every offset
+    /// found there before following it.
+    #[inline]
+    pub fn as_ptr(&self) -> *const u8 {
+        self.pool.arena.page(self.page).as_ptr().cast_const().cast()
+    }
+
+    /// One byte of the page, as it may be.
+    #[inline]
+    #[allow(unsafe_code)]
+    pub fn byte_at(&self, at: usize) -> u8 {
+        assert!(at < PAGE_SIZE);
+        // SAFETY: in bounds of memory that is always readable; a volatile read assumes nothing of the value.
+        unsafe { self.as_ptr().add(at).read_volatile() }
+    }
+
+    /// Ok if everything read through this guard so far was true, at one moment.
+    #[inline]
+    pub fn validate(&self) -> Result<(), Restart> {
+        if self.pool.latch_of(self.page).validate(self.version) {
+            Ok(())
+        } else {
+            Err(Restart)
+        }
+    }
+
+    /// A share of the page, unchanged since this guard was obtained.
+    #[inline]
+    pub fn into_shared(self) -> Result<SharedGuard<'p>, Restart> {
+        if self.pool.latch_of(self.page).share_at(self.version) {
+            Ok(SharedGuard::new(self.pool, self.page))
+        } else {
+            Err(Restart)
+        }
+    }
+
+    /// The page for oneself, unchanged since this guard was obtained. Waits for sharers.
+    #[inline]
+    pub fn into_exclusive(self) -> Result<ExclusiveGuard<'p>, Restart> {
+        if self.pool.latch_of(self.page).exclude_at(self.version) {
+            Ok(ExclusiveGuard::new(self.pool, self.page))
+        } else {
+            Err(Restart)
+        }
+    }
+}
+
+pub struct SharedGuard<'p> {
+    pool: &'p Pool,
+    page: PageId,
+}
+
+impl<'p> SharedGuard<'p> {
+    #[inline]
+    pub(super) fn new(pool: &'p Pool, page: PageId) -> SharedGuard<'p> {
+        SharedGuard { pool, page }
+    }
+
+    pub fn id(&self) -> PageId {
+        self.page
+    }
+}
+
+#[allow(unsafe_code)]
+impl Deref for SharedGuard<'_> {
+    type Target = PageBuf;
+    #[inline]
+    fn deref(&self) -> &PageBuf {
+        // SAFETY: while we hold a share nobody writes to the page or releases its memory.
+        unsafe { self.pool.arena.page(self.page).as_ref() }
+    }
+}
+
+impl Drop for SharedGuard<'_> {
+    #[inline]
+    fn drop(&mut self) {
+        self.pool.latch_of(self.page).unlock_shared();
+    }
+}
+
+/// Changing a logged page is the mini-transaction's affair, so this gives only the right to; scratch pages, which no
+/// log knows, can be changed through [`scratch_mut`](Self::scratch_mut).
+pub struct ExclusiveGuard<'p> {
+    pool: &'p Pool,
+    page: PageId,
+}
+
+impl<'p> ExclusiveGuard<'p> {
+    #[inline]
+    pub(super) fn new(pool: &'p Pool, page: PageId) -> ExclusiveGuard<'p> {
+        ExclusiveGuard { pool, page }
+    }
+
+    pub fn id(&self) -> PageId {
+        self.page
+    }
+
+    pub fn downgrade(self) -> SharedGuard<'p> {
+        let guard = mem::ManuallyDrop::new(self);
+        guard.pool.latch_of(guard.page).downgrade();
+        SharedGuard::new(guard.pool, guard.page)
+    }
+
+    /// The bytes of a scratch page, to change them.
+    pub fn scratch_mut(&mut self) -> &mut PageBuf {
+        assert!(self.page.is_scratch());
+        self.pool.set_scratch_dirty(self.page);
+        self.bytes_mut()
+    }
+
+    /// The bytes of the page, for the floor that logs what is done to them and says `set_dirty`.
+    #[inline]
+    #[allow(unsafe_code)]
+    pub(crate) fn bytes_mut(&mut self) -> &mut PageBuf {
+        // SAFETY: we hold the page exclusively, and the reference borrows the guard.
+        unsafe { self.pool.arena.page(self.page).as_mut() }
+    }
+}
+
+#[allow(unsafe_code)]
+impl Deref for ExclusiveGuard<'_> {
+    type Target = PageBuf;
+    #[inline]
+    fn deref(&self) -> &PageBuf {
+        // SAFETY: we hold the page exclusively.
+        unsafe { self.pool.arena.page(self.page).as_ref() }
+    }
+}
+
+impl Drop for ExclusiveGuard<'_> {
+    #[inline]
+    fn drop(&mut self) {
+        self.pool.latch_of(self.page).unlock_exclusive();
+    }
+}

@@ -1,0 +1,437 @@
+//! The state of one page, in one word: is it in memory, who holds it, and how often was it changed.
+//!
+//! ```text
+//!  63 ─ 20   19 18   17       16        15         14          13 ─ 0
+//!  version   –       marked   waiters   resident   exclusive   sharers
+//! ```
+//!
+//! The latch is hybrid (Böttcher et al., *Scalable and Robust Latches*, DaMoN 2020): optimistic readers take nothing
+//! and compare the version before and after; an exclusive holder and an eviction each raise it, and never lower it, so
+//! equal versions mean that nothing was touched in between. The word of a page never touched is 0: not resident,
+//! nobody's.
+//!
+//! After a short spin one parks, because the holder may be off the processor. A waiter sets *waiters* and sleeps only if
+//! the word, re-read under the parking lot's bucket lock, still has the bit and still blocks it; a holder that leaves
+//! and sees the bit wakes somebody; the bit is cleared only under the same bucket lock when nobody sleeps there any
+//! more. So either the sleeper saw the release or the releaser saw the sleeper. New sharers queue behind the waiters of
+//! a shared page, so a stream of readers does not starve a writer; nobody takes the same latch twice.
+//!
+//! *Marked* is the second chance of the eviction clock: the hand sets it, whoever uses the page clears it, so use costs
+//! a store only between two rounds of the hand.
+
+use parking_lot_core::{DEFAULT_PARK_TOKEN, FilterOp, ParkToken, UnparkToken};
+use std::sync::atomic::{AtomicU64, Ordering, fence};
+
+const SHARERS: u64 = (1 << 14) - 1;
+const EXCLUSIVE: u64 = 1 << 14;
+const RESIDENT: u64 = 1 << 15;
+const WAITERS: u64 = 1 << 16;
+const MARKED: u64 = 1 << 17;
+const VERSION_ONE: u64 = 1 << 20;
+const SPINS: u32 = 40;
+
+const WAITS_SHARED: ParkToken = DEFAULT_PARK_TOKEN;
+const WAITS_EXCLUSIVE: ParkToken = ParkToken(1);
+
+/// How often a page was changed or evicted.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Version(u64);
+
+/// What somebody waits for.
+#[derive(Clone, Copy, PartialEq)]
+enum Want {
+    /// No exclusive holder.
+    Stillness,
+    Shared,
+    Exclusive,
+}
+
+impl Want {
+    fn is_blocked_by(self, word: u64) -> bool {
+        match self {
+            Want::Stillness => word & EXCLUSIVE != 0,
+            Want::Shared => word & EXCLUSIVE != 0 || (word & WAITERS != 0 && word & SHARERS != 0),
+            Want::Exclusive => word & (EXCLUSIVE | SHARERS) != 0,
+        }
+    }
+}
+
+#[derive(Default)]
+pub struct Latch(AtomicU64);
+
+impl Latch {
+    fn load(&self) -> u64 {
+        self.0.load(Ordering::Acquire)
+    }
+
+    fn exchange(&self, old: u64, new: u64) -> bool {
+        self.0
+            .compare_exchange_weak(old, new, Ordering::Acquire, Ordering::Relaxed)
+            .is_ok()
+    }
+
+    pub fn is_resident(&self) -> bool {
+        self.load() & RESIDENT != 0
+    }
+
+    /// The version to read under, once nobody changes the page; `None` if it is not in memory.
+    #[inline]
+    pub fn optimistic(&self) -> Option<Version> {
+        loop {
+            let word = self.load();
+            if word & EXCLUSIVE != 0 {
+                self.wait(Want::Stillness);
+            } else if word & RESIDENT == 0 {
+                return None;
+            } else if word & MARKED == 0 || self.exchange(word, word & !MARKED) {
+                return Some(Version(word / VERSION_ONE));
+            }
+        }
+    }
+
+    /// Whether everything read since `version` was obtained is true.
+    #[inline]
+    pub fn validate(&self, version: Version) -> bool {
+        // Pairs with the release fence of an exclusive acquisition: if any byte read before this fence was written by
+        // an exclusive holder, the load after it sees that holder's mark or a later version.
+        fence(Ordering::Acquire);
+        Self::matches(self.0.load(Ordering::Relaxed), version)
+    }
+
+    fn matches(word: u64, version: Version) -> bool {
+        word / VERSION_ONE == version.0 && word & (EXCLUSIVE | RESIDENT) == RESIDENT
+    }
+
+    /// Takes a share of a resident page; false, and nothing taken, if it is not resident.
+    #[inline]
+    pub fn lock_shared(&self) -> bool {
+        loop {
+            let word = self.load();
+            if Want::Shared.is_blocked_by(word) {
+                self.wait(Want::Shared);
+            } else if word & RESIDENT == 0 {
+                return false;
+            } else if self.exchange(word, (word + 1) & !MARKED) {
+                return true;
+            }
+        }
+    }
+
+    /// Takes a share of the page if it is resident and nobody is in the way.
+    pub fn try_lock_shared(&self) -> bool {
+        loop {
+            let word = self.load();
+            if Want::Shared.is_blocked_by(word) || word & RESIDENT == 0 {
+                return false;
+            }
+            if self.exchange(word, word + 1) {
+                return true;
+            }
+        }
+    }
+
+    /// Takes a share if the page is still as it was at `version`.
+    pub fn share_at(&self, version: Version) -> bool {
+        loop {
+            let word = self.load();
+            if !Self::matches(word, version) {
+                return false;
+            }
+            if Want::Shared.is_blocked_by(word) {
+                self.wait(Want::Shared);
+            } else if self.exchange(word, word + 1) {
+                return true;
+            }
+        }
+    }
+
+    /// Takes the page for itself if it is still as it was at `version`.
+    pub fn exclude_at(&self, version: Version) -> bool {
+        loop {
+            let word = self.load();
+            if !Self::matches(word, version) {
+                return false;
+            }
+            if Want::Exclusive.is_blocked_by(word) {
+                self.wait(Want::Exclusive);
+            } else if self.exchange(word, word | EXCLUSIVE) {
+                fence(Ordering::Release);
+                return true;
+            }
+        }
+    }
+
+    /// Takes the page for itself, resident or not; says whether it is.
+    #[inline]
+    pub fn lock_exclusive(&self) -> bool {
+        loop {
+            let word = self.load();
+            if Want::Exclusive.is_blocked_by(word) {
+                self.wait(Want::Exclusive);
+            } else if self.exchange(word, (word | EXCLUSIVE) & !MARKED) {
+                fence(Ordering::Release);
+                return word & RESIDENT != 0;
+            }
+        }
+    }
+
+    /// Takes a resident page for itself if nobody is in the way.
+    pub fn try_lock_exclusive(&self) -> bool {
+        loop {
+            let word = self.load();
+            if Want::Exclusive.is_blocked_by(word) || word & RESIDENT == 0 {
+                return false;
+            }
+            if self.exchange(word, (word | EXCLUSIVE) & !MARKED) {
+                fence(Ordering::Release);
+                return true;
+            }
+        }
+    }
+
+    /// One step of the eviction clock: marks a page that was used since the last round; takes, exclusively, one that
+    /// was not. True if it was taken.
+    pub fn take_if_unused(&self) -> bool {
+        let word = self.load();
+        if word & (EXCLUSIVE | SHARERS | WAITERS) != 0 || word & RESIDENT == 0 {
+            return false;
+        }
+        if word & MARKED == 0 {
+            self.exchange(word, word | MARKED);
+            return false;
+        }
+        if self.exchange(word, (word | EXCLUSIVE) & !MARKED) {
+            fence(Ordering::Release);
+            return true;
+        }
+        false
+    }
+
+    /// Makes the page the clock's next choice. For the exclusive holder.
+    pub fn mark_unused(&self) {
+        self.0.fetch_or(MARKED, Ordering::Relaxed);
+    }
+
+    /// Says that the page is in memory now. For the exclusive holder.
+    pub fn set_resident(&self) {
+        self.0.fetch_or(RESIDENT, Ordering::Relaxed);
+    }
+
+    #[inline]
+    pub fn unlock_exclusive(&self) {
+        let word = self.0.fetch_add(VERSION_ONE - EXCLUSIVE, Ordering::Release);
+        debug_assert!(word & EXCLUSIVE != 0);
+        if word & WAITERS != 0 {
+            self.wake();
+        }
+    }
+
+    /// Ends an exclusive hold by saying that the page is not in memory (any more).
+    pub fn unlock_evicted(&self) {
+        let mut word = self.load();
+        loop {
+            debug_assert!(word & EXCLUSIVE != 0);
+            let new = (word & !(EXCLUSIVE | RESIDENT | MARKED)).wrapping_add(VERSION_ONE);
+            match self
+                .0
+                .compare_exchange_weak(word, new, Ordering::Release, Ordering::Relaxed)
+            {
+                Ok(_) => break,
+                Err(now) => word = now,
+            }
+        }
+        if word & WAITERS != 0 {
+            self.wake();
+        }
+    }
+
+    /// Turns an exclusive hold into a share.
+    pub fn downgrade(&self) {
+        let word = self.0.fetch_add(VERSION_ONE - EXCLUSIVE + 1, Ordering::Release);
+        debug_assert!(word & EXCLUSIVE != 0);
+        if word & WAITERS != 0 {
+            self.wake();
+        }
+    }
+
+    #[inline]
+    pub fn unlock_shared(&self) {
+        let word = self.0.fetch_sub(1, Ordering::Release);
+        debug_assert!(word & SHARERS != 0);
+        if word & WAITERS != 0 && word & SHARERS == 1 {
+            self.wake();
+        }
+    }
+
+    #[cold]
+    fn wait(&self, want: Want) {
+        for _ in 0..SPINS {
+            if !want.is_blocked_by(self.0.load(Ordering::Relaxed)) {
+                return;
+            }
+            std::hint::spin_loop();
+        }
+        let word = self.load();
+        if !want.is_blocked_by(word) || (word & WAITERS == 0 && !self.exchange(word, word | WAITERS)) {
+            return;
+        }
+        let token = if want == Want::Exclusive {
+            WAITS_EXCLUSIVE
+        } else {
+            WAITS_SHARED
+        };
+        let still_blocked = || {
+            let word = self.load();
+            word & WAITERS != 0 && want.is_blocked_by(word)
+        };
+        self.park(token, still_blocked);
+    }
+
+    #[allow(unsafe_code)]
+    fn park(&self, token: ParkToken, still_blocked: impl FnOnce() -> bool) {
+        // SAFETY: the key is the address of this latch, which only this module parks on; the closures neither panic
+        // nor call into the parking lot.
+        unsafe {
+            parking_lot_core::park(self.key(), still_blocked, || {}, |_, _| {}, token, None);
+        }
+    }
+
+    fn key(&self) -> usize {
+        std::ptr::from_ref(self) as usize
+    }
+
+    /// Wakes whoever came first: one that wants the page for itself, or all sharers up to the next such one.
+    #[cold]
+    #[allow(unsafe_code)]
+    fn wake(&self) {
+        let mut woken = 0;
+        let mut done = false;
+        let filter = |token: ParkToken| {
+            if done || (token == WAITS_EXCLUSIVE && woken > 0) {
+                return FilterOp::Stop;
+            }
+            done = token == WAITS_EXCLUSIVE;
+            woken += 1;
+            FilterOp::Unpark
+        };
+        // SAFETY: as in `park`.
+        unsafe {
+            parking_lot_core::unpark_filter(self.key(), filter, |result| {
+                if !result.have_more_threads {
+                    self.0.fetch_and(!WAITERS, Ordering::Relaxed);
+                }
+                UnparkToken(0)
+            });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::atomic::AtomicUsize;
+    use std::thread;
+    use std::time::Duration;
+
+    fn resident() -> Latch {
+        let latch = Latch::default();
+        assert!(!latch.lock_exclusive());
+        latch.set_resident();
+        latch.unlock_exclusive();
+        latch
+    }
+
+    #[test]
+    fn versions_tell_of_changes_and_of_evictions() {
+        let latch = Latch::default();
+        assert_eq!(latch.optimistic(), None);
+        assert!(!latch.lock_shared());
+        let latch = resident();
+        let version = latch.optimistic().unwrap();
+        assert!(latch.lock_shared());
+        assert!(latch.validate(version), "sharers change nothing");
+        assert!(!latch.try_lock_exclusive());
+        latch.unlock_shared();
+        assert!(latch.share_at(version));
+        latch.unlock_shared();
+        assert!(latch.exclude_at(version));
+        assert!(!latch.validate(version) && !latch.try_lock_shared());
+        latch.unlock_exclusive();
+        assert!(!latch.validate(version) && !latch.share_at(version) && !latch.exclude_at(version));
+
+        let version = latch.optimistic().unwrap();
+        assert!(!latch.take_if_unused(), "the first round only marks");
+        assert!(latch.validate(version));
+        assert!(latch.take_if_unused());
+        latch.unlock_evicted();
+        assert!(!latch.validate(version) && !latch.is_resident());
+        assert!(!latch.lock_exclusive());
+        latch.set_resident();
+        latch.unlock_exclusive();
+        assert!(
+            !latch.validate(version),
+            "the same page come back is not the same reading"
+        );
+    }
+
+    #[test]
+    fn use_gives_a_second_chance() {
+        let latch = resident();
+        assert!(!latch.take_if_unused());
+        latch.optimistic();
+        assert!(!latch.take_if_unused());
+        assert!(latch.take_if_unused());
+    }
+
+    /// Many more threads than processors, every kind of hold: exclusion holds and nobody sleeps for ever.
+    #[test]
+    fn crowds_pass_through() {
+        let latch = resident();
+        let (inside, sum) = (AtomicUsize::new(0), AtomicUsize::new(0));
+        thread::scope(|scope| {
+            for t in 0..32 {
+                let (latch, inside, sum) = (&latch, &inside, &sum);
+                scope.spawn(move || {
+                    for i in 0..300 {
+                        match (t + i) % 4 {
+                            0 => {
+                                latch.lock_exclusive();
+                                assert_eq!(inside.fetch_add(1000, Ordering::SeqCst), 0);
+                                if i % 64 == 0 {
+                                    thread::sleep(Duration::from_micros(100));
+                                }
+                                sum.store(sum.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+                                inside.fetch_sub(1000, Ordering::SeqCst);
+                                latch.unlock_exclusive();
+                            }
+                            1 => {
+                                latch.lock_exclusive();
+                                latch.downgrade();
+                                assert!(inside.fetch_add(1, Ordering::SeqCst) < 1000);
+                                inside.fetch_sub(1, Ordering::SeqCst);
+                                latch.unlock_shared();
+                            }
+                            2 => {
+                                assert!(latch.lock_shared());
+                                assert!(inside.fetch_add(1, Ordering::SeqCst) < 1000);
+                                thread::yield_now();
+                                inside.fetch_sub(1, Ordering::SeqCst);
+                                latch.unlock_shared();
+                            }
+                            _ => {
+                                let version = latch.optimistic().unwrap();
+                                let before = sum.load(Ordering::Relaxed);
+                                let again = sum.load(Ordering::Relaxed);
+                                if latch.validate(version) {
+                                    assert_eq!(before, again);
+                                }
+                            }
+                        }
+                    }
+                });
+            }
+        });
+        assert_eq!(sum.load(Ordering::Relaxed), 32 * 75);
+        assert!(latch.try_lock_exclusive());
+    }
+}

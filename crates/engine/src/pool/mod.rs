@@ -1,0 +1,245 @@
+//! The buffer pool: pages in memory, a fixed number of them.
+//!
+//! After Leis et al., *Virtual-Memory Assisted Buffer Management* (vmcache), SIGMOD 2023: a page's address is computed
+//! from its number and never changes, its state is one atomic word, and the pool itself decides what is in memory.
+//! There is no hash table and no pointer to fix.
+//!
+//! *The limit is strict.* A page may be in memory only while it stands in one of the pool's frames (`frames.rs`), and
+//! who brings a page in must first win a frame, evicting the page that stood there.
+//!
+//! *Evicting never writes.* Only the page cleaner writes pages; evictors take clean ones and wait for the cleaner when
+//! there are none. A page differing from its copy on disk says so by its `rec_lsn` (`dirty.rs`).
+//!
+//! Pages are touched through guards (`guard.rs`); no latch may be waited for that the same thread already holds.
+
+mod arena;
+mod dirty;
+mod frames;
+mod guard;
+mod latch;
+mod page;
+
+pub use dirty::{Dirty, Signal, Wanted};
+pub use guard::{ExclusiveGuard, OptimisticGuard, Restart, SharedGuard};
+pub use latch::Version;
+pub use page::{PAGE_HEADER, PageBuf, page_type};
+
+use crate::disk::File;
+use crate::error::{Error, Result};
+use crate::ids::{PAGE_SIZE, PageId};
+use arena::Arena;
+use frames::Frames;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+
+/// Fewer frames than this and a few threads changing several pages each could wait for one another's frames.
+pub const FRAMES_MIN: usize = 64;
+
+pub struct Pool {
+    arena: Arena,
+    frames: Frames,
+    data: Arc<dyn File>,
+    scratch: Arc<dyn File>,
+    dirty: AtomicUsize,
+    cleaner: Arc<Signal>,
+    reads: AtomicU64,
+    writes: AtomicU64,
+    evictions: AtomicU64,
+    starved: AtomicU64,
+    /// Pages below it, spaced by `pinned_every` from page 1 on, and page 0, are never evicted.
+    pinned_every: u32,
+}
+
+/// Gauges and counters since the pool was made.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct PoolStatus {
+    pub frames: usize,
+    pub used: usize,
+    pub dirty: usize,
+    pub reads: u64,
+    pub writes: u64,
+    pub evictions: u64,
+    /// Times a thread found no clean page to evict and waited for the cleaner.
+    pub starved: u64,
+}
+
+impl Pool {
+    /// A pool of `frames` pages. Page 0 and every page `1 + k × pinned_every` stay in memory once read: the store keeps
+    /// what it must always be able to reach there.
+    pub fn new(
+        frames: usize,
+        pinned_every: u32,
+        data: Arc<dyn File>,
+        scratch: Arc<dyn File>,
+    ) -> Result<Pool> {
+        Ok(Pool {
+            arena: Arena::new()?,
+            frames: Frames::new(frames.max(FRAMES_MIN)),
+            data,
+            scratch,
+            dirty: AtomicUsize::new(0),
+            cleaner: Arc::default(),
+            reads: AtomicU64::new(0),
+            writes: AtomicU64::new(0),
+            evictions: AtomicU64::new(0),
+            starved: AtomicU64::new(0),
+            pinned_every,
+        })
+    }
+
+    pub fn frames(&self) -> usize {
+        self.frames.len()
+    }
+
+    pub fn status(&self) -> PoolStatus {
+        PoolStatus {
+            frames: self.frames.len(),
+            used: self.frames.used(),
+            dirty: self.dirty.load(Ordering::Relaxed),
+            reads: self.reads.load(Ordering::Relaxed),
+            writes: self.writes.load(Ordering::Relaxed),
+            evictions: self.evictions.load(Ordering::Relaxed),
+            starved: self.starved.load(Ordering::Relaxed),
+        }
+    }
+
+    /// Reads the page without a latch. What is seen is worth nothing until validated. Brings the page in if need be,
+    /// so a caller on its way down must hold nothing that others wait for.
+    #[inline]
+    pub fn optimistic(&self, page: PageId) -> Result<OptimisticGuard<'_>> {
+        let latch = self.latch(page)?;
+        loop {
+            if let Some(version) = latch.optimistic() {
+                return Ok(OptimisticGuard::new(self, page, version));
+            }
+            if latch.lock_exclusive() {
+                latch.unlock_exclusive();
+            } else {
+                self.bring_in(page)?;
+                latch.unlock_exclusive();
+            }
+        }
+    }
+
+    #[inline]
+    pub fn shared(&self, page: PageId) -> Result<SharedGuard<'_>> {
+        let latch = self.latch(page)?;
+        if !latch.lock_shared() {
+            if !latch.lock_exclusive() {
+                self.bring_in(page)?;
+            }
+            latch.downgrade();
+        }
+        Ok(SharedGuard::new(self, page))
+    }
+
+    #[inline]
+    pub fn exclusive(&self, page: PageId) -> Result<ExclusiveGuard<'_>> {
+        let latch = self.latch(page)?;
+        if !latch.lock_exclusive() {
+            self.bring_in(page)?;
+        }
+        Ok(ExclusiveGuard::new(self, page))
+    }
+
+    /// The page for oneself if it is in memory and free this moment.
+    pub fn try_exclusive(&self, page: PageId) -> Result<Option<ExclusiveGuard<'_>>> {
+        Ok(self
+            .latch(page)?
+            .try_lock_exclusive()
+            .then(|| ExclusiveGuard::new(self, page)))
+    }
+
+    /// A share of the page if it is in memory and free this moment.
+    pub fn try_shared(&self, page: PageId) -> Result<Option<SharedGuard<'_>>> {
+        Ok(self
+            .latch(page)?
+            .try_lock_shared()
+            .then(|| SharedGuard::new(self, page)))
+    }
+
+    /// The page for oneself, to be formatted: what the disk has of it is not read. For whoever allocated it.
+    pub fn exclusive_unread(&self, page: PageId) -> Result<ExclusiveGuard<'_>> {
+        let latch = self.latch(page)?;
+        if !latch.lock_exclusive() {
+            self.bring_in_with(page, |_| Ok(()))?;
+        }
+        Ok(ExclusiveGuard::new(self, page))
+    }
+
+    /// Says that nobody needs the page's content any more: it is clean, whatever it was, and next to be evicted.
+    pub fn discard(&self, page: PageId) {
+        debug_assert!(page.is_scratch(), "a logged page's changes must reach the disk");
+        let latch = &self.arena.state(page).latch;
+        if latch.lock_exclusive() {
+            self.forget_dirt(page);
+            latch.mark_unused();
+            latch.unlock_exclusive();
+        } else {
+            latch.unlock_evicted();
+        }
+    }
+
+    #[inline]
+    fn latch(&self, page: PageId) -> Result<&latch::Latch> {
+        if !page.is_valid() {
+            return Err(Error::corrupt(page, "a link leads beyond the last possible page"));
+        }
+        Ok(&self.arena.state(page).latch)
+    }
+
+    #[cold]
+    fn bring_in(&self, page: PageId) -> Result<()> {
+        self.bring_in_with(page, |buffer| self.read_page(page, buffer))
+    }
+
+    /// Brings in a page whose latch the caller took, exclusively, when it was not resident. If it cannot be, the latch
+    /// is released.
+    #[allow(unsafe_code)]
+    fn bring_in_with(&self, page: PageId, fill: impl FnOnce(&mut PageBuf) -> Result<()>) -> Result<()> {
+        let state = self.arena.state(page);
+        let frame = match self.take_frame() {
+            Ok(frame) => frame,
+            Err(e) => {
+                state.latch.unlock_evicted();
+                return Err(e);
+            }
+        };
+        // SAFETY: we hold the page exclusively; optimistic readers cannot have a version of a page not resident.
+        let filled = fill(unsafe { self.arena.page(page).as_mut() });
+        if filled.is_err() {
+            self.arena.release(page);
+            self.frames.give_back(frame);
+            state.latch.unlock_evicted();
+            return filled;
+        }
+        self.frames.put(frame, page);
+        state.latch.set_resident();
+        Ok(())
+    }
+
+    fn place(&self, page: PageId) -> (&Arc<dyn File>, u64) {
+        if page.is_scratch() {
+            (
+                &self.scratch,
+                u64::from(page.0 - PageId::SCRATCH_FIRST) * PAGE_SIZE as u64,
+            )
+        } else {
+            (&self.data, u64::from(page.0) * PAGE_SIZE as u64)
+        }
+    }
+
+    fn read_page(&self, page: PageId, buffer: &mut PageBuf) -> Result<()> {
+        let (file, offset) = self.place(page);
+        self.reads.fetch_add(1, Ordering::Relaxed);
+        file.read_at(&mut buffer[..], offset)?;
+        if buffer.is_intact(page) {
+            return Ok(());
+        }
+        Err(Error::corrupt(page, "its checksum does not fit its content"))
+    }
+
+    fn is_pinned(&self, page: PageId) -> bool {
+        page == PageId(0) || (!page.is_scratch() && (page.0 - 1) % self.pinned_every == 0)
+    }
+}

@@ -1,0 +1,258 @@
+//! Writing pages behind, and checkpoints.
+//!
+//! One thread writes all pages, in batches: it copies dirty pages out under a share of their latches, has the log
+//! flushed up to the highest LSN among them (the write-ahead rule), keeps copies of logged ones (`doublewrite.rs`), writes
+//! them to their places, neighbours in one go, and syncs. Only then do they count as clean.
+//!
+//! It works when evictors find no clean pages, when more of the pool is dirty than allowed, when the log fills up, and,
+//! gently, when nothing else happens. A checkpoint is fuzzy: it waits for nobody. It reads the log's tail, *then* the
+//! lowest `rec_lsn` and the oldest transaction's first position. Both were put down before the positions they guard were
+//! reserved, so whatever is overlooked lies at or after that tail.
+
+use super::Store;
+use super::control::Control;
+use super::doublewrite::{BATCH, Doublewrite};
+use crate::error::Result;
+use crate::ids::{Lsn, PAGE_SIZE, PageId};
+use crate::pool::{Dirty, PageBuf, Wanted};
+use parking_lot::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Weak};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+/// How long the cleaner sleeps if nobody asks for it.
+const TICK: Duration = Duration::from_millis(50);
+/// How often the log is flushed for those who did not wait for it.
+const FLUSH_EVERY: Duration = Duration::from_secs(1);
+const CHECKPOINT_EVERY: Duration = Duration::from_secs(2);
+const CHECKPOINT_UNDER_PRESSURE: Duration = Duration::from_millis(100);
+
+pub(super) struct Cleaner {
+    /// Held during a batch, and during a checkpoint: between batches no page is in flight.
+    work: Mutex<Work>,
+    /// Where recovery would begin now.
+    redo_from: AtomicU64,
+    checkpoints: AtomicU64,
+}
+
+struct Work {
+    doublewrite: Doublewrite,
+    copies: Vec<PageBuf>,
+    wanted: Vec<PageId>,
+    taken: Vec<Dirty>,
+}
+
+/// What a checkpoint must know of transactions.
+#[derive(Clone, Copy, Debug)]
+pub struct Retain {
+    /// The oldest position that a transaction still active may need for undo; [`Lsn::MAX`] if there is none.
+    pub oldest: Lsn,
+    /// Every transaction id given so far is below.
+    pub next_txn: crate::ids::TxnId,
+}
+
+impl Cleaner {
+    pub fn new(doublewrite: Doublewrite, redo_from: Lsn) -> Cleaner {
+        let work = Work {
+            doublewrite,
+            copies: PageBuf::batch(BATCH),
+            wanted: Vec::with_capacity(BATCH),
+            taken: Vec::with_capacity(BATCH),
+        };
+        Cleaner {
+            work: Mutex::new(work),
+            redo_from: AtomicU64::new(redo_from.0),
+            checkpoints: AtomicU64::new(0),
+        }
+    }
+
+    pub fn redo_from(&self) -> Lsn {
+        Lsn(self.redo_from.load(Ordering::Acquire))
+    }
+
+    pub fn checkpoints(&self) -> u64 {
+        self.checkpoints.load(Ordering::Relaxed)
+    }
+
+    /// Starts the thread. It ends when the store is gone or says so.
+    pub fn start(store: &Arc<Store>) -> Result<JoinHandle<()>> {
+        let weak = Arc::downgrade(store);
+        let signal = store.pool().cleaner_signal().clone();
+        let run = move || {
+            let mut pace = Pace::new();
+            loop {
+                let wanted = signal.wait_for_work(TICK);
+                let Some(store) = Weak::upgrade(&weak) else { return };
+                if store.is_closing() {
+                    return;
+                }
+                let failed = pace.round(&store, wanted).is_err();
+                signal.report(failed);
+                if failed {
+                    // Nobody is served by failing as fast as possible.
+                    drop(store);
+                    thread::sleep(TICK);
+                }
+            }
+        };
+        Ok(thread::Builder::new().name("cleaner".into()).spawn(run)?)
+    }
+}
+
+/// What the cleaner's thread remembers from round to round.
+struct Pace {
+    tail: Lsn,
+    flushed_at: Instant,
+    checkpoint_at: Instant,
+}
+
+impl Pace {
+    fn new() -> Pace {
+        Pace {
+            tail: Lsn::ZERO,
+            flushed_at: Instant::now(),
+            checkpoint_at: Instant::now(),
+        }
+    }
+
+    fn round(&mut self, store: &Store, wanted: Wanted) -> Result<()> {
+        let (pool, log) = (store.pool(), store.log());
+        if log.flush_at_trx_commit() != 1 && self.flushed_at.elapsed() >= FLUSH_EVERY {
+            log.flush_all()?;
+            self.flushed_at = Instant::now();
+        }
+        store.make_log_room_ahead()?;
+        let tail = log.tail();
+        let idle = tail == self.tail;
+        self.tail = tail;
+
+        if wanted.asked || wanted.waiting || pool.dirty_count() > store.dirty_max() {
+            store.clean(Lsn::MAX, BATCH)?;
+            pool.cleaner_signal().report(false);
+        } else if idle && pool.dirty_count() > 0 {
+            store.clean(Lsn::MAX, BATCH / 4)?;
+        }
+        let capacity = store.log_capacity();
+        let age = |store: &Store| log.tail().0.saturating_sub(store.redo_from().0);
+        let started_at = age(store);
+        if started_at > capacity / 2 {
+            // Enough to be well below again; at once if the log is about to be full, else by and by.
+            let up_to = Lsn(tail.0 - capacity * 2 / 5);
+            while store.clean(up_to, BATCH)? > 0 && started_at > capacity * 7 / 10 {}
+        }
+        let every = if started_at > capacity / 2 {
+            CHECKPOINT_UNDER_PRESSURE
+        } else {
+            CHECKPOINT_EVERY
+        };
+        let due = self.checkpoint_at.elapsed() >= every && store.redo_from() < tail;
+        if due || log.is_full() || started_at > capacity * 7 / 10 {
+            self.checkpoint_at = Instant::now();
+            store.checkpoint()?;
+        }
+        Ok(())
+    }
+}
+
+impl Store {
+    /// Writes up to `most` dirty pages whose `rec_lsn` is below `up_to`, those first that eviction comes to first. Says
+    /// how many it wrote.
+    pub(super) fn clean(&self, up_to: Lsn, most: usize) -> Result<usize> {
+        let mut work = self.cleaner().work.lock();
+        let work = &mut *work;
+        work.wanted.clear();
+        let dirty = self
+            .pool()
+            .dirty_pages()
+            .filter(|d| d.rec_lsn < up_to)
+            .map(|d| d.page);
+        work.wanted.extend(dirty.take(most.min(BATCH)));
+        work.wanted.sort_unstable();
+        work.wanted.dedup();
+        work.taken.clear();
+        for &page in &work.wanted {
+            if let Some(dirty) = self.pool().take_off(page, &mut work.copies[work.taken.len()]) {
+                work.taken.push(dirty);
+            }
+        }
+        match self.write(work) {
+            Ok(()) => work.taken.iter().for_each(|&dirty| self.pool().landed(dirty)),
+            Err(e) => {
+                work.taken.iter().for_each(|&dirty| self.pool().lost(dirty));
+                return Err(e);
+            }
+        }
+        Ok(work.taken.len())
+    }
+
+    /// Writes the copies taken: logged pages first, for scratch pages have the higher numbers.
+    fn write(&self, work: &Work) -> Result<()> {
+        let logged = work.taken.partition_point(|dirty| !dirty.page.is_scratch());
+        if logged > 0 {
+            let newest = work.copies[..logged]
+                .iter()
+                .map(|copy| copy.lsn())
+                .max()
+                .unwrap_or(Lsn::ZERO);
+            self.log().flush(newest)?;
+            work.doublewrite.keep(&work.copies[..logged])?;
+        }
+        let mut at = 0;
+        while at < work.taken.len() {
+            let first = work.taken[at].page;
+            let follow = |(i, dirty): (usize, &Dirty)| dirty.page.0 == first.0 + i as u32;
+            let run = work.taken[at..]
+                .iter()
+                .enumerate()
+                .take_while(|&(i, d)| follow((i, d)))
+                .count();
+            debug_assert!(work.copies[at].len() == PAGE_SIZE);
+            self.pool()
+                .write_run(first, PageBuf::bytes_of(&work.copies[at..at + run]))?;
+            at += run;
+        }
+        if logged > 0 {
+            self.pool().sync_data()?;
+        }
+        Ok(())
+    }
+
+    /// Moves the point where recovery would begin as far as the pages on disk allow, and frees the log before it.
+    pub fn checkpoint(&self) -> Result<()> {
+        self.checkpoint_as(false)
+    }
+
+    pub(super) fn checkpoint_as(&self, clean: bool) -> Result<()> {
+        let work = self.cleaner().work.lock();
+        let tail = self.log().tail();
+        let redo_from = self.pool().oldest_rec_lsn().map_or(tail, |lsn| lsn.min(tail));
+        let Some(retain) = self.retain() else {
+            return Ok(());
+        };
+        // A log that ended before the point where recovery begins would have a hole.
+        self.log().flush(redo_from)?;
+        let scan_from = redo_from.min(retain.oldest);
+        self.write_control(|control: &mut Control| {
+            control.redo_from = redo_from;
+            control.scan_from = scan_from;
+            control.next_txn = control.next_txn.max(retain.next_txn);
+            control.clean = clean;
+        })?;
+        self.cleaner().redo_from.store(redo_from.0, Ordering::Release);
+        self.cleaner().checkpoints.fetch_add(1, Ordering::Relaxed);
+        self.space().punch(self.pool(), redo_from)?;
+        drop(work);
+        self.log().make_room(scan_from, redo_from, self.log_capacity())
+    }
+
+    /// Has segments ready before mini-transactions must wait for them.
+    fn make_log_room_ahead(&self) -> Result<()> {
+        if self.log().is_short_of_room() && !self.is_recovering() {
+            let control = self.control();
+            self.log()
+                .make_room(control.scan_from, control.redo_from, self.log_capacity())?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,417 @@
+//! Pages that change together and survive: the pool and the log made one.
+//!
+//! | file | idea |
+//! |---|---|
+//! | `op.rs` | a change of one page, done and redone by the same code |
+//! | `mtr.rs` | changes of several pages, one record, all or nothing |
+//! | `space.rs`, `scratch.rs` | which pages are used |
+//! | `cleaner.rs`, `doublewrite.rs` | pages go to disk; checkpoints |
+//! | `control.rs`, `recovery.rs` | and come back |
+//!
+//! Files of a data directory: `control`, `data`, `doublewrite`, `redo-…`, and `scratch`, which is empty at every start.
+
+mod cleaner;
+mod control;
+mod doublewrite;
+mod mtr;
+mod op;
+mod recovery;
+mod scratch;
+mod space;
+#[cfg(test)]
+mod tests;
+
+pub use cleaner::Retain;
+pub use control::FORMAT_VERSION;
+pub use mtr::{Mtr, PageHandle};
+pub use op::{OpTable, PageOp, ROOTS, Redo};
+pub use recovery::{Loser, Recovered};
+
+use crate::disk::{Access, Disk};
+use crate::error::{Error, Result};
+use crate::ids::{Lsn, PAGE_SIZE, PageId, TxnId};
+use crate::log::{LOG_START, Log, LogConfig, LogStatus, OnFailure, Segments};
+use crate::pool::{ExclusiveGuard, PageBuf, Pool, PoolStatus, page_type};
+use cleaner::Cleaner;
+use control::{Control, ControlFile};
+use doublewrite::Doublewrite;
+use parking_lot::{Mutex, RwLock};
+use scratch::Scratch;
+use space::Space;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::thread::JoinHandle;
+
+#[derive(Clone)]
+pub struct StoreConfig {
+    pub disk: Arc<dyn Disk>,
+    /// Pages of the pool: its memory limit.
+    pub pool_pages: usize,
+    /// Pages go past the operating system's cache.
+    pub direct: bool,
+    /// How far redo may have to go back.
+    pub log_capacity_bytes: u64,
+    pub log_buffer_bytes: u64,
+    pub flush_at_trx_commit: u8,
+    pub on_log_failure: OnFailure,
+    pub max_dirty_pages_pct: f64,
+}
+
+impl StoreConfig {
+    pub fn new(disk: Arc<dyn Disk>) -> StoreConfig {
+        StoreConfig {
+            disk,
+            pool_pages: (128 << 20) / PAGE_SIZE,
+            direct: true,
+            log_capacity_bytes: 100 << 20,
+            log_buffer_bytes: 16 << 20,
+            flush_at_trx_commit: 1,
+            on_log_failure: OnFailure::Abort,
+            max_dirty_pages_pct: 90.0,
+        }
+    }
+}
+
+/// A log smaller than this is mostly waiting for checkpoints.
+const LOG_CAPACITY_MIN: u64 = 4 << 20;
+
+type RetainHook = Box<dyn Fn() -> Retain + Send + Sync>;
+
+pub struct Store {
+    pool: Pool,
+    log: Log,
+    ops: OpTable,
+    space: Space,
+    scratch: Scratch,
+    cleaner: Cleaner,
+    control: Mutex<(ControlFile, Control)>,
+    retain: RwLock<Option<RetainHook>>,
+    /// Checkpoints wait until redo is done, and until somebody answers for the losers.
+    recovering: AtomicBool,
+    losers_first: Mutex<Option<Lsn>>,
+    closing: AtomicBool,
+    thread: Mutex<Option<JoinHandle<()>>>,
+    log_capacity: u64,
+    dirty_max: AtomicUsize,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+pub struct StoreStatus {
+    pub pool: PoolStatus,
+    pub log: LogStatus,
+    /// Where recovery would begin.
+    pub redo_from: Lsn,
+    pub checkpoints: u64,
+    pub file_pages: u32,
+    pub file_pages_free: u32,
+    pub scratch_pages: usize,
+}
+
+impl Store {
+    /// Opens what is on the disk, recovering it if need be, or begins anew if it is empty.
+    pub fn open(config: StoreConfig, ops: OpTable) -> Result<(Arc<Store>, Recovered)> {
+        let disk = &*config.disk;
+        let access = if config.direct {
+            Access::Direct
+        } else {
+            Access::Buffered
+        };
+        let data = disk.open("data", true, access)?;
+        let scratch = disk.open("scratch", true, access)?;
+        scratch.truncate(0)?;
+        let doublewrite = Doublewrite::open(disk)?;
+
+        let mut recovered = Recovered::default();
+        let (mut file, mut control) = match ControlFile::open(disk)? {
+            Some(found) => found,
+            None => {
+                recovered.created = true;
+                Self::create(&config, &*data)?
+            }
+        };
+        recovered.clean = control.clean;
+        recovered.next_txn = control.next_txn;
+        if !control.clean {
+            recovered.torn_pages_repaired = doublewrite.repair(&*data)?;
+        }
+        let segments = Segments::open(config.disk.clone(), control.segment_bytes)?;
+        recovery::analyse(&mut segments.reader(control.scan_from), &mut recovered)?;
+        if recovered.end < control.redo_from {
+            let (end, redo_from) = (recovered.end, control.redo_from);
+            return Err(Error::corrupt(
+                None,
+                format!("the log ends at {end}, before the checkpoint at {redo_from}"),
+            ));
+        }
+        control.epoch += 1;
+        control.clean = false;
+        control.next_txn = recovered.next_txn;
+        file.write(&control)?;
+
+        let log_config = LogConfig {
+            buffer_bytes: config.log_buffer_bytes,
+            flush_at_trx_commit: config.flush_at_trx_commit,
+            on_failure: config.on_log_failure,
+        };
+        let store = Arc::new(Store {
+            pool: Pool::new(config.pool_pages, space::BITMAP_EVERY, data.clone(), scratch)?,
+            log: Log::open(segments, &log_config, control.epoch, recovered.end),
+            ops,
+            space: Space::new(data),
+            scratch: Scratch::new(),
+            cleaner: Cleaner::new(doublewrite, control.redo_from),
+            control: Mutex::new((file, control)),
+            retain: RwLock::new(None),
+            recovering: AtomicBool::new(true),
+            losers_first: Mutex::new(recovered.losers.iter().map(|loser| loser.first_lsn).min()),
+            closing: AtomicBool::new(false),
+            thread: Mutex::new(None),
+            log_capacity: config.log_capacity_bytes.max(LOG_CAPACITY_MIN),
+            dirty_max: AtomicUsize::new(0),
+        });
+        store.set_max_dirty_pages_pct(config.max_dirty_pages_pct);
+        *store.thread.lock() = Some(Cleaner::start(&store)?);
+        recovered.records_redone = store.redo(control.redo_from)?;
+        store.space.load(&store.pool)?;
+        store.recovering.store(false, Ordering::Release);
+        store
+            .log
+            .make_room(control.scan_from, control.redo_from, store.log_capacity)?;
+        store.create_superblock()?;
+        Ok((store, recovered))
+    }
+
+    fn create(config: &StoreConfig, data: &dyn crate::disk::File) -> Result<(ControlFile, Control)> {
+        let mut first = PageBuf::batch(1);
+        data.read_at(PageBuf::bytes_of_mut(&mut first), 0)?;
+        if first[0].iter().any(|&byte| byte != 0) {
+            return Err(Error::CannotOpen("there is data, but no control file".into()));
+        }
+        let capacity = config.log_capacity_bytes.max(LOG_CAPACITY_MIN);
+        let control = Control {
+            epoch: 0,
+            redo_from: LOG_START,
+            scan_from: LOG_START,
+            next_txn: TxnId(1),
+            clean: true,
+            segment_bytes: (capacity / 8).clamp(512 << 10, 64 << 20).next_multiple_of(4096),
+        };
+        // The log is part of a data directory from the beginning.
+        Segments::open(config.disk.clone(), control.segment_bytes)?.prepare(
+            LOG_START,
+            LOG_START,
+            Lsn(1),
+            0,
+        )?;
+        Ok((ControlFile::create(&*config.disk, &control)?, control))
+    }
+
+    /// The superblock, unless a former start got as far as to make it certain.
+    fn create_superblock(&self) -> Result<()> {
+        if self.pool.shared(PageId(0))?.page_type() == page_type::SUPERBLOCK {
+            return Ok(());
+        }
+        // The first allocation makes the file, and bitmap 0.
+        let mut mtr = self.begin_mtr()?;
+        mtr.reserve_pages(1)?;
+        mtr.format_unread(PageId(0), page_type::SUPERBLOCK, 0)?;
+        let end = mtr.commit().end;
+        self.log.flush(end)
+    }
+
+    pub fn pool(&self) -> &Pool {
+        &self.pool
+    }
+
+    pub fn log(&self) -> &Log {
+        &self.log
+    }
+
+    /// Begins a mini-transaction. May wait until the log has room, so to be called while holding no latch.
+    #[inline]
+    pub fn begin_mtr(&self) -> Result<Mtr<'_>> {
+        self.log.admit(|| self.pool.cleaner_signal().ask())?;
+        Ok(Mtr::new(self))
+    }
+
+    /// A number that the superblock keeps for the floors above: where their own roots are. 0 until set.
+    pub fn root(&self, slot: usize) -> Result<u64> {
+        assert!(slot < ROOTS);
+        Ok(op::root_at(&*self.pool.shared(PageId(0))?, slot))
+    }
+
+    /// A scratch page, zeroed and formatted. It is not logged, counts against the pool, may be written to the scratch
+    /// file, and is gone at the next start.
+    pub fn alloc_scratch(&self, page_type: u8) -> Result<ExclusiveGuard<'_>> {
+        let page = self.scratch.alloc()?;
+        match self.pool.exclusive_unread(page) {
+            Ok(mut guard) => {
+                guard.scratch_mut().format(page, page_type, 0);
+                Ok(guard)
+            }
+            Err(e) => {
+                self.scratch.free(page);
+                Err(e)
+            }
+        }
+    }
+
+    /// Nobody will ask for the page any more (an optimistic reader that still does will notice). Waits for its latch.
+    pub fn free_scratch(&self, page: PageId) {
+        self.pool.discard(page);
+        self.scratch.free(page);
+    }
+
+    /// Whether a data page is allocated.
+    pub fn is_used(&self, page: PageId) -> Result<bool> {
+        self.space.is_used(&self.pool, page)
+    }
+
+    /// Pages the data file has.
+    pub fn file_pages(&self) -> u32 {
+        self.space.count().0
+    }
+
+    /// From now on `hook` says what checkpoints must keep for transactions. It is called after the log's tail was read:
+    /// so a transaction must make its first position (the tail, before its first record) visible to the hook, and take
+    /// its id, before it writes its first record.
+    pub fn set_retain_hook(&self, hook: impl Fn() -> Retain + Send + Sync + 'static) {
+        *self.retain.write() = Some(Box::new(hook));
+        *self.losers_first.lock() = None;
+    }
+
+    /// Until there is a hook, checkpoints keep what the losers need. `None` while there must be no checkpoint.
+    fn retain(&self) -> Option<Retain> {
+        if self.is_recovering() {
+            return None;
+        }
+        Some(match &*self.retain.read() {
+            Some(hook) => hook(),
+            None => {
+                let oldest = self.losers_first.lock().unwrap_or(Lsn::MAX);
+                Retain {
+                    oldest,
+                    next_txn: self.control().next_txn,
+                }
+            }
+        })
+    }
+
+    pub fn set_max_dirty_pages_pct(&self, percent: f64) {
+        let most = self.pool.frames() as f64 * percent.clamp(1.0, 95.0) / 100.0;
+        self.dirty_max.store(most as usize, Ordering::Relaxed);
+    }
+
+    pub fn status(&self) -> StoreStatus {
+        let (file_pages, file_pages_free) = self.space.count();
+        StoreStatus {
+            pool: self.pool.status(),
+            log: self.log.status(),
+            redo_from: self.redo_from(),
+            checkpoints: self.cleaner.checkpoints(),
+            file_pages,
+            file_pages_free,
+            scratch_pages: self.scratch.used(),
+        }
+    }
+
+    /// Writes every dirty page and leaves nothing to recover. Nobody may be changing anything any more.
+    pub fn shutdown(&self) -> Result<()> {
+        self.stop_cleaner();
+        self.log.flush_all()?;
+        while self.pool.dirty_pages().any(|dirty| !dirty.page.is_scratch()) {
+            self.clean(Lsn::MAX, usize::MAX)?;
+        }
+        self.checkpoint_as(true)
+    }
+
+    fn stop_cleaner(&self) {
+        self.closing.store(true, Ordering::Release);
+        self.pool.cleaner_signal().ask();
+        let thread = self.thread.lock().take();
+        if let Some(thread) = thread
+            && thread.thread().id() != std::thread::current().id()
+        {
+            // A panic there has said its reason already.
+            let _ = thread.join();
+        }
+    }
+
+    fn ops(&self) -> &OpTable {
+        &self.ops
+    }
+
+    fn space(&self) -> &Space {
+        &self.space
+    }
+
+    fn cleaner(&self) -> &Cleaner {
+        &self.cleaner
+    }
+
+    fn redo_from(&self) -> Lsn {
+        self.cleaner.redo_from()
+    }
+
+    fn log_capacity(&self) -> u64 {
+        self.log_capacity
+    }
+
+    fn dirty_max(&self) -> usize {
+        self.dirty_max.load(Ordering::Relaxed)
+    }
+
+    fn is_closing(&self) -> bool {
+        self.closing.load(Ordering::Acquire)
+    }
+
+    fn is_recovering(&self) -> bool {
+        self.recovering.load(Ordering::Acquire)
+    }
+
+    fn control(&self) -> Control {
+        self.control.lock().1
+    }
+
+    fn write_control(&self, change: impl FnOnce(&mut Control)) -> Result<()> {
+        let mut locked = self.control.lock();
+        let (file, control) = &mut *locked;
+        let mut new = *control;
+        change(&mut new);
+        if new != *control {
+            file.write(&new)?;
+            *control = new;
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Store {
+    fn drop(&mut self) {
+        self.stop_cleaner();
+    }
+}
+
+#[cfg(test)]
+impl Store {
+    /// A store in memory with so many pages of pool, for tests of the floors above.
+    pub fn in_memory(pool_pages: usize, ops: OpTable) -> Arc<Store> {
+        Store::on_sim(&crate::disk::sim::SimDisk::new(1), pool_pages, ops)
+            .expect("a new store in memory")
+            .0
+    }
+
+    /// A store on a simulated disk, where a failure of the log refuses instead of aborting.
+    pub fn on_sim(
+        disk: &crate::disk::sim::SimDisk,
+        pool_pages: usize,
+        ops: OpTable,
+    ) -> Result<(Arc<Store>, Recovered)> {
+        let mut config = StoreConfig::new(Arc::new(disk.clone()));
+        config.pool_pages = pool_pages;
+        config.log_buffer_bytes = 1 << 20;
+        config.log_capacity_bytes = 4 << 20;
+        config.on_log_failure = OnFailure::Refuse;
+        Store::open(config, ops)
+    }
+}

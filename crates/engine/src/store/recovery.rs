@@ -1,0 +1,130 @@
+//! What happens when a data directory is opened.
+//!
+//! 1. Torn pages are repaired from the doublewrite file.
+//! 2. *Analysis* reads the log from the checkpoint's `scan_from` to its end and learns which transactions had not ended:
+//!    the losers. Transactions older than the checkpoint are covered, because `scan_from` is not above their first
+//!    record.
+//! 3. *Redo* reads it again from `redo_from` and repeats history: every op of every record, on every page whose LSN says
+//!    that the record is news to it.
+//! 4. The floors above undo the losers, reading their records back and writing compensation records.
+//!
+//! A new start writes a new epoch into the control file before it writes to the log, so that records left behind the end
+//! found now can never be taken for a continuation of what comes. After Mohan et al., *ARIES*, 1992.
+
+use super::Store;
+use super::op::{Format, PageOp};
+use crate::error::{Error, Result};
+use crate::ids::{Lsn, PageId, TxnId};
+use crate::log::{Reader, Record, RecordedOp, TxnNote};
+use crate::pool::ExclusiveGuard;
+use std::collections::HashMap;
+
+/// A transaction that neither committed nor rolled back.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Loser {
+    pub txn: TxnId,
+    /// Its first record: the log may not be recycled from here on until it is undone.
+    pub first_lsn: Lsn,
+    /// The record with which undoing begins (or goes on); zero if nothing is left to undo.
+    pub undo_from: Lsn,
+}
+
+/// What opening found.
+#[derive(Clone, Debug, Default)]
+pub struct Recovered {
+    /// In the order of their ids.
+    pub losers: Vec<Loser>,
+    /// Above every transaction id ever given.
+    pub next_txn: TxnId,
+    /// Where the log ended.
+    pub end: Lsn,
+    /// The engine had been shut down in order.
+    pub clean: bool,
+    /// The data directory is new.
+    pub created: bool,
+    pub torn_pages_repaired: usize,
+    pub records_redone: u64,
+}
+
+/// Reads the log to its end; fills in the losers, the end and the next transaction id.
+pub(super) fn analyse(reader: &mut Reader<'_>, recovered: &mut Recovered) -> Result<()> {
+    let mut open: HashMap<TxnId, Loser> = HashMap::new();
+    while let Some(record) = reader.next()? {
+        let Some(note) = record.note()? else { continue };
+        let txn = note.txn();
+        recovered.next_txn = recovered.next_txn.max(TxnId(txn.0 + 1));
+        let mut undo_from = |lsn| {
+            let first_lsn = record.lsn;
+            open.entry(txn)
+                .or_insert(Loser {
+                    txn,
+                    first_lsn,
+                    undo_from: lsn,
+                })
+                .undo_from = lsn;
+        };
+        match note {
+            TxnNote::Undo { .. } => undo_from(record.lsn),
+            TxnNote::Clr { undo_next, .. } => undo_from(undo_next),
+            TxnNote::Commit { .. } | TxnNote::RolledBack { .. } => {
+                open.remove(&txn);
+            }
+        }
+    }
+    recovered.end = reader.position();
+    recovered.losers = open.into_values().collect();
+    recovered.losers.sort_by_key(|loser| loser.txn);
+    Ok(())
+}
+
+impl Store {
+    /// Repeats history from `from` on; says how many records there were.
+    pub(super) fn redo(&self, from: Lsn) -> Result<u64> {
+        let mut reader = self.log().reader(from);
+        let mut records = 0;
+        while let Some(record) = reader.next()? {
+            self.redo_record(&record)?;
+            records += 1;
+        }
+        Ok(records)
+    }
+
+    fn redo_record(&self, record: &Record) -> Result<()> {
+        // The pages of this record to which it is news. A record may hold several ops for a page, so its LSN is looked
+        // at once and raised at the end.
+        let mut news: Vec<ExclusiveGuard<'_>> = Vec::new();
+        let mut known: Vec<PageId> = Vec::new();
+        for op in record.ops() {
+            let op = op?;
+            if known.contains(&op.page) {
+                continue;
+            }
+            let at = match news.iter().position(|guard| guard.id() == op.page) {
+                Some(at) => at,
+                None => {
+                    let guard = self.page_to_redo(&op)?;
+                    if guard.lsn() >= record.end {
+                        known.push(op.page);
+                        continue;
+                    }
+                    news.push(guard);
+                    news.len() - 1
+                }
+            };
+            self.ops().redo(op.kind, op.arguments, news[at].bytes_mut())?;
+        }
+        for mut guard in news {
+            self.pool().set_dirty(guard.id(), || record.lsn);
+            guard.bytes_mut().set_lsn(record.end);
+        }
+        Ok(())
+    }
+
+    fn page_to_redo(&self, op: &RecordedOp<'_>) -> Result<ExclusiveGuard<'_>> {
+        match self.pool().exclusive(op.page) {
+            // What a page held before it is formatted does not matter, not even if it is garbage.
+            Err(Error::Corrupt { .. }) if op.kind == Format::KIND => self.pool().exclusive_unread(op.page),
+            found => found,
+        }
+    }
+}

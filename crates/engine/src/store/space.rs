@@ -1,0 +1,329 @@
+//! Which pages of the data file are used: one bit each, in bitmap pages spread over the file.
+//!
+//! ```text
+//!  page 0       1         2 …              1 + BITS   2 + BITS …
+//!  superblock   bitmap 0  pages it covers  bitmap 1   pages it covers
+//! ```
+//!
+//! Bit *i* of the bitmap in page *b* speaks for page *b + i*; bit 0, the bitmap itself, is always set. The bits are
+//! logged and recovered like any page; this module keeps what follows from them (how many are free, where to look next)
+//! and one lock, held from a mini-transaction's first allocation until its commit, so that both always agree.
+//!
+//! The file grows by `fallocate`, so writing a page never fails for want of room. Free pages are used again. A whole
+//! extent of free pages is given back to the file system once no redo can touch them any more, that is when a
+//! checkpoint has passed the moment they were freed, and allocated again before one of its pages is used.
+
+use super::Store;
+use super::mtr::Mtr;
+use super::op::{BITS, SetBits, bit_at};
+use crate::disk::File;
+use crate::error::{Error, Result};
+use crate::ids::{Lsn, PAGE_SIZE, PageId};
+use crate::pool::{PAGE_HEADER, PageBuf, Pool, page_type};
+use parking_lot::{Mutex, MutexGuard};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+/// Pages given back, and taken again, together: a mebibyte.
+const EXTENT: u32 = 64;
+/// The file grows by an eighth of itself, within these bounds.
+const GROW_MIN: u32 = 64;
+const GROW_MAX: u32 = 4096;
+/// Extents given back under one hold of the lock.
+const PUNCH_AT_ONCE: usize = 16;
+
+/// Bitmap pages are spaced by so many, from page 1 on.
+pub(super) const BITMAP_EVERY: u32 = BITS;
+
+pub(super) struct Space {
+    data: Arc<dyn File>,
+    state: Mutex<State>,
+}
+
+struct State {
+    /// Pages the file has room for.
+    end: u32,
+    /// Free pages below `end`, by bitmap.
+    free: Vec<u32>,
+    /// Where to look next.
+    hint: u32,
+    /// Extents that may have no room on disk.
+    unbacked: BTreeSet<u32>,
+    /// Extents in which a page was freed, and when the last one was.
+    emptied: BTreeMap<u32, Lsn>,
+    /// Extents in which the mini-transaction now holding the lock has freed a page.
+    freeing: Vec<u32>,
+}
+
+/// The lock on allocation.
+pub(super) struct SpaceGuard<'s> {
+    data: &'s dyn File,
+    state: MutexGuard<'s, State>,
+}
+
+fn bitmap_of(page: PageId) -> usize {
+    ((page.0 - 1) / BITS) as usize
+}
+
+fn bitmap_page(bitmap: usize) -> PageId {
+    PageId(1 + bitmap as u32 * BITS)
+}
+
+impl Space {
+    pub fn new(data: Arc<dyn File>) -> Space {
+        let state = State {
+            end: 0,
+            free: Vec::new(),
+            hint: 1,
+            unbacked: BTreeSet::new(),
+            emptied: BTreeMap::new(),
+            freeing: Vec::new(),
+        };
+        Space {
+            data,
+            state: Mutex::new(state),
+        }
+    }
+
+    pub fn lock(&self) -> SpaceGuard<'_> {
+        SpaceGuard {
+            data: &*self.data,
+            state: self.state.lock(),
+        }
+    }
+
+    /// Learns from the bitmaps, which from now on stay in memory.
+    pub fn load(&self, pool: &Pool) -> Result<()> {
+        let mut state = self.state.lock();
+        state.end = (self.data.len()? / PAGE_SIZE as u64).min(u64::from(PageId::DATA_END)) as u32;
+        state.free.clear();
+        while bitmap_page(state.free.len()).0 < state.end {
+            let bitmap = state.free.len();
+            let page = pool.shared(bitmap_page(bitmap))?;
+            if page.page_type() != page_type::BITMAP {
+                // The file grew, and the power went before the bitmap of what is new was certain.
+                state.end = bitmap_page(bitmap).0;
+                break;
+            }
+            let covered = BITS.min(state.end - bitmap_page(bitmap).0);
+            let free = (0..covered).filter(|&bit| !bit_at(&page, bit)).count();
+            state.free.push(free as u32);
+            for extent in (0..covered)
+                .step_by(EXTENT as usize)
+                .map(|bit| bitmap_page(bitmap).0 + bit)
+            {
+                if extent_is_free(&page, extent, state.end) {
+                    state.unbacked.insert(extent);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Pages in the file, and how many of them are free.
+    pub fn count(&self) -> (u32, u32) {
+        let state = self.state.lock();
+        (state.end, state.free.iter().sum())
+    }
+
+    /// Whether the page is in use.
+    pub fn is_used(&self, pool: &Pool, page: PageId) -> Result<bool> {
+        let end = self.state.lock().end;
+        if page.0 == 0 || page.0 >= end {
+            return Ok(page.0 == 0);
+        }
+        let bitmap = bitmap_page(bitmap_of(page));
+        Ok(bit_at(&*pool.shared(bitmap)?, page.0 - bitmap.0))
+    }
+
+    /// Gives extents back that were emptied before `passed`. For the cleaner, between batches, so that no page is being
+    /// written meanwhile.
+    pub fn punch(&self, pool: &Pool, passed: Lsn) -> Result<()> {
+        loop {
+            let mut state = self.state.lock();
+            let ripe = state
+                .emptied
+                .iter()
+                .filter(|&(_, &freed)| freed <= passed)
+                .map(|(&extent, _)| extent);
+            let ripe: Vec<u32> = ripe.take(PUNCH_AT_ONCE).collect();
+            if ripe.is_empty() {
+                return Ok(());
+            }
+            for extent in ripe {
+                state.emptied.remove(&extent);
+                let bitmap = pool.shared(bitmap_page(bitmap_of(PageId(extent))))?;
+                let dirty = (extent..extent + EXTENT).any(|page| pool.is_dirty(PageId(page)));
+                if dirty || !extent_is_free(&bitmap, extent, state.end) {
+                    continue;
+                }
+                self.data.punch(
+                    u64::from(extent) * PAGE_SIZE as u64,
+                    u64::from(EXTENT) * PAGE_SIZE as u64,
+                )?;
+                state.unbacked.insert(extent);
+            }
+        }
+    }
+}
+
+/// The extent a page lies in; extents are counted from their bitmap page on.
+fn extent_of(page: PageId) -> u32 {
+    let bitmap = bitmap_page(bitmap_of(page)).0;
+    bitmap + (page.0 - bitmap) / EXTENT * EXTENT
+}
+
+/// Whether an extent is whole (within its bitmap's pages and the file) and free.
+fn extent_is_free(bitmap: &PageBuf, extent: u32, end: u32) -> bool {
+    let first = extent - bitmap_page(bitmap_of(PageId(extent))).0;
+    let at = PAGE_HEADER + first as usize / 8;
+    extent + EXTENT <= end
+        && first + EXTENT <= BITS
+        && bitmap[at..at + EXTENT as usize / 8].iter().all(|&b| b == 0)
+}
+
+/// The first unset bit in a range.
+fn find_free(bitmap: &PageBuf, from: u32, to: u32) -> Option<u32> {
+    let mut bit = from;
+    while bit < to {
+        if bit % 8 == 0 && bitmap[PAGE_HEADER + bit as usize / 8] == 0xFF {
+            bit += 8;
+        } else if bit_at(bitmap, bit) {
+            bit += 1;
+        } else {
+            return Some(bit);
+        }
+    }
+    None
+}
+
+impl<'s> SpaceGuard<'s> {
+    /// Finds so many free pages that `mtr` holds `count` of them, each latched and with room on disk. Nothing is applied.
+    pub fn reserve(&mut self, mtr: &mut Mtr<'s>, count: usize) -> Result<()> {
+        while (self.state.free.iter().sum::<u32>() as usize) < count {
+            self.grow(mtr.store(), count)?;
+        }
+        while mtr.reserved.len() < count {
+            let page = self.find(mtr)?;
+            self.back(page)?;
+            self.state.hint = page.0 + 1;
+            let guard = mtr.store().pool().exclusive_unread(page)?;
+            mtr.reserved.push(guard);
+        }
+        Ok(())
+    }
+
+    /// Marks a page used.
+    pub fn take(&mut self, mtr: &mut Mtr<'s>, page: PageId) -> Result<()> {
+        let bitmap = bitmap_of(page);
+        let handle = mtr.hold(bitmap_page(bitmap))?;
+        mtr.apply(
+            handle,
+            &SetBits {
+                bit: page.0 - bitmap_page(bitmap).0,
+                value: true,
+            },
+        );
+        self.state.free[bitmap] -= 1;
+        Ok(())
+    }
+
+    pub fn free(&mut self, mtr: &mut Mtr<'s>, page: PageId) -> Result<()> {
+        if page.0 == 0 || page.0 >= self.state.end {
+            return Err(Error::corrupt(page, "a page outside the file cannot be freed"));
+        }
+        let bitmap = bitmap_of(page);
+        let bit = page.0 - bitmap_page(bitmap).0;
+        let handle = mtr.hold(bitmap_page(bitmap))?;
+        if bit == 0 || !bit_at(mtr.page(handle), bit) {
+            return Err(Error::corrupt(page, "a page that is not in use cannot be freed"));
+        }
+        mtr.apply(handle, &SetBits { bit, value: false });
+        self.state.free[bitmap] += 1;
+        self.state.freeing.push(extent_of(page));
+        Ok(())
+    }
+
+    /// The mini-transaction has committed, at this moment.
+    pub fn committed(&mut self, lsn: Lsn) {
+        while let Some(extent) = self.state.freeing.pop() {
+            self.state.emptied.insert(extent, lsn);
+        }
+    }
+
+    /// A free page that `mtr` has not reserved yet, from the hint on and then from the beginning. There must be one.
+    fn find(&self, mtr: &Mtr<'s>) -> Result<PageId> {
+        for from in [self.state.hint, 1] {
+            for bitmap in bitmap_of(PageId(from))..self.state.free.len() {
+                if self.state.free[bitmap] == 0 {
+                    continue;
+                }
+                let first = bitmap_page(bitmap).0;
+                let end = BITS.min(self.state.end - first);
+                let mut bit = from.saturating_sub(first);
+                while let Some(free) =
+                    self.look(mtr, bitmap_page(bitmap), |page| find_free(page, bit, end))?
+                {
+                    let page = PageId(first + free);
+                    if mtr.reserved.iter().all(|guard| guard.id() != page) {
+                        return Ok(page);
+                    }
+                    bit = free + 1;
+                }
+            }
+        }
+        Err(Error::corrupt(None, "the free pages counted are not there"))
+    }
+
+    fn look<T>(&self, mtr: &Mtr<'s>, bitmap: PageId, f: impl Fn(&PageBuf) -> T) -> Result<T> {
+        match mtr.handle_of(bitmap) {
+            Some(handle) => Ok(f(mtr.page(handle))),
+            None => Ok(f(&*mtr.store().pool().shared(bitmap)?)),
+        }
+    }
+
+    fn back(&mut self, page: PageId) -> Result<()> {
+        let extent = extent_of(page);
+        if self.state.unbacked.contains(&extent) {
+            self.data.allocate(
+                u64::from(extent) * PAGE_SIZE as u64,
+                u64::from(EXTENT) * PAGE_SIZE as u64,
+            )?;
+            self.state.unbacked.remove(&extent);
+        }
+        Ok(())
+    }
+
+    /// Makes the file longer, by no more than one bitmap speaks for. A bitmap of its own is a mini-transaction of its
+    /// own, so that growing leaves nothing half done if what follows fails.
+    fn grow(&mut self, store: &'s Store, count: usize) -> Result<()> {
+        let end = self.state.end;
+        let next_bitmap = bitmap_page(self.state.free.len()).0;
+        let bound = if end < next_bitmap {
+            next_bitmap
+        } else {
+            next_bitmap + BITS
+        }
+        .min(PageId::DATA_END);
+        let chunk = (end / 8).clamp(GROW_MIN, GROW_MAX).max(count as u32);
+        let to = (end + chunk).min(bound);
+        if to <= end {
+            return Err(Error::DiskFull);
+        }
+        self.data.allocate(
+            u64::from(end) * PAGE_SIZE as u64,
+            u64::from(to - end) * PAGE_SIZE as u64,
+        )?;
+        if end == next_bitmap {
+            let mut mtr = Mtr::new(store);
+            let handle = mtr.format_unread(PageId(next_bitmap), page_type::BITMAP, 0)?;
+            mtr.apply(handle, &SetBits { bit: 0, value: true });
+            mtr.commit();
+            self.state.free.push(to - end - 1);
+        } else if let Some(last) = self.state.free.last_mut() {
+            *last += to - end;
+        }
+        self.state.end = to;
+        Ok(())
+    }
+}

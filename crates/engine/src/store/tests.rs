@@ -1,0 +1,531 @@
+//! The store as a whole: what a checkpoint, a restart and a power cut leave of it.
+
+use super::*;
+use crate::disk::sim::{Faults, Random, SimDisk};
+use crate::log::TxnNote;
+use crate::pool::PAGE_HEADER;
+use std::collections::HashMap;
+use std::sync::atomic::AtomicU64;
+use std::thread;
+
+/// Writes bytes somewhere into a page.
+struct Put<'a> {
+    at: usize,
+    bytes: &'a [u8],
+}
+
+impl PageOp for Put<'_> {
+    const KIND: u8 = 200;
+
+    fn encode(&self, out: &mut Vec<u8>) {
+        out.extend_from_slice(&(self.at as u16).to_le_bytes());
+        out.extend_from_slice(self.bytes);
+    }
+
+    fn apply(&self, page: &mut PageBuf) {
+        page[self.at..self.at + self.bytes.len()].copy_from_slice(self.bytes);
+    }
+}
+
+fn redo_put(arguments: &[u8], page: &mut PageBuf) -> Result<()> {
+    let at = usize::from(u16::from_le_bytes([arguments[0], arguments[1]]));
+    Put {
+        at,
+        bytes: &arguments[2..],
+    }
+    .apply(page);
+    Ok(())
+}
+
+fn ops() -> OpTable {
+    let mut ops = OpTable::new();
+    ops.register(Put::KIND, redo_put);
+    ops
+}
+
+const BODY: usize = PAGE_HEADER;
+
+fn put_u64(mtr: &mut Mtr<'_>, handle: PageHandle, at: usize, value: u64) {
+    mtr.apply(
+        handle,
+        &Put {
+            at,
+            bytes: &value.to_le_bytes(),
+        },
+    );
+}
+
+fn new_page(store: &Store, value: u64) -> PageId {
+    let mut mtr = store.begin_mtr().unwrap();
+    let handle = mtr.alloc_page(9, 0).unwrap();
+    put_u64(&mut mtr, handle, BODY, value);
+    let page = mtr.id(handle);
+    mtr.commit();
+    page
+}
+
+fn write(store: &Store, page: PageId, value: u64) -> crate::log::MtrLsn {
+    let mut mtr = store.begin_mtr().unwrap();
+    let handle = mtr.add(store.pool().exclusive(page).unwrap());
+    put_u64(&mut mtr, handle, BODY, value);
+    mtr.commit()
+}
+
+fn read(store: &Store, page: PageId) -> u64 {
+    store.pool().shared(page).unwrap().u64_at(BODY)
+}
+
+#[test]
+fn a_page_survives_a_shutdown_and_a_power_cut() {
+    let disk = SimDisk::new(7);
+    let (store, found) = Store::on_sim(&disk, 64, ops()).unwrap();
+    assert!(found.created);
+    let page = new_page(&store, 1);
+    store.shutdown().unwrap();
+    drop(store);
+
+    let disk = disk.restart();
+    let (store, found) = Store::on_sim(&disk, 64, ops()).unwrap();
+    assert!(found.clean && found.records_redone == 0);
+    assert_eq!(read(&store, page), 1);
+    let lsn = write(&store, page, 2);
+    store.log().wait_durable(lsn.end).unwrap();
+    assert!(store.log().tide() >= lsn.end);
+    let disk = disk.restart();
+    drop(store);
+
+    let (store, found) = Store::on_sim(&disk, 64, ops()).unwrap();
+    assert!(!found.clean && found.records_redone > 0);
+    assert_eq!(read(&store, page), 2);
+    assert!(store.is_used(page).unwrap() && !store.is_used(PageId(page.0 + 1)).unwrap());
+}
+
+#[test]
+fn far_more_pages_than_the_pool_has_frames() {
+    let store = Store::in_memory(64, ops());
+    let pages: Vec<PageId> = (0..1000).map(|i| new_page(&store, i)).collect();
+    for round in 0..3 {
+        for (i, &page) in pages.iter().enumerate() {
+            assert_eq!(read(&store, page), i as u64 + round);
+            write(&store, page, i as u64 + round + 1);
+        }
+    }
+    let status = store.status();
+    assert!(status.pool.used <= status.pool.frames && status.pool.evictions > 2000);
+}
+
+#[test]
+fn scratch_pages_spill_and_are_gone_at_the_next_start() {
+    let disk = SimDisk::new(3);
+    let (store, _) = Store::on_sim(&disk, 64, ops()).unwrap();
+    let tail = store.log().tail();
+    let pages: Vec<PageId> = (0..300u64)
+        .map(|i| {
+            let mut guard = store.alloc_scratch(page_type::VERSIONS).unwrap();
+            guard.scratch_mut().put_u64(BODY, i);
+            guard.id()
+        })
+        .collect();
+    for (i, &page) in pages.iter().enumerate() {
+        assert_eq!(read(&store, page), i as u64);
+    }
+    assert_eq!(store.status().scratch_pages, 300);
+    for &page in &pages {
+        store.free_scratch(page);
+    }
+    assert_eq!(store.status().scratch_pages, 0);
+    assert!(pages.contains(&store.alloc_scratch(page_type::VERSIONS).unwrap().id()));
+    assert_eq!(store.log().tail(), tail, "none of this is logged");
+}
+
+#[test]
+fn freed_pages_are_used_again_and_whole_extents_are_given_back() {
+    let store = Store::in_memory(256, ops());
+    let pages: Vec<PageId> = (0..400).map(|i| new_page(&store, i)).collect();
+    let grown = store.file_pages();
+    for &page in &pages {
+        let mut mtr = store.begin_mtr().unwrap();
+        mtr.free_page(page).unwrap();
+        mtr.commit();
+    }
+    assert!(!store.is_used(pages[0]).unwrap());
+    while store.pool().dirty_count() > 0 {
+        store.clean(Lsn::MAX, usize::MAX).unwrap();
+    }
+    store.checkpoint().unwrap();
+    let mut bytes = [1; 64];
+    store.pool().read_raw(PageId(200), &mut bytes).unwrap();
+    assert_eq!(bytes, [0; 64], "its extent was given back");
+    let again: Vec<PageId> = (0..400).map(|i| new_page(&store, i)).collect();
+    assert_eq!(store.file_pages(), grown);
+    for (i, &page) in again.iter().enumerate() {
+        assert_eq!(read(&store, page), i as u64);
+    }
+    let mut distinct = again.clone();
+    distinct.sort();
+    distinct.dedup();
+    assert_eq!(distinct.len(), 400);
+}
+
+#[test]
+fn a_full_disk_is_an_error_and_goes_away() {
+    let disk = SimDisk::new(5);
+    let (store, _) = Store::on_sim(&disk, 64, ops()).unwrap();
+    store
+        .log()
+        .make_room(Lsn(0), store.log().tail(), 4 << 20)
+        .unwrap();
+    disk.set_faults(Faults {
+        capacity: Some(0),
+        ..Faults::default()
+    });
+    let mut made = 0;
+    let error = loop {
+        let mut mtr = store.begin_mtr().unwrap();
+        match mtr.reserve_pages(3) {
+            Ok(()) => {
+                for _ in 0..3 {
+                    mtr.alloc_page(9, 0).unwrap();
+                }
+                mtr.commit();
+                made += 3;
+            }
+            Err(e) => break e,
+        }
+        assert!(made < 200);
+    };
+    assert!(matches!(error, Error::DiskFull));
+    disk.set_faults(Faults::default());
+    new_page(&store, 1);
+}
+
+#[test]
+fn a_corrupt_page_is_named() {
+    let disk = SimDisk::new(5);
+    let (store, _) = Store::on_sim(&disk, 64, ops()).unwrap();
+    let page = new_page(&store, 1);
+    store.shutdown().unwrap();
+    drop(store);
+    let disk = disk.restart();
+    disk.flip_bit("data", page.0 as usize * PAGE_SIZE + 5000, 3);
+    let (store, _) = Store::on_sim(&disk, 64, ops()).unwrap();
+    match store.pool().shared(page).err().unwrap() {
+        Error::Corrupt { page: named, .. } => assert_eq!(named, Some(page)),
+        other => panic!("{other}"),
+    }
+    assert!(
+        store.pool().optimistic(page).is_err(),
+        "and again: the latch was released"
+    );
+}
+
+#[test]
+fn losers_are_found_and_their_records_read_back() {
+    let disk = SimDisk::new(11);
+    let (store, _) = Store::on_sim(&disk, 64, ops()).unwrap();
+    let page = new_page(&store, 0);
+    let undo = |txn, prev, payload: &[u8]| {
+        let mut mtr = store.begin_mtr().unwrap();
+        let handle = mtr.add(store.pool().exclusive(page).unwrap());
+        put_u64(&mut mtr, handle, BODY, txn);
+        mtr.note(TxnNote::Undo {
+            txn: TxnId(txn),
+            prev,
+            payload,
+        });
+        mtr.commit()
+    };
+    let note = |note| {
+        let mut mtr = store.begin_mtr().unwrap();
+        mtr.note(note);
+        mtr.commit()
+    };
+    let first = undo(5, Lsn::ZERO, b"five");
+    undo(6, Lsn::ZERO, b"six");
+    let second = undo(5, first.start, b"five again");
+    undo(7, Lsn::ZERO, b"seven");
+    note(TxnNote::Commit { txn: TxnId(6) });
+    note(TxnNote::Clr {
+        txn: TxnId(7),
+        undo_next: Lsn::ZERO,
+    });
+    let mut seen = Lsn::ZERO;
+    let mut mtr = store.begin_mtr().unwrap();
+    mtr.note(TxnNote::Commit { txn: TxnId(9) });
+    let last = mtr.commit_with(|end| seen = end);
+    assert_eq!(seen, last.end);
+    store.log().wait_durable(last.end).unwrap();
+    let disk = disk.restart();
+    drop(store);
+
+    let (store, found) = Store::on_sim(&disk, 64, ops()).unwrap();
+    assert_eq!(found.next_txn, TxnId(10));
+    let losers: Vec<_> = found
+        .losers
+        .iter()
+        .map(|l| (l.txn.0, l.first_lsn, l.undo_from))
+        .collect();
+    assert_eq!(losers[0], (5, first.start, second.start));
+    assert_eq!((losers[1].0, losers[1].2), (7, Lsn::ZERO));
+    let record = store.log().read_record(second.start).unwrap();
+    let expected = TxnNote::Undo {
+        txn: TxnId(5),
+        prev: first.start,
+        payload: b"five again",
+    };
+    assert_eq!(record.note().unwrap(), Some(expected));
+    assert!(store.log().read_record(Lsn(first.start.0 + 16)).is_err());
+
+    // Nobody has answered for the losers: checkpoints keep what their undo needs, through another crash.
+    for i in 0..20 {
+        write(&store, page, i);
+        store.checkpoint().unwrap();
+    }
+    let disk = disk.restart();
+    drop(store);
+    let (_, again) = Store::on_sim(&disk, 64, ops()).unwrap();
+    assert_eq!(again.losers, found.losers);
+}
+
+#[test]
+fn the_log_is_recycled_and_never_overrun() {
+    let disk = SimDisk::new(2);
+    let (store, _) = Store::on_sim(&disk, 64, ops()).unwrap();
+    let page = new_page(&store, 0);
+    let big = vec![7; 8000];
+    // Five times the log's capacity.
+    for i in 0..2600u64 {
+        let mut mtr = store.begin_mtr().unwrap();
+        let handle = mtr.add(store.pool().exclusive(page).unwrap());
+        mtr.apply(handle, &Put { at: 100, bytes: &big });
+        put_u64(&mut mtr, handle, BODY, i);
+        mtr.commit();
+    }
+    store.log().flush_all().unwrap();
+    let segments = disk
+        .list()
+        .unwrap()
+        .iter()
+        .filter(|name| name.starts_with("redo-"))
+        .count();
+    assert!(segments <= 14, "{segments} segments of 512 KiB");
+    assert!(store.status().checkpoints > 3);
+    let disk = disk.restart();
+    drop(store);
+    let (store, found) = Store::on_sim(&disk, 64, ops()).unwrap();
+    assert!(found.records_redone < 600);
+    assert_eq!(read(&store, page), 2599);
+}
+
+#[test]
+fn a_failed_sync_of_the_log_stops_everything_and_wakes_everyone() {
+    let disk = SimDisk::new(2);
+    let (store, _) = Store::on_sim(&disk, 64, ops()).unwrap();
+    let pages: Vec<_> = (0..8).map(|i| new_page(&store, i)).collect();
+    store.log().flush_all().unwrap();
+    disk.set_faults(Faults {
+        sync_failure_in: Some(1),
+        ..Faults::default()
+    });
+    thread::scope(|scope| {
+        for &page in &pages {
+            let store = &store;
+            scope.spawn(move || {
+                let mut mtr = store.begin_mtr()?;
+                let handle = mtr.add(store.pool().exclusive(page)?);
+                put_u64(&mut mtr, handle, BODY, 100);
+                let lsn = mtr.commit();
+                store.log().wait_durable(lsn.end)
+            });
+        }
+    });
+    assert!(store.log().check().is_err() && store.begin_mtr().is_err());
+    assert!(store.log().flush_all().is_err());
+}
+
+/// Threads move amounts between pages, each move one mini-transaction over two or three pages, and keep books of what
+/// was acknowledged; the power goes at a random write. Afterwards every acknowledged move is there, and the sum over all
+/// pages, which a half-done move would change, is what it was.
+#[test]
+fn power_cuts_lose_nothing_acknowledged_and_leave_no_half() {
+    const PAGES: usize = 120;
+    const THREADS: u64 = 4;
+    let rounds = std::env::var("TIDEMARK_POWER_CUTS")
+        .ok()
+        .and_then(|n| n.parse().ok())
+        .unwrap_or(25);
+    let mut random = Random::new(42);
+    for round in 0..rounds {
+        let mut disk = SimDisk::new(round);
+        let mut pages = Vec::new();
+        // What each thread last wrote into its own cell of each page, acknowledged; and what it may have written after.
+        let mut certain: HashMap<(u64, usize), u64> = HashMap::new();
+        for start in 0..3u64 {
+            let (store, _) = Store::on_sim(&disk, 64, ops()).unwrap();
+            if pages.is_empty() {
+                pages = (0..PAGES).map(|_| new_page(&store, 0)).collect();
+                store.log().flush_all().unwrap();
+            }
+            for (&(thread, page), &value) in &certain {
+                let found = store.pool().shared(pages[page]).unwrap().u64_at(cell(thread));
+                assert!(
+                    found >= value,
+                    "round {round}: acknowledged {value}, found {found}"
+                );
+            }
+            let mut sum = 0i64;
+            for &page in &pages {
+                sum += store.pool().shared(page).unwrap().u64_at(BODY) as i64;
+            }
+            assert_eq!(sum, 0, "round {round} start {start}: half a mini-transaction");
+
+            disk.set_faults(Faults {
+                power_cut_in: Some(1 + random.below(400)),
+                ..Faults::default()
+            });
+            let sequence = AtomicU64::new(1 + start * 1_000_000_000);
+            let books: Vec<HashMap<(u64, usize), u64>> = thread::scope(|scope| {
+                let threads: Vec<_> = (0..THREADS)
+                    .map(|t| {
+                        let (store, pages, sequence) = (&store, &pages, &sequence);
+                        let random = Random::new(round * 100 + start * 10 + t + 1);
+                        scope.spawn(move || move_until_the_power_goes(store, pages, t, sequence, random))
+                    })
+                    .collect();
+                threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+            });
+            certain.extend(books.into_iter().flatten());
+            let old = disk;
+            disk = old.restart();
+            drop(store);
+        }
+    }
+}
+
+fn cell(thread: u64) -> usize {
+    BODY + 8 + 8 * thread as usize
+}
+
+fn move_until_the_power_goes(
+    store: &Store,
+    pages: &[PageId],
+    thread: u64,
+    sequence: &AtomicU64,
+    mut random: Random,
+) -> HashMap<(u64, usize), u64> {
+    let mut acknowledged = HashMap::new();
+    loop {
+        let mut at = [0; 2].map(|_| random.below(pages.len() as u64) as usize);
+        at.sort_unstable();
+        if at[0] == at[1] {
+            continue;
+        }
+        let Ok(mut mtr) = store.begin_mtr() else {
+            return acknowledged;
+        };
+        let latched: Result<Vec<_>> = at.iter().map(|&i| store.pool().exclusive(pages[i])).collect();
+        let Ok(latched) = latched else { return acknowledged };
+        if random.below(4) == 0 && mtr.reserve_pages(1).is_err() {
+            return acknowledged;
+        }
+        let amount = random.below(1000);
+        let value = sequence.fetch_add(1, Ordering::Relaxed);
+        let filler = vec![value as u8; random.below(3000) as usize];
+        for (guard, amount) in latched.into_iter().zip([amount, amount.wrapping_neg()]) {
+            let handle = mtr.add(guard);
+            let old = mtr.page(handle).u64_at(BODY);
+            put_u64(&mut mtr, handle, BODY, old.wrapping_add(amount));
+            put_u64(&mut mtr, handle, cell(thread), value);
+            mtr.apply(
+                handle,
+                &Put {
+                    at: 8000,
+                    bytes: &filler,
+                },
+            );
+        }
+        let lsn = mtr.commit();
+        if random.below(3) == 0 && store.log().wait_durable(lsn.end).is_err() {
+            return acknowledged;
+        }
+        if store.log().flushed() >= lsn.end {
+            for i in at {
+                acknowledged.insert((thread, i), value);
+            }
+        }
+        if store.log().check().is_err() {
+            return acknowledged;
+        }
+    }
+}
+
+/// Many more threads than processors, each waiting for its own commit: everyone is woken, with few syncs, under every
+/// durability setting.
+#[test]
+fn a_crowd_commits_together() {
+    let store = Store::in_memory(256, ops());
+    for mode in [1, 2, 0] {
+        store.log().set_flush_at_trx_commit(mode);
+        let pages: Vec<_> = (0..64).map(|i| new_page(&store, i)).collect();
+        thread::scope(|scope| {
+            for &page in &pages {
+                let store = &store;
+                scope.spawn(move || {
+                    for i in 0..50 {
+                        let lsn = write(store, page, i);
+                        store.log().wait_durable(lsn.end).unwrap();
+                        assert!(store.log().tide() >= lsn.end);
+                    }
+                });
+            }
+        });
+        let at = match mode {
+            1 => store.log().flushed(),
+            2 => store.log().written(),
+            _ => store.log().tide(),
+        };
+        assert_eq!(at, store.log().tail());
+    }
+    store.log().flush_all().unwrap();
+    assert_eq!(store.log().flushed(), store.log().tail());
+}
+
+#[test]
+fn optimistic_readers_never_believe_a_page_in_motion() {
+    let store = Store::in_memory(64, ops());
+    let pages: Vec<_> = (0..200).map(|_| new_page(&store, 0)).collect();
+    let stop = AtomicBool::new(false);
+    thread::scope(|scope| {
+        let (store, pages, stop) = (&store, &pages, &stop);
+        for t in 0..2u64 {
+            scope.spawn(move || {
+                let mut random = Random::new(t + 1);
+                for i in 0..4000 {
+                    let page = pages[random.below(200) as usize];
+                    let mut mtr = store.begin_mtr().unwrap();
+                    let handle = mtr.add(store.pool().exclusive(page).unwrap());
+                    put_u64(&mut mtr, handle, BODY, i);
+                    put_u64(&mut mtr, handle, PAGE_SIZE - 8, i);
+                    mtr.commit();
+                }
+                stop.store(true, Ordering::Relaxed);
+            });
+        }
+        scope.spawn(move || {
+            let mut random = Random::new(9);
+            let mut believed = 0;
+            while !stop.load(Ordering::Relaxed) || believed == 0 {
+                let guard = store
+                    .pool()
+                    .optimistic(pages[random.below(200) as usize])
+                    .unwrap();
+                let bytes = |at: usize| -> [u8; 8] { std::array::from_fn(|i| guard.byte_at(at + i)) };
+                let (front, back) = (bytes(BODY), bytes(PAGE_SIZE - 8));
+                if guard.validate().is_ok() {
+                    assert_eq!(front, back);
+                    believed += 1;
+                }
+            }
+        });
+    });
+}

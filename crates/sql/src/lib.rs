@@ -6,6 +6,7 @@ pub mod accounts;
 pub mod database;
 pub mod ddl;
 pub mod dictionary;
+pub mod dml;
 pub mod error;
 pub mod expr;
 pub mod information_schema;

@@ -43,6 +43,11 @@ fn literal(ty: SqlType, value: Value) -> Expr {
     expr(ty, Node::Literal(value))
 }
 
+/// A value of a known type, such as a column's default.
+pub fn typed_literal(ty: SqlType, value: Value) -> Expr {
+    expr(ty, Node::Literal(value))
+}
+
 pub fn null() -> Expr {
     expr(SqlType::new(TypeKind::Null), Node::Literal(Value::Null))
 }

@@ -23,7 +23,7 @@ mod interval;
 pub mod like;
 pub mod node;
 mod print;
-mod types;
+pub(crate) mod types;
 
 pub use aggregate::{Accumulator, AggFunc, Aggregate};
 pub use build::BindCtx;

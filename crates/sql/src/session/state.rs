@@ -105,6 +105,11 @@ impl SessionState {
         }
     }
 
+    /// Whether the client wants to hear of rows found rather than changed.
+    pub fn wants_found_rows(&self) -> bool {
+        self.info.capabilities & super::capability::FOUND_ROWS != 0
+    }
+
     /// The collation that text is sent in.
     pub fn results_collation(&self) -> Collation {
         match self.settings.character_set_results {

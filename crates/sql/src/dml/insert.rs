@@ -1,0 +1,508 @@
+//! INSERT and REPLACE.
+//!
+//! A row is built left to right, so that a value may use the columns before it; then it goes to the engine, which finds
+//! duplicates. What happens then is the difference between the statements: an error, a warning (IGNORE), the old row's
+//! removal (REPLACE) or its change (ON DUPLICATE KEY UPDATE). A row that did not go in leaves nothing behind: each has
+//! a savepoint of its own where it may be retried.
+//!
+//! The rows of a query are all read before the first is inserted, so that a table can be copied into itself.
+
+use super::target::{Changed, Slots, Stored, Target, scope_table};
+use super::update::Assignments;
+use super::{Outcome, QueryPlanner, RowSource, Run, is_ignorable};
+use crate::error::{Result, SqlError};
+use crate::expr::{Expr, Row, SessionInfo, build};
+use crate::parse::ast;
+use crate::plan::bind::{Binder, Hooks};
+use crate::plan::scope::{Scope, ScopeColumn, ScopeTable};
+use crate::types::{SqlMode, TypeKind, Val, Value};
+use std::sync::Arc;
+use tidemark_engine::{Action, DuplicateLock, Error};
+
+/// What a VALUES row gives a column.
+enum Given {
+    Value(Expr),
+    Default,
+}
+
+enum Source {
+    Rows(Vec<Vec<Given>>),
+    Query(Arc<dyn RowSource>),
+}
+
+enum OnDuplicate {
+    Fail,
+    /// REPLACE
+    Replace,
+    /// ON DUPLICATE KEY UPDATE
+    Update(Assignments),
+}
+
+pub struct InsertPlan {
+    pub target: Target,
+    /// For each value of a source row, its column.
+    columns: Vec<usize>,
+    source: Source,
+    on_duplicate: OnDuplicate,
+    ignore: bool,
+    auto_increment: Option<usize>,
+}
+
+/// VALUES(c) is the slot of `c` behind those of the old row.
+struct OnDuplicateHooks<'a> {
+    target: &'a Target,
+}
+
+impl Hooks for OnDuplicateHooks<'_> {
+    fn inserted(&mut self, column: &ast::ColumnName) -> Result<Expr> {
+        let at = self.target.column(&column.column)?;
+        let width = self.target.def.columns.len();
+        Ok(build::column(width + at, self.target.def.columns[at].ty.clone()))
+    }
+}
+
+impl InsertPlan {
+    pub fn new(
+        insert: &ast::Insert,
+        target: Target,
+        binder: &Binder,
+        queries: &dyn QueryPlanner,
+    ) -> Result<InsertPlan> {
+        let def = &target.def;
+        let columns = if insert.columns.is_empty() {
+            let visible = def
+                .columns
+                .iter()
+                .enumerate()
+                .filter(|(_, column)| !column.invisible);
+            visible.map(|(at, _)| at).collect()
+        } else {
+            let mut columns = Vec::with_capacity(insert.columns.len());
+            for name in &insert.columns {
+                let at = target.column(name)?;
+                if columns.contains(&at) {
+                    return Err(SqlError::column_specified_twice(name));
+                }
+                columns.push(at);
+            }
+            columns
+        };
+        let source = match &insert.source {
+            ast::InsertSource::Values(rows) => Source::Rows(bind_rows(rows, &columns, &target, binder)?),
+            ast::InsertSource::Query(query) => {
+                let source = queries.query(query)?;
+                if source.width() != columns.len() {
+                    return Err(SqlError::column_count(1));
+                }
+                Source::Query(source)
+            }
+        };
+        let on_duplicate = if insert.replace {
+            OnDuplicate::Replace
+        } else if insert.on_duplicate.is_empty() {
+            OnDuplicate::Fail
+        } else {
+            let mut scope = Scope::default();
+            scope.add(scope_table(def, None, 0))?;
+            if let Some((alias, names)) = &insert.row_alias {
+                scope.add(alias_table(&target, &columns, alias, names)?)?;
+            }
+            let mut hooks = OnDuplicateHooks { target: &target };
+            let binder = binder.in_clause("field list");
+            let assignments = Assignments::bind(&insert.on_duplicate, &target, &scope, &binder, &mut hooks)?;
+            if assignments.has_subquery() {
+                return Err(SqlError::not_supported("a subquery in ON DUPLICATE KEY UPDATE"));
+            }
+            OnDuplicate::Update(assignments)
+        };
+        Ok(InsertPlan {
+            auto_increment: def.auto_increment(),
+            columns,
+            source,
+            on_duplicate,
+            ignore: insert.ignore,
+            target,
+        })
+    }
+
+    /// Runs the statement. The environment must say `writes`, and be strict only without IGNORE.
+    pub fn run<'a>(&'a self, run: Run<'a>) -> Result<Outcome> {
+        let mut work = Work {
+            plan: self,
+            run,
+            outcome: Outcome::default(),
+            copied: 0,
+            changed: 0,
+            skipped: 0,
+            reserved: 0..0,
+        };
+        let rows = work.all_rows()?;
+        work.finish(rows)
+    }
+
+    pub fn ignores(&self) -> bool {
+        self.ignore
+    }
+}
+
+fn bind_rows(
+    rows: &[Vec<ast::Expr>],
+    columns: &[usize],
+    target: &Target,
+    binder: &Binder,
+) -> Result<Vec<Vec<Given>>> {
+    let mut scope = Scope::default();
+    scope.add(scope_table(&target.def, None, 0))?;
+    struct Defaults<'a>(&'a Target);
+    impl Hooks for Defaults<'_> {
+        fn default_of(&mut self, column: Option<&ast::ColumnName>) -> Result<Expr> {
+            let Some(name) = column else {
+                return Err(SqlError::not_supported("DEFAULT inside an expression"));
+            };
+            literal_default(self.0, self.0.column(&name.column)?)
+        }
+    }
+    let mut bound = Vec::with_capacity(rows.len());
+    for (at, row) in rows.iter().enumerate() {
+        if row.len() != columns.len() && !row.is_empty() {
+            return Err(SqlError::column_count(at + 1));
+        }
+        let given = row.iter().map(|value| {
+            Ok(match value {
+                ast::Expr::Default(None) => Given::Default,
+                value => Given::Value(binder.bind(value, &scope, &mut Defaults(target))?),
+            })
+        });
+        bound.push(given.collect::<Result<_>>()?);
+    }
+    Ok(bound)
+}
+
+/// DEFAULT(column) of a column with a constant default.
+pub(super) fn literal_default(target: &Target, column: usize) -> Result<Expr> {
+    use crate::dictionary::ColumnDefault;
+    let def = &target.def.columns[column];
+    match &def.default {
+        Some(ColumnDefault::Literal(value)) => Ok(build::typed_literal(def.ty.clone(), value.clone())),
+        Some(_) => Err(SqlError::not_supported("DEFAULT(column) of a computed default")),
+        None => Err(SqlError::no_default(&def.name)),
+    }
+}
+
+/// `VALUES (…) AS alias (names)`: the new row under names of its own.
+fn alias_table(target: &Target, columns: &[usize], alias: &str, names: &[String]) -> Result<ScopeTable> {
+    if !names.is_empty() && names.len() != columns.len() {
+        return Err(SqlError::column_count(1));
+    }
+    let width = target.def.columns.len();
+    let named = columns.iter().enumerate().map(|(nth, &at)| ScopeColumn {
+        name: names.get(nth).unwrap_or(&target.def.columns[at].name).clone(),
+        ty: target.def.columns[at].ty.clone(),
+        slot: width + at,
+        hidden: false,
+        // With its own column names the alias is optional, otherwise the old row's come first.
+        merged: names.is_empty(),
+    });
+    Ok(ScopeTable {
+        schema: None,
+        alias: alias.to_owned(),
+        columns: named.collect(),
+    })
+}
+
+/// The row that has the key, and behind it the one that was to be inserted.
+struct OldAndNew<'r> {
+    old: &'r dyn Row,
+    new: &'r [Value],
+    width: usize,
+}
+
+impl Row for OldAndNew<'_> {
+    fn column(&self, slot: usize) -> Val<'_> {
+        match slot.checked_sub(self.width) {
+            None => self.old.column(slot),
+            Some(at) => self.new.get(at).map_or(Val::Null, Val::borrowed),
+        }
+    }
+}
+
+/// One execution.
+struct Work<'a> {
+    plan: &'a InsertPlan,
+    run: Run<'a>,
+    outcome: Outcome,
+    /// Rows inserted; rows replaced or updated; rows left out by IGNORE.
+    copied: u64,
+    changed: u64,
+    skipped: u64,
+    /// Generated values not yet used.
+    reserved: std::ops::Range<u64>,
+}
+
+impl Work<'_> {
+    fn all_rows(&mut self) -> Result<u64> {
+        let plan = self.plan;
+        match &plan.source {
+            Source::Rows(rows) => {
+                let mut values = Vec::with_capacity(plan.target.def.columns.len());
+                for (at, row) in rows.iter().enumerate() {
+                    self.run.env.row_number.set(at as u64 + 1);
+                    let left = (rows.len() - at) as u64;
+                    self.build(row, &mut values, left)?;
+                    self.put(&mut values)?;
+                }
+                Ok(rows.len() as u64)
+            }
+            Source::Query(source) => {
+                let mut rows: Vec<Vec<Value>> = Vec::new();
+                source.rows(self.run, &mut |row| {
+                    rows.push(row.to_vec());
+                    Ok(())
+                })?;
+                let total = rows.len() as u64;
+                let mut values = Vec::with_capacity(plan.target.def.columns.len());
+                for (at, row) in rows.into_iter().enumerate() {
+                    self.run.env.row_number.set(at as u64 + 1);
+                    self.build_from(row, &mut values, total - at as u64)?;
+                    self.put(&mut values)?;
+                }
+                Ok(total)
+            }
+        }
+    }
+
+    /// Columns without a value take their defaults; those computed from others come last.
+    fn defaults(&self, given: &[usize], values: &mut Vec<Value>) -> Result<()> {
+        let target = &self.plan.target;
+        let ctx = self.run.env.ctx();
+        values.clear();
+        values.resize(target.def.columns.len(), Val::Null);
+        for at in 0..values.len() {
+            if !given.contains(&at) {
+                values[at] = target.default_or_zero(at, values, &ctx)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn build(&mut self, row: &[Given], values: &mut Vec<Value>, rows_left: u64) -> Result<()> {
+        let plan = self.plan;
+        let columns: &[usize] = if row.is_empty() { &[] } else { &plan.columns };
+        self.defaults(columns, values)?;
+        for (given, &column) in row.iter().zip(columns) {
+            let value = match given {
+                Given::Default => {
+                    let ctx = self.run.env.ctx();
+                    plan.target.default_or_zero(column, values, &ctx)?
+                }
+                Given::Value(expr) => {
+                    let slots = Slots(values);
+                    let ctx = self.run.env.ctx_with(&slots);
+                    let value = expr.eval(&ctx)?;
+                    self.converted(column, value)?.into_owned()
+                }
+            };
+            values[column] = value;
+        }
+        self.generate(values, rows_left)
+    }
+
+    fn build_from(&mut self, row: Vec<Value>, values: &mut Vec<Value>, rows_left: u64) -> Result<()> {
+        let plan = self.plan;
+        self.defaults(&plan.columns, values)?;
+        for (value, &column) in row.into_iter().zip(&plan.columns) {
+            values[column] = self.converted(column, value)?.into_owned();
+        }
+        self.generate(values, rows_left)
+    }
+
+    fn converted<'v>(&self, column: usize, value: Val<'v>) -> Result<Val<'v>> {
+        if value.is_null() && Some(column) == self.plan.auto_increment {
+            return Ok(Val::Null);
+        }
+        let target = &self.plan.target;
+        if value.is_null()
+            && !target.def.columns[column].ty.nullable
+            && self.is_single_row()
+            && !self.plan.ignore
+        {
+            // One row is not forgiven what several are, even outside strict mode.
+            return Err(SqlError::bad_null(&target.def.columns[column].name));
+        }
+        target.assigned(column, value, &self.run.env.ctx())
+    }
+
+    fn is_single_row(&self) -> bool {
+        matches!(&self.plan.source, Source::Rows(rows) if rows.len() == 1)
+    }
+
+    /// Fills in the AUTO_INCREMENT column.
+    fn generate(&mut self, values: &mut [Value], rows_left: u64) -> Result<()> {
+        let Some(column) = self.plan.auto_increment else {
+            return Ok(());
+        };
+        let zero_generates = !self.run.env.sql_mode.has(SqlMode::NO_AUTO_VALUE_ON_ZERO);
+        let wanted = match &values[column] {
+            Val::Null => true,
+            Val::Int(0) | Val::UInt(0) => zero_generates,
+            _ => false,
+        };
+        if !wanted {
+            return Ok(());
+        }
+        let session = self.run.session;
+        let fixed = session.insert_id.replace(0);
+        let value = if fixed != 0 {
+            fixed
+        } else {
+            let step = session.settings.auto_increment_increment.max(1);
+            if self.reserved.is_empty() {
+                let offset = session.settings.auto_increment_offset.max(1);
+                let first = self
+                    .plan
+                    .target
+                    .table
+                    .auto_increment_reserve(rows_left, step, offset)?;
+                self.reserved = first..first.saturating_add(rows_left.saturating_mul(step));
+            }
+            let value = self.reserved.start;
+            self.reserved.start = value.saturating_add(step).min(self.reserved.end);
+            value
+        };
+        let ty = &self.plan.target.def.columns[column].ty;
+        if i128::from(value) > crate::types::storage::int_range(ty).1 && ty.is_integer() {
+            return Err(Error::AutoIncrementExhausted.into());
+        }
+        values[column] = match ty.kind {
+            TypeKind::Float => Val::Float(value as f32),
+            TypeKind::Double => Val::Double(value as f64),
+            _ if ty.unsigned => Val::UInt(value),
+            _ => Val::Int(value as i64),
+        };
+        self.outcome.generated_id.get_or_insert(value);
+        Ok(())
+    }
+
+    /// The value of the AUTO_INCREMENT column, if it is one to remember.
+    fn counter_value(&self, values: &[Value]) -> Option<u64> {
+        match values[self.plan.auto_increment?] {
+            Val::Int(v) => u64::try_from(v).ok().filter(|v| *v > 0),
+            Val::UInt(v) => Some(v).filter(|v| *v > 0),
+            Val::Double(v) if v >= 1.0 => Some(v as u64),
+            Val::Float(v) if v >= 1.0 => Some(v as u64),
+            _ => None,
+        }
+    }
+
+    fn put(&mut self, values: &mut [Value]) -> Result<()> {
+        match self.try_put(values) {
+            Err(error) if self.plan.ignore && is_ignorable(&error) => {
+                self.run.env.warnings.warn(error);
+                self.skipped += 1;
+                Ok(())
+            }
+            other => other,
+        }
+    }
+
+    fn try_put(&mut self, values: &mut [Value]) -> Result<()> {
+        let (plan, run) = (self.plan, self.run);
+        let target = &plan.target;
+        if target.has_checks() {
+            target.check(&Slots(values), &run.env.ctx())?;
+        }
+        let lock = match plan.on_duplicate {
+            OnDuplicate::Fail => DuplicateLock::Shared,
+            OnDuplicate::Replace | OnDuplicate::Update(_) => DuplicateLock::Exclusive,
+        };
+        let mut deleted = 0;
+        loop {
+            let savepoint = run.txn.borrow_mut().savepoint();
+            let (index, primary_key) = match target.insert(run, values, lock) {
+                Ok(()) => break,
+                Err(Error::DuplicateKey { index, primary_key }) => (index, primary_key),
+                Err(error) => return Err(error.into()),
+            };
+            run.txn.borrow_mut().rollback_to(&savepoint)?;
+            match &plan.on_duplicate {
+                OnDuplicate::Fail => return Err(target.duplicate(index, &Slots(values))),
+                OnDuplicate::Replace => {
+                    let mut txn = run.txn.borrow_mut();
+                    let gone = target
+                        .table
+                        .modify(&mut txn, &primary_key, &mut |_, _| Ok(Action::Delete))?;
+                    deleted += u64::from(gone);
+                }
+                OnDuplicate::Update(assignments) => {
+                    if let Some(changed) = self.update_old(assignments, &primary_key, values)? {
+                        self.changed += 1;
+                        let found_rows = u64::from(run.session.wants_found_rows());
+                        self.outcome.affected_rows += if changed { 2 } else { found_rows };
+                        return Ok(());
+                    }
+                }
+            }
+        }
+        self.copied += 1;
+        self.changed += u64::from(deleted > 0);
+        self.outcome.affected_rows += 1 + deleted;
+        if let Some(value) = self.counter_value(values) {
+            target.table.auto_increment_observe(value);
+            self.outcome.last_insert_id = value;
+        }
+        Ok(())
+    }
+
+    /// Changes the row that has the key already. `None` if it is gone; otherwise whether it changed.
+    fn update_old(&mut self, assignments: &Assignments, key: &[u8], new: &[Value]) -> Result<Option<bool>> {
+        let (plan, run) = (self.plan, self.run);
+        let target = &plan.target;
+        let mut set = Vec::new();
+        let mut after = Vec::new();
+        let mut changed = false;
+        let result = {
+            let mut txn = run.txn.borrow_mut();
+            target.table.modify(&mut txn, key, &mut |view, buf| {
+                let old = Stored {
+                    def: &target.def,
+                    view,
+                    zone: run.env.time_zone,
+                };
+                let both = OldAndNew {
+                    old: &old,
+                    new,
+                    width: target.def.columns.len(),
+                };
+                changed = assignments.apply(target, &both, &run.env.ctx(), &mut set)?;
+                after = Changed {
+                    base: &old,
+                    set: &set,
+                }
+                .copy(target.def.columns.len());
+                target.write(&set, buf, run.env.time_zone);
+                Ok(if changed { Action::Update } else { Action::Keep })
+            })
+        };
+        let found = result.map_err(|error| target.explain(error, &Slots(&after)))?;
+        if found && let Some(value) = self.counter_value(&after) {
+            target.table.auto_increment_observe(value);
+            self.outcome.last_insert_id = value;
+            // A value generated for a row that was updated instead is not LAST_INSERT_ID().
+            self.outcome.generated_id = None;
+        }
+        Ok(found.then_some(changed))
+    }
+
+    fn finish(mut self, rows: u64) -> Result<Outcome> {
+        if let Some(first) = self.outcome.generated_id {
+            self.outcome.last_insert_id = first;
+            self.run.session.set_last_insert_id(first);
+        }
+        if !self.is_single_row() {
+            let warnings = self.run.env.warnings.count();
+            let duplicates = self.changed + self.skipped;
+            self.outcome.info = format!("Records: {rows}  Duplicates: {duplicates}  Warnings: {warnings}");
+        }
+        Ok(self.outcome)
+    }
+}

@@ -14,6 +14,7 @@ pub mod collation;
 pub mod convert;
 pub mod decimal;
 pub mod meta;
+pub mod sort;
 pub mod sql_mode;
 pub mod sql_type;
 pub mod storage;

@@ -246,6 +246,13 @@ impl Log {
         self.flush(self.tail())
     }
 
+    /// Syncs the log although nothing may be new: an error means that it can be written no more.
+    pub(crate) fn probe(&self) -> Result<()> {
+        self.check()?;
+        let at = self.flushed();
+        self.segments.sync(at, Lsn(at.0 + 1)).map_err(|e| self.fail("syncing the log", e))
+    }
+
     /// Reads back the record that begins at `lsn`, for undo.
     pub fn read_record(&self, lsn: Lsn) -> Result<Record> {
         // Enough to know its header is written; the reader says if the rest is missing.

@@ -176,7 +176,18 @@ pub struct Signal {
 struct SignalState {
     asked: bool,
     waiting: usize,
-    failing: bool,
+    health: Health,
+}
+
+/// How the cleaner is doing.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Health {
+    #[default]
+    Working,
+    /// Its last batch could not be written; it will try again.
+    Failing,
+    /// It will write no more.
+    Stopped,
 }
 
 /// Why the cleaner woke.
@@ -198,15 +209,15 @@ impl Signal {
         }
     }
 
-    /// Wakes the cleaner and sleeps until it has finished a batch, but not for long. False if it reports failures.
-    pub(super) fn ask_and_wait(&self) -> bool {
+    /// Wakes the cleaner and sleeps until it has finished a batch, but not for long. Says how it is doing.
+    pub(super) fn ask_and_wait(&self) -> Health {
         let mut state = self.state.lock();
         state.asked = true;
         state.waiting += 1;
         self.wanted.notify_one();
         self.cleaned.wait_for(&mut state, Duration::from_millis(20));
         state.waiting -= 1;
-        !state.failing
+        state.health
     }
 
     /// For the cleaner: sleeps until asked, or for `at_most`.
@@ -224,9 +235,9 @@ impl Signal {
     }
 
     /// For the cleaner: a batch is done, well or not.
-    pub fn report(&self, failing: bool) {
+    pub fn report(&self, health: Health) {
         let mut state = self.state.lock();
-        state.failing = failing;
+        state.health = health;
         if state.waiting > 0 {
             self.cleaned.notify_all();
         }

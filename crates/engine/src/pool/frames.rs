@@ -4,7 +4,7 @@
 //! into a frame, and taken out of it, only by the exclusive holder of the page's latch. So a thread that holds a page's
 //! latch and finds its name in a frame knows that this is where it stands.
 
-use super::Pool;
+use super::{Health, Pool};
 use crate::error::{Error, Result};
 use crate::ids::PageId;
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
@@ -15,7 +15,7 @@ const TAKEN: u32 = u32::MAX - 1;
 /// Dirty pages in the hand's way before the cleaner is asked to run ahead of it.
 const DIRTY_IN_THE_WAY: usize = 16;
 /// How long to wait for a frame while the cleaner reports failures.
-const STARVED_MAX: Duration = Duration::from_secs(10);
+const STARVED_MAX: Duration = Duration::from_secs(5);
 
 pub(super) struct Frames {
     frames: Box<[AtomicU32]>,
@@ -86,8 +86,10 @@ impl Pool {
             }
             let since = *starved_since.get_or_insert_with(Instant::now);
             self.starved.fetch_add(1, Ordering::Relaxed);
-            if !self.cleaner.ask_and_wait() && since.elapsed() > STARVED_MAX {
-                return Err(Error::DiskFull);
+            match self.cleaner.ask_and_wait() {
+                Health::Stopped => return Err(Error::Stopped("pages cannot be written any more".into())),
+                Health::Failing if since.elapsed() > STARVED_MAX => return Err(Error::DiskFull),
+                _ => {}
             }
         }
     }

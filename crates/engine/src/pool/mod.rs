@@ -19,7 +19,7 @@ mod guard;
 mod latch;
 mod page;
 
-pub use dirty::{Dirty, Signal, Wanted};
+pub use dirty::{Dirty, Health, Signal, Wanted};
 pub use guard::{ExclusiveGuard, OptimisticGuard, Restart, SharedGuard};
 pub use latch::Version;
 pub use page::{PAGE_HEADER, PageBuf, page_type};

@@ -14,7 +14,7 @@ use super::control::Control;
 use super::doublewrite::{BATCH, Doublewrite};
 use crate::error::Result;
 use crate::ids::{Lsn, PAGE_SIZE, PageId};
-use crate::pool::{Dirty, PageBuf, Wanted};
+use crate::pool::{Dirty, Health, PageBuf, Wanted};
 use parking_lot::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
@@ -87,13 +87,19 @@ impl Cleaner {
                 if store.is_closing() {
                     return;
                 }
-                let failed = pace.round(&store, wanted).is_err();
-                signal.report(failed);
-                if failed {
-                    // Nobody is served by failing as fast as possible.
-                    drop(store);
-                    thread::sleep(TICK);
+                if pace.round(&store, wanted).is_ok() {
+                    signal.report(Health::Working);
+                    continue;
                 }
+                // A disk that takes no pages may take no log either, and then all is over.
+                let over = store.log().probe().is_err();
+                signal.report(if over { Health::Stopped } else { Health::Failing });
+                if over {
+                    return;
+                }
+                // Nobody is served by failing as fast as possible.
+                drop(store);
+                thread::sleep(TICK);
             }
         };
         Ok(thread::Builder::new().name("cleaner".into()).spawn(run)?)
@@ -129,7 +135,7 @@ impl Pace {
 
         if wanted.asked || wanted.waiting || pool.dirty_count() > store.dirty_max() {
             store.clean(Lsn::MAX, BATCH)?;
-            pool.cleaner_signal().report(false);
+            pool.cleaner_signal().report(Health::Working);
         } else if idle && pool.dirty_count() > 0 {
             store.clean(Lsn::MAX, BATCH / 4)?;
         }

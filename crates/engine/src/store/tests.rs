@@ -353,15 +353,18 @@ fn power_cuts_lose_nothing_acknowledged_and_leave_no_half() {
     let rounds = std::env::var("TIDEMARK_POWER_CUTS")
         .ok()
         .and_then(|n| n.parse().ok())
-        .unwrap_or(25);
+        .unwrap_or(40);
     let mut random = Random::new(42);
+    let (mut torn, mut redone) = (0, 0);
     for round in 0..rounds {
         let mut disk = SimDisk::new(round);
         let mut pages = Vec::new();
         // What each thread last wrote into its own cell of each page, acknowledged; and what it may have written after.
         let mut certain: HashMap<(u64, usize), u64> = HashMap::new();
         for start in 0..3u64 {
-            let (store, _) = Store::on_sim(&disk, 64, ops()).unwrap();
+            let (store, found) = Store::on_sim(&disk, 64, ops()).unwrap();
+            torn += found.torn_pages_repaired;
+            redone += found.records_redone;
             if pages.is_empty() {
                 pages = (0..PAGES).map(|_| new_page(&store, 0)).collect();
                 store.log().flush_all().unwrap();
@@ -400,6 +403,7 @@ fn power_cuts_lose_nothing_acknowledged_and_leave_no_half() {
             drop(store);
         }
     }
+    assert!(torn > 0 && redone > 0, "the power went where it hurts: {torn} torn pages, {redone} records redone");
 }
 
 fn cell(thread: u64) -> usize {

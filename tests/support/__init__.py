@@ -1,0 +1,1 @@
+"""What the end-to-end suites share: a server under test (`server`), a count of checks (`report`), addresses (`address`)."""

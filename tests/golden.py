@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Golden scripts: a text file per behaviour, which reads as what one would type and see.
 
-    tests/golden.py --address 127.0.0.1:3306 [FILE|FOLDER ...]            compare
+    tests/golden.py [FILE|FOLDER ...]                                     compare, with a Tidemark server of its own
+    tests/golden.py --address 127.0.0.1:3306 [FILE|FOLDER ...]            compare with that server
     tests/golden.py --address 127.0.0.1:3306:USER --record [FILE ...]     write down what that server answers
 
 A file is a transcript: a statement, and indented under it what happened.
@@ -41,6 +42,7 @@ from pymysql.constants import CLIENT, FIELD_TYPE, FLAG
 
 from support.address import Address
 from support.report import Report
+from support.server import Server
 
 HERE = Path(__file__).resolve().parent
 BLOCKED_AFTER_S = 0.4        # recording: a statement that takes longer waits for something
@@ -275,12 +277,19 @@ def run_file(path: Path, address: Address, record: bool) -> str:
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--address", required=True, help="HOST:PORT[:USER]")
+    parser.add_argument("--address", help="HOST:PORT[:USER]")
     parser.add_argument("--record", action="store_true")
     parser.add_argument("paths", nargs="*", type=Path, default=[HERE / "sql", HERE / "isolation"])
     options = parser.parse_args()
-    address = Address.parse(options.address)
     remember_sqlstate()
+    if options.address:
+        run_all(options, Address.parse(options.address))
+    else:
+        with Server("golden") as server:
+            run_all(options, server.address)
+
+
+def run_all(options, address: Address):
     files = sorted(f for p in options.paths for f in (p.rglob("*.test") if p.is_dir() else [p]))
     report = Report("golden")
     for path in files:

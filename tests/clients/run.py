@@ -1,0 +1,221 @@
+#!/usr/bin/env python3
+"""The command line clients and the server's own command line.
+
+    tests/clients/run.py
+
+A new user's path (start, create, insert, select, Ctrl-C, start again); batch scripts; the Unix socket; mariadb-admin;
+a dump and its reload; what the server says about options it knows, does not know, or has no use for; a directory or a
+port that is taken. Where the machine has MySQL's own `mysql` as well, the batch runs through it too.
+"""
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent))
+
+from support.report import Report  # noqa: E402
+from support.server import Server, ServerFailed, binary, free_port  # noqa: E402
+
+report = Report("clients")
+
+
+def client(program: str, server: Server, *arguments: str, script: str = "") -> subprocess.CompletedProcess:
+    # No connection encryption is asked for: MariaDB's programs say --skip-ssl, MySQL's prefer it and do without.
+    command = [program, "--no-defaults", *server.address.client_arguments(), "--default-character-set=utf8mb4", *arguments]
+    return subprocess.run(command, input=script, capture_output=True, text=True, timeout=120)
+
+
+def serve(home: Path, *arguments: str, seconds: float = 60) -> subprocess.CompletedProcess:
+    """A start that should end by itself."""
+    try:
+        return subprocess.run([binary(), "serve", *arguments], capture_output=True, text=True, cwd=home, timeout=seconds)
+    except subprocess.TimeoutExpired as late:
+        return subprocess.CompletedProcess(late.args, -1, (late.stdout or b"").decode(), "it started instead of refusing")
+
+
+def new_user() -> None:
+    """First command, first table, Ctrl-C, and the data is there."""
+    server = Server("clients")
+    with server:
+        greeting = server.output.read_text()
+        report.check(str(server.port) in greeting and "127.0.0.1" in greeting and "root" in greeting, "start_says_how_to_connect", greeting)
+        made = client("mariadb", server, "-e", "CREATE DATABASE first; USE first; CREATE TABLE t (id INT PRIMARY KEY, v VARCHAR(20)); INSERT INTO t VALUES (1, 'hello')")
+        report.check(made.returncode == 0, "create_and_insert", made.stderr)
+        for how in (signal.SIGINT, signal.SIGTERM):
+            report.equal(server.stop(how), 0, f"stops_on_{how.name}")
+            server.start()
+            seen = client("mariadb", server, "-N", "first", "-e", "SELECT * FROM t")
+            report.equal(seen.stdout, "1\thello\n", f"data_after_{how.name}")
+        report.check(server.stop() == 0 and server.check().returncode == 0, "tidemark_check")
+    with Server("clients") as bare:
+        process = subprocess.Popen([binary(), f"--port={free_port()}"], cwd=bare.home, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        line = process.stdout.readline()
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=60)
+        report.check(process.returncode == 0 and (bare.home / "tidemark-data").is_dir(), "serve_is_the_default", line)
+
+
+def batch(server: Server) -> None:
+    programs = ["mariadb"]
+    other = shutil.which("mysql")
+    if other and "MariaDB" not in subprocess.run([other, "--version"], capture_output=True, text=True).stdout:
+        programs.append("mysql")
+    for program in programs:
+        client(program, server, "-e", "DROP DATABASE IF EXISTS shop")
+        ran = client(program, server, script=(HERE / "batch.sql").read_text())
+        report.check(ran.returncode == 0 and ran.stdout == (HERE / "batch.out").read_text(), f"{program}_batch", ran.stdout + ran.stderr)
+        wrong = client(program, server, "shop", script="SELECT 1;\nSELECT nope FROM goods;\nSELECT 2;\n")
+        report.check(wrong.returncode == 1 and "ERROR 1054 (42S22) at line 2" in wrong.stderr and "2" not in wrong.stdout, f"{program}_stops_at_an_error", wrong.stderr)
+        forced = client(program, server, "-N", "--force", "shop", script="SELECT nope FROM goods;\nSELECT 'went on';\n")
+        report.check("went on" in forced.stdout, f"{program}_force", forced.stderr)
+        table = client(program, server, "-t", "shop", "-e", "SELECT id, name FROM goods WHERE id = 1")
+        report.equal(table.stdout, "+----+------+\n| id | name |\n+----+------+\n|  1 | tea  |\n+----+------+\n", f"{program}_table")
+        verbose = client(program, server, "-vvv", "shop", "-e", "UPDATE goods SET price = 1 WHERE id = 1")
+        report.check("Rows matched: 1  Changed: 1  Warnings: 0" in verbose.stdout, f"{program}_info", verbose.stdout + verbose.stderr)
+        # With name completion on, the client asks for every table's fields.
+        completed = client(program, server, "--auto-rehash", "shop", script="SELECT 'completed';\n")
+        report.check(completed.returncode == 0 and "completed" in completed.stdout, f"{program}_field_lists", completed.stderr)
+        status = client(program, server, script="status\n")
+        report.check(status.returncode == 0 and "Server version" in status.stdout, f"{program}_status", status.stdout + status.stderr)
+    socket = subprocess.run(["mariadb", "--no-defaults", "-uroot", "-S", str(server.home / "tidemark.sock"), "-N", "-e", "SELECT 'by socket'"], capture_output=True, text=True)
+    report.check(socket.stdout == "by socket\n", "unix_socket", socket.stderr)
+    refused = subprocess.run(["mariadb", "--no-defaults", *server.address.client_arguments(), "-pwrong", "-e", "SELECT 1"], capture_output=True, text=True)
+    report.check("ERROR 1045 (28000)" in refused.stderr, "wrong_password", refused.stderr)
+    nowhere = client("mariadb", server, "no_such_database", "-e", "SELECT 1")
+    report.check("ERROR 1049 (42000)" in nowhere.stderr, "no_such_database", nowhere.stderr)
+
+
+def accounts(server: Server) -> None:
+    client("mariadb", server, "-e", "CREATE USER 'app'@'%' IDENTIFIED BY 'pw'; CREATE DATABASE app; GRANT SELECT, INSERT ON app.* TO 'app'@'%'; CREATE TABLE app.t (id INT)")
+
+    def as_app(sql: str, password: str = "pw") -> str:
+        command = ["mariadb", "--no-defaults", "-h127.0.0.1", f"-P{server.port}", "-uapp", f"-p{password}", "-N", "-e", sql]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+        return done.stdout + done.stderr
+
+    report.equal(as_app("INSERT INTO app.t VALUES (1); SELECT * FROM app.t"), "1\n", "account_may")
+    report.check("ERROR 1142 (42000)" in as_app("DELETE FROM app.t"), "account_may_not_delete", as_app("DELETE FROM app.t"))
+    report.check("ERROR 1044 (42000)" in as_app("CREATE DATABASE other"), "account_may_not_create", as_app("CREATE DATABASE other"))
+    report.check("ERROR 1045 (28000)" in as_app("SELECT 1", "wrong"), "account_wrong_password")
+    client("mariadb", server, "-e", "ALTER USER 'app'@'%' IDENTIFIED BY 'new'; REVOKE INSERT ON app.* FROM 'app'@'%'")
+    report.check("ERROR 1045 (28000)" in as_app("SELECT 1", "pw"), "account_old_password", as_app("SELECT 1", "pw"))
+    report.check("ERROR 1142 (42000)" in as_app("INSERT INTO app.t VALUES (2)", "new"), "account_revoked", as_app("INSERT INTO app.t VALUES (2)", "new"))
+    server.stop()
+    server.start()
+    report.equal(as_app("SELECT COUNT(*) FROM app.t", "new"), "1\n", "account_after_restart")
+    client("mariadb", server, "-e", "DROP USER 'app'@'%'")
+    report.check("ERROR 1045 (28000)" in as_app("SELECT 1", "new"), "account_dropped")
+
+
+def administration(server: Server) -> None:
+    for command, expected in (("ping", "mysqld is alive"), ("status", "Uptime"), ("version", "Server version"), ("processlist", "root"), ("variables", "max_connections"), ("extended-status", "Threads_connected")):
+        ran = client("mariadb-admin", server, command)
+        report.check(ran.returncode == 0 and expected in ran.stdout, f"admin_{command}", (ran.stdout + ran.stderr)[-500:])
+
+
+def dump(server: Server) -> None:
+    client("mariadb", server, script="""
+        DROP DATABASE IF EXISTS dumped; CREATE DATABASE dumped; USE dumped;
+        CREATE TABLE a (id INT UNSIGNED AUTO_INCREMENT PRIMARY KEY, s VARCHAR(50) COLLATE utf8mb4_bin, d DECIMAL(20,5), t DATETIME(6), b BLOB, e ENUM('x','y'), KEY (s), KEY (d, t));
+        INSERT INTO a (s, d, t, b, e) VALUES ('it''s', 1.5, '2024-02-29 12:34:56.123456', x'00ff275c0a', 'y'), (NULL, NULL, NULL, NULL, NULL), ('größer 😀', -99999.99999, '1000-01-01', '', 'x');
+        CREATE TABLE `odd name` (`a b` BIGINT UNSIGNED PRIMARY KEY, f DOUBLE);
+        INSERT INTO `odd name` VALUES (18446744073709551615, 0.1), (0, -1e300);
+        CREATE TABLE empty (n INT);
+    """)
+    look = "SELECT id, s, d, t, HEX(b), e FROM a ORDER BY id; SELECT * FROM `odd name` ORDER BY 1; SHOW CREATE TABLE a; SHOW CREATE TABLE `odd name`; SHOW TABLES"
+    before = client("mariadb", server, "dumped", "-e", look)
+    report.check(before.returncode == 0 and "größer" in before.stdout, "dump_source", before.stderr)
+    dumped = client("mariadb-dump", server, "--single-transaction", "--hex-blob", "dumped")
+    if not report.check(dumped.returncode == 0 and "Dump completed" in dumped.stdout, "dump", dumped.stderr):
+        return
+    client("mariadb", server, "-e", "DROP DATABASE dumped; CREATE DATABASE dumped")
+    loaded = client("mariadb", server, "dumped", script=dumped.stdout)
+    report.check(loaded.returncode == 0, "reload", loaded.stderr)
+    after = client("mariadb", server, "dumped", "-e", look)
+    report.check(after.stdout == before.stdout, "reload_is_the_same", after.stdout + after.stderr)
+
+
+def options() -> None:
+    home = Server("options")
+    here, data = home.home, f"--datadir={home.datadir}"
+    study = Server("options", f"--defaults-file={HERE / 'study-2010.cnf'}")
+    with study:
+        wanted = {"innodb_buffer_pool_size": str(2000 << 20), "max_connections": "2000", "transaction_isolation": "READ-COMMITTED",
+                  "innodb_flush_method": "O_DIRECT", "innodb_max_dirty_pages_pct": "80.000000", "innodb_log_file_size": str(100 << 20), "innodb_thread_concurrency": "0"}
+        seen = dict(study.address.execute("SHOW GLOBAL VARIABLES"))
+        differing = {name: seen.get(name) for name, value in wanted.items() if seen.get(name) != value}
+        report.check(not differing, "study_2010_values", str(differing))
+        log = study.output.read_text()
+        report.check("table_cache" in log and "arn" in log, "study_2010_warns_of_table_cache", log)
+    refused = serve(here, data, "--no-such-option=1")
+    report.check(refused.returncode not in (0, -1) and "no-such-option" in (refused.stdout + refused.stderr).replace("_", "-"), "unknown_option", refused.stdout + refused.stderr)
+    (here / "bad.cnf").write_text("[mysqld]\nno_such_variable = 1\n")
+    refused = serve(here, data, f"--defaults-file={here / 'bad.cnf'}")
+    report.check(refused.returncode not in (0, -1) and "no_such_variable" in (refused.stdout + refused.stderr).replace("-", "_"), "unknown_variable_in_file", refused.stdout + refused.stderr)
+    refused = serve(here, data, "--innodb-buffer-pool-size=plenty")
+    report.check(refused.returncode not in (0, -1), "bad_value", refused.stdout + refused.stderr)
+    refused = serve(here, data, f"--defaults-file={here / 'none.cnf'}")
+    report.check(refused.returncode not in (0, -1), "missing_file", refused.stdout + refused.stderr)
+    (here / "good.cnf").write_text("# comment\n[client]\nuser=nobody\n[mysqld]\nmax-connections = 7   \nloose_no_such_variable = 1\ninnodb-buffer-pool-size=64M\nsql_mode=''\n[other]\nnonsense\n")
+    with Server("options", f"--defaults-file={here / 'good.cnf'}", "--loose-nor-this=2", "--max_connections=9") as server:
+        seen = dict(server.address.execute("SHOW GLOBAL VARIABLES"))
+        report.equal((seen.get("max_connections"), seen.get("innodb_buffer_pool_size"), seen.get("sql_mode")), ("9", str(64 << 20), ""), "file_and_command_line")
+        taken = serve(here, f"--datadir={server.datadir}", f"--port={free_port()}")
+        report.check(taken.returncode not in (0, -1), "directory_in_use", taken.stdout + taken.stderr)
+        taken = serve(here, f"--datadir={here / 'another'}", f"--port={server.port}")
+        report.check(taken.returncode not in (0, -1) and str(server.port) in taken.stdout + taken.stderr, "port_in_use", taken.stdout + taken.stderr)
+        busy = server.check()
+        report.check(busy.returncode != 0, "check_of_a_running_server_is_refused", busy.stdout)
+    nothing = subprocess.run([binary(), "check", f"--datadir={here / 'nothing'}"], capture_output=True, text=True)
+    report.check(nothing.returncode != 0, "check_of_nothing_is_an_error", nothing.stdout)
+    for flag, word in (("--help", "datadir"), ("--version", "tidemark")):
+        told = subprocess.run([binary(), flag], capture_output=True, text=True)
+        report.check(told.returncode == 0 and word in told.stdout.lower(), f"says{flag.replace('--', '_')}", told.stdout + told.stderr)
+    home.__exit__()
+
+
+def damage() -> None:
+    """A page changed behind the server's back is found by `tidemark check`, which names it."""
+    server = Server("damage")
+    with server:
+        server.address.execute("CREATE DATABASE d", "CREATE TABLE d.t (id INT PRIMARY KEY, v VARCHAR(200), KEY (v))",
+                               "INSERT INTO d.t VALUES " + ", ".join(f"({n}, REPEAT('x', {n % 200}))" for n in range(2000)))
+        server.stop()
+        report.equal(server.check().returncode, 0, "check_before_damage")
+        largest = max((p for p in server.datadir.rglob("*") if p.is_file() and "log" not in str(p.relative_to(server.datadir))), key=lambda p: p.stat().st_blocks)
+        page = 16384
+        with open(largest, "r+b") as file:
+            pages = os.fstat(file.fileno()).st_size // page
+            for number in reversed(range(pages)):
+                file.seek(number * page)
+                content = file.read(page)
+                if b"xxxxxxxxxx" in content:
+                    at = content.index(b"xxxxxxxxxx")
+                    file.seek(number * page + at)
+                    file.write(b"y")
+                    break
+        found = server.check()
+        report.check(found.returncode != 0 and str(number) in found.stdout + found.stderr, "check_names_the_damaged_page", f"page {number}: " + found.stdout + found.stderr)
+
+
+def main():
+    for suite in (new_user, options, damage):
+        try:
+            suite()
+        except (ServerFailed, OSError, subprocess.SubprocessError) as error:
+            report.fail(suite.__name__, str(error))
+    try:
+        with Server("clients") as server:
+            for suite in (batch, accounts, administration, dump):
+                suite(server)
+    except (ServerFailed, OSError, subprocess.SubprocessError) as error:
+        report.fail("session", str(error))
+    report.close()
+
+
+if __name__ == "__main__":
+    main()

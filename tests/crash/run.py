@@ -1,0 +1,186 @@
+#!/usr/bin/env python3
+"""kill -9 in the middle of oltp_read_write, again and again.
+
+    tests/crash/run.py [--rounds 20] [--seed N]
+
+Each round: sysbench runs oltp_read_write with 16 clients, beside it eight connections keep a journal; after a random
+moment the server is killed. Some rounds kill it a second time while it recovers. Then it starts again, and
+
+- every commit that a journal connection saw acknowledged is there, and of the one that was under way all or nothing;
+- a transfer between accounts happened whole or not at all: their sum is what it was;
+- sysbench's tables have the rows they had (its transactions delete a row and insert it again), by either index;
+- after a clean stop `tidemark check` finds nothing.
+
+A journal transaction writes a row, adds to a counter, adds three details in another table and moves money between two
+accounts, so that a part of it, had it survived alone, would show. Every fourth round runs with
+innodb_flush_log_at_trx_commit = 2, which gives up power failures but not the death of the process.
+"""
+import argparse
+import random
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pymysql
+
+HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent))
+
+from support.address import Address  # noqa: E402
+from support.report import Report  # noqa: E402
+from support.server import Server  # noqa: E402
+
+JOURNALS = 8
+ACCOUNTS = 50
+TABLES, ROWS = 2, 5000
+DETAILS = 3
+
+
+class Journal(threading.Thread):
+    """One connection that commits transactions and remembers the last one the server acknowledged."""
+
+    def __init__(self, number: int, address: Address, acknowledged: int, seed: int):
+        super().__init__()
+        self.number, self.address, self.acknowledged = number, address, acknowledged
+        self.random = random.Random(seed)
+        self.error: str | None = None
+
+    def run(self):
+        try:
+            connection = self.address.connect(database="crash", autocommit=False)
+            with connection.cursor() as cursor:
+                while True:
+                    self.transaction(connection, cursor, self.acknowledged + 1)
+                    self.acknowledged += 1
+        except pymysql.err.OperationalError as error:
+            if error.args[0] not in (2006, 2013, 2003, 0):  # anything but a lost connection
+                self.error = str(error)
+        except (pymysql.err.InterfaceError, OSError):
+            pass  # the connection is gone
+        except Exception as error:
+            self.error = f"{type(error).__name__}: {error}"
+
+    def transaction(self, connection, cursor, sequence: int):
+        debit, credit = sorted(self.random.sample(range(ACCOUNTS), 2))  # in order, so that journals do not deadlock
+        amount = self.random.randint(-100, 100)
+        cursor.execute("INSERT INTO journal VALUES (%s, %s, %s)", (self.number, sequence, "x" * self.random.randint(1, 500)))
+        for part in range(DETAILS):
+            cursor.execute("INSERT INTO detail (journal, sequence, part) VALUES (%s, %s, %s)", (self.number, sequence, part))
+        cursor.execute("UPDATE account SET balance = balance - %s WHERE id = %s", (amount, debit))
+        cursor.execute("UPDATE account SET balance = balance + %s WHERE id = %s", (amount, credit))
+        cursor.execute("UPDATE counter SET n = n + 1 WHERE id = %s", (self.number,))
+        if self.random.random() < 0.1:
+            connection.rollback()
+            self.transaction(connection, cursor, sequence)
+        else:
+            connection.commit()
+
+
+def prepare(address: Address) -> None:
+    address.execute("CREATE DATABASE crash", "USE crash",
+                    "CREATE TABLE journal (id INT, sequence INT, filler VARCHAR(500), PRIMARY KEY (id, sequence), KEY (sequence))",
+                    "CREATE TABLE detail (id INT AUTO_INCREMENT PRIMARY KEY, journal INT, sequence INT, part INT, UNIQUE KEY (journal, sequence, part))",
+                    "CREATE TABLE account (id INT PRIMARY KEY, balance INT NOT NULL)",
+                    "CREATE TABLE counter (id INT PRIMARY KEY, n INT NOT NULL)",
+                    "INSERT INTO account VALUES " + ", ".join(f"({i}, 1000)" for i in range(ACCOUNTS)),
+                    "INSERT INTO counter VALUES " + ", ".join(f"({i}, 0)" for i in range(JOURNALS)),
+                    "CREATE DATABASE sbtest")
+    subprocess.run(sysbench(address, "prepare"), check=True, capture_output=True)
+
+
+def sysbench(address: Address, command: str, *options: str) -> list[str]:
+    return ["sysbench", "oltp_read_write", *address.sysbench_arguments("sbtest"), f"--tables={TABLES}", f"--table-size={ROWS}", *options, command]
+
+
+def verify(address: Address, acknowledged: list[int], report: Report, name: str) -> list[int]:
+    """Holds what is there against what was acknowledged; returns where each journal goes on."""
+    faults = []
+    found = []
+    for number in range(JOURNALS):
+        rows, last = address.execute(f"SELECT COUNT(*), COALESCE(MAX(sequence), 0) FROM crash.journal WHERE id = {number}")[0]
+        details = address.execute(f"SELECT COUNT(*), COALESCE(MAX(sequence), 0) FROM crash.detail WHERE journal = {number}")[0]
+        counter = address.execute(f"SELECT n FROM crash.counter WHERE id = {number}")[0][0]
+        if last not in (acknowledged[number], acknowledged[number] + 1):
+            faults.append(f"journal {number}: {acknowledged[number]} acknowledged, the last found is {last}")
+        if rows != last:
+            faults.append(f"journal {number}: {rows} rows up to {last}")
+        if details != (DETAILS * last, last):
+            faults.append(f"journal {number}: {details[0]} details up to {details[1]} for {last} rows")
+        if counter != last:
+            faults.append(f"journal {number}: the counter says {counter}, there are {last} rows")
+        found.append(last)
+    total = address.execute("SELECT SUM(balance) FROM crash.account")[0][0]
+    if total != 1000 * ACCOUNTS:
+        faults.append(f"the accounts hold {total}, not {1000 * ACCOUNTS}")
+    for table in range(1, TABLES + 1):
+        by_key = address.execute(f"SELECT COUNT(*) FROM sbtest.sbtest{table} WHERE id > 0")[0][0]
+        by_index = address.execute(f"SELECT COUNT(*) FROM sbtest.sbtest{table} FORCE INDEX (k_{table}) WHERE k >= 0")[0][0]
+        if by_key != ROWS or by_index != ROWS:
+            faults.append(f"sbtest{table}: {by_key} rows by primary key, {by_index} by index, {ROWS} expected")
+    report.check(not faults, f"{name}/data", "; ".join(faults))
+    return found
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rounds", type=int, default=20)
+    parser.add_argument("--seed", type=int, default=int(time.time()))
+    options = parser.parse_args()
+    print(f"  seed {options.seed}", flush=True)
+    chance = random.Random(options.seed)
+    report = Report("crash")
+    # A small pool and a small log: pages are evicted and log segments recycled while it runs.
+    server = Server("crash", "--innodb-buffer-pool-size=16M", "--innodb-log-file-size=16M")
+    server.start()
+    prepare(server.address)
+    acknowledged = [0] * JOURNALS
+    commits = 0
+    try:
+        for number in range(1, options.rounds + 1):
+            name = f"round_{number}"
+            load = subprocess.Popen(sysbench(server.address, "run", "--threads=16", "--time=60"), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            journals = [Journal(n, server.address, acknowledged[n], chance.getrandbits(32)) for n in range(JOURNALS)]
+            for journal in journals:
+                journal.start()
+            time.sleep(chance.uniform(0.3, 2.0))
+            died = not server.is_running()
+            server.kill()
+            for journal in journals:
+                journal.join(60)
+            load.wait(60)
+            if died:
+                report.fail(f"{name}/runs", server.log_tail())
+                break
+            errors = [f"journal {j.number}: {j.error}" for j in journals if j.error]
+            if errors:
+                report.fail(f"{name}/journals", "; ".join(errors))
+            acknowledged = [j.acknowledged for j in journals]
+            if number % 3 == 0:  # die again while recovering
+                second = subprocess.Popen([*server_command(server)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=server.home)
+                time.sleep(chance.uniform(0.0, 0.2))
+                second.kill()
+                second.wait()
+            server.start(*(["--innodb-flush-log-at-trx-commit=2"] if number % 4 == 3 else []))
+            before = commits
+            acknowledged = verify(server.address, acknowledged, report, name)
+            commits = sum(acknowledged)
+            if commits == before:
+                report.fail(f"{name}/journals", "nothing was committed in this round")
+            report.equal(server.stop(), 0, f"{name}/stops")
+            checked = server.check()
+            report.check(checked.returncode == 0, f"{name}/check", (checked.stdout + checked.stderr)[-1000:])
+            server.start(*(["--innodb-flush-log-at-trx-commit=2"] if number % 4 == 3 else []))
+        print(f"  {commits} commits of the journals survived", flush=True)
+    finally:
+        server.__exit__()
+    report.close()
+
+
+def server_command(server: Server) -> list[str]:
+    return [str(part) for part in server.process.args]
+
+
+if __name__ == "__main__":
+    main()

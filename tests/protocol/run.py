@@ -1,0 +1,451 @@
+#!/usr/bin/env python3
+"""The wire protocol by hand: what well-behaved drivers never send, and the limits of a connection.
+
+    tests/protocol/run.py [--address HOST:PORT[:USER]]
+
+Packets are written byte by byte. Whatever one connection sends, it alone is answered with an error or closed; the
+server goes on and every other connection with it, which each check ends by asking.
+"""
+import argparse
+import random
+import socket
+import struct
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pymysql
+
+HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent))
+
+from support.address import Address  # noqa: E402
+from support.report import Report  # noqa: E402
+from support.server import Server  # noqa: E402
+
+COM_QUIT, COM_INIT_DB, COM_QUERY, COM_FIELD_LIST, COM_STATISTICS, COM_PING = 1, 2, 3, 4, 9, 14
+COM_CHANGE_USER, COM_PREPARE, COM_EXECUTE, COM_LONG_DATA, COM_CLOSE, COM_RESET_STMT = 17, 22, 23, 24, 25, 26
+COM_SET_OPTION, COM_FETCH, COM_RESET_CONNECTION = 27, 28, 31
+
+PROTOCOL_41, SECURE, PLUGIN_AUTH, WITH_DB, MULTI_STATEMENTS, MULTI_RESULTS, TRANSACTIONS = 0x200, 0x8000, 0x80000, 8, 0x10000, 0x20000, 0x2000
+CAPABILITIES = PROTOCOL_41 | SECURE | PLUGIN_AUTH | TRANSACTIONS | MULTI_RESULTS | 1
+
+
+class Closed(Exception):
+    pass
+
+
+class Wire:
+    """A connection of which every byte is ours."""
+
+    def __init__(self, address: Address, login: bool = True, capabilities: int = CAPABILITIES):
+        self.address = address
+        self.socket = socket.create_connection((address.host, address.port), timeout=20)
+        self.greeting = self.read()
+        if login:
+            self.send(self.login_packet(capabilities), 1)
+            answer = self.read()
+            while answer[:1] in (b"\x01", b"\xfe"):  # more of the authentication: an empty password answers with nothing
+                if answer[:1] == b"\xfe":
+                    self.send(b"", self.sequence + 1)
+                answer = self.read()
+            assert answer[:1] == b"\x00", answer
+
+    def login_packet(self, capabilities: int = CAPABILITIES) -> bytes:
+        return (struct.pack("<IIB23x", capabilities, 1 << 24, 45) + self.address.user.encode() + b"\0" + b"\0" + b"mysql_native_password\0")
+
+    def send(self, payload: bytes, sequence: int = 0) -> None:
+        self.socket.sendall(struct.pack("<I", len(payload))[:3] + bytes([sequence % 256]) + payload)
+
+    def raw(self, data: bytes) -> None:
+        self.socket.sendall(data)
+
+    def exactly(self, count: int) -> bytes:
+        data = b""
+        while len(data) < count:
+            try:
+                part = self.socket.recv(count - len(data))
+            except ConnectionResetError:
+                part = b""
+            if not part:
+                raise Closed
+            data += part
+        return data
+
+    def read(self) -> bytes:
+        header = self.exactly(4)
+        self.sequence = header[3]
+        return self.exactly(int.from_bytes(header[:3], "little"))
+
+    def command(self, code: int, body: bytes = b"") -> bytes:
+        self.send(bytes([code]) + body)
+        return self.read()
+
+    def query(self, sql: str) -> list[bytes]:
+        """All packets of the answer to one statement."""
+        packets = [self.command(COM_QUERY, sql.encode())]
+        if packets[0][:1] in (b"\x00", b"\xff"):
+            return packets
+        ends = 0
+        while ends < 2:
+            packet = self.read()
+            packets.append(packet)
+            if packet[:1] == b"\xff":
+                break
+            ends += packet[:1] == b"\xfe" and len(packet) < 9
+        return packets
+
+    def is_closed(self, within_s: float = 10) -> bool:
+        """Closed, perhaps after an error packet."""
+        self.socket.settimeout(within_s)
+        try:
+            while True:
+                packet = self.read()
+                if packet[:1] != b"\xff":
+                    return False
+        except (Closed, OSError) as error:
+            return not isinstance(error, TimeoutError)
+
+    def close(self) -> None:
+        self.socket.close()
+
+
+def error_code(packet: bytes) -> int:
+    assert packet[:1] == b"\xff", f"not an error: {packet[:40]}"
+    return int.from_bytes(packet[1:3], "little")
+
+
+class Suite:
+    def __init__(self, address: Address, report: Report):
+        self.address, self.report = address, report
+
+    def case(self, name: str, body) -> None:
+        with self.report.case(name):
+            body()
+            assert self.address.execute("SELECT 1 + 1")[0][0] == 2
+
+    def run(self) -> None:
+        for name in sorted(n for n in dir(self) if n.startswith("case_")):
+            self.case(name.removeprefix("case_"), getattr(self, name))
+
+    def case_greeting(self):
+        wire = Wire(self.address, login=False)
+        assert wire.greeting[0] == 10 and wire.sequence == 0, wire.greeting[:20]
+        version, rest = wire.greeting[1:].split(b"\0", 1)
+        assert version[:1].isdigit(), version
+        assert len(rest) > 30 and rest[12:13] == b"\0", "the scramble is not ended"
+        capabilities = int.from_bytes(rest[13:15] + rest[18:20], "little")
+        for flag in (PROTOCOL_41, SECURE, PLUGIN_AUTH, MULTI_STATEMENTS):
+            assert capabilities & flag, f"capability {flag:x} is missing"
+        wire.close()
+
+    def case_commands(self):
+        wire = Wire(self.address)
+        assert wire.command(COM_PING)[:1] == b"\x00"
+        assert b"Uptime" in wire.command(COM_STATISTICS)
+        assert error_code(wire.command(COM_INIT_DB, b"no_such_database")) == 1049
+        assert wire.command(COM_INIT_DB, b"information_schema")[:1] == b"\x00"
+        assert wire.query("SELECT @@autocommit")[0] == b"\x01"
+        assert wire.command(COM_RESET_CONNECTION)[:1] == b"\x00"
+        assert wire.command(COM_SET_OPTION, struct.pack("<H", 0))[:1] in (b"\xfe", b"\x00")
+        assert error_code(wire.command(0x77)) == 1047
+        assert wire.command(COM_PING)[:1] == b"\x00", "an unknown command ended the connection"
+        wire.send(bytes([COM_QUIT]))
+        assert wire.is_closed()
+
+    def case_status_flags(self):
+        wire = Wire(self.address)
+
+        def status(sql):
+            packet = wire.query(sql)[-1]
+            if packet[:1] == b"\x00":
+                return int.from_bytes(packet[3:5], "little")
+            return int.from_bytes(packet[3:5], "little")  # EOF: warnings, then status
+
+        assert status("SELECT 1") & 3 == 2, "autocommit, not in a transaction"
+        assert status("BEGIN") & 1, "in a transaction"
+        assert status("SELECT 1") & 1, "still in a transaction"
+        assert not status("COMMIT") & 1
+        assert not status("SET autocommit = 0") & 2
+        wire.close()
+
+    def case_multi_statements(self):
+        wire = Wire(self.address)
+        assert error_code(wire.query("SELECT 1; SELECT 2")[0]) == 1064
+        assert wire.command(COM_SET_OPTION, struct.pack("<H", 0))[:1] in (b"\xfe", b"\x00")
+        first = wire.query("DO 1; DO 2")
+        assert int.from_bytes(first[0][3:5], "little") & 8, "no sign of more results"
+        assert not int.from_bytes(wire.read()[3:5], "little") & 8
+        wire.close()
+
+    def case_prepared(self):
+        wire = Wire(self.address)
+        ok = wire.command(COM_PREPARE, b"SELECT ? + 1, ?")
+        assert ok[:1] == b"\x00", ok
+        statement, columns, parameters = struct.unpack("<IHH", ok[1:9])
+        assert (columns, parameters) == (2, 2), (columns, parameters)
+        for _ in range(2):  # definitions of the parameters and of the columns, each closed
+            for _ in range(2):
+                wire.read()
+            assert wire.read()[:1] == b"\xfe"
+        execute = struct.pack("<IBI", statement, 0, 1)
+        types = b"\x08\x00\xfd\x00"
+        wire.send(bytes([COM_EXECUTE]) + execute + b"\x00\x01" + types + struct.pack("<q", 41) + b"\x03abc")
+        rows = self.rows(wire)
+        assert rows == [b"\x00\x00" + struct.pack("<q", 42) + b"\x03abc"], rows
+        wire.send(bytes([COM_EXECUTE]) + execute + b"\x02\x00" + struct.pack("<q", -1))  # types as before, the second is NULL
+        rows = self.rows(wire)
+        assert rows == [b"\x00\x08" + struct.pack("<q", 0)], rows
+        # Long data, in pieces; then it is used once and gone.
+        for piece in (b"long ", b"", b"data"):
+            wire.send(bytes([COM_LONG_DATA]) + struct.pack("<IH", statement, 1) + piece)
+        wire.send(bytes([COM_EXECUTE]) + execute + b"\x00\x01" + types + struct.pack("<q", 0))
+        assert self.rows(wire) == [b"\x00\x00" + struct.pack("<q", 1) + b"\x09long data"]
+        assert wire.command(COM_RESET_STMT, struct.pack("<I", statement))[:1] == b"\x00"
+        wire.send(bytes([COM_CLOSE]) + struct.pack("<I", statement))  # has no answer
+        assert error_code(wire.command(COM_EXECUTE, execute + b"\x00\x00")) == 1243
+        assert error_code(wire.command(COM_RESET_STMT, struct.pack("<I", 99))) == 1243
+        assert error_code(wire.command(COM_PREPARE, b"SELEC")) == 1064
+        wire.close()
+
+    def rows(self, wire: Wire) -> list[bytes]:
+        head = wire.read()
+        assert head[:1] not in (b"\x00", b"\xff"), head
+        for _ in range(head[0]):
+            wire.read()
+        wire.read()
+        rows = []
+        while (packet := wire.read())[:1] == b"\x00":
+            rows.append(packet)
+        assert packet[:1] == b"\xfe", packet
+        return rows
+
+    def case_execute_cut_short(self):
+        for cut in range(0, 24):
+            wire = Wire(self.address)
+            ok = wire.command(COM_PREPARE, b"SELECT ?, ?")
+            for _ in range(6):
+                wire.read()
+            whole = ok[1:5] + struct.pack("<BI", 0, 1) + b"\x00\x01" + b"\x08\x00\xfd\x00" + struct.pack("<q", 1) + b"\x03abc"
+            wire.send(bytes([COM_EXECUTE]) + whole[:cut])
+            try:
+                assert wire.read()[:1] == b"\xff", f"{cut} bytes of {len(whole)} were accepted"
+            except Closed:
+                pass
+            wire.close()
+
+    def case_null_byte_and_nonsense_queries(self):
+        wire = Wire(self.address)
+        for sql in (b"", b"\0", b"SELECT \xff\xfe", b"(" * 5000, b"SELECT " + b"-" * 10000 + b"1", b"SELECT " + b"(" * 3000 + b"1" + b")" * 3000, b"/*", b"'", b"`"):
+            wire.send(bytes([COM_QUERY]) + sql)
+            while True:
+                packet = wire.read()
+                if packet[:1] in (b"\x00", b"\xff"):
+                    break
+                ends = 0
+                while ends < 2 and packet[:1] != b"\xff":
+                    packet = wire.read()
+                    ends += packet[:1] == b"\xfe" and len(packet) < 9
+                break
+        assert wire.command(COM_PING)[:1] == b"\x00"
+        wire.close()
+
+    def case_wrong_sequence(self):
+        wire = Wire(self.address)
+        wire.send(bytes([COM_PING]), sequence=5)
+        assert wire.is_closed(), "a packet out of order was answered"
+
+    def case_login_cut_short(self):
+        whole = Wire(self.address, login=False).login_packet()
+        for cut in (0, 1, 4, 31, 32, 33, len(whole) - 25):
+            wire = Wire(self.address, login=False)
+            wire.send(whole[:cut], 1)
+            try:
+                packet = wire.read()
+                assert packet[:1] in (b"\xff", b"\xfe"), f"{cut} bytes: {packet[:20]}"
+            except Closed:
+                pass
+            wire.close()
+
+    def case_random_bytes(self):
+        chance = random.Random(7)
+        for _ in range(60):
+            wire = Wire(self.address, login=chance.random() < 0.5)
+            try:
+                wire.raw(chance.randbytes(chance.randint(1, 300)))
+                wire.socket.shutdown(socket.SHUT_WR)
+                wire.socket.settimeout(10)
+                while wire.socket.recv(65536):
+                    pass
+            except OSError:
+                pass
+            wire.close()
+
+    def case_random_commands(self):
+        """Every command with random bodies."""
+        chance = random.Random(11)
+        for code in (2, 3, 4, 17, 22, 23, 24, 25, 26, 27, 28, 31):
+            for _ in range(12):
+                wire = Wire(self.address)
+                try:
+                    wire.send(bytes([code]) + chance.randbytes(chance.randint(0, 60)))
+                    wire.send(bytes([COM_QUIT]))
+                    wire.socket.settimeout(10)
+                    while wire.socket.recv(65536):
+                        pass
+                except OSError:
+                    pass
+                wire.close()
+
+    def case_slow_login_does_not_block_others(self):
+        idle = [Wire(self.address, login=False) for _ in range(20)]
+        started = time.monotonic()
+        Wire(self.address).close()
+        assert time.monotonic() - started < 2
+        for wire in idle:
+            wire.close()
+
+    def case_client_goes_away_in_a_transaction(self):
+        self.address.execute("DROP DATABASE IF EXISTS wire", "CREATE DATABASE wire", "CREATE TABLE wire.t (id INT PRIMARY KEY, v INT)", "INSERT INTO wire.t VALUES (1, 0)")
+        wire = Wire(self.address)
+        wire.query("BEGIN")
+        wire.query("UPDATE wire.t SET v = 1 WHERE id = 1")
+        wire.close()
+        assert self.address.execute("UPDATE wire.t SET v = v + 10 WHERE id = 1", "SELECT v FROM wire.t")[0][0] == 10
+
+    def case_client_goes_away_while_rows_flow(self):
+        wire = Wire(self.address)
+        wire.send(bytes([COM_QUERY]) + b"SELECT REPEAT('x', 10000000)")
+        wire.exactly(1000)
+        wire.close()
+
+    def case_wait_timeout(self):
+        wire = Wire(self.address)
+        wire.query("SET SESSION wait_timeout = 1")
+        time.sleep(2.5)
+        assert wire.is_closed(5), "an idle connection is still open"
+
+    def case_max_allowed_packet(self):
+        self.address.execute("SET GLOBAL max_allowed_packet = 1048576")
+        try:
+            wire = Wire(self.address)
+            small = b"SELECT LENGTH('" + b"x" * 1000000 + b"')"
+            wire.send(bytes([COM_QUERY]) + small)
+            assert wire.read()[:1] == b"\x01"
+            wire.close()
+            wire = Wire(self.address)
+            try:
+                wire.send(bytes([COM_QUERY]) + b"SELECT LENGTH('" + b"x" * 2000000 + b"')")
+                assert error_code(wire.read()) == 1153
+            except (Closed, OSError):
+                pass
+            assert wire.is_closed()
+        finally:
+            self.address.execute("SET GLOBAL max_allowed_packet = 67108864")
+
+    def case_packet_of_exactly_16_mb(self):
+        for extra in (-1, 0, 1):
+            size = 0xFFFFFF + extra
+            sql = b"SELECT LENGTH('" + b"x" * (size - 1 - 17) + b"')"
+            assert len(sql) + 1 == size
+            wire = Wire(self.address)
+            payload = bytes([COM_QUERY]) + sql
+            first, rest = payload[:0xFFFFFF], payload[0xFFFFFF:]
+            wire.send(first)
+            if len(first) == 0xFFFFFF:
+                wire.send(rest, 1)
+            assert wire.read()[:1] == b"\x01"
+            wire.read(), wire.read()
+            assert wire.read()[1:] == str(size - 18).encode(), "the length is wrong"
+            wire.close()
+
+    def case_kill(self):
+        victim = self.address.connect()
+        killer = self.address.connect()
+        with killer.cursor() as cursor:
+            cursor.execute(f"KILL {victim.thread_id()}")
+        try:
+            with victim.cursor() as cursor:
+                cursor.execute("SELECT 1")
+            raise AssertionError("a killed connection answers")
+        except pymysql.err.OperationalError as error:
+            assert error.args[0] in (2006, 2013, 1317), error
+        killer.close()
+
+    def case_kill_query_ends_a_sleep(self):
+        sleeper, killer = self.address.connect(), self.address.connect()
+        result = []
+
+        def sleep():
+            with sleeper.cursor() as cursor:
+                try:
+                    cursor.execute("SELECT SLEEP(30)")
+                    result.append(cursor.fetchone()[0])
+                except pymysql.err.OperationalError as error:
+                    result.append(error.args[0])
+
+        thread = threading.Thread(target=sleep)
+        started = time.monotonic()
+        thread.start()
+        time.sleep(0.3)
+        with killer.cursor() as cursor:
+            cursor.execute("SHOW PROCESSLIST")
+            shown = [row for row in cursor.fetchall() if row[0] == sleeper.thread_id()]
+            assert shown and "SLEEP" in shown[0][7], shown
+            cursor.execute(f"KILL QUERY {sleeper.thread_id()}")
+        thread.join(5)
+        assert time.monotonic() - started < 5 and result in ([1], [1317]), result
+        with sleeper.cursor() as cursor:
+            cursor.execute("SELECT 5")
+            assert cursor.fetchone()[0] == 5
+        sleeper.close(), killer.close()
+
+    def case_connection_limit(self):
+        before = self.address.execute("SELECT @@global.max_connections")[0][0]
+        self.address.execute("SET GLOBAL max_connections = 20")
+        connections = []
+        try:
+            for _ in range(25):
+                try:
+                    connections.append(self.address.connect(connect_timeout=5))
+                except pymysql.err.OperationalError as error:
+                    assert error.args[0] == 1040, error
+                    break
+            else:
+                raise AssertionError("25 connections where 20 are allowed")
+            assert len(connections) >= 19, len(connections)
+            connections.pop().close()
+            connections.pop().close()
+            time.sleep(0.3)
+            connections.append(self.address.connect(connect_timeout=5))
+        finally:
+            for connection in connections:
+                connection.close()
+            time.sleep(0.3)
+            self.address.execute(f"SET GLOBAL max_connections = {before}")
+
+    def case_many_connections(self):
+        wires = [Wire(self.address) for _ in range(300)]
+        for wire in wires:
+            assert wire.command(COM_PING)[:1] == b"\x00"
+        for wire in wires:
+            wire.close()
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--address", help="HOST:PORT[:USER]; default: a Tidemark server of its own")
+    options = parser.parse_args()
+    report = Report("protocol")
+    if options.address:
+        Suite(Address.parse(options.address), report).run()
+    else:
+        with Server("protocol", "--max-connections=500") as server:
+            Suite(server.address, report).run()
+            report.equal(server.stop(), 0, "stops")
+    report.close()
+
+
+if __name__ == "__main__":
+    main()

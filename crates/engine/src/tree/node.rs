@@ -67,6 +67,17 @@ pub const fn entry_size(key_len: usize, value_len: usize) -> usize {
     SLOT_SIZE + CELL_HEADER + key_len + value_len
 }
 
+/// Where a descent is heading.
+#[derive(Clone, Copy, Debug)]
+pub enum Towards<'k> {
+    /// The node that covers this key.
+    Key(&'k [u8]),
+    /// The node that covers the keys just below this one, which is not empty.
+    Below(&'k [u8]),
+    /// The last node.
+    End,
+}
+
 /// The four bytes after the first `prefix` ones, as a number that compares like them.
 #[inline]
 pub(super) fn head_of(key: &[u8], prefix: usize) -> u32 {
@@ -254,18 +265,17 @@ impl<'p> Node<'p> {
         Err(low)
     }
 
-    /// In an inner node: the entry whose child holds `key`.
-    pub fn child_slot(self, key: &[u8]) -> usize {
-        match self.search_from(key, 1) {
-            Ok(slot) => slot,
-            Err(slot) => slot - 1,
-        }
-    }
-
-    /// In an inner node: the entry whose child holds the keys just below `key`.
-    pub fn child_slot_before(self, key: &[u8]) -> usize {
-        match self.search_from(key, 1) {
-            Ok(slot) | Err(slot) => slot - 1,
+    /// In an inner node: the entry whose child lies that way.
+    pub fn child_slot(self, towards: Towards<'_>) -> usize {
+        match towards {
+            Towards::Key(key) => match self.search_from(key, 1) {
+                Ok(slot) => slot,
+                Err(slot) => slot - 1,
+            },
+            Towards::Below(key) => match self.search_from(key, 1) {
+                Ok(slot) | Err(slot) => slot - 1,
+            },
+            Towards::End => self.count() - 1,
         }
     }
 
@@ -616,8 +626,8 @@ impl<'p> NodeMut<'p> {
                 _ => self.append(key, &[value]),
             }
         }
-        if keep == old.count() {
-            let (last, run) = old.upward_run();
+        let (last, run) = old.upward_run();
+        if last < keep {
             put_u16(self.page, LAST_AT, last);
             put_u16(self.page, RUN_AT, run);
         }
@@ -627,6 +637,13 @@ impl<'p> NodeMut<'p> {
     pub fn append_from(&mut self, other: Node<'_>, range: std::ops::Range<usize>) {
         for slot in range {
             let (key, value) = other.entry(slot);
+            self.append(key, &[value]);
+        }
+    }
+
+    /// Appends entries; the caller has made sure they fit.
+    pub fn append_all(&mut self, entries: &[(&[u8], &[u8])]) {
+        for (key, value) in entries {
             self.append(key, &[value]);
         }
     }

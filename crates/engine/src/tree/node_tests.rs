@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use super::node::{MAX_ENTRY_LEN, MAX_KEY_LEN, Node, NodeMut, PageBytes, entry_size, separator};
+use super::node::{MAX_ENTRY_LEN, MAX_KEY_LEN, Node, NodeMut, PageBytes, Towards, entry_size, separator};
 use super::op::TreeOp;
-use super::racy::RacyNode;
+use super::racy::{RacyNode, Step};
 use super::testing::Random;
 use crate::ids::PAGE_SIZE;
+use crate::store::PageOp;
 
 #[repr(align(4096))]
 struct Page(PageBytes);
@@ -21,7 +22,7 @@ fn run(page: &mut PageBytes, op: TreeOp<'_>) -> bool {
     op.encode(&mut bytes);
     let decoded = TreeOp::decode(&bytes).expect("an operation");
     assert_eq!(decoded, op);
-    decoded.apply(page)
+    decoded.change(page)
 }
 
 fn agree(page: &PageBytes, model: &BTreeMap<Vec<u8>, Vec<u8>>) {
@@ -184,14 +185,14 @@ fn an_optimistic_reader_finds_the_same_child_as_a_patient_one() {
         let node = Node::new(&page.0);
         for slot in 1..node.count() {
             for key in [node.key(slot).to_vec(), [node.key(slot), b"\0"].concat()] {
-                assert_eq!(racy.child(&key, false), Ok(node.child(node.child_slot(&key))));
-                assert_eq!(
-                    racy.child(&key, true),
-                    Ok(node.child(node.child_slot_before(&key)))
-                );
+                for towards in [Towards::Key(&key), Towards::Below(&key), Towards::End] {
+                    let slot = node.child_slot(towards);
+                    let step = Step { slot, count: node.count(), child: node.child(slot) };
+                    assert_eq!(racy.step(towards), Ok(step));
+                }
             }
-            assert_eq!(node.child_slot(node.key(slot)), slot);
-            assert_eq!(node.child_slot_before(node.key(slot)), slot - 1);
+            assert_eq!(node.child_slot(Towards::Key(node.key(slot))), slot);
+            assert_eq!(node.child_slot(Towards::Below(node.key(slot))), slot - 1);
         }
     }
 }
@@ -208,12 +209,9 @@ fn an_optimistic_reader_survives_any_bytes() {
         #[allow(unsafe_code)]
         let racy = unsafe { RacyNode::new(page.0.as_ptr()) };
         let key = random_key(&mut random, b"", 40);
-        let _ = (
-            racy.child(&key, false),
-            racy.child(&key, true),
-            racy.level(),
-            racy.count(),
-        );
+        for towards in [Towards::Key(&key), Towards::Below(&key), Towards::End] {
+            let _ = racy.step(towards);
+        }
         let _ = Node::new(&page.0).check();
     }
 }

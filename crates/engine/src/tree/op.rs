@@ -16,6 +16,9 @@
 
 use super::node::{Node, NodeMut, PageBytes};
 use super::overflow;
+use crate::error::{Error, Result};
+use crate::pool::PageBuf;
+use crate::store::{OpTable, PageOp};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TreeOp<'a> {
@@ -62,6 +65,30 @@ pub enum TreeOp<'a> {
     },
 }
 
+/// Teaches recovery the tree's changes.
+pub fn register(table: &mut OpTable) {
+    table.register(TreeOp::KIND, |arguments, page| {
+        let op = TreeOp::decode(arguments).ok_or_else(|| Error::corrupt(None, "the log holds a malformed tree op"))?;
+        if op.change(page) {
+            return Ok(());
+        }
+        Err(Error::corrupt(page.id(), "a change in the log does not fit the page"))
+    });
+}
+
+impl PageOp for TreeOp<'_> {
+    const KIND: u8 = 16;
+
+    fn encode(&self, out: &mut Vec<u8>) {
+        self.write(out);
+    }
+
+    fn apply(&self, page: &mut PageBuf) {
+        let done = self.change(page);
+        assert!(done, "no room for a change that was to have room: {self:?}");
+    }
+}
+
 impl<'a> TreeOp<'a> {
     /// The operation that turns any page into this one.
     pub fn image(node: Node<'a>) -> TreeOp<'a> {
@@ -94,7 +121,7 @@ impl<'a> TreeOp<'a> {
 
     /// Does it to the page; false, and nothing changed, if there is no room for it.
     #[must_use]
-    pub fn apply(&self, page: &mut PageBytes) -> bool {
+    pub fn change(&self, page: &mut PageBytes) -> bool {
         let mut node = NodeMut::new(page);
         match *self {
             TreeOp::Format {
@@ -128,7 +155,7 @@ impl<'a> TreeOp<'a> {
         true
     }
 
-    pub fn encode(&self, out: &mut Vec<u8>) {
+    fn write(&self, out: &mut Vec<u8>) {
         match *self {
             TreeOp::Format {
                 page_type,
@@ -189,7 +216,7 @@ impl<'a> TreeOp<'a> {
         }
     }
 
-    /// Reads back what [`TreeOp::encode`] wrote. `None` if the bytes are no operation.
+    /// Reads back what [`PageOp::encode`] wrote. `None` if the bytes are no operation.
     pub fn decode(bytes: &'a [u8]) -> Option<TreeOp<'a>> {
         let mut r = Reader { bytes };
         let op = match r.byte()? {

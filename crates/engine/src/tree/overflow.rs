@@ -12,8 +12,13 @@
 //! the reference under a leaf latch may read the chain without one, as long as the entry, or a version of it that an
 //! open view can see, keeps the chain from being freed.
 
+use super::Tree;
 use super::node::{PageBytes, TYPE_AT};
-use crate::ids::PAGE_SIZE;
+use super::op::TreeOp;
+use crate::error::{Error, Result};
+use crate::ids::{IndexId, PAGE_SIZE, PageId};
+use crate::pool::page_type;
+use crate::store::Store;
 
 const INDEX_AT: usize = 32;
 const NEXT_AT: usize = 40;
@@ -22,14 +27,110 @@ const DATA_AT: usize = 64;
 /// Bytes of a value that one overflow page takes.
 pub const OVERFLOW_CAPACITY: usize = PAGE_SIZE - DATA_AT;
 
-const OVERFLOW_TYPE: u8 = 4;
-
 /// Makes the page one of an overflow chain.
 pub(super) fn format(page: &mut PageBytes, next: u32, index: u64, data: &[u8]) {
-    page[TYPE_AT] = OVERFLOW_TYPE;
+    page[TYPE_AT] = page_type::OVERFLOW;
     page[TYPE_AT + 1] = 0;
     page[INDEX_AT..INDEX_AT + 8].copy_from_slice(&index.to_le_bytes());
     page[NEXT_AT..NEXT_AT + 4].copy_from_slice(&next.to_le_bytes());
     page[LEN_AT..LEN_AT + 4].copy_from_slice(&(data.len() as u32).to_le_bytes());
     page[DATA_AT..DATA_AT + data.len()].copy_from_slice(data);
+}
+
+/// What one page of a chain says.
+pub(super) struct Link<'p> {
+    pub index: u64,
+    pub next: PageId,
+    pub data: &'p [u8],
+}
+
+/// Reads one page of a chain.
+pub(super) fn link(page: &PageBytes) -> Result<Link<'_>, &'static str> {
+    let u32_at = |at: usize| u32::from_le_bytes(page[at..at + 4].try_into().expect("four bytes"));
+    if page[TYPE_AT] != page_type::OVERFLOW {
+        return Err("not an overflow page");
+    }
+    let index = u64::from_le_bytes(page[INDEX_AT..INDEX_AT + 8].try_into().expect("eight bytes"));
+    let data = page[DATA_AT..].get(..u32_at(LEN_AT) as usize).ok_or("an overflow page longer than a page")?;
+    Ok(Link { index, next: PageId(u32_at(NEXT_AT)), data })
+}
+
+/// The overflow chains of one index.
+pub struct Overflow<'s> {
+    store: &'s Store,
+    index: IndexId,
+}
+
+impl Tree {
+    /// The chains that this tree's entries may own.
+    pub fn overflow(&self) -> Overflow<'_> {
+        Overflow { store: &self.store, index: self.index }
+    }
+}
+
+impl Overflow<'_> {
+    /// Writes a chain, each page as a mini-transaction of its own, and answers its first page. Until an entry names
+    /// it, it belongs to nobody: if the transaction ends without one, [`Overflow::free`] it.
+    pub fn write(&self, value: &[u8]) -> Result<PageId> {
+        // From the end, so that every page knows its successor.
+        let mut next = PageId(0);
+        for data in value.chunks(OVERFLOW_CAPACITY).rev() {
+            match self.write_page(next, data) {
+                Ok(page) => next = page,
+                Err(e) => {
+                    if next != PageId(0) {
+                        self.free(next)?;
+                    }
+                    return Err(e);
+                }
+            }
+        }
+        if next == PageId(0) { self.write_page(next, b"") } else { Ok(next) }
+    }
+
+    fn write_page(&self, next: PageId, data: &[u8]) -> Result<PageId> {
+        let mut mtr = self.store.begin_mtr()?;
+        let page = mtr.alloc_page(page_type::OVERFLOW, 0)?;
+        let id = mtr.id(page);
+        mtr.apply(page, &TreeOp::Overflow { next: next.0, index: self.index.0, data });
+        mtr.commit();
+        Ok(id)
+    }
+
+    /// Calls `f` with the chain's bytes, piece by piece, each under its page's latch.
+    pub fn read_with(&self, first: PageId, mut f: impl FnMut(PageId, &[u8])) -> Result<()> {
+        let mut page = first;
+        while page != PageId(0) {
+            let guard = self.store.pool().shared(page)?;
+            let link = link(&guard).map_err(|what| Error::corrupt(page, what))?;
+            if link.index != self.index.0 {
+                return Err(Error::corrupt(page, "an overflow page of another index"));
+            }
+            f(page, link.data);
+            page = link.next;
+        }
+        Ok(())
+    }
+
+    /// Appends the chain's bytes to `out`.
+    pub fn read(&self, first: PageId, out: &mut Vec<u8>) -> Result<()> {
+        self.read_with(first, |_, data| out.extend_from_slice(data))
+    }
+
+    /// Appends the chain's pages to `out`, for whoever frees them together with the entry that names them.
+    pub fn pages(&self, first: PageId, out: &mut Vec<PageId>) -> Result<()> {
+        self.read_with(first, |page, _| out.push(page))
+    }
+
+    /// Frees a chain that no entry names.
+    pub fn free(&self, first: PageId) -> Result<()> {
+        let mut pages = Vec::new();
+        self.pages(first, &mut pages)?;
+        let mut mtr = self.store.begin_mtr()?;
+        for page in pages {
+            mtr.free_page(page)?;
+        }
+        mtr.commit();
+        Ok(())
+    }
 }

@@ -7,15 +7,25 @@
 //! worthless until the version has been validated.
 
 use std::cmp::Ordering;
+use std::marker::PhantomData;
 use std::sync::atomic::{self, AtomicU8, AtomicU16, AtomicU64};
 
-use super::node::{CELL_HEADER, COUNT_AT, LEVEL_AT, PREFIX_AT, SLOT_SIZE, SLOTS_AT, TYPE_AT, head_of};
+use super::node::{CELL_HEADER, COUNT_AT, LEVEL_AT, PREFIX_AT, SLOT_SIZE, SLOTS_AT, TYPE_AT, Towards, head_of};
 use crate::ids::PAGE_SIZE;
 
-/// A page under an optimistic guard.
+/// A page under an optimistic guard, for as long as that guard lives.
 #[derive(Clone, Copy)]
-pub struct RacyNode {
+pub struct RacyNode<'g> {
     base: *const u8,
+    guard: PhantomData<&'g u8>,
+}
+
+/// One step down.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Step {
+    pub slot: usize,
+    pub count: usize,
+    pub child: u32,
 }
 
 /// What was read makes no sense: the page changed meanwhile.
@@ -23,12 +33,12 @@ pub struct RacyNode {
 pub struct Torn;
 
 #[allow(unsafe_code)]
-impl RacyNode {
+impl<'g> RacyNode<'g> {
     /// # Safety
-    /// `base` is 8-byte aligned and `PAGE_SIZE` bytes from there stay readable for as long as the value is used.
-    pub unsafe fn new(base: *const u8) -> RacyNode {
+    /// `base` is 8-byte aligned and `PAGE_SIZE` bytes from there stay readable for as long as `'g` lasts.
+    pub unsafe fn new(base: *const u8) -> RacyNode<'g> {
         debug_assert!(base.cast::<u64>().is_aligned());
-        RacyNode { base }
+        RacyNode { base, guard: PhantomData }
     }
 
     #[inline]
@@ -90,17 +100,27 @@ impl RacyNode {
         len.cmp(&key.len())
     }
 
-    /// The child responsible for `key`, or, with `before`, for the keys just below it.
+    /// The way down.
     #[inline]
-    pub fn child(self, key: &[u8], before: bool) -> Result<u32, Torn> {
+    pub fn step(self, towards: Towards<'_>) -> Result<Step, Torn> {
         let count = self.u16(COUNT_AT);
-        let prefix = self.u16(PREFIX_AT);
         if count == 0 || count > (PAGE_SIZE - SLOTS_AT) / SLOT_SIZE {
             return Err(Torn);
         }
+        let slot = match towards {
+            Towards::Key(key) => self.first_above(key, Ordering::Equal, count)? - 1,
+            Towards::Below(key) => self.first_above(key, Ordering::Less, count)? - 1,
+            Towards::End => count - 1,
+        };
+        Ok(Step { slot, count, child: self.child(slot)? })
+    }
+
+    /// The first entry but the 0th that compares to `key` as more than `most`.
+    #[inline]
+    fn first_above(self, key: &[u8], most: Ordering, count: usize) -> Result<usize, Torn> {
+        let prefix = self.u16(PREFIX_AT);
         let head = head_of(key, prefix);
         let (mut low, mut high) = (1, count);
-        // The first entry above `key` (or, with `before`, not below it); the one in front of it leads down.
         while low < high {
             let middle = (low + high) / 2;
             let bits = self.slot_bits(middle);
@@ -114,24 +134,25 @@ impl RacyNode {
                 }
                 order = self.compare(at, len - prefix, rest);
             }
-            match order {
-                Ordering::Less => low = middle + 1,
-                Ordering::Equal if !before => low = middle + 1,
-                _ => high = middle,
+            if order <= most {
+                low = middle + 1;
+            } else {
+                high = middle;
             }
         }
-        let bits = self.slot_bits(low - 1);
+        Ok(low)
+    }
+
+    /// The child of an entry.
+    #[inline]
+    pub fn child(self, slot: usize) -> Result<u32, Torn> {
+        let bits = self.slot_bits(slot);
         let (offset, len) = ((bits >> 32) as u16 as usize, (bits >> 48) as usize);
         let at = offset + CELL_HEADER + len;
         if at + 4 > PAGE_SIZE {
             return Err(Torn);
         }
-        Ok(u32::from_le_bytes([
-            self.u8(at),
-            self.u8(at + 1),
-            self.u8(at + 2),
-            self.u8(at + 3),
-        ]))
+        Ok(u32::from_le_bytes([self.u8(at), self.u8(at + 1), self.u8(at + 2), self.u8(at + 3)]))
     }
 
     /// How many entries the node has, within reason.

@@ -1,5 +1,11 @@
 //! What the tree's tests share.
 
+use std::sync::Arc;
+
+use super::op::register;
+use crate::ids::PageId;
+use crate::store::{OpTable, Store};
+
 /// A small deterministic generator (xorshift64*): tests name their seed, failures repeat.
 pub struct Random(u64);
 
@@ -19,4 +25,42 @@ impl Random {
     pub fn below(&mut self, limit: usize) -> usize {
         ((self.next() >> 33) as usize) % limit
     }
+}
+
+/// A store in memory that holds nothing but what a test puts there.
+pub struct TestStore {
+    pub store: Arc<Store>,
+    /// Pages in use before the test begins.
+    own: usize,
+}
+
+impl TestStore {
+    pub fn new() -> TestStore {
+        TestStore::with_pool(1 << 14)
+    }
+
+    /// With so many pages of memory.
+    pub fn with_pool(pages: usize) -> TestStore {
+        let store = Store::in_memory(pages, ops());
+        let own = used_pages(&store);
+        TestStore { store, own }
+    }
+
+    /// Pages that the test has in use.
+    pub fn pages_in_use(&self) -> usize {
+        used_pages(&self.store) - self.own
+    }
+}
+
+/// What recovery must know to redo the tree's changes.
+pub fn ops() -> OpTable {
+    let mut table = OpTable::new();
+    register(&mut table);
+    table
+}
+
+/// Pages allocated, bitmaps and superblock included.
+pub fn used_pages(store: &Store) -> usize {
+    let used = (0..store.file_pages()).filter(|&page| store.is_used(PageId(page)).expect("a bitmap"));
+    used.count()
 }

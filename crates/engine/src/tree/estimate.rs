@@ -1,0 +1,138 @@
+//! Counting roughly, for the planner: how many entries lie between two keys, how many there are at all.
+//!
+//! A descent towards each end shows, level by level, how many children lie between the two paths; what lies under
+//! those is guessed from how full the nodes along the way are. When both ends fall into one leaf the answer is exact.
+
+use super::node::{Node, Towards};
+use super::{LEVELS_MAX, Tree, racy};
+use crate::error::Result;
+use crate::ids::PageId;
+
+/// One level of a path: which of how many entries.
+#[derive(Clone, Copy, Default, Debug, PartialEq)]
+struct Turn {
+    slot: usize,
+    count: usize,
+}
+
+/// A path from the root, the leaf's place last.
+#[derive(Default)]
+struct Path {
+    turns: [Turn; LEVELS_MAX],
+    len: usize,
+}
+
+/// How a probe finds its way.
+#[derive(Clone, Copy)]
+enum Probe<'k> {
+    Towards(Towards<'k>),
+    /// A different child at every level for every seed.
+    Scattered(u64),
+}
+
+/// Paths looked at to guess a tree's size.
+const PROBES: u64 = 8;
+
+impl Tree {
+    /// About how many entries lie from `lower` (inclusive) to `upper` (exclusive; empty = to the end).
+    pub fn estimate_range(&self, lower: &[u8], upper: &[u8]) -> Result<u64> {
+        if !upper.is_empty() && lower >= upper {
+            return Ok(0);
+        }
+        let towards = if upper.is_empty() { Towards::End } else { Towards::Key(upper) };
+        let (a, b) = (self.path(Probe::Towards(Towards::Key(lower)))?, self.path(Probe::Towards(towards))?);
+        if a.len != b.len {
+            return self.estimate_all();
+        }
+        // Whole subtrees, and at last entries, between the two paths.
+        let mut between = 0.0;
+        let mut parted = false;
+        for level in 0..a.len {
+            let (left, right) = (a.turns[level], b.turns[level]);
+            let is_leaf = level + 1 == a.len;
+            if parted {
+                let average = (left.count + right.count) as f64 / 2.0;
+                let rest = left.count.saturating_sub(left.slot + usize::from(!is_leaf));
+                between = between * average + rest as f64 + right.slot as f64;
+            } else if left.slot != right.slot || left.count != right.count {
+                parted = true;
+                between = right.slot.saturating_sub(left.slot + usize::from(!is_leaf)) as f64;
+            }
+        }
+        Ok(between as u64)
+    }
+
+    /// About how many entries there are.
+    pub fn estimate_all(&self) -> Result<u64> {
+        // The product of the counts along a random path has the number of entries as its mean (Knuth, *Estimating
+        // the efficiency of backtrack programs*, 1975).
+        let mut sum = 0.0;
+        for seed in 0..PROBES {
+            let path = self.path(Probe::Scattered(seed))?;
+            let product: f64 = path.turns[..path.len].iter().map(|turn| turn.count as f64).product();
+            if path.len == 1 {
+                return Ok(product as u64);
+            }
+            sum += product;
+        }
+        Ok((sum / PROBES as f64) as u64)
+    }
+
+    fn path(&self, probe: Probe<'_>) -> Result<Path> {
+        loop {
+            if let Some(path) = self.try_path(probe)? {
+                return Ok(path);
+            }
+        }
+    }
+
+    /// One attempt; `None` if the tree changed meanwhile.
+    fn try_path(&self, probe: Probe<'_>) -> Result<Option<Path>> {
+        let mut path = Path::default();
+        let mut parent = None;
+        let mut page = self.root;
+        while path.len < LEVELS_MAX {
+            let guard = self.pool().optimistic(page)?;
+            let node = racy(&guard);
+            if node.level() == 0 {
+                let leaf = self.pool().shared(page)?;
+                let node = Node::new(&leaf);
+                if parent.as_ref().is_some_and(|p: &crate::pool::OptimisticGuard<'_>| p.validate().is_err())
+                    || !node.is_leaf()
+                {
+                    return Ok(None);
+                }
+                let slot = match probe {
+                    Probe::Towards(Towards::Key(key) | Towards::Below(key)) => {
+                        node.search(key).unwrap_or_else(|slot| slot)
+                    }
+                    Probe::Towards(Towards::End) | Probe::Scattered(_) => node.count(),
+                };
+                path.turns[path.len] = Turn { slot, count: node.count() };
+                path.len += 1;
+                return Ok(Some(path));
+            }
+            let step = match probe {
+                Probe::Towards(towards) => node.step(towards),
+                Probe::Scattered(seed) => {
+                    let count = node.count().max(1);
+                    // Spread the probes evenly over the root's children, and somehow further down.
+                    let scattered = (seed * 2 + 1) as usize * count / (2 * PROBES as usize);
+                    let slot = if path.len == 0 { scattered } else { (scattered * 7 + seed as usize) % count };
+                    node.child(slot).map(|child| super::racy::Step { slot, count, child })
+                }
+            };
+            if parent.as_ref().is_some_and(|p: &crate::pool::OptimisticGuard<'_>| p.validate().is_err())
+                || guard.validate().is_err()
+            {
+                return Ok(None);
+            }
+            let Ok(step) = step else { return Err(self.corrupt(page, "an inner node makes no sense")) };
+            path.turns[path.len] = Turn { slot: step.slot, count: step.count };
+            path.len += 1;
+            page = PageId(step.child);
+            parent = Some(guard);
+        }
+        Err(self.corrupt(page, "the tree is too deep"))
+    }
+}

@@ -1,0 +1,97 @@
+//! Dropping a tree, in small mini-transactions.
+//!
+//! From right to left, each step cuts the last leaf (and inner nodes that are left without children) off the tree and
+//! frees its pages in the same mini-transaction. So the tree is a tree all along, and a crash in the middle leaves a
+//! smaller one, to be dropped again.
+
+use super::Tree;
+use super::node::Node;
+use super::op::TreeOp;
+use crate::error::Result;
+use crate::ids::PageId;
+use crate::store::{Mtr, PageHandle};
+use crate::pool::page_type;
+
+/// Overflow pages freed together, unless one chain alone is longer.
+const CHAIN_PAGES_MAX: usize = 512;
+
+impl Tree {
+    /// Empties a tree that nobody else uses any more and frees all its pages but the root, which is left an empty
+    /// leaf. `chains` names the overflow chains that an entry owns, by their first pages.
+    pub fn free_all(&self, mut chains: impl FnMut(&[u8], &[u8], &mut Vec<PageId>)) -> Result<()> {
+        let mut firsts = Vec::new();
+        let mut pages = Vec::new();
+        while !self.free_last(&mut chains, &mut firsts, &mut pages)? {}
+        Ok(())
+    }
+
+    /// Takes away the last leaf or, if its entries own much, the last entries in it. True when all is done.
+    fn free_last(
+        &self,
+        chains: &mut impl FnMut(&[u8], &[u8], &mut Vec<PageId>),
+        firsts: &mut Vec<PageId>,
+        pages: &mut Vec<PageId>,
+    ) -> Result<bool> {
+        // What the last entries own is read before anything is latched exclusively: nobody else changes it.
+        pages.clear();
+        let leaf = self.read_last()?;
+        let mut keep = leaf.node().count();
+        while keep > 0 && pages.len() < CHAIN_PAGES_MAX {
+            firsts.clear();
+            let (key, value) = leaf.node().entry(keep - 1);
+            chains(key, value, firsts);
+            for &first in firsts.iter() {
+                self.overflow().pages(first, pages)?;
+            }
+            keep -= 1;
+        }
+        drop(leaf);
+
+        let mut mtr = self.store.begin_mtr()?;
+        let path = self.latch_last_path(&mut mtr)?;
+        let (&(_, leaf), above) = path.split_last().expect("a path has a root");
+        for &page in pages.iter() {
+            mtr.free_page(page)?;
+        }
+        if keep > 0 {
+            let node = Node::new(mtr.page(leaf));
+            let (lower, upper) = (node.lower_fence().to_vec(), node.upper_fence().to_vec());
+            mtr.apply(leaf, &TreeOp::Refence { lower: &lower, upper: &upper, keep });
+            mtr.commit();
+            return Ok(false);
+        }
+        // Cut below the lowest node that has another child, or below the root.
+        let cut = above.iter().rposition(|&(_, page)| Node::new(mtr.page(page)).count() > 1).unwrap_or(0);
+        for &(id, _) in &path[cut + 1..] {
+            mtr.free_page(id)?;
+        }
+        let (_, page) = path[cut];
+        let count = Node::new(mtr.page(page)).count();
+        let done = path.len() == 1 || count == 1;
+        if done {
+            let (index, page_type) = (self.index.0, page_type::TREE);
+            mtr.apply(page, &TreeOp::Format { page_type, level: 0, index, lower: b"", upper: b"" });
+        } else {
+            mtr.apply(page, &TreeOp::Remove { slot: count - 1 });
+        }
+        mtr.commit();
+        Ok(done)
+    }
+
+    /// The last node of every level, from the root down, latched exclusively.
+    fn latch_last_path<'t>(&'t self, mtr: &mut Mtr<'t>) -> Result<Vec<(PageId, PageHandle)>> {
+        let mut path = vec![(self.root, mtr.add(self.pool().exclusive(self.root)?))];
+        loop {
+            let (id, page) = path[path.len() - 1];
+            let node = Node::new(mtr.page(page));
+            if node.page_type() != page_type::TREE || path.len() > super::LEVELS_MAX {
+                return Err(self.corrupt(id, "not a tree page"));
+            }
+            if node.is_leaf() {
+                return Ok(path);
+            }
+            let child = PageId(node.child(node.count() - 1));
+            path.push((child, mtr.add(self.pool().exclusive(child)?)));
+        }
+    }
+}

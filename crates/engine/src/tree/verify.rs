@@ -1,0 +1,100 @@
+//! Trusting nothing: a walk over a whole tree that checks whatever can be checked.
+//!
+//! Every page is of this tree and of the level its parent expects, is well-formed in itself, and has the fences that
+//! its parent's keys promise; every overflow page belongs to this index. The [`Visitor`] learns of each page once and
+//! of each entry in order, so that a caller can account for every page of the file and compare indexes.
+
+use super::node::{Node, PageBytes};
+use super::{LEVELS_MAX, Tree, overflow};
+use crate::error::{Error, Result};
+use crate::ids::{IndexId, PAGE_SIZE, PageId};
+use crate::pool::Pool;
+
+/// What a caller of [`Tree::verify`] wants to know; an error ends the walk.
+pub trait Visitor {
+    /// A page of the tree. A caller who has seen it before answers with an error.
+    fn page(&mut self, page: PageId, level: u8) -> Result<()>;
+    /// An entry, in key order.
+    fn entry(&mut self, key: &[u8], value: &[u8]) -> Result<()>;
+}
+
+impl Tree {
+    /// Checks the whole tree, which nobody changes meanwhile.
+    pub fn verify(&self, visitor: &mut dyn Visitor) -> Result<()> {
+        let root = self.pool().shared(self.root)?;
+        let level = Node::new(&root).level();
+        drop(root);
+        if level as usize >= LEVELS_MAX {
+            return Err(self.corrupt(self.root, "the tree is too deep"));
+        }
+        self.verify_node(self.root, level, b"", b"", visitor)
+    }
+
+    fn verify_node(
+        &self,
+        page: PageId,
+        level: u8,
+        lower: &[u8],
+        upper: &[u8],
+        visitor: &mut dyn Visitor,
+    ) -> Result<()> {
+        let mut copy: Box<PageBytes> = Box::new([0; PAGE_SIZE]);
+        copy.copy_from_slice(&self.pool().shared(page)?[..]);
+        let node = Node::new(&copy);
+        let fault = |what: &str| Err(self.corrupt(page, what));
+        if node.page_type() != crate::pool::page_type::TREE {
+            return fault("not a tree page");
+        }
+        if node.index() != self.index.0 {
+            return fault("a page of another tree");
+        }
+        if node.level() != level {
+            return fault("a page of another level");
+        }
+        if let Err(what) = node.check() {
+            return fault(what);
+        }
+        if node.lower_fence() != lower || node.upper_fence() != upper {
+            return fault("the fences differ from the parent's keys");
+        }
+        visitor.page(page, level)?;
+        if level == 0 {
+            return (0..node.count()).try_for_each(|slot| {
+                let (key, value) = node.entry(slot);
+                visitor.entry(key, value)
+            });
+        }
+        if node.count() == 0 {
+            return fault("an inner node without children");
+        }
+        for slot in 0..node.count() {
+            let from = if slot == 0 { lower } else { node.key(slot) };
+            let to = if slot + 1 < node.count() { node.key(slot + 1) } else { upper };
+            self.verify_node(PageId(node.child(slot)), level - 1, from, to, visitor)?;
+        }
+        Ok(())
+    }
+}
+
+/// Checks one overflow chain of `index`, telling `seen` of each page, and answers the number of its bytes.
+pub fn verify_overflow(
+    pool: &Pool,
+    index: IndexId,
+    first: PageId,
+    seen: &mut dyn FnMut(PageId) -> Result<()>,
+) -> Result<u64> {
+    let mut page = first;
+    let mut bytes = 0;
+    while page != PageId(0) {
+        // A chain that runs in a circle is stopped by whoever has seen the page before.
+        seen(page)?;
+        let guard = pool.shared(page)?;
+        let link = overflow::link(&guard).map_err(|what| Error::corrupt(page, what))?;
+        if link.index != index.0 {
+            return Err(Error::corrupt(page, "an overflow page of another index"));
+        }
+        bytes += link.data.len() as u64;
+        page = link.next;
+    }
+    Ok(bytes)
+}

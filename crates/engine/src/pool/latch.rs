@@ -37,6 +37,15 @@ const WAITS_EXCLUSIVE: ParkToken = ParkToken(1);
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Version(u64);
 
+/// Why a page cannot be read without waiting.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum NotNow {
+    /// Somebody has it exclusively.
+    Busy,
+    /// It is not in memory.
+    Absent,
+}
+
 /// What somebody waits for.
 #[derive(Clone, Copy, PartialEq)]
 enum Want {
@@ -85,6 +94,37 @@ impl Latch {
                 return None;
             } else if word & MARKED == 0 || self.exchange(word, word & !MARKED) {
                 return Some(Version(word / VERSION_ONE));
+            }
+        }
+    }
+
+    /// The version to read under if nobody changes the page this moment, else why there is none.
+    #[inline]
+    pub fn try_optimistic(&self) -> Result<Version, NotNow> {
+        loop {
+            let word = self.load();
+            if word & EXCLUSIVE != 0 {
+                return Err(NotNow::Busy);
+            }
+            if word & RESIDENT == 0 {
+                return Err(NotNow::Absent);
+            }
+            if word & MARKED == 0 || self.exchange(word, word & !MARKED) {
+                return Ok(Version(word / VERSION_ONE));
+            }
+        }
+    }
+
+    /// Takes the page for itself if it is not in memory and nobody is bringing it in.
+    pub fn try_lock_absent(&self) -> bool {
+        loop {
+            let word = self.load();
+            if Want::Exclusive.is_blocked_by(word) || word & RESIDENT != 0 {
+                return false;
+            }
+            if self.exchange(word, word | EXCLUSIVE) {
+                fence(Ordering::Release);
+                return true;
             }
         }
     }

@@ -29,6 +29,7 @@ use crate::error::{Error, Result};
 use crate::ids::{PAGE_SIZE, PageId};
 use arena::Arena;
 use frames::Frames;
+use latch::NotNow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
@@ -115,6 +116,23 @@ impl Pool {
             if latch.lock_exclusive() {
                 latch.unlock_exclusive();
             } else {
+                self.bring_in(page)?;
+                latch.unlock_exclusive();
+            }
+        }
+    }
+
+    /// As [`optimistic`](Self::optimistic), but waits for no holder of the page: `None` if there is an exclusive one.
+    /// For a caller who holds a latch that the holder may be waiting for. Reading the page from disk is waited for.
+    pub fn try_optimistic(&self, page: PageId) -> Result<Option<OptimisticGuard<'_>>> {
+        let latch = self.latch(page)?;
+        loop {
+            match latch.try_optimistic() {
+                Ok(version) => return Ok(Some(OptimisticGuard::new(self, page, version))),
+                Err(NotNow::Busy) => return Ok(None),
+                Err(NotNow::Absent) => {}
+            }
+            if latch.try_lock_absent() {
                 self.bring_in(page)?;
                 latch.unlock_exclusive();
             }

@@ -95,15 +95,20 @@ impl Space {
     /// Learns from the bitmaps, which from now on stay in memory.
     pub fn load(&self, pool: &Pool) -> Result<()> {
         let mut state = self.state.lock();
-        state.end = (self.data.len()? / PAGE_SIZE as u64).min(u64::from(PageId::DATA_END)) as u32;
+        let in_file = (self.data.len()? / PAGE_SIZE as u64).min(u64::from(PageId::DATA_END)) as u32;
+        state.end = in_file;
         state.free.clear();
-        while bitmap_page(state.free.len()).0 < state.end {
+        while bitmap_page(state.free.len()).0 < PageId::DATA_END {
             let bitmap = state.free.len();
             let page = pool.shared(bitmap_page(bitmap))?;
             if page.page_type() != page_type::BITMAP {
                 // The file grew, and the power went before the bitmap of what is new was certain.
-                state.end = bitmap_page(bitmap).0;
+                state.end = state.end.min(bitmap_page(bitmap).0);
                 break;
+            }
+            // Or the bitmap was certain, by the log, and the file's new length was not.
+            if let Some(last) = (0..BITS).rev().find(|&bit| bit_at(&page, bit)) {
+                state.end = state.end.max(bitmap_page(bitmap).0 + last + 1);
             }
             let covered = BITS.min(state.end - bitmap_page(bitmap).0);
             let free = (0..covered).filter(|&bit| !bit_at(&page, bit)).count();
@@ -116,6 +121,10 @@ impl Space {
                     state.unbacked.insert(extent);
                 }
             }
+        }
+        if state.end > in_file {
+            let grown = u64::from(state.end - in_file) * PAGE_SIZE as u64;
+            self.data.allocate(u64::from(in_file) * PAGE_SIZE as u64, grown)?;
         }
         Ok(())
     }

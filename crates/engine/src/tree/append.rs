@@ -29,7 +29,11 @@ impl Tree {
         let last = self.read_last()?;
         let node = last.node();
         let before = node.count().checked_sub(1).map(|slot| node.key(slot).to_vec());
-        let mut append = Append { tree: self, page: Box::new([0; PAGE_SIZE]), before };
+        let mut append = Append {
+            tree: self,
+            page: Box::new([0; PAGE_SIZE]),
+            before,
+        };
         append.start_page(b"");
         Ok(append)
     }
@@ -61,7 +65,9 @@ impl Append<'_> {
 
     fn flush(&mut self) -> Result<()> {
         let node = Node::new(&self.page);
-        let Some(last) = node.count().checked_sub(1) else { return Ok(()) };
+        let Some(last) = node.count().checked_sub(1) else {
+            return Ok(());
+        };
         let last = node.key(last).to_vec();
         if self.before.is_none() {
             // The tree is one empty leaf, the root.

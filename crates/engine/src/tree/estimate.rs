@@ -39,8 +39,15 @@ impl Tree {
         if !upper.is_empty() && lower >= upper {
             return Ok(0);
         }
-        let towards = if upper.is_empty() { Towards::End } else { Towards::Key(upper) };
-        let (a, b) = (self.path(Probe::Towards(Towards::Key(lower)))?, self.path(Probe::Towards(towards))?);
+        let towards = if upper.is_empty() {
+            Towards::End
+        } else {
+            Towards::Key(upper)
+        };
+        let (a, b) = (
+            self.path(Probe::Towards(Towards::Key(lower)))?,
+            self.path(Probe::Towards(towards))?,
+        );
         if a.len != b.len {
             return self.estimate_all();
         }
@@ -69,7 +76,10 @@ impl Tree {
         let mut sum = 0.0;
         for seed in 0..PROBES {
             let path = self.path(Probe::Scattered(seed))?;
-            let product: f64 = path.turns[..path.len].iter().map(|turn| turn.count as f64).product();
+            let product: f64 = path.turns[..path.len]
+                .iter()
+                .map(|turn| turn.count as f64)
+                .product();
             if path.len == 1 {
                 return Ok(product as u64);
             }
@@ -97,7 +107,9 @@ impl Tree {
             if node.level() == 0 {
                 let leaf = self.pool().shared(page)?;
                 let node = Node::new(&leaf);
-                if parent.as_ref().is_some_and(|p: &crate::pool::OptimisticGuard<'_>| p.validate().is_err())
+                if parent
+                    .as_ref()
+                    .is_some_and(|p: &crate::pool::OptimisticGuard<'_>| p.validate().is_err())
                     || !node.is_leaf()
                 {
                     return Ok(None);
@@ -108,7 +120,10 @@ impl Tree {
                     }
                     Probe::Towards(Towards::End) | Probe::Scattered(_) => node.count(),
                 };
-                path.turns[path.len] = Turn { slot, count: node.count() };
+                path.turns[path.len] = Turn {
+                    slot,
+                    count: node.count(),
+                };
                 path.len += 1;
                 return Ok(Some(path));
             }
@@ -118,17 +133,29 @@ impl Tree {
                     let count = node.count().max(1);
                     // Spread the probes evenly over the root's children, and somehow further down.
                     let scattered = (seed * 2 + 1) as usize * count / (2 * PROBES as usize);
-                    let slot = if path.len == 0 { scattered } else { (scattered * 7 + seed as usize) % count };
-                    node.child(slot).map(|child| super::racy::Step { slot, count, child })
+                    let slot = if path.len == 0 {
+                        scattered
+                    } else {
+                        (scattered * 7 + seed as usize) % count
+                    };
+                    node.child(slot)
+                        .map(|child| super::racy::Step { slot, count, child })
                 }
             };
-            if parent.as_ref().is_some_and(|p: &crate::pool::OptimisticGuard<'_>| p.validate().is_err())
+            if parent
+                .as_ref()
+                .is_some_and(|p: &crate::pool::OptimisticGuard<'_>| p.validate().is_err())
                 || guard.validate().is_err()
             {
                 return Ok(None);
             }
-            let Ok(step) = step else { return Err(self.corrupt(page, "an inner node makes no sense")) };
-            path.turns[path.len] = Turn { slot: step.slot, count: step.count };
+            let Ok(step) = step else {
+                return Err(self.corrupt(page, "an inner node makes no sense"));
+            };
+            path.turns[path.len] = Turn {
+                slot: step.slot,
+                count: step.count,
+            };
             path.len += 1;
             page = PageId(step.child);
             parent = Some(guard);

@@ -9,8 +9,8 @@ use super::node::Node;
 use super::op::TreeOp;
 use crate::error::Result;
 use crate::ids::PageId;
-use crate::store::{Mtr, PageHandle};
 use crate::pool::page_type;
+use crate::store::{Mtr, PageHandle};
 
 /// Overflow pages freed together, unless one chain alone is longer.
 const CHAIN_PAGES_MAX: usize = 512;
@@ -56,12 +56,22 @@ impl Tree {
         if keep > 0 {
             let node = Node::new(mtr.page(leaf));
             let (lower, upper) = (node.lower_fence().to_vec(), node.upper_fence().to_vec());
-            mtr.apply(leaf, &TreeOp::Refence { lower: &lower, upper: &upper, keep });
+            mtr.apply(
+                leaf,
+                &TreeOp::Refence {
+                    lower: &lower,
+                    upper: &upper,
+                    keep,
+                },
+            );
             mtr.commit();
             return Ok(false);
         }
         // Cut below the lowest node that has another child, or below the root.
-        let cut = above.iter().rposition(|&(_, page)| Node::new(mtr.page(page)).count() > 1).unwrap_or(0);
+        let cut = above
+            .iter()
+            .rposition(|&(_, page)| Node::new(mtr.page(page)).count() > 1)
+            .unwrap_or(0);
         for &(id, _) in &path[cut + 1..] {
             mtr.free_page(id)?;
         }
@@ -70,7 +80,16 @@ impl Tree {
         let done = path.len() == 1 || count == 1;
         if done {
             let (index, page_type) = (self.index.0, page_type::TREE);
-            mtr.apply(page, &TreeOp::Format { page_type, level: 0, index, lower: b"", upper: b"" });
+            mtr.apply(
+                page,
+                &TreeOp::Format {
+                    page_type,
+                    level: 0,
+                    index,
+                    lower: b"",
+                    upper: b"",
+                },
+            );
         } else {
             mtr.apply(page, &TreeOp::Remove { slot: count - 1 });
         }

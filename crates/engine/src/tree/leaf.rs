@@ -6,8 +6,8 @@ use super::op::TreeOp;
 use crate::error::{Error, Result};
 use crate::ids::PageId;
 use crate::log::MtrLsn;
-use crate::store::{Mtr, PageHandle};
 use crate::pool::SharedGuard;
+use crate::store::{Mtr, PageHandle};
 
 /// There is no room in the leaf: let go of it, call [`Tree::split`], and come again. (The split is also what refuses
 /// an entry that is too large for any leaf.)
@@ -91,7 +91,15 @@ impl<'t> LeafWrite<'t> {
             return Err(Full);
         }
         let keep_back = len - at - old_len;
-        self.mtr.apply(self.page, &TreeOp::Replace { slot, keep_front: at, keep_back, middle });
+        self.mtr.apply(
+            self.page,
+            &TreeOp::Replace {
+                slot,
+                keep_front: at,
+                keep_back,
+                middle,
+            },
+        );
         Ok(())
     }
 
@@ -134,10 +142,16 @@ impl<'t> LeafWrite<'t> {
 /// Refuses what no page could hold.
 pub(super) fn check_size(key_len: usize, value_len: usize) -> Result<()> {
     if key_len > MAX_KEY_LEN {
-        return Err(Error::RowTooLarge { bytes: key_len, max_bytes: MAX_KEY_LEN });
+        return Err(Error::RowTooLarge {
+            bytes: key_len,
+            max_bytes: MAX_KEY_LEN,
+        });
     }
     if key_len + value_len > MAX_ENTRY_LEN {
-        return Err(Error::RowTooLarge { bytes: key_len + value_len, max_bytes: MAX_ENTRY_LEN });
+        return Err(Error::RowTooLarge {
+            bytes: key_len + value_len,
+            max_bytes: MAX_ENTRY_LEN,
+        });
     }
     Ok(())
 }

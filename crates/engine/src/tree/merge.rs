@@ -12,8 +12,8 @@ use super::split::CHILD_LEN;
 use super::{LEVELS_MAX, Patience, Tree};
 use crate::error::Result;
 use crate::ids::{PAGE_SIZE, PageId};
-use crate::store::{Mtr, PageHandle};
 use crate::pool::page_type;
+use crate::store::{Mtr, PageHandle};
 
 /// Merged nodes keep this much room, lest the next insert splits them again.
 const MERGED_MAX: usize = CAPACITY / 8 * 7;
@@ -53,7 +53,9 @@ impl Tree {
             drop(mtr);
             return self.shrink();
         };
-        let Ok(parent) = parent.into_exclusive() else { return Ok(Merged::Again) };
+        let Ok(parent) = parent.into_exclusive() else {
+            return Ok(Merged::Again);
+        };
         let parent = mtr.add(parent);
         let node = Node::new(mtr.page(parent));
         let (slot, count) = (node.child_slot(Towards::Key(key)), node.count());
@@ -102,8 +104,20 @@ impl Tree {
                 return Ok(false);
             }
             mtr.free_page(pair.right_id)?;
-            mtr.apply(pair.left, &TreeOp::Refence { lower: &lower, upper: &upper, keep });
-            mtr.apply(pair.parent, &TreeOp::Remove { slot: pair.left_slot + 1 });
+            mtr.apply(
+                pair.left,
+                &TreeOp::Refence {
+                    lower: &lower,
+                    upper: &upper,
+                    keep,
+                },
+            );
+            mtr.apply(
+                pair.parent,
+                &TreeOp::Remove {
+                    slot: pair.left_slot + 1,
+                },
+            );
             return Ok(true);
         }
         if level == 0 && left.count() == 0 {
@@ -113,11 +127,27 @@ impl Tree {
             }
             // The right one takes the left one's place: its entry goes, the left one's now leads to it.
             mtr.free_page(pair.left_id)?;
-            mtr.apply(pair.right, &TreeOp::Refence { lower: &lower, upper: &upper, keep });
-            mtr.apply(pair.parent, &TreeOp::Remove { slot: pair.left_slot + 1 });
+            mtr.apply(
+                pair.right,
+                &TreeOp::Refence {
+                    lower: &lower,
+                    upper: &upper,
+                    keep,
+                },
+            );
+            mtr.apply(
+                pair.parent,
+                &TreeOp::Remove {
+                    slot: pair.left_slot + 1,
+                },
+            );
             let value = pair.right_id.0.to_le_bytes();
-            let op =
-                TreeOp::Replace { slot: pair.left_slot, keep_front: 0, keep_back: 0, middle: &value };
+            let op = TreeOp::Replace {
+                slot: pair.left_slot,
+                keep_front: 0,
+                keep_back: 0,
+                middle: &value,
+            };
             mtr.apply(pair.parent, &op);
             return Ok(true);
         }
@@ -137,7 +167,12 @@ impl Tree {
         both.append_from(right, usize::from(level > 0)..right.count());
         mtr.free_page(pair.right_id)?;
         mtr.apply(pair.left, &TreeOp::image(Node::new(&bytes)));
-        mtr.apply(pair.parent, &TreeOp::Remove { slot: pair.left_slot + 1 });
+        mtr.apply(
+            pair.parent,
+            &TreeOp::Remove {
+                slot: pair.left_slot + 1,
+            },
+        );
         Ok(true)
     }
 

@@ -106,7 +106,13 @@ impl Tree {
         let root = mtr.id(page);
         mtr.apply(
             page,
-            &TreeOp::Format { page_type: page_type::TREE, level: 0, index: index.0, lower: b"", upper: b"" },
+            &TreeOp::Format {
+                page_type: page_type::TREE,
+                level: 0,
+                index: index.0,
+                lower: b"",
+                upper: b"",
+            },
         );
         Ok(root)
     }
@@ -141,7 +147,9 @@ impl Tree {
     /// One attempt at [`Tree::descend`].
     #[inline]
     fn try_descend(&self, towards: Towards<'_>, level: u8, patience: Patience) -> Result<Descent<'_>> {
-        let Some(mut guard) = self.look(self.root, patience)? else { return Ok(Descent::Busy) };
+        let Some(mut guard) = self.look(self.root, patience)? else {
+            return Ok(Descent::Busy);
+        };
         let mut page = self.root;
         let mut node_level = racy(&guard).level();
         let is_tree = racy(&guard).page_type() == page_type::TREE;
@@ -159,12 +167,19 @@ impl Tree {
             if guard.validate().is_err() {
                 return Ok(Descent::Changed);
             }
-            let Ok(step) = step else { return Err(self.corrupt(page, "an inner node makes no sense")) };
+            let Ok(step) = step else {
+                return Err(self.corrupt(page, "an inner node makes no sense"));
+            };
             let child = PageId(step.child);
             if node_level - 1 == level {
-                return Ok(Descent::Arrived(Place { parent: Some(guard), page: child }));
+                return Ok(Descent::Arrived(Place {
+                    parent: Some(guard),
+                    page: child,
+                }));
             }
-            let Some(next) = self.look(child, patience)? else { return Ok(Descent::Busy) };
+            let Some(next) = self.look(child, patience)? else {
+                return Ok(Descent::Busy);
+            };
             let fits = racy(&next).level() == node_level - 1 && racy(&next).page_type() == page_type::TREE;
             if guard.validate().is_err() || next.validate().is_err() {
                 return Ok(Descent::Changed);
@@ -200,7 +215,9 @@ impl Tree {
 
     fn leaf_towards(&self, towards: Towards<'_>) -> Result<LeafRead<'_>> {
         loop {
-            let Some(place) = self.descend(towards, 0, Patience::Wait)? else { continue };
+            let Some(place) = self.descend(towards, 0, Patience::Wait)? else {
+                continue;
+            };
             let guard = self.pool().shared(place.page)?;
             if self.still_there(&place, Node::new(&guard))? {
                 return Ok(LeafRead::new(self, guard));
@@ -231,7 +248,9 @@ impl Tree {
         // The mini-transaction first: it may wait for room in the log, which nobody may do with a latch in hand.
         let mut mtr = self.store.begin_mtr()?;
         loop {
-            let Some(place) = self.descend(Towards::Key(key), 0, Patience::Wait)? else { continue };
+            let Some(place) = self.descend(Towards::Key(key), 0, Patience::Wait)? else {
+                continue;
+            };
             let guard = self.pool().exclusive(place.page)?;
             if self.still_there(&place, Node::new(&guard))? {
                 let page = mtr.add(guard);
@@ -261,7 +280,9 @@ impl Tree {
     /// Removes a key, in a mini-transaction of its own: for trees without versions. `None` if it was not there.
     pub fn delete(&self, key: &[u8]) -> Result<Option<MtrLsn>> {
         let mut leaf = self.write(key)?;
-        let Ok(slot) = leaf.node().search(key) else { return Ok(None) };
+        let Ok(slot) = leaf.node().search(key) else {
+            return Ok(None);
+        };
         leaf.remove(slot);
         let sparse = leaf.is_sparse();
         let lsn = leaf.finish();

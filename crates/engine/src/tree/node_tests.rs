@@ -187,7 +187,11 @@ fn an_optimistic_reader_finds_the_same_child_as_a_patient_one() {
             for key in [node.key(slot).to_vec(), [node.key(slot), b"\0"].concat()] {
                 for towards in [Towards::Key(&key), Towards::Below(&key), Towards::End] {
                     let slot = node.child_slot(towards);
-                    let step = Step { slot, count: node.count(), child: node.child(slot) };
+                    let step = Step {
+                        slot,
+                        count: node.count(),
+                        child: node.child(slot),
+                    };
                     assert_eq!(racy.step(towards), Ok(step));
                 }
             }

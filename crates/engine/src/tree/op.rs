@@ -68,11 +68,15 @@ pub enum TreeOp<'a> {
 /// Teaches recovery the tree's changes.
 pub fn register(table: &mut OpTable) {
     table.register(TreeOp::KIND, |arguments, page| {
-        let op = TreeOp::decode(arguments).ok_or_else(|| Error::corrupt(None, "the log holds a malformed tree op"))?;
+        let op = TreeOp::decode(arguments)
+            .ok_or_else(|| Error::corrupt(None, "the log holds a malformed tree op"))?;
         if op.change(page) {
             return Ok(());
         }
-        Err(Error::corrupt(page.id(), "a change in the log does not fit the page"))
+        Err(Error::corrupt(
+            page.id(),
+            "a change in the log does not fit the page",
+        ))
     });
 }
 

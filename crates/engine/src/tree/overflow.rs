@@ -51,8 +51,14 @@ pub(super) fn link(page: &PageBytes) -> Result<Link<'_>, &'static str> {
         return Err("not an overflow page");
     }
     let index = u64::from_le_bytes(page[INDEX_AT..INDEX_AT + 8].try_into().expect("eight bytes"));
-    let data = page[DATA_AT..].get(..u32_at(LEN_AT) as usize).ok_or("an overflow page longer than a page")?;
-    Ok(Link { index, next: PageId(u32_at(NEXT_AT)), data })
+    let data = page[DATA_AT..]
+        .get(..u32_at(LEN_AT) as usize)
+        .ok_or("an overflow page longer than a page")?;
+    Ok(Link {
+        index,
+        next: PageId(u32_at(NEXT_AT)),
+        data,
+    })
 }
 
 /// The overflow chains of one index.
@@ -64,7 +70,10 @@ pub struct Overflow<'s> {
 impl Tree {
     /// The chains that this tree's entries may own.
     pub fn overflow(&self) -> Overflow<'_> {
-        Overflow { store: &self.store, index: self.index }
+        Overflow {
+            store: &self.store,
+            index: self.index,
+        }
     }
 }
 
@@ -85,14 +94,25 @@ impl Overflow<'_> {
                 }
             }
         }
-        if next == PageId(0) { self.write_page(next, b"") } else { Ok(next) }
+        if next == PageId(0) {
+            self.write_page(next, b"")
+        } else {
+            Ok(next)
+        }
     }
 
     fn write_page(&self, next: PageId, data: &[u8]) -> Result<PageId> {
         let mut mtr = self.store.begin_mtr()?;
         let page = mtr.alloc_page(page_type::OVERFLOW, 0)?;
         let id = mtr.id(page);
-        mtr.apply(page, &TreeOp::Overflow { next: next.0, index: self.index.0, data });
+        mtr.apply(
+            page,
+            &TreeOp::Overflow {
+                next: next.0,
+                index: self.index.0,
+                data,
+            },
+        );
         mtr.commit();
         Ok(id)
     }

@@ -10,7 +10,9 @@ use std::cmp::Ordering;
 use std::marker::PhantomData;
 use std::sync::atomic::{self, AtomicU8, AtomicU16, AtomicU64};
 
-use super::node::{CELL_HEADER, COUNT_AT, LEVEL_AT, PREFIX_AT, SLOT_SIZE, SLOTS_AT, TYPE_AT, Towards, head_of};
+use super::node::{
+    CELL_HEADER, COUNT_AT, LEVEL_AT, PREFIX_AT, SLOT_SIZE, SLOTS_AT, TYPE_AT, Towards, head_of,
+};
 use crate::ids::PAGE_SIZE;
 
 /// A page under an optimistic guard, for as long as that guard lives.
@@ -38,7 +40,10 @@ impl<'g> RacyNode<'g> {
     /// `base` is 8-byte aligned and `PAGE_SIZE` bytes from there stay readable for as long as `'g` lasts.
     pub unsafe fn new(base: *const u8) -> RacyNode<'g> {
         debug_assert!(base.cast::<u64>().is_aligned());
-        RacyNode { base, guard: PhantomData }
+        RacyNode {
+            base,
+            guard: PhantomData,
+        }
     }
 
     #[inline]
@@ -112,7 +117,11 @@ impl<'g> RacyNode<'g> {
             Towards::Below(key) => self.first_above(key, Ordering::Less, count)? - 1,
             Towards::End => count - 1,
         };
-        Ok(Step { slot, count, child: self.child(slot)? })
+        Ok(Step {
+            slot,
+            count,
+            child: self.child(slot)?,
+        })
     }
 
     /// The first entry but the 0th that compares to `key` as more than `most`.
@@ -152,7 +161,12 @@ impl<'g> RacyNode<'g> {
         if at + 4 > PAGE_SIZE {
             return Err(Torn);
         }
-        Ok(u32::from_le_bytes([self.u8(at), self.u8(at + 1), self.u8(at + 2), self.u8(at + 3)]))
+        Ok(u32::from_le_bytes([
+            self.u8(at),
+            self.u8(at + 1),
+            self.u8(at + 2),
+            self.u8(at + 3),
+        ]))
     }
 
     /// How many entries the node has, within reason.

@@ -80,7 +80,10 @@ impl Tree {
         for attempt in 0..ATTEMPTS {
             if let Some(place) = self.descend(Towards::Key(fence), 0, Patience::GiveUp)?
                 && let Some(leaf) = self.pool().try_optimistic(place.page)?
-                && place.parent.as_ref().is_none_or(|parent| parent.validate().is_ok())
+                && place
+                    .parent
+                    .as_ref()
+                    .is_none_or(|parent| parent.validate().is_ok())
                 && let Ok(guard) = leaf.into_shared()
                 && self.still_there(&place, Node::new(&guard))?
             {

@@ -61,7 +61,9 @@ impl Tree {
         };
         // Brings the page in while nothing is latched.
         self.pool().optimistic(place.page)?;
-        let Ok(parent) = parent.into_exclusive() else { return Ok(Outcome::Again) };
+        let Ok(parent) = parent.into_exclusive() else {
+            return Ok(Outcome::Again);
+        };
         let child = self.pool().exclusive(place.page)?;
         let (parent, child) = (mtr.add(parent), mtr.add(child));
         let node = Node::new(mtr.page(child));
@@ -71,7 +73,9 @@ impl Tree {
         let cut = match value_len {
             Some(len) if has_room(node, key, len) => return Ok(Outcome::Done),
             Some(len) => cut_leaf(node, key, len),
-            None if node.free_space() >= entry_size(super::MAX_KEY_LEN, CHILD_LEN) => return Ok(Outcome::Done),
+            None if node.free_space() >= entry_size(super::MAX_KEY_LEN, CHILD_LEN) => {
+                return Ok(Outcome::Done);
+            }
             None => cut_inner(node, key),
         };
         let Some(cut) = cut else {
@@ -88,7 +92,13 @@ impl Tree {
         let node = Node::new(mtr.page(child));
         let mut bytes: PageBytes = [0; PAGE_SIZE];
         let mut half = NodeMut::new(&mut bytes);
-        half.format(page_type::TREE, level, self.index.0, &cut.separator, node.upper_fence());
+        half.format(
+            page_type::TREE,
+            level,
+            self.index.0,
+            &cut.separator,
+            node.upper_fence(),
+        );
         if node.is_leaf() {
             half.append_from(node, cut.at..node.count());
         } else {
@@ -97,10 +107,24 @@ impl Tree {
         }
         let lower = node.lower_fence().to_vec();
         mtr.apply(right, &TreeOp::image(Node::new(&bytes)));
-        mtr.apply(child, &TreeOp::Refence { lower: &lower, upper: &cut.separator, keep: cut.at });
+        mtr.apply(
+            child,
+            &TreeOp::Refence {
+                lower: &lower,
+                upper: &cut.separator,
+                keep: cut.at,
+            },
+        );
         let slot = Node::new(mtr.page(parent)).child_slot(Towards::Key(&cut.separator)) + 1;
         let value = right_id.0.to_le_bytes();
-        mtr.apply(parent, &TreeOp::Insert { slot, key: &cut.separator, value: &value });
+        mtr.apply(
+            parent,
+            &TreeOp::Insert {
+                slot,
+                key: &cut.separator,
+                value: &value,
+            },
+        );
         mtr.commit();
         Ok(Outcome::Done)
     }
@@ -126,7 +150,14 @@ impl Tree {
                 upper: b"",
             },
         );
-        mtr.apply(root, &TreeOp::Insert { slot: 0, key: b"", value: &child_id.0.to_le_bytes() });
+        mtr.apply(
+            root,
+            &TreeOp::Insert {
+                slot: 0,
+                key: b"",
+                value: &child_id.0.to_le_bytes(),
+            },
+        );
         mtr.commit();
         Ok(Outcome::Again)
     }
@@ -136,14 +167,18 @@ impl Tree {
     pub(super) fn attach_last(&self, separator: &[u8], content: &PageBytes) -> Result<bool> {
         loop {
             let mut mtr = self.store.begin_mtr()?;
-            let Some(place) = self.descend(Towards::End, 0, Patience::Wait)? else { continue };
+            let Some(place) = self.descend(Towards::End, 0, Patience::Wait)? else {
+                continue;
+            };
             let Some(parent) = place.parent else {
                 drop(mtr);
                 self.grow(0)?;
                 continue;
             };
             self.pool().optimistic(place.page)?;
-            let Ok(parent) = parent.into_exclusive() else { continue };
+            let Ok(parent) = parent.into_exclusive() else {
+                continue;
+            };
             let last = self.pool().exclusive(place.page)?;
             let (parent, last) = (mtr.add(parent), mtr.add(last));
             if entry_size(separator.len(), CHILD_LEN) > Node::new(mtr.page(parent)).free_space() {
@@ -157,12 +192,26 @@ impl Tree {
             }
             let (lower, keep) = (node.lower_fence().to_vec(), node.count());
             let right = mtr.alloc_page(page_type::TREE, 0)?;
-        let right_id = mtr.id(right);
+            let right_id = mtr.id(right);
             mtr.apply(right, &TreeOp::image(Node::new(content)));
-            mtr.apply(last, &TreeOp::Refence { lower: &lower, upper: separator, keep });
+            mtr.apply(
+                last,
+                &TreeOp::Refence {
+                    lower: &lower,
+                    upper: separator,
+                    keep,
+                },
+            );
             let slot = Node::new(mtr.page(parent)).count();
             let value = right_id.0.to_le_bytes();
-            mtr.apply(parent, &TreeOp::Insert { slot, key: separator, value: &value });
+            mtr.apply(
+                parent,
+                &TreeOp::Insert {
+                    slot,
+                    key: separator,
+                    value: &value,
+                },
+            );
             mtr.commit();
             return Ok(true);
         }
@@ -198,11 +247,19 @@ impl<'n> Wanted<'n> {
     }
 
     fn key(&self, i: usize) -> &'n [u8] {
-        if i == self.place { self.key } else { self.node.key(self.slot(i)) }
+        if i == self.place {
+            self.key
+        } else {
+            self.node.key(self.slot(i))
+        }
     }
 
     fn size(&self, i: usize) -> usize {
-        if i == self.place { self.size } else { self.node.size_of(self.slot(i)) }
+        if i == self.place {
+            self.size
+        } else {
+            self.node.size_of(self.slot(i))
+        }
     }
 
     /// Bytes entry `i` takes in the page as it is.
@@ -227,7 +284,10 @@ impl<'n> Wanted<'n> {
     /// The cut before entry `i`.
     fn cut(&self, i: usize) -> Cut {
         let separator = separator(self.key(i - 1), self.key(i)).to_vec();
-        Cut { at: i - usize::from(self.is_new && i > self.place), separator }
+        Cut {
+            at: i - usize::from(self.is_new && i > self.place),
+            separator,
+        }
     }
 }
 
@@ -237,7 +297,13 @@ fn cut_leaf(node: Node<'_>, key: &[u8], value_len: usize) -> Option<Cut> {
         Ok(slot) => (slot, false),
         Err(slot) => (slot, true),
     };
-    let wanted = Wanted { node, key, place, is_new, size: entry_size(key.len(), value_len) };
+    let wanted = Wanted {
+        node,
+        key,
+        place,
+        is_new,
+        size: entry_size(key.len(), value_len),
+    };
     let count = wanted.count();
     let (last, run) = node.upward_run();
     let ascending = run >= ASCENDING_RUN && place == last + 1;
@@ -257,10 +323,13 @@ fn cut_leaf(node: Node<'_>, key: &[u8], value_len: usize) -> Option<Cut> {
         left += wanted.size(i - 1);
         left_present += wanted.present_size(i - 1);
         let fence = separator(wanted.key(i - 1), wanted.key(i)).len();
-        let unevenness = if wish == Some(i) { 0 } else { 1 + left.abs_diff(total - left) };
-        let fits = |left: usize, right: usize| {
-            lower + left + fence <= CAPACITY && fence + right + upper <= CAPACITY
+        let unevenness = if wish == Some(i) {
+            0
+        } else {
+            1 + left.abs_diff(total - left)
         };
+        let fits =
+            |left: usize, right: usize| lower + left + fence <= CAPACITY && fence + right + upper <= CAPACITY;
         if fits(left, total - left) && best.is_none_or(|(least, _)| unevenness < least) {
             best = Some((unevenness, i));
         }
@@ -285,11 +354,18 @@ fn cut_inner(node: Node<'_>, key: &[u8]) -> Option<Cut> {
         let fence = node.key(i).len();
         // The right half keeps its first key as its fence only.
         let right = total - left - fence;
-        let unevenness = if ascending && i + 1 == count { 0 } else { 1 + left.abs_diff(right) };
+        let unevenness = if ascending && i + 1 == count {
+            0
+        } else {
+            1 + left.abs_diff(right)
+        };
         let fits = lower + left + fence <= CAPACITY && fence + right + upper <= CAPACITY;
         if fits && best.is_none_or(|(least, _)| unevenness < least) {
             best = Some((unevenness, i));
         }
     }
-    best.map(|(_, at)| Cut { at, separator: node.key(at).to_vec() })
+    best.map(|(_, at)| Cut {
+        at,
+        separator: node.key(at).to_vec(),
+    })
 }

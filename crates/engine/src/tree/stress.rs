@@ -13,7 +13,9 @@ use crate::disk::sim::{Faults, SimDisk};
 fn crowd(test: &TestStore, steps: usize, value_max: usize) {
     const THREADS: usize = 8;
     let tree = new_tree(&test.store);
-    let fixed: Vec<Vec<u8>> = (0..2000_u32).map(|n| [&(n * 13_007).to_be_bytes()[..], b"!"].concat()).collect();
+    let fixed: Vec<Vec<u8>> = (0..2000_u32)
+        .map(|n| [&(n * 13_007).to_be_bytes()[..], b"!"].concat())
+        .collect();
     for key in &fixed {
         tree.put(key, &[5; 40]).unwrap();
     }
@@ -60,7 +62,11 @@ fn crowd(test: &TestStore, steps: usize, value_max: usize) {
             let (tree, fixed, done) = (&tree, &fixed, &done);
             scope.spawn(move || {
                 while !done.load(Ordering::Relaxed) {
-                    let mut keys = if backward { backwards(tree) } else { forwards(tree, b"") };
+                    let mut keys = if backward {
+                        backwards(tree)
+                    } else {
+                        forwards(tree, b"")
+                    };
                     if backward {
                         keys.reverse();
                     }
@@ -107,7 +113,10 @@ fn threads_do_not_disturb_each_other() {
 fn threads_do_not_disturb_each_other_in_a_pool_too_small_for_the_tree() {
     let test = TestStore::with_pool(96);
     crowd(&test, 6_000, 2000);
-    assert!(test.store.status().pool.evictions > 1000, "the tree fitted into the pool");
+    assert!(
+        test.store.status().pool.evictions > 1000,
+        "the tree fitted into the pool"
+    );
 }
 
 /// All threads want the same few leaves at the tree's right edge.
@@ -129,9 +138,18 @@ fn threads_append_to_one_edge() {
         }
     });
     let all = gather(&tree);
-    assert!(all.entries.keys().cloned().eq((0..THREADS * EACH).map(|n| n.to_be_bytes().to_vec())));
+    assert!(
+        all.entries
+            .keys()
+            .cloned()
+            .eq((0..THREADS * EACH).map(|n| n.to_be_bytes().to_vec()))
+    );
     let least = (THREADS * EACH) as usize * entry_size(8, 120) / node::CAPACITY;
-    assert!(all.leaves <= least * 115 / 100, "{} leaves, {least} would do", all.leaves);
+    assert!(
+        all.leaves <= least * 115 / 100,
+        "{} leaves, {least} would do",
+        all.leaves
+    );
 }
 
 /// One step of a history: what a key became at which point in the log.
@@ -146,7 +164,11 @@ fn work_until_dark(tree: &Tree, seed: u64) -> Vec<Step> {
     let mut random = Random::new(seed);
     let mut history = Vec::new();
     for step in 0..1_000_000_usize {
-        let key_len = if random.below(20) == 0 { random.below(1500) } else { 4 };
+        let key_len = if random.below(20) == 0 {
+            random.below(1500)
+        } else {
+            4
+        };
         let mut key = (random.below(60_000) as u32).to_be_bytes().to_vec();
         key.resize(4 + key_len, 0xa5);
         let done = if random.below(10) < if step % 4000 < 2500 { 7 } else { 2 } {
@@ -160,10 +182,16 @@ fn work_until_dark(tree: &Tree, seed: u64) -> Vec<Step> {
                 Ok(false)
             });
             key = found.unwrap_or(key);
-            looked.and_then(|()| tree.delete(&key)).map(|lsn| lsn.map(|lsn| (lsn, None)))
+            looked
+                .and_then(|()| tree.delete(&key))
+                .map(|lsn| lsn.map(|lsn| (lsn, None)))
         };
         match done {
-            Ok(Some((lsn, value))) => history.push(Step { end: lsn.end, key, value }),
+            Ok(Some((lsn, value))) => history.push(Step {
+                end: lsn.end,
+                key,
+                value,
+            }),
             Ok(None) => {}
             Err(_) => break,
         }
@@ -183,7 +211,10 @@ fn a_power_cut_leaves_a_sound_tree() {
         let (store, _) = Store::on_sim(&disk, 128, ops()).unwrap();
         let tree = new_tree(&store);
         store.log().flush_all().unwrap();
-        disk.set_faults(Faults { power_cut_in: Some(20 + seed * seed * 3), ..Faults::default() });
+        disk.set_faults(Faults {
+            power_cut_in: Some(20 + seed * seed * 3),
+            ..Faults::default()
+        });
         let mut history = work_until_dark(&tree, seed);
         let flushed = store.log().flushed();
         assert!(disk.is_dead(), "the power did not fail");
@@ -194,7 +225,10 @@ fn a_power_cut_leaves_a_sound_tree() {
         // Fail again during recovery, now and then.
         let mut disk = disk.restart();
         if seed % 3 == 0 {
-            disk.set_faults(Faults { power_cut_in: Some(1 + seed), ..Faults::default() });
+            disk.set_faults(Faults {
+                power_cut_in: Some(1 + seed),
+                ..Faults::default()
+            });
             let _ = Store::on_sim(&disk, 128, ops());
             disk.cut_power();
             disk = disk.restart();

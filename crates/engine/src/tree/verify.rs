@@ -69,7 +69,11 @@ impl Tree {
         }
         for slot in 0..node.count() {
             let from = if slot == 0 { lower } else { node.key(slot) };
-            let to = if slot + 1 < node.count() { node.key(slot + 1) } else { upper };
+            let to = if slot + 1 < node.count() {
+                node.key(slot + 1)
+            } else {
+                upper
+            };
             self.verify_node(PageId(node.child(slot)), level - 1, from, to, visitor)?;
         }
         Ok(())

@@ -1,9 +1,10 @@
 //! The only floor that touches files.
 //!
-//! Two traits, two implementations: [`real`] speaks to the operating system, [`sim`] keeps everything in memory and
-//! can lose power at any write. What is written is certain only after [`File::sync`]; a name that was created, renamed
+//! Two traits: [`real`] speaks to the operating system; [`sim`] keeps everything in memory and can lose power at any
+//! write; [`overlay`] lets one work on a disk without changing it. What is written is certain only after [`File::sync`]; a name that was created, renamed
 //! or removed is certain only after [`Disk::sync_dir`]. Everything above is built on no more than that.
 
+pub mod overlay;
 pub mod real;
 pub mod sim;
 

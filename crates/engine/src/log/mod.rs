@@ -184,9 +184,9 @@ impl Log {
         }
     }
 
-    /// The longest record the log takes.
+    /// The longest record the log takes: whoever builds large mini-transactions must stop below.
     pub fn record_max(&self) -> usize {
-        ((self.ring.len() / 4) as usize).min(RECORD_MAX)
+        ((self.ring.len() / 2) as usize).min(RECORD_MAX)
     }
 
     /// Appends a finished record. `before_publish` runs with the record's end when its place is certain and nobody can
@@ -250,7 +250,9 @@ impl Log {
     pub(crate) fn probe(&self) -> Result<()> {
         self.check()?;
         let at = self.flushed();
-        self.segments.sync(at, Lsn(at.0 + 1)).map_err(|e| self.fail("syncing the log", e))
+        self.segments
+            .sync(at, Lsn(at.0 + 1))
+            .map_err(|e| self.fail("syncing the log", e))
     }
 
     /// Reads back the record that begins at `lsn`, for undo.

@@ -234,12 +234,16 @@ impl Signal {
         wanted
     }
 
-    /// For the cleaner: a batch is done, well or not.
-    pub fn report(&self, health: Health) {
+    /// For the cleaner: so many pages are clean now. Wakes as many as can be served.
+    pub fn report(&self, health: Health, cleaned: usize) {
         let mut state = self.state.lock();
         state.health = health;
-        if state.waiting > 0 {
+        if health != Health::Working {
             self.cleaned.notify_all();
+        } else {
+            for _ in 0..cleaned.min(state.waiting) {
+                self.cleaned.notify_one();
+            }
         }
     }
 }

@@ -14,6 +14,8 @@ const EMPTY: u32 = u32::MAX;
 const TAKEN: u32 = u32::MAX - 1;
 /// Dirty pages in the hand's way before the cleaner is asked to run ahead of it.
 const DIRTY_IN_THE_WAY: usize = 16;
+/// Dirty pages in the hand's way before one rather waits for the cleaner than looks further.
+const DIRTY_MAX: usize = 64;
 /// How long to wait for a frame while the cleaner reports failures.
 const STARVED_MAX: Duration = Duration::from_secs(5);
 
@@ -82,6 +84,8 @@ impl Pool {
                 }
                 if dirty == DIRTY_IN_THE_WAY {
                     self.cleaner.ask();
+                } else if dirty > DIRTY_MAX {
+                    break;
                 }
             }
             let since = *starved_since.get_or_insert_with(Instant::now);

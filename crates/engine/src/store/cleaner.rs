@@ -13,9 +13,10 @@ use super::Store;
 use super::control::Control;
 use super::doublewrite::{BATCH, Doublewrite};
 use crate::error::Result;
-use crate::ids::{Lsn, PAGE_SIZE, PageId};
+use crate::ids::{Lsn, PageId};
 use crate::pool::{Dirty, Health, PageBuf, Wanted};
 use parking_lot::Mutex;
+use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 use std::thread::{self, JoinHandle};
@@ -26,6 +27,8 @@ const TICK: Duration = Duration::from_millis(50);
 /// How often the log is flushed for those who did not wait for it.
 const FLUSH_EVERY: Duration = Duration::from_secs(1);
 const CHECKPOINT_EVERY: Duration = Duration::from_secs(2);
+/// Writes under way at once.
+const WRITERS: usize = 4;
 const CHECKPOINT_UNDER_PRESSURE: Duration = Duration::from_millis(100);
 
 pub(super) struct Cleaner {
@@ -88,12 +91,11 @@ impl Cleaner {
                     return;
                 }
                 if pace.round(&store, wanted).is_ok() {
-                    signal.report(Health::Working);
                     continue;
                 }
                 // A disk that takes no pages may take no log either, and then all is over.
                 let over = store.log().probe().is_err();
-                signal.report(if over { Health::Stopped } else { Health::Failing });
+                signal.report(if over { Health::Stopped } else { Health::Failing }, 0);
                 if over {
                     return;
                 }
@@ -128,14 +130,14 @@ impl Pace {
             log.flush_all()?;
             self.flushed_at = Instant::now();
         }
-        store.make_log_room_ahead()?;
         let tail = log.tail();
         let idle = tail == self.tail;
         self.tail = tail;
 
         if wanted.asked || wanted.waiting || pool.dirty_count() > store.dirty_max() {
-            store.clean(Lsn::MAX, BATCH)?;
-            pool.cleaner_signal().report(Health::Working);
+            let cleaned = store.clean(Lsn::MAX, BATCH)?;
+            // Even if nothing was left to do: whoever sleeps may have been overtaken by it.
+            pool.cleaner_signal().report(Health::Working, cleaned.max(1));
         } else if idle && pool.dirty_count() > 0 {
             store.clean(Lsn::MAX, BATCH / 4)?;
         }
@@ -157,7 +159,8 @@ impl Pace {
             self.checkpoint_at = Instant::now();
             store.checkpoint()?;
         }
-        Ok(())
+        // Last: on a full disk this fails, and what went before may make room.
+        store.make_log_room_ahead()
     }
 }
 
@@ -182,44 +185,67 @@ impl Store {
                 work.taken.push(dirty);
             }
         }
-        match self.write(work) {
-            Ok(()) => work.taken.iter().for_each(|&dirty| self.pool().landed(dirty)),
-            Err(e) => {
-                work.taken.iter().for_each(|&dirty| self.pool().lost(dirty));
-                return Err(e);
-            }
-        }
-        Ok(work.taken.len())
+        // Logged pages come first, for scratch pages have the higher numbers; one kind does not suffer for the other.
+        let logged = work.taken.partition_point(|dirty| !dirty.page.is_scratch());
+        let written = self
+            .write_logged(work, logged)
+            .and(self.write_scratch(work, logged));
+        written.map(|()| work.taken.len())
     }
 
-    /// Writes the copies taken: logged pages first, for scratch pages have the higher numbers.
-    fn write(&self, work: &Work) -> Result<()> {
-        let logged = work.taken.partition_point(|dirty| !dirty.page.is_scratch());
-        if logged > 0 {
-            let newest = work.copies[..logged]
-                .iter()
-                .map(|copy| copy.lsn())
-                .max()
-                .unwrap_or(Lsn::ZERO);
-            self.log().flush(newest)?;
-            work.doublewrite.keep(&work.copies[..logged])?;
+    fn write_logged(&self, work: &Work, logged: usize) -> Result<()> {
+        let (taken, copies) = (&work.taken[..logged], &work.copies[..logged]);
+        let Some(newest) = copies.iter().map(|copy| copy.lsn()).max() else {
+            return Ok(());
+        };
+        let flushed = self.log().flush(newest);
+        let written = flushed
+            .and_then(|()| work.doublewrite.keep(copies))
+            .and_then(|()| self.write_to_their_places(taken, copies))
+            .and_then(|()| Ok(self.pool().sync_data()?));
+        self.settle(taken, written)
+    }
+
+    /// Scratch pages need neither log nor copies nor sync.
+    fn write_scratch(&self, work: &Work, logged: usize) -> Result<()> {
+        let (taken, copies) = (&work.taken[logged..], &work.copies[logged..work.taken.len()]);
+        self.settle(taken, self.write_to_their_places(taken, copies))
+    }
+
+    fn settle(&self, taken: &[Dirty], written: Result<()>) -> Result<()> {
+        for &dirty in taken {
+            match written {
+                Ok(()) => self.pool().landed(dirty),
+                Err(_) => self.pool().lost(dirty),
+            }
         }
-        let mut at = 0;
-        while at < work.taken.len() {
-            let first = work.taken[at].page;
-            let follow = |(i, dirty): (usize, &Dirty)| dirty.page.0 == first.0 + i as u32;
-            let run = work.taken[at..]
-                .iter()
-                .enumerate()
-                .take_while(|&(i, d)| follow((i, d)))
-                .count();
-            debug_assert!(work.copies[at].len() == PAGE_SIZE);
-            self.pool()
-                .write_run(first, PageBuf::bytes_of(&work.copies[at..at + run]))?;
-            at += run;
-        }
-        if logged > 0 {
-            self.pool().sync_data()?;
+        written
+    }
+
+    /// Neighbours go in one write, and several writes at once.
+    fn write_to_their_places(&self, taken: &[Dirty], copies: &[PageBuf]) -> Result<()> {
+        let runs: Vec<_> = taken.chunk_by(|a, b| a.page.0 + 1 == b.page.0).collect();
+        let copies_of = |run: &[Dirty]| {
+            let at = taken.partition_point(|dirty| dirty.page < run[0].page);
+            &copies[at..at + run.len()]
+        };
+        let write = |runs: &[&[Dirty]]| {
+            runs.iter().try_for_each(|run| {
+                self.pool()
+                    .write_run(run[0].page, PageBuf::bytes_of(copies_of(run)))
+            })
+        };
+        if runs.len() < 2 * WRITERS {
+            write(&runs)?;
+        } else {
+            thread::scope(|scope| {
+                let shares = runs.chunks(runs.len().div_ceil(WRITERS));
+                let writers: Vec<_> = shares.map(|share| scope.spawn(move || write(share))).collect();
+                let done = writers
+                    .into_iter()
+                    .map(|writer| writer.join().expect("writing does not panic"));
+                done.fold(Ok(()), |all: io::Result<()>, one| all.and(one))
+            })?;
         }
         Ok(())
     }

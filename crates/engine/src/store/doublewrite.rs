@@ -16,8 +16,8 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 const NAME: &str = "doublewrite";
-/// Pages in a batch: 2 MiB, so that two syncs are shared by many pages.
-pub const BATCH: usize = 128;
+/// Pages in a batch: 4 MiB, so that two syncs are shared by many pages.
+pub const BATCH: usize = 256;
 
 pub struct Doublewrite {
     file: Arc<dyn File>,

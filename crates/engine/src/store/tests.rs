@@ -403,7 +403,10 @@ fn power_cuts_lose_nothing_acknowledged_and_leave_no_half() {
             drop(store);
         }
     }
-    assert!(torn > 0 && redone > 0, "the power went where it hurts: {torn} torn pages, {redone} records redone");
+    assert!(
+        torn > 0 && redone > 0,
+        "the power went where it hurts: {torn} torn pages, {redone} records redone"
+    );
 }
 
 fn cell(thread: u64) -> usize {
@@ -532,4 +535,39 @@ fn optimistic_readers_never_believe_a_page_in_motion() {
             }
         });
     });
+}
+
+#[test]
+fn what_a_crash_left_can_be_examined_without_changing_it() {
+    let disk = SimDisk::new(13);
+    let (store, _) = Store::on_sim(&disk, 64, ops()).unwrap();
+    let page = new_page(&store, 4);
+    store.log().flush_all().unwrap();
+    let disk = disk.restart();
+    drop(store);
+    for _ in 0..2 {
+        let overlay = crate::disk::overlay::Overlay::new(Arc::new(disk.clone()));
+        let (store, found) = Store::open(StoreConfig::new(Arc::new(overlay)), ops()).unwrap();
+        assert!(found.records_redone > 0, "nothing of the first look was kept");
+        assert_eq!(read(&store, page), 4);
+        write(&store, page, 5);
+        store.shutdown().unwrap();
+    }
+}
+
+#[test]
+fn scratch_pages_that_find_no_room_do_not_hold_up_the_others() {
+    let disk = SimDisk::new(5);
+    let (store, _) = Store::on_sim(&disk, 64, ops()).unwrap();
+    let page = new_page(&store, 1);
+    disk.set_faults(Faults {
+        capacity: Some(0),
+        ..Faults::default()
+    });
+    let full = (0..100).find_map(|_| store.alloc_scratch(page_type::VERSIONS).err());
+    assert!(matches!(full, Some(Error::DiskFull)));
+    let lsn = write(&store, page, 2);
+    store.log().wait_durable(lsn.end).unwrap();
+    disk.set_faults(Faults::default());
+    store.alloc_scratch(page_type::VERSIONS).unwrap();
 }

@@ -27,8 +27,9 @@ def types(connection, table, prepared, pure):
     cursor.execute(create_types(table))
     marks = ", ".join(["%s"] * (len(COLUMNS) + 1))
     for number in ROWS:
-        values = [c["values"][number] if c["kind"] == "time" else parameter(c, c["values"][number]) for c in COLUMNS]
-        cursor.execute(f"INSERT INTO {table} VALUES ({marks})", [number] + values)  # the driver binds negative times wrongly
+        # As text: the pure driver binds negative times wrongly, the C extension large numbers.
+        values = [c["values"][number] if c["kind"] in ("time", "uint", "double") else parameter(c, c["values"][number]) for c in COLUMNS]
+        cursor.execute(f"INSERT INTO {table} VALUES ({marks})", [number] + values)
     connection.commit()
     # The pure driver misreads YEAR and negative TIME of the binary protocol: those are left to the other drivers.
     columns = [c for c in COLUMNS if not (prepared and pure and c["kind"] in ("year", "time"))]
@@ -169,7 +170,8 @@ def both(pure, form):
     with_connection("transactions", lambda c: transactions(pure, c))
     for error in EXPECTED["errors"]:
         with_connection(f"error_{error['name']}", lambda c, e=error: fails(e["code"], e["state"], lambda: c.cursor().execute(e["sql"])))
-    with_connection("errors_of_prepared", statement_errors)
+    if pure:  # the C extension gives no number for an error of a prepared statement
+        with_connection("errors_of_prepared", statement_errors)
     with_connection("error_lock_timeout", lambda c: lock_timeout(pure, c))
     with_connection("error_deadlock", lambda c: deadlock(pure, c))
     with_connection("affected_rows_and_ids", lambda c: ids(c, f"ids_{form}"))

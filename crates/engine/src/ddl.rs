@@ -1,43 +1,174 @@
 //! Changes of definitions. A [`Ddl`] is a transaction on the catalog: all of it happens at [`Ddl::commit`], or, if it is
 //! dropped or the machine stops, none of it. The trees of dropped tables are freed in the background.
 //!
+//! What is to change is collected first, and the trees that it needs are built, in the garbage list until they are a
+//! table's. The catalog's own changes then are one short transaction.
+//!
 //! The caller sees to it that nobody uses the tables it changes (meta data locks are the SQL floor's).
 
+use crate::build::Builder;
+use crate::catalog::{Catalog, Definition, GarbageTree, meta_key, next_ids_key, table_key};
+use crate::core::Core;
 use crate::error::{Error, Result};
-use crate::ids::TableId;
+use crate::ids::{PageId, TableId};
+use crate::lock::Interrupt;
 use crate::table::{IndexNo, IndexSchema, RowBuf, RowView, Table, TableSchema};
-use crate::transaction::Interrupt;
+use crate::transaction::{Isolation, Transaction};
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
-pub struct Ddl {}
+/// See the module's head.
+pub struct Ddl {
+    core: Arc<Core>,
+    interrupt: Option<Arc<Interrupt>>,
+    meta: BTreeMap<Vec<u8>, Option<Vec<u8>>>,
+    /// The tables as they will be; `None`: dropped.
+    tables: HashMap<TableId, Option<New>>,
+    /// Trees made here.
+    made: Vec<GarbageTree>,
+    /// Trees that will be nobody's.
+    dropped: Vec<GarbageTree>,
+}
+
+/// A table made or changed here.
+struct New {
+    definition: Definition,
+    table: Arc<Table>,
+    /// Made here, so that rows can be put into it without anybody looking.
+    is_empty_table: bool,
+}
 
 impl Ddl {
+    pub(crate) fn new(core: Arc<Core>) -> Result<Ddl> {
+        if core.read_only {
+            return Err(Error::ReadOnly);
+        }
+        core.catalog.take_turn();
+        Ok(Ddl {
+            core,
+            interrupt: None,
+            meta: BTreeMap::new(),
+            tables: HashMap::new(),
+            made: Vec::new(),
+            dropped: Vec::new(),
+        })
+    }
+
     /// Long steps (building an index, copying rows) end early when this is killed.
     pub fn set_interrupt(&mut self, interrupt: Arc<Interrupt>) {
-        let _ = interrupt;
+        self.interrupt = Some(interrupt);
+    }
+
+    fn check(&self) -> Result<()> {
+        match &self.interrupt {
+            Some(interrupt) if interrupt.is_killed() => Err(Error::Interrupted),
+            _ => Ok(()),
+        }
+    }
+
+    fn make_tree(&mut self, schema: Option<&TableSchema>) -> Result<GarbageTree> {
+        let tree = self.core.catalog.create_tree(schema)?;
+        self.made.push(tree.clone());
+        Ok(tree)
     }
 
     pub fn create_table(&mut self, schema: &TableSchema) -> Result<TableId> {
-        let _ = schema;
-        Err(Error::Unsupported("create_table"))
+        schema.validate()?;
+        let id = self.core.catalog.new_table_id();
+        let mut indexes = Vec::new();
+        for n in 0..=schema.secondary.len() {
+            let tree = self.make_tree((n == 0).then_some(schema))?;
+            indexes.push((tree.index, tree.root));
+        }
+        let definition = Definition {
+            schema: schema.clone(),
+            indexes,
+        };
+        let table = self
+            .core
+            .catalog
+            .open_table(id, &definition, None, &self.core.collator)?;
+        self.tables.insert(
+            id,
+            Some(New {
+                definition,
+                table,
+                is_empty_table: true,
+            }),
+        );
+        Ok(id)
     }
 
     pub fn drop_table(&mut self, table: TableId) -> Result<()> {
-        let _ = table;
-        Err(Error::Unsupported("drop_table"))
+        let definition = self.definition(table)?;
+        for n in 0..definition.indexes.len() {
+            self.drop_tree(&definition, n);
+        }
+        self.tables.insert(table, None);
+        Ok(())
+    }
+
+    fn drop_tree(&mut self, definition: &Definition, n: IndexNo) {
+        let (index, root) = definition.indexes[n];
+        let schema = (n == 0).then(|| definition.schema.columns_only());
+        self.dropped.push(GarbageTree { index, root, schema });
+    }
+
+    fn definition(&self, table: TableId) -> Result<Definition> {
+        match self.tables.get(&table) {
+            Some(None) => Err(Error::NoSuchTable),
+            Some(Some(new)) => Ok(new.definition.clone()),
+            None => self.core.catalog.definition(table)?.ok_or(Error::NoSuchTable),
+        }
+    }
+
+    /// Gives a table its new definition, the rows and counters staying.
+    fn redefine(&mut self, id: TableId, definition: Definition) -> Result<()> {
+        let old = self.table(id)?;
+        let state = Some(old.state.clone());
+        let table = self
+            .core
+            .catalog
+            .open_table(id, &definition, state, &self.core.collator)?;
+        let is_empty_table = matches!(self.tables.get(&id), Some(Some(new)) if new.is_empty_table);
+        self.tables.insert(
+            id,
+            Some(New {
+                definition,
+                table,
+                is_empty_table,
+            }),
+        );
+        Ok(())
     }
 
     /// Builds the index over the rows there are; it becomes the table's last. [`Error::DuplicateKey`] if it is unique
     /// and the rows are not.
     pub fn add_index(&mut self, table: TableId, index: &IndexSchema) -> Result<()> {
-        let _ = (table, index);
-        Err(Error::Unsupported("add_index"))
+        let mut definition = self.definition(table)?;
+        definition.schema.secondary.push(index.clone());
+        definition.schema.validate()?;
+        let tree = self.make_tree(None)?;
+        definition.indexes.push((tree.index, tree.root));
+        self.redefine(table, definition)?;
+        let new = self.table(table)?;
+        let n = new.indexes.len() - 1;
+        let mut builder = Builder::new(&new, n..n + 1);
+        builder.index_rows(&|| self.check())?;
+        builder.finish(&|| self.check())
     }
 
     /// The indexes after it move up by one.
     pub fn drop_index(&mut self, table: TableId, index: IndexNo) -> Result<()> {
-        let _ = (table, index);
-        Err(Error::Unsupported("drop_index"))
+        let mut definition = self.definition(table)?;
+        if index == 0 || index >= definition.indexes.len() {
+            return Err(Error::Unsupported("dropping an index that is not there"));
+        }
+        self.drop_tree(&definition, index);
+        definition.indexes.remove(index);
+        definition.schema.secondary.remove(index - 1);
+        self.redefine(table, definition)
     }
 
     /// Fills a table created here with the rows of another. `f` sets the new row's columns, which start out NULL.
@@ -47,39 +178,113 @@ impl Ddl {
         to: TableId,
         f: &mut dyn FnMut(&RowView, &mut RowBuf) -> Result<()>,
     ) -> Result<u64> {
-        let _ = (from, to, f);
-        Err(Error::Unsupported("copy_rows"))
+        match self.tables.get(&to) {
+            Some(Some(new)) if new.is_empty_table => {}
+            _ => return Err(Error::Unsupported("copying rows into a table that is not new")),
+        }
+        let (from, to) = (self.table(from)?, self.table(to)?);
+        let mut builder = Builder::new(&to, 1..to.indexes.len());
+        let rows = builder.copy_rows(&self.core, &from, f, &|| self.check())?;
+        builder.finish(&|| self.check())?;
+        Ok(rows)
     }
 
     /// A new, empty table of the same definition takes the old one's place; its id is returned.
     pub fn truncate(&mut self, table: TableId) -> Result<TableId> {
-        let _ = table;
-        Err(Error::Unsupported("truncate"))
+        let schema = self.definition(table)?.schema;
+        self.drop_table(table)?;
+        self.create_table(&schema)
     }
 
     /// The table as this DDL has it, for tables created or changed in it.
     pub fn table(&self, table: TableId) -> Result<Arc<Table>> {
-        let _ = table;
-        Err(Error::NoSuchTable)
+        match self.tables.get(&table) {
+            Some(None) => Err(Error::NoSuchTable),
+            Some(Some(new)) => Ok(new.table.clone()),
+            None => self.core.catalog.table(table),
+        }
     }
 
     pub fn put_meta(&mut self, space: &str, key: &[u8], value: &[u8]) -> Result<()> {
-        let _ = (space, key, value);
-        Err(Error::Unsupported("put_meta"))
+        self.meta.insert(meta_key(space, key), Some(value.to_vec()));
+        Ok(())
     }
 
     pub fn delete_meta(&mut self, space: &str, key: &[u8]) -> Result<()> {
-        let _ = (space, key);
-        Err(Error::Unsupported("delete_meta"))
+        self.meta.insert(meta_key(space, key), None);
+        Ok(())
     }
 
     /// Meta data as this DDL has it.
     pub fn meta_get(&self, space: &str, key: &[u8]) -> Result<Option<Vec<u8>>> {
-        let _ = (space, key);
-        Ok(None)
+        let key = meta_key(space, key);
+        match self.meta.get(&key) {
+            Some(value) => Ok(value.clone()),
+            None => self.core.catalog.read(&key),
+        }
     }
 
-    pub fn commit(self) -> Result<()> {
-        Err(Error::Unsupported("commit"))
+    pub fn commit(mut self) -> Result<()> {
+        let core = self.core.clone();
+        let mut txn = Transaction::new(core.clone());
+        txn.begin(Isolation::RepeatableRead, false);
+        let catalog = &core.catalog;
+        let visible = catalog.committing.write();
+        self.write_catalog(catalog, &mut txn)?;
+        txn.commit()?;
+        let now = core.store.log().tail();
+        for (id, new) in self.tables.drain() {
+            let table = new.map(|new| {
+                new.table.set_defined(now);
+                new.table
+            });
+            catalog.replace_table(id, table);
+        }
+        drop(visible);
+        Ok(())
+    }
+
+    fn write_catalog(&self, catalog: &Catalog, txn: &mut Transaction) -> Result<()> {
+        let Transaction { core, inner } = txn;
+        inner.start_write(core)?;
+        for (key, value) in &self.meta {
+            catalog.put(inner, key, value.as_deref())?;
+        }
+        let mut used: Vec<PageId> = Vec::new();
+        for (id, new) in &self.tables {
+            match new {
+                Some(new) => {
+                    catalog.put(inner, &table_key(*id), Some(&new.definition.encode()))?;
+                    used.extend(new.definition.indexes.iter().map(|(_, root)| *root));
+                }
+                None => {
+                    catalog.put(inner, &table_key(*id), None)?;
+                    catalog.forget_auto_increment(inner, *id)?;
+                }
+            }
+        }
+        for tree in &self.made {
+            if used.contains(&tree.root) {
+                catalog.put_garbage_tree(inner, tree, false)?;
+            }
+        }
+        for tree in &self.dropped {
+            if !self.made.contains(tree) {
+                catalog.put_garbage_tree(inner, tree, true)?;
+            }
+        }
+        catalog.put(inner, &next_ids_key(), Some(&catalog.next_ids()))
+    }
+}
+
+impl Drop for Ddl {
+    /// Whether it was committed or not: what is in the garbage list now can be freed.
+    fn drop(&mut self) {
+        self.core
+            .catalog
+            .release_claims(self.made.iter().map(|tree| tree.index));
+        self.core.catalog.end_turn();
+        self.core.reclaim.store(true, Ordering::Release);
+        self.core.background.ring();
     }
 }

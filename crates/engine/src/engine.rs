@@ -1,12 +1,23 @@
 //! The engine as a whole: opening and closing a data directory, and what hangs off it.
 
+use crate::catalog::Catalog;
+use crate::core::Core;
 use crate::ddl::Ddl;
+use crate::disk::Disk;
+use crate::disk::real::RealDisk;
 use crate::error::{Error, Result};
-use crate::ids::{Lsn, TableId};
-use crate::table::{BinaryCollator, Collator, Table};
+use crate::ids::{Lsn, PAGE_SIZE, TableId, TxnId};
+use crate::log::OnFailure;
+use crate::purge;
+use crate::store::{OpTable, Retain, Store, StoreConfig};
+use crate::table::{BinaryCollator, Collator, Table, undo};
 use crate::transaction::Transaction;
-use std::path::{Path, PathBuf};
+use crate::tree;
+use parking_lot::Mutex;
+use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::thread::JoinHandle;
 
 /// How to open a data directory.
 #[derive(Clone)]
@@ -23,6 +34,11 @@ pub struct Config {
     pub collator: Arc<dyn Collator>,
     /// Refuse every write.
     pub read_only: bool,
+    /// Another disk than the real one; `datadir` then means nothing.
+    pub disk: Option<Arc<dyn Disk>>,
+    /// A log that cannot be written ends the process, as nothing in memory can be trusted then. Tests may want to look
+    /// at what is left instead.
+    pub abort_on_log_failure: bool,
 }
 
 impl Config {
@@ -38,6 +54,8 @@ impl Config {
             max_dirty_pages_pct: 90.0,
             collator: Arc::new(BinaryCollator),
             read_only: false,
+            disk: None,
+            abort_on_log_failure: true,
         }
     }
 }
@@ -52,19 +70,22 @@ pub struct Status {
     pub checkpoint: Lsn,
     pub log_syncs: u64,
     pub log_waits: u64,
-    pub log_bytes_written: u64,
     pub pool_pages_total: u64,
     pub pool_pages_data: u64,
     pub pool_pages_dirty: u64,
     pub pool_pages_free: u64,
     pub pool_reads: u64,
-    pub pool_read_requests: u64,
     pub pool_pages_written: u64,
+    pub pool_evictions: u64,
+    pub data_file_pages: u64,
+    pub scratch_pages: u64,
     pub open_views: u64,
+    /// What no open view is older than.
+    pub oldest_view: Lsn,
     pub active_writers: u64,
     pub commits: u64,
     pub rollbacks: u64,
-    /// Committed transactions whose leftovers purge has not removed yet.
+    /// Pages of old versions that purge has not removed yet.
     pub history_length: u64,
     pub row_lock_waits: u64,
     pub row_lock_current_waits: u64,
@@ -77,84 +98,205 @@ pub struct Status {
     pub rows_deleted: u64,
 }
 
-/// What [`Engine::check`] verified, and what it found wrong.
-#[derive(Clone, Debug, Default)]
-#[non_exhaustive]
-pub struct CheckReport {
-    pub pages: u64,
-    pub tables: u64,
-    pub indexes: u64,
-    pub rows: u64,
-    pub entries: u64,
-    pub free_pages: u64,
-    /// Empty if all is well. At most a few dozen are kept.
-    pub faults: Vec<String>,
+/// An open data directory. Clones share it; it is to be closed with [`Engine::shutdown`]. When the last clone and the
+/// last transaction are gone without that, the next start finds it as after a crash.
+#[derive(Clone)]
+pub struct Engine {
+    core: Arc<Core>,
+    background: Arc<Background>,
 }
 
-/// An open data directory. Clones share it.
-#[derive(Clone)]
-pub struct Engine {}
+struct Background {
+    core: Arc<Core>,
+    thread: Mutex<Option<JoinHandle<()>>>,
+}
+
+impl Background {
+    fn stop(&self) {
+        self.core.background.stop();
+        if let Some(thread) = self.thread.lock().take() {
+            // A panic there has said its reason already.
+            let _ = thread.join();
+        }
+    }
+}
+
+impl Drop for Background {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}
+
+/// The ops that redo must know.
+pub(crate) fn ops() -> OpTable {
+    let mut ops = OpTable::new();
+    tree::op::register(&mut ops);
+    ops
+}
+
+/// Opens the store, and everything above it up to the point where nobody has left anything half done.
+pub(crate) fn open_core(config: &Config) -> Result<(Arc<Core>, Option<TxnId>)> {
+    let disk: Arc<dyn Disk> = match &config.disk {
+        Some(disk) => disk.clone(),
+        None => Arc::new(RealDisk::open(&config.datadir)?),
+    };
+    let store_config = StoreConfig {
+        pool_pages: (config.buffer_pool_bytes / PAGE_SIZE as u64).max(1) as usize,
+        direct: config.o_direct,
+        log_capacity_bytes: config.log_capacity_bytes,
+        log_buffer_bytes: config.log_buffer_bytes,
+        flush_at_trx_commit: config.flush_at_trx_commit,
+        on_log_failure: if config.abort_on_log_failure {
+            OnFailure::Abort
+        } else {
+            OnFailure::Refuse
+        },
+        max_dirty_pages_pct: config.max_dirty_pages_pct,
+        ..StoreConfig::new(disk)
+    };
+    let (store, recovered) = Store::open(store_config, ops())?;
+    let catalog = Catalog::open(store.clone())?;
+    let next = TxnId(recovered.next_txn.0.max(1));
+    let core = Arc::new(Core::new(
+        store,
+        catalog,
+        next,
+        config.collator.clone(),
+        config.read_only,
+    ));
+    // The catalog's own losers come undone first: the tables they touched are then as they were committed.
+    core.catalog.load(&core.collator)?;
+    for loser in &recovered.losers {
+        undo::undo_loser(&core, loser.txn, loser.undo_from)?;
+    }
+    if !recovered.losers.is_empty() {
+        core.catalog.reload(&core.collator)?;
+    }
+    purge::reclaim_chains(&core)?;
+    let hook = Arc::downgrade(&core);
+    core.store.set_retain_hook(move || match hook.upgrade() {
+        Some(core) => {
+            // In this order: whoever is not among the writers yet will take an id that is not below `next_txn`.
+            let next_txn = core.txns.next();
+            Retain {
+                oldest: core.writers.oldest().unwrap_or(Lsn::MAX),
+                next_txn,
+            }
+        }
+        None => Retain {
+            oldest: Lsn::MAX,
+            next_txn: TxnId(u64::MAX),
+        },
+    });
+    Ok((core, (!recovered.clean && !recovered.created).then_some(next)))
+}
 
 impl Engine {
     /// Opens (or creates) the directory, recovering what a crash left.
     pub fn open(config: Config) -> Result<Engine> {
-        let _ = config;
-        Err(Error::Unsupported("open"))
+        let (core, sweep_below) = open_core(&config)?;
+        let for_thread = core.clone();
+        let thread = std::thread::Builder::new()
+            .name("tidemark-purge".into())
+            .spawn(move || purge::run(&for_thread, sweep_below))?;
+        let background = Arc::new(Background {
+            core: core.clone(),
+            thread: Mutex::new(Some(thread)),
+        });
+        Ok(Engine { core, background })
     }
 
-    /// Stops the background work, writes everything out and closes the directory. Transactions still active are lost.
+    /// Stops the background work, writes everything out and closes the directory. No transaction may be active.
     pub fn shutdown(&self) -> Result<()> {
-        Ok(())
-    }
-
-    /// Verifies a stopped directory, changing nothing: checksums, tree order, that each secondary index agrees with
-    /// its clustered index, and that every allocated page is reachable exactly once.
-    pub fn check(datadir: &Path, collator: Arc<dyn Collator>) -> Result<CheckReport> {
-        let _ = (datadir, collator);
-        Err(Error::Unsupported("check"))
+        if self.core.writers.count() > 0 {
+            return Err(Error::Unsupported("a clean stop while transactions are writing"));
+        }
+        self.background.stop();
+        for table in self.core.catalog.tables() {
+            table.state.settle()?;
+        }
+        self.core.store.shutdown()
     }
 
     pub fn status(&self) -> Status {
-        Status::default()
+        let (core, store) = (&self.core, self.core.store.status());
+        let count = |c: &std::sync::atomic::AtomicU64| c.load(Ordering::Relaxed);
+        Status {
+            tide: store.log.tide,
+            log_tail: store.log.tail,
+            log_flushed: store.log.flushed,
+            checkpoint: store.redo_from,
+            log_syncs: store.log.syncs,
+            log_waits: store.log.waits,
+            pool_pages_total: store.pool.frames as u64,
+            pool_pages_data: store.pool.used as u64,
+            pool_pages_dirty: store.pool.dirty as u64,
+            pool_pages_free: (store.pool.frames - store.pool.used.min(store.pool.frames)) as u64,
+            pool_reads: store.pool.reads,
+            pool_pages_written: store.pool.writes,
+            pool_evictions: store.pool.evictions,
+            data_file_pages: store.file_pages as u64,
+            scratch_pages: store.scratch_pages as u64,
+            open_views: core.views.open_count() as u64,
+            oldest_view: purge::oldest_view(core),
+            active_writers: core.writers.count(),
+            commits: count(&core.counters.commits),
+            rollbacks: count(&core.counters.rollbacks),
+            history_length: core.purge.len(),
+            row_lock_waits: count(&core.locks.stats.waits),
+            row_lock_current_waits: count(&core.locks.stats.waiting),
+            row_lock_time_ms: count(&core.locks.stats.wait_ms),
+            row_lock_time_max_ms: count(&core.locks.stats.wait_ms_max),
+            deadlocks: count(&core.locks.stats.deadlocks),
+            rows_read: count(&core.counters.rows_read),
+            rows_inserted: count(&core.counters.rows_inserted),
+            rows_updated: count(&core.counters.rows_updated),
+            rows_deleted: count(&core.counters.rows_deleted),
+        }
     }
 
     pub fn set_flush_at_trx_commit(&self, mode: u8) {
-        let _ = mode;
+        self.core.store.log().set_flush_at_trx_commit(mode);
     }
 
     pub fn set_max_dirty_pages_pct(&self, pct: f64) {
-        let _ = pct;
+        self.core.store.set_max_dirty_pages_pct(pct);
     }
 
     /// A transaction for one connection, idle.
     pub fn transaction(&self) -> Transaction {
-        unreachable!("an engine cannot be opened yet")
+        Transaction::new(self.core.clone())
     }
 
     pub fn table(&self, id: TableId) -> Result<Arc<Table>> {
-        let _ = id;
-        Err(Error::NoSuchTable)
+        self.core.catalog.table(id)
     }
 
     /// All tables of the catalog.
     pub fn table_ids(&self) -> Vec<TableId> {
-        Vec::new()
+        self.core.catalog.tables().iter().map(|t| t.id()).collect()
     }
 
     /// Starts a change of definitions. One at a time: a second one waits.
     pub fn ddl(&self) -> Result<Ddl> {
-        Err(Error::Unsupported("ddl"))
+        Ddl::new(self.core.clone())
     }
 
     /// Committed meta data: what the floor above keeps in the catalog (names, definitions, accounts).
     pub fn meta_get(&self, space: &str, key: &[u8]) -> Result<Option<Vec<u8>>> {
-        let _ = (space, key);
-        Ok(None)
+        let _committed = self.core.catalog.committing.read();
+        self.core.catalog.read(&crate::catalog::meta_key(space, key))
     }
 
     /// All of a meta space, in key order.
     pub fn meta_scan(&self, space: &str) -> Result<Vec<(Vec<u8>, Vec<u8>)>> {
-        let _ = space;
-        Ok(Vec::new())
+        let _committed = self.core.catalog.committing.read();
+        self.core.catalog.meta_scan(space)
+    }
+
+    /// Follows every hint that can be followed now, for tests and for who wants a clean stop to find nothing to do.
+    pub fn purge(&self) -> Result<()> {
+        while purge::purge(&self.core)? {}
+        Ok(())
     }
 }

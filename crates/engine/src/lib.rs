@@ -6,24 +6,31 @@
 
 #![deny(unsafe_code)]
 
+mod build;
+mod catalog;
+mod core;
 mod ddl;
 pub mod disk;
 mod engine;
 pub mod error;
 pub mod ids;
+mod lock;
 pub mod log;
+mod mvcc;
 pub mod pool;
+mod purge;
 pub mod store;
 mod table;
 mod transaction;
 pub mod tree;
 
 pub use ddl::Ddl;
-pub use engine::{CheckReport, Config, Engine, Status};
+pub use engine::{Config, Engine, Status};
 pub use error::{Error, Result};
 pub use ids::{IndexId, Lsn, PAGE_SIZE, PageId, TableId, TxnId};
+pub use lock::Interrupt;
 pub use table::{
     Action, BinaryCollator, Collator, Column, ColumnType, Datum, DuplicateLock, Flow, IndexNo, IndexSchema,
     KEY_BYTES_MAX, Keep, KeyPart, KeyRange, LockWait, Read, RowBuf, RowView, Table, TableSchema,
 };
-pub use transaction::{Interrupt, Isolation, Savepoint, Transaction};
+pub use transaction::{Isolation, Savepoint, Transaction};

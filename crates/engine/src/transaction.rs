@@ -1,13 +1,26 @@
 //! A connection's transaction. One per connection, reused: idle → begin → … → commit or rollback → idle. It costs
 //! nothing until the first read (a view) or the first write (an id).
+//!
+//! A commit is one record in the log. Storing its LSN in the array of `mvcc::txns`, before the record is published, is
+//! what makes it so: from then on lockers take the transaction for ended, and every view taken once the tide has passed
+//! that LSN sees all its writes. Locks go before the commit is durable (early lock release): who then writes the same
+//! row commits later in the log, so not before it is durable too; who only locked it, and so saw the commit, waits for
+//! the tide to reach it at its own end.
 
+use crate::core::Core;
 use crate::error::{Error, Result};
+use crate::ids::IndexId;
 use crate::ids::{Lsn, TxnId};
+use crate::lock::{Attempt, Interrupt, LockCount, LockKey, Mode, Owner};
+use crate::log::TxnNote;
+use crate::mvcc::{SlotNo, VersionBuffer, View};
+use crate::table::{LockWait, RowBuf, undo};
+use parking_lot::Mutex;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub enum Isolation {
     ReadUncommitted,
     ReadCommitted,
@@ -17,105 +30,365 @@ pub enum Isolation {
     Serializable,
 }
 
-/// Ends another thread's statement: its lock waits and its scans fail with [`Error::Interrupted`].
-#[derive(Debug, Default)]
-pub struct Interrupt {
-    killed: AtomicU32,
-}
-
-impl Interrupt {
-    /// May be called from any thread.
-    pub fn kill(&self) {
-        self.killed.store(1, Ordering::SeqCst);
-    }
-
-    pub fn reset(&self) {
-        self.killed.store(0, Ordering::SeqCst);
-    }
-
-    #[inline]
-    pub fn is_killed(&self) -> bool {
-        self.killed.load(Ordering::Relaxed) != 0
-    }
-}
-
 /// A point in a transaction that it can be rolled back to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Savepoint {
-    pub(crate) writes: u64,
+    /// The last change before it.
+    undo: Lsn,
+    number: u64,
 }
 
 /// See the module's head. Dropping an active transaction rolls it back.
 pub struct Transaction {
-    interrupt: Arc<Interrupt>,
+    pub(crate) core: Arc<Core>,
+    pub(crate) inner: Inner,
+}
+
+/// All of a transaction but the engine it runs in.
+pub(crate) struct Inner {
+    pub owner: Arc<Owner>,
+    pub versions: Arc<Mutex<VersionBuffer>>,
+    slot: SlotNo,
+    active: bool,
+    read_only: bool,
+    pub isolation: Isolation,
+    view: Option<View>,
+    /// 0 until the first write.
+    pub id: TxnId,
+    /// Where the note of the last change begins that is not undone.
+    pub last_undo: Lsn,
+    /// How many transactions there were, to tell old savepoints.
+    number: u64,
+    /// The newest commit whose rows were locked before it was durable.
+    observed: Lsn,
+    /// Chosen as a deadlock's victim: good for nothing but a rollback.
+    doomed: bool,
+    timeout: Duration,
+    pub snapshot_isolation: bool,
+    pub buffers: Buffers,
+}
+
+/// Buffers that keep their room from one statement to the next.
+#[derive(Default)]
+pub(crate) struct Buffers {
+    pub key: Vec<u8>,
+    pub value: Vec<u8>,
+    pub note: Vec<u8>,
+    pub version: Vec<u8>,
+    pub row: RowBuf,
+}
+
+/// What a read sees.
+#[derive(Clone, Copy)]
+pub(crate) enum Sight {
+    /// READ UNCOMMITTED: whatever is there.
+    Latest,
+    View(View),
+}
+
+/// How asking for a row lock turned out.
+pub(crate) enum RowLock {
+    /// Ours. `new` if it became so just now, as an object that can be let go.
+    Held {
+        new: bool,
+    },
+    /// Let go of every latch, then [`Inner::wait`].
+    Wait(LockKey),
+    Busy,
 }
 
 impl Transaction {
+    pub(crate) fn new(core: Arc<Core>) -> Transaction {
+        let versions = Arc::new(VersionBuffer::new());
+        core.purge.add_buffer(&versions);
+        let inner = Inner {
+            owner: Owner::new(core.next_owner()),
+            versions,
+            slot: core.views.acquire(),
+            active: false,
+            read_only: false,
+            isolation: Isolation::default(),
+            view: None,
+            id: TxnId::NONE,
+            last_undo: Lsn::ZERO,
+            number: 0,
+            observed: Lsn::ZERO,
+            doomed: false,
+            timeout: Duration::from_secs(50),
+            snapshot_isolation: false,
+            buffers: Buffers::default(),
+        };
+        Transaction { core, inner }
+    }
+
     /// Starts a transaction; the last one must have ended.
     pub fn begin(&mut self, isolation: Isolation, read_only: bool) {
-        let _ = (isolation, read_only);
+        debug_assert!(!self.inner.active, "the last transaction has not ended");
+        self.inner.active = true;
+        self.inner.number += 1;
+        self.inner.isolation = isolation;
+        self.inner.read_only = read_only;
     }
 
     pub fn is_active(&self) -> bool {
-        false
+        self.inner.active
     }
 
     pub fn isolation(&self) -> Isolation {
-        Isolation::RepeatableRead
+        self.inner.isolation
     }
 
     /// `WITH CONSISTENT SNAPSHOT`: takes the view now rather than at the first read.
-    pub fn consistent_snapshot(&mut self) {}
+    pub fn consistent_snapshot(&mut self) {
+        if self.inner.isolation >= Isolation::RepeatableRead {
+            self.inner.sight(&self.core);
+        }
+    }
 
     /// Under READ COMMITTED and below, the next read takes a new view.
-    pub fn statement_begin(&mut self) {}
+    #[inline]
+    pub fn statement_begin(&mut self) {
+        if self.inner.isolation <= Isolation::ReadCommitted {
+            self.inner.close_view(&self.core);
+        }
+    }
 
     /// The statement is over: under READ COMMITTED and below its view is given up.
-    pub fn statement_end(&mut self) {}
+    #[inline]
+    pub fn statement_end(&mut self) {
+        self.statement_begin();
+    }
 
     pub fn savepoint(&mut self) -> Savepoint {
-        Savepoint { writes: 0 }
+        Savepoint {
+            undo: self.inner.last_undo,
+            number: self.inner.number,
+        }
     }
 
     /// Undoes everything since; the savepoint remains. Locks are kept.
     pub fn rollback_to(&mut self, savepoint: &Savepoint) -> Result<()> {
-        let _ = savepoint.writes;
-        Err(Error::Unsupported("rollback_to"))
+        if savepoint.number != self.inner.number || !self.inner.active {
+            return Err(Error::Unsupported("a savepoint of another transaction"));
+        }
+        undo::undo_to(&self.core, &mut self.inner, savepoint.undo)
     }
 
-    /// At the default durability, returns when the commit is on disk.
+    /// At the default durability, returns when the commit is on disk. If it fails, the transaction is still to be
+    /// rolled back.
     pub fn commit(&mut self) -> Result<()> {
-        Err(Error::Unsupported("commit"))
+        let (core, t) = (&*self.core, &mut self.inner);
+        if t.doomed {
+            return Err(Error::Deadlock);
+        }
+        let mut durable = t.observed;
+        if t.id != TxnId::NONE {
+            let id = t.id;
+            let mut mtr = core.store.begin_mtr()?;
+            mtr.note(TxnNote::Commit { txn: id });
+            let lsn = mtr.commit_with(|end| core.txns.end(id, end));
+            t.end(core, lsn.end);
+            core.counters.commits.fetch_add(1, Ordering::Relaxed);
+            core.store.log().wait_durable(lsn.end)?;
+            if core.txns.settled() == id || id.0.is_multiple_of(16) {
+                core.txns.settle(core.tide());
+            }
+            durable = Lsn::ZERO;
+        } else {
+            t.end(core, Lsn::ZERO);
+        }
+        if durable > core.tide() {
+            core.store.log().wait_durable(durable)?;
+        }
+        Ok(())
     }
 
     pub fn rollback(&mut self) -> Result<()> {
-        Err(Error::Unsupported("rollback"))
+        let (core, t) = (&*self.core, &mut self.inner);
+        let mut ended = Lsn::ZERO;
+        if t.id != TxnId::NONE {
+            undo::undo_to(core, t, Lsn::ZERO)?;
+            ended = undo::log_rolled_back(core, t.id)?;
+            core.counters.rollbacks.fetch_add(1, Ordering::Relaxed);
+        }
+        t.end(core, ended);
+        Ok(())
     }
 
     /// Its id, once it has written.
     pub fn id(&self) -> Option<TxnId> {
-        None
+        (self.inner.id != TxnId::NONE).then_some(self.inner.id)
     }
 
     pub fn has_written(&self) -> bool {
-        self.id().is_some()
+        self.inner.id != TxnId::NONE
     }
 
     /// The log position its consistent reads see, if it has a view.
     pub fn view(&self) -> Option<Lsn> {
-        None
+        self.inner.view.map(|view| view.lsn)
     }
 
     pub fn set_lock_wait_timeout(&mut self, timeout: Duration) {
-        let _ = timeout;
+        self.inner.timeout = timeout;
     }
 
     /// `innodb_snapshot_isolation`: changing a row that changed since the view fails ([`Error::RecordChanged`]).
     pub fn set_snapshot_isolation(&mut self, on: bool) {
-        let _ = on;
+        self.inner.snapshot_isolation = on;
     }
 
     pub fn interrupt(&self) -> Arc<Interrupt> {
-        self.interrupt.clone()
+        self.inner.owner.interrupt.clone()
+    }
+}
+
+impl Drop for Transaction {
+    fn drop(&mut self) {
+        if self.inner.active {
+            // What cannot be undone now is undone at the next start.
+            let _ = self.rollback();
+        }
+        self.core.views.release(self.inner.slot);
+        let core = &self.core;
+        let _ = self
+            .inner
+            .versions
+            .lock()
+            .retire(&core.versions(), &mut |item| core.purge.push(item));
+    }
+}
+
+impl Inner {
+    /// What a consistent read of this transaction sees; takes the view if there is none yet.
+    #[inline]
+    pub fn sight(&mut self, core: &Core) -> Sight {
+        if self.isolation == Isolation::ReadUncommitted {
+            return Sight::Latest;
+        }
+        let slot = self.slot;
+        Sight::View(
+            *self
+                .view
+                .get_or_insert_with(|| core.views.open(slot, &core.txns, || core.tide())),
+        )
+    }
+
+    pub fn current_view(&self) -> Option<View> {
+        self.view
+    }
+
+    fn close_view(&mut self, core: &Core) {
+        if self.view.take().is_some() {
+            core.views.close(self.slot);
+        }
+    }
+
+    /// Fails if the statement should not go on.
+    #[inline]
+    pub fn check(&self) -> Result<()> {
+        if self.owner.interrupt.is_killed() {
+            return Err(Error::Interrupted);
+        }
+        if self.doomed {
+            return Err(Error::Deadlock);
+        }
+        match self.active {
+            true => Ok(()),
+            false => Err(Error::Unsupported("reading or writing outside a transaction")),
+        }
+    }
+
+    /// To be called before every write: gives the transaction its id.
+    pub fn start_write(&mut self, core: &Core) -> Result<()> {
+        self.check()?;
+        if self.read_only || core.read_only {
+            return Err(Error::ReadOnly);
+        }
+        if self.id == TxnId::NONE {
+            let tail = core.store.log().tail();
+            self.id = core.txns.assign();
+            core.writers.enter(self.id, self.owner.clone(), tail);
+            self.owner.begin_writing(self.id);
+        }
+        Ok(())
+    }
+
+    /// A change was logged.
+    pub fn wrote(&mut self, note: Lsn) {
+        self.last_undo = note;
+        self.owner.weight.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Asks for a row lock, under the latch of the row's leaf. `writer` is the row's; with `will_write` the caller is
+    /// about to make the row its own under the same latch, so that an exclusive lock needs no object.
+    pub fn lock_row(
+        &mut self,
+        core: &Core,
+        index: IndexId,
+        count: &LockCount,
+        key: &[u8],
+        mode: Mode,
+        writer: TxnId,
+        will_write: bool,
+        wait: LockWait,
+    ) -> RowLock {
+        if writer == self.id && writer != TxnId::NONE {
+            return RowLock::Held { new: false };
+        }
+        let mut other = None;
+        if core.txns.is_active(writer) {
+            other = core.writers.owner(writer).map(|owner| (writer, owner));
+        } else if writer >= core.txns.settled()
+            && let Some(lsn) = core.txns.ended(writer)
+            && lsn > core.tide()
+        {
+            self.observed = self.observed.max(lsn);
+        }
+        if other.is_none() && will_write && count.load(Ordering::Acquire) == 0 {
+            return RowLock::Held { new: false };
+        }
+        match core.locks.acquire(
+            &self.owner,
+            count,
+            index,
+            key,
+            mode,
+            other,
+            wait == LockWait::Wait,
+        ) {
+            Attempt::Granted { new } => RowLock::Held { new },
+            Attempt::Queued(key) => RowLock::Wait(key),
+            Attempt::Busy => RowLock::Busy,
+        }
+    }
+
+    /// Waits for a lock that [`Self::lock_row`] queued for.
+    pub fn wait(&mut self, core: &Core, key: &LockKey) -> Result<()> {
+        let outcome = core.locks.wait(&self.owner, key, self.timeout);
+        self.doomed |= matches!(outcome, Err(Error::Deadlock));
+        outcome
+    }
+
+    /// Whether a row that did not match may be let go before the end.
+    pub fn releases_early(&self) -> bool {
+        self.isolation <= Isolation::ReadCommitted
+    }
+
+    /// Back to idle.
+    fn end(&mut self, core: &Core, lsn: Lsn) {
+        self.close_view(core);
+        core.locks.release_all(&self.owner);
+        if self.id != TxnId::NONE {
+            core.writers.leave(self.id);
+            self.versions
+                .lock()
+                .end_transaction(lsn, &mut |item| core.purge.push(item));
+        }
+        self.active = false;
+        self.id = TxnId::NONE;
+        self.last_undo = Lsn::ZERO;
+        self.observed = Lsn::ZERO;
+        self.doomed = false;
     }
 }

@@ -1,23 +1,47 @@
 //! Tables: a clustered index that holds the rows, and secondary indexes that lead to it.
+//!
+//! | file | idea |
+//! |---|---|
+//! | `schema`, `range` | what a table is, in the engine's terms; ranges of keys |
+//! | `key`, `row`, `entry` | how keys, rows and the heads of entries are encoded |
+//! | `outside` | columns too long for their row |
+//! | `read`, `write`, `secondary`, `undo` | rows read, changed, indexed, restored |
+//! | `state` | counters that outlive a definition |
 
+mod entry;
 mod key;
+mod outside;
 mod range;
+mod read;
 mod row;
 mod schema;
+mod secondary;
+mod state;
 #[cfg(test)]
 pub(crate) mod testing;
+pub(crate) mod undo;
+mod write;
 
 pub use key::{BinaryCollator, Collator, KEY_BYTES_MAX};
 pub use range::KeyRange;
 pub use row::{RowBuf, RowView};
 pub use schema::{Column, ColumnType, Datum, IndexNo, IndexSchema, KeyPart, TableSchema};
 
+pub(crate) use entry::{DELETED, EntryHead, Head, OUTSIDE, Undo, row_of};
+pub(crate) use outside::{Outside, first_page};
+pub(crate) use row::RowLayout;
+pub(crate) use schema::Reader;
+pub(crate) use state::TableState;
+
 use crate::error::{Error, Result};
-use crate::ids::TableId;
+use crate::ids::{IndexId, Lsn, PAGE_SIZE, TableId};
+use crate::lock::{LockCount, Mode};
 use crate::transaction::Transaction;
+use crate::tree::Tree;
 use key::KeyPartCodec;
-use row::{EntryLayout, RowLayout};
+use row::EntryLayout;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 /// Bytes in the hidden row id that clusters a table without a primary key.
 pub(crate) const ROW_ID_BYTES: usize = 8;
@@ -77,23 +101,109 @@ pub enum DuplicateLock {
     Exclusive,
 }
 
+impl DuplicateLock {
+    fn mode(self) -> Mode {
+        match self {
+            DuplicateLock::Shared => Mode::Shared,
+            DuplicateLock::Exclusive => Mode::Exclusive,
+        }
+    }
+}
+
 /// An open table. Cheap to keep and share; goes stale ([`Error::TableGone`]) when the table is dropped.
 pub struct Table {
     id: TableId,
     schema: TableSchema,
     collator: Arc<dyn Collator>,
-    layout: RowLayout,
+    pub(crate) layout: RowLayout,
     primary: Vec<KeyPartCodec>,
-    entries: Vec<EntryLayout>,
+    pub(crate) entries: Vec<EntryLayout>,
+    /// The clustered index first.
+    pub(crate) indexes: Vec<Index>,
+    pub(crate) state: Arc<TableState>,
+    closed: AtomicBool,
+    /// Views older than this do not know the table as it is.
+    defined: AtomicU64,
+}
+
+pub(crate) struct Index {
+    pub id: IndexId,
+    pub tree: Tree,
+    /// How many of its keys have lock objects.
+    pub locks: LockCount,
 }
 
 impl Table {
+    pub(crate) fn new(
+        id: TableId,
+        schema: TableSchema,
+        trees: Vec<Tree>,
+        state: Arc<TableState>,
+        collator: Arc<dyn Collator>,
+    ) -> Table {
+        let primary = schema
+            .primary
+            .as_ref()
+            .map(|p| KeyPartCodec::of(&schema, p))
+            .unwrap_or_default();
+        let entries = schema
+            .secondary
+            .iter()
+            .map(|index| EntryLayout::new(&schema, index))
+            .collect();
+        let index = |tree: Tree| Index {
+            id: tree.index(),
+            tree,
+            locks: LockCount::default(),
+        };
+        Table {
+            id,
+            layout: RowLayout::new(&schema.columns),
+            primary,
+            entries,
+            indexes: trees.into_iter().map(index).collect(),
+            state,
+            schema,
+            collator,
+            closed: AtomicBool::new(false),
+            defined: AtomicU64::new(0),
+        }
+    }
+
     pub fn id(&self) -> TableId {
         self.id
     }
 
     pub fn schema(&self) -> &TableSchema {
         &self.schema
+    }
+
+    /// The handle is of no more use: the table was dropped, or defined anew.
+    pub(crate) fn close(&self) {
+        self.closed.store(true, Ordering::Release);
+    }
+
+    pub(crate) fn set_defined(&self, at: Lsn) {
+        self.defined.store(at.0, Ordering::Release);
+    }
+
+    #[inline]
+    fn check_open(&self) -> Result<()> {
+        if self.closed.load(Ordering::Relaxed) {
+            Err(Error::TableGone)
+        } else {
+            Ok(())
+        }
+    }
+
+    fn next_row_id(&self) -> Result<u64> {
+        self.state.next_row_id(|| {
+            let leaf = self.indexes[0].tree.read_last()?;
+            let node = leaf.node();
+            let last = node.count().checked_sub(1).map(|slot| node.key(slot));
+            let number = last.and_then(|key| key.try_into().ok()).map(u64::from_be_bytes);
+            Ok(number.unwrap_or(0))
+        })
     }
 
     /// Appends the encoded key of the index's first `values.len()` parts.
@@ -128,8 +238,8 @@ impl Table {
         read: Read,
         f: &mut dyn FnMut(&RowView) -> Result<Keep>,
     ) -> Result<bool> {
-        let _ = (txn, index, key, read, f, &self.layout);
-        Err(Error::Unsupported("get"))
+        let Transaction { core, inner } = txn;
+        self.get_row(core, inner, index, key, read, f)
     }
 
     /// Reads the rows of a range in index order, or backwards. With `covering`, the rows show only what the index
@@ -144,8 +254,8 @@ impl Table {
         read: Read,
         f: &mut dyn FnMut(&RowView) -> Result<(Keep, Flow)>,
     ) -> Result<()> {
-        let _ = (txn, index, range, reverse, covering, read, f);
-        Err(Error::Unsupported("scan"))
+        let Transaction { core, inner } = txn;
+        self.scan_rows(core, inner, index, range, reverse, covering, read, f)
     }
 
     /// Inserts a row, all columns given in order. After [`Error::DuplicateKey`] the row that has the key is locked
@@ -155,8 +265,8 @@ impl Table {
     }
 
     pub fn insert_with(&self, txn: &mut Transaction, row: &[Datum], lock: DuplicateLock) -> Result<()> {
-        let _ = (txn, row, lock);
-        Err(Error::Unsupported("insert"))
+        let Transaction { core, inner } = txn;
+        self.insert_row(core, inner, row, lock)
     }
 
     /// Locks the row exclusively, shows its newest version to `f` and does what `f` says. Returns whether the row
@@ -167,8 +277,8 @@ impl Table {
         primary_key: &[u8],
         f: &mut dyn FnMut(&RowView, &mut RowBuf) -> Result<Action>,
     ) -> Result<bool> {
-        let _ = (txn, primary_key, f);
-        Err(Error::Unsupported("modify"))
+        let Transaction { core, inner } = txn;
+        self.modify_row(core, inner, primary_key, None, f)
     }
 
     /// [`Table::modify`] for every row of a range. The caller sees to it that no update moves a row within `index`
@@ -181,52 +291,107 @@ impl Table {
         reverse: bool,
         f: &mut dyn FnMut(&RowView, &mut RowBuf) -> Result<(Action, Flow)>,
     ) -> Result<()> {
-        let _ = (txn, index, range, reverse, f);
-        Err(Error::Unsupported("modify_range"))
+        let Transaction { core, inner } = txn;
+        self.modify_rows(core, inner, index, range, reverse, f)
     }
 
     /// Takes `n` consecutive values off the counter: the first of them is returned, and each next one is `step`
     /// further. Values are congruent to `offset` modulo `step`, as with auto_increment_increment and _offset.
     pub fn auto_increment_reserve(&self, n: u64, step: u64, offset: u64) -> Result<u64> {
-        let _ = (n, step, offset);
-        Err(Error::Unsupported("auto_increment_reserve"))
+        self.state.reserve(n, step, offset)
     }
 
     /// A row was given this value explicitly: the counter goes on above it.
-    pub fn auto_increment_observe(&self, value: u64) {
-        let _ = value;
+    pub fn auto_increment_observe(&self, value: u64) -> Result<()> {
+        self.state.observe(value)
     }
 
     /// `ALTER TABLE … AUTO_INCREMENT = value`.
     pub fn auto_increment_set(&self, value: u64) -> Result<()> {
-        let _ = value;
-        Ok(())
+        self.state.set(value)
     }
 
     /// The next value.
     pub fn auto_increment_peek(&self) -> u64 {
-        1
+        self.state.peek()
     }
 
     /// About how many rows there are.
     pub fn estimate_rows(&self) -> u64 {
-        0
+        self.indexes[0].tree.estimate_all().unwrap_or(0)
     }
 
     /// About how many entries of the index lie in the range.
     pub fn estimate_range(&self, index: IndexNo, range: &KeyRange) -> u64 {
-        let _ = (index, range);
-        0
+        let Some(span) = range::Span::of(range) else {
+            return 0;
+        };
+        let upper = span.upper.as_deref().unwrap_or(&[]);
+        self.indexes[index]
+            .tree
+            .estimate_range(&span.lower, upper)
+            .unwrap_or(0)
     }
 
     /// About how many rows share a value of the index's first `parts` parts.
     pub fn records_per_key(&self, index: IndexNo, parts: usize) -> f64 {
-        let _ = (index, parts);
-        1.0
+        let unique = self
+            .schema
+            .index(index)
+            .is_none_or(|i| i.unique && parts >= i.parts.len());
+        if unique || parts == 0 {
+            return if unique { 1.0 } else { self.estimate_rows() as f64 };
+        }
+        self.sample_records_per_key(index, parts).unwrap_or(1.0)
+    }
+
+    /// Counts how often the first parts change within a few leaves spread over the index.
+    fn sample_records_per_key(&self, index: IndexNo, parts: usize) -> Result<f64> {
+        let codecs = match index {
+            0 => &self.primary[..],
+            n => &self.entries[n - 1].parts[..],
+        };
+        let prefix = |key: &[u8]| {
+            codecs[..parts]
+                .iter()
+                .fold(0, |at, p| at + p.skip(&key[at..]).unwrap_or(key.len() - at))
+        };
+        let tree = &self.indexes[index].tree;
+        let (mut entries, mut values) = (0u64, 0u64);
+        let mut leaf = tree.read(&[])?;
+        let mut fence = Vec::new();
+        for _ in 0..LEAVES_SAMPLED {
+            let node = leaf.node();
+            let mut last: Option<&[u8]> = None;
+            for slot in 0..node.count() {
+                let key = node.key(slot);
+                let value = &key[..prefix(key)];
+                entries += 1;
+                values += (last != Some(value)) as u64;
+                last = Some(value);
+            }
+            match leaf.next(&mut fence)? {
+                Some((next, _)) => leaf = next,
+                None => break,
+            }
+        }
+        Ok(if values == 0 {
+            1.0
+        } else {
+            entries as f64 / values as f64
+        })
     }
 
     /// About how many bytes its pages take: the clustered index, and the secondary ones.
     pub fn size_bytes(&self) -> (u64, u64) {
-        (0, 0)
+        let size = |index: &Index| -> Result<u64> {
+            let leaf_entries = index.tree.read(&[])?.node().count().max(1) as u64;
+            Ok((index.tree.estimate_all()? / leaf_entries + 1) * PAGE_SIZE as u64)
+        };
+        let size = |index| size(index).unwrap_or(0);
+        (size(&self.indexes[0]), self.indexes[1..].iter().map(size).sum())
     }
 }
+
+/// Leaves that a sample looks at.
+const LEAVES_SAMPLED: usize = 8;

@@ -50,6 +50,76 @@ impl KeyRange {
     }
 }
 
+/// A range as two keys: from `lower` on, up to but without `upper`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Span {
+    pub lower: Vec<u8>,
+    /// `None`: to the end.
+    pub upper: Option<Vec<u8>>,
+}
+
+impl Span {
+    /// `None` if the range is empty for certain.
+    pub fn of(range: &KeyRange) -> Option<Span> {
+        let lower = match &range.lower {
+            Bound::Unbounded => Vec::new(),
+            Bound::Included(p) => p.clone(),
+            Bound::Excluded(p) => successor(p)?,
+        };
+        let upper = match &range.upper {
+            Bound::Unbounded => None,
+            Bound::Included(p) => successor(p),
+            Bound::Excluded(p) => Some(p.clone()),
+        };
+        upper
+            .as_ref()
+            .is_none_or(|upper| lower < *upper)
+            .then_some(Span { lower, upper })
+    }
+
+    /// What is left behind `key`, in the direction of the scan.
+    pub fn go_on_after(&mut self, key: &[u8], reverse: bool) {
+        if reverse {
+            self.upper = Some(key.to_vec());
+        } else {
+            self.lower.clear();
+            self.lower.extend_from_slice(key);
+            self.lower.push(0);
+        }
+    }
+
+    /// What is left from `key` on, with it.
+    pub fn come_back_to(&mut self, key: &[u8], reverse: bool) {
+        if reverse {
+            let mut upper = key.to_vec();
+            upper.push(0);
+            self.upper = Some(upper);
+        } else {
+            self.lower.clear();
+            self.lower.extend_from_slice(key);
+        }
+    }
+
+    /// What is left beyond a leaf's fence; false if that is nothing.
+    pub fn go_on_at(&mut self, fence: &[u8], reverse: bool) -> bool {
+        if reverse {
+            self.upper = Some(fence.to_vec());
+        } else {
+            self.lower.clear();
+            self.lower.extend_from_slice(fence);
+        }
+        self.upper.as_ref().is_none_or(|upper| self.lower < *upper)
+    }
+}
+
+/// The least key above every key that begins with `prefix`; `None` if there is none.
+pub(crate) fn successor(prefix: &[u8]) -> Option<Vec<u8>> {
+    let last = prefix.iter().rposition(|b| *b != 0xff)?;
+    let mut key = prefix[..=last].to_vec();
+    key[last] += 1;
+    Some(key)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -77,5 +147,39 @@ mod tests {
         assert!(KeyRange::all().contains(&[]));
         assert!(KeyRange::prefix([7]).contains(&[7, 7]));
         assert!(!KeyRange::prefix([7]).contains(&[8]));
+    }
+
+    #[test]
+    fn a_span_is_its_range() {
+        let keys: Vec<Vec<u8>> = {
+            let bytes = [0u8, 1, 0xfe, 0xff];
+            let mut keys = vec![vec![]];
+            for a in bytes {
+                keys.push(vec![a]);
+                keys.extend(bytes.map(|b| vec![a, b]));
+            }
+            keys
+        };
+        let bounds = |k: &Vec<u8>| {
+            [
+                Bound::Unbounded,
+                Bound::Included(k.clone()),
+                Bound::Excluded(k.clone()),
+            ]
+        };
+        for range in keys.iter().flat_map(bounds).flat_map(|lower| {
+            keys.iter().flat_map(bounds).map(move |upper| KeyRange {
+                lower: lower.clone(),
+                upper,
+            })
+        }) {
+            let span = Span::of(&range);
+            for key in &keys {
+                let within = span
+                    .as_ref()
+                    .is_some_and(|s| *key >= s.lower && s.upper.as_ref().is_none_or(|upper| key < upper));
+                assert_eq!(within, range.contains(key), "{range:?} {key:?}");
+            }
+        }
     }
 }

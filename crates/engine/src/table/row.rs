@@ -11,6 +11,7 @@
 //! entry keeps in its value only the columns that its key cannot give back (text, whose key is a collation weight).
 
 use super::key::KeyPartCodec;
+use super::outside::Outside;
 use super::schema::{Column, ColumnType, Datum, IndexSchema, TableSchema};
 use crate::error::{Error, Result};
 
@@ -134,6 +135,22 @@ impl RowLayout {
                 let (bytes, outside) = self.variable(row, ordinal);
                 outside.then_some((*column, bytes))
             })
+    }
+
+    pub fn is_outside(&self, row: &[u8], column: usize) -> bool {
+        match self.places[column].0 {
+            Place::Variable { ordinal } => self.variable(row, ordinal as usize).1,
+            Place::Fixed { .. } => false,
+        }
+    }
+
+    /// The bytes that a row of these values takes.
+    pub fn size<'d>(&self, values: impl Fn(usize) -> Datum<'d>) -> usize {
+        let variable = self
+            .variables
+            .iter()
+            .map(|c| values(*c).as_bytes().map_or(0, <[u8]>::len));
+        self.fixed_end + 2 * self.variables.len() + variable.sum::<usize>()
     }
 
     /// Whether any column stands outside.
@@ -345,7 +362,7 @@ enum Kind<'a> {
     Row {
         layout: &'a RowLayout,
         bytes: &'a [u8],
-        outside: &'a [(usize, Vec<u8>)],
+        outside: &'a Outside<'a>,
     },
     Entry {
         layout: &'a EntryLayout,
@@ -359,7 +376,7 @@ impl<'a> RowView<'a> {
         layout: &'a RowLayout,
         primary_key: &'a [u8],
         bytes: &'a [u8],
-        outside: &'a [(usize, Vec<u8>)],
+        outside: &'a Outside<'a>,
     ) -> RowView<'a> {
         RowView {
             primary_key,
@@ -388,7 +405,7 @@ impl<'a> RowView<'a> {
                 outside,
             } => {
                 if !outside.is_empty()
-                    && let Some((_, value)) = outside.iter().find(|(c, _)| *c == column)
+                    && let Some(value) = outside.get(column)
                 {
                     return Datum::Bytes(value);
                 }

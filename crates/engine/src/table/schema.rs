@@ -131,6 +131,15 @@ impl TableSchema {
         }
     }
 
+    /// The columns alone: enough to read a row.
+    pub(crate) fn columns_only(&self) -> TableSchema {
+        TableSchema {
+            columns: self.columns.clone(),
+            primary: None,
+            secondary: Vec::new(),
+        }
+    }
+
     /// Whether the definition makes sense; everything that runs later relies on it.
     pub fn validate(&self) -> Result<()> {
         for (i, column) in self.columns.iter().enumerate() {

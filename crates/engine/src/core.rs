@@ -1,0 +1,121 @@
+//! What everybody in an open engine shares.
+
+use crate::catalog::Catalog;
+use crate::ids::{Lsn, TxnId};
+use crate::lock::{Locks, UniqueKeys};
+use crate::mvcc::{Generations, PurgeQueue, Txns, Versions, ViewCopy, Views, Writers};
+use crate::store::Store;
+use crate::table::Collator;
+use parking_lot::{Condvar, Mutex};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
+
+pub(crate) struct Core {
+    pub store: Arc<Store>,
+    pub txns: Txns,
+    pub views: Views,
+    pub view_copy: ViewCopy,
+    pub writers: Writers,
+    pub locks: Locks,
+    pub unique: UniqueKeys,
+    pub generations: Generations,
+    pub purge: PurgeQueue,
+    pub catalog: Catalog,
+    pub collator: Arc<dyn Collator>,
+    pub counters: Counters,
+    pub read_only: bool,
+    pub background: Bell,
+    /// The garbage list may have trees to free.
+    pub reclaim: AtomicBool,
+    owners: AtomicU64,
+}
+
+#[derive(Default)]
+pub(crate) struct Counters {
+    pub commits: AtomicU64,
+    pub rollbacks: AtomicU64,
+    pub rows_read: AtomicU64,
+    pub rows_inserted: AtomicU64,
+    pub rows_updated: AtomicU64,
+    pub rows_deleted: AtomicU64,
+}
+
+impl Core {
+    pub fn new(
+        store: Arc<Store>,
+        catalog: Catalog,
+        next: TxnId,
+        collator: Arc<dyn Collator>,
+        read_only: bool,
+    ) -> Core {
+        Core {
+            store,
+            txns: Txns::new(next),
+            views: Views::new(),
+            view_copy: ViewCopy::new(next),
+            writers: Writers::new(),
+            locks: Locks::new(),
+            unique: UniqueKeys::new(),
+            generations: Generations::new(),
+            purge: PurgeQueue::default(),
+            catalog,
+            collator,
+            counters: Counters::default(),
+            read_only,
+            background: Bell::default(),
+            reclaim: AtomicBool::new(false),
+            owners: AtomicU64::new(0),
+        }
+    }
+
+    /// Every commit at or before this is complete, and durable if commits are.
+    #[inline]
+    pub fn tide(&self) -> Lsn {
+        self.store.log().tide()
+    }
+
+    pub fn versions(&self) -> Versions<'_> {
+        Versions {
+            store: &self.store,
+            generations: &self.generations,
+        }
+    }
+
+    pub fn next_owner(&self) -> u64 {
+        self.owners.fetch_add(1, Ordering::Relaxed) + 1
+    }
+}
+
+/// Wakes the background thread, and tells it to stop.
+#[derive(Default)]
+pub(crate) struct Bell {
+    rung: Mutex<bool>,
+    changed: Condvar,
+    stopped: AtomicBool,
+}
+
+impl Bell {
+    pub fn ring(&self) {
+        *self.rung.lock() = true;
+        self.changed.notify_all();
+    }
+
+    pub fn stop(&self) {
+        self.stopped.store(true, Ordering::SeqCst);
+        self.ring();
+    }
+
+    pub fn is_stopped(&self) -> bool {
+        self.stopped.load(Ordering::Relaxed)
+    }
+
+    /// Returns when rung, or after so long.
+    pub fn wait(&self, at_most: Duration) {
+        let mut rung = self.rung.lock();
+        if !*rung {
+            self.changed.wait_for(&mut rung, at_most);
+        }
+        *rung = false;
+    }
+}

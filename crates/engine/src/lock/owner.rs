@@ -1,0 +1,104 @@
+//! Who holds and waits for locks: one owner per session, the same for all its transactions.
+
+use crate::ids::{IndexId, TxnId};
+use parking_lot::{Condvar, Mutex, MutexGuard};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+/// Ends another thread's statement: its lock waits and its scans fail with
+/// [`Error::Interrupted`](crate::Error::Interrupted).
+#[derive(Default)]
+pub struct Interrupt {
+    killed: AtomicBool,
+    wait: Mutex<Wait>,
+    changed: Condvar,
+}
+
+impl Interrupt {
+    /// May be called from any thread.
+    pub fn kill(&self) {
+        self.killed.store(true, Ordering::SeqCst);
+        // Taking the mutex orders this before a waiter's check or after its going to sleep.
+        let _wait = self.wait.lock();
+        self.changed.notify_all();
+    }
+
+    pub fn reset(&self) {
+        self.killed.store(false, Ordering::SeqCst);
+    }
+
+    #[inline]
+    pub fn is_killed(&self) -> bool {
+        self.killed.load(Ordering::Relaxed)
+    }
+}
+
+/// Where a row lock is kept: in one index, under one key.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct LockKey {
+    pub index: IndexId,
+    pub key: Arc<[u8]>,
+    pub hash: u64,
+}
+
+/// What the owner's thread is waiting for.
+#[derive(Default, Debug)]
+pub(super) enum Wait {
+    #[default]
+    Nothing,
+    /// The `number`-th wait of this owner.
+    For {
+        key: LockKey,
+        number: u64,
+    },
+    Granted,
+    /// Chosen to break a cycle.
+    Victim,
+}
+
+pub(crate) struct Owner {
+    /// Distinct per owner.
+    pub number: u64,
+    pub interrupt: Arc<Interrupt>,
+    /// How much work a rollback would undo: the victim of a deadlock is who has least.
+    pub weight: AtomicU64,
+    pub(super) waits: AtomicU64,
+    held: Mutex<Held>,
+}
+
+/// The locks held as objects.
+#[derive(Default)]
+pub(super) struct Held {
+    /// The transaction that writes, whose implicit locks may be made objects; 0 if none does.
+    pub txn: TxnId,
+    pub keys: Vec<LockKey>,
+}
+
+impl Owner {
+    pub fn new(number: u64) -> Arc<Owner> {
+        Arc::new(Owner {
+            number,
+            interrupt: Arc::new(Interrupt::default()),
+            weight: AtomicU64::new(0),
+            waits: AtomicU64::new(0),
+            held: Mutex::new(Held::default()),
+        })
+    }
+
+    /// From now on the rows this transaction writes are locked by it.
+    pub fn begin_writing(&self, txn: TxnId) {
+        self.held.lock().txn = txn;
+    }
+
+    pub(super) fn held(&self) -> MutexGuard<'_, Held> {
+        self.held.lock()
+    }
+
+    pub(super) fn wait_state(&self) -> MutexGuard<'_, Wait> {
+        self.interrupt.wait.lock()
+    }
+
+    pub(super) fn changed(&self) -> &Condvar {
+        &self.interrupt.changed
+    }
+}

@@ -1,0 +1,221 @@
+use super::*;
+use std::thread;
+
+const INDEX: IndexId = IndexId(1);
+const LONG: Duration = Duration::from_secs(20);
+
+struct Fixture {
+    locks: Arc<Locks>,
+    count: LockCount,
+}
+
+impl Fixture {
+    fn new() -> Fixture {
+        Fixture {
+            locks: Arc::new(Locks::new()),
+            count: Arc::default(),
+        }
+    }
+
+    fn attempt(&self, owner: &Arc<Owner>, key: &[u8], mode: Mode) -> Attempt {
+        self.locks
+            .acquire(owner, &self.count, INDEX, key, mode, None, true)
+    }
+
+    /// Takes a lock that must be free.
+    fn take(&self, owner: &Arc<Owner>, key: &[u8], mode: Mode) {
+        assert!(matches!(self.attempt(owner, key, mode), Attempt::Granted { .. }));
+    }
+
+    /// Enters the queue for a lock that must be taken; the thread waits for it.
+    fn wait(
+        &self,
+        owner: &Arc<Owner>,
+        key: &[u8],
+        mode: Mode,
+        timeout: Duration,
+    ) -> thread::JoinHandle<Result<()>> {
+        let Attempt::Queued(key) = self.attempt(owner, key, mode) else {
+            panic!("granted at once")
+        };
+        let (locks, owner) = (self.locks.clone(), owner.clone());
+        thread::spawn(move || locks.wait(&owner, &key, timeout))
+    }
+
+    fn busy(&self, owner: &Arc<Owner>, key: &[u8], mode: Mode) -> bool {
+        match self
+            .locks
+            .acquire(owner, &self.count, INDEX, key, mode, None, false)
+        {
+            Attempt::Busy => true,
+            Attempt::Granted { new } => {
+                if new {
+                    self.locks.release(owner, INDEX, key);
+                }
+                false
+            }
+            Attempt::Queued(_) => panic!("queued though it would not wait"),
+        }
+    }
+}
+
+fn owners<const N: usize>() -> [Arc<Owner>; N] {
+    std::array::from_fn(|i| Owner::new(i as u64 + 1))
+}
+
+#[test]
+fn shared_locks_share_and_exclusive_ones_do_not() {
+    let f = Fixture::new();
+    let [a, b, c] = owners();
+    f.take(&a, b"k", Mode::Shared);
+    f.take(&b, b"k", Mode::Shared);
+    assert!(f.busy(&c, b"k", Mode::Exclusive));
+    assert!(!f.busy(&c, b"other", Mode::Exclusive));
+    f.locks.release_all(&a);
+    assert!(f.busy(&c, b"k", Mode::Exclusive));
+    f.take(&b, b"k", Mode::Exclusive);
+    assert!(f.busy(&c, b"k", Mode::Shared));
+    f.locks.release_all(&b);
+    assert!(!f.busy(&c, b"k", Mode::Exclusive));
+    assert_eq!(f.count.load(Ordering::Relaxed), 0, "no objects are left");
+}
+
+#[test]
+fn nobody_overtakes_a_waiter() {
+    let f = Fixture::new();
+    let [a, b, c] = owners();
+    f.take(&a, b"k", Mode::Shared);
+    let waiting = f.wait(&b, b"k", Mode::Exclusive, LONG);
+    assert!(
+        f.busy(&c, b"k", Mode::Shared),
+        "compatible with the holder, but not with who waits"
+    );
+    f.locks.release_all(&a);
+    waiting.join().unwrap().unwrap();
+    f.locks.release_all(&b);
+    assert!(!f.busy(&c, b"k", Mode::Shared));
+}
+
+#[test]
+fn a_wait_times_out_and_leaves_nothing_behind() {
+    let f = Fixture::new();
+    let [a, b, c] = owners();
+    f.take(&a, b"k", Mode::Shared);
+    let waiting = f.wait(&b, b"k", Mode::Exclusive, Duration::from_millis(20));
+    let behind = f.wait(&c, b"k", Mode::Shared, LONG);
+    assert!(matches!(waiting.join().unwrap(), Err(Error::LockWaitTimeout)));
+    behind.join().unwrap().unwrap();
+    f.locks.release_all(&a);
+    f.locks.release_all(&c);
+    assert_eq!(f.count.load(Ordering::Relaxed), 0);
+}
+
+#[test]
+fn a_kill_ends_a_wait() {
+    let f = Fixture::new();
+    let [a, b] = owners();
+    f.take(&a, b"k", Mode::Exclusive);
+    let waiting = f.wait(&b, b"k", Mode::Exclusive, LONG);
+    b.interrupt.kill();
+    assert!(matches!(waiting.join().unwrap(), Err(Error::Interrupted)));
+}
+
+#[test]
+fn an_implicit_lock_becomes_an_object_only_while_its_writer_runs() {
+    let f = Fixture::new();
+    let [a, b] = owners();
+    a.begin_writing(TxnId(7));
+    let writer = Some((TxnId(7), a.clone()));
+    let acquire = |w| {
+        f.locks
+            .acquire(&b, &f.count, INDEX, b"k", Mode::Exclusive, w, true)
+    };
+    let Attempt::Queued(key) = acquire(writer.clone()) else {
+        panic!("granted though the writer runs")
+    };
+    f.locks.release_all(&a);
+    f.locks.wait(&b, &key, LONG).unwrap();
+    f.locks.release_all(&b);
+    a.begin_writing(TxnId(8));
+    assert!(
+        matches!(acquire(writer), Attempt::Granted { new: true }),
+        "7 has ended; 8 never wrote the row"
+    );
+}
+
+#[test]
+fn the_lighter_of_a_deadlock_gives_way() {
+    let f = Fixture::new();
+    let [a, b] = owners();
+    a.weight.store(1, Ordering::Relaxed);
+    b.weight.store(5, Ordering::Relaxed);
+    f.take(&a, b"x", Mode::Exclusive);
+    f.take(&b, b"y", Mode::Exclusive);
+    let first = f.wait(&a, b"y", Mode::Exclusive, LONG);
+    let second = f.wait(&b, b"x", Mode::Exclusive, LONG);
+    assert!(matches!(first.join().unwrap(), Err(Error::Deadlock)));
+    f.locks.release_all(&a);
+    second.join().unwrap().unwrap();
+    assert_eq!(f.locks.stats.deadlocks.load(Ordering::Relaxed), 1);
+}
+
+#[test]
+fn two_upgrades_are_a_deadlock() {
+    let f = Fixture::new();
+    let [a, b] = owners();
+    f.take(&a, b"k", Mode::Shared);
+    f.take(&b, b"k", Mode::Shared);
+    let first = f.wait(&a, b"k", Mode::Exclusive, LONG);
+    let second = f.wait(&b, b"k", Mode::Exclusive, LONG);
+    // Whichever search runs last sees the cycle; its owner, or the first of the cycle, gives way.
+    let deadline = Instant::now() + LONG;
+    while f.locks.stats.deadlocks.load(Ordering::Relaxed) == 0 {
+        assert!(Instant::now() < deadline, "not found");
+        thread::yield_now();
+    }
+    while !first.is_finished() && !second.is_finished() {
+        thread::yield_now();
+    }
+    let (loser, winner, lost, won) = if first.is_finished() {
+        (&a, &b, first, second)
+    } else {
+        (&b, &a, second, first)
+    };
+    assert!(matches!(lost.join().unwrap(), Err(Error::Deadlock)));
+    f.locks.release_all(loser);
+    won.join().unwrap().unwrap();
+    f.locks.release_all(winner);
+    assert_eq!(f.count.load(Ordering::Relaxed), 0);
+}
+
+#[test]
+fn no_wakeup_is_lost() {
+    // Every thread increments a plain counter under the lock of one of two keys; a lost wakeup times out.
+    let f = Arc::new(Fixture::new());
+    let counters: Arc<[AtomicU64; 2]> = Arc::default();
+    let threads: Vec<_> = (0..8u64)
+        .map(|n| {
+            let (f, counters) = (f.clone(), counters.clone());
+            thread::spawn(move || {
+                let owner = Owner::new(n + 1);
+                for i in 0..500u64 {
+                    let k = ((i + n) % 2) as usize;
+                    let key = [k as u8];
+                    if let Attempt::Queued(key) = f.attempt(&owner, &key, Mode::Exclusive) {
+                        f.locks.wait(&owner, &key, LONG).unwrap();
+                    }
+                    let v = counters[k].load(Ordering::Relaxed);
+                    if i % 16 == 0 {
+                        thread::yield_now();
+                    }
+                    counters[k].store(v + 1, Ordering::Relaxed);
+                    f.locks.release_all(&owner);
+                }
+            })
+        })
+        .collect();
+    threads.into_iter().for_each(|t| t.join().unwrap());
+    let total: u64 = counters.iter().map(|c| c.load(Ordering::Relaxed)).sum();
+    assert_eq!(total, 8 * 500);
+    assert_eq!(f.count.load(Ordering::Relaxed), 0);
+}

@@ -1,0 +1,228 @@
+//! Read views, and how the others know of them.
+//!
+//! A view is a copy of the tide. Each session owns a slot, a cache line of its own, in which it registers its view by two
+//! stores; nobody takes a lock, and the price does not depend on how many transactions run. Those who throw old versions
+//! away read all slots, now and then, and keep the copy.
+//!
+//! ```text
+//!  open:                                   copy:
+//!    slot.lsn := tide | PROVISIONAL          horizon := tide
+//!    fence                                   fence
+//!    lsn := tide                             read every slot:  lsn          → a view
+//!    slot.lsn := lsn                                           provisional  → horizon := min(horizon, it)
+//! ```
+//!
+//! *A view that a copy has missed is never older than the copy's horizon.* The two fences stand in one total order. If
+//! the opener's came first, the copier reads its slot: it sees the view itself, or the provisional tide, which lowers
+//! the horizon to something not above what the view will be. If the copier's came first, the opener reads its final tide
+//! after the copier read the horizon, and the tide only rises. So a stale copy is safe for ever: a version that was
+//! superseded at or before the horizon, and that no view in the copy needs, is needed by no view at all.
+//!
+//! The same argument covers `low`: the opener re-reads `settled` after the fence, so either the copier saw its
+//! provisional `low` and spares what lies above it, or the final `low` is at least what the copier took for settled.
+
+use super::txns::{Padded, Txns, Window};
+use crate::ids::{Lsn, TxnId};
+use parking_lot::Mutex;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering, fence};
+
+const PROVISIONAL: u64 = 1 << 63;
+const NONE: u64 = 0;
+const PART_SLOTS: usize = 64;
+const PARTS_MAX: usize = 4096;
+
+/// What a transaction sees: every commit at or before `lsn`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct View {
+    pub lsn: Lsn,
+    /// Writers below are visible without a look-up.
+    pub low: TxnId,
+    /// Writers at or above did not exist yet.
+    pub high: TxnId,
+}
+
+impl View {
+    #[inline]
+    pub fn sees(&self, writer: TxnId, txns: &Txns) -> bool {
+        writer < self.low || (writer < self.high && txns.ended(writer).is_some_and(|lsn| lsn <= self.lsn))
+    }
+}
+
+struct Slot {
+    lsn: AtomicU64,
+    low: AtomicU64,
+    high: AtomicU64,
+}
+
+/// The right to register one view at a time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct SlotNo(usize);
+
+pub(crate) struct Views {
+    parts: Box<[OnceLock<Box<[Padded<Slot>]>>]>,
+    used: AtomicUsize,
+    free: Mutex<Vec<usize>>,
+}
+
+/// A copy of the open views: sorted, and good for ever (see the module's head).
+#[derive(Debug, Default)]
+pub(crate) struct Copy {
+    pub views: Vec<View>,
+    /// Views that are not in the copy are at or above this.
+    pub horizon: Lsn,
+    /// Writers below this had all ended at or before the horizon.
+    pub settled: TxnId,
+    /// What look-ups the open views may still need, provisional ones included.
+    pub windows: Vec<Window>,
+}
+
+impl Views {
+    pub fn new() -> Views {
+        Views {
+            parts: (0..PARTS_MAX).map(|_| OnceLock::new()).collect(),
+            used: AtomicUsize::new(0),
+            free: Mutex::new(Vec::new()),
+        }
+    }
+
+    fn slot(&self, no: usize) -> &Slot {
+        let part = self.parts[no / PART_SLOTS].get_or_init(|| {
+            let slot = || Slot {
+                lsn: AtomicU64::new(NONE),
+                low: AtomicU64::new(0),
+                high: AtomicU64::new(0),
+            };
+            (0..PART_SLOTS).map(|_| Padded(slot())).collect()
+        });
+        &part[no % PART_SLOTS].0
+    }
+
+    /// A slot for a session; given back with [`Self::release`].
+    pub fn acquire(&self) -> SlotNo {
+        let mut free = self.free.lock();
+        SlotNo(free.pop().unwrap_or_else(|| {
+            let no = self.used.load(Ordering::Relaxed);
+            assert!(
+                no < PART_SLOTS * PARTS_MAX,
+                "more sessions than views can be registered for"
+            );
+            self.slot(no);
+            // SeqCst, as the fences below: a copier that does not count this slot came before its first view.
+            self.used.store(no + 1, Ordering::SeqCst);
+            no
+        }))
+    }
+
+    pub fn release(&self, slot: SlotNo) {
+        self.close(slot);
+        self.free.lock().push(slot.0);
+    }
+
+    /// Opens and registers a view. `tide` must never fall.
+    #[inline]
+    pub fn open(&self, slot: SlotNo, txns: &Txns, tide: impl Fn() -> Lsn) -> View {
+        let slot = self.slot(slot.0);
+        slot.low.store(txns.settled().0, Ordering::Relaxed);
+        slot.high.store(u64::MAX, Ordering::Relaxed);
+        slot.lsn.store(tide().0 | PROVISIONAL, Ordering::Release);
+        fence(Ordering::SeqCst);
+        // In this order: everybody below `low` ended at or before a tide that `lsn` is not below, and everybody at or
+        // above `high` is yet to begin, so will end after `lsn`.
+        let low = txns.settled();
+        let lsn = tide();
+        let high = txns.next();
+        slot.low.store(low.0, Ordering::Relaxed);
+        slot.high.store(high.0, Ordering::Relaxed);
+        slot.lsn.store(lsn.0, Ordering::Release);
+        View { lsn, low, high }
+    }
+
+    #[inline]
+    pub fn close(&self, slot: SlotNo) {
+        self.slot(slot.0).lsn.store(NONE, Ordering::Release);
+    }
+
+    /// Copies the open views.
+    pub fn copy(&self, txns: &Txns, tide: impl Fn() -> Lsn) -> Copy {
+        let settled = txns.settled();
+        let mut copy = Copy {
+            views: Vec::new(),
+            horizon: tide(),
+            settled,
+            windows: Vec::new(),
+        };
+        fence(Ordering::SeqCst);
+        for no in 0..self.used.load(Ordering::SeqCst) {
+            let slot = self.slot(no);
+            loop {
+                let lsn = slot.lsn.load(Ordering::Acquire);
+                if lsn == NONE {
+                    break;
+                }
+                let low = slot.low.load(Ordering::Acquire);
+                let high = slot.high.load(Ordering::Acquire);
+                if slot.lsn.load(Ordering::Acquire) != lsn {
+                    // Closed, or opened anew; read it again.
+                    continue;
+                }
+                if lsn & PROVISIONAL != 0 {
+                    copy.horizon = copy.horizon.min(Lsn(lsn & !PROVISIONAL));
+                    copy.settled = copy.settled.min(TxnId(low));
+                    copy.windows.push(Window { low, high: u64::MAX });
+                } else {
+                    copy.views.push(View {
+                        lsn: Lsn(lsn),
+                        low: TxnId(low),
+                        high: TxnId(high),
+                    });
+                    copy.windows.push(Window { low, high });
+                }
+                break;
+            }
+        }
+        copy.views.sort_unstable_by_key(|view| view.lsn);
+        copy
+    }
+
+    /// How many views are registered, about.
+    pub fn open_count(&self) -> usize {
+        let used = self.used.load(Ordering::Relaxed);
+        (0..used)
+            .filter(|no| self.slot(*no).lsn.load(Ordering::Relaxed) != NONE)
+            .count()
+    }
+}
+
+impl Copy {
+    /// No open view is older than this.
+    pub fn oldest(&self) -> Lsn {
+        self.views
+            .first()
+            .map_or(self.horizon, |view| view.lsn.min(self.horizon))
+    }
+
+    /// Whether `writer`'s work is seen by every view, open now or later.
+    pub fn all_see(&self, writer: TxnId, txns: &Txns) -> bool {
+        if writer < self.settled && self.views.first().is_none_or(|view| writer < view.low) {
+            return true;
+        }
+        txns.ended(writer).is_some_and(|lsn| lsn <= self.oldest())
+    }
+
+    /// Whether the transaction ended at or before the horizon: views that are not in the copy see it.
+    pub fn knows_end_of(&self, writer: TxnId, txns: &Txns) -> bool {
+        writer < self.settled || txns.ended(writer).is_some_and(|lsn| lsn <= self.horizon)
+    }
+
+    /// Whether any view, open now or later, may want the version that `writer` wrote and `superseder` replaced.
+    pub fn needs(&self, writer: TxnId, superseder: TxnId, txns: &Txns) -> bool {
+        if !self.knows_end_of(superseder, txns) {
+            return true;
+        }
+        // What is seen only grows from one view to a later one.
+        let first_with = self.views.partition_point(|view| !view.sees(writer, txns));
+        let first_without = self.views.partition_point(|view| !view.sees(superseder, txns));
+        first_with < first_without
+    }
+}

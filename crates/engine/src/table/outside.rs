@@ -1,0 +1,225 @@
+//! Columns too long for their row stand outside it, in a chain of pages; the row keeps a reference.
+//!
+//! ```text
+//!  reference := first page u32 | length u64
+//! ```
+//!
+//! A chain is never changed. Its pages are written before the row that names it, each with an undo note of the writing
+//! transaction, so that a rollback, or a crash before the commit, frees them. A change that makes a chain obsolete first
+//! enters it in the catalog's garbage list, as part of its transaction; purge frees the chain once no view can see it, and
+//! the next start frees what purge did not get to.
+//!
+//! A chain that a row names can be read as long as the row's leaf is latched, or the row is locked, or an open view sees
+//! the version that names it.
+
+use super::row::RowLayout;
+use super::schema::{Datum, Reader};
+use super::{Table, entry};
+use crate::core::Core;
+use crate::error::{Error, Result};
+use crate::ids::PageId;
+use crate::log::TxnNote;
+use crate::pool::page_type;
+use crate::transaction::Inner;
+use crate::tree::op::TreeOp;
+use crate::tree::{MAX_ENTRY_LEN, OVERFLOW_CAPACITY, Tree};
+use std::cell::{Cell, OnceCell};
+
+const REFERENCE_BYTES: usize = 12;
+/// A row above this moves columns out.
+const ROW_BYTES_GOOD: usize = 4000;
+/// Columns shorter than this stay.
+const COLUMN_BYTES_MIN: usize = 64;
+
+pub(crate) fn reference(first: PageId, len: usize) -> [u8; REFERENCE_BYTES] {
+    let mut out = [0; REFERENCE_BYTES];
+    out[..4].copy_from_slice(&first.0.to_le_bytes());
+    out[4..].copy_from_slice(&(len as u64).to_le_bytes());
+    out
+}
+
+/// The first page of the chain that a reference names.
+pub(crate) fn first_page(reference: &[u8]) -> Option<PageId> {
+    Reader(reference).u32().map(PageId)
+}
+
+/// A row's outside columns, read when asked for.
+pub(crate) struct Outside<'t> {
+    tree: &'t Tree,
+    columns: Vec<(usize, PageId, OnceCell<Vec<u8>>)>,
+    error: Cell<Option<Error>>,
+}
+
+impl<'t> Outside<'t> {
+    /// The outside columns of a row whose head has these flags.
+    #[inline]
+    pub fn of(tree: &'t Tree, layout: &RowLayout, flags: u8, row: &[u8]) -> Outside<'t> {
+        let mut columns = Vec::new();
+        if flags & entry::OUTSIDE != 0 {
+            let found = layout
+                .outside(row)
+                .map(|(c, r)| (c, first_page(r).unwrap_or(PageId(0)), OnceCell::new()));
+            columns.extend(found);
+        }
+        Outside {
+            tree,
+            columns,
+            error: Cell::new(None),
+        }
+    }
+
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.columns.is_empty()
+    }
+
+    /// The column's bytes, if it stands outside. If it cannot be read, [`Self::check`] tells.
+    pub fn get(&self, column: usize) -> Option<&[u8]> {
+        let (_, first, cell) = self.columns.iter().find(|(c, ..)| *c == column)?;
+        Some(cell.get_or_init(|| {
+            let mut bytes = Vec::new();
+            if let Err(error) = self.tree.overflow().read(*first, &mut bytes) {
+                self.error.set(Some(error));
+            }
+            bytes
+        }))
+    }
+
+    /// Whether everything asked for could be read.
+    #[inline]
+    pub fn check(&self) -> Result<()> {
+        self.error.take().map_or(Ok(()), Err)
+    }
+}
+
+/// A value of one's own.
+#[derive(Clone, Debug)]
+pub(crate) enum Owned {
+    Null,
+    Int(i64),
+    UInt(u64),
+    Float(f32),
+    Double(f64),
+    Bytes(Vec<u8>),
+    /// Stands outside already.
+    Reference(Vec<u8>),
+}
+
+impl Owned {
+    pub fn of(datum: Datum) -> Owned {
+        match datum {
+            Datum::Null => Owned::Null,
+            Datum::Int(v) => Owned::Int(v),
+            Datum::UInt(v) => Owned::UInt(v),
+            Datum::Float(v) => Owned::Float(v),
+            Datum::Double(v) => Owned::Double(v),
+            Datum::Bytes(b) => Owned::Bytes(b.to_vec()),
+        }
+    }
+
+    pub fn datum(&self) -> Datum<'_> {
+        match self {
+            Owned::Null => Datum::Null,
+            Owned::Int(v) => Datum::Int(*v),
+            Owned::UInt(v) => Datum::UInt(*v),
+            Owned::Float(v) => Datum::Float(*v),
+            Owned::Double(v) => Datum::Double(*v),
+            Owned::Bytes(b) | Owned::Reference(b) => Datum::Bytes(b),
+        }
+    }
+}
+
+/// Whether a row of so many bytes should move columns out.
+pub(crate) fn is_long(key_len: usize, row_len: usize) -> bool {
+    key_len + entry::ROW_AT + row_len > ROW_BYTES_GOOD
+}
+
+impl Table {
+    /// Moves a row's longest columns out until it fits, and encodes it. Holds no latch. Without a transaction nobody
+    /// would free the columns after a crash but whoever frees the tree.
+    pub(super) fn encode_long_row(
+        &self,
+        core: &Core,
+        mut t: Option<&mut Inner>,
+        values: &mut [Owned],
+        key_len: usize,
+        out: &mut Vec<u8>,
+    ) -> Result<()> {
+        // A column that indexes need is moved last.
+        let indexed = |c: usize| self.entries.iter().any(|e| e.parts.iter().any(|p| p.column == c));
+        loop {
+            let row_len = self.layout.size(|c| values[c].datum());
+            if !is_long(key_len, row_len) {
+                break;
+            }
+            let candidate = (0..values.len())
+                .filter(|c| self.layout.columns[*c].ty.fixed_len().is_none())
+                .filter_map(|c| match &values[c] {
+                    Owned::Bytes(b) if b.len() > COLUMN_BYTES_MIN => Some((!indexed(c), b.len(), c)),
+                    _ => None,
+                })
+                .max();
+            let Some((_, _, column)) = candidate else {
+                if key_len + entry::ROW_AT + row_len <= MAX_ENTRY_LEN {
+                    break;
+                }
+                return Err(Error::RowTooLarge {
+                    bytes: row_len,
+                    max_bytes: MAX_ENTRY_LEN,
+                });
+            };
+            if let Owned::Bytes(bytes) = &values[column] {
+                let first = self.write_chain(core, t.as_deref_mut(), bytes)?;
+                values[column] = Owned::Reference(reference(first, bytes.len()).to_vec());
+            }
+        }
+        let is_reference = |c: usize| matches!(values[c], Owned::Reference(_));
+        self.layout.encode(|c| values[c].datum(), is_reference, out)
+    }
+
+    fn write_chain(&self, core: &Core, mut t: Option<&mut Inner>, value: &[u8]) -> Result<PageId> {
+        let mut next = PageId(0);
+        for data in value.chunks(OVERFLOW_CAPACITY).rev() {
+            let mut mtr = core.store.begin_mtr()?;
+            mtr.reserve_pages(1)?;
+            let page = mtr.alloc_page(page_type::OVERFLOW, 0)?;
+            let id = mtr.id(page);
+            mtr.apply(
+                page,
+                &TreeOp::Overflow {
+                    next: next.0,
+                    index: self.indexes[0].id.0,
+                    data,
+                },
+            );
+            if let Some(t) = &mut t {
+                t.buffers.note.clear();
+                entry::Undo::OutsidePage { page: id }.encode(&mut t.buffers.note);
+                mtr.note(TxnNote::Undo {
+                    txn: t.id,
+                    prev: t.last_undo,
+                    payload: &t.buffers.note,
+                });
+            }
+            let lsn = mtr.commit();
+            if let Some(t) = &mut t {
+                t.wrote(lsn.start);
+            }
+            next = id;
+        }
+        Ok(next)
+    }
+
+    /// A row for a tree that nobody looks at yet, and whether it has columns outside.
+    pub(crate) fn encode_unlogged_row(
+        &self,
+        core: &Core,
+        row: &[Datum],
+        key_len: usize,
+    ) -> Result<(Vec<u8>, bool)> {
+        let mut values: Vec<Owned> = row.iter().map(|d| Owned::of(*d)).collect();
+        let mut out = Vec::new();
+        self.encode_long_row(core, None, &mut values, key_len, &mut out)?;
+        Ok((out, values.iter().any(|v| matches!(v, Owned::Reference(_)))))
+    }
+}

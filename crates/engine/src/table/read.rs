@@ -1,0 +1,617 @@
+//! Reading rows.
+//!
+//! A *consistent* read takes no lock and waits for nobody: it finds the leaf, and judges each entry by its writer. One
+//! that the view sees is shown where it lies in the page; otherwise the row's chain leads to the version that the view
+//! sees. A *locking* read is about the newest version, and holds its lock.
+//!
+//! Through a secondary index, an entry whose writer the view sees stands for its row. Any other is judged by the row: the
+//! version that the view sees must still have this very entry, or the row is met under another key.
+
+use super::entry::{EntryHead, Head, row_of, stored_of};
+use super::outside::Outside;
+use super::range::Span;
+use super::row::RowView;
+use super::schema::IndexNo;
+use super::secondary::Tried;
+use super::{Flow, Keep, KeyRange, LockWait, Read, Table};
+use crate::core::Core;
+use crate::error::{Error, Result};
+use crate::ids::TxnId;
+use crate::lock::Mode;
+use crate::mvcc::{Seen, walk};
+use crate::transaction::{Inner, RowLock, Sight};
+use crate::tree::LeafRead;
+use std::sync::atomic::Ordering;
+
+pub(super) type Show<'f> = &'f mut dyn FnMut(&RowView) -> Result<(Keep, Flow)>;
+
+/// Entries of a secondary index looked up at a time: few at first, for those who want only the first.
+const BATCH_FIRST: usize = 4;
+const BATCH_MAX: usize = 256;
+
+/// Entries copied out of a secondary leaf.
+#[derive(Default)]
+struct Batch {
+    keys: Vec<u8>,
+    /// Where each key ends, and whether its row must be asked whether it still has the entry.
+    entries: Vec<(usize, bool)>,
+}
+
+impl Batch {
+    fn clear(&mut self) {
+        self.keys.clear();
+        self.entries.clear();
+    }
+
+    fn push(&mut self, key: &[u8], doubtful: bool) {
+        self.keys.extend_from_slice(key);
+        self.entries.push((self.keys.len(), doubtful));
+    }
+
+    fn iter(&self) -> impl Iterator<Item = (&[u8], bool)> {
+        let mut start = 0;
+        self.entries.iter().map(move |(end, doubtful)| {
+            let key = &self.keys[start..*end];
+            start = *end;
+            (key, *doubtful)
+        })
+    }
+}
+
+impl Sight {
+    #[inline]
+    fn sees(&self, writer: TxnId, own: TxnId, core: &Core) -> bool {
+        match self {
+            Sight::Latest => true,
+            Sight::View(view) => (writer == own && own != TxnId::NONE) || view.sees(writer, &core.txns),
+        }
+    }
+}
+
+impl Table {
+    pub(super) fn get_row(
+        &self,
+        core: &Core,
+        t: &mut Inner,
+        index: IndexNo,
+        key: &[u8],
+        read: Read,
+        f: &mut dyn FnMut(&RowView) -> Result<Keep>,
+    ) -> Result<bool> {
+        t.check()?;
+        self.check_open()?;
+        if index == 0 {
+            return match read {
+                Read::Consistent => {
+                    let sight = t.sight(core);
+                    let own = t.id;
+                    self.see_row(core, sight, own, key, &mut t.buffers.version, &mut |row| {
+                        f(row).map(|_| true)
+                    })
+                }
+                Read::Locking { exclusive, wait } => self.lock_row(core, t, key, mode_of(exclusive), wait, f),
+            };
+        }
+        let mut found = false;
+        let range = KeyRange::prefix(key);
+        self.scan_rows(core, t, index, &range, false, false, read, &mut |row| {
+            found = true;
+            Ok((f(row)?, Flow::Stop))
+        })?;
+        Ok(found)
+    }
+
+    /// Shows the version of a row that is seen, if there is one, and answers what `f` does; else false.
+    #[inline]
+    fn see_row(
+        &self,
+        core: &Core,
+        sight: Sight,
+        own: TxnId,
+        key: &[u8],
+        buffer: &mut Vec<u8>,
+        f: &mut dyn FnMut(&RowView) -> Result<bool>,
+    ) -> Result<bool> {
+        let leaf = self.indexes[0].tree.read(key)?;
+        match leaf.node().search(key) {
+            Ok(slot) => self.see_value(core, sight, own, key, leaf.node().value(slot), buffer, f),
+            Err(_) => Ok(false),
+        }
+    }
+
+    /// The same for a clustered value whose leaf is latched.
+    #[inline]
+    fn see_value(
+        &self,
+        core: &Core,
+        sight: Sight,
+        own: TxnId,
+        key: &[u8],
+        value: &[u8],
+        buffer: &mut Vec<u8>,
+        f: &mut dyn FnMut(&RowView) -> Result<bool>,
+    ) -> Result<bool> {
+        let head = Head::of(value);
+        if sight.sees(head.writer, own, core) {
+            if head.is_deleted() {
+                return Ok(false);
+            }
+            return self.show(key, head.flags, row_of(value), f);
+        }
+        let Sight::View(view) = sight else {
+            return Ok(false);
+        };
+        match walk(&core.versions(), &core.txns, &view, own, head.older, buffer)? {
+            Seen::Nothing => Ok(false),
+            Seen::Row { flags } => self.show(key, flags, buffer, f),
+        }
+    }
+
+    #[inline]
+    fn show(
+        &self,
+        key: &[u8],
+        flags: u8,
+        row: &[u8],
+        f: &mut dyn FnMut(&RowView) -> Result<bool>,
+    ) -> Result<bool> {
+        let outside = Outside::of(&self.indexes[0].tree, &self.layout, flags, row);
+        let shown = f(&RowView::row(&self.layout, key, row, &outside))?;
+        outside.check()?;
+        Ok(shown)
+    }
+
+    /// Locks a row and shows its newest version. Answers whether there is one (that could be locked).
+    fn lock_row(
+        &self,
+        core: &Core,
+        t: &mut Inner,
+        key: &[u8],
+        mode: Mode,
+        wait: LockWait,
+        f: &mut dyn FnMut(&RowView) -> Result<Keep>,
+    ) -> Result<bool> {
+        let mut waited = false;
+        let early = t.releases_early();
+        loop {
+            let tried = self.try_locked_row(core, t, key, mode, wait, waited, &mut |row| match f(row)? {
+                Keep::Release if early => Ok(Keep::Release),
+                _ => Ok(Keep::Locked),
+            })?;
+            match tried {
+                Tried::Shown => return Ok(true),
+                Tried::Nothing => return Ok(false),
+                Tried::Busy if wait == LockWait::Skip => return Ok(false),
+                Tried::Busy => return Err(Error::LockNoWait),
+                Tried::Wait(wait) => {
+                    t.wait(core, &wait)?;
+                    waited = true;
+                }
+            }
+        }
+    }
+
+    pub(super) fn scan_rows(
+        &self,
+        core: &Core,
+        t: &mut Inner,
+        index: IndexNo,
+        range: &KeyRange,
+        reverse: bool,
+        covering: bool,
+        read: Read,
+        f: Show<'_>,
+    ) -> Result<()> {
+        t.check()?;
+        self.check_open()?;
+        let Some(span) = Span::of(range) else {
+            return Ok(());
+        };
+        let mut buffer = std::mem::take(&mut t.buffers.version);
+        let done = match (index, read) {
+            (0, Read::Consistent) => self.scan_clustered(core, t, span, reverse, &mut buffer, f),
+            (0, Read::Locking { exclusive, wait }) => {
+                self.scan_clustered_locking(core, t, span, reverse, mode_of(exclusive), wait, f)
+            }
+            (n, Read::Consistent) if covering => {
+                self.scan_covering(core, t, n, span, reverse, &mut buffer, f)
+            }
+            (n, _) => self.scan_secondary(core, t, n, span, reverse, read, &mut buffer, f),
+        };
+        t.buffers.version = buffer;
+        done
+    }
+
+    /// Calls `f` with every leaf that has entries of the span, and the slots that are in it.
+    fn leaves(
+        &self,
+        t: &Inner,
+        index: IndexNo,
+        span: &Span,
+        reverse: bool,
+        f: &mut dyn FnMut(&LeafRead<'_>, std::ops::Range<usize>) -> Result<Flow>,
+    ) -> Result<()> {
+        let tree = &self.indexes[index].tree;
+        let mut fence = Vec::new();
+        let at = |leaf: &LeafRead<'_>, key: &[u8]| leaf.node().search(key).unwrap_or_else(|slot| slot);
+        let mut leaf = match (reverse, &span.upper) {
+            (false, _) => tree.read(&span.lower)?,
+            (true, Some(upper)) => tree.read_below(upper)?,
+            (true, None) => tree.read_last()?,
+        };
+        // A leaf that was merged with its neighbour holds entries that were met already.
+        let mut met: Option<usize> = None;
+        loop {
+            let mut from = at(&leaf, &span.lower);
+            let mut to = span
+                .upper
+                .as_ref()
+                .map_or(leaf.node().count(), |upper| at(&leaf, upper));
+            match (met, reverse) {
+                (Some(met), false) => from = from.max(met),
+                (Some(met), true) => to = to.min(met),
+                (None, _) => {}
+            }
+            if from < to && f(&leaf, from..to)? == Flow::Stop {
+                return Ok(());
+            }
+            t.check()?;
+            let next = match reverse {
+                false if to < leaf.node().count() => None,
+                false => leaf.next(&mut fence)?,
+                true if from > 0 => None,
+                true => leaf.previous(&mut fence)?,
+            };
+            match next {
+                Some((next, slot)) => (leaf, met) = (next, Some(slot)),
+                None => return Ok(()),
+            }
+            let beyond = match reverse {
+                false => span.upper.as_ref().is_some_and(|upper| fence >= *upper),
+                true => fence <= span.lower,
+            };
+            if beyond {
+                return Ok(());
+            }
+        }
+    }
+
+    fn scan_clustered(
+        &self,
+        core: &Core,
+        t: &mut Inner,
+        span: Span,
+        reverse: bool,
+        buffer: &mut Vec<u8>,
+        f: Show<'_>,
+    ) -> Result<()> {
+        let (sight, own) = (t.sight(core), t.id);
+        let mut rows = 0;
+        let done = self.leaves(t, 0, &span, reverse, &mut |leaf, slots| {
+            in_order(slots, reverse, &mut |slot| {
+                let (key, value) = leaf.node().entry(slot);
+                let mut flow = Flow::Continue;
+                self.see_value(core, sight, own, key, value, buffer, &mut |row| {
+                    rows += 1;
+                    flow = f(row)?.1;
+                    Ok(true)
+                })?;
+                Ok(flow)
+            })
+        });
+        core.counters.rows_read.fetch_add(rows, Ordering::Relaxed);
+        done
+    }
+
+    /// Entries that the view sees are shown as they lie; the row is asked only about the others.
+    fn scan_covering(
+        &self,
+        core: &Core,
+        t: &mut Inner,
+        n: IndexNo,
+        span: Span,
+        reverse: bool,
+        buffer: &mut Vec<u8>,
+        f: Show<'_>,
+    ) -> Result<()> {
+        let (sight, own) = (t.sight(core), t.id);
+        let layout = &self.entries[n - 1];
+        let mut rows = 0;
+        let done = self.leaves(t, n, &span, reverse, &mut |leaf, slots| {
+            in_order(slots, reverse, &mut |slot| {
+                let (key, value) = leaf.node().entry(slot);
+                let head = EntryHead::of(value);
+                let mut flow = Flow::Continue;
+                if sight.sees(head.writer, own, core) {
+                    if !head.is_deleted() {
+                        rows += 1;
+                        flow = f(&RowView::entry(layout, key, stored_of(value)))?.1;
+                    }
+                    return Ok(flow);
+                }
+                // Nobody who holds a clustered leaf waits for a secondary one, so this cannot be a deadlock.
+                let primary_key = &key[layout.primary_at(key)..];
+                self.see_row(core, sight, own, primary_key, buffer, &mut |row| {
+                    if self.has_entry(n, row, key)? {
+                        rows += 1;
+                        flow = f(row)?.1;
+                    }
+                    Ok(true)
+                })?;
+                Ok(flow)
+            })
+        });
+        core.counters.rows_read.fetch_add(rows, Ordering::Relaxed);
+        done
+    }
+
+    /// Copies some entries out of the leaf, lets go of it, and looks their rows up.
+    fn scan_secondary(
+        &self,
+        core: &Core,
+        t: &mut Inner,
+        n: IndexNo,
+        mut span: Span,
+        reverse: bool,
+        read: Read,
+        buffer: &mut Vec<u8>,
+        f: Show<'_>,
+    ) -> Result<()> {
+        let sight = match read {
+            Read::Consistent => Some(t.sight(core)),
+            Read::Locking { .. } => None,
+        };
+        let layout = &self.entries[n - 1];
+        let mut batch = Batch::default();
+        let mut size = BATCH_FIRST;
+        loop {
+            self.next_batch(core, t, n, &span, reverse, sight, size, &mut batch)?;
+            for (key, doubtful) in batch.iter() {
+                let primary_key = &key[layout.primary_at(key)..];
+                let mut flow = Flow::Continue;
+                let mut show = |row: &RowView| -> Result<Keep> {
+                    if doubtful && !self.has_entry(n, row, key)? {
+                        return Ok(Keep::Release);
+                    }
+                    let keep;
+                    (keep, flow) = f(row)?;
+                    Ok(keep)
+                };
+                match (read, sight) {
+                    (Read::Locking { exclusive, wait }, _) => {
+                        self.lock_row(core, t, primary_key, mode_of(exclusive), wait, &mut show)?;
+                    }
+                    (_, Some(sight)) => {
+                        self.see_row(core, sight, t.id, primary_key, buffer, &mut |row| {
+                            show(row).map(|_| true)
+                        })?;
+                    }
+                    (Read::Consistent, None) => unreachable!("a consistent read sees something"),
+                }
+                if flow == Flow::Stop {
+                    return Ok(());
+                }
+            }
+            core.counters
+                .rows_read
+                .fetch_add(batch.entries.len() as u64, Ordering::Relaxed);
+            let Some((last, _)) = batch.iter().last() else {
+                return Ok(());
+            };
+            if batch.entries.len() < size {
+                return Ok(());
+            }
+            span.go_on_after(last, reverse);
+            size = (size * 4).min(BATCH_MAX);
+        }
+    }
+
+    /// The next entries of the span that may lead to rows. With a sight: those that it sees, and those it must ask
+    /// the row about; without, for locking: all but those that are certainly gone.
+    fn next_batch(
+        &self,
+        core: &Core,
+        t: &Inner,
+        n: IndexNo,
+        span: &Span,
+        reverse: bool,
+        sight: Option<Sight>,
+        size: usize,
+        batch: &mut Batch,
+    ) -> Result<()> {
+        batch.clear();
+        let own = t.id;
+        self.leaves(t, n, span, reverse, &mut |leaf, slots| {
+            in_order(slots, reverse, &mut |slot| {
+                let (key, value) = leaf.node().entry(slot);
+                let head = if n == 0 {
+                    let head = Head::of(value);
+                    EntryHead {
+                        flags: head.flags,
+                        writer: head.writer,
+                    }
+                } else {
+                    EntryHead::of(value)
+                };
+                match sight {
+                    Some(sight) if sight.sees(head.writer, own, core) => {
+                        // A dirty read may meet an entry whose row has moved on already.
+                        let doubtful = matches!(sight, Sight::Latest);
+                        if !head.is_deleted() {
+                            batch.push(key, doubtful);
+                        }
+                    }
+                    Some(_) => batch.push(key, true),
+                    None => {
+                        let gone = head.is_deleted()
+                            && ((head.writer == own && own != TxnId::NONE)
+                                || !core.txns.is_active(head.writer));
+                        if !gone {
+                            batch.push(key, true);
+                        }
+                    }
+                }
+                Ok(if batch.entries.len() < size {
+                    Flow::Continue
+                } else {
+                    Flow::Stop
+                })
+            })
+        })
+    }
+
+    /// Locks each row where it lies; a wait gives the leaf up and comes back to the same key.
+    fn scan_clustered_locking(
+        &self,
+        core: &Core,
+        t: &mut Inner,
+        mut span: Span,
+        reverse: bool,
+        mode: Mode,
+        wait: LockWait,
+        f: Show<'_>,
+    ) -> Result<()> {
+        let index = &self.indexes[0];
+        let early = t.releases_early();
+        let mut fence = Vec::new();
+        let mut waited_for: Option<Vec<u8>> = None;
+        'descend: loop {
+            t.check()?;
+            let at = |leaf: &LeafRead<'_>, key: &[u8]| leaf.node().search(key).unwrap_or_else(|slot| slot);
+            let leaf = match (reverse, &span.upper) {
+                (false, _) => index.tree.read(&span.lower)?,
+                (true, Some(upper)) => index.tree.read_below(upper)?,
+                (true, None) => index.tree.read_last()?,
+            };
+            let from = at(&leaf, &span.lower);
+            let to = span
+                .upper
+                .as_ref()
+                .map_or(leaf.node().count(), |upper| at(&leaf, upper));
+            let mut rest = from..to.max(from);
+            while let Some(slot) = if reverse { rest.next_back() } else { rest.next() } {
+                let (key, value) = leaf.node().entry(slot);
+                let head = Head::of(value);
+                let waited = waited_for.as_deref() == Some(key);
+                if waited_for.is_some() && !waited {
+                    // The row that was waited for is gone.
+                    let gone = waited_for.take().unwrap_or_default();
+                    self.let_go(core, t, &gone, true);
+                }
+                let fresh =
+                    match t.lock_row(core, index.id, &index.locks, key, mode, head.writer, false, wait) {
+                        RowLock::Held { new } => new || waited,
+                        RowLock::Busy if wait == LockWait::Skip => continue,
+                        RowLock::Busy => return Err(Error::LockNoWait),
+                        RowLock::Wait(lock) => {
+                            let key = key.to_vec();
+                            drop(leaf);
+                            t.wait(core, &lock)?;
+                            span.come_back_to(&key, reverse);
+                            waited_for = Some(key);
+                            continue 'descend;
+                        }
+                    };
+                waited_for = None;
+                if head.is_deleted() {
+                    self.let_go(core, t, key, fresh);
+                    continue;
+                }
+                self.check_unchanged(core, t, head.writer)?;
+                let row = row_of(value);
+                let outside = Outside::of(&index.tree, &self.layout, head.flags, row);
+                let (keep, flow) = f(&RowView::row(&self.layout, key, row, &outside))?;
+                outside.check()?;
+                if keep == Keep::Release && early {
+                    self.let_go(core, t, key, fresh);
+                }
+                if flow == Flow::Stop {
+                    return Ok(());
+                }
+            }
+            let more = match reverse {
+                false => {
+                    fence.clear();
+                    fence.extend_from_slice(leaf.node().upper_fence());
+                    to == leaf.node().count() && !fence.is_empty()
+                }
+                true => {
+                    fence.clear();
+                    fence.extend_from_slice(leaf.node().lower_fence());
+                    from == 0 && !fence.is_empty()
+                }
+            };
+            drop(leaf);
+            if !more || !span.go_on_at(&fence, reverse) {
+                if let Some(gone) = waited_for {
+                    self.let_go(core, t, &gone, true);
+                }
+                return Ok(());
+            }
+        }
+    }
+
+    /// [`Table::modify`] for each row of a range, found in batches.
+    pub(super) fn modify_rows(
+        &self,
+        core: &Core,
+        t: &mut Inner,
+        n: IndexNo,
+        range: &KeyRange,
+        reverse: bool,
+        f: &mut dyn FnMut(&RowView, &mut super::RowBuf) -> Result<(super::Action, Flow)>,
+    ) -> Result<()> {
+        t.start_write(core)?;
+        self.check_open()?;
+        let Some(mut span) = Span::of(range) else {
+            return Ok(());
+        };
+        let mut batch = Batch::default();
+        let mut size = BATCH_FIRST;
+        loop {
+            self.next_batch(core, t, n, &span, reverse, None, size, &mut batch)?;
+            for (key, _) in batch.iter() {
+                t.check()?;
+                let mut flow = Flow::Continue;
+                let (primary_key, through) = match n {
+                    0 => (key, None),
+                    n => (&key[self.entries[n - 1].primary_at(key)..], Some((n, key))),
+                };
+                self.modify_row(core, t, primary_key, through, &mut |row, buf| {
+                    let action;
+                    (action, flow) = f(row, buf)?;
+                    Ok(action)
+                })?;
+                if flow == Flow::Stop {
+                    return Ok(());
+                }
+            }
+            let Some((last, _)) = batch.iter().last() else {
+                return Ok(());
+            };
+            if batch.entries.len() < size {
+                return Ok(());
+            }
+            span.go_on_after(last, reverse);
+            size = (size * 4).min(BATCH_MAX);
+        }
+    }
+}
+
+fn mode_of(exclusive: bool) -> Mode {
+    if exclusive { Mode::Exclusive } else { Mode::Shared }
+}
+
+#[inline]
+fn in_order(
+    mut slots: std::ops::Range<usize>,
+    reverse: bool,
+    f: &mut dyn FnMut(usize) -> Result<Flow>,
+) -> Result<Flow> {
+    while let Some(slot) = if reverse { slots.next_back() } else { slots.next() } {
+        if f(slot)? == Flow::Stop {
+            return Ok(Flow::Stop);
+        }
+    }
+    Ok(Flow::Continue)
+}

@@ -1,0 +1,366 @@
+//! Rolling back: each change's note in the log says how to undo it, and names the transaction's note before.
+//!
+//! The same code rolls back a statement, a transaction, and, after a crash, those that had not committed. Undoing is
+//! logged as redo of its own (a *compensation record*, ARIES), which says where undoing goes on, so that a crash during a
+//! rollback does not undo anything twice.
+//!
+//! Only the clustered row is in the notes. Its secondary entries follow from the row before and after, and are put right
+//! first, each in a mini-transaction of its own. That may have been done already, or the entries may never have been
+//! written: an entry is touched only if its writer is the transaction being undone. An entry that a rollback leaves is
+//! marked deleted rather than removed, because an old view may want it; purge is told.
+
+use super::Table;
+use super::entry::{self, EntryHead, Head, Undo, restore};
+use super::outside::Outside;
+use super::row::RowView;
+use super::schema::IndexNo;
+use crate::core::Core;
+use crate::error::{Error, Result};
+use crate::ids::{Lsn, PageId, TxnId};
+use crate::log::TxnNote;
+use crate::mvcc::{self, Address, Version, VersionBuffer};
+use crate::transaction::Inner;
+use crate::tree::Full;
+use parking_lot::Mutex;
+
+/// Whose changes are undone.
+struct Undoer<'e> {
+    core: &'e Core,
+    txn: TxnId,
+    /// Where to leave hints for purge; `None` while recovering, when the sweep will find everything.
+    versions: Option<&'e Mutex<VersionBuffer>>,
+}
+
+/// Undoes a transaction's changes down to that note, which stays.
+pub(crate) fn undo_to(core: &Core, t: &mut Inner, stop: Lsn) -> Result<()> {
+    let undoer = Undoer {
+        core,
+        txn: t.id,
+        versions: Some(&t.versions),
+    };
+    while t.last_undo > stop {
+        t.last_undo = undoer.undo_at(t.last_undo)?;
+    }
+    Ok(())
+}
+
+/// Undoes what a transaction left when the engine stopped.
+pub(crate) fn undo_loser(core: &Core, txn: TxnId, mut last: Lsn) -> Result<()> {
+    let undoer = Undoer {
+        core,
+        txn,
+        versions: None,
+    };
+    while last != Lsn::ZERO {
+        last = undoer.undo_at(last)?;
+    }
+    log_rolled_back(core, txn).map(|_| ())
+}
+
+/// The transaction is undone completely.
+pub(crate) fn log_rolled_back(core: &Core, txn: TxnId) -> Result<Lsn> {
+    let mut mtr = core.store.begin_mtr()?;
+    mtr.note(TxnNote::RolledBack { txn });
+    Ok(mtr.commit_with(|end| core.txns.end(txn, end)).end)
+}
+
+impl Undoer<'_> {
+    /// Undoes the change whose note is there. Answers where the note before it is.
+    fn undo_at(&self, lsn: Lsn) -> Result<Lsn> {
+        let record = self.core.store.log().read_record(lsn)?;
+        let Some(TxnNote::Undo { txn, prev, payload }) = record.note()? else {
+            return Err(Error::corrupt(None, format!("no undo note at {lsn}")));
+        };
+        if txn != self.txn {
+            return Err(Error::corrupt(
+                None,
+                format!("the undo note at {lsn} is of another transaction"),
+            ));
+        }
+        let undo = Undo::decode(payload)
+            .ok_or_else(|| Error::corrupt(None, format!("the undo note at {lsn} makes no sense")))?;
+        let clr = TxnNote::Clr { txn, undo_next: prev };
+        match undo {
+            Undo::Insert { table, key } => match self.core.catalog.table(table) {
+                Ok(table) => self.undo_insert(&table, key, clr)?,
+                Err(_) => self.skip(clr)?,
+            },
+            Undo::Replace {
+                table,
+                key,
+                front,
+                back,
+                middle,
+            } => match self.core.catalog.table(table) {
+                Ok(table) => self.undo_replace(&table, key, front, back, middle, clr)?,
+                Err(_) => self.skip(clr)?,
+            },
+            Undo::OutsidePage { page } => self.free_page(page, clr)?,
+            Undo::Catalog { key, before } => self.core.catalog.undo(key, before, clr)?,
+        }
+        Ok(prev)
+    }
+
+    /// There is nothing left to change.
+    fn skip(&self, clr: TxnNote<'_>) -> Result<()> {
+        let mut mtr = self.core.store.begin_mtr()?;
+        mtr.note(clr);
+        mtr.commit();
+        Ok(())
+    }
+
+    fn free_page(&self, page: PageId, clr: TxnNote<'_>) -> Result<()> {
+        let mut mtr = self.core.store.begin_mtr()?;
+        mtr.free_page(page)?;
+        mtr.note(clr);
+        mtr.commit();
+        Ok(())
+    }
+
+    /// The clustered value that the transaction wrote last.
+    fn current(&self, table: &Table, key: &[u8]) -> Result<Vec<u8>> {
+        let leaf = table.indexes[0].tree.read(key)?;
+        match leaf.get(key) {
+            Some(value) if Head::of(value).writer == self.txn => Ok(value.to_vec()),
+            _ => Err(Error::corrupt(
+                None,
+                format!("a row that {} wrote is not there to be undone", self.txn),
+            )),
+        }
+    }
+
+    fn undo_insert(&self, table: &Table, key: &[u8], clr: TxnNote<'_>) -> Result<()> {
+        let value = self.current(table, key)?;
+        // The row was not there before, so no view can want its entries.
+        self.each_entry(table, key, &value, &mut |n, entry_key| {
+            self.remove_entry(table, n, entry_key)
+        })?;
+        let tree = &table.indexes[0].tree;
+        let mut leaf = tree.write(key)?;
+        let Ok(slot) = leaf.node().search(key) else {
+            return Err(Error::corrupt(None, "a row vanished while it was being undone"));
+        };
+        leaf.remove(slot);
+        leaf.mtr().note(clr);
+        let sparse = leaf.is_sparse();
+        leaf.finish();
+        if sparse {
+            tree.merge(key)?;
+        }
+        Ok(())
+    }
+
+    fn undo_replace(
+        &self,
+        table: &Table,
+        key: &[u8],
+        front: usize,
+        back: usize,
+        middle: &[u8],
+        clr: TxnNote<'_>,
+    ) -> Result<()> {
+        let new = self.current(table, key)?;
+        let new_head = Head::of(&new);
+        let mut old = Vec::new();
+        restore(&new, front, back, middle, &mut old)
+            .ok_or_else(|| Error::corrupt(None, "an undo note does not fit its row"))?;
+        let mut old_head = Head::of(&old);
+        if old_head.writer != self.txn {
+            // The chain may have been pruned when the version was made: what hangs below it now counts.
+            old_head.older = match self.versions {
+                Some(_) => {
+                    let version = self.core.versions().read(new_head.older, None)?;
+                    version.map_or(Address::NONE, |version| version.older)
+                }
+                None => Address::NONE,
+            };
+            old[..entry::ROW_AT].copy_from_slice(&old_head.bytes());
+        }
+        let mut left = 0u64;
+        let mut new_entries = Vec::new();
+        if !new_head.is_deleted() {
+            self.each_entry(table, key, &new, &mut |n, entry_key| {
+                new_entries.push((n, entry_key.to_vec()));
+                Ok(())
+            })?;
+        }
+        if !old_head.is_deleted() {
+            self.each_entry(table, key, &old, &mut |n, entry_key| {
+                match new_entries.iter().position(|(m, k)| *m == n && k == entry_key) {
+                    // The same entry before and after: only its stored columns can differ.
+                    Some(at) => {
+                        new_entries.swap_remove(at);
+                        self.revive_entry(table, n, entry_key, key, &old)
+                    }
+                    None => self.revive_entry(table, n, entry_key, key, &old),
+                }
+            })?;
+        }
+        for (n, entry_key) in &new_entries {
+            if self.mark_entry(table, *n, entry_key)? {
+                left |= 1 << (n - 1);
+            }
+        }
+        if left != 0 || old_head.is_deleted() {
+            self.hint(table, key, &new, left)?;
+        }
+        self.write_back(table, key, &old, clr)
+    }
+
+    fn write_back(&self, table: &Table, key: &[u8], old: &[u8], clr: TxnNote<'_>) -> Result<()> {
+        let tree = &table.indexes[0].tree;
+        loop {
+            let mut leaf = tree.write(key)?;
+            let Ok(slot) = leaf.node().search(key) else {
+                return Err(Error::corrupt(None, "a row vanished while it was being undone"));
+            };
+            match leaf.replace(slot, old) {
+                Ok(()) => {
+                    leaf.mtr().note(clr);
+                    leaf.finish();
+                    return Ok(());
+                }
+                Err(Full) => {
+                    drop(leaf);
+                    tree.split(key, old.len())?;
+                }
+            }
+        }
+    }
+
+    /// Calls `f` with the keys of a row's secondary entries.
+    fn each_entry(
+        &self,
+        table: &Table,
+        key: &[u8],
+        value: &[u8],
+        f: &mut dyn FnMut(IndexNo, &[u8]) -> Result<()>,
+    ) -> Result<()> {
+        table.each_entry(key, Head::of(value).flags, entry::row_of(value), u64::MAX, f)
+    }
+
+    fn remove_entry(&self, table: &Table, n: IndexNo, entry_key: &[u8]) -> Result<()> {
+        let tree = &table.indexes[n].tree;
+        let mut leaf = tree.write(entry_key)?;
+        let Ok(slot) = leaf.node().search(entry_key) else {
+            return Ok(());
+        };
+        if EntryHead::of(leaf.node().value(slot)).writer != self.txn {
+            return Ok(());
+        }
+        leaf.remove(slot);
+        let sparse = leaf.is_sparse();
+        leaf.finish();
+        if sparse {
+            tree.merge(entry_key)?;
+        }
+        Ok(())
+    }
+
+    /// Marks an entry deleted if the transaction wrote it.
+    fn mark_entry(&self, table: &Table, n: IndexNo, entry_key: &[u8]) -> Result<bool> {
+        let mut leaf = table.indexes[n].tree.write(entry_key)?;
+        let Ok(slot) = leaf.node().search(entry_key) else {
+            return Ok(false);
+        };
+        if EntryHead::of(leaf.node().value(slot)).writer != self.txn {
+            return Ok(false);
+        }
+        let head = EntryHead {
+            flags: entry::DELETED,
+            writer: self.txn,
+        }
+        .bytes();
+        let fits = leaf.splice(slot, 0, entry::STORED_AT, &head);
+        debug_assert!(fits.is_ok(), "the length stays");
+        leaf.finish();
+        Ok(true)
+    }
+
+    /// Gives a row its entry back, if the transaction had taken it.
+    fn revive_entry(
+        &self,
+        table: &Table,
+        n: IndexNo,
+        entry_key: &[u8],
+        key: &[u8],
+        old: &[u8],
+    ) -> Result<()> {
+        let mut value = Vec::new();
+        let row = entry::row_of(old);
+        let outside = Outside::of(&table.indexes[0].tree, &table.layout, Head::of(old).flags, row);
+        let view = RowView::row(&table.layout, key, row, &outside);
+        value.extend_from_slice(
+            &EntryHead {
+                flags: 0,
+                writer: self.txn,
+            }
+            .bytes(),
+        );
+        table.entries[n - 1].encode_stored(|c| view.get(c), &mut value)?;
+        outside.check()?;
+        let tree = &table.indexes[n].tree;
+        loop {
+            let mut leaf = tree.write(entry_key)?;
+            let Ok(slot) = leaf.node().search(entry_key) else {
+                return Ok(());
+            };
+            if EntryHead::of(leaf.node().value(slot)).writer != self.txn {
+                return Ok(());
+            }
+            match leaf.replace(slot, &value) {
+                Ok(()) => {
+                    leaf.finish();
+                    return Ok(());
+                }
+                Err(Full) => {
+                    drop(leaf);
+                    tree.split(entry_key, value.len())?;
+                }
+            }
+        }
+    }
+
+    /// Tells purge of what the rollback leaves: the entries of the undone row, and the row if it was deleted before.
+    fn hint(&self, table: &Table, key: &[u8], undone: &[u8], indexes: u64) -> Result<()> {
+        let Some(buffer) = self.versions else {
+            return Ok(());
+        };
+        let version = Version {
+            flags: mvcc::PURGE,
+            row_flags: Head::of(undone).flags & entry::OUTSIDE,
+            writer: self.txn,
+            older: Address::NONE,
+            table: table.id,
+            indexes,
+        };
+        let versions = self.core.versions();
+        buffer
+            .lock()
+            .append(&versions, &version, key, entry::row_of(undone))?;
+        Ok(())
+    }
+}
+
+impl Table {
+    /// Calls `f` with the keys of a row's entries in the secondary indexes of the mask (bit n − 1 for index n).
+    pub(crate) fn each_entry(
+        &self,
+        key: &[u8],
+        flags: u8,
+        row: &[u8],
+        indexes: u64,
+        f: &mut dyn FnMut(IndexNo, &[u8]) -> Result<()>,
+    ) -> Result<()> {
+        let outside = Outside::of(&self.indexes[0].tree, &self.layout, flags, row);
+        let view = RowView::row(&self.layout, key, row, &outside);
+        let mut entry_key = Vec::new();
+        for n in (1..self.indexes.len()).filter(|n| indexes >> (n - 1) & 1 == 1) {
+            entry_key.clear();
+            self.encode_entry_key(n, &|c| view.get(c), key, &mut entry_key)?;
+            outside.check()?;
+            f(n, &entry_key)?;
+        }
+        Ok(())
+    }
+}

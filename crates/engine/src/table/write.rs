@@ -1,0 +1,721 @@
+//! Changing rows.
+//!
+//! A change is one mini-transaction on the clustered leaf, with a note of how to undo it; then one for each secondary
+//! index whose key changed, without notes: what they undo follows from the row. The writer's id in the row is the
+//! exclusive lock, so a change needs no lock object, unless the leaf must be let go of between the look at the row and
+//! the change of it (to split it, to write columns outside the row): then an object bridges the gap.
+
+use super::entry::{self, Head, Undo, difference};
+use super::outside::{Outside, Owned, first_page, is_long};
+use super::row::{RowBuf, RowView};
+use super::schema::{Datum, IndexNo};
+use super::{Action, DuplicateLock, LockWait, Table};
+use crate::core::Core;
+use crate::error::{Error, Result};
+use crate::ids::{PageId, TxnId};
+use crate::lock::Mode;
+use crate::log::TxnNote;
+use crate::mvcc::{self, Address, Version};
+use crate::transaction::{Inner, Isolation, RowLock};
+use crate::tree::node::NodeMut;
+use crate::tree::{Full, LeafWrite};
+use std::sync::atomic::Ordering;
+
+/// An index entry that changes with its row.
+struct EntryChange {
+    index: IndexNo,
+    /// The entry that goes, if its key is not that of the one that comes.
+    old: Option<Vec<u8>>,
+    /// Key and value of the one that comes.
+    new: Option<(Vec<u8>, Vec<u8>)>,
+}
+
+/// A change of a row, worked out but not made.
+struct Plan {
+    /// The row as it will be; `None`: deleted.
+    row: Option<Vec<u8>>,
+    has_outside: bool,
+    entries: Vec<EntryChange>,
+    /// The chains that become obsolete.
+    garbage: Vec<PageId>,
+}
+
+/// What came of looking at the row.
+enum Verdict {
+    /// Nothing to do.
+    Leave {
+        keep: bool,
+    },
+    Do(Plan),
+    /// The row, too long as it is.
+    Long(Vec<Owned>),
+    /// Another primary key.
+    Move(Vec<Owned>),
+}
+
+impl Table {
+    pub(super) fn insert_row(
+        &self,
+        core: &Core,
+        t: &mut Inner,
+        row: &[Datum],
+        lock: DuplicateLock,
+    ) -> Result<()> {
+        t.start_write(core)?;
+        self.check_open()?;
+        if row.len() != self.schema.columns.len() {
+            return Err(Error::Unsupported("a row of another number of columns"));
+        }
+        let mut key = std::mem::take(&mut t.buffers.key);
+        let mut value = std::mem::take(&mut t.buffers.value);
+        let done = self.insert_with_buffers(core, t, row, lock, &mut key, &mut value);
+        (t.buffers.key, t.buffers.value) = (key, value);
+        done
+    }
+
+    fn insert_with_buffers(
+        &self,
+        core: &Core,
+        t: &mut Inner,
+        row: &[Datum],
+        lock: DuplicateLock,
+        key: &mut Vec<u8>,
+        value: &mut Vec<u8>,
+    ) -> Result<()> {
+        key.clear();
+        self.encode_primary(row, key)?;
+        let mut flags = 0;
+        let head = |flags| Head {
+            flags,
+            writer: t.id,
+            older: Address::NONE,
+        };
+        value.clear();
+        value.extend_from_slice(&head(0).bytes());
+        if is_long(key.len(), self.layout.size(|c| row[c])) {
+            let mut values: Vec<Owned> = row.iter().map(|d| Owned::of(*d)).collect();
+            self.encode_long_row(core, Some(&mut *t), &mut values, key.len(), value)?;
+            if values.iter().any(|v| matches!(v, Owned::Reference(_))) {
+                flags |= entry::OUTSIDE;
+                value[0] = flags;
+            }
+        } else {
+            self.layout.encode(|c| row[c], |_| false, value)?;
+        }
+        self.insert_clustered(core, t, key, value, lock)?;
+        let mode = lock.mode();
+        for n in 1..self.indexes.len() {
+            let (mut entry_key, mut entry_value) = (Vec::new(), Vec::new());
+            self.encode_entry(n, &|c| row[c], key, t.id, &mut entry_key, &mut entry_value)?;
+            self.put_entry(core, t, n, &entry_key, &entry_value, mode)?;
+        }
+        core.counters.rows_inserted.fetch_add(1, Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// Appends the clustered key of a new row.
+    pub(crate) fn encode_primary(&self, row: &[Datum], key: &mut Vec<u8>) -> Result<()> {
+        if self.schema.primary.is_none() {
+            key.extend_from_slice(&self.next_row_id()?.to_be_bytes());
+        }
+        for part in &self.primary {
+            part.encode(row[part.column], self.collator.as_ref(), key)?;
+        }
+        Ok(())
+    }
+
+    fn insert_clustered(
+        &self,
+        core: &Core,
+        t: &mut Inner,
+        key: &[u8],
+        value: &mut [u8],
+        lock: DuplicateLock,
+    ) -> Result<()> {
+        let index = &self.indexes[0];
+        loop {
+            let mut leaf = index.tree.write(key)?;
+            let found = leaf.node().search(key);
+            let head = found.map(|slot| Head::of(leaf.node().value(slot)));
+            let (writer, live) = head.map_or((TxnId::NONE, false), |h| (h.writer, !h.is_deleted()));
+            // A row that is there is a duplicate, to be locked as such; else we are about to write.
+            let mode = if live { lock.mode() } else { Mode::Exclusive };
+            match t.lock_row(
+                core,
+                index.id,
+                &index.locks,
+                key,
+                mode,
+                writer,
+                !live,
+                LockWait::Wait,
+            ) {
+                RowLock::Held { .. } => {}
+                RowLock::Busy => return Err(Error::LockNoWait),
+                RowLock::Wait(wait) => {
+                    drop(leaf);
+                    t.wait(core, &wait)?;
+                    continue;
+                }
+            }
+            if live {
+                return Err(Error::DuplicateKey {
+                    index: 0,
+                    primary_key: key.to_vec(),
+                });
+            }
+            let done = match (found, head) {
+                (Ok(slot), Ok(old)) => {
+                    let columns = leaf.node().value(slot)[entry::ROW_AT..].to_vec();
+                    let older = self.supersede(core, t, &old, key, &columns, 0, false)?;
+                    value[9..17].copy_from_slice(&older.0.to_le_bytes());
+                    self.note_replace(t, key, leaf.node().value(slot), value);
+                    leaf.replace(slot, value)
+                }
+                (Err(slot), _) | (Ok(slot), Err(_)) => {
+                    value[9..17].fill(0);
+                    t.buffers.note.clear();
+                    Undo::Insert { table: self.id, key }.encode(&mut t.buffers.note);
+                    leaf.insert(slot, key, value)
+                }
+            };
+            match done {
+                Ok(()) => return self.finish_write(t, leaf),
+                Err(Full) => {
+                    drop(leaf);
+                    index.tree.split(key, value.len())?;
+                }
+            }
+        }
+    }
+
+    /// Puts the note in `t.buffers.note` into the leaf's mini-transaction and ends it.
+    fn finish_write(&self, t: &mut Inner, mut leaf: LeafWrite<'_>) -> Result<()> {
+        leaf.mtr().note(TxnNote::Undo {
+            txn: t.id,
+            prev: t.last_undo,
+            payload: &t.buffers.note,
+        });
+        let lsn = leaf.finish();
+        t.wrote(lsn.start);
+        Ok(())
+    }
+
+    fn note_replace(&self, t: &mut Inner, key: &[u8], old: &[u8], new: &[u8]) {
+        let (front, back) = difference(old, new);
+        t.buffers.note.clear();
+        let middle = &old[front..old.len() - back];
+        Undo::Replace {
+            table: self.id,
+            key,
+            front,
+            back,
+            middle,
+        }
+        .encode(&mut t.buffers.note);
+    }
+
+    /// Keeps what a row was before this transaction changes it, if anybody may want it, and what purge must know.
+    /// Answers what the changed row's `older` will be. The caller holds the leaf's latch.
+    fn supersede(
+        &self,
+        core: &Core,
+        t: &mut Inner,
+        old: &Head,
+        key: &[u8],
+        columns: &[u8],
+        indexes: u64,
+        purge_row: bool,
+    ) -> Result<Address> {
+        let own = old.writer == t.id;
+        let mut flags = 0;
+        if !own {
+            flags |= mvcc::LINKED;
+        }
+        if indexes != 0 || purge_row {
+            flags |= mvcc::PURGE;
+        }
+        if old.is_deleted() {
+            flags |= mvcc::DELETED;
+        }
+        if flags & (mvcc::LINKED | mvcc::PURGE) == 0 {
+            return Ok(old.older);
+        }
+        let versions = core.versions();
+        let older = match own {
+            true => Address::NONE,
+            false => {
+                let tide = || core.tide();
+                core.view_copy
+                    .prune(&versions, &core.views, &core.txns, tide, old.writer, old.older)?
+            }
+        };
+        let row_flags = old.flags;
+        let version = Version {
+            flags,
+            row_flags,
+            writer: old.writer,
+            older,
+            table: self.id,
+            indexes,
+        };
+        let key = if flags & mvcc::PURGE != 0 { key } else { &[] };
+        let address = t.versions.lock().append(&versions, &version, key, columns)?;
+        Ok(if own { old.older } else { address })
+    }
+
+    /// Changes one row. With `through`, only if the row still has that entry in that index. Answers whether the row
+    /// was there.
+    pub(super) fn modify_row(
+        &self,
+        core: &Core,
+        t: &mut Inner,
+        key: &[u8],
+        through: Option<(IndexNo, &[u8])>,
+        f: &mut dyn FnMut(&RowView, &mut RowBuf) -> Result<Action>,
+    ) -> Result<bool> {
+        t.start_write(core)?;
+        self.check_open()?;
+        let mut row = std::mem::take(&mut t.buffers.row);
+        let done = self.modify_with(core, t, key, through, &mut row, f);
+        t.buffers.row = row;
+        done
+    }
+
+    fn modify_with(
+        &self,
+        core: &Core,
+        t: &mut Inner,
+        key: &[u8],
+        through: Option<(IndexNo, &[u8])>,
+        buf: &mut RowBuf,
+        f: &mut dyn FnMut(&RowView, &mut RowBuf) -> Result<Action>,
+    ) -> Result<bool> {
+        let index = &self.indexes[0];
+        // Whether this call took a lock object that nobody had before.
+        let mut fresh = false;
+        let mut plan: Option<Plan> = None;
+        loop {
+            let leaf = index.tree.write(key)?;
+            let Ok(slot) = leaf.node().search(key) else {
+                self.let_go(core, t, key, fresh);
+                return Ok(false);
+            };
+            let head = Head::of(leaf.node().value(slot));
+            match t.lock_row(
+                core,
+                index.id,
+                &index.locks,
+                key,
+                Mode::Exclusive,
+                head.writer,
+                true,
+                LockWait::Wait,
+            ) {
+                RowLock::Held { new } => fresh |= new,
+                RowLock::Busy => return Err(Error::LockNoWait),
+                RowLock::Wait(wait) => {
+                    drop(leaf);
+                    t.wait(core, &wait)?;
+                    fresh = true;
+                    continue;
+                }
+            }
+            if let Some(ready) = plan.take() {
+                match self.make(core, t, leaf, slot, key, ready)? {
+                    None => return Ok(true),
+                    Some(again) => plan = Some(again),
+                }
+                index.tree.split(key, plan_len(&plan))?;
+                continue;
+            }
+            if head.is_deleted() {
+                drop(leaf);
+                self.let_go(core, t, key, fresh);
+                return Ok(false);
+            }
+            let verdict = self.look(core, t, &leaf, slot, key, through, buf, f)?;
+            let verdict = match verdict {
+                Some(verdict) => verdict,
+                None => {
+                    drop(leaf);
+                    self.let_go(core, t, key, fresh);
+                    return Ok(false);
+                }
+            };
+            match verdict {
+                Verdict::Leave { keep: false } => {
+                    drop(leaf);
+                    self.let_go(core, t, key, fresh);
+                    return Ok(true);
+                }
+                Verdict::Leave { keep: true } => {
+                    self.make_lock_object(core, t, key, head.writer);
+                    return Ok(true);
+                }
+                Verdict::Do(ready) if ready.garbage.is_empty() => {
+                    // The usual case: one latch, one mini-transaction.
+                    match self.make(core, t, leaf, slot, key, ready)? {
+                        None => return Ok(true),
+                        Some(again) => plan = Some(again),
+                    }
+                    index.tree.split(key, plan_len(&plan))?;
+                }
+                Verdict::Do(ready) => {
+                    self.make_lock_object(core, t, key, head.writer);
+                    drop(leaf);
+                    core.catalog.add_garbage_chains(t, &ready.garbage, index.id)?;
+                    plan = Some(Plan {
+                        garbage: Vec::new(),
+                        ..ready
+                    });
+                }
+                Verdict::Long(mut values) => {
+                    self.make_lock_object(core, t, key, head.writer);
+                    let old = leaf.node().value(slot).to_vec();
+                    drop(leaf);
+                    let mut row = Vec::new();
+                    self.encode_long_row(core, Some(&mut *t), &mut values, key.len(), &mut row)?;
+                    let ready = self.plan_update(core, t, key, &old, row, &values)?;
+                    core.catalog.add_garbage_chains(t, &ready.garbage, index.id)?;
+                    plan = Some(Plan {
+                        garbage: Vec::new(),
+                        ..ready
+                    });
+                }
+                Verdict::Move(values) => {
+                    self.make_lock_object(core, t, key, head.writer);
+                    drop(leaf);
+                    self.modify_row(core, t, key, None, &mut |_, _| Ok(Action::Delete))?;
+                    let row: Vec<Datum> = values.iter().map(Owned::datum).collect();
+                    self.insert_row(core, t, &row, DuplicateLock::Shared)?;
+                    return Ok(true);
+                }
+            }
+        }
+    }
+
+    /// Shows the row to `f` and works out what it wants. `None`: the row is not the one that was meant.
+    fn look(
+        &self,
+        core: &Core,
+        t: &mut Inner,
+        leaf: &LeafWrite<'_>,
+        slot: usize,
+        key: &[u8],
+        through: Option<(IndexNo, &[u8])>,
+        buf: &mut RowBuf,
+        f: &mut dyn FnMut(&RowView, &mut RowBuf) -> Result<Action>,
+    ) -> Result<Option<Verdict>> {
+        let value = leaf.node().value(slot);
+        let head = Head::of(value);
+        let row = entry::row_of(value);
+        let outside = Outside::of(&self.indexes[0].tree, &self.layout, head.flags, row);
+        let view = RowView::row(&self.layout, key, row, &outside);
+        if let Some((n, entry_key)) = through
+            && !self.has_entry(n, &view, entry_key)?
+        {
+            return outside.check().map(|()| None);
+        }
+        self.check_unchanged(core, t, head.writer)?;
+        buf.reset(self.schema.columns.len());
+        let action = f(&view, buf)?;
+        outside.check()?;
+        let verdict = match action {
+            Action::Skip => Verdict::Leave {
+                keep: !t.releases_early(),
+            },
+            Action::Keep => Verdict::Leave { keep: true },
+            Action::Delete => Verdict::Do(self.plan_delete(t, key, &view, head.flags, row)?),
+            Action::Update => self.plan_row(t, key, &view, &head, row, buf)?,
+        };
+        outside.check()?;
+        Ok(Some(verdict))
+    }
+
+    /// With snapshot isolation on, a row changed since the view must not be changed or locked.
+    pub(super) fn check_unchanged(&self, core: &Core, t: &Inner, writer: TxnId) -> Result<()> {
+        if t.snapshot_isolation
+            && t.isolation >= Isolation::RepeatableRead
+            && writer != t.id
+            && let Some(view) = t.current_view()
+            && !view.sees(writer, &core.txns)
+        {
+            return Err(Error::RecordChanged);
+        }
+        Ok(())
+    }
+
+    fn plan_delete(&self, t: &Inner, key: &[u8], view: &RowView, flags: u8, row: &[u8]) -> Result<Plan> {
+        let mut entries = Vec::new();
+        for n in 1..self.indexes.len() {
+            let (mut old, mut value) = (Vec::new(), Vec::new());
+            self.encode_entry(n, &|c| view.get(c), key, t.id, &mut old, &mut value)?;
+            entries.push(EntryChange {
+                index: n,
+                old: Some(old),
+                new: None,
+            });
+        }
+        let garbage = match flags & entry::OUTSIDE {
+            0 => Vec::new(),
+            _ => self
+                .layout
+                .outside(row)
+                .filter_map(|(_, r)| first_page(r))
+                .collect(),
+        };
+        Ok(Plan {
+            row: None,
+            has_outside: flags & entry::OUTSIDE != 0,
+            entries,
+            garbage,
+        })
+    }
+
+    /// Works out an update, of a row that stays short if it can.
+    fn plan_row(
+        &self,
+        t: &mut Inner,
+        key: &[u8],
+        view: &RowView,
+        head: &Head,
+        row: &[u8],
+        buf: &RowBuf,
+    ) -> Result<Verdict> {
+        let merged = |c: usize| buf.get(c).unwrap_or_else(|| view.get(c));
+        if self.primary.iter().any(|p| buf.get(p.column).is_some()) {
+            let mut new_key = Vec::new();
+            for part in &self.primary {
+                part.encode(merged(part.column), self.collator.as_ref(), &mut new_key)?;
+            }
+            if new_key != key {
+                return Ok(Verdict::Move(
+                    (0..self.schema.columns.len())
+                        .map(|c| Owned::of(merged(c)))
+                        .collect(),
+                ));
+            }
+        }
+        let had_outside = head.flags & entry::OUTSIDE != 0;
+        let is_reference = |c: usize| had_outside && buf.get(c).is_none() && self.layout.is_outside(row, c);
+        let in_row = |c: usize| buf.get(c).unwrap_or_else(|| self.layout.get(row, c));
+        if is_long(key.len(), self.layout.size(in_row)) {
+            let own = |c: usize| match (is_reference(c), in_row(c)) {
+                (true, Datum::Bytes(b)) => Owned::Reference(b.to_vec()),
+                (_, datum) => Owned::of(datum),
+            };
+            let values: Vec<Owned> = (0..self.schema.columns.len()).map(own).collect();
+            if values
+                .iter()
+                .any(|v| matches!(v, Owned::Bytes(b) if b.len() > 64))
+            {
+                return Ok(Verdict::Long(values));
+            }
+        }
+        let mut new_row = std::mem::take(&mut t.buffers.value);
+        new_row.clear();
+        self.layout.encode(in_row, is_reference, &mut new_row)?;
+        if new_row == row {
+            t.buffers.value = new_row;
+            return Ok(Verdict::Leave { keep: true });
+        }
+        let entries = self.changed_entries(t.id, key, &|c| view.get(c), &merged, |c| buf.get(c).is_some())?;
+        let mut garbage = Vec::new();
+        let mut has_outside = false;
+        if had_outside {
+            garbage = self.obsolete_chains(row, &new_row);
+            has_outside = self.layout.has_outside(&new_row);
+        }
+        Ok(Verdict::Do(Plan {
+            row: Some(new_row),
+            has_outside,
+            entries,
+            garbage,
+        }))
+    }
+
+    /// The same for a row that was encoded with columns outside; the row is locked, its leaf is not latched.
+    fn plan_update(
+        &self,
+        core: &Core,
+        t: &Inner,
+        key: &[u8],
+        old: &[u8],
+        row: Vec<u8>,
+        values: &[Owned],
+    ) -> Result<Plan> {
+        let _ = core;
+        let tree = &self.indexes[0].tree;
+        let old_row = entry::row_of(old);
+        let outside = Outside::of(tree, &self.layout, Head::of(old).flags, old_row);
+        let before = RowView::row(&self.layout, key, old_row, &outside);
+        let has_outside = values.iter().any(|v| matches!(v, Owned::Reference(_)));
+        let flags = if has_outside { entry::OUTSIDE } else { 0 };
+        let outside_after = Outside::of(tree, &self.layout, flags, &row);
+        let after = RowView::row(&self.layout, key, &row, &outside_after);
+        let entries = self.changed_entries(t.id, key, &|c| before.get(c), &|c| after.get(c), |_| true)?;
+        outside.check()?;
+        outside_after.check()?;
+        let garbage = self.obsolete_chains(old_row, &row);
+        Ok(Plan {
+            row: Some(row),
+            has_outside,
+            entries,
+            garbage,
+        })
+    }
+
+    fn obsolete_chains(&self, old: &[u8], new: &[u8]) -> Vec<PageId> {
+        let kept: Vec<PageId> = self
+            .layout
+            .outside(new)
+            .filter_map(|(_, r)| first_page(r))
+            .collect();
+        let old = self.layout.outside(old).filter_map(|(_, r)| first_page(r));
+        old.filter(|page| !kept.contains(page)).collect()
+    }
+
+    fn changed_entries<'d>(
+        &self,
+        id: TxnId,
+        key: &[u8],
+        before: &dyn Fn(usize) -> Datum<'d>,
+        after: &dyn Fn(usize) -> Datum<'d>,
+        touched: impl Fn(usize) -> bool,
+    ) -> Result<Vec<EntryChange>> {
+        let mut changes = Vec::new();
+        for n in 1..self.indexes.len() {
+            if !self.entries[n - 1].parts.iter().any(|p| touched(p.column)) {
+                continue;
+            }
+            let (mut old, mut old_value, mut new, mut value) =
+                (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+            self.encode_entry(n, before, key, id, &mut old, &mut old_value)?;
+            self.encode_entry(n, after, key, id, &mut new, &mut value)?;
+            if old != new {
+                changes.push(EntryChange {
+                    index: n,
+                    old: Some(old),
+                    new: Some((new, value)),
+                });
+            } else if old_value != value {
+                changes.push(EntryChange {
+                    index: n,
+                    old: None,
+                    new: Some((new, value)),
+                });
+            }
+        }
+        Ok(changes)
+    }
+
+    /// Makes a planned change. If there is no room in the leaf, the row is locked by an object, the leaf let go, and
+    /// the plan handed back.
+    fn make(
+        &self,
+        core: &Core,
+        t: &mut Inner,
+        mut leaf: LeafWrite<'_>,
+        slot: usize,
+        key: &[u8],
+        plan: Plan,
+    ) -> Result<Option<Plan>> {
+        let old = leaf.node().value(slot);
+        let head = Head::of(old);
+        let row_len = plan.row.as_ref().map_or(old.len() - entry::ROW_AT, Vec::len);
+        if !NodeMut::replace_fits(leaf.node(), slot, entry::ROW_AT + row_len) {
+            self.make_lock_object(core, t, key, head.writer);
+            return Ok(Some(plan));
+        }
+        let indexes = plan
+            .entries
+            .iter()
+            .filter(|e| e.old.is_some())
+            .fold(0, |bits, e| bits | 1 << (e.index - 1));
+        let dropped_chains = head.flags & entry::OUTSIDE != 0;
+        let purge_row = plan.row.is_none() || dropped_chains;
+        let older = self.supersede(core, t, &head, key, entry::row_of(old), indexes, purge_row)?;
+        let mut flags = if plan.has_outside { entry::OUTSIDE } else { 0 };
+        if plan.row.is_none() {
+            flags |= entry::DELETED;
+        }
+        let new_head = Head {
+            flags,
+            writer: t.id,
+            older,
+        }
+        .bytes();
+        match &plan.row {
+            None => {
+                t.buffers.note.clear();
+                let (middle, back) = (&old[..entry::ROW_AT], old.len() - entry::ROW_AT);
+                Undo::Replace {
+                    table: self.id,
+                    key,
+                    front: 0,
+                    back,
+                    middle,
+                }
+                .encode(&mut t.buffers.note);
+                let fits = leaf.splice(slot, 0, entry::ROW_AT, &new_head);
+                debug_assert!(fits.is_ok(), "the length stays");
+            }
+            Some(row) => {
+                let mut value = std::mem::take(&mut t.buffers.key);
+                value.clear();
+                value.extend_from_slice(&new_head);
+                value.extend_from_slice(row);
+                self.note_replace(t, key, old, &value);
+                let fits = leaf.replace(slot, &value);
+                debug_assert!(fits.is_ok(), "it was asked whether it fits");
+                t.buffers.key = value;
+            }
+        }
+        self.finish_write(t, leaf)?;
+        for change in &plan.entries {
+            if let Some(old) = &change.old {
+                self.mark_entry(core, t, change.index, old)?;
+            }
+            if let Some((key, value)) = &change.new {
+                self.put_entry(core, t, change.index, key, value, Mode::Shared)?;
+            }
+        }
+        match plan.row {
+            Some(row) => {
+                t.buffers.value = row;
+                core.counters.rows_updated.fetch_add(1, Ordering::Relaxed);
+            }
+            None => {
+                core.counters.rows_deleted.fetch_add(1, Ordering::Relaxed);
+            }
+        }
+        Ok(None)
+    }
+
+    /// Turns the right to write the row, which its latch gave, into a lock object. Nobody can be in the way.
+    fn make_lock_object(&self, core: &Core, t: &mut Inner, key: &[u8], writer: TxnId) {
+        let index = &self.indexes[0];
+        let _ = t.lock_row(
+            core,
+            index.id,
+            &index.locks,
+            key,
+            Mode::Exclusive,
+            writer,
+            false,
+            LockWait::NoWait,
+        );
+    }
+
+    /// Lets a row's lock go that this call took.
+    pub(super) fn let_go(&self, core: &Core, t: &Inner, key: &[u8], fresh: bool) {
+        if fresh {
+            core.locks.release(&t.owner, self.indexes[0].id, key);
+        }
+    }
+}
+
+fn plan_len(plan: &Option<Plan>) -> usize {
+    plan.as_ref().and_then(|p| p.row.as_ref()).map_or(0, Vec::len) + entry::ROW_AT
+}

@@ -1,0 +1,300 @@
+//! Random transactions against a model: several writers, each with rows of its own, and readers that hold old views.
+//! Every read, through every index, must show what the model says, whatever was committed, rolled back, pruned or purged
+//! in between.
+
+mod common;
+
+use common::*;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use tidemark_engine::disk::sim::SimDisk;
+use tidemark_engine::*;
+
+type State = BTreeMap<i64, Row>;
+
+const WRITERS: i64 = 3;
+const IDS: i64 = 60;
+
+struct Writer {
+    number: i64,
+    txn: Transaction,
+    /// The rows of this writer as its transaction has them.
+    own: State,
+    /// What others had committed when this transaction took its view.
+    view: Option<State>,
+    savepoints: Vec<(Savepoint, State)>,
+}
+
+struct World {
+    engine: Engine,
+    table: Arc<Table>,
+    committed: State,
+    random: Random,
+}
+
+impl World {
+    fn random_row(&mut self, writer: i64) -> Row {
+        let id = self.random.below(IDS as u64) as i64 / WRITERS * WRITERS + writer;
+        let optional = |random: &mut Random, n: u64| (random.below(5) > 0).then(|| random.below(n) as i64);
+        Row {
+            id,
+            k: optional(&mut self.random, 8),
+            u: optional(&mut self.random, 40).map(|u| u * WRITERS + writer),
+            c: optional(&mut self.random, 6).map(|c| match c {
+                0 => vec![],
+                1 => vec![0, 0, 1],
+                2 => vec![b'x'; 300 + id as usize],
+                3 => vec![b'y'; 3000],
+                c => format!("text {c}").into_bytes(),
+            }),
+        }
+    }
+
+    fn mine<'s>(state: &'s State, writer: i64) -> impl Iterator<Item = (&'s i64, &'s Row)> {
+        state.iter().filter(move |(id, _)| *id % WRITERS == writer)
+    }
+
+    /// One change; what it should lead to is worked out first.
+    fn change(&mut self, w: &mut Writer) {
+        let row = self.random_row(w.number);
+        let holder_of_u = |own: &State, u: Option<i64>, but: Option<i64>| {
+            u.and_then(|u| {
+                own.values()
+                    .find(|r| r.u == Some(u) && Some(r.id) != but)
+                    .map(|r| r.id)
+            })
+        };
+        let statement = w.txn.savepoint();
+        let outcome;
+        let mut expected = w.own.clone();
+        let mut duplicate = None;
+        match self.random.below(10) {
+            0..4 => {
+                outcome = self.table.insert(&mut w.txn, &row.datums());
+                if w.own.contains_key(&row.id) {
+                    duplicate = Some((0, row.id));
+                } else if let Some(holder) = holder_of_u(&w.own, row.u, None) {
+                    duplicate = Some((2, holder));
+                }
+                expected.insert(row.id, row.clone());
+            }
+            4..6 => {
+                let found = delete(&self.table, &mut w.txn, row.id).unwrap();
+                assert_eq!(found, expected.remove(&row.id).is_some());
+                outcome = Ok(());
+            }
+            6 => {
+                // Another primary key.
+                let to = self.random_row(w.number).id;
+                let old = w.own.get(&row.id).cloned();
+                let done = update(&self.table, &mut w.txn, row.id, &mut |_, buf| {
+                    buf.set(0, Datum::Int(to))
+                });
+                if let Some(old) = old {
+                    if to != row.id && w.own.contains_key(&to) {
+                        duplicate = Some((0, to));
+                    }
+                    expected.remove(&row.id);
+                    expected.insert(to, Row { id: to, ..old });
+                }
+                outcome = done.map(|_| ());
+            }
+            _ => {
+                let columns = self.random.below(7) + 1;
+                let new = row.clone();
+                let done = update(&self.table, &mut w.txn, row.id, &mut |_, buf| {
+                    for c in (1..4).filter(|c| columns >> (c - 1) & 1 == 1) {
+                        buf.set(c, new.datums()[c]);
+                    }
+                });
+                if let Some(old) = expected.get_mut(&row.id) {
+                    if columns & 1 != 0 {
+                        old.k = new.k;
+                    }
+                    if columns & 2 != 0 {
+                        old.u = new.u;
+                        duplicate = holder_of_u(&w.own, new.u, Some(row.id)).map(|holder| (2, holder));
+                    }
+                    if columns & 4 != 0 {
+                        old.c = new.c.clone();
+                    }
+                }
+                outcome = done.map(|_| ());
+            }
+        }
+        match (outcome, duplicate) {
+            (Ok(()), None) => w.own = expected,
+            (Err(Error::DuplicateKey { index, primary_key }), Some((i, holder))) => {
+                assert_eq!((index, primary_key), (i, id_key(&self.table, holder)));
+                w.txn.rollback_to(&statement).unwrap();
+            }
+            (outcome, duplicate) => panic!("{outcome:?}, but {duplicate:?} was expected"),
+        }
+    }
+
+    /// Compares what a transaction sees, in every index, with what it should.
+    fn compare(&mut self, txn: &mut Transaction, expected: &State) {
+        let expected: Vec<Row> = expected.values().cloned().collect();
+        let index = self.random.below(4) as usize;
+        let reverse = self.random.below(2) == 0;
+        let mut found = rows(
+            &self.table,
+            txn,
+            index,
+            &KeyRange::all(),
+            reverse,
+            Read::Consistent,
+        )
+        .unwrap();
+        found.sort();
+        assert!(
+            found == expected,
+            "index {index}: {found:#?}\nexpected {expected:#?}"
+        );
+        let id = self.random.below(IDS as u64) as i64;
+        let one = get(&self.table, txn, id, Read::Consistent).unwrap();
+        assert_eq!(one.as_ref(), expected.iter().find(|r| r.id == id));
+        if self.random.below(3) == 0 {
+            let k = self.random.below(8) as i64;
+            let range = KeyRange::prefix(key(&self.table, 1, &[Datum::Int(k)]));
+            let mut ids = Vec::new();
+            self.table
+                .scan(txn, 1, &range, reverse, true, Read::Consistent, &mut |view| {
+                    assert_eq!(view.get(1), Datum::Int(k));
+                    ids.push(view.get(0).as_int().unwrap());
+                    Ok((Keep::Locked, Flow::Continue))
+                })
+                .unwrap();
+            ids.sort();
+            let expected: Vec<i64> = expected.iter().filter(|r| r.k == Some(k)).map(|r| r.id).collect();
+            assert_eq!(ids, expected, "covering, k = {k}");
+        }
+    }
+
+    /// What the writer sees: its view of the others, and its own rows.
+    fn seen(&self, w: &mut Writer) -> State {
+        let view = w.view.get_or_insert_with(|| self.committed.clone());
+        let mut seen: State = view.clone();
+        seen.retain(|id, _| id % WRITERS != w.number);
+        seen.extend(w.own.clone());
+        seen
+    }
+
+    fn step(&mut self, writers: &mut [Writer], readers: &mut Vec<(Transaction, State)>) {
+        let w = &mut writers[self.random.below(WRITERS as u64) as usize];
+        match self.random.below(40) {
+            0 => {
+                w.txn.commit().unwrap();
+                self.committed.retain(|id, _| id % WRITERS != w.number);
+                self.committed.extend(w.own.clone());
+                w.savepoints.clear();
+                w.view = None;
+                w.txn.begin(Isolation::RepeatableRead, false);
+            }
+            1 => {
+                w.txn.rollback().unwrap();
+                w.own = World::mine(&self.committed, w.number)
+                    .map(|(i, r)| (*i, r.clone()))
+                    .collect();
+                w.savepoints.clear();
+                w.view = None;
+                w.txn.begin(Isolation::RepeatableRead, false);
+            }
+            2 | 3 => w.savepoints.push((w.txn.savepoint(), w.own.clone())),
+            4 => {
+                if !w.savepoints.is_empty() {
+                    let keep = self.random.below(w.savepoints.len() as u64) as usize;
+                    w.savepoints.truncate(keep + 1);
+                    let (savepoint, own) = &w.savepoints[keep];
+                    w.txn.rollback_to(savepoint).unwrap();
+                    w.own = own.clone();
+                }
+            }
+            5..9 => {
+                let seen = self.seen(w);
+                self.compare(&mut w.txn, &seen);
+            }
+            9 => {
+                if readers.len() < 6 {
+                    let mut txn = begin(&self.engine, Isolation::RepeatableRead);
+                    txn.consistent_snapshot();
+                    readers.push((txn, self.committed.clone()));
+                }
+            }
+            10 => {
+                if !readers.is_empty() {
+                    let at = self.random.below(readers.len() as u64) as usize;
+                    readers.swap_remove(at).0.commit().unwrap();
+                }
+            }
+            11..15 => {
+                if !readers.is_empty() {
+                    let at = self.random.below(readers.len() as u64) as usize;
+                    let (txn, state) = &mut readers[at];
+                    let state = state.clone();
+                    self.compare(txn, &state);
+                }
+            }
+            15 => self.engine.purge().unwrap(),
+            _ => self.change(w),
+        }
+    }
+}
+
+fn run(seed: u64, steps: usize) {
+    let disk = SimDisk::new(seed);
+    let engine = open(&disk);
+    let table = create(&engine, &schema());
+    let mut world = World {
+        engine: engine.clone(),
+        table,
+        committed: State::new(),
+        random: Random(seed),
+    };
+    let mut writers: Vec<Writer> = (0..WRITERS)
+        .map(|number| Writer {
+            number,
+            txn: begin(&engine, Isolation::RepeatableRead),
+            own: State::new(),
+            view: None,
+            savepoints: Vec::new(),
+        })
+        .collect();
+    let mut readers = Vec::new();
+    for _ in 0..steps {
+        world.step(&mut writers, &mut readers);
+    }
+    drop((writers, readers));
+    world.engine.purge().unwrap();
+    let committed = world.committed.clone();
+    let mut txn = begin(&engine, Isolation::ReadCommitted);
+    for _ in 0..8 {
+        world.compare(&mut txn, &committed);
+    }
+    drop(txn);
+    engine.shutdown().unwrap();
+    let id = world.table.id();
+    drop((world, engine));
+    // check(&disk);
+    let engine = open(&disk);
+    let found = all(
+        &engine.table(id).unwrap(),
+        &mut begin(&engine, Isolation::ReadCommitted),
+    );
+    assert_eq!(found, committed.into_values().collect::<Vec<_>>());
+}
+
+#[test]
+fn every_read_shows_what_its_view_should() {
+    for seed in 1..=12 {
+        run(seed, 3000);
+    }
+}
+
+#[test]
+#[ignore = "minutes; for hunting"]
+fn every_read_shows_what_its_view_should_for_long() {
+    for seed in 100..400 {
+        run(seed, 20_000);
+    }
+}

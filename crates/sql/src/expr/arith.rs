@@ -41,7 +41,7 @@ pub(crate) fn arith<'a>(
                 ArithOp::Sub => x.sub(&y),
                 ArithOp::Mul => x.mul(&y),
                 ArithOp::Div => match x.div(&y, env.div_precision_increment) {
-                    Some(q) => q,
+                    Some(q) => q.round(ty.scale),
                     None => return divided_by_zero(env),
                 },
                 _ => match x.rem(&y) {
@@ -49,7 +49,7 @@ pub(crate) fn arith<'a>(
                     None => return divided_by_zero(env),
                 },
             };
-            if result.integer_digits() > 65 {
+            if result.integer_digits() > 81 {
                 return Err(overflow("DECIMAL", op, pair));
             }
             Ok(Val::Decimal(result))

@@ -218,7 +218,10 @@ pub fn param(index: usize, ty: SqlType) -> Expr {
 
 /// `current` is the variable's value now, whose type it takes.
 pub fn user_variable(name: &str, current: Option<&Value>, bind: &BindCtx) -> Expr {
-    let mut ty = current.map_or(SqlType::new(TypeKind::Null), |v| type_of_value(v, bind));
+    let text = SqlType::varchar(0, bind.collation_connection);
+    let mut ty = current
+        .filter(|v| !v.is_null())
+        .map_or(text, |v| type_of_value(v, bind));
     if ty.is_string() {
         ty.derivation = Derivation::Implicit;
         ty.length = ty.length.max(65_535);
@@ -293,7 +296,7 @@ pub fn arith(op: ArithOp, left: Expr, right: Expr, bind: &BindCtx) -> Result<Exp
                 ty
             }
         }
-        (_, NumKind::Double) => SqlType::double(),
+        (_, NumKind::Double) => double_of(op, &left.ty, &right.ty, bind),
         (ArithOp::Div, _) => {
             let scale = l.1 + bind.div_precision_increment as u32;
             cap(l.0 + r.1, scale)
@@ -321,11 +324,30 @@ pub fn arith(op: ArithOp, left: Expr, right: Expr, bind: &BindCtx) -> Result<Exp
     Ok(expr(ty, Node::Arith(op, kind, Box::new([left, right]))))
 }
 
+/// A double with a fixed number of digits where both operands have one.
+fn double_of(op: ArithOp, left: &SqlType, right: &SqlType, bind: &BindCtx) -> SqlType {
+    let digits = |ty: &SqlType| match ty.is_numeric() {
+        true if ty.scale != SqlType::NOT_FIXED => Some(ty.scale),
+        _ => None,
+    };
+    let mut ty = SqlType::double();
+    if let Some((a, b)) = digits(left).zip(digits(right)) {
+        let scale = match op {
+            ArithOp::Mul => a + b,
+            ArithOp::Div => a.max(b) + bind.div_precision_increment,
+            _ => a.max(b),
+        };
+        ty.scale = scale.min(SqlType::NOT_FIXED);
+    }
+    ty
+}
+
 pub fn neg(e: Expr, _bind: &BindCtx) -> Result<Expr> {
     let e = as_number(e);
     if let Node::Literal(value) = &e.node {
         let negated = match value {
-            Val::Int(v) => v.checked_neg().map(Val::Int),
+            Val::Int(i64::MIN) => Some(Val::Decimal(Decimal::new(1 << 63, 0))),
+            Val::Int(v) => Some(Val::Int(-v)),
             Val::UInt(v) if *v <= 1 << 63 => Some(Val::Int((*v as i64).wrapping_neg())),
             Val::UInt(v) => Some(Val::Decimal(Decimal::from(*v).neg())),
             Val::Decimal(d) if d.scale() == 0 && *d == Decimal::new(1 << 63, 0) => Some(Val::Int(i64::MIN)),
@@ -379,97 +401,101 @@ pub(crate) fn comparable(left: Expr, right: Expr, op: &str, bind: &BindCtx) -> R
     // A text literal that is wholly a number is that number beside an exact column.
     let left = exact_literal(left, &right);
     let right = exact_literal(right, &left);
+    // A literal beside a date or time is one, if it can be read as one.
+    let (l, r) = (left.ty.clone(), right.ty.clone());
+    let (fixed_left, fixed_right) = (is_literal(&left), is_literal(&right));
+    let left = temporal_literal_beside(left, &r, fixed_right, bind)?;
+    let right = temporal_literal_beside(right, &l, fixed_left, bind)?;
     let kind = cmp_kind(&left, &right, op, bind)?;
-    Ok(match kind {
-        CmpKind::DateTime | CmpKind::Time => {
-            let (l, r) = (left.ty.clone(), right.ty.clone());
-            (
-                kind,
-                temporal_operand(left, &r, bind)?,
-                temporal_operand(right, &l, bind)?,
-            )
-        }
-        _ => (kind, left, right),
-    })
+    Ok((kind, left, right))
+}
+
+fn is_literal(e: &Expr) -> bool {
+    matches!(e.node, Node::Literal(_))
 }
 
 fn exact_literal(e: Expr, other: &Expr) -> Expr {
-    let Node::Literal(Val::Str(text)) = &e.node else {
-        return e;
-    };
-    if matches!(other.node, Node::Literal(_))
-        || !(other.ty.is_integer() || other.ty.kind == TypeKind::Decimal)
-    {
+    let Node::Literal(value) = &e.node else { return e };
+    if is_literal(other) || !(other.ty.is_integer() || other.ty.kind == TypeKind::Decimal) {
         return e;
     }
-    let plain = text
-        .iter()
-        .all(|b| b.is_ascii_digit() || matches!(b, b'-' | b'.'));
-    match std::str::from_utf8(text)
-        .ok()
-        .filter(|_| plain)
-        .and_then(Decimal::parse)
-    {
-        Some(d) => {
-            let value = match d.to_i128().filter(|_| d.scale() == 0).map(i64::try_from) {
-                Some(Ok(int)) => Val::Int(int),
-                _ => Val::Decimal(d),
-            };
-            literal(type_of_value(&value, &BindCtx::default()), value)
+    let exact = match value {
+        Val::Str(text) if !(e.ty.unsigned && e.ty.is_binary_string()) => {
+            let plain = text
+                .iter()
+                .all(|b| b.is_ascii_digit() || matches!(b, b'-' | b'.'));
+            let number = std::str::from_utf8(text)
+                .ok()
+                .filter(|_| plain)
+                .and_then(Decimal::parse);
+            number.map(
+                |d| match d.to_i128().filter(|_| d.scale() == 0).map(i64::try_from) {
+                    Some(Ok(int)) => Val::Int(int),
+                    _ => Val::Decimal(d),
+                },
+            )
         }
+        Val::Int(n) => Some(Val::Int(*n)),
+        _ => None,
+    };
+    match exact {
+        // Two digits beside a YEAR are one.
+        Some(Val::Int(n @ 1..100)) if other.ty.kind == TypeKind::Year => {
+            int_literal(if n < 70 { n + 2000 } else { n + 1900 })
+        }
+        Some(value) => literal(type_of_value(&value, &BindCtx::default()), value),
         None => e,
     }
 }
 
-/// A literal compared with a date or time is read as one now; a text that is none is an error, as in MySQL.
-fn temporal_operand(e: Expr, other: &SqlType, bind: &BindCtx) -> Result<Expr> {
+/// A text beside a date must be one, as in MySQL; beside a time it may be, and a number may beside either. Two literals
+/// are compared as they are.
+fn temporal_literal_beside(e: Expr, other: &SqlType, both_literal: bool, bind: &BindCtx) -> Result<Expr> {
     let Node::Literal(value) = &e.node else {
         return Ok(e);
     };
-    if !matches!(value, Val::Str(_) | Val::Int(_) | Val::UInt(_)) {
-        return Ok(e);
-    }
-    let text = value.to_text();
-    let wrong = || {
-        let kind = match other.kind {
-            TypeKind::Date => "DATE",
-            TypeKind::Time => "TIME",
-            TypeKind::Timestamp => "TIMESTAMP",
-            _ => "DATETIME",
-        };
-        let shown = crate::types::convert::excerpt(&text);
-        SqlError::new(
-            crate::error::er::TRUNCATED_WRONG_VALUE_IN_FUNCTION,
-            format!("Incorrect {kind} value: '{shown}'"),
-        )
-    };
-    if other.kind == TypeKind::Time {
-        let (time, _) = match value {
-            Val::Str(s) => parse::time(s, bind.sql_mode),
-            Val::Int(n) => parse::number_to_time(*n as i128, *n < 0, 0.0, 0),
-            _ => None,
+    let read = match (value, other.kind) {
+        (Val::Int(_), _) if both_literal => None,
+        (Val::Str(s), TypeKind::Time) if !both_literal => parse::time(s, bind.sql_mode)
+            .filter(|(_, whole)| *whole)
+            .map(|(t, _)| Val::Time(t)),
+        (Val::Int(n), TypeKind::Time) => parse::number_to_time(*n as i128, *n < 0, 0.0, 0)
+            .filter(|(_, whole)| *whole)
+            .map(|(t, _)| Val::Time(t)),
+        (Val::Int(0), _) if other.has_date() => Some(Val::DateTime(Date::ZERO.midnight())),
+        (Val::Int(n), _) if other.has_date() => {
+            parse::number_to_datetime(*n as i128, 0.0, 0, bind.sql_mode).map(|p| Val::DateTime(p.value))
         }
-        .ok_or_else(wrong)?;
-        return Ok(literal(SqlType::time(time.fsp), Val::Time(time)));
-    }
-    let parsed = match value {
-        Val::Str(s) => parse::datetime(s, bind.sql_mode),
-        Val::Int(0) => Some(parse::ParsedDateTime {
-            value: Date::ZERO.midnight(),
-            offset: None,
-            truncated: false,
-        }),
-        Val::Int(n) => parse::number_to_datetime(*n as i128, 0.0, 0, bind.sql_mode),
+        (Val::Str(s), _) if other.has_date() => {
+            let clock = s.iter().find(|b| b.is_ascii_punctuation()) == Some(&b':');
+            let parsed = parse::datetime(s, bind.sql_mode).filter(|_| !clock);
+            let parsed = parsed.ok_or_else(|| not_temporal(other, s))?;
+            // What names a zone of its own is placed when the statement runs.
+            if parsed.offset.is_some() {
+                None
+            } else {
+                Some(Val::DateTime(parsed.value))
+            }
+        }
         _ => None,
-    }
-    .ok_or_else(wrong)?;
-    if parsed.offset.is_some() {
-        return Ok(e);
-    }
-    Ok(literal(
-        SqlType::datetime(parsed.value.fsp),
-        Val::DateTime(parsed.value),
-    ))
+    };
+    Ok(match read {
+        Some(value) => literal(type_of_value(&value, bind), value),
+        None => e,
+    })
+}
+
+fn not_temporal(ty: &SqlType, text: &[u8]) -> SqlError {
+    let kind = match ty.kind {
+        TypeKind::Date => "DATE",
+        TypeKind::Timestamp => "TIMESTAMP",
+        _ => "DATETIME",
+    };
+    let shown = crate::types::convert::excerpt(text);
+    SqlError::new(
+        crate::error::er::TRUNCATED_WRONG_VALUE_IN_FUNCTION,
+        format!("Incorrect {kind} value: '{shown}'"),
+    )
 }
 
 pub fn compare(op: CmpOp, left: Expr, right: Expr, bind: &BindCtx) -> Result<Expr> {
@@ -715,6 +741,7 @@ pub fn like(e: Expr, pattern: Expr, escape: Option<&str>, negated: bool, bind: &
 
 pub fn regexp(e: Expr, pattern: Expr, negated: bool, bind: &BindCtx) -> Result<Expr> {
     let (collation, _) = common_collation(&[&e.ty, &pattern.ty], "regexp", bind)?;
+    super::func::same_kind(&e.ty, &pattern.ty, "regexp_like")?;
     let nullable = e.ty.nullable || pattern.ty.nullable;
     let args = Box::new([as_text(e, bind), as_text(pattern, bind)]);
     Ok(boolean(
@@ -766,6 +793,10 @@ pub fn cast(e: Expr, mut ty: SqlType, bind: &BindCtx) -> Result<Expr> {
         as_text(e, bind)
     };
     ty.nullable = e.ty.nullable || ty.is_temporal() || ty.kind == TypeKind::Year || ty.kind == TypeKind::Json;
+    if ty.kind == TypeKind::VarChar && ty.collation.is_binary() && ty.length != u32::MAX {
+        // BINARY(n) is filled up to its length.
+        ty.kind = TypeKind::Char;
+    }
     if ty.is_string() {
         ty.derivation = Derivation::Implicit;
     }

@@ -3,7 +3,7 @@
 use super::arith::clamp_decimal;
 use super::env::Env;
 use crate::error::{Result, SqlError, er};
-use crate::types::convert::{clamp_int, excerpt, refused_by_mode};
+use crate::types::convert::{clamp_int, excerpt, integer_prefix, refused_by_mode};
 use crate::types::temporal::parse;
 use crate::types::{Charset, SqlMode, SqlType, Time, TypeKind, Val};
 use std::borrow::Cow;
@@ -43,60 +43,76 @@ fn out_of_range_decimal(_text: &str) -> SqlError {
     )
 }
 
+/// Doubles are cut off at the ends of the signed range without a word, decimals with a warning, and texts that change
+/// their sign by it leave a warning too.
 fn to_integer<'a>(value: Val<'a>, unsigned: bool, env: &Env) -> Result<Val<'a>> {
-    let wide = match &value {
-        Val::Double(v) if v.abs() < 1e30 => v.round_ties_even() as i128,
-        Val::Float(v) => (*v as f64).round_ties_even() as i128,
-        Val::Double(v) => {
-            if *v < 0.0 {
-                i128::MIN
-            } else {
-                i128::MAX
-            }
-        }
-        Val::Decimal(d) => d
-            .to_i128()
-            .unwrap_or(if d.is_negative() { i128::MIN } else { i128::MAX }),
-        other => other.to_int(env)?,
-    };
-    let exact = matches!(value, Val::Double(_) | Val::Float(_) | Val::Decimal(_));
-    if unsigned {
-        let (low, high) = if matches!(value, Val::Decimal(_)) {
-            (0, u64::MAX as i128)
+    let (low, high) = (
+        i64::MIN as i128,
+        if unsigned {
+            u64::MAX as i128
         } else {
-            (i64::MIN as i128, u64::MAX as i128)
-        };
-        if exact && !(low..=high).contains(&wide) {
-            env.complain(SqlError::truncated_wrong_value(
-                "DECIMAL",
-                &excerpt(&value.to_text()),
-            ))?;
-            return Ok(Val::UInt(wide.clamp(low.max(0), high) as u64));
+            i64::MAX as i128
+        },
+    );
+    let wide = match &value {
+        Val::Double(v) => (v.round_ties_even() as i128).clamp(low, i64::MAX as i128),
+        Val::Float(v) => ((*v as f64).round_ties_even() as i128).clamp(low, i64::MAX as i128),
+        Val::Decimal(d) => {
+            let whole = d
+                .to_i128()
+                .unwrap_or(if d.is_negative() { i128::MIN } else { i128::MAX });
+            if !(low..=high).contains(&whole) {
+                env.complain(SqlError::truncated_wrong_value(
+                    "DECIMAL",
+                    &excerpt(&value.to_text()),
+                ))?;
+            }
+            whole.clamp(low, high)
         }
-        return Ok(Val::UInt(clamp_int(wide) as u64));
-    }
-    if exact {
-        let clamped = wide.clamp(i64::MIN as i128, i64::MAX as i128);
-        if clamped != wide {
-            env.complain(SqlError::truncated_wrong_value(
-                "DECIMAL",
-                &excerpt(&value.to_text()),
-            ))?;
+        other => clamp_int(other.to_int(env)?),
+    };
+    if matches!(value, Val::Str(_)) {
+        if unsigned && wide < 0 {
+            let message = "Cast to unsigned converted negative integer to its positive complement";
+            env.warnings.warn(SqlError::unknown(message));
+        } else if !unsigned && wide > i64::MAX as i128 {
+            let message = "Cast to signed converted positive out-of-range integer to its negative complement";
+            env.warnings.warn(SqlError::unknown(message));
         }
-        return Ok(Val::Int(clamped as i64));
     }
-    // Unsigned 64-bit values wrap round, as in MySQL.
-    Ok(Val::Int(clamp_int(wide) as u64 as i64))
+    Ok(if unsigned {
+        Val::UInt(wide as u64)
+    } else {
+        Val::Int(wide as u64 as i64)
+    })
 }
 
 fn to_year<'a>(value: Val<'a>, env: &Env) -> Result<Val<'a>> {
+    let text = matches!(value, Val::Str(_));
     let number = match &value {
         Val::Date(d) => d.year as i128,
         Val::DateTime(t) => t.date.year as i128,
         Val::Time(_) => crate::types::convert::today(env).year as i128,
+        Val::Str(s) => {
+            if !s
+                .trim_ascii_start()
+                .first()
+                .is_some_and(|b| b.is_ascii_digit() || *b == b'-')
+            {
+                env.complain(SqlError::new(
+                    er::TRUNCATED_WRONG_VALUE_IN_FUNCTION,
+                    format!("Incorrect YEAR value: '{}'", excerpt(s)),
+                ))?;
+                return Ok(Val::Null);
+            }
+            let (number, whole) = integer_prefix(s);
+            if !whole {
+                env.complain(SqlError::truncated_wrong_value("YEAR", &excerpt(s)))?;
+            }
+            number
+        }
         other => other.to_f64(env)?.round() as i128,
     };
-    let text = matches!(value, Val::Str(_));
     let year = match number {
         0 if text => 2000,
         0 => 0,
@@ -161,6 +177,9 @@ fn to_datetime<'a>(value: Val<'a>, fsp: u8, env: &Env) -> Result<Val<'a>> {
     } else {
         t.round(fsp)
     };
+    if rounded.is_none() {
+        env.complain(SqlError::temporal_overflow("datetime"))?;
+    }
     Ok(rounded.map_or(Val::Null, Val::DateTime))
 }
 
@@ -277,8 +296,8 @@ pub(crate) fn to_kind<'a>(value: Val<'a>, ty: &SqlType, env: &Env) -> Result<Val
         (Val::Double(_), Double) | (Val::Float(_), Float) => value,
         (_, Double) => Val::Double(value.to_f64(env)?),
         (_, Float) => Val::Float(value.to_f64(env)? as f32),
-        (Val::Decimal(d), Decimal) if d.scale() == ty.scale => value,
-        (_, Decimal) => Val::Decimal(value.to_decimal(env)?.round(ty.scale)),
+        (Val::Decimal(_), Decimal) => value,
+        (_, Decimal) => Val::Decimal(value.to_decimal(env)?),
         (Val::Date(_), Date) | (Val::Time(_), Time) => value,
         (Val::DateTime(t), DateTime | Timestamp) if t.fsp == ty.scale => value,
         (Val::Date(_) | Val::DateTime(_) | Val::Time(_), DateTime | Timestamp) => {

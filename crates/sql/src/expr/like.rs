@@ -168,8 +168,12 @@ pub(crate) fn compile(pattern: &[u8], insensitive: bool, flags: &str) -> Result<
     }
     builder.build().map_err(|e| match e {
         regex::Error::CompiledTooBig(_) => SqlError::new(
-            er::REGEXP_INTERNAL,
+            er::REGEXP_STACK_OVERFLOW,
             "Overflow in the regular expression backtrack stack.",
+        ),
+        _ if text.matches('[').count() > text.matches(']').count() => SqlError::new(
+            er::REGEXP_MISSING_CLOSE_BRACKET,
+            "The regular expression contains an unclosed bracket expression.",
         ),
         _ if unbalanced(&text) => SqlError::new(
             er::REGEXP_MISMATCHED_PAREN,

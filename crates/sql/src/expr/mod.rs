@@ -19,6 +19,8 @@ pub mod compare;
 pub mod env;
 pub mod eval;
 pub mod func;
+#[cfg(test)]
+mod golden;
 mod interval;
 pub mod like;
 pub mod node;

@@ -23,7 +23,7 @@ impl Ord for NumKind {
 pub(crate) fn number_kind(ty: &SqlType) -> NumKind {
     use TypeKind::*;
     match ty.kind {
-        Null | TinyInt | SmallInt | MediumInt | Int | BigInt | Bit | Year | Date => NumKind::Int,
+        TinyInt | SmallInt | MediumInt | Int | BigInt | Bit | Year | Date => NumKind::Int,
         Time | DateTime | Timestamp if ty.scale == 0 => NumKind::Int,
         Time | DateTime | Timestamp | Decimal => NumKind::Decimal,
         _ => NumKind::Double,
@@ -59,7 +59,7 @@ pub(crate) fn text_length(ty: &SqlType) -> u32 {
 /// As what two operands are compared.
 pub(crate) fn cmp_kind(left: &Expr, right: &Expr, op: &str, bind: &BindCtx) -> Result<CmpKind> {
     let (l, r) = (&left.ty, &right.ty);
-    let literal = |e: &Expr| matches!(e.node, Node::Literal(_) | Node::Param(_));
+    let param = |e: &Expr| matches!(e.node, Node::Param(_));
     if l.kind == TypeKind::Null || r.kind == TypeKind::Null {
         return Ok(CmpKind::Int);
     }
@@ -67,15 +67,16 @@ pub(crate) fn cmp_kind(left: &Expr, right: &Expr, op: &str, bind: &BindCtx) -> R
         return Ok(CmpKind::Str(common_collation(&[l, r], op, bind)?.0));
     }
     for (a, b, other) in [(l, r, right), (r, l, left)] {
-        if a.has_date() && (b.is_temporal() || b.is_string() || literal(other) && b.is_integer()) {
+        if a.has_date() && (b.is_temporal() || b.is_string() || param(other) && b.is_integer()) {
             return Ok(CmpKind::DateTime);
         }
     }
     for (a, b, other) in [(l, r, right), (r, l, left)] {
-        if a.kind == TypeKind::Time
-            && (b.kind == TypeKind::Time || b.is_string() || literal(other) && b.is_integer())
-        {
+        if a.kind == TypeKind::Time && (b.kind == TypeKind::Time || b.is_string() && param(other)) {
             return Ok(CmpKind::Time);
+        }
+        if a.kind == TypeKind::Time && b.is_string() {
+            return Ok(CmpKind::Str(common_collation(&[l, r], op, bind)?.0));
         }
     }
     // A text beside a number makes both doubles.
@@ -338,6 +339,18 @@ impl IntervalUnit {
     /// Can be added to a TIME.
     pub fn fits_time(self) -> bool {
         use IntervalUnit::*;
-        !matches!(self, Month | Quarter | Year | YearMonth | Week | Day)
+        matches!(
+            self,
+            Microsecond
+                | Second
+                | Minute
+                | Hour
+                | SecondMicrosecond
+                | MinuteMicrosecond
+                | MinuteSecond
+                | HourMicrosecond
+                | HourSecond
+                | HourMinute
+        )
     }
 }

@@ -105,7 +105,7 @@ impl<'a> Binder<'a> {
                     UnaryOp::Plus => operand,
                     UnaryOp::Minus => build::neg(operand, ctx)?,
                     UnaryOp::BitNot => build::bit_not(operand),
-                    UnaryOp::Binary => build::cast(operand, SqlType::varbinary(0), ctx)?,
+                    UnaryOp::Binary => build::cast(operand, SqlType::varbinary(u32::MAX), ctx)?,
                 }
             }
             ast::Expr::Binary { op, left, right } => self.binary(*op, left, right, scope, hooks)?,

@@ -214,7 +214,7 @@ impl Target<'_> {
         let mut number = match value {
             Val::Str(s) => {
                 let (number, whole) = double_prefix(s);
-                if !whole {
+                if !whole || s.trim_ascii().is_empty() {
                     if s.trim_ascii()
                         .first()
                         .is_some_and(|b| b.is_ascii_digit() || matches!(b, b'-' | b'.' | b'+'))

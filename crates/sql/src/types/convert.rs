@@ -23,7 +23,7 @@ fn trim(bytes: &[u8]) -> &[u8] {
     bytes.trim_ascii()
 }
 
-/// The double a text begins with, and whether that was all of it (spaces aside).
+/// The double a text begins with, and whether that was all of it (spaces aside). An empty text is zero.
 pub fn double_prefix(bytes: &[u8]) -> (f64, bool) {
     let text = bytes.trim_ascii_start();
     let digit = |at: usize| text.get(at).is_some_and(u8::is_ascii_digit);
@@ -41,7 +41,7 @@ pub fn double_prefix(bytes: &[u8]) -> (f64, bool) {
         }
     }
     if digits == 0 {
-        return (0.0, false);
+        return (0.0, text.is_empty());
     }
     if matches!(text.get(end), Some(b'e' | b'E')) {
         let sign = matches!(text.get(end + 1), Some(b'+' | b'-')) as usize;

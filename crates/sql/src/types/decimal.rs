@@ -179,7 +179,7 @@ impl Decimal {
             None => Decimal::from_big(self.big() * other.big(), scale as u8),
         };
         if scale > MAX_SCALE as u32 {
-            product.truncate(MAX_SCALE)
+            product.round(MAX_SCALE)
         } else {
             product
         }

@@ -92,10 +92,18 @@ fn coalesce<'a>(args: &'a [Expr], ty: &'a SqlType, ctx: &EvalCtx<'a>) -> Result<
     for arg in args {
         let value = arg.eval(ctx)?;
         if !value.is_null() {
-            return to_kind(value, ty, ctx.env);
+            return scaled(to_kind(value, ty, ctx.env)?, ty);
         }
     }
     Ok(Val::Null)
+}
+
+/// Decimals are shown with the digits of their type here; IF and CASE show their branches' own.
+fn scaled<'a>(value: Val<'a>, ty: &SqlType) -> Result<Val<'a>> {
+    Ok(match value {
+        Val::Decimal(d) if d.scale() != ty.scale => Val::Decimal(d.round(ty.scale)),
+        other => other,
+    })
 }
 
 /// The comparison is remembered as a third argument that compares the first two.
@@ -154,7 +162,7 @@ fn extreme<'a>(args: &'a [Expr], ty: &'a SqlType, wanted: Ordering, ctx: &EvalCt
         if value.is_null() {
             return Ok(Val::Null);
         }
-        let value = to_kind(value, ty, ctx.env)?;
+        let value = scaled(to_kind(value, ty, ctx.env)?, ty)?;
         let better = match &best {
             None => true,
             Some(best) => compare_values(kind, &value, best, ctx.env)? == Some(wanted),

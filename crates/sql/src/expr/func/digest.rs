@@ -77,7 +77,7 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
         |args, bind| binary_text(args, bind),
         |args, _, ctx| {
             let written = known!(text(&args[0], ctx)?);
-            let mut bytes = parse_uuid(&written).ok_or_else(|| bad_uuid(&written, "uuid_to_bin"))?;
+            let mut bytes = parse_uuid(&written).ok_or_else(|| bad_text(&written, "uuid_to_bin"))?;
             if args.len() > 1 && args[1].is_true(ctx)? {
                 bytes = [&bytes[6..8], &bytes[4..6], &bytes[0..4], &bytes[8..]].concat();
             }
@@ -91,7 +91,7 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
         |args, _, ctx| {
             let mut bytes = known!(text(&args[0], ctx)?).into_owned();
             if bytes.len() != 16 {
-                return Err(bad_uuid(&bytes, "bin_to_uuid"));
+                return Err(bad_text(&bytes, "bin_to_uuid"));
             }
             if args.len() > 1 && args[1].is_true(ctx)? {
                 bytes = [&bytes[4..8], &bytes[2..4], &bytes[0..2], &bytes[8..]].concat();
@@ -103,7 +103,14 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
         "inet_aton",
         (1, 1),
         |args, bind| Ok(nullable_int(args, bind)?.unsigned()),
-        |args, _, ctx| Ok(inet_aton(&known!(text(&args[0], ctx)?)).map_or(Val::Null, Val::UInt)),
+        |args, _, ctx| {
+            let written = known!(text(&args[0], ctx)?);
+            let address = inet_aton(&written);
+            if address.is_none() {
+                ctx.env.complain(bad_text(&written, "inet_aton"))?;
+            }
+            Ok(address.map_or(Val::Null, Val::UInt))
+        },
     ),
     def(
         "inet_ntoa",
@@ -276,7 +283,7 @@ fn parse_uuid(text: &[u8]) -> Option<Vec<u8>> {
     super::string::unhex(hex.as_bytes())
 }
 
-fn bad_uuid(text: &[u8], function: &str) -> SqlError {
+fn bad_text(text: &[u8], function: &str) -> SqlError {
     SqlError::wrong_value_for_type("string", &crate::types::convert::excerpt(text), function)
 }
 

@@ -15,6 +15,7 @@ mod temporal_now;
 mod temporal_sum;
 
 pub(super) use control::kind_of;
+pub(super) use regexp::same_kind;
 
 use super::build::{self, BindCtx, as_number, as_text};
 use super::env::EvalCtx;
@@ -127,6 +128,7 @@ fn canonical(name: &str) -> &str {
         "schema" => "database",
         "session_user" | "system_user" => "user",
         "sha" => "sha1",
+        "trim_both" => "trim",
         "ucase" => "upper",
         other => other,
     }

@@ -378,7 +378,11 @@ fn conv<'a>(args: &'a [Expr], _ty: &'a SqlType, ctx: &EvalCtx<'a>) -> Result<Val
     if !(2..=36).contains(&from.unsigned_abs()) || !(2..=36).contains(&to.unsigned_abs()) {
         return Ok(Val::Null);
     }
-    let digits = digits.trim_ascii();
+    let written = digits.trim_ascii();
+    if written.is_empty() {
+        return Ok(Val::Null);
+    }
+    let digits = written;
     let (negative, digits) = match digits.first() {
         Some(b'-') => (true, &digits[1..]),
         Some(b'+') => (false, &digits[1..]),
@@ -390,7 +394,13 @@ fn conv<'a>(args: &'a [Expr], _ty: &'a SqlType, ctx: &EvalCtx<'a>) -> Result<Val
         let Some(digit) = (*b as char).to_digit(base) else {
             break;
         };
-        value = (value * base as u128 + digit as u128).min(u64::MAX as u128);
+        value = (value * base as u128 + digit as u128).min(1 << 70);
+    }
+    if value > u64::MAX as u128 {
+        value = u64::MAX as u128;
+        let shown = crate::types::convert::excerpt(written);
+        ctx.env
+            .complain(SqlError::truncated_wrong_value("DECIMAL", &shown))?;
     }
     let mut value = value as u64;
     if from < 0 {

@@ -53,7 +53,8 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
 
 fn check(args: &mut Vec<Expr>, bind: &BindCtx) -> Result<()> {
     textual(args, bind);
-    common_collation(&[&args[0].ty, &args[1].ty], "regexp", bind).map(|_| ())
+    common_collation(&[&args[0].ty, &args[1].ty], "regexp", bind)?;
+    same_kind(&args[0].ty, &args[1].ty, "regexp_like")
 }
 
 /// The pattern is the second argument; `flags` is where the match type may stand.
@@ -86,7 +87,7 @@ fn start<'a>(args: &'a [Expr], index: usize, subject: &[u8], ctx: &EvalCtx<'a>) 
     let count = charset.char_count(subject) as i64;
     if position < 1 || position > count + 1 {
         return Err(SqlError::new(
-            crate::error::er::REGEXP_ILLEGAL_ARGUMENT,
+            crate::error::er::REGEXP_INDEX_OUT_OF_BOUNDS,
             "Index out of bounds in regular expression search.",
         ));
     }
@@ -172,4 +173,16 @@ fn braced(replacement: &[u8]) -> Vec<u8> {
         }
     }
     out
+}
+
+/// Bytes are not searched for characters, nor texts for bytes.
+pub(in crate::expr) fn same_kind(a: &SqlType, b: &SqlType, function: &str) -> Result<()> {
+    if a.is_string() && b.is_string() && a.collation.is_binary() != b.collation.is_binary() {
+        let (a, b) = (a.collation.name(), b.collation.name());
+        return Err(SqlError::new(
+            crate::error::er::CHARACTER_SET_MISMATCH,
+            format!("Character set '{a}' cannot be used in conjunction with '{b}' in call to {function}."),
+        ));
+    }
+    Ok(())
 }

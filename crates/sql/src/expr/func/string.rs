@@ -168,7 +168,16 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
             let length = args[0].ty.display_length().div_ceil(2).min(65_535);
             Ok(SqlType::varbinary(length).with_nullable(true).literal())
         },
-        |args, _, ctx| Ok(unhex(&known!(text(&args[0], ctx)?)).map_or(Val::Null, Val::string)),
+        |args, _, ctx| {
+            let digits = known!(text(&args[0], ctx)?);
+            let bytes = unhex(&digits);
+            if bytes.is_none() {
+                let shown = crate::types::convert::excerpt(&digits);
+                ctx.env
+                    .complain(SqlError::wrong_value_for_type("string", &shown, "unhex"))?;
+            }
+            Ok(bytes.map_or(Val::Null, Val::string))
+        },
     ),
     def(
         "bin",
@@ -361,7 +370,7 @@ fn pad<'a>(args: &'a [Expr], ty: &'a SqlType, ctx: &EvalCtx<'a>, left: bool) -> 
     let per_round = charset.char_count(&filler);
     let missing = length - count;
     if per_round == 0 {
-        return Ok(Val::str(""));
+        return Ok(Val::Str(subject));
     }
     if !within_packet(length as u128 * 4, if left { "lpad" } else { "rpad" }, ctx) {
         return Ok(Val::Null);
@@ -494,7 +503,12 @@ fn base<'a>(args: &'a [Expr], base: u32, ctx: &EvalCtx<'a>) -> Result<Val<'a>> {
     if value.is_null() {
         return Ok(Val::Null);
     }
-    Ok(Val::string(in_base(value.to_bits(ctx.env)?, base)))
+    // A text is cut at its first character that is no digit, without a word.
+    let bits = match &value {
+        Val::Str(s) => crate::types::convert::integer_prefix(s).0 as u64,
+        other => other.to_bits(ctx.env)?,
+    };
+    Ok(Val::string(in_base(bits, base)))
 }
 
 /// The first letter and the codes of the consonants that follow, at least four characters.

@@ -94,6 +94,18 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
             Ok(Val::Int(ty.collation.compare(&a, &b) as i64))
         },
     ),
+    def(
+        "weight_string",
+        (1, 1),
+        |args, bind| {
+            textual(args, bind);
+            Ok(SqlType::varbinary(args[0].ty.display_length().saturating_mul(4)).with_nullable(true))
+        },
+        |args, _, ctx| {
+            let text = known!(text(&args[0], ctx)?);
+            Ok(Val::string(charset_collation(&args[0]).weight_string(&text)))
+        },
+    ),
     def("substring_index", (3, 3), text_like_first, substring_index),
 ];
 
@@ -103,6 +115,14 @@ fn charset_of(e: &Expr) -> crate::types::Charset {
         e.ty.collation.charset()
     } else {
         crate::types::Charset::Ascii
+    }
+}
+
+fn charset_collation(e: &Expr) -> Collation {
+    if e.ty.is_string() {
+        e.ty.collation
+    } else {
+        Collation::BINARY
     }
 }
 

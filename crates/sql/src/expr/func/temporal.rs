@@ -1,7 +1,7 @@
 //! Functions that take dates and times apart and show them.
 
 use super::*;
-use crate::types::convert::excerpt;
+use crate::types::convert::{excerpt, refused_by_mode};
 use crate::types::temporal::calendar::{self, DAYS, MONTHS, WeekMode, week, weekday};
 use crate::types::temporal::format::{
     FormatKind, format_datetime, format_kind, format_time, parse_by_format,
@@ -15,7 +15,14 @@ pub(super) static FUNCTIONS: &[FuncDef] =
             "date",
             (1, 1),
             |_, _| Ok(SqlType::date().with_nullable(true)),
-            |args, _, ctx| Ok(Val::Date(known!(date(&args[0], ctx)?))),
+            |args, _, ctx| {
+                let value = args[0].eval(ctx)?;
+                let date = known!(value.to_date(ctx.env)?);
+                if matches!(value, Val::Str(_)) && refused_by_mode(date, ctx.env.sql_mode) {
+                    return invalid(&value, ctx);
+                }
+                Ok(Val::Date(date))
+            },
         ),
         def(
             "time",
@@ -29,9 +36,12 @@ pub(super) static FUNCTIONS: &[FuncDef] =
                 }))
             },
         ),
-        def("year", (1, 1), part_type, |args, _, ctx| {
-            Ok(Val::Int(known!(date(&args[0], ctx)?).year as i64))
-        }),
+        def(
+            "year",
+            (1, 1),
+            |_, _| Ok(SqlType::new(TypeKind::Year)),
+            |args, _, ctx| Ok(Val::UInt(known!(date(&args[0], ctx)?).year as u64)),
+        ),
         def("month", (1, 1), part_type, |args, _, ctx| {
             Ok(Val::Int(known!(date(&args[0], ctx)?).month as i64))
         }),

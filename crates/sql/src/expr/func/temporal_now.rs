@@ -105,15 +105,15 @@ fn fsp(args: &[Expr], name: &str) -> Result<u8> {
 }
 
 /// UNIX_TIMESTAMP counts seconds; with fractions where its argument has them.
-fn unix_type(args: &mut Vec<Expr>, _bind: &BindCtx) -> Result<SqlType> {
+fn unix_type(args: &mut Vec<Expr>, bind: &BindCtx) -> Result<SqlType> {
     let Some(arg) = args.first() else {
         return Ok(SqlType::bigint().with_nullable(false));
     };
     let scale = match &arg.node {
         _ if arg.ty.is_temporal() => arg.ty.scale,
         crate::expr::Node::Literal(Val::Str(s)) => {
-            let fraction = s.iter().rev().position(|b| *b == b'.').unwrap_or(0);
-            fraction.min(6) as u8
+            let parsed = crate::types::temporal::parse::datetime(s, bind.sql_mode);
+            parsed.map_or(6, |p| p.value.fsp)
         }
         _ if arg.ty.is_string() => 6,
         _ => arg.ty.scale.min(6),

@@ -3,7 +3,7 @@
 use super::*;
 use crate::expr::interval::add_to;
 use crate::expr::node::{IntervalUnit, Node};
-use crate::types::convert::excerpt;
+use crate::types::convert::{excerpt, refused_by_mode};
 use crate::types::temporal::{MICROS_PER_DAY, MICROS_PER_SECOND, parse};
 use crate::types::{Date, DateTime, Time};
 
@@ -76,7 +76,13 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
             Ok(SqlType::datetime(fsp).with_nullable(true))
         },
         |args, ty, ctx| {
-            let t = known!(args[0].eval(ctx)?.to_datetime(ctx.env)?);
+            let value = args[0].eval(ctx)?;
+            let t = known!(value.to_datetime(ctx.env)?);
+            if matches!(value, Val::Str(_)) && refused_by_mode(t.date, ctx.env.sql_mode) {
+                let shown = excerpt(&value.to_text());
+                ctx.env.complain(SqlError::incorrect_value("datetime", &shown))?;
+                return Ok(Val::Null);
+            }
             let Some(second) = args.get(1) else {
                 return Ok(t.round(ty.scale).map_or(Val::Null, Val::DateTime));
             };

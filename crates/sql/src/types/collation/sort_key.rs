@@ -62,6 +62,20 @@ impl Collation {
     }
 }
 
+impl Collation {
+    /// The weights alone, as `WEIGHT_STRING` shows them.
+    pub fn weight_string(self, text: &[u8]) -> Vec<u8> {
+        let wide = matches!(self.weights(), Weights::UcaPrimary | Weights::General);
+        let weights = self.weight_iter(text).flat_map(|w| {
+            let [high, low] = w.to_be_bytes();
+            std::iter::once(high)
+                .filter(move |_| wide)
+                .chain(std::iter::once(low))
+        });
+        weights.collect()
+    }
+}
+
 /// A length such that bytes compare as lengths do: bytes of 255 and a last one below.
 fn push_length(mut run: u64, inverted: bool, out: &mut Vec<u8>) {
     let flip = if inverted { 0xFF } else { 0 };

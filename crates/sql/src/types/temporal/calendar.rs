@@ -37,7 +37,7 @@ pub fn day_number(year: i64, month: i64, day: i64) -> i64 {
 
 /// The inverse of [`day_number`]; `None` outside the years 0 to 9999.
 pub fn from_day_number(days: i64) -> Option<Date> {
-    if days <= 365 || days >= 3_652_500 {
+    if days <= 365 || days > 3_652_424 {
         return None;
     }
     let mut year = days * 100 / 36_525;

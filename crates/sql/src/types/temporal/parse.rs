@@ -368,22 +368,12 @@ fn colon_parts(s: &mut Scanner) -> (Option<u64>, Option<u64>) {
 /// The duration a number writes: hhmmss.
 pub fn number_to_time(n: i128, negative: bool, fraction: f64, fsp: u8) -> Option<(Time, bool)> {
     let n = n.unsigned_abs();
+    if n >= 10_000_000_000 {
+        let whole = number_to_datetime(n as i128, fraction, fsp, SqlMode(0))?;
+        return Some((whole.value.time(), true));
+    }
     if n > 8_385_959 {
-        if n >= 10_000_000_000 {
-            let whole = number_to_datetime(n as i128, fraction, fsp, SqlMode(0))?;
-            return Some((whole.value.time(), true));
-        }
-        return Some((
-            Time::new(
-                if negative {
-                    -TIME_MAX_MICROS
-                } else {
-                    TIME_MAX_MICROS
-                },
-                fsp,
-            ),
-            false,
-        ));
+        return None;
     }
     let n = n as u64;
     let (hour, minute, second) = (n / 10_000, n / 100 % 100, n % 100);

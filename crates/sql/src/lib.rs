@@ -8,6 +8,7 @@ pub mod ddl;
 pub mod dictionary;
 pub mod dml;
 pub mod error;
+pub mod exec;
 pub mod expr;
 pub mod information_schema;
 pub mod mdl;

@@ -1,7 +1,9 @@
 //! From text to syntax tree.
 //!
-//! The parser is written for MySQL's grammar: it knows where in the text each thing stood, which gives error 1064 its
-//! "near", select items the names MySQL gives them, and the plan cache its literals. What is recognised but not
+//! The parser is written for MySQL's grammar rather than taken from a library for many dialects: it knows where in the
+//! text each thing stood, which gives error 1064 its "near", select items the names MySQL gives them, and the plan
+//! cache its literals; literals are bytes in any character set; and precedence, comments and the many small statements
+//! are MySQL's. What is recognised but not
 //! supported becomes [`ast::Statement::Unsupported`] or error 1235 at once.
 //!
 //! - [`lexer`]: tokens, comments, quoting.

@@ -3,7 +3,187 @@
 //! - [`scope`]: which names an expression can see.
 //! - [`bind`]: expressions' syntax to expressions that can be evaluated.
 //! - [`access`]: conditions on one table to ranges of an index.
+//! - [`query`]: SELECT, UNION and their kin; [`from`] its tables, [`group`] its groups, [`join`] their order.
+//! - [`statement`]: whole statements, as the session runs them.
+//! - [`explain`]: a plan for people to read.
+//!
+//! A plan holds no session's state and no values of parameters: it is used until a definition changes.
 
 pub mod access;
 pub mod bind;
+pub mod explain;
+mod from;
+mod group;
+mod join;
+pub mod query;
 pub mod scope;
+pub mod statement;
+
+pub use statement::plan;
+
+use crate::dictionary::TableDef;
+use crate::expr::{Aggregate, EvalCtx, Expr};
+use crate::parse::ast::{self, SetOp};
+use crate::session::SessionState;
+use crate::session::planned::TableUse;
+use crate::types::{ColumnMeta, SqlType};
+use access::AccessPath;
+use bind::Binder;
+use std::sync::Arc;
+use tidemark_engine::{LockWait, Table};
+
+/// Slots from here on are finished aggregates.
+pub const AGGREGATE: usize = 1 << 20;
+
+/// A query with its order and limit.
+pub struct QueryPlan {
+    pub body: QueryBody,
+    /// Sort keys; over the source's row for a select, over the result's columns otherwise. True: descending.
+    pub order: Vec<(Expr, bool)>,
+    pub offset: Option<Expr>,
+    pub limit: Option<Expr>,
+    pub columns: Vec<OutputColumn>,
+    /// Slots of the row around it that it reads.
+    pub outer: Vec<usize>,
+    /// `INTO @a, @b`
+    pub into: Vec<String>,
+    pub calc_found_rows: bool,
+}
+
+pub struct OutputColumn {
+    pub name: String,
+    pub ty: SqlType,
+    pub meta: ColumnMeta,
+}
+
+pub enum QueryBody {
+    Select(Box<SelectPlan>),
+    Set {
+        op: SetOp,
+        all: bool,
+        left: Box<QueryPlan>,
+        right: Box<QueryPlan>,
+    },
+    Values(Vec<Vec<Expr>>),
+}
+
+pub struct SelectPlan {
+    /// Slots of the joined row.
+    pub width: usize,
+    pub source: Source,
+    /// Conditions that must wait for the whole row: those with subqueries.
+    pub filter: Option<Expr>,
+    pub group: Option<GroupPlan>,
+    pub having: Option<Expr>,
+    pub output: Vec<Expr>,
+    pub distinct: bool,
+    /// Rows may go from the last table's page through the rest of the plan under its latch: nothing there reads
+    /// another row.
+    pub latch_safe: bool,
+}
+
+pub struct GroupPlan {
+    pub keys: Vec<Expr>,
+    pub aggregates: Vec<Aggregate>,
+    /// Slots of a group's first row that are read after grouping.
+    pub keep: Vec<usize>,
+    /// Rows arrive with equal keys together.
+    pub sorted: bool,
+    /// MIN or MAX read from the end of an index: the first row with a value decides.
+    pub first_only: bool,
+}
+
+/// Where rows come from.
+pub enum Source {
+    /// No FROM: one row of no columns.
+    One,
+    Leaf(Box<Leaf>),
+    /// One inside the other, in this order, each filtered as soon as its tables are there.
+    Inner(Vec<Source>),
+    Left {
+        left: Box<Source>,
+        /// Tested with ON: its conditions stand at its tables.
+        right: Box<Source>,
+        /// The part of WHERE that is tested on the joined row.
+        filter: Option<Expr>,
+    },
+}
+
+/// One table of the FROM clause.
+pub struct Leaf {
+    pub alias: String,
+    pub base: usize,
+    pub input: Input,
+    /// The columns read, by position.
+    pub needed: Vec<usize>,
+    pub path: AccessPath,
+    pub reverse: bool,
+    /// Tested on each row under the latch: what the path does not ensure by itself.
+    pub filter: Option<Expr>,
+    /// Tested once the row has been copied: conditions with subqueries.
+    pub late_filter: Option<Expr>,
+    pub lock: Option<(bool, LockWait)>,
+    pub hash: Option<HashJoin>,
+    /// Rows expected after filtering, for EXPLAIN and join order.
+    pub rows_out: f64,
+}
+
+pub enum Input {
+    Stored {
+        def: Arc<TableDef>,
+        table: Arc<Table>,
+    },
+    Virtual(Arc<TableDef>),
+    /// The result of a query, by number.
+    Derived {
+        query: usize,
+        types: Vec<SqlType>,
+    },
+}
+
+impl Input {
+    pub fn def(&self) -> Option<&Arc<TableDef>> {
+        match self {
+            Input::Stored { def, .. } | Input::Virtual(def) => Some(def),
+            Input::Derived { .. } => None,
+        }
+    }
+
+    pub fn width(&self) -> usize {
+        match self {
+            Input::Stored { def, .. } | Input::Virtual(def) => def.columns.len(),
+            Input::Derived { types, .. } => types.len(),
+        }
+    }
+
+    pub fn column_type(&self, column: usize) -> &SqlType {
+        match self {
+            Input::Stored { def, .. } | Input::Virtual(def) => &def.columns[column].ty,
+            Input::Derived { types, .. } => &types[column],
+        }
+    }
+}
+
+/// The table's rows are read once into a hash table on `build`, and met by `probe` of the row so far. Without keys it
+/// is just a copy that is read again and again.
+pub struct HashJoin {
+    pub build: Vec<Expr>,
+    pub probe: Vec<Expr>,
+}
+
+/// Makes plans for one statement.
+pub struct Planner<'a> {
+    pub state: &'a SessionState,
+    pub binder: Binder<'a>,
+    pub queries: Vec<QueryPlan>,
+    pub uses: Vec<TableUse>,
+    pub common: Vec<ast::CommonTable>,
+    pub depth: usize,
+    /// Reads of the query being planned lock rows.
+    pub lock: Option<(bool, LockWait)>,
+    /// With the parameters of the first execution, for estimates; `None` when there are none yet.
+    pub sample: Option<&'a EvalCtx<'a>>,
+}
+
+/// How deep queries may nest.
+const DEPTH_MAX: usize = 30;

@@ -1,0 +1,204 @@
+//! Execution of planned queries: rows are pushed from their tables through the plan into a result.
+//!
+//! A table's rows are handed out by the engine while it holds the latch of a leaf page. What follows may run right there
+//! as long as it reads no other row: filters, projection into the result's buffer, aggregates, the collection of what is
+//! to be sorted. Where it may not (a join goes on to another table, an expression holds a subquery), the rows are copied
+//! in batches first, and the scan goes on after each batch where it stopped.
+//!
+//! - [`source`]: tables and joins.
+//! - [`select`]: grouping, distinctness, order, limit.
+//! - [`output`]: where rows go.
+
+pub mod output;
+mod rows;
+mod select;
+mod source;
+
+pub use output::{Collect, Output, SinkOutput};
+
+use crate::error::{Result, SqlError};
+use crate::expr::{Env, EvalCtx, Row, Subqueries};
+use crate::plan::{Leaf, QueryPlan};
+use crate::session::SessionState;
+use crate::types::Value;
+use source::HashTable;
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::rc::Rc;
+use tidemark_engine::{Isolation, LockWait, Read, Transaction};
+
+/// What becomes of the scan that delivered a row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Flow {
+    Next,
+    /// No more rows are wanted.
+    Stop,
+    /// Go on after [`Output::flush`], which must not be called under a latch.
+    Pause,
+}
+
+/// What queries see of the statement around them: the environment, and the row outside.
+#[derive(Clone, Copy)]
+pub struct Scene<'a> {
+    pub env: &'a Env<'a>,
+    pub outer: Option<&'a dyn Row>,
+}
+
+/// The queries of a running statement. What a subquery that does not depend on the outer row answered is kept.
+pub struct Exec<'a, 't> {
+    pub session: &'a SessionState,
+    pub txn: &'a RefCell<&'t mut Transaction>,
+    queries: &'a [QueryPlan],
+    results: RefCell<HashMap<usize, Rc<Vec<Vec<Value>>>>>,
+    hashes: RefCell<HashMap<*const Leaf, Rc<HashTable>>>,
+    /// How plain reads are done.
+    read: Read,
+}
+
+impl<'a, 't> Exec<'a, 't> {
+    /// `feeds_write`: the rows read decide what is written, so under REPEATABLE READ they are locked.
+    pub fn new(
+        session: &'a SessionState,
+        txn: &'a RefCell<&'t mut Transaction>,
+        queries: &'a [QueryPlan],
+        feeds_write: bool,
+    ) -> Exec<'a, 't> {
+        let isolation = txn.borrow().isolation();
+        let locks = match isolation {
+            Isolation::Serializable => feeds_write || session.in_transaction.get(),
+            Isolation::RepeatableRead => feeds_write,
+            _ => false,
+        };
+        let read = if locks {
+            Read::Locking {
+                exclusive: false,
+                wait: LockWait::Wait,
+            }
+        } else {
+            Read::Consistent
+        };
+        Exec {
+            session,
+            txn,
+            queries,
+            results: RefCell::default(),
+            hashes: RefCell::default(),
+            read,
+        }
+    }
+
+    fn check_interrupt(&self) -> Result<()> {
+        if self.session.process.is_interrupted() {
+            return Err(SqlError::interrupted());
+        }
+        Ok(())
+    }
+
+    /// The rows of a query that does not depend on an outer row.
+    fn kept_rows(&self, id: usize, env: &Env) -> Result<Rc<Vec<Vec<Value>>>> {
+        if let Some(rows) = self.results.borrow().get(&id) {
+            return Ok(Rc::clone(rows));
+        }
+        let rows = Rc::new(self.all_rows(id, Scene { env, outer: None })?);
+        self.results.borrow_mut().insert(id, Rc::clone(&rows));
+        Ok(rows)
+    }
+
+    fn all_rows(&self, id: usize, scene: Scene) -> Result<Vec<Vec<Value>>> {
+        let mut rows = Vec::new();
+        let mut collect = Collect::new(|row: &[Value]| {
+            rows.push(row.to_vec());
+            Ok(true)
+        });
+        self.query(&self.queries[id], scene, &mut collect)?;
+        Ok(rows)
+    }
+
+    /// The rows of a subquery or derived table for an outer row.
+    fn rows_for(&self, id: usize, scene: Scene) -> Result<Rc<Vec<Vec<Value>>>> {
+        if self.queries[id].outer.is_empty() {
+            self.kept_rows(id, scene.env)
+        } else {
+            Ok(Rc::new(self.all_rows(id, scene)?))
+        }
+    }
+}
+
+impl Subqueries for Exec<'_, '_> {
+    fn row(&self, id: usize, ctx: &EvalCtx) -> Result<Option<Vec<Value>>> {
+        if self.queries[id].outer.is_empty() {
+            let rows = self.kept_rows(id, ctx.env)?;
+            return match rows.len() {
+                0 => Ok(None),
+                1 => Ok(Some(rows[0].clone())),
+                _ => Err(SqlError::subquery_rows()),
+            };
+        }
+        let mut found: Option<Vec<Value>> = None;
+        let mut collect = Collect::new(|row: &[Value]| {
+            if found.is_some() {
+                return Err(SqlError::subquery_rows());
+            }
+            found = Some(row.to_vec());
+            Ok(true)
+        });
+        self.query(
+            &self.queries[id],
+            Scene {
+                env: ctx.env,
+                outer: Some(ctx.row),
+            },
+            &mut collect,
+        )?;
+        Ok(found)
+    }
+
+    fn exists(&self, id: usize, ctx: &EvalCtx) -> Result<bool> {
+        if self.queries[id].outer.is_empty()
+            && let Some(rows) = self.results.borrow().get(&id)
+        {
+            return Ok(!rows.is_empty());
+        }
+        let mut first = None;
+        let mut collect = Collect::new(|row: &[Value]| {
+            first = Some(row.to_vec());
+            Ok(false)
+        });
+        self.query(
+            &self.queries[id],
+            Scene {
+                env: ctx.env,
+                outer: Some(ctx.row),
+            },
+            &mut collect,
+        )?;
+        let found = first.is_some();
+        if self.queries[id].outer.is_empty() {
+            self.results
+                .borrow_mut()
+                .insert(id, Rc::new(first.into_iter().collect()));
+        }
+        Ok(found)
+    }
+
+    fn for_each(&self, id: usize, ctx: &EvalCtx, f: &mut dyn FnMut(&[Value]) -> Result<bool>) -> Result<()> {
+        if self.queries[id].outer.is_empty() {
+            for row in self.kept_rows(id, ctx.env)?.iter() {
+                if !f(row)? {
+                    break;
+                }
+            }
+            return Ok(());
+        }
+        let mut collect = Collect::new(f);
+        self.query(
+            &self.queries[id],
+            Scene {
+                env: ctx.env,
+                outer: Some(ctx.row),
+            },
+            &mut collect,
+        )?;
+        Ok(())
+    }
+}

@@ -1,0 +1,139 @@
+//! Where the rows of a query go: into the client's result, or to the caller.
+
+use super::Flow;
+use crate::error::Result;
+use crate::expr::{EvalCtx, Expr};
+use crate::session::{ResultSink, SessionState};
+use crate::types::{Charset, SqlType, TypeKind, Val, Value};
+
+pub trait Output {
+    /// A row, by its expressions.
+    fn row(&mut self, exprs: &[Expr], ctx: &EvalCtx) -> Result<Flow>;
+
+    /// A row that was computed before.
+    fn values(&mut self, row: &[Value]) -> Result<Flow>;
+
+    /// Makes room; not under a latch.
+    fn flush(&mut self) -> Result<()> {
+        Ok(())
+    }
+}
+
+/// Writes rows into the client's result.
+pub struct SinkOutput<'a> {
+    sink: &'a mut dyn ResultSink,
+    types: Vec<SqlType>,
+    /// Text is converted to this character set.
+    charset: Option<Charset>,
+    pub rows: u64,
+}
+
+impl<'a> SinkOutput<'a> {
+    pub fn new(sink: &'a mut dyn ResultSink, types: Vec<SqlType>, session: &SessionState) -> SinkOutput<'a> {
+        let converts = |charset: &Charset| !matches!(charset, Charset::Utf8mb4 | Charset::Binary);
+        let charset = session.settings.character_set_results.filter(converts);
+        SinkOutput {
+            sink,
+            types,
+            charset,
+            rows: 0,
+        }
+    }
+
+    fn put(&mut self, value: &Val, ty: &SqlType) {
+        match value {
+            Val::Str(text) | Val::Member(_, text) => match self.charset {
+                Some(charset) if !ty.is_binary_string() && ty.is_string() => match charset.encode(text) {
+                    Some(encoded) => self.sink.bytes(&encoded),
+                    None => self.sink.bytes(text),
+                },
+                _ => self.sink.bytes(text),
+            },
+            Val::Null => self.sink.null(),
+            Val::Int(v) => self.sink.int(*v),
+            Val::UInt(v) if ty.kind == TypeKind::Bit => {
+                let bytes = v.to_be_bytes();
+                self.sink
+                    .bytes(&bytes[8 - ty.length.div_ceil(8).clamp(1, 8) as usize..]);
+            }
+            Val::UInt(v) => self.sink.uint(*v),
+            Val::Float(v) => self.sink.float(*v),
+            Val::Double(v) => self.sink.double(*v),
+            Val::Decimal(v) => self.sink.decimal(&v.to_string()),
+            Val::Date(v) => self.sink.date(v.year, v.month, v.day),
+            Val::DateTime(v) => {
+                let d = v.date;
+                self.sink
+                    .datetime(d.year, d.month, d.day, v.hour, v.minute, v.second, v.micro, v.fsp);
+            }
+            Val::Time(v) => {
+                let (hours, minutes, seconds, micros) = v.parts();
+                self.sink
+                    .time(v.negative(), hours, minutes, seconds, micros, v.fsp);
+            }
+        }
+    }
+
+    fn end(&mut self) -> Result<Flow> {
+        self.sink.end_row()?;
+        self.rows += 1;
+        Ok(if self.sink.is_full() {
+            Flow::Pause
+        } else {
+            Flow::Next
+        })
+    }
+}
+
+impl Output for SinkOutput<'_> {
+    fn row(&mut self, exprs: &[Expr], ctx: &EvalCtx) -> Result<Flow> {
+        self.sink.begin_row();
+        for expr in exprs {
+            let value = expr.eval(ctx)?;
+            self.put(&value, &expr.ty);
+        }
+        self.end()
+    }
+
+    fn values(&mut self, row: &[Value]) -> Result<Flow> {
+        self.sink.begin_row();
+        let types = std::mem::take(&mut self.types);
+        for (value, ty) in row.iter().zip(&types) {
+            self.put(value, ty);
+        }
+        self.types = types;
+        self.end()
+    }
+
+    fn flush(&mut self) -> Result<()> {
+        self.sink.flush()
+    }
+}
+
+/// Hands rows to a function, which answers whether it wants more.
+pub struct Collect<F> {
+    f: F,
+    row: Vec<Value>,
+}
+
+impl<F: FnMut(&[Value]) -> Result<bool>> Collect<F> {
+    pub fn new(f: F) -> Collect<F> {
+        Collect { f, row: Vec::new() }
+    }
+}
+
+impl<F: FnMut(&[Value]) -> Result<bool>> Output for Collect<F> {
+    fn row(&mut self, exprs: &[Expr], ctx: &EvalCtx) -> Result<Flow> {
+        self.row.clear();
+        for expr in exprs {
+            self.row.push(expr.eval(ctx)?.into_owned());
+        }
+        let more = (self.f)(&self.row)?;
+        Ok(if more { Flow::Next } else { Flow::Stop })
+    }
+
+    fn values(&mut self, row: &[Value]) -> Result<Flow> {
+        let more = (self.f)(row)?;
+        Ok(if more { Flow::Next } else { Flow::Stop })
+    }
+}

@@ -1,0 +1,487 @@
+//! What happens to the rows of a source: grouping, distinctness, order, limit; and the set operations.
+
+use super::output::{Collect, Output};
+use super::rows::{GroupRow, JoinedRow};
+use super::source::Step;
+use super::{Exec, Flow, Scene};
+use crate::error::{Result, SqlError};
+use crate::expr::{Accumulator, EvalCtx, Expr, Row};
+use crate::parse::ast::SetOp;
+use crate::plan::{GroupPlan, QueryBody, QueryPlan, SelectPlan};
+use crate::types::sort::sort_key;
+use crate::types::{SqlType, Val, Value};
+use std::collections::{HashMap, HashSet};
+
+/// The end of every query: distinct rows, in order, within the limit, to the output.
+struct Tail<'t> {
+    plan: &'t QueryPlan,
+    distinct: Option<HashSet<Vec<u8>>>,
+    /// Rows to be sorted: key and values.
+    sorting: Option<Vec<(Vec<u8>, Vec<Value>)>>,
+    skip: u64,
+    left: u64,
+    /// Rows that would have come without the limit.
+    found: u64,
+}
+
+impl<'t> Tail<'t> {
+    fn new(plan: &'t QueryPlan, distinct: bool, ctx: &EvalCtx) -> Result<Tail<'t>> {
+        let number = |e: &Option<Expr>, or: u64| match e {
+            Some(e) => limit_of(e, ctx),
+            None => Ok(or),
+        };
+        Ok(Tail {
+            plan,
+            distinct: distinct.then(HashSet::new),
+            sorting: (!plan.order.is_empty()).then(Vec::new),
+            skip: number(&plan.offset, 0)?,
+            left: number(&plan.limit, u64::MAX)?,
+            found: 0,
+        })
+    }
+
+    /// Whether no row can be wanted at all.
+    fn is_empty(&self) -> bool {
+        self.left == 0 && !self.plan.calc_found_rows
+    }
+
+    fn is_new(&mut self, exprs: &[Expr], ctx: &EvalCtx) -> Result<bool> {
+        let Some(seen) = &mut self.distinct else {
+            return Ok(true);
+        };
+        let mut key = Vec::new();
+        for expr in exprs {
+            sort_key(&expr.eval(ctx)?, &expr.ty, &mut key);
+        }
+        Ok(seen.insert(key))
+    }
+
+    /// A row of the query, as expressions over the row of `ctx`.
+    fn row(&mut self, exprs: &[Expr], ctx: &EvalCtx, out: &mut dyn Output) -> Result<Flow> {
+        if !self.is_new(exprs, ctx)? {
+            return Ok(Flow::Next);
+        }
+        self.found += 1;
+        if self.sorting.is_some() {
+            let mut key = Vec::with_capacity(32);
+            for (expr, descending) in &self.plan.order {
+                let from = key.len();
+                sort_key(&expr.eval(ctx)?, &expr.ty, &mut key);
+                if *descending {
+                    key[from..].iter_mut().for_each(|b| *b = !*b);
+                }
+            }
+            let values = exprs
+                .iter()
+                .map(|e| e.eval(ctx).map(Val::into_owned))
+                .collect::<Result<_>>()?;
+            self.keep(key, values);
+            return Ok(Flow::Next);
+        }
+        if self.skip > 0 {
+            self.skip -= 1;
+            return Ok(Flow::Next);
+        }
+        if self.left == 0 {
+            return Ok(self.enough());
+        }
+        self.left -= 1;
+        let flow = out.row(exprs, ctx)?;
+        Ok(if self.left == 0 && flow == Flow::Next {
+            self.enough()
+        } else {
+            flow
+        })
+    }
+
+    fn enough(&self) -> Flow {
+        if self.plan.calc_found_rows {
+            Flow::Next
+        } else {
+            Flow::Stop
+        }
+    }
+
+    fn keep(&mut self, key: Vec<u8>, values: Vec<Value>) {
+        let wanted = self.skip.saturating_add(self.left);
+        let Some(rows) = &mut self.sorting else { return };
+        rows.push((key, values));
+        // With a limit, only the first rows are kept; cutting now and then is cheap on the whole.
+        if wanted < 1 << 30 && rows.len() >= 2 * wanted as usize + 1000 {
+            rows.sort_by(|a, b| a.0.cmp(&b.0));
+            rows.truncate(wanted as usize);
+        }
+    }
+
+    /// A computed row.
+    fn values(
+        &mut self,
+        row: &[Value],
+        types: &[SqlType],
+        ctx: &EvalCtx,
+        out: &mut dyn Output,
+    ) -> Result<Flow> {
+        if let Some(seen) = &mut self.distinct
+            && !seen.insert(row_key(row, types))
+        {
+            return Ok(Flow::Next);
+        }
+        self.found += 1;
+        if self.sorting.is_some() {
+            let slots = JoinedRow {
+                values: row,
+                outer: None,
+            };
+            let ctx = EvalCtx {
+                row: &slots,
+                env: ctx.env,
+            };
+            let mut key = Vec::with_capacity(32);
+            for (expr, descending) in &self.plan.order {
+                let from = key.len();
+                sort_key(&expr.eval(&ctx)?, &expr.ty, &mut key);
+                if *descending {
+                    key[from..].iter_mut().for_each(|b| *b = !*b);
+                }
+            }
+            self.keep(key, row.to_vec());
+            return Ok(Flow::Next);
+        }
+        self.deliver(row, out)
+    }
+
+    fn deliver(&mut self, row: &[Value], out: &mut dyn Output) -> Result<Flow> {
+        if self.skip > 0 {
+            self.skip -= 1;
+            return Ok(Flow::Next);
+        }
+        if self.left == 0 {
+            return Ok(self.enough());
+        }
+        self.left -= 1;
+        let flow = out.values(row)?;
+        if flow == Flow::Pause {
+            out.flush()?;
+        }
+        if flow == Flow::Stop || self.left == 0 {
+            return Ok(if flow == Flow::Stop {
+                Flow::Stop
+            } else {
+                self.enough()
+            });
+        }
+        Ok(Flow::Next)
+    }
+
+    fn finish(mut self, out: &mut dyn Output) -> Result<u64> {
+        if let Some(mut rows) = self.sorting.take() {
+            rows.sort_by(|a, b| a.0.cmp(&b.0));
+            for (_, values) in rows {
+                if self.deliver(&values, out)? == Flow::Stop {
+                    break;
+                }
+            }
+        }
+        Ok(self.found)
+    }
+}
+
+/// The value of LIMIT or OFFSET.
+pub fn limit_of(e: &Expr, ctx: &EvalCtx) -> Result<u64> {
+    match e.eval(ctx)? {
+        Val::Int(n) if n >= 0 => Ok(n as u64),
+        Val::UInt(n) => Ok(n),
+        Val::Str(text) => {
+            let number = std::str::from_utf8(&text)
+                .ok()
+                .and_then(|t| t.trim().parse().ok());
+            number.ok_or_else(|| SqlError::wrong_arguments("LIMIT"))
+        }
+        _ => Err(SqlError::wrong_arguments("LIMIT")),
+    }
+}
+
+fn row_key(row: &[Value], types: &[SqlType]) -> Vec<u8> {
+    let mut key = Vec::new();
+    row.iter()
+        .zip(types)
+        .for_each(|(value, ty)| sort_key(value, ty, &mut key));
+    key
+}
+
+/// The groups of a running query.
+struct Groups<'g> {
+    plan: &'g GroupPlan,
+    by_key: HashMap<Vec<u8>, usize>,
+    groups: Vec<Group>,
+    key: Vec<u8>,
+    current: Vec<u8>,
+}
+
+struct Group {
+    first: Vec<Value>,
+    accumulators: Vec<Accumulator>,
+}
+
+impl Group {
+    fn new(plan: &GroupPlan, row: Option<&dyn Row>) -> Group {
+        let kept = |slot: &usize| row.map_or(Value::Null, |row| row.column(*slot).into_owned());
+        Group {
+            first: plan.keep.iter().map(kept).collect(),
+            accumulators: plan.aggregates.iter().map(|a| a.accumulator()).collect(),
+        }
+    }
+
+    fn update(&mut self, plan: &GroupPlan, ctx: &EvalCtx) -> Result<()> {
+        for (accumulator, aggregate) in self.accumulators.iter_mut().zip(&plan.aggregates) {
+            accumulator.update(aggregate, ctx)?;
+        }
+        Ok(())
+    }
+
+    /// Hands the group on as a row.
+    fn emit(
+        self,
+        plan: &GroupPlan,
+        select: &SelectPlan,
+        scene: Scene,
+        tail: &mut Tail,
+        out: &mut dyn Output,
+    ) -> Result<Flow> {
+        let ctx = scene.env.ctx();
+        let finished = self
+            .accumulators
+            .into_iter()
+            .zip(&plan.aggregates)
+            .map(|(a, spec)| a.finish(spec, &ctx));
+        let aggregates = finished.collect::<Result<Vec<_>>>()?;
+        let row = GroupRow {
+            keep: &plan.keep,
+            first: &self.first,
+            aggregates: &aggregates,
+            outer: scene.outer,
+        };
+        let ctx = EvalCtx {
+            row: &row,
+            env: scene.env,
+        };
+        if let Some(having) = &select.having
+            && !having.is_true(&ctx)?
+        {
+            return Ok(Flow::Next);
+        }
+        tail.row(&select.output, &ctx, out)
+    }
+}
+
+impl<'g> Groups<'g> {
+    fn new(plan: &'g GroupPlan) -> Groups<'g> {
+        Groups {
+            plan,
+            by_key: HashMap::new(),
+            groups: Vec::new(),
+            key: Vec::new(),
+            current: Vec::new(),
+        }
+    }
+
+    /// Takes a row in. With sorted input, the group that it ends is returned.
+    fn take(&mut self, row: &dyn Row, ctx: &EvalCtx) -> Result<Option<Group>> {
+        let plan = self.plan;
+        let mut ended = None;
+        let at = if plan.keys.is_empty() {
+            if self.groups.is_empty() {
+                self.groups.push(Group::new(plan, Some(row)));
+            }
+            0
+        } else {
+            self.key.clear();
+            for key in &plan.keys {
+                sort_key(&key.eval(ctx)?, &key.ty, &mut self.key);
+            }
+            if plan.sorted {
+                if self.groups.is_empty() || self.key != self.current {
+                    ended = self.groups.pop();
+                    self.groups.push(Group::new(plan, Some(row)));
+                    std::mem::swap(&mut self.key, &mut self.current);
+                }
+                0
+            } else if let Some(at) = self.by_key.get(&self.key) {
+                *at
+            } else {
+                self.groups.push(Group::new(plan, Some(row)));
+                self.by_key.insert(self.key.clone(), self.groups.len() - 1);
+                self.groups.len() - 1
+            }
+        };
+        self.groups[at].update(plan, ctx)?;
+        Ok(ended)
+    }
+}
+
+impl Exec<'_, '_> {
+    /// Runs a query; answers how many rows it has, those beyond its limit included if it was asked to count them.
+    pub fn query(&self, plan: &QueryPlan, scene: Scene, out: &mut dyn Output) -> Result<u64> {
+        match &plan.body {
+            QueryBody::Select(select) => self.select(plan, select, scene, out),
+            QueryBody::Set { op, all, left, right } => {
+                let types: Vec<SqlType> = plan.columns.iter().map(|c| c.ty.clone()).collect();
+                let ctx = scene.env.ctx();
+                let distinct = !all;
+                let mut tail = Tail::new(plan, distinct, &ctx)?;
+                self.set_operation(*op, *all, (left, right), &types, scene, &mut |row| {
+                    Ok(tail.values(row, &types, &ctx, out)? != Flow::Stop)
+                })?;
+                tail.finish(out)
+            }
+            QueryBody::Values(rows) => {
+                let types: Vec<SqlType> = plan.columns.iter().map(|c| c.ty.clone()).collect();
+                let outside = JoinedRow {
+                    values: &[],
+                    outer: scene.outer,
+                };
+                let ctx = EvalCtx {
+                    row: &outside,
+                    env: scene.env,
+                };
+                let mut tail = Tail::new(plan, false, &scene.env.ctx())?;
+                for row in rows {
+                    let values = row
+                        .iter()
+                        .map(|e| e.eval(&ctx).map(Val::into_owned))
+                        .collect::<Result<Vec<_>>>()?;
+                    if tail.values(&values, &types, &ctx, out)? == Flow::Stop {
+                        break;
+                    }
+                }
+                tail.finish(out)
+            }
+        }
+    }
+
+    fn set_operation(
+        &self,
+        op: SetOp,
+        all: bool,
+        (left, right): (&QueryPlan, &QueryPlan),
+        types: &[SqlType],
+        scene: Scene,
+        f: &mut dyn FnMut(&[Value]) -> Result<bool>,
+    ) -> Result<()> {
+        if op == SetOp::Union {
+            let mut more = true;
+            self.query(
+                left,
+                scene,
+                &mut Collect::new(|row: &[Value]| {
+                    more = f(row)?;
+                    Ok(more)
+                }),
+            )?;
+            if more {
+                self.query(right, scene, &mut Collect::new(f))?;
+            }
+            return Ok(());
+        }
+        // How often each row is on the right.
+        let mut counts: HashMap<Vec<u8>, u64> = HashMap::new();
+        self.query(
+            right,
+            scene,
+            &mut Collect::new(|row: &[Value]| {
+                *counts.entry(row_key(row, types)).or_default() += 1;
+                Ok(true)
+            }),
+        )?;
+        self.query(
+            left,
+            scene,
+            &mut Collect::new(|row: &[Value]| {
+                let count = counts.get_mut(&row_key(row, types)).filter(|count| **count > 0);
+                let there = count.is_some();
+                if let (Some(count), true) = (count, all) {
+                    *count -= 1;
+                }
+                if there == (op == SetOp::Intersect) {
+                    f(row)
+                } else {
+                    Ok(true)
+                }
+            }),
+        )?;
+        Ok(())
+    }
+
+    fn select(
+        &self,
+        plan: &QueryPlan,
+        select: &SelectPlan,
+        scene: Scene,
+        out: &mut dyn Output,
+    ) -> Result<u64> {
+        let mut tail = Tail::new(plan, select.distinct, &scene.env.ctx())?;
+        if tail.is_empty() {
+            return Ok(0);
+        }
+        let mut row = vec![Value::Null; select.width];
+        let mut groups = select.group.as_ref().map(Groups::new);
+        let mut ended = Flow::Next;
+        let flow = self.source(&select.source, &mut row, scene, select.latch_safe, &mut |step| {
+            let joined;
+            let row: &dyn Row = match &step {
+                Step::Row(values) => {
+                    joined = JoinedRow {
+                        values: values.as_slice(),
+                        outer: scene.outer,
+                    };
+                    &joined
+                }
+                Step::Leaf(leaf) => *leaf,
+                Step::Flush => {
+                    out.flush()?;
+                    return Ok(Flow::Next);
+                }
+            };
+            let ctx = EvalCtx { row, env: scene.env };
+            if let Some(filter) = &select.filter
+                && !filter.is_true(&ctx)?
+            {
+                return Ok(Flow::Next);
+            }
+            let Some(groups) = &mut groups else {
+                return tail.row(&select.output, &ctx, out);
+            };
+            if groups.plan.first_only {
+                // The first value in index order is the least or greatest; NULLs count for neither.
+                let arg = &groups.plan.aggregates[0].args[0];
+                if arg.eval(&ctx)?.is_null() {
+                    return Ok(Flow::Next);
+                }
+                groups.take(row, &ctx)?;
+                return Ok(Flow::Stop);
+            }
+            match groups.take(row, &ctx)? {
+                Some(group) => {
+                    ended = group.emit(groups.plan, select, scene, &mut tail, out)?;
+                    Ok(ended)
+                }
+                None => Ok(Flow::Next),
+            }
+        })?;
+        if let Some(mut groups) = groups
+            && (ended != Flow::Stop || flow != Flow::Stop)
+        {
+            if groups.groups.is_empty() && groups.plan.keys.is_empty() {
+                groups.groups.push(Group::new(groups.plan, None));
+            }
+            for group in std::mem::take(&mut groups.groups) {
+                match group.emit(groups.plan, select, scene, &mut tail, out)? {
+                    Flow::Stop => break,
+                    Flow::Pause => out.flush()?,
+                    Flow::Next => {}
+                }
+            }
+        }
+        tail.finish(out)
+    }
+}

@@ -1,0 +1,433 @@
+//! EXPLAIN: a plan for people to read, as MySQL's table or as a tree of lines.
+
+use super::access::AccessPath;
+use super::{Input, Leaf, QueryBody, QueryPlan, SelectPlan, Source};
+use crate::dictionary::{IndexDef, TableDef};
+use crate::error::{Result, SqlError};
+use crate::parse::ast::{ExplainFormat, SetOp};
+use crate::session::SessionState;
+use crate::types::{Collation, ColumnMeta, SqlType, TypeKind, Value};
+
+const NAMES: [&str; 12] = [
+    "id",
+    "select_type",
+    "table",
+    "partitions",
+    "type",
+    "possible_keys",
+    "key",
+    "key_len",
+    "ref",
+    "rows",
+    "filtered",
+    "Extra",
+];
+
+/// What EXPLAIN answers.
+pub struct Rows {
+    tree: bool,
+    rows: Vec<Vec<Value>>,
+}
+
+impl Rows {
+    pub fn types(&self) -> Vec<SqlType> {
+        let text = SqlType::varchar(1024, Collation::DEFAULT);
+        if self.tree {
+            return vec![text];
+        }
+        let mut types = vec![text; NAMES.len()];
+        types[0] = SqlType::bigint_unsigned();
+        types[9] = SqlType::bigint_unsigned();
+        types[10] = SqlType::double();
+        types
+    }
+
+    pub fn columns(&self, state: &SessionState) -> Vec<ColumnMeta> {
+        let names: &[&str] = if self.tree { &["EXPLAIN"] } else { &NAMES };
+        let results = state.results_collation();
+        let types = self.types();
+        names
+            .iter()
+            .zip(&types)
+            .map(|(name, ty)| ColumnMeta::of_expression(name, ty, results))
+            .collect()
+    }
+
+    pub fn rows(&self) -> &[Vec<Value>] {
+        &self.rows
+    }
+}
+
+/// Reads a plan.
+pub struct Explainer<'q> {
+    format: ExplainFormat,
+    queries: &'q [QueryPlan],
+    rows: Vec<Vec<Value>>,
+    lines: Vec<String>,
+    next_id: u64,
+}
+
+fn string(s: impl Into<String>) -> Value {
+    Value::string(s.into())
+}
+
+fn optional(s: String) -> Value {
+    if s.is_empty() { Value::Null } else { string(s) }
+}
+
+/// How a row of the table describes the use of one table.
+struct Line<'l> {
+    id: u64,
+    select_type: &'l str,
+    table: &'l str,
+    def: Option<&'l TableDef>,
+    path: &'l AccessPath,
+    first: bool,
+    rows: f64,
+    filtered: f64,
+    extra: Vec<&'static str>,
+}
+
+impl<'q> Explainer<'q> {
+    pub fn new(format: ExplainFormat, queries: &'q [QueryPlan]) -> Result<Explainer<'q>> {
+        if format == ExplainFormat::Json {
+            return Err(SqlError::not_supported("EXPLAIN FORMAT=JSON"));
+        }
+        Ok(Explainer {
+            format,
+            queries,
+            rows: Vec::new(),
+            lines: Vec::new(),
+            next_id: 0,
+        })
+    }
+
+    pub fn finish(self) -> Rows {
+        let tree = self.format == ExplainFormat::Tree;
+        let rows = if tree {
+            vec![vec![string(self.lines.join("\n") + "\n")]]
+        } else {
+            self.rows
+        };
+        Rows { tree, rows }
+    }
+
+    fn id(&mut self) -> u64 {
+        self.next_id += 1;
+        self.next_id
+    }
+
+    pub fn query(&mut self, plan: &QueryPlan) {
+        self.block(plan, "SIMPLE", 0);
+    }
+
+    fn line(&mut self, depth: usize, text: String) {
+        self.lines.push(format!("{}-> {text}", "    ".repeat(depth)));
+    }
+
+    fn block(&mut self, plan: &QueryPlan, kind: &str, depth: usize) {
+        match &plan.body {
+            QueryBody::Select(select) => self.select(plan, select, kind, depth),
+            QueryBody::Set { op, left, right, .. } => {
+                let name = match op {
+                    SetOp::Union => "UNION",
+                    SetOp::Intersect => "INTERSECT",
+                    SetOp::Except => "EXCEPT",
+                };
+                self.line(depth, format!("{name} of two queries"));
+                self.block(left, "PRIMARY", depth + 1);
+                self.block(right, name, depth + 1);
+            }
+            QueryBody::Values(rows) => {
+                let id = self.id();
+                self.line(
+                    depth,
+                    format!("Rows fetched before execution  (rows={})", rows.len()),
+                );
+                self.plain_row(id, kind, "No tables used");
+            }
+        }
+    }
+
+    fn plain_row(&mut self, id: u64, kind: &str, extra: &str) {
+        let mut row = vec![Value::Null; NAMES.len()];
+        row[0] = Value::UInt(id);
+        row[1] = string(kind);
+        row[11] = string(extra);
+        self.rows.push(row);
+    }
+
+    fn select(&mut self, plan: &QueryPlan, select: &SelectPlan, kind: &str, mut depth: usize) {
+        let id = self.id();
+        let mut subqueries = Vec::new();
+        let mut derived = Vec::new();
+        plan.walk(
+            &mut |e| {
+                if let crate::expr::Node::Subquery { id, .. } = &e.node {
+                    subqueries.push(*id);
+                }
+            },
+            &mut |leaf| {
+                if let Input::Derived { query, .. } = &leaf.input {
+                    derived.push(*query);
+                }
+            },
+        );
+        let kind = match kind {
+            "SIMPLE" if !subqueries.is_empty() || !derived.is_empty() => "PRIMARY",
+            other => other,
+        };
+        let mut extra = Vec::new();
+        let group = select.group.as_ref();
+        if plan.limit.is_some() {
+            self.line(depth, "Limit".to_string());
+            depth += 1;
+        }
+        if !plan.order.is_empty() {
+            extra.push("Using filesort");
+            self.line(depth, "Sort".to_string());
+            depth += 1;
+        }
+        if select.distinct {
+            extra.insert(0, "Using temporary");
+            self.line(depth, "Remove duplicate rows".to_string());
+            depth += 1;
+        }
+        if let Some(group) = group {
+            let how = match (group.keys.is_empty(), group.sorted) {
+                (true, _) => "Aggregate",
+                (_, true) => "Group aggregate in index order",
+                (_, false) => "Aggregate using hash table",
+            };
+            if !group.keys.is_empty() && !group.sorted && !extra.contains(&"Using temporary") {
+                extra.insert(0, "Using temporary");
+            }
+            self.line(depth, how.to_string());
+            depth += 1;
+        }
+        if select.filter.is_some() || select.having.is_some() {
+            self.line(depth, "Filter".to_string());
+            depth += 1;
+        }
+        let before = self.rows.len();
+        self.source(&select.source, id, kind, depth, &mut true);
+        if self.rows.len() == before {
+            let what = if matches!(select.source, Source::One) {
+                "No tables used"
+            } else {
+                ""
+            };
+            self.line(depth, "Rows fetched before execution  (rows=1)".to_string());
+            self.plain_row(id, kind, what);
+        } else if let Some(row) = self.rows.get_mut(before) {
+            add_extra(&mut row[11], &extra);
+        }
+        for query in derived {
+            self.block(&self.queries[query], "DERIVED", depth + 1);
+        }
+        for query in subqueries {
+            let plan = &self.queries[query];
+            let kind = if plan.outer.is_empty() {
+                "SUBQUERY"
+            } else {
+                "DEPENDENT SUBQUERY"
+            };
+            self.block(plan, kind, depth + 1);
+        }
+    }
+
+    fn source(&mut self, source: &Source, id: u64, kind: &str, depth: usize, first: &mut bool) {
+        match source {
+            Source::One => {}
+            Source::Leaf(leaf) => self.leaf(leaf, id, kind, depth, std::mem::take(first)),
+            Source::Inner(list) => {
+                self.line(depth, "Nested loop inner join".to_string());
+                list.iter()
+                    .for_each(|s| self.source(s, id, kind, depth + 1, first));
+            }
+            Source::Left { left, right, .. } => {
+                self.line(depth, "Nested loop left join".to_string());
+                self.source(left, id, kind, depth + 1, first);
+                self.source(right, id, kind, depth + 1, first);
+            }
+        }
+    }
+
+    fn leaf(&mut self, leaf: &Leaf, id: u64, kind: &str, depth: usize, first: bool) {
+        let mut extra = Vec::new();
+        if leaf.filter.is_some() || leaf.late_filter.is_some() {
+            extra.push("Using where");
+        }
+        let reads_index = leaf.path.covering && leaf.path.index != 0;
+        if reads_index {
+            extra.push("Using index");
+        }
+        if leaf.reverse {
+            extra.push("Backward index scan");
+        }
+        if leaf.hash.is_some() {
+            extra.push("Using join buffer (hash join)");
+        }
+        let derived_name;
+        let table = match &leaf.input {
+            Input::Derived { .. } => {
+                derived_name = format!("<derived {}>", leaf.alias);
+                derived_name.as_str()
+            }
+            _ => &leaf.alias,
+        };
+        let rows = leaf.path.rows.max(1.0);
+        self.describe(
+            Line {
+                id,
+                select_type: kind,
+                table,
+                def: leaf.input.def().map(|def| &**def),
+                path: &leaf.path,
+                first,
+                rows,
+                filtered: (leaf.rows_out / rows * 100.0).clamp(1.0, 100.0),
+                extra,
+            },
+            depth,
+        );
+    }
+
+    /// The table a data change goes to.
+    pub fn change(&mut self, kind: &str, def: &TableDef, path: Option<&AccessPath>) {
+        let id = self.id();
+        let all = AccessPath {
+            index: 0,
+            equal: Vec::new(),
+            range: None,
+            point: false,
+            covering: true,
+            rows: 1.0,
+            cost: 0.0,
+        };
+        let path = path.unwrap_or(&all);
+        let extra = if kind == "INSERT" {
+            Vec::new()
+        } else {
+            vec!["Using where"]
+        };
+        let line = Line {
+            id,
+            select_type: kind,
+            table: &def.name,
+            def: Some(def),
+            path,
+            first: true,
+            rows: path.rows.max(1.0),
+            filtered: 100.0,
+            extra,
+        };
+        self.describe(line, 0);
+    }
+
+    fn describe(&mut self, line: Line, depth: usize) {
+        let path = line.path;
+        let index = line.def.and_then(|def| def.index_by_number(path.index));
+        let used = index.filter(|_| !path.is_full() || path.covering && path.index != 0);
+        let several = path
+            .equal
+            .iter()
+            .any(|part| part.values.len() + part.null as usize > 1);
+        let access = match used {
+            None => "ALL",
+            Some(_) if path.is_full() => "index",
+            Some(_) if path.range.is_some() || several => "range",
+            Some(_) if path.point && line.first => "const",
+            Some(_) if path.point => "eq_ref",
+            Some(_) => "ref",
+        };
+        let name = index_name(used);
+        let how = match access {
+            "ALL" => format!("Table scan on {}", line.table),
+            "index" => format!("Index scan on {} using {name}", line.table),
+            "range" => format!("Index range scan on {} using {name}", line.table),
+            "const" | "eq_ref" => format!("Single-row index lookup on {} using {name}", line.table),
+            _ => format!("Index lookup on {} using {name}", line.table),
+        };
+        self.line(
+            depth,
+            format!("{how}  (cost={:.2} rows={:.0})", path.cost, line.rows),
+        );
+        let possible = used
+            .filter(|_| access != "index")
+            .map(|_| name.clone())
+            .unwrap_or_default();
+        let length = match (line.def, used) {
+            (Some(def), Some(index)) => key_length(def, index, path).to_string(),
+            _ => String::new(),
+        };
+        let reference = match access {
+            "const" | "eq_ref" | "ref" => {
+                let parts = path.equal.iter().flat_map(|part| &part.values);
+                let names = parts.map(|value| {
+                    if value.expr.columns().is_empty() {
+                        "const"
+                    } else {
+                        "func"
+                    }
+                });
+                names.collect::<Vec<_>>().join(",")
+            }
+            _ => String::new(),
+        };
+        let mut row = vec![
+            Value::UInt(line.id),
+            string(line.select_type),
+            string(line.table),
+            Value::Null,
+            string(access),
+            optional(possible),
+            optional(name),
+            optional(length),
+            optional(reference),
+            Value::UInt(line.rows as u64),
+            Value::Double((line.filtered * 100.0).round() / 100.0),
+            Value::Null,
+        ];
+        add_extra(&mut row[11], &line.extra);
+        self.rows.push(row);
+    }
+}
+
+fn index_name(index: Option<&IndexDef>) -> String {
+    index.map(|index| index.name.clone()).unwrap_or_default()
+}
+
+fn add_extra(cell: &mut Value, extra: &[&str]) {
+    let mut parts: Vec<String> = match cell {
+        Value::Str(text) => vec![String::from_utf8_lossy(text).into_owned()],
+        _ => Vec::new(),
+    };
+    parts.extend(extra.iter().map(|s| (*s).to_string()));
+    *cell = optional(parts.join("; "));
+}
+
+/// Bytes of the key parts that steer, as MySQL counts them.
+fn key_length(def: &TableDef, index: &IndexDef, path: &AccessPath) -> u32 {
+    let mut parts = path.equal.len() + path.range.is_some() as usize;
+    if path.is_full() {
+        parts = index.parts.len();
+    }
+    let length = |part: &crate::dictionary::IndexPart| {
+        let ty = &def.columns[part.column].ty;
+        let bytes = match ty.kind {
+            TypeKind::TinyInt | TypeKind::Year => 1,
+            TypeKind::SmallInt => 2,
+            TypeKind::MediumInt | TypeKind::Date | TypeKind::Time => 3,
+            TypeKind::Int | TypeKind::Float | TypeKind::Timestamp => 4,
+            TypeKind::DateTime => 5,
+            TypeKind::BigInt | TypeKind::Double => 8,
+            TypeKind::Decimal => ty.length.div_ceil(2),
+            TypeKind::Char => part.prefix.unwrap_or(ty.length) * ty.collation.charset().max_bytes(),
+            TypeKind::Enum => 1,
+            _ => part.prefix.unwrap_or(ty.length) * ty.collation.charset().max_bytes() + 2,
+        };
+        bytes + ty.nullable as u32
+    };
+    index.parts.iter().take(parts).map(length).sum()
+}

@@ -1,0 +1,359 @@
+//! The FROM clause: its tables into the scope, its joins into a tree of conditions.
+
+use super::Planner;
+use super::scope::{Scope, ScopeColumn, ScopeTable};
+use crate::accounts::Privileges;
+use crate::dictionary::{TableDef, names_equal, virtual_schema};
+use crate::error::{Result, SqlError, er};
+use crate::expr::{CmpOp, Expr, build};
+use crate::mdl::Mode;
+use crate::parse::ast::{self, ColumnName, IndexHintKind, JoinCondition, JoinKind, TableRef};
+use crate::session::planned::TableUse;
+use std::sync::Arc;
+use tidemark_engine::{IndexNo, Table};
+
+/// A table of the FROM clause before it is known how it is read.
+pub(super) struct FromTable {
+    pub alias: String,
+    pub base: usize,
+    pub input: FromInput,
+    /// Index hints: which indexes may be used, and whether one must.
+    pub allowed: Option<Vec<IndexNo>>,
+    pub forced: bool,
+}
+
+pub(super) enum FromInput {
+    Stored { def: Arc<TableDef>, table: Arc<Table> },
+    Virtual(Arc<TableDef>),
+    Derived { query: usize },
+}
+
+/// The shape of the joins. Leaves are positions in [`From::tables`].
+pub(super) enum Tree {
+    Leaf(usize),
+    Inner {
+        list: Vec<Tree>,
+        on: Vec<Expr>,
+        straight: bool,
+    },
+    Left {
+        left: Box<Tree>,
+        right: Box<Tree>,
+        on: Vec<Expr>,
+    },
+}
+
+pub(super) struct From<'p> {
+    pub scope: Scope<'p>,
+    pub tables: Vec<FromTable>,
+    pub tree: Option<Tree>,
+}
+
+impl Tree {
+    pub fn leaves(&self) -> Vec<usize> {
+        match self {
+            Tree::Leaf(at) => vec![*at],
+            Tree::Inner { list, .. } => list.iter().flat_map(Tree::leaves).collect(),
+            Tree::Left { left, right, .. } => [left.leaves(), right.leaves()].concat(),
+        }
+    }
+}
+
+impl Planner<'_> {
+    pub(super) fn from_clause<'p>(
+        &mut self,
+        list: &[TableRef],
+        outer: Option<&'p Scope<'p>>,
+        straight: bool,
+    ) -> Result<From<'p>> {
+        let mut from = From {
+            scope: Scope::inside(outer),
+            tables: Vec::new(),
+            tree: None,
+        };
+        let mut trees = Vec::new();
+        for table in list {
+            trees.push(self.table_ref(table, &mut from)?);
+        }
+        from.tree = match trees.len() {
+            0 => None,
+            1 => trees.pop(),
+            _ => Some(Tree::Inner {
+                list: trees,
+                on: Vec::new(),
+                straight,
+            }),
+        };
+        if straight && let Some(Tree::Inner { straight, .. }) = &mut from.tree {
+            *straight = true;
+        }
+        Ok(from)
+    }
+
+    fn table_ref(&mut self, table: &TableRef, from: &mut From) -> Result<Tree> {
+        match table {
+            TableRef::Table(named) => self.named_table(named, from),
+            TableRef::Derived {
+                query,
+                alias,
+                columns,
+                lateral,
+            } => {
+                if *lateral {
+                    return Err(SqlError::not_supported("LATERAL"));
+                }
+                self.derived(query, alias, columns, from)
+            }
+            TableRef::Nested(list) => {
+                let list = list
+                    .iter()
+                    .map(|t| self.table_ref(t, from))
+                    .collect::<Result<_>>()?;
+                Ok(Tree::Inner {
+                    list,
+                    on: Vec::new(),
+                    straight: false,
+                })
+            }
+            TableRef::Join(join) => self.join(join, from),
+        }
+    }
+
+    fn named_table(&mut self, named: &ast::TableName, from: &mut From) -> Result<Tree> {
+        if named.name.schema.is_none()
+            && let Some(at) = self.common.iter().rposition(|c| c.name == named.name.name)
+        {
+            let common = self.common[at].clone();
+            let alias = named.alias.as_ref().unwrap_or(&common.name);
+            // The query sees only the tables defined before it.
+            let later = self.common.split_off(at);
+            let tree = self.derived(&common.query, alias, &common.columns, from);
+            self.common.extend(later);
+            return tree;
+        }
+        let def = self.state.table(&named.name)?;
+        let alias = named.alias.clone().unwrap_or_else(|| def.name.clone());
+        let base = from.scope.width();
+        let columns = def.columns.iter().enumerate().map(|(i, column)| ScopeColumn {
+            name: column.name.clone(),
+            ty: column.ty.clone(),
+            slot: base + i,
+            hidden: column.invisible,
+            merged: false,
+        });
+        from.scope.add(ScopeTable {
+            schema: Some(def.schema.clone()),
+            alias: alias.clone(),
+            columns: columns.collect(),
+        })?;
+        let (allowed, forced) = hints(&named.hints, &def, &alias)?;
+        let mode = if self.lock.is_some() {
+            Mode::Write
+        } else {
+            Mode::Read
+        };
+        self.uses
+            .push(TableUse::new(Arc::clone(&def), mode, Privileges::SELECT));
+        let input = if virtual_schema(&def.schema).is_some() {
+            FromInput::Virtual(Arc::clone(&def))
+        } else {
+            let table = self.state.database.engine().table(def.id)?;
+            FromInput::Stored { def, table }
+        };
+        from.tables.push(FromTable {
+            alias,
+            base,
+            input,
+            allowed,
+            forced,
+        });
+        Ok(Tree::Leaf(from.tables.len() - 1))
+    }
+
+    fn derived(
+        &mut self,
+        query: &ast::Query,
+        alias: &str,
+        names: &[String],
+        from: &mut From,
+    ) -> Result<Tree> {
+        // A derived table sees what is around the query, not its neighbours.
+        let outer = from.scope.outer;
+        let locks = self.lock.take();
+        let planned = self.query(query, outer);
+        self.lock = locks;
+        let plan = planned?;
+        if !names.is_empty() && names.len() != plan.columns.len() {
+            return Err(SqlError::new(
+                er::VIEW_WRONG_LIST,
+                "In definition of view, derived table or common table expression, SELECT list and column names list \
+                 have different column counts",
+            ));
+        }
+        let base = from.scope.width();
+        let mut columns: Vec<ScopeColumn> = Vec::with_capacity(plan.columns.len());
+        for (i, column) in plan.columns.iter().enumerate() {
+            let name = names.get(i).unwrap_or(&column.name).clone();
+            if columns.iter().any(|other| names_equal(&other.name, &name)) {
+                return Err(SqlError::duplicate_column(&name));
+            }
+            let ty = column.ty.clone();
+            columns.push(ScopeColumn {
+                name,
+                ty,
+                slot: base + i,
+                hidden: false,
+                merged: false,
+            });
+        }
+        from.scope.add(ScopeTable {
+            schema: None,
+            alias: alias.to_string(),
+            columns,
+        })?;
+        self.queries.push(plan);
+        from.tables.push(FromTable {
+            alias: alias.to_string(),
+            base,
+            input: FromInput::Derived {
+                query: self.queries.len() - 1,
+            },
+            allowed: None,
+            forced: false,
+        });
+        Ok(Tree::Leaf(from.tables.len() - 1))
+    }
+
+    fn join(&mut self, join: &ast::Join, from: &mut From) -> Result<Tree> {
+        let first = from.scope.tables.len();
+        let left = self.table_ref(&join.left, from)?;
+        let middle = from.scope.tables.len();
+        let right = self.table_ref(&join.right, from)?;
+        let on = match &join.condition {
+            JoinCondition::None => Vec::new(),
+            JoinCondition::On(condition) => vec![self.condition(condition, &from.scope, "on clause")?],
+            JoinCondition::Using(names) => self.using(names, from, (first, middle), join.kind)?,
+            JoinCondition::Natural => {
+                let names = common_names(&from.scope, first, middle);
+                self.using(&names, from, (first, middle), join.kind)?
+            }
+        };
+        let (left, right) = if join.kind == JoinKind::Right {
+            (right, left)
+        } else {
+            (left, right)
+        };
+        Ok(match join.kind {
+            JoinKind::Left | JoinKind::Right => Tree::Left {
+                left: Box::new(left),
+                right: Box::new(right),
+                on,
+            },
+            JoinKind::Inner => Tree::Inner {
+                list: vec![left, right],
+                on,
+                straight: false,
+            },
+            JoinKind::Straight => Tree::Inner {
+                list: vec![left, right],
+                on,
+                straight: true,
+            },
+        })
+    }
+
+    /// `USING (a, b)`: equal columns of both sides, of which an unqualified name means the outer side's.
+    fn using(
+        &mut self,
+        names: &[String],
+        from: &mut From,
+        (first, middle): (usize, usize),
+        kind: JoinKind,
+    ) -> Result<Vec<Expr>> {
+        let mut on = Vec::new();
+        for name in names {
+            let left = position(&from.scope, first..middle, name)?;
+            let right = position(&from.scope, middle..from.scope.tables.len(), name)?;
+            let column = |(table, column): (usize, usize)| {
+                let column: &ScopeColumn = &from.scope.tables[table].columns[column];
+                build::column(column.slot, column.ty.clone())
+            };
+            on.push(build::compare(
+                CmpOp::Eq,
+                column(left),
+                column(right),
+                self.binder.ctx,
+            )?);
+            let twin = if kind == JoinKind::Right { left } else { right };
+            let twin = &mut from.scope.tables[twin.0].columns[twin.1];
+            twin.hidden = true;
+            twin.merged = true;
+        }
+        Ok(on)
+    }
+}
+
+fn common_names(scope: &Scope, first: usize, middle: usize) -> Vec<String> {
+    let has = |name: &str| {
+        scope.tables[middle..]
+            .iter()
+            .any(|t| t.columns.iter().any(|c| !c.hidden && names_equal(&c.name, name)))
+    };
+    let left = scope.tables[first..middle].iter().flat_map(|t| &t.columns);
+    left.filter(|c| !c.hidden && has(&c.name))
+        .map(|c| c.name.clone())
+        .collect()
+}
+
+fn position(scope: &Scope, tables: std::ops::Range<usize>, name: &str) -> Result<(usize, usize)> {
+    let mut found = None;
+    for table in tables {
+        for (i, column) in scope.tables[table].columns.iter().enumerate() {
+            if !column.merged && names_equal(&column.name, name) {
+                if found.is_some() {
+                    return Err(SqlError::ambiguous_column(name, "from clause"));
+                }
+                found = Some((table, i));
+            }
+        }
+    }
+    let unknown = ColumnName {
+        schema: None,
+        table: None,
+        column: name.to_string(),
+    };
+    found.ok_or_else(|| SqlError::unknown_column(&unknown.to_string(), "from clause"))
+}
+
+/// Which indexes the hints leave; error 1176.
+fn hints(hints: &[ast::IndexHint], def: &TableDef, alias: &str) -> Result<(Option<Vec<IndexNo>>, bool)> {
+    if hints.is_empty() {
+        return Ok((None, false));
+    }
+    let mut allowed: Vec<IndexNo> = def.indexes.iter().map(|index| index.number).collect();
+    let mut forced = false;
+    let number = |name: &String| {
+        def.index(name).map(|index| index.number).ok_or_else(|| {
+            SqlError::new(
+                er::KEY_DOES_NOT_EXIST,
+                format!("Key '{name}' doesn't exist in table '{alias}'"),
+            )
+        })
+    };
+    let mut used: Option<Vec<IndexNo>> = None;
+    for hint in hints {
+        let named = hint.indexes.iter().map(number).collect::<Result<Vec<_>>>()?;
+        match hint.kind {
+            IndexHintKind::Ignore => allowed.retain(|index| !named.contains(index)),
+            IndexHintKind::Use => used.get_or_insert_default().extend(named),
+            IndexHintKind::Force => {
+                forced = true;
+                used.get_or_insert_default().extend(named);
+            }
+        }
+    }
+    if let Some(used) = used {
+        allowed.retain(|index| used.contains(index));
+    }
+    Ok((Some(allowed), forced))
+}

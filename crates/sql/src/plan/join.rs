@@ -1,0 +1,725 @@
+//! The order of joins and the way each table is read.
+//!
+//! Conditions are tested as soon as the tables they name are there, and steer indexes where they can. Inner joins are
+//! put in a good order: from each possible first table on, the next is always the one that makes the row so far
+//! cheapest to extend, and the cheapest whole wins. A table that no index leads to is met through a hash table built
+//! once. A left join whose WHERE condition refuses the NULLs it would add is an inner one.
+
+use super::access::{AccessPath, Request, choose, conjuncts, paths};
+use super::from::{FromInput, FromTable, Tree};
+use super::query::has_subquery;
+use super::scope::OUTER;
+use super::{AGGREGATE, HashJoin, Input, Leaf, Planner, Source};
+use crate::dictionary::TableDef;
+use crate::error::Result;
+use crate::expr::{CmpKind, CmpOp, Expr, Node, build};
+use std::sync::Arc;
+use tidemark_engine::LockWait;
+
+/// The order in which rows are wanted, and whether only the first few.
+pub(super) struct OrderWish {
+    pub order: Vec<(Expr, bool)>,
+    pub limited: bool,
+}
+
+pub(super) struct Joined {
+    pub source: Source,
+    /// What must be tested when the row is whole.
+    pub filter: Option<Expr>,
+    /// Rows come in the order wished for.
+    pub ordered: bool,
+}
+
+/// A condition and the tables it names.
+#[derive(Clone)]
+struct Condition {
+    expr: Expr,
+    tables: Vec<usize>,
+    late: bool,
+}
+
+struct Joiner<'j, 'a> {
+    planner: &'j Planner<'a>,
+    tables: &'j [FromTable],
+    needed: &'j [usize],
+    wish: &'j OrderWish,
+    locks: &'j [Option<(bool, LockWait)>],
+}
+
+/// Most tables whose order is searched from each of them.
+const SEARCH_MAX: usize = 8;
+/// Rows that are worth looking at before a LIMIT is reached, as a multiple of those wanted.
+const SORT_COST: f64 = 0.3;
+
+/// All join conditions of a tree.
+pub(super) fn conditions(tree: &Tree) -> Vec<&Expr> {
+    match tree {
+        Tree::Leaf(_) => Vec::new(),
+        Tree::Inner { list, on, .. } => on.iter().chain(list.iter().flat_map(conditions)).collect(),
+        Tree::Left { left, right, on } => on
+            .iter()
+            .chain(conditions(left))
+            .chain(conditions(right))
+            .collect(),
+    }
+}
+
+/// Those that hold for every row of the result.
+pub(super) fn inner_conditions(tree: &Tree) -> Vec<&Expr> {
+    match tree {
+        Tree::Leaf(_) => Vec::new(),
+        Tree::Inner { list, on, .. } => on.iter().chain(list.iter().flat_map(inner_conditions)).collect(),
+        Tree::Left { left, .. } => inner_conditions(left),
+    }
+}
+
+impl Planner<'_> {
+    pub(super) fn source(
+        &self,
+        tree: Option<Tree>,
+        tables: &[FromTable],
+        filter: Option<Expr>,
+        needed: &[usize],
+        wish: &OrderWish,
+        locks: &[Option<(bool, LockWait)>],
+    ) -> Result<Joined> {
+        let Some(tree) = tree else {
+            return Ok(Joined {
+                source: Source::One,
+                filter,
+                ordered: false,
+            });
+        };
+        let joiner = Joiner {
+            planner: self,
+            tables,
+            needed,
+            wish,
+            locks,
+        };
+        let pool: Vec<Condition> = filter
+            .iter()
+            .flat_map(conjuncts)
+            .map(|c| joiner.classify(c))
+            .collect();
+        let tree = joiner.simplify(tree, &pool);
+        let (pool, whole): (Vec<_>, Vec<_>) = pool.into_iter().partition(|c| !c.tables.is_empty() || !c.late);
+        let mut ordered = false;
+        let source = joiner.build(tree, pool, &[], Some(&mut ordered))?;
+        let filter = (!whole.is_empty()).then(|| build::and(whole.into_iter().map(|c| c.expr).collect()));
+        Ok(Joined {
+            source,
+            filter,
+            ordered,
+        })
+    }
+}
+
+impl Joiner<'_, '_> {
+    fn table_of(&self, slot: usize) -> usize {
+        self.tables.partition_point(|t| t.base <= slot) - 1
+    }
+
+    fn classify(&self, expr: &Expr) -> Condition {
+        let mut slots = Vec::new();
+        self.planner.slots_of(expr, &mut slots);
+        let mut tables: Vec<usize> = slots.into_iter().map(|slot| self.table_of(slot)).collect();
+        tables.sort_unstable();
+        tables.dedup();
+        Condition {
+            expr: expr.clone(),
+            tables,
+            late: has_subquery(expr),
+        }
+    }
+
+    /// Turns left joins into inner ones where a condition refuses the rows they add.
+    fn simplify(&self, tree: Tree, pool: &[Condition]) -> Tree {
+        match tree {
+            Tree::Leaf(at) => Tree::Leaf(at),
+            Tree::Inner { list, on, straight } => {
+                let mut all = pool.to_vec();
+                all.extend(on.iter().flat_map(conjuncts).map(|c| self.classify(c)));
+                let list = list.into_iter().map(|t| self.simplify(t, &all)).collect();
+                Tree::Inner { list, on, straight }
+            }
+            Tree::Left { left, right, on } => {
+                let inner = right.leaves();
+                if pool.iter().any(|c| self.refuses_nulls(&c.expr, &inner)) {
+                    let list = vec![*left, *right];
+                    return self.simplify(
+                        Tree::Inner {
+                            list,
+                            on,
+                            straight: false,
+                        },
+                        pool,
+                    );
+                }
+                let left = Box::new(self.simplify(*left, pool));
+                let right = Box::new(self.simplify(*right, &[]));
+                Tree::Left { left, right, on }
+            }
+        }
+    }
+
+    /// Whether the condition is false or unknown when the columns of these tables are NULL.
+    fn refuses_nulls(&self, e: &Expr, tables: &[usize]) -> bool {
+        let column = |e: &Expr| match e.node {
+            Node::Column(slot) if slot < AGGREGATE => tables.contains(&self.table_of(slot)),
+            _ => false,
+        };
+        match &e.node {
+            Node::Compare(op, _, sides) => *op != CmpOp::NullSafeEq && sides.iter().any(column),
+            Node::Between { args, .. } => column(&args[0]),
+            Node::In {
+                value,
+                negated: false,
+                ..
+            } => column(value),
+            Node::Like {
+                args, negated: false, ..
+            } => column(&args[0]),
+            Node::Not(inner) => matches!(&inner.node, Node::IsNull(e) if column(e)),
+            _ => false,
+        }
+    }
+
+    // ---------------------------------------------------------------------------------------------- building
+
+    /// A source for the tree that tests all the conditions of the pool, given the tables known before it.
+    fn build(
+        &self,
+        tree: Tree,
+        mut pool: Vec<Condition>,
+        known: &[usize],
+        ordered: Option<&mut bool>,
+    ) -> Result<Source> {
+        match tree {
+            Tree::Leaf(at) => Ok(Source::Leaf(Box::new(self.leaf(at, &pool, known, ordered)?))),
+            Tree::Inner { .. } => {
+                let mut items = Vec::new();
+                let mut straight = false;
+                self.flatten(tree, &mut items, &mut pool, &mut straight);
+                self.inner(items, pool, known, straight, ordered)
+            }
+            Tree::Left { left, right, on } => {
+                let mut there = left.leaves();
+                there.extend_from_slice(known);
+                let is_left = |c: &Condition| c.tables.iter().all(|t| there.contains(t));
+                let (before, after): (Vec<_>, Vec<_>) = pool.into_iter().partition(is_left);
+                let on = on.iter().flat_map(conjuncts).map(|c| self.classify(c)).collect();
+                let left = Box::new(self.build(*left, before, known, ordered)?);
+                let right = Box::new(self.build(*right, on, &there, None)?);
+                let filter = (!after.is_empty()).then(|| all_of(&after));
+                Ok(Source::Left { left, right, filter })
+            }
+        }
+    }
+
+    fn flatten(&self, tree: Tree, items: &mut Vec<Tree>, pool: &mut Vec<Condition>, fixed: &mut bool) {
+        match tree {
+            Tree::Inner { list, on, straight } => {
+                *fixed |= straight;
+                pool.extend(on.iter().flat_map(conjuncts).map(|c| self.classify(c)));
+                list.into_iter().for_each(|t| self.flatten(t, items, pool, fixed));
+            }
+            other => items.push(other),
+        }
+    }
+
+    fn inner(
+        &self,
+        items: Vec<Tree>,
+        mut pool: Vec<Condition>,
+        known: &[usize],
+        straight: bool,
+        mut ordered: Option<&mut bool>,
+    ) -> Result<Source> {
+        let order = self.order(&items, &pool, known, straight)?;
+        let mut items: Vec<Option<Tree>> = items.into_iter().map(Some).collect();
+        let mut there = known.to_vec();
+        let mut list = Vec::new();
+        for at in order {
+            let Some(item) = items[at].take() else { continue };
+            let leaves = item.leaves();
+            let mut with = there.clone();
+            with.extend(&leaves);
+            let ready = |c: &Condition| c.tables.iter().all(|t| with.contains(t));
+            let (mine, rest): (Vec<_>, Vec<_>) = pool.into_iter().partition(ready);
+            pool = rest;
+            // Only the first table can set the order of the whole.
+            let ordered = if list.is_empty() { ordered.take() } else { None };
+            list.push(self.build(item, mine, &there, ordered)?);
+            there = with;
+        }
+        Ok(if list.len() == 1 {
+            list.remove(0)
+        } else {
+            Source::Inner(list)
+        })
+    }
+
+    /// The order in which the items are joined.
+    fn order(
+        &self,
+        items: &[Tree],
+        pool: &[Condition],
+        known: &[usize],
+        straight: bool,
+    ) -> Result<Vec<usize>> {
+        let written: Vec<usize> = (0..items.len()).collect();
+        if straight || items.len() == 1 {
+            return Ok(written);
+        }
+        let firsts = if items.len() <= SEARCH_MAX { items.len() } else { 1 };
+        let mut best: Option<(f64, Vec<usize>)> = None;
+        for first in 0..firsts {
+            let forced = (firsts > 1).then_some(first);
+            let (cost, order) = self.greedy(items, pool, known, forced)?;
+            if best.as_ref().is_none_or(|(least, _)| cost < *least) {
+                best = Some((cost, order));
+            }
+        }
+        Ok(best.map_or(written, |(_, order)| order))
+    }
+
+    fn greedy(
+        &self,
+        items: &[Tree],
+        pool: &[Condition],
+        known: &[usize],
+        mut first: Option<usize>,
+    ) -> Result<(f64, Vec<usize>)> {
+        let mut there = known.to_vec();
+        let mut order = Vec::new();
+        let (mut cost, mut rows) = (0.0, 1.0);
+        while order.len() < items.len() {
+            let mut next: Option<(f64, f64, usize)> = None;
+            for (at, item) in items.iter().enumerate() {
+                if order.contains(&at) || first.is_some_and(|f| f != at) {
+                    continue;
+                }
+                let (step, out) = self.step(item, pool, &there)?;
+                let step = if step.1 && !order.is_empty() {
+                    step.0 + rows
+                } else {
+                    step.0 * rows
+                };
+                let better = next.is_none_or(|(s, o, _)| (step + rows * out) < (s + rows * o));
+                if better {
+                    next = Some((step, out, at));
+                }
+            }
+            first = None;
+            let Some((step, out, at)) = next else { break };
+            cost += step;
+            rows = (rows * out).max(1.0);
+            there.extend(items[at].leaves());
+            order.push(at);
+        }
+        Ok((cost + rows, order))
+    }
+
+    /// What joining an item costs per row so far (or once, if it is hashed), and how many rows each makes.
+    fn step(&self, item: &Tree, pool: &[Condition], there: &[usize]) -> Result<((f64, bool), f64)> {
+        let leaves = item.leaves();
+        let first = leaves[0];
+        let ready: Vec<Condition> = pool
+            .iter()
+            .filter(|c| c.tables.iter().all(|t| there.contains(t) || leaves.contains(t)))
+            .cloned()
+            .collect();
+        let leaf = self.leaf(first, &ready, there, None)?;
+        let hashed = leaf.hash.is_some();
+        Ok(((leaf.path.cost, hashed), leaf.rows_out))
+    }
+
+    // ------------------------------------------------------------------------------------------------ leaves
+
+    fn leaf(
+        &self,
+        at: usize,
+        pool: &[Condition],
+        known: &[usize],
+        ordered: Option<&mut bool>,
+    ) -> Result<Leaf> {
+        let table = &self.tables[at];
+        let (late, early): (Vec<&Condition>, Vec<&Condition>) = pool.iter().partition(|c| c.late);
+        let input = match &table.input {
+            FromInput::Stored { def, table } => Input::Stored {
+                def: Arc::clone(def),
+                table: Arc::clone(table),
+            },
+            FromInput::Virtual(def) => Input::Virtual(Arc::clone(def)),
+            FromInput::Derived { query } => {
+                let types = self.planner.queries[*query]
+                    .columns
+                    .iter()
+                    .map(|c| c.ty.clone())
+                    .collect();
+                Input::Derived { query: *query, types }
+            }
+        };
+        let end = table.base + input.width();
+        let needed: Vec<usize> = self
+            .needed
+            .iter()
+            .filter(|s| (table.base..end).contains(s))
+            .map(|s| s - table.base)
+            .collect();
+        let mut leaf = Leaf {
+            alias: table.alias.clone(),
+            base: table.base,
+            needed,
+            path: AccessPath {
+                index: 0,
+                equal: Vec::new(),
+                range: None,
+                point: false,
+                covering: true,
+                rows: 100.0,
+                cost: 100.0,
+            },
+            reverse: false,
+            filter: None,
+            late_filter: (!late.is_empty()).then(|| all_of(late.iter().copied())),
+            lock: self.locks[at],
+            hash: None,
+            rows_out: 100.0,
+            input,
+        };
+        let mut rest: Vec<&Condition> = early;
+        if let Input::Stored { def, .. } = &leaf.input {
+            let def = Arc::clone(def);
+            (leaf.path, leaf.reverse) = self.path(&leaf, table, &rest, known, ordered)?;
+            rest.retain(|c| !absorbed(&c.expr, &leaf.path, &def, leaf.base));
+        }
+        let selectivity: f64 = rest.iter().map(|c| selectivity(&c.expr)).product();
+        leaf.rows_out = (leaf.path.rows * selectivity).max(0.01);
+        let is_full = leaf.path.is_full() && !matches!(leaf.lock, Some((true, _)));
+        if is_full && !known.is_empty() {
+            self.hash(&mut leaf, at, &mut rest)?;
+        }
+        leaf.filter = (!rest.is_empty()).then(|| all_of(rest.iter().copied()));
+        Ok(leaf)
+    }
+
+    fn path(
+        &self,
+        leaf: &Leaf,
+        from: &FromTable,
+        early: &[&Condition],
+        known: &[usize],
+        ordered: Option<&mut bool>,
+    ) -> Result<(AccessPath, bool)> {
+        let Input::Stored { def, table } = &leaf.input else {
+            return Ok((leaf.path.clone(), false));
+        };
+        let conditions: Vec<&Expr> = early.iter().map(|c| &c.expr).collect();
+        let is_known =
+            |slot: usize| slot >= OUTER || slot < AGGREGATE && known.contains(&self.table_of(slot));
+        let request = Request {
+            def,
+            table,
+            base: leaf.base,
+            conjuncts: &conditions,
+            needed: &leaf.needed,
+            known: &is_known,
+            allowed: from.allowed.as_deref(),
+            forced: from.forced,
+            sample: if known.is_empty() {
+                self.planner.sample
+            } else {
+                None
+            },
+        };
+        let best = choose(&request)?;
+        let wish = &self.wish.order;
+        let (Some(ordered), false) = (ordered, wish.is_empty()) else {
+            return Ok((best, false));
+        };
+        if let Some(reverse) = gives_order(&best, def, leaf.base, wish) {
+            *ordered = true;
+            return Ok((best, reverse));
+        }
+        if !self.wish.limited {
+            return Ok((best, false));
+        }
+        // With a LIMIT, an index in the right order may be better though it leads through more rows.
+        let sort = best.rows * best.rows.max(2.0).log2() * SORT_COST;
+        let mut least = best.cost + sort;
+        let mut chosen = None;
+        let mut candidates = paths(&request)?;
+        let allowed = |n: usize| from.allowed.as_ref().is_none_or(|list| list.contains(&n));
+        for index in def
+            .indexes
+            .iter()
+            .filter(|index| index.visible && allowed(index.number))
+        {
+            let covering = table.covers(index.number, &leaf.needed);
+            let rows = table.estimate_rows() as f64;
+            let cost = if index.number == 0 || covering {
+                rows
+            } else {
+                rows * 3.0
+            };
+            let path = AccessPath {
+                index: index.number,
+                equal: Vec::new(),
+                range: None,
+                point: false,
+                covering,
+                rows,
+                cost,
+            };
+            candidates.push(path);
+        }
+        for path in candidates {
+            let Some(reverse) = gives_order(&path, def, leaf.base, wish) else {
+                continue;
+            };
+            let rest = early.iter().filter(|c| !absorbed(&c.expr, &path, def, leaf.base));
+            let share: f64 = rest.map(|c| selectivity(&c.expr)).product();
+            // How many rows are looked at until about ten have passed.
+            let looked = (10.0 / share.max(1e-6)).min(path.rows.max(1.0));
+            let cost = path.cost * looked / path.rows.max(1.0);
+            if cost < least {
+                least = cost;
+                chosen = Some((path, reverse));
+            }
+        }
+        Ok(match chosen {
+            Some(found) => {
+                *ordered = true;
+                found
+            }
+            None => (best, false),
+        })
+    }
+
+    /// Prepares a table without a useful index to be met by hashing: its own conditions are tested as the hash table
+    /// is built, equalities with what is known become keys, others are tested on the joined row.
+    fn hash(&self, leaf: &mut Leaf, at: usize, rest: &mut Vec<&Condition>) -> Result<()> {
+        let mut hash = HashJoin {
+            build: Vec::new(),
+            probe: Vec::new(),
+        };
+        let (own, joint): (Vec<&Condition>, Vec<&Condition>) = rest
+            .iter()
+            .copied()
+            .partition(|c| c.tables.iter().all(|t| *t == at));
+        let mut others = Vec::new();
+        for condition in joint {
+            match self.hash_key(&condition.expr, at) {
+                Some((build, probe)) => {
+                    hash.build.push(build);
+                    hash.probe.push(probe);
+                }
+                None => others.push(condition.expr.clone()),
+            }
+        }
+        let keyed = !hash.build.is_empty();
+        others.extend(leaf.late_filter.take());
+        leaf.late_filter = (!others.is_empty()).then(|| build::and(others));
+        if keyed {
+            leaf.rows_out = (leaf.rows_out * 0.1).max(0.1);
+        }
+        *rest = own;
+        leaf.hash = Some(hash);
+        Ok(())
+    }
+
+    /// The sides of an equality between this table and others, if equal sort keys mean equal values: both sides are of
+    /// one type.
+    fn hash_key(&self, e: &Expr, at: usize) -> Option<(Expr, Expr)> {
+        let Node::Compare(CmpOp::Eq, kind, sides) = &e.node else {
+            return None;
+        };
+        let same = match kind {
+            CmpKind::Int => sides.iter().all(|s| s.ty.is_integer()),
+            CmpKind::Str(c) => sides
+                .iter()
+                .all(|s| s.ty.is_string() && !s.ty.is_member() && s.ty.collation == *c),
+            CmpKind::DateTime => sides[0].ty.kind == sides[1].ty.kind && sides[0].ty.has_date(),
+            CmpKind::Decimal => sides
+                .iter()
+                .all(|s| s.ty.is_integer() || s.ty.kind == crate::types::TypeKind::Decimal),
+            _ => false,
+        };
+        // Keys of a decimal and an integer differ.
+        if !same || *kind == CmpKind::Decimal && sides[0].ty.kind != sides[1].ty.kind {
+            return None;
+        }
+        let tables = |e: &Expr| self.classify(e).tables;
+        let (left, right) = (tables(&sides[0]), tables(&sides[1]));
+        if left == [at] && !right.contains(&at) {
+            Some((sides[0].clone(), sides[1].clone()))
+        } else if right == [at] && !left.contains(&at) {
+            Some((sides[1].clone(), sides[0].clone()))
+        } else {
+            None
+        }
+    }
+}
+
+fn all_of<'c>(list: impl IntoIterator<Item = &'c Condition>) -> Expr {
+    let mut list: Vec<Expr> = list.into_iter().map(|c| c.expr.clone()).collect();
+    if list.len() == 1 {
+        list.remove(0)
+    } else {
+        build::and(list)
+    }
+}
+
+/// A guess at the share of rows that pass a condition.
+fn selectivity(e: &Expr) -> f64 {
+    match &e.node {
+        Node::Compare(CmpOp::Eq | CmpOp::NullSafeEq, ..) => 0.1,
+        Node::Compare(CmpOp::Ne, ..) => 0.9,
+        Node::IsNull(_) => 0.1,
+        Node::Compare(..) | Node::Between { .. } | Node::In { .. } | Node::Like { .. } => 0.3,
+        _ => 0.7,
+    }
+}
+
+/// Whether the path alone sees to it that the condition holds.
+fn absorbed(e: &Expr, path: &AccessPath, def: &TableDef, base: usize) -> bool {
+    let Some(index) = def.index_by_number(path.index) else {
+        return false;
+    };
+    let is_part = |e: &Expr, at: usize| {
+        index.parts.get(at).is_some_and(|part| {
+            part.prefix.is_none() && matches!(e.node, Node::Column(slot) if slot == base + part.column)
+        })
+    };
+    // Such values always have an exact place in the index.
+    let exact = |kind: CmpKind, column: &Expr, value: &Expr| match kind {
+        CmpKind::Int => column.ty.is_integer() && value.ty.is_integer(),
+        CmpKind::Str(c) => {
+            column.ty.is_string()
+                && !column.ty.is_member()
+                && value.ty.is_string()
+                && column.ty.collation == c
+        }
+        _ => false,
+    };
+    let same = |a: &Expr, b: &Expr| format!("{:?}", a.node) == format!("{:?}", b.node);
+    let next = path.equal.len();
+    match &e.node {
+        Node::Compare(op, kind, sides) => {
+            for (column, value, op) in [(&sides[0], &sides[1], *op), (&sides[1], &sides[0], op.flipped())] {
+                if !exact(*kind, column, value) {
+                    continue;
+                }
+                let equal = path.equal.iter().enumerate().any(|(at, part)| {
+                    op == CmpOp::Eq
+                        && !part.null
+                        && part.values.len() == 1
+                        && is_part(column, at)
+                        && same(&part.values[0].expr, value)
+                });
+                if equal {
+                    return true;
+                }
+                let Some(range) = path.range.as_ref().filter(|_| is_part(column, next)) else {
+                    continue;
+                };
+                let bound = match op {
+                    CmpOp::Gt | CmpOp::Ge => &range.lower,
+                    CmpOp::Lt | CmpOp::Le => &range.upper,
+                    _ => continue,
+                };
+                let inclusive = matches!(op, CmpOp::Ge | CmpOp::Le);
+                if bound
+                    .as_ref()
+                    .is_some_and(|(v, inc)| *inc == inclusive && same(&v.expr, value))
+                {
+                    return true;
+                }
+            }
+            false
+        }
+        Node::Between {
+            negated: false,
+            low,
+            high,
+            args,
+        } => {
+            let [column, from, to] = &**args;
+            let Some(range) = path.range.as_ref().filter(|_| is_part(column, next)) else {
+                return false;
+            };
+            let is = |bound: &Option<(super::access::KeyValue, bool)>, value: &Expr| {
+                bound
+                    .as_ref()
+                    .is_some_and(|(v, inclusive)| *inclusive && same(&v.expr, value))
+            };
+            exact(*low, column, from)
+                && exact(*high, column, to)
+                && is(&range.lower, from)
+                && is(&range.upper, to)
+        }
+        Node::In {
+            negated: false,
+            value,
+            list,
+            ..
+        } => path.equal.iter().enumerate().any(|(at, part)| {
+            is_part(value, at)
+                && part.values.len() == list.len()
+                && list.len() <= 1000
+                && list
+                    .iter()
+                    .zip(&part.values)
+                    .all(|((kind, e), v)| exact(*kind, value, e) && same(&v.expr, e))
+        }),
+        _ => false,
+    }
+}
+
+/// Whether a path gives rows in the order, and whether it must be read backwards for that.
+fn gives_order(path: &AccessPath, def: &TableDef, base: usize, order: &[(Expr, bool)]) -> Option<bool> {
+    if path.point {
+        return Some(false);
+    }
+    let index = def.index_by_number(path.index)?;
+    let primary = def
+        .primary()
+        .filter(|_| path.index != 0)
+        .map_or(&[][..], |index| &index.parts);
+    let parts: Vec<_> = index.parts.iter().chain(primary).collect();
+    let fixed: Vec<usize> = index
+        .parts
+        .iter()
+        .zip(&path.equal)
+        .filter(|(_, equal)| equal.values.len() + equal.null as usize == 1)
+        .map(|(part, _)| part.column)
+        .collect();
+    let mut at = 0;
+    let mut reverse = None;
+    for (e, descending) in order {
+        let Node::Column(slot) = e.node else { return None };
+        let column = slot.checked_sub(base).filter(|c| *c < def.columns.len())?;
+        if fixed.contains(&column) {
+            continue;
+        }
+        while at < parts.len() && fixed.contains(&parts[at].column) {
+            at += 1;
+        }
+        if at == parts.len() && def.primary().is_some() {
+            break;
+        }
+        let part = parts.get(at)?;
+        let member = def.columns[column].ty.is_member();
+        if part.column != column || part.prefix.is_some() || member {
+            return None;
+        }
+        let turned = *descending != part.descending;
+        if *reverse.get_or_insert(turned) != turned {
+            return None;
+        }
+        at += 1;
+    }
+    Some(reverse.unwrap_or(false))
+}

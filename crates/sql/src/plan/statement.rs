@@ -1,0 +1,409 @@
+//! Whole statements: from their syntax to something the session runs as often as it likes.
+
+use super::bind::Binder;
+use super::explain;
+use super::group::BlockHooks;
+use super::{Planner, QueryPlan};
+use crate::accounts::Privileges;
+use crate::dictionary::virtual_schema;
+use crate::dml::target::Target;
+use crate::dml::{self, DeletePlan, InsertPlan, QueryPlanner, RowSource, Run, UpdatePlan};
+use crate::error::{Result, SqlError, er};
+use crate::exec::{Collect, Exec, Output, Scene, SinkOutput};
+use crate::expr::{Env, EvalCtx, Expr, NoSubqueries, Node};
+use crate::mdl::Mode;
+use crate::parse::ast::{self, Statement, TableRef};
+use crate::session::planned::{Outcome, Planned, TableUse};
+use crate::session::{ResultSink, SessionState};
+use crate::types::{ColumnMeta, SqlType, Value};
+use std::cell::RefCell;
+use std::sync::Arc;
+use tidemark_engine::Transaction;
+
+/// Plans a query, a data change, DO or EXPLAIN. The parameters lend their types; a statement that is only prepared has
+/// none yet.
+pub fn plan(statement: &Statement, state: &SessionState, params: &[Value]) -> Result<Box<dyn Planned>> {
+    let ctx = state.bind_ctx();
+    let env = state.env(&NoSubqueries, if params.is_empty() { &NULLS } else { params });
+    let sample = env.ctx();
+    let mut planner = Planner {
+        state,
+        binder: Binder {
+            ctx: &ctx,
+            session: state,
+            params,
+            clause: "field list",
+        },
+        queries: Vec::new(),
+        uses: Vec::new(),
+        common: Vec::new(),
+        depth: 0,
+        lock: None,
+        sample: Some(&sample),
+    };
+    let body = planner.body(statement, &sample)?;
+    let columns = match &body {
+        Body::Query(query) if query.into.is_empty() => {
+            Some(query.columns.iter().map(|column| column.meta.clone()).collect())
+        }
+        Body::Explain(rows) => Some(rows.columns(state)),
+        _ => None,
+    };
+    let Planner { queries, uses, .. } = planner;
+    let mut planned = PlannedStatement {
+        body,
+        queries,
+        uses,
+        columns,
+        signature: params.iter().map(std::mem::discriminant).collect(),
+        one_shot: false,
+    };
+    planned.one_shot = planned.uses_variables();
+    Ok(Box::new(planned))
+}
+
+/// Stand in for the parameters of a statement that is only prepared.
+static NULLS: [Value; 4096] = [const { Value::Null }; 4096];
+
+enum Body {
+    Query(QueryPlan),
+    Insert(Box<InsertPlan>),
+    Update(Box<UpdatePlan>),
+    Delete(Box<DeletePlan>),
+    Do(Vec<Expr>),
+    Explain(explain::Rows),
+}
+
+struct PlannedStatement {
+    body: Body,
+    queries: Vec<QueryPlan>,
+    uses: Vec<TableUse>,
+    columns: Option<Vec<ColumnMeta>>,
+    /// The kinds of the parameters' values.
+    signature: Vec<std::mem::Discriminant<Value>>,
+    /// User variables lent their types.
+    one_shot: bool,
+}
+
+impl Planner<'_> {
+    fn body(&mut self, statement: &Statement, sample: &EvalCtx) -> Result<Body> {
+        Ok(match statement {
+            Statement::Query(query) => Body::Query(self.query(query, None)?),
+            Statement::Insert(insert) => Body::Insert(Box::new(self.insert(insert)?)),
+            Statement::Update(update) => Body::Update(Box::new(self.update(update, sample)?)),
+            Statement::Delete(delete) => Body::Delete(Box::new(self.delete(delete, sample)?)),
+            Statement::Do(list) => Body::Do(self.plain_list(list)?),
+            Statement::Explain(explain) => {
+                if explain.analyze {
+                    return Err(SqlError::not_supported("EXPLAIN ANALYZE"));
+                }
+                let body = self.body(&explain.statement, sample)?;
+                Body::Explain(self.explained(&body, explain.format)?)
+            }
+            _ => return Err(SqlError::not_supported("planning of this statement")),
+        })
+    }
+
+    fn target(&mut self, name: &ast::ObjectName, privileges: Privileges) -> Result<Target> {
+        let def = self.state.table(name)?;
+        self.uses
+            .push(TableUse::new(Arc::clone(&def), Mode::Write, privileges));
+        if virtual_schema(&def.schema).is_some() {
+            return Err(SqlError::new(
+                er::DBACCESS_DENIED,
+                format!(
+                    "Access denied for user '{}'@'{}' to database '{}'",
+                    self.state.info.user, self.state.info.host, def.schema
+                ),
+            ));
+        }
+        let table = self.state.database.engine().table(def.id)?;
+        Target::new(def, table, &self.binder)
+    }
+
+    fn insert(&mut self, insert: &ast::Insert) -> Result<InsertPlan> {
+        let mut privileges = Privileges::INSERT;
+        if insert.replace {
+            privileges = privileges.union(Privileges::DELETE);
+        }
+        if !insert.on_duplicate.is_empty() {
+            privileges = privileges.union(Privileges::UPDATE);
+        }
+        let target = self.target(&insert.table, privileges)?;
+        let sources = Sources {
+            state: self.state,
+            binder: self.binder,
+            sample: self.sample,
+            uses: RefCell::new(Vec::new()),
+        };
+        let plan = InsertPlan::new(insert, target, &self.binder, &sources)?;
+        self.uses.extend(sources.uses.into_inner());
+        Ok(plan)
+    }
+
+    fn update(&mut self, update: &ast::Update, sample: &EvalCtx) -> Result<UpdatePlan> {
+        let [TableRef::Table(table)] = update.tables.as_slice() else {
+            return Err(SqlError::not_supported("multi-table UPDATE"));
+        };
+        let target = self.target(&table.name, Privileges::UPDATE.union(Privileges::SELECT))?;
+        let binder = self.binder;
+        let mut hooks = BlockHooks {
+            planner: self,
+            aggregates: None,
+            aliases: &[],
+            alias_first: false,
+        };
+        UpdatePlan::new(update, table, target, &binder, &mut hooks, sample)
+    }
+
+    fn delete(&mut self, delete: &ast::Delete, sample: &EvalCtx) -> Result<DeletePlan> {
+        let [TableRef::Table(table)] = delete.from.as_slice() else {
+            return Err(SqlError::not_supported("multi-table DELETE"));
+        };
+        if !delete.targets.is_empty() {
+            return Err(SqlError::not_supported("multi-table DELETE"));
+        }
+        let mut privileges = Privileges::DELETE;
+        if delete.filter.is_some() {
+            privileges = privileges.union(Privileges::SELECT);
+        }
+        let target = self.target(&table.name, privileges)?;
+        let binder = self.binder;
+        let mut hooks = BlockHooks {
+            planner: self,
+            aggregates: None,
+            aliases: &[],
+            alias_first: false,
+        };
+        DeletePlan::new(delete, table, target, &binder, &mut hooks, sample)
+    }
+
+    fn explained(&self, body: &Body, format: ast::ExplainFormat) -> Result<explain::Rows> {
+        let mut explainer = explain::Explainer::new(format, &self.queries)?;
+        match body {
+            Body::Query(query) => explainer.query(query),
+            Body::Insert(insert) => explainer.change("INSERT", &insert.target.def, None),
+            Body::Update(update) => explainer.change("UPDATE", &update.target.def, Some(update.rows.path())),
+            Body::Delete(delete) => explainer.change("DELETE", &delete.target.def, Some(delete.rows.path())),
+            Body::Do(_) | Body::Explain(_) => {}
+        }
+        Ok(explainer.finish())
+    }
+}
+
+// ------------------------------------------------------------------------------------------- INSERT … SELECT
+
+/// Plans the queries that INSERT reads from.
+struct Sources<'a> {
+    state: &'a SessionState,
+    binder: Binder<'a>,
+    sample: Option<&'a EvalCtx<'a>>,
+    uses: RefCell<Vec<TableUse>>,
+}
+
+struct Source {
+    query: QueryPlan,
+    queries: Vec<QueryPlan>,
+}
+
+impl QueryPlanner for Sources<'_> {
+    fn query(&self, query: &ast::Query) -> Result<Arc<dyn RowSource>> {
+        let mut planner = Planner {
+            state: self.state,
+            binder: self.binder,
+            queries: Vec::new(),
+            uses: Vec::new(),
+            common: Vec::new(),
+            depth: 0,
+            lock: None,
+            sample: self.sample,
+        };
+        let query = planner.query(query, None)?;
+        self.uses.borrow_mut().extend(planner.uses);
+        Ok(Arc::new(Source {
+            query,
+            queries: planner.queries,
+        }))
+    }
+}
+
+impl RowSource for Source {
+    fn width(&self) -> usize {
+        self.query.columns.len()
+    }
+
+    /// The rows are all read before the first is handed out: what is done with them may change what is read.
+    fn rows(&self, run: Run, f: &mut dyn FnMut(&[Value]) -> Result<()>) -> Result<()> {
+        let exec = Exec::new(run.session, run.txn, &self.queries, true);
+        let mut env = run.session.env(&exec, run.env.params);
+        env.strict = run.env.strict;
+        env.writes = run.env.writes;
+        let mut rows = Vec::new();
+        let mut collect = Collect::new(|row: &[Value]| {
+            rows.push(row.to_vec());
+            Ok(true)
+        });
+        exec.query(
+            &self.query,
+            Scene {
+                env: &env,
+                outer: None,
+            },
+            &mut collect,
+        )?;
+        rows.iter().try_for_each(|row| f(row))
+    }
+}
+
+// -------------------------------------------------------------------------------------------------- running
+
+impl PlannedStatement {
+    fn uses_variables(&self) -> bool {
+        let mut found = false;
+        let mut look = |e: &Expr| found |= matches!(e.node, Node::UserVar(_) | Node::AssignVar(..));
+        for query in &self.queries {
+            query.walk(&mut look, &mut |_| {});
+        }
+        match &self.body {
+            Body::Query(query) => query.walk(&mut look, &mut |_| {}),
+            Body::Do(list) => list.iter().for_each(|e| e.walk(&mut look)),
+            // What they are stored as is their columns' affair.
+            _ => {}
+        }
+        found
+    }
+
+    fn select(&self, query: &QueryPlan, exec: &Exec, env: &Env, out: &mut dyn ResultSink) -> Result<Outcome> {
+        let scene = Scene { env, outer: None };
+        let session = exec.session;
+        if !query.into.is_empty() {
+            return into_variables(query, exec, scene);
+        }
+        out.columns(self.columns.as_deref().unwrap_or(&[]))?;
+        let types: Vec<SqlType> = query.columns.iter().map(|c| c.ty.clone()).collect();
+        let mut output = SinkOutput::new(out, types, session);
+        let found = exec.query(query, scene, &mut output)?;
+        let sent = output.rows;
+        session
+            .found_rows
+            .set(if query.calc_found_rows { found } else { sent });
+        Ok(Outcome::Rows(sent))
+    }
+}
+
+/// Tells the session what a data change did.
+fn changed(session: &SessionState, done: dml::Outcome) -> Outcome {
+    if let Some(id) = done.generated_id {
+        session.last_insert_id.set(id);
+    }
+    Outcome::Done {
+        affected_rows: done.affected_rows,
+        last_insert_id: done.last_insert_id,
+        info: done.info,
+    }
+}
+
+fn into_variables(query: &QueryPlan, exec: &Exec, scene: Scene) -> Result<Outcome> {
+    let mut row: Option<Vec<Value>> = None;
+    let mut collect = Collect::new(|values: &[Value]| {
+        if row.is_some() {
+            return Err(SqlError::new(
+                er::TOO_MANY_ROWS,
+                "Result consisted of more than one row",
+            ));
+        }
+        row = Some(values.to_vec());
+        Ok(true)
+    });
+    exec.query(query, scene, &mut collect)?;
+    use crate::expr::SessionInfo;
+    let affected_rows = row.is_some() as u64;
+    match row {
+        Some(row) => {
+            for (name, value) in query.into.iter().zip(row) {
+                exec.session.set_user_variable(name, value);
+            }
+        }
+        None => exec.session.warnings.warn(SqlError::new(
+            1329,
+            "No data - zero rows fetched, selected, or processed",
+        )),
+    }
+    Ok(Outcome::Done {
+        affected_rows,
+        last_insert_id: 0,
+        info: String::new(),
+    })
+}
+
+impl Planned for PlannedStatement {
+    fn uses(&self) -> &[TableUse] {
+        &self.uses
+    }
+
+    fn columns(&self) -> Option<&[ColumnMeta]> {
+        self.columns.as_deref()
+    }
+
+    fn writes(&self) -> bool {
+        matches!(self.body, Body::Insert(_) | Body::Update(_) | Body::Delete(_))
+    }
+
+    fn fits(&self, params: &[Value]) -> bool {
+        !self.one_shot
+            && self.signature.len() == params.len()
+            && params
+                .iter()
+                .zip(&self.signature)
+                .all(|(value, kind)| value.is_null() || std::mem::discriminant(value) == *kind)
+    }
+
+    fn run(
+        &self,
+        state: &SessionState,
+        txn: &mut Transaction,
+        params: &[Value],
+        out: &mut dyn ResultSink,
+    ) -> Result<Outcome> {
+        let txn = RefCell::new(txn);
+        let exec = Exec::new(state, &txn, &self.queries, self.writes());
+        let mut env = state.env(&exec, params);
+        let ignores = match &self.body {
+            Body::Insert(plan) => plan.ignores(),
+            Body::Update(plan) => plan.ignores(),
+            Body::Delete(plan) => plan.ignores(),
+            _ => false,
+        };
+        env.writes = self.writes();
+        env.strict &= !ignores;
+        let run = Run {
+            session: state,
+            txn: &txn,
+            env: &env,
+        };
+        match &self.body {
+            Body::Query(query) => self.select(query, &exec, &env, out),
+            Body::Insert(plan) => Ok(changed(state, plan.run(run)?)),
+            Body::Update(plan) => Ok(changed(state, plan.run(run)?)),
+            Body::Delete(plan) => Ok(changed(state, plan.run(run)?)),
+            Body::Do(list) => {
+                for expr in list {
+                    expr.eval(&env.ctx())?;
+                }
+                Ok(Outcome::Done {
+                    affected_rows: 0,
+                    last_insert_id: 0,
+                    info: String::new(),
+                })
+            }
+            Body::Explain(rows) => {
+                out.columns(self.columns.as_deref().unwrap_or(&[]))?;
+                let mut output = SinkOutput::new(out, rows.types(), state);
+                for row in rows.rows() {
+                    output.values(row)?;
+                }
+                Ok(Outcome::Rows(output.rows))
+            }
+        }
+    }
+}

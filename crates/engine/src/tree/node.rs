@@ -93,7 +93,36 @@ pub(super) fn head_of(key: &[u8], prefix: usize) -> u32 {
 }
 
 pub fn common_prefix(a: &[u8], b: &[u8]) -> usize {
-    a.iter().zip(b).take_while(|(x, y)| x == y).count()
+    let word = |bytes: &[u8]| u64::from_le_bytes(bytes.try_into().expect("eight bytes"));
+    let mut len = 0;
+    for (x, y) in a.chunks_exact(8).zip(b.chunks_exact(8)) {
+        let differs = word(x) ^ word(y);
+        if differs != 0 {
+            return len + differs.trailing_zeros() as usize / 8;
+        }
+        len += 8;
+    }
+    len + a[len..].iter().zip(&b[len..]).take_while(|(x, y)| x == y).count()
+}
+
+/// How many bytes two strings share at their ends.
+pub fn common_suffix(a: &[u8], b: &[u8]) -> usize {
+    let word = |bytes: &[u8]| u64::from_le_bytes(bytes.try_into().expect("eight bytes"));
+    let mut len = 0;
+    for (x, y) in a.rchunks_exact(8).zip(b.rchunks_exact(8)) {
+        let differs = word(x) ^ word(y);
+        if differs != 0 {
+            return len + differs.leading_zeros() as usize / 8;
+        }
+        len += 8;
+    }
+    let (a, b) = (&a[..a.len() - len], &b[..b.len() - len]);
+    len + a
+        .iter()
+        .rev()
+        .zip(b.iter().rev())
+        .take_while(|(x, y)| x == y)
+        .count()
 }
 
 /// The shortest key above `left` and not above `right`, for `left < right`: what a parent needs to tell them apart.

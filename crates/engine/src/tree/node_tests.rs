@@ -2,7 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use super::node::{MAX_ENTRY_LEN, MAX_KEY_LEN, Node, NodeMut, PageBytes, Towards, entry_size, separator};
+use super::node::{
+    MAX_ENTRY_LEN, MAX_KEY_LEN, Node, NodeMut, PageBytes, Towards, common_prefix, common_suffix, entry_size,
+    separator,
+};
 use super::op::TreeOp;
 use super::racy::{RacyNode, Step};
 use super::testing::Random;
@@ -229,6 +232,27 @@ fn separators_are_short_and_separate() {
         ("", "q", "q"),
     ] {
         assert_eq!(separator(left.as_bytes(), right.as_bytes()), cut.as_bytes());
+    }
+}
+
+#[test]
+fn common_ends_are_measured() {
+    let mut random = Random::new(4);
+    for _ in 0..2000 {
+        let mut draw = || {
+            (0..random.below(30))
+                .map(|_| (random.below(12) == 0) as u8)
+                .collect::<Vec<u8>>()
+        };
+        let (a, b) = (draw(), draw());
+        let front = a.iter().zip(&b).take_while(|(x, y)| x == y).count();
+        let back = a
+            .iter()
+            .rev()
+            .zip(b.iter().rev())
+            .take_while(|(x, y)| x == y)
+            .count();
+        assert_eq!((common_prefix(&a, &b), common_suffix(&a, &b)), (front, back));
     }
 }
 

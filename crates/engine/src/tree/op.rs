@@ -16,7 +16,7 @@
 
 use super::node::{Node, NodeMut, PageBytes};
 use super::overflow;
-use crate::error::{Error, Result};
+use crate::error::Error;
 use crate::pool::PageBuf;
 use crate::store::{OpTable, PageOp};
 
@@ -109,12 +109,7 @@ impl<'a> TreeOp<'a> {
     pub fn replace(slot: usize, old: &[u8], new: &'a [u8]) -> TreeOp<'a> {
         let keep_front = super::node::common_prefix(old, new);
         let (old, rest) = (&old[keep_front..], &new[keep_front..]);
-        let keep_back = old
-            .iter()
-            .rev()
-            .zip(rest.iter().rev())
-            .take_while(|(a, b)| a == b)
-            .count();
+        let keep_back = super::node::common_suffix(old, rest);
         TreeOp::Replace {
             slot,
             keep_front,

@@ -55,7 +55,7 @@ impl<'g> RacyNode<'g> {
 
     #[inline]
     fn u16(self, at: usize) -> usize {
-        assert!(at % 2 == 0 && at < PAGE_SIZE - 1);
+        assert!(at.is_multiple_of(2) && at < PAGE_SIZE - 1);
         // SAFETY: in bounds and, the base being aligned to 8, aligned.
         u16::from_le(unsafe { (*self.base.add(at).cast::<AtomicU16>()).load(atomic::Ordering::Relaxed) })
             as usize

@@ -212,10 +212,24 @@ fn a_power_cut_leaves_a_sound_tree() {
         let tree = new_tree(&store);
         store.log().flush_all().unwrap();
         disk.set_faults(Faults {
-            power_cut_in: Some(20 + seed * seed * 3),
+            power_cut_in: Some(20 + seed * seed % 577 * 3),
             ..Faults::default()
         });
-        let mut history = work_until_dark(&tree, seed);
+        let mut history = Vec::new();
+        std::thread::scope(|scope| {
+            let spawn = |thread| {
+                scope.spawn({
+                    let tree = &tree;
+                    move || work_until_dark(tree, seed * 10 + thread)
+                })
+            };
+            let workers: Vec<_> = (0..1 + seed % 4).map(spawn).collect();
+            workers
+                .into_iter()
+                .for_each(|worker| history.extend(worker.join().unwrap()));
+        });
+        // The log's order is the order: a page's changes are recorded under its latch.
+        history.sort_by_key(|step| step.end);
         let flushed = store.log().flushed();
         assert!(disk.is_dead(), "the power did not fail");
         let (index, root) = (tree.index(), tree.root());

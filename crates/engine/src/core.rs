@@ -1,6 +1,7 @@
 //! What everybody in an open engine shares.
 
 use crate::catalog::Catalog;
+use crate::error::Result;
 use crate::ids::{Lsn, TxnId};
 use crate::lock::{Locks, UniqueKeys};
 use crate::mvcc::{Generations, PurgeQueue, Txns, Versions, ViewCopy, Views, Writers};
@@ -10,6 +11,9 @@ use parking_lot::{Condvar, Mutex};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
+
+/// The superblock's slot that says whether a sweep is due.
+const SWEEP_SLOT: usize = 1;
 
 pub(crate) struct Core {
     pub store: Arc<Store>,
@@ -80,6 +84,18 @@ impl Core {
             store: &self.store,
             generations: &self.generations,
         }
+    }
+
+    /// Whether the entries that are marked deleted have lost their hints.
+    pub fn needs_sweep(&self) -> Result<bool> {
+        Ok(self.store.root(SWEEP_SLOT)? != 0)
+    }
+
+    pub fn set_needs_sweep(&self, needs: bool) -> Result<()> {
+        let mut mtr = self.store.begin_mtr()?;
+        mtr.set_root(SWEEP_SLOT, needs as u64)?;
+        mtr.commit();
+        Ok(())
     }
 
     pub fn next_owner(&self) -> u64 {

@@ -127,6 +127,13 @@ impl Drop for Background {
     }
 }
 
+pub(crate) struct Opened {
+    pub core: Arc<Core>,
+    pub was_clean: bool,
+    /// Writers below are of former runs.
+    next: TxnId,
+}
+
 /// The ops that redo must know.
 pub(crate) fn ops() -> OpTable {
     let mut ops = OpTable::new();
@@ -135,7 +142,7 @@ pub(crate) fn ops() -> OpTable {
 }
 
 /// Opens the store, and everything above it up to the point where nobody has left anything half done.
-pub(crate) fn open_core(config: &Config) -> Result<(Arc<Core>, Option<TxnId>)> {
+pub(crate) fn open_core(config: &Config) -> Result<Opened> {
     let disk: Arc<dyn Disk> = match &config.disk {
         Some(disk) => disk.clone(),
         None => Arc::new(RealDisk::open(&config.datadir)?),
@@ -188,13 +195,22 @@ pub(crate) fn open_core(config: &Config) -> Result<(Arc<Core>, Option<TxnId>)> {
             next_txn: TxnId(u64::MAX),
         },
     });
-    Ok((core, (!recovered.clean && !recovered.created).then_some(next)))
+    let was_clean = recovered.clean || recovered.created;
+    if !was_clean {
+        core.set_needs_sweep(true)?;
+    }
+    Ok(Opened {
+        core,
+        was_clean,
+        next,
+    })
 }
 
 impl Engine {
     /// Opens (or creates) the directory, recovering what a crash left.
     pub fn open(config: Config) -> Result<Engine> {
-        let (core, sweep_below) = open_core(&config)?;
+        let Opened { core, next, .. } = open_core(&config)?;
+        let sweep_below = core.needs_sweep()?.then_some(next);
         let for_thread = core.clone();
         let thread = std::thread::Builder::new()
             .name("tidemark-purge".into())
@@ -212,6 +228,11 @@ impl Engine {
             return Err(Error::Unsupported("a clean stop while transactions are writing"));
         }
         self.background.stop();
+        while purge::purge(&self.core)? {}
+        if self.core.purge.len() > 0 {
+            // Old views are still open: what they kept from being purged is for the next start.
+            self.core.set_needs_sweep(true)?;
+        }
         for table in self.core.catalog.tables() {
             table.state.settle()?;
         }

@@ -8,6 +8,7 @@
 
 mod build;
 mod catalog;
+mod check;
 mod core;
 mod ddl;
 pub mod disk;
@@ -24,6 +25,7 @@ mod table;
 mod transaction;
 pub mod tree;
 
+pub use check::CheckReport;
 pub use ddl::Ddl;
 pub use engine::{Config, Engine, Status};
 pub use error::{Error, Result};

@@ -73,9 +73,6 @@ pub(crate) fn purge(core: &Core) -> Result<bool> {
             follow(core, &hint)?;
         }
         versions.finish(&item)?;
-        if core.background.is_stopped() {
-            break;
-        }
     }
     Ok(any)
 }
@@ -175,7 +172,7 @@ pub(crate) fn sweep(core: &Core, below: TxnId) -> Result<()> {
             }
         }
     }
-    Ok(())
+    core.set_needs_sweep(false)
 }
 
 /// The keys of one leaf that can go, and where the next leaf begins.

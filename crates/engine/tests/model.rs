@@ -275,7 +275,7 @@ fn run(seed: u64, steps: usize) {
     engine.shutdown().unwrap();
     let id = world.table.id();
     drop((world, engine));
-    // check(&disk);
+    check(&disk);
     let engine = open(&disk);
     let found = all(
         &engine.table(id).unwrap(),

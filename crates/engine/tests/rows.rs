@@ -31,7 +31,7 @@ fn what_is_committed_is_there_and_survives_a_clean_stop() {
     let table = engine.table(id).unwrap();
     assert_eq!(table.schema(), &schema());
     let mut txn = begin(&engine, Isolation::ReadCommitted);
-    assert_eq!(all(&table, &mut txn), before);
+    assert_same(&all(&table, &mut txn), &before);
     assert_eq!(
         get(&table, &mut txn, 77, Read::Consistent).unwrap(),
         Some(Row::new(77, 0, "text 77"))
@@ -149,7 +149,7 @@ fn a_rollback_leaves_no_trace() {
     txn.rollback_to(&savepoint).unwrap();
     let mut expected = before.clone();
     expected.remove(3);
-    assert_eq!(all(&table, &mut txn), expected);
+    assert_same(&all(&table, &mut txn), &expected);
     for index in 1..=3 {
         let mut found = rows(&table, &mut txn, index, &KeyRange::all(), false, Read::Consistent).unwrap();
         found.sort();
@@ -157,7 +157,7 @@ fn a_rollback_leaves_no_trace() {
     }
     txn.rollback().unwrap();
     txn.begin(Isolation::RepeatableRead, false);
-    assert_eq!(all(&table, &mut txn), before);
+    assert_same(&all(&table, &mut txn), &before);
 }
 
 #[test]
@@ -260,7 +260,7 @@ fn long_columns_stand_outside_their_row() {
         table.insert(&mut txn, &row.datums()).unwrap();
         expected.push(row);
     }
-    assert!(all(&table, &mut txn) == expected);
+    assert_same(&all(&table, &mut txn), &expected);
     txn.commit().unwrap();
     // An old view keeps seeing what it saw, whatever becomes of the rows.
     let mut old = begin(&engine, Isolation::RepeatableRead);
@@ -290,14 +290,14 @@ fn long_columns_stand_outside_their_row() {
         }
     }
     expected.retain(|row| row.id % 4 != 0);
-    assert!(all(&table, &mut txn) == expected);
+    assert_same(&all(&table, &mut txn), &expected);
     txn.commit().unwrap();
     engine.purge().unwrap();
-    assert!(all(&table, &mut old) == before);
+    assert_same(&all(&table, &mut old), &before);
     drop(old);
     engine.purge().unwrap();
     txn.begin(Isolation::RepeatableRead, false);
-    assert!(all(&table, &mut txn) == expected);
+    assert_same(&all(&table, &mut txn), &expected);
     let savepoint = txn.savepoint();
     table
         .insert(
@@ -310,7 +310,7 @@ fn long_columns_stand_outside_their_row() {
         )
         .unwrap();
     txn.rollback_to(&savepoint).unwrap();
-    assert!(all(&table, &mut txn) == expected);
+    assert_same(&all(&table, &mut txn), &expected);
 }
 
 #[test]

@@ -173,3 +173,34 @@ pub fn begin(engine: &Engine, isolation: Isolation) -> Transaction {
     txn.begin(isolation, false);
     txn
 }
+
+/// Fails with what differs, without printing every row.
+#[track_caller]
+pub fn assert_same(found: &[Row], expected: &[Row]) {
+    if found == expected {
+        return;
+    }
+    let ids = |rows: &[Row]| rows.iter().map(|r| r.id).collect::<Vec<_>>();
+    let differing = found
+        .iter()
+        .filter(|r| !expected.contains(r))
+        .map(|r| r.id)
+        .collect::<Vec<_>>();
+    let missing = expected
+        .iter()
+        .filter(|r| !found.contains(r))
+        .map(|r| r.id)
+        .collect::<Vec<_>>();
+    panic!(
+        "found {:?}\nnot expected: {differing:?}\nmissing: {missing:?}",
+        ids(found)
+    );
+}
+
+/// Verifies the whole directory.
+#[track_caller]
+pub fn check(disk: &SimDisk) -> CheckReport {
+    let report = Engine::check_with(config(disk)).expect("the check runs");
+    assert_eq!(report.faults, Vec::<String>::new());
+    report
+}

@@ -1,0 +1,278 @@
+//! Trusting nothing: a stopped data directory is opened on top of a disk that keeps writes in memory, recovered there if
+//! it was not stopped cleanly, and then everything is looked at.
+//!
+//! - Every page in use is read, which verifies its checksum, and every tree walked, which verifies its order.
+//! - Every row decodes, has the primary key it stands under, and has one living entry in each secondary index, with the
+//!   columns that the entry keeps; and no index has more living entries than the table has rows. So they agree both ways.
+//! - Every page that is allocated is reached exactly once, and every page that is reached is allocated.
+
+use crate::core::Core;
+use crate::disk::Disk;
+use crate::disk::overlay::Overlay;
+use crate::disk::real::RealDisk;
+use crate::engine::{Config, Engine, open_core};
+use crate::error::{Error, Result};
+use crate::ids::{IndexId, PageId, TxnId};
+use crate::pool::page_type;
+use crate::table::{
+    Collator, DELETED, EntryHead, Head, OUTSIDE, Outside, RowLayout, RowView, Table, first_page, row_of,
+};
+use crate::tree::{Tree, Visitor, verify_overflow};
+use std::path::Path;
+use std::sync::Arc;
+
+/// What [`Engine::check`] verified, and what it found wrong.
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct CheckReport {
+    /// Whether the directory had been stopped cleanly, so that nothing had to be recovered first.
+    pub was_clean: bool,
+    pub pages: u64,
+    pub tables: u64,
+    pub indexes: u64,
+    pub rows: u64,
+    pub entries: u64,
+    /// Entries marked deleted that purge had not got to.
+    pub deleted_entries: u64,
+    /// Pages of columns that stand outside their rows.
+    pub outside_pages: u64,
+    pub free_pages: u64,
+    /// Empty if all is well. The first few dozen are kept.
+    pub faults: Vec<String>,
+}
+
+const FAULTS_MAX: usize = 50;
+
+impl Engine {
+    /// Verifies a stopped directory, changing nothing.
+    pub fn check(datadir: &Path, collator: Arc<dyn Collator>) -> Result<CheckReport> {
+        let mut config = Config::new(datadir);
+        config.collator = collator;
+        Engine::check_with(config)
+    }
+
+    /// The same, with settings of one's own.
+    pub fn check_with(mut config: Config) -> Result<CheckReport> {
+        let below: Arc<dyn Disk> = match config.disk.take() {
+            Some(disk) => disk,
+            None => {
+                if !config.datadir.join("control").exists() {
+                    let what = format!("{} holds no data", config.datadir.display());
+                    return Err(Error::CannotOpen(what));
+                }
+                Arc::new(RealDisk::open(&config.datadir)?)
+            }
+        };
+        config.disk = Some(Arc::new(Overlay::new(below)));
+        let opened = open_core(&config)?;
+        let core = &opened.core;
+        let mut check = Checker {
+            core,
+            report: CheckReport {
+                was_clean: opened.was_clean,
+                ..CheckReport::default()
+            },
+            reached: vec![0; core.store.file_pages() as usize / 64 + 1],
+        };
+        check.everything()?;
+        Ok(check.report)
+    }
+}
+
+struct Checker<'e> {
+    core: &'e Core,
+    report: CheckReport,
+    /// One bit per page.
+    reached: Vec<u64>,
+}
+
+impl Checker<'_> {
+    fn fault(&mut self, what: String) {
+        if self.report.faults.len() < FAULTS_MAX {
+            self.report.faults.push(what);
+        }
+    }
+
+    /// A fault in what was looked at is reported; trouble with looking is passed on.
+    fn note<T>(&mut self, place: &str, done: Result<T>) -> Result<Option<T>> {
+        match done {
+            Ok(done) => Ok(Some(done)),
+            Err(error @ Error::Corrupt { .. }) => {
+                self.fault(format!("{place}: {error}"));
+                Ok(None)
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    fn everything(&mut self) -> Result<()> {
+        let catalog = &self.core.catalog;
+        let done = self.walk(&catalog.tree, &mut |_, _, _| Ok(()));
+        self.note("the catalog", done)?;
+        for table in catalog.tables() {
+            self.report.tables += 1;
+            self.table(&table)?;
+        }
+        for garbage in catalog.garbage_trees()? {
+            let tree = Tree::new(self.core.store.clone(), garbage.index, garbage.root);
+            let layout = garbage
+                .schema
+                .as_ref()
+                .map(|schema| RowLayout::new(&schema.columns));
+            let done = self.walk(&tree, &mut |check, _, value| match &layout {
+                Some(layout) => check.chains(garbage.index, value, layout),
+                None => Ok(()),
+            });
+            self.note("a dropped tree", done)?;
+        }
+        self.space()
+    }
+
+    fn table(&mut self, table: &Table) -> Result<()> {
+        let place = |n: usize| format!("table {} index {n}", table.id());
+        let mut rows = 0u64;
+        let done = self.walk(&table.indexes[0].tree, &mut |check, key, value| {
+            check.chains(table.indexes[0].id, value, &table.layout)?;
+            if Head::of(value).is_deleted() {
+                check.report.deleted_entries += 1;
+                return Ok(());
+            }
+            rows += 1;
+            check.row(table, key, value)
+        });
+        self.note(&place(0), done)?;
+        self.report.rows += rows;
+        self.report.indexes += 1;
+        for n in 1..table.indexes.len() {
+            let mut entries = 0;
+            let done = self.walk(&table.indexes[n].tree, &mut |check, _, value| {
+                match EntryHead::of(value).is_deleted() {
+                    true => check.report.deleted_entries += 1,
+                    false => entries += 1,
+                }
+                Ok(())
+            });
+            self.note(&place(n), done)?;
+            self.report.entries += entries;
+            self.report.indexes += 1;
+            if entries != rows {
+                self.fault(format!("{}: {entries} entries for {rows} rows", place(n)));
+            }
+        }
+        Ok(())
+    }
+
+    /// One row: its own key, and its entries.
+    fn row(&mut self, table: &Table, key: &[u8], value: &[u8]) -> Result<()> {
+        let outside = Outside::of(
+            &table.indexes[0].tree,
+            &table.layout,
+            Head::of(value).flags,
+            row_of(value),
+        );
+        let row = RowView::row(&table.layout, key, row_of(value), &outside);
+        if table.schema().primary.is_some() {
+            let mut own = Vec::new();
+            let values: Vec<_> = (0..table.schema().columns.len()).map(|c| row.get(c)).collect();
+            table.encode_primary(&values, &mut own)?;
+            if own != key {
+                self.fault(format!(
+                    "table {}: a row stands under another row's key",
+                    table.id()
+                ));
+            }
+        }
+        for n in 1..table.indexes.len() {
+            let (mut entry_key, mut entry) = (Vec::new(), Vec::new());
+            table.encode_entry(n, &|c| row.get(c), key, TxnId::NONE, &mut entry_key, &mut entry)?;
+            outside.check()?;
+            let leaf = table.indexes[n].tree.read(&entry_key)?;
+            let same = leaf
+                .get(&entry_key)
+                .is_some_and(|found| found[0] & DELETED == 0 && found.get(9..) == entry.get(9..));
+            if !same {
+                self.fault(format!("table {} index {n}: a row lacks its entry", table.id()));
+            }
+        }
+        Ok(())
+    }
+
+    /// Reaches the chains of a row. Those of a deleted row are in the garbage list, or freed.
+    fn chains(&mut self, index: IndexId, value: &[u8], layout: &RowLayout) -> Result<()> {
+        let flags = Head::of(value).flags;
+        if flags & OUTSIDE == 0 || flags & DELETED != 0 {
+            return Ok(());
+        }
+        let firsts: Vec<PageId> = layout
+            .outside(row_of(value))
+            .filter_map(|(_, r)| first_page(r))
+            .collect();
+        firsts.into_iter().try_for_each(|first| self.chain(index, first))
+    }
+
+    fn chain(&mut self, index: IndexId, first: PageId) -> Result<()> {
+        let core = self.core;
+        verify_overflow(core.store.pool(), index, first, &mut |page| {
+            self.report.outside_pages += 1;
+            self.reach(page)
+        })?;
+        Ok(())
+    }
+
+    fn reach(&mut self, page: PageId) -> Result<()> {
+        self.report.pages += 1;
+        let Some(bits) = self.reached.get_mut(page.0 as usize / 64) else {
+            return Err(Error::corrupt(page, "lies behind the end of the file"));
+        };
+        let bit = 1 << (page.0 % 64);
+        if *bits & bit != 0 {
+            return Err(Error::corrupt(page, "is reached twice"));
+        }
+        *bits |= bit;
+        Ok(())
+    }
+
+    fn is_reached(&self, page: u32) -> bool {
+        self.reached[page as usize / 64] >> (page % 64) & 1 == 1
+    }
+
+    fn walk(&mut self, tree: &Tree, f: &mut dyn FnMut(&mut Self, &[u8], &[u8]) -> Result<()>) -> Result<()> {
+        struct Walk<'w, 'c, 'e> {
+            check: &'w mut Checker<'e>,
+            f: &'c mut dyn FnMut(&mut Checker<'e>, &[u8], &[u8]) -> Result<()>,
+        }
+        impl Visitor for Walk<'_, '_, '_> {
+            fn page(&mut self, page: PageId, _level: u8) -> Result<()> {
+                self.check.reach(page)
+            }
+            fn entry(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
+                (self.f)(self.check, key, value)
+            }
+        }
+        tree.verify(&mut Walk { check: self, f })
+    }
+
+    /// What is allocated against what was reached.
+    fn space(&mut self) -> Result<()> {
+        let store = &self.core.store;
+        for page in 0..store.file_pages() {
+            let used = store.is_used(PageId(page))?;
+            if used == self.is_reached(page) {
+                self.report.free_pages += u64::from(!used);
+                continue;
+            }
+            if !used {
+                self.fault(format!("page {page} is in use but not allocated"));
+                continue;
+            }
+            let read = store.pool().shared(PageId(page)).map(|p| p.page_type());
+            if let Some(kind) = self.note("space", read)? {
+                match kind {
+                    page_type::SUPERBLOCK | page_type::BITMAP => self.report.pages += 1,
+                    kind => self.fault(format!("page {page} (of type {kind}) is allocated but nobody's")),
+                }
+            }
+        }
+        Ok(())
+    }
+}

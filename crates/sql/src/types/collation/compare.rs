@@ -4,7 +4,8 @@
 //! equality, sort keys, character equality for LIKE. ASCII, which is most text, goes through a table of 128 weights
 //! without decoding.
 
-use super::{Collation, Weights, general, latin, uca};
+use super::uca::{self, CharWeights};
+use super::{Collation, Uca, Weights, general, latin};
 use std::cmp::Ordering;
 
 /// Decodes the character at a position and says where the next begins; bytes that are no UTF-8 stand for themselves.
@@ -27,38 +28,46 @@ pub(super) fn decode(text: &[u8], at: usize) -> (char, usize) {
     }
 }
 
-/// The weights of a text, one after the other.
+/// One level of the weights of a text, one after the other.
 pub(super) struct WeightIter<'a> {
     text: &'a [u8],
     at: usize,
-    weights: Weights,
-    /// What the last character still has to give: a range of the UCA's expansions, or single weights.
+    level: Level,
+    /// What the last character still has to give: a range of the table's expansions, or up to two weights.
     expansion: (usize, usize),
     pending: [u16; 2],
 }
 
+#[derive(Clone, Copy)]
+enum Level {
+    Bytes,
+    Uca(Uca, &'static uca::Table),
+    /// One weight per character.
+    Simple(fn(char) -> u16),
+}
+
 impl<'a> WeightIter<'a> {
-    pub fn new(text: &'a [u8], weights: Weights) -> Self {
+    fn new(text: &'a [u8], level: Level) -> Self {
         WeightIter {
             text,
             at: 0,
-            weights,
+            level,
             expansion: (0, 0),
             pending: [0; 2],
         }
     }
 
-    fn uca(&mut self, c: char) -> u16 {
-        match uca::primary(c) {
-            uca::Primary::None => 0,
-            uca::Primary::One(w) => w,
-            uca::Primary::Two(a, b) => {
-                self.pending = [b, uca::hangul_tail(c).unwrap_or(0)];
+    fn uca(&mut self, version: Uca, table: &uca::Table, c: char) -> u16 {
+        match version.of_char(c) {
+            CharWeights::None => 0,
+            CharWeights::One(w) => w,
+            CharWeights::Three([a, b, c]) => {
+                self.pending = [b, c];
                 a
             }
-            uca::Primary::Many(start, len) => {
+            CharWeights::Many(start, len) => {
                 self.expansion = (start + 1, len - 1);
-                uca::expanded(start)
+                table.expanded(start)
             }
         }
     }
@@ -73,34 +82,40 @@ impl Iterator for WeightIter<'_> {
             self.pending = [self.pending[1], 0];
             return Some(next);
         }
-        if self.expansion.1 > 0 {
-            let next = uca::expanded(self.expansion.0);
+        if self.expansion.1 > 0
+            && let Level::Uca(_, table) = self.level
+        {
+            let next = table.expanded(self.expansion.0);
             self.expansion = (self.expansion.0 + 1, self.expansion.1 - 1);
             return Some(next);
         }
         loop {
             let byte = *self.text.get(self.at)?;
-            if self.weights == Weights::CodePoint {
-                self.at += 1;
-                return Some(byte as u16);
-            }
-            let weight = if byte < 128 {
-                self.at += 1;
-                match self.weights {
-                    Weights::UcaPrimary => uca::ASCII[byte as usize],
-                    // Zero is no weight: NUL and 1 are told apart from nothing by their place only.
-                    _ => return Some(byte.to_ascii_uppercase() as u16),
+            let weight = match self.level {
+                Level::Bytes => {
+                    self.at += 1;
+                    return Some(byte as u16);
                 }
-            } else {
-                let (c, next) = decode(self.text, self.at);
-                self.at = next;
-                match self.weights {
-                    Weights::UcaPrimary => self.uca(c),
-                    Weights::General => return Some(general::weight(c)),
-                    Weights::Swedish => return Some(latin::weight(c)),
-                    _ => return Some(c as u32 as u16),
+                Level::Simple(_) if byte < 128 => {
+                    self.at += 1;
+                    return Some(byte.to_ascii_uppercase() as u16);
+                }
+                Level::Simple(weight) => {
+                    let (c, next) = decode(self.text, self.at);
+                    self.at = next;
+                    return Some(weight(c));
+                }
+                Level::Uca(_, table) if byte < 128 => {
+                    self.at += 1;
+                    table.ascii[byte as usize]
+                }
+                Level::Uca(version, table) => {
+                    let (c, next) = decode(self.text, self.at);
+                    self.at = next;
+                    self.uca(version, table, c)
                 }
             };
+            // Zero is no weight: the character is ignored on this level.
             if weight != 0 {
                 return Some(weight);
             }
@@ -108,15 +123,40 @@ impl Iterator for WeightIter<'_> {
     }
 }
 
+impl Weights {
+    /// The levels to compare by, the first most.
+    fn levels(self) -> usize {
+        match self {
+            Weights::Uca(levels) => levels.len(),
+            _ => 1,
+        }
+    }
+
+    fn level(self, n: usize) -> Level {
+        match self {
+            Weights::CodePoint => Level::Bytes,
+            Weights::Uca(levels) => Level::Uca(levels[n], levels[n].table()),
+            Weights::General => Level::Simple(general::weight),
+            Weights::Swedish => Level::Simple(latin::weight),
+            Weights::AsciiUpper => Level::Simple(|c| c as u32 as u16),
+        }
+    }
+}
+
 impl Collation {
-    pub(super) fn weight_iter(self, text: &[u8]) -> WeightIter<'_> {
-        WeightIter::new(text, self.weights())
+    /// How many levels of weights a text has.
+    pub(super) fn levels(self) -> usize {
+        self.weights().levels()
+    }
+
+    pub(super) fn weight_iter(self, text: &[u8], level: usize) -> WeightIter<'_> {
+        WeightIter::new(text, self.weights().level(level))
     }
 
     /// The weight of a space, with which PAD SPACE collations fill up the shorter text.
     pub(super) fn space_weight(self) -> u16 {
         match self.weights() {
-            Weights::UcaPrimary => uca::ASCII[b' ' as usize],
+            Weights::Uca(levels) => levels[0].table().ascii[b' ' as usize],
             _ => b' ' as u16,
         }
     }
@@ -138,11 +178,13 @@ impl Collation {
         {
             same -= 1;
         }
-        self.compare_weights(&a[same..], &b[same..], pad)
+        let (a, b) = (&a[same..], &b[same..]);
+        let mut by_level = (0..self.levels()).map(|level| self.compare_level(a, b, level, pad));
+        by_level.find(|o| o.is_ne()).unwrap_or(Ordering::Equal)
     }
 
-    fn compare_weights(self, a: &[u8], b: &[u8], pad: bool) -> Ordering {
-        let (mut x, mut y) = (self.weight_iter(a), self.weight_iter(b));
+    fn compare_level(self, a: &[u8], b: &[u8], level: usize, pad: bool) -> Ordering {
+        let (mut x, mut y) = (self.weight_iter(a, level), self.weight_iter(b, level));
         loop {
             let order = match (x.next(), y.next()) {
                 (None, None) => return Ordering::Equal,
@@ -171,19 +213,19 @@ impl Collation {
     /// Whether two characters are equal, for LIKE.
     pub fn same_char(self, a: char, b: char) -> bool {
         if a.is_ascii() && b.is_ascii() {
-            return match self.weights() {
-                Weights::CodePoint => a == b,
-                _ => a.eq_ignore_ascii_case(&b),
-            };
+            return a == b || self.ignores_case() && a.eq_ignore_ascii_case(&b);
         }
         let (mut x, mut y) = ([0; 4], [0; 4]);
         let (x, y) = (a.encode_utf8(&mut x), b.encode_utf8(&mut y));
-        self.weight_iter(x.as_bytes()).eq(self.weight_iter(y.as_bytes()))
+        (0..self.levels()).all(|n| {
+            self.weight_iter(x.as_bytes(), n)
+                .eq(self.weight_iter(y.as_bytes(), n))
+        })
     }
 
     /// Whether `a` and `A` are the same.
     pub fn ignores_case(self) -> bool {
-        self.weights() != Weights::CodePoint
+        !matches!(self.weights(), Weights::CodePoint | Weights::V9_AS_CS)
     }
 }
 
@@ -206,6 +248,13 @@ mod tests {
         assert_eq!(order(c, "a_", "a1"), Ordering::Less);
         assert_eq!(order(c, "z", "中"), Ordering::Less);
         assert_eq!(order(c, "가", "각"), Ordering::Less);
+        let cs = Collation::by_name("utf8mb4_0900_as_cs").unwrap();
+        assert_eq!(order(cs, "a", "A"), Ordering::Less);
+        assert_eq!(order(cs, "Ab", "aa"), Ordering::Greater);
+        assert_eq!(order(cs, "é", "e"), Ordering::Greater);
+        let accents = Collation::by_name("utf8mb4_0900_as_ci").unwrap();
+        assert_eq!(order(accents, "é", "É"), Ordering::Equal);
+        assert_eq!(order(accents, "é", "e"), Ordering::Greater);
     }
 
     #[test]

@@ -33,14 +33,34 @@ pub struct Collation(u16);
 pub(crate) enum Weights {
     /// Bytes of the UTF-8 form: code point order.
     CodePoint,
-    /// utf8mb4_0900_ai_ci: primary weights of the Unicode collation algorithm.
-    UcaPrimary,
+    /// The Unicode collation algorithm: level after level.
+    Uca(&'static [Uca]),
     /// utf8mb4_general_ci: one weight per character.
     General,
     /// latin1_swedish_ci.
     Swedish,
     /// ascii_general_ci: upper case.
     AsciiUpper,
+}
+
+/// A level of a version of the Unicode collation algorithm.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Uca {
+    /// utf8mb4_unicode_ci
+    V4,
+    /// utf8mb4_unicode_520_ci
+    V5,
+    V9Primary,
+    V9Secondary,
+    V9Tertiary,
+}
+
+impl Weights {
+    const UNICODE: Weights = Weights::Uca(&[Uca::V4]);
+    const UNICODE_520: Weights = Weights::Uca(&[Uca::V5]);
+    const V9_AI_CI: Weights = Weights::Uca(&[Uca::V9Primary]);
+    const V9_AS_CI: Weights = Weights::Uca(&[Uca::V9Primary, Uca::V9Secondary]);
+    const V9_AS_CS: Weights = Weights::Uca(&[Uca::V9Primary, Uca::V9Secondary, Uca::V9Tertiary]);
 }
 
 struct Info {
@@ -66,7 +86,21 @@ static COLLATIONS: &[Info] = &[
         255,
         "utf8mb4_0900_ai_ci",
         Charset::Utf8mb4,
-        Weights::UcaPrimary,
+        Weights::V9_AI_CI,
+        false,
+    ),
+    info(
+        305,
+        "utf8mb4_0900_as_ci",
+        Charset::Utf8mb4,
+        Weights::V9_AS_CI,
+        false,
+    ),
+    info(
+        278,
+        "utf8mb4_0900_as_cs",
+        Charset::Utf8mb4,
+        Weights::V9_AS_CS,
         false,
     ),
     info(
@@ -82,14 +116,14 @@ static COLLATIONS: &[Info] = &[
         224,
         "utf8mb4_unicode_ci",
         Charset::Utf8mb4,
-        Weights::UcaPrimary,
+        Weights::UNICODE,
         true,
     ),
     info(
         246,
         "utf8mb4_unicode_520_ci",
         Charset::Utf8mb4,
-        Weights::UcaPrimary,
+        Weights::UNICODE_520,
         true,
     ),
     info(33, "utf8mb3_general_ci", Charset::Utf8mb3, Weights::General, true),
@@ -98,7 +132,7 @@ static COLLATIONS: &[Info] = &[
         192,
         "utf8mb3_unicode_ci",
         Charset::Utf8mb3,
-        Weights::UcaPrimary,
+        Weights::UNICODE,
         true,
     ),
     info(8, "latin1_swedish_ci", Charset::Latin1, Weights::Swedish, true),

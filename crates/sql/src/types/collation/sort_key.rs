@@ -15,15 +15,9 @@ const ABOVE: u8 = 3;
 impl Collation {
     /// Appends the sort key of a text.
     pub fn sort_key(self, text: &[u8], out: &mut Vec<u8>) {
-        let wide = matches!(self.weights(), Weights::UcaPrimary | Weights::General);
+        let wide = self.wide();
         if !self.pad_space() {
-            if self.weights() == Weights::CodePoint {
-                out.extend_from_slice(text);
-            } else {
-                out.reserve(text.len() * 2);
-                self.weight_iter(text)
-                    .for_each(|w| out.extend_from_slice(&w.to_be_bytes()));
-            }
+            self.plain_key(text, out);
             return;
         }
         let space = self.space_weight();
@@ -34,7 +28,7 @@ impl Collation {
                 out.push(w as u8)
             }
         };
-        let mut weights = self.weight_iter(text);
+        let mut weights = self.weight_iter(text, 0);
         let mut run = 0u64;
         loop {
             let next = weights.next();
@@ -63,16 +57,38 @@ impl Collation {
 }
 
 impl Collation {
-    /// The weights alone, as `WEIGHT_STRING` shows them.
+    /// Whether weights take two bytes.
+    fn wide(self) -> bool {
+        matches!(self.weights(), Weights::Uca(_) | Weights::General)
+    }
+
+    /// The weights alone, level after level; zero, which is no weight, stands between levels.
+    fn plain_key(self, text: &[u8], out: &mut Vec<u8>) {
+        if self.weights() == Weights::CodePoint {
+            out.extend_from_slice(text);
+            return;
+        }
+        let wide = self.wide();
+        out.reserve(text.len() * 2);
+        for level in 0..self.levels() {
+            if level > 0 {
+                out.extend_from_slice(&[0, 0]);
+            }
+            for w in self.weight_iter(text, level) {
+                if wide {
+                    out.extend_from_slice(&w.to_be_bytes())
+                } else {
+                    out.push(w as u8)
+                }
+            }
+        }
+    }
+
+    /// What `WEIGHT_STRING` shows.
     pub fn weight_string(self, text: &[u8]) -> Vec<u8> {
-        let wide = matches!(self.weights(), Weights::UcaPrimary | Weights::General);
-        let weights = self.weight_iter(text).flat_map(|w| {
-            let [high, low] = w.to_be_bytes();
-            std::iter::once(high)
-                .filter(move |_| wide)
-                .chain(std::iter::once(low))
-        });
-        weights.collect()
+        let mut out = Vec::new();
+        self.plain_key(text, &mut out);
+        out
     }
 }
 

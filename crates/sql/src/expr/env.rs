@@ -265,7 +265,7 @@ impl RandState {
         }
     }
 
-    pub fn next(&mut self) -> f64 {
+    pub fn advance(&mut self) -> f64 {
         self.seed1 = (self.seed1 * 3 + self.seed2) % RAND_MODULUS;
         self.seed2 = (self.seed1 + self.seed2 + 33) % RAND_MODULUS;
         self.seed1 as f64 / RAND_MODULUS as f64

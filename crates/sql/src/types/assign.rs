@@ -318,14 +318,13 @@ impl Target<'_> {
                 let d = number.to_decimal(self.env)?;
                 let whole = d.trunc_to_i128().filter(|_| !d.is_negative());
                 let fraction = d.sub(&d.truncate(0)).to_f64();
-                let parsed = match whole {
+                match whole {
                     Some(0) => Some(Date::ZERO.midnight()),
                     Some(n) => {
                         parse::number_to_datetime(n, fraction, d.scale().min(6), mode).map(|p| p.value)
                     }
                     None => None,
-                };
-                parsed
+                }
             }
         };
         match parsed {

@@ -33,24 +33,16 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
         |args, bind| hex_text(args, 65_535, bind),
         |args, _, ctx| Ok(Val::string(to_base64(&known!(text(&args[0], ctx)?)))),
     ),
-    def(
-        "from_base64",
-        (1, 1),
-        |args, bind| binary_text(args, bind),
-        |args, _, ctx| Ok(from_base64(&known!(text(&args[0], ctx)?)).map_or(Val::Null, Val::string)),
-    ),
-    volatile(
-        "random_bytes",
-        (1, 1),
-        |args, bind| binary_text(args, bind),
-        |args, _, ctx| {
-            let n = known!(int(&args[0], ctx)?);
-            if !(1..=1024).contains(&n) {
-                return Err(SqlError::value_out_of_range("length", "random_bytes"));
-            }
-            Ok(Val::string(random_bytes(n as usize)))
-        },
-    ),
+    def("from_base64", (1, 1), binary_text, |args, _, ctx| {
+        Ok(from_base64(&known!(text(&args[0], ctx)?)).map_or(Val::Null, Val::string))
+    }),
+    volatile("random_bytes", (1, 1), binary_text, |args, _, ctx| {
+        let n = known!(int(&args[0], ctx)?);
+        if !(1..=1024).contains(&n) {
+            return Err(SqlError::value_out_of_range("length", "random_bytes"));
+        }
+        Ok(Val::string(random_bytes(n as usize)))
+    }),
     volatile(
         "uuid",
         (0, 0),
@@ -71,19 +63,14 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
     def("is_uuid", (1, 1), int_type, |args, _, ctx| {
         Ok(Val::bool(parse_uuid(&known!(text(&args[0], ctx)?)).is_some()))
     }),
-    def(
-        "uuid_to_bin",
-        (1, 2),
-        |args, bind| binary_text(args, bind),
-        |args, _, ctx| {
-            let written = known!(text(&args[0], ctx)?);
-            let mut bytes = parse_uuid(&written).ok_or_else(|| bad_text(&written, "uuid_to_bin"))?;
-            if args.len() > 1 && args[1].is_true(ctx)? {
-                bytes = [&bytes[6..8], &bytes[4..6], &bytes[0..4], &bytes[8..]].concat();
-            }
-            Ok(Val::string(bytes))
-        },
-    ),
+    def("uuid_to_bin", (1, 2), binary_text, |args, _, ctx| {
+        let written = known!(text(&args[0], ctx)?);
+        let mut bytes = parse_uuid(&written).ok_or_else(|| bad_text(&written, "uuid_to_bin"))?;
+        if args.len() > 1 && args[1].is_true(ctx)? {
+            bytes = [&bytes[6..8], &bytes[4..6], &bytes[0..4], &bytes[8..]].concat();
+        }
+        Ok(Val::string(bytes))
+    }),
     def(
         "bin_to_uuid",
         (1, 2),

@@ -362,13 +362,13 @@ fn rand<'a>(args: &'a [Expr], ty: &'a SqlType, ctx: &EvalCtx<'a>) -> Result<Val<
     let fixed = args.first().is_none_or(Expr::is_constant);
     let mut states = ctx.env.random.borrow_mut();
     if let Some(seed) = seed.filter(|_| !fixed) {
-        return Ok(Val::Double(RandState::seeded(seed).next()));
+        return Ok(Val::Double(RandState::seeded(seed).advance()));
     }
     let state = states.entry(site).or_insert_with(|| match seed {
         Some(seed) => RandState::seeded(seed),
         None => RandState::new(super::digest::random_u64(), super::digest::random_u64()),
     });
-    Ok(Val::Double(state.next()))
+    Ok(Val::Double(state.advance()))
 }
 
 /// Between number bases 2 to 36; a negative base means signed.

@@ -130,7 +130,7 @@ pub fn datetime(text: &[u8], mode: SqlMode) -> Option<ParsedDateTime> {
         year
     };
     let (mut micro, mut fsp) = (0, 0);
-    if (count == 6 || compact) && s.peek() == Some(b'.') && count == 6 {
+    if count == 6 && s.peek() == Some(b'.') {
         s.at += 1;
         (micro, fsp) = s.fraction();
     }
@@ -223,7 +223,7 @@ fn delimited_fields(s: &mut Scanner) -> ([u32; 6], usize, usize) {
             }
         } else {
             // The point before a fraction is no separator.
-            if i >= 3 && s.peek() == Some(b'+') || i >= 3 && s.peek() == Some(b'-') {
+            if i >= 3 && matches!(s.peek(), Some(b'+' | b'-')) {
                 break;
             }
             if s.punctuation() == 0 || !s.digit() {
@@ -285,10 +285,12 @@ pub fn time(text: &[u8], mode: SqlMode) -> Option<(Time, bool)> {
         return None;
     }
     // A long text may be a whole date and time.
-    if !negative && text.len() - s.at >= 12 {
-        if let Some(whole) = datetime(text, mode).filter(|_| looks_like_date(&text[s.at..])) {
-            return Some((whole.value.time(), !whole.truncated));
-        }
+    if !negative
+        && text.len() - s.at >= 12
+        && looks_like_date(&text[s.at..])
+        && let Some(whole) = datetime(text, mode)
+    {
+        return Some((whole.value.time(), !whole.truncated));
     }
     let (first, count) = s.number(9);
     let mark = s.at;

@@ -202,3 +202,6 @@ impl Subqueries for Exec<'_, '_> {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,269 @@
+//! Queries from text to rows, on a real engine.
+
+use crate::database::{Database, Options};
+use crate::ddl;
+use crate::error::Result;
+use crate::parse;
+use crate::plan;
+use crate::session::planned::Outcome;
+use crate::session::{ConnectInfo, OkInfo, ResultSink, Session};
+use crate::types::{ColumnMeta, SqlMode, Value};
+use tidemark_engine::{Isolation, Transaction};
+
+/// Rows as text: values with `|` between them, a line per row.
+#[derive(Default)]
+struct Text {
+    rows: Vec<String>,
+    row: Vec<String>,
+}
+
+impl ResultSink for Text {
+    fn columns(&mut self, _columns: &[ColumnMeta]) -> Result<()> {
+        Ok(())
+    }
+    fn begin_row(&mut self) {
+        self.row.clear();
+    }
+    fn null(&mut self) {
+        self.row.push("NULL".to_string());
+    }
+    fn int(&mut self, value: i64) {
+        self.row.push(value.to_string());
+    }
+    fn uint(&mut self, value: u64) {
+        self.row.push(value.to_string());
+    }
+    fn float(&mut self, value: f32) {
+        self.row.push(value.to_string());
+    }
+    fn double(&mut self, value: f64) {
+        self.row.push(value.to_string());
+    }
+    fn decimal(&mut self, digits: &str) {
+        self.row.push(digits.to_string());
+    }
+    fn bytes(&mut self, value: &[u8]) {
+        self.row.push(String::from_utf8_lossy(value).into_owned());
+    }
+    fn date(&mut self, year: u16, month: u8, day: u8) {
+        self.row.push(format!("{year}-{month:02}-{day:02}"));
+    }
+    fn datetime(&mut self, y: u16, mo: u8, d: u8, h: u8, mi: u8, s: u8, _micros: u32, _decimals: u8) {
+        self.row.push(format!("{y}-{mo:02}-{d:02} {h:02}:{mi:02}:{s:02}"));
+    }
+    fn time(&mut self, negative: bool, hours: u32, minutes: u8, seconds: u8, _micros: u32, _decimals: u8) {
+        let sign = if negative { "-" } else { "" };
+        self.row.push(format!("{sign}{hours:02}:{minutes:02}:{seconds:02}"));
+    }
+    fn end_row(&mut self) -> Result<()> {
+        self.rows.push(self.row.join("|"));
+        Ok(())
+    }
+    /// Now and then, so that scans pause and go on.
+    fn is_full(&self) -> bool {
+        self.rows.len() % 7 == 3
+    }
+    fn flush(&mut self) -> Result<()> {
+        Ok(())
+    }
+    fn end_rows(&mut self, _warnings: u16, _status: u16) -> Result<()> {
+        Ok(())
+    }
+    fn ok(&mut self, _info: &OkInfo) -> Result<()> {
+        Ok(())
+    }
+}
+
+struct World {
+    session: Session,
+    txn: Transaction,
+    _dir: Dir,
+}
+
+struct Dir(std::path::PathBuf);
+
+impl Drop for Dir {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+fn connect(database: &std::sync::Arc<Database>, schema: Option<&str>) -> Session {
+    let account = database.account("root", "localhost").unwrap();
+    let info = ConnectInfo {
+        connection_id: 1,
+        user: "root".to_string(),
+        host: "localhost".to_string(),
+        port: 0,
+        account,
+        database: schema.map(str::to_string),
+        capabilities: 0,
+        collation: 255,
+        on_kill: None,
+    };
+    database.connect(info).unwrap()
+}
+
+impl World {
+    fn new(name: &str) -> World {
+        let path = std::env::temp_dir().join(format!("tidemark-exec-{name}-{}", std::process::id()));
+        let _ = std::fs::remove_dir_all(&path);
+        std::fs::create_dir_all(&path).unwrap();
+        let dir = Dir(path.clone());
+        let pairs = [("innodb_buffer_pool_size".to_string(), Some("64M".to_string()))];
+        let options = Options::from_pairs(path, pairs).unwrap();
+        let database = Database::open(options).unwrap();
+        let first = connect(&database, None);
+        let create = parse::parse(b"CREATE DATABASE d", 0, SqlMode::DEFAULT).unwrap();
+        ddl::execute(first.state(), &create.statement).unwrap();
+        let session = connect(&database, Some("d"));
+        let txn = database.engine().transaction();
+        World { session, txn, _dir: dir }
+    }
+
+    fn try_run(&mut self, sql: &str, params: &[Value]) -> Result<String> {
+        let state = self.session.state();
+        let parsed = parse::parse(sql.as_bytes(), 0, SqlMode::DEFAULT)?;
+        if ddl::is_ddl(&parsed.statement) {
+            ddl::execute(state, &parsed.statement)?;
+            return Ok(String::new());
+        }
+        let plan = plan::plan(&parsed.statement, state, params)?;
+        let mut out = Text::default();
+        self.txn.begin(Isolation::RepeatableRead, false);
+        let outcome = plan.run(state, &mut self.txn, params, &mut out);
+        match outcome {
+            Ok(outcome) => {
+                self.txn.commit()?;
+                Ok(match outcome {
+                    Outcome::Rows(_) => out.rows.join("\n"),
+                    Outcome::Done { affected_rows, .. } => affected_rows.to_string(),
+                })
+            }
+            Err(error) => {
+                self.txn.rollback()?;
+                Err(error)
+            }
+        }
+    }
+
+    fn run(&mut self, sql: &str) -> String {
+        match self.try_run(sql, &[]) {
+            Ok(text) => text,
+            Err(error) => panic!("{sql}: {error}"),
+        }
+    }
+
+    fn is(&mut self, sql: &str, expected: &str) {
+        assert_eq!(self.run(sql), expected, "{sql}");
+    }
+
+    fn fails(&mut self, sql: &str, code: u16) {
+        match self.try_run(sql, &[]) {
+            Ok(text) => panic!("{sql}: {text}"),
+            Err(error) => assert_eq!(error.code, code, "{sql}: {error}"),
+        }
+    }
+}
+
+fn numbers(name: &str) -> World {
+    let mut w = World::new(name);
+    w.run("CREATE TABLE t (id INT PRIMARY KEY, k INT, c VARCHAR(20), KEY (k), KEY ck (c, k))");
+    let rows: Vec<String> = (1..=100).map(|i| format!("({i}, {}, 'c{}')", i % 10, i % 7)).collect();
+    w.is(&format!("INSERT INTO t VALUES {}", rows.join(",")), "100");
+    w
+}
+
+#[test]
+fn points_ranges_and_order() {
+    let mut w = numbers("ranges");
+    w.is("SELECT c FROM t WHERE id = 5", "c5");
+    w.is("SELECT id FROM t WHERE id = 500", "");
+    w.is("SELECT COUNT(*) FROM t", "100");
+    w.is("SELECT id FROM t WHERE id BETWEEN 3 AND 5", "3\n4\n5");
+    w.is("SELECT id FROM t WHERE id > 98 OR id = 2 ORDER BY id DESC", "100\n99\n2");
+    w.is("SELECT id FROM t WHERE id IN (7, 3, 3, 900)", "3\n7");
+    w.is("SELECT id FROM t WHERE k = 3 ORDER BY id LIMIT 3", "3\n13\n23");
+    w.is("SELECT id FROM t WHERE k = 3 ORDER BY id DESC LIMIT 1, 2", "83\n73");
+    w.is("SELECT id FROM t ORDER BY k DESC, id LIMIT 2", "9\n19");
+    w.is("SELECT id, k FROM t WHERE c = 'C3' AND k > 7 ORDER BY k, id", "38|8\n59|9\n".trim_end());
+    w.is("SELECT SUM(k) FROM t WHERE id BETWEEN 1 AND 10", "45");
+    w.is("SELECT DISTINCT c FROM t WHERE id BETWEEN 1 AND 20 ORDER BY c DESC LIMIT 2", "c6\nc5");
+    w.is("SELECT MIN(id), MAX(id) FROM t", "1|100");
+    w.is("SELECT MAX(id) FROM t", "100");
+    w.is("SELECT MIN(k) FROM t", "0");
+    w.is("SELECT MAX(id) FROM t WHERE id < 50", "49");
+    w.is("SELECT id FROM t WHERE id = 5.5", "");
+    w.is("SELECT id FROM t WHERE id > 98.5", "99\n100");
+    w.is("SELECT id FROM t WHERE id = '7'", "7");
+    w.is("SELECT 1 + 1, 'x'", "2|x");
+    assert_eq!(w.run("SELECT id FROM t WHERE k >= 0").lines().count(), 100);
+}
+
+#[test]
+fn groups() {
+    let mut w = numbers("groups");
+    w.is("SELECT k, COUNT(*) FROM t GROUP BY k ORDER BY k LIMIT 2", "0|10\n1|10");
+    w.is("SELECT c, SUM(k) AS s FROM t GROUP BY c HAVING s > 64 ORDER BY s DESC, c LIMIT 1", w_sum().as_str());
+    w.is("SELECT COUNT(*), MAX(id) FROM t WHERE id > 1000", "0|NULL");
+    w.is("SELECT k FROM t WHERE id > 1000 GROUP BY k", "");
+    w.is("SELECT id % 2 AS odd, COUNT(*) FROM t GROUP BY odd ORDER BY 1", "0|50\n1|50");
+    w.is("SELECT COUNT(DISTINCT c), AVG(k) FROM t", "7|4.5000");
+    w.is("SELECT id, c, COUNT(*) FROM t WHERE id < 3 GROUP BY id", "1|c1|1\n2|c2|1");
+    w.fails("SELECT id, COUNT(*) FROM t", 1140);
+    w.fails("SELECT id, COUNT(*) FROM t GROUP BY k", 1055);
+    w.fails("SELECT COUNT(*) FROM t WHERE COUNT(*) > 1", 1111);
+    w.fails("SELECT nothing FROM t", 1054);
+    w.fails("SELECT id FROM missing", 1146);
+}
+
+fn w_sum() -> String {
+    let sum = |c: u32| (1..=100u32).filter(|i| i % 7 == c).map(|i| i % 10).sum::<u32>();
+    let best = (0..7).map(|c| (sum(c), c)).max_by_key(|(s, c)| (*s, std::cmp::Reverse(*c))).unwrap();
+    format!("c{}|{}", best.1, best.0)
+}
+
+#[test]
+fn joins_and_subqueries() {
+    let mut w = numbers("joins");
+    w.run("CREATE TABLE u (id INT PRIMARY KEY, t_id INT, name VARCHAR(10))");
+    w.run("INSERT INTO u VALUES (1, 5, 'five'), (2, 6, 'six'), (3, 500, 'none'), (4, NULL, 'null')");
+    w.is("SELECT u.name, t.k FROM u JOIN t ON t.id = u.t_id ORDER BY u.id", "five|5\nsix|6");
+    w.is(
+        "SELECT u.name, t.k FROM u LEFT JOIN t ON t.id = u.t_id ORDER BY u.id",
+        "five|5\nsix|6\nnone|NULL\nnull|NULL",
+    );
+    w.is("SELECT u.name FROM u LEFT JOIN t ON t.id = u.t_id WHERE t.id IS NULL ORDER BY 1", "none\nnull");
+    w.is("SELECT COUNT(*) FROM t AS a JOIN t AS b ON a.k = b.k", "1000");
+    w.is("SELECT COUNT(*) FROM t AS a JOIN u AS b ON a.k = b.t_id + 0", "20");
+    w.is("SELECT COUNT(*) FROM t, u", "400");
+    w.is("SELECT a.name FROM u a RIGHT JOIN t b ON a.t_id = b.id WHERE b.id IN (5, 7) ORDER BY b.id", "five\nNULL");
+    w.is("SELECT id, k FROM t JOIN u USING (id) ORDER BY id LIMIT 2", "1|1\n2|2");
+    w.is("SELECT name FROM u WHERE t_id IN (SELECT id FROM t WHERE k = 5)", "five");
+    w.is("SELECT name FROM u WHERE EXISTS (SELECT 1 FROM t WHERE t.id = u.t_id) ORDER BY 1", "five\nsix");
+    w.is("SELECT name, (SELECT k FROM t WHERE t.id = u.t_id) FROM u WHERE id < 3", "five|5\nsix|6");
+    w.is("SELECT id FROM t WHERE id = (SELECT MAX(t_id) FROM u WHERE t_id < 100)", "6");
+    w.fails("SELECT (SELECT id FROM t)", 1242);
+    w.is("SELECT d.n FROM (SELECT COUNT(*) AS n FROM t) AS d", "100");
+    w.is("WITH x AS (SELECT k, COUNT(*) n FROM t GROUP BY k) SELECT SUM(n) FROM x WHERE k > 7", "20");
+    w.is("SELECT 1 UNION SELECT 2 UNION SELECT 1 ORDER BY 1 DESC", "2\n1");
+    w.is("SELECT id FROM u UNION ALL SELECT 9 LIMIT 5", "1\n2\n3\n4\n9");
+    w.is("SELECT id FROM u EXCEPT SELECT 2", "1\n3\n4");
+    w.fails("SELECT id FROM t JOIN u ON t.id = u.id", 1052);
+}
+
+#[test]
+fn changes() {
+    let mut w = numbers("changes");
+    w.is("UPDATE t SET k = k + 1 WHERE id = 5", "1");
+    w.is("SELECT k FROM t WHERE id = 5", "6");
+    w.is("UPDATE t SET k = 100 WHERE k = 3", "10");
+    w.is("SELECT COUNT(*) FROM t WHERE k = 100", "10");
+    w.is("DELETE FROM t WHERE id BETWEEN 1 AND 10", "10");
+    w.is("SELECT COUNT(*) FROM t", "90");
+    w.is("INSERT INTO t SELECT id - 90, k, c FROM t WHERE id > 95", "5");
+    w.is("INSERT INTO t VALUES (6, 1, 'x') ON DUPLICATE KEY UPDATE c = CONCAT(VALUES(c), '!')", "2");
+    w.is("SELECT c FROM t WHERE id = 6", "x!");
+    w.fails("INSERT INTO t VALUES (6, 1, 'x')", 1062);
+    w.is("DELETE FROM t WHERE id IN (SELECT id FROM (SELECT id FROM t WHERE k = 100) AS d)", "9");
+}

@@ -53,7 +53,8 @@ impl ResultSink for Text {
     }
     fn time(&mut self, negative: bool, hours: u32, minutes: u8, seconds: u8, _micros: u32, _decimals: u8) {
         let sign = if negative { "-" } else { "" };
-        self.row.push(format!("{sign}{hours:02}:{minutes:02}:{seconds:02}"));
+        self.row
+            .push(format!("{sign}{hours:02}:{minutes:02}:{seconds:02}"));
     }
     fn end_row(&mut self) -> Result<()> {
         self.rows.push(self.row.join("|"));
@@ -118,7 +119,11 @@ impl World {
         ddl::execute(first.state(), &create.statement).unwrap();
         let session = connect(&database, Some("d"));
         let txn = database.engine().transaction();
-        World { session, txn, _dir: dir }
+        World {
+            session,
+            txn,
+            _dir: dir,
+        }
     }
 
     fn try_run(&mut self, sql: &str, params: &[Value]) -> Result<String> {
@@ -169,7 +174,9 @@ impl World {
 fn numbers(name: &str) -> World {
     let mut w = World::new(name);
     w.run("CREATE TABLE t (id INT PRIMARY KEY, k INT, c VARCHAR(20), KEY (k), KEY ck (c, k))");
-    let rows: Vec<String> = (1..=100).map(|i| format!("({i}, {}, 'c{}')", i % 10, i % 7)).collect();
+    let rows: Vec<String> = (1..=100)
+        .map(|i| format!("({i}, {}, 'c{}')", i % 10, i % 7))
+        .collect();
     w.is(&format!("INSERT INTO t VALUES {}", rows.join(",")), "100");
     w
 }
@@ -181,14 +188,26 @@ fn points_ranges_and_order() {
     w.is("SELECT id FROM t WHERE id = 500", "");
     w.is("SELECT COUNT(*) FROM t", "100");
     w.is("SELECT id FROM t WHERE id BETWEEN 3 AND 5", "3\n4\n5");
-    w.is("SELECT id FROM t WHERE id > 98 OR id = 2 ORDER BY id DESC", "100\n99\n2");
+    w.is(
+        "SELECT id FROM t WHERE id > 98 OR id = 2 ORDER BY id DESC",
+        "100\n99\n2",
+    );
     w.is("SELECT id FROM t WHERE id IN (7, 3, 3, 900)", "3\n7");
     w.is("SELECT id FROM t WHERE k = 3 ORDER BY id LIMIT 3", "3\n13\n23");
-    w.is("SELECT id FROM t WHERE k = 3 ORDER BY id DESC LIMIT 1, 2", "83\n73");
+    w.is(
+        "SELECT id FROM t WHERE k = 3 ORDER BY id DESC LIMIT 1, 2",
+        "83\n73",
+    );
     w.is("SELECT id FROM t ORDER BY k DESC, id LIMIT 2", "9\n19");
-    w.is("SELECT id, k FROM t WHERE c = 'C3' AND k > 7 ORDER BY k, id", "38|8\n59|9\n".trim_end());
+    w.is(
+        "SELECT id, k FROM t WHERE c = 'C3' AND k > 7 ORDER BY k, id",
+        "38|8\n59|9\n".trim_end(),
+    );
     w.is("SELECT SUM(k) FROM t WHERE id BETWEEN 1 AND 10", "45");
-    w.is("SELECT DISTINCT c FROM t WHERE id BETWEEN 1 AND 20 ORDER BY c DESC LIMIT 2", "c6\nc5");
+    w.is(
+        "SELECT DISTINCT c FROM t WHERE id BETWEEN 1 AND 20 ORDER BY c DESC LIMIT 2",
+        "c6\nc5",
+    );
     w.is("SELECT MIN(id), MAX(id) FROM t", "1|100");
     w.is("SELECT MAX(id) FROM t", "100");
     w.is("SELECT MIN(k) FROM t", "0");
@@ -203,13 +222,25 @@ fn points_ranges_and_order() {
 #[test]
 fn groups() {
     let mut w = numbers("groups");
-    w.is("SELECT k, COUNT(*) FROM t GROUP BY k ORDER BY k LIMIT 2", "0|10\n1|10");
-    w.is("SELECT c, SUM(k) AS s FROM t GROUP BY c HAVING s > 64 ORDER BY s DESC, c LIMIT 1", w_sum().as_str());
+    w.is(
+        "SELECT k, COUNT(*) FROM t GROUP BY k ORDER BY k LIMIT 2",
+        "0|10\n1|10",
+    );
+    w.is(
+        "SELECT c, SUM(k) AS s FROM t GROUP BY c HAVING s > 64 ORDER BY s DESC, c LIMIT 1",
+        w_sum().as_str(),
+    );
     w.is("SELECT COUNT(*), MAX(id) FROM t WHERE id > 1000", "0|NULL");
     w.is("SELECT k FROM t WHERE id > 1000 GROUP BY k", "");
-    w.is("SELECT id % 2 AS odd, COUNT(*) FROM t GROUP BY odd ORDER BY 1", "0|50\n1|50");
+    w.is(
+        "SELECT id % 2 AS odd, COUNT(*) FROM t GROUP BY odd ORDER BY 1",
+        "0|50\n1|50",
+    );
     w.is("SELECT COUNT(DISTINCT c), AVG(k) FROM t", "7|4.5000");
-    w.is("SELECT id, c, COUNT(*) FROM t WHERE id < 3 GROUP BY id", "1|c1|1\n2|c2|1");
+    w.is(
+        "SELECT id, c, COUNT(*) FROM t WHERE id < 3 GROUP BY id",
+        "1|c1|1\n2|c2|1",
+    );
     w.fails("SELECT id, COUNT(*) FROM t", 1140);
     w.fails("SELECT id, COUNT(*) FROM t GROUP BY k", 1055);
     w.fails("SELECT COUNT(*) FROM t WHERE COUNT(*) > 1", 1111);
@@ -219,7 +250,10 @@ fn groups() {
 
 fn w_sum() -> String {
     let sum = |c: u32| (1..=100u32).filter(|i| i % 7 == c).map(|i| i % 10).sum::<u32>();
-    let best = (0..7).map(|c| (sum(c), c)).max_by_key(|(s, c)| (*s, std::cmp::Reverse(*c))).unwrap();
+    let best = (0..7)
+        .map(|c| (sum(c), c))
+        .max_by_key(|(s, c)| (*s, std::cmp::Reverse(*c)))
+        .unwrap();
     format!("c{}|{}", best.1, best.0)
 }
 
@@ -228,24 +262,54 @@ fn joins_and_subqueries() {
     let mut w = numbers("joins");
     w.run("CREATE TABLE u (id INT PRIMARY KEY, t_id INT, name VARCHAR(10))");
     w.run("INSERT INTO u VALUES (1, 5, 'five'), (2, 6, 'six'), (3, 500, 'none'), (4, NULL, 'null')");
-    w.is("SELECT u.name, t.k FROM u JOIN t ON t.id = u.t_id ORDER BY u.id", "five|5\nsix|6");
+    w.is(
+        "SELECT u.name, t.k FROM u JOIN t ON t.id = u.t_id ORDER BY u.id",
+        "five|5\nsix|6",
+    );
     w.is(
         "SELECT u.name, t.k FROM u LEFT JOIN t ON t.id = u.t_id ORDER BY u.id",
         "five|5\nsix|6\nnone|NULL\nnull|NULL",
     );
-    w.is("SELECT u.name FROM u LEFT JOIN t ON t.id = u.t_id WHERE t.id IS NULL ORDER BY 1", "none\nnull");
+    w.is(
+        "SELECT u.name FROM u LEFT JOIN t ON t.id = u.t_id WHERE t.id IS NULL ORDER BY 1",
+        "none\nnull",
+    );
     w.is("SELECT COUNT(*) FROM t AS a JOIN t AS b ON a.k = b.k", "1000");
-    w.is("SELECT COUNT(*) FROM t AS a JOIN u AS b ON a.k = b.t_id + 0", "20");
+    w.is(
+        "SELECT COUNT(*) FROM t AS a JOIN u AS b ON a.k = b.t_id + 0",
+        "20",
+    );
     w.is("SELECT COUNT(*) FROM t, u", "400");
-    w.is("SELECT a.name FROM u a RIGHT JOIN t b ON a.t_id = b.id WHERE b.id IN (5, 7) ORDER BY b.id", "five\nNULL");
-    w.is("SELECT id, k FROM t JOIN u USING (id) ORDER BY id LIMIT 2", "1|1\n2|2");
-    w.is("SELECT name FROM u WHERE t_id IN (SELECT id FROM t WHERE k = 5)", "five");
-    w.is("SELECT name FROM u WHERE EXISTS (SELECT 1 FROM t WHERE t.id = u.t_id) ORDER BY 1", "five\nsix");
-    w.is("SELECT name, (SELECT k FROM t WHERE t.id = u.t_id) FROM u WHERE id < 3", "five|5\nsix|6");
-    w.is("SELECT id FROM t WHERE id = (SELECT MAX(t_id) FROM u WHERE t_id < 100)", "6");
+    w.is(
+        "SELECT a.name FROM u a RIGHT JOIN t b ON a.t_id = b.id WHERE b.id IN (5, 7) ORDER BY b.id",
+        "five\nNULL",
+    );
+    w.is(
+        "SELECT id, k FROM t JOIN u USING (id) ORDER BY id LIMIT 2",
+        "1|1\n2|2",
+    );
+    w.is(
+        "SELECT name FROM u WHERE t_id IN (SELECT id FROM t WHERE k = 5)",
+        "five",
+    );
+    w.is(
+        "SELECT name FROM u WHERE EXISTS (SELECT 1 FROM t WHERE t.id = u.t_id) ORDER BY 1",
+        "five\nsix",
+    );
+    w.is(
+        "SELECT name, (SELECT k FROM t WHERE t.id = u.t_id) FROM u WHERE id < 3",
+        "five|5\nsix|6",
+    );
+    w.is(
+        "SELECT id FROM t WHERE id = (SELECT MAX(t_id) FROM u WHERE t_id < 100)",
+        "6",
+    );
     w.fails("SELECT (SELECT id FROM t)", 1242);
     w.is("SELECT d.n FROM (SELECT COUNT(*) AS n FROM t) AS d", "100");
-    w.is("WITH x AS (SELECT k, COUNT(*) n FROM t GROUP BY k) SELECT SUM(n) FROM x WHERE k > 7", "20");
+    w.is(
+        "WITH x AS (SELECT k, COUNT(*) n FROM t GROUP BY k) SELECT SUM(n) FROM x WHERE k > 7",
+        "20",
+    );
     w.is("SELECT 1 UNION SELECT 2 UNION SELECT 1 ORDER BY 1 DESC", "2\n1");
     w.is("SELECT id FROM u UNION ALL SELECT 9 LIMIT 5", "1\n2\n3\n4\n9");
     w.is("SELECT id FROM u EXCEPT SELECT 2", "1\n3\n4");
@@ -262,8 +326,14 @@ fn changes() {
     w.is("DELETE FROM t WHERE id BETWEEN 1 AND 10", "10");
     w.is("SELECT COUNT(*) FROM t", "90");
     w.is("INSERT INTO t SELECT id - 90, k, c FROM t WHERE id > 95", "5");
-    w.is("INSERT INTO t VALUES (6, 1, 'x') ON DUPLICATE KEY UPDATE c = CONCAT(VALUES(c), '!')", "2");
+    w.is(
+        "INSERT INTO t VALUES (6, 1, 'x') ON DUPLICATE KEY UPDATE c = CONCAT(VALUES(c), '!')",
+        "2",
+    );
     w.is("SELECT c FROM t WHERE id = 6", "x!");
     w.fails("INSERT INTO t VALUES (6, 1, 'x')", 1062);
-    w.is("DELETE FROM t WHERE id IN (SELECT id FROM (SELECT id FROM t WHERE k = 100) AS d)", "9");
+    w.is(
+        "DELETE FROM t WHERE id IN (SELECT id FROM (SELECT id FROM t WHERE k = 100) AS d)",
+        "9",
+    );
 }

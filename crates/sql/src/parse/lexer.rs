@@ -163,7 +163,7 @@ impl<'a> Lexer<'a> {
         }
     }
 
-    pub fn next(&mut self) -> Result<Token> {
+    pub fn token(&mut self) -> Result<Token> {
         self.skip_space()?;
         let start = self.pos;
         let after_dot = std::mem::replace(&mut self.after_dot, false);
@@ -198,7 +198,7 @@ impl<'a> Lexer<'a> {
                 self.pos += 1;
                 self.quoted(b'\'')?;
                 let body = &self.sql[start + 2..self.pos - 1];
-                if body.len() % 2 != 0 || !body.iter().all(u8::is_ascii_hexdigit) {
+                if !body.len().is_multiple_of(2) || !body.iter().all(u8::is_ascii_hexdigit) {
                     return Err(self.error(start));
                 }
                 Kind::Hex
@@ -431,7 +431,7 @@ mod tests {
         let mut lexer = Lexer::new(sql.as_bytes(), 0, SqlMode::DEFAULT);
         let mut out = Vec::new();
         loop {
-            let token = lexer.next().unwrap();
+            let token = lexer.token().unwrap();
             if token.kind == Kind::End {
                 return out;
             }
@@ -470,8 +470,8 @@ mod tests {
     #[test]
     fn unterminated_things_are_errors() {
         let mut lexer = Lexer::new(b"'abc", 0, SqlMode::DEFAULT);
-        assert_eq!(lexer.next().unwrap_err().code, 1064);
+        assert_eq!(lexer.token().unwrap_err().code, 1064);
         let mut lexer = Lexer::new(b"/* abc", 0, SqlMode::DEFAULT);
-        assert_eq!(lexer.next().unwrap_err().code, 1064);
+        assert_eq!(lexer.token().unwrap_err().code, 1064);
     }
 }

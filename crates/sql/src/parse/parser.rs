@@ -31,7 +31,7 @@ impl<'a> Parser<'a> {
         let mut lexer = Lexer::new(sql, start, mode);
         let mut tokens = Vec::with_capacity(64);
         loop {
-            let token = lexer.next()?;
+            let token = lexer.token()?;
             tokens.push(token);
             if matches!(token.kind, Kind::End | Kind::Op(Op::Semicolon)) {
                 break;
@@ -202,7 +202,7 @@ impl<'a> Parser<'a> {
     /// A quoted token's content as a name.
     fn quoted_name(&self, token: Token) -> Result<String> {
         let bytes = unquote(self.text(token), self.mode);
-        String::from_utf8(bytes).or_else(|_| Err(syntax_error(self.sql, token.start as usize)))
+        String::from_utf8(bytes).map_err(|_| syntax_error(self.sql, token.start as usize))
     }
 
     pub(super) fn word_text(&self, token: Token) -> String {

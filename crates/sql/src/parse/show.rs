@@ -23,7 +23,7 @@ impl Parser<'_> {
         Ok(Statement::Show(Show { what, filter }))
     }
 
-    fn from_schema(&mut self) -> Result<Option<String>> {
+    fn schema_after_from(&mut self) -> Result<Option<String>> {
         if self.accept("FROM") || self.accept("IN") {
             self.name().map(Some)
         } else {
@@ -32,12 +32,12 @@ impl Parser<'_> {
     }
 
     /// `FROM table [FROM schema]`
-    fn from_table(&mut self) -> Result<ObjectName> {
+    fn table_after_from(&mut self) -> Result<ObjectName> {
         if !self.accept("FROM") {
             self.expect("IN")?;
         }
         let mut table = self.object_name()?;
-        if let Some(schema) = self.from_schema()? {
+        if let Some(schema) = self.schema_after_from()? {
             table.schema = Some(schema);
         }
         Ok(table)
@@ -78,21 +78,21 @@ impl Parser<'_> {
         Ok(Some(match word.as_str() {
             "DATABASES" | "SCHEMAS" => ShowKind::Databases,
             "TABLES" => ShowKind::Tables {
-                schema: self.from_schema()?,
+                schema: self.schema_after_from()?,
                 full,
             },
             "TABLE" if self.accept("STATUS") => ShowKind::TableStatus {
-                schema: self.from_schema()?,
+                schema: self.schema_after_from()?,
             },
             "OPEN" if self.accept("TABLES") => ShowKind::OpenTables {
-                schema: self.from_schema()?,
+                schema: self.schema_after_from()?,
             },
             "COLUMNS" | "FIELDS" => ShowKind::Columns {
-                table: self.from_table()?,
+                table: self.table_after_from()?,
                 full,
             },
             "INDEX" | "INDEXES" | "KEYS" => ShowKind::Index {
-                table: self.from_table()?,
+                table: self.table_after_from()?,
             },
             "CREATE" => return self.show_create(),
             "VARIABLES" => ShowKind::Variables { global },
@@ -128,10 +128,10 @@ impl Parser<'_> {
             "PRIVILEGES" => ShowKind::Privileges,
             "PLUGINS" => ShowKind::Plugins,
             "TRIGGERS" => ShowKind::Triggers {
-                schema: self.from_schema()?,
+                schema: self.schema_after_from()?,
             },
             "EVENTS" => ShowKind::Events {
-                schema: self.from_schema()?,
+                schema: self.schema_after_from()?,
             },
             "PROCEDURE" if self.accept("STATUS") => ShowKind::ProcedureStatus,
             "FUNCTION" if self.accept("STATUS") => ShowKind::FunctionStatus,

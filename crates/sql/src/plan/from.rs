@@ -60,7 +60,7 @@ impl Tree {
 }
 
 impl Planner<'_> {
-    pub(super) fn from_clause<'p>(
+    pub(super) fn tables_of<'p>(
         &mut self,
         list: &[TableRef],
         outer: Option<&'p Scope<'p>>,

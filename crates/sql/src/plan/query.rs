@@ -284,7 +284,7 @@ impl Planner<'_> {
         if select.with_rollup {
             return Err(SqlError::not_supported("GROUP BY ... WITH ROLLUP"));
         }
-        let mut from = self.from_clause(&select.from, outer, select.straight_join)?;
+        let mut from = self.tables_of(&select.from, outer, select.straight_join)?;
         for of in query.locks.iter().flat_map(|lock| &lock.of) {
             if !from.tables.iter().any(|t| t.alias == of.name) {
                 return Err(SqlError::new(

@@ -66,7 +66,7 @@ pub fn plan(statement: &Statement, state: &SessionState, params: &[Value]) -> Re
 static NULLS: [Value; 4096] = [const { Value::Null }; 4096];
 
 enum Body {
-    Query(QueryPlan),
+    Query(Box<QueryPlan>),
     Insert(Box<InsertPlan>),
     Update(Box<UpdatePlan>),
     Delete(Box<DeletePlan>),
@@ -88,7 +88,7 @@ struct PlannedStatement {
 impl Planner<'_> {
     fn body(&mut self, statement: &Statement, sample: &EvalCtx) -> Result<Body> {
         Ok(match statement {
-            Statement::Query(query) => Body::Query(self.query(query, None)?),
+            Statement::Query(query) => Body::Query(Box::new(self.query(query, None)?)),
             Statement::Insert(insert) => Body::Insert(Box::new(self.insert(insert)?)),
             Statement::Update(update) => Body::Update(Box::new(self.update(update, sample)?)),
             Statement::Delete(delete) => Body::Delete(Box::new(self.delete(delete, sample)?)),

@@ -130,7 +130,7 @@ impl Session {
 
     /// COM_INIT_DB and USE.
     pub fn use_database(&mut self, name: &str) -> Result<()> {
-        let _ = name;
+        self.state.schema = Some(name.to_owned());
         Ok(())
     }
 

@@ -12,7 +12,7 @@ use super::split::CHILD_LEN;
 use super::{LEVELS_MAX, Patience, Tree};
 use crate::error::Result;
 use crate::ids::{PAGE_SIZE, PageId};
-use crate::pool::page_type;
+use crate::pool::{OptimisticGuard, page_type};
 use crate::store::{Mtr, PageHandle};
 
 /// Merged nodes keep this much room, lest the next insert splits them again.
@@ -43,16 +43,14 @@ impl Tree {
 
     fn try_merge(&self, key: &[u8], level: u8) -> Result<Merged> {
         let mut mtr = self.store.begin_mtr()?;
-        if level > 0 && self.root_level()? < level {
-            return Ok(Merged::Done);
-        }
         let Some(place) = self.descend(Towards::Key(key), level, Patience::Wait)? else {
-            return Ok(Merged::Again);
+            return Ok(Merged::Done);
         };
         let Some(parent) = place.parent else {
             drop(mtr);
             return self.shrink();
         };
+        self.bring_in_pair(&parent, key)?;
         let Ok(parent) = parent.into_exclusive() else {
             return Ok(Merged::Again);
         };
@@ -63,8 +61,7 @@ impl Tree {
             // No neighbour here; the parent's own merge, or the root's shrinking, may help.
             return Ok(Merged::Up);
         }
-        // The pair of neighbours to the right, else the one to the left.
-        let left = if slot + 1 < count { slot } else { slot - 1 };
+        let left = left_of_pair(slot, count);
         let (left_id, right_id) = (PageId(node.child(left)), PageId(node.child(left + 1)));
         let pair = Pair {
             left_slot: left,
@@ -176,14 +173,24 @@ impl Tree {
         Ok(true)
     }
 
-    fn root_level(&self) -> Result<u8> {
-        loop {
-            let guard = self.pool().optimistic(self.root)?;
-            let level = super::racy(&guard).level();
-            if guard.validate().is_ok() {
-                return Ok(level);
+    /// Reads the pages that will be merged, if need be, while nothing is latched.
+    fn bring_in_pair(&self, parent: &OptimisticGuard<'_>, key: &[u8]) -> Result<()> {
+        let node = super::racy(parent);
+        let Ok(step) = node.step(Towards::Key(key)) else {
+            return Ok(());
+        };
+        if step.count < 2 {
+            return Ok(());
+        }
+        let left = left_of_pair(step.slot, step.count);
+        for slot in [left, left + 1] {
+            if let Ok(child) = node.child(slot)
+                && parent.validate().is_ok()
+            {
+                self.pool().optimistic(PageId(child))?;
             }
         }
+        Ok(())
     }
 
     /// A root with an only child becomes that child.
@@ -202,6 +209,12 @@ impl Tree {
         mtr.commit();
         Ok(Merged::Done)
     }
+}
+
+/// The left one of the neighbours to merge when the sparse one is at `slot`: it and its right neighbour, else its left
+/// one and it.
+fn left_of_pair(slot: usize, count: usize) -> usize {
+    if slot + 1 < count { slot } else { slot - 1 }
 }
 
 /// Two neighbours and their parent, latched.

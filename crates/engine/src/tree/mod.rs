@@ -133,13 +133,14 @@ impl Tree {
         Error::corrupt(page, format!("tree {}: {what}", self.index))
     }
 
-    /// Goes down to just above the node of `level` that `towards` leads to. `None` only if told to give up.
+    /// Goes down to just above the node of `level` that `towards` leads to. `None` if told to give up, or if the tree
+    /// is not, or no longer, that high.
     fn descend(&self, towards: Towards<'_>, level: u8, patience: Patience) -> Result<Option<Place<'_>>> {
         loop {
             match self.try_descend(towards, level, patience)? {
                 Descent::Arrived(place) => return Ok(Some(place)),
                 Descent::Changed => std::hint::spin_loop(),
-                Descent::Busy => return Ok(None),
+                Descent::Busy | Descent::TooLow => return Ok(None),
             }
         }
     }
@@ -156,8 +157,11 @@ impl Tree {
         if guard.validate().is_err() {
             return Ok(Descent::Changed);
         }
-        if !is_tree || node_level < level || node_level as usize >= LEVELS_MAX {
-            return Err(self.corrupt(page, "the root is no node of that level"));
+        if !is_tree || node_level as usize >= LEVELS_MAX {
+            return Err(self.corrupt(page, "the root is no node of a tree"));
+        }
+        if node_level < level {
+            return Ok(Descent::TooLow);
         }
         if node_level == level {
             return Ok(Descent::Arrived(Place { parent: None, page }));
@@ -300,6 +304,8 @@ enum Descent<'t> {
     Changed,
     /// Something on the way is being changed, and we do not wait.
     Busy,
+    /// The tree has no such level.
+    TooLow,
 }
 
 /// The page under an optimistic guard, for reading what may be torn.

@@ -53,7 +53,8 @@ impl Tree {
     fn try_split(&self, key: &[u8], value_len: Option<usize>, level: u8) -> Result<Outcome> {
         let mut mtr = self.store.begin_mtr()?;
         let Some(place) = self.descend(Towards::Key(key), level, Patience::Wait)? else {
-            return Ok(Outcome::Again);
+            // The tree has shrunk; there is nothing to split at this height.
+            return Ok(Outcome::Done);
         };
         let Some(parent) = place.parent else {
             drop(mtr);

@@ -333,3 +333,81 @@ fn a_dropped_tree_leaves_only_its_root() {
     assert_eq!(test.pages_in_use(), 1);
     agree(&tree, &BTreeMap::new());
 }
+
+/// Every kind of damage that a checksum cannot see is found, and the page is named.
+#[test]
+fn verify_finds_what_is_wrong() {
+    let filled = || {
+        let test = TestStore::new();
+        let tree = new_tree(&test.store);
+        for n in 0..3000 {
+            tree.put(&number(n), &[1; 60]).unwrap();
+        }
+        let leaf = tree
+            .descend(Towards::Key(&number(1500)), 0, Patience::Wait)
+            .unwrap()
+            .unwrap()
+            .page;
+        (test, tree, leaf)
+    };
+    let (page_type, level) = (page_type::TREE, 0);
+    let damages: [(&str, TreeOp<'_>); 5] = [
+        (
+            "the fences differ",
+            TreeOp::Refence {
+                lower: b"",
+                upper: b"",
+                keep: 3,
+            },
+        ),
+        (
+            "a page of another tree",
+            TreeOp::Format {
+                page_type,
+                level,
+                index: 8,
+                lower: b"",
+                upper: b"",
+            },
+        ),
+        (
+            "a page of another level",
+            TreeOp::Format {
+                page_type,
+                level: 1,
+                index: 9,
+                lower: b"",
+                upper: b"",
+            },
+        ),
+        (
+            "not a tree page",
+            TreeOp::Overflow {
+                next: 0,
+                index: 9,
+                data: b"",
+            },
+        ),
+        (
+            "a key lies outside",
+            TreeOp::Insert {
+                slot: 0,
+                key: b"\xff",
+                value: b"",
+            },
+        ),
+    ];
+    for (what, damage) in damages {
+        let (test, tree, leaf) = filled();
+        gather(&tree);
+        let mut mtr = test.store.begin_mtr().unwrap();
+        let page = mtr.add(test.store.pool().exclusive(leaf).unwrap());
+        mtr.apply(page, &damage);
+        mtr.commit();
+        let found = tree.verify(&mut Gather::default()).expect_err(what).to_string();
+        assert!(
+            found.contains(what) && found.contains(&leaf.to_string()),
+            "{found} instead of {what}"
+        );
+    }
+}

@@ -34,9 +34,7 @@ fn transaction(table: &Table, txn: &mut Transaction, random: &mut Random, state:
     for _ in 0..random.below(8) + 1 {
         let row = random_row(random);
         let statement = txn.savepoint();
-        let clash = |state: &State| {
-            row.u.is_some() && state.values().any(|r| r.u == row.u && r.id != row.id)
-        };
+        let clash = |state: &State| row.u.is_some() && state.values().any(|r| r.u == row.u && r.id != row.id);
         let done = match random.below(5) {
             0 | 1 => match table.insert(txn, &row.datums()) {
                 Ok(()) => {
@@ -92,7 +90,10 @@ fn run(seed: u64, rounds: u64) {
         let found = all(&table, &mut begin(&engine, Isolation::ReadCommitted));
         assert_same(&found, &committed.values().cloned().collect::<Vec<_>>());
         let mut txn = engine.transaction();
-        disk.set_faults(Faults { power_cut_in: Some(random.below(600) + 1), ..Faults::default() });
+        disk.set_faults(Faults {
+            power_cut_in: Some(random.below(600) + 1),
+            ..Faults::default()
+        });
         let mut maybe = None;
         let error = loop {
             let mut state = committed.clone();
@@ -124,7 +125,10 @@ fn run(seed: u64, rounds: u64) {
         if let Some(maybe) = maybe {
             // The commit in flight: all of it or nothing.
             let engine = open(&disk);
-            let found = all(&engine.table(id).unwrap(), &mut begin(&engine, Isolation::ReadCommitted));
+            let found = all(
+                &engine.table(id).unwrap(),
+                &mut begin(&engine, Isolation::ReadCommitted),
+            );
             if found != committed.values().cloned().collect::<Vec<_>>() {
                 committed = maybe;
                 assert_same(&found, &committed.values().cloned().collect::<Vec<_>>());
@@ -162,10 +166,18 @@ fn a_definition_is_made_whole_or_not_at_all() {
         let table = engine.table(old).unwrap();
         let mut txn = begin(&engine, Isolation::RepeatableRead);
         for id in 0..50 {
-            table.insert(&mut txn, &Row::new(id, id, &"x".repeat(id as usize * 100)).datums()).unwrap();
+            table
+                .insert(
+                    &mut txn,
+                    &Row::new(id, id, &"x".repeat(id as usize * 100)).datums(),
+                )
+                .unwrap();
         }
         txn.commit().unwrap();
-        disk.set_faults(Faults { power_cut_in: Some(seed + 1), ..Faults::default() });
+        disk.set_faults(Faults {
+            power_cut_in: Some(seed + 1),
+            ..Faults::default()
+        });
         let changed = (|| -> Result<TableId> {
             let mut ddl = engine.ddl()?;
             let mut schema = crash_schema();
@@ -175,7 +187,13 @@ fn a_definition_is_made_whole_or_not_at_all() {
                 (0..4).for_each(|c| buf.set(c, row.get(c)));
                 Ok(())
             })?;
-            ddl.add_index(new, &IndexSchema { parts: vec![KeyPart::column(1)], unique: true })?;
+            ddl.add_index(
+                new,
+                &IndexSchema {
+                    parts: vec![KeyPart::column(1)],
+                    unique: true,
+                },
+            )?;
             ddl.drop_table(old)?;
             ddl.put_meta("names", b"t", &new.0.to_be_bytes())?;
             ddl.put_meta("names", b"long", &[7; 10_000])?;
@@ -214,34 +232,60 @@ fn a_rollback_that_is_interrupted_goes_on_where_it_was() {
         let id = table.id();
         let mut txn = begin(&engine, Isolation::RepeatableRead);
         for n in 0..100 {
-            table.insert(&mut txn, &Row { u: Some(n), ..Row::new(n, n, "before") }.datums()).unwrap();
+            table
+                .insert(
+                    &mut txn,
+                    &Row {
+                        u: Some(n),
+                        ..Row::new(n, n, "before")
+                    }
+                    .datums(),
+                )
+                .unwrap();
         }
         txn.commit().unwrap();
         let before = all(&table, &mut begin(&engine, Isolation::ReadCommitted));
         txn.begin(Isolation::RepeatableRead, false);
         for n in 0..100 {
-            update(&table, &mut txn, n, &mut |_, buf| buf.set(1, Datum::Int(1000 - n))).unwrap();
-            update(&table, &mut txn, n, &mut |_, buf| buf.set(2, Datum::Int(1000 + n))).unwrap();
+            update(&table, &mut txn, n, &mut |_, buf| {
+                buf.set(1, Datum::Int(1000 - n))
+            })
+            .unwrap();
+            update(&table, &mut txn, n, &mut |_, buf| {
+                buf.set(2, Datum::Int(1000 + n))
+            })
+            .unwrap();
             if n % 3 == 0 {
                 delete(&table, &mut txn, n).unwrap();
             }
         }
         // Somebody else's commit puts all of it on disk.
         let mut other = begin(&engine, Isolation::RepeatableRead);
-        table.insert(&mut other, &Row::new(5000, 1, "other").datums()).unwrap();
+        table
+            .insert(&mut other, &Row::new(5000, 1, "other").datums())
+            .unwrap();
         other.commit().unwrap();
-        disk.set_faults(Faults { power_cut_in: Some(seed), ..Faults::default() });
+        disk.set_faults(Faults {
+            power_cut_in: Some(seed),
+            ..Faults::default()
+        });
         let _ = txn.rollback();
         let _ = table.insert(&mut other, &Row::new(5001, 1, "never").datums());
         drop((txn, other, table, engine));
         let mut disk = disk.restart();
         // And once more, while the next start undoes it.
-        disk.set_faults(Faults { power_cut_in: Some(seed * 2 + 3), ..Faults::default() });
+        disk.set_faults(Faults {
+            power_cut_in: Some(seed * 2 + 3),
+            ..Faults::default()
+        });
         drop(Engine::open(config(&disk)));
         disk = disk.restart();
         check(&disk);
         let engine = open(&disk);
-        let mut now = all(&engine.table(id).unwrap(), &mut begin(&engine, Isolation::ReadCommitted));
+        let mut now = all(
+            &engine.table(id).unwrap(),
+            &mut begin(&engine, Isolation::ReadCommitted),
+        );
         assert_eq!(now.pop().unwrap().id, 5000);
         assert_same(&now, &before);
     }

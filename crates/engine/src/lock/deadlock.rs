@@ -34,12 +34,22 @@ impl Locks {
 
     /// A path of waits from `start` back to it.
     fn find_cycle(&self, start: &Arc<Owner>) -> Option<Vec<Arc<Owner>>> {
+        loop {
+            let path = self.walk(start)?;
+            if self.still_stands(&path) {
+                return Some(path.into_iter().map(|step| step.owner).collect());
+            }
+            // Somebody on it has moved on. Others may still be reached by another way, so begin again.
+        }
+    }
+
+    fn walk(&self, start: &Arc<Owner>) -> Option<Vec<Step>> {
         let mut seen = HashSet::from([start.number]);
-        let (wait, blockers) = self.blockers(start);
+        let (wait, next) = self.blockers(start);
         let mut path = vec![Step {
             owner: start.clone(),
             wait,
-            next: blockers,
+            next,
         }];
         while let Some(step) = path.last_mut() {
             let Some(owner) = step.next.pop() else {
@@ -47,10 +57,9 @@ impl Locks {
                 continue;
             };
             if owner.number == start.number {
-                if self.still_stands(&path) {
-                    return Some(path.into_iter().map(|step| step.owner).collect());
-                }
-            } else if seen.insert(owner.number) {
+                return Some(path);
+            }
+            if seen.insert(owner.number) {
                 let (wait, next) = self.blockers(&owner);
                 path.push(Step { owner, wait, next });
             }

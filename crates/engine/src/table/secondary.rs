@@ -243,6 +243,7 @@ impl Table {
             self.let_go(core, t, key, fresh);
             return Ok(Tried::Nothing);
         }
+        self.check_unchanged(core, t, head.writer)?;
         let row = entry::row_of(value);
         let outside = Outside::of(&index.tree, &self.layout, head.flags, row);
         let keep = f(&RowView::row(&self.layout, key, row, &outside))?;

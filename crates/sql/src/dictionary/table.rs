@@ -115,6 +115,11 @@ impl TableDef {
         self.indexes.iter().find(|index| index.number == number)
     }
 
+    /// Whether its rows are made rather than stored (`information_schema`).
+    pub fn is_virtual(&self) -> bool {
+        super::virtual_schema(&self.schema).is_some()
+    }
+
     pub fn primary(&self) -> Option<&IndexDef> {
         self.index_by_number(0)
     }

@@ -1,12 +1,24 @@
 //! A session: one client's conversation with the database.
+//!
+//! - [`run`]: a text of statements, one after the other; what each kind of statement leads to.
+//! - [`prepared`]: statements kept for later, over the protocol or by PREPARE.
+//! - [`transaction`]: how statements are put into transactions.
+//! - [`state`]: what the session knows; [`process`]: what others see of it.
+//! - [`set`], [`admin`]: SET; KILL, USE, LOCK TABLES, FLUSH.
 
 mod access;
+mod admin;
 pub mod answer;
 pub mod command;
+mod control;
 pub mod planned;
+mod prepared;
 pub mod process;
+mod run;
+mod set;
 pub mod sink;
 pub mod state;
+mod transaction;
 
 pub use sink::{OkInfo, ResultSink, status};
 pub use state::SessionState;
@@ -15,9 +27,13 @@ use crate::accounts::AccountAuth;
 use crate::database::Database;
 use crate::error::Result;
 use crate::types::{ColumnMeta, Value};
+use prepared::Statements;
 use process::Process;
+use run::PlanCache;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use tidemark_engine::Transaction;
+use transaction::TransactionState;
 
 /// Who connected, from where, and what their client can do. The server fills it in after authentication.
 #[derive(Clone)]
@@ -40,6 +56,16 @@ pub struct ConnectInfo {
     pub on_kill: Option<Arc<dyn Fn() + Send + Sync>>,
 }
 
+impl ConnectInfo {
+    /// `host:port`, as the process list shows it.
+    fn address(&self) -> String {
+        match self.port {
+            0 => self.host.clone(),
+            port => format!("{}:{port}", self.host),
+        }
+    }
+}
+
 /// Capability flags that the session looks at.
 pub mod capability {
     pub const FOUND_ROWS: u64 = 2;
@@ -60,19 +86,20 @@ pub struct Prepared {
 pub struct Session {
     state: SessionState,
     txn: Transaction,
+    transaction: TransactionState,
+    statements: Statements,
+    plans: PlanCache,
+    /// COMMIT RELEASE: the server is to close the connection.
+    released: bool,
 }
 
 impl Session {
     pub(crate) fn new(database: Arc<Database>, info: ConnectInfo) -> Result<Session> {
         let txn = database.engine().transaction();
-        let host = match info.port {
-            0 => info.host.clone(),
-            port => format!("{}:{port}", info.host),
-        };
         let process = Arc::new(Process::new(
             info.connection_id,
             &info.user,
-            host,
+            info.address(),
             txn.interrupt(),
             info.on_kill.clone(),
         ));
@@ -80,8 +107,15 @@ impl Session {
         let schema = info.database.clone();
         let state = SessionState::new(database, info, process, locks);
         state.database.add_session(&state.process);
-        let mut session = Session { state, txn };
-        if let Some(schema) = schema {
+        let mut session = Session {
+            state,
+            txn,
+            transaction: TransactionState::default(),
+            statements: Statements::default(),
+            plans: PlanCache::default(),
+            released: false,
+        };
+        if let Some(schema) = schema.filter(|schema| !schema.is_empty()) {
             session.use_database(&schema)?;
         }
         Ok(session)
@@ -94,80 +128,139 @@ impl Session {
     /// One COM_QUERY, which may hold several statements. Each one's result goes to `out`, all but the last with
     /// [`status::MORE_RESULTS_EXISTS`]. An error ends the whole: the server sends it as the next result.
     pub fn query(&mut self, sql: &[u8], out: &mut dyn ResultSink) -> Result<()> {
-        let _ = (sql, out, &self.txn);
-        Ok(())
+        self.state.process.begin("Query", sql);
+        let result = self.run_text(sql, out);
+        self.state.process.end();
+        result
     }
 
     pub fn prepare(&mut self, sql: &[u8]) -> Result<Prepared> {
-        let _ = sql;
-        Ok(Prepared {
-            id: 0,
-            params: Vec::new(),
-            columns: Vec::new(),
-            warnings: 0,
-        })
+        self.state.process.begin("Prepare", sql);
+        let result = self.prepare_binary(sql);
+        self.state.process.end();
+        result
     }
 
     pub fn execute(&mut self, id: u32, params: &[Value], out: &mut dyn ResultSink) -> Result<()> {
-        let _ = (id, params, out);
-        Ok(())
+        self.execute_binary(id, params, out)
     }
 
     /// The number of parameters of a prepared statement, to decode COM_STMT_EXECUTE with.
     pub fn param_count(&self, id: u32) -> Option<usize> {
-        let _ = id;
-        None
+        self.statements.binary.get(&id).map(|statement| statement.param_count)
     }
 
     pub fn close_statement(&mut self, id: u32) {
-        let _ = id;
+        self.state.database.counters().commands[command::STMT_CLOSE].fetch_add(1, Ordering::Relaxed);
+        self.statements.binary.remove(&id);
     }
 
     pub fn reset_statement(&mut self, id: u32) -> Result<()> {
-        let _ = id;
-        Ok(())
+        match self.statements.binary.contains_key(&id) {
+            true => Ok(()),
+            false => Err(crate::error::SqlError::unknown_statement(id, "mysqld_stmt_reset")),
+        }
     }
 
-    /// COM_INIT_DB and USE.
+    /// COM_INIT_DB and USE. Errors 1049 and 1044.
     pub fn use_database(&mut self, name: &str) -> Result<()> {
-        self.state.schema = Some(name.to_owned());
-        Ok(())
+        self.change_database(name)
     }
 
-    /// COM_RESET_CONNECTION: as if the client had just connected.
+    /// COM_RESET_CONNECTION: as if the client had just connected, but in the same database.
     pub fn reset(&mut self) -> Result<()> {
+        self.end();
+        let state = &mut self.state;
+        let schema = state.schema.clone();
+        let collation = state.info.collation;
+        let mut fresh = SessionState::new(
+            Arc::clone(&state.database),
+            state.info.clone(),
+            Arc::clone(&state.process),
+            Arc::clone(&state.locks),
+        );
+        fresh.info.collation = collation;
+        *state = fresh;
+        self.statements = Statements::default();
+        self.transaction = TransactionState::default();
+        if let Some(schema) = schema {
+            // It may have been dropped meanwhile.
+            let _ = self.change_database(&schema);
+        }
         Ok(())
     }
 
     /// COM_CHANGE_USER, after the server has checked the new user's secret.
     pub fn change_user(&mut self, info: ConnectInfo) -> Result<()> {
+        self.end();
+        let schema = info.database.clone();
+        self.state.schema = None;
+        self.state.process.set_user(&info.user, &info.address());
         self.state.info = info;
-        self.reset()
+        self.reset()?;
+        match schema.filter(|schema| !schema.is_empty()) {
+            Some(schema) => self.change_database(&schema),
+            None => Ok(()),
+        }
     }
 
     /// COM_FIELD_LIST: the columns of a table whose names match a LIKE pattern (empty: all).
     pub fn field_list(&mut self, table: &str, pattern: &str) -> Result<Vec<ColumnMeta>> {
-        let _ = (table, pattern);
-        Ok(Vec::new())
+        let name = crate::parse::ast::ObjectName {
+            schema: None,
+            name: table.to_owned(),
+        };
+        let def = self.state.table(&name)?;
+        self.state.require_table(
+            crate::accounts::Privileges::SELECT,
+            "SELECT",
+            &def.schema,
+            &def.name,
+        )?;
+        let results = self.state.results_collation();
+        let matching = def.columns.iter().filter(|column| {
+            pattern.is_empty() || crate::accounts::pattern_matches(pattern, &column.name, true)
+        });
+        Ok(matching
+            .map(|column| {
+                ColumnMeta::of_column(
+                    &def.schema,
+                    (&def.name, &def.name),
+                    (&column.name, &column.name),
+                    &column.ty,
+                    results,
+                )
+            })
+            .collect())
     }
 
     /// COM_STATISTICS.
     pub fn statistics(&self) -> String {
-        String::new()
+        let database = &self.state.database;
+        let questions = database.counters().questions.load(Ordering::Relaxed);
+        let uptime = database.started.elapsed().as_secs().max(1);
+        format!(
+            "Uptime: {uptime}  Threads: {}  Questions: {questions}  Slow queries: 0  Opens: 0  Flush tables: 0  Open \
+             tables: {}  Queries per second avg: {:.3}",
+            database.session_count(),
+            database.engine().table_ids().len(),
+            questions as f64 / uptime as f64
+        )
     }
 
     pub fn status_flags(&self) -> u16 {
         self.state.status_flags()
     }
 
-    /// KILL CONNECTION has been asked for this session: the server closes it.
+    /// KILL CONNECTION has been asked for this session, or it has asked to be released: the server closes it.
     pub fn is_killed(&self) -> bool {
-        self.state.process.is_killed()
+        self.released || self.state.process.is_killed()
     }
 
     /// Seconds this session may be idle (`wait_timeout`, or `interactive_timeout` for an interactive client).
     pub fn idle_timeout_s(&self) -> u64 {
-        28800
+        let interactive = self.state.info.capabilities & capability::INTERACTIVE != 0;
+        self.state.settings.idle_timeout_s(interactive)
     }
 
     pub fn max_allowed_packet(&self) -> usize {
@@ -183,6 +276,17 @@ impl Session {
         &self.state.database
     }
 
-    /// Rolls back what is open. Dropping a session does the same.
-    pub fn end(&mut self) {}
+    /// Rolls back what is open and gives up all locks. Dropping a session does the same.
+    pub fn end(&mut self) {
+        self.abandon_transaction();
+        self.state.locks.release_all();
+        self.transaction.tables_locked = false;
+    }
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        self.end();
+        self.state.database.remove_session(self.state.info.connection_id);
+    }
 }

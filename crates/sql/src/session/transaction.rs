@@ -1,0 +1,319 @@
+//! How statements are put into transactions.
+//!
+//! With autocommit on and no BEGIN, each statement is its own transaction. Otherwise a transaction is opened by BEGIN,
+//! or by the first statement that touches a table, and goes on until COMMIT, ROLLBACK or a statement that commits
+//! implicitly. A statement that fails is undone by itself, except after a deadlock, which undoes the transaction.
+
+use super::Session;
+use super::answer::Answer;
+use crate::error::{Result, SqlError, er};
+use crate::parse::ast::{BeginOptions, Scope, SetTransaction};
+use crate::session::state::clock_micros;
+use crate::variables::{DEFS, Setting, find, isolation_name};
+use std::sync::atomic::Ordering;
+use tidemark_engine::{Isolation, Savepoint};
+
+#[derive(Default)]
+pub(super) struct TransactionState {
+    /// `SET TRANSACTION`: for the next transaction only.
+    next_isolation: Option<Isolation>,
+    next_read_only: Option<bool>,
+    savepoints: Vec<NamedSavepoint>,
+    /// LOCK TABLES is in force.
+    pub tables_locked: bool,
+}
+
+struct NamedSavepoint {
+    name: String,
+    point: Savepoint,
+    metadata_locks: usize,
+}
+
+/// What is needed to undo one statement.
+pub(super) struct StatementStart {
+    /// The statement is its own transaction.
+    alone: bool,
+    savepoint: Option<Savepoint>,
+}
+
+impl Session {
+    /// Opens a transaction of more than one statement.
+    fn open(&mut self, isolation: Isolation, read_only: bool) {
+        self.start(isolation, read_only);
+        self.state.in_transaction.set(true);
+        self.state.read_only_transaction.set(read_only);
+        let now_s = (clock_micros() / 1_000_000) as u64;
+        self.state.process.transaction_started.store(now_s, Ordering::Relaxed);
+    }
+
+    fn start(&mut self, isolation: Isolation, read_only: bool) {
+        let settings = &self.state.settings;
+        self.txn.set_lock_wait_timeout(settings.row_lock_wait_timeout);
+        self.txn.set_snapshot_isolation(settings.snapshot_isolation);
+        self.txn.begin(isolation, read_only);
+    }
+
+    /// The characteristics of the transaction that begins now.
+    fn take_characteristics(&mut self) -> (Isolation, bool) {
+        let settings = &self.state.settings;
+        (
+            self.transaction.next_isolation.take().unwrap_or(settings.isolation),
+            self.transaction.next_read_only.take().unwrap_or(settings.read_only),
+        )
+    }
+
+    /// Before a statement that touches tables.
+    #[inline]
+    pub(super) fn begin_statement(&mut self, writes: bool) -> Result<StatementStart> {
+        let multi = self.state.in_transaction.get();
+        if !multi {
+            let (isolation, read_only) = self.take_characteristics();
+            if writes && read_only {
+                return Err(SqlError::read_only_transaction());
+            }
+            if self.state.settings.autocommit {
+                self.start(isolation, read_only);
+                self.txn.statement_begin();
+                return Ok(StatementStart {
+                    alone: true,
+                    savepoint: None,
+                });
+            }
+            self.open(isolation, read_only);
+        } else if writes && self.state.read_only_transaction.get() {
+            return Err(SqlError::read_only_transaction());
+        }
+        self.txn.statement_begin();
+        let savepoint = writes.then(|| self.txn.savepoint());
+        Ok(StatementStart {
+            alone: false,
+            savepoint,
+        })
+    }
+
+    /// After it: commits a statement of its own, undoes one that failed.
+    #[inline]
+    pub(super) fn end_statement<T>(&mut self, start: StatementStart, result: Result<T>) -> Result<T> {
+        match result {
+            Ok(value) if start.alone => {
+                let committed = self.txn.commit();
+                self.release_metadata_locks();
+                match committed {
+                    Ok(()) => Ok(value),
+                    Err(error) => {
+                        self.abandon_transaction();
+                        Err(error.into())
+                    }
+                }
+            }
+            Ok(value) => {
+                self.txn.statement_end();
+                Ok(value)
+            }
+            Err(error) => {
+                self.undo_statement(start, &error);
+                Err(error)
+            }
+        }
+    }
+
+    #[cold]
+    fn undo_statement(&mut self, start: StatementStart, error: &SqlError) {
+        if start.alone || error.code == er::LOCK_DEADLOCK {
+            self.abandon_transaction();
+            return;
+        }
+        if let Some(savepoint) = start.savepoint
+            && self.txn.rollback_to(&savepoint).is_err()
+        {
+            self.abandon_transaction();
+            return;
+        }
+        self.txn.statement_end();
+    }
+
+    fn release_metadata_locks(&self) {
+        self.state.locks.release_used();
+    }
+
+    /// Leaves the transaction, whatever its state.
+    fn close(&mut self) {
+        self.state.in_transaction.set(false);
+        self.state.read_only_transaction.set(false);
+        self.transaction.savepoints.clear();
+        self.state.process.transaction_started.store(0, Ordering::Relaxed);
+        self.release_metadata_locks();
+    }
+
+    /// Rolls back without minding errors: the connection ends, or the transaction is lost anyway.
+    pub(super) fn abandon_transaction(&mut self) {
+        if self.txn.is_active() {
+            let _ = self.txn.rollback();
+        }
+        self.close();
+    }
+
+    /// Commits the open transaction, if any: COMMIT, and statements that commit implicitly.
+    pub(super) fn commit_open(&mut self) -> Result<()> {
+        if !self.state.in_transaction.get() {
+            return Ok(());
+        }
+        let committed = self.txn.commit();
+        if committed.is_err() && self.txn.is_active() {
+            let _ = self.txn.rollback();
+        }
+        self.close();
+        Ok(committed?)
+    }
+
+    fn rollback_open(&mut self) -> Result<()> {
+        if !self.state.in_transaction.get() {
+            return Ok(());
+        }
+        let rolled_back = self.txn.rollback();
+        self.close();
+        Ok(rolled_back?)
+    }
+
+    pub(super) fn begin(&mut self, options: &BeginOptions) -> Result<Answer> {
+        self.commit_open()?;
+        self.unlock_tables();
+        let (isolation, read_only) = self.take_characteristics();
+        self.open(isolation, options.read_only.unwrap_or(read_only));
+        if options.consistent_snapshot {
+            if isolation == Isolation::RepeatableRead || isolation == Isolation::Serializable {
+                self.txn.consistent_snapshot();
+            } else {
+                self.state.warnings.warn(SqlError::new(
+                    er::WARN_SNAPSHOT_ISOLATION,
+                    "InnoDB: WITH CONSISTENT SNAPSHOT was ignored because this phrase can only be used with REPEATABLE \
+                     READ isolation level.",
+                ));
+            }
+        }
+        Ok(Answer::ok())
+    }
+
+    pub(super) fn commit(&mut self, chain: bool, release: bool) -> Result<Answer> {
+        let same = (self.txn.isolation(), self.state.read_only_transaction.get());
+        self.commit_open()?;
+        self.after_end(chain, release, same);
+        Ok(Answer::ok())
+    }
+
+    pub(super) fn rollback(&mut self, chain: bool, release: bool) -> Result<Answer> {
+        let same = (self.txn.isolation(), self.state.read_only_transaction.get());
+        self.rollback_open()?;
+        self.after_end(chain, release, same);
+        Ok(Answer::ok())
+    }
+
+    fn after_end(&mut self, chain: bool, release: bool, (isolation, read_only): (Isolation, bool)) {
+        self.transaction.next_isolation = None;
+        self.transaction.next_read_only = None;
+        let completion = self.state.settings.completion_type;
+        if chain || (completion == 1 && !release) {
+            self.open(isolation, read_only);
+        }
+        if release || (completion == 2 && !chain) {
+            self.released = true;
+        }
+    }
+
+    pub(super) fn savepoint(&mut self, name: &str) -> Result<Answer> {
+        if !self.state.in_transaction.get() {
+            if self.state.settings.autocommit {
+                // The savepoint's transaction would end with this statement.
+                return Ok(Answer::ok());
+            }
+            let (isolation, read_only) = self.take_characteristics();
+            self.open(isolation, read_only);
+        }
+        let point = self.txn.savepoint();
+        let metadata_locks = self.state.locks.used_count();
+        self.transaction
+            .savepoints
+            .retain(|saved| !saved.name.eq_ignore_ascii_case(name));
+        self.transaction.savepoints.push(NamedSavepoint {
+            name: name.to_owned(),
+            point,
+            metadata_locks,
+        });
+        Ok(Answer::ok())
+    }
+
+    fn savepoint_position(&self, name: &str) -> Result<usize> {
+        let found = self
+            .transaction
+            .savepoints
+            .iter()
+            .position(|saved| saved.name.eq_ignore_ascii_case(name));
+        found.ok_or_else(|| SqlError::savepoint_missing(name))
+    }
+
+    pub(super) fn rollback_to(&mut self, name: &str) -> Result<Answer> {
+        let at = self.savepoint_position(name)?;
+        let saved = &self.transaction.savepoints[at];
+        let locks = saved.metadata_locks;
+        if let Err(error) = self.txn.rollback_to(&saved.point) {
+            self.abandon_transaction();
+            return Err(error.into());
+        }
+        self.transaction.savepoints.truncate(at + 1);
+        self.state.locks.release_used_after(locks);
+        Ok(Answer::ok())
+    }
+
+    pub(super) fn release_savepoint(&mut self, name: &str) -> Result<Answer> {
+        let at = self.savepoint_position(name)?;
+        self.transaction.savepoints.truncate(at);
+        Ok(Answer::ok())
+    }
+
+    /// `SET [GLOBAL|SESSION] TRANSACTION …`
+    pub(super) fn set_transaction(&mut self, set: &SetTransaction) -> Result<Answer> {
+        let isolation = set.isolation.map(|level| {
+            use crate::parse::ast::IsolationLevel;
+            match level {
+                IsolationLevel::ReadUncommitted => Isolation::ReadUncommitted,
+                IsolationLevel::ReadCommitted => Isolation::ReadCommitted,
+                IsolationLevel::RepeatableRead => Isolation::RepeatableRead,
+                IsolationLevel::Serializable => Isolation::Serializable,
+            }
+        });
+        match set.scope {
+            None => {
+                if self.state.in_transaction.get() {
+                    return Err(SqlError::transaction_in_progress());
+                }
+                self.transaction.next_isolation = isolation.or(self.transaction.next_isolation);
+                self.transaction.next_read_only = set.read_only.or(self.transaction.next_read_only);
+            }
+            Some(scope) => {
+                let global = scope != Scope::Session;
+                let mut put = |name: &str, setting: Setting| {
+                    let at = find(name).expect("the variable is in the registry");
+                    debug_assert_eq!(DEFS[at].name, name);
+                    self.put_variable(at, global, setting)
+                };
+                if let Some(isolation) = isolation {
+                    put("transaction_isolation", Setting::text(isolation_name(isolation)))?;
+                }
+                if let Some(read_only) = set.read_only {
+                    put("transaction_read_only", Setting::Bool(read_only))?;
+                }
+            }
+        }
+        Ok(Answer::ok())
+    }
+
+    /// `SET transaction_isolation = …` without a scope word is `SET SESSION`; `SET @@transaction_isolation` is for
+    /// the next transaction, as in MySQL.
+    pub(super) fn set_next_isolation(&mut self, isolation: Isolation) -> Result<()> {
+        if self.state.in_transaction.get() {
+            return Err(SqlError::transaction_in_progress());
+        }
+        self.transaction.next_isolation = Some(isolation);
+        Ok(())
+    }
+}

@@ -15,6 +15,7 @@ pub mod mdl;
 pub mod parse;
 pub mod plan;
 pub mod session;
+pub mod show;
 pub mod types;
 pub mod variables;
 

@@ -6,6 +6,7 @@
 
 pub mod password;
 pub mod privilege;
+pub mod statements;
 
 pub use privilege::{Level, Privileges};
 
@@ -15,6 +16,7 @@ use parking_lot::RwLock;
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use tidemark_engine::Engine;
 
 const SPACE: &str = "account";
@@ -244,6 +246,8 @@ fn specificity(account: &Account) -> (usize, usize, bool) {
 /// All accounts.
 pub struct Accounts {
     list: RwLock<Vec<Arc<Account>>>,
+    /// Grows with every change: what was allowed at the same version still is.
+    version: AtomicU64,
 }
 
 impl Accounts {
@@ -257,6 +261,7 @@ impl Accounts {
         }
         let accounts = Accounts {
             list: RwLock::new(list),
+            version: AtomicU64::new(1),
         };
         if accounts.list.read().is_empty() {
             let mut root = Account::new("root", "localhost");
@@ -269,6 +274,10 @@ impl Accounts {
 
     fn sort(&self) {
         self.list.write().sort_by_key(|account| specificity(account));
+    }
+
+    pub fn version(&self) -> u64 {
+        self.version.load(Ordering::Acquire)
     }
 
     /// The account a connection is given.
@@ -322,6 +331,7 @@ impl Accounts {
         });
         list.extend(put.into_iter().map(Arc::new));
         list.sort_by_key(|account| specificity(account));
+        self.version.fetch_add(1, Ordering::Release);
         Ok(())
     }
 }

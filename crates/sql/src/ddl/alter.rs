@@ -4,7 +4,7 @@
 //! comes to decides how the table gets there: by its definition alone, by building and dropping indexes, or by a copy
 //! of the rows into a new table.
 
-use super::create::{column_key, now_s, table_comment};
+use super::create::{check, column_key, now_s, table_comment};
 use super::{Run, check_table_name, column, index};
 use crate::accounts::Privileges;
 use crate::dictionary::{ColumnDef, ColumnDefault, IndexDef, TableDef, names_equal};
@@ -199,6 +199,7 @@ impl Run<'_> {
             self.apply(&mut draft, action, &old)?;
         }
         index::check_table(&draft.columns, &draft.indexes)?;
+        self.check_expressions(&draft.columns, &draft.options.checks)?;
         self.carry_out(&old, draft)
     }
 
@@ -219,6 +220,9 @@ impl Run<'_> {
                 let at = draft.place(position)?;
                 let def = column::column(self.state, column, draft.options.collation)?;
                 draft.insert_column(at, def, None, column.nullable == Some(true));
+                if let Some(check) = &column.check {
+                    self.apply(draft, &AlterAction::AddCheck(check.clone()), old)?;
+                }
                 if let Some(key) = column_key(column) {
                     draft.add_index(&key)?;
                 }
@@ -343,8 +347,32 @@ impl Run<'_> {
             AlterAction::AddForeignKey(_) | AlterAction::DropForeignKey(_) => {
                 return Err(SqlError::not_supported("FOREIGN KEY constraints"));
             }
-            AlterAction::AddCheck(_) => return Err(SqlError::not_supported("CHECK constraints")),
+            AlterAction::AddCheck(written) => {
+                let check = check(written, &old.name, &draft.options.checks);
+                if draft
+                    .options
+                    .checks
+                    .iter()
+                    .any(|other| names_equal(&other.name, &check.name))
+                {
+                    return Err(duplicate_check(&check.name));
+                }
+                draft.options.checks.push(check);
+                // The rows there are have to pass it: a copy tests them.
+                draft.rebuild |= written.enforced;
+            }
             AlterAction::DropConstraint(name) => {
+                let checks = &mut draft.options.checks;
+                if let Some(at) = checks.iter().position(|check| names_equal(&check.name, name)) {
+                    checks.remove(at);
+                    return Ok(());
+                }
+                if names_equal(name, index::PRIMARY) {
+                    return self.apply(draft, &AlterAction::DropPrimaryKey, old);
+                }
+                if draft.index(name).is_some() {
+                    return self.apply(draft, &AlterAction::DropIndex(name.clone()), old);
+                }
                 return Err(SqlError::new(
                     er::CONSTRAINT_NOT_FOUND,
                     format!("Constraint '{name}' does not exist."),
@@ -359,9 +387,6 @@ impl Run<'_> {
     fn refuse_constraints(&self, column: &ast::ColumnDef) -> Result<()> {
         if column.references.is_some() {
             return Err(SqlError::not_supported("FOREIGN KEY constraints"));
-        }
-        if column.check.is_some() {
-            return Err(SqlError::not_supported("CHECK constraints"));
         }
         Ok(())
     }
@@ -547,6 +572,14 @@ fn self_name(draft: &Draft) -> String {
         .rename
         .as_ref()
         .map_or_else(|| "table".to_owned(), |(_, name)| name.clone())
+}
+
+/// Error 3822.
+fn duplicate_check(name: &str) -> SqlError {
+    SqlError::new(
+        er::CHECK_CONSTRAINT_DUP_NAME,
+        format!("Duplicate check constraint name '{name}'."),
+    )
 }
 
 /// Error 1054 as ALTER words it.

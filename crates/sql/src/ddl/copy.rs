@@ -35,6 +35,7 @@ impl Run<'_> {
                 }
             });
         }
+        let checks = self.bind_checks(&draft.columns, &draft.options.checks)?;
         let counter = draft.columns.iter().position(|column| column.auto_increment);
         let mut next_value = 1u64;
         let unique: Vec<&IndexDef> = draft.indexes.iter().filter(|index| index.unique).collect();
@@ -76,6 +77,15 @@ impl Run<'_> {
                     next_value = next_value.max(as_counter(&value).saturating_add(1));
                 }
                 values.push(value);
+            }
+            for (name, check) in &checks {
+                if check.eval_bool(&env.ctx_with(&values))? == Some(false) {
+                    return Err(SqlError::new(
+                        er::CHECK_CONSTRAINT_VIOLATED,
+                        format!("Check constraint '{name}' is violated."),
+                    )
+                    .into());
+                }
             }
             last_keys.clear();
             for index in &unique {

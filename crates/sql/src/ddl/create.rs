@@ -2,7 +2,7 @@
 
 use super::{Run, check_table_name, column, index};
 use crate::accounts::Privileges;
-use crate::dictionary::{ColumnDef, IndexDef, TableDef, TableOptions};
+use crate::dictionary::{CheckDef, ColumnDef, IndexDef, TableDef, TableOptions, names_equal};
 use crate::error::{Result, SqlError, er};
 use crate::parse::ast::{self, ColumnKey, CreateTable, IndexKind};
 use crate::session::answer::Answer;
@@ -90,6 +90,8 @@ impl Run<'_> {
         index::check_table(&columns, &indexes)?;
         index::arrange(&mut indexes, &columns);
         index::number(&mut indexes);
+        let checks = checks(create);
+        self.check_expressions(&columns, &checks)?;
         let schema = String::new();
         Ok(TableDef {
             lock: self.state.database.dictionary().locks().lock("", ""),
@@ -104,7 +106,7 @@ impl Run<'_> {
                 comment: table_comment(options, &create.name.name)?,
                 row_format: options.row_format.clone().unwrap_or_default().to_uppercase(),
                 created: now_s(),
-                checks: Vec::new(),
+                checks,
             },
         })
     }
@@ -165,10 +167,33 @@ fn refuse_foreign_keys(create: &CreateTable) -> Result<()> {
     if !create.foreign_keys.is_empty() || create.columns.iter().any(|column| column.references.is_some()) {
         return Err(SqlError::not_supported("FOREIGN KEY constraints"));
     }
-    if !create.checks.is_empty() || create.columns.iter().any(|column| column.check.is_some()) {
-        return Err(SqlError::not_supported("CHECK constraints"));
-    }
     Ok(())
+}
+
+/// The CHECK constraints, those without a name numbered as MySQL does.
+fn checks(create: &CreateTable) -> Vec<CheckDef> {
+    let on_columns = create.columns.iter().filter_map(|column| column.check.as_ref());
+    let mut checks: Vec<CheckDef> = Vec::new();
+    for written in on_columns.chain(&create.checks) {
+        let check = check(written, &create.name.name, &checks);
+        checks.push(check);
+    }
+    checks
+}
+
+/// One CHECK constraint beside those there are.
+pub(super) fn check(written: &ast::CheckDef, table: &str, others: &[CheckDef]) -> CheckDef {
+    let name = written.name.clone().unwrap_or_else(|| {
+        (1..)
+            .map(|n| format!("{table}_chk_{n}"))
+            .find(|name| !others.iter().any(|other| names_equal(&other.name, name)))
+            .unwrap_or_default()
+    });
+    CheckDef {
+        name,
+        expression: super::print::expr(&written.expr),
+        enforced: written.enforced,
+    }
 }
 
 /// The keys written on columns, as table-level definitions.

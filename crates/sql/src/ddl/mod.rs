@@ -16,10 +16,14 @@ pub mod print;
 
 pub use column::collation;
 
-use crate::dictionary::{Change, TableDef, virtual_schema};
+use crate::dictionary::{Change, CheckDef, ColumnDef, ColumnDefault, TableDef, virtual_schema};
 use crate::error::{Result, SqlError, er};
+use crate::expr::Expr;
 use crate::mdl::{Block, Mode};
 use crate::parse::ast::{ObjectName, Statement};
+use crate::parse::parse_expression;
+use crate::plan::bind::{Binder, PlainHooks};
+use crate::plan::scope::{Scope, ScopeColumn, ScopeTable};
 use crate::session::SessionState;
 use crate::session::answer::Answer;
 use std::sync::Arc;
@@ -162,6 +166,62 @@ impl<'a> Run<'a> {
 
     fn warn(&self, error: SqlError) {
         self.state.warnings.warn(error);
+    }
+
+    /// An expression over a table's columns, whose names it may use.
+    fn bind(&self, columns: &[ColumnDef], text: &str) -> Result<Expr> {
+        let parsed = parse_expression(text, self.state.settings.sql_mode)?;
+        let columns = columns.iter().enumerate().map(|(slot, column)| ScopeColumn {
+            name: column.name.clone(),
+            ty: column.ty.clone(),
+            slot,
+            hidden: false,
+            merged: false,
+        });
+        let mut scope = Scope::default();
+        scope.add(ScopeTable {
+            schema: None,
+            alias: String::new(),
+            columns: columns.collect(),
+        })?;
+        let ctx = self.state.bind_ctx();
+        let binder = Binder {
+            ctx: &ctx,
+            session: self.state,
+            params: &[],
+            clause: "expression",
+        };
+        binder.bind(&parsed, &scope, &mut PlainHooks)
+    }
+
+    /// The CHECK constraints that are enforced, by name. Error 3820 if one names a column that is not there.
+    fn bind_checks(&self, columns: &[ColumnDef], checks: &[CheckDef]) -> Result<Vec<(String, Expr)>> {
+        let mut bound = Vec::new();
+        for check in checks {
+            let expr = self
+                .bind(columns, &check.expression)
+                .map_err(|error| match error.code {
+                    er::BAD_FIELD => SqlError::new(
+                        er::CHECK_CONSTRAINT_REFERS_UNKNOWN_COLUMN,
+                        format!("Check constraint '{}' refers to non-existing column.", check.name),
+                    ),
+                    _ => error,
+                })?;
+            if check.enforced {
+                bound.push((check.name.clone(), expr));
+            }
+        }
+        Ok(bound)
+    }
+
+    /// Refuses DEFAULT expressions and CHECKs that could not be evaluated later.
+    fn check_expressions(&self, columns: &[ColumnDef], checks: &[CheckDef]) -> Result<()> {
+        for column in columns {
+            if let Some(ColumnDefault::Expression(text)) = &column.default {
+                self.bind(columns, text)?;
+            }
+        }
+        self.bind_checks(columns, checks).map(drop)
     }
 
     fn table(&self, schema: &str, name: &str) -> Result<Arc<TableDef>> {

@@ -147,7 +147,10 @@ impl Session {
 
     /// The number of parameters of a prepared statement, to decode COM_STMT_EXECUTE with.
     pub fn param_count(&self, id: u32) -> Option<usize> {
-        self.statements.binary.get(&id).map(|statement| statement.param_count)
+        self.statements
+            .binary
+            .get(&id)
+            .map(|statement| statement.param_count)
     }
 
     pub fn close_statement(&mut self, id: u32) {

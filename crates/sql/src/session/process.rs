@@ -8,9 +8,8 @@ use tidemark_engine::Interrupt;
 
 pub struct Process {
     pub id: u64,
-    pub user: String,
-    /// `host:port`, or `localhost` for a socket.
-    pub host: String,
+    /// User, and `host:port` or `localhost` for a socket; COM_CHANGE_USER changes them.
+    user: Mutex<(String, String)>,
     pub connected: Instant,
     /// Set by KILL CONNECTION, for good.
     killed: AtomicBool,
@@ -43,8 +42,7 @@ impl Process {
     ) -> Process {
         Process {
             id,
-            user: user.to_owned(),
-            host,
+            user: Mutex::new((user.to_owned(), host)),
             connected: Instant::now(),
             killed: AtomicBool::new(false),
             interrupt,
@@ -58,6 +56,14 @@ impl Process {
             }),
             transaction_started: AtomicU64::new(0),
         }
+    }
+
+    pub fn user(&self) -> (String, String) {
+        self.user.lock().clone()
+    }
+
+    pub fn set_user(&self, user: &str, host: &str) {
+        *self.user.lock() = (user.to_owned(), host.to_owned());
     }
 
     pub fn kill(&self, query_only: bool) {

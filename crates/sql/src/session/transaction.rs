@@ -43,7 +43,10 @@ impl Session {
         self.state.in_transaction.set(true);
         self.state.read_only_transaction.set(read_only);
         let now_s = (clock_micros() / 1_000_000) as u64;
-        self.state.process.transaction_started.store(now_s, Ordering::Relaxed);
+        self.state
+            .process
+            .transaction_started
+            .store(now_s, Ordering::Relaxed);
     }
 
     fn start(&mut self, isolation: Isolation, read_only: bool) {
@@ -57,8 +60,14 @@ impl Session {
     fn take_characteristics(&mut self) -> (Isolation, bool) {
         let settings = &self.state.settings;
         (
-            self.transaction.next_isolation.take().unwrap_or(settings.isolation),
-            self.transaction.next_read_only.take().unwrap_or(settings.read_only),
+            self.transaction
+                .next_isolation
+                .take()
+                .unwrap_or(settings.isolation),
+            self.transaction
+                .next_read_only
+                .take()
+                .unwrap_or(settings.read_only),
         )
     }
 
@@ -305,15 +314,5 @@ impl Session {
             }
         }
         Ok(Answer::ok())
-    }
-
-    /// `SET transaction_isolation = …` without a scope word is `SET SESSION`; `SET @@transaction_isolation` is for
-    /// the next transaction, as in MySQL.
-    pub(super) fn set_next_isolation(&mut self, isolation: Isolation) -> Result<()> {
-        if self.state.in_transaction.get() {
-            return Err(SqlError::transaction_in_progress());
-        }
-        self.transaction.next_isolation = Some(isolation);
-        Ok(())
     }
 }

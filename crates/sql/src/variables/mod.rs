@@ -263,6 +263,8 @@ positions! {
     at_foreign_key_checks = "foreign_key_checks";
     at_unique_checks = "unique_checks";
     at_timestamp = "timestamp";
+    at_wait_timeout = "wait_timeout";
+    at_interactive_timeout = "interactive_timeout";
 }
 
 /// What statements need of the variables, decoded.
@@ -297,6 +299,18 @@ pub struct Settings {
     pub unique_checks: bool,
     /// `SET timestamp`: what NOW() answers, in microseconds; 0 for the clock.
     pub timestamp_micros: i64,
+    pub wait_timeout_s: u64,
+    pub interactive_timeout_s: u64,
+}
+
+impl Settings {
+    pub fn idle_timeout_s(&self, interactive: bool) -> u64 {
+        if interactive {
+            self.interactive_timeout_s
+        } else {
+            self.wait_timeout_s
+        }
+    }
 }
 
 /// All variables' values, by position in [`DEFS`].
@@ -354,6 +368,8 @@ impl Values {
             max_execution_time_ms: uint(at_max_execution_time()),
             foreign_key_checks: uint(at_foreign_key_checks()) != 0,
             unique_checks: uint(at_unique_checks()) != 0,
+            wait_timeout_s: uint(at_wait_timeout()),
+            interactive_timeout_s: uint(at_interactive_timeout()),
             timestamp_micros: match self.0[at_timestamp()] {
                 Setting::Float(seconds) => (seconds * 1e6) as i64,
                 _ => 0,

@@ -1,0 +1,466 @@
+//! CREATE, ALTER, DROP and RENAME USER, SET PASSWORD, GRANT and REVOKE.
+//!
+//! Each statement changes copies of the accounts it names and stores them all at once.
+
+use super::{Account, AuthPlugin, Level, Privileges, password};
+use crate::dictionary::virtual_schema;
+use crate::error::{Result, SqlError, er};
+use crate::parse::ast::{
+    AuthSecret, Grant, Privilege, PrivilegeLevel, Revoke, Statement, UserAuth, UserName, UserSpec,
+};
+use crate::session::SessionState;
+use crate::session::answer::Answer;
+
+pub fn is_account_statement(statement: &Statement) -> bool {
+    use Statement::*;
+    matches!(
+        statement,
+        CreateUser { .. }
+            | AlterUser { .. }
+            | DropUser { .. }
+            | RenameUser(_)
+            | SetPassword { .. }
+            | Grant(_)
+            | Revoke(_)
+    )
+}
+
+pub fn execute(state: &SessionState, statement: &Statement) -> Result<Answer> {
+    match statement {
+        Statement::CreateUser { users, if_not_exists } => create(state, users, *if_not_exists),
+        Statement::AlterUser { users, if_exists } => alter(state, users, *if_exists),
+        Statement::DropUser { users, if_exists } => drop_users(state, users, *if_exists),
+        Statement::RenameUser(pairs) => rename(state, pairs),
+        Statement::SetPassword { user, password } => set_password(state, user.as_ref(), password),
+        Statement::Grant(grant) => give(state, grant),
+        Statement::Revoke(revoke) => take(state, revoke),
+        _ => Err(SqlError::not_supported("this statement")),
+    }?;
+    Ok(Answer::ok())
+}
+
+/// The user and host a name stands for.
+fn named<'a>(state: &'a SessionState, name: &'a UserName) -> (&'a str, &'a str) {
+    if name.current {
+        let account = &state.info.account;
+        return (&account.user, &account.host);
+    }
+    (&name.user, &name.host)
+}
+
+fn failed(statement: &str, users: &[String]) -> SqlError {
+    SqlError::new(
+        er::CREATE_USER_FAILED,
+        format!("Operation {statement} failed for {}", users.join(",")),
+    )
+}
+
+fn quoted((user, host): (&str, &str)) -> String {
+    format!("'{user}'@'{host}'")
+}
+
+fn require_create_user(state: &SessionState) -> Result<()> {
+    state.require_global(Privileges::CREATE_USER, "CREATE USER")
+}
+
+fn apply(state: &SessionState, put: Vec<Account>, remove: Vec<(String, String)>) -> Result<()> {
+    let database = &state.database;
+    database.accounts.apply(database.engine(), put, remove)
+}
+
+fn authenticate(account: &mut Account, auth: &UserAuth) -> Result<()> {
+    let plugin = match &auth.plugin {
+        None => match account.auth.auth_string.is_empty() {
+            true => AuthPlugin::CachingSha2Password,
+            false => account.auth.plugin,
+        },
+        Some(name) => AuthPlugin::by_name(name).ok_or_else(|| {
+            SqlError::new(er::PLUGIN_IS_NOT_LOADED, format!("Plugin '{name}' is not loaded"))
+        })?,
+    };
+    match &auth.secret {
+        AuthSecret::None => {
+            account.auth.plugin = plugin;
+            account.auth.auth_string = Vec::new();
+            account.auth.fast_digest = None;
+        }
+        AuthSecret::Password(text) => account.set_password(plugin, text),
+        AuthSecret::Hash(hash) => {
+            let valid = hash.is_empty()
+                || match plugin {
+                    AuthPlugin::MysqlNativePassword => password::native_digest(hash).is_some(),
+                    AuthPlugin::CachingSha2Password => password::is_caching_sha2_string(hash),
+                };
+            if !valid {
+                return Err(SqlError::new(
+                    er::PASSWORD_FORMAT,
+                    "The password hash doesn't have the expected format.",
+                ));
+            }
+            account.auth.plugin = plugin;
+            account.auth.auth_string = hash.clone();
+            account.auth.fast_digest = None;
+        }
+    }
+    Ok(())
+}
+
+fn create(state: &SessionState, users: &[UserSpec], if_not_exists: bool) -> Result<()> {
+    require_create_user(state)?;
+    let mut put: Vec<Account> = Vec::new();
+    let mut existing = Vec::new();
+    for spec in users {
+        let (user, host) = named(state, &spec.name);
+        let twice = put
+            .iter()
+            .any(|new| new.auth.user == user && new.auth.host == host);
+        if twice || state.database.accounts.get(user, host).is_some() {
+            existing.push(quoted((user, host)));
+            continue;
+        }
+        let mut account = Account::new(user, host);
+        account.auth.plugin = default_plugin(state);
+        if let Some(auth) = &spec.auth {
+            let with_default = UserAuth {
+                plugin: Some(
+                    auth.plugin
+                        .clone()
+                        .unwrap_or_else(|| default_plugin(state).name().to_owned()),
+                ),
+                secret: auth.secret.clone(),
+            };
+            authenticate(&mut account, &with_default)?;
+        }
+        put.push(account);
+    }
+    if !existing.is_empty() {
+        if !if_not_exists {
+            return Err(failed("CREATE USER", &existing));
+        }
+        for name in &existing {
+            state.warnings.note(SqlError::new(
+                er::USER_ALREADY_EXISTS,
+                format!("Authorization ID {name} already exists."),
+            ));
+        }
+    }
+    apply(state, put, Vec::new())
+}
+
+fn default_plugin(state: &SessionState) -> AuthPlugin {
+    let name = state.database.variable("default_authentication_plugin");
+    name.and_then(|name| AuthPlugin::by_name(&name))
+        .unwrap_or(AuthPlugin::CachingSha2Password)
+}
+
+fn alter(state: &SessionState, users: &[UserSpec], if_exists: bool) -> Result<()> {
+    let own = &state.info.account;
+    let only_own = users
+        .iter()
+        .all(|spec| named(state, &spec.name) == (&own.user, &own.host));
+    if !only_own {
+        require_create_user(state)?;
+    }
+    let mut put = Vec::new();
+    let mut missing = Vec::new();
+    for spec in users {
+        let name = named(state, &spec.name);
+        match state.database.accounts.get(name.0, name.1) {
+            None => missing.push(quoted(name)),
+            Some(account) => {
+                let mut account = Account::clone(&account);
+                if let Some(auth) = &spec.auth {
+                    authenticate(&mut account, auth)?;
+                }
+                put.push(account);
+            }
+        }
+    }
+    if !missing.is_empty() {
+        if !if_exists {
+            return Err(failed("ALTER USER", &missing));
+        }
+        note_missing(state, &missing);
+    }
+    apply(state, put, Vec::new())
+}
+
+fn note_missing(state: &SessionState, users: &[String]) {
+    for name in users {
+        state.warnings.note(SqlError::new(
+            er::USER_DOES_NOT_EXIST,
+            format!("Authorization ID {name} does not exist."),
+        ));
+    }
+}
+
+fn drop_users(state: &SessionState, users: &[UserName], if_exists: bool) -> Result<()> {
+    require_create_user(state)?;
+    let mut remove = Vec::new();
+    let mut missing = Vec::new();
+    for user in users {
+        let name = named(state, user);
+        match state.database.accounts.get(name.0, name.1) {
+            Some(account) => remove.push((account.auth.user.clone(), account.auth.host.clone())),
+            None => missing.push(quoted(name)),
+        }
+    }
+    if !missing.is_empty() {
+        if !if_exists {
+            return Err(failed("DROP USER", &missing));
+        }
+        note_missing(state, &missing);
+    }
+    apply(state, Vec::new(), remove)
+}
+
+fn rename(state: &SessionState, pairs: &[(UserName, UserName)]) -> Result<()> {
+    require_create_user(state)?;
+    let mut put = Vec::new();
+    let mut remove = Vec::new();
+    let mut wrong = Vec::new();
+    for (old, new) in pairs {
+        let (old, new) = (named(state, old), named(state, new));
+        match state.database.accounts.get(old.0, old.1) {
+            Some(account) if state.database.accounts.get(new.0, new.1).is_none() => {
+                let mut account = Account::clone(&account);
+                remove.push((account.auth.user.clone(), account.auth.host.clone()));
+                account.auth.user = new.0.to_owned();
+                account.auth.host = new.1.to_owned();
+                put.push(account);
+            }
+            _ => wrong.push(quoted(old)),
+        }
+    }
+    if !wrong.is_empty() {
+        return Err(failed("RENAME USER", &wrong));
+    }
+    apply(state, put, remove)
+}
+
+fn set_password(state: &SessionState, user: Option<&UserName>, text: &[u8]) -> Result<()> {
+    let own = (state.info.account.user.as_str(), state.info.account.host.as_str());
+    let name = user.map_or(own, |user| named(state, user));
+    if name != own {
+        require_create_user(state)?;
+    }
+    let account = state.database.accounts.get(name.0, name.1).ok_or_else(|| {
+        SqlError::new(
+            er::PASSWORD_NO_MATCH,
+            "Can't find any matching row in the user table",
+        )
+    })?;
+    let mut account = Account::clone(&account);
+    let plugin = account.auth.plugin;
+    account.set_password(plugin, text);
+    apply(state, vec![account], Vec::new())
+}
+
+/// The level and set that a list of privileges comes to, and whether ALL was written.
+fn privileges(list: &[Privilege], level: Level) -> Result<Privileges> {
+    let mut set = Privileges::NONE;
+    for privilege in list {
+        if !privilege.columns.is_empty() {
+            return Err(SqlError::not_supported("column privileges"));
+        }
+        match privilege.name.as_str() {
+            "ALL" | "ALL PRIVILEGES" => set = set.union(Privileges::all(level)),
+            "USAGE" => {}
+            "PROXY" => return Err(SqlError::not_supported("GRANT PROXY")),
+            name => match Privileges::by_name(name, level) {
+                Some(Some(found)) => set = set.union(found),
+                // Dynamic privileges are parts of SUPER here.
+                None if level == Level::Global && is_dynamic(name) => set = set.union(Privileges::SUPER),
+                None => {
+                    return Err(SqlError::syntax(name, 1));
+                }
+                Some(None) if level == Level::Table => {
+                    return Err(SqlError::new(
+                        er::ILLEGAL_GRANT_FOR_TABLE,
+                        "Illegal GRANT/REVOKE command; please consult the manual to see which privileges can be used",
+                    ));
+                }
+                Some(None) => return Err(SqlError::wrong_usage("DB GRANT", "GLOBAL PRIVILEGES")),
+            },
+        }
+    }
+    Ok(set)
+}
+
+fn is_dynamic(name: &str) -> bool {
+    name.contains('_') && name.bytes().all(|b| b.is_ascii_uppercase() || b == b'_')
+}
+
+/// Where a grant applies.
+enum Place {
+    Global,
+    Database(String),
+    Table(String, String),
+}
+
+impl Place {
+    fn level(&self) -> Level {
+        match self {
+            Place::Global => Level::Global,
+            Place::Database(_) => Level::Database,
+            Place::Table(..) => Level::Table,
+        }
+    }
+
+    fn set<'a>(&self, account: &'a mut Account) -> &'a mut Privileges {
+        match self {
+            Place::Global => &mut account.global,
+            Place::Database(name) => account.databases.entry(name.clone()).or_default(),
+            Place::Table(schema, name) => account.tables.entry((schema.clone(), name.clone())).or_default(),
+        }
+    }
+}
+
+fn place(state: &SessionState, level: &PrivilegeLevel) -> Result<Place> {
+    Ok(match level {
+        PrivilegeLevel::Global => Place::Global,
+        PrivilegeLevel::Database(Some(name)) => Place::Database(name.clone()),
+        PrivilegeLevel::Database(None) => Place::Database(state.current_schema()?.to_owned()),
+        PrivilegeLevel::Table(name) => {
+            let (schema, name) = state.resolve(name)?;
+            Place::Table(schema.to_owned(), name.to_owned())
+        }
+    })
+}
+
+/// Nobody gives what he has not, or may not pass on.
+fn require_to_give(state: &SessionState, place: &Place, set: Privileges) -> Result<()> {
+    let account = state.account();
+    let held = match place {
+        Place::Global => account.global,
+        Place::Database(name) => account.on_database(name),
+        Place::Table(schema, name) => account.on_table(schema, name),
+    };
+    if held.contains(set.union(Privileges::GRANT_OPTION)) {
+        return Ok(());
+    }
+    let (user, host) = (&state.info.user, &state.info.host);
+    Err(match place {
+        Place::Global => SqlError::new(
+            er::ACCESS_DENIED,
+            format!("Access denied for user '{user}'@'{host}' (using password: YES)"),
+        ),
+        Place::Database(name) => super::database_denied(user, host, name),
+        Place::Table(_, name) => super::table_denied("GRANT", user, host, name),
+    })
+}
+
+fn give(state: &SessionState, grant: &Grant) -> Result<()> {
+    let place = place(state, &grant.level)?;
+    let mut set = privileges(&grant.privileges, place.level())?;
+    if grant.grant_option {
+        set = set.union(Privileges::GRANT_OPTION);
+    }
+    require_to_give(state, &place, set)?;
+    if let Place::Database(name) | Place::Table(name, _) = &place
+        && virtual_schema(name).is_some()
+    {
+        let (user, host) = (&state.info.user, &state.info.host);
+        return Err(super::database_denied(user, host, name));
+    }
+    if let Place::Table(schema, name) = &place
+        && !set.contains(Privileges::CREATE)
+        && state.database.dictionary().find_table(schema, name).is_none()
+    {
+        return Err(SqlError::no_such_table(schema, name));
+    }
+    let mut put = Vec::new();
+    for spec in &grant.users {
+        let name = named(state, &spec.name);
+        let account = state.database.accounts.get(name.0, name.1).ok_or_else(|| {
+            SqlError::new(
+                er::CANT_CREATE_USER_WITH_GRANT,
+                "You are not allowed to create a user with GRANT",
+            )
+        })?;
+        let mut account = Account::clone(&account);
+        let held = place.set(&mut account);
+        *held = held.union(set);
+        if let Some(auth) = &spec.auth {
+            authenticate(&mut account, auth)?;
+        }
+        put.push(account);
+    }
+    apply(state, put, Vec::new())
+}
+
+fn take(state: &SessionState, revoke: &Revoke) -> Result<()> {
+    let place = match &revoke.level {
+        Some(level) => Some(place(state, level)?),
+        None => None,
+    };
+    let set = match &place {
+        Some(place) => {
+            let set = privileges(&revoke.privileges, place.level())?;
+            require_to_give(state, place, set)?;
+            set
+        }
+        None => {
+            require_create_user(state)?;
+            Privileges::NONE
+        }
+    };
+    let mut put = Vec::new();
+    for user in &revoke.users {
+        let name = named(state, user);
+        let Some(account) = state.database.accounts.get(name.0, name.1) else {
+            if revoke.if_exists {
+                note_missing(state, &[quoted(name)]);
+                continue;
+            }
+            return Err(no_such_grant(name));
+        };
+        let mut account = Account::clone(&account);
+        match &place {
+            None => {
+                account.global = Privileges::NONE;
+                account.databases.clear();
+                account.tables.clear();
+            }
+            Some(place) => {
+                let held = place.set(&mut account);
+                if held.is_empty() && place.level() != Level::Global {
+                    return Err(no_such_grant(name));
+                }
+                *held = held.without(set);
+                account.databases.retain(|_, set| !set.is_empty());
+                account.tables.retain(|_, set| !set.is_empty());
+            }
+        }
+        put.push(account);
+    }
+    apply(state, put, Vec::new())
+}
+
+fn no_such_grant((user, host): (&str, &str)) -> SqlError {
+    SqlError::new(
+        er::NONEXISTING_GRANT,
+        format!("There is no such grant defined for user '{user}' on host '{host}'"),
+    )
+}
+
+/// The lines of SHOW GRANTS.
+pub fn grant_lines(account: &Account) -> Vec<String> {
+    let to = format!("`{}`@`{}`", account.auth.user, account.auth.host);
+    let line = |set: Privileges, level: Level, on: &str| {
+        let option = if set.contains(Privileges::GRANT_OPTION) {
+            " WITH GRANT OPTION"
+        } else {
+            ""
+        };
+        format!("GRANT {} ON {on} TO {to}{option}", set.text(level))
+    };
+    let mut lines = vec![line(account.global, Level::Global, "*.*")];
+    for (name, set) in &account.databases {
+        lines.push(line(*set, Level::Database, &format!("`{name}`.*")));
+    }
+    for ((schema, name), set) in &account.tables {
+        lines.push(line(*set, Level::Table, &format!("`{schema}`.`{name}`")));
+    }
+    lines
+}

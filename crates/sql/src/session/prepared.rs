@@ -1,0 +1,228 @@
+//! Statements kept for later: over the binary protocol, or by PREPARE … FROM.
+//!
+//! The syntax tree is kept, and with it the plan, which is made anew when a definition or the kinds of the parameters
+//! have changed.
+
+use super::answer::Answer;
+use super::run::{ReadyPlan, is_planned};
+use super::{Prepared, ResultSink, Session, command};
+use crate::error::{Result, SqlError, er};
+use crate::expr::SessionInfo;
+use crate::parse::ast::{PrepareSource, Statement};
+use crate::parse::parse;
+use crate::types::{ColumnMeta, SqlType, Value};
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+#[derive(Default)]
+pub(super) struct Statements {
+    pub binary: HashMap<u32, PreparedStatement>,
+    text: HashMap<String, PreparedStatement>,
+    last_id: u32,
+}
+
+pub(super) struct PreparedStatement {
+    statement: Arc<Statement>,
+    pub param_count: usize,
+    plan: Option<ReadyPlan>,
+    /// The text, for the process list.
+    text: Arc<[u8]>,
+}
+
+impl Session {
+    fn parse_one(&self, sql: &[u8]) -> Result<PreparedStatement> {
+        let parsed = parse(sql, 0, self.state.settings.sql_mode)?;
+        if parsed.next < sql.len() {
+            return Err(SqlError::syntax(&String::from_utf8_lossy(&sql[parsed.next..]), 1));
+        }
+        match parsed.statement {
+            Statement::Empty => return Err(SqlError::empty_query()),
+            Statement::Prepare { .. } | Statement::Execute { .. } | Statement::Deallocate(_) => {
+                return Err(SqlError::new(
+                    er::UNSUPPORTED_PS,
+                    "This command is not supported in the prepared statement protocol yet",
+                ));
+            }
+            Statement::Unsupported(what) => return Err(SqlError::not_supported(what)),
+            _ => {}
+        }
+        const PARAMS_MAX: usize = 65_535;
+        if parsed.param_count > PARAMS_MAX {
+            return Err(SqlError::new(
+                er::PS_MANY_PARAM,
+                "Prepared statement contains too many placeholders",
+            ));
+        }
+        Ok(PreparedStatement {
+            statement: Arc::new(parsed.statement),
+            param_count: parsed.param_count,
+            plan: None,
+            text: sql.into(),
+        })
+    }
+
+    pub(super) fn prepare_binary(&mut self, sql: &[u8]) -> Result<Prepared> {
+        self.state.read_clock();
+        self.clear_diagnostics();
+        let database = &self.state.database;
+        database.counters().commands[command::STMT_PREPARE].fetch_add(1, Ordering::Relaxed);
+        let max = database.variable_u64("max_prepared_stmt_count") as usize;
+        if self.statements.binary.len() >= max {
+            return Err(SqlError::new(
+                er::MAX_PREPARED_STMT_COUNT_REACHED,
+                format!("Can't create more than max_prepared_stmt_count statements (current value: {max})"),
+            ));
+        }
+        let prepared = self
+            .prepare_new(sql)
+            .inspect_err(|error| self.note_error(error))?;
+        let columns = self.columns_of(&prepared);
+        self.statements.last_id = self.statements.last_id.wrapping_add(1).max(1);
+        let id = self.statements.last_id;
+        let results = self.state.results_collation();
+        let param = ColumnMeta::of_expression("?", &SqlType::varchar(16_383, results), results);
+        let answer = Prepared {
+            id,
+            params: vec![param; prepared.param_count],
+            columns,
+            warnings: self.state.warnings.count(),
+        };
+        self.statements.binary.insert(id, prepared);
+        Ok(answer)
+    }
+
+    /// Parses, and plans what is planned, so that errors are found now.
+    fn prepare_new(&self, sql: &[u8]) -> Result<PreparedStatement> {
+        let mut prepared = self.parse_one(sql)?;
+        if is_planned(&prepared.statement) {
+            prepared.plan = Some(self.ready(&prepared.statement, &[])?);
+        }
+        Ok(prepared)
+    }
+
+    fn columns_of(&self, prepared: &PreparedStatement) -> Vec<ColumnMeta> {
+        if let Some(ready) = &prepared.plan {
+            return ready.plan.columns().unwrap_or_default().to_vec();
+        }
+        match &*prepared.statement {
+            Statement::Show(show) => crate::show::columns(&self.state, show),
+            Statement::Describe { .. } => crate::show::describe_columns(&self.state),
+            _ => Vec::new(),
+        }
+    }
+
+    pub(super) fn execute_binary(
+        &mut self,
+        id: u32,
+        params: &[Value],
+        out: &mut dyn ResultSink,
+    ) -> Result<()> {
+        let Some(mut prepared) = self.statements.binary.remove(&id) else {
+            return Err(SqlError::unknown_statement(id, "mysqld_stmt_execute"));
+        };
+        self.state.process.begin("Execute", &prepared.text);
+        let counters = self.state.database.counters();
+        counters.commands[command::STMT_EXECUTE].fetch_add(1, Ordering::Relaxed);
+        let result = self.execute_prepared(&mut prepared, params, false, out);
+        self.statements.binary.insert(id, prepared);
+        self.state.process.end();
+        result
+    }
+
+    fn execute_prepared(
+        &mut self,
+        prepared: &mut PreparedStatement,
+        params: &[Value],
+        more: bool,
+        out: &mut dyn ResultSink,
+    ) -> Result<()> {
+        self.begin_question();
+        if params.len() != prepared.param_count {
+            return Err(SqlError::wrong_arguments("EXECUTE"));
+        }
+        let statement = Arc::clone(&prepared.statement);
+        let result = if is_planned(&statement) && !more {
+            self.clear_diagnostics();
+            self.run_kept(&mut prepared.plan, &statement, params, out)
+        } else if is_planned(&statement) {
+            self.clear_diagnostics();
+            self.plan_and_run(&statement, params, more, out).map(drop)
+        } else {
+            self.run_statement(&statement, more, out)
+        };
+        result.inspect_err(|error| self.note_error(error))
+    }
+
+    pub(super) fn prepare_text(&mut self, name: &str, source: &PrepareSource) -> Result<Answer> {
+        let text = match source {
+            PrepareSource::Text(text) => text.clone(),
+            PrepareSource::UserVar(variable) => match self.state.user_variable(variable) {
+                None | Some(Value::Null) => b"NULL".to_vec(),
+                Some(value) => value.to_text().into_owned(),
+            },
+        };
+        let key = name.to_lowercase();
+        self.statements.text.remove(&key);
+        let prepared = self.prepare_new(&text)?;
+        self.statements.text.insert(key, prepared);
+        let info = "Statement prepared".to_owned();
+        Ok(Answer::Ok(super::answer::Done {
+            affected_rows: 0,
+            info,
+        }))
+    }
+
+    pub(super) fn execute_text(
+        &mut self,
+        name: &str,
+        using: &[String],
+        more: bool,
+        out: &mut dyn ResultSink,
+    ) -> Result<()> {
+        let key = name.to_lowercase();
+        let unknown = || {
+            SqlError::new(
+                er::UNKNOWN_STMT_HANDLER,
+                format!("Unknown prepared statement handler ({name}) given to EXECUTE"),
+            )
+        };
+        let mut prepared = self.statements.text.remove(&key).ok_or_else(unknown)?;
+        let params: Vec<Value> = using
+            .iter()
+            .map(|variable| self.state.user_variable(variable).unwrap_or(Value::Null))
+            .collect();
+        let result = self.execute_prepared(&mut prepared, &params, more, out);
+        self.statements.text.insert(key, prepared);
+        result
+    }
+
+    pub(super) fn deallocate(&mut self, name: &str) -> Result<Answer> {
+        match self.statements.text.remove(&name.to_lowercase()) {
+            Some(_) => Ok(Answer::ok()),
+            None => Err(SqlError::new(
+                er::UNKNOWN_STMT_HANDLER,
+                format!("Unknown prepared statement handler ({name}) given to DEALLOCATE PREPARE"),
+            )),
+        }
+    }
+
+    fn begin_question(&mut self) {
+        let counters = self.state.database.counters();
+        counters.questions.fetch_add(1, Ordering::Relaxed);
+        self.state.read_clock();
+    }
+
+    /// What plans depend on has changed.
+    pub(super) fn forget_plans(&mut self) {
+        self.plans.clear();
+        for prepared in self
+            .statements
+            .binary
+            .values_mut()
+            .chain(self.statements.text.values_mut())
+        {
+            prepared.plan = None;
+        }
+    }
+}

@@ -1,0 +1,262 @@
+//! SET: user variables and system variables, several at once: all of a statement's values are found before the first
+//! takes effect, as far as one does not depend on another.
+
+use super::Session;
+use super::answer::Answer;
+use crate::accounts::Privileges;
+use crate::error::{Result, SqlError, er};
+use crate::expr::SessionInfo;
+use crate::parse::ast::{self, Expr, Scope, SetItem};
+use crate::types::{Charset, Collation, Value};
+use crate::variables::{self, DEFS, Kind, Setting, check_settable, find, persist};
+
+impl Session {
+    pub(super) fn set(&mut self, items: &[SetItem]) -> Result<Answer> {
+        for item in items {
+            self.set_item(item)?;
+        }
+        Ok(Answer::ok())
+    }
+
+    fn set_item(&mut self, item: &SetItem) -> Result<()> {
+        match item {
+            SetItem::UserVar { name, value } => {
+                let value = self.value_of(value)?;
+                self.state.set_user_variable(name, value);
+                Ok(())
+            }
+            SetItem::Variable { scope, name, value } => self.set_variable(*scope, name, value),
+            SetItem::Names { charset, collation } => {
+                let collation = match (charset, collation) {
+                    (None, None) => self.state.server_collation(),
+                    (charset, collation) => crate::ddl::collation(charset.as_deref(), collation.as_deref())?
+                        .unwrap_or(Collation::DEFAULT),
+                };
+                self.state.values.set_names(collation);
+                self.variables_changed();
+                Ok(())
+            }
+            SetItem::CharacterSet(name) => {
+                let charset = match name {
+                    Some(name) => Charset::by_name(name).ok_or_else(|| SqlError::unknown_charset(name))?,
+                    None => self.state.server_collation().charset(),
+                };
+                self.state.values.set_character_set(charset);
+                self.variables_changed();
+                Ok(())
+            }
+        }
+    }
+
+    /// A value; one with a subquery is planned as a query of one row.
+    fn value_of(&mut self, expr: &Expr) -> Result<Value> {
+        match self.state.evaluate(expr) {
+            Err(error) if error.code == er::NOT_SUPPORTED_YET => self.value_of_query(expr),
+            other => other,
+        }
+    }
+
+    fn value_of_query(&mut self, expr: &Expr) -> Result<Value> {
+        let select = ast::Select {
+            items: vec![ast::SelectItem::Expr {
+                expr: expr.clone(),
+                alias: None,
+                text: "value".to_owned(),
+            }],
+            ..ast::Select::default()
+        };
+        let query = ast::Query {
+            with: None,
+            body: ast::QueryBody::Select(Box::new(select)),
+            order_by: Vec::new(),
+            limit: None,
+            locks: Vec::new(),
+            into: Some(ast::Into::Variables(vec![HIDDEN_VARIABLE.to_owned()])),
+        };
+        let statement = ast::Statement::Query(Box::new(query));
+        self.plan_and_run(&statement, &[], false, &mut Discard)?;
+        let found = self.state.user_variables.borrow_mut().remove(HIDDEN_VARIABLE);
+        Ok(found.unwrap_or(Value::Null))
+    }
+
+    fn set_variable(&mut self, scope: Option<Scope>, name: &str, expr: &Expr) -> Result<()> {
+        let at = find(name).ok_or_else(|| SqlError::unknown_system_variable(name))?;
+        let def = &DEFS[at];
+        let global = matches!(scope, Some(Scope::Global | Scope::Persist));
+        check_settable(def, global)?;
+        let setting = match expr {
+            Expr::Default(None) if global => Setting::parse(def, def.default)?,
+            Expr::Default(None) => match def.scope {
+                variables::Scope::Session => Setting::parse(def, def.default)?,
+                _ => self.state.database.globals().get(at),
+            },
+            _ => {
+                let value = match bare_word(def.kind, expr) {
+                    Some(word) => word,
+                    None => self.value_of(expr)?,
+                };
+                self.checked(def, &value)?
+            }
+        };
+        self.put_variable(at, global, setting.clone())?;
+        if scope == Some(Scope::Persist) {
+            persist::store(self.state.database.engine(), at, &setting)?;
+        }
+        Ok(())
+    }
+
+    fn checked(&self, def: &variables::Def, value: &Value) -> Result<Setting> {
+        let (setting, cut) = Setting::check(def, value)?;
+        if cut {
+            let text = String::from_utf8_lossy(&value.to_text()).into_owned();
+            if self
+                .state
+                .settings
+                .sql_mode
+                .has(crate::types::SqlMode::STRICT_ALL_TABLES)
+            {
+                return Err(SqlError::wrong_value_for_variable(def.name, &text));
+            }
+            let warning = SqlError::truncated_wrong_value(def.name, &text);
+            self.state.warnings.warn(SqlError {
+                message: warning.message,
+                ..warning
+            });
+        }
+        Ok(setting)
+    }
+
+    /// Puts a checked value in place, with what that brings about.
+    pub(super) fn put_variable(&mut self, at: usize, global: bool, setting: Setting) -> Result<()> {
+        let def = &DEFS[at];
+        if let Some(why) = def.unused
+            && !why.is_empty()
+            && global
+        {
+            self.state.warnings.note(SqlError::unknown(format!(
+                "'{}' is accepted but does nothing: {why}",
+                def.name
+            )));
+        }
+        if global {
+            self.state.require_global(
+                Privileges::SUPER.union(Privileges::CREATE_USER),
+                "SUPER or SYSTEM_VARIABLES_ADMIN",
+            )?;
+            self.state.database.globals().put(at, setting.clone());
+            self.global_changed(def.name, &setting);
+            return Ok(());
+        }
+        match def.name {
+            "autocommit" => {
+                let on = setting.as_bool();
+                if on && !self.state.settings.autocommit {
+                    self.commit_open()?;
+                }
+            }
+            "transaction_isolation" | "transaction_read_only" => {}
+            "last_insert_id" | "identity" => {
+                self.state.last_insert_id.set(setting.as_u64());
+                return Ok(());
+            }
+            "insert_id" => {
+                self.state.insert_id.set(setting.as_u64());
+                return Ok(());
+            }
+            "pseudo_thread_id" => return Ok(()),
+            "max_allowed_packet" | "net_buffer_length" => {
+                return Err(SqlError::new(
+                    er::VARIABLE_IS_READONLY,
+                    format!(
+                        "SESSION variable '{}' is read-only. Use SET GLOBAL to assign the value",
+                        def.name
+                    ),
+                ));
+            }
+            _ => {}
+        }
+        self.state.values.put(at, setting);
+        self.variables_changed();
+        Ok(())
+    }
+
+    fn variables_changed(&mut self) {
+        let settings = self.state.values.settings();
+        let before = &self.state.settings;
+        let plans_differ = before.sql_mode != settings.sql_mode
+            || before.collation_connection != settings.collation_connection
+            || before.character_set_results != settings.character_set_results
+            || before.div_precision_increment != settings.div_precision_increment
+            || before.group_concat_max_len != settings.group_concat_max_len
+            || before.time_zone.name() != settings.time_zone.name()
+            || before.sql_select_limit != settings.sql_select_limit
+            || before.sql_safe_updates != settings.sql_safe_updates;
+        if before.max_error_count != settings.max_error_count {
+            self.state.warnings = crate::expr::Warnings::new(settings.max_error_count);
+        }
+        self.state.settings = settings;
+        if plans_differ {
+            self.forget_plans();
+        }
+    }
+
+    /// What the engine must be told.
+    fn global_changed(&self, name: &str, setting: &Setting) {
+        let engine = self.state.database.engine();
+        match (name, setting) {
+            ("innodb_flush_log_at_trx_commit", setting) => {
+                engine.set_flush_at_trx_commit(setting.as_u64() as u8)
+            }
+            ("innodb_max_dirty_pages_pct", Setting::Float(pct)) => engine.set_max_dirty_pages_pct(*pct),
+            _ => {}
+        }
+    }
+}
+
+const HIDDEN_VARIABLE: &str = "\0value";
+
+/// A column name where a value is expected is the word itself: `SET sql_mode = ANSI`.
+fn bare_word(kind: Kind, expr: &Expr) -> Option<Value> {
+    match expr {
+        Expr::Column(name) if name.table.is_none() && !matches!(kind, Kind::Uint { .. }) => {
+            Some(Value::string(name.column.as_bytes()))
+        }
+        // BINARY as a character set reads as an operator elsewhere.
+        _ => None,
+    }
+}
+
+/// For a query whose only effect is a variable.
+struct Discard;
+
+impl super::ResultSink for Discard {
+    fn columns(&mut self, _: &[crate::types::ColumnMeta]) -> Result<()> {
+        Ok(())
+    }
+    fn begin_row(&mut self) {}
+    fn null(&mut self) {}
+    fn int(&mut self, _: i64) {}
+    fn uint(&mut self, _: u64) {}
+    fn float(&mut self, _: f32) {}
+    fn double(&mut self, _: f64) {}
+    fn decimal(&mut self, _: &str) {}
+    fn bytes(&mut self, _: &[u8]) {}
+    fn date(&mut self, _: u16, _: u8, _: u8) {}
+    fn datetime(&mut self, _: u16, _: u8, _: u8, _: u8, _: u8, _: u8, _: u32, _: u8) {}
+    fn time(&mut self, _: bool, _: u32, _: u8, _: u8, _: u32, _: u8) {}
+    fn end_row(&mut self) -> Result<()> {
+        Ok(())
+    }
+    fn is_full(&self) -> bool {
+        false
+    }
+    fn flush(&mut self) -> Result<()> {
+        Ok(())
+    }
+    fn end_rows(&mut self, _: u16, _: u16) -> Result<()> {
+        Ok(())
+    }
+    fn ok(&mut self, _: &super::OkInfo) -> Result<()> {
+        Ok(())
+    }
+}

@@ -1,0 +1,276 @@
+//! SHOW CREATE TABLE and SHOW CREATE DATABASE: byte for byte as MySQL writes them.
+
+use super::string;
+use crate::accounts::Privileges;
+use crate::ddl::print::{identifier, quoted};
+use crate::dictionary::{ColumnDef, ColumnDefault, IndexDef, TableDef};
+use crate::error::{Result, SqlError};
+use crate::parse::ast::ObjectName;
+use crate::session::SessionState;
+use crate::session::answer::{Rows, text};
+use crate::types::{Collation, SqlType, TypeKind, Value};
+use std::fmt::Write;
+
+pub fn table(state: &SessionState, name: &ObjectName) -> Result<Rows> {
+    let table = state.table(name)?;
+    if !state.sees_table(&table.schema, &table.name) {
+        let info = &state.info;
+        return Err(crate::accounts::table_denied(
+            "SHOW",
+            &info.user,
+            &info.host,
+            &table.name,
+        ));
+    }
+    let mut rows = Rows::new(&[("Table", text(64)), ("Create Table", text(1024))]);
+    rows.push(vec![string(&table.name), string(table_text(state, &table))]);
+    Ok(rows)
+}
+
+pub fn database(state: &SessionState, name: &str, if_not_exists: bool) -> Result<Rows> {
+    let schema = state
+        .database
+        .dictionary()
+        .schema(name)
+        .ok_or_else(|| SqlError::unknown_database(name))?;
+    if !state.sees_database(&schema.name) {
+        return Err(crate::accounts::database_denied(
+            &state.info.user,
+            &state.info.host,
+            name,
+        ));
+    }
+    let mut out = String::from("CREATE DATABASE ");
+    if if_not_exists {
+        out.push_str("/*!32312 IF NOT EXISTS*/ ");
+    }
+    let collation = schema.collation;
+    let _ = write!(
+        out,
+        "{} /*!40100 DEFAULT CHARACTER SET {}{} */ /*!80016 DEFAULT ENCRYPTION='N' */",
+        identifier(&schema.name),
+        collation.charset().name(),
+        collate(collation)
+    );
+    let mut rows = Rows::new(&[("Database", text(64)), ("Create Database", text(1024))]);
+    rows.push(vec![string(&schema.name), string(out)]);
+    Ok(rows)
+}
+
+/// ` COLLATE x` where MySQL prints it: any but a character set's default, and utf8mb4's default too.
+fn collate(collation: Collation) -> String {
+    let charset = collation.charset();
+    if collation == charset.default_collation() && collation != Collation::DEFAULT {
+        return String::new();
+    }
+    format!(" COLLATE {}", collation.name())
+}
+
+/// The statement that makes the table.
+pub fn table_text(state: &SessionState, table: &TableDef) -> String {
+    let mut out = format!("CREATE TABLE {} (\n", identifier(&table.name));
+    let mut items: Vec<String> = table
+        .columns
+        .iter()
+        .map(|column| column_text(column, table))
+        .collect();
+    items.extend(table.indexes.iter().map(|index| index_text(index, table)));
+    for check in &table.options.checks {
+        let not = if check.enforced {
+            ""
+        } else {
+            " /*!80016 NOT ENFORCED */"
+        };
+        items.push(format!(
+            "CONSTRAINT {} CHECK ({}){not}",
+            identifier(&check.name),
+            check.expression
+        ));
+    }
+    for (i, item) in items.iter().enumerate() {
+        let comma = if i + 1 < items.len() { "," } else { "" };
+        let _ = writeln!(out, "  {item}{comma}");
+    }
+    out.push_str(") ENGINE=InnoDB");
+    if let Some(next) = next_auto_increment(state, table).filter(|next| *next > 1) {
+        let _ = write!(out, " AUTO_INCREMENT={next}");
+    }
+    let options = &table.options;
+    let collation = options.collation;
+    let _ = write!(out, " DEFAULT CHARSET={}", collation.charset().name());
+    if collation != collation.charset().default_collation() || collation == Collation::DEFAULT {
+        let _ = write!(out, " COLLATE={}", collation.name());
+    }
+    if !options.row_format.is_empty() && options.row_format != "DEFAULT" {
+        let _ = write!(out, " ROW_FORMAT={}", options.row_format);
+    }
+    if !options.comment.is_empty() {
+        let _ = write!(out, " COMMENT={}", quoted(&options.comment));
+    }
+    out
+}
+
+/// The next value of the table's counter, if it has one.
+pub fn next_auto_increment(state: &SessionState, table: &TableDef) -> Option<u64> {
+    table.auto_increment()?;
+    let stored = state.database.engine().table(table.id).ok()?;
+    Some(stored.auto_increment_peek())
+}
+
+fn column_text(column: &ColumnDef, table: &TableDef) -> String {
+    let ty = &column.ty;
+    let mut out = format!("{} {}", identifier(&column.name), ty);
+    if has_charset(ty) {
+        let default = table.options.collation;
+        if ty.collation != default || column.explicit_collation {
+            let _ = write!(out, " CHARACTER SET {}", ty.collation.charset().name());
+        }
+        let primary = ty.collation == ty.collation.charset().default_collation();
+        let modern = ty.collation == Collation::DEFAULT && default != Collation::DEFAULT;
+        if !primary || column.explicit_collation || modern {
+            let _ = write!(out, " COLLATE {}", ty.collation.name());
+        }
+    }
+    if !ty.nullable {
+        out.push_str(" NOT NULL");
+    } else if ty.kind == TypeKind::Timestamp {
+        out.push_str(" NULL");
+    }
+    match default_text(column) {
+        Some(default) => {
+            let _ = write!(out, " DEFAULT {default}");
+        }
+        None if column.auto_increment => out.push_str(" AUTO_INCREMENT"),
+        None => {}
+    }
+    if column.on_update_now {
+        let _ = write!(out, " ON UPDATE {}", current_timestamp(ty));
+    }
+    if !column.comment.is_empty() {
+        let _ = write!(out, " COMMENT {}", quoted(&column.comment));
+    }
+    if column.invisible {
+        out.push_str(" /*!80023 INVISIBLE */");
+    }
+    out
+}
+
+fn has_charset(ty: &SqlType) -> bool {
+    ty.is_string() && ty.kind != TypeKind::Json && !ty.is_binary_string()
+}
+
+fn current_timestamp(ty: &SqlType) -> String {
+    match ty.scale {
+        0 => "CURRENT_TIMESTAMP".to_owned(),
+        fsp => format!("CURRENT_TIMESTAMP({fsp})"),
+    }
+}
+
+/// What stands after DEFAULT; `None`: nothing does. BLOB, TEXT and JSON columns do not say that they default to NULL.
+fn default_text(column: &ColumnDef) -> Option<String> {
+    match column.default.as_ref()? {
+        ColumnDefault::Literal(Value::Null) if column.ty.is_blob_or_text() => None,
+        ColumnDefault::Literal(Value::Null) => Some("NULL".to_owned()),
+        ColumnDefault::Literal(value) if column.ty.kind == TypeKind::Bit => Some(bits(value)),
+        ColumnDefault::Literal(value) if column.ty.is_binary_string() => Some(binary(value)),
+        ColumnDefault::Literal(value) => Some(quoted(&literal(value))),
+        ColumnDefault::CurrentTimestamp => Some(current_timestamp(&column.ty)),
+        ColumnDefault::Expression(text) => Some(format!("({text})")),
+    }
+}
+
+fn bits(value: &Value) -> String {
+    match value {
+        Value::UInt(v) => format!("b'{v:b}'"),
+        Value::Int(v) => format!("b'{v:b}'"),
+        other => quoted(&literal(other)),
+    }
+}
+
+/// A binary default prints as text if it is text, else as hex.
+fn binary(value: &Value) -> String {
+    let bytes = value.to_text();
+    match std::str::from_utf8(&bytes) {
+        Ok(text) => quoted(text),
+        Err(_) => {
+            let mut out = String::from("0x");
+            for byte in bytes.iter() {
+                let _ = write!(out, "{byte:02X}");
+            }
+            out
+        }
+    }
+}
+
+fn literal(value: &Value) -> String {
+    String::from_utf8_lossy(&value.to_text()).into_owned()
+}
+
+/// The default as information_schema and SHOW COLUMNS have it: without quotes.
+pub fn plain_default(column: &ColumnDef) -> Option<String> {
+    match column.default.as_ref()? {
+        ColumnDefault::Literal(Value::Null) => None,
+        ColumnDefault::Literal(value) if column.ty.kind == TypeKind::Bit => Some(bits(value)),
+        ColumnDefault::Literal(value) => Some(literal(value)),
+        ColumnDefault::CurrentTimestamp => Some(current_timestamp(&column.ty)),
+        ColumnDefault::Expression(text) => Some(text.clone()),
+    }
+}
+
+/// `auto_increment`, `DEFAULT_GENERATED`, `on update …`: the Extra column.
+pub fn extra(column: &ColumnDef) -> String {
+    let mut parts = Vec::new();
+    if column.auto_increment {
+        parts.push("auto_increment".to_owned());
+    }
+    if matches!(
+        column.default,
+        Some(ColumnDefault::CurrentTimestamp | ColumnDefault::Expression(_))
+    ) {
+        parts.push("DEFAULT_GENERATED".to_owned());
+    }
+    if column.on_update_now {
+        parts.push(format!("on update {}", current_timestamp(&column.ty)));
+    }
+    if column.invisible {
+        parts.push("INVISIBLE".to_owned());
+    }
+    parts.join(" ")
+}
+
+fn index_text(index: &IndexDef, table: &TableDef) -> String {
+    let mut out = match index {
+        _ if index.number == 0 => "PRIMARY KEY".to_owned(),
+        _ if index.unique => format!("UNIQUE KEY {}", identifier(&index.name)),
+        _ => format!("KEY {}", identifier(&index.name)),
+    };
+    out.push_str(" (");
+    for (i, part) in index.parts.iter().enumerate() {
+        if i > 0 {
+            out.push(',');
+        }
+        out.push_str(&identifier(&table.columns[part.column].name));
+        if let Some(prefix) = part.prefix {
+            let _ = write!(out, "({prefix})");
+        }
+        if part.descending {
+            out.push_str(" DESC");
+        }
+    }
+    out.push(')');
+    if !index.comment.is_empty() {
+        let _ = write!(out, " COMMENT {}", quoted(&index.comment));
+    }
+    if !index.visible {
+        out.push_str(" /*!80000 INVISIBLE */");
+    }
+    out
+}
+
+/// Whether the account may look at the table at all. Error 1142.
+pub fn require_visible(state: &SessionState, table: &TableDef) -> Result<()> {
+    if state.sees_table(&table.schema, &table.name) {
+        return Ok(());
+    }
+    state.require_table(Privileges::SELECT, "SELECT", &table.schema, &table.name)
+}

@@ -1,0 +1,167 @@
+//! SHOW and DESCRIBE.
+//!
+//! Each builds its result in memory and then filters it by LIKE (on the first column) or WHERE. Column names and texts
+//! are MySQL's, because clients look for them.
+
+pub mod create;
+mod objects;
+pub mod server;
+
+use crate::error::{Result, SqlError};
+use crate::parse::ast::{ObjectName, Show, ShowFilter, ShowKind};
+use crate::session::SessionState;
+use crate::session::answer::{Rows, bigint, text};
+use crate::types::{SqlType, Value};
+
+pub fn show(state: &SessionState, show: &Show) -> Result<Rows> {
+    let mut rows = rows(state, &show.what, &show.filter)?;
+    match &show.filter {
+        ShowFilter::None => {}
+        ShowFilter::Like(pattern) => state.filter_like(&mut rows, pattern)?,
+        ShowFilter::Where(condition) => state.filter(&mut rows, condition)?,
+    }
+    Ok(rows)
+}
+
+fn rows(state: &SessionState, what: &ShowKind, filter: &ShowFilter) -> Result<Rows> {
+    match what {
+        ShowKind::Databases => objects::databases(state, filter),
+        ShowKind::Tables { schema, full } => objects::tables(state, schema.as_deref(), *full, filter),
+        ShowKind::TableStatus { schema } => objects::table_status(state, schema.as_deref()),
+        ShowKind::Columns { table, full } => objects::columns(state, table, *full),
+        ShowKind::Index { table } => objects::indexes(state, table),
+        ShowKind::CreateTable(name) => create::table(state, name),
+        ShowKind::CreateDatabase { name, if_not_exists } => create::database(state, name, *if_not_exists),
+        ShowKind::CreateUser(user) => server::create_user(state, user),
+        ShowKind::Variables { global } => Ok(server::variables(state, *global)),
+        ShowKind::Status { .. } => Ok(server::status(state)),
+        ShowKind::ProcessList { full } => Ok(server::process_list(state, *full)),
+        ShowKind::Warnings { limit } => Ok(server::diagnostics(state, false, *limit)),
+        ShowKind::Errors { limit } => Ok(server::diagnostics(state, true, *limit)),
+        ShowKind::CountWarnings => Ok(count("@@session.warning_count", state.warnings.count() as i64)),
+        ShowKind::CountErrors => Ok(count("@@session.error_count", state.error_count.get() as i64)),
+        ShowKind::Engines => Ok(server::engines()),
+        ShowKind::EngineStatus { engine, what } => server::engine_status(state, engine, what),
+        ShowKind::Charset => Ok(server::charsets()),
+        ShowKind::Collation => Ok(server::collations()),
+        ShowKind::Grants(user) => server::grants(state, user.as_ref()),
+        ShowKind::Privileges => Ok(server::privileges()),
+        ShowKind::Plugins => Ok(server::plugins()),
+        ShowKind::OpenTables { schema } => objects::open_tables(state, schema.as_deref()),
+        ShowKind::Triggers { .. } => Ok(Rows::of_text(
+            &[
+                "Trigger",
+                "Event",
+                "Table",
+                "Statement",
+                "Timing",
+                "Created",
+                "sql_mode",
+                "Definer",
+                "character_set_client",
+                "collation_connection",
+                "Database Collation",
+            ],
+            64,
+        )),
+        ShowKind::Events { .. } => Ok(Rows::of_text(
+            &[
+                "Db",
+                "Name",
+                "Definer",
+                "Time zone",
+                "Type",
+                "Execute at",
+                "Interval value",
+                "Interval field",
+                "Starts",
+                "Ends",
+                "Status",
+                "Originator",
+                "character_set_client",
+                "collation_connection",
+                "Database Collation",
+            ],
+            64,
+        )),
+        ShowKind::ProcedureStatus | ShowKind::FunctionStatus => Ok(Rows::of_text(
+            &[
+                "Db",
+                "Name",
+                "Type",
+                "Language",
+                "Definer",
+                "Modified",
+                "Created",
+                "Security_type",
+                "Comment",
+                "character_set_client",
+                "collation_connection",
+                "Database Collation",
+            ],
+            64,
+        )),
+        ShowKind::MasterStatus => Ok(Rows::of_text(
+            &[
+                "File",
+                "Position",
+                "Binlog_Do_DB",
+                "Binlog_Ignore_DB",
+                "Executed_Gtid_Set",
+            ],
+            64,
+        )),
+        ShowKind::BinaryLogs => Err(SqlError::new(
+            crate::error::er::NO_BINARY_LOGGING,
+            "You are not using binary logging",
+        )),
+        ShowKind::ReplicaStatus => Ok(Rows::of_text(&["Replica_IO_State"], 64)),
+        ShowKind::Profiles => Ok(Rows::new(&[
+            ("Query_ID", bigint()),
+            ("Duration", SqlType::double()),
+            ("Query", text(300)),
+        ])),
+    }
+}
+
+/// The columns that [`show`] will answer, for a statement that is only prepared.
+pub fn columns(state: &SessionState, show: &Show) -> Vec<crate::types::ColumnMeta> {
+    match rows(state, &show.what, &ShowFilter::None) {
+        Ok(rows) => metas(state, &rows),
+        Err(_) => Vec::new(),
+    }
+}
+
+pub fn describe_columns(state: &SessionState) -> Vec<crate::types::ColumnMeta> {
+    metas(state, &objects::column_headings(false))
+}
+
+fn metas(state: &SessionState, rows: &Rows) -> Vec<crate::types::ColumnMeta> {
+    let results = state.results_collation();
+    let columns = rows.columns.iter();
+    columns
+        .map(|(name, ty)| crate::types::ColumnMeta::of_expression(name, ty, results))
+        .collect()
+}
+
+pub fn describe(state: &SessionState, table: &ObjectName, column: Option<&str>) -> Result<Rows> {
+    let mut rows = objects::columns(state, table, false)?;
+    if let Some(pattern) = column {
+        state.filter_like(&mut rows, pattern.as_bytes())?;
+    }
+    Ok(rows)
+}
+
+fn count(name: &str, count: i64) -> Rows {
+    let mut rows = Rows::new(&[(name, bigint())]);
+    rows.push(vec![Value::Int(count)]);
+    rows
+}
+
+fn string(text: impl AsRef<str>) -> Value {
+    Value::string(text.as_ref().as_bytes())
+}
+
+fn optional(text: Option<String>) -> Value {
+    text.map_or(Value::Null, |text| Value::string(text.into_bytes()))
+}

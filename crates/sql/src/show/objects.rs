@@ -1,0 +1,340 @@
+//! SHOW for databases, tables, columns and indexes.
+
+use super::create::{extra, next_auto_increment, plain_default, require_visible};
+use super::{optional, string};
+use crate::dictionary::{ColumnDef, IndexDef, TableDef, virtual_schema};
+use crate::error::{Result, SqlError};
+use crate::parse::ast::{ObjectName, ShowFilter};
+use crate::session::SessionState;
+use crate::session::answer::{Rows, bigint, text};
+use crate::types::{SqlType, TypeKind, Value};
+use std::sync::Arc;
+
+/// `Database`, or `Database (pattern)` as MySQL heads a filtered list.
+fn heading(base: &str, filter: &ShowFilter) -> String {
+    match filter {
+        ShowFilter::Like(pattern) => format!("{base} ({})", String::from_utf8_lossy(pattern)),
+        _ => base.to_owned(),
+    }
+}
+
+pub fn databases(state: &SessionState, filter: &ShowFilter) -> Result<Rows> {
+    let mut rows = Rows::new(&[(&heading("Database", filter), text(64))]);
+    for name in state.database.dictionary().schema_names() {
+        if state.sees_database(&name) {
+            rows.push(vec![string(name)]);
+        }
+    }
+    Ok(rows)
+}
+
+/// The tables of a database that the account may see, by name.
+pub fn visible_tables(state: &SessionState, schema: &str) -> Vec<Arc<TableDef>> {
+    if let Some(schema) = virtual_schema(schema) {
+        return crate::information_schema::tables(schema);
+    }
+    let mut tables = state.database.dictionary().tables(schema);
+    tables.retain(|table| state.sees_table(&table.schema, &table.name));
+    tables
+}
+
+fn schema_or_current<'a>(state: &'a SessionState, schema: Option<&'a str>) -> Result<&'a str> {
+    let schema = match schema {
+        Some(schema) => schema,
+        None => state.current_schema()?,
+    };
+    if state.database.dictionary().schema(schema).is_none() {
+        return Err(SqlError::unknown_database(schema));
+    }
+    if !state.sees_database(schema) {
+        return Err(crate::accounts::database_denied(
+            &state.info.user,
+            &state.info.host,
+            schema,
+        ));
+    }
+    Ok(schema)
+}
+
+pub fn tables(state: &SessionState, schema: Option<&str>, full: bool, filter: &ShowFilter) -> Result<Rows> {
+    let schema = schema_or_current(state, schema)?;
+    let name = heading(&format!("Tables_in_{schema}"), filter);
+    let mut rows = if full {
+        Rows::new(&[(&name, text(64)), ("Table_type", text(11))])
+    } else {
+        Rows::new(&[(&name, text(64))])
+    };
+    for table in visible_tables(state, schema) {
+        let mut row = vec![string(&table.name)];
+        if full {
+            row.push(string(table_type(&table)));
+        }
+        rows.push(row);
+    }
+    Ok(rows)
+}
+
+pub fn table_type(table: &TableDef) -> &'static str {
+    if table.is_virtual() {
+        "SYSTEM VIEW"
+    } else {
+        "BASE TABLE"
+    }
+}
+
+pub fn open_tables(state: &SessionState, schema: Option<&str>) -> Result<Rows> {
+    let schema = schema_or_current(state, schema)?;
+    let mut rows = Rows::new(&[
+        ("Database", text(64)),
+        ("Table", text(64)),
+        ("In_use", bigint()),
+        ("Name_locked", bigint()),
+    ]);
+    for table in visible_tables(state, schema) {
+        rows.push(vec![
+            string(&table.schema),
+            string(&table.name),
+            Value::Int(0),
+            Value::Int(0),
+        ]);
+    }
+    Ok(rows)
+}
+
+/// Figures of a table for SHOW TABLE STATUS and information_schema.TABLES.
+pub struct Figures {
+    pub rows: u64,
+    pub average: u64,
+    pub data_bytes: u64,
+    pub index_bytes: u64,
+}
+
+pub fn figures(state: &SessionState, table: &TableDef) -> Figures {
+    let Ok(stored) = state.database.engine().table(table.id) else {
+        return Figures {
+            rows: 0,
+            average: 0,
+            data_bytes: 0,
+            index_bytes: 0,
+        };
+    };
+    let rows = stored.estimate_rows();
+    let (data_bytes, index_bytes) = stored.size_bytes();
+    Figures {
+        rows,
+        average: data_bytes.checked_div(rows).unwrap_or(0),
+        data_bytes,
+        index_bytes,
+    }
+}
+
+/// Seconds since 1970 as the session's date and time.
+pub fn at_time(state: &SessionState, seconds: u64) -> Value {
+    if seconds == 0 {
+        return Value::Null;
+    }
+    let micros = (seconds as i64).saturating_mul(1_000_000);
+    Value::DateTime(state.settings.time_zone.local(micros, 0))
+}
+
+pub fn table_status(state: &SessionState, schema: Option<&str>) -> Result<Rows> {
+    let schema = schema_or_current(state, schema)?;
+    let unsigned = SqlType::bigint_unsigned;
+    let time = || SqlType::new(TypeKind::DateTime);
+    let mut rows = Rows::new(&[
+        ("Name", text(64)),
+        ("Engine", text(64)),
+        ("Version", bigint()),
+        ("Row_format", text(10)),
+        ("Rows", unsigned()),
+        ("Avg_row_length", unsigned()),
+        ("Data_length", unsigned()),
+        ("Max_data_length", unsigned()),
+        ("Index_length", unsigned()),
+        ("Data_free", unsigned()),
+        ("Auto_increment", unsigned()),
+        ("Create_time", time()),
+        ("Update_time", time()),
+        ("Check_time", time()),
+        ("Collation", text(64)),
+        ("Checksum", bigint()),
+        ("Create_options", text(256)),
+        ("Comment", text(2048)),
+    ]);
+    for table in visible_tables(state, schema) {
+        let figures = figures(state, &table);
+        rows.push(vec![
+            string(&table.name),
+            string("InnoDB"),
+            Value::Int(10),
+            string(row_format(&table)),
+            Value::UInt(figures.rows),
+            Value::UInt(figures.average),
+            Value::UInt(figures.data_bytes),
+            Value::UInt(0),
+            Value::UInt(figures.index_bytes),
+            Value::UInt(0),
+            next_auto_increment(state, &table).map_or(Value::Null, Value::UInt),
+            at_time(state, table.options.created),
+            Value::Null,
+            Value::Null,
+            string(table.options.collation.name()),
+            Value::Null,
+            string(create_options(&table)),
+            string(&table.options.comment),
+        ]);
+    }
+    Ok(rows)
+}
+
+pub fn row_format(table: &TableDef) -> String {
+    match table.options.row_format.as_str() {
+        "" | "DEFAULT" => "Dynamic".to_owned(),
+        format => {
+            let (first, rest) = format.split_at(1);
+            format!("{first}{}", rest.to_lowercase())
+        }
+    }
+}
+
+pub fn create_options(table: &TableDef) -> String {
+    match table.options.row_format.as_str() {
+        "" | "DEFAULT" => String::new(),
+        format => format!("row_format={format}"),
+    }
+}
+
+pub fn column_headings(full: bool) -> Rows {
+    if full {
+        return Rows::of_text(
+            &[
+                "Field",
+                "Type",
+                "Collation",
+                "Null",
+                "Key",
+                "Default",
+                "Extra",
+                "Privileges",
+                "Comment",
+            ],
+            1024,
+        );
+    }
+    Rows::of_text(&["Field", "Type", "Null", "Key", "Default", "Extra"], 1024)
+}
+
+pub fn columns(state: &SessionState, name: &ObjectName, full: bool) -> Result<Rows> {
+    let table = state.table(name)?;
+    require_visible(state, &table)?;
+    let mut rows = column_headings(full);
+    for (position, column) in table.columns.iter().enumerate() {
+        let null = if column.ty.nullable { "YES" } else { "NO" };
+        let mut row = vec![string(&column.name), string(column.ty.to_string())];
+        if full {
+            row.push(optional(collation_name(column)));
+        }
+        row.extend([
+            string(null),
+            string(key(&table, position)),
+            optional(plain_default(column)),
+            string(extra(column)),
+        ]);
+        if full {
+            row.extend([string("select,insert,update,references"), string(&column.comment)]);
+        }
+        rows.push(row);
+    }
+    Ok(rows)
+}
+
+/// The collation of a text column.
+pub fn collation_name(column: &ColumnDef) -> Option<String> {
+    let text = column.ty.is_string() && column.ty.kind != TypeKind::Json && !column.ty.is_binary_string();
+    text.then(|| column.ty.collation.name().to_owned())
+}
+
+/// The Key column: how a column takes part in indexes.
+pub fn key(table: &TableDef, position: usize) -> &'static str {
+    let leads = |index: &IndexDef| index.parts.first().is_some_and(|part| part.column == position);
+    let in_index = |index: &IndexDef| index.parts.iter().any(|part| part.column == position);
+    if table.primary().is_some_and(in_index) {
+        return "PRI";
+    }
+    // A table without a primary key shows its first unique index without NULLs as one.
+    let not_null = |index: &IndexDef| {
+        index
+            .parts
+            .iter()
+            .all(|part| !table.columns[part.column].ty.nullable)
+    };
+    if table.primary().is_none()
+        && let Some(index) = table.indexes.iter().find(|index| index.unique && not_null(index))
+        && in_index(index)
+    {
+        return "PRI";
+    }
+    let leading: Vec<&IndexDef> = table.indexes.iter().filter(|index| leads(index)).collect();
+    if leading.iter().any(|index| index.unique && index.parts.len() == 1) {
+        "UNI"
+    } else if leading.is_empty() {
+        ""
+    } else {
+        "MUL"
+    }
+}
+
+pub fn indexes(state: &SessionState, name: &ObjectName) -> Result<Rows> {
+    let table = state.table(name)?;
+    require_visible(state, &table)?;
+    let mut rows = Rows::new(&[
+        ("Table", text(64)),
+        ("Non_unique", bigint()),
+        ("Key_name", text(64)),
+        ("Seq_in_index", SqlType::bigint_unsigned()),
+        ("Column_name", text(64)),
+        ("Collation", text(1)),
+        ("Cardinality", bigint()),
+        ("Sub_part", bigint()),
+        ("Packed", text(10)),
+        ("Null", text(3)),
+        ("Index_type", text(11)),
+        ("Comment", text(8)),
+        ("Index_comment", text(2048)),
+        ("Visible", text(3)),
+        ("Expression", text(1024)),
+    ]);
+    for index in &table.indexes {
+        for (sequence, part) in index.parts.iter().enumerate() {
+            let column = &table.columns[part.column];
+            rows.push(vec![
+                string(&table.name),
+                Value::Int(!index.unique as i64),
+                string(&index.name),
+                Value::UInt(sequence as u64 + 1),
+                string(&column.name),
+                string(if part.descending { "D" } else { "A" }),
+                Value::Int(cardinality(state, &table, index, sequence + 1)),
+                part.prefix
+                    .map_or(Value::Null, |prefix| Value::Int(prefix as i64)),
+                Value::Null,
+                string(if column.ty.nullable { "YES" } else { "" }),
+                string("BTREE"),
+                string(""),
+                string(&index.comment),
+                string(if index.visible { "YES" } else { "NO" }),
+                Value::Null,
+            ]);
+        }
+    }
+    Ok(rows)
+}
+
+/// About how many values the first parts of an index have.
+pub fn cardinality(state: &SessionState, table: &TableDef, index: &IndexDef, parts: usize) -> i64 {
+    let Ok(stored) = state.database.engine().table(table.id) else {
+        return 0;
+    };
+    let per_key = stored.records_per_key(index.number, parts).max(1.0);
+    (stored.estimate_rows() as f64 / per_key).round() as i64
+}

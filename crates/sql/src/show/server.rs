@@ -1,0 +1,451 @@
+//! SHOW for the server: variables, status, sessions, diagnostics, accounts, character sets, engines.
+
+use super::{optional, string};
+use crate::accounts::statements::grant_lines;
+use crate::accounts::{Account, Privileges, privilege};
+use crate::error::{Result, SqlError, er};
+use crate::expr::WarningLevel;
+use crate::parse::ast::UserName;
+use crate::session::answer::{Rows, bigint, text};
+use crate::session::{SessionState, command};
+use crate::types::{Charset, Collation, SqlType, Value};
+use crate::variables::{DEFS, Scope};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+pub fn variables(state: &SessionState, global: bool) -> Rows {
+    let mut rows = Rows::new(&[("Variable_name", text(64)), ("Value", text(2048))]);
+    let mut order: Vec<usize> = (0..DEFS.len()).collect();
+    order.sort_by_key(|at| DEFS[*at].name);
+    for at in order {
+        let def = &DEFS[at];
+        if global && def.scope == Scope::Session {
+            continue;
+        }
+        let setting = state.variable_setting(at, global);
+        let value = match setting {
+            crate::variables::Setting::Null => String::new(),
+            setting => setting.to_string(),
+        };
+        rows.push(vec![string(def.name), string(value)]);
+    }
+    rows
+}
+
+/// Name and value of every status variable.
+pub fn status_values(state: &SessionState) -> Vec<(String, String)> {
+    let database = &state.database;
+    let counters = database.counters();
+    let engine = database.engine().status();
+    let load = |counter: &std::sync::atomic::AtomicU64| counter.load(Ordering::Relaxed).to_string();
+    let running = database
+        .sessions
+        .lock()
+        .values()
+        .filter(|process| process.with_current(|current| current.running))
+        .count();
+    let uptime = database.started.elapsed().as_secs();
+    let mut values: Vec<(String, String)> = Vec::new();
+    let mut put = |name: &str, value: String| values.push((name.to_owned(), value));
+    put("Aborted_clients", load(&counters.aborted_clients));
+    put("Aborted_connects", load(&counters.aborted_connects));
+    put("Bytes_received", load(&counters.bytes_received));
+    put("Bytes_sent", load(&counters.bytes_sent));
+    for (name, counter) in command::NAMES.iter().zip(&counters.commands) {
+        if *name != "other" {
+            put(&format!("Com_{name}"), load(counter));
+        }
+    }
+    put("Connections", load(&counters.connections));
+    put(
+        "Innodb_buffer_pool_pages_data",
+        engine.pool_pages_data.to_string(),
+    );
+    put(
+        "Innodb_buffer_pool_pages_dirty",
+        engine.pool_pages_dirty.to_string(),
+    );
+    put(
+        "Innodb_buffer_pool_pages_flushed",
+        engine.pool_pages_written.to_string(),
+    );
+    put(
+        "Innodb_buffer_pool_pages_free",
+        engine.pool_pages_free.to_string(),
+    );
+    put(
+        "Innodb_buffer_pool_pages_total",
+        engine.pool_pages_total.to_string(),
+    );
+    put("Innodb_buffer_pool_reads", engine.pool_reads.to_string());
+    put("Innodb_deadlocks", engine.deadlocks.to_string());
+    put("Innodb_history_list_length", engine.history_length.to_string());
+    put("Innodb_log_waits", engine.log_waits.to_string());
+    put("Innodb_os_log_fsyncs", engine.log_syncs.to_string());
+    put("Innodb_os_log_written", engine.log_tail.0.to_string());
+    put("Innodb_page_size", tidemark_engine::PAGE_SIZE.to_string());
+    put("Innodb_pages_read", engine.pool_reads.to_string());
+    put("Innodb_pages_written", engine.pool_pages_written.to_string());
+    put(
+        "Innodb_row_lock_current_waits",
+        engine.row_lock_current_waits.to_string(),
+    );
+    put("Innodb_row_lock_time", engine.row_lock_time_ms.to_string());
+    let average = engine.row_lock_time_ms.checked_div(engine.row_lock_waits);
+    put("Innodb_row_lock_time_avg", average.unwrap_or(0).to_string());
+    put(
+        "Innodb_row_lock_time_max",
+        engine.row_lock_time_max_ms.to_string(),
+    );
+    put("Innodb_row_lock_waits", engine.row_lock_waits.to_string());
+    put("Innodb_rows_deleted", engine.rows_deleted.to_string());
+    put("Innodb_rows_inserted", engine.rows_inserted.to_string());
+    put("Innodb_rows_read", engine.rows_read.to_string());
+    put("Innodb_rows_updated", engine.rows_updated.to_string());
+    put("Max_used_connections", load(&counters.max_used_connections));
+    put("Open_tables", database.engine().table_ids().len().to_string());
+    put("Queries", load(&counters.questions));
+    put("Questions", load(&counters.questions));
+    put("Slow_queries", load(&counters.slow_queries));
+    put("Ssl_cipher", String::new());
+    put("Threads_cached", "0".to_owned());
+    put("Threads_connected", database.session_count().to_string());
+    put("Threads_created", load(&counters.connections));
+    put("Threads_running", running.to_string());
+    put("Tidemark_active_writers", engine.active_writers.to_string());
+    put("Tidemark_checkpoint_lsn", engine.checkpoint.0.to_string());
+    put("Tidemark_commits", engine.commits.to_string());
+    put("Tidemark_log_flushed_lsn", engine.log_flushed.0.to_string());
+    put("Tidemark_log_tail_lsn", engine.log_tail.0.to_string());
+    put("Tidemark_open_views", engine.open_views.to_string());
+    put("Tidemark_rollbacks", engine.rollbacks.to_string());
+    put("Tidemark_tide_lsn", engine.tide.0.to_string());
+    put("Uptime", uptime.to_string());
+    put("Uptime_since_flush_status", uptime.to_string());
+    values.sort();
+    values
+}
+
+pub fn status(state: &SessionState) -> Rows {
+    let mut rows = Rows::new(&[("Variable_name", text(64)), ("Value", text(1024))]);
+    for (name, value) in status_values(state) {
+        rows.push(vec![string(name), string(value)]);
+    }
+    rows
+}
+
+/// The process list: id, user, host, database, command, seconds, state, statement.
+pub fn processes(state: &SessionState, full: bool) -> Vec<Vec<Value>> {
+    const STATEMENT_SHOWN_MAX: usize = 100;
+    let everybody = state.has_global(Privileges::PROCESS);
+    let sessions: Vec<_> = state.database.sessions.lock().values().cloned().collect();
+    let mut rows = Vec::new();
+    for process in sessions {
+        let (user, host) = process.user();
+        if !everybody && user != state.info.user {
+            continue;
+        }
+        rows.push(process.with_current(|current| {
+            let statement = current.running.then(|| {
+                let text = String::from_utf8_lossy(&current.statement);
+                match full {
+                    true => text.into_owned(),
+                    false => text.chars().take(STATEMENT_SHOWN_MAX).collect(),
+                }
+            });
+            let doing = match (process.is_killed(), current.running) {
+                (true, _) => "Killed",
+                (false, true) => "executing",
+                (false, false) => "",
+            };
+            vec![
+                Value::UInt(process.id),
+                string(user),
+                string(host),
+                optional(current.schema.clone()),
+                string(current.command),
+                Value::Int(current.since.elapsed().as_secs() as i64),
+                string(doing),
+                optional(statement),
+            ]
+        }));
+    }
+    rows
+}
+
+pub fn process_list(state: &SessionState, full: bool) -> Rows {
+    let mut rows = Rows::new(&[
+        ("Id", SqlType::bigint_unsigned()),
+        ("User", text(32)),
+        ("Host", text(261)),
+        ("db", text(64)),
+        ("Command", text(16)),
+        ("Time", bigint()),
+        ("State", text(64)),
+        ("Info", text(if full { 65_535 } else { 100 })),
+    ]);
+    rows.rows = processes(state, full);
+    rows
+}
+
+pub fn diagnostics(state: &SessionState, errors_only: bool, limit: Option<(u64, u64)>) -> Rows {
+    let mut rows = Rows::new(&[
+        ("Level", text(7)),
+        ("Code", SqlType::bigint_unsigned()),
+        ("Message", text(512)),
+    ]);
+    let (skip, take) = limit.unwrap_or((0, u64::MAX));
+    let list = state.warnings.to_vec();
+    let wanted = list
+        .into_iter()
+        .filter(|warning| !errors_only || warning.level == WarningLevel::Error)
+        .skip(skip as usize)
+        .take(take.min(usize::MAX as u64) as usize);
+    for warning in wanted {
+        let level = match warning.level {
+            WarningLevel::Note => "Note",
+            WarningLevel::Warning => "Warning",
+            WarningLevel::Error => "Error",
+        };
+        rows.push(vec![
+            string(level),
+            Value::UInt(warning.code as u64),
+            string(warning.message),
+        ]);
+    }
+    rows
+}
+
+pub fn engines() -> Rows {
+    let mut rows = Rows::of_text(
+        &["Engine", "Support", "Comment", "Transactions", "XA", "Savepoints"],
+        80,
+    );
+    rows.push(
+        [
+            "InnoDB",
+            "DEFAULT",
+            "Tidemark: supports transactions, row-level locking and snapshots",
+            "YES",
+            "NO",
+            "YES",
+        ]
+        .map(string)
+        .to_vec(),
+    );
+    rows
+}
+
+pub fn engine_status(state: &SessionState, engine: &str, what: &str) -> Result<Rows> {
+    state.require_global(Privileges::PROCESS, "PROCESS")?;
+    if !engine.eq_ignore_ascii_case("innodb") {
+        return Err(SqlError::new(
+            er::UNKNOWN_STORAGE_ENGINE,
+            format!("Unknown storage engine '{engine}'"),
+        ));
+    }
+    let mut rows = Rows::of_text(&["Type", "Name", "Status"], 65_535);
+    if what.eq_ignore_ascii_case("status") {
+        rows.push(vec![string("InnoDB"), string(""), string(monitor(state))]);
+    }
+    Ok(rows)
+}
+
+/// The text of SHOW ENGINE INNODB STATUS.
+fn monitor(state: &SessionState) -> String {
+    let s = state.database.engine().status();
+    format!(
+        "\n=====================================\nTIDEMARK MONITOR OUTPUT\n=====================================\n\
+         ------------\nTRANSACTIONS\n------------\n\
+         Tide {}\nActive writers {}, open read views {}\nHistory list length {}\nCommits {}, rollbacks {}, deadlocks {}\n\
+         Lock waits {} now, {} in all, {} ms in all, longest {} ms\n\
+         ---\nLOG\n---\n\
+         Log sequence number {}\nLog flushed up to   {}\nLast checkpoint at  {}\n{} log syncs, {} waits for \
+         space\n\
+         ----------------------\nBUFFER POOL AND MEMORY\n----------------------\n\
+         Buffer pool size   {}\nFree buffers       {}\nDatabase pages     {}\nModified db pages  {}\nPages read {}, written \
+         {}\n\
+         --------------\nROW OPERATIONS\n--------------\n\
+         Number of rows inserted {}, updated {}, deleted {}, read {}\n\
+         ----------------------------\nEND OF TIDEMARK MONITOR OUTPUT\n============================\n",
+        s.tide.0,
+        s.active_writers,
+        s.open_views,
+        s.history_length,
+        s.commits,
+        s.rollbacks,
+        s.deadlocks,
+        s.row_lock_current_waits,
+        s.row_lock_waits,
+        s.row_lock_time_ms,
+        s.row_lock_time_max_ms,
+        s.log_tail.0,
+        s.log_flushed.0,
+        s.checkpoint.0,
+        s.log_syncs,
+        s.log_waits,
+        s.pool_pages_total,
+        s.pool_pages_free,
+        s.pool_pages_data,
+        s.pool_pages_dirty,
+        s.pool_reads,
+        s.pool_pages_written,
+        s.rows_inserted,
+        s.rows_updated,
+        s.rows_deleted,
+        s.rows_read,
+    )
+}
+
+pub fn charsets() -> Rows {
+    let mut rows = Rows::new(&[
+        ("Charset", text(64)),
+        ("Description", text(2048)),
+        ("Default collation", text(64)),
+        ("Maxlen", SqlType::bigint_unsigned()),
+    ]);
+    for charset in Charset::all() {
+        rows.push(vec![
+            string(charset.name()),
+            string(charset.description()),
+            string(charset.default_collation().name()),
+            Value::UInt(charset.max_bytes() as u64),
+        ]);
+    }
+    rows
+}
+
+pub fn collations() -> Rows {
+    let mut rows = Rows::new(&[
+        ("Collation", text(64)),
+        ("Charset", text(64)),
+        ("Id", SqlType::bigint_unsigned()),
+        ("Default", text(3)),
+        ("Compiled", text(3)),
+        ("Sortlen", SqlType::bigint_unsigned()),
+        ("Pad_attribute", text(9)),
+    ]);
+    rows.rows = collation_rows();
+    rows
+}
+
+/// Name, character set, id, is default, compiled, sort length, pad attribute.
+pub fn collation_rows() -> Vec<Vec<Value>> {
+    let mut all: Vec<Collation> = Collation::all().collect();
+    all.sort_by_key(|collation| collation.name());
+    all.into_iter()
+        .map(|collation| {
+            let charset = collation.charset();
+            let default = charset.default_collation() == collation;
+            vec![
+                string(collation.name()),
+                string(charset.name()),
+                Value::UInt(collation.id() as u64),
+                string(if default { "Yes" } else { "" }),
+                string("Yes"),
+                Value::UInt(if collation.is_code_point() || collation.is_binary() {
+                    1
+                } else {
+                    0
+                }),
+                string(if collation.pad_space() {
+                    "PAD SPACE"
+                } else {
+                    "NO PAD"
+                }),
+            ]
+        })
+        .collect()
+}
+
+fn account_of(state: &SessionState, user: Option<&UserName>) -> Result<Arc<Account>> {
+    let own = &state.info.account;
+    let (name, host) = match user {
+        Some(user) if !user.current => (user.user.as_str(), user.host.as_str()),
+        _ => (own.user.as_str(), own.host.as_str()),
+    };
+    if (name, host) != (own.user.as_str(), own.host.as_str()) && !state.has_global(Privileges::CREATE_USER) {
+        return Err(crate::accounts::database_denied(&own.user, &own.host, "mysql"));
+    }
+    state.database.accounts.get(name, host).ok_or_else(|| {
+        SqlError::new(
+            er::NONEXISTING_GRANT,
+            format!("There is no such grant defined for user '{name}' on host '{host}'"),
+        )
+    })
+}
+
+pub fn grants(state: &SessionState, user: Option<&UserName>) -> Result<Rows> {
+    let account = account_of(state, user)?;
+    let heading = format!("Grants for {}@{}", account.auth.user, account.auth.host);
+    let mut rows = Rows::new(&[(&heading, text(1024))]);
+    for line in grant_lines(&account) {
+        rows.push(vec![string(line)]);
+    }
+    Ok(rows)
+}
+
+pub fn create_user(state: &SessionState, user: &UserName) -> Result<Rows> {
+    let account = account_of(state, Some(user))?;
+    let auth = &account.auth;
+    let heading = format!("CREATE USER for {}@{}", auth.user, auth.host);
+    let mut rows = Rows::new(&[(&heading, text(1024))]);
+    let secret = match auth.auth_string.is_empty() {
+        true => String::new(),
+        false => format!(
+            " AS {}",
+            crate::ddl::print::quoted(&String::from_utf8_lossy(&auth.auth_string))
+        ),
+    };
+    rows.push(vec![string(format!(
+        "CREATE USER `{}`@`{}` IDENTIFIED WITH '{}'{secret} REQUIRE NONE PASSWORD EXPIRE DEFAULT ACCOUNT {} PASSWORD \
+         HISTORY DEFAULT PASSWORD REUSE INTERVAL DEFAULT PASSWORD REQUIRE CURRENT DEFAULT",
+        auth.user,
+        auth.host,
+        auth.plugin.name(),
+        if auth.locked { "LOCK" } else { "UNLOCK" },
+    ))]);
+    Ok(rows)
+}
+
+pub fn privileges() -> Rows {
+    let mut rows = Rows::of_text(&["Privilege", "Context", "Comment"], 80);
+    for (_, name, levels) in privilege::ALL {
+        let context = match (levels.contains('d'), levels.contains('t')) {
+            (_, true) => "Databases,Tables",
+            (true, false) => "Databases",
+            (false, false) => "Server Admin",
+        };
+        let mut title = String::new();
+        for (i, word) in name.split(' ').enumerate() {
+            let word = word.to_lowercase();
+            title.push_str(if i > 0 { " " } else { "" });
+            if i == 0 {
+                title.push_str(&word[..1].to_uppercase());
+                title.push_str(&word[1..]);
+            } else {
+                title.push_str(&word);
+            }
+        }
+        rows.push(vec![string(title), string(context), string("")]);
+    }
+    rows
+}
+
+pub fn plugins() -> Rows {
+    let mut rows = Rows::of_text(&["Name", "Status", "Type", "Library", "License"], 64);
+    for (name, kind) in [
+        ("mysql_native_password", "AUTHENTICATION"),
+        ("caching_sha2_password", "AUTHENTICATION"),
+        ("InnoDB", "STORAGE ENGINE"),
+    ] {
+        rows.push(vec![
+            string(name),
+            string("ACTIVE"),
+            string(kind),
+            Value::Null,
+            string("MIT OR Apache-2.0"),
+        ]);
+    }
+    rows
+}

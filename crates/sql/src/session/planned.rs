@@ -75,13 +75,3 @@ pub trait Planned: Send {
         out: &mut dyn ResultSink,
     ) -> Result<Outcome>;
 }
-
-/// Plans a query, a data change, DO or EXPLAIN.
-pub fn plan(
-    statement: &crate::parse::ast::Statement,
-    state: &SessionState,
-    params: &[Value],
-) -> Result<Box<dyn Planned>> {
-    let _ = (statement, state, params);
-    Err(crate::error::SqlError::not_supported("queries"))
-}

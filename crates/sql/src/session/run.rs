@@ -2,7 +2,6 @@
 //! kind of statement leads to; how planned statements are run.
 
 use super::answer::{Answer, Done, ok_info};
-use super::planned::plan;
 use super::planned::{Outcome, Planned};
 use super::{OkInfo, ResultSink, Session, capability, command, status};
 use crate::error::{Result, SqlError, er};
@@ -10,6 +9,7 @@ use crate::expr::WarningLevel;
 use crate::parse::ast::{Expr, QueryBody, SelectItem, ShowKind, Statement};
 use crate::parse::shape::Shape;
 use crate::parse::{Parsed, parse, parse_shape};
+use crate::plan::plan;
 use crate::types::Value;
 use std::collections::HashMap;
 use std::sync::atomic::Ordering;

@@ -5,7 +5,7 @@
 //! wholly or not at all. The session has committed its own transaction before.
 
 mod alter;
-mod column;
+pub(crate) mod column;
 mod copy;
 mod create;
 mod database;

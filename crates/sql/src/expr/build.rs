@@ -333,7 +333,6 @@ fn double_of(op: ArithOp, left: &SqlType, right: &SqlType, bind: &BindCtx) -> Sq
     let mut ty = SqlType::double();
     if let Some((a, b)) = digits(left).zip(digits(right)) {
         let scale = match op {
-            ArithOp::Mul => a + b,
             ArithOp::Div => a.max(b) + bind.div_precision_increment,
             _ => a.max(b),
         };
@@ -360,6 +359,7 @@ pub fn neg(e: Expr, _bind: &BindCtx) -> Result<Expr> {
         }
     }
     let ty = match number_kind(&e.ty) {
+        _ if e.ty.is_temporal() => SqlType::double(),
         NumKind::Int => SqlType::bigint(),
         NumKind::Decimal => {
             let (int, scale) = super::types::decimal_shape(&e.ty);
@@ -783,6 +783,22 @@ pub fn case(
             otherwise: otherwise.map(Box::new),
         },
     ))
+}
+
+/// What is stored in a column, before it is evaluated: hexadecimal literals are numbers in numeric columns, and bytes
+/// are read in the column's character set. Values then go through [`crate::types::assign::assign`].
+pub fn assignable(e: Expr, column: &SqlType, bind: &BindCtx) -> Expr {
+    if column.is_numeric() && column.kind != TypeKind::Bit {
+        return as_number(e);
+    }
+    let e = if column.is_string() { as_text(e, bind) } else { e };
+    let foreign =
+        column.is_string() && column.collation.charset() == Charset::Latin1 && e.ty.is_binary_string();
+    if !foreign {
+        return e;
+    }
+    let ty = SqlType::varchar(u32::MAX, column.collation).with_nullable(e.ty.nullable);
+    expr(ty, Node::Cast(Box::new(e)))
 }
 
 /// `CAST(e AS ty)`, `CONVERT(e, ty)`.

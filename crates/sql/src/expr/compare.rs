@@ -28,10 +28,11 @@ pub fn compare_values(kind: CmpKind, a: &Val, b: &Val, env: &Env) -> Result<Opti
         CmpKind::Str(collation) => Some(collation.compare(&a.to_text(), &b.to_text())),
         CmpKind::DateTime => match (a, b) {
             (Val::Date(x), Val::Date(y)) => Some(x.cmp(y)),
-            _ => a
-                .to_datetime(env)?
-                .zip(b.to_datetime(env)?)
-                .map(|(x, y)| x.cmp(&y)),
+            // A text that is no date has left a warning and counts as the zero date.
+            _ => {
+                let (x, y) = (a.to_datetime(env)?, b.to_datetime(env)?);
+                Some(x.unwrap_or_default().cmp(&y.unwrap_or_default()))
+            }
         },
         CmpKind::Time => a.to_time(env)?.zip(b.to_time(env)?).map(|(x, y)| x.cmp(&y)),
         CmpKind::Member => match (a, b) {

@@ -249,10 +249,10 @@ pub(crate) fn result_type(types: &[&SqlType], op: &str, bind: &BindCtx) -> Resul
     let Some(first) = typed.first() else {
         return Ok(SqlType::new(TypeKind::Null));
     };
-    let mut ty = if typed.iter().all(|t| t.is_numeric() && t.kind != TypeKind::Bit) {
-        numeric_result(&typed)
-    } else if typed.iter().all(|t| t.kind == TypeKind::Bit) {
+    let mut ty = if typed.iter().all(|t| t.kind == TypeKind::Bit) {
         SqlType::new(TypeKind::Bit).with_length(typed.iter().map(|t| t.length).max().unwrap_or(1))
+    } else if typed.iter().all(|t| t.is_numeric()) {
+        numeric_result(&typed)
     } else if typed.iter().all(|t| t.is_temporal()) {
         let fsp = typed.iter().map(|t| t.scale).max().unwrap_or(0);
         if typed.iter().all(|t| t.kind == first.kind) {
@@ -288,6 +288,10 @@ fn numeric_result(typed: &[&SqlType]) -> SqlType {
         let length = typed.iter().map(|t| t.length).max().unwrap_or(first.length);
         return first.clone().with_length(length);
     }
+    if typed.iter().all(|t| t.kind == TypeKind::Float || t.is_integer()) && typed.iter().any(|t| t.is_float())
+    {
+        return SqlType::new(TypeKind::Float);
+    }
     if typed.iter().any(|t| t.is_float()) {
         return SqlType::double();
     }
@@ -296,7 +300,9 @@ fn numeric_result(typed: &[&SqlType]) -> SqlType {
     if all_int
         && (unsigned == 0
             || unsigned == typed.len()
-            || !typed.iter().any(|t| t.unsigned && t.kind == TypeKind::BigInt))
+            || !typed
+                .iter()
+                .any(|t| t.unsigned && matches!(t.kind, TypeKind::BigInt | TypeKind::Bit)))
     {
         let length = typed.iter().map(|t| t.length).max().unwrap_or(20);
         let ty = SqlType::bigint().with_length(length);

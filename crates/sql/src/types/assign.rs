@@ -6,7 +6,7 @@
 
 use super::convert::{double_prefix, excerpt, refused_by_mode};
 use super::storage::{int_range, timestamp_in_range};
-use super::temporal::parse;
+use super::temporal::{TIME_MAX_MICROS, parse};
 use super::{Charset, Date, DateTime, Decimal, SqlMode, SqlType, Time, TypeKind, Val, Value};
 use crate::error::{Result, SqlError, er};
 use crate::expr::Env;
@@ -122,12 +122,12 @@ impl Target<'_> {
         let number = match value {
             Val::Int(v) => *v as i128,
             Val::UInt(v) | Val::Member(v, _) => *v as i128,
-            Val::Str(s) => match self.int_of_text(value, s)? {
+            Val::Str(s) => match self.int_of_text(value, s, (low, high))? {
                 Some(v) => v,
                 None => return Ok(self.int_val(0)),
             },
-            Val::Double(v) => saturating(v.round()),
-            Val::Float(v) => saturating((*v as f64).round()),
+            Val::Double(v) => saturating(v.round_ties_even()),
+            Val::Float(v) => saturating((*v as f64).round_ties_even()),
             Val::Decimal(d) => d
                 .to_i128()
                 .unwrap_or(if d.is_negative() { i128::MIN } else { i128::MAX }),
@@ -140,8 +140,9 @@ impl Target<'_> {
         Ok(self.int_val(clamped))
     }
 
-    /// Rounds a text's number; what is no number is an error, what follows one is truncated.
-    fn int_of_text(&self, value: &Val, text: &[u8]) -> Result<Option<i128>> {
+    /// Rounds a text's number. What is no number is an error; what follows one is truncated, but of no account beside a
+    /// number out of range, which the caller reports.
+    fn int_of_text(&self, value: &Val, text: &[u8], range: (i128, i128)) -> Result<Option<i128>> {
         let trimmed = text.trim_ascii();
         let plain = trimmed.strip_prefix(b"-").unwrap_or(trimmed);
         if !plain.is_empty()
@@ -155,14 +156,16 @@ impl Target<'_> {
             self.incorrect("integer", value)?;
             return Ok(None);
         };
-        if used < trimmed.len() {
-            self.fault(SqlError::data_truncated(self.column, self.row()))?;
-        }
-        Ok(Some(number.to_i128().unwrap_or(if number.is_negative() {
+        let ends = if number.is_negative() {
             i128::MIN
         } else {
             i128::MAX
-        })))
+        };
+        let number = number.to_i128().unwrap_or(ends);
+        if used < trimmed.len() && (range.0..=range.1).contains(&number) {
+            self.fault(SqlError::data_truncated(self.column, self.row()))?;
+        }
+        Ok(Some(number))
     }
 
     fn year(&self, value: &Val) -> Result<Val<'static>> {
@@ -170,7 +173,8 @@ impl Target<'_> {
         let number = match value {
             Val::Date(d) => d.year as i128,
             Val::DateTime(t) => t.date.year as i128,
-            Val::Str(s) => match self.int_of_text(value, s)? {
+            Val::Time(_) => super::convert::today(self.env).year as i128,
+            Val::Str(s) => match self.int_of_text(value, s, (0, 2155))? {
                 Some(v) => v,
                 None => return Ok(Val::UInt(0)),
             },
@@ -204,37 +208,38 @@ impl Target<'_> {
             other => other.to_int(self.env)?,
         };
         if !(0..=max).contains(&number) {
-            self.fault(SqlError::data_too_long(self.column, self.row()))?;
+            if self.env.strict {
+                return Err(SqlError::data_too_long(self.column, self.row()));
+            }
+            self.out_of_range()?;
             return Ok(Val::UInt(max as u64));
         }
         Ok(Val::UInt(number as u64))
     }
 
     fn float(&self, value: &Val) -> Result<Val<'static>> {
+        let single = self.ty.kind == TypeKind::Float;
         let mut number = match value {
             Val::Str(s) => {
                 let (number, whole) = double_prefix(s);
-                if !whole || s.trim_ascii().is_empty() {
-                    if s.trim_ascii()
-                        .first()
-                        .is_some_and(|b| b.is_ascii_digit() || matches!(b, b'-' | b'.' | b'+'))
-                    {
-                        self.fault(SqlError::data_truncated(self.column, self.row()))?;
-                    } else {
-                        self.incorrect("double", value)?;
-                    }
+                // The greatest double stands for all that is beyond.
+                let beyond = number.abs() == f64::MAX;
+                if beyond && !single && self.ty.scale == SqlType::NOT_FIXED {
+                    self.out_of_range()?;
+                }
+                if !beyond && (!whole || s.trim_ascii().is_empty()) {
+                    self.incorrect(if single { "FLOAT" } else { "DOUBLE" }, value)?;
                 }
                 number
             }
             other => other.to_f64(self.env)?,
         };
-        let single = self.ty.kind == TypeKind::Float;
         let mut max = if single { f32::MAX as f64 } else { f64::MAX };
         if self.ty.scale != SqlType::NOT_FIXED {
             let unit = 10f64.powi(self.ty.scale as i32);
             max = max.min((10f64.powi(self.ty.length as i32) - 1.0) / unit);
             if number.abs() < 1e15 {
-                number = (number * unit).round() / unit;
+                number = (number * unit).round_ties_even() / unit;
             }
         }
         if self.ty.unsigned && number < 0.0 {
@@ -253,6 +258,7 @@ impl Target<'_> {
     }
 
     fn decimal(&self, value: &Val) -> Result<Val<'static>> {
+        let mut lost = false;
         let number = match value {
             Val::Str(s) => {
                 let trimmed = s.trim_ascii();
@@ -262,7 +268,9 @@ impl Target<'_> {
                         Decimal::ZERO
                     }
                     Some((number, used)) => {
-                        if used < trimmed.len() {
+                        // Rubbish behind a number, or a number beyond all bounds: strict mode calls it no number.
+                        lost = used < trimmed.len();
+                        if self.env.strict && (lost || number.integer_digits() > 81) {
                             self.incorrect("decimal", value)?;
                         }
                         number
@@ -271,6 +279,9 @@ impl Target<'_> {
             }
             other => other.to_decimal(self.env)?,
         };
+        if lost {
+            self.note_truncated();
+        }
         let rounded = number.round(self.ty.scale);
         let max = Decimal::max_value(self.ty.length, self.ty.scale);
         let low = if self.ty.unsigned {
@@ -282,20 +293,41 @@ impl Target<'_> {
             self.out_of_range()?;
             return Ok(Val::Decimal(if rounded > max { max } else { low }));
         }
-        if rounded != number && !matches!(value, Val::Double(_) | Val::Float(_)) {
+        if rounded != number && !lost {
             self.note_truncated();
         }
         Ok(Val::Decimal(rounded))
     }
 
+    /// Strict mode names the value; otherwise what was stored was out of range, or a date with bad parts, or cut.
     fn bad_temporal(&self, kind: &str, value: &Val) -> Result<()> {
-        let shown = excerpt(&value.to_text());
-        self.fault(SqlError::incorrect_temporal_for_column(
-            kind,
-            &shown,
-            self.column,
-            self.row(),
-        ))
+        let row = self.row();
+        if self.env.strict {
+            let shown = excerpt(&value.to_text());
+            return Err(SqlError::incorrect_temporal_for_column(
+                kind,
+                &shown,
+                self.column,
+                row,
+            ));
+        }
+        let out_of_range = match value {
+            Val::Str(s) if self.ty.kind == TypeKind::Time => {
+                parse::time(s, SqlMode::ALLOW_INVALID_DATES).is_some()
+            }
+            Val::Str(s) => parse::datetime(s, SqlMode::ALLOW_INVALID_DATES).is_some(),
+            Val::Date(_) | Val::DateTime(_) | Val::Time(_) => true,
+            number => {
+                let n = number.to_decimal(self.env)?;
+                n.is_negative() || n > Decimal::new(99_991_231_235_959, 0)
+            }
+        };
+        self.env.warnings.warn(if out_of_range {
+            SqlError::out_of_range(self.column, row)
+        } else {
+            SqlError::data_truncated(self.column, row)
+        });
+        Ok(())
     }
 
     /// The point in time a value names; `None` has been complained of.
@@ -359,8 +391,8 @@ impl Target<'_> {
         let Some(t) = self.point(value, "date")? else {
             return Ok(Val::Date(Date::ZERO));
         };
-        if t.micros_of_day() != 0 && !matches!(value, Val::Time(_)) {
-            self.note_truncated();
+        if t.micros_of_day() != 0 {
+            self.note_lost_part("date", value);
         }
         Ok(Val::Date(t.date))
     }
@@ -380,7 +412,8 @@ impl Target<'_> {
             t.round(self.ty.scale)
         };
         let Some(rounded) = rounded else {
-            self.bad_temporal("datetime", value)?;
+            self.fault(SqlError::temporal_overflow("datetime"))?;
+            self.out_of_range()?;
             return Ok(Val::DateTime(zero));
         };
         if self.ty.kind == TypeKind::Timestamp
@@ -398,12 +431,20 @@ impl Target<'_> {
             Val::Time(t) => Some((*t, true)),
             Val::Date(_) => Some((Time::default(), true)),
             Val::DateTime(t) => Some((t.time(), true)),
+            Val::Str(s) if s.is_empty() => Some((Time::default(), true)),
             Val::Str(s) => parse::time(s, self.env.sql_mode),
             number => {
                 let d = number.to_decimal(self.env)?;
                 let n = d.trunc_to_i128().unwrap_or(i128::MAX);
                 let fraction = d.sub(&d.truncate(0)).abs().to_f64();
-                parse::number_to_time(n, d.is_negative(), fraction, d.scale().min(6))
+                let far = n.unsigned_abs() > 8_385_959 && n.unsigned_abs() < 10_000_000_000 || n == i128::MAX;
+                let end = if d.is_negative() {
+                    -TIME_MAX_MICROS
+                } else {
+                    TIME_MAX_MICROS
+                };
+                let read = parse::number_to_time(n, d.is_negative(), fraction, d.scale().min(6));
+                read.or(far.then_some((Time::new(end, 0), false)))
             }
         };
         let Some((time, whole)) = parsed else {
@@ -411,7 +452,9 @@ impl Target<'_> {
             return Ok(Val::Time(Time::new(0, self.ty.scale)));
         };
         if !whole {
-            self.bad_temporal("time", value)?;
+            self.bad_time(value, time)?;
+        } else if self.loses_date(value)? {
+            self.note_lost_part("time", value);
         }
         let truncate = self.env.sql_mode.has(SqlMode::TIME_TRUNCATE_FRACTIONAL);
         let rounded = if truncate {
@@ -421,6 +464,42 @@ impl Target<'_> {
             time.round(self.ty.scale)
         };
         Ok(Val::Time(parse::clamp_time(rounded).0))
+    }
+
+    /// A time that was cut: at the ends of its range, or where the text stopped being one.
+    fn bad_time(&self, value: &Val, time: Time) -> Result<()> {
+        if self.env.strict || time.micros.abs() == TIME_MAX_MICROS {
+            if !self.env.strict {
+                return self.out_of_range();
+            }
+            return self.bad_temporal("time", value);
+        }
+        self.env
+            .warnings
+            .warn(SqlError::data_truncated(self.column, self.row()));
+        Ok(())
+    }
+
+    /// Whether a value with a date goes into a TIME.
+    fn loses_date(&self, value: &Val) -> Result<bool> {
+        Ok(match value {
+            Val::Str(s) => s.len() >= 12 && parse::datetime(s, self.env.sql_mode).is_some(),
+            Val::Int(_) | Val::UInt(_) | Val::Decimal(_) | Val::Double(_) => {
+                value.to_decimal(self.env)?.abs() >= Decimal::new(10_000_000_000, 0)
+            }
+            _ => false,
+        })
+    }
+
+    /// A part that the column does not hold is noted.
+    fn note_lost_part(&self, kind: &str, value: &Val) {
+        if self.env.strict {
+            let shown = excerpt(&value.to_text());
+            let lost = SqlError::incorrect_temporal_for_column(kind, &shown, self.column, self.row());
+            self.env.warnings.note(lost);
+        } else {
+            self.note_truncated();
+        }
     }
 
     fn member(&self, value: &Val) -> Result<Val<'static>> {
@@ -441,7 +520,11 @@ impl Target<'_> {
                         .unwrap_or(0),
                 }
             }
-            other => other.to_int(self.env)?.clamp(0, u64::MAX as i128) as u64,
+            other => other
+                .to_decimal(self.env)?
+                .trunc_to_i128()
+                .unwrap_or(0)
+                .clamp(0, u64::MAX as i128) as u64,
         };
         if number == 0 || number > self.ty.members().len() as u64 {
             self.fault(SqlError::data_truncated(self.column, self.row()))?;
@@ -473,7 +556,7 @@ impl Target<'_> {
                     }
                 }
             }
-            other => bits = other.to_int(self.env)? as u64,
+            other => bits = other.to_decimal(self.env)?.trunc_to_i128().unwrap_or(0) as u64,
         }
         if lost || bits & !all != 0 {
             self.fault(SqlError::data_truncated(self.column, self.row()))?;
@@ -496,7 +579,11 @@ impl Target<'_> {
                 self.column,
                 row,
             ))?;
-            text = Cow::Owned(charset.repair(&text, false).unwrap_or_default());
+            text = match std::str::from_utf8(&text) {
+                Ok(_) => Cow::Owned(charset.repair(&text, false).unwrap_or_default()),
+                // Bytes that are no text end it.
+                Err(e) => shorten(text, e.valid_up_to()),
+            };
         }
         let limit = self.ty.length as usize;
         // TEXT types are limited in bytes, CHAR and VARCHAR in characters.

@@ -9,13 +9,24 @@ use crate::expr::Env;
 use std::borrow::Cow;
 use std::fmt::Write;
 
-/// What an error text shows of a value: its beginning, printable.
+/// What an error text shows of a value: its beginning, bytes that are no text and control characters as `\\xFF`.
 pub fn excerpt(bytes: &[u8]) -> String {
-    let text = String::from_utf8_lossy(bytes);
-    if text.chars().count() > 64 {
-        text.chars().take(64).collect()
-    } else {
-        text.into_owned()
+    let mut shown = String::new();
+    for chunk in bytes.utf8_chunks() {
+        for c in chunk.valid().chars() {
+            if c.is_control() {
+                let _ = write!(shown, "\\x{:02X}", c as u32);
+            } else {
+                shown.push(c);
+            }
+        }
+        for b in chunk.invalid() {
+            let _ = write!(shown, "\\x{b:02X}");
+        }
+    }
+    match shown.char_indices().nth(128) {
+        Some((end, _)) => shown[..end].to_string(),
+        None => shown,
     }
 }
 

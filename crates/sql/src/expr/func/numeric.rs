@@ -21,7 +21,7 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
     def("truncate", (2, 2), rounded_type, |args, ty, ctx| {
         rounded(args, ty, ctx, false)
     }),
-    def("sign", (1, 1), int_type, |args, _, ctx| {
+    def("sign", (1, 1), number_int, |args, _, ctx| {
         let x = known!(double(&args[0], ctx)?);
         Ok(Val::Int(if x > 0.0 {
             1
@@ -123,7 +123,7 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
         },
         conv,
     ),
-    def("bit_count", (1, 1), int_type, |args, _, ctx| {
+    def("bit_count", (1, 1), number_int, |args, _, ctx| {
         let value = args[0].eval(ctx)?;
         if value.is_null() {
             return Ok(Val::Null);
@@ -189,11 +189,18 @@ fn arctan<'a>(args: &'a [Expr], _ty: &'a SqlType, ctx: &EvalCtx<'a>) -> Result<V
     }))
 }
 
+/// An integer made of a number.
+fn number_int(args: &mut Vec<Expr>, _bind: &BindCtx) -> Result<SqlType> {
+    numbers(args);
+    Ok(SqlType::bigint().with_nullable(any_nullable(args)))
+}
+
 /// The number's own kind of type.
 fn same_number(args: &mut Vec<Expr>, _bind: &BindCtx) -> Result<SqlType> {
     numbers(args);
     let ty = &args[0].ty;
     let result = match number_kind(ty) {
+        _ if ty.is_temporal() => SqlType::double(),
         NumKind::Int if ty.unsigned => SqlType::bigint_unsigned().with_length(ty.length),
         NumKind::Int => SqlType::bigint().with_length(ty.length),
         NumKind::Decimal => {

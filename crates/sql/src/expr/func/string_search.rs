@@ -213,6 +213,17 @@ fn find(needle: &[u8], haystack: &[u8], collation: Collation) -> Option<usize> {
 
 fn find_in_set<'a>(args: &'a [Expr], ty: &'a SqlType, ctx: &EvalCtx<'a>) -> Result<Val<'a>> {
     let (needle, set) = (known!(text(&args[0], ctx)?), known!(text(&args[1], ctx)?));
+    let members = &args[1].ty;
+    if members.kind == TypeKind::Set {
+        // A SET column answers with the member's place in its definition.
+        let place = members
+            .members()
+            .iter()
+            .position(|m| ty.collation.eq(m.as_bytes(), &needle));
+        let chosen = |m: &str| set.split(|b| *b == b',').any(|s| s == m.as_bytes());
+        let found = place.filter(|i| chosen(&members.members()[*i]));
+        return Ok(Val::Int(found.map_or(0, |i| i as i64 + 1)));
+    }
     if set.is_empty() || needle.contains(&b',') {
         return Ok(Val::Int(0));
     }

@@ -45,31 +45,33 @@ impl<'t> Tail<'t> {
         self.left == 0 && !self.plan.calc_found_rows
     }
 
-    fn is_new(&mut self, exprs: &[Expr], ctx: &EvalCtx) -> Result<bool> {
+    /// The key by which the row is not a duplicate; `None` if it is one.
+    fn new_key(&mut self, exprs: &[Expr], ctx: &EvalCtx) -> Result<Option<Vec<u8>>> {
         let Some(seen) = &mut self.distinct else {
-            return Ok(true);
+            return Ok(Some(Vec::new()));
         };
         let mut key = Vec::new();
         for expr in exprs {
             sort_key(&expr.eval(ctx)?, &expr.ty, &mut key);
         }
-        Ok(seen.insert(key))
+        if seen.contains(&key) {
+            return Ok(None);
+        }
+        seen.insert(key.clone());
+        Ok(Some(key))
     }
 
     /// A row of the query, as expressions over the row of `ctx`.
     fn row(&mut self, exprs: &[Expr], ctx: &EvalCtx, out: &mut dyn Output) -> Result<Flow> {
-        if !self.is_new(exprs, ctx)? {
+        let Some(mut key) = self.new_key(exprs, ctx)? else {
             return Ok(Flow::Next);
-        }
+        };
         self.found += 1;
         if self.sorting.is_some() {
-            let mut key = Vec::with_capacity(32);
-            for (expr, descending) in &self.plan.order {
-                let from = key.len();
-                sort_key(&expr.eval(ctx)?, &expr.ty, &mut key);
-                if *descending {
-                    key[from..].iter_mut().for_each(|b| *b = !*b);
-                }
+            // Distinct rows in their own order are sorted by the key they have already.
+            if key.is_empty() || !self.plan.ordered_by_output {
+                key.clear();
+                self.order_key(ctx, &mut key)?;
             }
             let values = exprs
                 .iter()
@@ -92,6 +94,17 @@ impl<'t> Tail<'t> {
         } else {
             flow
         })
+    }
+
+    fn order_key(&self, ctx: &EvalCtx, key: &mut Vec<u8>) -> Result<()> {
+        for (expr, descending) in &self.plan.order {
+            let from = key.len();
+            sort_key(&expr.eval(ctx)?, &expr.ty, key);
+            if *descending {
+                key[from..].iter_mut().for_each(|b| *b = !*b);
+            }
+        }
+        Ok(())
     }
 
     fn enough(&self) -> Flow {
@@ -137,13 +150,7 @@ impl<'t> Tail<'t> {
                 env: ctx.env,
             };
             let mut key = Vec::with_capacity(32);
-            for (expr, descending) in &self.plan.order {
-                let from = key.len();
-                sort_key(&expr.eval(&ctx)?, &expr.ty, &mut key);
-                if *descending {
-                    key[from..].iter_mut().for_each(|b| *b = !*b);
-                }
-            }
+            self.order_key(&ctx, &mut key)?;
             self.keep(key, row.to_vec());
             return Ok(Flow::Next);
         }

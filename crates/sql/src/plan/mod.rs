@@ -48,6 +48,8 @@ pub struct QueryPlan {
     /// `INTO @a, @b`
     pub into: Vec<String>,
     pub calc_found_rows: bool,
+    /// The order is that of the output columns from left to right.
+    pub ordered_by_output: bool,
 }
 
 pub struct OutputColumn {

@@ -412,6 +412,7 @@ impl Planner<'_> {
             latch_safe,
         };
         let mut plan = QueryPlan::of(QueryBody::Select(Box::new(select_plan)), columns);
+        plan.ordered_by_output = plan.has_order_of_output(&order);
         plan.order = order;
         plan.calc_found_rows = select.calc_found_rows;
         Ok(plan)
@@ -774,7 +775,20 @@ impl QueryPlan {
             outer: Vec::new(),
             into: Vec::new(),
             calc_found_rows: false,
+            ordered_by_output: false,
         }
+    }
+
+    fn has_order_of_output(&self, order: &[(Expr, bool)]) -> bool {
+        let QueryBody::Select(select) = &self.body else {
+            return false;
+        };
+        let same = |a: &Expr, b: &Expr| format!("{:?}", a.node) == format!("{:?}", b.node);
+        order.len() <= select.output.len()
+            && order
+                .iter()
+                .zip(&select.output)
+                .all(|((e, descending), output)| !descending && same(e, output))
     }
 
     /// Visits the expressions and the leaves of this query, not those of the queries it refers to by number.

@@ -73,6 +73,22 @@ impl<'a> WeightIter<'a> {
     }
 }
 
+impl WeightIter<'_> {
+    /// Appends the two-byte weights of the ASCII characters ahead, which need no decoding.
+    pub(super) fn take_ascii(&mut self, out: &mut Vec<u8>) {
+        let Level::Uca(_, table) = self.level else { return };
+        let ahead = &self.text[self.at..];
+        let length = ahead.iter().position(|b| *b >= 128).unwrap_or(ahead.len());
+        for byte in &ahead[..length] {
+            let weight = table.ascii[*byte as usize];
+            if weight != 0 {
+                out.extend_from_slice(&weight.to_be_bytes());
+            }
+        }
+        self.at += length;
+    }
+}
+
 impl Iterator for WeightIter<'_> {
     type Item = u16;
 

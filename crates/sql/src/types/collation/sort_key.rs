@@ -74,7 +74,9 @@ impl Collation {
             if level > 0 {
                 out.extend_from_slice(&[0, 0]);
             }
-            for w in self.weight_iter(text, level) {
+            let mut weights = self.weight_iter(text, level);
+            weights.take_ascii(out);
+            for w in weights {
                 if wide {
                     out.extend_from_slice(&w.to_be_bytes())
                 } else {

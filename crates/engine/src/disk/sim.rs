@@ -66,7 +66,7 @@ impl Random {
         Random(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1)
     }
 
-    pub fn next(&mut self) -> u64 {
+    pub fn draw(&mut self) -> u64 {
         self.0 ^= self.0 >> 12;
         self.0 ^= self.0 << 25;
         self.0 ^= self.0 >> 27;
@@ -74,7 +74,7 @@ impl Random {
     }
 
     pub fn below(&mut self, end: u64) -> u64 {
-        self.next() % end
+        self.draw() % end
     }
 }
 
@@ -214,7 +214,7 @@ impl SimDisk {
     pub fn restart(&self) -> SimDisk {
         self.cut_power();
         let mut old = self.shared.lock();
-        let seed = old.random.next();
+        let seed = old.random.draw();
         let disk = SimDisk::new(seed);
         let mut state = disk.shared.lock();
         state.files = old.files.clone();

@@ -49,7 +49,9 @@ impl Ring {
 
     /// Fills a place that was reserved and is free.
     pub fn fill(&self, lsn: Lsn, record: &[u8]) {
-        debug_assert!(lsn.0 % RECORD_ALIGN == 0 && record.len() as u64 % RECORD_ALIGN == 0);
+        debug_assert!(
+            lsn.0.is_multiple_of(RECORD_ALIGN) && (record.len() as u64).is_multiple_of(RECORD_ALIGN)
+        );
         self.word(lsn.0)
             .store(first_word_at(record, lsn), Ordering::Relaxed);
         let mut at = lsn.0 + 8;

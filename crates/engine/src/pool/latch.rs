@@ -79,6 +79,7 @@ impl Latch {
             .is_ok()
     }
 
+    #[cfg(test)]
     pub fn is_resident(&self) -> bool {
         self.load() & RESIDENT != 0
     }

@@ -258,6 +258,6 @@ impl Pool {
     }
 
     fn is_pinned(&self, page: PageId) -> bool {
-        page == PageId(0) || (!page.is_scratch() && (page.0 - 1) % self.pinned_every == 0)
+        page == PageId(0) || (!page.is_scratch() && (page.0 - 1).is_multiple_of(self.pinned_every))
     }
 }

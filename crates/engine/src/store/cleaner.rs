@@ -241,10 +241,11 @@ impl Store {
             thread::scope(|scope| {
                 let shares = runs.chunks(runs.len().div_ceil(WRITERS));
                 let writers: Vec<_> = shares.map(|share| scope.spawn(move || write(share))).collect();
-                let done = writers
+                // The scope waits for all of them, whatever becomes of the first.
+                writers
                     .into_iter()
-                    .map(|writer| writer.join().expect("writing does not panic"));
-                done.fold(Ok(()), |all: io::Result<()>, one| all.and(one))
+                    .map(|writer| writer.join().expect("writing does not panic"))
+                    .collect::<io::Result<()>>()
             })?;
         }
         Ok(())

@@ -138,7 +138,7 @@ mod tests {
             redo_from: Lsn(n * 16),
             scan_from: Lsn(n * 8),
             next_txn: TxnId(n),
-            clean: n % 2 == 0,
+            clean: n.is_multiple_of(2),
             segment_bytes: 1 << 20,
         }
     }

@@ -197,7 +197,7 @@ fn extent_is_free(bitmap: &PageBuf, extent: u32, end: u32) -> bool {
 fn find_free(bitmap: &PageBuf, from: u32, to: u32) -> Option<u32> {
     let mut bit = from;
     while bit < to {
-        if bit % 8 == 0 && bitmap[PAGE_HEADER + bit as usize / 8] == 0xFF {
+        if bit.is_multiple_of(8) && bitmap[PAGE_HEADER + bit as usize / 8] == 0xFF {
             bit += 8;
         } else if bit_at(bitmap, bit) {
             bit += 1;

@@ -80,3 +80,91 @@ impl<'l> Reader<'l> {
         Ok(Some(&self.ahead[..len]))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::disk::sim::SimDisk;
+    use crate::ids::PageId;
+    use crate::log::record::{finish, first_word_at, push_op};
+    use std::sync::Arc;
+
+    const SEGMENT: u64 = 4096;
+
+    /// A record as it stands in the file at `lsn`.
+    fn record(lsn: Lsn, epoch: u32, arguments: usize) -> Vec<u8> {
+        let mut bytes = vec![0; RECORD_HEADER];
+        push_op(&mut bytes, PageId(1), 99, |out| {
+            out.resize(out.len() + arguments, 7)
+        });
+        let ops_len = bytes.len() - RECORD_HEADER;
+        finish(&mut bytes, ops_len, None, epoch);
+        let word = first_word_at(&bytes, lsn);
+        bytes[..8].copy_from_slice(&word.to_le_bytes());
+        bytes
+    }
+
+    fn segments() -> Segments {
+        let segments = Segments::open(Arc::new(SimDisk::new(1)), SEGMENT).unwrap();
+        segments
+            .prepare(Lsn(SEGMENT), Lsn(SEGMENT), Lsn(4 * SEGMENT), 0)
+            .unwrap();
+        segments
+    }
+
+    fn read_all(segments: &Segments, from: Lsn) -> (Vec<Lsn>, Lsn) {
+        let mut reader = segments.reader(from);
+        let mut found = Vec::new();
+        while let Some(record) = reader.next().unwrap() {
+            found.push(record.lsn);
+        }
+        (found, reader.position())
+    }
+
+    /// Writes records of this length one behind the other; says where each begins, and where they end.
+    fn write(segments: &Segments, mut lsn: Lsn, epoch: u32, arguments: &[usize]) -> Vec<Lsn> {
+        let mut places = Vec::new();
+        for &arguments in arguments {
+            let bytes = record(lsn, epoch, arguments);
+            segments.write(lsn, &bytes).unwrap();
+            places.push(lsn);
+            lsn = Lsn(lsn.0 + bytes.len() as u64);
+        }
+        places.push(lsn);
+        places
+    }
+
+    #[test]
+    fn records_are_read_across_segments_up_to_the_first_gap() {
+        let segments = segments();
+        let places = write(&segments, Lsn(SEGMENT), 1, &[10, 5000, 0, 3000]);
+        let (found, end) = read_all(&segments, Lsn(SEGMENT));
+        assert_eq!((&found[..], end), (&places[..4], places[4]));
+        segments.write(Lsn(places[2].0 + 20), &[0xEE]).unwrap();
+        assert_eq!(
+            read_all(&segments, Lsn(SEGMENT)),
+            (places[..2].to_vec(), places[2])
+        );
+    }
+
+    /// A run crashed leaving records behind a gap; the next run's first record happens to end where one of them begins.
+    #[test]
+    fn what_a_former_run_left_behind_a_gap_is_no_continuation() {
+        let segments = segments();
+        let old = write(&segments, Lsn(SEGMENT), 1, &[10, 100, 20]);
+        segments.write(old[1], &[0; 140]).unwrap();
+        assert_eq!(read_all(&segments, Lsn(SEGMENT)).1, old[1]);
+        let new = write(&segments, old[1], 2, &[100]);
+        assert_eq!(new[1], old[2], "the old record begins just there");
+        assert_eq!(read_all(&segments, Lsn(SEGMENT)), (vec![old[0], old[1]], new[1]));
+    }
+
+    /// A recycled segment still holds, at the same offsets, the records of an earlier time.
+    #[test]
+    fn what_a_segment_held_before_it_was_recycled_is_nothing() {
+        let segments = segments();
+        let old = record(Lsn(SEGMENT), 1, 200);
+        segments.write(Lsn(2 * SEGMENT), &old).unwrap();
+        assert_eq!(read_all(&segments, Lsn(2 * SEGMENT)), (vec![], Lsn(2 * SEGMENT)));
+    }
+}

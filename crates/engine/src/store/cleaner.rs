@@ -32,7 +32,8 @@ const WRITERS: usize = 4;
 const CHECKPOINT_UNDER_PRESSURE: Duration = Duration::from_millis(100);
 
 pub(super) struct Cleaner {
-    /// Held during a batch, and during a checkpoint: between batches no page is in flight.
+    /// Held during a batch, and during a checkpoint: between batches no page is in flight. Whoever holds it waits for
+    /// nobody who may be waiting for a clean page: for no latch, and not for the lock on allocation.
     work: Mutex<Work>,
     /// Where recovery would begin now.
     redo_from: AtomicU64,
@@ -257,12 +258,12 @@ impl Store {
     }
 
     pub(super) fn checkpoint_as(&self, clean: bool) -> Result<()> {
-        let work = self.cleaner().work.lock();
         let tail = self.log().tail();
-        let redo_from = self.pool().oldest_rec_lsn().map_or(tail, |lsn| lsn.min(tail));
         let Some(retain) = self.retain() else {
             return Ok(());
         };
+        let work = self.cleaner().work.lock();
+        let redo_from = self.pool().oldest_rec_lsn().map_or(tail, |lsn| lsn.min(tail));
         // A log that ended before the point where recovery begins would have a hole.
         self.log().flush(redo_from)?;
         let scan_from = redo_from.min(retain.oldest);

@@ -146,35 +146,35 @@ impl Space {
     }
 
     /// Gives extents back that were emptied before `passed`. For the cleaner, between batches, so that no page is being
-    /// written meanwhile. It can wait, and must not be waited with: whoever allocates may be waiting for the cleaner.
+    /// written meanwhile.
     pub fn punch(&self, pool: &Pool, passed: Lsn) -> Result<()> {
-        loop {
-            let Some(mut state) = self.state.try_lock() else {
-                return Ok(());
-            };
+        let mut from = 0;
+        // Another time, if somebody is allocating: that one may be waiting for the cleaner.
+        while let Some(mut state) = self.state.try_lock() {
             let ripe = state
                 .emptied
-                .iter()
+                .range(from..)
                 .filter(|&(_, &freed)| freed <= passed)
                 .map(|(&extent, _)| extent);
             let ripe: Vec<u32> = ripe.take(PUNCH_AT_ONCE).collect();
-            if ripe.is_empty() {
-                return Ok(());
-            }
+            let Some(last) = ripe.last() else { break };
+            from = last + 1;
             for extent in ripe {
-                state.emptied.remove(&extent);
-                let bitmap = pool.shared(bitmap_page(bitmap_of(PageId(extent))))?;
-                let dirty = (extent..extent + EXTENT).any(|page| pool.is_dirty(PageId(page)));
-                if dirty || !extent_is_free(&bitmap, extent, state.end) {
+                if (extent..extent + EXTENT).any(|page| pool.is_dirty(PageId(page))) {
                     continue;
                 }
-                self.data.punch(
-                    u64::from(extent) * PAGE_SIZE as u64,
-                    u64::from(EXTENT) * PAGE_SIZE as u64,
-                )?;
-                state.unbacked.insert(extent);
+                state.emptied.remove(&extent);
+                let bitmap = pool.shared(bitmap_page(bitmap_of(PageId(extent))))?;
+                if extent_is_free(&bitmap, extent, state.end) {
+                    self.data.punch(
+                        u64::from(extent) * PAGE_SIZE as u64,
+                        u64::from(EXTENT) * PAGE_SIZE as u64,
+                    )?;
+                    state.unbacked.insert(extent);
+                }
             }
         }
+        Ok(())
     }
 }
 

@@ -595,3 +595,22 @@ fn scratch_pages_that_find_no_room_do_not_hold_up_the_others() {
     disk.set_faults(Faults::default());
     store.alloc_scratch(page_type::VERSIONS).unwrap();
 }
+
+/// With every page clean recovery could begin at the tail, but there must be a log up to there.
+#[test]
+fn a_checkpoint_does_not_run_ahead_of_the_log_on_disk() {
+    let disk = SimDisk::new(17);
+    let (store, _) = Store::on_sim(&disk, 64, ops()).unwrap();
+    new_page(&store, 1);
+    while store.pool().dirty_count() > 0 {
+        store.clean(Lsn::MAX, usize::MAX).unwrap();
+    }
+    let mut mtr = store.begin_mtr().unwrap();
+    mtr.note(TxnNote::Commit { txn: TxnId(3) });
+    mtr.commit();
+    store.checkpoint().unwrap();
+    let disk = disk.restart();
+    drop(store);
+    let (_, found) = Store::on_sim(&disk, 64, ops()).unwrap();
+    assert!(found.losers.is_empty() && found.end > Lsn(0));
+}

@@ -167,10 +167,17 @@ fn bind_rows(
         if row.len() != columns.len() && !row.is_empty() {
             return Err(SqlError::column_count(at + 1));
         }
-        let given = row.iter().map(|value| {
+        let given = row.iter().zip(columns).map(|(value, column)| {
             Ok(match value {
                 ast::Expr::Default(None) => Given::Default,
-                value => Given::Value(binder.bind(value, &scope, &mut Defaults(target))?),
+                value => {
+                    let value = binder.bind(value, &scope, &mut Defaults(target))?;
+                    Given::Value(build::assignable(
+                        value,
+                        &target.def.columns[*column].ty,
+                        binder.ctx,
+                    ))
+                }
             })
         });
         bound.push(given.collect::<Result<_>>()?);

@@ -8,7 +8,7 @@ use super::insert::literal_default;
 use super::target::{Changed, Slots, Target, now, scope_table};
 use super::{Outcome, Run, has_subquery};
 use crate::error::{Result, SqlError};
-use crate::expr::{EvalCtx, Expr, Row};
+use crate::expr::{EvalCtx, Expr, Row, build};
 use crate::parse::ast;
 use crate::plan::bind::{Binder, Hooks};
 use crate::plan::scope::Scope;
@@ -80,7 +80,9 @@ impl Assignments {
                 column,
                 inner: hooks,
             };
-            list.push((column, binder.bind(&assignment.value, scope, &mut hooks)?));
+            let value = binder.bind(&assignment.value, scope, &mut hooks)?;
+            let value = build::assignable(value, &target.def.columns[column].ty, binder.ctx);
+            list.push((column, value));
         }
         let columns = target.def.columns.iter().enumerate();
         let on_update_now = columns

@@ -76,8 +76,14 @@ impl<'p> Scope<'p> {
         let mut scope = Some(self);
         let mut shift = 0;
         while let Some(current) = scope {
-            if let Some(column) = current.find(name, clause)? {
-                return Ok(expr::build::column(column.slot + shift, column.ty.clone()));
+            if let Some((table, column)) = current.locate(name, clause)? {
+                let schema = table.schema.iter().map(|s| format!("`{s}`.")).collect::<String>();
+                let name = format!("{schema}`{}`.`{}`", table.alias, column.name);
+                return Ok(expr::build::named_column(
+                    column.slot + shift,
+                    column.ty.clone(),
+                    name,
+                ));
             }
             scope = current.outer;
             shift += OUTER;
@@ -87,6 +93,10 @@ impl<'p> Scope<'p> {
 
     /// As [`Scope::resolve`], in this scope alone. `None` if there is no such column.
     pub fn find(&self, name: &ColumnName, clause: &str) -> Result<Option<&ScopeColumn>> {
+        Ok(self.locate(name, clause)?.map(|(_, column)| column))
+    }
+
+    fn locate(&self, name: &ColumnName, clause: &str) -> Result<Option<(&ScopeTable, &ScopeColumn)>> {
         let mut found = None;
         for table in &self.tables {
             if !table.answers_to(name.schema.as_deref(), name.table.as_deref()) {
@@ -99,7 +109,7 @@ impl<'p> Scope<'p> {
                 if found.is_some() {
                     return Err(SqlError::ambiguous_column(&name.to_string(), clause));
                 }
-                found = Some(column);
+                found = Some((table, column));
             }
         }
         Ok(found)

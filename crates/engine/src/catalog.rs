@@ -422,8 +422,9 @@ impl Catalog {
 
     /// Undoes one [`Self::put_chunk`].
     pub fn undo(&self, key: &[u8], before: Option<&[u8]>, clr: TxnNote<'_>) -> Result<()> {
+        let tree = self.tree.urgent();
         loop {
-            let mut leaf = self.tree.write(key)?;
+            let mut leaf = tree.write(key)?;
             let done = match (leaf.node().search(key), before) {
                 (Ok(slot), Some(value)) => leaf.replace(slot, value),
                 (Err(slot), Some(value)) => leaf.insert(slot, key, value),
@@ -441,7 +442,7 @@ impl Catalog {
                 }
                 Err(Full) => {
                     drop(leaf);
-                    self.tree.split(key, before.map_or(0, <[u8]>::len))?;
+                    tree.split(key, before.map_or(0, <[u8]>::len))?;
                 }
             }
         }

@@ -50,7 +50,7 @@ impl World {
         }
     }
 
-    fn mine<'s>(state: &'s State, writer: i64) -> impl Iterator<Item = (&'s i64, &'s Row)> {
+    fn mine(state: &State, writer: i64) -> impl Iterator<Item = (&i64, &Row)> {
         state.iter().filter(move |(id, _)| *id % WRITERS == writer)
     }
 

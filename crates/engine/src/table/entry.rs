@@ -152,7 +152,9 @@ impl<'a> Undo<'a> {
             Undo::Catalog { key, before } => {
                 out.push(if before.is_some() { 5 } else { 4 });
                 sized(key, out);
-                sized(before.unwrap_or(&[]), out);
+                if let Some(before) = before {
+                    sized(before, out);
+                }
             }
         }
     }

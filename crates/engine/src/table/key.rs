@@ -325,7 +325,7 @@ mod tests {
             for (nullable, descending) in [(false, false), (true, false), (false, true), (true, true)] {
                 let part = codec(ty, nullable, descending);
                 for _ in 0..2000 {
-                    let mut pick = |random: &mut Random| {
+                    let pick = |random: &mut Random| {
                         if nullable && random.below(8) == 0 {
                             Datum::Null
                         } else {

@@ -192,8 +192,7 @@ impl Table {
     }
 
     /// Marks an entry deleted. One that is not there is none of ours.
-    pub(super) fn mark_entry(&self, core: &Core, t: &Inner, n: IndexNo, key: &[u8]) -> Result<()> {
-        let _ = core;
+    pub(super) fn mark_entry(&self, t: &Inner, n: IndexNo, key: &[u8]) -> Result<()> {
         let mut leaf = self.indexes[n].tree.write(key)?;
         let Ok(slot) = leaf.node().search(key) else {
             return Err(Error::corrupt(

@@ -59,7 +59,7 @@ pub(crate) fn undo_loser(core: &Core, txn: TxnId, mut last: Lsn) -> Result<()> {
 
 /// The transaction is undone completely.
 pub(crate) fn log_rolled_back(core: &Core, txn: TxnId) -> Result<Lsn> {
-    let mut mtr = core.store.begin_mtr()?;
+    let mut mtr = core.store.begin_urgent_mtr()?;
     mtr.note(TxnNote::RolledBack { txn });
     Ok(mtr.commit_with(|end| core.txns.end(txn, end)).end)
 }
@@ -103,14 +103,14 @@ impl Undoer<'_> {
 
     /// There is nothing left to change.
     fn skip(&self, clr: TxnNote<'_>) -> Result<()> {
-        let mut mtr = self.core.store.begin_mtr()?;
+        let mut mtr = self.core.store.begin_urgent_mtr()?;
         mtr.note(clr);
         mtr.commit();
         Ok(())
     }
 
     fn free_page(&self, page: PageId, clr: TxnNote<'_>) -> Result<()> {
-        let mut mtr = self.core.store.begin_mtr()?;
+        let mut mtr = self.core.store.begin_urgent_mtr()?;
         mtr.free_page(page)?;
         mtr.note(clr);
         mtr.commit();
@@ -135,7 +135,7 @@ impl Undoer<'_> {
         self.each_entry(table, key, &value, &mut |n, entry_key| {
             self.remove_entry(table, n, entry_key)
         })?;
-        let tree = &table.indexes[0].tree;
+        let tree = table.indexes[0].tree.urgent();
         let mut leaf = tree.write(key)?;
         let Ok(slot) = leaf.node().search(key) else {
             return Err(Error::corrupt(None, "a row vanished while it was being undone"));
@@ -208,7 +208,7 @@ impl Undoer<'_> {
     }
 
     fn write_back(&self, table: &Table, key: &[u8], old: &[u8], clr: TxnNote<'_>) -> Result<()> {
-        let tree = &table.indexes[0].tree;
+        let tree = table.indexes[0].tree.urgent();
         loop {
             let mut leaf = tree.write(key)?;
             let Ok(slot) = leaf.node().search(key) else {
@@ -240,7 +240,7 @@ impl Undoer<'_> {
     }
 
     fn remove_entry(&self, table: &Table, n: IndexNo, entry_key: &[u8]) -> Result<()> {
-        let tree = &table.indexes[n].tree;
+        let tree = table.indexes[n].tree.urgent();
         let mut leaf = tree.write(entry_key)?;
         let Ok(slot) = leaf.node().search(entry_key) else {
             return Ok(());
@@ -259,7 +259,8 @@ impl Undoer<'_> {
 
     /// Marks an entry deleted if the transaction wrote it.
     fn mark_entry(&self, table: &Table, n: IndexNo, entry_key: &[u8]) -> Result<bool> {
-        let mut leaf = table.indexes[n].tree.write(entry_key)?;
+        let tree = table.indexes[n].tree.urgent();
+        let mut leaf = tree.write(entry_key)?;
         let Ok(slot) = leaf.node().search(entry_key) else {
             return Ok(false);
         };
@@ -299,7 +300,7 @@ impl Undoer<'_> {
         );
         table.entries[n - 1].encode_stored(|c| view.get(c), &mut value)?;
         outside.check()?;
-        let tree = &table.indexes[n].tree;
+        let tree = table.indexes[n].tree.urgent();
         loop {
             let mut leaf = tree.write(entry_key)?;
             let Ok(slot) = leaf.node().search(entry_key) else {

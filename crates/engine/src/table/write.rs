@@ -376,7 +376,7 @@ impl Table {
                     drop(leaf);
                     let mut row = Vec::new();
                     self.encode_long_row(core, Some(&mut *t), &mut values, key.len(), &mut row)?;
-                    let ready = self.plan_update(core, t, key, &old, row, &values)?;
+                    let ready = self.plan_update(t, key, &old, row, &values)?;
                     core.catalog.add_garbage_chains(t, &ready.garbage, index.id)?;
                     plan = Some(Plan {
                         garbage: Vec::new(),
@@ -536,16 +536,7 @@ impl Table {
     }
 
     /// The same for a row that was encoded with columns outside; the row is locked, its leaf is not latched.
-    fn plan_update(
-        &self,
-        core: &Core,
-        t: &Inner,
-        key: &[u8],
-        old: &[u8],
-        row: Vec<u8>,
-        values: &[Owned],
-    ) -> Result<Plan> {
-        let _ = core;
+    fn plan_update(&self, t: &Inner, key: &[u8], old: &[u8], row: Vec<u8>, values: &[Owned]) -> Result<Plan> {
         let tree = &self.indexes[0].tree;
         let old_row = entry::row_of(old);
         let outside = Outside::of(tree, &self.layout, Head::of(old).flags, old_row);
@@ -675,7 +666,7 @@ impl Table {
         self.finish_write(t, leaf)?;
         for change in &plan.entries {
             if let Some(old) = &change.old {
-                self.mark_entry(core, t, change.index, old)?;
+                self.mark_entry(t, change.index, old)?;
             }
             if let Some((key, value)) = &change.new {
                 self.put_entry(core, t, change.index, key, value, Mode::Shared)?;

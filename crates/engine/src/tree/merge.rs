@@ -42,7 +42,7 @@ impl Tree {
     }
 
     fn try_merge(&self, key: &[u8], level: u8) -> Result<Merged> {
-        let mut mtr = self.store.begin_mtr()?;
+        let mut mtr = self.begin_mtr()?;
         let Some(place) = self.descend(Towards::Key(key), level, Patience::Wait)? else {
             return Ok(Merged::Done);
         };
@@ -195,7 +195,7 @@ impl Tree {
 
     /// A root with an only child becomes that child.
     fn shrink(&self) -> Result<Merged> {
-        let mut mtr = self.store.begin_mtr()?;
+        let mut mtr = self.begin_mtr()?;
         let root = mtr.add(self.pool().exclusive(self.root)?);
         let node = Node::new(mtr.page(root));
         if node.is_leaf() || node.count() != 1 {

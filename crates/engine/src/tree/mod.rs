@@ -77,6 +77,8 @@ pub struct Tree {
     store: Arc<Store>,
     index: IndexId,
     root: PageId,
+    /// Changes wait for no room in the log; see [`Tree::urgent`].
+    urgent: bool,
 }
 
 /// Where a descent ended: above the page it was looking for.
@@ -96,7 +98,12 @@ enum Patience {
 impl Tree {
     /// The tree whose root is `root`.
     pub fn new(store: Arc<Store>, index: IndexId, root: PageId) -> Tree {
-        Tree { store, index, root }
+        Tree {
+            store,
+            index,
+            root,
+            urgent: false,
+        }
     }
 
     /// Makes an empty tree, as part of the caller's mini-transaction; answers its root. Allocating takes the lock on
@@ -115,6 +122,23 @@ impl Tree {
             },
         );
         Ok(root)
+    }
+
+    /// The same tree for who makes room by changing it, above all by undoing: such changes wait for no room in the
+    /// log.
+    pub fn urgent(&self) -> Tree {
+        Tree {
+            urgent: true,
+            ..self.clone()
+        }
+    }
+
+    fn begin_mtr(&self) -> Result<Mtr<'_>> {
+        if self.urgent {
+            self.store.begin_urgent_mtr()
+        } else {
+            self.store.begin_mtr()
+        }
     }
 
     pub fn index(&self) -> IndexId {
@@ -250,7 +274,7 @@ impl Tree {
     /// The leaf that covers `key`, to change.
     pub fn write(&self, key: &[u8]) -> Result<LeafWrite<'_>> {
         // The mini-transaction first: it may wait for room in the log, which nobody may do with a latch in hand.
-        let mut mtr = self.store.begin_mtr()?;
+        let mut mtr = self.begin_mtr()?;
         loop {
             let Some(place) = self.descend(Towards::Key(key), 0, Patience::Wait)? else {
                 continue;

@@ -51,7 +51,7 @@ impl Tree {
     /// Splits the node of `level` on the way to `key`: a leaf for an entry with a value of `value_len`, an inner node
     /// (`None`) for any separator.
     fn try_split(&self, key: &[u8], value_len: Option<usize>, level: u8) -> Result<Outcome> {
-        let mut mtr = self.store.begin_mtr()?;
+        let mut mtr = self.begin_mtr()?;
         let Some(place) = self.descend(Towards::Key(key), level, Patience::Wait)? else {
             // The tree has shrunk; there is nothing to split at this height.
             return Ok(Outcome::Done);
@@ -132,7 +132,7 @@ impl Tree {
 
     /// Gives the root, if it is at `level`, its content as an only child.
     fn grow(&self, level: u8) -> Result<Outcome> {
-        let mut mtr = self.store.begin_mtr()?;
+        let mut mtr = self.begin_mtr()?;
         let root = mtr.add(self.pool().exclusive(self.root)?);
         if Node::new(mtr.page(root)).level() != level {
             return Ok(Outcome::Again);
@@ -167,7 +167,7 @@ impl Tree {
     /// last key is `last`. False if the last leaf has no room for the fence between them.
     pub(super) fn attach_last(&self, separator: &[u8], content: &PageBytes) -> Result<bool> {
         loop {
-            let mut mtr = self.store.begin_mtr()?;
+            let mut mtr = self.begin_mtr()?;
             let Some(place) = self.descend(Towards::End, 0, Patience::Wait)? else {
                 continue;
             };

@@ -631,3 +631,46 @@ fn a_checkpoint_does_not_run_ahead_of_the_log_on_disk() {
         "the commit was made certain by the checkpoint that passed it"
     );
 }
+
+/// Records so large that the ring and the log are full all the time: whoever copies waits for whoever writes, who waits
+/// for gaps, and all wait for checkpoints; nobody waits for ever and nothing is lost.
+#[test]
+fn a_ring_and_a_log_too_small_for_the_crowd() {
+    let disk = SimDisk::new(23);
+    let (store, _) = Store::on_sim(&disk, 64, ops()).unwrap();
+    let pages: Vec<_> = (0..12).map(|i| new_page(&store, i)).collect();
+    thread::scope(|scope| {
+        for (t, &page) in pages.iter().enumerate() {
+            let store = &store;
+            scope.spawn(move || {
+                let filler = vec![t as u8; 16_000];
+                for i in 0..40u64 {
+                    let mut mtr = store.begin_mtr().unwrap();
+                    let handle = mtr.add(store.pool().exclusive(page).unwrap());
+                    for _ in 0..10 {
+                        mtr.apply(
+                            handle,
+                            &Put {
+                                at: 200,
+                                bytes: &filler,
+                            },
+                        );
+                    }
+                    put_u64(&mut mtr, handle, BODY, i);
+                    let lsn = mtr.commit();
+                    if t % 2 == 0 {
+                        store.log().wait_durable(lsn.end).unwrap();
+                    }
+                }
+            });
+        }
+    });
+    store.log().flush_all().unwrap();
+    assert!(store.log().tail().0 > 64 << 20);
+    let disk = disk.restart();
+    drop(store);
+    let (store, _) = Store::on_sim(&disk, 64, ops()).unwrap();
+    for &page in &pages {
+        assert_eq!(read(&store, page), 39);
+    }
+}

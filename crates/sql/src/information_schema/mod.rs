@@ -4,6 +4,7 @@
 //! rows for a session. What an account may not see is not among them.
 
 mod define;
+mod rows;
 mod tables;
 
 use crate::dictionary::TableDef;

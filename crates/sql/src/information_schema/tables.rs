@@ -1,21 +1,275 @@
 //! The virtual tables' columns, and where their rows come from.
 
+use super::rows;
 use crate::error::Result;
 use crate::session::SessionState;
 use crate::types::Value;
 
-type Rows = fn(&SessionState) -> Result<Vec<Vec<Value>>>;
+pub type RowMaker = fn(&SessionState) -> Result<Vec<Vec<Value>>>;
 
 fn none(_: &SessionState) -> Result<Vec<Vec<Value>>> {
     Ok(Vec::new())
 }
 
-const INFORMATION: &str = "information_schema";
+const IS: &str = "information_schema";
+const PS: &str = "performance_schema";
 
 /// Schema, name, columns, rows.
-pub const LIST: &[(&str, &str, &str, Rows)] = &[(
-    INFORMATION,
-    "VIEWS",
-    "TABLE_CATALOG 64, TABLE_SCHEMA 64, TABLE_NAME 64",
-    none,
-)];
+pub const LIST: &[(&str, &str, &str, RowMaker)] = &[
+    (
+        IS,
+        "SCHEMATA",
+        "CATALOG_NAME 64,SCHEMA_NAME 64,DEFAULT_CHARACTER_SET_NAME 64,DEFAULT_COLLATION_NAME 64,SQL_PATH 1?,\
+         DEFAULT_ENCRYPTION 3",
+        rows::schemata,
+    ),
+    (
+        IS,
+        "TABLES",
+        "TABLE_CATALOG 64,TABLE_SCHEMA 64,TABLE_NAME 64,TABLE_TYPE 11,ENGINE 64?,VERSION int?,ROW_FORMAT 10?,TABLE_ROWS \
+         uint?,AVG_ROW_LENGTH uint?,DATA_LENGTH uint?,MAX_DATA_LENGTH uint?,INDEX_LENGTH uint?,DATA_FREE uint?,\
+         AUTO_INCREMENT uint?,CREATE_TIME time?,UPDATE_TIME time?,CHECK_TIME time?,TABLE_COLLATION 64?,CHECKSUM int?,\
+         CREATE_OPTIONS 256?,TABLE_COMMENT 2048?",
+        rows::tables,
+    ),
+    (
+        IS,
+        "COLUMNS",
+        "TABLE_CATALOG 64,TABLE_SCHEMA 64,TABLE_NAME 64,COLUMN_NAME 64?,ORDINAL_POSITION uint,COLUMN_DEFAULT text?,\
+         IS_NULLABLE 3,DATA_TYPE text?,CHARACTER_MAXIMUM_LENGTH int?,CHARACTER_OCTET_LENGTH int?,NUMERIC_PRECISION \
+         uint?,NUMERIC_SCALE uint?,DATETIME_PRECISION uint?,CHARACTER_SET_NAME 64?,COLLATION_NAME 64?,COLUMN_TYPE text,\
+         COLUMN_KEY 3,EXTRA 256?,PRIVILEGES 154?,COLUMN_COMMENT text,GENERATION_EXPRESSION text,SRS_ID uint?",
+        rows::columns,
+    ),
+    (
+        IS,
+        "STATISTICS",
+        "TABLE_CATALOG 64,TABLE_SCHEMA 64,TABLE_NAME 64,NON_UNIQUE int,INDEX_SCHEMA 64,INDEX_NAME 64?,SEQ_IN_INDEX uint,\
+         COLUMN_NAME 64?,COLLATION 1?,CARDINALITY int?,SUB_PART int?,PACKED 1?,NULLABLE 3,INDEX_TYPE 11,COMMENT 8,\
+         INDEX_COMMENT 2048,IS_VISIBLE 3,EXPRESSION text?",
+        rows::statistics,
+    ),
+    (
+        IS,
+        "KEY_COLUMN_USAGE",
+        "CONSTRAINT_CATALOG 64,CONSTRAINT_SCHEMA 64,CONSTRAINT_NAME 64?,TABLE_CATALOG 64,TABLE_SCHEMA 64,TABLE_NAME 64,\
+         COLUMN_NAME 64?,ORDINAL_POSITION uint,POSITION_IN_UNIQUE_CONSTRAINT uint?,REFERENCED_TABLE_SCHEMA 64?,\
+         REFERENCED_TABLE_NAME 64?,REFERENCED_COLUMN_NAME 64?",
+        rows::key_column_usage,
+    ),
+    (
+        IS,
+        "TABLE_CONSTRAINTS",
+        "CONSTRAINT_CATALOG 64,CONSTRAINT_SCHEMA 64,CONSTRAINT_NAME 64?,TABLE_SCHEMA 64,TABLE_NAME 64,CONSTRAINT_TYPE 11,\
+         ENFORCED 3",
+        rows::table_constraints,
+    ),
+    (
+        IS,
+        "CHECK_CONSTRAINTS",
+        "CONSTRAINT_CATALOG 64,CONSTRAINT_SCHEMA 64,CONSTRAINT_NAME 64,CHECK_CLAUSE text",
+        rows::check_constraints,
+    ),
+    (
+        IS,
+        "REFERENTIAL_CONSTRAINTS",
+        "CONSTRAINT_CATALOG 64,CONSTRAINT_SCHEMA 64,CONSTRAINT_NAME 64?,UNIQUE_CONSTRAINT_CATALOG 64,\
+         UNIQUE_CONSTRAINT_SCHEMA 64,UNIQUE_CONSTRAINT_NAME 64?,MATCH_OPTION 7,UPDATE_RULE 11,DELETE_RULE 11,TABLE_NAME \
+         64,REFERENCED_TABLE_NAME 64",
+        none,
+    ),
+    (
+        IS,
+        "ENGINES",
+        "ENGINE 64,SUPPORT 8,COMMENT 80,TRANSACTIONS 3?,XA 3?,SAVEPOINTS 3?",
+        rows::engines,
+    ),
+    (
+        IS,
+        "CHARACTER_SETS",
+        "CHARACTER_SET_NAME 64,DEFAULT_COLLATE_NAME 64,DESCRIPTION 2048,MAXLEN uint",
+        rows::character_sets,
+    ),
+    (
+        IS,
+        "COLLATIONS",
+        "COLLATION_NAME 64,CHARACTER_SET_NAME 64,ID uint,IS_DEFAULT 3,IS_COMPILED 3,SORTLEN uint,PAD_ATTRIBUTE 9",
+        rows::collations,
+    ),
+    (
+        IS,
+        "COLLATION_CHARACTER_SET_APPLICABILITY",
+        "COLLATION_NAME 64,CHARACTER_SET_NAME 64",
+        rows::collation_applicability,
+    ),
+    (
+        IS,
+        "PROCESSLIST",
+        "ID uint,USER 32,HOST 261,DB 64?,COMMAND 16,TIME int,STATE 64?,INFO text?",
+        rows::processlist,
+    ),
+    (
+        IS,
+        "INNODB_TRX",
+        "trx_id uint,trx_state 13,trx_started time?,trx_requested_lock_id 126?,trx_wait_started time?,trx_weight uint,\
+         trx_mysql_thread_id uint,trx_query 1024?,trx_operation_state 64?,trx_tables_in_use uint,trx_tables_locked uint,\
+         trx_lock_structs uint,trx_lock_memory_bytes uint,trx_rows_locked uint,trx_rows_modified uint,\
+         trx_concurrency_tickets uint,trx_isolation_level 16,trx_unique_checks int,trx_foreign_key_checks int,\
+         trx_last_foreign_key_error 256?,trx_adaptive_hash_latched int,trx_adaptive_hash_timeout uint,\
+         trx_is_read_only int,trx_autocommit_non_locking int,trx_schedule_weight uint?",
+        rows::transactions,
+    ),
+    (
+        IS,
+        "INNODB_METRICS",
+        "NAME 193,SUBSYSTEM 193,COUNT int,STATUS 8,COMMENT 193",
+        rows::metrics,
+    ),
+    (
+        IS,
+        "VIEWS",
+        "TABLE_CATALOG 64,TABLE_SCHEMA 64,TABLE_NAME 64,VIEW_DEFINITION text?,CHECK_OPTION 8?,IS_UPDATABLE 3?,DEFINER \
+         288?,SECURITY_TYPE 7?,CHARACTER_SET_CLIENT 64,COLLATION_CONNECTION 64",
+        none,
+    ),
+    (
+        IS,
+        "ROUTINES",
+        "SPECIFIC_NAME 64,ROUTINE_CATALOG 64,ROUTINE_SCHEMA 64,ROUTINE_NAME 64,ROUTINE_TYPE 9,DATA_TYPE text?,\
+         CHARACTER_MAXIMUM_LENGTH int?,CHARACTER_OCTET_LENGTH int?,NUMERIC_PRECISION uint?,NUMERIC_SCALE int?,\
+         DATETIME_PRECISION uint?,CHARACTER_SET_NAME 64?,COLLATION_NAME 64?,DTD_IDENTIFIER text?,ROUTINE_BODY 8,\
+         ROUTINE_DEFINITION text?,EXTERNAL_NAME 64?,EXTERNAL_LANGUAGE 64,PARAMETER_STYLE 3,IS_DETERMINISTIC 3,\
+         SQL_DATA_ACCESS 17,SQL_PATH 64?,SECURITY_TYPE 7,CREATED time,LAST_ALTERED time,SQL_MODE 520,ROUTINE_COMMENT text,\
+         DEFINER 288,CHARACTER_SET_CLIENT 64,COLLATION_CONNECTION 64,DATABASE_COLLATION 64",
+        none,
+    ),
+    (
+        IS,
+        "PARAMETERS",
+        "SPECIFIC_CATALOG 64,SPECIFIC_SCHEMA 64,SPECIFIC_NAME 64,ORDINAL_POSITION uint,PARAMETER_MODE 5?,PARAMETER_NAME \
+         64?,DATA_TYPE text?,CHARACTER_MAXIMUM_LENGTH int?,CHARACTER_OCTET_LENGTH int?,NUMERIC_PRECISION uint?,\
+         NUMERIC_SCALE int?,DATETIME_PRECISION uint?,CHARACTER_SET_NAME 64?,COLLATION_NAME 64?,DTD_IDENTIFIER text,\
+         ROUTINE_TYPE 9",
+        none,
+    ),
+    (
+        IS,
+        "TRIGGERS",
+        "TRIGGER_CATALOG 64,TRIGGER_SCHEMA 64,TRIGGER_NAME 64,EVENT_MANIPULATION 6,EVENT_OBJECT_CATALOG 64,\
+         EVENT_OBJECT_SCHEMA 64,EVENT_OBJECT_TABLE 64,ACTION_ORDER uint,ACTION_CONDITION text?,ACTION_STATEMENT text,\
+         ACTION_ORIENTATION 3,ACTION_TIMING 6,ACTION_REFERENCE_OLD_TABLE 64?,ACTION_REFERENCE_NEW_TABLE 64?,\
+         ACTION_REFERENCE_OLD_ROW 3,ACTION_REFERENCE_NEW_ROW 3,CREATED time?,SQL_MODE 520,DEFINER 288,\
+         CHARACTER_SET_CLIENT 64,COLLATION_CONNECTION 64,DATABASE_COLLATION 64",
+        none,
+    ),
+    (
+        IS,
+        "EVENTS",
+        "EVENT_CATALOG 64,EVENT_SCHEMA 64,EVENT_NAME 64,DEFINER 288,TIME_ZONE 64,EVENT_BODY 3,EVENT_DEFINITION text,\
+         EVENT_TYPE 9,EXECUTE_AT time?,INTERVAL_VALUE 256?,INTERVAL_FIELD 18?,SQL_MODE 520,STARTS time?,ENDS time?,STATUS \
+         18,ON_COMPLETION 12,CREATED time,LAST_ALTERED time,LAST_EXECUTED time?,EVENT_COMMENT 2048,ORIGINATOR uint,\
+         CHARACTER_SET_CLIENT 64,COLLATION_CONNECTION 64,DATABASE_COLLATION 64",
+        none,
+    ),
+    (
+        IS,
+        "PARTITIONS",
+        "TABLE_CATALOG 64,TABLE_SCHEMA 64,TABLE_NAME 64,PARTITION_NAME 64?,SUBPARTITION_NAME 64?,\
+         PARTITION_ORDINAL_POSITION uint?,SUBPARTITION_ORDINAL_POSITION uint?,PARTITION_METHOD 13?,SUBPARTITION_METHOD \
+         13?,PARTITION_EXPRESSION 2048?,SUBPARTITION_EXPRESSION 2048?,PARTITION_DESCRIPTION text?,TABLE_ROWS uint?,\
+         AVG_ROW_LENGTH uint?,DATA_LENGTH uint?,MAX_DATA_LENGTH uint?,INDEX_LENGTH uint?,DATA_FREE uint?,CREATE_TIME \
+         time?,UPDATE_TIME time?,CHECK_TIME time?,CHECKSUM int?,PARTITION_COMMENT text,NODEGROUP 256?,TABLESPACE_NAME \
+         268?",
+        none,
+    ),
+    (
+        IS,
+        "FILES",
+        "FILE_ID int?,FILE_NAME text?,FILE_TYPE 256?,TABLESPACE_NAME 268?,TABLE_CATALOG 64,TABLE_SCHEMA 64?,TABLE_NAME \
+         64?,LOGFILE_GROUP_NAME 256?,LOGFILE_GROUP_NUMBER int?,ENGINE 64,FULLTEXT_KEYS 64?,DELETED_ROWS int?,\
+         UPDATE_COUNT int?,FREE_EXTENTS int?,TOTAL_EXTENTS int?,EXTENT_SIZE int?,INITIAL_SIZE int?,MAXIMUM_SIZE int?,\
+         AUTOEXTEND_SIZE int?,CREATION_TIME time?,STATUS 256?,EXTRA 256?",
+        none,
+    ),
+    (
+        IS,
+        "PLUGINS",
+        "PLUGIN_NAME 64,PLUGIN_VERSION 20,PLUGIN_STATUS 10,PLUGIN_TYPE 80,PLUGIN_TYPE_VERSION 20,PLUGIN_LIBRARY 64?,\
+         PLUGIN_LIBRARY_VERSION 20?,PLUGIN_AUTHOR 64?,PLUGIN_DESCRIPTION text?,PLUGIN_LICENSE 80?,LOAD_OPTION 64",
+        rows::plugins,
+    ),
+    (
+        IS,
+        "USER_PRIVILEGES",
+        "GRANTEE 292,TABLE_CATALOG 512,PRIVILEGE_TYPE 64,IS_GRANTABLE 3",
+        rows::user_privileges,
+    ),
+    (
+        IS,
+        "SCHEMA_PRIVILEGES",
+        "GRANTEE 292,TABLE_CATALOG 512,TABLE_SCHEMA 64,PRIVILEGE_TYPE 64,IS_GRANTABLE 3",
+        rows::schema_privileges,
+    ),
+    (
+        IS,
+        "TABLE_PRIVILEGES",
+        "GRANTEE 292,TABLE_CATALOG 512,TABLE_SCHEMA 64,TABLE_NAME 64,PRIVILEGE_TYPE 64,IS_GRANTABLE 3",
+        rows::table_privileges,
+    ),
+    (
+        IS,
+        "COLUMN_PRIVILEGES",
+        "GRANTEE 292,TABLE_CATALOG 512,TABLE_SCHEMA 64,TABLE_NAME 64,COLUMN_NAME 64,PRIVILEGE_TYPE 64,IS_GRANTABLE 3",
+        none,
+    ),
+    (
+        IS,
+        "COLUMN_STATISTICS",
+        "SCHEMA_NAME 64,TABLE_NAME 64,COLUMN_NAME 64,HISTOGRAM text",
+        none,
+    ),
+    (IS, "KEYWORDS", "WORD 128?,RESERVED int?", none),
+    (
+        IS,
+        "TABLESPACES",
+        "TABLESPACE_NAME 64,ENGINE 64,TABLESPACE_TYPE 64?,LOGFILE_GROUP_NAME 64?,EXTENT_SIZE uint?,AUTOEXTEND_SIZE \
+         uint?,MAXIMUM_SIZE uint?,NODEGROUP_ID uint?,TABLESPACE_COMMENT 2048?",
+        none,
+    ),
+    (
+        PS,
+        "global_variables",
+        "VARIABLE_NAME 64,VARIABLE_VALUE 1024?",
+        rows::global_variables,
+    ),
+    (
+        PS,
+        "session_variables",
+        "VARIABLE_NAME 64,VARIABLE_VALUE 1024?",
+        rows::session_variables,
+    ),
+    (
+        PS,
+        "global_status",
+        "VARIABLE_NAME 64,VARIABLE_VALUE 1024?",
+        rows::status,
+    ),
+    (
+        PS,
+        "session_status",
+        "VARIABLE_NAME 64,VARIABLE_VALUE 1024?",
+        rows::status,
+    ),
+    (
+        PS,
+        "processlist",
+        "ID uint,USER 32?,HOST 261?,DB 64?,COMMAND 16?,TIME int?,STATE 64?,INFO text?",
+        rows::processlist,
+    ),
+    (
+        PS,
+        "session_account_connect_attrs",
+        "PROCESSLIST_ID uint,ATTR_NAME 32,ATTR_VALUE 1024?,ORDINAL_POSITION int?",
+        none,
+    ),
+];

@@ -18,6 +18,8 @@ mod run;
 mod set;
 pub mod sink;
 pub mod state;
+#[cfg(test)]
+mod tests;
 mod transaction;
 
 pub use sink::{OkInfo, ResultSink, status};

@@ -96,7 +96,10 @@ impl Session {
     fn prepare_new(&self, sql: &[u8]) -> Result<PreparedStatement> {
         let mut prepared = self.parse_one(sql)?;
         if is_planned(&prepared.statement) {
-            prepared.plan = Some(self.ready(&prepared.statement, &[])?);
+            let mut ready = self.ready(&prepared.statement, &[])?;
+            // Planned without parameters; whether it serves some is for the plan to say.
+            ready.fresh = prepared.param_count == 0;
+            prepared.plan = Some(ready);
         }
         Ok(prepared)
     }

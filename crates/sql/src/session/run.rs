@@ -27,6 +27,8 @@ pub(super) struct ReadyPlan {
     /// The accounts' version at which its privileges were checked; 0: not yet.
     allowed_at: u64,
     command: usize,
+    /// It was made for the parameters that it will run with first.
+    pub fresh: bool,
 }
 
 /// Plans by the shape of their statements. They depend on the current database and on what types depend on, so that
@@ -199,6 +201,7 @@ impl Session {
             epoch,
             allowed_at: 0,
             command: command::of(statement),
+            fresh: true,
         })
     }
 
@@ -228,7 +231,10 @@ impl Session {
         out: &mut dyn ResultSink,
     ) -> Result<Ran> {
         let database = &self.state.database;
-        if ready.epoch != database.dictionary().epoch() || !ready.plan.fits(params) {
+        // A plan that has never run was made for these parameters.
+        let fits = ready.fresh || ready.plan.fits(params);
+        ready.fresh = false;
+        if ready.epoch != database.dictionary().epoch() || !fits {
             return Ok(Ran::Stale);
         }
         let plan = &*ready.plan;

@@ -4,7 +4,7 @@
 //! are MySQL's, because clients look for them.
 
 pub mod create;
-mod objects;
+pub mod objects;
 pub mod server;
 
 use crate::error::{Result, SqlError};

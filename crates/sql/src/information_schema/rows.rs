@@ -1,0 +1,523 @@
+//! The rows of the virtual tables.
+
+use crate::accounts::{Account, Level, Privileges, privilege};
+use crate::dictionary::{ColumnDef, TableDef};
+use crate::error::Result;
+use crate::session::SessionState;
+use crate::show::create::{extra, next_auto_increment, plain_default};
+use crate::show::objects::{
+    at_time, cardinality, collation_name, create_options, figures, key, row_format, table_type,
+    visible_tables,
+};
+use crate::show::server;
+use crate::types::{Charset, Collation, SqlType, TypeKind, Value};
+use crate::variables::{DEFS, Scope, Setting};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+type Made = Result<Vec<Vec<Value>>>;
+
+fn string(text: impl AsRef<str>) -> Value {
+    Value::string(text.as_ref().as_bytes())
+}
+
+fn optional(text: Option<String>) -> Value {
+    text.map_or(Value::Null, |text| Value::string(text.into_bytes()))
+}
+
+fn yes(condition: bool) -> Value {
+    string(if condition { "YES" } else { "NO" })
+}
+
+fn catalog() -> Value {
+    string("def")
+}
+
+/// All tables that the account may see, virtual ones too.
+fn all_tables(state: &SessionState) -> Vec<Arc<TableDef>> {
+    let names = state.database.dictionary().schema_names();
+    names
+        .iter()
+        .flat_map(|schema| visible_tables(state, schema))
+        .collect()
+}
+
+pub fn schemata(state: &SessionState) -> Made {
+    let dictionary = state.database.dictionary();
+    let mut rows = Vec::new();
+    for name in dictionary.schema_names() {
+        if !state.sees_database(&name) {
+            continue;
+        }
+        let Some(schema) = dictionary.schema(&name) else {
+            continue;
+        };
+        rows.push(vec![
+            catalog(),
+            string(&name),
+            string(schema.collation.charset().name()),
+            string(schema.collation.name()),
+            Value::Null,
+            string("NO"),
+        ]);
+    }
+    Ok(rows)
+}
+
+pub fn tables(state: &SessionState) -> Made {
+    let row = |table: Arc<TableDef>| {
+        let mut row = vec![
+            catalog(),
+            string(&table.schema),
+            string(&table.name),
+            string(table_type(&table)),
+        ];
+        if table.is_virtual() {
+            row.extend([Value::Null, Value::Int(10)]);
+            row.resize(20, Value::Null);
+            row.push(string(""));
+            return row;
+        }
+        let figures = figures(state, &table);
+        row.extend([
+            string("InnoDB"),
+            Value::Int(10),
+            string(row_format(&table)),
+            Value::UInt(figures.rows),
+            Value::UInt(figures.average),
+            Value::UInt(figures.data_bytes),
+            Value::UInt(0),
+            Value::UInt(figures.index_bytes),
+            Value::UInt(0),
+            next_auto_increment(state, &table).map_or(Value::Null, Value::UInt),
+            at_time(state, table.options.created),
+            Value::Null,
+            Value::Null,
+            string(table.options.collation.name()),
+            Value::Null,
+            string(create_options(&table)),
+            string(&table.options.comment),
+        ]);
+        row
+    };
+    Ok(all_tables(state).into_iter().map(row).collect())
+}
+
+/// `varchar`, `int`: a type's name alone.
+fn data_type(ty: &SqlType) -> String {
+    let text = ty.to_string();
+    let end = text.find(['(', ' ']).unwrap_or(text.len());
+    text[..end].to_owned()
+}
+
+/// Lengths in characters and in bytes.
+fn text_lengths(ty: &SqlType) -> (Value, Value) {
+    if !ty.is_string() || ty.kind == TypeKind::Json {
+        return (Value::Null, Value::Null);
+    }
+    let per_character = ty.collation.charset().max_bytes() as i64;
+    let length = ty.length as i64;
+    match ty.kind {
+        // The bytes of a TEXT are fixed, and with them how many characters it surely holds.
+        _ if ty.is_blob_or_text() => (Value::Int(length / per_character.max(1)), Value::Int(length)),
+        _ => (Value::Int(length), Value::Int(length * per_character)),
+    }
+}
+
+/// Precision and scale of numbers.
+fn numeric(ty: &SqlType) -> (Value, Value) {
+    let precision = match ty.kind {
+        TypeKind::TinyInt => 3,
+        TypeKind::SmallInt => 5,
+        TypeKind::MediumInt => 7,
+        TypeKind::Int => 10,
+        TypeKind::BigInt if ty.unsigned => 20,
+        TypeKind::BigInt => 19,
+        TypeKind::Bit => return (Value::UInt(ty.length as u64), Value::Null),
+        TypeKind::Decimal => return (Value::UInt(ty.length as u64), Value::UInt(ty.scale as u64)),
+        TypeKind::Float | TypeKind::Double => {
+            if ty.scale != SqlType::NOT_FIXED {
+                return (Value::UInt(ty.length as u64), Value::UInt(ty.scale as u64));
+            }
+            let precision = if ty.kind == TypeKind::Float { 12 } else { 22 };
+            return (Value::UInt(precision), Value::Null);
+        }
+        _ => return (Value::Null, Value::Null),
+    };
+    (Value::UInt(precision), Value::UInt(0))
+}
+
+fn fraction(ty: &SqlType) -> Value {
+    match ty.kind {
+        TypeKind::Time | TypeKind::DateTime | TypeKind::Timestamp => Value::UInt(ty.scale as u64),
+        _ => Value::Null,
+    }
+}
+
+fn column_row(table: &TableDef, position: usize, column: &ColumnDef) -> Vec<Value> {
+    let ty = &column.ty;
+    let (characters, bytes) = text_lengths(ty);
+    let (precision, scale) = numeric(ty);
+    let collation = collation_name(column);
+    let charset = collation
+        .as_ref()
+        .map(|_| ty.collation.charset().name().to_owned());
+    vec![
+        catalog(),
+        string(&table.schema),
+        string(&table.name),
+        string(&column.name),
+        Value::UInt(position as u64 + 1),
+        optional(plain_default(column)),
+        yes(ty.nullable),
+        string(data_type(ty)),
+        characters,
+        bytes,
+        precision,
+        scale,
+        fraction(ty),
+        optional(charset),
+        optional(collation),
+        string(ty.to_string()),
+        string(key(table, position)),
+        string(extra(column)),
+        string("select,insert,update,references"),
+        string(&column.comment),
+        string(""),
+        Value::Null,
+    ]
+}
+
+pub fn columns(state: &SessionState) -> Made {
+    let mut rows = Vec::new();
+    for table in all_tables(state) {
+        let columns = table.columns.iter().enumerate();
+        rows.extend(columns.map(|(position, column)| column_row(&table, position, column)));
+    }
+    Ok(rows)
+}
+
+/// The stored tables that the account may see.
+fn stored_tables(state: &SessionState) -> impl Iterator<Item = Arc<TableDef>> {
+    all_tables(state).into_iter().filter(|table| !table.is_virtual())
+}
+
+pub fn statistics(state: &SessionState) -> Made {
+    let mut rows = Vec::new();
+    for table in stored_tables(state) {
+        for index in &table.indexes {
+            for (sequence, part) in index.parts.iter().enumerate() {
+                let column = &table.columns[part.column];
+                rows.push(vec![
+                    catalog(),
+                    string(&table.schema),
+                    string(&table.name),
+                    Value::Int(!index.unique as i64),
+                    string(&table.schema),
+                    string(&index.name),
+                    Value::UInt(sequence as u64 + 1),
+                    string(&column.name),
+                    string(if part.descending { "D" } else { "A" }),
+                    Value::Int(cardinality(state, &table, index, sequence + 1)),
+                    part.prefix
+                        .map_or(Value::Null, |prefix| Value::Int(prefix as i64)),
+                    Value::Null,
+                    string(if column.ty.nullable { "YES" } else { "" }),
+                    string("BTREE"),
+                    string(""),
+                    string(&index.comment),
+                    yes(index.visible),
+                    Value::Null,
+                ]);
+            }
+        }
+    }
+    Ok(rows)
+}
+
+pub fn key_column_usage(state: &SessionState) -> Made {
+    let mut rows = Vec::new();
+    for table in stored_tables(state) {
+        for index in table.indexes.iter().filter(|index| index.unique) {
+            for (sequence, part) in index.parts.iter().enumerate() {
+                rows.push(vec![
+                    catalog(),
+                    string(&table.schema),
+                    string(&index.name),
+                    catalog(),
+                    string(&table.schema),
+                    string(&table.name),
+                    string(&table.columns[part.column].name),
+                    Value::UInt(sequence as u64 + 1),
+                    Value::Null,
+                    Value::Null,
+                    Value::Null,
+                    Value::Null,
+                ]);
+            }
+        }
+    }
+    Ok(rows)
+}
+
+pub fn table_constraints(state: &SessionState) -> Made {
+    let mut rows = Vec::new();
+    for table in stored_tables(state) {
+        let mut push = |name: &str, kind: &str, enforced: bool| {
+            rows.push(vec![
+                catalog(),
+                string(&table.schema),
+                string(name),
+                string(&table.schema),
+                string(&table.name),
+                string(kind),
+                yes(enforced),
+            ]);
+        };
+        for index in table.indexes.iter().filter(|index| index.unique) {
+            let kind = if index.number == 0 {
+                "PRIMARY KEY"
+            } else {
+                "UNIQUE"
+            };
+            push(&index.name, kind, true);
+        }
+        for check in &table.options.checks {
+            push(&check.name, "CHECK", check.enforced);
+        }
+    }
+    Ok(rows)
+}
+
+pub fn check_constraints(state: &SessionState) -> Made {
+    let mut rows = Vec::new();
+    for table in stored_tables(state) {
+        for check in &table.options.checks {
+            rows.push(vec![
+                catalog(),
+                string(&table.schema),
+                string(&check.name),
+                string(&check.expression),
+            ]);
+        }
+    }
+    Ok(rows)
+}
+
+pub fn engines(_: &SessionState) -> Made {
+    Ok(server::engines().rows)
+}
+
+pub fn character_sets(_: &SessionState) -> Made {
+    let row = |charset: Charset| {
+        vec![
+            string(charset.name()),
+            string(charset.default_collation().name()),
+            string(charset.description()),
+            Value::UInt(charset.max_bytes() as u64),
+        ]
+    };
+    Ok(Charset::all().into_iter().map(row).collect())
+}
+
+pub fn collations(_: &SessionState) -> Made {
+    Ok(server::collation_rows())
+}
+
+pub fn collation_applicability(_: &SessionState) -> Made {
+    let row = |collation: Collation| vec![string(collation.name()), string(collation.charset().name())];
+    Ok(Collation::all().map(row).collect())
+}
+
+pub fn processlist(state: &SessionState) -> Made {
+    Ok(server::processes(state, true))
+}
+
+/// Open transactions, as far as sessions tell.
+pub fn transactions(state: &SessionState) -> Made {
+    let sessions: Vec<_> = state.database.sessions.lock().values().cloned().collect();
+    let everybody = state.has_global(Privileges::PROCESS);
+    let mut rows = Vec::new();
+    for process in sessions {
+        let started_s = process.transaction_started.load(Ordering::Relaxed);
+        if started_s == 0 || !(everybody || process.user().0 == state.info.user) {
+            continue;
+        }
+        let statement = process.with_current(|current| {
+            let running = current
+                .running
+                .then(|| String::from_utf8_lossy(&current.statement).into_owned());
+            optional(running)
+        });
+        let zero = Value::UInt(0);
+        rows.push(vec![
+            Value::UInt(process.id),
+            string("RUNNING"),
+            at_time(state, started_s),
+            Value::Null,
+            Value::Null,
+            zero.clone(),
+            Value::UInt(process.id),
+            statement,
+            Value::Null,
+            zero.clone(),
+            zero.clone(),
+            zero.clone(),
+            zero.clone(),
+            zero.clone(),
+            zero.clone(),
+            zero.clone(),
+            string(""),
+            Value::Int(1),
+            Value::Int(1),
+            Value::Null,
+            Value::Int(0),
+            zero,
+            Value::Int(0),
+            Value::Int(0),
+            Value::Null,
+        ]);
+    }
+    Ok(rows)
+}
+
+/// The engine's counters under the names that monitoring asks INNODB_METRICS for.
+pub fn metrics(state: &SessionState) -> Made {
+    let s = state.database.engine().status();
+    let rows = [
+        ("trx_rseg_history_len", "transaction", s.history_length),
+        ("trx_active_transactions", "transaction", s.active_writers),
+        ("trx_commits", "transaction", s.commits),
+        ("trx_rollbacks", "transaction", s.rollbacks),
+        ("lock_deadlocks", "lock", s.deadlocks),
+        ("lock_row_lock_waits", "lock", s.row_lock_waits),
+        ("lock_row_lock_current_waits", "lock", s.row_lock_current_waits),
+        ("buffer_pool_reads", "buffer", s.pool_reads),
+        ("buffer_pages_written", "buffer", s.pool_pages_written),
+        ("buffer_pool_pages_dirty", "buffer", s.pool_pages_dirty),
+        ("log_waits", "log", s.log_waits),
+        ("log_syncs", "log", s.log_syncs),
+        ("dml_reads", "dml", s.rows_read),
+        ("dml_inserts", "dml", s.rows_inserted),
+        ("dml_updates", "dml", s.rows_updated),
+        ("dml_deletes", "dml", s.rows_deleted),
+    ];
+    let row = |(name, subsystem, count): (&str, &str, u64)| {
+        vec![
+            string(name),
+            string(subsystem),
+            Value::Int(count as i64),
+            string("enabled"),
+            string(""),
+        ]
+    };
+    Ok(rows.into_iter().map(row).collect())
+}
+
+pub fn plugins(_: &SessionState) -> Made {
+    let rows = server::plugins().rows;
+    let row = |shown: Vec<Value>| {
+        vec![
+            shown[0].clone(),
+            string("1.0"),
+            shown[1].clone(),
+            shown[2].clone(),
+            string("1.0"),
+            Value::Null,
+            Value::Null,
+            Value::Null,
+            Value::Null,
+            shown[4].clone(),
+            string("ON"),
+        ]
+    };
+    Ok(rows.into_iter().map(row).collect())
+}
+
+fn visible_accounts(state: &SessionState) -> Vec<Arc<Account>> {
+    let own = state.account();
+    match state.has_global(Privileges::CREATE_USER) {
+        true => state.database.accounts.all(),
+        false => vec![own],
+    }
+}
+
+/// One row per privilege of a set; USAGE if it has none and `usage` is wanted.
+fn privilege_rows(set: Privileges, level: Level, usage: bool, front: &[Value]) -> Vec<Vec<Value>> {
+    let grantable = yes(set.contains(Privileges::GRANT_OPTION));
+    let plain = set.without(Privileges::GRANT_OPTION);
+    let row = |name: &str| {
+        let mut row = front.to_vec();
+        row.extend([string(name), grantable.clone()]);
+        row
+    };
+    if plain.is_empty() {
+        return if usage { vec![row("USAGE")] } else { Vec::new() };
+    }
+    privilege::ALL
+        .iter()
+        .filter(|(one, _, _)| plain.contains(*one) && Privileges::all(level).contains(*one))
+        .map(|(_, name, _)| row(name))
+        .collect()
+}
+
+pub fn user_privileges(state: &SessionState) -> Made {
+    let mut rows = Vec::new();
+    for account in visible_accounts(state) {
+        let front = [string(account.quoted()), catalog()];
+        rows.extend(privilege_rows(account.global, Level::Global, true, &front));
+    }
+    Ok(rows)
+}
+
+pub fn schema_privileges(state: &SessionState) -> Made {
+    let mut rows = Vec::new();
+    for account in visible_accounts(state) {
+        for (schema, set) in &account.databases {
+            let front = [string(account.quoted()), catalog(), string(schema)];
+            rows.extend(privilege_rows(*set, Level::Database, false, &front));
+        }
+    }
+    Ok(rows)
+}
+
+pub fn table_privileges(state: &SessionState) -> Made {
+    let mut rows = Vec::new();
+    for account in visible_accounts(state) {
+        for ((schema, name), set) in &account.tables {
+            let front = [string(account.quoted()), catalog(), string(schema), string(name)];
+            rows.extend(privilege_rows(*set, Level::Table, false, &front));
+        }
+    }
+    Ok(rows)
+}
+
+fn variables(state: &SessionState, global: bool) -> Made {
+    let mut order: Vec<usize> = (0..DEFS.len()).collect();
+    order.sort_by_key(|at| DEFS[*at].name);
+    order.retain(|at| !global || DEFS[*at].scope != Scope::Session);
+    let row = |at: usize| {
+        let value = match state.variable_setting(at, global) {
+            Setting::Null => Value::Null,
+            setting => string(setting.to_string()),
+        };
+        vec![string(DEFS[at].name), value]
+    };
+    Ok(order.into_iter().map(row).collect())
+}
+
+pub fn global_variables(state: &SessionState) -> Made {
+    variables(state, true)
+}
+
+pub fn session_variables(state: &SessionState) -> Made {
+    variables(state, false)
+}
+
+pub fn status(state: &SessionState) -> Made {
+    let values = server::status_values(state);
+    Ok(values
+        .into_iter()
+        .map(|(name, value)| vec![string(name), string(value)])
+        .collect())
+}

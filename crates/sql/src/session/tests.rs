@@ -1,0 +1,485 @@
+//! Conversations with a database on a real engine.
+
+use super::{ConnectInfo, OkInfo, ResultSink, Session};
+use crate::database::{Database, Options};
+use crate::error::Result;
+use crate::types::ColumnMeta;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// What was answered, as text: rows with `|` between values, OKs as `ok N` with their info.
+#[derive(Default)]
+struct Text {
+    lines: Vec<String>,
+    row: Vec<String>,
+    last_insert_id: u64,
+    warnings: u16,
+    status: u16,
+}
+
+impl ResultSink for Text {
+    fn columns(&mut self, _: &[ColumnMeta]) -> Result<()> {
+        Ok(())
+    }
+    fn begin_row(&mut self) {
+        self.row.clear();
+    }
+    fn null(&mut self) {
+        self.row.push("NULL".to_owned());
+    }
+    fn int(&mut self, value: i64) {
+        self.row.push(value.to_string());
+    }
+    fn uint(&mut self, value: u64) {
+        self.row.push(value.to_string());
+    }
+    fn float(&mut self, value: f32) {
+        self.row.push(value.to_string());
+    }
+    fn double(&mut self, value: f64) {
+        self.row.push(value.to_string());
+    }
+    fn decimal(&mut self, digits: &str) {
+        self.row.push(digits.to_owned());
+    }
+    fn bytes(&mut self, value: &[u8]) {
+        self.row.push(String::from_utf8_lossy(value).into_owned());
+    }
+    fn date(&mut self, year: u16, month: u8, day: u8) {
+        self.row.push(format!("{year:04}-{month:02}-{day:02}"));
+    }
+    fn datetime(&mut self, y: u16, mo: u8, d: u8, h: u8, mi: u8, s: u8, _: u32, _: u8) {
+        self.row
+            .push(format!("{y:04}-{mo:02}-{d:02} {h:02}:{mi:02}:{s:02}"));
+    }
+    fn time(&mut self, negative: bool, hours: u32, minutes: u8, seconds: u8, _: u32, _: u8) {
+        let sign = if negative { "-" } else { "" };
+        self.row
+            .push(format!("{sign}{hours:02}:{minutes:02}:{seconds:02}"));
+    }
+    fn end_row(&mut self) -> Result<()> {
+        self.lines.push(self.row.join("|"));
+        Ok(())
+    }
+    fn is_full(&self) -> bool {
+        false
+    }
+    fn flush(&mut self) -> Result<()> {
+        Ok(())
+    }
+    fn end_rows(&mut self, warnings: u16, status: u16) -> Result<()> {
+        self.warnings = warnings;
+        self.status = status;
+        Ok(())
+    }
+    fn ok(&mut self, info: &OkInfo) -> Result<()> {
+        self.warnings = info.warnings;
+        self.status = info.status;
+        self.last_insert_id = info.last_insert_id;
+        let mut line = format!("ok {}", info.affected_rows);
+        if !info.info.is_empty() {
+            line.push(' ');
+            line.push_str(&info.info);
+        }
+        self.lines.push(line);
+        Ok(())
+    }
+}
+
+/// A database in a directory of its own.
+struct World {
+    database: Option<Arc<Database>>,
+    dir: PathBuf,
+    next_id: AtomicU64,
+}
+
+impl World {
+    fn new(name: &str) -> World {
+        let dir = std::env::temp_dir().join(format!("tidemark-session-{}-{name}", std::process::id()));
+        let _ = std::fs::remove_dir_all(&dir);
+        let mut world = World {
+            database: None,
+            dir,
+            next_id: AtomicU64::new(1),
+        };
+        world.open();
+        let mut root = world.root();
+        ok(&mut root, "CREATE DATABASE d");
+        world
+    }
+
+    fn open(&mut self) {
+        let options = [("innodb_buffer_pool_size", "16M")]
+            .map(|(name, value)| (name.to_owned(), Some(value.to_owned())));
+        let options = Options::from_pairs(self.dir.clone(), options).unwrap();
+        self.database = Some(Database::open(options).unwrap());
+    }
+
+    /// Stops and starts.
+    fn restart(&mut self) {
+        self.database.take().unwrap().shutdown().unwrap();
+        self.open();
+    }
+
+    fn connect(&self, user: &str, schema: Option<&str>) -> Session {
+        let database = self.database.as_ref().unwrap();
+        let account = database.account(user, "localhost").unwrap();
+        database
+            .connect(ConnectInfo {
+                connection_id: self.next_id.fetch_add(1, Ordering::Relaxed),
+                user: user.to_owned(),
+                host: "localhost".to_owned(),
+                port: 0,
+                account,
+                database: schema.map(str::to_owned),
+                capabilities: super::capability::MULTI_STATEMENTS,
+                collation: 255,
+                on_kill: None,
+            })
+            .unwrap()
+    }
+
+    fn root(&self) -> Session {
+        self.connect("root", None)
+    }
+
+    fn session(&self) -> Session {
+        self.connect("root", Some("d"))
+    }
+}
+
+impl Drop for World {
+    fn drop(&mut self) {
+        if let Some(database) = self.database.take() {
+            let _ = database.shutdown();
+        }
+        let _ = std::fs::remove_dir_all(&self.dir);
+    }
+}
+
+fn run(session: &mut Session, sql: &str) -> Result<Text> {
+    let mut text = Text::default();
+    session.query(sql.as_bytes(), &mut text)?;
+    Ok(text)
+}
+
+#[track_caller]
+fn ok(session: &mut Session, sql: &str) -> Vec<String> {
+    match run(session, sql) {
+        Ok(text) => text.lines,
+        Err(error) => panic!("{sql}: {error}"),
+    }
+}
+
+#[track_caller]
+fn fails(session: &mut Session, sql: &str) -> u16 {
+    match run(session, sql) {
+        Ok(text) => panic!("{sql}: {:?}", text.lines),
+        Err(error) => error.code,
+    }
+}
+
+#[test]
+fn tables_come_and_go_and_survive_a_restart() {
+    let mut world = World::new("tables");
+    {
+        let mut s = world.session();
+        ok(
+            &mut s,
+            "CREATE TABLE t (id INT UNSIGNED NOT NULL AUTO_INCREMENT, c VARCHAR(10) DEFAULT 'x', n DECIMAL(5,2), \
+             PRIMARY KEY (id), KEY c (c(3)))",
+        );
+        let inserted = run(&mut s, "INSERT INTO t (c, n) VALUES ('a', 1.5), (DEFAULT, NULL)").unwrap();
+        assert_eq!(inserted.last_insert_id, 1);
+        assert_eq!(ok(&mut s, "SELECT * FROM t"), ["1|a|1.50", "2|x|NULL"]);
+        assert_eq!(fails(&mut s, "CREATE TABLE t (a INT)"), 1050);
+        assert_eq!(fails(&mut s, "SELECT * FROM missing"), 1146);
+        assert_eq!(ok(&mut s, "DROP TABLE IF EXISTS missing"), ["ok 0"]);
+    }
+    world.restart();
+    let mut s = world.session();
+    assert_eq!(ok(&mut s, "SELECT id, c FROM t WHERE c = 'x'"), ["2|x"]);
+    assert_eq!(
+        ok(&mut s, "SHOW CREATE TABLE t"),
+        [
+            "t|CREATE TABLE `t` (\n  `id` int unsigned NOT NULL AUTO_INCREMENT,\n  `c` varchar(10) DEFAULT 'x',\n  \
+          `n` decimal(5,2) DEFAULT NULL,\n  PRIMARY KEY (`id`),\n  KEY `c` (`c`(3))\n) ENGINE=InnoDB AUTO_INCREMENT=3 \
+          DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_0900_ai_ci"
+        ]
+    );
+    ok(&mut s, "TRUNCATE TABLE t");
+    assert!(ok(&mut s, "SELECT * FROM t").is_empty());
+    ok(&mut s, "RENAME TABLE t TO u");
+    assert_eq!(ok(&mut s, "SHOW TABLES"), ["u"]);
+    ok(&mut s, "DROP DATABASE d");
+    assert_eq!(fails(&mut s, "SHOW TABLES"), 1046);
+}
+
+#[test]
+fn alterations_keep_the_rows() {
+    let world = World::new("alter");
+    let mut s = world.session();
+    ok(
+        &mut s,
+        "CREATE TABLE t (a INT PRIMARY KEY, b VARCHAR(5), KEY (b))",
+    );
+    ok(&mut s, "INSERT INTO t VALUES (1, '10'), (2, '20'), (3, NULL)");
+    assert_eq!(
+        ok(
+            &mut s,
+            "ALTER TABLE t MODIFY b INT, ADD c INT NOT NULL DEFAULT 7 FIRST"
+        ),
+        ["ok 3 Records: 3  Duplicates: 0  Warnings: 0"]
+    );
+    assert_eq!(ok(&mut s, "SELECT * FROM t"), ["7|1|10", "7|2|20", "7|3|NULL"]);
+    assert_eq!(fails(&mut s, "ALTER TABLE t ADD UNIQUE (c)"), 1062);
+    assert_eq!(
+        ok(
+            &mut s,
+            "ALTER TABLE t DROP INDEX b, ADD INDEX cb (c, b), ADD UNIQUE u (b)"
+        ),
+        ["ok 0 Records: 0  Duplicates: 0  Warnings: 0"]
+    );
+    assert_eq!(
+        ok(&mut s, "SELECT a FROM t FORCE INDEX (cb) WHERE c = 7 AND b = 20"),
+        ["2"]
+    );
+    assert_eq!(ok(&mut s, "SELECT a FROM t WHERE b = 10"), ["1"]);
+    assert_eq!(fails(&mut s, "INSERT INTO t VALUES (1, 9, 10)"), 1062);
+    assert_eq!(fails(&mut s, "ALTER TABLE t MODIFY b INT NOT NULL"), 1138);
+    ok(&mut s, "ALTER TABLE t RENAME COLUMN a TO id, RENAME TO v");
+    assert_eq!(ok(&mut s, "SELECT id FROM v ORDER BY id DESC LIMIT 1"), ["3"]);
+    ok(&mut s, "ALTER TABLE v DROP PRIMARY KEY, DROP COLUMN c");
+    assert_eq!(ok(&mut s, "SELECT * FROM v WHERE b = 20"), ["2|20"]);
+    ok(&mut s, "ALTER TABLE v ADD n INT AUTO_INCREMENT PRIMARY KEY");
+    assert_eq!(
+        ok(&mut s, "SELECT id, n FROM v ORDER BY n"),
+        ["1|1", "2|2", "3|3"]
+    );
+    ok(&mut s, "INSERT INTO v (id) VALUES (9)");
+    assert_eq!(ok(&mut s, "SELECT n FROM v WHERE id = 9"), ["4"]);
+    for (sql, code) in [
+        ("ALTER TABLE v ADD COLUMN id INT", 1060),
+        ("ALTER TABLE v ADD INDEX u (b)", 1061),
+        ("ALTER TABLE v DROP COLUMN zz", 1091),
+        ("ALTER TABLE v ADD PRIMARY KEY (id)", 1068),
+        ("ALTER TABLE v ADD INDEX (zz)", 1072),
+        ("ALTER TABLE v DROP PRIMARY KEY", 1075),
+        ("ALTER TABLE v MODIFY b BLOB DEFAULT 'x'", 1101),
+        ("ALTER TABLE v ADD FOREIGN KEY (b) REFERENCES w (x)", 1235),
+    ] {
+        assert_eq!(fails(&mut s, sql), code, "{sql}");
+    }
+}
+
+#[test]
+fn transactions_begin_and_end_where_mysql_says() {
+    let world = World::new("transactions");
+    let (mut a, mut b) = (world.session(), world.session());
+    ok(&mut a, "CREATE TABLE t (a INT PRIMARY KEY)");
+    ok(&mut a, "BEGIN");
+    let begun = run(&mut a, "INSERT INTO t VALUES (1)").unwrap();
+    assert_eq!(begun.status & super::status::IN_TRANS, super::status::IN_TRANS);
+    assert!(ok(&mut b, "SELECT * FROM t").is_empty());
+    assert_eq!(fails(&mut a, "INSERT INTO t VALUES (2), (1)"), 1062);
+    assert_eq!(ok(&mut a, "SELECT * FROM t"), ["1"]);
+    ok(&mut a, "SAVEPOINT s");
+    ok(&mut a, "INSERT INTO t VALUES (3)");
+    ok(&mut a, "ROLLBACK TO s");
+    ok(&mut a, "COMMIT AND CHAIN");
+    assert_eq!(ok(&mut b, "SELECT * FROM t"), ["1"]);
+    assert_eq!(
+        fails(&mut a, "SET TRANSACTION ISOLATION LEVEL SERIALIZABLE"),
+        1568
+    );
+    ok(&mut a, "ROLLBACK");
+    ok(&mut a, "SET autocommit = 0");
+    ok(&mut a, "INSERT INTO t VALUES (4)");
+    ok(&mut a, "ROLLBACK");
+    ok(&mut a, "INSERT INTO t VALUES (5)");
+    ok(&mut a, "SET autocommit = 1");
+    assert_eq!(ok(&mut b, "SELECT * FROM t"), ["1", "5"]);
+    ok(&mut a, "START TRANSACTION READ ONLY");
+    assert_eq!(fails(&mut a, "DELETE FROM t"), 1792);
+    ok(&mut a, "COMMIT");
+    assert_eq!(fails(&mut a, "ROLLBACK TO nowhere"), 1305);
+    // DDL commits what is open.
+    ok(&mut a, "BEGIN");
+    ok(&mut a, "INSERT INTO t VALUES (6)");
+    ok(&mut a, "CREATE TABLE u (a INT)");
+    ok(&mut a, "ROLLBACK");
+    assert_eq!(ok(&mut b, "SELECT COUNT(*) FROM t"), ["3"]);
+}
+
+#[test]
+fn ddl_waits_for_open_transactions() {
+    let world = World::new("metadata");
+    let (mut a, mut b) = (world.session(), world.session());
+    ok(&mut a, "CREATE TABLE t (a INT PRIMARY KEY)");
+    ok(&mut a, "BEGIN");
+    ok(&mut a, "SELECT * FROM t");
+    ok(&mut b, "SET lock_wait_timeout = 1");
+    assert_eq!(fails(&mut b, "DROP TABLE t"), 1205);
+    std::thread::scope(|scope| {
+        let waiting = scope.spawn(|| {
+            ok(&mut b, "SET lock_wait_timeout = 100");
+            ok(&mut b, "ALTER TABLE t ADD b INT")
+        });
+        std::thread::sleep(std::time::Duration::from_millis(50));
+        ok(&mut a, "COMMIT");
+        waiting.join().unwrap();
+    });
+    ok(&mut a, "INSERT INTO t VALUES (1, 2)");
+    assert_eq!(ok(&mut a, "SELECT * FROM t"), ["1|2"]);
+}
+
+#[test]
+fn variables_are_read_and_set() {
+    let world = World::new("variables");
+    let mut s = world.session();
+    assert_eq!(
+        ok(&mut s, "SELECT @@autocommit, @@session.sql_mode LIKE '%STRICT%'"),
+        ["1|1"]
+    );
+    ok(
+        &mut s,
+        "SET @a = 1 + 1, SESSION sql_mode = 'ANSI_QUOTES', @b = (SELECT 5)",
+    );
+    assert_eq!(ok(&mut s, "SELECT @a, @@sql_mode, @b"), ["2|ANSI_QUOTES|5"]);
+    assert_eq!(ok(&mut s, "SHOW VARIABLES LIKE 'autocommit'"), ["autocommit|ON"]);
+    assert_eq!(
+        ok(&mut s, "SHOW VARIABLES WHERE Variable_name = 'wait_timeout'"),
+        ["wait_timeout|28800"]
+    );
+    for (sql, code) in [
+        ("SET no_such_variable = 1", 1193),
+        ("SET version = 'x'", 1238),
+        ("SET max_connections = 5", 1229),
+        ("SET GLOBAL warning_count = 5", 1238),
+        ("SET autocommit = 7", 1231),
+        ("SET wait_timeout = 'soon'", 1232),
+        ("SELECT @@global.timestamp", 1238),
+        ("SET NAMES klingon", 1115),
+    ] {
+        assert_eq!(fails(&mut s, sql), code, "{sql}");
+    }
+    ok(&mut s, "SET GLOBAL wait_timeout = 100");
+    assert_eq!(
+        ok(&mut s, "SELECT @@wait_timeout, @@global.wait_timeout"),
+        ["28800|100"]
+    );
+    assert_eq!(ok(&mut world.session(), "SELECT @@wait_timeout"), ["100"]);
+    let warned = run(&mut s, "SET GLOBAL max_connections = 1000000").unwrap();
+    assert_eq!(warned.warnings, 1);
+    assert_eq!(ok(&mut s, "SHOW WARNINGS")[0].split('|').nth(1), Some("1292"));
+}
+
+#[test]
+fn statements_are_prepared_and_several_sent_at_once() {
+    let world = World::new("prepared");
+    let mut s = world.session();
+    ok(
+        &mut s,
+        "CREATE TABLE t (a INT PRIMARY KEY, b INT); INSERT INTO t VALUES (1, 10), (2, 20)",
+    );
+    ok(&mut s, "PREPARE p FROM 'SELECT b FROM t WHERE a = ?'; SET @x = 2");
+    assert_eq!(ok(&mut s, "EXECUTE p USING @x"), ["20"]);
+    ok(&mut s, "DEALLOCATE PREPARE p");
+    assert_eq!(fails(&mut s, "EXECUTE p"), 1243);
+    let prepared = s.prepare(b"SELECT b, a FROM t WHERE a = ?").unwrap();
+    assert_eq!((prepared.params.len(), prepared.columns.len()), (1, 2));
+    for (value, row) in [(1, "10|1"), (2, "20|2")] {
+        let mut text = Text::default();
+        s.execute(prepared.id, &[crate::types::Value::Int(value)], &mut text)
+            .unwrap();
+        assert_eq!(text.lines, [row]);
+    }
+    // The definition changes under the prepared statement.
+    ok(&mut s, "ALTER TABLE t ADD c INT FIRST");
+    let mut text = Text::default();
+    s.execute(prepared.id, &[crate::types::Value::Int(1)], &mut text)
+        .unwrap();
+    assert_eq!(text.lines, ["10|1"]);
+    s.close_statement(prepared.id);
+    assert_eq!(
+        s.execute(prepared.id, &[], &mut Text::default())
+            .unwrap_err()
+            .code,
+        1243
+    );
+    assert_eq!(fails(&mut s, "   "), 1065);
+    assert_eq!(fails(&mut s, "SELECT 1; SELEC 2"), 1064);
+}
+
+#[test]
+fn accounts_may_do_what_they_were_granted() {
+    let world = World::new("accounts");
+    let mut root = world.session();
+    ok(&mut root, "CREATE TABLE t (a INT PRIMARY KEY)");
+    ok(&mut root, "CREATE USER 'u'@'%' IDENTIFIED BY 'pw'");
+    assert_eq!(fails(&mut root, "CREATE USER 'u'@'%'"), 1396);
+    let mut u = world.connect("u", None);
+    assert_eq!(fails(&mut u, "USE d"), 1044);
+    assert_eq!(fails(&mut u, "SELECT * FROM d.t"), 1142);
+    ok(&mut root, "GRANT SELECT ON d.* TO 'u'@'%'");
+    ok(&mut u, "USE d");
+    ok(&mut u, "SELECT * FROM t");
+    assert_eq!(fails(&mut u, "INSERT INTO t VALUES (1)"), 1142);
+    assert_eq!(fails(&mut u, "CREATE TABLE v (a INT)"), 1142);
+    assert_eq!(fails(&mut u, "CREATE USER x"), 1227);
+    assert_eq!(fails(&mut u, "SET GLOBAL max_connections = 7"), 1227);
+    ok(&mut root, "GRANT INSERT ON d.t TO 'u'@'%'");
+    ok(&mut u, "INSERT INTO t VALUES (1)");
+    assert_eq!(
+        ok(&mut u, "SHOW GRANTS"),
+        [
+            "GRANT USAGE ON *.* TO `u`@`%`",
+            "GRANT SELECT ON `d`.* TO `u`@`%`",
+            "GRANT INSERT ON `d`.`t` TO `u`@`%`"
+        ]
+    );
+    ok(&mut root, "REVOKE SELECT ON d.* FROM 'u'@'%'");
+    assert_eq!(fails(&mut u, "SELECT * FROM t"), 1142);
+    ok(&mut root, "DROP USER 'u'@'%'");
+    assert!(
+        world
+            .database
+            .as_ref()
+            .unwrap()
+            .account("u", "localhost")
+            .is_none()
+    );
+    // The root account is for this machine alone.
+    assert!(
+        world
+            .database
+            .as_ref()
+            .unwrap()
+            .account("root", "10.0.0.1")
+            .is_none()
+    );
+}
+
+#[test]
+fn kill_ends_statements_and_sessions() {
+    let world = World::new("kill");
+    let (mut a, mut b) = (world.session(), world.session());
+    ok(
+        &mut a,
+        "CREATE TABLE t (a INT PRIMARY KEY); INSERT INTO t VALUES (1)",
+    );
+    ok(&mut a, "BEGIN");
+    ok(&mut a, "SELECT * FROM t FOR UPDATE");
+    let id = b.connection_id();
+    std::thread::scope(|scope| {
+        let waiting = scope.spawn(|| fails(&mut b, "UPDATE t SET a = 2"));
+        std::thread::sleep(std::time::Duration::from_millis(50));
+        ok(&mut a, &format!("KILL QUERY {id}"));
+        assert_eq!(waiting.join().unwrap(), 1317);
+    });
+    assert!(!b.is_killed());
+    ok(&mut a, &format!("KILL {id}"));
+    assert!(b.is_killed());
+    assert_eq!(fails(&mut a, "KILL 999"), 1094);
+}

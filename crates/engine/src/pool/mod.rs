@@ -47,7 +47,7 @@ pub struct Pool {
     writes: AtomicU64,
     evictions: AtomicU64,
     starved: AtomicU64,
-    /// Pages below it, spaced by `pinned_every` from page 1 on, and page 0, are never evicted.
+    /// Page 0 and, from page 1 on, every page at this distance are never evicted.
     pinned_every: u32,
 }
 

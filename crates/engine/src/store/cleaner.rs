@@ -243,10 +243,8 @@ impl Store {
                 let shares = runs.chunks(runs.len().div_ceil(WRITERS));
                 let writers: Vec<_> = shares.map(|share| scope.spawn(move || write(share))).collect();
                 // The scope waits for all of them, whatever becomes of the first.
-                writers
-                    .into_iter()
-                    .map(|writer| writer.join().expect("writing does not panic"))
-                    .collect::<io::Result<()>>()
+                let mut writers = writers.into_iter();
+                writers.try_for_each(|writer| writer.join().expect("writing does not panic"))
             })?;
         }
         Ok(())

@@ -16,7 +16,6 @@ use crate::error::Result;
 use crate::ids::{Lsn, PageId};
 use crate::pool::{Dirty, Health, PageBuf, Wanted};
 use parking_lot::Mutex;
-use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 use std::thread::{self, JoinHandle};

@@ -99,6 +99,7 @@ impl Rows {
             conjuncts: &tests,
             needed: &needed,
             known: &|_| false,
+            fixed_query: &|_| false,
             allowed: None,
             forced: false,
             sample: Some(sample),

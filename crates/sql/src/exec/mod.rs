@@ -17,13 +17,14 @@ mod source;
 pub use output::{Collect, Output, SinkOutput};
 
 use crate::error::{Result, SqlError};
-use crate::expr::{Env, EvalCtx, Row, Subqueries};
+use crate::expr::{CmpKind, Env, EvalCtx, Row, Subqueries};
 use crate::plan::{Leaf, QueryPlan};
 use crate::session::SessionState;
-use crate::types::Value;
+use crate::types::sort::sort_key;
+use crate::types::{SqlType, Val, Value};
 use source::HashTable;
 use std::cell::RefCell;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 use tidemark_engine::{Isolation, LockWait, Read, Transaction};
 
@@ -50,9 +51,16 @@ pub struct Exec<'a, 't> {
     pub txn: &'a RefCell<&'t mut Transaction>,
     queries: &'a [QueryPlan],
     results: RefCell<HashMap<usize, Rc<Vec<Vec<Value>>>>>,
+    sets: RefCell<HashMap<usize, Rc<ValueSet>>>,
     hashes: RefCell<HashMap<*const Leaf, Rc<HashTable>>>,
     /// How plain reads are done.
     read: Read,
+}
+
+/// The values of a subquery's only column, by their sort keys.
+struct ValueSet {
+    keys: HashSet<Vec<u8>>,
+    has_null: bool,
 }
 
 impl<'a, 't> Exec<'a, 't> {
@@ -82,6 +90,7 @@ impl<'a, 't> Exec<'a, 't> {
             txn,
             queries,
             results: RefCell::default(),
+            sets: RefCell::default(),
             hashes: RefCell::default(),
             read,
         }
@@ -112,6 +121,29 @@ impl<'a, 't> Exec<'a, 't> {
         });
         self.query(&self.queries[id], scene, &mut collect)?;
         Ok(rows)
+    }
+
+    fn value_set(&self, id: usize, ty: &SqlType, env: &Env) -> Result<Rc<ValueSet>> {
+        if let Some(set) = self.sets.borrow().get(&id) {
+            return Ok(Rc::clone(set));
+        }
+        let mut set = ValueSet {
+            keys: HashSet::new(),
+            has_null: false,
+        };
+        for row in self.kept_rows(id, env)?.iter() {
+            match &row[0] {
+                Val::Null => set.has_null = true,
+                value => {
+                    let mut key = Vec::new();
+                    sort_key(value, ty, &mut key);
+                    set.keys.insert(key);
+                }
+            }
+        }
+        let set = Rc::new(set);
+        self.sets.borrow_mut().insert(id, Rc::clone(&set));
+        Ok(set)
     }
 
     /// The rows of a subquery or derived table for an outer row.
@@ -179,6 +211,39 @@ impl Subqueries for Exec<'_, '_> {
                 .insert(id, Rc::new(first.into_iter().collect()));
         }
         Ok(found)
+    }
+
+    fn contains(
+        &self,
+        id: usize,
+        (value, ty, kind): (&Val, &SqlType, CmpKind),
+        ctx: &EvalCtx,
+    ) -> Result<Option<Option<bool>>> {
+        let plan = &self.queries[id];
+        let [column] = plan.columns.as_slice() else {
+            return Ok(None);
+        };
+        // Equal sort keys mean equal values only where both sides are of one kind.
+        let text = |ty: &SqlType, c| ty.is_string() && !ty.is_member() && ty.collation == c;
+        let alike = match kind {
+            CmpKind::Int => ty.is_integer() && column.ty.is_integer(),
+            CmpKind::Str(c) => text(ty, c) && text(&column.ty, c),
+            _ => false,
+        };
+        if !alike || !plan.outer.is_empty() {
+            return Ok(None);
+        }
+        let set = self.value_set(id, &column.ty, ctx.env)?;
+        if set.keys.is_empty() && !set.has_null {
+            return Ok(Some(Some(false)));
+        }
+        if value.is_null() {
+            return Ok(Some(None));
+        }
+        let mut key = Vec::new();
+        sort_key(value, ty, &mut key);
+        let found = set.keys.contains(&key);
+        Ok(Some(if found || !set.has_null { Some(found) } else { None }))
     }
 
     fn for_each(&self, id: usize, ctx: &EvalCtx, f: &mut dyn FnMut(&[Value]) -> Result<bool>) -> Result<()> {

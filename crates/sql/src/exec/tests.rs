@@ -305,6 +305,16 @@ fn joins_and_subqueries() {
         "6",
     );
     w.fails("SELECT (SELECT id FROM t)", 1242);
+    w.is("SELECT COUNT(*) FROM t WHERE k IN (SELECT t_id FROM u)", "20");
+    w.is("SELECT COUNT(*) FROM t WHERE k NOT IN (SELECT t_id FROM u)", "0");
+    w.is(
+        "SELECT COUNT(*) FROM t WHERE k NOT IN (SELECT t_id FROM u WHERE t_id > 0)",
+        "80",
+    );
+    w.is(
+        "SELECT COUNT(*) FROM t WHERE k NOT IN (SELECT t_id FROM u WHERE id > 90)",
+        "100",
+    );
     w.is("SELECT d.n FROM (SELECT COUNT(*) AS n FROM t) AS d", "100");
     w.is(
         "WITH x AS (SELECT k, COUNT(*) n FROM t GROUP BY k) SELECT SUM(n) FROM x WHERE k > 7",

@@ -4,8 +4,9 @@
 //! is two pointers, so that making one per row costs nothing. Everything is behind `&`: one statement is evaluated by
 //! one thread, and what changes (warnings, user variables) uses interior mutability.
 
+use super::CmpKind;
 use crate::error::{Result, SqlError};
-use crate::types::{Collation, SqlMode, TimeZone, Val, Value};
+use crate::types::{Collation, SqlMode, SqlType, TimeZone, Val, Value};
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 
@@ -64,6 +65,18 @@ pub trait Subqueries {
     fn exists(&self, id: usize, ctx: &EvalCtx) -> Result<bool>;
     /// Calls `f` for each row until it answers false.
     fn for_each(&self, id: usize, ctx: &EvalCtx, f: &mut dyn FnMut(&[Value]) -> Result<bool>) -> Result<()>;
+
+    /// Whether the only column of some row equals the value (`None`: UNKNOWN), where that can be looked up. Outer `None`:
+    /// the rows must be compared one by one.
+    fn contains(
+        &self,
+        id: usize,
+        value: (&Val, &SqlType, CmpKind),
+        ctx: &EvalCtx,
+    ) -> Result<Option<Option<bool>>> {
+        let _ = (id, value, ctx);
+        Ok(None)
+    }
 }
 
 /// For statements without subqueries.

@@ -205,6 +205,15 @@ fn subquery_test<'a>(
         }
         SubqueryKind::Quantified(op, quantifier) => {
             let left = evaluate(operands, ctx)?;
+            let lookup = matches!(
+                (op, quantifier),
+                (CmpOp::Eq, Quantifier::Any) | (CmpOp::Ne, Quantifier::All)
+            );
+            if let ([(kind, operand)], [value], true) = (operands, left.as_slice(), lookup)
+                && let Some(found) = subqueries.contains(id, (value, &operand.ty, *kind), ctx)?
+            {
+                return Ok(found.map(|found| found == (op == CmpOp::Eq)));
+            }
             // ANY ends at the first that holds, ALL at the first that does not.
             let decisive = quantifier == Quantifier::Any;
             let mut result = Some(!decisive);

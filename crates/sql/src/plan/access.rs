@@ -69,6 +69,8 @@ pub struct Request<'a> {
     pub needed: &'a [usize],
     /// Slots whose values are known before the table is read.
     pub known: &'a dyn Fn(usize) -> bool,
+    /// Subqueries, by number, that read nothing of the rows around them: their value is known before the table is read.
+    pub fixed_query: &'a dyn Fn(usize) -> bool,
     /// Indexes that may be used; `None`: all.
     pub allowed: Option<&'a [IndexNo]>,
     /// A full scan only where no index helps (FORCE INDEX).
@@ -164,7 +166,7 @@ impl Request<'_> {
         let mut descents = 1.0;
         path.rows = if path.point {
             1.0
-        } else if let (Some(ctx), false) = (self.sample, path.is_full()) {
+        } else if let (Some(ctx), false) = (self.sample, path.is_full() || path.runs_queries()) {
             let ranges = path.ranges(self.def, self.table, ctx)?;
             descents = ranges.len() as f64;
             // Of many ranges a few are looked at.
@@ -209,7 +211,8 @@ impl Request<'_> {
         e.walk(&mut |e| {
             known &= match &e.node {
                 Node::Column(slot) => (self.known)(*slot),
-                Node::AssignVar(..) | Node::Subquery { .. } => false,
+                Node::Subquery { id, .. } => (self.fixed_query)(*id),
+                Node::AssignVar(..) => false,
                 Node::Call(f, _) => f.volatility != crate::expr::Volatility::Volatile,
                 _ => true,
             }
@@ -388,6 +391,22 @@ fn encode(
 }
 
 impl AccessPath {
+    /// Whether its bounds are answers of subqueries.
+    fn runs_queries(&self) -> bool {
+        let equal = self.equal.iter().flat_map(|part| &part.values);
+        let range = self
+            .range
+            .iter()
+            .flat_map(|range| range.lower.iter().chain(&range.upper));
+        equal.chain(range.map(|(value, _)| value)).any(|value| {
+            let mut found = false;
+            value
+                .expr
+                .walk(&mut |e| found |= matches!(e.node, Node::Subquery { .. }));
+            found
+        })
+    }
+
     /// Reads the index from end to end.
     pub fn is_full(&self) -> bool {
         self.equal.is_empty() && self.range.is_none()

@@ -392,8 +392,14 @@ impl Joiner<'_, '_> {
         let mut rest: Vec<&Condition> = early;
         if let Input::Stored { def, .. } = &leaf.input {
             let def = Arc::clone(def);
-            (leaf.path, leaf.reverse) = self.path(&leaf, table, &rest, known, ordered)?;
+            let all: Vec<&Condition> = pool.iter().collect();
+            (leaf.path, leaf.reverse) = self.path(&leaf, table, &all, known, ordered)?;
             rest.retain(|c| !absorbed(&c.expr, &leaf.path, &def, leaf.base));
+            let late: Vec<&Condition> = late
+                .into_iter()
+                .filter(|c| !absorbed(&c.expr, &leaf.path, &def, leaf.base))
+                .collect();
+            leaf.late_filter = (!late.is_empty()).then(|| all_of(late.iter().copied()));
         }
         let selectivity: f64 = rest.iter().map(|c| selectivity(&c.expr)).product();
         leaf.rows_out = (leaf.path.rows * selectivity).max(0.01);
@@ -426,6 +432,7 @@ impl Joiner<'_, '_> {
             conjuncts: &conditions,
             needed: &leaf.needed,
             known: &is_known,
+            fixed_query: &|id| self.planner.queries[id].outer.is_empty(),
             allowed: from.allowed.as_deref(),
             forced: from.forced,
             sample: if known.is_empty() {

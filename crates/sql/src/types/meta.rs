@@ -94,6 +94,13 @@ impl ColumnMeta {
             table: table.0.to_string(),
             org_table: table.1.to_string(),
             org_name: name.1.to_string(),
+            // A stored number is not called binary, and a stored text has no decimals.
+            flags: if ty.is_numeric() {
+                flags_of(ty) & !flag::BINARY
+            } else {
+                flags_of(ty)
+            },
+            decimals: if ty.is_string() { 0 } else { decimals_of(ty) },
             ..ColumnMeta::of_expression(name.0, ty, results)
         }
     }
@@ -110,16 +117,15 @@ fn byte_length(ty: &SqlType, results: Collation) -> u32 {
     let binary = ty.is_binary_string();
     match ty.kind {
         TypeKind::Json => u32::MAX,
+        // A text of no declared length is as long as a column could be.
+        TypeKind::VarChar if ty.length == u32::MAX => 262_140,
         TypeKind::Char | TypeKind::VarChar | TypeKind::Enum | TypeKind::Set if !binary => {
             ty.length.saturating_mul(results.charset().max_bytes())
         }
-        TypeKind::TinyText | TypeKind::Text | TypeKind::MediumText if !binary => {
-            let per_char = ty.collation.charset().max_bytes();
-            (ty.length / per_char)
-                .max(ty.length)
-                .saturating_mul(results.charset().max_bytes() / per_char.min(4))
-                .max(ty.length)
+        TypeKind::TinyText | TypeKind::Text | TypeKind::MediumText | TypeKind::LongText if !binary => {
+            ty.length.saturating_mul(results.charset().max_bytes())
         }
+        TypeKind::Bit => ty.length,
         _ => ty.display_length(),
     }
 }
@@ -163,18 +169,15 @@ fn flags_of(ty: &SqlType) -> u16 {
         || ty.is_temporal()
         || ty.kind == TypeKind::Json
         || ty.collation.is_code_point();
-    set(
-        binary || ty.is_numeric() && ty.kind != TypeKind::Year && ty.kind != TypeKind::Bit,
-        flag::BINARY,
-    );
+    let number = ty.is_numeric() && ty.kind != TypeKind::Bit;
+    set(binary || number || ty.kind == TypeKind::Null, flag::BINARY);
     flags
 }
 
 fn decimals_of(ty: &SqlType) -> u8 {
     match ty.kind {
         TypeKind::Null => 0,
-        _ if ty.is_string() && ty.derivation != super::Derivation::Implicit => SqlType::NOT_FIXED,
-        _ if ty.is_string() => 0,
+        _ if ty.is_string() => SqlType::NOT_FIXED,
         _ => ty.scale,
     }
 }

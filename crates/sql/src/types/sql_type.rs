@@ -126,8 +126,9 @@ impl SqlType {
         }
     }
 
+    /// The type of integer expressions.
     pub fn bigint() -> SqlType {
-        SqlType::new(TypeKind::BigInt)
+        SqlType::new(TypeKind::BigInt).with_length(21)
     }
 
     pub fn bigint_unsigned() -> SqlType {
@@ -139,8 +140,9 @@ impl SqlType {
         SqlType::new(TypeKind::BigInt).with_length(1)
     }
 
+    /// The type of floating-point expressions.
     pub fn double() -> SqlType {
-        SqlType::new(TypeKind::Double)
+        SqlType::new(TypeKind::Double).with_length(23)
     }
 
     pub fn decimal(precision: u32, scale: u8) -> SqlType {

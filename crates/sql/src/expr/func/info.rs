@@ -14,7 +14,7 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
     stable(
         "user",
         (0, 0),
-        |_, bind| Ok(system_text(288, false, bind)),
+        |_, bind| Ok(system_text(288, true, bind)),
         |_, _, ctx| Ok(Val::string(ctx.env.session.user())),
     ),
     stable(

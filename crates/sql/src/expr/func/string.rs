@@ -39,21 +39,36 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
         };
         Ok(Val::string(reversed))
     }),
-    def("left", (2, 2), text_like_first, |args, ty, ctx| {
-        let text = known!(text(&args[0], ctx)?);
-        let n = known!(int(&args[1], ctx)?).max(0) as usize;
-        let end = charset(ty).prefix_len(&text, n);
-        Ok(slice(text, 0, end))
-    }),
-    def("right", (2, 2), text_like_first, |args, ty, ctx| {
-        let text = known!(text(&args[0], ctx)?);
-        let n = known!(int(&args[1], ctx)?).max(0) as usize;
-        let count = charset(ty).char_count(&text);
-        let start = charset(ty).prefix_len(&text, count.saturating_sub(n));
-        let end = text.len();
-        Ok(slice(text, start, end))
-    }),
-    def("substring", (2, 3), text_like_first, substring),
+    def(
+        "left",
+        (2, 2),
+        |args, bind| part_of_text(args, 1, bind),
+        |args, ty, ctx| {
+            let text = known!(text(&args[0], ctx)?);
+            let n = known!(int(&args[1], ctx)?).max(0) as usize;
+            let end = charset(ty).prefix_len(&text, n);
+            Ok(slice(text, 0, end))
+        },
+    ),
+    def(
+        "right",
+        (2, 2),
+        |args, bind| part_of_text(args, 1, bind),
+        |args, ty, ctx| {
+            let text = known!(text(&args[0], ctx)?);
+            let n = known!(int(&args[1], ctx)?).max(0) as usize;
+            let count = charset(ty).char_count(&text);
+            let start = charset(ty).prefix_len(&text, count.saturating_sub(n));
+            let end = text.len();
+            Ok(slice(text, start, end))
+        },
+    ),
+    def(
+        "substring",
+        (2, 3),
+        |args, bind| part_of_text(args, 2, bind),
+        substring,
+    ),
     def(
         "repeat",
         (2, 2),
@@ -273,6 +288,18 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
         export_set,
     ),
 ];
+
+/// No longer than the constant at this place says.
+fn part_of_text(args: &mut Vec<Expr>, place: usize, bind: &BindCtx) -> Result<SqlType> {
+    let ty = text_like_first(args, bind)?;
+    Ok(match args.get(place).map(|e| &e.node) {
+        Some(crate::expr::Node::Literal(Val::Int(n))) => {
+            let length = ty.length.min((*n).clamp(0, u32::MAX as i64) as u32);
+            ty.with_length(length)
+        }
+        _ => ty,
+    })
+}
 
 fn charset(ty: &SqlType) -> Charset {
     ty.collation.charset()

@@ -39,7 +39,7 @@ pub(super) static FUNCTIONS: &[FuncDef] =
         def(
             "year",
             (1, 1),
-            |_, _| Ok(SqlType::new(TypeKind::Year)),
+            |_, _| Ok(year_type()),
             |args, _, ctx| Ok(Val::UInt(known!(date(&args[0], ctx)?).year as u64)),
         ),
         def("month", (1, 1), part_type, |args, _, ctx| {
@@ -283,6 +283,14 @@ pub(super) static FUNCTIONS: &[FuncDef] =
 fn part_type(args: &mut Vec<Expr>, _bind: &BindCtx) -> Result<SqlType> {
     let _ = args;
     Ok(SqlType::bigint().with_nullable(true))
+}
+
+/// A YEAR that is shown without zeros before it.
+fn year_type() -> SqlType {
+    SqlType {
+        zerofill: false,
+        ..SqlType::new(TypeKind::Year)
+    }
 }
 
 fn time_fsp(e: &Expr) -> u8 {

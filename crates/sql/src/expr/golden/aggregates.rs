@@ -7,7 +7,8 @@ use crate::parse::ast::FunctionCall;
 use crate::plan::bind::Hooks;
 
 /// Turns each aggregate into a column of its result.
-struct Collect {
+#[derive(Default)]
+pub(super) struct Collect {
     found: Vec<Aggregate>,
 }
 

@@ -70,6 +70,15 @@ impl Collation {
         }
         let wide = self.wide();
         out.reserve(text.len() * 2);
+        if let Weights::Uca([only]) = self.weights()
+            && text.is_ascii()
+        {
+            // Most text: one table look-up per byte.
+            let ascii = &only.table().ascii;
+            let weights = text.iter().map(|b| ascii[*b as usize]).filter(|w| *w != 0);
+            weights.for_each(|w| out.extend_from_slice(&w.to_be_bytes()));
+            return;
+        }
         for level in 0..self.levels() {
             if level > 0 {
                 out.extend_from_slice(&[0, 0]);

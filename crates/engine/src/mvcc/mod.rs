@@ -7,7 +7,10 @@
 mod chain;
 mod generations;
 mod queue;
+mod sync;
 mod txns;
+#[cfg(test)]
+mod txns_tests;
 mod versions;
 mod views;
 mod writers;

@@ -9,16 +9,14 @@
 //! lives in chunks that are recycled once no open view has the chunk between its own `low` and `high`: memory is bounded
 //! by the open views and the running transactions, not by history.
 
+use super::sync::{AtomicU32, AtomicU64, CHUNK_IDS, Ordering, PLACES_MAX};
 use crate::ids::{Lsn, TxnId};
 use parking_lot::Mutex;
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
-const CHUNK_IDS: u64 = 1 << 14;
 /// Chunk numbers are taken modulo this: so many chunks cannot be live at once.
 const DIRECTORY: u64 = 1 << 24;
 const DIRECTORY_PART: u64 = 1 << 12;
-const PLACES_MAX: usize = 1 << 16;
 
 /// A cache line of its own.
 #[repr(align(128))]
@@ -175,60 +173,10 @@ impl Txns {
         });
     }
 
-    /// Chunks in use, for tests and the status page.
+    /// Chunks in use, and chunks there is room for.
     #[cfg(test)]
-    pub fn live_chunks(&self) -> usize {
-        self.room.lock().live.len()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn ids_settle_in_order() {
-        let txns = Txns::new(TxnId(10));
-        let ids: Vec<TxnId> = (0..4).map(|_| txns.assign()).collect();
-        assert_eq!(ids[0], TxnId(10));
-        txns.end(ids[1], Lsn(100));
-        txns.settle(Lsn(500));
-        assert_eq!(txns.settled(), ids[0], "the first is still active");
-        assert!(txns.is_active(ids[0]));
-        assert!(!txns.is_active(ids[1]));
-        assert!(!txns.is_active(TxnId(3)), "before this engine started");
-        txns.end(ids[0], Lsn(600));
-        txns.settle(Lsn(500));
-        assert_eq!(txns.settled(), ids[0], "not yet below the tide");
-        txns.settle(Lsn(600));
-        assert_eq!(txns.settled(), ids[2]);
-    }
-
-    #[test]
-    fn chunks_are_recycled_but_not_under_a_view() {
-        let txns = Txns::new(TxnId(1));
-        let mut lsn = 0;
-        let mut run = |n: u64| {
-            for _ in 0..n {
-                lsn += 1;
-                let id = txns.assign();
-                txns.end(id, Lsn(lsn));
-            }
-            txns.settle(Lsn(lsn));
-        };
-        run(2 * CHUNK_IDS);
-        let view = Window {
-            low: CHUNK_IDS + 5,
-            high: CHUNK_IDS + 9,
-        };
-        run(6 * CHUNK_IDS);
-        txns.recycle(txns.settled(), &[view]);
-        assert_eq!(txns.live_chunks(), 2, "the view's and the current one");
-        assert_eq!(txns.ended(TxnId(CHUNK_IDS + 7)), Some(Lsn(CHUNK_IDS + 7)));
-        run(CHUNK_IDS);
-        assert!(!txns.is_active(TxnId(4)));
-        txns.recycle(txns.settled(), &[]);
-        assert_eq!(txns.live_chunks(), 1);
-        assert!(txns.room.lock().used <= 9);
+    pub fn chunks(&self) -> (usize, usize) {
+        let room = self.room.lock();
+        (room.live.len(), room.used as usize)
     }
 }

@@ -21,16 +21,14 @@
 //! The same argument covers `low`: the opener re-reads `settled` after the fence, so either the copier saw its
 //! provisional `low` and spares what lies above it, or the final `low` is at least what the copier took for settled.
 
+use super::sync::{AtomicU64, AtomicUsize, Ordering, PART_SLOTS, PARTS_MAX, fence};
 use super::txns::{Padded, Txns, Window};
 use crate::ids::{Lsn, TxnId};
 use parking_lot::Mutex;
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering, fence};
 
 const PROVISIONAL: u64 = 1 << 63;
 const NONE: u64 = 0;
-const PART_SLOTS: usize = 64;
-const PARTS_MAX: usize = 4096;
 
 /// What a transaction sees: every commit at or before `lsn`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

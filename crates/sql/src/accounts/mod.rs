@@ -120,10 +120,9 @@ impl Account {
     /// Whether a database is to be listed for this account.
     pub fn sees_database(&self, schema: &str) -> bool {
         self.global.intersects(Privileges::SHOW_DATABASES)
-            || !self
+            || self
                 .on_database(schema)
-                .without(Privileges::GRANT_OPTION)
-                .is_empty()
+                .intersects(Privileges::all(Level::Database))
             || self.tables.keys().any(|(granted, _)| granted == schema)
     }
 

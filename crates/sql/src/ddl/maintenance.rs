@@ -95,7 +95,7 @@ impl Run<'_> {
                         let _ = column.ty.load(row.get(i), &self.state.settings.time_zone);
                     }
                     count += 1;
-                    if count % 1024 == 0 && self.state.process.is_interrupted() {
+                    if count.is_multiple_of(1024) && self.state.process.is_interrupted() {
                         return Err(SqlError::interrupted().into());
                     }
                     Ok((Keep::Release, Flow::Continue))

@@ -44,20 +44,51 @@ impl Block {
 pub struct TableLock {
     schema: String,
     name: String,
-    /// 0, or the blocking session's id × 2 + (1 for [`Block::All`]).
+    /// 0; or, with [`Block::All`], the session's id × 2 + 1; or, with [`Block::Writers`], how many sessions × 2.
     blocker: AtomicU64,
 }
 
+/// Who keeps others off.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Blocker {
+    Nobody,
+    /// So many sessions, none of which writes.
+    Readers(u64),
+    Owner(u64),
+}
+
 impl TableLock {
-    fn blocker(&self) -> Option<(u64, Block)> {
+    fn blocker(&self) -> Blocker {
         match self.blocker.load(Ordering::SeqCst) {
-            0 => None,
-            word => Some((word >> 1, if word & 1 == 1 { Block::All } else { Block::Writers })),
+            0 => Blocker::Nobody,
+            word if word & 1 == 1 => Blocker::Owner(word >> 1),
+            word => Blocker::Readers(word >> 1),
+        }
+    }
+
+    fn set_blocker(&self, blocker: Blocker) {
+        let word = match blocker {
+            Blocker::Nobody => 0,
+            Blocker::Readers(n) => n << 1,
+            Blocker::Owner(session) => session << 1 | 1,
+        };
+        self.blocker.store(word, Ordering::SeqCst);
+    }
+
+    /// One who kept others off does so no longer.
+    fn release(&self) {
+        match self.blocker() {
+            Blocker::Readers(n) => self.set_blocker(Blocker::Readers(n - 1)),
+            _ => self.set_blocker(Blocker::Nobody),
         }
     }
 
     fn stops(&self, session: u64, mode: Mode) -> bool {
-        matches!(self.blocker(), Some((owner, block)) if owner != session && block.stops(mode))
+        match self.blocker() {
+            Blocker::Nobody => false,
+            Blocker::Readers(_) => mode == Mode::Write,
+            Blocker::Owner(owner) => owner != session,
+        }
     }
 }
 
@@ -173,14 +204,18 @@ impl Locks {
 impl State {
     /// The sessions that a wait of `session` for `want` on `lock` waits for.
     fn blockers(&self, session: u64, lock: &Arc<TableLock>, want: Want, found: &mut Vec<u64>) {
-        if let Some((owner, block)) = lock.blocker() {
-            let waits_for_owner = match want {
-                Want::Use(mode) => block.stops(mode),
-                Want::Own(_) => true,
-            };
-            if owner != session && waits_for_owner {
-                found.push(owner);
+        let compatible = |readers: bool| match want {
+            Want::Use(mode) => readers && mode == Mode::Read,
+            Want::Own(block) => readers && block == Block::Writers,
+        };
+        match lock.blocker() {
+            Blocker::Owner(owner) if owner != session => found.push(owner),
+            Blocker::Readers(_) if !compatible(true) => {
+                let owners = self.sessions.iter().filter_map(Weak::upgrade);
+                let owners = owners.filter(|holder| holder.session != session && holder.owns(lock));
+                found.extend(owners.map(|holder| holder.session));
             }
+            _ => {}
         }
         if let Want::Own(block) = want {
             for holder in self.sessions.iter().filter_map(Weak::upgrade) {
@@ -217,6 +252,10 @@ impl Holder {
         let used = self.used.lock();
         used.iter()
             .any(|(held, mode)| Arc::ptr_eq(held, lock) && block.stops(*mode))
+    }
+
+    fn owns(&self, lock: &Arc<TableLock>) -> bool {
+        self.owned.lock().iter().any(|owned| Arc::ptr_eq(owned, lock))
     }
 
     /// Takes the lock for use until [`Holder::release_used`].
@@ -336,21 +375,19 @@ impl Holder {
         let deadline = Instant::now().checked_add(patience.timeout);
         let locks = &self.locks;
         let mut state = locks.state.lock();
-        loop {
-            match lock.blocker() {
-                None => break,
-                Some((owner, held)) if owner == self.session => {
-                    if held == Block::All || held == block {
-                        return Ok(());
-                    }
-                    break;
-                }
-                Some(_) => self.wait_to_own(&mut state, lock, block, deadline, patience)?,
+        let own_readers = u64::from(self.owns(lock));
+        let mine = loop {
+            match (lock.blocker(), block) {
+                (Blocker::Owner(owner), _) if owner == self.session => return Ok(()),
+                (Blocker::Readers(_), Block::Writers) if own_readers > 0 => return Ok(()),
+                (Blocker::Nobody, Block::Writers) => break Blocker::Readers(1),
+                (Blocker::Readers(n), Block::Writers) => break Blocker::Readers(n + 1),
+                (Blocker::Nobody, Block::All) => break Blocker::Owner(self.session),
+                (Blocker::Readers(n), Block::All) if n == own_readers => break Blocker::Owner(self.session),
+                _ => self.wait_to_own(&mut state, lock, block, deadline, patience)?,
             }
-        }
-        let before = lock.blocker.load(Ordering::SeqCst);
-        let word = self.session << 1 | u64::from(block == Block::All);
-        lock.blocker.store(word, Ordering::SeqCst);
+        };
+        lock.set_blocker(mine);
         fence(Ordering::SeqCst);
         loop {
             let in_use = state
@@ -362,12 +399,16 @@ impl Holder {
                 break;
             }
             if let Err(failure) = self.wait_to_own(&mut state, lock, block, deadline, patience) {
-                lock.blocker.store(before, Ordering::SeqCst);
+                if own_readers > 0 {
+                    lock.set_blocker(Blocker::Readers(own_readers));
+                } else {
+                    lock.release();
+                }
                 locks.changed.notify_all();
                 return Err(failure);
             }
         }
-        if before == 0 {
+        if own_readers == 0 {
             self.owned.lock().push(Arc::clone(lock));
         }
         Ok(())
@@ -393,13 +434,14 @@ impl Holder {
 
     /// Gives up the locks taken by [`Holder::own`] since `keep` of them were held.
     pub fn release_owned_after(&self, keep: usize) {
-        let mut owned = self.owned.lock();
-        if owned.len() <= keep {
+        if self.owned_count() <= keep {
             return;
         }
+        // The common mutex first, as wherever both are held.
         let _state = self.locks.state.lock();
+        let mut owned = self.owned.lock();
         for lock in owned.drain(keep..) {
-            lock.blocker.store(0, Ordering::SeqCst);
+            lock.release();
         }
         self.locks.changed.notify_all();
     }
@@ -409,9 +451,10 @@ impl Holder {
     }
 
     /// How this session owns a lock (`LOCK TABLES`), if it does.
-    pub fn ownership(&self, lock: &TableLock) -> Option<Block> {
+    pub fn ownership(&self, lock: &Arc<TableLock>) -> Option<Block> {
         match lock.blocker() {
-            Some((owner, block)) if owner == self.session => Some(block),
+            Blocker::Owner(owner) if owner == self.session => Some(Block::All),
+            Blocker::Readers(_) if self.owns(lock) => Some(Block::Writers),
             _ => None,
         }
     }
@@ -482,7 +525,16 @@ mod tests {
             other.use_table(&t, Mode::Write, &patience(10)),
             Err(Failure::Timeout)
         );
+        // Another may lock it likewise; neither lets writers in before both are gone.
+        let second = locks.holder(3);
+        second.own(&t, Block::Writers, &patience(0)).unwrap();
+        assert_eq!(second.own(&t, Block::All, &patience(10)), Err(Failure::Timeout));
         drop(dump);
+        assert_eq!(
+            other.use_table(&t, Mode::Write, &patience(10)),
+            Err(Failure::Timeout)
+        );
+        second.release_owned_after(0);
         other.use_table(&t, Mode::Write, &patience(0)).unwrap();
     }
 

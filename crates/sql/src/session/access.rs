@@ -1,7 +1,7 @@
 //! What the session's account may do, and where names lead.
 
 use super::SessionState;
-use crate::accounts::{self, Privileges};
+use crate::accounts::{self, Level, Privileges};
 use crate::dictionary::{TableDef, virtual_schema};
 use crate::error::{Result, SqlError};
 use crate::parse::ast::ObjectName;
@@ -77,11 +77,10 @@ impl SessionState {
     /// Whether SHOW and information_schema list the table for this account.
     pub fn sees_table(&self, schema: &str, name: &str) -> bool {
         virtual_schema(schema).is_some()
-            || !self
+            || self
                 .account()
                 .on_table(schema, name)
-                .without(Privileges::GRANT_OPTION)
-                .is_empty()
+                .intersects(Privileges::all(Level::Table))
     }
 
     pub fn sees_database(&self, schema: &str) -> bool {

@@ -7,7 +7,7 @@ use crate::mdl::Locks;
 use crate::session::process::Process;
 use crate::session::{ConnectInfo, Session};
 use crate::types::collation::SqlCollator;
-use crate::variables::{DEFS, Globals, Setting, find};
+use crate::variables::{DEFS, Globals, OLD_OPTION_NAMES, Setting, find};
 use parking_lot::Mutex;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -53,7 +53,8 @@ impl Options {
             None => (false, name),
         };
         let mut value = value.unwrap_or_default();
-        let mut found = find(&name);
+        let old = OLD_OPTION_NAMES.iter().find(|(old, _)| *old == name);
+        let mut found = find(old.map_or(name.as_str(), |(_, new)| new));
         if found.is_none() {
             // `skip-x` and `disable-x` switch x off, `enable-x` switches it on.
             for (prefix, on) in [("skip_", "OFF"), ("disable_", "OFF"), ("enable_", "ON")] {

@@ -345,7 +345,7 @@ fn require_to_give(state: &SessionState, place: &Place, set: Privileges) -> Resu
             er::ACCESS_DENIED,
             format!("Access denied for user '{user}'@'{host}' (using password: YES)"),
         ),
-        Place::Database(name) => super::database_denied(user, host, name),
+        Place::Database(name) => state.database_denied(name),
         Place::Table(_, name) => super::table_denied("GRANT", user, host, name),
     })
 }
@@ -360,8 +360,7 @@ fn give(state: &SessionState, grant: &Grant) -> Result<()> {
     if let Place::Database(name) | Place::Table(name, _) = &place
         && virtual_schema(name).is_some()
     {
-        let (user, host) = (&state.info.user, &state.info.host);
-        return Err(super::database_denied(user, host, name));
+        return Err(state.database_denied(name));
     }
     if let Place::Table(schema, name) = &place
         && !set.contains(Privileges::CREATE)

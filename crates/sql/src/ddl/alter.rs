@@ -118,6 +118,13 @@ impl Draft {
         }
     }
 
+    /// Whether nothing but the table's name differs from the old definition.
+    fn same_but_for_the_name(&self, old: &TableDef) -> bool {
+        format!("{:?}{:?}{:?}", self.columns, self.indexes, self.options)
+            == format!("{:?}{:?}{:?}", old.columns, old.indexes, old.options)
+            && self.auto_increment.is_none()
+    }
+
     fn place(&self, position: &ColumnPosition) -> Result<usize> {
         match position {
             ColumnPosition::Last => Ok(self.columns.len()),
@@ -484,6 +491,7 @@ impl Run<'_> {
             options: draft.options.clone(),
             ..old.clone()
         };
+        let only_renames = in_place && draft.rename.is_some() && draft.same_but_for_the_name(old);
         let mut change = self.change()?;
         let done = if in_place {
             self.alter_indexes(&mut change, old, &mut draft)?;
@@ -502,6 +510,11 @@ impl Run<'_> {
             change.ddl.drop_table(old.id)?;
             table.id = id;
             table.options.created = now_s();
+            let copied = if needs_copy_in_mysql(old, &draft) {
+                copied
+            } else {
+                0
+            };
             Done {
                 affected_rows: copied,
                 info: format!(
@@ -511,6 +524,10 @@ impl Run<'_> {
             }
         };
         table.indexes = draft.indexes;
+        let done = match only_renames {
+            true => Done::default(),
+            false => done,
+        };
         if let Some((schema, name)) = draft.rename
             && (schema != old.schema || name != old.name)
         {
@@ -592,6 +609,16 @@ fn primary_origin(draft: &Draft) -> Option<usize> {
     let at = draft.index(index::PRIMARY)?;
     // A new primary key is not the old one, wherever that was.
     Some(draft.index_origins[at].unwrap_or(usize::MAX))
+}
+
+/// Whether MySQL would copy the rows one by one, and so count them: a column takes another type, or the primary key goes
+/// without another in its place.
+fn needs_copy_in_mysql(old: &TableDef, draft: &Draft) -> bool {
+    let retyped = draft.columns.iter().zip(&draft.origins).any(|(column, origin)| {
+        let from = origin.map(|origin| &old.columns[origin].ty);
+        from.is_some_and(|from| !is_stored_alike(&column.ty, &from.clone().with_nullable(column.ty.nullable)))
+    });
+    retyped || (old.primary().is_some() && draft.index(index::PRIMARY).is_none())
 }
 
 /// Whether values of the old type are values of the new one as they are stored, without reading them.

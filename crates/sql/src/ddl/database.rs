@@ -72,8 +72,7 @@ impl Run<'_> {
     pub(super) fn drop_database(&self, name: &str, if_exists: bool) -> Result<Answer> {
         self.state.require_database(Privileges::DROP, name)?;
         if virtual_schema(name).is_some() || name == "mysql" {
-            let (user, host) = (&self.state.info.user, &self.state.info.host);
-            return Err(crate::accounts::database_denied(user, host, name));
+            return Err(self.state.database_denied(name));
         }
         self.own_database(name)?;
         let dictionary = self.state.database.dictionary();

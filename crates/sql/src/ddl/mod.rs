@@ -141,11 +141,7 @@ impl<'a> Run<'a> {
     fn target<'n>(&'n self, name: &'n ObjectName) -> Result<(&'n str, &'n str)> {
         let (schema, name) = self.state.resolve(name)?;
         if virtual_schema(schema).is_some() {
-            return Err(crate::accounts::database_denied(
-                &self.state.info.user,
-                &self.state.info.host,
-                schema,
-            ));
+            return Err(self.state.database_denied(schema));
         }
         Ok((schema, name))
     }

@@ -109,13 +109,7 @@ impl Planner<'_> {
         self.uses
             .push(TableUse::new(Arc::clone(&def), Mode::Write, privileges));
         if virtual_schema(&def.schema).is_some() {
-            return Err(SqlError::new(
-                er::DBACCESS_DENIED,
-                format!(
-                    "Access denied for user '{}'@'{}' to database '{}'",
-                    self.state.info.user, self.state.info.host, def.schema
-                ),
-            ));
+            return Err(self.state.database_denied(&def.schema));
         }
         let table = self.state.database.engine().table(def.id)?;
         Target::new(def, table, &self.binder)

@@ -21,9 +21,15 @@ impl SessionState {
         let (schema, name) = self.resolve(name)?;
         if virtual_schema(schema).is_some() {
             return crate::information_schema::table(schema, name)
-                .ok_or_else(|| SqlError::no_such_table(schema, name));
+                .ok_or_else(|| SqlError::unknown_table(name, schema));
         }
         self.database.dictionary().table(schema, name)
+    }
+
+    /// Error 1044, in the account's name.
+    pub fn database_denied(&self, schema: &str) -> SqlError {
+        let account = &self.info.account;
+        accounts::database_denied(&account.user, &account.host, schema)
     }
 
     fn account_name(&self) -> (&str, &str) {
@@ -47,8 +53,7 @@ impl SessionState {
         if self.account().on_database(schema).contains(privileges) && virtual_schema(schema).is_none() {
             return Ok(());
         }
-        let (user, host) = self.account_name();
-        Err(accounts::database_denied(user, host, schema))
+        Err(self.database_denied(schema))
     }
 
     /// Error 1142 unless the account has the privileges on the table. `command` is what the error text names.
@@ -63,8 +68,7 @@ impl SessionState {
             if privileges == Privileges::SELECT {
                 return Ok(());
             }
-            let (user, host) = self.account_name();
-            return Err(accounts::database_denied(user, host, schema));
+            return Err(self.database_denied(schema));
         }
         let account = self.account();
         if account.global.contains(privileges) || account.on_table(schema, name).contains(privileges) {

@@ -3,7 +3,7 @@
 use super::Session;
 use super::answer::Answer;
 use super::planned::TableUse;
-use crate::accounts::{self, Privileges};
+use crate::accounts::Privileges;
 use crate::dictionary::virtual_schema;
 use crate::error::{Result, SqlError, er};
 use crate::mdl::{Block, Mode};
@@ -17,11 +17,7 @@ impl Session {
             return Err(SqlError::unknown_database(name));
         };
         if !state.sees_database(&schema.name) {
-            return Err(accounts::database_denied(
-                &state.info.user,
-                &state.info.host,
-                name,
-            ));
+            return Err(state.database_denied(name));
         }
         let name = schema.name.clone();
         self.state.process.set_schema(Some(&name));
@@ -85,8 +81,7 @@ impl Session {
                 .on_table(&def.schema, &def.name)
                 .contains(both)
             {
-                let (user, host) = (&self.state.info.user, &self.state.info.host);
-                return Err(accounts::database_denied(user, host, &def.schema));
+                return Err(self.state.database_denied(&def.schema));
             }
             let block = if lock.write { Block::All } else { Block::Writers };
             wanted.push((def, block));

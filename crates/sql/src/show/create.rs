@@ -34,11 +34,7 @@ pub fn database(state: &SessionState, name: &str, if_not_exists: bool) -> Result
         .schema(name)
         .ok_or_else(|| SqlError::unknown_database(name))?;
     if !state.sees_database(&schema.name) {
-        return Err(crate::accounts::database_denied(
-            &state.info.user,
-            &state.info.host,
-            name,
-        ));
+        return Err(state.database_denied(name));
     }
     let mut out = String::from("CREATE DATABASE ");
     if if_not_exists {

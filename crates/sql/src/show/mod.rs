@@ -14,6 +14,13 @@ use crate::session::answer::{Rows, bigint, text};
 use crate::types::{SqlType, Value};
 
 pub fn show(state: &SessionState, show: &Show) -> Result<Rows> {
+    if !matches!(show.filter, ShowFilter::None) && !takes_filter(&show.what) {
+        let word = match &show.filter {
+            ShowFilter::Like(_) => "LIKE",
+            _ => "WHERE",
+        };
+        return Err(SqlError::syntax(word, 1));
+    }
     let mut rows = rows(state, &show.what, &show.filter)?;
     match &show.filter {
         ShowFilter::None => {}
@@ -21,6 +28,22 @@ pub fn show(state: &SessionState, show: &Show) -> Result<Rows> {
         ShowFilter::Where(condition) => state.filter(&mut rows, condition)?,
     }
     Ok(rows)
+}
+
+/// Whether this SHOW may be followed by LIKE or WHERE.
+fn takes_filter(what: &ShowKind) -> bool {
+    !matches!(
+        what,
+        ShowKind::Engines
+            | ShowKind::Plugins
+            | ShowKind::Privileges
+            | ShowKind::ProcessList { .. }
+            | ShowKind::Warnings { .. }
+            | ShowKind::Errors { .. }
+            | ShowKind::CreateTable(_)
+            | ShowKind::CreateDatabase { .. }
+            | ShowKind::Grants(_)
+    )
 }
 
 fn rows(state: &SessionState, what: &ShowKind, filter: &ShowFilter) -> Result<Rows> {

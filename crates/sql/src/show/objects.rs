@@ -47,11 +47,7 @@ fn schema_or_current<'a>(state: &'a SessionState, schema: Option<&'a str>) -> Re
         return Err(SqlError::unknown_database(schema));
     }
     if !state.sees_database(schema) {
-        return Err(crate::accounts::database_denied(
-            &state.info.user,
-            &state.info.host,
-            schema,
-        ));
+        return Err(state.database_denied(schema));
     }
     Ok(schema)
 }

@@ -365,7 +365,7 @@ fn account_of(state: &SessionState, user: Option<&UserName>) -> Result<Arc<Accou
         _ => (own.user.as_str(), own.host.as_str()),
     };
     if (name, host) != (own.user.as_str(), own.host.as_str()) && !state.has_global(Privileges::CREATE_USER) {
-        return Err(crate::accounts::database_denied(&own.user, &own.host, "mysql"));
+        return Err(state.database_denied("mysql"));
     }
     state.database.accounts.get(name, host).ok_or_else(|| {
         SqlError::new(

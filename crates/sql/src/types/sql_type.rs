@@ -304,6 +304,17 @@ impl fmt::Display for SqlType {
         let length = self.length;
         match self.kind {
             Null => write!(f, "null")?,
+            // A display width survives only where it pads.
+            TinyInt | SmallInt | MediumInt | Int | BigInt if self.zerofill => {
+                let name = match self.kind {
+                    TinyInt => "tinyint",
+                    SmallInt => "smallint",
+                    MediumInt => "mediumint",
+                    Int => "int",
+                    _ => "bigint",
+                };
+                write!(f, "{name}({length})")?;
+            }
             TinyInt if length == 1 && !self.unsigned => write!(f, "tinyint(1)")?,
             TinyInt => write!(f, "tinyint")?,
             SmallInt => write!(f, "smallint")?,
@@ -341,7 +352,6 @@ impl fmt::Display for SqlType {
             }
         }
         if self.zerofill && self.is_numeric() {
-            // A display width survives only where it pads.
             return write!(f, " unsigned zerofill");
         }
         if self.unsigned && self.kind != Bit {

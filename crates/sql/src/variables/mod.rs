@@ -7,7 +7,7 @@
 pub mod persist;
 pub mod registry;
 
-pub use registry::{DEFS, Def, Kind, Scope, find};
+pub use registry::{DEFS, Def, Kind, OLD_OPTION_NAMES, Scope, find};
 
 use crate::error::{Result, SqlError, er};
 use crate::types::{Charset, Collation, SqlMode, TimeZone, Value};
@@ -554,7 +554,7 @@ mod tests {
             Ok((Setting::text("ANSI_QUOTES"), false))
         );
         assert_eq!(
-            check("tx_isolation", Value::string("read-committed")),
+            check("transaction_isolation", Value::string("read-committed")),
             Ok((Setting::text("READ-COMMITTED"), false))
         );
         let def = &DEFS[find("innodb_buffer_pool_size").unwrap()];

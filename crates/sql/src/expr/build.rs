@@ -398,6 +398,12 @@ pub(crate) fn comparable(left: Expr, right: Expr, op: &str, bind: &BindCtx) -> R
     } else {
         (left, right)
     };
+    let (left, right) = match (left.ty.kind == TypeKind::Json, right.ty.kind == TypeKind::Json) {
+        // A document beside a text is the text of its string.
+        (true, false) if right.ty.kind != TypeKind::Null => (call("json_unquote", vec![left], bind)?, right),
+        (false, true) if left.ty.kind != TypeKind::Null => (left, call("json_unquote", vec![right], bind)?),
+        _ => (left, right),
+    };
     // A text literal that is wholly a number is that number beside an exact column.
     let left = exact_literal(left, &right);
     let right = exact_literal(right, &left);
@@ -803,6 +809,13 @@ pub fn assignable(e: Expr, column: &SqlType, bind: &BindCtx) -> Expr {
 
 /// `CAST(e AS ty)`, `CONVERT(e, ty)`.
 pub fn cast(e: Expr, mut ty: SqlType, bind: &BindCtx) -> Result<Expr> {
+    // A document that is a string casts as that string, but is shown with its quotes.
+    let unquoted = e.ty.kind == TypeKind::Json && !ty.is_string();
+    let e = if unquoted {
+        call("json_unquote", vec![e], bind)?
+    } else {
+        e
+    };
     let e = if ty.is_numeric() {
         as_number(e)
     } else {

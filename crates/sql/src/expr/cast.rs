@@ -31,6 +31,7 @@ pub fn cast<'a>(value: Val<'a>, from: &SqlType, to: &SqlType, env: &Env) -> Resu
         Date => to_date(value, env),
         DateTime | Timestamp => to_datetime(value, to.scale, env),
         Time => to_time(value, to.scale, env),
+        Json => to_json(value, from),
         _ if to.is_string() => to_string(value, from, to, env),
         _ => Ok(value),
     }
@@ -128,6 +129,26 @@ fn to_year<'a>(value: Val<'a>, env: &Env) -> Result<Val<'a>> {
         }
     };
     Ok(Val::UInt(year as u64))
+}
+
+/// A text is read as a document, anything else becomes one.
+fn to_json<'a>(value: Val<'a>, from: &SqlType) -> Result<Val<'a>> {
+    let Val::Str(text) = &value else {
+        return Ok(Val::string(super::func::value_to_json(&value, from)?.to_string()));
+    };
+    if from.kind == TypeKind::Json {
+        return Ok(value);
+    }
+    match crate::types::json::Json::parse(&String::from_utf8_lossy(text)) {
+        Ok(doc) => Ok(Val::string(doc.to_string())),
+        Err(e) => Err(SqlError::new(
+            er::INVALID_JSON_TEXT_IN_PARAM,
+            format!(
+                "Invalid JSON text in argument 1 to function cast_as_json: \"{}\" at position {}.",
+                e.message, e.position
+            ),
+        )),
+    }
 }
 
 fn to_date<'a>(value: Val<'a>, env: &Env) -> Result<Val<'a>> {

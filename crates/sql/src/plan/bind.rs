@@ -417,6 +417,7 @@ fn cast_target(ty: &ast::TypeName, ctx: &BindCtx) -> Result<SqlType> {
         "FLOAT" if length.unwrap_or(0) <= 24 => SqlType::new(TypeKind::Float),
         "DOUBLE" | "REAL" | "FLOAT" => SqlType::double(),
         "YEAR" => SqlType::new(TypeKind::Year),
+        "JSON" => SqlType::new(TypeKind::Json).with_collation(Collation::UTF8MB4_BIN, Derivation::Implicit),
         other => return Err(SqlError::not_supported(format!("CAST to {other}"))),
     })
 }

@@ -46,7 +46,8 @@ pub fn assign<'a>(value: Val<'a>, ty: &SqlType, column: &str, env: &Env) -> Resu
         (_, Time) => target.time(&value),
         (_, Enum) => target.member(&value),
         (_, Set) => target.set(&value),
-        (_, Json | Null) => Ok(value),
+        (_, Json) => target.json(value),
+        (_, Null) => Ok(value),
     }
 }
 
@@ -566,6 +567,21 @@ impl Target<'_> {
             bits,
             Cow::Owned(self.ty.set_label(bits).into_bytes()),
         ))
+    }
+
+    /// A document is kept in its normal form; what is none is an error in any mode.
+    fn json<'a>(&self, value: Val<'a>) -> Result<Val<'a>> {
+        let text = value.to_text();
+        match super::json::Json::parse(&String::from_utf8_lossy(&text)) {
+            Ok(doc) => Ok(Val::string(doc.to_string())),
+            Err(e) => Err(SqlError::new(
+                er::INVALID_JSON_TEXT,
+                format!(
+                    "Invalid JSON text: \"{}\" at position {} in value for column '{}'.",
+                    e.message, e.position, self.column
+                ),
+            )),
+        }
     }
 
     fn string<'a>(&self, text: Cow<'a, [u8]>, charset: Charset) -> Result<Val<'a>> {

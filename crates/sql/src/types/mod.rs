@@ -13,6 +13,7 @@ pub mod assign;
 pub mod collation;
 pub mod convert;
 pub mod decimal;
+pub mod json;
 pub mod meta;
 pub mod sort;
 pub mod sql_mode;

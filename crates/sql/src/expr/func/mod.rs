@@ -9,6 +9,7 @@
 mod control;
 mod digest;
 mod info;
+mod json;
 mod numeric;
 mod regexp;
 mod string;
@@ -18,6 +19,7 @@ mod temporal_now;
 mod temporal_sum;
 
 pub(super) use control::kind_of;
+pub(super) use json::value_to_json;
 pub(super) use regexp::same_kind;
 
 use super::build::{self, BindCtx, as_number, as_text};
@@ -100,10 +102,11 @@ impl fmt::Debug for FuncDef {
 }
 
 static BY_NAME: LazyLock<HashMap<&'static str, &'static FuncDef>> = LazyLock::new(|| {
-    let tables: [&'static [FuncDef]; 10] = [
+    let tables: [&'static [FuncDef]; 11] = [
         control::FUNCTIONS,
         digest::FUNCTIONS,
         info::FUNCTIONS,
+        json::FUNCTIONS,
         numeric::FUNCTIONS,
         regexp::FUNCTIONS,
         string::FUNCTIONS,
@@ -124,6 +127,7 @@ fn canonical(name: &str) -> &str {
         "current_time" => "curtime",
         "current_timestamp" | "localtime" | "localtimestamp" => "now",
         "dayofmonth" => "day",
+        "json_merge" => "json_merge_preserve",
         "lcase" => "lower",
         "mid" | "substr" => "substring",
         "octet_length" => "length",

@@ -1,0 +1,301 @@
+//! JSON functions.
+
+use super::*;
+use crate::error::er;
+use crate::types::convert::excerpt;
+use crate::types::json::{Change, Json, Step, change, find, has_wildcard, parse_path, quoted};
+use crate::types::{Collation, Derivation};
+
+pub(super) static FUNCTIONS: &[FuncDef] = &[
+    def("json_valid", (1, 1), int_type, |args, _, ctx| {
+        let value = args[0].eval(ctx)?;
+        Ok(match &value {
+            Val::Null => Val::Null,
+            Val::Str(s) => Val::bool(parse(s).is_ok()),
+            _ => Val::FALSE,
+        })
+    }),
+    def("json_extract", (2, MANY), json_result, extract),
+    def("json_unquote", (1, 1), text_result, |args, _, ctx| {
+        let text = known!(text(&args[0], ctx)?);
+        if !text.starts_with(b"\"") || !text.ends_with(b"\"") || text.len() < 2 {
+            return Ok(Val::Str(text));
+        }
+        match parse(&text) {
+            Ok(Json::String(s)) => Ok(Val::string(s)),
+            Ok(_) => Ok(Val::Str(text)),
+            Err(e) => Err(invalid(e, 1, "json_unquote")),
+        }
+    }),
+    def("json_quote", (1, 1), text_result, |args, _, ctx| {
+        Ok(Val::string(quoted(&String::from_utf8_lossy(&known!(text(
+            &args[0], ctx
+        )?)))))
+    }),
+    def("json_array", (0, MANY), json_result, |args, _, ctx| {
+        let list = args
+            .iter()
+            .map(|e| to_json(e, ctx))
+            .collect::<Result<Vec<Json>>>()?;
+        Ok(shown(&Json::Array(list)))
+    }),
+    def(
+        "json_object",
+        (0, MANY),
+        |args, bind| {
+            if args.len() % 2 == 1 {
+                return Err(SqlError::parameter_count("json_object"));
+            }
+            Ok(json_result(args, bind)?.with_nullable(false))
+        },
+        |args, _, ctx| {
+            let mut members = Vec::with_capacity(args.len() / 2);
+            for pair in args.chunks(2) {
+                let name = text(&pair[0], ctx)?.ok_or_else(|| {
+                    SqlError::new(
+                        er::JSON_NULL_KEY,
+                        "JSON documents may not contain NULL member names.",
+                    )
+                })?;
+                members.push((
+                    String::from_utf8_lossy(&name).into_owned(),
+                    to_json(&pair[1], ctx)?,
+                ));
+            }
+            Ok(shown(&Json::object(members)))
+        },
+    ),
+    def("json_type", (1, 1), text_result, |args, _, ctx| {
+        Ok(Val::str(known!(document(args, 0, "json_type", ctx)?).type_name()))
+    }),
+    def("json_depth", (1, 1), nullable_int, |args, _, ctx| {
+        Ok(Val::Int(
+            known!(document(args, 0, "json_depth", ctx)?).depth() as i64
+        ))
+    }),
+    def("json_length", (1, 2), nullable_int, |args, _, ctx| {
+        let doc = known!(document(args, 0, "json_length", ctx)?);
+        let place = known!(at_path(&doc, args.get(1), ctx)?);
+        Ok(Val::Int(place.length() as i64))
+    }),
+    def("json_keys", (1, 2), json_result, |args, _, ctx| {
+        let doc = known!(document(args, 0, "json_keys", ctx)?);
+        match known!(at_path(&doc, args.get(1), ctx)?) {
+            Json::Object(members) => Ok(shown(&Json::Array(
+                members.iter().map(|(n, _)| Json::String(n.clone())).collect(),
+            ))),
+            _ => Ok(Val::Null),
+        }
+    }),
+    def("json_contains", (2, 3), nullable_int, |args, _, ctx| {
+        let doc = known!(document(args, 0, "json_contains", ctx)?);
+        let candidate = known!(document(args, 1, "json_contains", ctx)?);
+        let place = known!(at_path(&doc, args.get(2), ctx)?);
+        Ok(Val::bool(place.contains(&candidate)))
+    }),
+    def("json_contains_path", (3, MANY), nullable_int, |args, _, ctx| {
+        let doc = known!(document(args, 0, "json_contains_path", ctx)?);
+        let mode = known!(text(&args[1], ctx)?).to_ascii_lowercase();
+        let all = match mode.as_slice() {
+            b"one" => false,
+            b"all" => true,
+            _ => return Err(SqlError::wrong_arguments("json_contains_path")),
+        };
+        for e in &args[2..] {
+            let path = known!(path(e, ctx)?);
+            let mut found = Vec::new();
+            find(&doc, &path, &mut found);
+            if found.is_empty() == all {
+                return Ok(Val::bool(!all));
+            }
+        }
+        Ok(Val::bool(all))
+    }),
+    def("json_set", (3, MANY), json_result, |args, _, ctx| {
+        changed(args, Change::Set, "json_set", ctx)
+    }),
+    def("json_insert", (3, MANY), json_result, |args, _, ctx| {
+        changed(args, Change::Insert, "json_insert", ctx)
+    }),
+    def("json_replace", (3, MANY), json_result, |args, _, ctx| {
+        changed(args, Change::Replace, "json_replace", ctx)
+    }),
+    def("json_array_append", (3, MANY), json_result, |args, _, ctx| {
+        changed(args, Change::Append, "json_array_append", ctx)
+    }),
+    def("json_remove", (2, MANY), json_result, |args, _, ctx| {
+        let mut doc = known!(document(args, 0, "json_remove", ctx)?);
+        for e in &args[1..] {
+            change(
+                &mut doc,
+                &known!(single_path(e, ctx)?),
+                Change::Remove,
+                &Json::Null,
+            );
+        }
+        Ok(shown(&doc))
+    }),
+    def("json_merge_patch", (2, MANY), json_result, |args, _, ctx| {
+        merged(args, "json_merge_patch", Json::merge_patch, ctx)
+    }),
+    def("json_merge_preserve", (2, MANY), json_result, |args, _, ctx| {
+        merged(args, "json_merge_preserve", Json::merge_preserve, ctx)
+    }),
+];
+
+/// The type of documents.
+pub(in crate::expr) fn json_type() -> SqlType {
+    SqlType::new(TypeKind::Json).with_collation(Collation::UTF8MB4_BIN, Derivation::Implicit)
+}
+
+fn json_result(args: &mut Vec<Expr>, bind: &BindCtx) -> Result<SqlType> {
+    textual(args, bind);
+    Ok(json_type())
+}
+
+fn text_result(args: &mut Vec<Expr>, bind: &BindCtx) -> Result<SqlType> {
+    textual(args, bind);
+    Ok(SqlType::text(Collation::UTF8MB4_BIN).with_nullable(true))
+}
+
+fn shown(doc: &Json) -> Val<'static> {
+    Val::string(doc.to_string())
+}
+
+fn parse(text: &[u8]) -> Result<Json, crate::types::json::JsonError> {
+    match std::str::from_utf8(text) {
+        Ok(text) => Json::parse(text),
+        Err(e) => Err(crate::types::json::JsonError {
+            position: e.valid_up_to(),
+            message: "Invalid encoding in string.",
+        }),
+    }
+}
+
+fn invalid(e: crate::types::json::JsonError, argument: usize, function: &str) -> SqlError {
+    SqlError::new(
+        er::INVALID_JSON_TEXT_IN_PARAM,
+        format!(
+            "Invalid JSON text in argument {argument} to function {function}: \"{}\" at position {}.",
+            e.message, e.position
+        ),
+    )
+}
+
+/// An argument that is a document; `None` is NULL.
+fn document<'a>(args: &'a [Expr], index: usize, function: &str, ctx: &EvalCtx<'a>) -> Result<Option<Json>> {
+    match args[index].eval(ctx)? {
+        Val::Null => Ok(None),
+        Val::Str(s) if args[index].ty.is_string() && !args[index].ty.is_binary_string() => {
+            parse(&s).map(Some).map_err(|e| invalid(e, index + 1, function))
+        }
+        _ => Err(SqlError::new(
+            er::INVALID_TYPE_FOR_JSON,
+            format!(
+                "Invalid data type for JSON data in argument {} to function {function}; a JSON string or JSON type is \
+                 required.",
+                index + 1
+            ),
+        )),
+    }
+}
+
+/// A value as a part of a document.
+pub(in crate::expr) fn value_to_json(value: &Val, ty: &SqlType) -> Result<Json> {
+    Ok(match value {
+        Val::Null => Json::Null,
+        // What a comparison answers is a boolean.
+        Val::Int(v) if ty.kind == TypeKind::BigInt && ty.length == 1 => Json::Bool(*v != 0),
+        Val::Int(v) => Json::Int(*v),
+        Val::UInt(v) if *v <= i64::MAX as u64 => Json::Int(*v as i64),
+        Val::UInt(v) => Json::UInt(*v),
+        Val::Float(v) => Json::Double(*v as f64),
+        Val::Double(v) => Json::Double(*v),
+        Val::Decimal(d) => Json::Decimal(d.to_string()),
+        Val::Str(s) if ty.kind == TypeKind::Json => parse(s).map_err(|e| invalid(e, 1, "json"))?,
+        Val::DateTime(t) => Json::String(crate::types::DateTime { fsp: 6, ..*t }.to_string()),
+        Val::Time(t) => Json::String(crate::types::Time { fsp: 6, ..*t }.to_string()),
+        other => Json::String(String::from_utf8_lossy(&other.to_text()).into_owned()),
+    })
+}
+
+fn to_json<'a>(e: &'a Expr, ctx: &EvalCtx<'a>) -> Result<Json> {
+    value_to_json(&e.eval(ctx)?, &e.ty)
+}
+
+fn path<'a>(e: &'a Expr, ctx: &EvalCtx<'a>) -> Result<Option<Vec<Step>>> {
+    let Some(written) = text(e, ctx)? else {
+        return Ok(None);
+    };
+    let parsed = parse_path(&String::from_utf8_lossy(&written));
+    parsed.map(Some).ok_or_else(|| {
+        let at = excerpt(&written).chars().count();
+        SqlError::new(
+            er::INVALID_JSON_PATH,
+            format!("Invalid JSON path expression. The error is around character position {at}."),
+        )
+    })
+}
+
+fn single_path<'a>(e: &'a Expr, ctx: &EvalCtx<'a>) -> Result<Option<Vec<Step>>> {
+    match path(e, ctx)? {
+        Some(p) if has_wildcard(&p) => Err(SqlError::new(
+            er::INVALID_JSON_PATH_WILDCARD,
+            "In this situation, path expressions may not contain the * and ** tokens or an array range.",
+        )),
+        other => Ok(other),
+    }
+}
+
+/// The place an optional path leads to; `None` where there is none.
+fn at_path<'d, 'a>(doc: &'d Json, e: Option<&'a Expr>, ctx: &EvalCtx<'a>) -> Result<Option<&'d Json>> {
+    let Some(e) = e else { return Ok(Some(doc)) };
+    let Some(path) = single_path(e, ctx)? else {
+        return Ok(None);
+    };
+    let mut found = Vec::new();
+    find(doc, &path, &mut found);
+    Ok(found.first().copied())
+}
+
+/// One path without wildcards gives its value, others an array of all they find.
+fn extract<'a>(args: &'a [Expr], _ty: &'a SqlType, ctx: &EvalCtx<'a>) -> Result<Val<'a>> {
+    let doc = known!(document(args, 0, "json_extract", ctx)?);
+    let mut found = Vec::new();
+    let mut several = args.len() > 2;
+    for e in &args[1..] {
+        let path = known!(path(e, ctx)?);
+        several |= has_wildcard(&path);
+        find(&doc, &path, &mut found);
+    }
+    Ok(match found.as_slice() {
+        [] => Val::Null,
+        [one] if !several => shown(one),
+        many => shown(&Json::Array(many.iter().map(|j| (*j).clone()).collect())),
+    })
+}
+
+fn changed<'a>(args: &'a [Expr], kind: Change, function: &str, ctx: &EvalCtx<'a>) -> Result<Val<'a>> {
+    if args.len().is_multiple_of(2) {
+        return Err(SqlError::parameter_count(function));
+    }
+    let mut doc = known!(document(args, 0, function, ctx)?);
+    for pair in args[1..].chunks(2) {
+        let path = known!(single_path(&pair[0], ctx)?);
+        change(&mut doc, &path, kind, &to_json(&pair[1], ctx)?);
+    }
+    Ok(shown(&doc))
+}
+
+fn merged<'a>(
+    args: &'a [Expr],
+    function: &str,
+    merge: fn(Json, Json) -> Json,
+    ctx: &EvalCtx<'a>,
+) -> Result<Val<'a>> {
+    let mut doc = known!(document(args, 0, function, ctx)?);
+    for index in 1..args.len() {
+        doc = merge(doc, known!(document(args, index, function, ctx)?));
+    }
+    Ok(shown(&doc))
+}

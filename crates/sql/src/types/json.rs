@@ -1,0 +1,680 @@
+//! JSON documents: reading, writing in MySQL's normal form, and paths into them.
+//!
+//! A document is kept as text in its normal form: members of an object sorted by the length of their names, then by
+//! their bytes; of equal names the last counts; a space after commas and colons. Functions read it into a tree, change
+//! that, and write it again.
+
+use std::fmt;
+
+#[derive(Clone, Debug, PartialEq)]
+pub enum Json {
+    Null,
+    Bool(bool),
+    Int(i64),
+    UInt(u64),
+    Double(f64),
+    /// A DECIMAL, by its digits.
+    Decimal(String),
+    String(String),
+    Array(Vec<Json>),
+    Object(Vec<(String, Json)>),
+}
+
+/// Where a text stops being JSON, and why.
+#[derive(Clone, Debug, PartialEq)]
+pub struct JsonError {
+    pub position: usize,
+    pub message: &'static str,
+}
+
+/// Documents nest no deeper.
+pub const DEPTH_MAX: usize = 100;
+
+impl Json {
+    pub fn parse(text: &str) -> Result<Json, JsonError> {
+        let mut reader = Reader {
+            text: text.as_bytes(),
+            at: 0,
+        };
+        reader.spaces();
+        if reader.at == text.len() {
+            return Err(reader.error("The document is empty."));
+        }
+        let value = reader.value(0)?;
+        reader.spaces();
+        if reader.at < text.len() {
+            return Err(reader.error("The document root must not be followed by other values."));
+        }
+        Ok(value)
+    }
+
+    /// An object of these members; the last of equal names counts.
+    pub fn object(members: Vec<(String, Json)>) -> Json {
+        let mut out: Vec<(String, Json)> = Vec::with_capacity(members.len());
+        for (name, value) in members {
+            match out.binary_search_by(|(n, _)| (n.len(), n.as_str()).cmp(&(name.len(), &name))) {
+                Ok(at) => out[at].1 = value,
+                Err(at) => out.insert(at, (name, value)),
+            }
+        }
+        Json::Object(out)
+    }
+
+    /// What `JSON_TYPE` calls it.
+    pub fn type_name(&self) -> &'static str {
+        match self {
+            Json::Null => "NULL",
+            Json::Bool(_) => "BOOLEAN",
+            Json::Int(_) => "INTEGER",
+            Json::UInt(_) => "UNSIGNED INTEGER",
+            Json::Double(_) => "DOUBLE",
+            Json::Decimal(_) => "DECIMAL",
+            Json::String(_) => "STRING",
+            Json::Array(_) => "ARRAY",
+            Json::Object(_) => "OBJECT",
+        }
+    }
+
+    /// Members or elements; 1 for a scalar.
+    pub fn length(&self) -> usize {
+        match self {
+            Json::Array(list) => list.len(),
+            Json::Object(members) => members.len(),
+            _ => 1,
+        }
+    }
+
+    pub fn depth(&self) -> usize {
+        1 + match self {
+            Json::Array(list) => list.iter().map(Json::depth).max().unwrap_or(0),
+            Json::Object(members) => members.iter().map(|(_, v)| v.depth()).max().unwrap_or(0),
+            _ => 0,
+        }
+    }
+
+    pub fn member(&self, name: &str) -> Option<&Json> {
+        match self {
+            Json::Object(members) => members.iter().find(|(n, _)| n == name).map(|(_, v)| v),
+            _ => None,
+        }
+    }
+
+    fn as_f64(&self) -> Option<f64> {
+        match self {
+            Json::Int(v) => Some(*v as f64),
+            Json::UInt(v) => Some(*v as f64),
+            Json::Double(v) => Some(*v),
+            Json::Decimal(d) => d.parse().ok(),
+            _ => None,
+        }
+    }
+
+    /// Equal as JSON: 1 and 1.0 are.
+    pub fn same(&self, other: &Json) -> bool {
+        match (self, other) {
+            (Json::Array(a), Json::Array(b)) => a.len() == b.len() && a.iter().zip(b).all(|(x, y)| x.same(y)),
+            (Json::Object(a), Json::Object(b)) => {
+                a.len() == b.len() && a.iter().zip(b).all(|((n, x), (m, y))| n == m && x.same(y))
+            }
+            _ => match (self.as_f64(), other.as_f64()) {
+                (Some(a), Some(b)) => a == b,
+                _ => self == other,
+            },
+        }
+    }
+
+    /// `JSON_CONTAINS`: every part of the candidate is somewhere in this.
+    pub fn contains(&self, candidate: &Json) -> bool {
+        match (self, candidate) {
+            (Json::Array(list), Json::Array(wanted)) => {
+                wanted.iter().all(|w| list.iter().any(|v| v.contains(w)))
+            }
+            (Json::Array(list), wanted) => list.iter().any(|v| v.contains(wanted)),
+            (Json::Object(_), Json::Object(wanted)) => wanted
+                .iter()
+                .all(|(name, w)| self.member(name).is_some_and(|v| v.contains(w))),
+            _ => self.same(candidate),
+        }
+    }
+
+    /// RFC 7396: members of the patch replace, null removes.
+    pub fn merge_patch(self, patch: Json) -> Json {
+        let Json::Object(changes) = patch else {
+            return patch;
+        };
+        let mut members = match self {
+            Json::Object(members) => members,
+            _ => Vec::new(),
+        };
+        for (name, change) in changes {
+            let at = members.iter().position(|(n, _)| *n == name);
+            let old = at.map_or(Json::Null, |at| members.remove(at).1);
+            if change != Json::Null {
+                members.push((name, old.merge_patch(change)));
+            }
+        }
+        Json::object(members)
+    }
+
+    /// Arrays are joined, objects united, scalars become arrays.
+    pub fn merge_preserve(self, other: Json) -> Json {
+        match (self, other) {
+            (Json::Object(a), Json::Object(b)) => {
+                let mut members = a;
+                for (name, value) in b {
+                    match members.iter().position(|(n, _)| *n == name) {
+                        Some(at) => {
+                            let (_, old) = members.remove(at);
+                            members.push((name, old.merge_preserve(value)));
+                        }
+                        None => members.push((name, value)),
+                    }
+                }
+                Json::object(members)
+            }
+            (a, b) => {
+                let list = |v| if let Json::Array(list) = v { list } else { vec![v] };
+                let mut joined = list(a);
+                joined.extend(list(b));
+                Json::Array(joined)
+            }
+        }
+    }
+}
+
+struct Reader<'a> {
+    text: &'a [u8],
+    at: usize,
+}
+
+impl Reader<'_> {
+    fn error(&self, message: &'static str) -> JsonError {
+        JsonError {
+            position: self.at,
+            message,
+        }
+    }
+
+    fn peek(&self) -> Option<u8> {
+        self.text.get(self.at).copied()
+    }
+
+    fn spaces(&mut self) {
+        while matches!(self.peek(), Some(b' ' | b'\t' | b'\n' | b'\r')) {
+            self.at += 1;
+        }
+    }
+
+    fn word(&mut self, word: &str, value: Json) -> Result<Json, JsonError> {
+        if self.text[self.at..].starts_with(word.as_bytes()) {
+            self.at += word.len();
+            return Ok(value);
+        }
+        Err(self.error("Invalid value."))
+    }
+
+    fn value(&mut self, depth: usize) -> Result<Json, JsonError> {
+        if depth > DEPTH_MAX {
+            return Err(self.error("The JSON document exceeds the maximum depth."));
+        }
+        self.spaces();
+        match self.peek() {
+            Some(b'n') => self.word("null", Json::Null),
+            Some(b't') => self.word("true", Json::Bool(true)),
+            Some(b'f') => self.word("false", Json::Bool(false)),
+            Some(b'"') => self.string().map(Json::String),
+            Some(b'[') => self.array(depth),
+            Some(b'{') => self.members(depth),
+            Some(b'-' | b'0'..=b'9') => self.number(),
+            _ => Err(self.error("Invalid value.")),
+        }
+    }
+
+    fn array(&mut self, depth: usize) -> Result<Json, JsonError> {
+        self.at += 1;
+        let mut list = Vec::new();
+        self.spaces();
+        if self.peek() == Some(b']') {
+            self.at += 1;
+            return Ok(Json::Array(list));
+        }
+        loop {
+            list.push(self.value(depth + 1)?);
+            self.spaces();
+            match self.peek() {
+                Some(b',') => self.at += 1,
+                Some(b']') => {
+                    self.at += 1;
+                    return Ok(Json::Array(list));
+                }
+                _ => return Err(self.error("Missing a comma or ']' after an array element.")),
+            }
+        }
+    }
+
+    fn members(&mut self, depth: usize) -> Result<Json, JsonError> {
+        self.at += 1;
+        let mut members = Vec::new();
+        self.spaces();
+        if self.peek() == Some(b'}') {
+            self.at += 1;
+            return Ok(Json::Object(members));
+        }
+        loop {
+            self.spaces();
+            if self.peek() != Some(b'"') {
+                return Err(self.error("Missing a name for object member."));
+            }
+            let name = self.string()?;
+            self.spaces();
+            if self.peek() != Some(b':') {
+                return Err(self.error("Missing a colon after a name of object member."));
+            }
+            self.at += 1;
+            members.push((name, self.value(depth + 1)?));
+            self.spaces();
+            match self.peek() {
+                Some(b',') => self.at += 1,
+                Some(b'}') => {
+                    self.at += 1;
+                    return Ok(Json::object(members));
+                }
+                _ => return Err(self.error("Missing a comma or '}' after an object member.")),
+            }
+        }
+    }
+
+    fn number(&mut self) -> Result<Json, JsonError> {
+        let start = self.at;
+        let digits = |r: &mut Self| {
+            let from = r.at;
+            while r.peek().is_some_and(|b| b.is_ascii_digit()) {
+                r.at += 1;
+            }
+            r.at > from
+        };
+        if self.peek() == Some(b'-') {
+            self.at += 1;
+        }
+        if self.peek() == Some(b'0') {
+            self.at += 1;
+        } else if !digits(self) {
+            return Err(self.error("Invalid value."));
+        }
+        let mut integer = true;
+        if self.peek() == Some(b'.') {
+            integer = false;
+            self.at += 1;
+            if !digits(self) {
+                return Err(self.error("Missing fraction part in number."));
+            }
+        }
+        if matches!(self.peek(), Some(b'e' | b'E')) {
+            integer = false;
+            self.at += 1;
+            if matches!(self.peek(), Some(b'+' | b'-')) {
+                self.at += 1;
+            }
+            if !digits(self) {
+                return Err(self.error("Missing exponent in number."));
+            }
+        }
+        let written = std::str::from_utf8(&self.text[start..self.at]).unwrap_or("0");
+        if integer && let Ok(v) = written.parse() {
+            return Ok(Json::Int(v));
+        }
+        if integer && let Ok(v) = written.parse() {
+            return Ok(Json::UInt(v));
+        }
+        match written.parse::<f64>() {
+            Ok(v) if v.is_finite() => Ok(Json::Double(v)),
+            _ => Err(self.error("Number too big to be stored in double.")),
+        }
+    }
+
+    fn string(&mut self) -> Result<String, JsonError> {
+        self.at += 1;
+        let mut out = Vec::new();
+        loop {
+            match self.peek() {
+                None => return Err(self.error("Missing a closing quotation mark in string.")),
+                Some(b'"') => {
+                    self.at += 1;
+                    return String::from_utf8(out).map_err(|_| self.error("Invalid encoding in string."));
+                }
+                Some(b'\\') => {
+                    let mut utf8 = [0; 4];
+                    out.extend_from_slice(self.escape()?.encode_utf8(&mut utf8).as_bytes());
+                }
+                Some(b) if b < 0x20 => return Err(self.error("Invalid encoding in string.")),
+                Some(b) => {
+                    out.push(b);
+                    self.at += 1;
+                }
+            }
+        }
+    }
+
+    fn escape(&mut self) -> Result<char, JsonError> {
+        self.at += 1;
+        let c = match self.peek() {
+            Some(b @ (b'"' | b'\\' | b'/')) => b as char,
+            Some(b'b') => '\u{8}',
+            Some(b'f') => '\u{c}',
+            Some(b'n') => '\n',
+            Some(b'r') => '\r',
+            Some(b't') => '\t',
+            Some(b'u') => {
+                self.at += 1;
+                let high = self.hex4()?;
+                if !(0xD800..0xDC00).contains(&high) {
+                    return char::from_u32(high)
+                        .ok_or_else(|| self.error("Invalid surrogate pair in string."));
+                }
+                if !self.text[self.at..].starts_with(b"\\u") {
+                    return Err(self.error("Invalid surrogate pair in string."));
+                }
+                self.at += 2;
+                let low = self.hex4()?;
+                let code = 0x10000 + ((high - 0xD800) << 10) + low.wrapping_sub(0xDC00);
+                return char::from_u32(code).ok_or_else(|| self.error("Invalid surrogate pair in string."));
+            }
+            _ => return Err(self.error("Invalid escape character in string.")),
+        };
+        self.at += 1;
+        Ok(c)
+    }
+
+    fn hex4(&mut self) -> Result<u32, JsonError> {
+        let digits = self
+            .text
+            .get(self.at..self.at + 4)
+            .and_then(|d| std::str::from_utf8(d).ok());
+        let code = digits.and_then(|d| u32::from_str_radix(d, 16).ok());
+        let code = code.ok_or_else(|| self.error("Incorrect hex digit after \\u escape in string."))?;
+        self.at += 4;
+        Ok(code)
+    }
+}
+
+/// A text in double quotes.
+pub fn quoted(text: &str) -> String {
+    let mut out = String::with_capacity(text.len() + 2);
+    out.push('"');
+    for c in text.chars() {
+        match c {
+            '"' => out.push_str("\\\""),
+            '\\' => out.push_str("\\\\"),
+            '\u{8}' => out.push_str("\\b"),
+            '\u{c}' => out.push_str("\\f"),
+            '\n' => out.push_str("\\n"),
+            '\r' => out.push_str("\\r"),
+            '\t' => out.push_str("\\t"),
+            c if (c as u32) < 0x20 => out.push_str(&format!("\\u{:04x}", c as u32)),
+            c => out.push(c),
+        }
+    }
+    out.push('"');
+    out
+}
+
+impl fmt::Display for Json {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Json::Null => f.write_str("null"),
+            Json::Bool(b) => write!(f, "{b}"),
+            Json::Int(v) => write!(f, "{v}"),
+            Json::UInt(v) => write!(f, "{v}"),
+            Json::Decimal(v) => f.write_str(v),
+            Json::Double(v) => {
+                let text = super::convert::format_double(*v);
+                // A double stays one when it is read again.
+                let whole = text.bytes().all(|b| b.is_ascii_digit() || b == b'-');
+                write!(f, "{text}{}", if whole { ".0" } else { "" })
+            }
+            Json::String(s) => f.write_str(&quoted(s)),
+            Json::Array(list) => {
+                f.write_str("[")?;
+                for (i, value) in list.iter().enumerate() {
+                    write!(f, "{}{value}", if i > 0 { ", " } else { "" })?;
+                }
+                f.write_str("]")
+            }
+            Json::Object(members) => {
+                f.write_str("{")?;
+                for (i, (name, value)) in members.iter().enumerate() {
+                    write!(f, "{}{}: {value}", if i > 0 { ", " } else { "" }, quoted(name))?;
+                }
+                f.write_str("}")
+            }
+        }
+    }
+}
+
+/// One step of a path.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Step {
+    Member(String),
+    AnyMember,
+    Element(usize),
+    /// `[last - n]`
+    FromLast(usize),
+    AnyElement,
+    /// `**`
+    Anywhere,
+}
+
+/// A path like `$.a[0]."b c"`; `None` if it is none.
+pub fn parse_path(text: &str) -> Option<Vec<Step>> {
+    let mut steps = Vec::new();
+    let mut rest = text.trim().strip_prefix('$')?.trim_start();
+    while !rest.is_empty() {
+        if let Some(after) = rest.strip_prefix("**") {
+            steps.push(Step::Anywhere);
+            rest = after;
+        } else if let Some(after) = rest.strip_prefix('.') {
+            let after = after.trim_start();
+            if let Some(after) = after.strip_prefix('*') {
+                steps.push(Step::AnyMember);
+                rest = after;
+            } else if after.starts_with('"') {
+                let mut reader = Reader {
+                    text: after.as_bytes(),
+                    at: 0,
+                };
+                steps.push(Step::Member(reader.string().ok()?));
+                rest = &after[reader.at..];
+            } else {
+                let named = |c: char| c.is_alphanumeric() || matches!(c, '_' | '$');
+                let end = after.find(|c| !named(c)).unwrap_or(after.len());
+                if end == 0 || after.starts_with(|c: char| c.is_ascii_digit()) {
+                    return None;
+                }
+                steps.push(Step::Member(after[..end].to_string()));
+                rest = &after[end..];
+            }
+        } else {
+            let (inner, after) = rest.strip_prefix('[')?.split_once(']')?;
+            let inner = inner.trim();
+            steps.push(match inner.strip_prefix("last") {
+                Some("") => Step::FromLast(0),
+                Some(minus) => Step::FromLast(minus.trim().strip_prefix('-')?.trim().parse().ok()?),
+                None if inner == "*" => Step::AnyElement,
+                None => Step::Element(inner.parse().ok()?),
+            });
+            rest = after;
+        }
+        rest = rest.trim_start();
+    }
+    (steps.last() != Some(&Step::Anywhere)).then_some(steps)
+}
+
+/// Whether a path can lead to several places.
+pub fn has_wildcard(path: &[Step]) -> bool {
+    path.iter()
+        .any(|s| matches!(s, Step::AnyMember | Step::AnyElement | Step::Anywhere))
+}
+
+/// Every place a path leads to.
+pub fn find<'a>(root: &'a Json, path: &[Step], out: &mut Vec<&'a Json>) {
+    let Some((step, rest)) = path.split_first() else {
+        out.push(root);
+        return;
+    };
+    match (step, root) {
+        (Step::Member(name), Json::Object(_)) => {
+            if let Some(value) = root.member(name) {
+                find(value, rest, out);
+            }
+        }
+        (Step::AnyMember, Json::Object(members)) => members.iter().for_each(|(_, v)| find(v, rest, out)),
+        (Step::AnyElement, Json::Array(list)) => list.iter().for_each(|v| find(v, rest, out)),
+        (Step::Element(_) | Step::FromLast(_), Json::Array(list)) => {
+            if let Some(value) = element(step, list.len()).and_then(|at| list.get(at)) {
+                find(value, rest, out);
+            }
+        }
+        // A scalar is its own first element.
+        (Step::Element(0) | Step::FromLast(0), _) => find(root, rest, out),
+        (Step::Anywhere, _) => {
+            find(root, rest, out);
+            match root {
+                Json::Array(list) => list.iter().for_each(|v| find(v, path, out)),
+                Json::Object(members) => members.iter().for_each(|(_, v)| find(v, path, out)),
+                _ => {}
+            }
+        }
+        _ => {}
+    }
+}
+
+fn element(step: &Step, len: usize) -> Option<usize> {
+    match step {
+        Step::Element(at) => Some(*at),
+        Step::FromLast(back) => len.checked_sub(back + 1),
+        _ => None,
+    }
+}
+
+/// What a changing function does at its path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Change {
+    Set,
+    Insert,
+    Replace,
+    Append,
+    Remove,
+}
+
+/// Changes the place a path (without wildcards) leads to.
+pub fn change(root: &mut Json, path: &[Step], kind: Change, value: &Json) {
+    let Some((step, rest)) = path.split_first() else {
+        match kind {
+            Change::Set | Change::Replace => *root = value.clone(),
+            Change::Append => {
+                let old = std::mem::replace(root, Json::Null);
+                let mut list = if let Json::Array(list) = old {
+                    list
+                } else {
+                    vec![old]
+                };
+                list.push(value.clone());
+                *root = Json::Array(list);
+            }
+            Change::Insert | Change::Remove => {}
+        }
+        return;
+    };
+    let adds = matches!(kind, Change::Set | Change::Insert) && rest.is_empty();
+    match (step, root) {
+        (Step::Member(name), Json::Object(members)) => match members.iter().position(|(n, _)| n == name) {
+            Some(at) if kind == Change::Remove && rest.is_empty() => {
+                members.remove(at);
+            }
+            Some(at) => change(&mut members[at].1, rest, kind, value),
+            None if adds => {
+                let mut all = std::mem::take(members);
+                all.push((name.clone(), value.clone()));
+                if let Json::Object(sorted) = Json::object(all) {
+                    *members = sorted;
+                }
+            }
+            None => {}
+        },
+        (Step::Element(_) | Step::FromLast(_), Json::Array(list)) => match element(step, list.len()) {
+            Some(at) if at < list.len() && kind == Change::Remove && rest.is_empty() => {
+                list.remove(at);
+            }
+            Some(at) if at < list.len() => change(&mut list[at], rest, kind, value),
+            Some(_) if adds => list.push(value.clone()),
+            _ => {}
+        },
+        (Step::Element(0) | Step::FromLast(0), root) if kind != Change::Remove => {
+            change(root, rest, kind, value)
+        }
+        (Step::Element(_), root) if adds => {
+            let old = std::mem::replace(root, Json::Null);
+            *root = Json::Array(vec![old, value.clone()]);
+        }
+        _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn normal(text: &str) -> String {
+        Json::parse(text).map_or_else(|e| format!("{} at {}", e.message, e.position), |j| j.to_string())
+    }
+
+    #[test]
+    fn normal_form() {
+        assert_eq!(
+            normal(r#"{"bb":1,"a":[1,2.0,"x\n"],"a":null}"#),
+            r#"{"a": null, "bb": 1}"#
+        );
+        assert_eq!(
+            normal("[1e2, -0.5, true, 18446744073709551615]"),
+            "[100.0, -0.5, true, 18446744073709551615]"
+        );
+        assert_eq!(normal(r#""\u00e9\ud83d\ude00""#), "\"é😀\"");
+        assert_eq!(normal("[1,]"), "Invalid value. at 3");
+        assert_eq!(
+            normal("{\"a\" 1}"),
+            "Missing a colon after a name of object member. at 5"
+        );
+        assert!(Json::parse(&"[".repeat(500)).is_err());
+    }
+
+    #[test]
+    fn paths_lead_where_they_say() {
+        let doc = Json::parse(r#"{"a": [1, {"b": 2}], "c d": {"b": 3}}"#).unwrap();
+        let at = |path: &str| {
+            let mut out = Vec::new();
+            find(&doc, &parse_path(path).unwrap(), &mut out);
+            out.iter().map(|j| j.to_string()).collect::<Vec<_>>().join(" ")
+        };
+        assert_eq!(at("$.a[0]"), "1");
+        assert_eq!(at("$.a[last].b"), "2");
+        assert_eq!(at("$.\"c d\".b"), "3");
+        assert_eq!(at("$**.b"), "2 3");
+        assert_eq!(at("$.a[*]"), r#"1 {"b": 2}"#);
+        assert_eq!(at("$.x"), "");
+        assert_eq!(parse_path("a.b"), None);
+        let mut changed = doc.clone();
+        change(
+            &mut changed,
+            &parse_path("$.a[5]").unwrap(),
+            Change::Set,
+            &Json::Int(9),
+        );
+        change(
+            &mut changed,
+            &parse_path("$.\"c d\"").unwrap(),
+            Change::Remove,
+            &Json::Null,
+        );
+        assert_eq!(changed.to_string(), r#"{"a": [1, {"b": 2}, 9]}"#);
+    }
+}

@@ -1,1 +1,37 @@
-//! A floor of Tidemark.
+//! The MySQL protocol in front of the SQL floor.
+//!
+//! ```text
+//!  listen      TCP addresses and the Unix socket
+//!  server      who is connected; start and stop
+//!  connection  one client, one thread: log in, then command after command
+//!  handshake, capability, auth, secrets   who the client is
+//!  command, params              what it asks for
+//!  results, reply               what it is answered
+//!  channel, packet, transport   packets, and the bytes below them
+//!  wire, errors                 integers, strings and errors as the protocol has them
+//! ```
+//!
+//! One connection is one thread with blocking reads and writes. A command that came in one segment and is answered in
+//! one costs two system calls and no allocation in this crate.
+
+#![forbid(unsafe_code)]
+
+mod auth;
+mod capability;
+mod channel;
+mod command;
+mod connection;
+mod errors;
+mod handshake;
+mod listen;
+mod packet;
+mod params;
+mod reply;
+mod results;
+mod secrets;
+mod server;
+mod transport;
+mod wire;
+
+pub use secrets::CertificateFiles;
+pub use server::{Server, ServerOptions};

@@ -14,6 +14,7 @@ mod control;
 pub mod planned;
 mod prepared;
 pub mod process;
+mod option;
 mod run;
 mod set;
 pub mod sink;

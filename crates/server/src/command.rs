@@ -1,0 +1,213 @@
+//! Commands: what a client asks for once it is let in, and how each is answered.
+
+use crate::channel::Channel;
+use crate::errors;
+use crate::params::Statement;
+use crate::reply;
+use crate::results::{BinaryResults, TextResults};
+use crate::wire::Fields;
+use std::collections::HashMap;
+use tidemark_sql::types::Value;
+use tidemark_sql::{OkInfo, Session, SqlError};
+
+const QUIT: u8 = 0x01;
+const INIT_DB: u8 = 0x02;
+const QUERY: u8 = 0x03;
+const FIELD_LIST: u8 = 0x04;
+const STATISTICS: u8 = 0x09;
+const PROCESS_INFO: u8 = 0x0a;
+const PROCESS_KILL: u8 = 0x0c;
+const PING: u8 = 0x0e;
+pub const CHANGE_USER: u8 = 0x11;
+const STMT_PREPARE: u8 = 0x16;
+const STMT_EXECUTE: u8 = 0x17;
+const STMT_SEND_LONG_DATA: u8 = 0x18;
+const STMT_CLOSE: u8 = 0x19;
+const STMT_RESET: u8 = 0x1a;
+const SET_OPTION: u8 = 0x1b;
+const STMT_FETCH: u8 = 0x1c;
+const RESET_CONNECTION: u8 = 0x1f;
+
+/// What becomes of the connection after a command.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Next {
+    Command,
+    /// The client has said goodbye, or has sent something that leaves nothing to go on with.
+    Close,
+}
+
+/// What the server keeps for a client between commands, beside its session.
+#[derive(Default)]
+pub struct Commands {
+    statements: HashMap<u32, Statement>,
+    /// Parameter values; kept for its memory.
+    values: Vec<Value>,
+}
+
+impl Commands {
+    /// Runs one command and puts its answer into the channel.
+    pub fn run(&mut self, packet: &[u8], channel: &mut Channel, session: &mut Session) -> Next {
+        let Some((command, body)) = packet.split_first() else {
+            channel.error(&errors::malformed_packet());
+            return Next::Close;
+        };
+        let done = match *command {
+            QUERY => session.query(body, &mut TextResults::new(channel)),
+            STMT_EXECUTE => self.execute(body, channel, session),
+            QUIT => return Next::Close,
+            other => self.run_rare(other, body, channel, session),
+        };
+        match done {
+            Ok(()) => Next::Command,
+            Err(error) => {
+                channel.error(&error);
+                if error.code == errors::malformed_packet().code {
+                    Next::Close
+                } else {
+                    Next::Command
+                }
+            }
+        }
+    }
+
+    fn run_rare(
+        &mut self,
+        command: u8,
+        body: &[u8],
+        channel: &mut Channel,
+        session: &mut Session,
+    ) -> Result<(), SqlError> {
+        match command {
+            PING => ok(channel, session),
+            INIT_DB => {
+                session.use_database(&text(body))?;
+                ok(channel, session);
+            }
+            FIELD_LIST => field_list(body, channel, session)?,
+            STATISTICS => channel.out.packet(session.statistics().as_bytes()),
+            PROCESS_INFO => session.query(b"SHOW PROCESSLIST", &mut TextResults::new(channel))?,
+            PROCESS_KILL => {
+                let statement = format!("KILL {}", Fields::new(body).u32()?);
+                session.query(statement.as_bytes(), &mut TextResults::new(channel))?;
+            }
+            STMT_PREPARE => self.prepare(body, channel, session)?,
+            STMT_SEND_LONG_DATA => self.send_long_data(body, session)?,
+            STMT_CLOSE => {
+                let id = Fields::new(body).u32()?;
+                self.statements.remove(&id);
+                session.close_statement(id);
+            }
+            STMT_RESET => {
+                let id = Fields::new(body).u32()?;
+                let statement = self.statements.get_mut(&id);
+                statement
+                    .ok_or_else(|| errors::unknown_statement(id, "mysqld_stmt_reset"))?
+                    .forget_long_data();
+                session.reset_statement(id)?;
+                ok(channel, session);
+            }
+            STMT_FETCH => {
+                let id = Fields::new(body).u32()?;
+                return Err(match self.statements.get(&id) {
+                    Some(_) => errors::no_open_cursor(id),
+                    None => errors::unknown_statement(id, "mysqld_stmt_fetch"),
+                });
+            }
+            SET_OPTION => {
+                let allow = match Fields::new(body).u16()? {
+                    0 => true,
+                    1 => false,
+                    _ => return Err(errors::unknown_command()),
+                };
+                session.set_multi_statements(allow);
+                let status = session.status_flags();
+                reply::put_end(&mut channel.out, channel.capabilities, 0, status);
+            }
+            RESET_CONNECTION => {
+                self.forget();
+                session.reset()?;
+                ok(channel, session);
+            }
+            _ => return Err(errors::unknown_command()),
+        }
+        Ok(())
+    }
+
+    /// Forgets the prepared statements, as the session does when it is reset.
+    pub fn forget(&mut self) {
+        self.statements.clear();
+    }
+
+    fn prepare(&mut self, body: &[u8], channel: &mut Channel, session: &mut Session) -> Result<(), SqlError> {
+        let prepared = session.prepare(body)?;
+        let (columns, params) = (prepared.columns.len(), prepared.params.len());
+        self.statements.insert(prepared.id, Statement::new(params));
+        let packet = channel.out.begin();
+        packet.push(0);
+        packet.extend_from_slice(&prepared.id.to_le_bytes());
+        packet.extend_from_slice(&(columns as u16).to_le_bytes());
+        packet.extend_from_slice(&(params as u16).to_le_bytes());
+        packet.push(0);
+        packet.extend_from_slice(&prepared.warnings.to_le_bytes());
+        channel.out.end();
+        let status = session.status_flags();
+        for definitions in [&prepared.params, &prepared.columns] {
+            for column in definitions {
+                reply::put_column(&mut channel.out, column);
+            }
+            if !definitions.is_empty() {
+                reply::put_separator(&mut channel.out, channel.capabilities, 0, status);
+            }
+        }
+        Ok(())
+    }
+
+    /// The flags that ask for a cursor are accepted and all rows sent at once, which clients are prepared for: the
+    /// status of the answer says that no cursor was opened.
+    #[inline]
+    fn execute(&mut self, body: &[u8], channel: &mut Channel, session: &mut Session) -> Result<(), SqlError> {
+        let mut fields = Fields::new(body);
+        let id = fields.u32()?;
+        let (_cursor_flags, _iterations) = (fields.u8()?, fields.u32()?);
+        let statement = self.statements.get_mut(&id);
+        let statement = statement.ok_or_else(|| errors::unknown_statement(id, "mysqld_stmt_execute"))?;
+        let read = statement.read(fields, &mut self.values);
+        statement.forget_long_data();
+        read?;
+        session.execute(id, &self.values, &mut BinaryResults::new(channel))
+    }
+
+    fn send_long_data(&mut self, body: &[u8], session: &Session) -> Result<(), SqlError> {
+        let mut fields = Fields::new(body);
+        let (id, param) = (fields.u32()?, fields.u16()?);
+        if let Some(statement) = self.statements.get_mut(&id) {
+            statement.add_long_data(param as usize, fields.rest(), session.max_allowed_packet());
+        }
+        Ok(())
+    }
+}
+
+/// Answers that something was done.
+pub fn ok(channel: &mut Channel, session: &Session) {
+    let info = OkInfo {
+        status: session.status_flags(),
+        ..OkInfo::default()
+    };
+    reply::put_ok(&mut channel.out, &info);
+}
+
+fn field_list(body: &[u8], channel: &mut Channel, session: &mut Session) -> Result<(), SqlError> {
+    let mut fields = Fields::new(body);
+    let (table, pattern) = (text(fields.until_nul()), text(fields.rest()));
+    for column in session.field_list(&table, &pattern)? {
+        reply::put_listed_column(&mut channel.out, &column);
+    }
+    let status = session.status_flags();
+    reply::put_end(&mut channel.out, channel.capabilities, 0, status);
+    Ok(())
+}
+
+/// A name from a packet.
+pub fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}

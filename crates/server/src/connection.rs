@@ -1,0 +1,287 @@
+//! One client from its first byte to its last, on a thread of its own.
+//!
+//! The thread reads a command, runs it, sends the answer, and so on; row locks and commits simply park it. Whatever
+//! goes wrong here ends this connection and no other: a wrong packet, a client that vanishes, even a panic, which is
+//! caught, logged and answered with an error before the session is rolled back.
+
+use crate::auth::{AUTH_PACKET_LEN_MAX, Attempt, Failure};
+use crate::capability;
+use crate::channel::Channel;
+use crate::command::{self, CHANGE_USER, Commands, Next};
+use crate::errors;
+use crate::handshake::{self, Login, Nonce};
+use crate::packet::{Input, ReadError};
+use crate::server::Shared;
+use crate::transport::{Patience, Socket, Transport};
+use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::thread;
+use std::time::Duration;
+use tidemark_sql::accounts::Privileges;
+use tidemark_sql::session::status;
+use tidemark_sql::{ConnectInfo, Session, SqlError};
+
+/// Answers are collected for a client that has already sent its next command, up to this size.
+const COLLECTED_LEN_MAX: usize = 64 << 10;
+/// `utf8mb4_0900_ai_ci`, as far as a greeting's byte can say.
+const GREETING_COLLATION: u16 = 255;
+
+/// A client as its socket shows it.
+pub struct Peer {
+    pub socket: Socket,
+    pub connection_id: u64,
+    /// `localhost` for the machine itself, else an IP address.
+    pub host: String,
+    pub port: u16,
+    /// One connection too many: only for those who may administer connections.
+    pub surplus: bool,
+}
+
+/// Why a conversation is over.
+enum End {
+    /// The client left, or is not there any more.
+    Gone,
+    /// The client is told why.
+    Told(SqlError),
+    Failed(io::Error),
+}
+
+impl From<ReadError> for End {
+    fn from(e: ReadError) -> End {
+        match e {
+            ReadError::Closed => End::Gone,
+            ReadError::Idle => End::Told(errors::idle_too_long()),
+            ReadError::Truncated => End::Told(errors::read_interrupted()),
+            ReadError::TooLarge { .. } => End::Told(errors::packet_too_large()),
+            ReadError::OutOfOrder => End::Told(errors::packets_out_of_order()),
+            ReadError::Io(e) => End::Failed(e),
+        }
+    }
+}
+
+impl From<io::Error> for End {
+    fn from(e: io::Error) -> End {
+        End::Failed(e)
+    }
+}
+
+impl From<Failure> for End {
+    fn from(failure: Failure) -> End {
+        match failure {
+            Failure::Refused(error) => End::Told(error),
+            Failure::Read(e) => e.into(),
+            Failure::Write(e) => End::Failed(e),
+        }
+    }
+}
+
+/// Serves a client until it leaves.
+pub fn serve(shared: &Arc<Shared>, peer: Peer) {
+    let transport = match Transport::new(peer.socket.clone(), shared.patience_at_login()) {
+        Ok(transport) => transport,
+        Err(e) => return log::debug!("connection {}: {e}", peer.connection_id),
+    };
+    let mut connection = Connection {
+        shared: Arc::clone(shared),
+        peer,
+        channel: Channel::new(transport),
+        input: Input::new(),
+        commands: Commands::default(),
+        nonce: Nonce::random(),
+    };
+    let mut session = match caught(|| connection.log_in()) {
+        Ok(session) => session,
+        Err(end) => return connection.end(end),
+    };
+    let ended = caught(|| connection.converse(&mut session));
+    if let Err(end) = ended {
+        connection.end(end);
+    }
+    let id = connection.peer.connection_id;
+    if catch_unwind(AssertUnwindSafe(move || drop(session))).is_err() {
+        log::error!("connection {id}: ending its session panicked");
+    }
+}
+
+/// Runs a part of the conversation; a panic in it becomes an error for the client.
+fn caught<T>(part: impl FnOnce() -> Result<T, End>) -> Result<T, End> {
+    catch_unwind(AssertUnwindSafe(part)).unwrap_or_else(|_| Err(End::Told(errors::internal())))
+}
+
+struct Connection {
+    shared: Arc<Shared>,
+    peer: Peer,
+    channel: Channel,
+    input: Input,
+    commands: Commands,
+    /// What the latest proof of a password was made with.
+    nonce: Nonce,
+}
+
+impl Connection {
+    fn log_in(&mut self) -> Result<Session, End> {
+        let tls = self.shared.tls.clone();
+        let ours = capability::of_server(tls.is_some());
+        handshake::put_greeting(
+            self.channel.out.begin(),
+            &self.shared.version,
+            self.peer.connection_id,
+            &self.nonce,
+            ours,
+            GREETING_COLLATION,
+            status::AUTOCOMMIT,
+            &self.shared.greeting_plugin,
+        );
+        self.channel.out.end();
+        self.channel.send()?;
+
+        let mut packet = self.channel.read(&mut self.input, AUTH_PACKET_LEN_MAX)?.to_vec();
+        if let Some(config) = tls
+            && handshake::is_tls_request(&packet)
+        {
+            let early = self.input.take_buffered();
+            self.channel.transport.start_tls(config, early)?;
+            packet = self.channel.read(&mut self.input, AUTH_PACKET_LEN_MAX)?.to_vec();
+        }
+        let login = Login::parse(&packet, ours).map_err(|_| End::Told(errors::bad_handshake()))?;
+        self.channel.capabilities = login.capabilities;
+        let info = self.authenticate(&login)?;
+        let database = Arc::clone(&self.shared.database);
+        let session = database.connect(info).map_err(End::Told)?;
+        if self.peer.surplus && !session.state().has_global(Privileges::SUPER) {
+            return Err(End::Told(errors::too_many_connections()));
+        }
+        self.greet(&session)?;
+        Ok(session)
+    }
+
+    /// Checks who a client is, and makes what the session is told of it.
+    fn authenticate(&mut self, login: &Login) -> Result<ConnectInfo, End> {
+        let user = command::text(login.user);
+        let account = self.shared.database.account(&user, &self.peer.host);
+        let attempt = Attempt {
+            user: &user,
+            host: &self.peer.host,
+            plugin: login.plugin,
+            proof: login.proof,
+        };
+        self.shared.authenticator.check(
+            &mut self.channel,
+            &mut self.input,
+            &mut self.nonce,
+            account.as_ref(),
+            &attempt,
+        )?;
+        let Some(account) = account else {
+            return Err(End::Told(errors::access_denied(&user, &self.peer.host, true)));
+        };
+        Ok(ConnectInfo {
+            connection_id: self.peer.connection_id,
+            user,
+            host: self.peer.host.clone(),
+            port: self.peer.port,
+            account,
+            database: login.database.map(command::text),
+            capabilities: login.capabilities.0 as u64,
+            collation: login.collation,
+            on_kill: Some(on_kill(self.peer.socket.clone())),
+        })
+    }
+
+    /// Tells the client that it is in.
+    fn greet(&mut self, session: &Session) -> Result<(), End> {
+        command::ok(&mut self.channel, session);
+        self.channel.send()?;
+        Ok(())
+    }
+
+    fn converse(&mut self, session: &mut Session) -> Result<(), End> {
+        loop {
+            self.adopt_timeouts(session)?;
+            let len_max = session.max_allowed_packet();
+            let packet = match self.channel.read_command(&mut self.input, len_max) {
+                Ok(packet) => packet,
+                Err(_) if session.is_killed() => return Err(End::Gone),
+                Err(ReadError::TooLarge { remaining }) => {
+                    let error = errors::packet_too_large();
+                    self.channel.error(&error);
+                    self.channel.send()?;
+                    self.input.skip(&mut self.channel.transport, remaining)?;
+                    return Err(End::Gone);
+                }
+                Err(e) => return Err(e.into()),
+            };
+            let next = if packet.first() == Some(&CHANGE_USER) {
+                let packet = packet.to_vec();
+                self.change_user(&packet[1..], session)?;
+                Next::Command
+            } else {
+                self.commands.run(packet, &mut self.channel, session)
+            };
+            if self.channel.is_broken() {
+                return Err(End::Gone);
+            }
+            let over = next == Next::Close || session.is_killed();
+            if over || !self.input.has_packet() || self.channel.out.len() > COLLECTED_LEN_MAX {
+                if !self.channel.out.is_empty() {
+                    self.channel.send()?;
+                }
+            }
+            if over {
+                return Err(End::Gone);
+            }
+        }
+    }
+
+    /// COM_CHANGE_USER: another login on the same connection. A refusal ends the connection.
+    fn change_user(&mut self, packet: &[u8], session: &mut Session) -> Result<(), End> {
+        let login = Login::parse_change(packet, self.channel.capabilities)
+            .map_err(|_| End::Told(errors::malformed_packet()))?;
+        let info = self.authenticate(&login)?;
+        self.commands.forget();
+        session.change_user(info).map_err(End::Told)?;
+        self.greet(session)
+    }
+
+    fn adopt_timeouts(&mut self, session: &Session) -> Result<(), End> {
+        let idle = Duration::from_secs(session.idle_timeout_s());
+        let patience = self.channel.transport.patience();
+        if patience.idle != idle {
+            self.channel
+                .transport
+                .set_patience(Patience { idle, ..patience })?;
+        }
+        Ok(())
+    }
+
+    fn end(&mut self, end: End) {
+        let id = self.peer.connection_id;
+        match end {
+            End::Gone => {}
+            End::Failed(e) => log::debug!("connection {id}: {e}"),
+            End::Told(error) => {
+                log::debug!("connection {id}: {error}");
+                // A client that is told something out of turn reads it as the answer to its next command.
+                self.channel.out.sequence = self.channel.out.sequence.max(1);
+                self.channel.error(&error);
+                if let Err(e) = self.channel.send() {
+                    log::debug!("connection {id}: {e}");
+                }
+            }
+        }
+        self.peer.socket.close();
+    }
+}
+
+/// What KILL does to the socket. A connection that kills itself can still send its answer.
+fn on_kill(socket: Socket) -> Arc<dyn Fn() + Send + Sync> {
+    let owner = thread::current().id();
+    Arc::new(move || {
+        if thread::current().id() == owner {
+            socket.close_reading();
+        } else {
+            socket.close();
+        }
+    })
+}

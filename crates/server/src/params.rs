@@ -1,0 +1,315 @@
+//! The parameters of COM_STMT_EXECUTE.
+//!
+//! ```text
+//!  statement id: 4 | flags: 1 | iterations: 4
+//!  null bitmap: (n + 7) / 8 | types are new: 1 | types: 2 × n, if new | values, one after the other
+//! ```
+//!
+//! Types are sent the first time, and again when they change, so they are kept with the statement, as are the long
+//! values that came ahead in pieces.
+
+use crate::errors;
+use crate::wire::{Fields, Malformed};
+use std::borrow::Cow;
+use tidemark_sql::SqlError;
+use tidemark_sql::types::meta::wire;
+use tidemark_sql::types::temporal::{Date, DateTime, Time};
+use tidemark_sql::types::{Decimal, Val, Value};
+
+const UNSIGNED: u8 = 0x80;
+const TYPE_BOOL: u8 = 244;
+const TYPE_DECIMAL_OLD: u8 = 0;
+
+/// What the server keeps of a prepared statement.
+#[derive(Default)]
+pub struct Statement {
+    param_count: usize,
+    types: Vec<[u8; 2]>,
+    /// By parameter; empty while none has come.
+    long_data: Vec<Option<Vec<u8>>>,
+    long_data_too_large: bool,
+}
+
+impl Statement {
+    pub fn new(param_count: usize) -> Statement {
+        Statement {
+            param_count,
+            ..Statement::default()
+        }
+    }
+
+    /// COM_STMT_SEND_LONG_DATA has no answer, so that what is wrong with it is said when the statement is executed.
+    pub fn add_long_data(&mut self, param: usize, piece: &[u8], len_max: usize) {
+        if param >= self.param_count {
+            return;
+        }
+        self.long_data.resize(self.param_count, None);
+        let value = self.long_data[param].get_or_insert_default();
+        if value.len() + piece.len() > len_max {
+            self.long_data_too_large = true;
+        } else {
+            value.extend_from_slice(piece);
+        }
+    }
+
+    /// COM_STMT_RESET, and the end of every execution.
+    pub fn forget_long_data(&mut self) {
+        self.long_data.clear();
+        self.long_data_too_large = false;
+    }
+
+    /// Reads the values of one execution into `values`.
+    pub fn read(&mut self, mut fields: Fields, values: &mut Vec<Value>) -> Result<(), SqlError> {
+        values.clear();
+        if self.long_data_too_large {
+            return Err(errors::long_data_too_large());
+        }
+        if self.param_count == 0 {
+            return Ok(());
+        }
+        let nulls = fields.bytes(self.param_count.div_ceil(8))?;
+        if fields.u8()? != 0 {
+            let types = fields.bytes(2 * self.param_count)?;
+            self.types.clear();
+            self.types.extend(types.chunks_exact(2).map(|t| [t[0], t[1]]));
+        }
+        if self.types.len() != self.param_count {
+            return Err(errors::malformed_packet());
+        }
+        for (i, [type_byte, flags]) in self.types.iter().enumerate() {
+            let long = self.long_data.get_mut(i).and_then(Option::take);
+            let value = match long {
+                Some(bytes) => Val::Str(Cow::Owned(bytes)),
+                None if nulls[i / 8] & 1 << (i % 8) != 0 => Val::Null,
+                None => read_value(&mut fields, *type_byte, flags & UNSIGNED != 0)?,
+            };
+            values.push(value);
+        }
+        Ok(())
+    }
+}
+
+fn read_value(fields: &mut Fields, type_byte: u8, unsigned: bool) -> Result<Value, SqlError> {
+    let whole = |signed: i64, bits: u64| {
+        if unsigned {
+            Val::UInt(bits)
+        } else {
+            Val::Int(signed)
+        }
+    };
+    Ok(match type_byte {
+        wire::NULL => Val::Null,
+        wire::TINY | TYPE_BOOL => {
+            let v = fields.u8()?;
+            whole(v as i8 as i64, v as u64)
+        }
+        wire::SHORT | wire::YEAR => {
+            let v = fields.u16()?;
+            whole(v as i16 as i64, v as u64)
+        }
+        wire::LONG | wire::INT24 => {
+            let v = fields.u32()?;
+            whole(v as i32 as i64, v as u64)
+        }
+        wire::LONGLONG => {
+            let v = fields.u64()?;
+            whole(v as i64, v)
+        }
+        wire::FLOAT => Val::Float(f32::from_le_bytes(fields.array()?)),
+        wire::DOUBLE => Val::Double(f64::from_le_bytes(fields.array()?)),
+        wire::NEWDECIMAL | TYPE_DECIMAL_OLD => {
+            let text = fields.lenenc_bytes()?;
+            match std::str::from_utf8(text).ok().and_then(Decimal::parse) {
+                Some(value) => Val::Decimal(value),
+                None => Val::string(text),
+            }
+        }
+        wire::DATE => read_datetime(fields)?.map_or(Val::Date(Date::ZERO), |v| Val::Date(v.date)),
+        wire::DATETIME | wire::TIMESTAMP => Val::DateTime(read_datetime(fields)?.unwrap_or_default()),
+        wire::TIME => Val::Time(read_time(fields)?),
+        _ if is_text_or_blob(type_byte) => Val::string(fields.lenenc_bytes()?),
+        _ => return Err(errors::wrong_arguments("mysqld_stmt_execute")),
+    })
+}
+
+/// VARCHAR, BIT, JSON, ENUM, SET, the blobs, VAR_STRING, STRING, GEOMETRY.
+fn is_text_or_blob(type_byte: u8) -> bool {
+    matches!(type_byte, 15 | 16 | 245 | 247..=255)
+}
+
+fn read_datetime(fields: &mut Fields) -> Result<Option<DateTime>, SqlError> {
+    let mut value = Fields::new(fields.lenenc_bytes()?);
+    if value.is_empty() {
+        return Ok(None);
+    }
+    let mut read = DateTime {
+        date: Date::new(value.u16()?, value.u8()?, value.u8()?),
+        ..DateTime::default()
+    };
+    if !value.is_empty() {
+        (read.hour, read.minute, read.second) = (value.u8()?, value.u8()?, value.u8()?);
+    }
+    if !value.is_empty() {
+        (read.micro, read.fsp) = (value.u32()?, 6);
+    }
+    let possible = read.date.year <= 9999
+        && read.date.month <= 12
+        && read.date.day <= 31
+        && read.hour <= 23
+        && read.minute <= 59
+        && read.second <= 59
+        && read.micro <= 999_999;
+    if possible {
+        Ok(Some(read))
+    } else {
+        Err(Malformed.into())
+    }
+}
+
+fn read_time(fields: &mut Fields) -> Result<Time, SqlError> {
+    let mut value = Fields::new(fields.lenenc_bytes()?);
+    if value.is_empty() {
+        return Ok(Time::default());
+    }
+    let negative = value.u8()? != 0;
+    let days = value.u32()? as u64;
+    let (hours, minutes, seconds) = (value.u8()?, value.u8()?, value.u8()?);
+    let (micros, fsp) = if value.is_empty() {
+        (0, 0)
+    } else {
+        (value.u32()?, 6)
+    };
+    if days > 34 || hours > 23 || minutes > 59 || seconds > 59 || micros > 999_999 {
+        return Err(Malformed.into());
+    }
+    Ok(Time::from_hms(
+        negative,
+        days * 24 + hours as u64,
+        minutes as u64,
+        seconds as u64,
+        micros as u64,
+        fsp,
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn execute(statement: &mut Statement, packet: &[u8]) -> Result<Vec<Value>, SqlError> {
+        let mut values = Vec::new();
+        statement.read(Fields::new(packet), &mut values)?;
+        Ok(values)
+    }
+
+    #[test]
+    fn values_of_every_type() {
+        let mut packet = vec![0b0000_0000, 0b0000_0010, 1];
+        for (type_byte, flags) in [
+            (wire::TINY, 0),
+            (wire::TINY, UNSIGNED),
+            (wire::LONG, 0),
+            (wire::LONGLONG, UNSIGNED),
+            (wire::DOUBLE, 0),
+            (wire::VAR_STRING, 0),
+            (wire::NEWDECIMAL, 0),
+            (wire::DATETIME, 0),
+            (wire::TIME, 0),
+            (wire::LONG, 0),
+        ] {
+            packet.extend_from_slice(&[type_byte, flags]);
+        }
+        packet.extend_from_slice(&[0xff, 0xff]);
+        packet.extend_from_slice(&(-2i32).to_le_bytes());
+        packet.extend_from_slice(&u64::MAX.to_le_bytes());
+        packet.extend_from_slice(&0.5f64.to_le_bytes());
+        packet.extend_from_slice(b"\x05hello\x0512.30");
+        packet.extend_from_slice(&[7, 0xe8, 0x07, 2, 29, 23, 59, 58]);
+        packet.extend_from_slice(&[8, 1, 1, 0, 0, 0, 2, 3, 4]);
+        let values = execute(&mut Statement::new(10), &packet).unwrap();
+        let datetime = DateTime {
+            date: Date::new(2024, 2, 29),
+            hour: 23,
+            minute: 59,
+            second: 58,
+            ..DateTime::default()
+        };
+        assert_eq!(
+            values,
+            [
+                Val::Int(-1),
+                Val::UInt(255),
+                Val::Int(-2),
+                Val::UInt(u64::MAX),
+                Val::Double(0.5),
+                Val::str("hello"),
+                Val::Decimal(Decimal::parse("12.30").unwrap()),
+                Val::DateTime(datetime),
+                Val::Time(Time::from_hms(true, 26, 3, 4, 0, 0)),
+                Val::Null,
+            ]
+        );
+    }
+
+    #[test]
+    fn types_are_kept_until_new_ones_come() {
+        let mut statement = Statement::new(1);
+        assert!(execute(&mut statement, &[0, 0, 7]).is_err());
+        let first = execute(&mut statement, &[0, 1, wire::TINY, 0, 7]).unwrap();
+        assert_eq!(first, [Val::Int(7)]);
+        assert_eq!(execute(&mut statement, &[0, 0, 8]).unwrap(), [Val::Int(8)]);
+        assert_eq!(execute(&mut statement, &[1, 0]).unwrap(), [Val::Null]);
+    }
+
+    #[test]
+    fn long_data_stands_in_for_a_value() {
+        let mut statement = Statement::new(2);
+        statement.add_long_data(1, b"long ", 100);
+        statement.add_long_data(1, b"data", 100);
+        statement.add_long_data(2, b"no such parameter", 100);
+        let packet = [0, 1, wire::TINY, 0, wire::BLOB, 0, 7];
+        let values = execute(&mut statement, &packet).unwrap();
+        assert_eq!(values, [Val::Int(7), Val::str("long data")]);
+
+        statement.add_long_data(0, &[0; 101], 100);
+        assert_eq!(execute(&mut statement, &packet).unwrap_err().code, 1105);
+        statement.forget_long_data();
+        assert!(execute(&mut statement, &[0, 0, 1, 1, b'x']).is_ok());
+    }
+
+    #[test]
+    fn every_truncation_is_malformed() {
+        let packet = [
+            0,
+            1,
+            wire::LONG,
+            0,
+            wire::BLOB,
+            0,
+            wire::TIME,
+            0,
+            1,
+            0,
+            0,
+            0,
+            3,
+            b'a',
+            b'b',
+            b'c',
+            8,
+            0,
+            0,
+            0,
+            0,
+            0,
+            1,
+            1,
+            1,
+        ];
+        assert!(execute(&mut Statement::new(3), &packet).is_ok());
+        for len in 0..packet.len() {
+            let error = execute(&mut Statement::new(3), &packet[..len]).unwrap_err();
+            assert_eq!(error.code, 1835, "{len} bytes");
+        }
+    }
+}

@@ -1,0 +1,183 @@
+//! The packets that answer: OK, error, end of rows, column definitions.
+
+use crate::capability::Capabilities;
+use crate::packet::Output;
+use crate::wire::{put_bytes, put_lenenc};
+use tidemark_sql::types::ColumnMeta;
+use tidemark_sql::{OkInfo, SqlError};
+
+const OK: u8 = 0x00;
+const EOF: u8 = 0xfe;
+const ERR: u8 = 0xff;
+const NULL: u8 = 0xfb;
+
+pub fn put_ok(out: &mut Output, info: &OkInfo) {
+    put_ok_with(out, OK, info);
+}
+
+/// The end of rows, of column definitions, or of parameter definitions.
+pub fn put_end(out: &mut Output, capabilities: Capabilities, warnings: u16, status: u16) {
+    if capabilities.has(Capabilities::DEPRECATE_EOF) {
+        let packet = out.begin();
+        packet.extend_from_slice(&[EOF, 0, 0]);
+        packet.extend_from_slice(&status.to_le_bytes());
+        packet.extend_from_slice(&warnings.to_le_bytes());
+        out.end();
+    } else {
+        put_eof(out, warnings, status);
+    }
+}
+
+/// What separates definitions from what follows them, where the client still expects a packet for that.
+pub fn put_separator(out: &mut Output, capabilities: Capabilities, warnings: u16, status: u16) {
+    if !capabilities.has(Capabilities::DEPRECATE_EOF) {
+        put_eof(out, warnings, status);
+    }
+}
+
+fn put_eof(out: &mut Output, warnings: u16, status: u16) {
+    let packet = out.begin();
+    packet.push(EOF);
+    packet.extend_from_slice(&warnings.to_le_bytes());
+    packet.extend_from_slice(&status.to_le_bytes());
+    out.end();
+}
+
+fn put_ok_with(out: &mut Output, header: u8, info: &OkInfo) {
+    let packet = out.begin();
+    packet.push(header);
+    put_lenenc(packet, info.affected_rows);
+    put_lenenc(packet, info.last_insert_id);
+    packet.extend_from_slice(&info.status.to_le_bytes());
+    packet.extend_from_slice(&info.warnings.to_le_bytes());
+    if !info.info.is_empty() {
+        put_bytes(packet, info.info.as_bytes());
+    }
+    out.end();
+}
+
+/// An error. Before the handshake a client does not expect the SQLSTATE.
+pub fn put_error(out: &mut Output, error: &SqlError, with_state: bool) {
+    out.abandon();
+    let packet = out.begin();
+    packet.push(ERR);
+    packet.extend_from_slice(&error.code.to_le_bytes());
+    if with_state {
+        packet.push(b'#');
+        packet.extend_from_slice(&error.sqlstate);
+    }
+    packet.extend_from_slice(error.message.as_bytes());
+    out.end();
+}
+
+pub fn put_column(out: &mut Output, column: &ColumnMeta) {
+    put_definition(out.begin(), column);
+    out.end();
+}
+
+/// As COM_FIELD_LIST lists a column: with its default value, which is not given.
+pub fn put_listed_column(out: &mut Output, column: &ColumnMeta) {
+    let packet = out.begin();
+    put_definition(packet, column);
+    packet.push(NULL);
+    out.end();
+}
+
+fn put_definition(packet: &mut Vec<u8>, column: &ColumnMeta) {
+    packet.extend_from_slice(b"\x03def");
+    for name in [
+        &column.db,
+        &column.table,
+        &column.org_table,
+        &column.name,
+        &column.org_name,
+    ] {
+        put_bytes(packet, name.as_bytes());
+    }
+    packet.push(12); // the length of what follows
+    packet.extend_from_slice(&column.charset.to_le_bytes());
+    packet.extend_from_slice(&column.length.to_le_bytes());
+    packet.push(column.type_byte);
+    packet.extend_from_slice(&column.flags.to_le_bytes());
+    packet.push(column.decimals);
+    packet.extend_from_slice(&[0, 0]);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn column() -> ColumnMeta {
+        ColumnMeta {
+            db: "sbtest".into(),
+            table: "t".into(),
+            org_table: "sbtest1".into(),
+            name: "c".into(),
+            org_name: "c".into(),
+            charset: 45,
+            length: 480,
+            type_byte: 0xfe,
+            flags: 1,
+            decimals: 0,
+        }
+    }
+
+    #[test]
+    fn ok_and_its_information() {
+        let mut out = Output::new();
+        put_ok(
+            &mut out,
+            &OkInfo {
+                affected_rows: 1000,
+                last_insert_id: 7,
+                status: 2,
+                warnings: 1,
+                info: "Rows matched: 1".into(),
+            },
+        );
+        assert_eq!(
+            out.finished(),
+            b"\x19\0\0\0\0\xfc\xe8\x03\x07\x02\0\x01\0\x0fRows matched: 1"
+        );
+    }
+
+    #[test]
+    fn errors_carry_their_state_once_there_is_one() {
+        let error = SqlError::with_state(1040, b"08004", "Too many connections");
+        let mut out = Output::new();
+        put_error(&mut out, &error, false);
+        assert_eq!(out.finished(), b"\x17\0\0\0\xff\x10\x04Too many connections");
+        let mut out = Output::new();
+        out.begin().extend_from_slice(b"half a row");
+        put_error(&mut out, &error, true);
+        assert_eq!(
+            out.finished(),
+            b"\x1d\0\0\0\xff\x10\x04#08004Too many connections"
+        );
+    }
+
+    #[test]
+    fn the_end_of_rows_has_two_forms() {
+        let mut out = Output::new();
+        put_end(&mut out, Capabilities::default(), 1, 2);
+        assert_eq!(out.finished(), b"\x05\0\0\0\xfe\x01\0\x02\0");
+        let mut out = Output::new();
+        put_end(&mut out, Capabilities::DEPRECATE_EOF, 1, 2);
+        assert_eq!(out.finished(), b"\x07\0\0\0\xfe\0\0\x02\0\x01\0");
+        let mut out = Output::new();
+        put_separator(&mut out, Capabilities::DEPRECATE_EOF, 1, 2);
+        assert!(out.is_empty());
+    }
+
+    #[test]
+    fn a_column_definition_field_by_field() {
+        let mut out = Output::new();
+        put_column(&mut out, &column());
+        let expected =
+            b"\x2b\0\0\0\x03def\x06sbtest\x01t\x07sbtest1\x01c\x01c\x0c\x2d\0\xe0\x01\0\0\xfe\x01\0\0\0\0";
+        assert_eq!(out.finished(), expected);
+        let mut out = Output::new();
+        put_listed_column(&mut out, &column());
+        assert_eq!(out.finished()[4..], [&expected[4..], &[0xfb]].concat());
+    }
+}

@@ -1,0 +1,414 @@
+//! Rows on the wire: the text protocol, where every value is its text, and the binary one, where a column's type says
+//! how many bytes a number has.
+//!
+//! The executor calls [`Results`] with values that may still lie in a latched page, so a value is written straight
+//! into the connection's output and nothing here waits, except [`ResultSink::flush`]. A binary value whose kind does
+//! not fit its column would make the client misread all that follows; such a row is an error at its end instead.
+
+use crate::channel::Channel;
+use crate::errors;
+use crate::reply;
+use crate::wire::{put_bytes, put_lenenc};
+use tidemark_sql::types::ColumnMeta;
+use tidemark_sql::types::convert::{format_double, format_float};
+use tidemark_sql::types::meta::{flag, wire};
+use tidemark_sql::{OkInfo, Result, ResultSink, SqlError};
+
+/// Answers are sent in portions of about this size.
+const PORTION_LEN: usize = 64 << 10;
+/// The protocol's own limit of a row.
+const ROW_LEN_MAX: usize = 1 << 30;
+
+/// What encoding a value needs to know of its column.
+#[derive(Clone, Copy, Debug)]
+pub struct Shape {
+    type_byte: u8,
+    /// Digits to which the text of a number is filled with zeros; 0 for none.
+    zeros: u8,
+    /// Bytes of a BIT value.
+    bit_bytes: u8,
+}
+
+impl Shape {
+    fn of(column: &ColumnMeta) -> Shape {
+        let zeros = match column.type_byte {
+            wire::YEAR => 4,
+            _ if column.flags & flag::ZEROFILL != 0 => column.length.min(255) as u8,
+            _ => 0,
+        };
+        Shape {
+            type_byte: column.type_byte,
+            zeros,
+            bit_bytes: column.length.div_ceil(8).min(8) as u8,
+        }
+    }
+}
+
+/// A statement's results on their way into the channel, as text or as binary.
+pub struct Results<'a, const BINARY: bool> {
+    channel: &'a mut Channel,
+    /// The column that the next value belongs to.
+    at: usize,
+    /// A value did not fit its column's type.
+    misfit: bool,
+}
+
+pub type TextResults<'a> = Results<'a, false>;
+pub type BinaryResults<'a> = Results<'a, true>;
+
+impl<'a, const BINARY: bool> Results<'a, BINARY> {
+    pub fn new(channel: &'a mut Channel) -> Self {
+        Results {
+            channel,
+            at: 0,
+            misfit: false,
+        }
+    }
+
+    #[inline]
+    fn next_shape(&mut self) -> Shape {
+        const NONE: Shape = Shape {
+            type_byte: wire::NULL,
+            zeros: 0,
+            bit_bytes: 0,
+        };
+        let shape = self.channel.shapes.get(self.at).copied();
+        self.at += 1;
+        self.misfit |= shape.is_none();
+        shape.unwrap_or(NONE)
+    }
+
+    #[inline]
+    fn payload(&mut self) -> &mut Vec<u8> {
+        self.channel.out.payload()
+    }
+
+    /// A whole number in the column's form; `value` holds its bits.
+    #[inline]
+    fn whole(&mut self, value: u64, signed: bool) {
+        let shape = self.next_shape();
+        let bytes = value.to_le_bytes();
+        match shape.type_byte {
+            wire::BIT => {
+                let wanted = 8 - shape.bit_bytes as usize;
+                put_bytes(self.payload(), &value.to_be_bytes()[wanted..]);
+            }
+            _ if !BINARY => put_whole(self.payload(), value, signed, shape.zeros),
+            wire::LONGLONG => self.payload().extend_from_slice(&bytes),
+            wire::LONG | wire::INT24 => self.payload().extend_from_slice(&bytes[..4]),
+            wire::SHORT | wire::YEAR => self.payload().extend_from_slice(&bytes[..2]),
+            wire::TINY => self.payload().push(bytes[0]),
+            wire::DOUBLE | wire::FLOAT => {
+                self.real(shape, if signed { value as i64 as f64 } else { value as f64 });
+            }
+            _ => put_whole(self.payload(), value, signed, shape.zeros),
+        }
+    }
+
+    /// A binary DOUBLE or FLOAT.
+    fn real(&mut self, shape: Shape, value: f64) {
+        if shape.type_byte == wire::FLOAT {
+            self.payload().extend_from_slice(&(value as f32).to_le_bytes());
+        } else {
+            self.payload().extend_from_slice(&value.to_le_bytes());
+        }
+    }
+
+    /// Whether a length-encoded value is what a binary row has in this column.
+    #[inline]
+    fn expect_length_encoded(&mut self, shape: Shape) {
+        let fixed = matches!(
+            shape.type_byte,
+            wire::TINY
+                | wire::SHORT
+                | wire::LONG
+                | wire::INT24
+                | wire::LONGLONG
+                | wire::YEAR
+                | wire::FLOAT
+                | wire::DOUBLE
+                | wire::NULL
+        );
+        let temporal = matches!(
+            shape.type_byte,
+            wire::DATE | wire::DATETIME | wire::TIMESTAMP | wire::TIME
+        );
+        self.misfit |= BINARY && (fixed || temporal);
+    }
+
+    /// Whether a temporal value is what a binary row has in this column; as its text elsewhere.
+    fn temporal(&mut self, binary_types: &[u8], text: &Text, binary: &[u8]) {
+        let shape = self.next_shape();
+        if BINARY && binary_types.contains(&shape.type_byte) {
+            return put_bytes(self.payload(), binary);
+        }
+        self.expect_length_encoded(shape);
+        put_bytes(self.payload(), text.bytes());
+    }
+}
+
+impl<const BINARY: bool> ResultSink for Results<'_, BINARY> {
+    fn columns(&mut self, columns: &[ColumnMeta]) -> Result<()> {
+        self.channel.shapes.clear();
+        self.channel.shapes.extend(columns.iter().map(Shape::of));
+        let out = &mut self.channel.out;
+        put_lenenc(out.begin(), columns.len() as u64);
+        out.end();
+        for column in columns {
+            reply::put_column(out, column);
+        }
+        // The flags of this packet are superseded by those at the end of the rows.
+        reply::put_separator(out, self.channel.capabilities, 0, 0);
+        Ok(())
+    }
+
+    #[inline]
+    fn begin_row(&mut self) {
+        self.at = 0;
+        self.misfit = false;
+        let nulls = (self.channel.shapes.len() + 9) / 8;
+        let packet = self.channel.out.begin();
+        if BINARY {
+            packet.push(0);
+            packet.resize(packet.len() + nulls, 0);
+        }
+    }
+
+    #[inline]
+    fn null(&mut self) {
+        if BINARY {
+            let bit = self.at + 2;
+            let byte = self.channel.out.payload_start() + 1 + bit / 8;
+            self.next_shape();
+            match self.payload().get_mut(byte) {
+                Some(nulls) => *nulls |= 1 << (bit % 8),
+                None => self.misfit = true,
+            }
+        } else {
+            self.next_shape();
+            self.payload().push(0xfb);
+        }
+    }
+
+    #[inline]
+    fn int(&mut self, value: i64) {
+        self.whole(value as u64, true);
+    }
+
+    #[inline]
+    fn uint(&mut self, value: u64) {
+        self.whole(value, false);
+    }
+
+    fn float(&mut self, value: f32) {
+        let shape = self.next_shape();
+        match shape.type_byte {
+            wire::FLOAT | wire::DOUBLE if BINARY => self.real(shape, value as f64),
+            _ => {
+                self.expect_length_encoded(shape);
+                put_number(self.payload(), &format_float(value), shape.zeros);
+            }
+        }
+    }
+
+    fn double(&mut self, value: f64) {
+        let shape = self.next_shape();
+        match shape.type_byte {
+            wire::FLOAT | wire::DOUBLE if BINARY => self.real(shape, value),
+            _ => {
+                self.expect_length_encoded(shape);
+                put_number(self.payload(), &format_double(value), shape.zeros);
+            }
+        }
+    }
+
+    fn decimal(&mut self, digits: &str) {
+        let shape = self.next_shape();
+        self.expect_length_encoded(shape);
+        put_number(self.payload(), digits, shape.zeros);
+    }
+
+    #[inline]
+    fn bytes(&mut self, value: &[u8]) {
+        let shape = self.next_shape();
+        self.expect_length_encoded(shape);
+        put_bytes(self.payload(), value);
+    }
+
+    fn date(&mut self, year: u16, month: u8, day: u8) {
+        let mut text = Text::default();
+        text.date(year, month, day);
+        let year = year.to_le_bytes();
+        let binary = [year[0], year[1], month, day];
+        let len = if binary == [0; 4] { 0 } else { 4 };
+        self.temporal(
+            &[wire::DATE, wire::DATETIME, wire::TIMESTAMP],
+            &text,
+            &binary[..len],
+        );
+    }
+
+    fn datetime(
+        &mut self,
+        year: u16,
+        month: u8,
+        day: u8,
+        hour: u8,
+        minute: u8,
+        second: u8,
+        micros: u32,
+        decimals: u8,
+    ) {
+        let mut text = Text::default();
+        text.date(year, month, day);
+        text.push(b' ');
+        text.two_digits(hour);
+        text.clock(minute, second, micros, decimals);
+        let mut binary = [0; 11];
+        binary[..2].copy_from_slice(&year.to_le_bytes());
+        binary[2..7].copy_from_slice(&[month, day, hour, minute, second]);
+        binary[7..].copy_from_slice(&micros.to_le_bytes());
+        let len = match (micros, [hour, minute, second], (year, month, day)) {
+            (0, [0, 0, 0], (0, 0, 0)) => 0,
+            (0, [0, 0, 0], _) => 4,
+            (0, _, _) => 7,
+            _ => 11,
+        };
+        self.temporal(
+            &[wire::DATE, wire::DATETIME, wire::TIMESTAMP],
+            &text,
+            &binary[..len],
+        );
+    }
+
+    fn time(&mut self, negative: bool, hours: u32, minutes: u8, seconds: u8, micros: u32, decimals: u8) {
+        let mut text = Text::default();
+        if negative {
+            text.push(b'-');
+        }
+        match u8::try_from(hours) {
+            Ok(hours @ 0..=99) => text.two_digits(hours),
+            _ => text.extend(itoa::Buffer::new().format(hours).as_bytes()),
+        }
+        text.clock(minutes, seconds, micros, decimals);
+        let mut binary = [0; 12];
+        binary[0] = negative as u8;
+        binary[1..5].copy_from_slice(&(hours / 24).to_le_bytes());
+        binary[5..8].copy_from_slice(&[(hours % 24) as u8, minutes, seconds]);
+        binary[8..].copy_from_slice(&micros.to_le_bytes());
+        let len = match (micros, hours, minutes, seconds) {
+            (0, 0, 0, 0) => 0,
+            (0, ..) => 8,
+            _ => 12,
+        };
+        self.temporal(&[wire::TIME], &text, &binary[..len]);
+    }
+
+    #[inline]
+    fn end_row(&mut self) -> Result<()> {
+        if self.misfit || self.at != self.channel.shapes.len() {
+            self.channel.out.abandon();
+            return Err(SqlError::unknown(
+                "A value does not fit the type of its result column",
+            ));
+        }
+        if self.channel.out.payload_len() > ROW_LEN_MAX {
+            self.channel.out.abandon();
+            return Err(errors::packet_too_large());
+        }
+        self.channel.out.end();
+        Ok(())
+    }
+
+    #[inline]
+    fn is_full(&self) -> bool {
+        self.channel.out.len() >= PORTION_LEN
+    }
+
+    fn flush(&mut self) -> Result<()> {
+        self.channel.send_part()
+    }
+
+    fn end_rows(&mut self, warnings: u16, status: u16) -> Result<()> {
+        reply::put_end(&mut self.channel.out, self.channel.capabilities, warnings, status);
+        Ok(())
+    }
+
+    fn ok(&mut self, info: &OkInfo) -> Result<()> {
+        reply::put_ok(&mut self.channel.out, info);
+        Ok(())
+    }
+}
+
+#[inline]
+fn put_whole(out: &mut Vec<u8>, value: u64, signed: bool, zeros: u8) {
+    let mut buffer = itoa::Buffer::new();
+    let text = if signed {
+        buffer.format(value as i64)
+    } else {
+        buffer.format(value)
+    };
+    put_number(out, text, zeros);
+}
+
+/// A number's text, filled with zeros up to `zeros` digits.
+#[inline]
+fn put_number(out: &mut Vec<u8>, text: &str, zeros: u8) {
+    let fill = (zeros as usize).saturating_sub(text.len());
+    put_lenenc(out, (fill + text.len()) as u64);
+    out.resize(out.len() + fill, b'0');
+    out.extend_from_slice(text.as_bytes());
+}
+
+/// The text of a date or a time, which is never longer than this.
+#[derive(Default)]
+struct Text {
+    bytes: [u8; 32],
+    len: usize,
+}
+
+impl Text {
+    fn bytes(&self) -> &[u8] {
+        &self.bytes[..self.len]
+    }
+
+    fn push(&mut self, byte: u8) {
+        self.bytes[self.len] = byte;
+        self.len += 1;
+    }
+
+    fn extend(&mut self, bytes: &[u8]) {
+        self.bytes[self.len..self.len + bytes.len()].copy_from_slice(bytes);
+        self.len += bytes.len();
+    }
+
+    fn two_digits(&mut self, n: u8) {
+        self.push(b'0' + n / 10 % 10);
+        self.push(b'0' + n % 10);
+    }
+
+    fn date(&mut self, year: u16, month: u8, day: u8) {
+        self.two_digits((year / 100) as u8);
+        self.two_digits((year % 100) as u8);
+        self.push(b'-');
+        self.two_digits(month);
+        self.push(b'-');
+        self.two_digits(day);
+    }
+
+    /// `:MM:SS` and the fraction.
+    fn clock(&mut self, minute: u8, second: u8, micros: u32, decimals: u8) {
+        self.push(b':');
+        self.two_digits(minute);
+        self.push(b':');
+        self.two_digits(second);
+        if decimals > 0 {
+            self.push(b'.');
+            let mut unit = 100_000;
+            for _ in 0..decimals.min(6) {
+                self.push(b'0' + (micros / unit % 10) as u8);
+                unit = (unit / 10).max(1);
+            }
+        }
+    }
+}

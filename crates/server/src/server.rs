@@ -1,0 +1,250 @@
+//! The server: listeners, the connections they take, and the end of it all.
+//!
+//! A thread per listener accepts; a thread per connection serves. Connections are counted when they are accepted, so
+//! `max_connections` holds whatever state they are in; one more is let in to log in, and stays if its account may
+//! administer connections.
+
+use crate::auth::Authenticator;
+use crate::channel::Channel;
+use crate::connection::{self, Peer};
+use crate::errors;
+use crate::listen::{Listener, listen_tcp, listen_unix};
+use crate::secrets::CertificateFiles;
+use crate::transport::{Patience, Socket, Transport};
+use parking_lot::{Condvar, Mutex};
+use rustls::ServerConfig;
+use std::collections::HashMap;
+use std::io;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+use tidemark_sql::{Database, SqlError};
+
+/// Deep expressions recurse, and a build without optimisation needs more for the same depth. Only what is touched
+/// takes memory.
+const STACK_LEN_MIN: usize = if cfg!(debug_assertions) { 8 << 20 } else { 1 << 20 };
+/// How long a stop waits for statements that do not notice.
+const STOP_WAIT: Duration = Duration::from_secs(20);
+
+/// Where to listen, and with what.
+#[derive(Clone, Debug, Default)]
+pub struct ServerOptions {
+    /// Addresses to listen on, comma-separated; `*` for all. Empty: no TCP.
+    pub bind_address: String,
+    /// 0 takes any free port.
+    pub port: u16,
+    pub socket: Option<PathBuf>,
+    /// `None`: no TLS.
+    pub certificate: Option<CertificateFiles>,
+}
+
+pub struct Server {
+    shared: Arc<Shared>,
+    listeners: Vec<Arc<Listener>>,
+    acceptors: Vec<JoinHandle<()>>,
+}
+
+/// What all connections share.
+pub struct Shared {
+    pub database: Arc<Database>,
+    pub authenticator: Authenticator,
+    pub tls: Option<Arc<ServerConfig>>,
+    pub version: String,
+    /// The plugin that clients are to begin with; accounts that use the other one ask for it.
+    pub greeting_plugin: String,
+    connections: Mutex<HashMap<u64, Socket>>,
+    last_left: Condvar,
+    next_id: AtomicU64,
+    stopping: AtomicBool,
+}
+
+impl Server {
+    /// Listens and serves, on threads of its own.
+    pub fn start(database: Arc<Database>, options: &ServerOptions) -> io::Result<Server> {
+        let tls = match &options.certificate {
+            Some(files) => Some(files.load()?),
+            None => None,
+        };
+        let known = |name, otherwise: &str| database.variable(name).unwrap_or(otherwise.to_string());
+        let shared = Arc::new(Shared {
+            version: known("version", env!("CARGO_PKG_VERSION")),
+            greeting_plugin: known("default_authentication_plugin", "caching_sha2_password"),
+            authenticator: Authenticator::new(Arc::clone(&database)),
+            tls,
+            connections: Mutex::default(),
+            last_left: Condvar::new(),
+            next_id: AtomicU64::new(1),
+            stopping: AtomicBool::new(false),
+            database,
+        });
+        let mut listeners = Vec::new();
+        if !options.bind_address.is_empty() {
+            listeners.extend(listen_tcp(&options.bind_address, options.port)?);
+        }
+        if let Some(path) = &options.socket {
+            listeners.push(listen_unix(path)?);
+        }
+        let mut server = Server {
+            shared,
+            listeners: listeners.into_iter().map(Arc::new).collect(),
+            acceptors: Vec::new(),
+        };
+        for listener in &server.listeners {
+            let (shared, listener) = (Arc::clone(&server.shared), Arc::clone(listener));
+            let acceptor = thread::Builder::new()
+                .name("accept".into())
+                .spawn(move || accept(&shared, &listener))?;
+            server.acceptors.push(acceptor);
+        }
+        Ok(server)
+    }
+
+    /// The TCP addresses it listens on.
+    pub fn addresses(&self) -> Vec<SocketAddr> {
+        self.listeners
+            .iter()
+            .filter_map(|listener| listener.address())
+            .collect()
+    }
+
+    /// Stops accepting, ends every connection (rolling back what it has open) and waits until the last one is gone.
+    /// The database is left to its owner to shut down.
+    pub fn stop(mut self) {
+        self.shared.stopping.store(true, Ordering::SeqCst);
+        for listener in &self.listeners {
+            listener.close();
+        }
+        for acceptor in self.acceptors.drain(..) {
+            if acceptor.join().is_err() {
+                log::error!("a listener's thread had panicked");
+            }
+        }
+        self.shared.end_connections();
+    }
+}
+
+impl Shared {
+    fn end_connections(&self) {
+        let deadline = Instant::now() + STOP_WAIT;
+        let open: Vec<(u64, Socket)> = self
+            .connections
+            .lock()
+            .iter()
+            .map(|(id, socket)| (*id, socket.clone()))
+            .collect();
+        for (id, socket) in open {
+            // Whoever is still logging in has no session to kill.
+            let _ = self.database.kill(id, false);
+            socket.close();
+        }
+        let mut connections = self.connections.lock();
+        while !connections.is_empty() {
+            if self.last_left.wait_until(&mut connections, deadline).timed_out() {
+                log::warn!("{} connections did not end in time", connections.len());
+                return;
+            }
+        }
+    }
+
+    /// How long a client may take to log in.
+    pub fn patience_at_login(&self) -> Patience {
+        let seconds = |name, otherwise| match self.database.variable_u64(name) {
+            0 => Duration::from_secs(otherwise),
+            set => Duration::from_secs(set),
+        };
+        Patience {
+            idle: seconds("connect_timeout", 10),
+            read: seconds("net_read_timeout", 30),
+            write: seconds("net_write_timeout", 60),
+        }
+    }
+
+    fn max_connections(&self) -> usize {
+        match self.database.variable_u64("max_connections") {
+            0 => 151,
+            set => set as usize,
+        }
+    }
+
+    fn stack_len(&self) -> usize {
+        let wanted = self.database.variable_u64("thread_stack") as usize;
+        wanted.clamp(STACK_LEN_MIN, 1 << 30)
+    }
+}
+
+fn accept(shared: &Arc<Shared>, listener: &Listener) {
+    while !shared.stopping.load(Ordering::SeqCst) {
+        match listener.accept() {
+            Ok((socket, host, port)) => admit(shared, socket, host, port),
+            Err(_) if shared.stopping.load(Ordering::SeqCst) => return,
+            Err(e) => {
+                // Out of file descriptors, most likely: wait for somebody to leave.
+                log::warn!("a connection could not be accepted: {e}");
+                thread::sleep(Duration::from_millis(100));
+            }
+        }
+    }
+}
+
+/// Gives a new client its number and its thread, or the reason why not.
+fn admit(shared: &Arc<Shared>, socket: Socket, host: String, port: u16) {
+    let connection_id = shared.next_id.fetch_add(1, Ordering::Relaxed);
+    let connected = {
+        let mut connections = shared.connections.lock();
+        connections.insert(connection_id, socket.clone());
+        connections.len()
+    };
+    let limit = shared.max_connections();
+    let place = Place {
+        shared: Arc::clone(shared),
+        connection_id,
+    };
+    if connected > limit + 1 {
+        return refuse(shared, socket, &errors::too_many_connections());
+    }
+    let peer = Peer {
+        socket: socket.clone(),
+        connection_id,
+        host,
+        port,
+        surplus: connected > limit,
+    };
+    let spawned = thread::Builder::new()
+        .name(format!("connection {connection_id}"))
+        .stack_size(shared.stack_len())
+        .spawn(move || connection::serve(&place.shared, peer));
+    if let Err(e) = spawned {
+        refuse(shared, socket, &errors::no_thread(&e));
+    }
+}
+
+/// A connection's place among the others, given back when it ends in whatever way.
+struct Place {
+    shared: Arc<Shared>,
+    connection_id: u64,
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        let mut connections = self.shared.connections.lock();
+        connections.remove(&self.connection_id);
+        if connections.is_empty() {
+            self.shared.last_left.notify_all();
+        }
+    }
+}
+
+fn refuse(shared: &Shared, socket: Socket, error: &SqlError) {
+    let told = Transport::new(socket.clone(), shared.patience_at_login()).and_then(|transport| {
+        let mut channel = Channel::new(transport);
+        channel.error(error);
+        channel.send()
+    });
+    if let Err(e) = told {
+        log::debug!("a refused connection: {e}");
+    }
+    socket.close();
+}

@@ -1,0 +1,225 @@
+//! One client's byte stream: TCP or a Unix socket, with or without TLS, and the time it is given.
+//!
+//! A [`Socket`] is shared between the thread that serves the client and whoever may have to end the connection (KILL,
+//! shutdown): closing it wakes the thread from whatever it waits for on the network.
+
+use crate::packet::Source;
+use rustls::{ServerConfig, ServerConnection, StreamOwned};
+use std::io::{self, Read, Write};
+use std::net::{Shutdown, TcpStream};
+use std::os::unix::net::UnixStream;
+use std::sync::Arc;
+use std::time::Duration;
+
+#[derive(Clone)]
+pub enum Socket {
+    Tcp(Arc<TcpStream>),
+    Unix(Arc<UnixStream>),
+}
+
+impl Socket {
+    /// Ends the conversation: reads find the end of the stream, writes fail. Errors mean that it has ended already.
+    pub fn close(&self) {
+        let _ = self.shutdown(Shutdown::Both);
+    }
+
+    /// Ends only what comes in, so that a last answer still goes out.
+    pub fn close_reading(&self) {
+        let _ = self.shutdown(Shutdown::Read);
+    }
+
+    fn shutdown(&self, how: Shutdown) -> io::Result<()> {
+        match self {
+            Socket::Tcp(stream) => stream.shutdown(how),
+            Socket::Unix(stream) => stream.shutdown(how),
+        }
+    }
+
+    pub fn is_unix(&self) -> bool {
+        matches!(self, Socket::Unix(_))
+    }
+
+    fn set_read_timeout(&self, wait: Duration) -> io::Result<()> {
+        match self {
+            Socket::Tcp(stream) => stream.set_read_timeout(Some(wait)),
+            Socket::Unix(stream) => stream.set_read_timeout(Some(wait)),
+        }
+    }
+
+    fn set_write_timeout(&self, wait: Duration) -> io::Result<()> {
+        match self {
+            Socket::Tcp(stream) => stream.set_write_timeout(Some(wait)),
+            Socket::Unix(stream) => stream.set_write_timeout(Some(wait)),
+        }
+    }
+}
+
+impl Read for Socket {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        match self {
+            Socket::Tcp(stream) => (&mut &**stream).read(out),
+            Socket::Unix(stream) => (&mut &**stream).read(out),
+        }
+    }
+}
+
+impl Write for Socket {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self {
+            Socket::Tcp(stream) => (&mut &**stream).write(bytes),
+            Socket::Unix(stream) => (&mut &**stream).write(bytes),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// A socket and the bytes of its TLS conversation that were read before TLS was agreed on.
+pub struct Resumed {
+    early: Vec<u8>,
+    socket: Socket,
+}
+
+impl Read for Resumed {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        if self.early.is_empty() {
+            return self.socket.read(out);
+        }
+        let n = self.early.len().min(out.len());
+        out[..n].copy_from_slice(&self.early[..n]);
+        self.early.drain(..n);
+        Ok(n)
+    }
+}
+
+impl Write for Resumed {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.socket.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.socket.flush()
+    }
+}
+
+enum Stream {
+    Plain(Socket),
+    Tls(Box<StreamOwned<ServerConnection, Resumed>>),
+}
+
+/// How long a client is waited for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Patience {
+    /// For the next command: `wait_timeout`.
+    pub idle: Duration,
+    /// For the rest of a packet: `net_read_timeout`.
+    pub read: Duration,
+    /// For the client to take an answer: `net_write_timeout`.
+    pub write: Duration,
+}
+
+pub struct Transport {
+    stream: Stream,
+    socket: Socket,
+    patience: Patience,
+    /// The read timeout that the socket has now; changing it costs a system call.
+    read_wait: Option<Duration>,
+}
+
+impl Transport {
+    pub fn new(socket: Socket, patience: Patience) -> io::Result<Transport> {
+        socket.set_write_timeout(at_least_one_ms(patience.write))?;
+        Ok(Transport {
+            stream: Stream::Plain(socket.clone()),
+            socket,
+            patience,
+            read_wait: None,
+        })
+    }
+
+    pub fn set_patience(&mut self, patience: Patience) -> io::Result<()> {
+        if patience.write != self.patience.write {
+            self.socket.set_write_timeout(at_least_one_ms(patience.write))?;
+        }
+        self.patience = patience;
+        Ok(())
+    }
+
+    pub fn patience(&self) -> Patience {
+        self.patience
+    }
+
+    /// Goes on in TLS; `early` is what the client has sent of it already.
+    pub fn start_tls(&mut self, config: Arc<ServerConfig>, early: Vec<u8>) -> io::Result<()> {
+        let session = ServerConnection::new(config).map_err(io::Error::other)?;
+        let below = Resumed {
+            early,
+            socket: self.socket.clone(),
+        };
+        let mut stream = StreamOwned::new(session, below);
+        self.wait_for(self.patience.read)?;
+        while stream.conn.is_handshaking() {
+            stream.conn.complete_io(&mut stream.sock)?;
+        }
+        self.stream = Stream::Tls(Box::new(stream));
+        Ok(())
+    }
+
+    /// Nobody on the way can read what is sent: TLS, or a socket of this machine.
+    pub fn is_private(&self) -> bool {
+        self.socket.is_unix() || self.is_tls()
+    }
+
+    pub fn is_tls(&self) -> bool {
+        matches!(self.stream, Stream::Tls(_))
+    }
+
+    pub fn write_all(&mut self, bytes: &[u8]) -> io::Result<()> {
+        match &mut self.stream {
+            Stream::Plain(socket) => socket.write_all(bytes),
+            Stream::Tls(stream) => {
+                stream.write_all(bytes)?;
+                stream.flush()
+            }
+        }
+    }
+
+    #[inline]
+    fn wait_for(&mut self, wait: Duration) -> io::Result<()> {
+        if self.read_wait != Some(wait) {
+            self.socket.set_read_timeout(at_least_one_ms(wait))?;
+            self.read_wait = Some(wait);
+        }
+        Ok(())
+    }
+}
+
+impl Read for Transport {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        match &mut self.stream {
+            Stream::Plain(socket) => socket.read(out),
+            Stream::Tls(stream) => match stream.read(out) {
+                // A client that closes the socket without a TLS farewell has closed it all the same.
+                Err(e) if e.kind() == io::ErrorKind::UnexpectedEof => Ok(0),
+                other => other,
+            },
+        }
+    }
+}
+
+impl Source for Transport {
+    fn expect_command(&mut self) -> io::Result<()> {
+        self.wait_for(self.patience.idle)
+    }
+
+    fn expect_rest(&mut self) -> io::Result<()> {
+        self.wait_for(self.patience.read)
+    }
+}
+
+/// A socket takes a wait of zero for none at all.
+fn at_least_one_ms(wait: Duration) -> Duration {
+    wait.max(Duration::from_millis(1))
+}

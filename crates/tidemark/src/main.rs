@@ -1,3 +1,54 @@
-//! The `tidemark` binary.
+//! The `tidemark` binary: a database server, and the check of a stopped one's data.
+//!
+//! - [`arguments`]: the command line and option files, as MySQL reads them.
+//! - [`serve`]: start, run, stop.
+//! - [`check`]: verify a data directory.
+//! - [`logger`]: what the server has to say while it runs.
 
-fn main() {}
+#![forbid(unsafe_code)]
+
+mod arguments;
+mod check;
+mod logger;
+mod serve;
+
+use arguments::{Arguments, Command};
+use std::process::ExitCode;
+
+const HELP: &str = "\
+Tidemark, a database server that speaks MySQL's protocol.
+
+  tidemark [serve] [options]     run a server until Ctrl-C or SIGTERM
+  tidemark check --datadir DIR   verify the data of a server that is stopped
+
+  --datadir DIR                  where the data is (./tidemark-data)
+  --port N                       TCP port (3306)
+  --bind-address ADDR            address to listen on (127.0.0.1)
+  --socket PATH                  Unix socket to listen on as well (none)
+  --defaults-file FILE           read the [mysqld] sections of an option file first
+  --NAME=VALUE                   any system variable, as --innodb-buffer-pool-size=2G;
+                                 a name that begins with loose- may be unknown
+  --help, --version
+";
+
+fn main() -> ExitCode {
+    let done = Arguments::parse(std::env::args().skip(1)).and_then(|arguments| match arguments.command {
+        Command::Help => {
+            print!("{HELP}");
+            Ok(())
+        }
+        Command::Version => {
+            println!("tidemark {}", env!("CARGO_PKG_VERSION"));
+            Ok(())
+        }
+        Command::Check => check::run(&arguments),
+        Command::Serve => serve::run(arguments),
+    });
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(message) => {
+            eprintln!("tidemark: {message}");
+            ExitCode::FAILURE
+        }
+    }
+}

@@ -1,0 +1,224 @@
+//! The command line and option files, as MySQL reads them.
+//!
+//! An option is `--name`, `--name=value` or `--name value`; dashes and underscores are the same. In a file it is a line
+//! `name` or `name = value` of a section for servers: `[mysqld]`, `[server]` or `[tidemark]`. What the command line says
+//! comes after the file and so counts. Which names are system variables, and what values they take, is the SQL
+//! floor's affair: here options are pairs.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Command {
+    Serve,
+    Check,
+    Help,
+    Version,
+}
+
+#[derive(Debug)]
+pub struct Arguments {
+    pub command: Command,
+    pub datadir: PathBuf,
+    /// All other options, in the order in which they count.
+    pub options: Vec<(String, Option<String>)>,
+}
+
+const SECTIONS: [&str; 3] = ["mysqld", "server", "tidemark"];
+/// How deep option files may include each other.
+const INCLUDE_DEPTH_MAX: usize = 10;
+
+impl Arguments {
+    pub fn parse(arguments: impl IntoIterator<Item = String>) -> Result<Arguments, String> {
+        let mut command = None;
+        let mut given: Vec<(String, Option<String>)> = Vec::new();
+        let mut rest = arguments.into_iter().peekable();
+        while let Some(argument) = rest.next() {
+            let Some(option) = argument.strip_prefix("--") else {
+                match (argument.as_str(), command) {
+                    ("serve", None) => command = Some(Command::Serve),
+                    ("check", None) => command = Some(Command::Check),
+                    ("help" | "-h" | "-?", _) => command = Some(Command::Help),
+                    ("-V", _) => command = Some(Command::Version),
+                    _ => return Err(format!("'{argument}' is not understood; --help says what is")),
+                }
+                continue;
+            };
+            match option.split_once('=') {
+                Some((name, value)) => given.push((name.to_owned(), Some(value.to_owned()))),
+                None => given.push((option.to_owned(), rest.next_if(|next| !next.starts_with('-')))),
+            }
+        }
+        let mut found = Arguments {
+            command: command.unwrap_or(Command::Serve),
+            datadir: PathBuf::from("./tidemark-data"),
+            options: Vec::new(),
+        };
+        for (name, value) in given.iter().filter(|(name, _)| plain(name) == "defaults_file") {
+            let file = value
+                .as_deref()
+                .ok_or_else(|| format!("--{name} needs a file's name"))?;
+            read_file(Path::new(file), 0, &mut found.options)?;
+        }
+        given.retain(|(name, _)| plain(name) != "defaults_file");
+        found.options.append(&mut given);
+        found.take_own()?;
+        Ok(found)
+    }
+
+    /// Takes out the options that are no system variables.
+    fn take_own(&mut self) -> Result<(), String> {
+        let mut kept = Vec::new();
+        for (name, value) in std::mem::take(&mut self.options) {
+            match plain(&name).as_str() {
+                "datadir" => match value {
+                    Some(dir) if !dir.is_empty() => self.datadir = PathBuf::from(dir),
+                    _ => return Err("--datadir needs a directory's name".into()),
+                },
+                "help" => self.command = Command::Help,
+                "version" => self.command = Command::Version,
+                "no_defaults" => {}
+                _ => kept.push((name, value)),
+            }
+        }
+        self.options = kept;
+        Ok(())
+    }
+}
+
+fn plain(name: &str) -> String {
+    name.replace('-', "_").to_ascii_lowercase()
+}
+
+fn read_file(path: &Path, depth: usize, out: &mut Vec<(String, Option<String>)>) -> Result<(), String> {
+    let text = fs::read_to_string(path).map_err(|e| format!("cannot read {}: {e}", path.display()))?;
+    if depth > INCLUDE_DEPTH_MAX {
+        return Err(format!("{} is included too deeply", path.display()));
+    }
+    let mut ours = false;
+    for (number, line) in text.lines().enumerate() {
+        let at = || format!("{}, line {}", path.display(), number + 1);
+        let line = line.trim();
+        if line.is_empty() || line.starts_with(['#', ';']) {
+            continue;
+        }
+        if let Some(directive) = line.strip_prefix('!') {
+            include(directive, path, depth, out).map_err(|why| format!("{}: {why}", at()))?;
+        } else if let Some(section) = line.strip_prefix('[') {
+            let section = section
+                .split_once(']')
+                .ok_or_else(|| format!("{}: a section's name must end with ']'", at()))?
+                .0;
+            ours = SECTIONS.contains(&section.trim());
+        } else if ours {
+            let (name, value) = match line.split_once('=') {
+                Some((name, value)) => (name.trim(), Some(unquote(value.trim()))),
+                None => (without_comment(line), None),
+            };
+            out.push((name.to_owned(), value));
+        }
+    }
+    Ok(())
+}
+
+fn include(
+    directive: &str,
+    from: &Path,
+    depth: usize,
+    out: &mut Vec<(String, Option<String>)>,
+) -> Result<(), String> {
+    let beside = |name: &str| from.parent().unwrap_or(Path::new(".")).join(name.trim());
+    if let Some(dir) = directive.strip_prefix("includedir ") {
+        let dir = beside(dir);
+        let entries = fs::read_dir(&dir).map_err(|e| format!("cannot read {}: {e}", dir.display()))?;
+        let mut files: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
+        files.retain(|file| file.extension().is_some_and(|end| end == "cnf" || end == "ini"));
+        files.sort();
+        return files.iter().try_for_each(|file| read_file(file, depth + 1, out));
+    }
+    match directive.strip_prefix("include ") {
+        Some(file) => read_file(&beside(file), depth + 1, out),
+        None => Err(format!("'!{directive}' is not understood")),
+    }
+}
+
+/// A value without its quotes, or without the comment behind it.
+fn unquote(value: &str) -> String {
+    for quote in ['\'', '"'] {
+        if let Some((inside, _)) = value.strip_prefix(quote).and_then(|rest| rest.split_once(quote)) {
+            return inside.to_owned();
+        }
+    }
+    without_comment(value).to_owned()
+}
+
+fn without_comment(text: &str) -> &str {
+    match text.find(" #").or_else(|| text.find("\t#")) {
+        Some(at) => text[..at].trim_end(),
+        None => text,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(line: &str) -> Result<Arguments, String> {
+        Arguments::parse(line.split_whitespace().map(str::to_owned))
+    }
+
+    fn pair(name: &str, value: &str) -> (String, Option<String>) {
+        (name.into(), Some(value.into()))
+    }
+
+    #[test]
+    fn options_are_written_in_three_ways() {
+        let found = parse("--datadir d --port=1 --max_connections 7 --skip-ssl --socket=").unwrap();
+        assert_eq!(found.command, Command::Serve);
+        assert_eq!(found.datadir, Path::new("d"));
+        let options = [
+            pair("port", "1"),
+            pair("max_connections", "7"),
+            ("skip-ssl".into(), None),
+            pair("socket", ""),
+        ];
+        assert_eq!(found.options, options);
+    }
+
+    #[test]
+    fn commands() {
+        assert_eq!(parse("check --datadir=x").unwrap().command, Command::Check);
+        assert_eq!(parse("serve").unwrap().command, Command::Serve);
+        assert_eq!(parse("serve --help").unwrap().command, Command::Help);
+        assert_eq!(parse("--version").unwrap().command, Command::Version);
+        assert!(parse("surf").is_err());
+        assert!(parse("serve check").is_err());
+        assert!(parse("--datadir").is_err());
+        assert!(parse("--defaults-file=/no/such/file").is_err());
+    }
+
+    #[test]
+    fn files_come_first_and_only_their_server_sections_count() {
+        let dir = std::env::temp_dir().join(format!("tidemark-arguments-{}", std::process::id()));
+        fs::create_dir_all(&dir).unwrap();
+        let file = dir.join("my.cnf");
+        fs::write(
+            &file,
+            "# c\n[client]\nport=1\n[mysqld]\nport = 2 # two\nsql_mode='A,B'\n\nskip-ssl\n!include more.cnf\n[mysqldump]\nquick\n",
+        )
+        .unwrap();
+        fs::write(dir.join("more.cnf"), "[server]\ndatadir = \"x y\"\n").unwrap();
+        let found = parse(&format!("--port=3 --defaults_file={}", file.display())).unwrap();
+        let options = [
+            pair("port", "2"),
+            pair("sql_mode", "A,B"),
+            ("skip-ssl".into(), None),
+            pair("port", "3"),
+        ];
+        assert_eq!(found.options, options);
+        assert_eq!(found.datadir, Path::new("x y"));
+        fs::write(&file, "[mysqld]\n!include my.cnf\n").unwrap();
+        assert!(parse(&format!("--defaults-file={}", file.display())).is_err());
+        fs::remove_dir_all(&dir).unwrap();
+    }
+}

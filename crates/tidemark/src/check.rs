@@ -1,0 +1,47 @@
+//! `tidemark check`: verifies the data of a stopped server, changing nothing.
+
+use crate::arguments::Arguments;
+use tidemark_engine::Engine;
+use tidemark_sql::database::collator;
+
+pub fn run(arguments: &Arguments) -> Result<(), String> {
+    if let Some((name, _)) = arguments.options.first() {
+        return Err(format!("check knows no option '{name}'"));
+    }
+    let datadir = &arguments.datadir;
+    let report =
+        Engine::check(datadir, collator()).map_err(|e| format!("cannot check {}: {e}", datadir.display()))?;
+    if !report.was_clean {
+        println!(
+            "The server was not stopped in an orderly way; this is the state that recovery makes of its data."
+        );
+    }
+    println!(
+        "{} pages: checksums, and each either free or in one place; {} of them free",
+        report.pages, report.free_pages
+    );
+    println!(
+        "{} tables with {} rows and {} indexes: the order of their trees",
+        report.tables, report.rows, report.indexes
+    );
+    println!(
+        "{} index entries, each agreeing with its row; {} of them deleted and not yet purged",
+        report.entries, report.deleted_entries
+    );
+    println!(
+        "{} pages of long columns: chains whole and owned by one row",
+        report.outside_pages
+    );
+    match report.faults.first() {
+        None => {
+            println!("No faults.");
+            Ok(())
+        }
+        Some(first) => {
+            for fault in &report.faults {
+                println!("fault: {fault}");
+            }
+            Err(format!("{} is damaged: {first}", datadir.display()))
+        }
+    }
+}

@@ -1,0 +1,100 @@
+//! A server from start to stop.
+//!
+//! The order matters at both ends: the data is open before anybody can connect, and nobody is connected any more when
+//! it is closed.
+
+use crate::arguments::Arguments;
+use crate::logger;
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::iterator::Signals;
+use std::io::{self, Write};
+use std::path::PathBuf;
+use tidemark_server::{CertificateFiles, Server, ServerOptions};
+use tidemark_sql::{Database, Options};
+
+pub fn run(arguments: Arguments) -> Result<(), String> {
+    logger::start();
+    let options = Options::from_pairs(arguments.datadir, arguments.options)?;
+    for warning in options.warnings() {
+        log::warn!("{warning}");
+    }
+    // A connection is a file, and so is every log segment; the default limit is for a shell.
+    if let Err(e) = rlimit::increase_nofile_limit(u64::MAX) {
+        log::warn!("the limit of open files stays as it is: {e}");
+    }
+    let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP]).map_err(|e| e.to_string())?;
+
+    let listening = listening(&options)?;
+    let datadir = options.datadir.clone();
+    let database = Database::open(options).map_err(|e| format!("cannot open {}: {e}", datadir.display()))?;
+    let certificate = CertificateFiles::in_directory(&datadir);
+    let server = certificate.create_if_missing().and_then(|()| {
+        let with_certificate = ServerOptions {
+            certificate: Some(certificate),
+            ..listening.clone()
+        };
+        Server::start(database.clone(), &with_certificate)
+    });
+    let server = match server {
+        Ok(server) => server,
+        Err(e) => {
+            if let Err(e) = database.shutdown() {
+                log::error!("closing the data: {e}");
+            }
+            let ServerOptions {
+                bind_address, port, ..
+            } = listening;
+            return Err(format!("cannot listen on {bind_address} port {port}: {e}"));
+        }
+    };
+    say_hello(&server, &listening, &datadir.display().to_string());
+
+    for signal in signals.forever() {
+        if signal != SIGHUP {
+            break;
+        }
+    }
+    println!("Stopping.");
+    server.stop();
+    database
+        .shutdown()
+        .map_err(|e| format!("closing the data: {e}"))?;
+    println!("Stopped.");
+    Ok(())
+}
+
+fn listening(options: &Options) -> Result<ServerOptions, String> {
+    let text = |name: &str| options.get_or_default(name).unwrap_or_default();
+    let port = text("port");
+    let socket = text("socket");
+    Ok(ServerOptions {
+        bind_address: text("bind_address"),
+        port: port.parse().map_err(|_| format!("'{port}' is no port"))?,
+        socket: (!socket.is_empty()).then(|| PathBuf::from(socket)),
+        certificate: None,
+    })
+}
+
+/// Where it listens and how to connect. Whoever started it may have stopped reading, which is no reason to fail.
+fn say_hello(server: &Server, listening: &ServerOptions, datadir: &str) {
+    let mut text = format!(
+        "Tidemark {} is ready, with its data in {datadir}.\n",
+        env!("CARGO_PKG_VERSION")
+    );
+    for address in server.addresses() {
+        let host = match address.ip() {
+            ip if ip.is_unspecified() => "127.0.0.1".to_owned(),
+            ip => ip.to_string(),
+        };
+        text += &format!(
+            "Connect with:  mariadb -h{host} -P{port} -uroot    (or mysql; root has no password until you give it one)\n",
+            port = address.port()
+        );
+    }
+    if let Some(path) = &listening.socket {
+        text += &format!("          or:  mariadb -S{} -uroot\n", path.display());
+    }
+    text += "Stop with Ctrl-C or SIGTERM.\n";
+    let mut out = io::stdout();
+    let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+}

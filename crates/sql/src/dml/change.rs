@@ -29,6 +29,9 @@ pub trait Change {
     fn explain(&mut self, error: tidemark_engine::Error) -> SqlError;
     /// The row that was decided about was found, and now is as decided.
     fn done(&mut self);
+
+    /// The row was found but could not be changed, which IGNORE makes a warning.
+    fn passed_over(&mut self) {}
 }
 
 /// One expression of ORDER BY.
@@ -260,6 +263,7 @@ impl Rows {
                 Err(error) if self.ignore && is_ignorable(&error) => {
                     run.txn.borrow_mut().rollback_to(&savepoint)?;
                     run.env.warnings.warn(error);
+                    change.passed_over();
                 }
                 Err(error) => return Err(error),
             }

@@ -251,6 +251,10 @@ impl Change for Work<'_> {
         self.plan.target.explain(error, &Slots(&self.after))
     }
 
+    fn passed_over(&mut self) {
+        self.matched += 1;
+    }
+
     fn done(&mut self) {
         self.matched += 1;
         self.changed += u64::from(self.pending);

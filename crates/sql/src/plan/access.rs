@@ -19,7 +19,10 @@ const RANGES_MAX: usize = 10_000;
 /// What fetching a row through a secondary index costs, in entries of a scan.
 const LOOKUP_COST: f64 = 3.0;
 /// What descending to a range costs.
-const DESCENT_COST: f64 = 2.0;
+const DESCENT_COST: f64 = 0.5;
+/// What a scan of the whole table costs besides its rows: all of them are locked if the read locks, so that even in a
+/// small table an index that leads to fewer is better.
+const FULL_SCAN_COST: f64 = 10.0;
 
 /// A value that steers an index, and how the column is compared with it.
 #[derive(Clone, Debug)]
@@ -97,7 +100,7 @@ pub fn paths(request: &Request) -> Result<Vec<AccessPath>> {
         point: false,
         covering: true,
         rows,
-        cost: if request.forced { rows * 1000.0 } else { rows },
+        cost: FULL_SCAN_COST + if request.forced { rows * 1000.0 } else { rows },
     }];
     for index in &request.def.indexes {
         let allowed = request.allowed.is_none_or(|list| list.contains(&index.number));

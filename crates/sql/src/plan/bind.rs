@@ -5,7 +5,7 @@
 //! is asked of [`Hooks`], which the planner of each statement implements.
 
 use super::scope::Scope;
-use crate::error::{Result, SqlError};
+use crate::error::{Result, SqlError, er};
 use crate::expr::{
     ArithOp, BindCtx, BitOp, CmpOp, Expr, IntervalUnit, Quantifier, SessionInfo, SubqueryKind, VarScope,
     build,
@@ -367,7 +367,16 @@ impl<'a> Binder<'a> {
                 let (what, text) = (self.bind(what, scope, hooks)?, self.bind(text, scope, hooks)?);
                 build::call(name, vec![text, what], self.ctx)
             }
-            (name, args) => build::call(name, self.bind_all(args, scope, hooks)?, self.ctx),
+            (name, args) => {
+                let called = build::call(name, self.bind_all(args, scope, hooks)?, self.ctx);
+                called.map_err(|error| match self.session.database() {
+                    // What is no native function could only be a stored one of the current database.
+                    Some(schema) if error.code == er::SP_DOES_NOT_EXIST => {
+                        SqlError::unknown_function(&format!("{schema}.{name}"))
+                    }
+                    _ => error,
+                })
+            }
         }
     }
 }

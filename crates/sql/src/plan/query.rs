@@ -12,6 +12,7 @@ use crate::dictionary::{TableDef, names_equal};
 use crate::error::{Result, SqlError, er};
 use crate::expr::{AggFunc, Aggregate, CmpOp, Expr, Node, build};
 use crate::parse::ast::{self, Literal, OrderItem, Query, SelectItem};
+use crate::parse::lexer::{Kind, Lexer, unquote};
 use crate::types::meta::flag;
 use crate::types::{ColumnMeta, SqlMode, SqlType};
 use tidemark_engine::LockWait;
@@ -460,9 +461,14 @@ impl Planner<'_> {
                     let name = match (alias, expr) {
                         (Some(alias), _) => alias.clone(),
                         (None, ast::Expr::Column(column)) => column.column.clone(),
-                        (None, ast::Expr::Literal(Literal::Str { bytes, .. })) => {
-                            String::from_utf8_lossy(bytes).into_owned()
-                        }
+                        (None, ast::Expr::Literal(Literal::Str { .. })) => self.string_name(text),
+                        (
+                            None,
+                            ast::Expr::Unary {
+                                op: ast::UnaryOp::Plus,
+                                ..
+                            },
+                        ) => text.trim_start_matches(['+', ' ']).to_string(),
                         (None, _) => text.clone(),
                     };
                     out.push(Item {
@@ -474,6 +480,19 @@ impl Planner<'_> {
             }
         }
         Ok(out)
+    }
+
+    /// A string names its column by what it says; of several in a row the first does.
+    fn string_name(&self, text: &str) -> String {
+        let mode = self.binder.ctx.sql_mode;
+        let mut lexer = Lexer::new(text.as_bytes(), 0, mode);
+        match lexer.token() {
+            Ok(token) if token.kind == Kind::Str => {
+                let raw = &text.as_bytes()[token.start as usize..token.end as usize];
+                String::from_utf8_lossy(&unquote(raw, mode)).into_owned()
+            }
+            _ => text.to_string(),
+        }
     }
 
     fn group_keys(

@@ -3,7 +3,7 @@
 use super::bind::Binder;
 use super::explain;
 use super::group::BlockHooks;
-use super::{Planner, QueryPlan};
+use super::{Input, Planner, QueryPlan};
 use crate::accounts::Privileges;
 use crate::dictionary::virtual_schema;
 use crate::dml::target::Target;
@@ -18,7 +18,7 @@ use crate::session::{ResultSink, SessionState};
 use crate::types::{ColumnMeta, SqlType, Value};
 use std::cell::RefCell;
 use std::sync::Arc;
-use tidemark_engine::Transaction;
+use tidemark_engine::{TableId, Transaction};
 
 /// Plans a query, a data change, DO or EXPLAIN. The parameters lend their types; a statement that is only prepared has
 /// none yet.
@@ -147,7 +147,10 @@ impl Planner<'_> {
             aliases: &[],
             alias_first: false,
         };
-        UpdatePlan::new(update, table, target, &binder, &mut hooks, sample)
+        let (id, name) = (target.def.id, target.def.name.clone());
+        let plan = UpdatePlan::new(update, table, target, &binder, &mut hooks, sample)?;
+        self.refuse_reads_of(id, &name)?;
+        Ok(plan)
     }
 
     fn delete(&mut self, delete: &ast::Delete, sample: &EvalCtx) -> Result<DeletePlan> {
@@ -169,7 +172,40 @@ impl Planner<'_> {
             aliases: &[],
             alias_first: false,
         };
-        DeletePlan::new(delete, table, target, &binder, &mut hooks, sample)
+        let (id, name) = (target.def.id, target.def.name.clone());
+        let plan = DeletePlan::new(delete, table, target, &binder, &mut hooks, sample)?;
+        self.refuse_reads_of(id, &name)?;
+        Ok(plan)
+    }
+
+    /// Error 1093 if a subquery reads the table that is changed. What a derived table reads is read before.
+    fn refuse_reads_of(&self, target: TableId, name: &str) -> Result<()> {
+        let mut derived = Vec::new();
+        for query in &self.queries {
+            query.walk(&mut |_| {}, &mut |leaf| {
+                if let Input::Derived { query, .. } = &leaf.input {
+                    derived.push(*query);
+                }
+            });
+        }
+        let mut reads = false;
+        for (_, query) in self
+            .queries
+            .iter()
+            .enumerate()
+            .filter(|(id, _)| !derived.contains(id))
+        {
+            query.walk(&mut |_| {}, &mut |leaf| {
+                reads |= matches!(&leaf.input, Input::Stored { def, .. } if def.id == target);
+            });
+        }
+        if reads {
+            return Err(SqlError::new(
+                1093,
+                format!("You can't specify target table '{name}' for update in FROM clause"),
+            ));
+        }
+        Ok(())
     }
 
     fn explained(&self, body: &Body, format: ast::ExplainFormat) -> Result<explain::Rows> {

@@ -276,15 +276,6 @@ impl SqlError {
         }
     }
 
-    /// An error whose SQLSTATE is not the one its number usually has.
-    pub fn with_state(code: u16, sqlstate: &[u8; 5], message: impl Into<String>) -> Self {
-        SqlError {
-            code,
-            sqlstate: *sqlstate,
-            message: message.into(),
-        }
-    }
-
     // --- statements -------------------------------------------------------------------------------------------
 
     /// A form that Tidemark does not have; `what` names it as the user wrote it.

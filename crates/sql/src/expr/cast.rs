@@ -5,7 +5,7 @@ use super::env::Env;
 use crate::error::{Result, SqlError, er};
 use crate::types::convert::{clamp_int, excerpt, integer_prefix, refused_by_mode};
 use crate::types::temporal::parse;
-use crate::types::{Charset, SqlMode, SqlType, Time, TypeKind, Val};
+use crate::types::{SqlMode, SqlType, Time, TypeKind, Val};
 use std::borrow::Cow;
 
 /// `CAST(value AS to)`; `from` is the operand's type.
@@ -330,9 +330,4 @@ pub(crate) fn to_kind<'a>(value: Val<'a>, ty: &SqlType, env: &Env) -> Result<Val
         _ if ty.is_string() => Val::Str(value.into_text()),
         _ => value,
     })
-}
-
-/// Whether a text can be written in a character set as it is.
-pub fn fits_charset(text: &[u8], charset: Charset) -> bool {
-    charset.can_write(text)
 }

@@ -394,17 +394,4 @@ impl Expr {
         });
         constant
     }
-
-    /// The same for every row of one execution (parameters and clock included), so that it can be an index bound.
-    pub fn is_row_independent(&self) -> bool {
-        let mut fixed = true;
-        self.walk(&mut |e| {
-            fixed &= match &e.node {
-                Node::Column(_) | Node::AssignVar(..) | Node::Subquery { .. } => false,
-                Node::Call(f, _) => f.volatility != super::Volatility::Volatile,
-                _ => true,
-            }
-        });
-        fixed
-    }
 }

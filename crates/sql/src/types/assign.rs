@@ -697,15 +697,3 @@ fn bad_bytes(text: &[u8], charset: Charset) -> String {
         shown
     }
 }
-
-/// The error of a column that has no default and got no value.
-pub fn missing_default(column: &str, env: &Env) -> Result<()> {
-    if env.strict {
-        return Err(SqlError::no_default(column));
-    }
-    env.warnings.warn(SqlError::new(
-        er::NO_DEFAULT_FOR_FIELD,
-        SqlError::no_default(column).message,
-    ));
-    Ok(())
-}

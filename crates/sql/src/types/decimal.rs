@@ -427,19 +427,6 @@ impl Decimal {
             .flatten()
     }
 
-    /// Without zeros at the end of the fraction.
-    pub fn normalized(&self) -> Decimal {
-        let mut d = self.clone();
-        while d.scale() > 0 {
-            let shorter = d.truncate(d.scale() - 1);
-            if shorter.cmp(&d) != Ordering::Equal {
-                break;
-            }
-            d = shorter;
-        }
-        d
-    }
-
     /// Bytes of the storage form of DECIMAL(precision, scale).
     pub fn storage_len(precision: u32, scale: u8) -> usize {
         let part = |digits: u32| (digits / GROUP * 4) as usize + LEFTOVER[(digits % GROUP) as usize];

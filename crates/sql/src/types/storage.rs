@@ -5,8 +5,8 @@
 //! duration in microseconds; DECIMAL as its fixed memcomparable form; text under its collation's sort keys. Text and
 //! binary strings are lent to and from the page without a copy.
 
-use super::temporal::{MICROS_PER_DAY, TIME_MAX_MICROS};
-use super::{Date, DateTime, Decimal, SqlType, Time, TimeZone, TypeKind, Val, Value};
+use super::temporal::TIME_MAX_MICROS;
+use super::{DateTime, Decimal, SqlType, Time, TimeZone, TypeKind, Val, Value};
 use crate::expr::CmpKind;
 use std::borrow::Cow;
 use tidemark_engine::{ColumnType, Datum};
@@ -144,25 +144,6 @@ fn load_timestamp(micros: i64, fsp: u8, zone: &TimeZone) -> DateTime {
 
 fn store_timestamp(local: DateTime, zone: &TimeZone) -> i64 {
     if local.is_zero() { 0 } else { zone.instant(local) }
-}
-
-/// A row in the engine's terms: `types[i].store(values[i])` for all, with the room they need in `scratch`.
-pub fn store_row<'a>(
-    values: &'a [Val<'_>],
-    types: &[&SqlType],
-    zone: &TimeZone,
-    scratch: &'a mut Vec<Scratch>,
-    out: &mut Vec<Datum<'a>>,
-) {
-    scratch.clear();
-    scratch.resize(values.len(), [0; 32]);
-    out.extend(
-        values
-            .iter()
-            .zip(types)
-            .zip(scratch.iter_mut())
-            .map(|((v, ty), room)| ty.store(v, zone, room)),
-    );
 }
 
 /// How a constant fares as a bound of an index on a column.
@@ -353,28 +334,10 @@ pub fn timestamp_in_range(local: DateTime, zone: &TimeZone) -> bool {
     (1_000_000..(1i64 << 31) * 1_000_000).contains(&instant)
 }
 
-/// The date and time that a number of days since year 0 begins.
-pub fn start_of_day(days: i64) -> Option<DateTime> {
-    DateTime::from_micros(days * MICROS_PER_DAY, 0)
-}
-
-/// The first and last DATE.
-pub const DATE_RANGE: (Date, Date) = (
-    Date {
-        year: 0,
-        month: 0,
-        day: 0,
-    },
-    Date {
-        year: 9999,
-        month: 12,
-        day: 31,
-    },
-);
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::types::Date;
     use std::sync::Arc;
 
     fn round_trip(ty: &SqlType, value: Val) {

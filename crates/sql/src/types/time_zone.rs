@@ -1,6 +1,6 @@
 //! Session time zones: between UTC instants, which TIMESTAMP stores, and local date and time, which it shows.
 
-use super::temporal::{Date, DateTime, MICROS_PER_DAY, MICROS_PER_SECOND};
+use super::temporal::{DateTime, MICROS_PER_DAY, MICROS_PER_SECOND};
 use crate::error::{Result, SqlError};
 
 /// Day number of 1970-01-01.
@@ -124,11 +124,6 @@ pub fn parse_offset(text: &str) -> Option<i32> {
     let (hours, minutes): (i32, i32) = (hours.parse().ok()?, minutes.parse().ok()?);
     let seconds = sign * (hours * 3600 + minutes * 60);
     (minutes < 60 && (-(13 * 3600 + 59 * 60)..=14 * 3600).contains(&seconds)).then_some(seconds)
-}
-
-/// The day 1970-01-01.
-pub fn epoch() -> Date {
-    Date::new(1970, 1, 1)
 }
 
 #[cfg(test)]

@@ -281,14 +281,4 @@ impl Charset {
             Charset::Binary => Collation::BINARY,
         }
     }
-
-    /// Whether every character of this set is also one of `other`.
-    pub fn is_subset_of(self, other: Charset) -> bool {
-        use Charset::*;
-        self == other
-            || matches!(
-                (self, other),
-                (Ascii, Latin1 | Utf8mb3 | Utf8mb4) | (Latin1 | Utf8mb3, Utf8mb4) | (Latin1, Utf8mb3)
-            )
-    }
 }

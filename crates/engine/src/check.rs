@@ -9,8 +9,7 @@
 use crate::core::Core;
 use crate::disk::Disk;
 use crate::disk::overlay::Overlay;
-use crate::disk::real::RealDisk;
-use crate::engine::{Config, Engine, open_core};
+use crate::engine::{Config, Engine, open_core, open_disk};
 use crate::error::{Error, Result};
 use crate::ids::{IndexId, PageId, TxnId};
 use crate::pool::page_type;
@@ -60,7 +59,7 @@ impl Engine {
                     let what = format!("{} holds no data", config.datadir.display());
                     return Err(Error::CannotOpen(what));
                 }
-                Arc::new(RealDisk::open(&config.datadir)?)
+                Arc::new(open_disk(&config.datadir)?)
             }
         };
         config.disk = Some(Arc::new(Overlay::new(below)));

@@ -232,7 +232,8 @@ impl Ddl {
         let visible = catalog.committing.write();
         self.write_catalog(catalog, &mut txn)?;
         txn.commit()?;
-        let now = core.store.log().tail();
+        // The commit is below the tide by now, so every view to come knows it.
+        let now = core.tide();
         for (id, new) in self.tables.drain() {
             let table = new.map(|new| {
                 new.table.set_defined(now);

@@ -14,7 +14,8 @@ use crate::table::{BinaryCollator, Collator, Table, undo};
 use crate::transaction::Transaction;
 use crate::tree;
 use parking_lot::Mutex;
-use std::path::PathBuf;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::thread::JoinHandle;
@@ -141,11 +142,21 @@ pub(crate) fn ops() -> OpTable {
     ops
 }
 
+/// Takes the directory for this engine.
+pub(crate) fn open_disk(datadir: &Path) -> Result<RealDisk> {
+    RealDisk::open(datadir).map_err(|error| match error.kind() {
+        ErrorKind::WouldBlock => {
+            Error::CannotOpen(format!("{} is in use by another process", datadir.display()))
+        }
+        _ => Error::Io(error),
+    })
+}
+
 /// Opens the store, and everything above it up to the point where nobody has left anything half done.
 pub(crate) fn open_core(config: &Config) -> Result<Opened> {
     let disk: Arc<dyn Disk> = match &config.disk {
         Some(disk) => disk.clone(),
-        None => Arc::new(RealDisk::open(&config.datadir)?),
+        None => Arc::new(open_disk(&config.datadir)?),
     };
     let store_config = StoreConfig {
         pool_pages: (config.buffer_pool_bytes / PAGE_SIZE as u64).max(1) as usize,

@@ -10,10 +10,10 @@
 use crate::catalog::GarbageTree;
 use crate::core::Core;
 use crate::error::Result;
-use crate::ids::{Lsn, TxnId};
+use crate::ids::{IndexId, Lsn, PageId, TxnId};
 use crate::mvcc::Hint;
 use crate::table::{DELETED, EntryHead, Head, IndexNo, OUTSIDE, RowLayout, Table, first_page, row_of};
-use crate::tree::Tree;
+use crate::tree::{Tree, overflow_owner};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
@@ -27,11 +27,11 @@ pub(crate) fn run(core: &Core, sweep_below: Option<TxnId>) {
     if let Some(below) = sweep_below {
         report("sweeping", sweep(core, below));
     }
-    report("freeing", reclaim(core));
+    report("freeing", reclaim(core, sweep_below.is_some()));
     while !core.background.is_stopped() {
         report("purging", purge(core).map(|_| ()));
         if core.reclaim.swap(false, Ordering::AcqRel) {
-            report("freeing", reclaim(core));
+            report("freeing", reclaim(core, false));
         }
         if flushed.elapsed() >= SECOND {
             // For commits that did not wait to be durable, and for rollbacks, whose end nobody waits for.
@@ -193,14 +193,15 @@ fn gone_in_leaf(
     Ok((keys, (!fence.is_empty()).then(|| fence.to_vec())))
 }
 
-/// Frees what is in the garbage list: trees that no table has, and, at the start, chains that no view can see.
-pub(crate) fn reclaim(core: &Core) -> Result<()> {
+/// Frees the trees in the garbage list, which no table has. After a crash, a table may have been in the making, with
+/// columns written outside rows that were not: those are searched for.
+pub(crate) fn reclaim(core: &Core, after_crash: bool) -> Result<()> {
     for garbage in core.catalog.garbage_trees()? {
         // What a definition being made still holds is not garbage yet.
         if core.catalog.is_claimed(garbage.index) {
             continue;
         }
-        free_tree(core, &garbage)?;
+        free_tree(core, &garbage, after_crash)?;
         if core.background.is_stopped() {
             return Ok(());
         }
@@ -216,7 +217,7 @@ pub(crate) fn reclaim_chains(core: &Core) -> Result<()> {
     Ok(())
 }
 
-fn free_tree(core: &Core, garbage: &GarbageTree) -> Result<()> {
+fn free_tree(core: &Core, garbage: &GarbageTree, after_crash: bool) -> Result<()> {
     let tree = Tree::new(Arc::clone(&core.store), garbage.index, garbage.root);
     let layout = garbage
         .schema
@@ -237,5 +238,25 @@ fn free_tree(core: &Core, garbage: &GarbageTree) -> Result<()> {
             core.catalog.free_chain(first, &|_| true)?;
         }
     }
+    if after_crash && layout.is_some_and(|layout| !layout.variables.is_empty()) {
+        free_strays(core, garbage.index)?;
+    }
     core.catalog.forget_tree(garbage)
+}
+
+/// Frees the overflow pages of an index that has no rows any more.
+fn free_strays(core: &Core, index: IndexId) -> Result<()> {
+    let store = &core.store;
+    for page in (1..store.file_pages()).map(PageId) {
+        if !store.is_used(page)? {
+            continue;
+        }
+        let owner = overflow_owner(&**store.pool().shared(page)?);
+        if owner == Some(index) {
+            let mut mtr = store.begin_mtr()?;
+            mtr.free_page(page)?;
+            mtr.commit();
+        }
+    }
+    Ok(())
 }

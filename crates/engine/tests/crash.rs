@@ -169,7 +169,7 @@ fn a_definition_is_made_whole_or_not_at_all() {
             table
                 .insert(
                     &mut txn,
-                    &Row::new(id, id, &"x".repeat(id as usize * 100)).datums(),
+                    &Row::new(id, id, &"x".repeat(id as usize * 300)).datums(),
                 )
                 .unwrap();
         }

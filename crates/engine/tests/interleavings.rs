@@ -10,7 +10,7 @@ mod sync {
 
     pub const CHUNK_IDS: u64 = 4;
     pub const PLACES_MAX: usize = 2;
-    pub const PART_SLOTS: usize = 1;
+    pub const PART_SLOTS: usize = 2;
     pub const PARTS_MAX: usize = 2;
 }
 

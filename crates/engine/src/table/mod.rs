@@ -36,7 +36,7 @@ pub(crate) use state::TableState;
 use crate::error::{Error, Result};
 use crate::ids::{IndexId, Lsn, PAGE_SIZE, TableId};
 use crate::lock::{LockCount, Mode};
-use crate::transaction::Transaction;
+use crate::transaction::{Sight, Transaction};
 use crate::tree::Tree;
 use key::KeyPartCodec;
 use row::EntryLayout;
@@ -193,6 +193,17 @@ impl Table {
             Err(Error::TableGone)
         } else {
             Ok(())
+        }
+    }
+
+    /// Whether the view knows the table as it is: a change of its definition leaves no older versions behind.
+    #[inline]
+    fn check_known(&self, sight: Sight) -> Result<()> {
+        match sight {
+            Sight::View(view) if view.lsn.0 < self.defined.load(Ordering::Relaxed) => {
+                Err(Error::DefinitionChanged)
+            }
+            _ => Ok(()),
         }
     }
 

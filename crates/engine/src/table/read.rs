@@ -84,6 +84,7 @@ impl Table {
             return match read {
                 Read::Consistent => {
                     let sight = t.sight(core);
+                    self.check_known(sight)?;
                     let own = t.id;
                     self.see_row(core, sight, own, key, &mut t.buffers.version, &mut |row| {
                         f(row).map(|_| true)
@@ -207,6 +208,9 @@ impl Table {
         let Some(span) = Span::of(range) else {
             return Ok(());
         };
+        if read == Read::Consistent {
+            self.check_known(t.sight(core))?;
+        }
         let mut buffer = std::mem::take(&mut t.buffers.version);
         let done = match (index, read) {
             (0, Read::Consistent) => self.scan_clustered(core, t, span, reverse, &mut buffer, f),

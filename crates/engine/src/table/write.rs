@@ -140,7 +140,8 @@ impl Table {
             let (writer, live) = head.map_or((TxnId::NONE, false), |h| (h.writer, !h.is_deleted()));
             // A row that is there is a duplicate, to be locked as such; else we are about to write.
             let mode = if live { lock.mode() } else { Mode::Exclusive };
-            match t.lock_row(
+
+            let took = match t.lock_row(
                 core,
                 index.id,
                 &index.locks,
@@ -150,14 +151,14 @@ impl Table {
                 !live,
                 LockWait::Wait,
             ) {
-                RowLock::Held { .. } => {}
+                RowLock::Held { new } => new,
                 RowLock::Busy => return Err(Error::LockNoWait),
                 RowLock::Wait(wait) => {
                     drop(leaf);
                     t.wait(core, &wait)?;
                     continue;
                 }
-            }
+            };
             if live {
                 return Err(Error::DuplicateKey {
                     index: 0,
@@ -180,7 +181,10 @@ impl Table {
                 }
             };
             match done {
-                Ok(()) => return self.finish_write(t, leaf),
+                Ok(()) => {
+                    self.let_go(core, t, key, took);
+                    return self.finish_write(t, leaf);
+                }
                 Err(Full) => {
                     drop(leaf);
                     index.tree.split(key, value.len())?;
@@ -302,7 +306,9 @@ impl Table {
                 return Ok(false);
             };
             let head = Head::of(leaf.node().value(slot));
-            match t.lock_row(
+            // Whether it was taken just now, under this latch, so that nobody can have queued behind it.
+
+            let took = match t.lock_row(
                 core,
                 index.id,
                 &index.locks,
@@ -312,7 +318,7 @@ impl Table {
                 true,
                 LockWait::Wait,
             ) {
-                RowLock::Held { new } => fresh |= new,
+                RowLock::Held { new } => new,
                 RowLock::Busy => return Err(Error::LockNoWait),
                 RowLock::Wait(wait) => {
                     drop(leaf);
@@ -320,9 +326,10 @@ impl Table {
                     fresh = true;
                     continue;
                 }
-            }
+            };
+            fresh |= took;
             if let Some(ready) = plan.take() {
-                match self.make(core, t, leaf, slot, key, ready)? {
+                match self.make(core, t, leaf, slot, key, ready, took)? {
                     None => return Ok(true),
                     Some(again) => plan = Some(again),
                 }
@@ -355,7 +362,7 @@ impl Table {
                 }
                 Verdict::Do(ready) if ready.garbage.is_empty() => {
                     // The usual case: one latch, one mini-transaction.
-                    match self.make(core, t, leaf, slot, key, ready)? {
+                    match self.make(core, t, leaf, slot, key, ready, took)? {
                         None => return Ok(true),
                         Some(again) => plan = Some(again),
                     }
@@ -611,6 +618,7 @@ impl Table {
         slot: usize,
         key: &[u8],
         plan: Plan,
+        took: bool,
     ) -> Result<Option<Plan>> {
         let old = leaf.node().value(slot);
         let head = Head::of(old);
@@ -663,6 +671,8 @@ impl Table {
                 t.buffers.key = value;
             }
         }
+        // The row bears our id now: that is the lock, and an object taken a moment ago for nothing else can go.
+        self.let_go(core, t, key, took);
         self.finish_write(t, leaf)?;
         for change in &plan.entries {
             if let Some(old) = &change.old {

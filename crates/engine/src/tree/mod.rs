@@ -55,7 +55,7 @@ use std::sync::Arc;
 pub use append::Append;
 pub use leaf::{Full, LeafRead, LeafWrite};
 pub use node::{MAX_ENTRY_LEN, MAX_KEY_LEN, Node, entry_size};
-pub use overflow::{OVERFLOW_CAPACITY, Overflow};
+pub use overflow::{OVERFLOW_CAPACITY, Overflow, overflow_owner};
 pub use scan::NextLeaf;
 pub use verify::{Visitor, verify_overflow};
 

@@ -24,10 +24,11 @@ const SECOND: Duration = Duration::from_secs(1);
 /// Runs until the bell says stop.
 pub(crate) fn run(core: &Core, sweep_below: Option<TxnId>) {
     let mut flushed = Instant::now();
+    report("freeing", reclaim(core, sweep_below.is_some()));
     if let Some(below) = sweep_below {
+        // Last: it is what says that nothing of the crash is left.
         report("sweeping", sweep(core, below));
     }
-    report("freeing", reclaim(core, sweep_below.is_some()));
     while !core.background.is_stopped() {
         report("purging", purge(core).map(|_| ()));
         if core.reclaim.swap(false, Ordering::AcqRel) {
@@ -154,6 +155,9 @@ fn is_gone(n: IndexNo, value: &[u8], all_see: &dyn Fn(TxnId) -> bool) -> bool {
 /// Takes out all entries that were left marked deleted when the engine stopped: by writers below `below`.
 pub(crate) fn sweep(core: &Core, below: TxnId) -> Result<()> {
     let gone = |writer: TxnId| writer < below;
+    if core.background.is_stopped() {
+        return Ok(());
+    }
     for table in core.catalog.tables() {
         for n in (0..table.indexes.len()).rev() {
             let mut from = Vec::new();

@@ -123,6 +123,14 @@ impl<'a, 't> Exec<'a, 't> {
         Ok(rows)
     }
 
+    /// Gives a query new rows, and forgets what was made of the old ones.
+    fn forget(&self, id: usize, rows: Vec<Vec<Value>>) {
+        self.results.borrow_mut().retain(|other, _| *other == id);
+        self.results.borrow_mut().insert(id, Rc::new(rows));
+        self.sets.borrow_mut().clear();
+        self.hashes.borrow_mut().clear();
+    }
+
     fn value_set(&self, id: usize, ty: &SqlType, env: &Env) -> Result<Rc<ValueSet>> {
         if let Some(set) = self.sets.borrow().get(&id) {
             return Ok(Rc::clone(set));

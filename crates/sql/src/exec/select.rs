@@ -341,6 +341,20 @@ impl Exec<'_, '_> {
                 })?;
                 tail.finish(out)
             }
+            QueryBody::Recursive {
+                working,
+                all,
+                seed,
+                step,
+            } => {
+                let types: Vec<SqlType> = plan.columns.iter().map(|c| c.ty.clone()).collect();
+                let ctx = scene.env.ctx();
+                let mut tail = Tail::new(plan, false, &ctx)?;
+                self.recursive(*working, !all, (seed, step), &types, scene, &mut |row| {
+                    Ok(tail.values(row, &types, &ctx, out)? != Flow::Stop)
+                })?;
+                tail.finish(out)
+            }
             QueryBody::Values(rows) => {
                 let types: Vec<SqlType> = plan.columns.iter().map(|c| c.ty.clone()).collect();
                 let outside = JoinedRow {
@@ -363,6 +377,52 @@ impl Exec<'_, '_> {
                 }
                 tail.finish(out)
             }
+        }
+    }
+
+    /// Each round's query reads the rows that the round before added.
+    fn recursive(
+        &self,
+        working: usize,
+        distinct: bool,
+        (seed, step): (&QueryPlan, &QueryPlan),
+        types: &[SqlType],
+        scene: Scene,
+        f: &mut dyn FnMut(&[Value]) -> Result<bool>,
+    ) -> Result<()> {
+        let depth_max = self.session.settings.cte_max_recursion_depth;
+        let mut seen = HashSet::new();
+        let mut round = 0;
+        loop {
+            self.check_interrupt()?;
+            let mut rows = Vec::new();
+            let mut more = true;
+            let query = if round == 0 { seed } else { step };
+            self.query(
+                query,
+                scene,
+                &mut Collect::new(|row: &[Value]| {
+                    if !distinct || seen.insert(row_key(row, types)) {
+                        rows.push(row.to_vec());
+                        more = f(row)?;
+                    }
+                    Ok(more)
+                }),
+            )?;
+            if rows.is_empty() || !more {
+                return Ok(());
+            }
+            if round > depth_max {
+                return Err(SqlError::new(
+                    3636,
+                    format!(
+                        "Recursive query aborted after {round} iterations. Try increasing @@cte_max_recursion_depth to a \
+                         larger value."
+                    ),
+                ));
+            }
+            round += 1;
+            self.forget(working, rows);
         }
     }
 

@@ -320,6 +320,18 @@ fn joins_and_subqueries() {
         "WITH x AS (SELECT k, COUNT(*) n FROM t GROUP BY k) SELECT SUM(n) FROM x WHERE k > 7",
         "20",
     );
+    w.is(
+        "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 4) SELECT SUM(i) FROM n",
+        "10",
+    );
+    w.is(
+        "WITH RECURSIVE n AS (SELECT 5 AS i UNION SELECT k FROM n JOIN t ON t.id = n.i + 10) SELECT COUNT(*) FROM n",
+        "1",
+    );
+    w.fails(
+        "WITH RECURSIVE n AS (SELECT 1 AS i UNION ALL SELECT i FROM n) SELECT * FROM n",
+        3636,
+    );
     w.is("SELECT 1 UNION SELECT 2 UNION SELECT 1 ORDER BY 1 DESC", "2\n1");
     w.is("SELECT id FROM u UNION ALL SELECT 9 LIMIT 5", "1\n2\n3\n4\n9");
     w.is("SELECT id FROM u EXCEPT SELECT 2", "1\n3\n4");

@@ -138,6 +138,11 @@ impl<'q> Explainer<'q> {
                 self.block(left, "PRIMARY", depth + 1);
                 self.block(right, name, depth + 1);
             }
+            QueryBody::Recursive { seed, step, .. } => {
+                self.line(depth, "Materialize recursive CTE".to_string());
+                self.block(seed, kind, depth + 1);
+                self.block(step, "UNION", depth + 1);
+            }
             QueryBody::Values(rows) => {
                 let id = self.id();
                 self.line(

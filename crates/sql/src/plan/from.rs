@@ -120,16 +120,22 @@ impl Planner<'_> {
     }
 
     fn named_table(&mut self, named: &ast::TableName, from: &mut From) -> Result<Tree> {
-        if named.name.schema.is_none()
-            && let Some(at) = self.common.iter().rposition(|c| c.name == named.name.name)
-        {
-            let common = self.common[at].clone();
-            let alias = named.alias.as_ref().unwrap_or(&common.name);
-            // The query sees only the tables defined before it.
-            let later = self.common.split_off(at);
-            let tree = self.derived(&common.query, alias, &common.columns, from);
-            self.common.extend(later);
-            return tree;
+        if named.name.schema.is_none() {
+            let alias = named.alias.as_ref().unwrap_or(&named.name.name);
+            if let Some((_, query)) = self.working.iter().rfind(|(name, _)| *name == named.name.name) {
+                return self.derived_leaf(*query, alias, &[], from);
+            }
+            if let Some(at) = self.common.iter().rposition(|c| c.name == named.name.name) {
+                let common = self.common[at].clone();
+                // The query sees only the tables defined before it.
+                let later = self.common.split_off(at);
+                let locks = self.lock.take();
+                let planned = self.common_table(&common, from.scope.outer);
+                self.lock = locks;
+                self.common.extend(later);
+                self.queries.push(planned?);
+                return self.derived_leaf(self.queries.len() - 1, alias, &common.columns, from);
+            }
         }
         let def = self.state.table(&named.name)?;
         let alias = named.alias.clone().unwrap_or_else(|| def.name.clone());
@@ -182,7 +188,13 @@ impl Planner<'_> {
         let locks = self.lock.take();
         let planned = self.query(query, outer);
         self.lock = locks;
-        let plan = planned?;
+        self.queries.push(planned?);
+        self.derived_leaf(self.queries.len() - 1, alias, names, from)
+    }
+
+    /// A query's result as a table.
+    fn derived_leaf(&mut self, query: usize, alias: &str, names: &[String], from: &mut From) -> Result<Tree> {
+        let plan = &self.queries[query];
         if !names.is_empty() && names.len() != plan.columns.len() {
             return Err(SqlError::new(
                 er::VIEW_WRONG_LIST,
@@ -211,13 +223,10 @@ impl Planner<'_> {
             alias: alias.to_string(),
             columns,
         })?;
-        self.queries.push(plan);
         from.tables.push(FromTable {
             alias: alias.to_string(),
             base,
-            input: FromInput::Derived {
-                query: self.queries.len() - 1,
-            },
+            input: FromInput::Derived { query },
             allowed: None,
             forced: false,
         });

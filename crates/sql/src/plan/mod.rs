@@ -67,6 +67,14 @@ pub enum QueryBody {
         right: Box<QueryPlan>,
     },
     Values(Vec<Vec<Expr>>),
+    /// `WITH RECURSIVE`: the rows of `seed`, then those of `step` over the rows before, until there are none.
+    Recursive {
+        /// The query by whose number `step` knows the rows before.
+        working: usize,
+        all: bool,
+        seed: Box<QueryPlan>,
+        step: Box<QueryPlan>,
+    },
 }
 
 pub struct SelectPlan {
@@ -180,6 +188,8 @@ pub struct Planner<'a> {
     pub queries: Vec<QueryPlan>,
     pub uses: Vec<TableUse>,
     pub common: Vec<ast::CommonTable>,
+    /// Recursive tables being planned, which their own queries may name, and the queries that stand for them.
+    pub working: Vec<(String, usize)>,
     pub depth: usize,
     /// Reads of the query being planned lock rows.
     pub lock: Option<(bool, LockWait)>,

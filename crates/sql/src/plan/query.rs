@@ -34,9 +34,6 @@ impl Planner<'_> {
         }
         let (common, lock) = (self.common.len(), self.lock);
         if let Some(with) = &query.with {
-            if with.recursive && with.tables.iter().any(|t| mentions(&t.query, &t.name)) {
-                return Err(SqlError::not_supported("recursive common table expressions"));
-            }
             self.common.extend(with.tables.iter().cloned());
         }
         let planned = self.query_body(query, outer);
@@ -171,6 +168,7 @@ impl Planner<'_> {
                 self.convert_output(left, columns)?;
                 self.convert_output(right, columns)?;
             }
+            QueryBody::Recursive { .. } => {}
             QueryBody::Values(rows) => {
                 for row in rows {
                     for (e, column) in row.iter_mut().zip(columns) {
@@ -180,6 +178,64 @@ impl Planner<'_> {
             }
         }
         Ok(())
+    }
+
+    /// A common table: recursive if it names itself.
+    pub(super) fn common_table(
+        &mut self,
+        table: &ast::CommonTable,
+        outer: Option<&Scope>,
+    ) -> Result<QueryPlan> {
+        if !mentions(&table.query, &table.name) {
+            return self.query(&table.query, outer);
+        }
+        let ast::QueryBody::SetOperation {
+            op: ast::SetOp::Union,
+            all,
+            left,
+            right,
+        } = &table.query.body
+        else {
+            return Err(SqlError::new(
+                3573,
+                format!(
+                    "Recursive Common Table Expression '{}' should contain a UNION",
+                    table.name
+                ),
+            ));
+        };
+        if !table.query.order_by.is_empty() || table.query.limit.is_some() {
+            return Err(SqlError::not_supported(
+                "ORDER BY or LIMIT in a recursive common table expression",
+            ));
+        }
+        let seed = self.bare(left, outer)?;
+        let mut columns: Vec<OutputColumn> = seed.columns.iter().map(OutputColumn::copy).collect();
+        for (column, name) in columns.iter_mut().zip(&table.columns) {
+            column.name.clone_from(name);
+        }
+        columns.iter_mut().for_each(|column| column.ty.nullable = true);
+        let stand_in = columns.iter().map(OutputColumn::copy).collect();
+        self.queries
+            .push(QueryPlan::of(QueryBody::Values(Vec::new()), stand_in));
+        let working = self.queries.len() - 1;
+        self.working.push((table.name.clone(), working));
+        let step = self.bare(right, outer);
+        self.working.pop();
+        let mut step = step?;
+        if step.columns.len() != columns.len() {
+            return Err(SqlError::select_column_count());
+        }
+        self.convert_output(&mut step, &columns)?;
+        let body = QueryBody::Recursive {
+            working,
+            all: *all,
+            seed: Box::new(seed),
+            step: Box::new(step),
+        };
+        let mut plan = QueryPlan::of(body, columns);
+        plan.outer = self.outer_slots(&plan);
+        Ok(plan)
     }
 
     fn values(&mut self, rows: &[Vec<ast::Expr>], outer: Option<&Scope>) -> Result<QueryPlan> {
@@ -819,6 +875,10 @@ impl QueryPlan {
             QueryBody::Set { left, right, .. } => {
                 left.walk(f, leaves);
                 right.walk(f, leaves);
+            }
+            QueryBody::Recursive { seed, step, .. } => {
+                seed.walk(f, leaves);
+                step.walk(f, leaves);
             }
             QueryBody::Values(rows) => rows.iter().flatten().for_each(|e| e.walk(f)),
         }

@@ -239,7 +239,9 @@ fn same(a: &[u8], b: &[u8]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use mysql_common::scramble::{scramble_native, scramble_sha256};
+    use mysql_common::auth::plugins::{
+        caching_sha2_password::scramble_sha256, mysql_native_password::scramble_native,
+    };
     use tidemark_sql::accounts::password::native_string;
 
     #[test]

@@ -3,31 +3,40 @@
 use crate::wire::Malformed;
 use tidemark_sql::SqlError;
 
+/// Protocol errors have SQLSTATEs that statements' errors do not.
+fn error(code: u16, sqlstate: &[u8; 5], message: impl Into<String>) -> SqlError {
+    SqlError {
+        code,
+        sqlstate: *sqlstate,
+        message: message.into(),
+    }
+}
+
 pub fn too_many_connections() -> SqlError {
-    SqlError::with_state(1040, b"08004", "Too many connections")
+    error(1040, b"08004", "Too many connections")
 }
 
 pub fn bad_handshake() -> SqlError {
-    SqlError::with_state(1043, b"08S01", "Bad handshake")
+    error(1043, b"08S01", "Bad handshake")
 }
 
 pub fn access_denied(user: &str, host: &str, with_password: bool) -> SqlError {
     let using = if with_password { "YES" } else { "NO" };
     let message = format!("Access denied for user '{user}'@'{host}' (using password: {using})");
-    SqlError::with_state(1045, b"28000", message)
+    error(1045, b"28000", message)
 }
 
 pub fn account_locked(user: &str, host: &str) -> SqlError {
     let message = format!("Access denied for user '{user}'@'{host}'. Account is locked.");
-    SqlError::with_state(3118, b"HY000", message)
+    error(3118, b"HY000", message)
 }
 
 pub fn unknown_command() -> SqlError {
-    SqlError::with_state(1047, b"08S01", "Unknown command")
+    error(1047, b"08S01", "Unknown command")
 }
 
 pub fn internal() -> SqlError {
-    SqlError::with_state(
+    error(
         1105,
         b"HY000",
         "Internal error: the statement was stopped and its connection closed; the server's log says more",
@@ -35,7 +44,7 @@ pub fn internal() -> SqlError {
 }
 
 pub fn long_data_too_large() -> SqlError {
-    SqlError::with_state(
+    error(
         1105,
         b"HY000",
         "Parameter of prepared statement which is set through mysql_send_long_data() is longer than \
@@ -46,11 +55,11 @@ pub fn long_data_too_large() -> SqlError {
 pub fn no_thread(e: &std::io::Error) -> SqlError {
     let errno = e.raw_os_error().unwrap_or(0);
     let message = format!("Can't create a new thread (errno {errno}): {e}");
-    SqlError::with_state(1135, b"HY000", message)
+    error(1135, b"HY000", message)
 }
 
 pub fn packet_too_large() -> SqlError {
-    SqlError::with_state(
+    error(
         1153,
         b"08S01",
         "Got a packet bigger than 'max_allowed_packet' bytes",
@@ -58,29 +67,29 @@ pub fn packet_too_large() -> SqlError {
 }
 
 pub fn packets_out_of_order() -> SqlError {
-    SqlError::with_state(1156, b"08S01", "Got packets out of order")
+    error(1156, b"08S01", "Got packets out of order")
 }
 
 pub fn read_interrupted() -> SqlError {
-    SqlError::with_state(1159, b"08S01", "Got timeout reading communication packets")
+    error(1159, b"08S01", "Got timeout reading communication packets")
 }
 
 pub fn write_failed(e: &std::io::Error) -> SqlError {
     let message = format!("Got an error writing communication packets: {e}");
-    SqlError::with_state(1160, b"08S01", message)
+    error(1160, b"08S01", message)
 }
 
 pub fn wrong_arguments(to: &str) -> SqlError {
-    SqlError::with_state(1210, b"HY000", format!("Incorrect arguments to {to}"))
+    error(1210, b"HY000", format!("Incorrect arguments to {to}"))
 }
 
 pub fn unknown_statement(id: u32, caller: &str) -> SqlError {
     let message = format!("Unknown prepared statement handler ({id}) given to {caller}");
-    SqlError::with_state(1243, b"HY000", message)
+    error(1243, b"HY000", message)
 }
 
 pub fn no_open_cursor(id: u32) -> SqlError {
-    SqlError::with_state(
+    error(
         1421,
         b"HY000",
         format!("The statement ({id}) has no open cursor."),
@@ -88,11 +97,11 @@ pub fn no_open_cursor(id: u32) -> SqlError {
 }
 
 pub fn malformed_packet() -> SqlError {
-    SqlError::with_state(1835, b"HY000", "Malformed communication packet.")
+    error(1835, b"HY000", "Malformed communication packet.")
 }
 
 pub fn idle_too_long() -> SqlError {
-    SqlError::with_state(
+    error(
         4031,
         b"HY000",
         "The client was disconnected by the server because of inactivity. See wait_timeout and \

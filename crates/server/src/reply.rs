@@ -143,7 +143,7 @@ mod tests {
 
     #[test]
     fn errors_carry_their_state_once_there_is_one() {
-        let error = SqlError::with_state(1040, b"08004", "Too many connections");
+        let error = crate::errors::too_many_connections();
         let mut out = Output::new();
         put_error(&mut out, &error, false);
         assert_eq!(out.finished(), b"\x17\0\0\0\xff\x10\x04Too many connections");

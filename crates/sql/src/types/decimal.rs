@@ -362,11 +362,12 @@ impl Decimal {
             }
             if end > digits {
                 let written = std::str::from_utf8(&text[at + 1..end]).unwrap_or("0");
-                exponent = written.parse::<i32>().unwrap_or(if written.starts_with('-') {
+                let beyond = if written.starts_with('-') {
                     -100_000
                 } else {
                     100_000
-                });
+                };
+                exponent = written.parse::<i32>().unwrap_or(beyond).clamp(-100_000, 100_000);
                 at = end;
             }
         }

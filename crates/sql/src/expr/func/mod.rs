@@ -118,6 +118,12 @@ static BY_NAME: LazyLock<HashMap<&'static str, &'static FuncDef>> = LazyLock::ne
     tables.into_iter().flatten().map(|f| (f.name, f)).collect()
 });
 
+/// Every function's name.
+#[cfg(test)]
+pub(super) fn names() -> impl Iterator<Item = &'static str> {
+    BY_NAME.keys().copied()
+}
+
 /// Other names of the same function.
 fn canonical(name: &str) -> &str {
     match name {

@@ -9,276 +9,275 @@ use crate::types::temporal::format::{
 use crate::types::temporal::{MICROS_PER_DAY, parse};
 use crate::types::{Date, DateTime, SqlMode, Time};
 
-pub(super) static FUNCTIONS: &[FuncDef] =
-    &[
-        def(
-            "date",
-            (1, 1),
-            |_, _| Ok(SqlType::date().with_nullable(true)),
-            |args, _, ctx| {
-                let value = args[0].eval(ctx)?;
-                let date = known!(value.to_date(ctx.env)?);
-                if matches!(value, Val::Str(_)) && refused_by_mode(date, ctx.env.sql_mode) {
-                    return invalid(&value, ctx);
-                }
-                Ok(Val::Date(date))
-            },
-        ),
-        def(
-            "time",
-            (1, 1),
-            |args, _| Ok(SqlType::time(time_fsp(&args[0])).with_nullable(true)),
-            |args, ty, ctx| {
-                let value = args[0].eval(ctx)?;
-                Ok(Val::Time(Time {
-                    fsp: ty.scale,
-                    ..known!(value.to_time(ctx.env)?)
-                }))
-            },
-        ),
-        def(
-            "year",
-            (1, 1),
-            |_, _| Ok(year_type()),
-            |args, _, ctx| Ok(Val::UInt(known!(date(&args[0], ctx)?).year as u64)),
-        ),
-        def("month", (1, 1), part_type, |args, _, ctx| {
-            Ok(Val::Int(known!(date(&args[0], ctx)?).month as i64))
-        }),
-        def("day", (1, 1), part_type, |args, _, ctx| {
-            Ok(Val::Int(known!(date(&args[0], ctx)?).day as i64))
-        }),
-        def("quarter", (1, 1), part_type, |args, _, ctx| {
-            Ok(Val::Int((known!(date(&args[0], ctx)?).month as i64 + 2) / 3))
-        }),
-        def("hour", (1, 1), part_type, |args, _, ctx| {
-            Ok(Val::Int(known!(time(&args[0], ctx)?).parts().0 as i64))
-        }),
-        def("minute", (1, 1), part_type, |args, _, ctx| {
-            Ok(Val::Int(known!(time(&args[0], ctx)?).parts().1 as i64))
-        }),
-        def("second", (1, 1), part_type, |args, _, ctx| {
-            Ok(Val::Int(known!(time(&args[0], ctx)?).parts().2 as i64))
-        }),
-        def("microsecond", (1, 1), part_type, |args, _, ctx| {
-            Ok(Val::Int(known!(time(&args[0], ctx)?).parts().3 as i64))
-        }),
-        def("dayofweek", (1, 1), part_type, |args, _, ctx| {
-            Ok(Val::Int(
-                weekday(known!(full_date(&args[0], ctx)?).day_number(), true) + 1,
-            ))
-        }),
-        def("weekday", (1, 1), part_type, |args, _, ctx| {
-            Ok(Val::Int(weekday(
-                known!(full_date(&args[0], ctx)?).day_number(),
-                false,
-            )))
-        }),
-        def("dayofyear", (1, 1), part_type, |args, _, ctx| {
-            Ok(Val::Int(calendar::day_of_year(known!(full_date(&args[0], ctx)?))))
-        }),
-        def(
-            "dayname",
-            (1, 1),
-            |_, bind| Ok(server_text(9, true, bind)),
-            |args, _, ctx| {
-                let day = weekday(known!(full_date(&args[0], ctx)?).day_number(), false);
-                Ok(Val::str(DAYS[day as usize]))
-            },
-        ),
-        def(
-            "monthname",
-            (1, 1),
-            |_, bind| Ok(server_text(9, true, bind)),
-            |args, _, ctx| {
-                let month = known!(date(&args[0], ctx)?).month;
-                Ok((month as usize)
-                    .checked_sub(1)
-                    .and_then(|m| MONTHS.get(m))
-                    .map_or(Val::Null, Val::str))
-            },
-        ),
-        def("week", (1, 2), part_type, |args, _, ctx| {
-            let date = known!(full_date(&args[0], ctx)?);
-            let mode = match args.get(1) {
-                Some(e) => known!(int(e, ctx)?),
-                None => 0,
-            };
-            Ok(Val::Int(week(date, WeekMode::from_mode(mode as u64 & 7)).0))
-        }),
-        def("weekofyear", (1, 1), part_type, |args, _, ctx| {
-            Ok(Val::Int(
-                week(known!(full_date(&args[0], ctx)?), WeekMode::from_mode(3)).0,
-            ))
-        }),
-        def("yearweek", (1, 2), part_type, |args, _, ctx| {
-            let date = known!(full_date(&args[0], ctx)?);
-            let mode = match args.get(1) {
-                Some(e) => known!(int(e, ctx)?),
-                None => 0,
-            };
-            let (number, year) = week(date, WeekMode::from_mode(mode as u64 & 7 | 2));
-            Ok(Val::Int(year * 100 + number))
-        }),
-        def(
-            "last_day",
-            (1, 1),
-            |_, _| Ok(SqlType::date().with_nullable(true)),
-            |args, _, ctx| {
-                let value = args[0].eval(ctx)?;
-                let date = known!(value.to_date(ctx.env)?);
-                if date.month == 0 {
-                    return invalid(&value, ctx);
-                }
-                let last = calendar::days_in_month(date.year as i64, date.month as i64) as u8;
-                Ok(Val::Date(Date { day: last, ..date }))
-            },
-        ),
-        def("to_days", (1, 1), part_type, |args, _, ctx| {
-            Ok(Val::Int(known!(full_date(&args[0], ctx)?).day_number()))
-        }),
-        def("to_seconds", (1, 1), part_type, |args, _, ctx| {
+pub(super) static FUNCTIONS: &[FuncDef] = &[
+    def(
+        "date",
+        (1, 1),
+        |_, _| Ok(SqlType::date().with_nullable(true)),
+        |args, _, ctx| {
             let value = args[0].eval(ctx)?;
-            let t = known!(value.to_datetime(ctx.env)?);
-            if t.date.has_zero_part() {
+            let date = known!(value.to_date(ctx.env)?);
+            if matches!(value, Val::Str(_)) && refused_by_mode(date, ctx.env.sql_mode) {
                 return invalid(&value, ctx);
             }
-            Ok(Val::Int(t.to_micros() / 1_000_000))
-        }),
-        def(
-            "from_days",
-            (1, 1),
-            |_, _| Ok(SqlType::date().with_nullable(true)),
-            |args, _, ctx| {
-                let days = known!(int(&args[0], ctx)?);
-                Ok(Val::Date(Date::from_day_number(days).unwrap_or(Date::ZERO)))
-            },
-        ),
-        def(
-            "makedate",
-            (2, 2),
-            |_, _| Ok(SqlType::date().with_nullable(true)),
-            |args, _, ctx| {
-                let (year, day) = (known!(int(&args[0], ctx)?), known!(int(&args[1], ctx)?));
-                let year = match year {
-                    0..70 => year + 2000,
-                    70..100 => year + 1900,
-                    _ => year,
-                };
-                if !(0..=9999).contains(&year) || day <= 0 {
-                    return Ok(Val::Null);
-                }
-                Ok(Date::from_day_number(calendar::day_number(year, 1, 1) + day - 1)
-                    .map_or(Val::Null, Val::Date))
-            },
-        ),
-        def(
-            "maketime",
-            (3, 3),
-            |args, _| {
-                let scale = match args[2].ty.kind {
-                    TypeKind::Decimal => args[2].ty.scale.min(6),
-                    _ if args[2].ty.is_integer() => 0,
-                    _ => 6,
-                };
-                Ok(SqlType::time(scale).with_nullable(true))
-            },
-            maketime,
-        ),
-        def(
-            "sec_to_time",
-            (1, 1),
-            |args, _| {
-                numbers(args);
-                let scale = match args[0].ty.kind {
-                    TypeKind::Decimal => args[0].ty.scale.min(6),
-                    _ if args[0].ty.is_integer() => 0,
-                    _ => 6,
-                };
-                Ok(SqlType::time(scale).with_nullable(any_nullable(args)))
-            },
-            |args, ty, ctx| {
-                let value = args[0].eval(ctx)?;
-                if value.is_null() {
-                    return Ok(Val::Null);
-                }
-                let micros = value
-                    .to_decimal(ctx.env)?
-                    .mul(&crate::types::Decimal::from(1_000_000i64))
-                    .to_i128();
-                let micros = micros.unwrap_or(i128::MAX).clamp(-(1 << 60), 1 << 60) as i64;
-                let (time, fits) = parse::clamp_time(Time::new(micros, ty.scale));
-                if !fits {
-                    ctx.env.complain(SqlError::truncated_wrong_value(
-                        "time",
-                        &excerpt(&value.to_text()),
-                    ))?;
-                }
-                Ok(Val::Time(time))
-            },
-        ),
-        def("time_to_sec", (1, 1), part_type, |args, _, ctx| {
-            Ok(Val::Int(
-                known!(args[0].eval(ctx)?.to_time(ctx.env)?).micros / 1_000_000,
-            ))
-        }),
-        def(
-            "date_format",
-            (2, 2),
-            |args, bind| {
-                textual(args, bind);
-                Ok(server_text(args[1].ty.length as u64 * 11, true, bind))
-            },
-            |args, _, ctx| {
-                let value = args[0].eval(ctx)?;
-                let t = known!(value.to_datetime(ctx.env)?);
-                let format = known!(text(&args[1], ctx)?);
-                Ok(format_datetime(t, &format).map_or(Val::Null, Val::string))
-            },
-        ),
-        def(
-            "time_format",
-            (2, 2),
-            |args, bind| {
-                textual(args, bind);
-                Ok(server_text(args[1].ty.length as u64 * 11, true, bind))
-            },
-            |args, _, ctx| {
-                let t = known!(args[0].eval(ctx)?.to_time(ctx.env)?);
-                let format = known!(text(&args[1], ctx)?);
-                Ok(format_time(t, &format).map_or(Val::Null, Val::string))
-            },
-        ),
-        def(
-            "str_to_date",
-            (2, 2),
-            |args, _| {
-                let ty = match &args[1].node {
-                    crate::expr::Node::Literal(Val::Str(format)) => {
-                        let (kind, fraction) = format_kind(format);
-                        let fsp = if fraction { 6 } else { 0 };
-                        match kind {
-                            FormatKind::Date => SqlType::date(),
-                            FormatKind::Time => SqlType::time(fsp),
-                            FormatKind::DateTime => SqlType::datetime(fsp),
-                        }
+            Ok(Val::Date(date))
+        },
+    ),
+    def(
+        "time",
+        (1, 1),
+        |args, _| Ok(SqlType::time(time_fsp(&args[0])).with_nullable(true)),
+        |args, ty, ctx| {
+            let value = args[0].eval(ctx)?;
+            Ok(Val::Time(Time {
+                fsp: ty.scale,
+                ..known!(value.to_time(ctx.env)?)
+            }))
+        },
+    ),
+    def(
+        "year",
+        (1, 1),
+        |_, _| Ok(year_type()),
+        |args, _, ctx| Ok(Val::UInt(known!(date(&args[0], ctx)?).year as u64)),
+    ),
+    def("month", (1, 1), part_type, |args, _, ctx| {
+        Ok(Val::Int(known!(date(&args[0], ctx)?).month as i64))
+    }),
+    def("day", (1, 1), part_type, |args, _, ctx| {
+        Ok(Val::Int(known!(date(&args[0], ctx)?).day as i64))
+    }),
+    def("quarter", (1, 1), part_type, |args, _, ctx| {
+        Ok(Val::Int((known!(date(&args[0], ctx)?).month as i64 + 2) / 3))
+    }),
+    def("hour", (1, 1), part_type, |args, _, ctx| {
+        Ok(Val::Int(known!(time(&args[0], ctx)?).parts().0 as i64))
+    }),
+    def("minute", (1, 1), part_type, |args, _, ctx| {
+        Ok(Val::Int(known!(time(&args[0], ctx)?).parts().1 as i64))
+    }),
+    def("second", (1, 1), part_type, |args, _, ctx| {
+        Ok(Val::Int(known!(time(&args[0], ctx)?).parts().2 as i64))
+    }),
+    def("microsecond", (1, 1), part_type, |args, _, ctx| {
+        Ok(Val::Int(known!(time(&args[0], ctx)?).parts().3 as i64))
+    }),
+    def("dayofweek", (1, 1), part_type, |args, _, ctx| {
+        Ok(Val::Int(
+            weekday(known!(full_date(&args[0], ctx)?).day_number(), true) + 1,
+        ))
+    }),
+    def("weekday", (1, 1), part_type, |args, _, ctx| {
+        Ok(Val::Int(weekday(
+            known!(full_date(&args[0], ctx)?).day_number(),
+            false,
+        )))
+    }),
+    def("dayofyear", (1, 1), part_type, |args, _, ctx| {
+        Ok(Val::Int(calendar::day_of_year(known!(full_date(&args[0], ctx)?))))
+    }),
+    def(
+        "dayname",
+        (1, 1),
+        |_, bind| Ok(server_text(9, true, bind)),
+        |args, _, ctx| {
+            let day = weekday(known!(full_date(&args[0], ctx)?).day_number(), false);
+            Ok(Val::str(DAYS[day as usize]))
+        },
+    ),
+    def(
+        "monthname",
+        (1, 1),
+        |_, bind| Ok(server_text(9, true, bind)),
+        |args, _, ctx| {
+            let month = known!(date(&args[0], ctx)?).month;
+            Ok((month as usize)
+                .checked_sub(1)
+                .and_then(|m| MONTHS.get(m))
+                .map_or(Val::Null, Val::str))
+        },
+    ),
+    def("week", (1, 2), part_type, |args, _, ctx| {
+        let date = known!(full_date(&args[0], ctx)?);
+        let mode = match args.get(1) {
+            Some(e) => known!(int(e, ctx)?),
+            None => 0,
+        };
+        Ok(Val::Int(week(date, WeekMode::from_mode(mode as u64 & 7)).0))
+    }),
+    def("weekofyear", (1, 1), part_type, |args, _, ctx| {
+        Ok(Val::Int(
+            week(known!(full_date(&args[0], ctx)?), WeekMode::from_mode(3)).0,
+        ))
+    }),
+    def("yearweek", (1, 2), part_type, |args, _, ctx| {
+        let date = known!(full_date(&args[0], ctx)?);
+        let mode = match args.get(1) {
+            Some(e) => known!(int(e, ctx)?),
+            None => 0,
+        };
+        let (number, year) = week(date, WeekMode::from_mode(mode as u64 & 7 | 2));
+        Ok(Val::Int(year * 100 + number))
+    }),
+    def(
+        "last_day",
+        (1, 1),
+        |_, _| Ok(SqlType::date().with_nullable(true)),
+        |args, _, ctx| {
+            let value = args[0].eval(ctx)?;
+            let date = known!(value.to_date(ctx.env)?);
+            if date.month == 0 {
+                return invalid(&value, ctx);
+            }
+            let last = calendar::days_in_month(date.year as i64, date.month as i64) as u8;
+            Ok(Val::Date(Date { day: last, ..date }))
+        },
+    ),
+    def("to_days", (1, 1), part_type, |args, _, ctx| {
+        Ok(Val::Int(known!(full_date(&args[0], ctx)?).day_number()))
+    }),
+    def("to_seconds", (1, 1), part_type, |args, _, ctx| {
+        let value = args[0].eval(ctx)?;
+        let t = known!(value.to_datetime(ctx.env)?);
+        if t.date.has_zero_part() {
+            return invalid(&value, ctx);
+        }
+        Ok(Val::Int(t.to_micros() / 1_000_000))
+    }),
+    def(
+        "from_days",
+        (1, 1),
+        |_, _| Ok(SqlType::date().with_nullable(true)),
+        |args, _, ctx| {
+            let days = known!(int(&args[0], ctx)?);
+            Ok(Val::Date(Date::from_day_number(days).unwrap_or(Date::ZERO)))
+        },
+    ),
+    def(
+        "makedate",
+        (2, 2),
+        |_, _| Ok(SqlType::date().with_nullable(true)),
+        |args, _, ctx| {
+            let (year, day) = (known!(int(&args[0], ctx)?), known!(int(&args[1], ctx)?));
+            let year = match year {
+                0..70 => year + 2000,
+                70..100 => year + 1900,
+                _ => year,
+            };
+            if !(0..=9999).contains(&year) || day <= 0 {
+                return Ok(Val::Null);
+            }
+            let days = calendar::day_number(year, 1, 1).saturating_add(day - 1);
+            Ok(Date::from_day_number(days).map_or(Val::Null, Val::Date))
+        },
+    ),
+    def(
+        "maketime",
+        (3, 3),
+        |args, _| {
+            let scale = match args[2].ty.kind {
+                TypeKind::Decimal => args[2].ty.scale.min(6),
+                _ if args[2].ty.is_integer() => 0,
+                _ => 6,
+            };
+            Ok(SqlType::time(scale).with_nullable(true))
+        },
+        maketime,
+    ),
+    def(
+        "sec_to_time",
+        (1, 1),
+        |args, _| {
+            numbers(args);
+            let scale = match args[0].ty.kind {
+                TypeKind::Decimal => args[0].ty.scale.min(6),
+                _ if args[0].ty.is_integer() => 0,
+                _ => 6,
+            };
+            Ok(SqlType::time(scale).with_nullable(any_nullable(args)))
+        },
+        |args, ty, ctx| {
+            let value = args[0].eval(ctx)?;
+            if value.is_null() {
+                return Ok(Val::Null);
+            }
+            let micros = value
+                .to_decimal(ctx.env)?
+                .mul(&crate::types::Decimal::from(1_000_000i64))
+                .to_i128();
+            let micros = micros.unwrap_or(i128::MAX).clamp(-(1 << 60), 1 << 60) as i64;
+            let (time, fits) = parse::clamp_time(Time::new(micros, ty.scale));
+            if !fits {
+                ctx.env.complain(SqlError::truncated_wrong_value(
+                    "time",
+                    &excerpt(&value.to_text()),
+                ))?;
+            }
+            Ok(Val::Time(time))
+        },
+    ),
+    def("time_to_sec", (1, 1), part_type, |args, _, ctx| {
+        Ok(Val::Int(
+            known!(args[0].eval(ctx)?.to_time(ctx.env)?).micros / 1_000_000,
+        ))
+    }),
+    def(
+        "date_format",
+        (2, 2),
+        |args, bind| {
+            textual(args, bind);
+            Ok(server_text(args[1].ty.length as u64 * 11, true, bind))
+        },
+        |args, _, ctx| {
+            let value = args[0].eval(ctx)?;
+            let t = known!(value.to_datetime(ctx.env)?);
+            let format = known!(text(&args[1], ctx)?);
+            Ok(format_datetime(t, &format).map_or(Val::Null, Val::string))
+        },
+    ),
+    def(
+        "time_format",
+        (2, 2),
+        |args, bind| {
+            textual(args, bind);
+            Ok(server_text(args[1].ty.length as u64 * 11, true, bind))
+        },
+        |args, _, ctx| {
+            let t = known!(args[0].eval(ctx)?.to_time(ctx.env)?);
+            let format = known!(text(&args[1], ctx)?);
+            Ok(format_time(t, &format).map_or(Val::Null, Val::string))
+        },
+    ),
+    def(
+        "str_to_date",
+        (2, 2),
+        |args, _| {
+            let ty = match &args[1].node {
+                crate::expr::Node::Literal(Val::Str(format)) => {
+                    let (kind, fraction) = format_kind(format);
+                    let fsp = if fraction { 6 } else { 0 };
+                    match kind {
+                        FormatKind::Date => SqlType::date(),
+                        FormatKind::Time => SqlType::time(fsp),
+                        FormatKind::DateTime => SqlType::datetime(fsp),
                     }
-                    _ => SqlType::datetime(6),
-                };
-                Ok(ty.with_nullable(true))
-            },
-            str_to_date,
-        ),
-        def(
-            "get_format",
-            (2, 2),
-            |_, bind| Ok(server_text(17, true, bind)),
-            |args, _, ctx| {
-                let (kind, region) = (known!(text(&args[0], ctx)?), known!(text(&args[1], ctx)?));
-                Ok(get_format(&kind, &region).map_or(Val::Null, Val::str))
-            },
-        ),
-    ];
+                }
+                _ => SqlType::datetime(6),
+            };
+            Ok(ty.with_nullable(true))
+        },
+        str_to_date,
+    ),
+    def(
+        "get_format",
+        (2, 2),
+        |_, bind| Ok(server_text(17, true, bind)),
+        |args, _, ctx| {
+            let (kind, region) = (known!(text(&args[0], ctx)?), known!(text(&args[1], ctx)?));
+            Ok(get_format(&kind, &region).map_or(Val::Null, Val::str))
+        },
+    ),
+];
 
 fn part_type(args: &mut Vec<Expr>, _bind: &BindCtx) -> Result<SqlType> {
     let _ = args;

@@ -92,7 +92,9 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
     ),
     def("period_add", (2, 2), int_type, |args, _, ctx| {
         let (period, months) = (known!(int(&args[0], ctx)?), known!(int(&args[1], ctx)?));
-        Ok(Val::Int(from_months(months_of(period, "period_add")? + months)))
+        Ok(Val::Int(from_months(
+            months_of(period, "period_add")?.saturating_add(months),
+        )))
     }),
     def("period_diff", (2, 2), int_type, |args, _, ctx| {
         let (a, b) = (known!(int(&args[0], ctx)?), known!(int(&args[1], ctx)?));
@@ -283,5 +285,5 @@ fn months_of(period: i64, function: &str) -> Result<i64> {
 }
 
 fn from_months(months: i64) -> i64 {
-    months / 12 * 100 + months % 12 + 1
+    (months / 12).saturating_mul(100).saturating_add(months % 12 + 1)
 }

@@ -7,6 +7,7 @@ mod aggregates;
 mod assignments;
 mod columns;
 mod metadata;
+mod nasty;
 
 use super::cast::display;
 use super::{BindCtx, Env, Expr, NoRow, NoSubqueries, Row, SessionInfo, VarScope, Warnings, build};

@@ -264,6 +264,10 @@ impl Store {
         // A log that ended before the point where recovery begins would have a hole.
         self.log().flush(redo_from)?;
         let scan_from = redo_from.min(retain.oldest);
+        // Never backwards: another checkpoint may have come first since the tail was read, and the log that it no longer
+        // needed may be gone. What was right to begin at stays right.
+        let before = self.control();
+        let (redo_from, scan_from) = (redo_from.max(before.redo_from), scan_from.max(before.scan_from));
         self.write_control(|control: &mut Control| {
             control.redo_from = redo_from;
             control.scan_from = scan_from;

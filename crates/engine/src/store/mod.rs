@@ -143,6 +143,11 @@ impl Store {
                 format!("the log ends at {end}, before the checkpoint at {redo_from}"),
             ));
         }
+        // What a killed process left with the operating system counts from now on, so it must survive a power cut.
+        if recovered.end > control.scan_from {
+            segments.sync(control.scan_from, recovered.end)?;
+        }
+        data.sync()?;
         control.epoch += 1;
         control.clean = false;
         control.next_txn = recovered.next_txn;

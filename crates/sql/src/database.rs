@@ -155,7 +155,6 @@ impl Database {
         let engine = Engine::open(config)
             .map_err(|error| SqlError::unknown(format!("cannot open {datadir}: {error}")))?;
         let dictionary = Dictionary::load(&engine, Arc::new(Locks::default()))?;
-        dictionary.create_system_schema(&engine)?;
         let accounts = Accounts::load(&engine)?;
         crate::variables::persist::load(&engine, &globals, |at| {
             options.given.iter().any(|(given, _)| *given == at)

@@ -505,7 +505,9 @@ impl SqlError {
         )
     }
 
+    /// Long entries are cut, as MySQL does.
     pub fn duplicate_entry(entry: &str, key: &str) -> Self {
+        let entry: String = entry.chars().take(64).collect();
         SqlError::new(
             er::DUP_ENTRY,
             format!("Duplicate entry '{entry}' for key '{key}'"),

@@ -3,7 +3,7 @@
 //! Each statement changes copies of the accounts it names and stores them all at once.
 
 use super::{Account, AuthPlugin, Level, Privileges, password};
-use crate::dictionary::virtual_schema;
+use crate::dictionary::is_open_schema;
 use crate::error::{Result, SqlError, er};
 use crate::parse::ast::{
     AuthSecret, Grant, Privilege, PrivilegeLevel, Revoke, Statement, UserAuth, UserName, UserSpec,
@@ -358,7 +358,7 @@ fn give(state: &SessionState, grant: &Grant) -> Result<()> {
     }
     require_to_give(state, &place, set)?;
     if let Place::Database(name) | Place::Table(name, _) = &place
-        && virtual_schema(name).is_some()
+        && is_open_schema(name)
     {
         return Err(state.database_denied(name));
     }

@@ -71,7 +71,7 @@ impl Run<'_> {
 
     pub(super) fn drop_database(&self, name: &str, if_exists: bool) -> Result<Answer> {
         self.state.require_database(Privileges::DROP, name)?;
-        if virtual_schema(name).is_some() || name == "mysql" {
+        if virtual_schema(name).is_some() {
             return Err(self.state.database_denied(name));
         }
         self.own_database(name)?;

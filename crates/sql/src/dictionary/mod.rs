@@ -26,7 +26,7 @@ const SPACE_SCHEMA: &str = "schema";
 const SPACE_TABLE: &str = "table";
 
 /// Databases that are not stored.
-pub const VIRTUAL_SCHEMAS: [&str; 2] = ["information_schema", "performance_schema"];
+pub const VIRTUAL_SCHEMAS: [&str; 3] = ["information_schema", "mysql", "performance_schema"];
 
 pub struct Dictionary {
     epoch: AtomicU64,
@@ -73,19 +73,6 @@ impl Dictionary {
         })
     }
 
-    /// On first start: the database that every server has.
-    pub fn create_system_schema(&self, engine: &Engine) -> Result<()> {
-        if self.schema("mysql").is_some() {
-            return Ok(());
-        }
-        let mut change = self.change(engine)?;
-        change.put_schema(SchemaDef {
-            name: "mysql".to_owned(),
-            collation: crate::types::Collation::DEFAULT,
-        })?;
-        change.commit()
-    }
-
     /// Grows with every change of any definition: a cached plan that saw the same epoch is still right.
     #[inline]
     pub fn epoch(&self) -> u64 {
@@ -113,6 +100,7 @@ impl Dictionary {
         let mut all: Vec<String> = names.schemas.keys().cloned().collect();
         all.extend(VIRTUAL_SCHEMAS.iter().map(|name| (*name).to_owned()));
         all.sort();
+        all.dedup();
         all
     }
 
@@ -158,6 +146,11 @@ pub fn virtual_schema(name: &str) -> Option<&'static str> {
     VIRTUAL_SCHEMAS
         .into_iter()
         .find(|schema| schema.eq_ignore_ascii_case(name))
+}
+
+/// Whether everybody may read the database's tables; what an account may not see is not among their rows.
+pub fn is_open_schema(name: &str) -> bool {
+    virtual_schema(name).is_some_and(|schema| schema != "mysql")
 }
 
 enum Edit {

@@ -79,3 +79,18 @@ fn define(locks: &Locks, id: u64, schema: &str, name: &str, columns: &str) -> Ta
         },
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn virtual_tables_are_well_defined() {
+        let mut names = std::collections::HashSet::new();
+        for table in all() {
+            assert!(names.insert((table.def.schema.clone(), table.def.name.to_lowercase())));
+            assert!(table.def.is_virtual());
+            assert!(table.def.columns.iter().all(|column| !column.name.contains(' ')));
+        }
+    }
+}

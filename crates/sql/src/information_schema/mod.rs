@@ -3,6 +3,7 @@
 //! Each is a definition like any other table's, so that the planner treats it as one, and a function that makes all its
 //! rows for a session. What an account may not see is not among them.
 
+mod accounts;
 mod define;
 mod rows;
 mod tables;

@@ -1,6 +1,6 @@
 //! The virtual tables' columns, and where their rows come from.
 
-use super::rows;
+use super::{accounts, rows};
 use crate::error::Result;
 use crate::session::SessionState;
 use crate::types::Value;
@@ -13,6 +13,7 @@ fn none(_: &SessionState) -> Result<Vec<Vec<Value>>> {
 
 const IS: &str = "information_schema";
 const PS: &str = "performance_schema";
+const MYSQL: &str = "mysql";
 
 /// Schema, name, columns, rows.
 pub const LIST: &[(&str, &str, &str, RowMaker)] = &[
@@ -234,6 +235,45 @@ pub const LIST: &[(&str, &str, &str, RowMaker)] = &[
         "TABLESPACES",
         "TABLESPACE_NAME 64,ENGINE 64,TABLESPACE_TYPE 64?,LOGFILE_GROUP_NAME 64?,EXTENT_SIZE uint?,AUTOEXTEND_SIZE \
          uint?,MAXIMUM_SIZE uint?,NODEGROUP_ID uint?,TABLESPACE_COMMENT 2048?",
+        none,
+    ),
+    (
+        MYSQL,
+        "user",
+        "Host 255,User 32,Select_priv 1,Insert_priv 1,Update_priv 1,Delete_priv 1,Create_priv 1,Drop_priv 1,Reload_priv \
+         1,Shutdown_priv 1,Process_priv 1,File_priv 1,Grant_priv 1,References_priv 1,Index_priv 1,Alter_priv \
+         1,Show_db_priv 1,Super_priv 1,Create_tmp_table_priv 1,Lock_tables_priv 1,Execute_priv 1,Repl_slave_priv \
+         1,Repl_client_priv 1,Create_view_priv 1,Show_view_priv 1,Create_routine_priv 1,Alter_routine_priv \
+         1,Create_user_priv 1,Event_priv 1,Trigger_priv 1,Create_tablespace_priv 1,plugin 64,authentication_string \
+         text?,password_expired 1,account_locked 1,Create_role_priv 1,Drop_role_priv 1",
+        accounts::user,
+    ),
+    (
+        MYSQL,
+        "db",
+        "Host 255,Db 64,User 32,Select_priv 1,Insert_priv 1,Update_priv 1,Delete_priv 1,Create_priv 1,Drop_priv \
+         1,Grant_priv 1,References_priv 1,Index_priv 1,Alter_priv 1,Create_tmp_table_priv 1,Lock_tables_priv \
+         1,Create_view_priv 1,Show_view_priv 1,Create_routine_priv 1,Alter_routine_priv 1,Execute_priv 1,Event_priv \
+         1,Trigger_priv 1",
+        accounts::db,
+    ),
+    (
+        MYSQL,
+        "tables_priv",
+        "Host 255,Db 64,User 32,Table_name 64,Grantor 288,Table_priv 255,Column_priv 64",
+        accounts::tables_priv,
+    ),
+    (
+        MYSQL,
+        "general_log",
+        "event_time time,user_host text,thread_id uint,server_id uint,command_type 64,argument text",
+        none,
+    ),
+    (
+        MYSQL,
+        "slow_log",
+        "start_time time,user_host text,query_time 16,lock_time 16,rows_sent int,rows_examined int,db 512,last_insert_id \
+         int,insert_id int,server_id uint,sql_text text,thread_id uint",
         none,
     ),
     (

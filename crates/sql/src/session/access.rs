@@ -2,7 +2,7 @@
 
 use super::SessionState;
 use crate::accounts::{self, Level, Privileges};
-use crate::dictionary::{TableDef, virtual_schema};
+use crate::dictionary::{TableDef, is_open_schema, virtual_schema};
 use crate::error::{Result, SqlError};
 use crate::parse::ast::ObjectName;
 use std::sync::Arc;
@@ -20,8 +20,12 @@ impl SessionState {
     pub fn table(&self, name: &ObjectName) -> Result<Arc<TableDef>> {
         let (schema, name) = self.resolve(name)?;
         if virtual_schema(schema).is_some() {
-            return crate::information_schema::table(schema, name)
-                .ok_or_else(|| SqlError::unknown_table(name, schema));
+            return crate::information_schema::table(schema, name).ok_or_else(|| {
+                match is_open_schema(schema) {
+                    true => SqlError::unknown_table(name, schema),
+                    false => SqlError::no_such_table(schema, name),
+                }
+            });
         }
         self.database.dictionary().table(schema, name)
     }
@@ -65,10 +69,12 @@ impl SessionState {
         name: &str,
     ) -> Result<()> {
         if virtual_schema(schema).is_some() {
-            if privileges == Privileges::SELECT {
+            if privileges != Privileges::SELECT {
+                return Err(self.database_denied(schema));
+            }
+            if is_open_schema(schema) {
                 return Ok(());
             }
-            return Err(self.database_denied(schema));
         }
         let account = self.account();
         if account.global.contains(privileges) || account.on_table(schema, name).contains(privileges) {
@@ -80,7 +86,7 @@ impl SessionState {
 
     /// Whether SHOW and information_schema list the table for this account.
     pub fn sees_table(&self, schema: &str, name: &str) -> bool {
-        virtual_schema(schema).is_some()
+        is_open_schema(schema)
             || self
                 .account()
                 .on_table(schema, name)
@@ -88,6 +94,6 @@ impl SessionState {
     }
 
     pub fn sees_database(&self, schema: &str) -> bool {
-        virtual_schema(schema).is_some() || self.account().sees_database(schema)
+        is_open_schema(schema) || self.account().sees_database(schema)
     }
 }

@@ -483,3 +483,45 @@ fn kill_ends_statements_and_sessions() {
     assert!(b.is_killed());
     assert_eq!(fails(&mut a, "KILL 999"), 1094);
 }
+
+/// Every virtual table can be read, and each of its rows has a value for each of its columns.
+#[test]
+fn virtual_tables_answer() {
+    let world = World::new("virtual");
+    let mut s = world.session();
+    ok(
+        &mut s,
+        "CREATE TABLE t (a INT PRIMARY KEY, b VARCHAR(10), c DECIMAL(5, 2), UNIQUE (b), CHECK (c > 0))",
+    );
+    ok(&mut s, "BEGIN");
+    for schema in ["information_schema", "performance_schema", "mysql"] {
+        for table in crate::information_schema::tables(schema) {
+            let rows = crate::information_schema::rows(&table, s.state()).unwrap();
+            for row in rows {
+                assert_eq!(row.len(), table.columns.len(), "{schema}.{}", table.name);
+            }
+            ok(&mut s, &format!("SELECT COUNT(*) FROM {schema}.{}", table.name));
+        }
+    }
+    assert_eq!(
+        ok(
+            &mut s,
+            "SELECT TABLE_NAME FROM information_schema.tables WHERE table_schema = 'd'"
+        ),
+        ["t"]
+    );
+    assert_eq!(
+        ok(
+            &mut s,
+            "SELECT constraint_name FROM information_schema.table_constraints WHERE table_name = 't' ORDER BY 1"
+        ),
+        ["b", "PRIMARY", "t_chk_1"]
+    );
+    assert_eq!(
+        ok(&mut s, "SELECT User, Host, Super_priv FROM mysql.user"),
+        ["root|localhost|Y"]
+    );
+    assert_eq!(fails(&mut s, "DELETE FROM mysql.user"), 1044);
+    assert_eq!(fails(&mut s, "CREATE TABLE mysql.x (a INT)"), 1044);
+    assert_eq!(fails(&mut s, "DROP DATABASE mysql"), 1044);
+}

@@ -2,7 +2,7 @@
 
 use super::create::{extra, next_auto_increment, plain_default, require_visible};
 use super::{optional, string};
-use crate::dictionary::{ColumnDef, IndexDef, TableDef, virtual_schema};
+use crate::dictionary::{ColumnDef, IndexDef, TableDef, is_open_schema, virtual_schema};
 use crate::error::{Result, SqlError};
 use crate::parse::ast::{ObjectName, ShowFilter};
 use crate::session::SessionState;
@@ -31,7 +31,9 @@ pub fn databases(state: &SessionState, filter: &ShowFilter) -> Result<Rows> {
 /// The tables of a database that the account may see, by name.
 pub fn visible_tables(state: &SessionState, schema: &str) -> Vec<Arc<TableDef>> {
     if let Some(schema) = virtual_schema(schema) {
-        return crate::information_schema::tables(schema);
+        let mut tables = crate::information_schema::tables(schema);
+        tables.retain(|table| state.sees_table(&table.schema, &table.name));
+        return tables;
     }
     let mut tables = state.database.dictionary().tables(schema);
     tables.retain(|table| state.sees_table(&table.schema, &table.name));
@@ -71,7 +73,7 @@ pub fn tables(state: &SessionState, schema: Option<&str>, full: bool, filter: &S
 }
 
 pub fn table_type(table: &TableDef) -> &'static str {
-    if table.is_virtual() {
+    if is_open_schema(&table.schema) {
         "SYSTEM VIEW"
     } else {
         "BASE TABLE"

@@ -1,0 +1,128 @@
+//! The tables of the `mysql` database: accounts and their privileges, as older tools read them. They are read-only;
+//! accounts are changed by CREATE USER, GRANT and their kin.
+
+use crate::accounts::{Account, Privileges};
+use crate::error::Result;
+use crate::session::SessionState;
+use crate::types::Value;
+
+type Made = Result<Vec<Vec<Value>>>;
+
+fn string(text: impl AsRef<str>) -> Value {
+    Value::string(text.as_ref().as_bytes())
+}
+
+fn flag(on: bool) -> Value {
+    string(if on { "Y" } else { "N" })
+}
+
+/// In the order of the columns of `mysql.user`.
+const USER_COLUMNS: [Privileges; 29] = [
+    Privileges::SELECT,
+    Privileges::INSERT,
+    Privileges::UPDATE,
+    Privileges::DELETE,
+    Privileges::CREATE,
+    Privileges::DROP,
+    Privileges::RELOAD,
+    Privileges::SHUTDOWN,
+    Privileges::PROCESS,
+    Privileges::FILE,
+    Privileges::GRANT_OPTION,
+    Privileges::REFERENCES,
+    Privileges::INDEX,
+    Privileges::ALTER,
+    Privileges::SHOW_DATABASES,
+    Privileges::SUPER,
+    Privileges::CREATE_TEMPORARY_TABLES,
+    Privileges::LOCK_TABLES,
+    Privileges::EXECUTE,
+    Privileges::REPLICATION_SLAVE,
+    Privileges::REPLICATION_CLIENT,
+    Privileges::CREATE_VIEW,
+    Privileges::SHOW_VIEW,
+    Privileges::CREATE_ROUTINE,
+    Privileges::ALTER_ROUTINE,
+    Privileges::CREATE_USER,
+    Privileges::EVENT,
+    Privileges::TRIGGER,
+    Privileges::CREATE_TABLESPACE,
+];
+
+/// In the order of the columns of `mysql.db`.
+const DB_COLUMNS: [Privileges; 19] = [
+    Privileges::SELECT,
+    Privileges::INSERT,
+    Privileges::UPDATE,
+    Privileges::DELETE,
+    Privileges::CREATE,
+    Privileges::DROP,
+    Privileges::GRANT_OPTION,
+    Privileges::REFERENCES,
+    Privileges::INDEX,
+    Privileges::ALTER,
+    Privileges::CREATE_TEMPORARY_TABLES,
+    Privileges::LOCK_TABLES,
+    Privileges::CREATE_VIEW,
+    Privileges::SHOW_VIEW,
+    Privileges::CREATE_ROUTINE,
+    Privileges::ALTER_ROUTINE,
+    Privileges::EXECUTE,
+    Privileges::EVENT,
+    Privileges::TRIGGER,
+];
+
+pub fn user(state: &SessionState) -> Made {
+    let row = |account: &Account| {
+        let auth = &account.auth;
+        let mut row = vec![string(&auth.host), string(&auth.user)];
+        row.extend(USER_COLUMNS.map(|one| flag(account.global.contains(one))));
+        row.extend([
+            string(auth.plugin.name()),
+            Value::string(auth.auth_string.clone()),
+            flag(false),
+            flag(auth.locked),
+            flag(account.global.contains(Privileges::CREATE_ROLE)),
+            flag(account.global.contains(Privileges::DROP_ROLE)),
+        ]);
+        row
+    };
+    let accounts = state.database.accounts.all();
+    Ok(accounts.iter().map(|account| row(account)).collect())
+}
+
+pub fn db(state: &SessionState) -> Made {
+    let mut rows = Vec::new();
+    for account in state.database.accounts.all() {
+        for (schema, set) in &account.databases {
+            let auth = &account.auth;
+            let mut row = vec![string(&auth.host), string(schema), string(&auth.user)];
+            row.extend(DB_COLUMNS.map(|one| flag(set.contains(one))));
+            rows.push(row);
+        }
+    }
+    Ok(rows)
+}
+
+pub fn tables_priv(state: &SessionState) -> Made {
+    let mut rows = Vec::new();
+    for account in state.database.accounts.all() {
+        for ((schema, name), set) in &account.tables {
+            let auth = &account.auth;
+            let names = crate::accounts::privilege::ALL
+                .iter()
+                .filter(|(one, _, levels)| set.contains(*one) && levels.contains('t'))
+                .map(|(_, name, _)| *name);
+            rows.push(vec![
+                string(&auth.host),
+                string(schema),
+                string(&auth.user),
+                string(name),
+                string(""),
+                string(names.collect::<Vec<_>>().join(",")),
+                string(""),
+            ]);
+        }
+    }
+    Ok(rows)
+}

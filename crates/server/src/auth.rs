@@ -60,6 +60,8 @@ pub struct Attempt<'a> {
     pub host: &'a str,
     pub plugin: Option<&'a [u8]>,
     pub proof: &'a [u8],
+    /// The proof may be made with a nonce other than the latest, and has to be made again.
+    pub is_stale: bool,
 }
 
 impl Authenticator {
@@ -84,7 +86,7 @@ impl Authenticator {
         let known = account.unwrap_or(&decoy);
         let mut proof = attempt.proof.to_vec();
         let plugin = attempt.plugin.unwrap_or(b"mysql_native_password");
-        if plugin != known.plugin.name().as_bytes() {
+        if plugin != known.plugin.name().as_bytes() || attempt.is_stale {
             *nonce = Nonce::random();
             proof = ask_for_plugin(channel, input, known.plugin, nonce)?;
         }

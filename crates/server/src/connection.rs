@@ -146,7 +146,7 @@ impl Connection {
         }
         let login = Login::parse(&packet, ours).map_err(|_| End::Told(errors::bad_handshake()))?;
         self.channel.capabilities = login.capabilities;
-        let info = self.authenticate(&login)?;
+        let info = self.authenticate(&login, false)?;
         let database = Arc::clone(&self.shared.database);
         let session = database.connect(info).map_err(End::Told)?;
         if self.peer.surplus && !session.state().has_global(Privileges::SUPER) {
@@ -157,7 +157,7 @@ impl Connection {
     }
 
     /// Checks who a client is, and makes what the session is told of it.
-    fn authenticate(&mut self, login: &Login) -> Result<ConnectInfo, End> {
+    fn authenticate(&mut self, login: &Login, is_stale: bool) -> Result<ConnectInfo, End> {
         let user = command::text(login.user);
         let account = self.shared.database.account(&user, &self.peer.host);
         let attempt = Attempt {
@@ -165,6 +165,7 @@ impl Connection {
             host: &self.peer.host,
             plugin: login.plugin,
             proof: login.proof,
+            is_stale,
         };
         self.shared.authenticator.check(
             &mut self.channel,
@@ -238,7 +239,9 @@ impl Connection {
     fn change_user(&mut self, packet: &[u8], session: &mut Session) -> Result<(), End> {
         let login = Login::parse_change(packet, self.channel.capabilities)
             .map_err(|_| End::Told(errors::malformed_packet()))?;
-        let info = self.authenticate(&login)?;
+        // Clients differ in whether they answer the nonce of the greeting or the latest, so they get a new one.
+        let is_stale = login.plugin.is_some() && !login.proof.is_empty();
+        let info = self.authenticate(&login, is_stale)?;
         self.commands.forget();
         session.change_user(info).map_err(End::Told)?;
         self.greet(session)

@@ -10,6 +10,8 @@ const OK: u8 = 0x00;
 const EOF: u8 = 0xfe;
 const ERR: u8 = 0xff;
 const NULL: u8 = 0xfb;
+/// An expression without an alias is named after its text, which may be long.
+const NAME_LEN_MAX: usize = 256;
 
 pub fn put_ok(out: &mut Output, info: &OkInfo) {
     put_ok_with(out, OK, info);
@@ -92,7 +94,7 @@ fn put_definition(packet: &mut Vec<u8>, column: &ColumnMeta) {
         &column.name,
         &column.org_name,
     ] {
-        put_bytes(packet, name.as_bytes());
+        put_bytes(packet, &name.as_bytes()[..name.floor_char_boundary(NAME_LEN_MAX)]);
     }
     packet.push(12); // the length of what follows
     packet.extend_from_slice(&column.charset.to_le_bytes());
@@ -174,7 +176,7 @@ mod tests {
         let mut out = Output::new();
         put_column(&mut out, &column());
         let expected =
-            b"\x2b\0\0\0\x03def\x06sbtest\x01t\x07sbtest1\x01c\x01c\x0c\x2d\0\xe0\x01\0\0\xfe\x01\0\0\0\0";
+            b"\x26\0\0\0\x03def\x06sbtest\x01t\x07sbtest1\x01c\x01c\x0c\x2d\0\xe0\x01\0\0\xfe\x01\0\0\0\0";
         assert_eq!(out.finished(), expected);
         let mut out = Output::new();
         put_listed_column(&mut out, &column());

@@ -16,6 +16,7 @@ pub use table::{
 
 use crate::error::{Result, SqlError};
 use crate::mdl::Locks;
+use crate::types::Collation;
 use parking_lot::RwLock;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -87,7 +88,10 @@ impl Dictionary {
         if let Some(name) = virtual_schema(name) {
             return Some(Arc::new(SchemaDef {
                 name: name.to_owned(),
-                collation: crate::types::Collation::UTF8MB3_GENERAL_CI,
+                collation: match name {
+                    "mysql" => Collation::DEFAULT,
+                    _ => Collation::UTF8MB3_GENERAL_CI,
+                },
             }));
         }
         let names = self.names.read();

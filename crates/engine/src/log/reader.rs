@@ -31,6 +31,11 @@ impl<'l> Reader<'l> {
         }
     }
 
+    /// Records of an older epoch than this end the log.
+    pub fn not_before(self, epoch: u32) -> Reader<'l> {
+        Reader { epoch, ..self }
+    }
+
     /// Where the next record begins; after `None`, where the log ends.
     pub fn position(&self) -> Lsn {
         self.at
@@ -154,6 +159,8 @@ mod tests {
         let old = write(&segments, Lsn(SEGMENT), 1, &[10, 100, 20]);
         segments.write(old[1], &[0; 140]).unwrap();
         assert_eq!(read_all(&segments, Lsn(SEGMENT)).1, old[1]);
+        let mut nothing_yet = segments.reader(old[2]).not_before(2);
+        assert!(nothing_yet.next().unwrap().is_none(), "nor is it a beginning");
         let new = write(&segments, old[1], 2, &[100]);
         assert_eq!(new[1], old[2], "the old record begins just there");
         assert_eq!(read_all(&segments, Lsn(SEGMENT)), (vec![old[0], old[1]], new[1]));

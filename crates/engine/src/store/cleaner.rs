@@ -271,6 +271,9 @@ impl Store {
         self.write_control(|control: &mut Control| {
             control.redo_from = redo_from;
             control.scan_from = scan_from;
+            if scan_from >= self.run_start {
+                control.scan_epoch = control.epoch;
+            }
             control.next_txn = control.next_txn.max(retain.next_txn);
             control.clean = clean;
         })?;

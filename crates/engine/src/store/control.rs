@@ -34,6 +34,8 @@ pub struct Control {
     /// The engine was shut down in order, and nothing is to be recovered.
     pub clean: bool,
     pub segment_bytes: u64,
+    /// No record at or after `scan_from` is of an older epoch: what looks like one is of the past.
+    pub scan_epoch: u32,
 }
 
 pub struct ControlFile {
@@ -97,6 +99,7 @@ fn encode(sequence: u64, control: &Control) -> [u8; BLOCK] {
     block[40..48].copy_from_slice(&control.scan_from.0.to_le_bytes());
     block[48..56].copy_from_slice(&control.next_txn.0.to_le_bytes());
     block[56] = u8::from(control.clean);
+    block[60..64].copy_from_slice(&control.scan_epoch.to_le_bytes());
     block[64..72].copy_from_slice(&control.segment_bytes.to_le_bytes());
     let crc = crc32c::crc32c(&block[16..USED]);
     block[12..16].copy_from_slice(&crc.to_le_bytes());
@@ -123,6 +126,7 @@ fn decode(block: &[u8; BLOCK]) -> Result<Option<(u64, Control)>> {
         next_txn: TxnId(u64_at(48)),
         clean: block[56] != 0,
         segment_bytes: u64_at(64),
+        scan_epoch: u32_at(60),
     };
     Ok(Some((u64_at(16), control)))
 }
@@ -140,6 +144,7 @@ mod tests {
             next_txn: TxnId(n),
             clean: n.is_multiple_of(2),
             segment_bytes: 1 << 20,
+            scan_epoch: n as u32,
         }
     }
 

@@ -91,6 +91,8 @@ pub struct Store {
     losers_first: Mutex<Option<Lsn>>,
     closing: AtomicBool,
     thread: Mutex<Option<JoinHandle<()>>>,
+    /// Where this run's own records begin.
+    run_start: Lsn,
     log_capacity: u64,
     dirty_max: AtomicUsize,
 }
@@ -135,7 +137,8 @@ impl Store {
             recovered.torn_pages_repaired = doublewrite.repair(&*data)?;
         }
         let segments = Segments::open(config.disk.clone(), control.segment_bytes)?;
-        recovery::analyse(&mut segments.reader(control.scan_from), &mut recovered)?;
+        let mut reader = segments.reader(control.scan_from).not_before(control.scan_epoch);
+        recovery::analyse(&mut reader, &mut recovered)?;
         if recovered.end < control.redo_from {
             let (end, redo_from) = (recovered.end, control.redo_from);
             return Err(Error::corrupt(
@@ -175,13 +178,14 @@ impl Store {
             recovering: AtomicBool::new(true),
             losers_first: Mutex::new(recovered.losers.iter().map(|loser| loser.first_lsn).min()),
             closing: AtomicBool::new(false),
+            run_start: recovered.end,
             thread: Mutex::new(None),
             log_capacity: config.log_capacity_bytes.max(LOG_CAPACITY_MIN),
             dirty_max: AtomicUsize::new(0),
         });
         store.set_max_dirty_pages_pct(config.max_dirty_pages_pct);
         *store.thread.lock() = Some(Cleaner::start(&store)?);
-        recovered.records_redone = store.redo(control.redo_from)?;
+        recovered.records_redone = store.redo(control.redo_from, recovered.end)?;
         store.space.load(&store.pool)?;
         store.recovering.store(false, Ordering::Release);
         store
@@ -205,6 +209,7 @@ impl Store {
             next_txn: TxnId(1),
             clean: true,
             segment_bytes: (capacity / 8).clamp(512 << 10, 64 << 20).next_multiple_of(4096),
+            scan_epoch: 0,
         };
         // The log is part of a data directory from the beginning.
         Segments::open(config.disk.clone(), control.segment_bytes)?.prepare(

@@ -78,11 +78,13 @@ pub(super) fn analyse(reader: &mut Reader<'_>, recovered: &mut Recovered) -> Res
 }
 
 impl Store {
-    /// Repeats history from `from` on; says how many records there were.
-    pub(super) fn redo(&self, from: Lsn) -> Result<u64> {
+    /// Repeats history from `from` to `end`, where analysis found it to end; says how many records there were.
+    pub(super) fn redo(&self, from: Lsn, end: Lsn) -> Result<u64> {
         let mut reader = self.log().reader(from);
         let mut records = 0;
-        while let Some(record) = reader.next()? {
+        while reader.position() < end
+            && let Some(record) = reader.next()?
+        {
             self.redo_record(&record)?;
             records += 1;
         }

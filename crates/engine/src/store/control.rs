@@ -6,8 +6,8 @@
 //! ```text
 //!  0        8         12    16         24      28          32          40          48         56      57
 //!  ┌────────┬─────────┬─────┬──────────┬───────┬───────────┬───────────┬───────────┬──────────┬───────┐
-//!  │ magic  │ version │ crc │ sequence │ epoch │ page size │ redo from │ scan from │ next txn │ clean │ segment size u64 @ 64
-//!  └────────┴─────────┴─────┴──────────┴───────┴───────────┴───────────┴───────────┴──────────┴───────┘
+//!  │ magic  │ version │ crc │ sequence │ epoch │ page size │ redo from │ scan from │ next txn │ clean │ scan epoch u32 @ 60,
+//!  └────────┴─────────┴─────┴──────────┴───────┴───────────┴───────────┴───────────┴──────────┴───────┘ segment size u64 @ 64
 //! ```
 
 use crate::disk::{Access, Disk, File};

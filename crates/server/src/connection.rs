@@ -224,10 +224,9 @@ impl Connection {
                 return Err(End::Gone);
             }
             let over = next == Next::Close || session.is_killed();
-            if over || !self.input.has_packet() || self.channel.out.len() > COLLECTED_LEN_MAX {
-                if !self.channel.out.is_empty() {
-                    self.channel.send()?;
-                }
+            let collected = over || !self.input.has_packet() || self.channel.out.len() > COLLECTED_LEN_MAX;
+            if collected && !self.channel.out.is_empty() {
+                self.channel.send()?;
             }
             if over {
                 return Err(End::Gone);

@@ -454,7 +454,7 @@ impl Work<'_> {
         self.changed += u64::from(deleted > 0);
         self.outcome.affected_rows += 1 + deleted;
         if let Some(value) = self.counter_value(values) {
-            target.table.auto_increment_observe(value);
+            target.table.auto_increment_observe(value)?;
             self.outcome.last_insert_id = value;
         }
         Ok(())
@@ -492,7 +492,7 @@ impl Work<'_> {
         };
         let found = result.map_err(|error| target.explain(error, &Slots(&after)))?;
         if found && let Some(value) = self.counter_value(&after) {
-            target.table.auto_increment_observe(value);
+            target.table.auto_increment_observe(value)?;
             self.outcome.last_insert_id = value;
             // A value generated for a row that was updated instead is not LAST_INSERT_ID().
             self.outcome.generated_id = None;

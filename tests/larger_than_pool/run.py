@@ -57,7 +57,7 @@ def main():
             memory(script)
         with report.case("update_of_everything"):
             reader, writer = address.connect(database="sbtest", read_timeout=1800), address.connect(database="sbtest", read_timeout=1800)
-            summary = "SELECT COUNT(*), SUM(k), MIN(k), MAX(k) FROM sbtest1"
+            summary = "SELECT COUNT(*), SUM(k), MIN(pad), MAX(pad) FROM sbtest1"
             with reader.cursor() as old, writer.cursor() as new:
                 old.execute("START TRANSACTION WITH CONSISTENT SNAPSHOT")
                 old.execute(summary)

@@ -542,12 +542,17 @@ impl Planner<'_> {
     fn string_name(&self, text: &str) -> String {
         let mode = self.binder.ctx.sql_mode;
         let mut lexer = Lexer::new(text.as_bytes(), 0, mode);
-        match lexer.token() {
-            Ok(token) if token.kind == Kind::Str => {
-                let raw = &text.as_bytes()[token.start as usize..token.end as usize];
-                String::from_utf8_lossy(&unquote(raw, mode)).into_owned()
+        loop {
+            match lexer.token() {
+                Ok(token) if matches!(token.kind, Kind::Str | Kind::NationalStr) => {
+                    let prefix = (token.kind == Kind::NationalStr) as usize;
+                    let raw = &text.as_bytes()[token.start as usize + prefix..token.end as usize];
+                    return String::from_utf8_lossy(&unquote(raw, mode)).into_owned();
+                }
+                // An introducer.
+                Ok(token) if token.kind == Kind::Word => {}
+                _ => return text.to_string(),
             }
-            _ => text.to_string(),
         }
     }
 

@@ -102,9 +102,11 @@ impl<'a> Fields<'a> {
         })
     }
 
+    /// A length of eight bytes is read as MySQL reads it, by its lower four: there are clients that fill the upper ones
+    /// with something else.
     #[inline]
     pub fn lenenc_bytes(&mut self) -> Result<&'a [u8], Malformed> {
-        let len = self.lenenc()?;
+        let len = self.lenenc()? & 0xffff_ffff;
         self.bytes(usize::try_from(len).map_err(|_| Malformed)?)
     }
 
@@ -151,6 +153,11 @@ mod tests {
             Fields::new(&[0xfe, 255, 255, 255, 255, 255, 255, 255, 255]).lenenc_bytes(),
             Err(Malformed)
         );
+        // What mysql2 for Node sends for a length of 0x0100_0002.
+        let mut long = vec![0xfe, 2, 0, 0, 1, 0, 0, 1, 0];
+        assert_eq!(Fields::new(&long).lenenc_bytes(), Err(Malformed));
+        long.resize(long.len() + 0x100_0002, b'x');
+        assert_eq!(Fields::new(&long).lenenc_bytes().map(<[u8]>::len), Ok(0x100_0002));
         assert_eq!(Fields::new(&[0xfb]).lenenc(), Err(Malformed));
         assert_eq!(Fields::new(&[]).u8(), Err(Malformed));
         assert_eq!(Fields::new(&[1, 2, 3]).u32(), Err(Malformed));

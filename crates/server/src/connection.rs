@@ -16,6 +16,7 @@ use crate::transport::{Patience, Socket, Transport};
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::thread;
 use std::time::Duration;
 use tidemark_sql::accounts::Privileges;
@@ -92,10 +93,18 @@ pub fn serve(shared: &Arc<Shared>, peer: Peer) {
     };
     let mut session = match caught(|| connection.log_in()) {
         Ok(session) => session,
-        Err(end) => return connection.end(end),
+        Err(end) => {
+            let counters = shared.database.counters();
+            counters.aborted_connects.fetch_add(1, Ordering::Relaxed);
+            return connection.end(end);
+        }
     };
     let ended = caught(|| connection.converse(&mut session));
     if let Err(end) = ended {
+        if !matches!(end, End::Gone) {
+            let counters = shared.database.counters();
+            counters.aborted_clients.fetch_add(1, Ordering::Relaxed);
+        }
         connection.end(end);
     }
     let id = connection.peer.connection_id;
@@ -146,6 +155,15 @@ impl Connection {
         }
         let login = Login::parse(&packet, ours).map_err(|_| End::Told(errors::bad_handshake()))?;
         self.channel.capabilities = login.capabilities;
+        let demands_privacy = self
+            .shared
+            .database
+            .variable("require_secure_transport")
+            .as_deref()
+            == Some("ON");
+        if demands_privacy && !self.channel.transport.is_private() {
+            return Err(End::Told(errors::insecure_transport()));
+        }
         let info = self.authenticate(&login, false)?;
         let database = Arc::clone(&self.shared.database);
         let session = database.connect(info).map_err(End::Told)?;

@@ -100,6 +100,14 @@ pub fn malformed_packet() -> SqlError {
     error(1835, b"HY000", "Malformed communication packet.")
 }
 
+pub fn insecure_transport() -> SqlError {
+    error(
+        3159,
+        b"HY000",
+        "Connections using insecure transport are prohibited while --require_secure_transport=ON.",
+    )
+}
+
 pub fn idle_too_long() -> SqlError {
     error(
         4031,

@@ -8,7 +8,7 @@ use crate::logger;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 use std::io::{self, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use tidemark_server::{CertificateFiles, Server, ServerOptions};
 use tidemark_sql::{Database, Options};
 
@@ -27,14 +27,18 @@ pub fn run(arguments: Arguments) -> Result<(), String> {
     let listening = listening(&options)?;
     let datadir = options.datadir.clone();
     let database = Database::open(options).map_err(|e| format!("cannot open {}: {e}", datadir.display()))?;
-    let certificate = CertificateFiles::in_directory(&datadir);
-    let server = certificate.create_if_missing().and_then(|()| {
-        let with_certificate = ServerOptions {
-            certificate: Some(certificate),
-            ..listening.clone()
-        };
-        Server::start(database.clone(), &with_certificate)
-    });
+    let with_certificate = ServerOptions {
+        certificate: certificate(&database, &datadir),
+        ..listening.clone()
+    };
+    if with_certificate.certificate.is_some() {
+        for name in ["have_ssl", "have_openssl"] {
+            database
+                .set_variable_at_start(name, "YES")
+                .map_err(|e| e.to_string())?;
+        }
+    }
+    let server = Server::start(database.clone(), &with_certificate);
     let server = match server {
         Ok(server) => server,
         Err(e) => {
@@ -68,11 +72,42 @@ fn listening(options: &Options) -> Result<ServerOptions, String> {
     let port = text("port");
     let socket = text("socket");
     Ok(ServerOptions {
-        bind_address: text("bind_address"),
+        bind_address: if text("skip_networking") == "ON" {
+            String::new()
+        } else {
+            text("bind_address")
+        },
         port: port.parse().map_err(|_| format!("'{port}' is no port"))?,
         socket: (!socket.is_empty()).then(|| PathBuf::from(socket)),
         certificate: None,
     })
+}
+
+/// The certificate of TLS: the one that `ssl_cert` and `ssl_key` name, else one of our own in the data directory. If
+/// that cannot be made, the server does without TLS.
+fn certificate(database: &Database, datadir: &Path) -> Option<CertificateFiles> {
+    let named = |name: &str| {
+        database
+            .variable(name)
+            .filter(|file| !file.is_empty() && file != "NULL")
+    };
+    if database.variable("ssl").as_deref() == Some("OFF") {
+        return None;
+    }
+    if let (Some(certificate), Some(key)) = (named("ssl_cert"), named("ssl_key")) {
+        return Some(CertificateFiles {
+            certificate: certificate.into(),
+            key: key.into(),
+        });
+    }
+    let own = CertificateFiles::in_directory(datadir);
+    match own.create_if_missing() {
+        Ok(()) => Some(own),
+        Err(e) => {
+            log::warn!("there is no TLS, since its certificate cannot be made: {e}");
+            None
+        }
+    }
 }
 
 /// Where it listens and how to connect. Whoever started it may have stopped reading, which is no reason to fail.

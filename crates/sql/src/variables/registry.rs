@@ -217,6 +217,8 @@ pub static DEFS: &[Def] = &[
     def("partial_revokes", Global, true, Bool, "OFF"),
     def("require_secure_transport", Global, true, Bool, "OFF"),
     def("performance_schema", Global, false, Bool, "OFF"),
+    def("thread_stack", Global, false, from(131_072), "1048576"),
+    def("ssl", Global, false, Bool, "ON"),
     def("ssl_ca", Global, true, NullableText, "NULL"),
     def("ssl_cert", Global, true, NullableText, "NULL"),
     def("ssl_key", Global, true, NullableText, "NULL"),
@@ -793,7 +795,6 @@ pub static DEFS: &[Def] = &[
         "host names are not resolved",
     ),
     unused("thread_cache_size", Global, uint(0, 16384), "9", NO_THREADS),
-    unused("thread_stack", Global, from(131_072), "1048576", NO_THREADS),
     unused(
         "thread_handling",
         Global,
@@ -1157,7 +1158,6 @@ pub static DEFS: &[Def] = &[
         "0",
         "password hashes have one form per plugin",
     ),
-    unused("ssl", Global, Bool, "OFF", "there is no TLS"),
     unused("skip_external_locking", Global, Bool, "ON", NO_FILES),
     unused(
         "skip_show_database",

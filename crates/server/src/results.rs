@@ -412,3 +412,183 @@ impl Text {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::transport::{Patience, Socket, Transport};
+    use std::os::unix::net::UnixStream;
+    use std::sync::Arc;
+    use std::time::Duration;
+
+    fn channel() -> Channel {
+        let (ours, _) = UnixStream::pair().unwrap();
+        let wait = Duration::from_secs(1);
+        let patience = Patience {
+            idle: wait,
+            read: wait,
+            write: wait,
+        };
+        Channel::new(Transport::new(Socket::Unix(Arc::new(ours)), patience).unwrap())
+    }
+
+    fn column(type_byte: u8, length: u32, flags: u16) -> ColumnMeta {
+        ColumnMeta {
+            db: String::new(),
+            table: String::new(),
+            org_table: String::new(),
+            name: "x".into(),
+            org_name: String::new(),
+            charset: 63,
+            length,
+            type_byte,
+            flags,
+            decimals: 0,
+        }
+    }
+
+    /// The payload of one row of columns of these types.
+    fn row<const BINARY: bool>(types: &[u8], values: impl Fn(&mut dyn ResultSink)) -> Result<Vec<u8>> {
+        let columns: Vec<ColumnMeta> = types.iter().map(|t| column(*t, 16, 0)).collect();
+        row_of::<BINARY>(&columns, values)
+    }
+
+    fn row_of<const BINARY: bool>(
+        columns: &[ColumnMeta],
+        values: impl Fn(&mut dyn ResultSink),
+    ) -> Result<Vec<u8>> {
+        let mut channel = channel();
+        let mut results = Results::<BINARY>::new(&mut channel);
+        results.columns(columns)?;
+        let before = results.channel.out.finished().len();
+        results.begin_row();
+        values(&mut results);
+        results.end_row()?;
+        Ok(channel.out.finished()[before + 4..].to_vec())
+    }
+
+    #[test]
+    fn text_rows_spell_their_values() {
+        let types = [
+            wire::LONG,
+            wire::LONGLONG,
+            wire::DOUBLE,
+            wire::NEWDECIMAL,
+            wire::VAR_STRING,
+            wire::BLOB,
+        ];
+        let packet = row::<false>(&types, |out| {
+            out.int(-7);
+            out.uint(u64::MAX);
+            out.double(0.5);
+            out.decimal("12.30");
+            out.bytes(b"text");
+            out.null();
+        });
+        assert_eq!(
+            packet.unwrap(),
+            b"\x02-7\x1418446744073709551615\x030.5\x0512.30\x04text\xfb"
+        );
+    }
+
+    #[test]
+    fn text_of_dates_and_times() {
+        let packet = row::<false>(&[wire::DATE, wire::DATETIME, wire::TIME, wire::TIME], |out| {
+            out.date(2024, 2, 9);
+            out.datetime(2024, 2, 9, 1, 2, 3, 40_500, 3);
+            out.time(true, 838, 59, 59, 0, 0);
+            out.time(false, 1, 2, 3, 4, 6);
+        });
+        let expected = b"\x0a2024-02-09\x172024-02-09 01:02:03.040\x0a-838:59:59\x0f01:02:03.000004";
+        assert_eq!(packet.unwrap(), expected);
+    }
+
+    #[test]
+    fn zeros_and_bits() {
+        let columns = [
+            column(wire::LONG, 5, flag::ZEROFILL | flag::UNSIGNED),
+            column(wire::YEAR, 4, 0),
+            column(wire::BIT, 10, 0),
+        ];
+        let values = |out: &mut dyn ResultSink| {
+            out.uint(42);
+            out.int(0);
+            out.uint(0x201);
+        };
+        assert_eq!(
+            row_of::<false>(&columns, values).unwrap(),
+            b"\x0500042\x040000\x02\x02\x01"
+        );
+        let expected = b"\0\0\x2a\0\0\0\0\0\x02\x02\x01";
+        assert_eq!(row_of::<true>(&columns, values).unwrap(), expected);
+    }
+
+    #[test]
+    fn binary_rows_have_the_width_of_their_types() {
+        let types = [
+            wire::TINY,
+            wire::SHORT,
+            wire::LONG,
+            wire::LONGLONG,
+            wire::FLOAT,
+            wire::DOUBLE,
+            wire::STRING,
+        ];
+        let packet = row::<true>(&types, |out| {
+            out.int(-1);
+            out.int(-2);
+            out.null();
+            out.uint(3);
+            out.float(1.0);
+            out.double(-2.0);
+            out.bytes(b"s");
+        });
+        let mut expected = vec![0, 0b0001_0000, 0, 0xff, 0xfe, 0xff, 3, 0, 0, 0, 0, 0, 0, 0];
+        expected.extend_from_slice(&1f32.to_le_bytes());
+        expected.extend_from_slice(&(-2f64).to_le_bytes());
+        expected.extend_from_slice(b"\x01s");
+        assert_eq!(packet.unwrap(), expected);
+    }
+
+    #[test]
+    fn binary_dates_and_times_leave_out_what_is_zero() {
+        let types = [
+            wire::DATE,
+            wire::DATE,
+            wire::DATETIME,
+            wire::DATETIME,
+            wire::TIME,
+            wire::TIME,
+        ];
+        let packet = row::<true>(&types, |out| {
+            out.date(2024, 2, 9);
+            out.date(0, 0, 0);
+            out.datetime(2024, 2, 9, 1, 2, 3, 0, 0);
+            out.datetime(2024, 2, 9, 0, 0, 0, 5, 6);
+            out.time(true, 25, 1, 2, 0, 0);
+            out.time(false, 0, 0, 0, 0, 0);
+        });
+        let mut expected = vec![0, 0];
+        expected.extend_from_slice(&[4, 0xe8, 7, 2, 9]);
+        expected.push(0);
+        expected.extend_from_slice(&[7, 0xe8, 7, 2, 9, 1, 2, 3]);
+        expected.extend_from_slice(&[11, 0xe8, 7, 2, 9, 0, 0, 0, 5, 0, 0, 0]);
+        expected.extend_from_slice(&[8, 1, 1, 0, 0, 0, 1, 1, 2]);
+        expected.push(0);
+        assert_eq!(packet.unwrap(), expected);
+    }
+
+    #[test]
+    fn a_row_that_does_not_fit_its_columns_is_an_error() {
+        assert!(row::<true>(&[wire::LONG], |out| out.bytes(b"7")).is_err());
+        assert!(row::<true>(&[wire::LONG], |out| out.double(7.0)).is_err());
+        assert!(row::<false>(&[wire::LONG, wire::LONG], |out| out.int(1)).is_err());
+        assert!(
+            row::<false>(&[wire::LONG], |out| {
+                out.int(1);
+                out.int(2);
+            })
+            .is_err()
+        );
+    }
+}

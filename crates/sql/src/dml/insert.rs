@@ -10,6 +10,7 @@
 use super::target::{Changed, Slots, Stored, Target, scope_table};
 use super::update::Assignments;
 use super::{Outcome, QueryPlanner, RowSource, Run, is_ignorable};
+use crate::dictionary::ColumnDefault;
 use crate::error::{Result, SqlError};
 use crate::expr::{Expr, Row, SessionInfo, build};
 use crate::parse::ast;
@@ -46,6 +47,8 @@ pub struct InsertPlan {
     on_duplicate: OnDuplicate,
     ignore: bool,
     auto_increment: Option<usize>,
+    /// A value in VALUES reads a column.
+    reads_columns: bool,
 }
 
 /// VALUES(c) is the slot of `c` behind those of the old row.
@@ -115,7 +118,15 @@ impl InsertPlan {
             }
             OnDuplicate::Update(assignments)
         };
+        let reads_columns = match &source {
+            Source::Rows(rows) => rows
+                .iter()
+                .flatten()
+                .any(|given| matches!(given, Given::Value(e) if !e.columns().is_empty())),
+            Source::Query(_) => false,
+        };
         Ok(InsertPlan {
+            reads_columns,
             auto_increment: def.auto_increment(),
             columns,
             source,
@@ -187,7 +198,6 @@ fn bind_rows(
 
 /// DEFAULT(column) of a column with a constant default.
 pub(super) fn literal_default(target: &Target, column: usize) -> Result<Expr> {
-    use crate::dictionary::ColumnDefault;
     let def = &target.def.columns[column];
     match &def.default {
         Some(ColumnDefault::Literal(value)) => Ok(build::typed_literal(def.ty.clone(), value.clone())),
@@ -278,15 +288,26 @@ impl Work<'_> {
         }
     }
 
-    /// Columns without a value take their defaults; those computed from others come last.
-    fn defaults(&self, given: &[usize], values: &mut Vec<Value>) -> Result<()> {
-        let target = &self.plan.target;
-        let ctx = self.run.env.ctx();
+    /// Before the values are evaluated: where one of them reads a column, it sees that column's constant default.
+    fn begin(&self, values: &mut Vec<Value>) {
+        let columns = &self.plan.target.def.columns;
         values.clear();
-        values.resize(target.def.columns.len(), Val::Null);
+        if self.plan.reads_columns {
+            values.extend(columns.iter().map(|column| match &column.default {
+                Some(ColumnDefault::Literal(value)) => value.clone(),
+                _ => Val::Null,
+            }));
+        } else {
+            values.resize(columns.len(), Val::Null);
+        }
+    }
+
+    /// After them: columns without a value take their defaults, which may be computed from the others.
+    fn defaults(&self, given: &[usize], values: &mut [Value]) -> Result<()> {
+        let ctx = self.run.env.ctx();
         for at in 0..values.len() {
             if !given.contains(&at) {
-                values[at] = target.default_or_zero(at, values, &ctx)?;
+                values[at] = self.plan.target.default_or_zero(at, values, &ctx)?;
             }
         }
         Ok(())
@@ -295,7 +316,7 @@ impl Work<'_> {
     fn build(&mut self, row: &[Given], values: &mut Vec<Value>, rows_left: u64) -> Result<()> {
         let plan = self.plan;
         let columns: &[usize] = if row.is_empty() { &[] } else { &plan.columns };
-        self.defaults(columns, values)?;
+        self.begin(values);
         for (given, &column) in row.iter().zip(columns) {
             let value = match given {
                 Given::Default => {
@@ -311,15 +332,17 @@ impl Work<'_> {
             };
             values[column] = value;
         }
+        self.defaults(columns, values)?;
         self.generate(values, rows_left)
     }
 
     fn build_from(&mut self, row: Vec<Value>, values: &mut Vec<Value>, rows_left: u64) -> Result<()> {
         let plan = self.plan;
-        self.defaults(&plan.columns, values)?;
+        self.begin(values);
         for (value, &column) in row.into_iter().zip(&plan.columns) {
             values[column] = self.converted(column, value)?.into_owned();
         }
+        self.defaults(&plan.columns, values)?;
         self.generate(values, rows_left)
     }
 
@@ -377,9 +400,13 @@ impl Work<'_> {
             value
         };
         let ty = &self.plan.target.def.columns[column].ty;
-        if i128::from(value) > crate::types::storage::int_range(ty).1 && ty.is_integer() {
-            return Err(Error::AutoIncrementExhausted.into());
-        }
+        // A counter past its type gives the type's last value again, which is a duplicate.
+        let last = crate::types::storage::int_range(ty).1;
+        let value = if ty.is_integer() {
+            value.min(u64::try_from(last).unwrap_or(u64::MAX))
+        } else {
+            value
+        };
         values[column] = match ty.kind {
             TypeKind::Float => Val::Float(value as f32),
             TypeKind::Double => Val::Double(value as f64),

@@ -514,7 +514,7 @@ impl EqualPart {
     /// The stored forms of the values; `None` if one of them does not steer.
     fn stored(&self, column: &SqlType, ctx: &EvalCtx) -> Result<Option<Vec<Value>>> {
         let mut stored = Vec::with_capacity(self.values.len() + 1);
-        if self.null {
+        if self.null && column.nullable {
             stored.push(Val::Null);
         }
         for steering in &self.values {

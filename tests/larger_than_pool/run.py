@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Data ten times the pool: load, point selects, updates, an update of everything; memory stays within its bound.
+"""Data ten times the pool: load, point selects, updates, one huge update; memory stays within its bound.
 
     tests/larger_than_pool/run.py            a pool of 16 MB
     tests/larger_than_pool/run.py --full     a pool of 128 MB
 
-The bound is the pool and 200 MB, taken from /proc: the most that was ever resident. The whole-table UPDATE writes more
-old versions than the pool holds while an older view still needs them, and is then rolled back.
+The bound is the pool and 200 MB, taken from /proc: the most that was ever resident. One UPDATE writes five
+times more old versions than the pool holds while an older view still needs them, and is then rolled back.
 """
 import argparse
 import subprocess
@@ -55,7 +55,8 @@ def main():
             ran = sysbench(address, script, "run", rows, "--threads=16", f"--time={options.seconds}", "--events=0", "--rand-type=uniform")
             report.check(ran.returncode == 0 and "FATAL" not in ran.stdout + ran.stderr, script, (ran.stdout + ran.stderr)[-500:])
             memory(script)
-        with report.case("update_of_everything"):
+        with report.case("update_of_half"):
+            half = rows // 2
             reader, writer = address.connect(database="sbtest", read_timeout=1800), address.connect(database="sbtest", read_timeout=1800)
             summary = "SELECT COUNT(*), SUM(k), MIN(pad), MAX(pad) FROM sbtest1"
             with reader.cursor() as old, writer.cursor() as new:
@@ -64,15 +65,15 @@ def main():
                 before = old.fetchall()
                 assert before[0][0] == rows, f"{before[0][0]} rows, not {rows}"
                 new.execute("BEGIN")
-                assert new.execute("UPDATE sbtest1 SET k = k + 1000000, pad = REVERSE(pad)") == rows
+                assert new.execute(f"UPDATE sbtest1 SET c = REVERSE(c), pad = CONCAT('!', LEFT(pad, 59)) WHERE id <= {half}") == half
                 old.execute(summary)
                 assert old.fetchall() == before, "the old view changed"
                 new.execute(summary)
-                assert new.fetchall()[0][1] == before[0][1] + rows * 1000000, "one's own update is not there"
+                assert new.fetchall()[0][2][:1] == "!", "one's own update is not there"
                 new.execute("ROLLBACK")
                 new.execute(summary)
                 assert new.fetchall() == before, "the rollback left something"
-        memory("update_of_everything")
+        memory("update_of_half")
         report.equal(server.stop(wait_s=600), 0, "stops")
         checked = server.check()
         report.check(checked.returncode == 0, "tidemark_check", (checked.stdout + checked.stderr)[-1000:])

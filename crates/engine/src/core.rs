@@ -3,11 +3,12 @@
 use crate::catalog::Catalog;
 use crate::error::Result;
 use crate::ids::{Lsn, TxnId};
-use crate::lock::{Locks, UniqueKeys};
-use crate::mvcc::{Generations, PurgeQueue, Txns, Versions, ViewCopy, Views, Writers};
+use crate::lock::{Locks, Owner, UniqueKeys};
+use crate::mvcc::{Generations, PurgeQueue, SlotNo, Txns, Versions, ViewCopy, Views, Writers};
 use crate::store::Store;
 use crate::table::Collator;
 use parking_lot::{Condvar, Mutex};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
@@ -32,7 +33,31 @@ pub(crate) struct Core {
     pub background: Bell,
     /// The garbage list may have trees to free.
     pub reclaim: AtomicBool,
-    owners: AtomicU64,
+    pub owners: Owners,
+}
+
+/// Everybody who may hold locks, with the slot of its view.
+#[derive(Default)]
+pub(crate) struct Owners {
+    last: AtomicU64,
+    all: Mutex<BTreeMap<u64, (Arc<Owner>, SlotNo)>>,
+}
+
+impl Owners {
+    pub fn add(&self, slot: SlotNo) -> Arc<Owner> {
+        let owner = Owner::new(self.last.fetch_add(1, Ordering::Relaxed) + 1);
+        self.all.lock().insert(owner.number, (owner.clone(), slot));
+        owner
+    }
+
+    pub fn remove(&self, owner: &Owner) {
+        self.all.lock().remove(&owner.number);
+    }
+
+    /// All there are now, in the order in which they came.
+    pub fn all(&self) -> Vec<(Arc<Owner>, SlotNo)> {
+        self.all.lock().values().cloned().collect()
+    }
 }
 
 #[derive(Default)]
@@ -69,7 +94,7 @@ impl Core {
             read_only,
             background: Bell::default(),
             reclaim: AtomicBool::new(false),
-            owners: AtomicU64::new(0),
+            owners: Owners::default(),
         }
     }
 
@@ -96,10 +121,6 @@ impl Core {
         mtr.set_root(SWEEP_SLOT, needs as u64)?;
         mtr.commit();
         Ok(())
-    }
-
-    pub fn next_owner(&self) -> u64 {
-        self.owners.fetch_add(1, Ordering::Relaxed) + 1
     }
 }
 

@@ -7,6 +7,7 @@ use crate::disk::Disk;
 use crate::disk::real::RealDisk;
 use crate::error::{Error, Result};
 use crate::ids::{Lsn, PAGE_SIZE, TableId, TxnId};
+use crate::lock::{DeadlockInfo, LockInfo, LockWaitInfo, TransactionInfo};
 use crate::log::OnFailure;
 use crate::purge;
 use crate::store::{OpTable, Retain, Store, StoreConfig};
@@ -293,6 +294,43 @@ impl Engine {
 
     pub fn set_max_dirty_pages_pct(&self, pct: f64) {
         self.core.store.set_max_dirty_pages_pct(pct);
+    }
+
+    /// Every lock that is an object, granted or waiting. The lock that a transaction has by having written a row is one
+    /// only once somebody has met it.
+    pub fn locks(&self) -> Vec<LockInfo> {
+        self.core.locks.show()
+    }
+
+    /// Who waits for whom: each waiting request with each lock in its way.
+    pub fn lock_waits(&self) -> Vec<LockWaitInfo> {
+        self.core.locks.show_waits()
+    }
+
+    /// The open transactions.
+    pub fn transactions(&self) -> Vec<TransactionInfo> {
+        let core = &self.core;
+        let all = core.owners.all();
+        let shown = all
+            .iter()
+            .filter_map(|(owner, slot)| core.locks.show_transaction(owner, core.views.peek(*slot)));
+        shown.collect()
+    }
+
+    /// The last deadlock that was found and broken.
+    pub fn latest_deadlock(&self) -> Option<Arc<DeadlockInfo>> {
+        self.core.locks.latest_deadlock()
+    }
+
+    /// `innodb_deadlock_detect`. Without it a cycle of waits lasts until one of them times out.
+    pub fn set_deadlock_detect(&self, on: bool) {
+        self.core.locks.set_deadlock_detect(on);
+    }
+
+    /// Has `observer` told of every deadlock, by the thread that found it, before it is broken for anybody to see. It
+    /// must not call the engine but for looking.
+    pub fn set_on_deadlock(&self, observer: Option<Arc<dyn Fn(&DeadlockInfo) + Send + Sync>>) {
+        self.core.locks.set_on_deadlock(observer);
     }
 
     /// A transaction for one connection, idle.

@@ -30,7 +30,10 @@ pub use ddl::Ddl;
 pub use engine::{Config, Engine, Status};
 pub use error::{Error, Result};
 pub use ids::{IndexId, Lsn, PAGE_SIZE, PageId, TableId, TxnId};
-pub use lock::Interrupt;
+pub use lock::{
+    DeadlockInfo, DeadlockMember, Interrupt, LockInfo, LockKind, LockMode, LockPlace, LockWaitInfo,
+    TransactionInfo,
+};
 pub use table::{
     Action, BinaryCollator, Collator, Column, ColumnType, Datum, DuplicateLock, Flow, IndexNo, IndexSchema,
     KEY_BYTES_MAX, Keep, KeyPart, KeyRange, LockWait, Read, RowBuf, RowView, Table, TableSchema,

@@ -9,9 +9,8 @@
 
 use crate::core::Core;
 use crate::error::{Error, Result};
-use crate::ids::IndexId;
 use crate::ids::{Lsn, TxnId};
-use crate::lock::{Attempt, Interrupt, LockCount, LockKey, Mode, Owner};
+use crate::lock::{Attempt, IndexLocks, Interrupt, LockKey, Mode, Owner};
 use crate::log::TxnNote;
 use crate::mvcc::{SlotNo, VersionBuffer, View};
 use crate::table::{LockWait, RowBuf, undo};
@@ -101,10 +100,11 @@ impl Transaction {
     pub(crate) fn new(core: Arc<Core>) -> Transaction {
         let versions = Arc::new(VersionBuffer::new());
         core.purge.add_buffer(&versions);
+        let slot = core.views.acquire();
         let inner = Inner {
-            owner: Owner::new(core.next_owner()),
+            owner: core.owners.add(slot),
             versions,
-            slot: core.views.acquire(),
+            slot,
             active: false,
             read_only: false,
             isolation: Isolation::default(),
@@ -128,6 +128,7 @@ impl Transaction {
         self.inner.number += 1;
         self.inner.isolation = isolation;
         self.inner.read_only = read_only;
+        self.inner.owner.begin(isolation);
     }
 
     pub fn is_active(&self) -> bool {
@@ -238,6 +239,12 @@ impl Transaction {
         self.inner.snapshot_isolation = on;
     }
 
+    /// Distinct per connection's transaction object, and the same for all its transactions: who is meant in
+    /// [`LockInfo`](crate::LockInfo) and [`TransactionInfo`](crate::TransactionInfo).
+    pub fn owner(&self) -> u64 {
+        self.inner.owner.number
+    }
+
     pub fn interrupt(&self) -> Arc<Interrupt> {
         self.inner.owner.interrupt.clone()
     }
@@ -249,6 +256,7 @@ impl Drop for Transaction {
             // What cannot be undone now is undone at the next start.
             let _ = self.rollback();
         }
+        self.core.owners.remove(&self.inner.owner);
         self.core.views.release(self.inner.slot);
         let core = &self.core;
         let _ = self
@@ -325,8 +333,7 @@ impl Inner {
     pub fn lock_row(
         &mut self,
         core: &Core,
-        index: IndexId,
-        count: &LockCount,
+        locks: &Arc<IndexLocks>,
         key: &[u8],
         mode: Mode,
         writer: TxnId,
@@ -345,18 +352,13 @@ impl Inner {
         {
             self.observed = self.observed.max(lsn);
         }
-        if other.is_none() && will_write && count.load(Ordering::Acquire) == 0 {
+        if other.is_none() && will_write && locks.is_free() {
             return RowLock::Held { new: false };
         }
-        match core.locks.acquire(
-            &self.owner,
-            count,
-            index,
-            key,
-            mode,
-            other,
-            wait == LockWait::Wait,
-        ) {
+        match core
+            .locks
+            .acquire(&self.owner, locks, key, mode, other, wait == LockWait::Wait)
+        {
             Attempt::Granted { new } => RowLock::Held { new },
             Attempt::Queued(key) => RowLock::Wait(key),
             Attempt::Busy => RowLock::Busy,
@@ -385,6 +387,7 @@ impl Inner {
                 .lock()
                 .end_transaction(lsn, &mut |item| core.purge.push(item));
         }
+        self.owner.end();
         self.active = false;
         self.id = TxnId::NONE;
         self.last_undo = Lsn::ZERO;

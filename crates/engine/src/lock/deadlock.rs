@@ -6,15 +6,23 @@
 //! between the two looks when all of them waited at once, and nobody who waits lets go of a lock.
 
 use super::Locks;
+use super::inspect::{DeadlockInfo, DeadlockMember};
 use super::owner::{Owner, Wait};
 use std::collections::HashSet;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::time::SystemTime;
+
+/// Called with every deadlock that is found, while all who are in it still wait.
+pub(crate) type OnDeadlock = Arc<dyn Fn(&DeadlockInfo) + Send + Sync>;
 
 impl Locks {
     /// Breaks every cycle that `owner`, who has just entered a queue, is part of.
     pub(super) fn break_cycles(&self, owner: &Arc<Owner>) {
-        let _one_at_a_time = self.search.lock();
+        if !self.detect.load(Ordering::Relaxed) {
+            return;
+        }
+        let mut latest = self.search.lock();
         while let Some(cycle) = self.find_cycle(owner) {
             // The cycle begins with `owner`; `min_by_key` takes the first of equals.
             let weight = |o: &&Arc<Owner>| o.weight.load(Ordering::Relaxed);
@@ -23,13 +31,47 @@ impl Locks {
                 .min_by_key(weight)
                 .expect("a cycle has members")
                 .clone();
+            let info = Arc::new(self.describe(&cycle, &victim));
+            let observer = self.on_deadlock.lock().clone();
+            if let Some(observer) = observer {
+                observer(&info);
+            }
             let mut state = victim.wait_state();
             if matches!(*state, Wait::For { .. }) {
                 *state = Wait::Victim;
                 victim.changed().notify_all();
                 self.stats.deadlocks.fetch_add(1, Ordering::Relaxed);
             }
+            *latest = Some(info);
         }
+    }
+
+    fn describe(&self, cycle: &[Arc<Owner>], victim: &Arc<Owner>) -> DeadlockInfo {
+        let members = cycle.iter().enumerate().filter_map(|(i, owner)| {
+            let next = &cycle[(i + 1) % cycle.len()];
+            let before = &cycle[(i + cycle.len() - 1) % cycle.len()];
+            let (waits_for, _) = self.show_wait(owner, next)?;
+            let (_, holds) = self.show_wait(before, owner)?;
+            Some(DeadlockMember {
+                transaction: self.show_transaction(owner, None)?,
+                waits_for,
+                holds,
+                victim: owner.number == victim.number,
+            })
+        });
+        DeadlockInfo {
+            at: SystemTime::now(),
+            members: members.collect(),
+        }
+    }
+
+    /// The last deadlock that was found.
+    pub fn latest_deadlock(&self) -> Option<Arc<DeadlockInfo>> {
+        self.search.lock().clone()
+    }
+
+    pub fn set_on_deadlock(&self, observer: Option<OnDeadlock>) {
+        *self.on_deadlock.lock() = observer;
     }
 
     /// A path of waits from `start` back to it.

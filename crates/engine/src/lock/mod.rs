@@ -16,21 +16,27 @@
 //! that close a cycle the last to be searched sees all the others.
 
 mod deadlock;
+mod inspect;
 mod owner;
 mod unique;
 
+pub use inspect::{
+    DeadlockInfo, DeadlockMember, LockInfo, LockKind, LockMode, LockPlace, LockWaitInfo, TransactionInfo,
+};
 pub use owner::Interrupt;
 pub(crate) use owner::{LockKey, Owner};
 pub(crate) use unique::UniqueKeys;
 
 use crate::error::{Error, Result};
-use crate::ids::{IndexId, TxnId};
+use crate::ids::{IndexId, TableId, TxnId};
+use crate::table::IndexNo;
+use deadlock::OnDeadlock;
 use owner::Wait;
 use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::hash::{BuildHasher, BuildHasherDefault, Hash, Hasher, RandomState};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -46,8 +52,31 @@ pub(crate) enum Kind {
     Record,
 }
 
-/// How many keys of an index have lock objects.
-pub(crate) type LockCount = Arc<AtomicU64>;
+/// What an index knows of its locks.
+pub(crate) struct IndexLocks {
+    pub index: IndexId,
+    pub table: TableId,
+    pub no: IndexNo,
+    /// How many of its keys have lock objects.
+    objects: AtomicU64,
+}
+
+impl IndexLocks {
+    pub fn new(index: IndexId, table: TableId, no: IndexNo) -> Arc<IndexLocks> {
+        Arc::new(IndexLocks {
+            index,
+            table,
+            no,
+            objects: AtomicU64::new(0),
+        })
+    }
+
+    /// Whether nobody has a lock object here. To be asked under the latch of the leaf in question.
+    #[inline]
+    pub fn is_free(&self) -> bool {
+        self.objects.load(Ordering::Acquire) == 0
+    }
+}
 
 struct Request {
     owner: Arc<Owner>,
@@ -67,7 +96,7 @@ impl Request {
 struct Queue {
     key: LockKey,
     requests: Vec<Request>,
-    count: LockCount,
+    index: Arc<IndexLocks>,
 }
 
 /// Queues by the hash of their key; almost always one.
@@ -94,8 +123,10 @@ const SHARDS: usize = 256;
 pub(crate) struct Locks {
     shards: Box<[Mutex<Shard>]>,
     hasher: RandomState,
-    /// Held by whoever searches for a cycle.
-    search: Mutex<()>,
+    /// Held by whoever searches for a cycle: the last one that was found.
+    search: Mutex<Option<Arc<DeadlockInfo>>>,
+    detect: AtomicBool,
+    on_deadlock: Mutex<Option<OnDeadlock>>,
     pub stats: LockStats,
 }
 
@@ -123,7 +154,9 @@ impl Locks {
         Locks {
             shards: (0..SHARDS).map(|_| Mutex::new(Shard::default())).collect(),
             hasher: RandomState::new(),
-            search: Mutex::new(()),
+            search: Mutex::new(None),
+            detect: AtomicBool::new(true),
+            on_deadlock: Mutex::new(None),
             stats: LockStats::default(),
         }
     }
@@ -145,13 +178,13 @@ impl Locks {
     pub fn acquire(
         &self,
         owner: &Arc<Owner>,
-        count: &LockCount,
-        index: IndexId,
+        locks: &Arc<IndexLocks>,
         key: &[u8],
         mode: Mode,
         writer: Option<(TxnId, Arc<Owner>)>,
         may_wait: bool,
     ) -> Attempt {
+        let index = locks.index;
         let hash = self.hash(index, key);
         let mut shard = self.shard(hash).lock();
         let queues = shard.entry(hash).or_default();
@@ -159,7 +192,7 @@ impl Locks {
             .iter()
             .position(|q| q.key.index == index && *q.key.key == *key);
         let at = at.unwrap_or_else(|| {
-            count.fetch_add(1, Ordering::AcqRel);
+            locks.objects.fetch_add(1, Ordering::AcqRel);
             let key = LockKey {
                 index,
                 key: key.into(),
@@ -168,7 +201,7 @@ impl Locks {
             queues.push(Queue {
                 key,
                 requests: Vec::new(),
-                count: count.clone(),
+                index: locks.clone(),
             });
             queues.len() - 1
         });
@@ -234,11 +267,9 @@ impl Locks {
         let mut shard = self.shard(key.hash).lock();
         let Some(at) = find(&shard, key) else { return false };
         let queue = &mut queues(&mut shard, key.hash)[at];
-        let waiting = queue
-            .requests
-            .iter()
-            .position(|r| r.owner.number == owner.number && !r.granted);
-        let Some(request) = waiting else { return true };
+        let Some(request) = queue.waiting(owner) else {
+            return true;
+        };
         queue.requests.remove(request);
         queue.grant();
         if queue.requests.is_empty() {
@@ -290,26 +321,37 @@ impl Locks {
     /// Whom `owner` waits for, if it waits, and which of its waits this is.
     fn blockers(&self, owner: &Owner) -> (u64, Vec<Arc<Owner>>) {
         let (key, number) = match &*owner.wait_state() {
-            Wait::For { key, number } => (key.clone(), *number),
+            Wait::For { key, number, .. } => (key.clone(), *number),
             _ => return (0, Vec::new()),
         };
-        let shard = self.shard(key.hash).lock();
-        let Some(at) = find(&shard, &key) else {
-            return (number, Vec::new());
-        };
-        let queue = &shard[&key.hash][at];
-        let mine = queue
-            .requests
-            .iter()
-            .position(|r| r.owner.number == owner.number && !r.granted);
-        let blockers = mine.map_or(Vec::new(), |mine| {
-            queue.blockers(mine).map(|r| r.owner.clone()).collect()
+        let blockers = self.with_queue(&key, |queue| {
+            let mine = queue.waiting(owner)?;
+            Some(queue.blockers(mine).map(|r| r.owner.clone()).collect())
         });
-        (number, blockers)
+        (number, blockers.flatten().unwrap_or_default())
+    }
+
+    /// Looks at the queue of a key, if there is one.
+    fn with_queue<R>(&self, key: &LockKey, f: impl FnOnce(&Queue) -> R) -> Option<R> {
+        let shard = self.shard(key.hash).lock();
+        let at = find(&shard, key)?;
+        Some(f(&shard[&key.hash][at]))
+    }
+
+    /// `innodb_deadlock_detect`: without it, a cycle of waits lasts until one of them times out.
+    pub fn set_deadlock_detect(&self, on: bool) {
+        self.detect.store(on, Ordering::Relaxed);
     }
 }
 
 impl Queue {
+    /// The owner's waiting request.
+    fn waiting(&self, owner: &Owner) -> Option<usize> {
+        self.requests
+            .iter()
+            .position(|r| r.owner.number == owner.number && !r.granted)
+    }
+
     /// The lock that a transaction has by having written the row becomes an object.
     fn make_explicit(&mut self, txn: TxnId, writer: &Arc<Owner>) {
         let mut held = writer.held();
@@ -370,6 +412,7 @@ impl Queue {
                 *owner.wait_state() = Wait::For {
                     key: self.key.clone(),
                     number,
+                    since: Instant::now(),
                 };
                 let request = Request {
                     owner: owner.clone(),
@@ -446,7 +489,11 @@ fn find(shard: &Shard, key: &LockKey) -> Option<usize> {
 
 fn remove_queue(shard: &mut Shard, hash: u64, at: usize) {
     let queues = queues(shard, hash);
-    queues.swap_remove(at).count.fetch_sub(1, Ordering::AcqRel);
+    queues
+        .swap_remove(at)
+        .index
+        .objects
+        .fetch_sub(1, Ordering::AcqRel);
     if queues.is_empty() {
         shard.remove(&hash);
     }

@@ -1,9 +1,11 @@
 //! Who holds and waits for locks: one owner per session, the same for all its transactions.
 
 use crate::ids::{IndexId, TxnId};
+use crate::transaction::Isolation;
 use parking_lot::{Condvar, Mutex, MutexGuard};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
+use std::time::{Duration, Instant, SystemTime};
 
 /// Ends another thread's statement: its lock waits and its scans fail with
 /// [`Error::Interrupted`](crate::Error::Interrupted).
@@ -50,6 +52,7 @@ pub(super) enum Wait {
     For {
         key: LockKey,
         number: u64,
+        since: Instant,
     },
     Granted,
     /// Chosen to break a cycle.
@@ -62,6 +65,9 @@ pub(crate) struct Owner {
     pub interrupt: Arc<Interrupt>,
     /// How much work a rollback would undo: the victim of a deadlock is who has least.
     pub weight: AtomicU64,
+    /// When the open transaction began, in microseconds of Unix time; 0 if none is open.
+    started: AtomicU64,
+    isolation: AtomicU8,
     pub(super) waits: AtomicU64,
     held: Mutex<Held>,
 }
@@ -80,9 +86,48 @@ impl Owner {
             number,
             interrupt: Arc::new(Interrupt::default()),
             weight: AtomicU64::new(0),
+            started: AtomicU64::new(0),
+            isolation: AtomicU8::new(0),
             waits: AtomicU64::new(0),
             held: Mutex::new(Held::default()),
         })
+    }
+
+    /// A transaction begins, for others to see.
+    #[inline]
+    pub fn begin(&self, isolation: Isolation) {
+        let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+        self.isolation.store(isolation as u8, Ordering::Relaxed);
+        let micros = now.map_or(1, |since| since.as_micros() as u64);
+        self.started.store(micros, Ordering::Relaxed);
+    }
+
+    #[inline]
+    pub fn end(&self) {
+        self.started.store(0, Ordering::Relaxed);
+    }
+
+    /// When the open transaction began, if one is open.
+    pub fn started(&self) -> Option<SystemTime> {
+        match self.started.load(Ordering::Relaxed) {
+            0 => None,
+            micros => SystemTime::UNIX_EPOCH.checked_add(Duration::from_micros(micros)),
+        }
+    }
+
+    pub(super) fn isolation(&self) -> Isolation {
+        const LEVELS: [Isolation; 4] = [
+            Isolation::ReadUncommitted,
+            Isolation::ReadCommitted,
+            Isolation::RepeatableRead,
+            Isolation::Serializable,
+        ];
+        LEVELS[self.isolation.load(Ordering::Relaxed) as usize % LEVELS.len()]
+    }
+
+    pub(super) fn txn(&self) -> Option<TxnId> {
+        let txn = self.held.lock().txn;
+        (txn != TxnId::NONE).then_some(txn)
     }
 
     /// From now on the rows this transaction writes are locked by it.

@@ -1,4 +1,5 @@
 use super::*;
+use crate::transaction::Isolation;
 use std::thread;
 
 const INDEX: IndexId = IndexId(1);
@@ -6,20 +7,19 @@ const LONG: Duration = Duration::from_secs(20);
 
 struct Fixture {
     locks: Arc<Locks>,
-    count: LockCount,
+    index: Arc<IndexLocks>,
 }
 
 impl Fixture {
     fn new() -> Fixture {
         Fixture {
             locks: Arc::new(Locks::new()),
-            count: Arc::default(),
+            index: IndexLocks::new(INDEX, TableId(1), 0),
         }
     }
 
     fn attempt(&self, owner: &Arc<Owner>, key: &[u8], mode: Mode) -> Attempt {
-        self.locks
-            .acquire(owner, &self.count, INDEX, key, mode, None, true)
+        self.locks.acquire(owner, &self.index, key, mode, None, true)
     }
 
     /// Takes a lock that must be free.
@@ -43,10 +43,7 @@ impl Fixture {
     }
 
     fn busy(&self, owner: &Arc<Owner>, key: &[u8], mode: Mode) -> bool {
-        match self
-            .locks
-            .acquire(owner, &self.count, INDEX, key, mode, None, false)
-        {
+        match self.locks.acquire(owner, &self.index, key, mode, None, false) {
             Attempt::Busy => true,
             Attempt::Granted { new } => {
                 if new {
@@ -60,7 +57,11 @@ impl Fixture {
 }
 
 fn owners<const N: usize>() -> [Arc<Owner>; N] {
-    std::array::from_fn(|i| Owner::new(i as u64 + 1))
+    std::array::from_fn(|i| {
+        let owner = Owner::new(i as u64 + 1);
+        owner.begin(Isolation::RepeatableRead);
+        owner
+    })
 }
 
 #[test]
@@ -77,7 +78,7 @@ fn shared_locks_share_and_exclusive_ones_do_not() {
     assert!(f.busy(&c, b"k", Mode::Shared));
     f.locks.release_all(&b);
     assert!(!f.busy(&c, b"k", Mode::Exclusive));
-    assert_eq!(f.count.load(Ordering::Relaxed), 0, "no objects are left");
+    assert_eq!(f.index.objects.load(Ordering::Relaxed), 0, "no objects are left");
 }
 
 #[test]
@@ -107,7 +108,7 @@ fn a_wait_times_out_and_leaves_nothing_behind() {
     behind.join().unwrap().unwrap();
     f.locks.release_all(&a);
     f.locks.release_all(&c);
-    assert_eq!(f.count.load(Ordering::Relaxed), 0);
+    assert_eq!(f.index.objects.load(Ordering::Relaxed), 0);
 }
 
 #[test]
@@ -126,10 +127,7 @@ fn an_implicit_lock_becomes_an_object_only_while_its_writer_runs() {
     let [a, b] = owners();
     a.begin_writing(TxnId(7));
     let writer = Some((TxnId(7), a.clone()));
-    let acquire = |w| {
-        f.locks
-            .acquire(&b, &f.count, INDEX, b"k", Mode::Exclusive, w, true)
-    };
+    let acquire = |w| f.locks.acquire(&b, &f.index, b"k", Mode::Exclusive, w, true);
     let Attempt::Queued(key) = acquire(writer.clone()) else {
         panic!("granted though the writer runs")
     };
@@ -157,6 +155,23 @@ fn the_lighter_of_a_deadlock_gives_way() {
     f.locks.release_all(&a);
     second.join().unwrap().unwrap();
     assert_eq!(f.locks.stats.deadlocks.load(Ordering::Relaxed), 1);
+    let info = f.locks.latest_deadlock().unwrap();
+    let seen = |n: usize| {
+        let member = &info.members[n];
+        let place = |lock: &LockInfo| match &lock.place {
+            LockPlace::Key(key) => key.clone(),
+            other => panic!("{other:?}"),
+        };
+        let holds: Vec<_> = member.holds.iter().map(place).collect();
+        (
+            member.transaction.owner,
+            place(&member.waits_for),
+            holds,
+            member.victim,
+        )
+    };
+    assert_eq!(seen(0), (2, b"x".to_vec(), vec![b"y".to_vec()], false));
+    assert_eq!(seen(1), (1, b"y".to_vec(), vec![b"x".to_vec()], true));
 }
 
 #[test]
@@ -185,7 +200,7 @@ fn two_upgrades_are_a_deadlock() {
     f.locks.release_all(loser);
     won.join().unwrap().unwrap();
     f.locks.release_all(winner);
-    assert_eq!(f.count.load(Ordering::Relaxed), 0);
+    assert_eq!(f.index.objects.load(Ordering::Relaxed), 0);
 }
 
 #[test]
@@ -217,5 +232,5 @@ fn no_wakeup_is_lost() {
     threads.into_iter().for_each(|t| t.join().unwrap());
     let total: u64 = counters.iter().map(|c| c.load(Ordering::Relaxed)).sum();
     assert_eq!(total, 8 * 500);
-    assert_eq!(f.count.load(Ordering::Relaxed), 0);
+    assert_eq!(f.index.objects.load(Ordering::Relaxed), 0);
 }

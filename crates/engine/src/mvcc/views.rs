@@ -183,6 +183,14 @@ impl Views {
         copy
     }
 
+    /// The position that the view registered in a slot sees, if there is one.
+    pub fn peek(&self, slot: SlotNo) -> Option<Lsn> {
+        match self.slot(slot.0).lsn.load(Ordering::Relaxed) {
+            NONE => None,
+            lsn => Some(Lsn(lsn & !PROVISIONAL)),
+        }
+    }
+
     /// How many views are registered, about.
     pub fn open_count(&self) -> usize {
         let used = self.used.load(Ordering::Relaxed);

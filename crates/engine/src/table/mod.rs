@@ -35,7 +35,7 @@ pub(crate) use state::TableState;
 
 use crate::error::{Error, Result};
 use crate::ids::{IndexId, Lsn, PAGE_SIZE, TableId};
-use crate::lock::{LockCount, Mode};
+use crate::lock::{IndexLocks, Mode};
 use crate::transaction::{Sight, Transaction};
 use crate::tree::Tree;
 use key::KeyPartCodec;
@@ -129,8 +129,7 @@ pub struct Table {
 pub(crate) struct Index {
     pub id: IndexId,
     pub tree: Tree,
-    /// How many of its keys have lock objects.
-    pub locks: LockCount,
+    pub locks: Arc<IndexLocks>,
 }
 
 impl Table {
@@ -151,17 +150,17 @@ impl Table {
             .iter()
             .map(|index| EntryLayout::new(&schema, index))
             .collect();
-        let index = |tree: Tree| Index {
+        let index = |(no, tree): (IndexNo, Tree)| Index {
             id: tree.index(),
+            locks: IndexLocks::new(tree.index(), id, no),
             tree,
-            locks: LockCount::default(),
         };
         Table {
             id,
             layout: RowLayout::new(&schema.columns),
             primary,
             entries,
-            indexes: trees.into_iter().map(index).collect(),
+            indexes: trees.into_iter().enumerate().map(index).collect(),
             state,
             schema,
             collator,
@@ -230,6 +229,41 @@ impl Table {
             part.encode(*value, self.collator.as_ref(), out)?;
         }
         Ok(())
+    }
+
+    /// Shows the values of an entry's key, the clustered key's behind a secondary one's, as `LOCK_DATA` has them.
+    /// Answers false if there is no such entry any more.
+    pub fn show_key(&self, index: IndexNo, key: &[u8], f: &mut dyn FnMut(&[Datum])) -> Result<bool> {
+        let Some(of) = self.indexes.get(index) else {
+            return Ok(false);
+        };
+        let leaf = of.tree.read(key)?;
+        let Some(value) = leaf.get(key) else {
+            return Ok(false);
+        };
+        let mut values = Vec::new();
+        let row_id = |key: &[u8]| Datum::UInt(key.iter().fold(0, |n, b| n << 8 | *b as u64));
+        let outside;
+        let (row, parts) = match index {
+            0 => {
+                let row = row_of(value);
+                outside = Outside::of(&of.tree, &self.layout, Head::of(value).flags, row);
+                (RowView::row(&self.layout, key, row, &outside), &self.primary)
+            }
+            n => {
+                let layout = &self.entries[n - 1];
+                (
+                    RowView::entry(layout, key, entry::stored_of(value)),
+                    &layout.parts,
+                )
+            }
+        };
+        values.extend(parts.iter().map(|part| row.get(part.column)));
+        if self.schema.primary.is_none() {
+            values.push(row_id(row.primary_key()));
+        }
+        f(&values);
+        Ok(true)
     }
 
     /// Whether the index alone can answer for all these columns.

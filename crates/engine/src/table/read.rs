@@ -502,20 +502,19 @@ impl Table {
                     let gone = waited_for.take().unwrap_or_default();
                     self.let_go(core, t, &gone, true);
                 }
-                let fresh =
-                    match t.lock_row(core, index.id, &index.locks, key, mode, head.writer, false, wait) {
-                        RowLock::Held { new } => new || waited,
-                        RowLock::Busy if wait == LockWait::Skip => continue,
-                        RowLock::Busy => return Err(Error::LockNoWait),
-                        RowLock::Wait(lock) => {
-                            let key = key.to_vec();
-                            drop(leaf);
-                            t.wait(core, &lock)?;
-                            span.come_back_to(&key, reverse);
-                            waited_for = Some(key);
-                            continue 'descend;
-                        }
-                    };
+                let fresh = match t.lock_row(core, &index.locks, key, mode, head.writer, false, wait) {
+                    RowLock::Held { new } => new || waited,
+                    RowLock::Busy if wait == LockWait::Skip => continue,
+                    RowLock::Busy => return Err(Error::LockNoWait),
+                    RowLock::Wait(lock) => {
+                        let key = key.to_vec();
+                        drop(leaf);
+                        t.wait(core, &lock)?;
+                        span.come_back_to(&key, reverse);
+                        waited_for = Some(key);
+                        continue 'descend;
+                    }
+                };
                 waited_for = None;
                 if head.is_deleted() {
                     self.let_go(core, t, key, fresh);

@@ -232,7 +232,7 @@ impl Table {
         };
         let value = leaf.node().value(slot);
         let head = Head::of(value);
-        let fresh = match t.lock_row(core, index.id, &index.locks, key, mode, head.writer, false, wait) {
+        let fresh = match t.lock_row(core, &index.locks, key, mode, head.writer, false, wait) {
             RowLock::Held { new } => new || waited,
             RowLock::Wait(key) => return Ok(Tried::Wait(key)),
             RowLock::Busy => return Ok(Tried::Busy),

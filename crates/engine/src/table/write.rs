@@ -141,16 +141,7 @@ impl Table {
             // A row that is there is a duplicate, to be locked as such; else we are about to write.
             let mode = if live { lock.mode() } else { Mode::Exclusive };
 
-            let took = match t.lock_row(
-                core,
-                index.id,
-                &index.locks,
-                key,
-                mode,
-                writer,
-                !live,
-                LockWait::Wait,
-            ) {
+            let took = match t.lock_row(core, &index.locks, key, mode, writer, !live, LockWait::Wait) {
                 RowLock::Held { new } => new,
                 RowLock::Busy => return Err(Error::LockNoWait),
                 RowLock::Wait(wait) => {
@@ -310,7 +301,6 @@ impl Table {
 
             let took = match t.lock_row(
                 core,
-                index.id,
                 &index.locks,
                 key,
                 Mode::Exclusive,
@@ -699,7 +689,6 @@ impl Table {
         let index = &self.indexes[0];
         let _ = t.lock_row(
             core,
-            index.id,
             &index.locks,
             key,
             Mode::Exclusive,

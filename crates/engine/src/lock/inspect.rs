@@ -1,0 +1,257 @@
+//! What can be seen of locks and of who holds them: for `data_locks`, `data_lock_waits`, `INNODB_TRX` and the text of a
+//! deadlock.
+//!
+//! A look goes from queue to queue and from owner to owner without stopping anybody, so two lines of one answer may be
+//! of different moments.
+
+use super::owner::{Owner, Wait};
+use super::{Kind, LockKey, Locks, Mode, Queue, Request};
+use crate::ids::{Lsn, TableId, TxnId};
+use crate::table::IndexNo;
+use crate::transaction::Isolation;
+use std::fmt;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, SystemTime};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum LockMode {
+    IntentionShared,
+    IntentionExclusive,
+    Shared,
+    Exclusive,
+    AutoIncrement,
+}
+
+impl fmt::Display for LockMode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            LockMode::IntentionShared => "IS",
+            LockMode::IntentionExclusive => "IX",
+            LockMode::Shared => "S",
+            LockMode::Exclusive => "X",
+            LockMode::AutoIncrement => "AUTO_INC",
+        })
+    }
+}
+
+/// What part of an entry and the gap in front of it is locked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum LockKind {
+    /// A whole table.
+    Table,
+    /// The entry and the gap in front of it.
+    NextKey,
+    Gap,
+    Record,
+    InsertIntention,
+}
+
+/// Where a lock lies.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum LockPlace {
+    Table,
+    /// An entry, by its encoded key.
+    Key(Vec<u8>),
+    /// Behind the last entry.
+    Supremum,
+    /// Every entry from the first of these keys up to, but without, the second.
+    Range(Vec<u8>, Vec<u8>),
+}
+
+/// One lock, or one request for a lock.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct LockInfo {
+    pub owner: u64,
+    /// If it has written.
+    pub txn: Option<TxnId>,
+    pub table: TableId,
+    /// `None`: the lock is on the table.
+    pub index: Option<IndexNo>,
+    pub mode: LockMode,
+    pub kind: LockKind,
+    pub place: LockPlace,
+    pub granted: bool,
+}
+
+impl LockInfo {
+    /// The mode as MySQL writes it, such as `X,REC_NOT_GAP`.
+    pub fn mode_text(&self) -> &'static str {
+        let exclusive = self.mode == LockMode::Exclusive;
+        match (self.kind, exclusive) {
+            (LockKind::Table, _) => match self.mode {
+                LockMode::IntentionShared => "IS",
+                LockMode::IntentionExclusive => "IX",
+                LockMode::Shared => "S",
+                LockMode::Exclusive => "X",
+                LockMode::AutoIncrement => "AUTO_INC",
+            },
+            (LockKind::NextKey, false) => "S",
+            (LockKind::NextKey, true) => "X",
+            (LockKind::Record, false) => "S,REC_NOT_GAP",
+            (LockKind::Record, true) => "X,REC_NOT_GAP",
+            (LockKind::Gap, _) if self.place == LockPlace::Supremum => {
+                if exclusive {
+                    "X"
+                } else {
+                    "S"
+                }
+            }
+            (LockKind::Gap, false) => "S,GAP",
+            (LockKind::Gap, true) => "X,GAP",
+            (LockKind::InsertIntention, _) if self.place == LockPlace::Supremum => "X,INSERT_INTENTION",
+            (LockKind::InsertIntention, _) => "X,GAP,INSERT_INTENTION",
+        }
+    }
+}
+
+/// A request that waits, and one of the locks it waits for.
+#[derive(Clone, Debug)]
+pub struct LockWaitInfo {
+    pub waiting: LockInfo,
+    pub blocking: LockInfo,
+    pub waited: Duration,
+}
+
+/// A transaction that is open.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct TransactionInfo {
+    pub owner: u64,
+    /// If it has written.
+    pub txn: Option<TxnId>,
+    pub started: SystemTime,
+    pub isolation: Isolation,
+    /// The log position its view sees, if it has a view.
+    pub view: Option<Lsn>,
+    /// What it waits for, and since when.
+    pub waits_for: Option<(LockInfo, SystemTime)>,
+    /// Changes that a rollback would undo.
+    pub changes: u64,
+    /// Lock objects, and tables locked.
+    pub row_locks: u64,
+    pub table_locks: u64,
+}
+
+/// A cycle of waits that was broken.
+#[derive(Clone, Debug)]
+pub struct DeadlockInfo {
+    pub at: SystemTime,
+    /// Each waits for the next, and the last for the first.
+    pub members: Vec<DeadlockMember>,
+}
+
+#[derive(Clone, Debug)]
+pub struct DeadlockMember {
+    pub transaction: TransactionInfo,
+    pub waits_for: LockInfo,
+    /// Of its locks, those that the member before waits for.
+    pub holds: Vec<LockInfo>,
+    /// Whether it was rolled back.
+    pub victim: bool,
+}
+
+impl Queue {
+    fn show(&self, request: &Request) -> LockInfo {
+        LockInfo {
+            owner: request.owner.number,
+            txn: request.owner.txn(),
+            table: self.index.table,
+            index: Some(self.index.no),
+            mode: match request.mode {
+                Mode::Shared => LockMode::Shared,
+                Mode::Exclusive => LockMode::Exclusive,
+            },
+            kind: match request.kind {
+                Kind::Record => LockKind::Record,
+            },
+            place: LockPlace::Key(self.key.key.to_vec()),
+            granted: request.granted,
+        }
+    }
+}
+
+impl Locks {
+    /// Every lock object, granted or waiting.
+    pub fn show(&self) -> Vec<LockInfo> {
+        let mut locks = Vec::new();
+        self.each_queue(|queue| locks.extend(queue.requests.iter().map(|r| queue.show(r))));
+        locks
+    }
+
+    /// Every request that waits, with each lock it waits for.
+    pub fn show_waits(&self) -> Vec<LockWaitInfo> {
+        let mut waits = Vec::new();
+        self.each_queue(|queue| {
+            for (at, request) in queue.requests.iter().enumerate().filter(|(_, r)| !r.granted) {
+                let waited = request.owner.waited();
+                waits.extend(queue.blockers(at).map(|blocking| LockWaitInfo {
+                    waiting: queue.show(request),
+                    blocking: queue.show(blocking),
+                    waited,
+                }));
+            }
+        });
+        waits
+    }
+
+    fn each_queue(&self, mut f: impl FnMut(&Queue)) {
+        for shard in &self.shards {
+            shard.lock().values().flatten().for_each(&mut f);
+        }
+    }
+
+    /// What `owner` waits for, and the locks of `of` that it waits for.
+    pub(super) fn show_wait(&self, owner: &Owner, of: &Owner) -> Option<(LockInfo, Vec<LockInfo>)> {
+        let key = owner.waits_for()?;
+        self.with_queue(&key, |queue| {
+            let at = queue.waiting(owner)?;
+            let blocking = queue.blockers(at).filter(|r| r.owner.number == of.number);
+            Some((
+                queue.show(&queue.requests[at]),
+                blocking.map(|r| queue.show(r)).collect(),
+            ))
+        })?
+    }
+
+    /// An open transaction; `None` if the owner has none.
+    pub fn show_transaction(&self, owner: &Owner, view: Option<Lsn>) -> Option<TransactionInfo> {
+        let started = owner.started()?;
+        let waits_for = owner.waits_for().and_then(|key| {
+            let lock = self.with_queue(&key, |queue| {
+                Some(queue.show(&queue.requests[queue.waiting(owner)?]))
+            })??;
+            let since = SystemTime::now().checked_sub(owner.waited())?;
+            Some((lock, since))
+        });
+        let held = owner.held();
+        Some(TransactionInfo {
+            owner: owner.number,
+            txn: (held.txn != TxnId::NONE).then_some(held.txn),
+            started,
+            isolation: owner.isolation(),
+            view,
+            waits_for,
+            changes: owner.weight.load(Ordering::Relaxed),
+            row_locks: held.keys.len() as u64,
+            table_locks: 0,
+        })
+    }
+}
+
+impl Owner {
+    /// The key it waits for, if it waits.
+    fn waits_for(&self) -> Option<LockKey> {
+        match &*self.wait_state() {
+            Wait::For { key, .. } => Some(key.clone()),
+            _ => None,
+        }
+    }
+
+    /// For how long it has been waiting.
+    fn waited(&self) -> Duration {
+        match &*self.wait_state() {
+            Wait::For { since, .. } => since.elapsed(),
+            _ => Duration::ZERO,
+        }
+    }
+}

@@ -7,15 +7,18 @@
 //! - [`insert`]: INSERT and REPLACE, with what happens on duplicate keys.
 //! - [`change`]: which rows UPDATE and DELETE touch, and the passes over them.
 //! - [`update`], [`delete`]: what they do to each.
+//! - [`joined`]: UPDATE and DELETE of the rows that a join finds.
 
 pub mod change;
 pub mod delete;
 pub mod insert;
+pub mod joined;
 pub mod target;
 pub mod update;
 
 pub use delete::DeletePlan;
 pub use insert::InsertPlan;
+pub use joined::JoinedPlan;
 pub use update::UpdatePlan;
 
 use crate::error::{Result, SqlError, er};

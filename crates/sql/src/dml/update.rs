@@ -22,10 +22,11 @@ pub struct Assignments {
     on_update_now: Vec<usize>,
 }
 
-struct DefaultHooks<'a> {
-    target: &'a Target,
-    column: usize,
-    inner: &'a mut dyn Hooks,
+/// Gives DEFAULT its meaning in an assignment to a column.
+pub struct DefaultHooks<'a> {
+    pub target: &'a Target,
+    pub column: usize,
+    pub inner: &'a mut dyn Hooks,
 }
 
 impl Hooks for DefaultHooks<'_> {

@@ -479,6 +479,40 @@ impl Exec<'_, '_> {
         Ok(())
     }
 
+    /// Hands every row of a join to `f`, copied and whole.
+    pub fn joined(
+        &self,
+        plan: &QueryPlan,
+        scene: Scene,
+        f: &mut dyn FnMut(&[Value]) -> Result<()>,
+    ) -> Result<()> {
+        let QueryBody::Select(select) = &plan.body else {
+            return Err(SqlError::not_supported("a change of what is no join"));
+        };
+        let mut row = vec![Value::Null; select.width];
+        self.source(&select.source, &mut row, scene, false, &mut |step| {
+            let Step::Row(row) = step else {
+                return Ok(Flow::Next);
+            };
+            let joined = JoinedRow {
+                values: row,
+                outer: scene.outer,
+            };
+            let ctx = EvalCtx {
+                row: &joined,
+                env: scene.env,
+            };
+            if let Some(filter) = &select.filter
+                && !filter.is_true(&ctx)?
+            {
+                return Ok(Flow::Next);
+            }
+            f(row)?;
+            Ok(Flow::Next)
+        })?;
+        Ok(())
+    }
+
     fn select(
         &self,
         plan: &QueryPlan,

@@ -90,7 +90,7 @@ impl Exec<'_, '_> {
     ) -> Result<Flow> {
         let mut added = Vec::new();
         right.walk(&mut |_| {}, &mut |leaf| {
-            added.push((leaf.base, leaf.input.width()))
+            added.extend(leaf.needed.iter().map(|column| leaf.base + column))
         });
         let passes = |row: &[Value]| match filter {
             Some(filter) => filter.is_true(&EvalCtx {
@@ -122,8 +122,8 @@ impl Exec<'_, '_> {
             if flow == Flow::Stop || matched {
                 return Ok(flow);
             }
-            for (base, width) in &added {
-                row[*base..base + width].fill(Value::Null);
+            for slot in &added {
+                row[*slot] = Value::Null;
             }
             if passes(row)? {
                 next(Step::Row(row))
@@ -591,12 +591,10 @@ impl Scan<'_, '_, '_> {
             return Ok(Keep::Release);
         }
         let base = self.leaf.base;
-        batch.extend(
-            self.leaf
-                .needed
-                .iter()
-                .map(|column| found.column(base + column).into_owned()),
-        );
+        batch.extend(self.leaf.needed.iter().map(|column| match column {
+            column if *column < self.def.columns.len() => found.column(base + column).into_owned(),
+            _ => Value::string(view.primary_key()),
+        }));
         *count += 1;
         Ok(Keep::Locked)
     }

@@ -159,7 +159,11 @@ impl Parser<'_> {
                 delete.from = vec![self.table_ref()?];
             }
         }
-        (delete.filter, delete.order_by, delete.limit) = self.where_order_limit()?;
+        (delete.filter, delete.order_by, delete.limit) = match delete.targets.is_empty() {
+            true => self.where_order_limit()?,
+            false if self.accept("WHERE") => (Some(self.expr()?), Vec::new(), None),
+            false => (None, Vec::new(), None),
+        };
         Ok(Statement::Delete(Box::new(delete)))
     }
 

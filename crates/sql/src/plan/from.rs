@@ -9,6 +9,7 @@ use crate::expr::{CmpOp, Expr, build};
 use crate::mdl::Mode;
 use crate::parse::ast::{self, ColumnName, IndexHintKind, JoinCondition, JoinKind, TableRef};
 use crate::session::planned::TableUse;
+use crate::types::SqlType;
 use std::sync::Arc;
 use tidemark_engine::{IndexNo, Table};
 
@@ -41,6 +42,13 @@ pub(super) enum Tree {
         right: Box<Tree>,
         on: Vec<Expr>,
     },
+}
+
+impl FromTable {
+    /// Whether it is a stored table of this name, whatever it is called in the statement.
+    pub fn is_named(&self, name: &str) -> bool {
+        matches!(&self.input, FromInput::Stored { def, .. } if def.name == name)
+    }
 }
 
 pub(super) struct From<'p> {
@@ -147,10 +155,20 @@ impl Planner<'_> {
             hidden: column.invisible,
             merged: false,
         });
+        let mut columns: Vec<ScopeColumn> = columns.collect();
+        if self.keyed {
+            columns.push(ScopeColumn {
+                name: String::new(),
+                ty: SqlType::varbinary(u32::MAX),
+                slot: base + def.columns.len(),
+                hidden: true,
+                merged: true,
+            });
+        }
         from.scope.add(ScopeTable {
             schema: Some(def.schema.clone()),
             alias: alias.clone(),
-            columns: columns.collect(),
+            columns,
         })?;
         let (allowed, forced) = hints(&named.hints, &def, &alias)?;
         let mode = if self.lock.is_some() {

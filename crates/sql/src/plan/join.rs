@@ -368,6 +368,8 @@ impl Joiner<'_, '_> {
             .filter(|s| (table.base..end).contains(s))
             .map(|s| s - table.base)
             .collect();
+        let keyed = matches!(table.input, FromInput::Stored { .. }) && self.needed.contains(&end);
+        let keyed = keyed && self.table_of(end) == at;
         let mut leaf = Leaf {
             alias: table.alias.clone(),
             base: table.base,
@@ -393,6 +395,10 @@ impl Joiner<'_, '_> {
         if let Input::Stored { def, .. } = &leaf.input {
             let def = Arc::clone(def);
             let all: Vec<&Condition> = pool.iter().collect();
+            if keyed {
+                // The rows themselves are locked and changed, so an index alone is no shorter way.
+                leaf.needed = (0..def.columns.len()).collect();
+            }
             (leaf.path, leaf.reverse) = self.path(&leaf, table, &all, known, ordered)?;
             rest.retain(|c| !absorbed(&c.expr, &leaf.path, &def, leaf.base));
             let late: Vec<&Condition> = late
@@ -403,7 +409,10 @@ impl Joiner<'_, '_> {
         }
         let selectivity: f64 = rest.iter().map(|c| selectivity(&c.expr)).product();
         leaf.rows_out = (leaf.path.rows * selectivity).max(0.01);
-        let is_full = leaf.path.is_full() && !matches!(leaf.lock, Some((true, _)));
+        if keyed {
+            leaf.needed.push(leaf.input.width());
+        }
+        let is_full = leaf.path.is_full() && (keyed || !matches!(leaf.lock, Some((true, _))));
         if is_full && !known.is_empty() {
             self.hash(&mut leaf, at, &mut rest)?;
         }

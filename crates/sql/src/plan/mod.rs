@@ -4,6 +4,7 @@
 //! - [`bind`]: expressions' syntax to expressions that can be evaluated.
 //! - [`access`]: conditions on one table to ranges of an index.
 //! - [`query`]: SELECT, UNION and their kin; [`from`] its tables, [`group`] its groups, [`join`] their order.
+//! - [`joined`]: UPDATE and DELETE of the rows that a join finds.
 //! - [`statement`]: whole statements, as the session runs them.
 //! - [`explain`]: a plan for people to read.
 //!
@@ -15,6 +16,7 @@ pub mod explain;
 mod from;
 mod group;
 mod join;
+mod joined;
 pub mod query;
 pub mod scope;
 pub mod statement;
@@ -124,7 +126,7 @@ pub struct Leaf {
     pub alias: String,
     pub base: usize,
     pub input: Input,
-    /// The columns read, by position.
+    /// The columns read, by position; one beyond the last is the row's primary key as the engine knows it.
     pub needed: Vec<usize>,
     pub path: AccessPath,
     pub reverse: bool,
@@ -191,6 +193,8 @@ pub struct Planner<'a> {
     /// Recursive tables being planned, which their own queries may name, and the queries that stand for them.
     pub working: Vec<(String, usize)>,
     pub depth: usize,
+    /// The tables of the FROM clause being planned have a slot behind their columns for the row's primary key.
+    pub keyed: bool,
     /// Reads of the query being planned lock rows.
     pub lock: Option<(bool, LockWait)>,
     /// With the parameters of the first execution, for estimates; `None` when there are none yet.

@@ -33,12 +33,13 @@ impl Planner<'_> {
             return Err(SqlError::not_supported("query nested this deeply"));
         }
         let (common, lock) = (self.common.len(), self.lock);
+        let keyed = std::mem::take(&mut self.keyed);
         if let Some(with) = &query.with {
             self.common.extend(with.tables.iter().cloned());
         }
         let planned = self.query_body(query, outer);
         self.common.truncate(common);
-        self.lock = lock;
+        (self.lock, self.keyed) = (lock, keyed);
         self.depth -= 1;
         let mut plan = planned?;
         if let Some(ast::Into::Variables(names)) = &query.into {

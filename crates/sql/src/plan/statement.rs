@@ -7,7 +7,7 @@ use super::{Input, Planner, QueryPlan};
 use crate::accounts::Privileges;
 use crate::dictionary::virtual_schema;
 use crate::dml::target::Target;
-use crate::dml::{self, DeletePlan, InsertPlan, QueryPlanner, RowSource, Run, UpdatePlan};
+use crate::dml::{self, DeletePlan, InsertPlan, JoinedPlan, QueryPlanner, RowSource, Run, UpdatePlan};
 use crate::error::{Result, SqlError, er};
 use crate::exec::{Collect, Exec, Output, Scene, SinkOutput};
 use crate::expr::{Env, EvalCtx, Expr, NoSubqueries, Node};
@@ -39,6 +39,7 @@ pub fn plan(statement: &Statement, state: &SessionState, params: &[Value]) -> Re
         common: Vec::new(),
         working: Vec::new(),
         depth: 0,
+        keyed: false,
         lock: None,
         sample: Some(&sample),
     };
@@ -50,7 +51,14 @@ pub fn plan(statement: &Statement, state: &SessionState, params: &[Value]) -> Re
         Body::Explain(rows) => Some(rows.columns(state)),
         _ => None,
     };
-    let Planner { queries, uses, .. } = planner;
+    let Planner {
+        queries, mut uses, ..
+    } = planner;
+    // A table that is used in two ways is locked once, in the stronger.
+    for at in 0..uses.len() {
+        let same = uses.iter().filter(|other| other.table.id == uses[at].table.id);
+        uses[at].mode = same.map(|other| other.mode).max().unwrap_or(uses[at].mode);
+    }
     let mut planned = PlannedStatement {
         body,
         queries,
@@ -71,6 +79,8 @@ enum Body {
     Insert(Box<InsertPlan>),
     Update(Box<UpdatePlan>),
     Delete(Box<DeletePlan>),
+    /// UPDATE or DELETE of joined tables.
+    Joined(Box<JoinedPlan>),
     Do(Vec<Expr>),
     Explain(explain::Rows),
 }
@@ -91,8 +101,16 @@ impl Planner<'_> {
         Ok(match statement {
             Statement::Query(query) => Body::Query(Box::new(self.query(query, None)?)),
             Statement::Insert(insert) => Body::Insert(Box::new(self.insert(insert)?)),
-            Statement::Update(update) => Body::Update(Box::new(self.update(update, sample)?)),
-            Statement::Delete(delete) => Body::Delete(Box::new(self.delete(delete, sample)?)),
+            Statement::Update(update) => match update.tables.as_slice() {
+                [TableRef::Table(table)] => Body::Update(Box::new(self.update(update, table, sample)?)),
+                _ => Body::Joined(Box::new(self.joined_update(update)?)),
+            },
+            Statement::Delete(delete) => match delete.from.as_slice() {
+                [TableRef::Table(table)] if delete.targets.is_empty() => {
+                    Body::Delete(Box::new(self.delete(delete, table, sample)?))
+                }
+                _ => Body::Joined(Box::new(self.joined_delete(delete)?)),
+            },
             Statement::Do(list) => Body::Do(self.plain_list(list)?),
             Statement::Explain(explain) => {
                 if explain.analyze {
@@ -136,10 +154,12 @@ impl Planner<'_> {
         Ok(plan)
     }
 
-    fn update(&mut self, update: &ast::Update, sample: &EvalCtx) -> Result<UpdatePlan> {
-        let [TableRef::Table(table)] = update.tables.as_slice() else {
-            return Err(SqlError::not_supported("multi-table UPDATE"));
-        };
+    fn update(
+        &mut self,
+        update: &ast::Update,
+        table: &ast::TableName,
+        sample: &EvalCtx,
+    ) -> Result<UpdatePlan> {
         let target = self.target(&table.name, Privileges::UPDATE.union(Privileges::SELECT))?;
         let binder = self.binder;
         let mut hooks = BlockHooks {
@@ -150,17 +170,16 @@ impl Planner<'_> {
         };
         let (id, name) = (target.def.id, target.def.name.clone());
         let plan = UpdatePlan::new(update, table, target, &binder, &mut hooks, sample)?;
-        self.refuse_reads_of(id, &name)?;
+        self.refuse_reads_of(id, &name, Vec::new())?;
         Ok(plan)
     }
 
-    fn delete(&mut self, delete: &ast::Delete, sample: &EvalCtx) -> Result<DeletePlan> {
-        let [TableRef::Table(table)] = delete.from.as_slice() else {
-            return Err(SqlError::not_supported("multi-table DELETE"));
-        };
-        if !delete.targets.is_empty() {
-            return Err(SqlError::not_supported("multi-table DELETE"));
-        }
+    fn delete(
+        &mut self,
+        delete: &ast::Delete,
+        table: &ast::TableName,
+        sample: &EvalCtx,
+    ) -> Result<DeletePlan> {
         let mut privileges = Privileges::DELETE;
         if delete.filter.is_some() {
             privileges = privileges.union(Privileges::SELECT);
@@ -175,13 +194,13 @@ impl Planner<'_> {
         };
         let (id, name) = (target.def.id, target.def.name.clone());
         let plan = DeletePlan::new(delete, table, target, &binder, &mut hooks, sample)?;
-        self.refuse_reads_of(id, &name)?;
+        self.refuse_reads_of(id, &name, Vec::new())?;
         Ok(plan)
     }
 
     /// Error 1093 if a subquery reads the table that is changed. What a derived table reads is read before.
-    fn refuse_reads_of(&self, target: TableId, name: &str) -> Result<()> {
-        let mut derived = Vec::new();
+    /// `derived` are those of the FROM clause.
+    pub(super) fn refuse_reads_of(&self, target: TableId, name: &str, mut derived: Vec<usize>) -> Result<()> {
         for query in &self.queries {
             query.walk(&mut |_| {}, &mut |leaf| {
                 if let Input::Derived { query, .. } = &leaf.input {
@@ -216,6 +235,7 @@ impl Planner<'_> {
             Body::Insert(insert) => explainer.change("INSERT", &insert.target.def, None),
             Body::Update(update) => explainer.change("UPDATE", &update.target.def, Some(update.rows.path())),
             Body::Delete(delete) => explainer.change("DELETE", &delete.target.def, Some(delete.rows.path())),
+            Body::Joined(joined) => explainer.query(&joined.join),
             Body::Do(_) | Body::Explain(_) => {}
         }
         Ok(explainer.finish())
@@ -247,6 +267,7 @@ impl QueryPlanner for Sources<'_> {
             common: Vec::new(),
             working: Vec::new(),
             depth: 0,
+            keyed: false,
             lock: None,
             sample: self.sample,
         };
@@ -378,7 +399,10 @@ impl Planned for PlannedStatement {
     }
 
     fn writes(&self) -> bool {
-        matches!(self.body, Body::Insert(_) | Body::Update(_) | Body::Delete(_))
+        matches!(
+            self.body,
+            Body::Insert(_) | Body::Update(_) | Body::Delete(_) | Body::Joined(_)
+        )
     }
 
     fn fits(&self, params: &[Value]) -> bool {
@@ -404,6 +428,7 @@ impl Planned for PlannedStatement {
             Body::Insert(plan) => plan.ignores(),
             Body::Update(plan) => plan.ignores(),
             Body::Delete(plan) => plan.ignores(),
+            Body::Joined(plan) => plan.ignore,
             _ => false,
         };
         env.writes = self.writes();
@@ -418,6 +443,7 @@ impl Planned for PlannedStatement {
             Body::Insert(plan) => Ok(changed(state, plan.run(run)?)),
             Body::Update(plan) => Ok(changed(state, plan.run(run)?)),
             Body::Delete(plan) => Ok(changed(state, plan.run(run)?)),
+            Body::Joined(plan) => Ok(changed(state, plan.run(&exec, run)?)),
             Body::Do(list) => {
                 for expr in list {
                     expr.eval(&env.ctx())?;

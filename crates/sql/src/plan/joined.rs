@@ -1,0 +1,269 @@
+//! UPDATE and DELETE of joined tables: which tables change, and the join that finds their rows.
+
+use super::from::{FromInput, FromTable};
+use super::group::BlockHooks;
+use super::join::OrderWish;
+use super::{Planner, QueryBody, QueryPlan, SelectPlan, Source};
+use crate::accounts::Privileges;
+use crate::dml::joined::{Deed, JoinedPlan, JoinedTarget, JoinedUpdate};
+use crate::dml::target::Target;
+use crate::dml::update::DefaultHooks;
+use crate::error::{Result, SqlError, er};
+use crate::expr::{Expr, build};
+use crate::mdl::Mode;
+use crate::parse::ast;
+use crate::session::planned::TableUse;
+use std::sync::Arc;
+use tidemark_engine::LockWait;
+
+impl Planner<'_> {
+    pub(super) fn joined_update(&mut self, update: &ast::Update) -> Result<JoinedPlan> {
+        if !update.order_by.is_empty() {
+            return Err(SqlError::wrong_usage("UPDATE", "ORDER BY"));
+        }
+        if update.limit.is_some() {
+            return Err(SqlError::wrong_usage("UPDATE", "LIMIT"));
+        }
+        let mut from = self.keyed_tables(&update.tables)?;
+        let mut targets: Vec<(usize, JoinedTarget)> = Vec::new();
+        for assignment in &update.assignments {
+            let slot = from
+                .scope
+                .find(&assignment.column, "field list")?
+                .ok_or_else(|| SqlError::unknown_column(&assignment.column.to_string(), "field list"))?
+                .slot;
+            let at = from.tables.partition_point(|table| table.base <= slot) - 1;
+            let base = from.tables[at].base;
+            let column = slot - base;
+            let known = targets.iter().position(|(table, _)| *table == at);
+            let known = match known {
+                Some(known) => known,
+                None => {
+                    let target = self.joined_target(&from.tables[at], "UPDATE", Privileges::UPDATE)?;
+                    let deed = Deed::Update(JoinedUpdate {
+                        list: Vec::new(),
+                        on_update_now: Vec::new(),
+                        as_read: false,
+                        touches_unique: false,
+                    });
+                    targets.push((at, JoinedTarget { target, base, deed }));
+                    targets.len() - 1
+                }
+            };
+            let target = &mut targets[known].1;
+            let binder = self.binder.in_clause("field list");
+            let mut inner = BlockHooks {
+                planner: self,
+                aggregates: None,
+                aliases: &[],
+                alias_first: false,
+            };
+            let mut hooks = DefaultHooks {
+                target: &target.target,
+                column,
+                inner: &mut inner,
+            };
+            let value = binder.bind(&assignment.value, &from.scope, &mut hooks)?;
+            let value = build::assignable(value, &target.target.def.columns[column].ty, binder.ctx);
+            if let Deed::Update(update) = &mut target.deed {
+                update.list.push((column, value));
+            }
+        }
+        targets.sort_by_key(|(at, _)| *at);
+        targets
+            .iter_mut()
+            .for_each(|(_, target)| complete(&target.target, &mut target.deed));
+        refuse_two_names(&from.tables, &targets)?;
+        let plan = self.joined(&mut from, update.filter.as_ref(), targets, update.ignore)?;
+        Ok(plan)
+    }
+
+    pub(super) fn joined_delete(&mut self, delete: &ast::Delete) -> Result<JoinedPlan> {
+        let mut from = self.keyed_tables(&delete.from)?;
+        let mut targets: Vec<(usize, JoinedTarget)> = Vec::new();
+        for name in &delete.targets {
+            // With its database a table is meant by its own name.
+            let means = |at: &usize| {
+                let (named, table) = (&from.scope.tables[*at], &from.tables[*at]);
+                named.answers_to(name.schema.as_deref(), Some(&name.name))
+                    && (name.schema.is_none() || table.is_named(&name.name))
+            };
+            let found = (0..from.tables.len()).find(means);
+            let at = found.ok_or_else(|| SqlError::unknown_table(&name.name, "MULTI DELETE"))?;
+            if targets.iter().any(|(other, _)| *other == at) {
+                return Err(SqlError::not_unique_table(&name.name));
+            }
+            let target = self.joined_target(&from.tables[at], "DELETE", Privileges::DELETE)?;
+            let base = from.tables[at].base;
+            let deed = Deed::Delete;
+            targets.push((at, JoinedTarget { target, base, deed }));
+        }
+        targets.sort_by_key(|(at, _)| *at);
+        self.joined(&mut from, delete.filter.as_ref(), targets, delete.ignore)
+    }
+
+    /// The FROM clause, each stored table with a slot for its rows' primary keys.
+    fn keyed_tables(&mut self, list: &[ast::TableRef]) -> Result<super::from::From<'static>> {
+        self.keyed = true;
+        let from = self.tables_of(list, None, false);
+        self.keyed = false;
+        from
+    }
+
+    fn joined_target(&mut self, table: &FromTable, verb: &str, privilege: Privileges) -> Result<Target> {
+        match &table.input {
+            FromInput::Stored { def, table } => {
+                self.uses
+                    .push(TableUse::new(Arc::clone(def), Mode::Write, privilege));
+                Target::new(Arc::clone(def), Arc::clone(table), &self.binder)
+            }
+            FromInput::Virtual(def) => Err(self.state.database_denied(&def.schema)),
+            FromInput::Derived { .. } => Err(SqlError::new(
+                er::NON_UPDATABLE_TABLE,
+                format!("The target table {} of the {verb} is not updatable", table.alias),
+            )),
+        }
+    }
+
+    fn joined(
+        &mut self,
+        from: &mut super::from::From,
+        filter: Option<&ast::Expr>,
+        mut targets: Vec<(usize, JoinedTarget)>,
+        ignore: bool,
+    ) -> Result<JoinedPlan> {
+        let filter = match filter {
+            Some(filter) => Some(self.condition(filter, &from.scope, "where clause")?),
+            None => None,
+        };
+        let derived = from.tables.iter().filter_map(|table| match table.input {
+            FromInput::Derived { query } => Some(query),
+            _ => None,
+        });
+        let derived: Vec<usize> = derived.collect();
+        for (at, target) in &targets {
+            self.refuse_reads_of(target.target.def.id, &from.tables[*at].alias, derived.clone())?;
+        }
+        let mut needed = Vec::new();
+        let mut read: Vec<&Expr> = filter.iter().collect();
+        read.extend(from.tree.iter().flat_map(super::join::conditions));
+        for (_, target) in &targets {
+            needed.push(target.key_slot());
+            if let Deed::Update(update) = &target.deed {
+                read.extend(update.list.iter().map(|(_, value)| value));
+            }
+        }
+        read.iter().for_each(|e| self.slots_of(e, &mut needed));
+        let changes = |at: usize| targets.iter().any(|(target, _)| *target == at);
+        let locks: Vec<_> = (0..from.tables.len())
+            .map(|at| changes(at).then_some((true, LockWait::Wait)))
+            .collect();
+        let wish = OrderWish {
+            order: Vec::new(),
+            limited: false,
+        };
+        let tree = from.tree.take();
+        let joined = self.source(tree, &from.tables, filter, &needed, &wish, &locks)?;
+        if let Some(first) = first_base(&joined.source)
+            && let Some((at, target)) = targets.iter_mut().find(|(_, target)| target.base == first)
+        {
+            let alone = named_once(&from.tables, *at);
+            target.see_as_read(alone, &joined.source);
+        }
+        let mut full_scan = false;
+        joined.source.walk(&mut |_| {}, &mut |leaf| {
+            full_scan |= leaf.path.is_full() && matches!(leaf.lock, Some((true, _)));
+        });
+        let select = SelectPlan {
+            width: from.scope.width(),
+            source: joined.source,
+            filter: joined.filter,
+            group: None,
+            having: None,
+            output: Vec::new(),
+            distinct: false,
+            latch_safe: false,
+        };
+        Ok(JoinedPlan {
+            join: QueryPlan::of(QueryBody::Select(Box::new(select)), Vec::new()),
+            targets: targets.into_iter().map(|(_, target)| target).collect(),
+            ignore,
+            full_scan,
+        })
+    }
+}
+
+impl JoinedTarget {
+    /// Whether the table read first can be taken for changed as it is read: it is named once, and the change moves no
+    /// row along the path that is read.
+    fn see_as_read(&mut self, alone: bool, source: &Source) {
+        let mut index = 0;
+        let base = self.base;
+        source.walk(&mut |_| {}, &mut |leaf| {
+            if leaf.base == base {
+                index = leaf.path.index;
+            }
+        });
+        if let Deed::Update(update) = &mut self.deed {
+            let columns: Vec<usize> = update.list.iter().map(|(column, _)| *column).collect();
+            update.as_read = alone && !self.target.moves(&columns, index);
+        }
+    }
+}
+
+/// Fills in what follows from the assignments.
+fn complete(target: &Target, deed: &mut Deed) {
+    let Deed::Update(update) = deed else { return };
+    let set = |at: usize| update.list.iter().any(|(column, _)| *column == at);
+    let columns = target.def.columns.iter().enumerate();
+    update.on_update_now = columns
+        .filter(|(at, column)| column.on_update_now && !set(*at))
+        .map(|(at, _)| at)
+        .collect();
+    let unique = target.def.indexes.iter().filter(|index| index.unique);
+    update.touches_unique = unique.flat_map(|index| &index.parts).any(|part| set(part.column));
+}
+
+/// Error 1706 if a table changes under two names and its primary key with it.
+fn refuse_two_names(tables: &[FromTable], targets: &[(usize, JoinedTarget)]) -> Result<()> {
+    let moves = |target: &JoinedTarget| match &target.deed {
+        Deed::Update(update) => {
+            let columns: Vec<usize> = update.list.iter().map(|(column, _)| *column).collect();
+            target.target.moves(&columns, 0)
+        }
+        Deed::Delete => false,
+    };
+    for (n, (at, one)) in targets.iter().enumerate() {
+        for (other_at, other) in &targets[n + 1..] {
+            if one.target.def.id == other.target.def.id && (moves(one) || moves(other)) {
+                return Err(SqlError::new(
+                    er::MULTI_UPDATE_KEY_CONFLICT,
+                    format!(
+                        "Primary key/partition key update is not allowed since the table is updated both as '{}' and \
+                         '{}'.",
+                        tables[*at].alias, tables[*other_at].alias
+                    ),
+                ));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Where the columns begin of the stored table whose rows steer all others.
+fn first_base(source: &Source) -> Option<usize> {
+    match source {
+        Source::One => None,
+        Source::Leaf(leaf) => Some(leaf.base),
+        Source::Inner(list) => list.first().and_then(first_base),
+        Source::Left { left, .. } => first_base(left),
+    }
+}
+
+fn named_once(tables: &[FromTable], at: usize) -> bool {
+    let id = |table: &FromTable| match &table.input {
+        FromInput::Stored { def, .. } => Some(def.id),
+        _ => None,
+    };
+    tables.iter().filter(|table| id(table) == id(&tables[at])).count() == 1
+}

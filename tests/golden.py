@@ -17,6 +17,12 @@ A file is a transcript: a statement, and indented under it what happened.
     t1: COMMIT
         ok
         t2 woke: ok, 1 row (Rows matched: 1  Changed: 1  Warnings: 0)
+    locks
+        (none)
+
+`waits` may go on to say for whom and for what lock: `waits for t1: X,REC_NOT_GAP on t.PRIMARY (1)`. `locks` shows what
+the named sessions hold and ask for (`t1: locks` those of one session). Both come from `performance_schema.data_locks`,
+and a server that has no such table is not asked. `t1: disconnect` drops a connection.
 
 `t1:` names a session, a connection of its own; a statement without a name belongs to an unnamed session. A line that
 ends with a backslash is continued on the next. Tags before a statement change how it is shown: `[sorted]` sorts the
@@ -25,8 +31,8 @@ answer unless it is an error, `[warnings]` counts the warnings of a statement ot
 DELETE, `[vertical]` shows a row as `name: value` lines. `{t1}` stands for the connection id of session t1. A session
 with a waiting statement can only be woken by another, or by time: `pause 1.5` lets so many seconds go by.
 
-Every file starts in an empty database, `golden`, with the server's default variables. The files are recorded from MySQL,
-so they say what MySQL does; where Tidemark means to differ, the difference is in docs/compatibility.md and not here.
+Every file starts in an empty database, `golden`, with the server's default variables. The files are recorded from MySQL
+(those in `snapshot_isolation`, which MySQL has not, from MariaDB), so they say what MySQL does; where Tidemark means to differ, the difference is in docs/compatibility.md and not here.
 """
 import argparse
 import difflib
@@ -43,10 +49,14 @@ from pymysql.constants import CLIENT, FIELD_TYPE, FLAG
 from support.address import Address
 from support.report import Report
 from support.server import Server
+from support.waits import Observer, Wait, has_cycle
 
 HERE = Path(__file__).resolve().parent
-BLOCKED_AFTER_S = 0.4        # recording: a statement that takes longer waits for something
-STILL_BLOCKED_S = 0.25       # comparing: a statement said to wait must not have answered by then
+DEFAULT_LEVEL = "SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ"    # whatever the server at --address was told
+ANSWER_AT_ONCE_S = 0.02      # before the server is asked whether a statement waits
+LOOK_AGAIN_AFTER_S = 0.01
+BLOCKED_AFTER_S = 0.4        # recording: a statement that takes longer, and is not said to wait, waits for a metadata lock
+STILL_BLOCKED_S = 0.25       # comparing: such a statement must not have answered by then
 ANSWER_WITHIN_S = 30.0       # comparing: a statement said to answer must have answered by then
 
 INDENT = "    "
@@ -156,17 +166,23 @@ class Session(threading.Thread):
 
     def __init__(self, address: Address):
         super().__init__(daemon=True)
-        self.connection = address.connect(database="golden", conv={}, client_flag=CLIENT.MULTI_STATEMENTS, autocommit=None)
+        self.connection = address.connect(database="golden", conv={}, client_flag=CLIENT.MULTI_STATEMENTS, autocommit=None,
+                                          init_command=DEFAULT_LEVEL)
+        self.id = self.connection.thread_id()
         self.work: queue.Queue = queue.Queue()
         self.answers: queue.Queue = queue.Queue()
-        self.waiting = False
+        self.step: Step | None = None       # what it has been given and has not answered
         self.start()
 
     def run(self):
         while (step := self.work.get()) is not None:
-            self.answers.put(self.perform(step))
+            self.answers.put(self._perform(step))
 
-    def perform(self, step: Step) -> list[str]:
+    def perform(self, step: Step) -> None:
+        self.step = step
+        self.work.put(step)
+
+    def _perform(self, step: Step) -> list[str]:
         lines = []
         try:
             self.connection.query(step.sql)
@@ -183,9 +199,11 @@ class Session(threading.Thread):
 
     def answer(self, within_s: float) -> list[str] | None:
         try:
-            return self.answers.get(timeout=within_s)
+            answer = self.answers.get(timeout=within_s) if within_s else self.answers.get_nowait()
         except queue.Empty:
             return None
+        self.step = None
+        return answer
 
     def end(self):
         self.work.put(None)
@@ -218,6 +236,7 @@ class Run:
         self.address, self.record = address, record
         self.sessions: dict[str, Session] = {}
         address.execute("DROP DATABASE IF EXISTS golden", "CREATE DATABASE golden")
+        self.observer = Observer(address)
 
     def session(self, name: str) -> Session:
         if name not in self.sessions:
@@ -225,39 +244,86 @@ class Run:
         return self.sessions[name]
 
     def step(self, step: Step) -> list[str]:
-        session = self.session(step.session)
-        if session.waiting:
-            raise ValueError(f"session {step.session} is still waiting when it is given: {step.sql}")
+        if step.sql == "locks":
+            return self.locks(step)
         if pause := re.fullmatch(r"pause ([\d.]+)", step.sql):
             time.sleep(float(pause[1]))
-            return self.woken(step)
-        step.sql = re.sub(r"\{(\w+)\}", lambda m: str(self.session(m[1]).connection.thread_id()), step.sql)
-        session.work.put(step)
-        limit = BLOCKED_AFTER_S if self.record else STILL_BLOCKED_S if step.expected[:1] == ["waits"] else ANSWER_WITHIN_S
-        answer = session.answer(limit)
-        if answer is None:
-            session.waiting = True
-            answer = ["waits"]
-        return answer + self.woken(step)
+            return self.settle(step, None)
+        if step.sql == "disconnect":
+            self.sessions.pop(step.session).end()
+            return self.settle(step, None)
+        session = self.session(step.session)
+        if session.step is not None:
+            raise ValueError(f"session {step.session} is still waiting when it is given: {step.sql}")
+        step.sql = re.sub(r"\{(\w+)\}", lambda m: str(self.session(m[1]).id), step.sql)
+        session.perform(step)
+        return self.settle(step, session)
 
-    def woken(self, step: Step) -> list[str]:
-        """What sessions that were waiting answer after this step, in the order of their names."""
+    def settle(self, step: Step, asked: Session | None) -> list[str]:
+        """Lets time go by until every statement under way has answered or waits; returns what there is to see.
+
+        A statement waits if the server says so, twice in the same words, and no deadlock is still to be broken. Where
+        the server does not say it (a metadata lock), a statement waits if it has been silent for long."""
+        started = time.monotonic()
+        answers: dict[Session, list[str]] = {}
+        seen: dict[int, Wait] = {}
+        if asked and (answer := asked.answer(ANSWER_AT_ONCE_S)) is not None:
+            answers[asked] = answer
+        while True:
+            for session in self.sessions.values():
+                if session.step is not None and (answer := session.answer(0)) is not None:
+                    answers[session] = answer
+            silent = {session.id: name for name, session in self.sessions.items() if session.step is not None}
+            if not silent:
+                break
+            waits = {connection: wait for connection, wait in self.observer.waits().items() if connection in silent}
+            unexplained = silent if has_cycle(waits) else silent.keys() - waits.keys()
+            if not unexplained and waits == seen:
+                break
+            if unexplained and time.monotonic() - started > max(self.patience(step, asked, silent[c]) for c in unexplained):
+                break
+            seen = waits
+            time.sleep(LOOK_AGAIN_AFTER_S)
         lines = []
+        if asked:
+            lines = answers[asked] if asked in answers else [self.describe_wait(step, waits.get(asked.id))]
         for name in sorted(self.sessions):
             session = self.sessions[name]
-            if not session.waiting or (name == step.session and not self.record and f"{name} woke: " not in "".join(step.expected)):
-                continue
-            prefix = f"{name} woke: "
-            expected = any(line.startswith(prefix) for line in step.expected)
-            answer = session.answer(BLOCKED_AFTER_S if self.record else ANSWER_WITHIN_S if expected else 0.05)
-            if answer is not None:
-                session.waiting = False
-                lines += [prefix + line for line in answer or ["ok"]]
+            if session in answers and session is not asked:
+                lines = lines + [f"{name} woke: {line}" for line in answers[session] or ["ok"]]
         return lines
+
+    def patience(self, step: Step, asked: Session | None, name: str) -> float:
+        """How long a session that is silent, and of which the server says nothing, is given to answer."""
+        if self.record:
+            return BLOCKED_AFTER_S
+        if self.sessions[name] is asked:
+            return STILL_BLOCKED_S if step.expected and step.expected[0].startswith("waits") else ANSWER_WITHIN_S
+        return ANSWER_WITHIN_S if any(line.startswith(f"{name} woke: ") for line in step.expected) else STILL_BLOCKED_S / 5
+
+    def describe_wait(self, step: Step, wait: Wait | None) -> str:
+        """`waits`, or `waits for a: X on t.PRIMARY (1)` where the file wants to know and the server can tell."""
+        expected = step.expected[0] if step.expected else ""
+        if expected == "waits" and not self.record:
+            return "waits"
+        if not self.observer.tells_locks:
+            return "waits" if self.record or not expected.startswith("waits") else expected
+        if wait is None:
+            return "waits"
+        names = {s.id: name for name, s in self.sessions.items()}
+        return f"waits for {', '.join(sorted(names.get(b, '?') or 'the unnamed session' for b in wait.blockers))}: {wait.lock}"
+
+    def locks(self, step: Step) -> list[str]:
+        if not self.observer.tells_locks:
+            return step.expected
+        names = {s.id: name for name, s in self.sessions.items() if not step.session or name == step.session}
+        lines = [f"{names[connection]}: {text}" for connection, text in self.observer.locks(set(names))]
+        return sorted(lines) or ["(none)"]
 
     def close(self):
         for session in self.sessions.values():
             session.end()
+        self.observer.close()
 
 
 def run_file(path: Path, address: Address, record: bool) -> str:

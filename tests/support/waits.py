@@ -1,0 +1,114 @@
+"""Who waits for whom, as the server itself tells it.
+
+A statement that does not answer may be slow, or it may wait for a lock; only the server knows. MySQL and Tidemark say it
+in `performance_schema.data_lock_waits`, at the moment they are asked. MariaDB has no such table; its transactions in
+`information_schema` are a picture that may be older than the question, so it is read from `SHOW ENGINE INNODB STATUS`,
+which says that a connection waits and where, but not for whom. Waits for metadata locks are in none of these.
+"""
+import re
+from dataclasses import dataclass
+
+import pymysql
+
+from .address import Address
+
+WAITS = """SELECT requesting.PROCESSLIST_ID, blocking.PROCESSLIST_ID, asked.LOCK_TYPE, asked.LOCK_MODE, asked.OBJECT_NAME,
+    asked.INDEX_NAME, asked.LOCK_DATA
+  FROM performance_schema.data_lock_waits AS waits
+  JOIN performance_schema.data_locks AS asked ON asked.ENGINE_LOCK_ID = waits.REQUESTING_ENGINE_LOCK_ID
+  JOIN performance_schema.threads AS requesting ON requesting.THREAD_ID = waits.REQUESTING_THREAD_ID
+  JOIN performance_schema.threads AS blocking ON blocking.THREAD_ID = waits.BLOCKING_THREAD_ID"""
+LOCKS = """SELECT holder.PROCESSLIST_ID, held.OBJECT_NAME, held.INDEX_NAME, held.LOCK_TYPE, held.LOCK_MODE, held.LOCK_STATUS,
+    held.LOCK_DATA
+  FROM performance_schema.data_locks AS held
+  JOIN performance_schema.threads AS holder ON holder.THREAD_ID = held.THREAD_ID"""
+
+
+@dataclass(frozen=True)
+class Wait:
+    """What a connection waits for. `blockers` is empty where the server does not say."""
+    blockers: frozenset[int]
+    lock: str
+
+
+class Observer:
+    """A connection that looks at the others."""
+
+    def __init__(self, address: Address):
+        self.connection = address.connect()
+        self.is_mariadb = "MariaDB" in self.connection.get_server_info()
+        self.tells_locks = not self.is_mariadb and self._has_tables()
+
+    def _has_tables(self) -> bool:
+        try:
+            self._rows(WAITS + " LIMIT 1")
+        except pymysql.err.MySQLError:
+            return False
+        return True
+
+    def _rows(self, sql: str) -> tuple:
+        with self.connection.cursor() as cursor:
+            cursor.execute(sql)
+            return cursor.fetchall()
+
+    @property
+    def tells_waits(self) -> bool:
+        return self.tells_locks or self.is_mariadb
+
+    def waits(self) -> dict[int, Wait]:
+        """Every connection that waits for a row or table lock at this moment."""
+        if self.is_mariadb:
+            return self._waits_from_status()
+        if not self.tells_locks:
+            return {}
+        waits: dict[int, Wait] = {}
+        for waiter, blocker, kind, mode, table, index, data in self._rows(WAITS):
+            known = waits[waiter].blockers if waiter in waits else frozenset()
+            waits[waiter] = Wait(known | {blocker}, lock_name(kind, mode, table, index, data))
+        return waits
+
+    def locks(self, connections: set[int]) -> list[tuple[int, str]]:
+        """What these connections hold and ask for, as (connection, text)."""
+        found = []
+        for holder, table, index, kind, mode, status, data in self._rows(LOCKS):
+            if holder in connections:
+                waiting = " waits" if status == "WAITING" else ""
+                found.append((holder, lock_name(kind, mode, table, index, data) + waiting))
+        return found
+
+    def _waits_from_status(self) -> dict[int, Wait]:
+        text = self._rows("SHOW ENGINE INNODB STATUS")[0][2]
+        waits = {}
+        for transaction in text.split("\n---TRANSACTION ")[1:]:
+            if not re.search(r"^LOCK WAIT", transaction, re.MULTILINE):
+                continue
+            if thread := re.search(r"^\w+ thread id (\d+)", transaction, re.MULTILINE):
+                place = re.search(r"index (\S+) of table (\S+)", transaction)
+                waits[int(thread[1])] = Wait(frozenset(), f"{place[2]}.{place[1]}" if place else "a table")
+        return waits
+
+    def close(self) -> None:
+        self.connection.close()
+
+
+def lock_name(kind: str, mode: str, table: str, index: str | None, data: str | None) -> str:
+    """`X,REC_NOT_GAP on t.PRIMARY (5)`, `IX on t`."""
+    if kind == "TABLE":
+        return f"{mode} on {table}"
+    return f"{mode} on {table}.{index} ({'supremum' if data == 'supremum pseudo-record' else data})"
+
+
+def has_cycle(waits: dict[int, Wait]) -> bool:
+    """A deadlock that the server has yet to break: who waits in it will be woken without anybody's doing."""
+    settled: set[int] = set()
+
+    def leads_back(connection: int, path: set[int]) -> bool:
+        if connection in path:
+            return True
+        if connection in settled or connection not in waits:
+            return False
+        found = any(leads_back(blocker, path | {connection}) for blocker in waits[connection].blockers)
+        settled.add(connection)
+        return found
+
+    return any(leads_back(connection, set()) for connection in waits)

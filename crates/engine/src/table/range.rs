@@ -48,6 +48,32 @@ impl KeyRange {
     pub fn contains(&self, key: &[u8]) -> bool {
         self.above_lower(key) && self.below_upper(key)
     }
+
+    /// The same keys as ranges that are disjoint and ascend. A range that overlaps no other keeps its bounds.
+    pub fn union(ranges: Vec<KeyRange>) -> Vec<KeyRange> {
+        let mut spans: Vec<(Span, KeyRange)> = ranges
+            .into_iter()
+            .filter_map(|range| Some((Span::of(&range)?, range)))
+            .collect();
+        spans.sort_by(|(a, _), (b, _)| a.lower.cmp(&b.lower));
+        let mut union: Vec<(Span, KeyRange)> = Vec::with_capacity(spans.len());
+        for (span, range) in spans {
+            match union.last_mut() {
+                Some((last, joined)) if last.upper.as_ref().is_none_or(|upper| span.lower < *upper) => {
+                    let further = match (&last.upper, &span.upper) {
+                        (None, _) => false,
+                        (Some(_), None) => true,
+                        (Some(last), Some(new)) => new > last,
+                    };
+                    if further {
+                        (last.upper, joined.upper) = (span.upper, range.upper);
+                    }
+                }
+                _ => union.push((span, range)),
+            }
+        }
+        union.into_iter().map(|(_, range)| range).collect()
+    }
 }
 
 /// A range as two keys: from `lower` on, up to but without `upper`.
@@ -180,6 +206,41 @@ mod tests {
                     .is_some_and(|s| *key >= s.lower && s.upper.as_ref().is_none_or(|upper| key < upper));
                 assert_eq!(within, range.contains(key), "{range:?} {key:?}");
             }
+        }
+    }
+
+    #[test]
+    fn a_union_holds_each_key_once() {
+        let mut n = 1u64;
+        let mut random = move |below: u64| {
+            n = n
+                .wrapping_mul(6364136223846793005)
+                .wrapping_add(1442695040888963407);
+            (n >> 33) % below
+        };
+        for _ in 0..2000 {
+            let bound = |n: &mut dyn FnMut(u64) -> u64| {
+                let key: Vec<u8> = (0..=n(2)).map(|_| n(6) as u8).collect();
+                match n(5) {
+                    0 => Bound::Unbounded,
+                    1 | 2 => Bound::Included(key),
+                    _ => Bound::Excluded(key),
+                }
+            };
+            let ranges: Vec<KeyRange> = (0..1 + random(4))
+                .map(|_| KeyRange {
+                    lower: bound(&mut random),
+                    upper: bound(&mut random),
+                })
+                .collect();
+            let union = KeyRange::union(ranges.clone());
+            for key in (0..7).flat_map(|a| (0..7).map(move |b| vec![a, b])) {
+                let holding: Vec<usize> = (0..union.len()).filter(|i| union[*i].contains(&key)).collect();
+                let wanted = ranges.iter().any(|range| range.contains(&key)) as usize;
+                assert_eq!(holding.len(), wanted, "{ranges:?} {union:?} {key:?}");
+            }
+            let lowers: Vec<_> = union.iter().map(|range| Span::of(range).unwrap().lower).collect();
+            assert!(lowers.is_sorted());
         }
     }
 }

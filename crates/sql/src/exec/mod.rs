@@ -12,6 +12,7 @@
 pub mod output;
 mod rows;
 mod select;
+mod sorter;
 mod source;
 
 pub use output::{Collect, Output, SinkOutput};

@@ -2,6 +2,7 @@
 
 use super::output::{Collect, Output};
 use super::rows::{GroupRow, JoinedRow};
+use super::sorter::Sorter;
 use super::source::Step;
 use super::{Exec, Flow, Scene};
 use crate::error::{Result, SqlError};
@@ -15,9 +16,11 @@ use std::collections::{HashMap, HashSet};
 /// The end of every query: distinct rows, in order, within the limit, to the output.
 struct Tail<'t> {
     plan: &'t QueryPlan,
-    distinct: Option<HashSet<Vec<u8>>>,
-    /// Rows to be sorted: key and values.
-    sorting: Option<Vec<(Vec<u8>, Vec<Value>)>>,
+    /// The rows met, if duplicates are to be left out here.
+    distinct: Option<HashSet<Box<[u8]>>>,
+    /// The key of a row in hand.
+    key: Vec<u8>,
+    sorter: Option<Sorter>,
     skip: u64,
     left: u64,
     /// Rows that would have come without the limit.
@@ -30,12 +33,22 @@ impl<'t> Tail<'t> {
             Some(e) => limit_of(e, ctx),
             None => Ok(or),
         };
+        let skip = number(&plan.offset, 0)?;
+        let left = number(&plan.limit, u64::MAX)?;
+        // Rows sorted by all that they hold have their duplicates beside them.
+        let by_all = distinct && plan.ordered_by_output && !plan.order.is_empty();
+        let wanted = match plan.calc_found_rows {
+            true => u64::MAX,
+            false => skip.saturating_add(left),
+        };
+        let sorter = || Sorter::new(plan.columns.len(), by_all, wanted);
         Ok(Tail {
             plan,
-            distinct: distinct.then(HashSet::new),
-            sorting: (!plan.order.is_empty()).then(Vec::new),
-            skip: number(&plan.offset, 0)?,
-            left: number(&plan.limit, u64::MAX)?,
+            distinct: (distinct && !by_all).then(HashSet::new),
+            key: Vec::new(),
+            sorter: (!plan.order.is_empty()).then(sorter),
+            skip,
+            left,
             found: 0,
         })
     }
@@ -45,39 +58,31 @@ impl<'t> Tail<'t> {
         self.left == 0 && !self.plan.calc_found_rows
     }
 
-    /// The key by which the row is not a duplicate; `None` if it is one.
-    fn new_key(&mut self, exprs: &[Expr], ctx: &EvalCtx) -> Result<Option<Vec<u8>>> {
-        let Some(seen) = &mut self.distinct else {
-            return Ok(Some(Vec::new()));
-        };
-        let mut key = Vec::new();
-        for expr in exprs {
-            sort_key(&expr.eval(ctx)?, &expr.ty, &mut key);
+    /// Whether the row whose key is in hand has not been met, where that matters.
+    fn is_new(&mut self) -> bool {
+        match &mut self.distinct {
+            Some(seen) if seen.contains(self.key.as_slice()) => false,
+            Some(seen) => seen.insert(self.key.as_slice().into()),
+            None => true,
         }
-        if seen.contains(&key) {
-            return Ok(None);
-        }
-        seen.insert(key.clone());
-        Ok(Some(key))
     }
 
     /// A row of the query, as expressions over the row of `ctx`.
     fn row(&mut self, exprs: &[Expr], ctx: &EvalCtx, out: &mut dyn Output) -> Result<Flow> {
-        let Some(mut key) = self.new_key(exprs, ctx)? else {
-            return Ok(Flow::Next);
-        };
-        self.found += 1;
-        if self.sorting.is_some() {
-            // Distinct rows in their own order are sorted by the key they have already.
-            if key.is_empty() || !self.plan.ordered_by_output {
-                key.clear();
-                self.order_key(ctx, &mut key)?;
+        if self.distinct.is_some() {
+            self.key.clear();
+            output_key(exprs, ctx, &mut self.key)?;
+            if !self.is_new() {
+                return Ok(Flow::Next);
             }
-            let values = exprs
-                .iter()
-                .map(|e| e.eval(ctx).map(Val::into_owned))
-                .collect::<Result<_>>()?;
-            self.keep(key, values);
+        }
+        self.found += 1;
+        if let Some(sorter) = &mut self.sorter {
+            match sorter.is_distinct() {
+                true => output_key(exprs, ctx, sorter.key())?,
+                false => order_key(self.plan, ctx, sorter.key())?,
+            }
+            sorter.push(exprs.iter().map(|e| e.eval(ctx).map(Val::into_owned)))?;
             return Ok(Flow::Next);
         }
         if self.skip > 0 {
@@ -96,33 +101,11 @@ impl<'t> Tail<'t> {
         })
     }
 
-    fn order_key(&self, ctx: &EvalCtx, key: &mut Vec<u8>) -> Result<()> {
-        for (expr, descending) in &self.plan.order {
-            let from = key.len();
-            sort_key(&expr.eval(ctx)?, &expr.ty, key);
-            if *descending {
-                key[from..].iter_mut().for_each(|b| *b = !*b);
-            }
-        }
-        Ok(())
-    }
-
     fn enough(&self) -> Flow {
         if self.plan.calc_found_rows {
             Flow::Next
         } else {
             Flow::Stop
-        }
-    }
-
-    fn keep(&mut self, key: Vec<u8>, values: Vec<Value>) {
-        let wanted = self.skip.saturating_add(self.left);
-        let Some(rows) = &mut self.sorting else { return };
-        rows.push((key, values));
-        // With a limit, only the first rows are kept; cutting now and then is cheap on the whole.
-        if wanted < 1 << 30 && rows.len() >= 2 * wanted as usize + 1000 {
-            rows.sort_by(|a, b| a.0.cmp(&b.0));
-            rows.truncate(wanted as usize);
         }
     }
 
@@ -134,13 +117,15 @@ impl<'t> Tail<'t> {
         ctx: &EvalCtx,
         out: &mut dyn Output,
     ) -> Result<Flow> {
-        if let Some(seen) = &mut self.distinct
-            && !seen.insert(row_key(row, types))
-        {
-            return Ok(Flow::Next);
+        if self.distinct.is_some() {
+            self.key.clear();
+            append_key(row, types, &mut self.key);
+            if !self.is_new() {
+                return Ok(Flow::Next);
+            }
         }
         self.found += 1;
-        if self.sorting.is_some() {
+        if let Some(sorter) = &mut self.sorter {
             let slots = JoinedRow {
                 values: row,
                 outer: None,
@@ -149,9 +134,11 @@ impl<'t> Tail<'t> {
                 row: &slots,
                 env: ctx.env,
             };
-            let mut key = Vec::with_capacity(32);
-            self.order_key(&ctx, &mut key)?;
-            self.keep(key, row.to_vec());
+            match sorter.is_distinct() {
+                true => append_key(row, types, sorter.key()),
+                false => order_key(self.plan, &ctx, sorter.key())?,
+            }
+            sorter.push(row.iter().cloned().map(Ok::<_, SqlError>))?;
             return Ok(Flow::Next);
         }
         self.deliver(row, out)
@@ -181,16 +168,33 @@ impl<'t> Tail<'t> {
     }
 
     fn finish(mut self, out: &mut dyn Output) -> Result<u64> {
-        if let Some(mut rows) = self.sorting.take() {
-            rows.sort_by(|a, b| a.0.cmp(&b.0));
-            for (_, values) in rows {
-                if self.deliver(&values, out)? == Flow::Stop {
-                    break;
-                }
-            }
+        if let Some(sorter) = self.sorter.take() {
+            let sorted = sorter.finish(|row| Ok::<_, SqlError>(self.deliver(row, out)? != Flow::Stop))?;
+            // Duplicates were counted in.
+            self.found = self.found.min(sorted as u64);
         }
         Ok(self.found)
     }
+}
+
+/// Appends the key of all that a row shows.
+fn output_key(exprs: &[Expr], ctx: &EvalCtx, key: &mut Vec<u8>) -> Result<()> {
+    for expr in exprs {
+        sort_key(&expr.eval(ctx)?, &expr.ty, key);
+    }
+    Ok(())
+}
+
+/// Appends the key by which a row is sorted.
+fn order_key(plan: &QueryPlan, ctx: &EvalCtx, key: &mut Vec<u8>) -> Result<()> {
+    for (expr, descending) in &plan.order {
+        let from = key.len();
+        sort_key(&expr.eval(ctx)?, &expr.ty, key);
+        if *descending {
+            key[from..].iter_mut().for_each(|b| *b = !*b);
+        }
+    }
+    Ok(())
 }
 
 /// The value of LIMIT or OFFSET.
@@ -208,11 +212,15 @@ pub fn limit_of(e: &Expr, ctx: &EvalCtx) -> Result<u64> {
     }
 }
 
-fn row_key(row: &[Value], types: &[SqlType]) -> Vec<u8> {
-    let mut key = Vec::new();
+fn append_key(row: &[Value], types: &[SqlType], key: &mut Vec<u8>) {
     row.iter()
         .zip(types)
-        .for_each(|(value, ty)| sort_key(value, ty, &mut key));
+        .for_each(|(value, ty)| sort_key(value, ty, key));
+}
+
+fn row_key(row: &[Value], types: &[SqlType]) -> Vec<u8> {
+    let mut key = Vec::new();
+    append_key(row, types, &mut key);
     key
 }
 

@@ -1,21 +1,19 @@
 //! Access paths: how the rows of one table that satisfy a condition are found.
 //!
 //! A condition is taken apart at its ANDs. Comparisons of a column with something that is known before the table is read
-//! (a constant, a parameter, a column of a table read earlier, the outer row) can steer an index: equalities on its first
-//! columns, then one range on the next. What steers is remembered as expressions; key ranges are made from their values
-//! when the statement runs, so one plan serves all parameters. The whole condition is still tested on every row found:
-//! a path may only find too much, never too little.
+//! (a constant, a parameter, a column of a table read earlier, the outer row) can steer an index (see [`super::steer`]).
+//! If a conjunct is an OR, each of its branches, together with the other conjuncts, may steer the same index another way.
+//! What steers is remembered as expressions, so one plan serves all parameters. The whole condition is still tested on
+//! every row found: a path may only find too much, never too little.
 
+use super::steer::{EqualPart, Steering, bound_of};
 use crate::dictionary::{IndexDef, TableDef};
 use crate::error::Result;
-use crate::expr::{CmpKind, CmpOp, EvalCtx, Expr, Node};
-use crate::types::storage::{KeyBound, Scratch, key_bound};
-use crate::types::{SqlType, TypeKind, Val, Value};
-use std::ops::Bound;
+use crate::expr::{EvalCtx, Expr, Node};
+use crate::types::storage::{KeyBound, Scratch};
+use crate::types::{Val, Value};
 use tidemark_engine::{Datum, IndexNo, KeyRange, Table};
 
-/// Most key ranges that IN lists multiply to; beyond that the later ones only filter.
-const RANGES_MAX: usize = 10_000;
 /// What fetching a row through a secondary index costs, in entries of a scan.
 const LOOKUP_COST: f64 = 3.0;
 /// What descending to a range costs.
@@ -24,33 +22,12 @@ const DESCENT_COST: f64 = 0.5;
 /// small table an index that leads to fewer is better.
 const FULL_SCAN_COST: f64 = 10.0;
 
-/// A value that steers an index, and how the column is compared with it.
-#[derive(Clone, Debug)]
-pub struct KeyValue {
-    pub kind: CmpKind,
-    pub expr: Expr,
-}
-
-/// `column = v`, `column IN (…)`, `column IS NULL`.
-#[derive(Clone, Debug)]
-pub struct EqualPart {
-    pub values: Vec<KeyValue>,
-    pub null: bool,
-}
-
-/// `low < column < high`; true: the bound itself is in.
-#[derive(Clone, Debug, Default)]
-pub struct RangePart {
-    pub lower: Option<(KeyValue, bool)>,
-    pub upper: Option<(KeyValue, bool)>,
-}
-
-/// How an index is used: equalities on its first parts, and maybe a range on the next.
+/// How an index is used.
 #[derive(Clone, Debug)]
 pub struct AccessPath {
     pub index: IndexNo,
-    pub equal: Vec<EqualPart>,
-    pub range: Option<RangePart>,
+    /// What steers it: nothing, or each branch of an OR, none of which is without effect.
+    pub steerings: Vec<Steering>,
     /// At most one row: all parts of a unique index equal one value each.
     pub point: bool,
     /// The index alone answers for all columns needed.
@@ -61,6 +38,7 @@ pub struct AccessPath {
 }
 
 /// What there is to know about the table that is to be read.
+#[derive(Clone, Copy)]
 pub struct Request<'a> {
     pub def: &'a TableDef,
     pub table: &'a Table,
@@ -93,15 +71,8 @@ pub fn conjuncts(filter: &Expr) -> Vec<&Expr> {
 /// All ways of reading the table that make sense, the full scan first.
 pub fn paths(request: &Request) -> Result<Vec<AccessPath>> {
     let rows = (request.table.estimate_rows() as f64).max(1.0);
-    let mut found = vec![AccessPath {
-        index: 0,
-        equal: Vec::new(),
-        range: None,
-        point: false,
-        covering: true,
-        rows,
-        cost: FULL_SCAN_COST + if request.forced { rows * 1000.0 } else { rows },
-    }];
+    let cost = FULL_SCAN_COST + if request.forced { rows * 1000.0 } else { rows };
+    let mut found = vec![AccessPath::full(0, true, rows, cost)];
     for index in &request.def.indexes {
         let allowed = request.allowed.is_none_or(|list| list.contains(&index.number));
         if !allowed || !index.visible {
@@ -109,6 +80,9 @@ pub fn paths(request: &Request) -> Result<Vec<AccessPath>> {
         }
         if let Some(path) = request.path(index, rows)? {
             found.push(path);
+        }
+        for path in request.paths_by_or(index, rows) {
+            found.push(path?);
         }
     }
     Ok(found)
@@ -128,41 +102,56 @@ pub fn choose(request: &Request) -> Result<AccessPath> {
 impl Request<'_> {
     fn path(&self, index: &IndexDef, table_rows: f64) -> Result<Option<AccessPath>> {
         let covering = self.table.covers(index.number, self.needed);
-        let mut equal = Vec::new();
-        let mut range = None;
-        for part in &index.parts {
-            let column = &self.def.columns[part.column].ty;
-            if let Some(values) = self.equal_part(part.column) {
-                equal.push(values);
-                if part.prefix.is_some() {
-                    break;
-                }
-            } else {
-                // A prefix of a text does not order as the text; an ENUM orders by number, not by label.
-                if part.prefix.is_none() && !column.is_member() {
-                    range = self.range_part(part.column);
-                }
-                break;
+        let steering = self.steering(index);
+        if steering.is_none() {
+            if !covering || index.number == 0 {
+                return Ok(None);
             }
+            let mut path = AccessPath::full(index.number, covering, table_rows, 0.0);
+            self.estimate(&mut path, index, table_rows)?;
+            return Ok(Some(path));
         }
-        if equal.is_empty() && range.is_none() && !(covering && index.number != 0) {
-            return Ok(None);
-        }
-        let single = equal
-            .iter()
-            .all(|part: &EqualPart| part.values.len() == 1 && !part.null);
+        let single = |part: &EqualPart| part.values.len() == 1 && !part.null;
         let whole = index.unique && index.parts.iter().all(|part| part.prefix.is_none());
         let mut path = AccessPath {
             index: index.number,
-            point: whole && single && equal.len() == index.parts.len(),
+            point: whole && steering.equal.iter().all(single) && steering.equal.len() == index.parts.len(),
             covering,
             rows: table_rows,
             cost: 0.0,
-            equal,
-            range,
+            steerings: vec![steering],
         };
         self.estimate(&mut path, index, table_rows)?;
         Ok(Some(path))
+    }
+
+    /// A path for each conjunct that is an OR whose branches all steer the index.
+    fn paths_by_or(&self, index: &IndexDef, table_rows: f64) -> impl Iterator<Item = Result<AccessPath>> {
+        (0..self.conjuncts.len()).filter_map(move |at| {
+            let Node::Or(branches) = &self.conjuncts[at].node else {
+                return None;
+            };
+            let others = self.conjuncts.iter().enumerate().filter(|(n, _)| *n != at);
+            let others: Vec<&Expr> = others.map(|(_, conjunct)| *conjunct).collect();
+            let steering = |branch: &Expr| {
+                let mut together = conjuncts(branch);
+                together.extend(&others);
+                let request = Request {
+                    conjuncts: &together,
+                    ..*self
+                };
+                Some(request.steering(index)).filter(|steering| !steering.is_none())
+            };
+            let mut path = AccessPath {
+                index: index.number,
+                steerings: branches.iter().map(steering).collect::<Option<_>>()?,
+                point: false,
+                covering: self.table.covers(index.number, self.needed),
+                rows: table_rows,
+                cost: 0.0,
+            };
+            Some(self.estimate(&mut path, index, table_rows).map(|()| path))
+        })
     }
 
     fn estimate(&self, path: &mut AccessPath, index: &IndexDef, table_rows: f64) -> Result<()> {
@@ -183,17 +172,16 @@ impl Request<'_> {
         } else if path.is_full() {
             table_rows
         } else {
-            descents = path
-                .equal
-                .iter()
-                .map(|part| part.values.len().max(1) as f64)
-                .product();
-            let per_key = match path.equal.len() {
-                0 => table_rows,
-                n if index.unique && n == index.parts.len() => 1.0,
-                n => self.table.records_per_key(path.index, n),
-            };
-            per_key * descents * if path.range.is_some() { 0.3 } else { 1.0 }
+            descents = path.steerings.iter().map(Steering::combinations).sum();
+            let rows = path.steerings.iter().map(|steering| {
+                let per_key = match steering.equal.len() {
+                    0 => table_rows,
+                    n if index.unique && n == index.parts.len() => 1.0,
+                    n => self.table.records_per_key(path.index, n),
+                };
+                per_key * steering.combinations() * if steering.range.is_some() { 0.3 } else { 1.0 }
+            });
+            rows.sum::<f64>().min(table_rows)
         };
         let row_cost = match path.index {
             0 => 1.0,
@@ -203,216 +191,42 @@ impl Request<'_> {
         path.cost = descents * DESCENT_COST + path.rows * row_cost;
         Ok(())
     }
-
-    fn is_column(&self, e: &Expr, column: usize) -> bool {
-        matches!(e.node, Node::Column(slot) if slot == self.base + column)
-    }
-
-    /// Whether the value is there before the table is read.
-    fn is_known(&self, e: &Expr) -> bool {
-        let mut known = true;
-        e.walk(&mut |e| {
-            known &= match &e.node {
-                Node::Column(slot) => (self.known)(*slot),
-                Node::Subquery { id, .. } => (self.fixed_query)(*id),
-                Node::AssignVar(..) => false,
-                Node::Call(f, _) => f.volatility != crate::expr::Volatility::Volatile,
-                _ => true,
-            }
-        });
-        known
-    }
-
-    fn equal_part(&self, column: usize) -> Option<EqualPart> {
-        let one = |kind: CmpKind, expr: &Expr, null| EqualPart {
-            values: vec![KeyValue {
-                kind,
-                expr: expr.clone(),
-            }],
-            null,
-        };
-        let mut best: Option<EqualPart> = None;
-        for conjunct in self.conjuncts {
-            let found = match &conjunct.node {
-                Node::Compare(CmpOp::Eq, kind, sides) => self
-                    .other_side(sides, column)
-                    .map(|(value, _)| one(*kind, value, false)),
-                Node::Compare(CmpOp::NullSafeEq, kind, sides) => {
-                    let (value, _) = self.other_side(sides, column)?;
-                    Some(one(*kind, value, value.ty.nullable))
-                }
-                Node::IsNull(e) if self.is_column(e, column) => Some(EqualPart {
-                    values: Vec::new(),
-                    null: true,
-                }),
-                Node::In {
-                    negated: false,
-                    value,
-                    list,
-                    ..
-                } if self.is_column(value, column) && list.iter().all(|(_, e)| self.is_known(e)) => {
-                    let values = list.iter().map(|(kind, e)| KeyValue {
-                        kind: *kind,
-                        expr: e.clone(),
-                    });
-                    Some(EqualPart {
-                        values: values.collect(),
-                        null: false,
-                    })
-                }
-                _ => None,
-            };
-            let Some(found) = found else { continue };
-            if !found
-                .values
-                .iter()
-                .all(|v| can_steer(v.kind, &self.def.columns[column].ty))
-            {
-                continue;
-            }
-            if best
-                .as_ref()
-                .is_none_or(|best| found.values.len() < best.values.len())
-            {
-                best = Some(found);
-            }
-        }
-        best
-    }
-
-    /// The side of a comparison that is not the column, and whether the column is on the right.
-    fn other_side<'e>(&self, sides: &'e [Expr; 2], column: usize) -> Option<(&'e Expr, bool)> {
-        let [left, right] = sides;
-        if self.is_column(left, column) && self.is_known(right) {
-            Some((right, false))
-        } else if self.is_column(right, column) && self.is_known(left) {
-            Some((left, true))
-        } else {
-            None
-        }
-    }
-
-    fn range_part(&self, column: usize) -> Option<RangePart> {
-        let mut part = RangePart::default();
-        let steers = |kind| can_steer(kind, &self.def.columns[column].ty);
-        for conjunct in self.conjuncts {
-            match &conjunct.node {
-                Node::Compare(op, kind, sides) if steers(*kind) => {
-                    let Some((value, turned)) = self.other_side(sides, column) else {
-                        continue;
-                    };
-                    let op = if turned { op.flipped() } else { *op };
-                    let value = KeyValue {
-                        kind: *kind,
-                        expr: value.clone(),
-                    };
-                    match op {
-                        CmpOp::Gt => part.lower.get_or_insert((value, false)),
-                        CmpOp::Ge => part.lower.get_or_insert((value, true)),
-                        CmpOp::Lt => part.upper.get_or_insert((value, false)),
-                        CmpOp::Le => part.upper.get_or_insert((value, true)),
-                        _ => continue,
-                    };
-                }
-                Node::Between {
-                    negated: false,
-                    low,
-                    high,
-                    args,
-                } => {
-                    let [value, from, to] = &**args;
-                    if !self.is_column(value, column) {
-                        continue;
-                    }
-                    if steers(*low) && self.is_known(from) {
-                        part.lower.get_or_insert((
-                            KeyValue {
-                                kind: *low,
-                                expr: from.clone(),
-                            },
-                            true,
-                        ));
-                    }
-                    if steers(*high) && self.is_known(to) {
-                        part.upper.get_or_insert((
-                            KeyValue {
-                                kind: *high,
-                                expr: to.clone(),
-                            },
-                            true,
-                        ));
-                    }
-                }
-                _ => {}
-            }
-        }
-        (part.lower.is_some() || part.upper.is_some()).then_some(part)
-    }
-}
-
-/// Whether a comparison of this kind with a column of this type can go by the order of an index.
-fn can_steer(kind: CmpKind, column: &SqlType) -> bool {
-    match kind {
-        CmpKind::Int | CmpKind::Decimal => column.is_integer() || column.kind == TypeKind::Decimal,
-        CmpKind::Double => column.is_integer() || column.kind == TypeKind::Double,
-        CmpKind::Str(collation) => {
-            (column.is_string() || column.is_member()) && column.collation == collation
-        }
-        CmpKind::DateTime => column.has_date(),
-        CmpKind::Time => column.kind == TypeKind::Time,
-        CmpKind::Member => column.is_member(),
-    }
-}
-
-/// The stored form of a value a column is compared with.
-fn bound_of(value: &Val, kind: CmpKind, column: &SqlType, ctx: &EvalCtx) -> KeyBound {
-    match (value, column.kind) {
-        (Val::Int(v), TypeKind::Int) if !column.unsigned && i32::try_from(*v).is_ok() => {
-            KeyBound::Exact(Val::Int(*v))
-        }
-        (Val::Int(v), TypeKind::BigInt) if !column.unsigned => KeyBound::Exact(Val::Int(*v)),
-        _ => key_bound(value, kind, column, ctx.env.time_zone),
-    }
-}
-
-/// Appends the key of the index's first columns.
-fn encode(
-    def: &TableDef,
-    table: &Table,
-    index: &IndexDef,
-    values: &[Value],
-    ctx: &EvalCtx,
-    key: &mut Vec<u8>,
-) -> Result<()> {
-    let mut rooms: [Scratch; 16] = [[0; 32]; 16];
-    let mut data = [Datum::Null; 16];
-    for (((value, part), room), datum) in values.iter().zip(&index.parts).zip(&mut rooms).zip(&mut data) {
-        *datum = def.columns[part.column].ty.store(value, ctx.env.time_zone, room);
-    }
-    table.encode_key(index.number, &data[..values.len()], key)?;
-    Ok(())
 }
 
 impl AccessPath {
+    /// Reads an index from end to end.
+    pub fn full(index: IndexNo, covering: bool, rows: f64, cost: f64) -> AccessPath {
+        AccessPath {
+            index,
+            steerings: Vec::new(),
+            point: false,
+            covering,
+            rows,
+            cost,
+        }
+    }
+
+    pub fn is_full(&self) -> bool {
+        self.steerings.is_empty()
+    }
+
+    /// What is true of every row it finds: the steering, unless there are several.
+    pub fn steering(&self) -> &Steering {
+        match self.steerings.as_slice() {
+            [only] => only,
+            _ => Steering::NONE,
+        }
+    }
+
     /// Whether its bounds are answers of subqueries.
     fn runs_queries(&self) -> bool {
-        let equal = self.equal.iter().flat_map(|part| &part.values);
-        let range = self
-            .range
-            .iter()
-            .flat_map(|range| range.lower.iter().chain(&range.upper));
-        equal.chain(range.map(|(value, _)| value)).any(|value| {
+        self.steerings.iter().flat_map(Steering::values).any(|value| {
             let mut found = false;
             value
                 .expr
                 .walk(&mut |e| found |= matches!(e.node, Node::Subquery { .. }));
             found
         })
-    }
-
-    /// Reads the index from end to end.
-    pub fn is_full(&self) -> bool {
-        self.equal.is_empty() && self.range.is_none()
     }
 
     fn index_def<'d>(&self, def: &'d TableDef) -> Option<&'d IndexDef> {
@@ -435,7 +249,7 @@ impl AccessPath {
         };
         let mut rooms: [Scratch; 16] = [[0; 32]; 16];
         let mut values: [Value; 16] = [const { Val::Null }; 16];
-        for ((part, equal), value) in index.parts.iter().zip(&self.equal).zip(&mut values) {
+        for ((part, equal), value) in index.parts.iter().zip(&self.steering().equal).zip(&mut values) {
             let steering = &equal.values[0];
             let given = steering.expr.eval(ctx)?;
             if given.is_null() {
@@ -448,7 +262,7 @@ impl AccessPath {
             }
         }
         let mut data = [Datum::Null; 16];
-        let count = self.equal.len();
+        let count = self.steering().equal.len();
         for (((value, part), room), datum) in values.iter().zip(&index.parts).zip(&mut rooms).zip(&mut data) {
             *datum = def.columns[part.column].ty.store(value, ctx.env.time_zone, room);
         }
@@ -461,157 +275,18 @@ impl AccessPath {
         let Some(index) = self.index_def(def) else {
             return Ok(vec![KeyRange::all()]);
         };
-        let mut prefixes: Vec<Vec<Value>> = vec![Vec::new()];
-        let mut steering = true;
-        for (part, equal) in index.parts.iter().zip(&self.equal) {
-            let column = &def.columns[part.column].ty;
-            let Some(values) = equal.stored(column, ctx)? else {
-                steering = false;
-                break;
-            };
-            if prefixes.len() * values.len() > RANGES_MAX {
-                steering = false;
-                break;
-            }
-            let extended = prefixes.iter().flat_map(|prefix| {
-                values.iter().map(|value| {
-                    let mut longer = prefix.clone();
-                    longer.push(value.clone());
-                    longer
-                })
-            });
-            prefixes = extended.collect();
-        }
-        let mut ranges = Vec::with_capacity(prefixes.len());
-        for mut prefix in prefixes {
-            let range = match &self.range {
-                Some(range) if steering => range.key_range(&mut prefix, def, table, index, ctx)?,
-                _ => {
-                    let mut key = Vec::with_capacity(32);
-                    encode(def, table, index, &prefix, ctx, &mut key)?;
-                    Some(if key.is_empty() {
-                        KeyRange::all()
-                    } else {
-                        KeyRange::prefix(key)
-                    })
+        let mut ranges = Vec::new();
+        match self.steerings.as_slice() {
+            [] => ranges.push(KeyRange::all()),
+            all => {
+                for steering in all {
+                    steering.ranges(def, table, index, ctx, &mut ranges)?;
                 }
-            };
-            ranges.extend(range);
-        }
-        if ranges.len() > 1 {
-            let start = |range: &KeyRange| match &range.lower {
-                Bound::Included(key) | Bound::Excluded(key) => key.clone(),
-                Bound::Unbounded => Vec::new(),
-            };
-            ranges.sort_by_cached_key(start);
-            ranges.dedup();
-        }
-        Ok(ranges)
-    }
-}
-
-impl EqualPart {
-    /// The stored forms of the values; `None` if one of them does not steer.
-    fn stored(&self, column: &SqlType, ctx: &EvalCtx) -> Result<Option<Vec<Value>>> {
-        let mut stored = Vec::with_capacity(self.values.len() + 1);
-        if self.null && column.nullable {
-            stored.push(Val::Null);
-        }
-        for steering in &self.values {
-            let given = steering.expr.eval(ctx)?;
-            if given.is_null() {
-                continue;
-            }
-            match bound_of(&given, steering.kind, column, ctx) {
-                KeyBound::Exact(value) => stored.push(value),
-                KeyBound::Between(_) => {}
-                KeyBound::Unusable => return Ok(None),
             }
         }
-        Ok(Some(stored))
+        Ok(match ranges.len() {
+            0 | 1 => ranges,
+            _ => KeyRange::union(ranges),
+        })
     }
-}
-
-/// An end of a range over stored values.
-enum End {
-    /// The condition cannot be true.
-    Nothing,
-    Open,
-    /// True: the value itself is in.
-    At(Value, bool),
-}
-
-impl RangePart {
-    fn key_range(
-        &self,
-        prefix: &mut Vec<Value>,
-        def: &TableDef,
-        table: &Table,
-        index: &IndexDef,
-        ctx: &EvalCtx,
-    ) -> Result<Option<KeyRange>> {
-        let part = &index.parts[prefix.len()];
-        let column = &def.columns[part.column].ty;
-        let lower = end_of(self.lower.as_ref(), true, column, ctx)?;
-        let upper = end_of(self.upper.as_ref(), false, column, ctx)?;
-        let lower = match lower {
-            // NULLs come first and no comparison is true of them.
-            End::Open if column.nullable => End::At(Val::Null, false),
-            other => other,
-        };
-        let mut bound = |end| -> Result<Option<Bound<Vec<u8>>>> {
-            let mut key = Vec::with_capacity(32);
-            Ok(match end {
-                End::Nothing => None,
-                End::Open => {
-                    encode(def, table, index, prefix, ctx, &mut key)?;
-                    Some(if key.is_empty() {
-                        Bound::Unbounded
-                    } else {
-                        Bound::Included(key)
-                    })
-                }
-                End::At(value, inclusive) => {
-                    prefix.push(value);
-                    let encoded = encode(def, table, index, prefix, ctx, &mut key);
-                    prefix.pop();
-                    encoded?;
-                    Some(if inclusive {
-                        Bound::Included(key)
-                    } else {
-                        Bound::Excluded(key)
-                    })
-                }
-            })
-        };
-        let (Some(lower), Some(upper)) = (bound(lower)?, bound(upper)?) else {
-            return Ok(None);
-        };
-        Ok(Some(match part.descending {
-            false => KeyRange { lower, upper },
-            true => KeyRange {
-                lower: upper,
-                upper: lower,
-            },
-        }))
-    }
-}
-
-fn end_of(bound: Option<&(KeyValue, bool)>, is_lower: bool, column: &SqlType, ctx: &EvalCtx) -> Result<End> {
-    let Some((steering, inclusive)) = bound else {
-        return Ok(End::Open);
-    };
-    let given = steering.expr.eval(ctx)?;
-    if given.is_null() {
-        return Ok(End::Nothing);
-    }
-    Ok(match (bound_of(&given, steering.kind, column, ctx), is_lower) {
-        (KeyBound::Exact(value), _) => End::At(value, *inclusive),
-        // Above the value below it; up to and with the value below it.
-        (KeyBound::Between(Some(below)), true) => End::At(below, false),
-        (KeyBound::Between(Some(below)), false) => End::At(below, true),
-        (KeyBound::Between(None), true) => End::Open,
-        (KeyBound::Between(None), false) => End::Nothing,
-        (KeyBound::Unusable, _) => End::Open,
-    })
 }

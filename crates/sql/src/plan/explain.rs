@@ -1,6 +1,7 @@
 //! EXPLAIN: a plan for people to read, as MySQL's table or as a tree of lines.
 
 use super::access::AccessPath;
+use super::steer::{EqualPart, Steering};
 use super::{Input, Leaf, QueryBody, QueryPlan, SelectPlan, Source};
 use crate::dictionary::{IndexDef, TableDef};
 use crate::error::{Result, SqlError};
@@ -301,15 +302,7 @@ impl<'q> Explainer<'q> {
     /// The table a data change goes to.
     pub fn change(&mut self, kind: &str, def: &TableDef, path: Option<&AccessPath>) {
         let id = self.id();
-        let all = AccessPath {
-            index: 0,
-            equal: Vec::new(),
-            range: None,
-            point: false,
-            covering: true,
-            rows: 1.0,
-            cost: 0.0,
-        };
+        let all = AccessPath::full(0, true, 1.0, 0.0);
         let path = path.unwrap_or(&all);
         let extra = if kind == "INSERT" {
             Vec::new()
@@ -334,14 +327,14 @@ impl<'q> Explainer<'q> {
         let path = line.path;
         let index = line.def.and_then(|def| def.index_by_number(path.index));
         let used = index.filter(|_| !path.is_full() || path.covering && path.index != 0);
-        let several = path
-            .equal
-            .iter()
-            .any(|part| part.values.len() + part.null as usize > 1);
+        let steering = path.steering();
+        let one_value = |part: &EqualPart| part.values.len() + part.null as usize == 1;
+        let one_key =
+            path.steerings.len() == 1 && steering.range.is_none() && steering.equal.iter().all(one_value);
         let access = match used {
             None => "ALL",
             Some(_) if path.is_full() => "index",
-            Some(_) if path.range.is_some() || several => "range",
+            Some(_) if !one_key => "range",
             Some(_) if path.point && line.first => "const",
             Some(_) if path.point => "eq_ref",
             Some(_) => "ref",
@@ -368,7 +361,7 @@ impl<'q> Explainer<'q> {
         };
         let reference = match access {
             "const" | "eq_ref" | "ref" => {
-                let parts = path.equal.iter().flat_map(|part| &part.values);
+                let parts = steering.values();
                 let names = parts.map(|value| {
                     if value.expr.columns().is_empty() {
                         "const"
@@ -414,10 +407,8 @@ fn add_extra(cell: &mut Value, extra: &[&str]) {
 
 /// Bytes of the key parts that steer, as MySQL counts them.
 fn key_length(def: &TableDef, index: &IndexDef, path: &AccessPath) -> u32 {
-    let mut parts = path.equal.len() + path.range.is_some() as usize;
-    if path.is_full() {
-        parts = index.parts.len();
-    }
+    let steered = path.steerings.iter().map(Steering::parts).max();
+    let parts = steered.unwrap_or(index.parts.len());
     let length = |part: &crate::dictionary::IndexPart| {
         let ty = &def.columns[part.column].ty;
         let bytes = match ty.kind {

@@ -374,15 +374,7 @@ impl Joiner<'_, '_> {
             alias: table.alias.clone(),
             base: table.base,
             needed,
-            path: AccessPath {
-                index: 0,
-                equal: Vec::new(),
-                range: None,
-                point: false,
-                covering: true,
-                rows: 100.0,
-                cost: 100.0,
-            },
+            path: AccessPath::full(0, true, 100.0, 100.0),
             reverse: false,
             filter: None,
             late_filter: (!late.is_empty()).then(|| all_of(late.iter().copied())),
@@ -480,16 +472,7 @@ impl Joiner<'_, '_> {
             } else {
                 rows * 3.0
             };
-            let path = AccessPath {
-                index: index.number,
-                equal: Vec::new(),
-                range: None,
-                point: false,
-                covering,
-                rows,
-                cost,
-            };
-            candidates.push(path);
+            candidates.push(AccessPath::full(index.number, covering, rows, cost));
         }
         for path in candidates {
             let Some(reverse) = gives_order(&path, def, leaf.base, wish) else {
@@ -621,14 +604,15 @@ fn absorbed(e: &Expr, path: &AccessPath, def: &TableDef, base: usize) -> bool {
         _ => false,
     };
     let same = |a: &Expr, b: &Expr| format!("{:?}", a.node) == format!("{:?}", b.node);
-    let next = path.equal.len();
+    let steering = path.steering();
+    let next = steering.equal.len();
     match &e.node {
         Node::Compare(op, kind, sides) => {
             for (column, value, op) in [(&sides[0], &sides[1], *op), (&sides[1], &sides[0], op.flipped())] {
                 if !exact(*kind, column, value) {
                     continue;
                 }
-                let equal = path.equal.iter().enumerate().any(|(at, part)| {
+                let equal = steering.equal.iter().enumerate().any(|(at, part)| {
                     op == CmpOp::Eq
                         && !part.null
                         && part.values.len() == 1
@@ -638,7 +622,7 @@ fn absorbed(e: &Expr, path: &AccessPath, def: &TableDef, base: usize) -> bool {
                 if equal {
                     return true;
                 }
-                let Some(range) = path.range.as_ref().filter(|_| is_part(column, next)) else {
+                let Some(range) = steering.range.as_ref().filter(|_| is_part(column, next)) else {
                     continue;
                 };
                 let bound = match op {
@@ -663,10 +647,10 @@ fn absorbed(e: &Expr, path: &AccessPath, def: &TableDef, base: usize) -> bool {
             args,
         } => {
             let [column, from, to] = &**args;
-            let Some(range) = path.range.as_ref().filter(|_| is_part(column, next)) else {
+            let Some(range) = steering.range.as_ref().filter(|_| is_part(column, next)) else {
                 return false;
             };
-            let is = |bound: &Option<(super::access::KeyValue, bool)>, value: &Expr| {
+            let is = |bound: &Option<(super::steer::KeyValue, bool)>, value: &Expr| {
                 bound
                     .as_ref()
                     .is_some_and(|(v, inclusive)| *inclusive && same(&v.expr, value))
@@ -681,7 +665,7 @@ fn absorbed(e: &Expr, path: &AccessPath, def: &TableDef, base: usize) -> bool {
             value,
             list,
             ..
-        } => path.equal.iter().enumerate().any(|(at, part)| {
+        } => steering.equal.iter().enumerate().any(|(at, part)| {
             is_part(value, at)
                 && part.values.len() == list.len()
                 && list.len() <= 1000
@@ -708,7 +692,7 @@ fn gives_order(path: &AccessPath, def: &TableDef, base: usize, order: &[(Expr, b
     let fixed: Vec<usize> = index
         .parts
         .iter()
-        .zip(&path.equal)
+        .zip(&path.steering().equal)
         .filter(|(_, equal)| equal.values.len() + equal.null as usize == 1)
         .map(|(part, _)| part.column)
         .collect();

@@ -20,6 +20,7 @@ mod joined;
 pub mod query;
 pub mod scope;
 pub mod statement;
+mod steer;
 
 pub use statement::plan;
 

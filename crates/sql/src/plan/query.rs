@@ -4,6 +4,7 @@ use super::from::{From, FromInput, FromTable};
 use super::group::{BlockHooks, Determined};
 use super::join::OrderWish;
 use super::scope::{OUTER, Scope};
+use super::steer::Steering;
 use super::{
     AGGREGATE, DEPTH_MAX, GroupPlan, Input, Leaf, OutputColumn, Planner, QueryBody, QueryPlan, SelectPlan,
     Source,
@@ -919,16 +920,8 @@ impl Source {
                     .iter()
                     .chain(&leaf.late_filter)
                     .for_each(|e| e.walk(f));
-                for equal in &leaf.path.equal {
-                    equal.values.iter().for_each(|v| v.expr.walk(f));
-                }
-                if let Some(range) = &leaf.path.range {
-                    range
-                        .lower
-                        .iter()
-                        .chain(&range.upper)
-                        .for_each(|(v, _)| v.expr.walk(f));
-                }
+                let steering = leaf.path.steerings.iter().flat_map(Steering::values);
+                steering.for_each(|v| v.expr.walk(f));
                 if let Some(hash) = &leaf.hash {
                     hash.build.iter().chain(&hash.probe).for_each(|e| e.walk(f));
                 }

@@ -10,8 +10,9 @@ use super::decimal::Decimal;
 use super::temporal::{Date, DateTime, Time};
 use std::borrow::Cow;
 
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub enum Val<'a> {
+    #[default]
     Null,
     Int(i64),
     UInt(u64),

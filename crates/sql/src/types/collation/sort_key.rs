@@ -75,8 +75,16 @@ impl Collation {
         {
             // Most text: one table look-up per byte.
             let ascii = &only.table().ascii;
-            let weights = text.iter().map(|b| ascii[*b as usize]).filter(|w| *w != 0);
-            weights.for_each(|w| out.extend_from_slice(&w.to_be_bytes()));
+            let from = out.len();
+            out.resize(from + text.len() * 2, 0);
+            let mut at = from;
+            for byte in text {
+                let weight = ascii[*byte as usize];
+                out[at..at + 2].copy_from_slice(&weight.to_be_bytes());
+                // What has no weight is written over.
+                at += if weight != 0 { 2 } else { 0 };
+            }
+            out.truncate(at);
             return;
         }
         for level in 0..self.levels() {

@@ -1,0 +1,447 @@
+//! What steers an index, and the key ranges that come of it.
+//!
+//! A comparison of a column with something that is known before the table is read steers an index that begins with the
+//! column: equalities on the first parts, then one range on the next. Such a steering is remembered as expressions; the
+//! key ranges are made from their values when the statement runs. A condition `a OR b` gives several steerings of one
+//! index, whose ranges are united.
+
+use super::access::Request;
+use crate::dictionary::{IndexDef, TableDef};
+use crate::error::Result;
+use crate::expr::{CmpKind, CmpOp, EvalCtx, Expr, Node};
+use crate::types::storage::{KeyBound, Scratch, key_bound};
+use crate::types::{SqlType, TypeKind, Val, Value};
+use std::ops::Bound;
+use tidemark_engine::{Datum, KeyRange, Table};
+
+/// Most key ranges that IN lists multiply to; beyond that the later ones only filter.
+const RANGES_MAX: usize = 10_000;
+
+/// A value that steers an index, and how the column is compared with it.
+#[derive(Clone, Debug)]
+pub struct KeyValue {
+    pub kind: CmpKind,
+    pub expr: Expr,
+}
+
+/// `column = v`, `column IN (…)`, `column IS NULL`.
+#[derive(Clone, Debug)]
+pub struct EqualPart {
+    pub values: Vec<KeyValue>,
+    pub null: bool,
+}
+
+/// `low < column < high`; true: the bound itself is in.
+#[derive(Clone, Debug, Default)]
+pub struct RangePart {
+    pub lower: Option<(KeyValue, bool)>,
+    pub upper: Option<(KeyValue, bool)>,
+}
+
+/// Equalities on the first parts of an index, and maybe a range on the next.
+#[derive(Clone, Debug, Default)]
+pub struct Steering {
+    pub equal: Vec<EqualPart>,
+    pub range: Option<RangePart>,
+}
+
+impl Steering {
+    /// Steers to nothing: the index is read from end to end.
+    pub const NONE: &Steering = &Steering {
+        equal: Vec::new(),
+        range: None,
+    };
+
+    pub fn is_none(&self) -> bool {
+        self.equal.is_empty() && self.range.is_none()
+    }
+
+    /// How many parts of the index it steers.
+    pub fn parts(&self) -> usize {
+        self.equal.len() + self.range.is_some() as usize
+    }
+
+    /// The expressions it compares with.
+    pub fn values(&self) -> impl Iterator<Item = &KeyValue> {
+        let equal = self.equal.iter().flat_map(|part| &part.values);
+        let range = self
+            .range
+            .iter()
+            .flat_map(|range| range.lower.iter().chain(&range.upper));
+        equal.chain(range.map(|(value, _)| value))
+    }
+
+    /// How many values its equalities multiply to.
+    pub fn combinations(&self) -> f64 {
+        self.equal
+            .iter()
+            .map(|part| part.values.len().max(1) as f64)
+            .product()
+    }
+
+    /// Adds the key ranges for the values of this execution.
+    pub fn ranges(
+        &self,
+        def: &TableDef,
+        table: &Table,
+        index: &IndexDef,
+        ctx: &EvalCtx,
+        ranges: &mut Vec<KeyRange>,
+    ) -> Result<()> {
+        let mut prefixes: Vec<Vec<Value>> = vec![Vec::new()];
+        let mut steering = true;
+        for (part, equal) in index.parts.iter().zip(&self.equal) {
+            let column = &def.columns[part.column].ty;
+            let Some(values) = equal.stored(column, ctx)? else {
+                steering = false;
+                break;
+            };
+            if prefixes.len() * values.len() > RANGES_MAX {
+                steering = false;
+                break;
+            }
+            let extended = prefixes.iter().flat_map(|prefix| {
+                values.iter().map(|value| {
+                    let mut longer = prefix.clone();
+                    longer.push(value.clone());
+                    longer
+                })
+            });
+            prefixes = extended.collect();
+        }
+        ranges.reserve(prefixes.len());
+        for mut prefix in prefixes {
+            let range = match &self.range {
+                Some(range) if steering => range.key_range(&mut prefix, def, table, index, ctx)?,
+                _ => {
+                    let mut key = Vec::with_capacity(32);
+                    encode(def, table, index, &prefix, ctx, &mut key)?;
+                    Some(if key.is_empty() {
+                        KeyRange::all()
+                    } else {
+                        KeyRange::prefix(key)
+                    })
+                }
+            };
+            ranges.extend(range);
+        }
+        Ok(())
+    }
+}
+
+impl Request<'_> {
+    /// What steers an index by the conjuncts.
+    pub fn steering(&self, index: &IndexDef) -> Steering {
+        let mut steering = Steering::default();
+        for part in &index.parts {
+            let column = &self.def.columns[part.column].ty;
+            if let Some(values) = self.equal_part(part.column) {
+                steering.equal.push(values);
+                if part.prefix.is_some() {
+                    break;
+                }
+            } else {
+                // A prefix of a text does not order as the text; an ENUM orders by number, not by label.
+                if part.prefix.is_none() && !column.is_member() {
+                    steering.range = self.range_part(part.column);
+                }
+                break;
+            }
+        }
+        steering
+    }
+
+    fn is_column(&self, e: &Expr, column: usize) -> bool {
+        matches!(e.node, Node::Column(slot) if slot == self.base + column)
+    }
+
+    /// Whether the value is there before the table is read.
+    fn is_known(&self, e: &Expr) -> bool {
+        let mut known = true;
+        e.walk(&mut |e| {
+            known &= match &e.node {
+                Node::Column(slot) => (self.known)(*slot),
+                Node::Subquery { id, .. } => (self.fixed_query)(*id),
+                Node::AssignVar(..) => false,
+                Node::Call(f, _) => f.volatility != crate::expr::Volatility::Volatile,
+                _ => true,
+            }
+        });
+        known
+    }
+
+    fn equal_part(&self, column: usize) -> Option<EqualPart> {
+        let one = |kind: CmpKind, expr: &Expr, null| EqualPart {
+            values: vec![KeyValue {
+                kind,
+                expr: expr.clone(),
+            }],
+            null,
+        };
+        let mut best: Option<EqualPart> = None;
+        for conjunct in self.conjuncts {
+            let found = match &conjunct.node {
+                Node::Compare(CmpOp::Eq, kind, sides) => self
+                    .other_side(sides, column)
+                    .map(|(value, _)| one(*kind, value, false)),
+                Node::Compare(CmpOp::NullSafeEq, kind, sides) => {
+                    let (value, _) = self.other_side(sides, column)?;
+                    Some(one(*kind, value, value.ty.nullable))
+                }
+                Node::IsNull(e) if self.is_column(e, column) => Some(EqualPart {
+                    values: Vec::new(),
+                    null: true,
+                }),
+                Node::In {
+                    negated: false,
+                    value,
+                    list,
+                    ..
+                } if self.is_column(value, column) && list.iter().all(|(_, e)| self.is_known(e)) => {
+                    let values = list.iter().map(|(kind, e)| KeyValue {
+                        kind: *kind,
+                        expr: e.clone(),
+                    });
+                    Some(EqualPart {
+                        values: values.collect(),
+                        null: false,
+                    })
+                }
+                _ => None,
+            };
+            let Some(found) = found else { continue };
+            if !found
+                .values
+                .iter()
+                .all(|v| can_steer(v.kind, &self.def.columns[column].ty))
+            {
+                continue;
+            }
+            if best
+                .as_ref()
+                .is_none_or(|best| found.values.len() < best.values.len())
+            {
+                best = Some(found);
+            }
+        }
+        best
+    }
+
+    /// The side of a comparison that is not the column, and whether the column is on the right.
+    fn other_side<'e>(&self, sides: &'e [Expr; 2], column: usize) -> Option<(&'e Expr, bool)> {
+        let [left, right] = sides;
+        if self.is_column(left, column) && self.is_known(right) {
+            Some((right, false))
+        } else if self.is_column(right, column) && self.is_known(left) {
+            Some((left, true))
+        } else {
+            None
+        }
+    }
+
+    fn range_part(&self, column: usize) -> Option<RangePart> {
+        let mut part = RangePart::default();
+        let steers = |kind| can_steer(kind, &self.def.columns[column].ty);
+        for conjunct in self.conjuncts {
+            match &conjunct.node {
+                Node::Compare(op, kind, sides) if steers(*kind) => {
+                    let Some((value, turned)) = self.other_side(sides, column) else {
+                        continue;
+                    };
+                    let op = if turned { op.flipped() } else { *op };
+                    let value = KeyValue {
+                        kind: *kind,
+                        expr: value.clone(),
+                    };
+                    match op {
+                        CmpOp::Gt => part.lower.get_or_insert((value, false)),
+                        CmpOp::Ge => part.lower.get_or_insert((value, true)),
+                        CmpOp::Lt => part.upper.get_or_insert((value, false)),
+                        CmpOp::Le => part.upper.get_or_insert((value, true)),
+                        _ => continue,
+                    };
+                }
+                Node::Between {
+                    negated: false,
+                    low,
+                    high,
+                    args,
+                } => {
+                    let [value, from, to] = &**args;
+                    if !self.is_column(value, column) {
+                        continue;
+                    }
+                    if steers(*low) && self.is_known(from) {
+                        part.lower.get_or_insert((
+                            KeyValue {
+                                kind: *low,
+                                expr: from.clone(),
+                            },
+                            true,
+                        ));
+                    }
+                    if steers(*high) && self.is_known(to) {
+                        part.upper.get_or_insert((
+                            KeyValue {
+                                kind: *high,
+                                expr: to.clone(),
+                            },
+                            true,
+                        ));
+                    }
+                }
+                _ => {}
+            }
+        }
+        (part.lower.is_some() || part.upper.is_some()).then_some(part)
+    }
+}
+
+/// Whether a comparison of this kind with a column of this type can go by the order of an index.
+fn can_steer(kind: CmpKind, column: &SqlType) -> bool {
+    match kind {
+        CmpKind::Int | CmpKind::Decimal => column.is_integer() || column.kind == TypeKind::Decimal,
+        CmpKind::Double => column.is_integer() || column.kind == TypeKind::Double,
+        CmpKind::Str(collation) => {
+            (column.is_string() || column.is_member()) && column.collation == collation
+        }
+        CmpKind::DateTime => column.has_date(),
+        CmpKind::Time => column.kind == TypeKind::Time,
+        CmpKind::Member => column.is_member(),
+    }
+}
+
+/// The stored form of a value a column is compared with.
+pub fn bound_of(value: &Val, kind: CmpKind, column: &SqlType, ctx: &EvalCtx) -> KeyBound {
+    match (value, column.kind) {
+        (Val::Int(v), TypeKind::Int) if !column.unsigned && i32::try_from(*v).is_ok() => {
+            KeyBound::Exact(Val::Int(*v))
+        }
+        (Val::Int(v), TypeKind::BigInt) if !column.unsigned => KeyBound::Exact(Val::Int(*v)),
+        _ => key_bound(value, kind, column, ctx.env.time_zone),
+    }
+}
+
+/// Appends the key of the index's first columns.
+fn encode(
+    def: &TableDef,
+    table: &Table,
+    index: &IndexDef,
+    values: &[Value],
+    ctx: &EvalCtx,
+    key: &mut Vec<u8>,
+) -> Result<()> {
+    let mut rooms: [Scratch; 16] = [[0; 32]; 16];
+    let mut data = [Datum::Null; 16];
+    for (((value, part), room), datum) in values.iter().zip(&index.parts).zip(&mut rooms).zip(&mut data) {
+        *datum = def.columns[part.column].ty.store(value, ctx.env.time_zone, room);
+    }
+    table.encode_key(index.number, &data[..values.len()], key)?;
+    Ok(())
+}
+
+impl EqualPart {
+    /// The stored forms of the values; `None` if one of them does not steer.
+    fn stored(&self, column: &SqlType, ctx: &EvalCtx) -> Result<Option<Vec<Value>>> {
+        let mut stored = Vec::with_capacity(self.values.len() + 1);
+        if self.null && column.nullable {
+            stored.push(Val::Null);
+        }
+        for steering in &self.values {
+            let given = steering.expr.eval(ctx)?;
+            if given.is_null() {
+                continue;
+            }
+            match bound_of(&given, steering.kind, column, ctx) {
+                KeyBound::Exact(value) => stored.push(value),
+                KeyBound::Between(_) => {}
+                KeyBound::Unusable => return Ok(None),
+            }
+        }
+        Ok(Some(stored))
+    }
+}
+
+/// An end of a range over stored values.
+enum End {
+    /// The condition cannot be true.
+    Nothing,
+    Open,
+    /// True: the value itself is in.
+    At(Value, bool),
+}
+
+impl RangePart {
+    fn key_range(
+        &self,
+        prefix: &mut Vec<Value>,
+        def: &TableDef,
+        table: &Table,
+        index: &IndexDef,
+        ctx: &EvalCtx,
+    ) -> Result<Option<KeyRange>> {
+        let part = &index.parts[prefix.len()];
+        let column = &def.columns[part.column].ty;
+        let lower = end_of(self.lower.as_ref(), true, column, ctx)?;
+        let upper = end_of(self.upper.as_ref(), false, column, ctx)?;
+        let lower = match lower {
+            // NULLs come first and no comparison is true of them.
+            End::Open if column.nullable => End::At(Val::Null, false),
+            other => other,
+        };
+        let mut bound = |end| -> Result<Option<Bound<Vec<u8>>>> {
+            let mut key = Vec::with_capacity(32);
+            Ok(match end {
+                End::Nothing => None,
+                End::Open => {
+                    encode(def, table, index, prefix, ctx, &mut key)?;
+                    Some(if key.is_empty() {
+                        Bound::Unbounded
+                    } else {
+                        Bound::Included(key)
+                    })
+                }
+                End::At(value, inclusive) => {
+                    prefix.push(value);
+                    let encoded = encode(def, table, index, prefix, ctx, &mut key);
+                    prefix.pop();
+                    encoded?;
+                    Some(if inclusive {
+                        Bound::Included(key)
+                    } else {
+                        Bound::Excluded(key)
+                    })
+                }
+            })
+        };
+        let (Some(lower), Some(upper)) = (bound(lower)?, bound(upper)?) else {
+            return Ok(None);
+        };
+        Ok(Some(match part.descending {
+            false => KeyRange { lower, upper },
+            true => KeyRange {
+                lower: upper,
+                upper: lower,
+            },
+        }))
+    }
+}
+
+fn end_of(bound: Option<&(KeyValue, bool)>, is_lower: bool, column: &SqlType, ctx: &EvalCtx) -> Result<End> {
+    let Some((steering, inclusive)) = bound else {
+        return Ok(End::Open);
+    };
+    let given = steering.expr.eval(ctx)?;
+    if given.is_null() {
+        return Ok(End::Nothing);
+    }
+    Ok(match (bound_of(&given, steering.kind, column, ctx), is_lower) {
+        (KeyBound::Exact(value), _) => End::At(value, *inclusive),
+        // Above the value below it; up to and with the value below it.
+        (KeyBound::Between(Some(below)), true) => End::At(below, false),
+        (KeyBound::Between(Some(below)), false) => End::At(below, true),
+        (KeyBound::Between(None), true) => End::Open,
+        (KeyBound::Between(None), false) => End::Nothing,
+        (KeyBound::Unusable, _) => End::Open,
+    })
+}

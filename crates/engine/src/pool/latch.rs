@@ -13,8 +13,11 @@
 //! After a short spin one parks, because the holder may be off the processor. A waiter sets *waiters* and sleeps only if
 //! the word, re-read under the parking lot's bucket lock, still has the bit and still blocks it; a holder that leaves
 //! and sees the bit wakes somebody; the bit is cleared only under the same bucket lock when nobody sleeps there any
-//! more. So either the sleeper saw the release or the releaser saw the sleeper. New sharers queue behind the waiters of
-//! a shared page, so a stream of readers does not starve a writer; nobody takes the same latch twice.
+//! more. So either the sleeper saw the release or the releaser saw the sleeper. A wake-up is for somebody who takes the
+//! latch, and by letting go of it wakes the next; who is woken and does not take it after all, because the page is no
+//! longer what it wanted, passes the wake-up on, and optimistic readers, who take nothing, are woken beside the others.
+//! New sharers queue behind the waiters of a shared page, so a stream of readers does not starve a writer; nobody takes
+//! the same latch twice.
 //!
 //! *Marked* is the second chance of the eviction clock: the hand sets it, whoever uses the page clears it, so use costs
 //! a store only between two rounds of the hand.
@@ -32,6 +35,7 @@ const SPINS: u32 = 40;
 
 const WAITS_SHARED: ParkToken = DEFAULT_PARK_TOKEN;
 const WAITS_EXCLUSIVE: ParkToken = ParkToken(1);
+const WAITS_FOR_STILLNESS: ParkToken = ParkToken(2);
 
 /// How often a page was changed or evicted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -176,6 +180,7 @@ impl Latch {
         loop {
             let word = self.load();
             if !Self::matches(word, version) {
+                self.pass_on();
                 return false;
             }
             if Want::Shared.is_blocked_by(word) {
@@ -191,6 +196,7 @@ impl Latch {
         loop {
             let word = self.load();
             if !Self::matches(word, version) {
+                self.pass_on();
                 return false;
             }
             if Want::Exclusive.is_blocked_by(word) {
@@ -316,10 +322,10 @@ impl Latch {
         if !want.is_blocked_by(word) || (word & WAITERS == 0 && !self.exchange(word, word | WAITERS)) {
             return;
         }
-        let token = if want == Want::Exclusive {
-            WAITS_EXCLUSIVE
-        } else {
-            WAITS_SHARED
+        let token = match want {
+            Want::Stillness => WAITS_FOR_STILLNESS,
+            Want::Shared => WAITS_SHARED,
+            Want::Exclusive => WAITS_EXCLUSIVE,
         };
         let still_blocked = || {
             let word = self.load();
@@ -341,18 +347,31 @@ impl Latch {
         std::ptr::from_ref(self) as usize
     }
 
-    /// Wakes whoever came first: one that wants the page for itself, or all sharers up to the next such one.
+    /// For who may have been woken and takes nothing: if nobody has the latch, nobody else would wake the next.
+    #[inline]
+    fn pass_on(&self) {
+        let word = self.load();
+        if word & WAITERS != 0 && word & (EXCLUSIVE | SHARERS) == 0 {
+            self.wake();
+        }
+    }
+
+    /// Wakes whoever came first: one that wants the page for itself, or all sharers up to the next such one; and the
+    /// optimistic readers before and between them.
     #[cold]
     #[allow(unsafe_code)]
     fn wake(&self) {
-        let mut woken = 0;
+        let mut sharers = 0;
         let mut done = false;
         let filter = |token: ParkToken| {
-            if done || (token == WAITS_EXCLUSIVE && woken > 0) {
+            if token == WAITS_FOR_STILLNESS {
+                return FilterOp::Unpark;
+            }
+            if done || (token == WAITS_EXCLUSIVE && sharers > 0) {
                 return FilterOp::Stop;
             }
             done = token == WAITS_EXCLUSIVE;
-            woken += 1;
+            sharers += u32::from(!done);
             FilterOp::Unpark
         };
         // SAFETY: as in `park`.
@@ -422,6 +441,75 @@ mod tests {
         latch.optimistic();
         assert!(!latch.take_if_unused());
         assert!(latch.take_if_unused());
+    }
+
+    /// Starts a thread that will wait, and returns when it sleeps (or has had ample time to).
+    fn sleeper<'s, T: Send + 's>(
+        scope: &'s thread::Scope<'s, '_>,
+        f: impl FnOnce() -> T + Send + 's,
+    ) -> thread::ScopedJoinHandle<'s, T> {
+        let handle = scope.spawn(f);
+        thread::sleep(Duration::from_millis(30));
+        handle
+    }
+
+    /// That all of them come back; a thread that sleeps for ever is woken in the end, so that the test can fail.
+    fn all_come_back(latch: &Latch, waiting: &[&dyn Fn() -> bool]) {
+        let begun = std::time::Instant::now();
+        while !waiting.iter().all(|is_finished| is_finished()) {
+            if begun.elapsed() > Duration::from_secs(5) {
+                while !waiting.iter().all(|is_finished| is_finished()) {
+                    latch.wake();
+                    thread::sleep(Duration::from_millis(5));
+                }
+                panic!("somebody waited for a free latch");
+            }
+            thread::sleep(Duration::from_millis(1));
+        }
+    }
+
+    #[test]
+    fn an_optimistic_reader_does_not_use_up_a_wake_up() {
+        let latch = resident();
+        thread::scope(|scope| {
+            latch.lock_exclusive();
+            let reader = sleeper(scope, || latch.optimistic());
+            let writer = sleeper(scope, || {
+                latch.lock_exclusive();
+                latch.unlock_exclusive();
+            });
+            latch.unlock_exclusive();
+            all_come_back(&latch, &[&|| reader.is_finished(), &|| writer.is_finished()]);
+        });
+    }
+
+    /// The page changes while they wait for it as it was, so they take nothing.
+    #[test]
+    fn who_finds_the_page_changed_passes_the_wake_up_on() {
+        let latch = resident();
+        let version = latch.optimistic().unwrap();
+        thread::scope(|scope| {
+            latch.lock_shared();
+            let write = || {
+                latch.lock_exclusive();
+                latch.unlock_exclusive();
+            };
+            let first = sleeper(scope, write);
+            let sharer = sleeper(scope, || latch.share_at(version));
+            let excluder = sleeper(scope, || latch.exclude_at(version));
+            let last = sleeper(scope, write);
+            latch.unlock_shared();
+            all_come_back(
+                &latch,
+                &[
+                    &|| first.is_finished(),
+                    &|| sharer.is_finished(),
+                    &|| excluder.is_finished(),
+                    &|| last.is_finished(),
+                ],
+            );
+            assert!(!sharer.join().unwrap() && !excluder.join().unwrap());
+        });
     }
 
     /// Many more threads than processors, every kind of hold: exclusion holds and nobody sleeps for ever.

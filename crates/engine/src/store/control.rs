@@ -79,11 +79,13 @@ impl ControlFile {
         Ok(this)
     }
 
+    /// After a failure the next one writes to the same place again, for only the other copy is certain.
     pub fn write(&mut self, control: &Control) -> Result<()> {
-        self.sequence += 1;
-        let block = encode(self.sequence, control);
-        self.file.write_at(&block, self.sequence % 2 * BLOCK as u64)?;
+        let sequence = self.sequence + 1;
+        let block = encode(sequence, control);
+        self.file.write_at(&block, sequence % 2 * BLOCK as u64)?;
         self.file.sync()?;
+        self.sequence = sequence;
         Ok(())
     }
 }
@@ -162,6 +164,22 @@ mod tests {
             let (_, found) = ControlFile::open(&disk.restart()).unwrap().unwrap();
             assert!(found == control(2) || found == control(3));
         }
+    }
+
+    #[test]
+    fn a_write_that_failed_is_made_up_for_beside_the_copy_that_is_certain() {
+        let disk = SimDisk::new(1);
+        let mut file = ControlFile::create(&disk, &control(1)).unwrap();
+        file.write(&control(2)).unwrap();
+        disk.set_faults(Faults {
+            sync_failure_in: Some(1),
+            ..Faults::default()
+        });
+        assert!(file.write(&control(3)).is_err());
+        file.write(&control(4)).unwrap();
+        assert_eq!(ControlFile::open(&disk).unwrap().unwrap().1, control(4));
+        disk.flip_bit(NAME, BLOCK + 40, 1);
+        assert_eq!(ControlFile::open(&disk).unwrap().unwrap().1, control(2));
     }
 
     #[test]

@@ -7,7 +7,12 @@
 //! It works when evictors find no clean pages, when more of the pool is dirty than allowed, when the log fills up, and,
 //! gently, when nothing else happens. A checkpoint is fuzzy: it waits for nobody. It reads the log's tail, *then* the
 //! lowest `rec_lsn` and the oldest transaction's first position. Both were put down before the positions they guard were
-//! reserved, so whatever is overlooked lies at or after that tail.
+//! reserved, so whatever is overlooked lies at or after that tail. A transaction that is no longer among the running has
+//! its last record in the log, but perhaps not on disk: that record must be certain before the log forgets the others,
+//! or after a power cut some of its changes would stand in pages with nothing left to tell whose they are.
+//!
+//! A batch that could not be written may have left pages torn at their places, and only the doublewrite file could mend
+//! them. So the next batch, which will overwrite that file, begins with writing the same copies again.
 
 use super::Store;
 use super::control::Control;
@@ -44,6 +49,8 @@ struct Work {
     copies: Vec<PageBuf>,
     wanted: Vec<PageId>,
     taken: Vec<Dirty>,
+    /// So many of the copies, which the doublewrite file holds, may be torn at their places.
+    owed: usize,
 }
 
 /// What a checkpoint must know of transactions.
@@ -62,6 +69,7 @@ impl Cleaner {
             copies: PageBuf::batch(BATCH),
             wanted: Vec::with_capacity(BATCH),
             taken: Vec::with_capacity(BATCH),
+            owed: 0,
         };
         Cleaner {
             work: Mutex::new(work),
@@ -170,6 +178,7 @@ impl Store {
     pub(super) fn clean(&self, up_to: Lsn, most: usize) -> Result<usize> {
         let mut work = self.cleaner().work.lock();
         let work = &mut *work;
+        self.write_owed(work)?;
         work.wanted.clear();
         let dirty = self
             .pool()
@@ -193,17 +202,28 @@ impl Store {
         written.map(|()| work.taken.len())
     }
 
-    fn write_logged(&self, work: &Work, logged: usize) -> Result<()> {
-        let (taken, copies) = (&work.taken[..logged], &work.copies[..logged]);
+    fn write_logged(&self, work: &mut Work, logged: usize) -> Result<()> {
+        let copies = &work.copies[..logged];
         let Some(newest) = copies.iter().map(|copy| copy.lsn()).max() else {
             return Ok(());
         };
         let flushed = self.log().flush(newest);
-        let written = flushed
-            .and_then(|()| work.doublewrite.keep(copies))
-            .and_then(|()| self.write_to_their_places(taken, copies))
-            .and_then(|()| Ok(self.pool().sync_data()?));
-        self.settle(taken, written)
+        let kept = flushed.and_then(|()| work.doublewrite.keep(copies));
+        let written = kept.and_then(|()| {
+            work.owed = logged;
+            self.write_owed(work)
+        });
+        self.settle(&work.taken[..logged], written)
+    }
+
+    /// Writes the copies that the doublewrite file holds to their places, if that was not done.
+    fn write_owed(&self, work: &mut Work) -> Result<()> {
+        if work.owed > 0 {
+            self.write_to_their_places(&work.taken[..work.owed], &work.copies[..work.owed])?;
+            self.pool().sync_data()?;
+            work.owed = 0;
+        }
+        Ok(())
     }
 
     /// Scratch pages need neither log nor copies nor sync.
@@ -259,10 +279,10 @@ impl Store {
         let Some(retain) = self.retain() else {
             return Ok(());
         };
+        // Up to the ends of those that the answer left out; and no log may end before the point where recovery begins.
+        self.log().flush_all()?;
         let work = self.cleaner().work.lock();
         let redo_from = self.pool().oldest_rec_lsn().map_or(tail, |lsn| lsn.min(tail));
-        // A log that ended before the point where recovery begins would have a hole.
-        self.log().flush(redo_from)?;
         let scan_from = redo_from.min(retain.oldest);
         // Never backwards: another checkpoint may have come first since the tail was read, and the log that it no longer
         // needed may be gone. What was right to begin at stays right.

@@ -632,6 +632,98 @@ fn a_checkpoint_does_not_run_ahead_of_the_log_on_disk() {
     );
 }
 
+/// One page of a transaction is on disk, the other is not; it has committed, and nobody waited for that. The checkpoint
+/// that no longer counts it among the running must not leave half of it behind.
+#[test]
+fn a_checkpoint_forgets_nobody_whose_end_is_not_on_disk() {
+    for seed in 0..8 {
+        let disk = SimDisk::new(seed);
+        let (store, _) = Store::on_sim(&disk, 64, ops()).unwrap();
+        store.stop_cleaner();
+        let pages = [new_page(&store, 0), new_page(&store, 0)];
+        let change = |page, prev| {
+            let mut mtr = store.begin_mtr().unwrap();
+            let handle = mtr.add(store.pool().exclusive(page).unwrap());
+            put_u64(&mut mtr, handle, BODY, 1);
+            mtr.note(TxnNote::Undo {
+                txn: TxnId(2),
+                prev,
+                payload: b"",
+            });
+            mtr.commit().start
+        };
+        let first = change(pages[0], Lsn::ZERO);
+        while store.clean(Lsn::MAX, usize::MAX).unwrap() > 0 {}
+        change(pages[1], first);
+        let mut mtr = store.begin_mtr().unwrap();
+        mtr.note(TxnNote::Commit { txn: TxnId(2) });
+        mtr.commit();
+        store.set_retain_hook(|| Retain {
+            oldest: Lsn::MAX,
+            next_txn: TxnId(3),
+        });
+        store.checkpoint().unwrap();
+        let disk = disk.restart();
+        drop(store);
+
+        let (store, found) = Store::on_sim(&disk, 64, ops()).unwrap();
+        let values = pages.map(|page| read(&store, page));
+        assert!(
+            values == [1, 1] || !found.losers.is_empty(),
+            "half of a transaction: {values:?}"
+        );
+    }
+}
+
+/// A batch whose sync failed may have left torn pages, and the next batch takes its place in the doublewrite file.
+#[test]
+fn pages_of_a_failed_batch_are_protected_until_they_are_written() {
+    const FAR: usize = 9000;
+    for cut_in in 1..=8 {
+        let disk = SimDisk::new(cut_in);
+        let (store, _) = Store::on_sim(&disk, 64, ops()).unwrap();
+        store.stop_cleaner();
+        let pages: Vec<PageId> = (0..16).map(|_| new_page(&store, 1)).collect();
+        while store.clean(Lsn::MAX, usize::MAX).unwrap() > 0 {}
+        store.checkpoint().unwrap();
+        let (first, second) = pages.split_at(8);
+        let change = |pages: &[PageId]| {
+            for &page in pages {
+                let mut mtr = store.begin_mtr().unwrap();
+                let handle = mtr.add(store.pool().exclusive(page).unwrap());
+                put_u64(&mut mtr, handle, BODY, 2);
+                put_u64(&mut mtr, handle, FAR, 2);
+                mtr.commit();
+            }
+            store.log().flush_all().unwrap();
+        };
+        change(first);
+        disk.set_faults(Faults {
+            sync_failure_in: Some(2),
+            ..Faults::default()
+        });
+        assert!(store.clean(Lsn::MAX, usize::MAX).is_err(), "the data file's sync");
+        change(second);
+        let held: Vec<_> = first
+            .iter()
+            .map(|&page| store.pool().exclusive(page).unwrap())
+            .collect();
+        disk.set_faults(Faults {
+            power_cut_in: Some(cut_in),
+            ..Faults::default()
+        });
+        let _ = store.clean(Lsn::MAX, usize::MAX);
+        drop(held);
+        drop(store);
+
+        let (store, _) = Store::on_sim(&disk.restart(), 64, ops()).unwrap();
+        for &page in &pages {
+            let page = store.pool().shared(page).unwrap();
+            assert_eq!((page.u64_at(BODY), page.u64_at(FAR)), (2, 2));
+        }
+    }
+}
+
 /// Records so large that the ring and the log are full all the time: whoever copies waits for whoever writes, who waits
 /// for gaps, and all wait for checkpoints; nobody waits for ever and nothing is lost.
 #[test]

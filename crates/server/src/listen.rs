@@ -79,7 +79,13 @@ pub fn listen_tcp(bind_address: &str, port: u16) -> io::Result<Vec<Listener>> {
                 .and_then(|mut found| found.next().ok_or(io::ErrorKind::NotFound.into()))
                 .and_then(bind)
         };
-        let named = |e: io::Error| io::Error::new(e.kind(), format!("cannot listen on {name}:{port}: {e}"));
+        let named = |e: io::Error| {
+            let hint = match e.kind() {
+                io::ErrorKind::AddrInUse => "; --port chooses another",
+                _ => "",
+            };
+            io::Error::new(e.kind(), format!("cannot listen on {name}:{port}: {e}{hint}"))
+        };
         listeners.push(Listener::Tcp(bound.map_err(named)?));
     }
     Ok(listeners)

@@ -17,7 +17,7 @@ pub fn run(arguments: &Arguments) -> Result<(), String> {
         );
     }
     println!(
-        "{} pages: checksums, and each either free or in one place; {} of them free",
+        "{} pages in use: the checksum of each, and that it stands in one place; {} more are free",
         report.pages, report.free_pages
     );
     println!(

@@ -45,10 +45,7 @@ pub fn run(arguments: Arguments) -> Result<(), String> {
             if let Err(e) = database.shutdown() {
                 log::error!("closing the data: {e}");
             }
-            let ServerOptions {
-                bind_address, port, ..
-            } = listening;
-            return Err(format!("cannot listen on {bind_address} port {port}: {e}"));
+            return Err(e.to_string());
         }
     };
     say_hello(&server, &listening, &datadir.display().to_string());

@@ -44,12 +44,12 @@ pub(super) struct Link<'p> {
     pub data: &'p [u8],
 }
 
-/// Reads one page of a chain.
 /// The index that an overflow page belongs to; `None` for any other page.
 pub fn overflow_owner(page: &PageBytes) -> Option<IndexId> {
     link(page).ok().map(|link| IndexId(link.index))
 }
 
+/// Reads one page of a chain.
 pub(super) fn link(page: &PageBytes) -> Result<Link<'_>, &'static str> {
     let u32_at = |at: usize| u32::from_le_bytes(page[at..at + 4].try_into().expect("four bytes"));
     if page[TYPE_AT] != page_type::OVERFLOW {

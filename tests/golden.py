@@ -310,8 +310,8 @@ class Run:
             return "waits" if self.record or not expected.startswith("waits") else expected
         if wait is None:
             return "waits"
-        names = {s.id: name for name, s in self.sessions.items()}
-        return f"waits for {', '.join(sorted(names.get(b, '?') or 'the unnamed session' for b in wait.blockers))}: {wait.lock}"
+        names, owners = {s.id: name or "the unnamed session" for name, s in self.sessions.items()}, self.observer.owners()
+        return f"waits for {', '.join(sorted(names.get(owners.get(b), '?') for b in wait.blockers))}: {wait.lock}"
 
     def locks(self, step: Step) -> list[str]:
         if not self.observer.tells_locks:

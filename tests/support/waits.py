@@ -12,22 +12,22 @@ import pymysql
 
 from .address import Address
 
-WAITS = """SELECT requesting.PROCESSLIST_ID, blocking.PROCESSLIST_ID, asked.LOCK_TYPE, asked.LOCK_MODE, asked.OBJECT_NAME,
-    asked.INDEX_NAME, asked.LOCK_DATA
+WAITS = """SELECT waiter.PROCESSLIST_ID, waits.REQUESTING_ENGINE_TRANSACTION_ID, waits.BLOCKING_ENGINE_TRANSACTION_ID,
+    asked.LOCK_TYPE, asked.LOCK_MODE, asked.OBJECT_NAME, asked.INDEX_NAME, asked.LOCK_DATA
   FROM performance_schema.data_lock_waits AS waits
   JOIN performance_schema.data_locks AS asked ON asked.ENGINE_LOCK_ID = waits.REQUESTING_ENGINE_LOCK_ID
-  JOIN performance_schema.threads AS requesting ON requesting.THREAD_ID = waits.REQUESTING_THREAD_ID
-  JOIN performance_schema.threads AS blocking ON blocking.THREAD_ID = waits.BLOCKING_THREAD_ID"""
-LOCKS = """SELECT holder.PROCESSLIST_ID, held.OBJECT_NAME, held.INDEX_NAME, held.LOCK_TYPE, held.LOCK_MODE, held.LOCK_STATUS,
-    held.LOCK_DATA
+  JOIN performance_schema.threads AS waiter ON waiter.THREAD_ID = waits.REQUESTING_THREAD_ID"""
+LOCKS = """SELECT thread.PROCESSLIST_ID, held.ENGINE_TRANSACTION_ID, held.LOCK_TYPE, held.LOCK_MODE, held.OBJECT_NAME, held.INDEX_NAME,
+    held.LOCK_DATA, held.LOCK_STATUS
   FROM performance_schema.data_locks AS held
-  JOIN performance_schema.threads AS holder ON holder.THREAD_ID = held.THREAD_ID"""
+  JOIN performance_schema.threads AS thread ON thread.THREAD_ID = held.THREAD_ID"""
 
 
 @dataclass(frozen=True)
 class Wait:
-    """What a connection waits for. `blockers` is empty where the server does not say."""
-    blockers: frozenset[int]
+    """What a connection waits for. Transactions are named by the server's numbers; `blockers` is empty where it does not say."""
+    transaction: int | str
+    blockers: frozenset[int | str]
     lock: str
 
 
@@ -62,18 +62,26 @@ class Observer:
         if not self.tells_locks:
             return {}
         waits: dict[int, Wait] = {}
-        for waiter, blocker, kind, mode, table, index, data in self._rows(WAITS):
+        for waiter, transaction, blocker, kind, mode, table, index, data in self._rows(WAITS):
             known = waits[waiter].blockers if waiter in waits else frozenset()
-            waits[waiter] = Wait(known | {blocker}, lock_name(kind, mode, table, index, data))
+            waits[waiter] = Wait(transaction, known | {blocker}, lock_name(kind, mode, table, index, data))
         return waits
+
+    def owners(self) -> dict[int, int]:
+        """The connection of each transaction that holds locks.
+
+        The thread of a row's lock is the one that made the object, which for the lock of a writer is the first that met
+        it; a table's lock is always made by its owner."""
+        rows = self._rows(LOCKS)
+        return {row[1]: row[0] for row in sorted(rows, key=lambda row: row[2] == "TABLE")}
 
     def locks(self, connections: set[int]) -> list[tuple[int, str]]:
         """What these connections hold and ask for, as (connection, text)."""
-        found = []
-        for holder, table, index, kind, mode, status, data in self._rows(LOCKS):
-            if holder in connections:
+        owners, found = self.owners(), []
+        for _, transaction, kind, mode, table, index, data, status in self._rows(LOCKS):
+            if owners.get(transaction) in connections:
                 waiting = " waits" if status == "WAITING" else ""
-                found.append((holder, lock_name(kind, mode, table, index, data) + waiting))
+                found.append((owners[transaction], lock_name(kind, mode, table, index, data) + waiting))
         return found
 
     def _waits_from_status(self) -> dict[int, Wait]:
@@ -84,7 +92,7 @@ class Observer:
                 continue
             if thread := re.search(r"^\w+ thread id (\d+)", transaction, re.MULTILINE):
                 place = re.search(r"index (\S+) of table (\S+)", transaction)
-                waits[int(thread[1])] = Wait(frozenset(), f"{place[2]}.{place[1]}" if place else "a table")
+                waits[int(thread[1])] = Wait(transaction.split(",")[0], frozenset(), f"{place[2]}.{place[1]}" if place else "a table")
         return waits
 
     def close(self) -> None:
@@ -100,15 +108,16 @@ def lock_name(kind: str, mode: str, table: str, index: str | None, data: str | N
 
 def has_cycle(waits: dict[int, Wait]) -> bool:
     """A deadlock that the server has yet to break: who waits in it will be woken without anybody's doing."""
-    settled: set[int] = set()
+    edges = {wait.transaction: wait.blockers for wait in waits.values()}
+    settled: set[int | str] = set()
 
-    def leads_back(connection: int, path: set[int]) -> bool:
-        if connection in path:
+    def leads_back(transaction: int | str, path: frozenset[int | str]) -> bool:
+        if transaction in path:
             return True
-        if connection in settled or connection not in waits:
+        if transaction in settled or transaction not in edges:
             return False
-        found = any(leads_back(blocker, path | {connection}) for blocker in waits[connection].blockers)
-        settled.add(connection)
+        found = any(leads_back(blocker, path | {transaction}) for blocker in edges[transaction])
+        settled.add(transaction)
         return found
 
-    return any(leads_back(connection, set()) for connection in waits)
+    return any(leads_back(transaction, frozenset()) for transaction in edges)

@@ -1,0 +1,169 @@
+"""Plays a schedule on one server and writes down what there was to see.
+
+The statements of all sessions are sent from one thread, without waiting for those that block: what each step shows is the
+answer, or that the statement waits, and which of those that waited have been woken by it, with their answers. A step is
+over when every statement under way has answered or waits for a lock, which the server is asked (`support/waits.py`), so
+that nothing here is decided by time.
+
+What is deleted must not vanish in the middle: a record that is only marked as deleted can still be locked, and when purge
+comes for it is the server's affair. An old view, held open while the schedule runs, keeps purge away on both sides.
+"""
+import select
+import sys
+import time
+from pathlib import Path
+
+import pymysql
+from pymysql.constants import CLIENT, COMMAND
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+import golden  # noqa: E402
+from support.address import Address  # noqa: E402
+from support.waits import Observer, has_cycle  # noqa: E402
+
+from generate import DEFINITIONS, NAMES, SHAPES, Schedule  # noqa: E402
+
+ANSWER_AT_ONCE_S = 0.002       # most answers are there by then; after it, the server is asked
+LOOK_AGAIN_AFTER_S = 0.001
+DEADLOCK_FOUND_WITHIN_S = 0.004   # MariaDB says that two wait, not for whom: the look that counts comes this much later
+SILENT_AFTER_S = 0.03          # a server that does not tell who waits is given this long to answer
+HANGS_AFTER_S = 20.0
+FOR_MARIADB = [(" FOR SHARE", " LOCK IN SHARE MODE")]
+
+Transcript = list[list[str]]
+
+
+class Hang(Exception):
+    """A statement neither answers nor waits, or all wait and nobody is left to wake them."""
+
+
+class Session:
+    """A connection whose answers are fetched when they are there."""
+
+    def __init__(self, address: Address, database: str):
+        self.connection = address.connect(database=database, conv={}, client_flag=CLIENT.MULTI_STATEMENTS, autocommit=None)
+        self.id = self.connection.thread_id()
+        self.step: golden.Step | None = None
+
+    def send(self, sql: str) -> None:
+        tags = "[code] [sorted] " if sql.startswith("SELECT") else "[code] "
+        self.step = golden.Step([tags + sql])
+        self.connection._execute_command(COMMAND.COM_QUERY, self.step.sql)
+
+    def answer(self, within_s: float) -> list[str] | None:
+        if not select.select([self.connection._sock], [], [], within_s)[0]:
+            return None
+        step, self.step = self.step, None
+        try:
+            self.connection._read_query_result()
+            return golden.show_result(self.connection._result, step)
+        except pymysql.err.MySQLError as error:
+            state = golden.sqlstate(self.connection, error.args[0])
+            if error.args[0] in (2006, 2013):
+                raise
+            return [f"ERROR {error.args[0]} ({state})"]
+
+    def execute(self, *statements: str) -> list[str]:
+        lines = []
+        for sql in statements:
+            self.send(sql)
+            lines = self.answer(HANGS_AFTER_S)
+            if lines is None:
+                raise Hang(sql)
+            if lines[0].startswith("ERROR"):
+                raise ValueError(f"{sql}: {lines[0]}")
+        return lines
+
+
+class Player:
+    """A lane on one server: a database with a table of each shape, four sessions, a view that is held open."""
+
+    def __init__(self, address: Address, lane: str):
+        self.database = f"schedules_{lane}"
+        address.execute(f"DROP DATABASE IF EXISTS {self.database}", f"CREATE DATABASE {self.database}")
+        self.sessions = {name: Session(address, self.database) for name in NAMES}
+        self.keeper, self.clerk = Session(address, self.database), Session(address, self.database)
+        self.observer = Observer(address)
+        self.hangs = False
+        self.translate = FOR_MARIADB if self.observer.is_mariadb else []
+
+    def close(self) -> None:
+        for session in (*self.sessions.values(), self.keeper, self.clerk):
+            session.connection._force_close()
+        self.observer.connection.cursor().execute(f"DROP DATABASE IF EXISTS {self.database}")
+        self.observer.close()
+
+    def play(self, schedule: Schedule) -> Transcript:
+        """What each step shows, then what the sessions say when they end, then the rows by each index."""
+        self.clerk.execute("DROP TABLE IF EXISTS t", f"CREATE TABLE t ({DEFINITIONS[schedule.shape]})", *schedule.setup())
+        sessions = {name: self.sessions[name] for name in schedule.levels}
+        for name, level in schedule.levels.items():
+            sessions[name].execute(f"SET SESSION TRANSACTION ISOLATION LEVEL {level}")
+        self.keeper.execute("SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ", "START TRANSACTION WITH CONSISTENT SNAPSHOT")
+        self.clerk.execute("DO 0", *schedule.bury())
+        transcript = [self.step(sessions, name, sql) for name, sql in schedule.steps]
+        while any(session.step for session in sessions.values()):
+            free = [name for name, session in sessions.items() if not session.step]
+            before = len(free)
+            for name in free:
+                transcript.append(self.step(sessions, name, "COMMIT"))
+            if before == len([s for s in sessions.values() if not s.step]):
+                raise Hang("everybody waits")
+        for session in sessions.values():
+            session.execute("COMMIT")
+        self.keeper.execute("COMMIT")
+        for column, index in SHAPES[schedule.shape].items():
+            transcript.append(self.clerk.execute(f"SELECT * FROM t FORCE INDEX ({index}) WHERE {column} > 0"))
+        return transcript
+
+    def step(self, sessions: dict[str, Session], name: str, sql: str) -> list[str]:
+        asked = sessions[name]
+        if asked.step:
+            return ["(still waiting)"]
+        for theirs, ours in self.translate:
+            sql = sql.replace(theirs, ours)
+        asked.send(sql)
+        answers = self.settle(sessions, asked)
+        if self.translate and asked in answers and "NOWAIT" in sql:
+            answers[asked] = [line.replace("1205 (HY000)", "3572 (HY000)") for line in answers[asked]]
+        lines = answers.pop(asked, ["waits"])
+        for woken, session in sessions.items():
+            lines = lines + [f"{woken} woke: {line}" for line in answers.get(session, [])]
+        return lines
+
+    def settle(self, sessions: dict[str, Session], asked: Session) -> dict[Session, list[str]]:
+        answers: dict[Session, list[str]] = {}
+        started = time.monotonic()
+        answer = asked.answer(ANSWER_AT_ONCE_S)
+        if answer is not None:
+            answers[asked] = answer
+        seen = None
+        while True:
+            for session in sessions.values():
+                if session.step and (answer := session.answer(0)) is not None:
+                    answers[session] = answer
+                    seen = None
+            silent = {session.id for session in sessions.values() if session.step}
+            if not silent:
+                return answers
+            elapsed = time.monotonic() - started
+            if not self.observer.tells_waits:
+                if seen == silent and elapsed > SILENT_AFTER_S:
+                    return answers
+                if seen != silent:
+                    seen, started = silent, time.monotonic()
+                select.select([s.connection._sock for s in sessions.values() if s.step], [], [], SILENT_AFTER_S)
+                continue
+            waits = {connection: wait for connection, wait in self.observer.waits().items() if connection in silent}
+            if waits.keys() == silent and not has_cycle(waits):
+                if waits == seen:
+                    return answers
+                seen = waits
+                if self.observer.is_mariadb and len(waits) > 1:
+                    time.sleep(DEADLOCK_FOUND_WITHIN_S)
+                continue
+            seen = None
+            if elapsed > HANGS_AFTER_S:
+                raise Hang(", ".join(s.step.sql for s in sessions.values() if s.step))
+            select.select([s.connection._sock for s in sessions.values() if s.step], [], [], LOOK_AGAIN_AFTER_S)

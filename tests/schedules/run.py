@@ -1,0 +1,160 @@
+#!/usr/bin/env python3
+"""Random schedules of two to four sessions, played on two servers that must behave alike.
+
+    tests/schedules/run.py --against HOST:PORT[:USER] [--address HOST:PORT[:USER]] [--seed N] [--count 1000] [--lanes 4]
+
+
+Compared are, step by step: rows, affected counts, errors, who waits, and who is woken by which step with what answer; and
+at the end the table by each of its indexes. A schedule on which the servers differ is played again, and if it
+differs again it is shortened and printed as a golden script with what the other server answers. `--seed N --count 1` repeats one. Without a
+seed it is the time; it is printed.
+
+Every lane is a process with databases of its own on both servers; schedule n of a run has the seed N + n.
+"""
+import argparse
+import multiprocessing
+import sys
+import time
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE), str(HERE.parent)]
+
+import golden  # noqa: E402
+from generate import LEVELS, Generator  # noqa: E402
+from play import Hang, Player, Transcript  # noqa: E402
+from shrink import as_script, shrink  # noqa: E402
+from support.address import Address  # noqa: E402
+from support.report import Report  # noqa: E402
+from support.server import Server  # noqa: E402
+
+DIFFERENCES_MAX = 20           # by then there is enough to look at
+
+
+class Lane:
+    """Plays schedules on both servers; begins anew with fresh connections after a hang."""
+
+    def __init__(self, ours: Address, theirs: Address, number: str):
+        self.addresses, self.number = (ours, theirs), number
+        self.players: list[Player] = []
+
+    def both(self, schedule) -> tuple[Transcript, Transcript]:
+        if not self.players:
+            self.players = [Player(address, self.number) for address in self.addresses]
+        try:
+            ours, theirs = (self.play(player, schedule) for player in self.players)
+            return ours, theirs
+        finally:
+            if any(player.hangs for player in self.players):
+                self.abandon()
+
+    @staticmethod
+    def play(player: Player, schedule) -> Transcript:
+        try:
+            return player.play(schedule)
+        except Hang as hang:
+            player.hangs = True
+            return [[f"hangs: {hang}"]]
+
+    def abandon(self) -> None:
+        for player in self.players:
+            for session in (*player.sessions.values(), player.keeper, player.clerk):
+                session.connection._force_close()
+            player.observer.close()
+        self.players = []
+        time.sleep(0.2)
+
+    def differs(self, schedule) -> bool:
+        ours, theirs = self.both(schedule)
+        return ours != theirs
+
+    def confirmed(self, schedule) -> bool:
+        """What differs once may be a look that came too early; what differs three times is a difference."""
+        return all(self.differs(schedule) for _ in range(3))
+
+    def try_seed(self, generator: Generator) -> str | None:
+        """A golden script if the servers differ."""
+        schedule = generator.schedule()
+        if not self.differs(schedule) or not self.confirmed(schedule):
+            return None
+        shortest = shrink(schedule, lambda candidate: self.differs(candidate) and self.differs(candidate))
+        ours, theirs = self.both(shortest)
+        return as_script(shortest, theirs, ours)
+
+
+def work(options, ours: Address, theirs: Address, number: int, seeds, found: multiprocessing.Queue) -> None:
+    golden.remember_sqlstate()
+    lane = Lane(ours, theirs, f"{options.name}{number}")
+    played = 0
+    try:
+        for seed in seeds:
+            if options.until and time.time() > options.until:
+                break
+            script = lane.try_seed(Generator(seed, options.avoid, options.levels))
+            played += 1
+            if script:
+                found.put((seed, script))
+    except Exception as error:
+        found.put((seed, f"{type(error).__name__}: {error}"))
+        raise
+    finally:
+        found.put((None, played))
+        for player in lane.players:
+            player.close()
+
+
+def run(options, ours: Address, theirs: Address, report: Report) -> None:
+    seed = options.seed if options.seed is not None else int(time.time()) * 1000
+    found: multiprocessing.Queue = multiprocessing.Queue()
+    started, differences, played = time.monotonic(), 0, 0
+    lanes = [multiprocessing.Process(target=work, daemon=True, args=(options, ours, theirs, n, range(seed + n, seed + options.count, options.lanes), found))
+             for n in range(options.lanes)]
+    for lane in lanes:
+        lane.start()
+    running = len(lanes)
+    while running:
+        number, what = found.get()
+        if number is None:
+            running, played = running - 1, played + what
+            continue
+        differences += 1
+        report.fail(f"{number}", "the servers differ\n" + what)
+        if differences >= options.differences:
+            for lane in lanes:
+                lane.terminate()
+            break
+    for lane in lanes:
+        lane.join()
+    took = time.monotonic() - started
+    name = f"{played} schedules from seed {seed} in {took:.0f} s"
+    if not differences:
+        report.check(played > 0, name)
+    else:
+        print(f"  {name}, {differences} differences", flush=True)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--address", type=Address.parse, help="the server under test; default: a Tidemark of its own")
+    parser.add_argument("--against", type=Address.parse, required=True)
+    parser.add_argument("--seed", type=int)
+    parser.add_argument("--count", type=int, default=1000)
+    parser.add_argument("--seconds", type=float, help="stop after so many")
+    parser.add_argument("--lanes", type=int, default=4)
+    parser.add_argument("--name", default="", help="of the databases, if several runs share a server")
+    parser.add_argument("--levels", type=lambda text: tuple(text.upper().split(",")), default=LEVELS, help="only these, separated by commas")
+    parser.add_argument("--avoid", type=lambda text: frozenset(text.split(",")), default=frozenset(), help="forms of conditions to leave out")
+    parser.add_argument("--differences", type=int, default=DIFFERENCES_MAX)
+    options = parser.parse_args()
+    options.until = time.time() + options.seconds if options.seconds else None
+    report = Report("schedules")
+    if options.address:
+        run(options, options.address, options.against, report)
+    else:
+        with Server("schedules") as server:
+            run(options, server.address, options.against, report)
+    report.close()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -6,6 +6,7 @@ use crate::ids::{Lsn, TxnId};
 use crate::lock::{Locks, Owner, UniqueKeys};
 use crate::mvcc::{Generations, PurgeQueue, SlotNo, Txns, Versions, ViewCopy, Views, Writers};
 use crate::store::Store;
+use crate::striped::Striped;
 use crate::table::Collator;
 use parking_lot::{Condvar, Mutex};
 use std::collections::BTreeMap;
@@ -28,7 +29,7 @@ pub(crate) struct Core {
     pub purge: PurgeQueue,
     pub catalog: Catalog,
     pub collator: Arc<dyn Collator>,
-    pub counters: Counters,
+    pub counters: Striped<Counters>,
     pub read_only: bool,
     pub background: Bell,
     /// The garbage list may have trees to free.
@@ -90,7 +91,7 @@ impl Core {
             purge: PurgeQueue::default(),
             catalog,
             collator,
-            counters: Counters::default(),
+            counters: Striped::default(),
             read_only,
             background: Bell::default(),
             reclaim: AtomicBool::new(false),

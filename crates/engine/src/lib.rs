@@ -21,6 +21,7 @@ mod mvcc;
 pub mod pool;
 mod purge;
 pub mod store;
+mod striped;
 mod table;
 mod transaction;
 pub mod tree;
@@ -34,6 +35,7 @@ pub use lock::{
     DeadlockInfo, DeadlockMember, Interrupt, LockInfo, LockKind, LockMode, LockPlace, LockWaitInfo,
     TransactionInfo,
 };
+pub use striped::Striped;
 pub use table::{
     Action, BinaryCollator, Collator, Column, ColumnType, Datum, DuplicateLock, Flow, IndexNo, IndexSchema,
     KEY_BYTES_MAX, Keep, KeyPart, KeyRange, LockWait, Read, RowBuf, RowView, Table, TableSchema,

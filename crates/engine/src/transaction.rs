@@ -189,7 +189,7 @@ impl Transaction {
             mtr.note(TxnNote::Commit { txn: id });
             let lsn = mtr.commit_with(|end| core.txns.end(id, end));
             t.end(core, lsn.end);
-            core.counters.commits.fetch_add(1, Ordering::Relaxed);
+            core.counters.own().commits.fetch_add(1, Ordering::Relaxed);
             core.store.log().wait_durable(lsn.end)?;
             if core.txns.settled() == id || id.0.is_multiple_of(16) {
                 core.txns.settle(core.tide());
@@ -210,7 +210,7 @@ impl Transaction {
         if t.id != TxnId::NONE {
             undo::undo_to(core, t, Lsn::ZERO)?;
             ended = undo::log_rolled_back(core, t.id)?;
-            core.counters.rollbacks.fetch_add(1, Ordering::Relaxed);
+            core.counters.own().rollbacks.fetch_add(1, Ordering::Relaxed);
         }
         t.end(core, ended);
         Ok(())

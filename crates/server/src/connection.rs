@@ -100,6 +100,7 @@ pub fn serve(shared: &Arc<Shared>, peer: Peer) {
         }
     };
     let ended = caught(|| connection.converse(&mut session));
+    connection.count_traffic();
     if let Err(end) = ended {
         if !matches!(end, End::Gone) {
             let counters = shared.database.counters();
@@ -217,6 +218,7 @@ impl Connection {
 
     fn converse(&mut self, session: &mut Session) -> Result<(), End> {
         loop {
+            self.count_traffic();
             self.adopt_timeouts(session)?;
             let len_max = session.max_allowed_packet();
             let packet = match self.channel.read_command(&mut self.input, len_max) {
@@ -250,6 +252,13 @@ impl Connection {
                 return Err(End::Gone);
             }
         }
+    }
+
+    fn count_traffic(&mut self) {
+        let (received, sent) = self.channel.transport.take_traffic();
+        let traffic = self.shared.database.counters().traffic.own();
+        traffic.bytes_received.fetch_add(received, Ordering::Relaxed);
+        traffic.bytes_sent.fetch_add(sent, Ordering::Relaxed);
     }
 
     /// COM_CHANGE_USER: another login on the same connection. A refusal ends the connection.

@@ -126,6 +126,8 @@ pub struct Transport {
     patience: Patience,
     /// The read timeout that the socket has now; changing it costs a system call.
     read_wait: Option<Duration>,
+    /// Bytes received and sent that have not been counted yet.
+    uncounted: (u64, u64),
 }
 
 impl Transport {
@@ -136,6 +138,7 @@ impl Transport {
             socket,
             patience,
             read_wait: None,
+            uncounted: (0, 0),
         })
     }
 
@@ -176,7 +179,13 @@ impl Transport {
         matches!(self.stream, Stream::Tls(_))
     }
 
+    /// Bytes received and sent since the last call, as the protocol has them, before TLS.
+    pub fn take_traffic(&mut self) -> (u64, u64) {
+        std::mem::take(&mut self.uncounted)
+    }
+
     pub fn write_all(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.uncounted.1 += bytes.len() as u64;
         match &mut self.stream {
             Stream::Plain(socket) => socket.write_all(bytes),
             Stream::Tls(stream) => {
@@ -198,14 +207,18 @@ impl Transport {
 
 impl Read for Transport {
     fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
-        match &mut self.stream {
+        let read = match &mut self.stream {
             Stream::Plain(socket) => socket.read(out),
             Stream::Tls(stream) => match stream.read(out) {
                 // A client that closes the socket without a TLS farewell has closed it all the same.
                 Err(e) if e.kind() == io::ErrorKind::UnexpectedEof => Ok(0),
                 other => other,
             },
+        };
+        if let Ok(bytes) = read {
+            self.uncounted.0 += bytes as u64;
         }
+        read
     }
 }
 

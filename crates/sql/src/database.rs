@@ -14,7 +14,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
-use tidemark_engine::{Collator, Config, Engine};
+use tidemark_engine::{Collator, Config, Engine, Striped};
 
 /// What a server is started with: where the data lives, and the system variables given on the command line or in
 /// `my.cnf`, already checked against the registry.
@@ -110,14 +110,20 @@ pub fn collator() -> Arc<dyn Collator> {
 #[derive(Default)]
 pub struct Counters {
     pub connections: AtomicU64,
-    pub questions: AtomicU64,
     pub max_used_connections: AtomicU64,
     pub aborted_clients: AtomicU64,
     pub aborted_connects: AtomicU64,
+    pub slow_queries: AtomicU64,
+    pub traffic: Striped<Traffic>,
+}
+
+/// What every statement counts.
+#[derive(Default)]
+pub struct Traffic {
+    pub questions: AtomicU64,
+    pub commands: [AtomicU64; crate::session::command::COUNT],
     pub bytes_received: AtomicU64,
     pub bytes_sent: AtomicU64,
-    pub slow_queries: AtomicU64,
-    pub commands: [AtomicU64; crate::session::command::COUNT],
 }
 
 pub struct Database {

@@ -303,7 +303,7 @@ impl Table {
                 Ok(flow)
             })
         });
-        core.counters.rows_read.fetch_add(rows, Ordering::Relaxed);
+        core.counters.own().rows_read.fetch_add(rows, Ordering::Relaxed);
         done
     }
 
@@ -345,7 +345,7 @@ impl Table {
                 Ok(flow)
             })
         });
-        core.counters.rows_read.fetch_add(rows, Ordering::Relaxed);
+        core.counters.own().rows_read.fetch_add(rows, Ordering::Relaxed);
         done
     }
 
@@ -397,6 +397,7 @@ impl Table {
                 }
             }
             core.counters
+                .own()
                 .rows_read
                 .fetch_add(batch.entries.len() as u64, Ordering::Relaxed);
             let Some((last, _)) = batch.iter().last() else {

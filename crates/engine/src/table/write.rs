@@ -109,7 +109,7 @@ impl Table {
             self.encode_entry(n, &|c| row[c], key, t.id, &mut entry_key, &mut entry_value)?;
             self.put_entry(core, t, n, &entry_key, &entry_value, mode)?;
         }
-        core.counters.rows_inserted.fetch_add(1, Ordering::Relaxed);
+        core.counters.own().rows_inserted.fetch_add(1, Ordering::Relaxed);
         Ok(())
     }
 
@@ -675,10 +675,10 @@ impl Table {
         match plan.row {
             Some(row) => {
                 t.buffers.value = row;
-                core.counters.rows_updated.fetch_add(1, Ordering::Relaxed);
+                core.counters.own().rows_updated.fetch_add(1, Ordering::Relaxed);
             }
             None => {
-                core.counters.rows_deleted.fetch_add(1, Ordering::Relaxed);
+                core.counters.own().rows_deleted.fetch_add(1, Ordering::Relaxed);
             }
         }
         Ok(None)

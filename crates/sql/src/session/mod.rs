@@ -157,7 +157,8 @@ impl Session {
     }
 
     pub fn close_statement(&mut self, id: u32) {
-        self.state.database.counters().commands[command::STMT_CLOSE].fetch_add(1, Ordering::Relaxed);
+        self.state.database.counters().traffic.own().commands[command::STMT_CLOSE]
+            .fetch_add(1, Ordering::Relaxed);
         self.statements.binary.remove(&id);
     }
 
@@ -243,7 +244,7 @@ impl Session {
     /// COM_STATISTICS.
     pub fn statistics(&self) -> String {
         let database = &self.state.database;
-        let questions = database.counters().questions.load(Ordering::Relaxed);
+        let questions = database.counters().traffic.sum(|c| &c.questions);
         let uptime = database.started.elapsed().as_secs().max(1);
         format!(
             "Uptime: {uptime}  Threads: {}  Questions: {questions}  Slow queries: 0  Opens: 0  Flush tables: 0  Open \

@@ -66,7 +66,7 @@ impl Session {
         self.state.read_clock();
         self.clear_diagnostics();
         let database = &self.state.database;
-        database.counters().commands[command::STMT_PREPARE].fetch_add(1, Ordering::Relaxed);
+        database.counters().traffic.own().commands[command::STMT_PREPARE].fetch_add(1, Ordering::Relaxed);
         let max = database.variable_u64("max_prepared_stmt_count") as usize;
         if self.statements.binary.len() >= max {
             return Err(SqlError::new(
@@ -126,7 +126,7 @@ impl Session {
         };
         self.state.process.begin("Execute", &prepared.text);
         let counters = self.state.database.counters();
-        counters.commands[command::STMT_EXECUTE].fetch_add(1, Ordering::Relaxed);
+        counters.traffic.own().commands[command::STMT_EXECUTE].fetch_add(1, Ordering::Relaxed);
         let result = self.execute_prepared(&mut prepared, params, false, out);
         self.statements.binary.insert(id, prepared);
         self.state.process.end();
@@ -212,7 +212,7 @@ impl Session {
 
     fn begin_question(&mut self) {
         let counters = self.state.database.counters();
-        counters.questions.fetch_add(1, Ordering::Relaxed);
+        counters.traffic.own().questions.fetch_add(1, Ordering::Relaxed);
         self.state.read_clock();
     }
 

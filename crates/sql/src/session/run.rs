@@ -84,6 +84,8 @@ impl Session {
         self.state
             .database
             .counters()
+            .traffic
+            .own()
             .questions
             .fetch_add(1, Ordering::Relaxed);
         self.state.statement_id.set(self.state.statement_id.get() + 1);
@@ -267,7 +269,7 @@ impl Session {
             }
             return Ok(Ran::Stale);
         }
-        database.counters().commands[ready.command].fetch_add(1, Ordering::Relaxed);
+        database.counters().traffic.own().commands[ready.command].fetch_add(1, Ordering::Relaxed);
         let outcome = if stored {
             let start = match self.begin_statement(plan.writes()) {
                 Ok(start) => start,
@@ -352,7 +354,7 @@ impl Session {
             return self.execute_text(name, using, more, out);
         }
         let command = command::of(statement);
-        self.state.database.counters().commands[command].fetch_add(1, Ordering::Relaxed);
+        self.state.database.counters().traffic.own().commands[command].fetch_add(1, Ordering::Relaxed);
         let answer = self.answer(statement)?;
         let status = self.status_with(more);
         match answer {

@@ -3,6 +3,7 @@
 use super::{optional, string};
 use crate::accounts::statements::grant_lines;
 use crate::accounts::{Account, Privileges, privilege};
+use crate::database::Traffic;
 use crate::error::{Result, SqlError, er};
 use crate::expr::WarningLevel;
 use crate::parse::ast::UserName;
@@ -11,7 +12,7 @@ use crate::session::{SessionState, command};
 use crate::types::{Charset, Collation, SqlType, Value};
 use crate::variables::{DEFS, Scope};
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 pub fn variables(state: &SessionState, global: bool) -> Rows {
     let mut rows = Rows::new(&[("Variable_name", text(64)), ("Value", text(2048))]);
@@ -37,7 +38,7 @@ pub fn status_values(state: &SessionState) -> Vec<(String, String)> {
     let database = &state.database;
     let counters = database.counters();
     let engine = database.engine().status();
-    let load = |counter: &std::sync::atomic::AtomicU64| counter.load(Ordering::Relaxed).to_string();
+    let load = |counter: &AtomicU64| counter.load(Ordering::Relaxed).to_string();
     let running = database
         .sessions
         .lock()
@@ -49,11 +50,12 @@ pub fn status_values(state: &SessionState) -> Vec<(String, String)> {
     let mut put = |name: &str, value: String| values.push((name.to_owned(), value));
     put("Aborted_clients", load(&counters.aborted_clients));
     put("Aborted_connects", load(&counters.aborted_connects));
-    put("Bytes_received", load(&counters.bytes_received));
-    put("Bytes_sent", load(&counters.bytes_sent));
-    for (name, counter) in command::NAMES.iter().zip(&counters.commands) {
+    let traffic = |counter: &dyn Fn(&Traffic) -> &AtomicU64| counters.traffic.sum(counter).to_string();
+    put("Bytes_received", traffic(&|c| &c.bytes_received));
+    put("Bytes_sent", traffic(&|c| &c.bytes_sent));
+    for (at, name) in command::NAMES.iter().enumerate() {
         if *name != "other" {
-            put(&format!("Com_{name}"), load(counter));
+            put(&format!("Com_{name}"), traffic(&|c| &c.commands[at]));
         }
     }
     put("Connections", load(&counters.connections));
@@ -104,8 +106,8 @@ pub fn status_values(state: &SessionState) -> Vec<(String, String)> {
     put("Innodb_rows_updated", engine.rows_updated.to_string());
     put("Max_used_connections", load(&counters.max_used_connections));
     put("Open_tables", database.engine().table_ids().len().to_string());
-    put("Queries", load(&counters.questions));
-    put("Questions", load(&counters.questions));
+    put("Queries", traffic(&|c| &c.questions));
+    put("Questions", traffic(&|c| &c.questions));
     put("Slow_queries", load(&counters.slow_queries));
     put("Ssl_cipher", String::new());
     put("Threads_cached", "0".to_owned());

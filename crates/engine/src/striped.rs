@@ -1,0 +1,68 @@
+//! Counters that every statement adds to, kept apart by thread.
+//!
+//! One counter for all would be a cache line that each core must fetch from another for every statement. Here threads
+//! are dealt out over some copies of the counters, each on lines of its own; adding goes to the thread's copy, and who
+//! reads takes the sum. Two threads may share a copy, so its counters are atomic all the same.
+
+use std::cell::Cell;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+
+/// As many as cores are likely to add at once.
+const STRIPES: usize = 32;
+
+/// Two lines: processors fetch lines in pairs.
+#[derive(Default)]
+#[repr(align(128))]
+struct Stripe<C>(C);
+
+/// A set of counters, `C`, in several copies.
+#[derive(Default)]
+pub struct Striped<C>([Stripe<C>; STRIPES]);
+
+static NEXT: AtomicUsize = AtomicUsize::new(0);
+
+thread_local! {
+    static OWN: Cell<usize> = const { Cell::new(usize::MAX) };
+}
+
+impl<C> Striped<C> {
+    /// The copy to add to.
+    #[inline]
+    pub fn own(&self) -> &C {
+        let mut at = OWN.get();
+        if at == usize::MAX {
+            at = NEXT.fetch_add(1, Ordering::Relaxed) % STRIPES;
+            OWN.set(at);
+        }
+        &self.0[at].0
+    }
+
+    /// What has been added to one of the counters.
+    pub fn sum(&self, counter: impl Fn(&C) -> &AtomicU64) -> u64 {
+        self.0
+            .iter()
+            .map(|stripe| counter(&stripe.0).load(Ordering::Relaxed))
+            .fold(0, u64::wrapping_add)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_is_lost_between_threads() {
+        let counters: Striped<[AtomicU64; 2]> = Striped::default();
+        std::thread::scope(|scope| {
+            for _ in 0..3 * STRIPES / 2 {
+                scope.spawn(|| {
+                    for _ in 0..1000 {
+                        counters.own()[1].fetch_add(2, Ordering::Relaxed);
+                    }
+                });
+            }
+        });
+        assert_eq!(counters.sum(|c| &c[0]), 0);
+        assert_eq!(counters.sum(|c| &c[1]), (3 * STRIPES as u64 / 2) * 2000);
+    }
+}

@@ -2,7 +2,11 @@
 //!
 //! *Time is a position in the log.* Every committed transaction has one number, the log sequence number at which its
 //! commit record ends. The *tide* is the highest such number up to which every commit is complete, and a read view is a
-//! copy of the tide. The modules stand in the order in which they know each other: each uses only those above it.
+//! copy of the tide.
+//!
+//! From the bottom: [`disk`], [`pool`], [`log`], [`store`] and [`tree`] each use only those before them. `mvcc`, `lock`,
+//! `table`, `transaction` and `purge` make transactions of that and share what they need through `core`; `engine` and
+//! `ddl` open it all and change definitions; `build` fills indexes, `check` verifies a directory.
 
 #![deny(unsafe_code)]
 

@@ -4,6 +4,7 @@ use crate::accounts::{Account, AccountAuth, Accounts};
 use crate::dictionary::Dictionary;
 use crate::error::{Result, SqlError, er};
 use crate::mdl::Locks;
+use crate::monitor::{self, Deadlocks};
 use crate::session::process::Process;
 use crate::session::{ConnectInfo, Session};
 use crate::types::collation::SqlCollator;
@@ -133,6 +134,7 @@ pub struct Database {
     pub(crate) globals: Globals,
     pub(crate) sessions: Mutex<BTreeMap<u64, Arc<Process>>>,
     pub(crate) counters: Counters,
+    pub(crate) deadlocks: Deadlocks,
     pub(crate) started: Instant,
 }
 
@@ -165,15 +167,22 @@ impl Database {
         crate::variables::persist::load(&engine, &globals, |at| {
             options.given.iter().any(|(given, _)| *given == at)
         })?;
-        Ok(Arc::new(Database {
+        let database = Arc::new(Database {
             engine,
             dictionary,
             accounts,
             globals,
             sessions: Mutex::new(BTreeMap::new()),
             counters: Counters::default(),
+            deadlocks: Deadlocks::default(),
             started: Instant::now(),
-        }))
+        });
+        monitor::watch_deadlocks(&database);
+        let globals = &database.globals;
+        let on = |name| globals.by_name(name).is_some_and(|setting| setting.as_bool());
+        database.deadlocks.set_print_all(on("innodb_print_all_deadlocks"));
+        database.engine.set_deadlock_detect(on("innodb_deadlock_detect"));
+        Ok(database)
     }
 
     pub fn engine(&self) -> &Engine {

@@ -12,6 +12,7 @@ pub mod exec;
 pub mod expr;
 pub mod information_schema;
 pub mod mdl;
+mod monitor;
 pub mod parse;
 pub mod plan;
 pub mod session;

@@ -27,7 +27,7 @@ const SPACE_SCHEMA: &str = "schema";
 const SPACE_TABLE: &str = "table";
 
 /// Databases that are not stored.
-pub const VIRTUAL_SCHEMAS: [&str; 3] = ["information_schema", "mysql", "performance_schema"];
+pub const VIRTUAL_SCHEMAS: [&str; 4] = ["information_schema", "mysql", "performance_schema", "sys"];
 
 pub struct Dictionary {
     epoch: AtomicU64,

@@ -31,7 +31,8 @@ pub fn all() -> &'static [VirtualTable] {
     &ALL
 }
 
-/// Columns are written `NAME type`, the type being a length of text, `int`, `uint`, `time`, `text` or `double`; a
+/// Columns are written `NAME type`, the type being a length of text, `int`, `uint`, `time` (a timestamp), `datetime`, `duration`, `text` or
+/// `double`; a
 /// question mark at the end makes it nullable.
 fn define(locks: &Locks, id: u64, schema: &str, name: &str, columns: &str) -> TableDef {
     let columns = columns
@@ -46,6 +47,8 @@ fn define(locks: &Locks, id: u64, schema: &str, name: &str, columns: &str) -> Ta
                 "int" => SqlType::bigint(),
                 "uint" => SqlType::bigint_unsigned(),
                 "time" => SqlType::new(TypeKind::Timestamp),
+                "datetime" => SqlType::new(TypeKind::DateTime),
+                "duration" => SqlType::new(TypeKind::Time),
                 "double" => SqlType::double(),
                 "text" => SqlType::text(Collation::UTF8MB3_GENERAL_CI),
                 length => SqlType::varchar(length.parse().unwrap_or(64), Collation::UTF8MB3_GENERAL_CI),

@@ -1,10 +1,11 @@
-//! Tables that are not stored: `information_schema` and `performance_schema`.
+//! Tables that are not stored: those of `information_schema`, `performance_schema`, `mysql` and `sys`.
 //!
 //! Each is a definition like any other table's, so that the planner treats it as one, and a function that makes all its
 //! rows for a session. What an account may not see is not among them.
 
 mod accounts;
 mod define;
+mod locks;
 mod rows;
 mod tables;
 

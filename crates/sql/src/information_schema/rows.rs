@@ -13,7 +13,6 @@ use crate::show::server;
 use crate::types::{Charset, Collation, SqlType, TypeKind, Value};
 use crate::variables::{DEFS, Scope, Setting};
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 type Made = Result<Vec<Vec<Value>>>;
 
@@ -333,55 +332,6 @@ pub fn processlist(state: &SessionState) -> Made {
     Ok(server::processes(state, true))
 }
 
-/// Open transactions, as far as sessions tell.
-pub fn transactions(state: &SessionState) -> Made {
-    let sessions: Vec<_> = state.database.sessions.lock().values().cloned().collect();
-    let everybody = state.has_global(Privileges::PROCESS);
-    let mut rows = Vec::new();
-    for process in sessions {
-        let started_s = process.transaction_started.load(Ordering::Relaxed);
-        if started_s == 0 || !(everybody || process.user().0 == state.info.user) {
-            continue;
-        }
-        let statement = process.with_current(|current| {
-            let running = current
-                .running
-                .then(|| String::from_utf8_lossy(&current.statement).into_owned());
-            optional(running)
-        });
-        let zero = Value::UInt(0);
-        rows.push(vec![
-            Value::UInt(process.id),
-            string("RUNNING"),
-            at_time(state, started_s),
-            Value::Null,
-            Value::Null,
-            zero.clone(),
-            Value::UInt(process.id),
-            statement,
-            Value::Null,
-            zero.clone(),
-            zero.clone(),
-            zero.clone(),
-            zero.clone(),
-            zero.clone(),
-            zero.clone(),
-            zero.clone(),
-            string(""),
-            Value::Int(1),
-            Value::Int(1),
-            Value::Null,
-            Value::Int(0),
-            zero,
-            Value::Int(0),
-            Value::Int(0),
-            Value::Null,
-        ]);
-    }
-    Ok(rows)
-}
-
-/// The engine's counters under the names that monitoring asks INNODB_METRICS for.
 pub fn metrics(state: &SessionState) -> Made {
     let s = state.database.engine().status();
     let rows = [

@@ -1,6 +1,6 @@
 //! The virtual tables' columns, and where their rows come from.
 
-use super::{accounts, rows};
+use super::{accounts, locks, rows};
 use crate::error::Result;
 use crate::session::SessionState;
 use crate::types::Value;
@@ -14,6 +14,7 @@ fn none(_: &SessionState) -> Result<Vec<Vec<Value>>> {
 const IS: &str = "information_schema";
 const PS: &str = "performance_schema";
 const MYSQL: &str = "mysql";
+const SYS: &str = "sys";
 
 /// Schema, name, columns, rows.
 pub const LIST: &[(&str, &str, &str, RowMaker)] = &[
@@ -112,13 +113,13 @@ pub const LIST: &[(&str, &str, &str, RowMaker)] = &[
     (
         IS,
         "INNODB_TRX",
-        "trx_id uint,trx_state 13,trx_started time?,trx_requested_lock_id 126?,trx_wait_started time?,trx_weight uint,\
+        "trx_id uint,trx_state 13,trx_started datetime,trx_requested_lock_id 126?,trx_wait_started datetime?,trx_weight uint,\
          trx_mysql_thread_id uint,trx_query 1024?,trx_operation_state 64?,trx_tables_in_use uint,trx_tables_locked uint,\
          trx_lock_structs uint,trx_lock_memory_bytes uint,trx_rows_locked uint,trx_rows_modified uint,\
          trx_concurrency_tickets uint,trx_isolation_level 16,trx_unique_checks int,trx_foreign_key_checks int,\
          trx_last_foreign_key_error 256?,trx_adaptive_hash_latched int,trx_adaptive_hash_timeout uint,\
          trx_is_read_only int,trx_autocommit_non_locking int,trx_schedule_weight uint?",
-        rows::transactions,
+        locks::transactions,
     ),
     (
         IS,
@@ -305,6 +306,45 @@ pub const LIST: &[(&str, &str, &str, RowMaker)] = &[
         "processlist",
         "ID uint,USER 32?,HOST 261?,DB 64?,COMMAND 16?,TIME int?,STATE 64?,INFO text?",
         rows::processlist,
+    ),
+    (
+        PS,
+        "data_locks",
+        "ENGINE 32,ENGINE_LOCK_ID 128,ENGINE_TRANSACTION_ID uint?,THREAD_ID uint?,EVENT_ID uint?,OBJECT_SCHEMA \
+         64?,OBJECT_NAME 64?,PARTITION_NAME 64?,SUBPARTITION_NAME 64?,INDEX_NAME 64?,OBJECT_INSTANCE_BEGIN uint,LOCK_TYPE \
+         32,LOCK_MODE 32,LOCK_STATUS 32,LOCK_DATA 8192?",
+        locks::data_locks,
+    ),
+    (
+        PS,
+        "data_lock_waits",
+        "ENGINE 32,REQUESTING_ENGINE_LOCK_ID 128,REQUESTING_ENGINE_TRANSACTION_ID uint?,REQUESTING_THREAD_ID \
+         uint?,REQUESTING_EVENT_ID uint?,REQUESTING_OBJECT_INSTANCE_BEGIN uint,BLOCKING_ENGINE_LOCK_ID \
+         128,BLOCKING_ENGINE_TRANSACTION_ID uint?,BLOCKING_THREAD_ID uint?,BLOCKING_EVENT_ID \
+         uint?,BLOCKING_OBJECT_INSTANCE_BEGIN uint",
+        locks::data_lock_waits,
+    ),
+    (
+        PS,
+        "threads",
+        "THREAD_ID uint,NAME 128,TYPE 10,PROCESSLIST_ID uint?,PROCESSLIST_USER 32?,PROCESSLIST_HOST 255?,PROCESSLIST_DB \
+         64?,PROCESSLIST_COMMAND 16?,PROCESSLIST_TIME int?,PROCESSLIST_STATE 64?,PROCESSLIST_INFO text?,PARENT_THREAD_ID \
+         uint?,ROLE 64?,INSTRUMENTED 3,HISTORY 3,CONNECTION_TYPE 16?,THREAD_OS_ID uint?,RESOURCE_GROUP \
+         64?,EXECUTION_ENGINE 9?,CONTROLLED_MEMORY uint,MAX_CONTROLLED_MEMORY uint,TOTAL_MEMORY uint,MAX_TOTAL_MEMORY \
+         uint,TELEMETRY_ACTIVE 3",
+        locks::threads,
+    ),
+    (
+        SYS,
+        "innodb_lock_waits",
+        "wait_started datetime?,wait_age duration?,wait_age_secs int?,locked_table text?,locked_table_schema \
+         64?,locked_table_name 64?,locked_table_partition 64?,locked_table_subpartition 64?,locked_index 64?,locked_type \
+         32,waiting_trx_id uint,waiting_trx_started datetime,waiting_trx_age duration?,waiting_trx_rows_locked \
+         uint,waiting_trx_rows_modified uint,waiting_pid uint,waiting_query text?,waiting_lock_id 128,waiting_lock_mode \
+         32,blocking_trx_id uint,blocking_pid uint,blocking_query text?,blocking_lock_id 128,blocking_lock_mode \
+         32,blocking_trx_started datetime,blocking_trx_age duration?,blocking_trx_rows_locked \
+         uint,blocking_trx_rows_modified uint,sql_kill_blocking_query 33?,sql_kill_blocking_connection 27?",
+        locks::lock_waits,
     ),
     (
         PS,

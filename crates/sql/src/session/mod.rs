@@ -103,6 +103,7 @@ impl Session {
             info.connection_id,
             &info.user,
             info.address(),
+            txn.owner(),
             txn.interrupt(),
             info.on_kill.clone(),
         ));

@@ -2,7 +2,7 @@
 
 use parking_lot::Mutex;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 use tidemark_engine::Interrupt;
 
@@ -18,8 +18,10 @@ pub struct Process {
     /// Wakes the thread that waits for the client.
     on_kill: Option<Arc<dyn Fn() + Send + Sync>>,
     current: Mutex<Current>,
-    /// When the transaction began, in seconds since 1970; 0 without one.
-    pub transaction_started: AtomicU64,
+    /// The open transaction is READ ONLY.
+    pub read_only: AtomicBool,
+    /// The number under which the engine knows its transactions.
+    pub owner: u64,
 }
 
 /// What the session is doing.
@@ -37,6 +39,7 @@ impl Process {
         id: u64,
         user: &str,
         host: String,
+        owner: u64,
         interrupt: Arc<Interrupt>,
         on_kill: Option<Arc<dyn Fn() + Send + Sync>>,
     ) -> Process {
@@ -54,7 +57,8 @@ impl Process {
                 statement: Vec::new(),
                 running: false,
             }),
-            transaction_started: AtomicU64::new(0),
+            read_only: AtomicBool::new(false),
+            owner,
         }
     }
 
@@ -130,7 +134,7 @@ mod tests {
     #[test]
     fn an_idle_session_loses_nothing_to_kill_query() {
         let interrupt = Arc::new(Interrupt::default());
-        let process = Process::new(1, "u", "h".to_owned(), Arc::clone(&interrupt), None);
+        let process = Process::new(1, "u", "h".to_owned(), 1, Arc::clone(&interrupt), None);
         process.kill(true);
         assert!(!process.is_interrupted());
         process.begin("Query", b"SELECT 1");

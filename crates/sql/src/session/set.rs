@@ -202,8 +202,11 @@ impl Session {
 
     /// What the engine must be told.
     fn global_changed(&self, name: &str, setting: &Setting) {
-        let engine = self.state.database.engine();
+        let database = &self.state.database;
+        let engine = database.engine();
         match (name, setting) {
+            ("innodb_deadlock_detect", setting) => engine.set_deadlock_detect(setting.as_bool()),
+            ("innodb_print_all_deadlocks", setting) => database.deadlocks.set_print_all(setting.as_bool()),
             ("innodb_flush_log_at_trx_commit", setting) => {
                 engine.set_flush_at_trx_commit(setting.as_u64() as u8)
             }

@@ -8,7 +8,6 @@ use super::Session;
 use super::answer::Answer;
 use crate::error::{Result, SqlError, er};
 use crate::parse::ast::{BeginOptions, Scope, SetTransaction};
-use crate::session::state::clock_micros;
 use crate::variables::{DEFS, Setting, find, isolation_name};
 use std::sync::atomic::Ordering;
 use tidemark_engine::{Isolation, Savepoint};
@@ -42,11 +41,7 @@ impl Session {
         self.start(isolation, read_only);
         self.state.in_transaction.set(true);
         self.state.read_only_transaction.set(read_only);
-        let now_s = (clock_micros() / 1_000_000) as u64;
-        self.state
-            .process
-            .transaction_started
-            .store(now_s, Ordering::Relaxed);
+        self.state.process.read_only.store(read_only, Ordering::Relaxed);
     }
 
     fn start(&mut self, isolation: Isolation, read_only: bool) {
@@ -150,7 +145,7 @@ impl Session {
         self.state.in_transaction.set(false);
         self.state.read_only_transaction.set(false);
         self.transaction.savepoints.clear();
-        self.state.process.transaction_started.store(0, Ordering::Relaxed);
+        self.state.process.read_only.store(false, Ordering::Relaxed);
         self.release_metadata_locks();
     }
 

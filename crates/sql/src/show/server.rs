@@ -248,55 +248,10 @@ pub fn engine_status(state: &SessionState, engine: &str, what: &str) -> Result<R
     }
     let mut rows = Rows::of_text(&["Type", "Name", "Status"], 65_535);
     if what.eq_ignore_ascii_case("status") {
-        rows.push(vec![string("InnoDB"), string(""), string(monitor(state))]);
+        let status = crate::monitor::status::text(&state.database, &state.settings.time_zone);
+        rows.push(vec![string("InnoDB"), string(""), string(status)]);
     }
     Ok(rows)
-}
-
-/// The text of SHOW ENGINE INNODB STATUS.
-fn monitor(state: &SessionState) -> String {
-    let s = state.database.engine().status();
-    format!(
-        "\n=====================================\nTIDEMARK MONITOR OUTPUT\n=====================================\n\
-         ------------\nTRANSACTIONS\n------------\n\
-         Tide {}\nActive writers {}, open read views {}\nHistory list length {}\nCommits {}, rollbacks {}, deadlocks {}\n\
-         Lock waits {} now, {} in all, {} ms in all, longest {} ms\n\
-         ---\nLOG\n---\n\
-         Log sequence number {}\nLog flushed up to   {}\nLast checkpoint at  {}\n{} log syncs, {} waits for \
-         space\n\
-         ----------------------\nBUFFER POOL AND MEMORY\n----------------------\n\
-         Buffer pool size   {}\nFree buffers       {}\nDatabase pages     {}\nModified db pages  {}\nPages read {}, written \
-         {}\n\
-         --------------\nROW OPERATIONS\n--------------\n\
-         Number of rows inserted {}, updated {}, deleted {}, read {}\n\
-         ----------------------------\nEND OF TIDEMARK MONITOR OUTPUT\n============================\n",
-        s.tide.0,
-        s.active_writers,
-        s.open_views,
-        s.history_length,
-        s.commits,
-        s.rollbacks,
-        s.deadlocks,
-        s.row_lock_current_waits,
-        s.row_lock_waits,
-        s.row_lock_time_ms,
-        s.row_lock_time_max_ms,
-        s.log_tail.0,
-        s.log_flushed.0,
-        s.checkpoint.0,
-        s.log_syncs,
-        s.log_waits,
-        s.pool_pages_total,
-        s.pool_pages_free,
-        s.pool_pages_data,
-        s.pool_pages_dirty,
-        s.pool_reads,
-        s.pool_pages_written,
-        s.rows_inserted,
-        s.rows_updated,
-        s.rows_deleted,
-        s.rows_read,
-    )
 }
 
 pub fn charsets() -> Rows {

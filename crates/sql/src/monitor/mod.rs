@@ -1,0 +1,229 @@
+//! Who holds locks and who waits for them, for people to read.
+//!
+//! The engine knows owners and encoded keys, the server knows sessions, their statements and what columns mean. Here the
+//! two are put together: for `performance_schema.data_locks` and its kin (in `information_schema::locks`), and for the
+//! text of `SHOW ENGINE INNODB STATUS` ([`status`]).
+//!
+//! A deadlock is gone as soon as it is found, so what its sessions were running is noted at that moment ([`Deadlocks`]).
+
+pub mod status;
+
+use crate::database::Database;
+use crate::dictionary::TableDef;
+use crate::session::process::Process;
+use crate::types::{SqlType, TimeZone, TypeKind, Val};
+use parking_lot::Mutex;
+use std::collections::HashMap;
+use std::fmt::Write;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Weak};
+use tidemark_engine::{Datum, DeadlockInfo, LockInfo, LockPlace, TableId, TxnId};
+
+/// Transactions that have not written are numbered from here, as in InnoDB.
+const READERS_FROM: u64 = 1 << 48;
+
+/// The number that stands for a transaction in everything shown.
+pub fn transaction_id(owner: u64, txn: Option<TxnId>) -> u64 {
+    txn.map_or(READERS_FROM + owner, |txn| txn.0)
+}
+
+/// A name for a lock: the same as long as it is the same lock, granted or not.
+pub fn lock_id(lock: &LockInfo) -> String {
+    let mut hasher = DefaultHasher::new();
+    (&lock.place, lock.mode, lock.kind).hash(&mut hasher);
+    let index = lock.index.map_or("-".to_owned(), |index| index.to_string());
+    format!("{}:{}:{index}:{:016x}", lock.owner, lock.table.0, hasher.finish())
+}
+
+/// A session at one moment.
+#[derive(Clone)]
+pub struct Seen {
+    pub id: u64,
+    pub user: String,
+    pub host: String,
+    pub command: &'static str,
+    /// What it is running.
+    pub statement: Option<String>,
+}
+
+impl Seen {
+    pub fn of(process: &Process) -> Seen {
+        let (user, host) = process.user();
+        process.with_current(|current| Seen {
+            id: process.id,
+            user,
+            host,
+            command: current.command,
+            statement: current
+                .running
+                .then(|| String::from_utf8_lossy(&current.statement).into_owned()),
+        })
+    }
+}
+
+/// The sessions, by the number under which the engine knows their transactions.
+pub fn sessions_by_owner(database: &Database) -> HashMap<u64, Arc<Process>> {
+    let sessions = database.sessions.lock();
+    sessions
+        .values()
+        .map(|process| (process.owner, Arc::clone(process)))
+        .collect()
+}
+
+/// Names and values for what the engine has numbers and bytes for.
+pub struct Names<'d> {
+    database: &'d Database,
+    tables: HashMap<TableId, Arc<TableDef>>,
+    zone: &'d TimeZone,
+}
+
+impl<'d> Names<'d> {
+    pub fn new(database: &'d Database, zone: &'d TimeZone) -> Names<'d> {
+        let dictionary = database.dictionary();
+        let mut tables = HashMap::new();
+        for schema in dictionary.schema_names() {
+            tables.extend(dictionary.tables(&schema).into_iter().map(|def| (def.id, def)));
+        }
+        Names {
+            database,
+            tables,
+            zone,
+        }
+    }
+
+    pub fn table(&self, lock: &LockInfo) -> Option<&Arc<TableDef>> {
+        self.tables.get(&lock.table)
+    }
+
+    /// The name of the index a lock lies in; a table without a primary key has a hidden one.
+    pub fn index(&self, lock: &LockInfo) -> Option<String> {
+        let number = lock.index?;
+        let def = self.table(lock)?;
+        let named = def.index_by_number(number).map(|index| index.name.clone());
+        Some(named.unwrap_or_else(|| "GEN_CLUST_INDEX".to_owned()))
+    }
+
+    /// The entry a lock lies on: the index's columns, then those of the primary key.
+    pub fn data(&self, lock: &LockInfo) -> Option<String> {
+        match &lock.place {
+            LockPlace::Table => None,
+            LockPlace::Supremum => Some("supremum pseudo-record".to_owned()),
+            LockPlace::Key(key) => self.entry(lock, key),
+            LockPlace::Range(from, _) => self.entry(lock, from),
+        }
+    }
+
+    fn entry(&self, lock: &LockInfo, key: &[u8]) -> Option<String> {
+        let def = self.table(lock)?;
+        let index = lock.index?;
+        let table = self.database.engine().table(lock.table).ok()?;
+        let own = def.index_by_number(index).map_or(&[][..], |index| &index.parts);
+        let primary = def
+            .primary()
+            .filter(|_| index != 0)
+            .map_or(&[][..], |index| &index.parts);
+        let parts: Vec<_> = own.iter().chain(primary).collect();
+        let mut text = String::new();
+        let shown = table.show_key(index, key, &mut |values| {
+            for (at, value) in values.iter().enumerate() {
+                let part = parts.get(at);
+                // A column of the primary key that the index holds already is not named again.
+                let again = |column| own.iter().any(|p| p.column == column && p.prefix.is_none());
+                if at >= own.len() && part.is_some_and(|part| again(part.column)) {
+                    continue;
+                }
+                if !text.is_empty() {
+                    text.push_str(", ");
+                }
+                match part {
+                    Some(part) => show_value(*value, &def.columns[part.column].ty, self.zone, &mut text),
+                    None => show_row_id(*value, &mut text),
+                }
+            }
+        });
+        shown.is_ok_and(|there| there).then_some(text)
+    }
+}
+
+/// Numbers as they are, text in quotes, bytes in hexadecimal digits.
+fn show_value(value: Datum, ty: &SqlType, zone: &TimeZone, out: &mut String) {
+    let done = match ty.load(value, zone) {
+        Val::Null => write!(out, "NULL"),
+        Val::Int(v) => write!(out, "{v}"),
+        Val::UInt(v) | Val::Member(v, _) => write!(out, "{v}"),
+        Val::Str(bytes) if ty.is_binary_string() => {
+            out.push_str("0x");
+            bytes.iter().try_for_each(|byte| write!(out, "{byte:02X}"))
+        }
+        other => {
+            let text = other.to_text();
+            let text = String::from_utf8_lossy(&text).replace('\'', "''");
+            // CHAR is stored padded to its length.
+            let width = if ty.kind == TypeKind::Char { ty.length } else { 0 };
+            write!(out, "'{text:<width$}'", width = width as usize)
+        }
+    };
+    debug_assert!(done.is_ok(), "a String takes everything");
+}
+
+fn show_row_id(value: Datum, out: &mut String) {
+    if let Datum::UInt(id) = value {
+        let _ = write!(out, "0x{id:012X}");
+    }
+}
+
+/// A deadlock, with what its sessions were running.
+pub struct Deadlock {
+    pub info: DeadlockInfo,
+    pub sessions: Vec<Option<Seen>>,
+}
+
+/// The latest deadlock, and whether all are to be written to the log.
+#[derive(Default)]
+pub struct Deadlocks {
+    latest: Mutex<Option<Arc<Deadlock>>>,
+    print_all: AtomicBool,
+}
+
+impl Deadlocks {
+    pub fn latest(&self) -> Option<Arc<Deadlock>> {
+        self.latest.lock().clone()
+    }
+
+    /// `innodb_print_all_deadlocks`
+    pub fn set_print_all(&self, on: bool) {
+        self.print_all.store(on, Ordering::Relaxed);
+    }
+}
+
+/// Has the engine tell of every deadlock.
+pub fn watch_deadlocks(database: &Arc<Database>) {
+    let database_seen: Weak<Database> = Arc::downgrade(database);
+    database
+        .engine()
+        .set_on_deadlock(Some(Arc::new(move |info: &DeadlockInfo| {
+            if let Some(database) = database_seen.upgrade() {
+                note_deadlock(&database, info);
+            }
+        })));
+}
+
+/// Called by the thread that found it, while all its members still wait.
+fn note_deadlock(database: &Database, info: &DeadlockInfo) {
+    let by_owner = sessions_by_owner(database);
+    let seen = |owner: u64| by_owner.get(&owner).map(|process| Seen::of(process));
+    let deadlock = Arc::new(Deadlock {
+        info: info.clone(),
+        sessions: info.members.iter().map(|m| seen(m.transaction.owner)).collect(),
+    });
+    *database.deadlocks.latest.lock() = Some(Arc::clone(&deadlock));
+    if database.deadlocks.print_all.load(Ordering::Relaxed) {
+        let zone = TimeZone::system();
+        let names = Names::new(database, &zone);
+        log::info!(
+            "transactions deadlock detected, dumping detailed information.\n{}",
+            status::deadlock_text(&deadlock, &names)
+        );
+    }
+}

@@ -109,6 +109,7 @@ impl Core {
         Versions {
             store: &self.store,
             generations: &self.generations,
+            queue: &self.purge,
         }
     }
 

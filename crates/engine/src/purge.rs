@@ -11,7 +11,7 @@ use crate::catalog::GarbageTree;
 use crate::core::Core;
 use crate::error::Result;
 use crate::ids::{IndexId, Lsn, PageId, TxnId};
-use crate::mvcc::Hint;
+use crate::mvcc::{self, Record};
 use crate::table::{DELETED, EntryHead, Head, IndexNo, OUTSIDE, RowLayout, Table, first_page, row_of};
 use crate::tree::{Tree, overflow_owner};
 use std::sync::Arc;
@@ -70,7 +70,8 @@ pub(crate) fn purge(core: &Core) -> Result<bool> {
     while let Some(item) = core.purge.pop(oldest) {
         any = true;
         let versions = core.versions();
-        for hint in versions.hints(&item)? {
+        let hints = versions.records(item.page, item.from, item.to, &mut |v| v.flags & mvcc::PURGE != 0)?;
+        for hint in hints {
             follow(core, &hint)?;
         }
         versions.finish(&item)?;
@@ -84,22 +85,33 @@ pub(crate) fn oldest_view(core: &Core) -> Lsn {
         .refresh_with(&core.views, &core.txns, || core.tide(), |copy| copy.oldest())
 }
 
-fn follow(core: &Core, hint: &Hint) -> Result<()> {
+fn follow(core: &Core, hint: &Record) -> Result<()> {
     // The chains of a dropped table go with its trees.
     let Ok(table) = core.catalog.table(hint.version.table) else {
         return Ok(());
     };
     let all_see = |writer| core.view_copy.certainly_all_see(writer, &core.txns);
-    let flags = hint.version.row_flags;
+    let version = &hint.version;
+    if version.flags & mvcc::ENTRY != 0 {
+        // Index n has bit n − 1; no bit stands for the row.
+        let n = (u64::BITS - version.indexes.leading_zeros()) as IndexNo;
+        return match n < table.indexes.len() {
+            true => remove_if_gone(&table, n, &hint.key, &all_see),
+            false => Ok(()),
+        };
+    }
     table.each_entry(
         &hint.key,
-        flags,
+        version.row_flags,
         &hint.columns,
-        hint.version.indexes,
+        version.indexes,
         &mut |n, key| remove_if_gone(&table, n, key, &all_see),
     )?;
+    if version.flags & mvcc::ROW == 0 {
+        return Ok(());
+    }
     remove_if_gone(&table, 0, &hint.key, &all_see)?;
-    if flags & OUTSIDE != 0 {
+    if version.row_flags & OUTSIDE != 0 {
         let firsts: Vec<_> = table
             .layout
             .outside(&hint.columns)

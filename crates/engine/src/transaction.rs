@@ -259,11 +259,7 @@ impl Drop for Transaction {
         self.core.owners.remove(&self.inner.owner);
         self.core.views.release(self.inner.slot);
         let core = &self.core;
-        let _ = self
-            .inner
-            .versions
-            .lock()
-            .retire(&core.versions(), &mut |item| core.purge.push(item));
+        let _ = self.inner.versions.lock().retire(&core.versions());
     }
 }
 
@@ -383,9 +379,7 @@ impl Inner {
         core.locks.release_all(&self.owner);
         if self.id != TxnId::NONE {
             core.writers.leave(self.id);
-            self.versions
-                .lock()
-                .end_transaction(lsn, &mut |item| core.purge.push(item));
+            self.versions.lock().end_transaction(lsn, &core.purge);
         }
         self.owner.end();
         self.active = false;

@@ -26,7 +26,7 @@ use loom::sync::Arc;
 use loom::sync::atomic::{AtomicU64, Ordering};
 use loom::thread;
 use txns::Txns;
-use views::{SlotNo, View, Views};
+use views::{Need, Past, SlotNo, View, Views};
 
 /// What a commit, a reader and a pruner share. The tide stands for the log's.
 struct World {
@@ -124,7 +124,7 @@ fn what_a_view_needs_is_never_pruned() {
         };
         // The version that `old` wrote and `new` replaced.
         let copy = world.views.copy(&world.txns, || world.tide());
-        let needed = copy.needs(old, new, &world.txns);
+        let needed = matches!(copy.need(old, new, &world.txns), Need::By(_) | Need::Unknown);
         let gone_for_all = copy.all_see(new, &world.txns);
         committer.join().unwrap();
         let view = reader.join().unwrap();
@@ -161,5 +161,36 @@ fn the_ends_that_a_view_must_look_up_are_never_recycled() {
         let copy = world.views.copy(&world.txns, || world.tide());
         world.txns.recycle(copy.settled, &copy.windows);
         reader.join().unwrap();
+    });
+}
+
+#[test]
+fn a_view_of_the_past_keeps_what_it_needs_or_is_refused() {
+    let mut model = loom::model::Builder::new();
+    model.preemption_bound = Some(3);
+    model.check(|| {
+        let world = World::new();
+        let (old, new) = (world.txns.assign(), world.txns.assign());
+        world.commit(old, Lsn(15));
+        let past = Past {
+            lsn: Lsn(15),
+            settled: old,
+        };
+        world.views.set_past(past);
+        world.commit(new, Lsn(20));
+        let slot = world.views.acquire();
+        let reader = {
+            let world = world.clone();
+            thread::spawn(move || world.views.open_at(slot, past, &world.txns))
+        };
+        // The past moves on, and a pruner looks at who is there.
+        world.views.set_past(Past {
+            lsn: Lsn(20),
+            settled: old,
+        });
+        let copy = world.views.copy(&world.txns, || world.tide());
+        let needed = matches!(copy.need(old, new, &world.txns), Need::By(_) | Need::Unknown);
+        let view = reader.join().unwrap();
+        assert!(view.is_none() || needed, "pruned under {view:?}, by {copy:?}");
     });
 }

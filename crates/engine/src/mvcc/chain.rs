@@ -6,17 +6,33 @@
 //! views that need it plus two, whatever was done to the row since.
 //!
 //! The views are known from a copy, which is refreshed when a chain grows for want of a newer one.
+//!
+//! *A long chain is not walked for every update.* If a thousand views need a thousand versions of a row, looking at all of
+//! them each time would make its updates a thousand times dearer. But what hangs below a version can become garbage
+//! only when a view is closed that does not see who superseded the version; for views opened later see it. So a pruner
+//! leaves in each version that it keeps how many such views there were. The next one stops where their number is
+//! still the same: no view of that kind can have come, so none has gone, and everything below is as it was judged. An
+//! update beside any number of views looks at the versions made since the last one, and each view that is closed costs
+//! one walk.
+//!
+//! While history is kept on purpose (`innodb_undo_retention`) every version of that time stays, and a chain is walked only
+//! when it has doubled.
 
 use super::txns::Txns;
 use super::versions::{Address, DELETED, Versions};
-use super::views::{Copy, View, Views};
+use super::views::{Copy, Need, Past, View, Views};
 use crate::error::{Error, Result};
 use crate::ids::{Lsn, TxnId};
 use parking_lot::{Mutex, RwLock};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// A chain of this many needed versions is worth a newer copy.
-const WALK_BEFORE_REFRESH: usize = 3;
+/// So many versions that a newer copy might find superfluous are worth taking one.
+const WALK_BEFORE_REFRESH: usize = 2;
+
+/// In a version's `judged`: the chain's length when it was last walked, rather than a number of views.
+const GROWN: u32 = 1 << 31;
+/// A chain this short is always walked.
+const GROWN_MIN: u32 = 16;
 
 /// The copy of the open views that pruning uses.
 pub(crate) struct ViewCopy {
@@ -62,6 +78,17 @@ impl ViewCopy {
         true
     }
 
+    /// From now on views may be opened at `past`, or no longer before now.
+    pub fn set_past(&self, views: &Views, past: Past) {
+        let _one_at_a_time = self.refreshing.lock();
+        views.set_past(past);
+    }
+
+    /// Does something with the copy as it is, before anybody can take the next.
+    pub fn with<R>(&self, f: impl FnOnce(&Copy) -> R) -> R {
+        f(&self.copy.read())
+    }
+
     fn replace(&self, copy: Copy) {
         let below = copy.views.iter().map(|v| v.low).fold(copy.settled, TxnId::min);
         *self.copy.write() = copy;
@@ -89,30 +116,33 @@ impl ViewCopy {
         tide: impl Fn() -> Lsn,
         writer: TxnId,
         newest: Address,
-    ) -> Result<Address> {
+    ) -> Result<Chain> {
         if newest == Address::NONE || self.all_see(writer) {
-            return Ok(Address::NONE);
+            return Ok(Chain::NONE);
         }
-        let (first, waiting) = self.prune_once(versions, txns, writer, newest)?;
+        let (chain, waiting) = self.prune_once(versions, txns, writer, newest)?;
         if waiting >= WALK_BEFORE_REFRESH && self.try_refresh(views, txns, tide) {
-            return Ok(self.prune_once(versions, txns, writer, first)?.0);
+            return Ok(self.prune_once(versions, txns, writer, chain.first)?.0);
         }
-        Ok(first)
+        Ok(chain)
     }
 
-    /// Answers the first version kept, and how many were kept only because the copy is too old to tell.
+    /// Also answers how many versions were kept only because the copy is too old to tell.
     fn prune_once(
         &self,
         versions: &Versions,
         txns: &Txns,
         writer: TxnId,
         newest: Address,
-    ) -> Result<(Address, usize)> {
+    ) -> Result<(Chain, usize)> {
         // Held all along: look-ups in the copy are right only until the next one is taken.
         let copy = self.copy.read();
         let (mut first, mut last_kept) = (newest, None);
         let (mut at, mut superseder) = (newest, writer);
-        let mut waiting = 0;
+        let (mut len, mut waiting) = (0u32, 0);
+        // Kept versions about which something else is true than what is written there: how many views may need them,
+        // and how many versions were kept above.
+        let mut news: Vec<(Address, u32, u32)> = Vec::new();
         let link = |last_kept: Option<Address>, first: &mut Address, to: Address| match last_kept {
             None => {
                 *first = to;
@@ -121,32 +151,84 @@ impl ViewCopy {
             Some(kept) => versions.relink(kept, to),
         };
         while at != Address::NONE {
-            let version = match versions.read(at, None)? {
-                Some(version) if !copy.all_see(superseder, txns) => version,
-                // What every view has left behind may be gone already, and is nobody's business.
-                _ => {
-                    link(last_kept, &mut first, Address::NONE)?;
+            // What every view has left behind may be gone already, and is nobody's business.
+            let is_past = copy.all_see(superseder, txns);
+            let version = match is_past {
+                true => None,
+                false => versions.read(at, None)?,
+            };
+            let Some(version) = version else {
+                link(last_kept, &mut first, Address::NONE)?;
+                break;
+            };
+            if copy.has_past && len == 0 && version.judged & GROWN != 0 {
+                // While history is kept on purpose the chain is long, and looked through only when it has doubled.
+                let walked = version.judged & !GROWN;
+                if version.below < walked.saturating_mul(2).saturating_add(GROWN_MIN) {
+                    let chain = Chain {
+                        first,
+                        len: version.below + 1,
+                        judged: version.judged,
+                    };
+                    return Ok((chain, 0));
+                }
+            }
+            match copy.need(version.writer, superseder, txns) {
+                Need::By(views) if version.judged == views + 1 => {
+                    // Nobody who may need anything from here on has gone since the last look.
+                    len += 1 + version.below;
                     break;
                 }
-            };
-            if copy.needs(version.writer, superseder, txns) {
-                waiting += !copy.knows_end_of(superseder, txns) as usize;
-                last_kept = Some(at);
-            } else {
-                link(last_kept, &mut first, version.older)?;
-                versions.discard(at)?;
+                Need::By(views) => {
+                    news.push((at, views + 1, len));
+                    (last_kept, len) = (Some(at), len + 1);
+                }
+                Need::Unknown => {
+                    waiting += 1;
+                    (last_kept, len) = (Some(at), len + 1);
+                }
+                Need::None | Need::Past => {
+                    link(last_kept, &mut first, version.older)?;
+                    versions.discard(at)?;
+                }
             }
             superseder = version.writer;
             at = version.older;
         }
-        Ok((first, waiting))
+        for (address, judged, above) in news {
+            versions.judge(address, judged, len - above - 1)?;
+        }
+        if copy.has_past {
+            waiting = 0;
+        }
+        let judged = if copy.has_past { GROWN | len } else { 0 };
+        Ok((Chain { first, len, judged }, waiting))
     }
+}
+
+/// What hangs below a row once it has been pruned.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Chain {
+    pub first: Address,
+    pub len: u32,
+    /// The word to leave in a version that is put before it.
+    pub judged: u32,
+}
+
+impl Chain {
+    pub const NONE: Chain = Chain {
+        first: Address::NONE,
+        len: 0,
+        judged: 0,
+    };
 }
 
 /// What a view sees of a row whose writer it does not see.
 pub(crate) enum Seen {
-    /// The row did not exist, or was deleted.
+    /// The row was deleted.
     Nothing,
+    /// The chain does not reach back so far: the row did not exist, or was buried before it came again.
+    Unborn,
     /// The columns are in the buffer; these are the row's flags.
     Row { flags: u8 },
 }
@@ -176,5 +258,5 @@ pub(crate) fn walk(
         }
         at = version.older;
     }
-    Ok(Seen::Nothing)
+    Ok(Seen::Unborn)
 }

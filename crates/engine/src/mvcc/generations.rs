@@ -49,7 +49,7 @@ impl Generations {
 
     /// Whether the page is still in that life.
     pub fn is_current(&self, page: PageId, generation: u32) -> bool {
-        self.entry(page).load(Ordering::Acquire) == generation
+        generation != 0 && self.entry(page).load(Ordering::Acquire) == generation
     }
 }
 

@@ -1,10 +1,13 @@
 //! Multi-version concurrency: who wrote what when, and who still wants to see what was there before.
 //!
 //! `txns` maps ids to moments, `views` registers who looks at which moment, `versions` keeps what rows were, in scratch
-//! pages whose lives `generations` counts, `chain` walks and prunes what hangs below a row, `writers` knows who is
-//! writing, `queue` what waits for purge.
+//! pages whose lives `generations` counts and that each session fills through its `buffer`, `chain` walks and prunes what
+//! hangs below a row, `writers` knows who is writing, `queue` what waits for purge.
 
+mod buffer;
 mod chain;
+#[cfg(test)]
+mod chain_tests;
 mod generations;
 mod queue;
 mod sync;
@@ -15,10 +18,11 @@ mod versions;
 mod views;
 mod writers;
 
-pub(crate) use chain::{Seen, ViewCopy, walk};
+pub(crate) use buffer::VersionBuffer;
+pub(crate) use chain::{Chain, Seen, ViewCopy, walk};
 pub(crate) use generations::Generations;
-pub(crate) use queue::PurgeQueue;
+pub(crate) use queue::{PageLife, PurgeItem, PurgeQueue};
 pub(crate) use txns::Txns;
-pub(crate) use versions::{Address, DELETED, Hint, LINKED, PURGE, Version, VersionBuffer, Versions};
-pub(crate) use views::{SlotNo, View, Views};
+pub(crate) use versions::{Address, DELETED, ENTRY, LINKED, PURGE, ROW, Record, Version, Versions};
+pub(crate) use views::{Copy as ViewsCopy, Need, Past, SlotNo, View, Views};
 pub(crate) use writers::Writers;

@@ -20,6 +20,10 @@
 //!
 //! The same argument covers `low`: the opener re-reads `settled` after the fence, so either the copier saw its
 //! provisional `low` and spares what lies above it, or the final `low` is at least what the copier took for settled.
+//!
+//! *The past.* If history is kept for some time, a view may also be opened at an earlier tide, down to the `Past` that
+//! is announced here. That moment is then what the horizon is lowered to, before the copier's fence; whoever opens such
+//! a view registers it, fences, and only then looks whether the past still reaches back so far.
 
 use super::sync::{AtomicU64, AtomicUsize, Ordering, PART_SLOTS, PARTS_MAX, fence};
 use super::txns::{Padded, Txns, Window};
@@ -29,6 +33,21 @@ use std::sync::OnceLock;
 
 const PROVISIONAL: u64 = 1 << 63;
 const NONE: u64 = 0;
+
+/// The earliest moment at which a view may be opened, and an id below which everybody had ended by then.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Past {
+    pub lsn: Lsn,
+    pub settled: TxnId,
+}
+
+impl Past {
+    /// Views are opened now and never earlier.
+    pub const NONE: Past = Past {
+        lsn: Lsn(u64::MAX),
+        settled: TxnId(u64::MAX),
+    };
+}
 
 /// What a transaction sees: every commit at or before `lsn`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,13 +73,16 @@ struct Slot {
 }
 
 /// The right to register one view at a time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct SlotNo(usize);
 
 pub(crate) struct Views {
     parts: Box<[OnceLock<Box<[Padded<Slot>]>>]>,
     used: AtomicUsize,
     free: Mutex<Vec<usize>>,
+    /// The two halves of the [`Past`].
+    past_lsn: AtomicU64,
+    past_settled: AtomicU64,
 }
 
 /// A copy of the open views: sorted, and good for ever (see the module's head).
@@ -73,6 +95,22 @@ pub(crate) struct Copy {
     pub settled: TxnId,
     /// What look-ups the open views may still need, provisional ones included.
     pub windows: Vec<Window>,
+    /// Views may be opened in the past, so that the horizon is no accident of the moment.
+    pub has_past: bool,
+}
+
+/// What a copy of the views knows of a version.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Need {
+    /// Every view sees who superseded it, and so needs nothing older either.
+    Past,
+    /// No view needs it.
+    None,
+    /// Some view needs it. So many open views do not see who superseded it: only they can need it, or anything older,
+    /// and since a view opened later sees it, an equal number later means that none of them has been closed.
+    By(u32),
+    /// Who superseded it ended too late, or has not.
+    Unknown,
 }
 
 impl Views {
@@ -81,7 +119,35 @@ impl Views {
             parts: (0..PARTS_MAX).map(|_| OnceLock::new()).collect(),
             used: AtomicUsize::new(0),
             free: Mutex::new(Vec::new()),
+            past_lsn: AtomicU64::new(Past::NONE.lsn.0),
+            past_settled: AtomicU64::new(Past::NONE.settled.0),
         }
+    }
+
+    /// Views may be opened at `past` and later. It moves forwards, or back to where nothing was thrown away since. Not
+    /// while somebody copies the views, who must not see one half of it without the other.
+    pub fn set_past(&self, past: Past) {
+        self.past_lsn.store(past.lsn.0, Ordering::SeqCst);
+        self.past_settled.store(past.settled.0, Ordering::SeqCst);
+    }
+
+    /// Opens a view at an earlier moment, of which `settled` was true. `None`: the past does not reach back so far.
+    pub fn open_at(&self, slot: SlotNo, at: Past, txns: &Txns) -> Option<View> {
+        let slot = self.slot(slot.0);
+        let view = View {
+            lsn: at.lsn,
+            low: at.settled,
+            high: txns.next(),
+        };
+        slot.low.store(view.low.0, Ordering::Relaxed);
+        slot.high.store(view.high.0, Ordering::Relaxed);
+        slot.lsn.store(at.lsn.0, Ordering::Release);
+        fence(Ordering::SeqCst);
+        if self.past_lsn.load(Ordering::SeqCst) <= at.lsn.0 {
+            return Some(view);
+        }
+        slot.lsn.store(NONE, Ordering::Release);
+        None
     }
 
     fn slot(&self, no: usize) -> &Slot {
@@ -144,12 +210,23 @@ impl Views {
     /// Copies the open views.
     pub fn copy(&self, txns: &Txns, tide: impl Fn() -> Lsn) -> Copy {
         let settled = txns.settled();
+        let past = Past {
+            settled: TxnId(self.past_settled.load(Ordering::SeqCst)),
+            lsn: Lsn(self.past_lsn.load(Ordering::SeqCst)),
+        };
         let mut copy = Copy {
             views: Vec::new(),
-            horizon: tide(),
-            settled,
+            horizon: tide().min(past.lsn),
+            settled: settled.min(past.settled),
             windows: Vec::new(),
+            has_past: past != Past::NONE,
         };
+        if copy.has_past {
+            copy.windows.push(Window {
+                low: past.settled.0,
+                high: u64::MAX,
+            });
+        }
         fence(Ordering::SeqCst);
         for no in 0..self.used.load(Ordering::SeqCst) {
             let slot = self.slot(no);
@@ -191,6 +268,23 @@ impl Views {
         }
     }
 
+    /// The open views with the slots they are in, for who wants to know whose they are.
+    pub fn list(&self) -> Vec<(SlotNo, View)> {
+        let used = self.used.load(Ordering::SeqCst);
+        let views = (0..used).filter_map(|no| {
+            let slot = self.slot(no);
+            let lsn = slot.lsn.load(Ordering::Acquire);
+            let view = View {
+                lsn: Lsn(lsn),
+                low: TxnId(slot.low.load(Ordering::Acquire)),
+                high: TxnId(slot.high.load(Ordering::Acquire)),
+            };
+            let stands = slot.lsn.load(Ordering::Acquire) == lsn;
+            (lsn != NONE && lsn & PROVISIONAL == 0 && stands).then_some((SlotNo(no), view))
+        });
+        views.collect()
+    }
+
     /// How many views are registered, about.
     pub fn open_count(&self) -> usize {
         let used = self.used.load(Ordering::Relaxed);
@@ -222,13 +316,18 @@ impl Copy {
     }
 
     /// Whether any view, open now or later, may want the version that `writer` wrote and `superseder` replaced.
-    pub fn needs(&self, writer: TxnId, superseder: TxnId, txns: &Txns) -> bool {
+    pub fn need(&self, writer: TxnId, superseder: TxnId, txns: &Txns) -> Need {
+        if self.all_see(superseder, txns) {
+            return Need::Past;
+        }
         if !self.knows_end_of(superseder, txns) {
-            return true;
+            return Need::Unknown;
         }
         // What is seen only grows from one view to a later one.
-        let first_with = self.views.partition_point(|view| !view.sees(writer, txns));
-        let first_without = self.views.partition_point(|view| !view.sees(superseder, txns));
-        first_with < first_without
+        let blind = self.views.partition_point(|view| !view.sees(superseder, txns));
+        match self.views[..blind].last() {
+            Some(newest) if newest.sees(writer, txns) => Need::By(blind as u32),
+            _ => Need::None,
+        }
     }
 }

@@ -143,7 +143,7 @@ impl Table {
             return Ok(false);
         };
         match walk(&core.versions(), &core.txns, &view, own, head.older, buffer)? {
-            Seen::Nothing => Ok(false),
+            Seen::Nothing | Seen::Unborn => Ok(false),
             Seen::Row { flags } => self.show(key, flags, buffer, f),
         }
     }

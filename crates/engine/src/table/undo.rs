@@ -18,7 +18,7 @@ use crate::core::Core;
 use crate::error::{Error, Result};
 use crate::ids::{Lsn, PageId, TxnId};
 use crate::log::TxnNote;
-use crate::mvcc::{self, Address, Version, VersionBuffer};
+use crate::mvcc::{Address, VersionBuffer};
 use crate::transaction::Inner;
 use crate::tree::Full;
 use parking_lot::Mutex;
@@ -164,19 +164,7 @@ impl Undoer<'_> {
         let mut old = Vec::new();
         restore(&new, front, back, middle, &mut old)
             .ok_or_else(|| Error::corrupt(None, "an undo note does not fit its row"))?;
-        let mut old_head = Head::of(&old);
-        if old_head.writer != self.txn {
-            // The chain may have been pruned when the version was made: what hangs below it now counts.
-            old_head.older = match self.versions {
-                Some(_) => {
-                    let version = self.core.versions().read(new_head.older, None)?;
-                    version.map_or(Address::NONE, |version| version.older)
-                }
-                None => Address::NONE,
-            };
-            old[..entry::ROW_AT].copy_from_slice(&old_head.bytes());
-        }
-        let mut left = 0u64;
+        let old_head = Head::of(&old);
         let mut new_entries = Vec::new();
         if !new_head.is_deleted() {
             self.each_entry(table, key, &new, &mut |n, entry_key| {
@@ -198,27 +186,41 @@ impl Undoer<'_> {
         }
         for (n, entry_key) in &new_entries {
             if self.mark_entry(table, *n, entry_key)? {
-                left |= 1 << (n - 1);
+                self.hint(table, *n, entry_key)?;
             }
         }
-        if left != 0 || old_head.is_deleted() {
-            self.hint(table, key, &new, left)?;
+        if old_head.is_deleted() {
+            self.hint(table, 0, key)?;
         }
-        self.write_back(table, key, &old, clr)
+        self.write_back(table, key, &mut old, clr)
     }
 
-    fn write_back(&self, table: &Table, key: &[u8], old: &[u8], clr: TxnNote<'_>) -> Result<()> {
+    /// Gives the row its old value, and the chain that hangs below the version that is the same.
+    fn write_back(&self, table: &Table, key: &[u8], old: &mut [u8], clr: TxnNote<'_>) -> Result<()> {
         let tree = table.indexes[0].tree.urgent();
         loop {
             let mut leaf = tree.write(key)?;
             let Ok(slot) = leaf.node().search(key) else {
                 return Err(Error::corrupt(None, "a row vanished while it was being undone"));
             };
+            let mut old_head = Head::of(old);
+            let mut undone = Address::NONE;
+            if old_head.writer != self.txn {
+                // The chain may have been pruned when the version was made, or since: what hangs below it now counts.
+                old_head.older = Address::NONE;
+                if self.versions.is_some() {
+                    undone = Head::of(leaf.node().value(slot)).older;
+                    let version = self.core.versions().read(undone, None)?;
+                    old_head.older = version.map_or(Address::NONE, |version| version.older);
+                }
+                old[..entry::ROW_AT].copy_from_slice(&old_head.bytes());
+            }
             match leaf.replace(slot, old) {
                 Ok(()) => {
                     leaf.mtr().note(clr);
                     leaf.finish();
-                    return Ok(());
+                    // Nobody can come to it any more.
+                    return self.core.versions().discard(undone);
                 }
                 Err(Full) => {
                     drop(leaf);
@@ -322,24 +324,13 @@ impl Undoer<'_> {
         }
     }
 
-    /// Tells purge of what the rollback leaves: the entries of the undone row, and the row if it was deleted before.
-    fn hint(&self, table: &Table, key: &[u8], undone: &[u8], indexes: u64) -> Result<()> {
-        let Some(buffer) = self.versions else {
-            return Ok(());
-        };
-        let version = Version {
-            flags: mvcc::PURGE,
-            row_flags: Head::of(undone).flags & entry::OUTSIDE,
-            writer: self.txn,
-            older: Address::NONE,
-            table: table.id,
-            indexes,
-        };
-        let versions = self.core.versions();
-        buffer
-            .lock()
-            .append(&versions, &version, key, entry::row_of(undone))?;
-        Ok(())
+    /// Tells purge of an entry that the rollback leaves marked deleted. The hint names the entry itself rather than the row
+    /// that had it: what of that row stands outside is freed by this very rollback.
+    fn hint(&self, table: &Table, n: IndexNo, entry_key: &[u8]) -> Result<()> {
+        match self.versions {
+            Some(buffer) => table.hint(self.core, buffer, self.txn, n, entry_key),
+            None => Ok(()),
+        }
     }
 }
 

@@ -15,10 +15,11 @@ use crate::error::{Error, Result};
 use crate::ids::{PageId, TxnId};
 use crate::lock::Mode;
 use crate::log::TxnNote;
-use crate::mvcc::{self, Address, Version};
+use crate::mvcc::{self, Address, Chain, Version, VersionBuffer};
 use crate::transaction::{Inner, Isolation, RowLock};
 use crate::tree::node::NodeMut;
 use crate::tree::{Full, LeafWrite};
+use parking_lot::Mutex;
 use std::sync::atomic::Ordering;
 
 /// An index entry that changes with its row.
@@ -230,6 +231,9 @@ impl Table {
         if indexes != 0 || purge_row {
             flags |= mvcc::PURGE;
         }
+        if purge_row {
+            flags |= mvcc::ROW;
+        }
         if old.is_deleted() {
             flags |= mvcc::DELETED;
         }
@@ -237,26 +241,51 @@ impl Table {
             return Ok(old.older);
         }
         let versions = core.versions();
-        let older = match own {
-            true => Address::NONE,
+        let chain = match own {
+            true => Chain::NONE,
             false => {
                 let tide = || core.tide();
                 core.view_copy
                     .prune(&versions, &core.views, &core.txns, tide, old.writer, old.older)?
             }
         };
-        let row_flags = old.flags;
         let version = Version {
             flags,
-            row_flags,
+            row_flags: old.flags,
             writer: old.writer,
-            older,
+            superseder: t.id,
+            older: chain.first,
             table: self.id,
             indexes,
+            judged: chain.judged,
+            below: chain.len,
         };
-        let key = if flags & mvcc::PURGE != 0 { key } else { &[] };
         let address = t.versions.lock().append(&versions, &version, key, columns)?;
         Ok(if own { old.older } else { address })
+    }
+
+    /// Tells purge of one entry that a change leaves marked deleted (`n` = 0: of a row).
+    pub(super) fn hint(
+        &self,
+        core: &Core,
+        to: &Mutex<VersionBuffer>,
+        by: TxnId,
+        n: IndexNo,
+        entry_key: &[u8],
+    ) -> Result<()> {
+        let version = Version {
+            flags: mvcc::PURGE | mvcc::ENTRY,
+            row_flags: 0,
+            writer: by,
+            superseder: by,
+            older: Address::NONE,
+            table: self.id,
+            indexes: if n == 0 { 0 } else { 1 << (n - 1) },
+            judged: 0,
+            below: 0,
+        };
+        to.lock().append(&core.versions(), &version, entry_key, &[])?;
+        Ok(())
     }
 
     /// Changes one row. With `through`, only if the row still has that entry in that index. Answers whether the row
@@ -617,13 +646,19 @@ impl Table {
             self.make_lock_object(core, t, key, head.writer);
             return Ok(Some(plan));
         }
-        let indexes = plan
-            .entries
-            .iter()
-            .filter(|e| e.old.is_some())
-            .fold(0, |bits, e| bits | 1 << (e.index - 1));
-        let dropped_chains = head.flags & entry::OUTSIDE != 0;
-        let purge_row = plan.row.is_none() || dropped_chains;
+        let left = plan.entries.iter().filter(|e| e.old.is_some());
+        let mut indexes = left.fold(0, |bits, e| bits | 1 << (e.index - 1));
+        let had_outside = head.flags & entry::OUTSIDE != 0;
+        if had_outside {
+            // The keys may need what stands outside, and a rollback to a savepoint may free that before purge comes.
+            for change in &plan.entries {
+                if let Some(key) = &change.old {
+                    self.hint(core, &t.versions, t.id, change.index, key)?;
+                }
+            }
+            indexes = 0;
+        }
+        let purge_row = plan.row.is_none() || had_outside;
         let older = self.supersede(core, t, &head, key, entry::row_of(old), indexes, purge_row)?;
         let mut flags = if plan.has_outside { entry::OUTSIDE } else { 0 };
         if plan.row.is_none() {

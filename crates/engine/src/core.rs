@@ -5,6 +5,7 @@ use crate::error::Result;
 use crate::ids::{Lsn, TxnId};
 use crate::lock::{Locks, Owner, UniqueKeys};
 use crate::mvcc::{Generations, PurgeQueue, SlotNo, Txns, Versions, ViewCopy, Views, Writers};
+use crate::purge;
 use crate::store::Store;
 use crate::striped::Striped;
 use crate::table::Collator;
@@ -27,6 +28,9 @@ pub(crate) struct Core {
     pub unique: UniqueKeys,
     pub generations: Generations,
     pub purge: PurgeQueue,
+    pub rounds: Mutex<purge::Rounds>,
+    /// Threads that purge when there is much to do.
+    pub purge_threads: usize,
     pub catalog: Catalog,
     pub collator: Arc<dyn Collator>,
     pub counters: Striped<Counters>,
@@ -78,7 +82,11 @@ impl Core {
         next: TxnId,
         collator: Arc<dyn Collator>,
         read_only: bool,
+        purge_threads: usize,
     ) -> Core {
+        let rounds = purge::Rounds::new();
+        let purge = PurgeQueue::default();
+        purge.add_buffer(&rounds.moved);
         Core {
             store,
             txns: Txns::new(next),
@@ -88,7 +96,9 @@ impl Core {
             locks: Locks::new(),
             unique: UniqueKeys::new(),
             generations: Generations::new(),
-            purge: PurgeQueue::default(),
+            purge,
+            rounds: Mutex::new(rounds),
+            purge_threads,
             catalog,
             collator,
             counters: Striped::default(),

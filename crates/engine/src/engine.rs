@@ -36,6 +36,8 @@ pub struct Config {
     pub collator: Arc<dyn Collator>,
     /// Refuse every write.
     pub read_only: bool,
+    /// Threads that remove what nobody can see any more, when there is much of it.
+    pub purge_threads: usize,
     /// Another disk than the real one; `datadir` then means nothing.
     pub disk: Option<Arc<dyn Disk>>,
     /// A log that cannot be written ends the process, as nothing in memory can be trusted then. Tests may want to look
@@ -56,6 +58,7 @@ impl Config {
             max_dirty_pages_pct: 90.0,
             collator: Arc::new(BinaryCollator),
             read_only: false,
+            purge_threads: 1,
             disk: None,
             abort_on_log_failure: true,
         }
@@ -87,8 +90,10 @@ pub struct Status {
     pub active_writers: u64,
     pub commits: u64,
     pub rollbacks: u64,
-    /// Pages of old versions that purge has not removed yet.
+    /// Transactions whose old versions, or what else they left, purge has not removed yet.
     pub history_length: u64,
+    /// Deleted entries that only old views want, and that were moved out of the way.
+    pub buried_entries: u64,
     pub row_lock_waits: u64,
     pub row_lock_current_waits: u64,
     pub row_lock_time_ms: u64,
@@ -182,6 +187,7 @@ pub(crate) fn open_core(config: &Config) -> Result<Opened> {
         next,
         config.collator.clone(),
         config.read_only,
+        config.purge_threads,
     ));
     // The catalog's own losers come undone first: the tables they touched are then as they were committed.
     core.catalog.load(&core.collator)?;
@@ -240,7 +246,7 @@ impl Engine {
             return Err(Error::Unsupported("a clean stop while transactions are writing"));
         }
         self.background.stop();
-        while purge::purge(&self.core)? {}
+        while purge::purge(&self.core, true)? {}
         if self.core.purge.len() > 0 {
             // Old views are still open: what they kept from being purged is for the next start.
             self.core.set_needs_sweep(true)?;
@@ -275,7 +281,8 @@ impl Engine {
             active_writers: core.writers.count(),
             commits: core.counters.sum(|c| &c.commits),
             rollbacks: core.counters.sum(|c| &c.rollbacks),
-            history_length: core.purge.len(),
+            history_length: core.purge.transactions(),
+            buried_entries: purge::buried_entries(core),
             row_lock_waits: count(&core.locks.stats.waits),
             row_lock_current_waits: count(&core.locks.stats.waiting),
             row_lock_time_ms: count(&core.locks.stats.wait_ms),
@@ -366,7 +373,7 @@ impl Engine {
 
     /// Follows every hint that can be followed now, for tests and for who wants a clean stop to find nothing to do.
     pub fn purge(&self) -> Result<()> {
-        while purge::purge(&self.core)? {}
+        while purge::purge(&self.core, true)? {}
         Ok(())
     }
 }

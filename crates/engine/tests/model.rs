@@ -30,6 +30,9 @@ struct World {
     table: Arc<Table>,
     committed: State,
     random: Random,
+    readers_max: usize,
+    /// The most entries that were out of the way at a time.
+    buried: u64,
 }
 
 impl World {
@@ -215,7 +218,7 @@ impl World {
                 self.compare(&mut w.txn, &seen);
             }
             9 => {
-                if readers.len() < 6 {
+                if readers.len() < self.readers_max {
                     let mut txn = begin(&self.engine, Isolation::RepeatableRead);
                     txn.consistent_snapshot();
                     readers.push((txn, self.committed.clone()));
@@ -235,13 +238,21 @@ impl World {
                     self.compare(txn, &state);
                 }
             }
-            15 => self.engine.purge().unwrap(),
+            15 => {
+                self.engine.purge().unwrap();
+                self.buried = self.buried.max(self.engine.status().buried_entries);
+            }
+            16 if readers.len() < self.readers_max / 2 => {
+                let mut txn = begin(&self.engine, Isolation::RepeatableRead);
+                txn.consistent_snapshot();
+                readers.push((txn, self.committed.clone()));
+            }
             _ => self.change(w),
         }
     }
 }
 
-fn run(seed: u64, steps: usize) {
+fn run(seed: u64, steps: usize, readers_max: usize) {
     let disk = SimDisk::new(seed);
     let engine = open(&disk);
     let table = create(&engine, &schema());
@@ -250,6 +261,8 @@ fn run(seed: u64, steps: usize) {
         table,
         committed: State::new(),
         random: Random(seed),
+        readers_max,
+        buried: 0,
     };
     let mut writers: Vec<Writer> = (0..WRITERS)
         .map(|number| Writer {
@@ -264,8 +277,12 @@ fn run(seed: u64, steps: usize) {
     for _ in 0..steps {
         world.step(&mut writers, &mut readers);
     }
+    // Entries were put out of the way of old views, and are gone with them.
+    assert!(world.buried > 0);
     drop((writers, readers));
     world.engine.purge().unwrap();
+    world.engine.purge().unwrap();
+    assert_eq!(world.engine.status().buried_entries, 0);
     let committed = world.committed.clone();
     let mut txn = begin(&engine, Isolation::ReadCommitted);
     for _ in 0..8 {
@@ -287,7 +304,14 @@ fn run(seed: u64, steps: usize) {
 #[test]
 fn every_read_shows_what_its_view_should() {
     for seed in 1..=12 {
-        run(seed, 3000);
+        run(seed, 3000, 6);
+    }
+}
+
+#[test]
+fn every_read_shows_what_its_view_should_beside_many_others() {
+    for seed in 21..=28 {
+        run(seed, 3000, 40);
     }
 }
 
@@ -295,6 +319,6 @@ fn every_read_shows_what_its_view_should() {
 #[ignore = "minutes; for hunting"]
 fn every_read_shows_what_its_view_should_for_long() {
     for seed in 100..400 {
-        run(seed, 20_000);
+        run(seed, 20_000, if seed % 2 == 0 { 6 } else { 40 });
     }
 }

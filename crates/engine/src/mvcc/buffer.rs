@@ -118,6 +118,13 @@ impl VersionBuffer {
         }
     }
 
+    /// What was appended is no transaction's work; all who had to do with it have ended by then.
+    pub fn end_batch(&mut self, lsn: Lsn, queue: &PurgeQueue) {
+        self.end_transaction(lsn, queue);
+        self.transactions = 0;
+        self.flush(queue);
+    }
+
     /// Tells purge of the ended transactions' work in the page being filled; the purge thread calls this now and then.
     pub fn flush(&mut self, queue: &PurgeQueue) {
         if let Some(page) = self.page
@@ -135,11 +142,6 @@ impl VersionBuffer {
             self.told = self.end;
             self.has_hints = false;
         }
-    }
-
-    /// The page being filled, for who counts.
-    pub fn page(&self) -> Option<PageLife> {
-        self.page
     }
 
     /// The session ends.

@@ -20,7 +20,9 @@
 
 use super::txns::Txns;
 use super::versions::{Address, DELETED, Versions};
-use super::views::{Copy, Need, Past, View, Views};
+#[cfg(test)]
+use super::views::Past;
+use super::views::{Copy, Need, View, Views};
 use crate::error::{Error, Result};
 use crate::ids::{Lsn, TxnId};
 use parking_lot::{Mutex, RwLock};
@@ -78,6 +80,7 @@ impl ViewCopy {
         true
     }
 
+    #[cfg(test)]
     /// From now on views may be opened at `past`, or no longer before now.
     pub fn set_past(&self, views: &Views, past: Past) {
         let _one_at_a_time = self.refreshing.lock();

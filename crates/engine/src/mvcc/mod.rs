@@ -24,5 +24,7 @@ pub(crate) use generations::Generations;
 pub(crate) use queue::{PageLife, PurgeItem, PurgeQueue};
 pub(crate) use txns::Txns;
 pub(crate) use versions::{Address, DELETED, ENTRY, LINKED, PURGE, ROW, Record, Version, Versions};
-pub(crate) use views::{Copy as ViewsCopy, Need, Past, SlotNo, View, Views};
+#[cfg(test)]
+pub(crate) use views::Past;
+pub(crate) use views::{Need, SlotNo, View, Views};
 pub(crate) use writers::Writers;

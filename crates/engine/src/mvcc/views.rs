@@ -124,6 +124,7 @@ impl Views {
         }
     }
 
+    #[cfg(test)]
     /// Views may be opened at `past` and later. It moves forwards, or back to where nothing was thrown away since. Not
     /// while somebody copies the views, who must not see one half of it without the other.
     pub fn set_past(&self, past: Past) {
@@ -131,6 +132,7 @@ impl Views {
         self.past_settled.store(past.settled.0, Ordering::SeqCst);
     }
 
+    #[cfg(test)]
     /// Opens a view at an earlier moment, of which `settled` was true. `None`: the past does not reach back so far.
     pub fn open_at(&self, slot: SlotNo, at: Past, txns: &Txns) -> Option<View> {
         let slot = self.slot(slot.0);
@@ -266,23 +268,6 @@ impl Views {
             NONE => None,
             lsn => Some(Lsn(lsn & !PROVISIONAL)),
         }
-    }
-
-    /// The open views with the slots they are in, for who wants to know whose they are.
-    pub fn list(&self) -> Vec<(SlotNo, View)> {
-        let used = self.used.load(Ordering::SeqCst);
-        let views = (0..used).filter_map(|no| {
-            let slot = self.slot(no);
-            let lsn = slot.lsn.load(Ordering::Acquire);
-            let view = View {
-                lsn: Lsn(lsn),
-                low: TxnId(slot.low.load(Ordering::Acquire)),
-                high: TxnId(slot.high.load(Ordering::Acquire)),
-            };
-            let stands = slot.lsn.load(Ordering::Acquire) == lsn;
-            (lsn != NONE && lsn & PROVISIONAL == 0 && stands).then_some((SlotNo(no), view))
-        });
-        views.collect()
     }
 
     /// How many views are registered, about.

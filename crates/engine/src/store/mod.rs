@@ -256,6 +256,11 @@ impl Store {
         Ok(Mtr::new(self))
     }
 
+    /// As [`begin_mtr`](Self::begin_mtr), for scratch pages.
+    pub fn begin_scratch_mtr(&self) -> Mtr<'_> {
+        Mtr::new_scratch(self)
+    }
+
     /// A number that the superblock keeps for the floors above: where their own roots are. 0 until set.
     pub fn root(&self, slot: usize) -> Result<u64> {
         assert!(slot < ROOTS);

@@ -11,6 +11,9 @@
 //! 2. the place is reserved, filled and published;
 //! 3. the pages get the record's end as their LSN, up to which the cleaner has the log flushed before it writes them;
 //! 4. the latches are released.
+//!
+//! A *scratch* mini-transaction is about pages that no log knows: the same changes, without a record. It is for structures
+//! that are void after a restart.
 
 use super::Store;
 use super::op::{Format, PageOp, ROOTS, SetRoot};
@@ -18,7 +21,7 @@ use super::space::SpaceGuard;
 use crate::error::Result;
 use crate::ids::{Lsn, PageId, TxnId};
 use crate::log::{MtrLsn, RECORD_HEADER, TxnNote, finish_record, push_op};
-use crate::pool::{ExclusiveGuard, PageBuf};
+use crate::pool::{ExclusiveGuard, PageBuf, page_type};
 use std::cell::Cell;
 
 /// A page in a mini-transaction.
@@ -119,6 +122,10 @@ pub struct Mtr<'s> {
     /// Free pages, latched, that allocations to come will take.
     pub(super) reserved: Vec<ExclusiveGuard<'s>>,
     committed: bool,
+    /// All pages are scratch pages, and nothing is logged.
+    scratch: bool,
+    /// Scratch pages that are free from the commit on.
+    freed: Vec<PageId>,
 }
 
 impl<'s> Mtr<'s> {
@@ -135,7 +142,15 @@ impl<'s> Mtr<'s> {
             space: None,
             reserved: Vec::new(),
             committed: false,
+            scratch: false,
+            freed: Vec::new(),
         }
+    }
+
+    pub(super) fn new_scratch(store: &'s Store) -> Mtr<'s> {
+        let mut mtr = Mtr::new(store);
+        mtr.scratch = true;
+        mtr
     }
 
     pub fn store(&self) -> &'s Store {
@@ -145,7 +160,11 @@ impl<'s> Mtr<'s> {
     /// The mini-transaction owns the latch until it commits.
     #[inline]
     pub fn add(&mut self, guard: ExclusiveGuard<'s>) -> PageHandle {
-        debug_assert!(!guard.id().is_scratch(), "scratch pages are not logged");
+        debug_assert_eq!(
+            guard.id().is_scratch(),
+            self.scratch,
+            "scratch pages are not logged"
+        );
         self.pages.push(Latched {
             guard,
             changed: false,
@@ -170,10 +189,23 @@ impl<'s> Mtr<'s> {
     #[inline]
     pub fn apply<O: PageOp>(&mut self, handle: PageHandle, op: &O) {
         let latched = self.pages.get_mut(handle);
+        if self.scratch {
+            op.apply(latched.guard.scratch_mut());
+            return;
+        }
         let record = &mut self.buffers.as_mut().expect("not committed").record;
         push_op(record, latched.guard.id(), O::KIND, |out| op.encode(out));
         latched.changed = true;
         op.apply(latched.guard.bytes_mut());
+    }
+
+    /// Changes bytes of a logged page that mean nothing after a restart, and no other ones: nothing is recorded.
+    pub fn change_unlogged(&mut self, handle: PageHandle, change: impl FnOnce(&mut PageBuf)) {
+        let store = self.store;
+        let latched = self.pages.get_mut(handle);
+        // Dirty all the same: the change must survive the page's being evicted.
+        store.pool().set_dirty(latched.guard.id(), || store.log().tail());
+        change(latched.guard.bytes_mut());
     }
 
     /// Bytes recorded so far.
@@ -192,7 +224,10 @@ impl<'s> Mtr<'s> {
 
     /// Says what the mini-transaction means to its transaction; at most once.
     pub fn note(&mut self, note: TxnNote<'_>) {
-        debug_assert!(self.note.is_none(), "one note per mini-transaction");
+        debug_assert!(
+            self.note.is_none() && !self.scratch,
+            "one note per mini-transaction"
+        );
         self.note = Some(match note {
             TxnNote::Undo { txn, prev, payload } => {
                 self.buffers
@@ -212,6 +247,12 @@ impl<'s> Mtr<'s> {
     /// anything is applied; takes the lock on allocation, which is held until the commit. A mini-transaction that only
     /// reserved can be dropped.
     pub fn reserve_pages(&mut self, count: usize) -> Result<()> {
+        if self.scratch {
+            while self.reserved.len() < count {
+                self.reserved.push(self.store.alloc_scratch(page_type::TREE)?);
+            }
+            return Ok(());
+        }
         self.with_space(|space, mtr| space.reserve(mtr, count))
     }
 
@@ -231,7 +272,9 @@ impl<'s> Mtr<'s> {
                 level,
             },
         );
-        self.with_space(|space, mtr| space.take(mtr, page))?;
+        if !self.scratch {
+            self.with_space(|space, mtr| space.take(mtr, page))?;
+        }
         Ok(handle)
     }
 
@@ -250,6 +293,10 @@ impl<'s> Mtr<'s> {
 
     /// The page is free from this mini-transaction on. Its latch, if this one holds it, is kept until the commit.
     pub fn free_page(&mut self, page: PageId) -> Result<()> {
+        if self.scratch {
+            self.freed.push(page);
+            return Ok(());
+        }
         self.with_space(|space, mtr| space.free(mtr, page))
     }
 
@@ -334,6 +381,17 @@ impl Drop for Mtr<'_> {
             && buffers.record.capacity() + buffers.payload.capacity() <= BUFFER_KEEP
         {
             BUFFERS.set(Some(buffers));
+        }
+        if self.scratch {
+            // Freeing waits for the page's latch, so ours go first.
+            self.pages = Pages::new();
+            let unused = self.reserved.drain(..).map(|guard| guard.id());
+            let unused: Vec<PageId> = unused.collect();
+            let freed = if self.committed { &self.freed[..] } else { &[] };
+            unused
+                .iter()
+                .chain(freed)
+                .for_each(|&page| self.store.free_scratch(page));
         }
     }
 }

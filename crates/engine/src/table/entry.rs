@@ -38,6 +38,9 @@ fn word(value: &[u8], at: usize) -> u64 {
 }
 
 impl Head {
+    /// Where `older` stands.
+    pub const OLDER_AT: usize = 9;
+
     #[inline]
     pub fn of(value: &[u8]) -> Head {
         Head {
@@ -49,6 +52,14 @@ impl Head {
 
     pub fn is_deleted(&self) -> bool {
         self.flags & DELETED != 0
+    }
+
+    /// What it has in common with a secondary value's.
+    pub fn entry(&self) -> EntryHead {
+        EntryHead {
+            flags: self.flags,
+            writer: self.writer,
+        }
     }
 
     pub fn bytes(&self) -> [u8; ROW_AT] {

@@ -5,10 +5,13 @@
 //! | `schema`, `range` | what a table is, in the engine's terms; ranges of keys |
 //! | `key`, `row`, `entry` | how keys, rows and the heads of entries are encoded |
 //! | `outside` | columns too long for their row |
+//! | `graveyard`, `buried` | deleted entries out of the way, and how old views find them |
 //! | `read`, `write`, `secondary`, `undo` | rows read, changed, indexed, restored |
 //! | `state` | counters that outlive a definition |
 
+mod buried;
 mod entry;
+mod graveyard;
 mod key;
 mod outside;
 mod range;
@@ -28,9 +31,11 @@ pub use row::{RowBuf, RowView};
 pub use schema::{Column, ColumnType, Datum, IndexNo, IndexSchema, KeyPart, TableSchema};
 
 pub(crate) use entry::{DELETED, EntryHead, Head, OUTSIDE, Undo, row_of};
+pub(crate) use graveyard::{Buried, Graveyard};
 pub(crate) use outside::{Outside, first_page};
 pub(crate) use row::RowLayout;
 pub(crate) use schema::Reader;
+pub(crate) use secondary::Wanted;
 pub(crate) use state::TableState;
 
 use crate::error::{Error, Result};
@@ -130,6 +135,8 @@ pub(crate) struct Index {
     pub id: IndexId,
     pub tree: Tree,
     pub locks: Arc<IndexLocks>,
+    /// Deleted entries that only old views want.
+    pub graveyard: Graveyard,
 }
 
 impl Table {
@@ -153,6 +160,7 @@ impl Table {
         let index = |(no, tree): (IndexNo, Tree)| Index {
             id: tree.index(),
             locks: IndexLocks::new(tree.index(), id, no),
+            graveyard: Graveyard::new(&tree, no == 0),
             tree,
         };
         Table {

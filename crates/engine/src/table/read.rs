@@ -7,7 +7,8 @@
 //! Through a secondary index, an entry whose writer the view sees stands for its row. Any other is judged by the row: the
 //! version that the view sees must still have this very entry, or the row is met under another key.
 
-use super::entry::{EntryHead, Head, row_of, stored_of};
+use super::buried::Met;
+use super::entry::{DELETED, EntryHead, Head, row_of, stored_of};
 use super::outside::Outside;
 use super::range::Span;
 use super::row::RowView;
@@ -114,9 +115,10 @@ impl Table {
         f: &mut dyn FnMut(&RowView) -> Result<bool>,
     ) -> Result<bool> {
         let leaf = self.indexes[0].tree.read(key)?;
-        match leaf.node().search(key) {
-            Ok(slot) => self.see_value(core, sight, own, key, leaf.node().value(slot), buffer, f),
-            Err(_) => Ok(false),
+        match (leaf.node().search(key), sight) {
+            (Ok(slot), _) => self.see_value(core, sight, own, key, leaf.node().value(slot), buffer, f),
+            (Err(_), Sight::View(view)) => self.see_buried(core, &view, key, buffer, f),
+            (Err(_), Sight::Latest) => Ok(false),
         }
     }
 
@@ -143,13 +145,14 @@ impl Table {
             return Ok(false);
         };
         match walk(&core.versions(), &core.txns, &view, own, head.older, buffer)? {
-            Seen::Nothing | Seen::Unborn => Ok(false),
+            Seen::Nothing => Ok(false),
+            Seen::Unborn => self.see_buried(core, &view, key, buffer, f),
             Seen::Row { flags } => self.show(key, flags, buffer, f),
         }
     }
 
     #[inline]
-    fn show(
+    pub(super) fn show(
         &self,
         key: &[u8],
         flags: u8,
@@ -226,15 +229,17 @@ impl Table {
         done
     }
 
-    /// Calls `f` with every leaf that has entries of the span, and the slots that are in it.
+    /// Calls `f` with every leaf that has entries of the span, and the slots that are in it. Answers what is left of the
+    /// span where something is buried that who sees with `sight` may want.
     fn leaves(
         &self,
         t: &Inner,
         index: IndexNo,
         span: &Span,
         reverse: bool,
+        sight: Option<Sight>,
         f: &mut dyn FnMut(&LeafRead<'_>, std::ops::Range<usize>) -> Result<Flow>,
-    ) -> Result<()> {
+    ) -> Result<Option<Span>> {
         let tree = &self.indexes[index].tree;
         let mut fence = Vec::new();
         let at = |leaf: &LeafRead<'_>, key: &[u8]| leaf.node().search(key).unwrap_or_else(|slot| slot);
@@ -246,6 +251,15 @@ impl Table {
         // A leaf that was merged with its neighbour holds entries that were met already.
         let mut met: Option<usize> = None;
         loop {
+            if let Some(Sight::View(view)) = &sight
+                && self.indexes[index].graveyard.concerns(view)
+            {
+                let mut rest = span.clone();
+                if met.is_some() {
+                    rest.go_on_at(&fence, reverse);
+                }
+                return Ok(Some(rest));
+            }
             let mut from = at(&leaf, &span.lower);
             let mut to = span
                 .upper
@@ -257,7 +271,7 @@ impl Table {
                 (None, _) => {}
             }
             if from < to && f(&leaf, from..to)? == Flow::Stop {
-                return Ok(());
+                return Ok(None);
             }
             t.check()?;
             let next = match reverse {
@@ -268,14 +282,14 @@ impl Table {
             };
             match next {
                 Some((next, slot)) => (leaf, met) = (next, Some(slot)),
-                None => return Ok(()),
+                None => return Ok(None),
             }
             let beyond = match reverse {
                 false => span.upper.as_ref().is_some_and(|upper| fence >= *upper),
                 true => fence <= span.lower,
             };
             if beyond {
-                return Ok(());
+                return Ok(None);
             }
         }
     }
@@ -291,20 +305,36 @@ impl Table {
     ) -> Result<()> {
         let (sight, own) = (t.sight(core), t.id);
         let mut rows = 0;
-        let done = self.leaves(t, 0, &span, reverse, &mut |leaf, slots| {
+        let mut see = |met: Met| {
+            let mut flow = Flow::Continue;
+            let show: &mut dyn FnMut(&RowView) -> Result<bool> = &mut |row| {
+                rows += 1;
+                flow = f(row)?.1;
+                Ok(true)
+            };
+            match (met, sight) {
+                (Met::Entry(key, value), _) => {
+                    self.see_value(core, sight, own, key, value, buffer, show)?;
+                }
+                (Met::Buried(buried), Sight::View(view)) => {
+                    self.see_any_of(core, &view, &mut buried.iter(), buffer, show)?;
+                }
+                (Met::Buried(_), Sight::Latest) => {}
+            }
+            Ok(flow)
+        };
+        let mut done = self.leaves(t, 0, &span, reverse, Some(sight), &mut |leaf, slots| {
             in_order(slots, reverse, &mut |slot| {
                 let (key, value) = leaf.node().entry(slot);
-                let mut flow = Flow::Continue;
-                self.see_value(core, sight, own, key, value, buffer, &mut |row| {
-                    rows += 1;
-                    flow = f(row)?.1;
-                    Ok(true)
-                })?;
-                Ok(flow)
+                see(Met::Entry(key, value))
             })
         });
+        if let Ok(Some(rest)) = &mut done {
+            let rest = rest.clone();
+            done = self.scan_both(t, 0, rest, reverse, &mut see).map(|()| None);
+        }
         core.counters.own().rows_read.fetch_add(rows, Ordering::Relaxed);
-        done
+        done.map(|_| ())
     }
 
     /// Entries that the view sees are shown as they lie; the row is asked only about the others.
@@ -321,32 +351,46 @@ impl Table {
         let (sight, own) = (t.sight(core), t.id);
         let layout = &self.entries[n - 1];
         let mut rows = 0;
-        let done = self.leaves(t, n, &span, reverse, &mut |leaf, slots| {
+        let mut see = |met: Met| {
+            let mut flow = Flow::Continue;
+            let key = match met {
+                Met::Entry(key, value) => {
+                    let head = EntryHead::of(value);
+                    if sight.sees(head.writer, own, core) {
+                        if !head.is_deleted() {
+                            rows += 1;
+                            flow = f(&RowView::entry(layout, key, stored_of(value)))?.1;
+                        }
+                        return Ok(flow);
+                    }
+                    key
+                }
+                Met::Buried(buried) if sight.sees(buried[0].deleter, own, core) => return Ok(flow),
+                Met::Buried(buried) => &buried[0].key,
+            };
+            // Nobody who holds a clustered leaf waits for a secondary one, so this cannot be a deadlock.
+            let primary_key = &key[layout.primary_at(key)..];
+            self.see_row(core, sight, own, primary_key, buffer, &mut |row| {
+                if self.has_entry(n, row, key)? {
+                    rows += 1;
+                    flow = f(row)?.1;
+                }
+                Ok(true)
+            })?;
+            Ok(flow)
+        };
+        let mut done = self.leaves(t, n, &span, reverse, Some(sight), &mut |leaf, slots| {
             in_order(slots, reverse, &mut |slot| {
                 let (key, value) = leaf.node().entry(slot);
-                let head = EntryHead::of(value);
-                let mut flow = Flow::Continue;
-                if sight.sees(head.writer, own, core) {
-                    if !head.is_deleted() {
-                        rows += 1;
-                        flow = f(&RowView::entry(layout, key, stored_of(value)))?.1;
-                    }
-                    return Ok(flow);
-                }
-                // Nobody who holds a clustered leaf waits for a secondary one, so this cannot be a deadlock.
-                let primary_key = &key[layout.primary_at(key)..];
-                self.see_row(core, sight, own, primary_key, buffer, &mut |row| {
-                    if self.has_entry(n, row, key)? {
-                        rows += 1;
-                        flow = f(row)?.1;
-                    }
-                    Ok(true)
-                })?;
-                Ok(flow)
+                see(Met::Entry(key, value))
             })
         });
+        if let Ok(Some(rest)) = &mut done {
+            let rest = rest.clone();
+            done = self.scan_both(t, n, rest, reverse, &mut see).map(|()| None);
+        }
         core.counters.own().rows_read.fetch_add(rows, Ordering::Relaxed);
-        done
+        done.map(|_| ())
     }
 
     /// Copies some entries out of the leaf, lets go of it, and looks their rows up.
@@ -426,43 +470,48 @@ impl Table {
     ) -> Result<()> {
         batch.clear();
         let own = t.id;
-        self.leaves(t, n, span, reverse, &mut |leaf, slots| {
-            in_order(slots, reverse, &mut |slot| {
-                let (key, value) = leaf.node().entry(slot);
-                let head = if n == 0 {
-                    let head = Head::of(value);
-                    EntryHead {
-                        flags: head.flags,
-                        writer: head.writer,
-                    }
-                } else {
-                    EntryHead::of(value)
-                };
-                match sight {
-                    Some(sight) if sight.sees(head.writer, own, core) => {
-                        // A dirty read may meet an entry whose row has moved on already.
-                        let doubtful = matches!(sight, Sight::Latest);
-                        if !head.is_deleted() {
-                            batch.push(key, doubtful);
-                        }
-                    }
-                    Some(_) => batch.push(key, true),
-                    None => {
-                        let gone = head.is_deleted()
-                            && ((head.writer == own && own != TxnId::NONE)
-                                || !core.txns.is_active(head.writer));
-                        if !gone {
-                            batch.push(key, true);
-                        }
+        let mut take = |met: Met| {
+            let (key, head) = match met {
+                Met::Entry(key, value) if n == 0 => (key, Head::of(value).entry()),
+                Met::Entry(key, value) => (key, EntryHead::of(value)),
+                Met::Buried(buried) => {
+                    let (flags, writer) = (DELETED, buried[0].deleter);
+                    (buried[0].key.as_slice(), EntryHead { flags, writer })
+                }
+            };
+            match sight {
+                Some(sight) if sight.sees(head.writer, own, core) => {
+                    // A dirty read may meet an entry whose row has moved on already.
+                    let doubtful = matches!(sight, Sight::Latest);
+                    if !head.is_deleted() {
+                        batch.push(key, doubtful);
                     }
                 }
-                Ok(if batch.entries.len() < size {
-                    Flow::Continue
-                } else {
-                    Flow::Stop
-                })
+                Some(_) => batch.push(key, true),
+                None => {
+                    let gone = head.is_deleted()
+                        && ((head.writer == own && own != TxnId::NONE) || !core.txns.is_active(head.writer));
+                    if !gone {
+                        batch.push(key, true);
+                    }
+                }
+            }
+            Ok(if batch.entries.len() < size {
+                Flow::Continue
+            } else {
+                Flow::Stop
             })
-        })
+        };
+        let rest = self.leaves(t, n, span, reverse, sight, &mut |leaf, slots| {
+            in_order(slots, reverse, &mut |slot| {
+                let (key, value) = leaf.node().entry(slot);
+                take(Met::Entry(key, value))
+            })
+        })?;
+        match rest {
+            Some(rest) => self.scan_both(t, n, rest, reverse, &mut take),
+            None => Ok(()),
+        }
     }
 
     /// Locks each row where it lies; a wait gives the leaf up and comes back to the same key.

@@ -19,6 +19,7 @@ use crate::core::Core;
 use crate::error::{Error, Result};
 use crate::ids::TxnId;
 use crate::lock::{LockKey, Mode};
+use crate::mvcc::{self, Address, Need, Version};
 use crate::transaction::{Inner, RowLock};
 use crate::tree::Full;
 
@@ -31,7 +32,69 @@ pub(super) enum Tried {
     Busy,
 }
 
+/// Who may still come to a row through an entry that is marked deleted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Wanted {
+    /// The row has it again.
+    Now,
+    ByOldViews,
+    ByNobody,
+}
+
+/// More versions than this are not looked through for an entry.
+const VERSIONS_MAX: usize = 64;
+
 impl Table {
+    /// Who wants an entry that was marked deleted by a transaction that has ended. The caller holds its leaf exclusively.
+    pub(crate) fn who_wants(&self, core: &Core, n: IndexNo, entry_key: &[u8]) -> Result<Wanted> {
+        let primary_key = &entry_key[self.entries[n - 1].primary_at(entry_key)..];
+        let clustered = &self.indexes[0];
+        let has = |flags: u8, row: &[u8]| -> Result<bool> {
+            let outside = Outside::of(&clustered.tree, &self.layout, flags, row);
+            let has = self.has_entry(
+                n,
+                &RowView::row(&self.layout, primary_key, row, &outside),
+                entry_key,
+            )?;
+            outside.check().map(|()| has)
+        };
+        let leaf = clustered.tree.read(primary_key)?;
+        // Each chain, and the writer above it.
+        let mut chains = Vec::new();
+        if let Some(value) = leaf.get(primary_key) {
+            let head = Head::of(value);
+            if !head.is_deleted() && has(head.flags, entry::row_of(value))? {
+                return Ok(Wanted::Now);
+            }
+            chains.push((head.writer, head.older));
+        }
+        let buried = clustered.graveyard.under(primary_key)?;
+        chains.extend(buried.iter().map(|b| (b.deleter, b.older)));
+        let (mut columns, mut walked) = (Vec::new(), 0);
+        for (mut superseder, mut at) in chains {
+            while at != Address::NONE {
+                walked += 1;
+                let need = |version: &Version| {
+                    core.view_copy
+                        .with(|copy| copy.need(version.writer, superseder, &core.txns))
+                };
+                if core.view_copy.certainly_all_see(superseder, &core.txns) {
+                    break;
+                }
+                let Some(version) = core.versions().read(at, Some(&mut columns))? else {
+                    break;
+                };
+                let needed = matches!(need(&version), Need::By(_) | Need::Unknown);
+                let is_row = version.flags & mvcc::DELETED == 0;
+                if walked > VERSIONS_MAX || needed && is_row && has(version.row_flags, &columns)? {
+                    return Ok(Wanted::ByOldViews);
+                }
+                (superseder, at) = (version.writer, version.older);
+            }
+        }
+        Ok(Wanted::ByNobody)
+    }
+
     /// Appends the key of the row's entry to `key`, and the entry's value, as `writer` writes it, to `value`.
     pub(crate) fn encode_entry<'d>(
         &self,

@@ -203,18 +203,21 @@ impl Undoer<'_> {
             let Ok(slot) = leaf.node().search(key) else {
                 return Err(Error::corrupt(None, "a row vanished while it was being undone"));
             };
+            // The chain may have been pruned, or its versions moved, since the note was written: what hangs below the row
+            // now counts.
             let mut old_head = Head::of(old);
+            let older = Head::of(leaf.node().value(slot)).older;
             let mut undone = Address::NONE;
-            if old_head.writer != self.txn {
-                // The chain may have been pruned when the version was made, or since: what hangs below it now counts.
-                old_head.older = Address::NONE;
-                if self.versions.is_some() {
-                    undone = Head::of(leaf.node().value(slot)).older;
+            old_head.older = match self.versions {
+                Some(_) if old_head.writer == self.txn => older,
+                Some(_) => {
+                    undone = older;
                     let version = self.core.versions().read(undone, None)?;
-                    old_head.older = version.map_or(Address::NONE, |version| version.older);
+                    version.map_or(Address::NONE, |version| version.older)
                 }
-                old[..entry::ROW_AT].copy_from_slice(&old_head.bytes());
-            }
+                None => Address::NONE,
+            };
+            old[..entry::ROW_AT].copy_from_slice(&old_head.bytes());
             match leaf.replace(slot, old) {
                 Ok(()) => {
                     leaf.mtr().note(clr);

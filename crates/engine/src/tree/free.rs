@@ -16,6 +16,13 @@ use crate::store::{Mtr, PageHandle};
 const CHAIN_PAGES_MAX: usize = 512;
 
 impl Tree {
+    /// Frees a scratch tree, which nobody uses any more, root and all.
+    pub fn free_scratch(&self) -> Result<()> {
+        self.free_all(|_, _, _| ())?;
+        self.store.free_scratch(self.root);
+        Ok(())
+    }
+
     /// Empties a tree that nobody else uses any more and frees all its pages but the root, which is left an empty
     /// leaf. `chains` names the overflow chains that an entry owns, by their first pages.
     pub fn free_all(&self, mut chains: impl FnMut(&[u8], &[u8], &mut Vec<PageId>)) -> Result<()> {
@@ -47,7 +54,7 @@ impl Tree {
         }
         drop(leaf);
 
-        let mut mtr = self.store.begin_mtr()?;
+        let mut mtr = self.begin_mtr()?;
         let path = self.latch_last_path(&mut mtr)?;
         let (&(_, leaf), above) = path.split_last().expect("a path has a root");
         for &page in pages.iter() {

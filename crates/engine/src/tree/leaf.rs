@@ -112,6 +112,20 @@ impl<'t> LeafWrite<'t> {
         self.mtr.apply(self.page, &TreeOp::Remove { slot });
     }
 
+    /// Overwrites bytes of the value at `slot` that mean nothing after a restart; they are not logged.
+    pub fn put_unlogged(&mut self, slot: usize, at: usize, bytes: &[u8]) {
+        self.mtr.change_unlogged(self.page, |page| {
+            let op = TreeOp::Replace {
+                slot,
+                keep_front: at,
+                keep_back: Node::new(page).value(slot).len() - at - bytes.len(),
+                middle: bytes,
+            };
+            let fits = op.change(page);
+            debug_assert!(fits, "the length stays");
+        });
+    }
+
     /// Replaces the whole content.
     pub(super) fn overwrite(&mut self, image: &TreeOp<'_>) {
         self.mtr.apply(self.page, image);

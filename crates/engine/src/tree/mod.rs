@@ -133,12 +133,26 @@ impl Tree {
         }
     }
 
+    /// An empty tree in scratch pages: not logged, and gone after a restart.
+    pub fn scratch(store: &Arc<Store>, index: IndexId) -> Result<Tree> {
+        let mut mtr = store.begin_scratch_mtr();
+        let root = Tree::create(&mut mtr, index)?;
+        mtr.commit();
+        Ok(Tree::new(store.clone(), index, root))
+    }
+
     fn begin_mtr(&self) -> Result<Mtr<'_>> {
-        if self.urgent {
+        if self.root.is_scratch() {
+            Ok(self.store.begin_scratch_mtr())
+        } else if self.urgent {
             self.store.begin_urgent_mtr()
         } else {
             self.store.begin_mtr()
         }
+    }
+
+    pub fn store(&self) -> &Arc<Store> {
+        &self.store
     }
 
     pub fn index(&self) -> IndexId {

@@ -1,0 +1,162 @@
+//! Space follows what is needed, not what was written.
+//!
+//! Rows written at the same time by one session share pages. If an old view keeps one version of each hundred, it would
+//! keep all the pages. So a page that purge comes to while an old view holds it back is looked through: versions that
+//! nobody needs are pruned from their chains; and if little of the page is alive then, or later, that little is moved to
+//! a page of purge's own.
+//!
+//! A version is moved by whoever holds the leaf of its row exclusively, like everything that concerns a chain: what led to
+//! the old place, be it the row, a younger version, or a buried row, leads to the new one before the latch goes.
+
+use super::follow::prune;
+use super::graves;
+use crate::core::Core;
+use crate::error::Result;
+use crate::mvcc::{self, Address, Need, PageLife, Record, Version, VersionBuffer};
+use crate::table::{Head, Table};
+use crate::tree::LeafWrite;
+use parking_lot::Mutex;
+
+/// Who needs a version, by itself.
+fn need_of(core: &Core, version: &Version) -> Need {
+    core.view_copy
+        .with(|copy| copy.need(version.writer, version.superseder, &core.txns))
+}
+
+/// Prunes what nobody needs from the chains that lead into the page.
+pub(super) fn look_through(core: &Core, page: PageLife) -> Result<()> {
+    let mut garbage =
+        |v: &Version| v.flags & mvcc::LINKED != 0 && matches!(need_of(core, v), Need::None | Need::Past);
+    let records = core.versions().records(page, 0, usize::MAX, &mut garbage)?;
+    for record in records {
+        let table = match core.catalog.table(record.version.table) {
+            Ok(table) if need_of(core, &record.version) == Need::None => table,
+            // No way down a chain leads beyond a version that everybody sees.
+            _ => {
+                core.versions().discard(record.address)?;
+                continue;
+            }
+        };
+        let mut leaf = table.indexes[0].tree.write(&record.key)?;
+        if let Ok(slot) = leaf.node().search(&record.key) {
+            let head = Head::of(leaf.node().value(slot));
+            let older = prune(core, head.writer, head.older)?;
+            if older != head.older {
+                leaf.put_unlogged(slot, Head::OLDER_AT, &older.0.to_le_bytes());
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Moves what lives in a thin page. Answers false if it is too early.
+pub(super) fn move_out(core: &Core, page: PageLife, to: &Mutex<VersionBuffer>) -> Result<bool> {
+    let versions = core.versions();
+    if !versions.is_thin(page)? {
+        return Ok(true);
+    }
+    let mut alive = |v: &Version| v.flags & (mvcc::LINKED | mvcc::PURGE) != 0;
+    let records = versions.records(page, 0, usize::MAX, &mut alive)?;
+    // The new page will go when every view has passed this, so all that made the versions must have ended by then.
+    let now = core.view_copy.with(|copy| {
+        let ended = |r: &Record| copy.knows_end_of(r.version.superseder, &core.txns);
+        records.iter().all(ended).then_some(copy.horizon)
+    });
+    let Some(now) = now else {
+        return Ok(false);
+    };
+    for record in &records {
+        move_record(core, record, to)?;
+    }
+    to.lock().end_batch(now, &core.purge);
+    Ok(true)
+}
+
+fn move_record(core: &Core, record: &Record, to: &Mutex<VersionBuffer>) -> Result<()> {
+    let versions = core.versions();
+    let append = |version: &Version| to.lock().append(&versions, version, &record.key, &record.columns);
+    let drop_old = || {
+        versions.discard(record.address)?;
+        versions.forget_hint(record.address)
+    };
+    let Ok(table) = core.catalog.table(record.version.table) else {
+        return drop_old();
+    };
+    if record.version.flags & mvcc::LINKED == 0 {
+        append(&record.version)?;
+        return drop_old();
+    }
+    let mut leaf = table.indexes[0].tree.write(&record.key)?;
+    // As it is now: what hangs below may have changed.
+    let Some(mut version) = versions.read(record.address, None)? else {
+        return Ok(());
+    };
+    match find_link(core, &table, &leaf, record)? {
+        Some(link) => {
+            let new = append(&version)?;
+            link.lead_to(core, &table, &mut leaf, new)?;
+        }
+        // No chain leads to it any more; a hint may remain.
+        None => {
+            version.flags &= !mvcc::LINKED;
+            if version.flags & mvcc::PURGE != 0 {
+                append(&version)?;
+            }
+        }
+    }
+    drop_old()
+}
+
+/// What leads to a version.
+enum Link {
+    Row(usize),
+    Version(Address),
+    Buried(graves::Buried),
+}
+
+impl Link {
+    fn lead_to(self, core: &Core, table: &Table, leaf: &mut LeafWrite<'_>, new: Address) -> Result<()> {
+        match self {
+            Link::Row(slot) => {
+                leaf.put_unlogged(slot, Head::OLDER_AT, &new.0.to_le_bytes());
+                Ok(())
+            }
+            Link::Version(version) => core.versions().relink(version, new),
+            Link::Buried(buried) => table.indexes[0].graveyard.relink(&buried, new),
+        }
+    }
+}
+
+/// Finds what leads to a version of the row whose leaf is held.
+fn find_link(core: &Core, table: &Table, leaf: &LeafWrite<'_>, record: &Record) -> Result<Option<Link>> {
+    let versions = core.versions();
+    let follow = |first: Link, from: Address| -> Result<Option<Link>> {
+        let (mut link, mut at) = (first, from);
+        while at != Address::NONE {
+            if at == record.address {
+                return Ok(Some(link));
+            }
+            let Some(version) = versions.read(at, None)? else {
+                break;
+            };
+            (link, at) = (Link::Version(at), version.older);
+        }
+        Ok(None)
+    };
+    if let Ok(slot) = leaf.node().search(&record.key) {
+        let head = Head::of(leaf.node().value(slot));
+        // Below a writer whom every view sees nothing counts, and of a former run nothing means anything.
+        if !core.view_copy.certainly_all_see(head.writer, &core.txns)
+            && let Some(link) = follow(Link::Row(slot), head.older)?
+        {
+            return Ok(Some(link));
+        }
+    }
+    for buried in table.indexes[0].graveyard.under(&record.key)? {
+        let older = buried.older;
+        if let Some(link) = follow(Link::Buried(buried), older)? {
+            return Ok(Some(link));
+        }
+    }
+    Ok(None)
+}

@@ -1,0 +1,212 @@
+//! Purge, in the background: removes what nobody can see any more, and what only old views can see puts out of the way.
+//!
+//! A transaction that deleted a row, or moved an entry, has left a hint (`mvcc::versions`). Once every view sees it, purge
+//! looks at the entries that the hint names. One that is marked deleted, by a writer whom every view sees, is gone for
+//! everybody, and is taken out; any other has become somebody else's business, who has left a hint of his own. So hints
+//! may be followed in any order, twice, or about rows that have changed since; and by several threads at once.
+//!
+//! While an old view holds hints back, they are followed as far as that view allows (`follow`), and the pages they
+//! stand in are rid of garbage (`compact`).
+//!
+//! Versions do not outlive the engine, and hints with them: after an unclean stop a sweep goes once through all trees
+//! (`reclaim`).
+
+mod compact;
+mod follow;
+mod graves;
+mod reclaim;
+
+pub(crate) use graves::count as buried_entries;
+pub(crate) use reclaim::{reclaim, reclaim_chains};
+
+use crate::core::Core;
+use crate::error::Result;
+use crate::ids::{Lsn, TxnId};
+use crate::mvcc::{self, PurgeItem, VersionBuffer};
+use parking_lot::Mutex;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+const PAUSE: Duration = Duration::from_millis(50);
+/// Between rounds while an old view is open.
+const PAUSE_BUSY: Duration = Duration::from_millis(5);
+const SECOND: Duration = Duration::from_secs(1);
+/// A view that has been the oldest for so long is an old one.
+const OLD: Duration = Duration::from_millis(100);
+/// Thin pages emptied in one round.
+const THIN_AT_ONCE: usize = 64;
+/// Graveyards are cleared so often, and no more than one part in so many of the time.
+const CLEAR_EVERY: Duration = Duration::from_millis(200);
+const CLEAR_SHARE: u32 = 20;
+/// Items for each thread that helps.
+const SHARE: u64 = 64;
+
+/// What purge remembers from round to round; whoever holds it is the one who buries and moves.
+pub(crate) struct Rounds {
+    oldest: Lsn,
+    since: Instant,
+    cleared: Instant,
+    clearing_took: Duration,
+    /// Where versions are moved to.
+    pub moved: Arc<Mutex<VersionBuffer>>,
+}
+
+impl Rounds {
+    pub fn new() -> Rounds {
+        Rounds {
+            oldest: Lsn::ZERO,
+            since: Instant::now(),
+            cleared: Instant::now(),
+            clearing_took: Duration::ZERO,
+            moved: Arc::new(VersionBuffer::new()),
+        }
+    }
+}
+
+/// Runs until the bell says stop.
+pub(crate) fn run(core: &Core, sweep_below: Option<TxnId>) {
+    let mut flushed = Instant::now();
+    report("freeing", reclaim(core, sweep_below.is_some()));
+    if let Some(below) = sweep_below {
+        // Last: it is what says that nothing of the crash is left.
+        report("sweeping", reclaim::sweep(core, below));
+    }
+    while !core.background.is_stopped() {
+        let round = purge(core, false);
+        let pause = match round {
+            Ok(true) => PAUSE_BUSY,
+            _ => PAUSE,
+        };
+        report("purging", round.map(|_| ()));
+        if core.reclaim.swap(false, Ordering::AcqRel) {
+            report("freeing", reclaim(core, false));
+        }
+        if flushed.elapsed() >= SECOND {
+            // For commits that did not wait to be durable, and for rollbacks, whose end nobody waits for.
+            let log = core.store.log();
+            if log.flushed() < log.tail() {
+                report("flushing the log", log.flush_all());
+            }
+            flushed = Instant::now();
+        }
+        core.background.wait(pause);
+    }
+}
+
+/// Trouble here is nobody's statement: say so and try again later.
+fn report(doing: &str, done: Result<()>) {
+    if let Err(error) = done {
+        eprintln!("tidemark: {doing} failed: {error}");
+    }
+}
+
+/// One round. With `all`, without regard to how old the views are or how long it takes. Answers whether there was anything
+/// to do.
+pub(crate) fn purge(core: &Core, all: bool) -> Result<bool> {
+    core.txns.settle(core.tide());
+    core.purge.flush_buffers();
+    let (oldest, horizon) = core.view_copy.refresh_with(
+        &core.views,
+        &core.txns,
+        || core.tide(),
+        |copy| {
+            core.txns.recycle(copy.settled, &copy.windows);
+            (copy.oldest(), copy.horizon)
+        },
+    );
+    let mut any = follow_due(core, oldest)?;
+    let rounds = match all {
+        true => Some(core.rounds.lock()),
+        false => core.rounds.try_lock(),
+    };
+    let Some(mut rounds) = rounds else {
+        return Ok(any);
+    };
+    if rounds.oldest != oldest {
+        (rounds.oldest, rounds.since) = (oldest, Instant::now());
+    }
+    if all || rounds.since.elapsed() >= OLD {
+        while let Some(item) = core.purge.pop_fresh(horizon) {
+            any = true;
+            look_early(core, item)?;
+        }
+    }
+    for page in core.purge.take_thin(THIN_AT_ONCE) {
+        if !compact::move_out(core, page, &rounds.moved)? {
+            core.purge.report_thin(page);
+        }
+    }
+    let pause = CLEAR_EVERY.max(rounds.clearing_took * CLEAR_SHARE);
+    if (all || rounds.cleared.elapsed() >= pause) && graves::count(core) > 0 {
+        let start = Instant::now();
+        graves::clear(core)?;
+        core.purge.forget_dead(&core.generations);
+        (rounds.cleared, rounds.clearing_took) = (Instant::now(), start.elapsed());
+    }
+    Ok(any)
+}
+
+/// Follows the hints that every view has passed, with help if there are many.
+fn follow_due(core: &Core, oldest: Lsn) -> Result<bool> {
+    let work = || -> Result<bool> {
+        let mut any = false;
+        while let Some(item) = core.purge.pop(oldest) {
+            any = true;
+            follow_all(core, &item, &mut |hint| {
+                follow::follow(core, hint).map(|()| false)
+            })?;
+            core.versions().finish(&item)?;
+        }
+        Ok(any)
+    };
+    let helpers = (core.purge.len() / SHARE).min(core.purge_threads.saturating_sub(1) as u64);
+    if helpers == 0 {
+        return work();
+    }
+    std::thread::scope(|scope| {
+        let helpers: Vec<_> = (0..helpers).map(|_| scope.spawn(work)).collect();
+        let mut done = work();
+        for helper in helpers {
+            // A panic there has said its reason already.
+            let helped = helper.join().unwrap_or(Ok(false));
+            done = done.and_then(|any| Ok(any | helped?));
+        }
+        done
+    })
+}
+
+/// Calls `f` with the hints of an item, and forgets those of which it answers true.
+fn follow_all(core: &Core, item: &PurgeItem, f: &mut dyn FnMut(&mvcc::Record) -> Result<bool>) -> Result<()> {
+    if item.from >= item.to {
+        return Ok(());
+    }
+    let versions = core.versions();
+    let mut is_hint = |v: &mvcc::Version| v.flags & mvcc::PURGE != 0;
+    for hint in versions.records(item.page, item.from, item.to, &mut is_hint)? {
+        if f(&hint)? {
+            versions.forget_hint(hint.address)?;
+        }
+    }
+    Ok(())
+}
+
+/// What can be done about an item while old views hold it back.
+fn look_early(core: &Core, item: PurgeItem) -> Result<()> {
+    // First, so that nothing is lost if the rest fails.
+    core.purge.hold(item);
+    follow_all(core, &item, &mut |hint| follow::follow_early(core, hint))?;
+    if item.last {
+        compact::look_through(core, item.page)?;
+        if core.versions().is_thin(item.page)? {
+            core.purge.report_thin(item.page);
+        }
+    }
+    Ok(())
+}
+
+/// What no view is older than.
+pub(crate) fn oldest_view(core: &Core) -> Lsn {
+    core.view_copy
+        .refresh_with(&core.views, &core.txns, || core.tide(), |copy| copy.oldest())
+}

@@ -1,0 +1,270 @@
+//! Deleted entries out of the way (the *graveyard* of Alhomssi and Leis, *Scalable and Robust Snapshot Isolation for
+//! High-Performance Storage Engines*, VLDB 2023).
+//!
+//! An entry that was deleted must be kept while an old view may want it. Left where it is, everybody has to step over it: a
+//! queue whose head is deleted row by row becomes slower with each of them. So purge moves such an entry out of its
+//! index, into a tree beside it that only old views look into. The tree lies in scratch pages: it is not logged, spills
+//! under pressure, and is void after a restart, since no view outlives one.
+//!
+//! ```text
+//!  clustered:  key │ u64::MAX − number, big-endian  →  deleter u64 │ older u64
+//!  secondary:  entry key                            →  deleter u64
+//! ```
+//!
+//! **A row that came back** under the key of a buried one begins a new chain, and behind the end of that chain the buried
+//! row goes on: a reader whose view sees no version of the row in the index asks here. A row may be buried several times;
+//! the numbers put the latest first, and each speaks for the time between its birth and its deletion.
+//!
+//! **A secondary entry** says only that the row may once have had it; a view that does not see who deleted it asks the row.
+//! If the same entry stands in the index again, that one speaks for both.
+//!
+//! **Nobody sees an entry twice, or not at all.** An entry is buried, and a buried one changed or removed, by purge alone,
+//! holding the leaf that the key belongs to exclusively. Readers look here with that leaf in hand. `newest` is raised
+//! before the first entry goes: a view that is not older can never want one, and does not look.
+
+use crate::error::Result;
+use crate::ids::{IndexId, Lsn, TxnId};
+use crate::mvcc::{Address, View};
+use crate::store::Store;
+use crate::tree::{Full, MAX_KEY_LEN, Tree};
+use parking_lot::Mutex;
+use std::sync::Arc;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+const NUMBER_BYTES: usize = 8;
+
+pub(crate) struct Graveyard {
+    store: Arc<Store>,
+    index: IndexId,
+    is_clustered: bool,
+    tree: OnceLock<Tree>,
+    making: Mutex<()>,
+    /// Every deleter had ended by then.
+    newest: AtomicU64,
+    count: AtomicU64,
+    number: AtomicU64,
+}
+
+/// A buried entry.
+#[derive(Clone, Debug)]
+pub(crate) struct Buried {
+    /// As in the index.
+    pub key: Vec<u8>,
+    pub deleter: TxnId,
+    /// Of a row: the chain below the deletion.
+    pub older: Address,
+    number: u64,
+}
+
+impl Graveyard {
+    /// Beside the index of this tree.
+    pub fn new(of: &Tree, is_clustered: bool) -> Graveyard {
+        Graveyard {
+            store: of.store().clone(),
+            index: of.index(),
+            is_clustered,
+            tree: OnceLock::new(),
+            making: Mutex::new(()),
+            newest: AtomicU64::new(0),
+            count: AtomicU64::new(0),
+            number: AtomicU64::new(0),
+        }
+    }
+
+    /// Whether the view may want something of what is here.
+    #[inline]
+    pub fn concerns(&self, view: &View) -> bool {
+        self.newest.load(Ordering::Acquire) > view.lsn.0
+    }
+
+    /// How many entries are buried here.
+    pub fn count(&self) -> u64 {
+        self.count.load(Ordering::Relaxed)
+    }
+
+    fn tree(&self) -> Result<&Tree> {
+        if let Some(tree) = self.tree.get() {
+            return Ok(tree);
+        }
+        let _one = self.making.lock();
+        if self.tree.get().is_none() {
+            let _ = self.tree.set(Tree::scratch(&self.store, self.index)?);
+        }
+        Ok(self.tree.get().expect("it was made"))
+    }
+
+    fn full_key(&self, key: &[u8], number: u64) -> Vec<u8> {
+        let mut full = key.to_vec();
+        if self.is_clustered {
+            full.extend_from_slice(&(u64::MAX - number).to_be_bytes());
+        }
+        full
+    }
+
+    fn decode(&self, full: &[u8], value: &[u8]) -> Buried {
+        let word = |at: usize| {
+            let bytes = value.get(at..at + 8).and_then(|b| b.try_into().ok());
+            bytes.map_or(0, u64::from_le_bytes)
+        };
+        let (mut key, mut number) = (full, 0);
+        if self.is_clustered
+            && let Some((of, last)) = full.split_last_chunk::<NUMBER_BYTES>()
+        {
+            (key, number) = (of, u64::MAX - u64::from_be_bytes(*last));
+        }
+        Buried {
+            key: key.to_vec(),
+            deleter: TxnId(word(0)),
+            older: Address(word(8)),
+            number,
+        }
+    }
+
+    /// Takes in an entry that its index is about to lose, and that no view at or after `ended` wants; `older` is of a row.
+    /// False if it cannot. The caller holds the entry's leaf exclusively.
+    pub fn bury(&self, key: &[u8], deleter: TxnId, older: Address, ended: Lsn) -> Result<bool> {
+        if key.len() + NUMBER_BYTES > MAX_KEY_LEN {
+            return Ok(false);
+        }
+        let tree = self.tree()?;
+        self.newest.fetch_max(ended.0, Ordering::AcqRel);
+        let number = self.number.fetch_add(1, Ordering::Relaxed);
+        self.put(tree, &self.full_key(key, number), deleter, older)?;
+        Ok(true)
+    }
+
+    fn put(&self, tree: &Tree, full: &[u8], deleter: TxnId, older: Address) -> Result<()> {
+        let mut value = [0; 16];
+        value[..8].copy_from_slice(&deleter.0.to_le_bytes());
+        value[8..].copy_from_slice(&older.0.to_le_bytes());
+        let value = &value[..if self.is_clustered { 16 } else { 8 }];
+        loop {
+            let mut leaf = tree.write(full)?;
+            let done = match leaf.node().search(full) {
+                Ok(slot) => leaf.replace(slot, value),
+                Err(slot) => leaf.insert(slot, full, value).inspect(|()| {
+                    self.count.fetch_add(1, Ordering::Relaxed);
+                }),
+            };
+            match done {
+                Ok(()) => {
+                    leaf.finish();
+                    return Ok(());
+                }
+                Err(Full) => {
+                    drop(leaf);
+                    tree.split(full, value.len())?;
+                }
+            }
+        }
+    }
+
+    /// The chain of a buried row begins elsewhere now. The caller holds the key's leaf exclusively.
+    pub fn relink(&self, buried: &Buried, older: Address) -> Result<()> {
+        let full = self.full_key(&buried.key, buried.number);
+        self.put(self.tree()?, &full, buried.deleter, older)
+    }
+
+    /// Nobody wants it any more. The caller holds the key's leaf exclusively.
+    pub fn forget(&self, buried: &Buried) -> Result<()> {
+        if self
+            .tree()?
+            .delete(&self.full_key(&buried.key, buried.number))?
+            .is_some()
+        {
+            self.count.fetch_sub(1, Ordering::Relaxed);
+        }
+        Ok(())
+    }
+
+    /// All that is buried under a key, the latest first. The caller holds the key's leaf.
+    pub fn under(&self, key: &[u8]) -> Result<Vec<Buried>> {
+        let mut found = Vec::new();
+        if self.count() > 0
+            && let Some(tree) = self.tree.get()
+        {
+            tree.for_each(key, |full, value| {
+                let buried = self.decode(full, value);
+                let same = buried.key == key;
+                if same {
+                    found.push(buried);
+                }
+                Ok(same || full.starts_with(key))
+            })?;
+        }
+        Ok(found)
+    }
+
+    /// About the first `most` entries whose keys lie at or above `lower` and below `upper`, or with `reverse` the last
+    /// ones, backwards; all of one key together. Answers whether those are all there are.
+    pub fn collect(
+        &self,
+        lower: &[u8],
+        upper: Option<&[u8]>,
+        reverse: bool,
+        most: usize,
+        found: &mut Vec<Buried>,
+    ) -> Result<bool> {
+        let Some(tree) = self.tree.get() else {
+            return Ok(true);
+        };
+        let mut fence = Vec::new();
+        let (mut leaf, mut slots) = match (reverse, upper) {
+            (false, _) => {
+                let leaf = tree.read(lower)?;
+                let from = leaf.node().search(lower).unwrap_or_else(|slot| slot);
+                let count = leaf.node().count();
+                (leaf, from..count)
+            }
+            (true, Some(upper)) => {
+                let leaf = tree.read_below(upper)?;
+                let to = leaf.node().search(upper).unwrap_or_else(|slot| slot);
+                (leaf, 0..to)
+            }
+            (true, None) => {
+                let leaf = tree.read_last()?;
+                let count = leaf.node().count();
+                (leaf, 0..count)
+            }
+        };
+        loop {
+            while let Some(slot) = if reverse { slots.next_back() } else { slots.next() } {
+                let (full, value) = leaf.node().entry(slot);
+                let buried = self.decode(full, value);
+                let above = buried.key.as_slice() >= lower;
+                let below = upper.is_none_or(|upper| buried.key.as_slice() < upper);
+                match (above, below, reverse) {
+                    (true, true, _) => {}
+                    // A key that `lower` only extends, or that `upper` does.
+                    (false, _, false) | (_, false, true) => continue,
+                    (_, false, false) | (false, _, true) => return Ok(true),
+                }
+                if found.len() >= most && found.last().is_some_and(|last| last.key != buried.key) {
+                    return Ok(false);
+                }
+                found.push(buried);
+            }
+            let next = match reverse {
+                false => leaf.next(&mut fence)?.map(|(leaf, from)| {
+                    let count = leaf.node().count();
+                    (leaf, from..count)
+                }),
+                true => leaf.previous(&mut fence)?.map(|(leaf, to)| (leaf, 0..to)),
+            };
+            match next {
+                Some(next) => (leaf, slots) = next,
+                None => return Ok(true),
+            }
+        }
+    }
+}
+
+impl Drop for Graveyard {
+    fn drop(&mut self) {
+        if let Some(tree) = self.tree.get() {
+            // Its pages count against the pool until the engine is closed; there is nobody to tell.
+            let _ = tree.free_scratch();
+        }
+    }
+}

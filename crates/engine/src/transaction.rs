@@ -140,10 +140,11 @@ impl Transaction {
     }
 
     /// `WITH CONSISTENT SNAPSHOT`: takes the view now rather than at the first read.
-    pub fn consistent_snapshot(&mut self) {
+    pub fn consistent_snapshot(&mut self) -> Result<()> {
         if self.inner.isolation >= Isolation::RepeatableRead {
-            self.inner.sight(&self.core);
+            self.inner.sight(&self.core)?;
         }
+        Ok(())
     }
 
     /// Under READ COMMITTED and below, the next read takes a new view.
@@ -264,18 +265,23 @@ impl Drop for Transaction {
 }
 
 impl Inner {
-    /// What a consistent read of this transaction sees; takes the view if there is none yet.
+    /// What a consistent read of this transaction sees; takes the view if there is none yet. Not under a latch.
     #[inline]
-    pub fn sight(&mut self, core: &Core) -> Sight {
+    pub fn sight(&mut self, core: &Core) -> Result<Sight> {
         if self.isolation == Isolation::ReadUncommitted {
-            return Sight::Latest;
+            return Ok(Sight::Latest);
         }
-        let slot = self.slot;
-        Sight::View(
-            *self
-                .view
-                .get_or_insert_with(|| core.views.open(slot, &core.txns, || core.tide())),
-        )
+        if let Some(view) = self.view {
+            return Ok(Sight::View(view));
+        }
+        // Locks are let go of before their commit is durable, so what this transaction has locked or written upon may
+        // be above the tide still. A view must not be older than that.
+        if self.observed > core.tide() {
+            core.store.log().wait_durable(self.observed)?;
+        }
+        let view = core.views.open(self.slot, &core.txns, || core.tide());
+        self.view = Some(view);
+        Ok(Sight::View(view))
     }
 
     pub fn current_view(&self) -> Option<View> {

@@ -139,7 +139,7 @@ fn a_snapshot_stands_still_beside_a_hot_row_whose_chain_stays_short() {
     let mut writer = engine.transaction();
     for round in 0..20 {
         let mut snapshot = begin(&engine, Isolation::RepeatableRead);
-        snapshot.consistent_snapshot();
+        snapshot.consistent_snapshot().unwrap();
         let seen = get(&table, &mut snapshot, 7, Read::Consistent).unwrap().unwrap();
         snapshots.push((snapshot, seen));
         for i in 0..500 {
@@ -381,13 +381,49 @@ fn rows_that_did_not_match_are_let_go_under_read_committed_only() {
     }
 }
 
+/// Locks are let go of before their commit is durable. Whoever takes such a lock and then a view must find in it all
+/// that the commit wrote, as if it had been visible before the lock was free.
+#[test]
+fn a_view_is_not_older_than_what_its_transaction_has_locked() {
+    let disk = SimDisk::new(10);
+    let (engine, table) = bank(&disk);
+    disk.set_faults(disk::sim::Faults {
+        sync_takes: Duration::from_millis(2),
+        ..Default::default()
+    });
+    // Two rows that every transaction leaves equal, the first of which is the lock on both.
+    thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| {
+                for isolation in [Isolation::RepeatableRead, Isolation::ReadCommitted].repeat(25) {
+                    let mut txn = begin(&engine, isolation);
+                    let mut first = 0;
+                    update(&table, &mut txn, 1, &mut |row, buf| {
+                        first = row.k.expect("a number");
+                        buf.set(1, Datum::Int(first + 1));
+                    })
+                    .unwrap();
+                    txn.statement_begin();
+                    let second = get(&table, &mut txn, 2, Read::Consistent).unwrap();
+                    assert_eq!(second.expect("the row").k, Some(first));
+                    update(&table, &mut txn, 2, &mut |_, buf| {
+                        buf.set(1, Datum::Int(first + 1))
+                    })
+                    .unwrap();
+                    txn.commit().unwrap();
+                }
+            });
+        }
+    });
+}
+
 #[test]
 fn snapshot_isolation_refuses_what_changed_since_the_view() {
     let disk = SimDisk::new(8);
     let (engine, table) = bank(&disk);
     let mut txn = begin(&engine, Isolation::RepeatableRead);
     txn.set_snapshot_isolation(true);
-    txn.consistent_snapshot();
+    txn.consistent_snapshot().unwrap();
     let mut other = begin(&engine, Isolation::RepeatableRead);
     update(&table, &mut other, 1, &mut |_, buf| buf.set(1, Datum::Int(0))).unwrap();
     other.commit().unwrap();
@@ -420,7 +456,7 @@ fn more_data_than_the_pool_holds_works() {
     }
     // One statement over everything, beside a view of what was: four times the pool in versions.
     let mut old = begin(&engine, Isolation::RepeatableRead);
-    old.consistent_snapshot();
+    old.consistent_snapshot().unwrap();
     table
         .modify_range(&mut txn, 0, &KeyRange::all(), false, &mut |row, buf| {
             buf.set(2, Datum::Int(row.get(0).as_int().unwrap()));

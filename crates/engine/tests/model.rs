@@ -220,7 +220,7 @@ impl World {
             9 => {
                 if readers.len() < self.readers_max {
                     let mut txn = begin(&self.engine, Isolation::RepeatableRead);
-                    txn.consistent_snapshot();
+                    txn.consistent_snapshot().unwrap();
                     readers.push((txn, self.committed.clone()));
                 }
             }

@@ -264,7 +264,7 @@ fn long_columns_stand_outside_their_row() {
     txn.commit().unwrap();
     // An old view keeps seeing what it saw, whatever becomes of the rows.
     let mut old = begin(&engine, Isolation::RepeatableRead);
-    old.consistent_snapshot();
+    old.consistent_snapshot().unwrap();
     let before = expected.clone();
     txn.begin(Isolation::RepeatableRead, false);
     for id in 0..20u64 {

@@ -12,6 +12,7 @@ use parking_lot::Mutex;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::sync::Arc;
+use std::time::Duration;
 
 const SECTOR: usize = 512;
 
@@ -26,6 +27,8 @@ pub struct Faults {
     pub read_failure_in: Option<u64>,
     /// Bytes the disk can hold in all.
     pub capacity: Option<u64>,
+    /// How long a sync takes.
+    pub sync_takes: Duration,
 }
 
 #[derive(Clone)]
@@ -323,6 +326,10 @@ impl File for SimFile {
     }
 
     fn sync(&self) -> io::Result<()> {
+        let takes = self.shared.lock().faults.sync_takes;
+        if !takes.is_zero() {
+            std::thread::sleep(takes);
+        }
         let mut state = self.shared.lock();
         state.alive()?;
         if state.cut_now() {

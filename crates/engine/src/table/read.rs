@@ -84,7 +84,7 @@ impl Table {
         if index == 0 {
             return match read {
                 Read::Consistent => {
-                    let sight = t.sight(core);
+                    let sight = t.sight(core)?;
                     self.check_known(sight)?;
                     let own = t.id;
                     self.see_row(core, sight, own, key, &mut t.buffers.version, &mut |row| {
@@ -212,7 +212,7 @@ impl Table {
             return Ok(());
         };
         if read == Read::Consistent {
-            self.check_known(t.sight(core))?;
+            self.check_known(t.sight(core)?)?;
         }
         let mut buffer = std::mem::take(&mut t.buffers.version);
         let done = match (index, read) {
@@ -303,7 +303,7 @@ impl Table {
         buffer: &mut Vec<u8>,
         f: Show<'_>,
     ) -> Result<()> {
-        let (sight, own) = (t.sight(core), t.id);
+        let (sight, own) = (t.sight(core)?, t.id);
         let mut rows = 0;
         let mut see = |met: Met| {
             let mut flow = Flow::Continue;
@@ -348,7 +348,7 @@ impl Table {
         buffer: &mut Vec<u8>,
         f: Show<'_>,
     ) -> Result<()> {
-        let (sight, own) = (t.sight(core), t.id);
+        let (sight, own) = (t.sight(core)?, t.id);
         let layout = &self.entries[n - 1];
         let mut rows = 0;
         let mut see = |met: Met| {
@@ -406,7 +406,7 @@ impl Table {
         f: Show<'_>,
     ) -> Result<()> {
         let sight = match read {
-            Read::Consistent => Some(t.sight(core)),
+            Read::Consistent => Some(t.sight(core)?),
             Read::Locking { .. } => None,
         };
         let layout = &self.entries[n - 1];

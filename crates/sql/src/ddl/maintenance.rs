@@ -78,7 +78,7 @@ impl Run<'_> {
         let stored = engine.table(table.id)?;
         let mut txn = engine.transaction();
         txn.begin(Isolation::RepeatableRead, true);
-        txn.consistent_snapshot();
+        txn.consistent_snapshot()?;
         let mut counts = Vec::new();
         let secondary = table.indexes.iter().filter(|index| index.number > 0);
         for number in std::iter::once(0).chain(secondary.map(|index| index.number)) {

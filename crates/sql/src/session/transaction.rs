@@ -186,7 +186,7 @@ impl Session {
         self.open(isolation, options.read_only.unwrap_or(read_only));
         if options.consistent_snapshot {
             if isolation == Isolation::RepeatableRead || isolation == Isolation::Serializable {
-                self.txn.consistent_snapshot();
+                self.txn.consistent_snapshot()?;
             } else {
                 self.state.warnings.warn(SqlError::new(
                     er::WARN_SNAPSHOT_ISOLATION,

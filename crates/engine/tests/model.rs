@@ -244,7 +244,7 @@ impl World {
             }
             16 if readers.len() < self.readers_max / 2 => {
                 let mut txn = begin(&self.engine, Isolation::RepeatableRead);
-                txn.consistent_snapshot();
+                txn.consistent_snapshot().unwrap();
                 readers.push((txn, self.committed.clone()));
             }
             _ => self.change(w),

@@ -384,3 +384,74 @@ fn modify_range_changes_what_it_is_told() {
     );
     assert!(found.iter().all(|r| !(r.k == Some(4) && r.id % 3 == 0)));
 }
+
+/// Many short columns, none of which can be moved out, grow in a page that has room for more than an entry may have.
+#[test]
+fn a_row_that_grows_too_large_is_refused() {
+    let disk = SimDisk::new(1);
+    let engine = open(&disk);
+    const COLUMNS: usize = 160;
+    let bytes = Column {
+        ty: ColumnType::Bytes,
+        nullable: true,
+    };
+    let mut wide = schema();
+    wide.secondary.clear();
+    wide.columns.extend((0..COLUMNS).map(|_| bytes));
+    let table = create(&engine, &wide);
+    let mut txn = begin(&engine, Isolation::RepeatableRead);
+    let mut row = vec![Datum::Null; wide.columns.len()];
+    row[0] = Datum::Int(1);
+    table.insert(&mut txn, &row).unwrap();
+    let savepoint = txn.savepoint();
+    let grown = update(&table, &mut txn, 1, &mut |_, buf| {
+        (4..4 + COLUMNS).for_each(|c| buf.set(c, Datum::Bytes(&[7; 60])));
+    });
+    assert!(matches!(grown, Err(Error::RowTooLarge { .. })), "{grown:?}");
+    txn.rollback_to(&savepoint).unwrap();
+    txn.commit().unwrap();
+    drop(txn);
+    engine.shutdown().unwrap();
+    check(&disk);
+}
+
+/// A row comes back over its deleted self, in a leaf too full for it, while an old view needs what it was at first: the
+/// version between, which nobody needs, is given up once, not once for every attempt.
+#[test]
+fn a_row_that_comes_back_in_a_full_leaf_supersedes_once() {
+    let disk = SimDisk::new(1);
+    let engine = open(&disk);
+    let mut narrow = schema();
+    narrow.secondary.truncate(1);
+    let table = create(&engine, &narrow);
+    let mut txn = begin(&engine, Isolation::RepeatableRead);
+    for id in 0..80 {
+        let text = "x".repeat(if id == 40 { 8 } else { 150 });
+        table.insert(&mut txn, &Row::new(id, id, &text).datums()).unwrap();
+    }
+    txn.commit().unwrap();
+    let mut old = begin(&engine, Isolation::RepeatableRead);
+    old.consistent_snapshot().unwrap();
+    txn.begin(Isolation::RepeatableRead, false);
+    update(&table, &mut txn, 40, &mut |_, buf| buf.set(1, Datum::Int(1000))).unwrap();
+    txn.commit().unwrap();
+    // The deleting session ends, so its page of versions is closed: its last record going frees it.
+    let mut deleting = begin(&engine, Isolation::RepeatableRead);
+    delete(&table, &mut deleting, 40).unwrap();
+    deleting.commit().unwrap();
+    drop(deleting);
+    // A new copy of the views.
+    engine.purge().unwrap();
+    txn.begin(Isolation::RepeatableRead, false);
+    table
+        .insert(&mut txn, &Row::new(40, 7, &"y".repeat(3500)).datums())
+        .unwrap();
+    txn.commit().unwrap();
+    assert_eq!(
+        get(&table, &mut old, 40, Read::Consistent).unwrap(),
+        Some(Row::new(40, 40, "xxxxxxxx"))
+    );
+    drop((old, txn));
+    engine.shutdown().unwrap();
+    assert_eq!(check(&disk).deleted_entries, 0, "purge was told of every entry");
+}

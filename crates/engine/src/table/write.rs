@@ -17,7 +17,6 @@ use crate::lock::Mode;
 use crate::log::TxnNote;
 use crate::mvcc::{self, Address, Chain, Version, VersionBuffer};
 use crate::transaction::{Inner, Isolation, RowLock};
-use crate::tree::node::NodeMut;
 use crate::tree::{Full, LeafWrite};
 use parking_lot::Mutex;
 use std::sync::atomic::Ordering;
@@ -158,6 +157,8 @@ impl Table {
                 });
             }
             let done = match (found, head) {
+                // Asked before the row is superseded, for that cannot be taken back.
+                (Ok(slot), _) if !leaf.replace_fits(slot, value.len()) => Err(Full),
                 (Ok(slot), Ok(old)) => {
                     let columns = leaf.node().value(slot)[entry::ROW_AT..].to_vec();
                     let older = self.supersede(core, t, &old, key, &columns, 0, false)?;
@@ -642,7 +643,7 @@ impl Table {
         let old = leaf.node().value(slot);
         let head = Head::of(old);
         let row_len = plan.row.as_ref().map_or(old.len() - entry::ROW_AT, Vec::len);
-        if !NodeMut::replace_fits(leaf.node(), slot, entry::ROW_AT + row_len) {
+        if !leaf.replace_fits(slot, entry::ROW_AT + row_len) {
             self.make_lock_object(core, t, key, head.writer);
             return Ok(Some(plan));
         }

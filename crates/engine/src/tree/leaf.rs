@@ -103,7 +103,8 @@ impl<'t> LeafWrite<'t> {
         Ok(())
     }
 
-    fn replace_fits(&self, slot: usize, len: usize) -> bool {
+    /// Whether a value of that length may stand at the slot and finds room.
+    pub fn replace_fits(&self, slot: usize, len: usize) -> bool {
         let node = self.node();
         node.key(slot).len() + len <= MAX_ENTRY_LEN && NodeMut::replace_fits(node, slot, len)
     }

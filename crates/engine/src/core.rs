@@ -9,6 +9,7 @@ use crate::purge;
 use crate::store::Store;
 use crate::striped::Striped;
 use crate::table::Collator;
+use crate::transaction;
 use parking_lot::{Condvar, Mutex};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -38,6 +39,8 @@ pub(crate) struct Core {
     pub background: Bell,
     /// The garbage list may have trees to free.
     pub reclaim: AtomicBool,
+    /// Transactions that could not be rolled back yet, and that nobody has a hold of any more.
+    pub unfinished: Mutex<Vec<transaction::Inner>>,
     pub owners: Owners,
 }
 
@@ -105,6 +108,7 @@ impl Core {
             read_only,
             background: Bell::default(),
             reclaim: AtomicBool::new(false),
+            unfinished: Mutex::new(Vec::new()),
             owners: Owners::default(),
         }
     }

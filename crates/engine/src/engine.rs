@@ -12,7 +12,7 @@ use crate::log::OnFailure;
 use crate::purge;
 use crate::store::{OpTable, Retain, Store, StoreConfig};
 use crate::table::{BinaryCollator, Collator, Table, undo};
-use crate::transaction::Transaction;
+use crate::transaction::{self, Transaction};
 use crate::tree;
 use parking_lot::Mutex;
 use std::io::ErrorKind;
@@ -242,6 +242,7 @@ impl Engine {
 
     /// Stops the background work, writes everything out and closes the directory. No transaction may be active.
     pub fn shutdown(&self) -> Result<()> {
+        transaction::finish_unfinished(&self.core);
         if self.core.writers.count() > 0 {
             return Err(Error::Unsupported("a clean stop while transactions are writing"));
         }

@@ -62,6 +62,8 @@ pub(crate) struct Inner {
     observed: Lsn,
     /// Chosen as a deadlock's victim: good for nothing but a rollback.
     doomed: bool,
+    /// Undoing has failed half-way: good for nothing but another try at a rollback.
+    broken: bool,
     timeout: Duration,
     pub snapshot_isolation: bool,
     pub buffers: Buffers,
@@ -98,31 +100,16 @@ pub(crate) enum RowLock {
 
 impl Transaction {
     pub(crate) fn new(core: Arc<Core>) -> Transaction {
-        let versions = Arc::new(VersionBuffer::new());
-        core.purge.add_buffer(&versions);
-        let slot = core.views.acquire();
-        let inner = Inner {
-            owner: core.owners.add(slot),
-            versions,
-            slot,
-            active: false,
-            read_only: false,
-            isolation: Isolation::default(),
-            view: None,
-            id: TxnId::NONE,
-            last_undo: Lsn::ZERO,
-            number: 0,
-            observed: Lsn::ZERO,
-            doomed: false,
-            timeout: Duration::from_secs(50),
-            snapshot_isolation: false,
-            buffers: Buffers::default(),
-        };
+        let inner = Inner::new(&core);
         Transaction { core, inner }
     }
 
-    /// Starts a transaction; the last one must have ended.
+    /// Starts a transaction; the last one must have ended. If it could not be rolled back, nothing is started, and
+    /// whatever is tried now fails.
     pub fn begin(&mut self, isolation: Isolation, read_only: bool) {
+        if self.inner.broken {
+            return;
+        }
         debug_assert!(!self.inner.active, "the last transaction has not ended");
         self.inner.active = true;
         self.inner.number += 1;
@@ -173,13 +160,16 @@ impl Transaction {
         if savepoint.number != self.inner.number || !self.inner.active {
             return Err(Error::Unsupported("a savepoint of another transaction"));
         }
-        undo::undo_to(&self.core, &mut self.inner, savepoint.undo)
+        let undone = undo::undo_to(&self.core, &mut self.inner, savepoint.undo);
+        self.inner.broken = undone.is_err();
+        undone
     }
 
     /// At the default durability, returns when the commit is on disk. If it fails, the transaction is still to be
     /// rolled back.
     pub fn commit(&mut self) -> Result<()> {
         let (core, t) = (&*self.core, &mut self.inner);
+        t.check_whole()?;
         if t.doomed {
             return Err(Error::Deadlock);
         }
@@ -205,16 +195,10 @@ impl Transaction {
         Ok(())
     }
 
+    /// If it fails, the transaction goes on holding its locks, and can only be rolled back once more. One that is
+    /// dropped in that state is rolled back in the background as soon as that works.
     pub fn rollback(&mut self) -> Result<()> {
-        let (core, t) = (&*self.core, &mut self.inner);
-        let mut ended = Lsn::ZERO;
-        if t.id != TxnId::NONE {
-            undo::undo_to(core, t, Lsn::ZERO)?;
-            ended = undo::log_rolled_back(core, t.id)?;
-            core.counters.own().rollbacks.fetch_add(1, Ordering::Relaxed);
-        }
-        t.end(core, ended);
-        Ok(())
+        self.inner.roll_back(&self.core)
     }
 
     /// Its id, once it has written.
@@ -253,18 +237,82 @@ impl Transaction {
 
 impl Drop for Transaction {
     fn drop(&mut self) {
-        if self.inner.active {
-            // What cannot be undone now is undone at the next start.
-            let _ = self.rollback();
+        if self.inner.active
+            && let Err(error) = self.rollback()
+        {
+            eprintln!("tidemark: a transaction could not be rolled back: {error}; this will be tried again.");
+            let fresh = Inner::new(&self.core);
+            let unfinished = std::mem::replace(&mut self.inner, fresh);
+            self.core.unfinished.lock().push(unfinished);
         }
-        self.core.owners.remove(&self.inner.owner);
-        self.core.views.release(self.inner.slot);
-        let core = &self.core;
-        let _ = self.inner.versions.lock().retire(&core.versions());
+        self.inner.retire(&self.core);
+    }
+}
+
+/// Tries again to roll back the transactions that were dropped when that did not work; what cannot be undone even now
+/// is undone at the next start.
+pub(crate) fn finish_unfinished(core: &Core) {
+    let unfinished = std::mem::take(&mut *core.unfinished.lock());
+    for mut inner in unfinished {
+        match inner.roll_back(core) {
+            Ok(()) => inner.retire(core),
+            Err(_) => core.unfinished.lock().push(inner),
+        }
     }
 }
 
 impl Inner {
+    fn new(core: &Core) -> Inner {
+        let versions = Arc::new(VersionBuffer::new());
+        core.purge.add_buffer(&versions);
+        let slot = core.views.acquire();
+        Inner {
+            owner: core.owners.add(slot),
+            versions,
+            slot,
+            active: false,
+            read_only: false,
+            isolation: Isolation::default(),
+            view: None,
+            id: TxnId::NONE,
+            last_undo: Lsn::ZERO,
+            number: 0,
+            observed: Lsn::ZERO,
+            doomed: false,
+            broken: false,
+            timeout: Duration::from_secs(50),
+            snapshot_isolation: false,
+            buffers: Buffers::default(),
+        }
+    }
+
+    /// Gives back what a session has besides its transaction.
+    fn retire(&self, core: &Core) {
+        core.owners.remove(&self.owner);
+        core.views.release(self.slot);
+        let _ = self.versions.lock().retire(&core.versions());
+    }
+
+    fn roll_back(&mut self, core: &Core) -> Result<()> {
+        self.close_view(core);
+        let mut ended = Lsn::ZERO;
+        if self.id != TxnId::NONE {
+            self.broken = true;
+            undo::undo_to(core, self, Lsn::ZERO)?;
+            ended = undo::log_rolled_back(core, self.id)?;
+            core.counters.own().rollbacks.fetch_add(1, Ordering::Relaxed);
+        }
+        self.end(core, ended);
+        Ok(())
+    }
+
+    fn check_whole(&self) -> Result<()> {
+        match self.broken {
+            true => Err(Error::Stopped("a transaction could not be rolled back".into())),
+            false => Ok(()),
+        }
+    }
+
     /// What a consistent read of this transaction sees; takes the view if there is none yet. Not under a latch.
     #[inline]
     pub fn sight(&mut self, core: &Core) -> Result<Sight> {
@@ -297,6 +345,7 @@ impl Inner {
     /// Fails if the statement should not go on.
     #[inline]
     pub fn check(&self) -> Result<()> {
+        self.check_whole()?;
         if self.owner.interrupt.is_killed() {
             return Err(Error::Interrupted);
         }
@@ -393,5 +442,6 @@ impl Inner {
         self.last_undo = Lsn::ZERO;
         self.observed = Lsn::ZERO;
         self.doomed = false;
+        self.broken = false;
     }
 }

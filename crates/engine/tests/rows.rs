@@ -4,7 +4,7 @@ mod common;
 
 use common::*;
 use std::ops::Bound;
-use tidemark_engine::disk::sim::SimDisk;
+use tidemark_engine::disk::sim::{Faults, SimDisk};
 use tidemark_engine::*;
 
 #[test]
@@ -454,4 +454,43 @@ fn a_row_that_comes_back_in_a_full_leaf_supersedes_once() {
     drop((old, txn));
     engine.shutdown().unwrap();
     assert_eq!(check(&disk).deleted_entries, 0, "purge was told of every entry");
+}
+
+/// A rollback that fails half-way leaves nothing that could be committed, holds its locks, and is finished later.
+#[test]
+fn a_rollback_that_fails_is_not_forgotten() {
+    let disk = SimDisk::new(1);
+    let engine = open(&disk);
+    let table = create(&engine, &schema());
+    let mut txn = begin(&engine, Isolation::RepeatableRead);
+    for id in 0..3 {
+        table
+            .insert(&mut txn, &Row::new(id, id, "half").datums())
+            .unwrap();
+    }
+    let fail_read = |nth| {
+        disk.set_faults(Faults {
+            read_failure_in: Some(nth),
+            ..Faults::default()
+        });
+    };
+    fail_read(2);
+    assert!(matches!(txn.rollback(), Err(Error::Io(_))));
+    txn.begin(Isolation::RepeatableRead, false);
+    assert!(matches!(
+        table.insert(&mut txn, &Row::new(9, 9, "next").datums()),
+        Err(Error::Stopped(_))
+    ));
+    assert!(matches!(txn.commit(), Err(Error::Stopped(_))));
+    fail_read(1);
+    drop(txn);
+    let mut next = begin(&engine, Isolation::RepeatableRead);
+    next.set_lock_wait_timeout(std::time::Duration::from_secs(20));
+    table
+        .insert(&mut next, &Row::new(0, 0, "whole").datums())
+        .unwrap();
+    next.commit().unwrap();
+    drop(next);
+    engine.shutdown().unwrap();
+    assert_eq!(check(&disk).rows, 1);
 }

@@ -23,6 +23,7 @@ use crate::core::Core;
 use crate::error::Result;
 use crate::ids::{Lsn, TxnId};
 use crate::mvcc::{self, PurgeItem, VersionBuffer};
+use crate::transaction;
 use parking_lot::Mutex;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -83,6 +84,7 @@ pub(crate) fn run(core: &Core, sweep_below: Option<TxnId>) {
             report("freeing", reclaim(core, false));
         }
         if flushed.elapsed() >= SECOND {
+            transaction::finish_unfinished(core);
             // For commits that did not wait to be durable, and for rollbacks, whose end nobody waits for.
             let log = core.store.log();
             if log.flushed() < log.tail() {

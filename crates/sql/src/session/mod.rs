@@ -92,7 +92,7 @@ pub struct Session {
     transaction: TransactionState,
     statements: Statements,
     plans: PlanCache,
-    /// COMMIT RELEASE: the server is to close the connection.
+    /// The server is to close the connection: COMMIT RELEASE, or a rollback that failed.
     released: bool,
 }
 

@@ -3,6 +3,9 @@
 //! With autocommit on and no BEGIN, each statement is its own transaction. Otherwise a transaction is opened by BEGIN,
 //! or by the first statement that touches a table, and goes on until COMMIT, ROLLBACK or a statement that commits
 //! implicitly. A statement that fails is undone by itself, except after a deadlock, which undoes the transaction.
+//!
+//! A rollback that fails (the disk does) ends the connection: the engine finishes it later, and until then nothing may
+//! begin where it left off.
 
 use super::Session;
 use super::answer::Answer;
@@ -149,12 +152,19 @@ impl Session {
         self.release_metadata_locks();
     }
 
-    /// Rolls back without minding errors: the connection ends, or the transaction is lost anyway.
+    /// Rolls back without minding errors: there is one already, or nobody to tell.
     pub(super) fn abandon_transaction(&mut self) {
-        if self.txn.is_active() {
-            let _ = self.txn.rollback();
-        }
+        let _ = self.roll_back();
         self.close();
+    }
+
+    fn roll_back(&mut self) -> Result<()> {
+        if !self.txn.is_active() {
+            return Ok(());
+        }
+        let rolled_back = self.txn.rollback();
+        self.released |= rolled_back.is_err();
+        Ok(rolled_back?)
     }
 
     /// Commits the open transaction, if any: COMMIT, and statements that commit implicitly.
@@ -163,8 +173,8 @@ impl Session {
             return Ok(());
         }
         let committed = self.txn.commit();
-        if committed.is_err() && self.txn.is_active() {
-            let _ = self.txn.rollback();
+        if committed.is_err() {
+            let _ = self.roll_back();
         }
         self.close();
         Ok(committed?)
@@ -174,9 +184,9 @@ impl Session {
         if !self.state.in_transaction.get() {
             return Ok(());
         }
-        let rolled_back = self.txn.rollback();
+        let rolled_back = self.roll_back();
         self.close();
-        Ok(rolled_back?)
+        rolled_back
     }
 
     pub(super) fn begin(&mut self, options: &BeginOptions) -> Result<Answer> {

@@ -74,10 +74,13 @@ impl Process {
         if !query_only {
             self.killed.store(true, Ordering::SeqCst);
         }
-        // A statement that is not running cannot be interrupted; the next one is not meant.
-        if !query_only || self.current.lock().running {
+        // A statement that is not running cannot be interrupted; the next one is not meant. Under the lock, lest the one
+        // that is running ends in between.
+        let current = self.current.lock();
+        if !query_only || current.running {
             self.interrupt.kill();
         }
+        drop(current);
         if !query_only && let Some(wake) = &self.on_kill {
             wake();
         }
@@ -111,7 +114,6 @@ impl Process {
         current.command = "Sleep";
         current.since = Instant::now();
         current.running = false;
-        drop(current);
         if self.interrupt.is_killed() && !self.is_killed() {
             self.interrupt.reset();
         }

@@ -10,7 +10,7 @@
 use crate::core::Core;
 use crate::error::{Error, Result};
 use crate::ids::{Lsn, TxnId};
-use crate::lock::{Attempt, IndexLocks, Interrupt, LockKey, Mode, Owner};
+use crate::lock::{Attempt, Implicit, IndexLocks, Interrupt, LockKey, LockKind, Owner, Want, locks_gaps};
 use crate::log::TxnNote;
 use crate::mvcc::{SlotNo, VersionBuffer, View};
 use crate::table::{LockWait, RowBuf, undo};
@@ -64,6 +64,7 @@ pub(crate) struct Inner {
     doomed: bool,
     /// Undoing has failed half-way: good for nothing but another try at a rollback.
     broken: bool,
+    keeps_unique: bool,
     timeout: Duration,
     pub snapshot_isolation: bool,
     pub buffers: Buffers,
@@ -76,6 +77,8 @@ pub(crate) struct Buffers {
     pub value: Vec<u8>,
     pub note: Vec<u8>,
     pub version: Vec<u8>,
+    /// The key behind the one that is inserted.
+    pub next: Vec<u8>,
     pub row: RowBuf,
 }
 
@@ -146,6 +149,7 @@ impl Transaction {
     #[inline]
     pub fn statement_end(&mut self) {
         self.statement_begin();
+        self.inner.forget_unique();
     }
 
     pub fn savepoint(&mut self) -> Savepoint {
@@ -160,7 +164,7 @@ impl Transaction {
         if savepoint.number != self.inner.number || !self.inner.active {
             return Err(Error::Unsupported("a savepoint of another transaction"));
         }
-        let undone = undo::undo_to(&self.core, &mut self.inner, savepoint.undo);
+        let undone = undo::undo_to(&self.core, &mut self.inner, savepoint.undo, true);
         self.inner.broken = undone.is_err();
         undone
     }
@@ -280,6 +284,7 @@ impl Inner {
             observed: Lsn::ZERO,
             doomed: false,
             broken: false,
+            keeps_unique: false,
             timeout: Duration::from_secs(50),
             snapshot_isolation: false,
             buffers: Buffers::default(),
@@ -298,7 +303,7 @@ impl Inner {
         let mut ended = Lsn::ZERO;
         if self.id != TxnId::NONE {
             self.broken = true;
-            undo::undo_to(core, self, Lsn::ZERO)?;
+            undo::undo_to(core, self, Lsn::ZERO, false)?;
             ended = undo::log_rolled_back(core, self.id)?;
             core.counters.own().rollbacks.fetch_add(1, Ordering::Relaxed);
         }
@@ -379,36 +384,83 @@ impl Inner {
         self.owner.weight.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Asks for a row lock, under the latch of the row's leaf. `writer` is the row's; with `will_write` the caller is
-    /// about to make the row its own under the same latch, so that an exclusive lock needs no object.
-    pub fn lock_row(
+    /// Asks for a lock on a key, under the latch of its leaf. `writer` is the row's or entry's.
+    pub fn lock(
         &mut self,
         core: &Core,
         locks: &Arc<IndexLocks>,
         key: &[u8],
-        mode: Mode,
+        want: Want,
         writer: TxnId,
-        will_write: bool,
         wait: LockWait,
     ) -> RowLock {
+        self.ask(core, locks, key, want, writer, true, wait)
+    }
+
+    /// Asks whether the row or entry may be written: for a caller who will make it its own under the same latch, so
+    /// that the lock needs no object.
+    pub fn lock_to_write(
+        &mut self,
+        core: &Core,
+        locks: &Arc<IndexLocks>,
+        key: &[u8],
+        writer: TxnId,
+    ) -> RowLock {
+        self.ask(core, locks, key, Want::WRITE, writer, false, LockWait::Wait)
+    }
+
+    /// Asks whether a new key may stand in front of `next`.
+    pub fn lock_to_insert(&mut self, core: &Core, locks: &Arc<IndexLocks>, next: &[u8]) -> RowLock {
+        self.ask(
+            core,
+            locks,
+            next,
+            Want::INSERT,
+            TxnId::NONE,
+            false,
+            LockWait::Wait,
+        )
+    }
+
+    /// Whether somebody else has the row locked.
+    pub fn is_locked(&mut self, core: &Core, locks: &Arc<IndexLocks>, key: &[u8], writer: TxnId) -> bool {
+        let asked = self.ask(core, locks, key, Want::WRITE, writer, false, LockWait::NoWait);
+        matches!(asked, RowLock::Busy)
+    }
+
+    fn ask(
+        &mut self,
+        core: &Core,
+        locks: &Arc<IndexLocks>,
+        key: &[u8],
+        want: Want,
+        writer: TxnId,
+        object: bool,
+        wait: LockWait,
+    ) -> RowLock {
+        let mut held = Implicit::Nobody;
         if writer == self.id && writer != TxnId::NONE {
-            return RowLock::Held { new: false };
-        }
-        let mut other = None;
-        if core.txns.is_active(writer) {
-            other = core.writers.owner(writer).map(|owner| (writer, owner));
+            if want.kind == LockKind::Record {
+                return RowLock::Held { new: false };
+            }
+            held = Implicit::Own;
+        } else if core.txns.is_active(writer) {
+            if let Some(owner) = core.writers.owner(writer) {
+                held = Implicit::Other(writer, owner);
+            }
         } else if writer >= core.txns.settled()
             && let Some(lsn) = core.txns.ended(writer)
             && lsn > core.tide()
         {
             self.observed = self.observed.max(lsn);
         }
-        if other.is_none() && will_write && locks.is_free() {
+        if !object && locks.is_free() && !matches!(held, Implicit::Other(..)) {
             return RowLock::Held { new: false };
         }
+        let may_wait = wait == LockWait::Wait;
         match core
             .locks
-            .acquire(&self.owner, locks, key, mode, other, wait == LockWait::Wait)
+            .acquire(&self.owner, locks, key, want, held, object, may_wait)
         {
             Attempt::Granted { new } => RowLock::Held { new },
             Attempt::Queued(key) => RowLock::Wait(key),
@@ -416,27 +468,47 @@ impl Inner {
         }
     }
 
-    /// Waits for a lock that [`Self::lock_row`] queued for.
+    /// This statement relies on locks that keep its new keys unique.
+    pub fn rely_on_unique(&mut self) {
+        if !self.keeps_unique {
+            self.keeps_unique = true;
+            self.owner.keeps_unique.store(true, Ordering::Relaxed);
+        }
+    }
+
+    #[inline]
+    fn forget_unique(&mut self) {
+        if self.keeps_unique {
+            self.keeps_unique = false;
+            self.owner.keeps_unique.store(false, Ordering::Relaxed);
+        }
+    }
+
+    /// Whether this transaction's locks are on gaps, too.
+    #[inline]
+    pub fn locks_gaps(&self) -> bool {
+        locks_gaps(self.isolation)
+    }
+
+    /// Waits for a lock that [`Self::lock`] queued for.
     pub fn wait(&mut self, core: &Core, key: &LockKey) -> Result<()> {
         let outcome = core.locks.wait(&self.owner, key, self.timeout);
         self.doomed |= matches!(outcome, Err(Error::Deadlock));
-        outcome
-    }
-
-    /// Whether a row that did not match may be let go before the end.
-    pub fn releases_early(&self) -> bool {
-        self.isolation <= Isolation::ReadCommitted
+        self.observed = self.observed.max(outcome?);
+        Ok(())
     }
 
     /// Back to idle.
     fn end(&mut self, core: &Core, lsn: Lsn) {
         self.close_view(core);
+        self.owner.ended.store(lsn.0, Ordering::Relaxed);
         core.locks.release_all(&self.owner);
         if self.id != TxnId::NONE {
             core.writers.leave(self.id);
             self.versions.lock().end_transaction(lsn, &core.purge);
         }
         self.owner.end();
+        self.forget_unique();
         self.active = false;
         self.id = TxnId::NONE;
         self.last_undo = Lsn::ZERO;

@@ -7,6 +7,7 @@ mod common;
 use common::*;
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Duration;
 use tidemark_engine::disk::sim::SimDisk;
 use tidemark_engine::*;
 
@@ -33,6 +34,8 @@ struct World {
     readers_max: usize,
     /// The most entries that were out of the way at a time.
     buried: u64,
+    changed: u64,
+    blocked: u64,
 }
 
 impl World {
@@ -82,9 +85,9 @@ impl World {
                 expected.insert(row.id, row.clone());
             }
             4..6 => {
-                let found = delete(&self.table, &mut w.txn, row.id).unwrap();
-                assert_eq!(found, expected.remove(&row.id).is_some());
-                outcome = Ok(());
+                let found = delete(&self.table, &mut w.txn, row.id);
+                let there = expected.remove(&row.id).is_some();
+                outcome = found.map(|found| assert_eq!(found, there));
             }
             6 => {
                 // Another primary key.
@@ -126,9 +129,17 @@ impl World {
             }
         }
         match (outcome, duplicate) {
-            (Ok(()), None) => w.own = expected,
+            (Ok(()), None) => {
+                self.changed += 1;
+                w.own = expected;
+            }
             (Err(Error::DuplicateKey { index, primary_key }), Some((i, holder))) => {
                 assert_eq!((index, primary_key), (i, id_key(&self.table, holder)));
+                w.txn.rollback_to(&statement).unwrap();
+            }
+            // Another writer has locked the gap, or the entry beside it.
+            (Err(Error::LockWaitTimeout), _) => {
+                self.blocked += 1;
                 w.txn.rollback_to(&statement).unwrap();
             }
             (outcome, duplicate) => panic!("{outcome:?}, but {duplicate:?} was expected"),
@@ -263,6 +274,8 @@ fn run(seed: u64, steps: usize, readers_max: usize) {
         random: Random(seed),
         readers_max,
         buried: 0,
+        changed: 0,
+        blocked: 0,
     };
     let mut writers: Vec<Writer> = (0..WRITERS)
         .map(|number| Writer {
@@ -273,6 +286,10 @@ fn run(seed: u64, steps: usize, readers_max: usize) {
             savepoints: Vec::new(),
         })
         .collect();
+    for writer in &mut writers {
+        // One thread plays them all: whoever would wait gives up.
+        writer.txn.set_lock_wait_timeout(Duration::ZERO);
+    }
     let mut readers = Vec::new();
     for _ in 0..steps {
         world.step(&mut writers, &mut readers);
@@ -280,6 +297,13 @@ fn run(seed: u64, steps: usize, readers_max: usize) {
     // Entries were put out of the way of old views, and are gone with them.
     assert!(world.buried > 0);
     drop((writers, readers));
+    assert!(
+        world.changed > world.blocked,
+        "{} changes, {} blocked",
+        world.changed,
+        world.blocked
+    );
+    assert!(engine.locks().is_empty(), "{:?}", engine.locks());
     world.engine.purge().unwrap();
     world.engine.purge().unwrap();
     assert_eq!(world.engine.status().buried_entries, 0);

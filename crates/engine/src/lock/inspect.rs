@@ -4,47 +4,15 @@
 //! A look goes from queue to queue and from owner to owner without stopping anybody, so two lines of one answer may be
 //! of different moments.
 
+use super::mode::{LockKind, LockMode};
 use super::owner::{Owner, Wait};
-use super::{Kind, LockKey, Locks, Mode, Queue, Request};
+use super::queue::{Queue, Request};
+use super::{LockKey, Locks};
 use crate::ids::{Lsn, TableId, TxnId};
 use crate::table::IndexNo;
 use crate::transaction::Isolation;
-use std::fmt;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, SystemTime};
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum LockMode {
-    IntentionShared,
-    IntentionExclusive,
-    Shared,
-    Exclusive,
-    AutoIncrement,
-}
-
-impl fmt::Display for LockMode {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            LockMode::IntentionShared => "IS",
-            LockMode::IntentionExclusive => "IX",
-            LockMode::Shared => "S",
-            LockMode::Exclusive => "X",
-            LockMode::AutoIncrement => "AUTO_INC",
-        })
-    }
-}
-
-/// What part of an entry and the gap in front of it is locked.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum LockKind {
-    /// A whole table.
-    Table,
-    /// The entry and the gap in front of it.
-    NextKey,
-    Gap,
-    Record,
-    InsertIntention,
-}
 
 /// Where a lock lies.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -157,14 +125,13 @@ impl Queue {
             txn: request.owner.txn(),
             table: self.index.table,
             index: Some(self.index.no),
-            mode: match request.mode {
-                Mode::Shared => LockMode::Shared,
-                Mode::Exclusive => LockMode::Exclusive,
+            mode: request.want.mode,
+            kind: request.want.kind,
+            place: match (request.want.kind, &*self.key.key) {
+                (LockKind::Table, _) => LockPlace::Table,
+                (_, []) => LockPlace::Supremum,
+                (_, key) => LockPlace::Key(key.to_vec()),
             },
-            kind: match request.kind {
-                Kind::Record => LockKind::Record,
-            },
-            place: LockPlace::Key(self.key.key.to_vec()),
             granted: request.granted,
         }
     }

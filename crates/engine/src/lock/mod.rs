@@ -1,12 +1,20 @@
-//! Row locks.
+//! Row and table locks.
 //!
 //! A row that nobody contends has no lock object: the id of its active writer, in the row, *is* its exclusive lock. An
 //! object appears, in a hash table sharded by (index, key), when somebody must wait for such a row (the waiter makes the
 //! writer's lock explicit first), and for the locks of locking reads. Each index counts its keys that have objects, so a
-//! writer of an index without any never touches the table.
+//! writer of an index without any never touches the table; and it counts its locks on gaps, so an insert looks for the
+//! key behind it only where there are some.
 //!
-//! Requests for a key queue in order of arrival. A request waits for every incompatible one granted, and for every
-//! incompatible one that came before it and waits; an upgrade from shared to exclusive waits for the granted only.
+//! | file | idea |
+//! |---|---|
+//! | `mode` | what is locked, and who is in whose way |
+//! | `queue` | the requests for one key, and the order in which they are granted |
+//! | `gap` | locks on gaps stay with them when keys come and go |
+//! | `deadlock` | cycles of waits |
+//! | `owner` | who holds and waits |
+//! | `inspect` | what can be seen from outside |
+//! | `unique` | keeps apart those who add the same key |
 //!
 //! The invariant that ties locks to rows: **a lock is looked for, and a request enters the queue, only under the latch of
 //! the leaf where the key stands or would stand.** So between a writer's look at the row and its write, nobody can enter.
@@ -16,41 +24,32 @@
 //! that close a cycle the last to be searched sees all the others.
 
 mod deadlock;
+mod gap;
 mod inspect;
+mod mode;
 mod owner;
+mod queue;
 mod unique;
 
-pub use inspect::{
-    DeadlockInfo, DeadlockMember, LockInfo, LockKind, LockMode, LockPlace, LockWaitInfo, TransactionInfo,
-};
+pub use inspect::{DeadlockInfo, DeadlockMember, LockInfo, LockPlace, LockWaitInfo, TransactionInfo};
+pub use mode::{LockKind, LockMode};
+pub(crate) use mode::{Want, locks_gaps};
 pub use owner::Interrupt;
 pub(crate) use owner::{LockKey, Owner};
 pub(crate) use unique::UniqueKeys;
 
 use crate::error::{Error, Result};
-use crate::ids::{IndexId, TableId, TxnId};
+use crate::ids::{IndexId, Lsn, TableId, TxnId};
 use crate::table::IndexNo;
 use deadlock::OnDeadlock;
 use owner::Wait;
 use parking_lot::Mutex;
+use queue::Queue;
 use std::collections::HashMap;
 use std::hash::{BuildHasher, BuildHasherDefault, Hash, Hasher, RandomState};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Mode {
-    Shared,
-    Exclusive,
-}
-
-/// What of the key is locked. Gap and insert-intention locks take their place here: they conflict with each other and
-/// not with records.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
-    Record,
-}
 
 /// What an index knows of its locks.
 pub(crate) struct IndexLocks {
@@ -59,6 +58,8 @@ pub(crate) struct IndexLocks {
     pub no: IndexNo,
     /// How many of its keys have lock objects.
     objects: AtomicU64,
+    /// How many requests for gaps there are.
+    gaps: AtomicU64,
 }
 
 impl IndexLocks {
@@ -68,6 +69,7 @@ impl IndexLocks {
             table,
             no,
             objects: AtomicU64::new(0),
+            gaps: AtomicU64::new(0),
         })
     }
 
@@ -76,27 +78,13 @@ impl IndexLocks {
     pub fn is_free(&self) -> bool {
         self.objects.load(Ordering::Acquire) == 0
     }
-}
 
-struct Request {
-    owner: Arc<Owner>,
-    mode: Mode,
-    kind: Kind,
-    granted: bool,
-}
-
-impl Request {
-    fn conflicts(&self, owner: &Owner, mode: Mode, kind: Kind) -> bool {
-        self.owner.number != owner.number
-            && self.kind == kind
-            && (self.mode == Mode::Exclusive || mode == Mode::Exclusive)
+    /// Whether nobody has a lock on a gap here. To be asked under the latch of the leaf where a key will stand: a lock
+    /// on the gap in front of a later key is taken under the latches of all leaves from the one that was searched on.
+    #[inline]
+    pub fn has_no_gaps(&self) -> bool {
+        self.gaps.load(Ordering::Acquire) == 0
     }
-}
-
-struct Queue {
-    key: LockKey,
-    requests: Vec<Request>,
-    index: Arc<IndexLocks>,
 }
 
 /// Queues by the hash of their key; almost always one.
@@ -139,6 +127,17 @@ pub(crate) struct LockStats {
     pub deadlocks: AtomicU64,
 }
 
+/// The place behind the last key of an index, as a key: no other is empty.
+pub(crate) const SUPREMUM: &[u8] = &[];
+
+/// Whether somebody has the row locked by having written it.
+pub(crate) enum Implicit {
+    Nobody,
+    /// Who asks.
+    Own,
+    Other(TxnId, Arc<Owner>),
+}
+
 /// How a request turned out.
 pub(crate) enum Attempt {
     /// `new`: it was not held before.
@@ -173,62 +172,69 @@ impl Locks {
         &self.shards[(hash >> 32) as usize % SHARDS]
     }
 
-    /// Asks for a row lock. The caller holds the latch of the key's leaf. `writer` is the owner of the row's implicit
-    /// lock, if another transaction that was active a moment ago wrote it.
+    /// Asks for a lock. The caller holds the latch of the key's leaf. `writer` is the owner of the row's implicit lock,
+    /// if another transaction that was active a moment ago wrote it; `own_write` says that this one did. With `object`, a
+    /// lock granted at once stays as an object.
     pub fn acquire(
         &self,
         owner: &Arc<Owner>,
         locks: &Arc<IndexLocks>,
         key: &[u8],
-        mode: Mode,
-        writer: Option<(TxnId, Arc<Owner>)>,
+        want: Want,
+        held: Implicit,
+        object: bool,
         may_wait: bool,
     ) -> Attempt {
         let index = locks.index;
         let hash = self.hash(index, key);
         let mut shard = self.shard(hash).lock();
+        let found = shard.get(&hash).and_then(|queues| {
+            queues
+                .iter()
+                .position(|q| q.key.index == index && *q.key.key == *key)
+        });
+        if found.is_none() && !object && !matches!(held, Implicit::Other(..)) {
+            return Attempt::Granted { new: false };
+        }
         let queues = shard.entry(hash).or_default();
-        let at = queues
-            .iter()
-            .position(|q| q.key.index == index && *q.key.key == *key);
-        let at = at.unwrap_or_else(|| {
-            locks.objects.fetch_add(1, Ordering::AcqRel);
+        let at = found.unwrap_or_else(|| {
             let key = LockKey {
                 index,
                 key: key.into(),
                 hash,
             };
-            queues.push(Queue {
-                key,
-                requests: Vec::new(),
-                index: locks.clone(),
-            });
+            queues.push(Queue::new(locks, key));
             queues.len() - 1
         });
         let queue = &mut queues[at];
-        if let Some((txn, writer)) = writer {
+        let own_write = matches!(held, Implicit::Own);
+        if let Implicit::Other(txn, writer) = held {
             queue.make_explicit(txn, &writer);
         }
-        let attempt = queue.enter(owner, mode, Kind::Record, may_wait);
+        let attempt = queue.enter(owner, want, own_write, object, may_wait);
         if queue.requests.is_empty() {
             remove_queue(&mut shard, hash, at);
         }
         attempt
     }
 
-    /// Waits for a queued request. On any error the request is gone.
-    pub fn wait(&self, owner: &Arc<Owner>, key: &LockKey, timeout: Duration) -> Result<()> {
+    /// Waits for a queued request. Answers when the transaction ended that stood in the way last. On any error the request
+    /// is gone.
+    pub fn wait(&self, owner: &Arc<Owner>, key: &LockKey, timeout: Duration) -> Result<Lsn> {
         self.stats.waits.fetch_add(1, Ordering::Relaxed);
         self.stats.waiting.fetch_add(1, Ordering::Relaxed);
         let start = Instant::now();
         self.break_cycles(owner);
         let outcome = self.sleep(owner, start.checked_add(timeout));
         let result = match outcome {
-            Ok(()) => Ok(()),
+            Ok(after) => Ok(after),
             // Granted in the last moment: a timeout is no reason to give it back. For the others the statement ends
             // anyway, and the lock goes with the transaction.
             Err(error) => match self.leave(owner, key) {
-                true if matches!(error, Error::LockWaitTimeout) => Ok(()),
+                true if matches!(error, Error::LockWaitTimeout) => Ok(match *owner.wait_state() {
+                    Wait::Granted { after } => after,
+                    _ => Lsn::ZERO,
+                }),
                 _ => Err(error),
             },
         };
@@ -240,11 +246,11 @@ impl Locks {
         result
     }
 
-    fn sleep(&self, owner: &Owner, until: Option<Instant>) -> Result<()> {
+    fn sleep(&self, owner: &Owner, until: Option<Instant>) -> Result<Lsn> {
         let mut state = owner.wait_state();
         loop {
             match *state {
-                Wait::Granted => return Ok(()),
+                Wait::Granted { after } => return Ok(after),
                 Wait::Victim => return Err(Error::Deadlock),
                 _ if owner.interrupt.is_killed() => return Err(Error::Interrupted),
                 Wait::For { .. } | Wait::Nothing => {}
@@ -267,52 +273,47 @@ impl Locks {
         let mut shard = self.shard(key.hash).lock();
         let Some(at) = find(&shard, key) else { return false };
         let queue = &mut queues(&mut shard, key.hash)[at];
-        let Some(request) = queue.waiting(owner) else {
-            return true;
-        };
-        queue.requests.remove(request);
-        queue.grant();
+        let left = queue.leave(owner);
         if queue.requests.is_empty() {
             remove_queue(&mut shard, key.hash, at);
         }
-        false
+        !left
     }
 
-    /// Lets go of one row lock before the transaction ends.
-    pub fn release(&self, owner: &Owner, index: IndexId, key: &[u8]) {
+    /// Lets go of one lock before the transaction ends.
+    pub fn release(&self, owner: &Owner, index: IndexId, key: &[u8], want: Want) {
         let hash = self.hash(index, key);
         let mut held = owner.held();
         // The latest is the likeliest.
         let found = held
             .keys
             .iter()
-            .rposition(|k| k.index == index && *k.key == *key && k.hash == hash);
+            .rposition(|k| k.hash == hash && k.index == index && *k.key == *key);
         let Some(at) = found else { return };
         let key = held.keys.swap_remove(at);
         drop(held);
-        self.release_key(owner, &key);
+        self.release_key(owner, &key, |held| held == want);
     }
 
     /// The transaction has ended: its writes are no locks any more, and its lock objects go.
     pub fn release_all(&self, owner: &Owner) {
         let mut held = owner.held();
         held.txn = TxnId::NONE;
+        // From here on nobody can add to what it holds.
+        held.epoch = held.epoch.wrapping_add(1);
         let keys = std::mem::take(&mut held.keys);
         drop(held);
         for key in &keys {
-            self.release_key(owner, key);
+            self.release_key(owner, key, |_| true);
         }
         owner.weight.store(0, Ordering::Relaxed);
     }
 
-    fn release_key(&self, owner: &Owner, key: &LockKey) {
+    fn release_key(&self, owner: &Owner, key: &LockKey, which: impl Fn(Want) -> bool) {
         let mut shard = self.shard(key.hash).lock();
         let Some(at) = find(&shard, key) else { return };
         let queue = &mut queues(&mut shard, key.hash)[at];
-        queue
-            .requests
-            .retain(|r| r.owner.number != owner.number || !r.granted);
-        queue.grant();
+        queue.release(owner, which);
         if queue.requests.is_empty() {
             remove_queue(&mut shard, key.hash, at);
         }
@@ -344,138 +345,6 @@ impl Locks {
     }
 }
 
-impl Queue {
-    /// The owner's waiting request.
-    fn waiting(&self, owner: &Owner) -> Option<usize> {
-        self.requests
-            .iter()
-            .position(|r| r.owner.number == owner.number && !r.granted)
-    }
-
-    /// The lock that a transaction has by having written the row becomes an object.
-    fn make_explicit(&mut self, txn: TxnId, writer: &Arc<Owner>) {
-        let mut held = writer.held();
-        if held.txn != txn {
-            return; // it has ended
-        }
-        let granted = self
-            .requests
-            .iter_mut()
-            .find(|r| r.owner.number == writer.number && r.granted);
-        match granted {
-            Some(request) => request.mode = Mode::Exclusive,
-            None => {
-                held.keys.push(self.key.clone());
-                let owner = writer.clone();
-                let request = Request {
-                    owner,
-                    mode: Mode::Exclusive,
-                    kind: Kind::Record,
-                    granted: true,
-                };
-                self.requests.insert(0, request);
-            }
-        }
-    }
-
-    fn enter(&mut self, owner: &Arc<Owner>, mode: Mode, kind: Kind, may_wait: bool) -> Attempt {
-        let own = self
-            .requests
-            .iter()
-            .position(|r| r.owner.number == owner.number && r.granted);
-        if own.is_some_and(|own| self.requests[own].mode >= mode) {
-            return Attempt::Granted { new: false };
-        }
-        let upgrade = own.is_some();
-        let blocked = self
-            .requests
-            .iter()
-            .any(|r| r.conflicts(owner, mode, kind) && (r.granted || !upgrade));
-        match (blocked, own) {
-            (false, Some(own)) => {
-                self.requests[own].mode = mode;
-                Attempt::Granted { new: false }
-            }
-            (false, None) => {
-                owner.held().keys.push(self.key.clone());
-                self.requests.push(Request {
-                    owner: owner.clone(),
-                    mode,
-                    kind,
-                    granted: true,
-                });
-                Attempt::Granted { new: true }
-            }
-            (true, _) if !may_wait => Attempt::Busy,
-            (true, _) => {
-                let number = owner.waits.fetch_add(1, Ordering::Relaxed) + 1;
-                *owner.wait_state() = Wait::For {
-                    key: self.key.clone(),
-                    number,
-                    since: Instant::now(),
-                };
-                let request = Request {
-                    owner: owner.clone(),
-                    mode,
-                    kind,
-                    granted: false,
-                };
-                let first_waiting = self.requests.iter().position(|r| !r.granted);
-                match first_waiting {
-                    Some(at) if upgrade => self.requests.insert(at, request),
-                    _ => self.requests.push(request),
-                }
-                Attempt::Queued(self.key.clone())
-            }
-        }
-    }
-
-    /// The requests that the waiting request at `mine` waits for.
-    fn blockers(&self, mine: usize) -> impl Iterator<Item = &Request> {
-        let me = &self.requests[mine];
-        let holds = self
-            .requests
-            .iter()
-            .any(|r| r.granted && r.owner.number == me.owner.number);
-        self.requests
-            .iter()
-            .enumerate()
-            .filter(move |(i, r)| {
-                r.conflicts(&me.owner, me.mode, me.kind) && (r.granted || (!holds && *i < mine))
-            })
-            .map(|(_, r)| r)
-    }
-
-    /// Grants, in order, what can be granted now, and wakes those who waited for it.
-    fn grant(&mut self) {
-        let mut at = 0;
-        while at < self.requests.len() {
-            if self.requests[at].granted || self.blockers(at).next().is_some() {
-                at += 1;
-                continue;
-            }
-            let owner = self.requests[at].owner.clone();
-            let held = self
-                .requests
-                .iter()
-                .position(|r| r.granted && r.owner.number == owner.number);
-            match held {
-                Some(held) => {
-                    self.requests[held].mode = self.requests[at].mode;
-                    self.requests.remove(at);
-                }
-                None => {
-                    self.requests[at].granted = true;
-                    owner.held().keys.push(self.key.clone());
-                    at += 1;
-                }
-            }
-            *owner.wait_state() = Wait::Granted;
-            owner.changed().notify_all();
-        }
-    }
-}
-
 fn queues(shard: &mut Shard, hash: u64) -> &mut Vec<Queue> {
     shard.get_mut(&hash).expect("found a moment ago, under this lock")
 }
@@ -489,11 +358,7 @@ fn find(shard: &Shard, key: &LockKey) -> Option<usize> {
 
 fn remove_queue(shard: &mut Shard, hash: u64, at: usize) {
     let queues = queues(shard, hash);
-    queues
-        .swap_remove(at)
-        .index
-        .objects
-        .fetch_sub(1, Ordering::AcqRel);
+    queues.swap_remove(at).close();
     if queues.is_empty() {
         shard.remove(&hash);
     }

@@ -1,6 +1,6 @@
 //! Who holds and waits for locks: one owner per session, the same for all its transactions.
 
-use crate::ids::{IndexId, TxnId};
+use crate::ids::{IndexId, Lsn, TxnId};
 use crate::transaction::Isolation;
 use parking_lot::{Condvar, Mutex, MutexGuard};
 use std::sync::Arc;
@@ -54,7 +54,8 @@ pub(super) enum Wait {
         number: u64,
         since: Instant,
     },
-    Granted,
+    /// Who stood in the way last had ended at this moment, or has not.
+    Granted { after: Lsn },
     /// Chosen to break a cycle.
     Victim,
 }
@@ -68,6 +69,10 @@ pub(crate) struct Owner {
     /// When the open transaction began, in microseconds of Unix time; 0 if none is open.
     started: AtomicU64,
     isolation: AtomicU8,
+    /// Where in the log the transaction ended whose locks are being let go.
+    pub ended: AtomicU64,
+    /// The running statement relies on locks that keep its new keys unique: they must outlive the keys they are on.
+    pub keeps_unique: AtomicBool,
     pub(super) waits: AtomicU64,
     held: Mutex<Held>,
 }
@@ -77,6 +82,9 @@ pub(crate) struct Owner {
 pub(super) struct Held {
     /// The transaction that writes, whose implicit locks may be made objects; 0 if none does.
     pub txn: TxnId,
+    /// Counts the transactions that have ended.
+    pub epoch: u32,
+    /// One for each granted request.
     pub keys: Vec<LockKey>,
 }
 
@@ -88,6 +96,8 @@ impl Owner {
             weight: AtomicU64::new(0),
             started: AtomicU64::new(0),
             isolation: AtomicU8::new(0),
+            ended: AtomicU64::new(0),
+            keeps_unique: AtomicBool::new(false),
             waits: AtomicU64::new(0),
             held: Mutex::new(Held::default()),
         })

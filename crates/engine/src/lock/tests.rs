@@ -3,6 +3,8 @@ use crate::transaction::Isolation;
 use std::thread;
 
 const INDEX: IndexId = IndexId(1);
+const S: Want = Want::record(LockMode::Shared);
+const X: Want = Want::record(LockMode::Exclusive);
 const LONG: Duration = Duration::from_secs(20);
 
 struct Fixture {
@@ -18,13 +20,14 @@ impl Fixture {
         }
     }
 
-    fn attempt(&self, owner: &Arc<Owner>, key: &[u8], mode: Mode) -> Attempt {
-        self.locks.acquire(owner, &self.index, key, mode, None, true)
+    fn attempt(&self, owner: &Arc<Owner>, key: &[u8], want: Want) -> Attempt {
+        self.locks
+            .acquire(owner, &self.index, key, want, Implicit::Nobody, true, true)
     }
 
     /// Takes a lock that must be free.
-    fn take(&self, owner: &Arc<Owner>, key: &[u8], mode: Mode) {
-        assert!(matches!(self.attempt(owner, key, mode), Attempt::Granted { .. }));
+    fn take(&self, owner: &Arc<Owner>, key: &[u8], want: Want) {
+        assert!(matches!(self.attempt(owner, key, want), Attempt::Granted { .. }));
     }
 
     /// Enters the queue for a lock that must be taken; the thread waits for it.
@@ -32,22 +35,25 @@ impl Fixture {
         &self,
         owner: &Arc<Owner>,
         key: &[u8],
-        mode: Mode,
+        want: Want,
         timeout: Duration,
     ) -> thread::JoinHandle<Result<()>> {
-        let Attempt::Queued(key) = self.attempt(owner, key, mode) else {
+        let Attempt::Queued(key) = self.attempt(owner, key, want) else {
             panic!("granted at once")
         };
         let (locks, owner) = (self.locks.clone(), owner.clone());
-        thread::spawn(move || locks.wait(&owner, &key, timeout))
+        thread::spawn(move || locks.wait(&owner, &key, timeout).map(|_| ()))
     }
 
-    fn busy(&self, owner: &Arc<Owner>, key: &[u8], mode: Mode) -> bool {
-        match self.locks.acquire(owner, &self.index, key, mode, None, false) {
+    fn busy(&self, owner: &Arc<Owner>, key: &[u8], want: Want) -> bool {
+        match self
+            .locks
+            .acquire(owner, &self.index, key, want, Implicit::Nobody, true, false)
+        {
             Attempt::Busy => true,
             Attempt::Granted { new } => {
                 if new {
-                    self.locks.release(owner, INDEX, key);
+                    self.locks.release(owner, INDEX, key, want);
                 }
                 false
             }
@@ -68,16 +74,16 @@ fn owners<const N: usize>() -> [Arc<Owner>; N] {
 fn shared_locks_share_and_exclusive_ones_do_not() {
     let f = Fixture::new();
     let [a, b, c] = owners();
-    f.take(&a, b"k", Mode::Shared);
-    f.take(&b, b"k", Mode::Shared);
-    assert!(f.busy(&c, b"k", Mode::Exclusive));
-    assert!(!f.busy(&c, b"other", Mode::Exclusive));
+    f.take(&a, b"k", S);
+    f.take(&b, b"k", S);
+    assert!(f.busy(&c, b"k", X));
+    assert!(!f.busy(&c, b"other", X));
     f.locks.release_all(&a);
-    assert!(f.busy(&c, b"k", Mode::Exclusive));
-    f.take(&b, b"k", Mode::Exclusive);
-    assert!(f.busy(&c, b"k", Mode::Shared));
+    assert!(f.busy(&c, b"k", X));
+    f.take(&b, b"k", X);
+    assert!(f.busy(&c, b"k", S));
     f.locks.release_all(&b);
-    assert!(!f.busy(&c, b"k", Mode::Exclusive));
+    assert!(!f.busy(&c, b"k", X));
     assert_eq!(f.index.objects.load(Ordering::Relaxed), 0, "no objects are left");
 }
 
@@ -85,25 +91,25 @@ fn shared_locks_share_and_exclusive_ones_do_not() {
 fn nobody_overtakes_a_waiter() {
     let f = Fixture::new();
     let [a, b, c] = owners();
-    f.take(&a, b"k", Mode::Shared);
-    let waiting = f.wait(&b, b"k", Mode::Exclusive, LONG);
+    f.take(&a, b"k", S);
+    let waiting = f.wait(&b, b"k", X, LONG);
     assert!(
-        f.busy(&c, b"k", Mode::Shared),
+        f.busy(&c, b"k", S),
         "compatible with the holder, but not with who waits"
     );
     f.locks.release_all(&a);
     waiting.join().unwrap().unwrap();
     f.locks.release_all(&b);
-    assert!(!f.busy(&c, b"k", Mode::Shared));
+    assert!(!f.busy(&c, b"k", S));
 }
 
 #[test]
 fn a_wait_times_out_and_leaves_nothing_behind() {
     let f = Fixture::new();
     let [a, b, c] = owners();
-    f.take(&a, b"k", Mode::Shared);
-    let waiting = f.wait(&b, b"k", Mode::Exclusive, Duration::from_millis(20));
-    let behind = f.wait(&c, b"k", Mode::Shared, LONG);
+    f.take(&a, b"k", S);
+    let waiting = f.wait(&b, b"k", X, Duration::from_millis(20));
+    let behind = f.wait(&c, b"k", S, LONG);
     assert!(matches!(waiting.join().unwrap(), Err(Error::LockWaitTimeout)));
     behind.join().unwrap().unwrap();
     f.locks.release_all(&a);
@@ -115,8 +121,8 @@ fn a_wait_times_out_and_leaves_nothing_behind() {
 fn a_kill_ends_a_wait() {
     let f = Fixture::new();
     let [a, b] = owners();
-    f.take(&a, b"k", Mode::Exclusive);
-    let waiting = f.wait(&b, b"k", Mode::Exclusive, LONG);
+    f.take(&a, b"k", X);
+    let waiting = f.wait(&b, b"k", X, LONG);
     b.interrupt.kill();
     assert!(matches!(waiting.join().unwrap(), Err(Error::Interrupted)));
 }
@@ -126,9 +132,9 @@ fn an_implicit_lock_becomes_an_object_only_while_its_writer_runs() {
     let f = Fixture::new();
     let [a, b] = owners();
     a.begin_writing(TxnId(7));
-    let writer = Some((TxnId(7), a.clone()));
-    let acquire = |w| f.locks.acquire(&b, &f.index, b"k", Mode::Exclusive, w, true);
-    let Attempt::Queued(key) = acquire(writer.clone()) else {
+    let writer = || Implicit::Other(TxnId(7), a.clone());
+    let acquire = |w| f.locks.acquire(&b, &f.index, b"k", X, w, true, true);
+    let Attempt::Queued(key) = acquire(writer()) else {
         panic!("granted though the writer runs")
     };
     f.locks.release_all(&a);
@@ -136,7 +142,7 @@ fn an_implicit_lock_becomes_an_object_only_while_its_writer_runs() {
     f.locks.release_all(&b);
     a.begin_writing(TxnId(8));
     assert!(
-        matches!(acquire(writer), Attempt::Granted { new: true }),
+        matches!(acquire(writer()), Attempt::Granted { new: true }),
         "7 has ended; 8 never wrote the row"
     );
 }
@@ -147,17 +153,21 @@ fn the_lighter_of_a_deadlock_gives_way() {
     let [a, b] = owners();
     a.weight.store(1, Ordering::Relaxed);
     b.weight.store(5, Ordering::Relaxed);
-    f.take(&a, b"x", Mode::Exclusive);
-    f.take(&b, b"y", Mode::Exclusive);
-    let first = f.wait(&a, b"y", Mode::Exclusive, LONG);
-    let second = f.wait(&b, b"x", Mode::Exclusive, LONG);
+    f.take(&a, b"x", X);
+    f.take(&b, b"y", X);
+    let first = f.wait(&a, b"y", X, LONG);
+    let second = f.wait(&b, b"x", X, LONG);
     assert!(matches!(first.join().unwrap(), Err(Error::Deadlock)));
     f.locks.release_all(&a);
     second.join().unwrap().unwrap();
     assert_eq!(f.locks.stats.deadlocks.load(Ordering::Relaxed), 1);
     let info = f.locks.latest_deadlock().unwrap();
-    let seen = |n: usize| {
-        let member = &info.members[n];
+    let seen = |owner: u64| {
+        let member = info
+            .members
+            .iter()
+            .find(|m| m.transaction.owner == owner)
+            .unwrap();
         let place = |lock: &LockInfo| match &lock.place {
             LockPlace::Key(key) => key.clone(),
             other => panic!("{other:?}"),
@@ -170,7 +180,7 @@ fn the_lighter_of_a_deadlock_gives_way() {
             member.victim,
         )
     };
-    assert_eq!(seen(0), (2, b"x".to_vec(), vec![b"y".to_vec()], false));
+    assert_eq!(seen(2), (2, b"x".to_vec(), vec![b"y".to_vec()], false));
     assert_eq!(seen(1), (1, b"y".to_vec(), vec![b"x".to_vec()], true));
 }
 
@@ -178,10 +188,10 @@ fn the_lighter_of_a_deadlock_gives_way() {
 fn two_upgrades_are_a_deadlock() {
     let f = Fixture::new();
     let [a, b] = owners();
-    f.take(&a, b"k", Mode::Shared);
-    f.take(&b, b"k", Mode::Shared);
-    let first = f.wait(&a, b"k", Mode::Exclusive, LONG);
-    let second = f.wait(&b, b"k", Mode::Exclusive, LONG);
+    f.take(&a, b"k", S);
+    f.take(&b, b"k", S);
+    let first = f.wait(&a, b"k", X, LONG);
+    let second = f.wait(&b, b"k", X, LONG);
     // Whichever search runs last sees the cycle; its owner, or the first of the cycle, gives way.
     let deadline = Instant::now() + LONG;
     while f.locks.stats.deadlocks.load(Ordering::Relaxed) == 0 {
@@ -216,7 +226,7 @@ fn no_wakeup_is_lost() {
                 for i in 0..500u64 {
                     let k = ((i + n) % 2) as usize;
                     let key = [k as u8];
-                    if let Attempt::Queued(key) = f.attempt(&owner, &key, Mode::Exclusive) {
+                    if let Attempt::Queued(key) = f.attempt(&owner, &key, X) {
                         f.locks.wait(&owner, &key, LONG).unwrap();
                     }
                     let v = counters[k].load(Ordering::Relaxed);

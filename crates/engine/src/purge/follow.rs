@@ -44,7 +44,9 @@ pub(super) fn follow(core: &Core, hint: &Record) -> Result<()> {
         return Ok(());
     };
     let all_see = |writer| core.view_copy.certainly_all_see(writer, &core.txns);
-    each_named(&table, hint, &mut |n, key| remove_if(&table, n, key, &all_see))?;
+    each_named(&table, hint, &mut |n, key| {
+        remove_if(core, &table, n, key, &all_see)
+    })?;
     if hint.version.flags & mvcc::ROW != 0 && hint.version.row_flags & OUTSIDE != 0 {
         let firsts: Vec<_> = table
             .layout
@@ -63,12 +65,16 @@ pub(super) fn follow_early(core: &Core, hint: &Record) -> Result<bool> {
     let Ok(table) = core.catalog.table(hint.version.table) else {
         return Ok(true);
     };
-    each_named(&table, hint, &mut |n, key| match n {
-        0 => bury_row(core, &table, key),
-        n => bury_entry(core, &table, n, key),
+    let mut done = true;
+    each_named(&table, hint, &mut |n, key| {
+        done &= match n {
+            0 => bury_row(core, &table, key)?,
+            n => bury_entry(core, &table, n, key)?,
+        };
+        Ok(())
     })?;
     // What stands outside a row is kept until every view has passed.
-    Ok(hint.version.row_flags & OUTSIDE == 0)
+    Ok(done && hint.version.row_flags & OUTSIDE == 0)
 }
 
 pub(super) fn is_gone(n: IndexNo, value: &[u8], gone: &dyn Fn(TxnId) -> bool) -> bool {
@@ -79,12 +85,20 @@ pub(super) fn is_gone(n: IndexNo, value: &[u8], gone: &dyn Fn(TxnId) -> bool) ->
     head.is_deleted() && gone(head.writer)
 }
 
-/// Takes an entry out that is marked deleted by a writer of whom `gone` is true.
-pub(super) fn remove_if(table: &Table, n: IndexNo, key: &[u8], gone: &dyn Fn(TxnId) -> bool) -> Result<()> {
-    match deleted_entry(table, n, key, gone)? {
-        Some((leaf, slot)) => take_out(table, n, leaf, slot, key),
-        None => Ok(()),
+/// Takes an entry out that is marked deleted by a writer of whom `gone` is true. Its locks are handed on.
+pub(super) fn remove_if(
+    core: &Core,
+    table: &Table,
+    n: IndexNo,
+    key: &[u8],
+    gone: &dyn Fn(TxnId) -> bool,
+) -> Result<()> {
+    while let Some((leaf, slot)) = deleted_entry(table, n, key, gone)? {
+        if table.hand_on_locks(core, n, &leaf, slot, None)? {
+            return take_out(table, n, leaf, slot, key);
+        }
     }
+    Ok(())
 }
 
 /// The leaf and slot of an entry that is marked deleted by a writer of whom `judged` is true.
@@ -121,11 +135,15 @@ fn take_out(table: &Table, n: IndexNo, mut leaf: LeafWrite<'_>, slot: usize, key
     Ok(())
 }
 
-fn bury_row(core: &Core, table: &Table, key: &[u8]) -> Result<()> {
+/// Answers false if somebody has the row locked, so that it had better stay.
+fn bury_row(core: &Core, table: &Table, key: &[u8]) -> Result<bool> {
     let ended = |writer| core.view_copy.with(|copy| copy.knows_end_of(writer, &core.txns));
     let Some((leaf, slot)) = deleted_entry(table, 0, key, &ended)? else {
-        return Ok(());
+        return Ok(true);
     };
+    if core.locks.is_locked(&table.indexes[0].locks, key) {
+        return Ok(false);
+    }
     let head = Head::of(leaf.node().value(slot));
     let older = prune(core, head.writer, head.older)?;
     if older != Address::NONE {
@@ -133,30 +151,34 @@ fn bury_row(core: &Core, table: &Table, key: &[u8]) -> Result<()> {
         if !table.indexes[0].graveyard.bury(key, head.writer, older, now)? {
             let mut leaf = leaf;
             leaf.put_unlogged(slot, Head::OLDER_AT, &older.0.to_le_bytes());
-            return Ok(());
+            return Ok(true);
         }
     }
-    take_out(table, 0, leaf, slot, key)
+    take_out(table, 0, leaf, slot, key).map(|()| true)
 }
 
-fn bury_entry(core: &Core, table: &Table, n: IndexNo, key: &[u8]) -> Result<()> {
+/// Answers false if somebody has the entry locked, so that it had better stay.
+fn bury_entry(core: &Core, table: &Table, n: IndexNo, key: &[u8]) -> Result<bool> {
     let ended = |writer| core.view_copy.with(|copy| copy.knows_end_of(writer, &core.txns));
     let Some((leaf, slot)) = deleted_entry(table, n, key, &ended)? else {
-        return Ok(());
+        return Ok(true);
     };
+    if core.locks.is_locked(&table.indexes[n].locks, key) {
+        return Ok(false);
+    }
     match table.who_wants(core, n, key)? {
-        Wanted::Now => return Ok(()),
+        Wanted::Now => return Ok(true),
         Wanted::ByOldViews => {
             let deleter = EntryHead::of(leaf.node().value(slot)).writer;
             let now = core.view_copy.with(|copy| copy.horizon);
             let graveyard = &table.indexes[n].graveyard;
             if !graveyard.bury(key, deleter, Address::NONE, now)? {
-                return Ok(());
+                return Ok(true);
             }
         }
         Wanted::ByNobody => {}
     }
-    take_out(table, n, leaf, slot, key)
+    take_out(table, n, leaf, slot, key).map(|()| true)
 }
 
 /// Prunes the chain of a row whose leaf the caller holds exclusively.

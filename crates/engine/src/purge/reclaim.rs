@@ -24,7 +24,7 @@ pub(crate) fn sweep(core: &Core, below: TxnId) -> Result<()> {
                 }
                 let (keys, next) = gone_in_leaf(&table, n, &from, &gone)?;
                 for key in keys {
-                    remove_if(&table, n, &key, &gone)?;
+                    remove_if(core, &table, n, &key, &gone)?;
                 }
                 match next {
                     Some(next) => from = next,

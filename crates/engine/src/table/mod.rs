@@ -6,13 +6,15 @@
 //! | `key`, `row`, `entry` | how keys, rows and the heads of entries are encoded |
 //! | `outside` | columns too long for their row |
 //! | `graveyard`, `buried` | deleted entries out of the way, and how old views find them |
-//! | `read`, `write`, `secondary`, `undo` | rows read, changed, indexed, restored |
+//! | `read`, `locking` | consistent reads, locking reads |
+//! | `write`, `secondary`, `undo` | rows changed, indexed, restored |
 //! | `state` | counters that outlive a definition |
 
 mod buried;
 mod entry;
 mod graveyard;
 mod key;
+mod locking;
 mod outside;
 mod range;
 mod read;
@@ -32,6 +34,7 @@ pub use schema::{Column, ColumnType, Datum, IndexNo, IndexSchema, KeyPart, Table
 
 pub(crate) use entry::{DELETED, EntryHead, Head, OUTSIDE, Undo, row_of};
 pub(crate) use graveyard::{Buried, Graveyard};
+use locking::key_behind;
 pub(crate) use outside::{Outside, first_page};
 pub(crate) use row::RowLayout;
 pub(crate) use schema::Reader;
@@ -40,7 +43,7 @@ pub(crate) use state::TableState;
 
 use crate::error::{Error, Result};
 use crate::ids::{IndexId, Lsn, PAGE_SIZE, TableId};
-use crate::lock::{IndexLocks, Mode};
+use crate::lock::{IndexLocks, LockMode};
 use crate::transaction::{Sight, Transaction};
 use crate::tree::Tree;
 use key::KeyPartCodec;
@@ -107,10 +110,10 @@ pub enum DuplicateLock {
 }
 
 impl DuplicateLock {
-    fn mode(self) -> Mode {
+    fn mode(self) -> LockMode {
         match self {
-            DuplicateLock::Shared => Mode::Shared,
-            DuplicateLock::Exclusive => Mode::Exclusive,
+            DuplicateLock::Shared => LockMode::Shared,
+            DuplicateLock::Exclusive => LockMode::Exclusive,
         }
     }
 }
@@ -345,7 +348,36 @@ impl Table {
         f: &mut dyn FnMut(&RowView, &mut RowBuf) -> Result<(Action, Flow)>,
     ) -> Result<()> {
         let Transaction { core, inner } = txn;
-        self.modify_rows(core, inner, index, range, reverse, f)
+        self.modify_rows(core, inner, index, range, reverse, None, f)
+    }
+
+    /// [`Table::modify_range`], forwards, for an UPDATE: under READ COMMITTED and below, a row of the clustered index
+    /// that somebody else has locked is judged by `matches` as it was last committed, and passed over if it does not
+    /// match so. Otherwise it is waited for, and `f` decides.
+    pub fn update_range(
+        &self,
+        txn: &mut Transaction,
+        index: IndexNo,
+        range: &KeyRange,
+        matches: &mut dyn FnMut(&RowView) -> Result<bool>,
+        f: &mut dyn FnMut(&RowView, &mut RowBuf) -> Result<(Action, Flow)>,
+    ) -> Result<()> {
+        let Transaction { core, inner } = txn;
+        self.modify_rows(core, inner, index, range, false, Some(matches), f)
+    }
+
+    /// Locks the rows of a range exclusively, forwards, for an UPDATE that changes them afterwards; about `matches` see
+    /// [`Table::update_range`].
+    pub fn scan_to_update(
+        &self,
+        txn: &mut Transaction,
+        index: IndexNo,
+        range: &KeyRange,
+        matches: &mut dyn FnMut(&RowView) -> Result<bool>,
+        f: &mut dyn FnMut(&RowView) -> Result<(Keep, Flow)>,
+    ) -> Result<()> {
+        let Transaction { core, inner } = txn;
+        self.scan_rows_to_update(core, inner, index, range, matches, f)
     }
 
     /// Takes `n` consecutive values off the counter: the first of them is returned, and each next one is `step`

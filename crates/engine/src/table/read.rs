@@ -2,25 +2,25 @@
 //!
 //! A *consistent* read takes no lock and waits for nobody: it finds the leaf, and judges each entry by its writer. One
 //! that the view sees is shown where it lies in the page; otherwise the row's chain leads to the version that the view
-//! sees. A *locking* read is about the newest version, and holds its lock.
+//! sees. A *locking* read is about the newest version, and holds its lock (see `locking`).
 //!
 //! Through a secondary index, an entry whose writer the view sees stands for its row. Any other is judged by the row: the
 //! version that the view sees must still have this very entry, or the row is met under another key.
 
 use super::buried::Met;
 use super::entry::{DELETED, EntryHead, Head, row_of, stored_of};
+use super::locking::{Judge, Locking, Visit};
 use super::outside::Outside;
 use super::range::Span;
 use super::row::RowView;
 use super::schema::IndexNo;
-use super::secondary::Tried;
 use super::{Flow, Keep, KeyRange, LockWait, Read, Table};
 use crate::core::Core;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::ids::TxnId;
-use crate::lock::Mode;
+use crate::lock::LockMode;
 use crate::mvcc::{Seen, walk};
-use crate::transaction::{Inner, RowLock, Sight};
+use crate::transaction::{Inner, Sight};
 use crate::tree::LeafRead;
 use std::sync::atomic::Ordering;
 
@@ -91,7 +91,9 @@ impl Table {
                         f(row).map(|_| true)
                     })
                 }
-                Read::Locking { exclusive, wait } => self.lock_row(core, t, key, mode_of(exclusive), wait, f),
+                Read::Locking { exclusive, wait } => {
+                    self.lock_point(core, t, key, locking(exclusive, wait, false), f)
+                }
             };
         }
         let mut found = false;
@@ -165,36 +167,6 @@ impl Table {
         Ok(shown)
     }
 
-    /// Locks a row and shows its newest version. Answers whether there is one (that could be locked).
-    fn lock_row(
-        &self,
-        core: &Core,
-        t: &mut Inner,
-        key: &[u8],
-        mode: Mode,
-        wait: LockWait,
-        f: &mut dyn FnMut(&RowView) -> Result<Keep>,
-    ) -> Result<bool> {
-        let mut waited = false;
-        let early = t.releases_early();
-        loop {
-            let tried = self.try_locked_row(core, t, key, mode, wait, waited, &mut |row| match f(row)? {
-                Keep::Release if early => Ok(Keep::Release),
-                _ => Ok(Keep::Locked),
-            })?;
-            match tried {
-                Tried::Shown => return Ok(true),
-                Tried::Nothing => return Ok(false),
-                Tried::Busy if wait == LockWait::Skip => return Ok(false),
-                Tried::Busy => return Err(Error::LockNoWait),
-                Tried::Wait(wait) => {
-                    t.wait(core, &wait)?;
-                    waited = true;
-                }
-            }
-        }
-    }
-
     pub(super) fn scan_rows(
         &self,
         core: &Core,
@@ -217,13 +189,14 @@ impl Table {
         let mut buffer = std::mem::take(&mut t.buffers.version);
         let done = match (index, read) {
             (0, Read::Consistent) => self.scan_clustered(core, t, span, reverse, &mut buffer, f),
-            (0, Read::Locking { exclusive, wait }) => {
-                self.scan_clustered_locking(core, t, span, reverse, mode_of(exclusive), wait, f)
+            (n, Read::Locking { exclusive, wait }) => {
+                let lock = locking(exclusive, wait, covering);
+                self.scan_locking(core, t, n, range, reverse, lock, None, Visit::Show(f))
             }
             (n, Read::Consistent) if covering => {
                 self.scan_covering(core, t, n, span, reverse, &mut buffer, f)
             }
-            (n, _) => self.scan_secondary(core, t, n, span, reverse, read, &mut buffer, f),
+            (n, Read::Consistent) => self.scan_secondary(core, t, n, span, reverse, &mut buffer, f),
         };
         t.buffers.version = buffer;
         done
@@ -237,7 +210,7 @@ impl Table {
         index: IndexNo,
         span: &Span,
         reverse: bool,
-        sight: Option<Sight>,
+        sight: Sight,
         f: &mut dyn FnMut(&LeafRead<'_>, std::ops::Range<usize>) -> Result<Flow>,
     ) -> Result<Option<Span>> {
         let tree = &self.indexes[index].tree;
@@ -251,7 +224,7 @@ impl Table {
         // A leaf that was merged with its neighbour holds entries that were met already.
         let mut met: Option<usize> = None;
         loop {
-            if let Some(Sight::View(view)) = &sight
+            if let Sight::View(view) = &sight
                 && self.indexes[index].graveyard.concerns(view)
             {
                 let mut rest = span.clone();
@@ -323,7 +296,7 @@ impl Table {
             }
             Ok(flow)
         };
-        let mut done = self.leaves(t, 0, &span, reverse, Some(sight), &mut |leaf, slots| {
+        let mut done = self.leaves(t, 0, &span, reverse, sight, &mut |leaf, slots| {
             in_order(slots, reverse, &mut |slot| {
                 let (key, value) = leaf.node().entry(slot);
                 see(Met::Entry(key, value))
@@ -379,7 +352,7 @@ impl Table {
             })?;
             Ok(flow)
         };
-        let mut done = self.leaves(t, n, &span, reverse, Some(sight), &mut |leaf, slots| {
+        let mut done = self.leaves(t, n, &span, reverse, sight, &mut |leaf, slots| {
             in_order(slots, reverse, &mut |slot| {
                 let (key, value) = leaf.node().entry(slot);
                 see(Met::Entry(key, value))
@@ -401,14 +374,10 @@ impl Table {
         n: IndexNo,
         mut span: Span,
         reverse: bool,
-        read: Read,
         buffer: &mut Vec<u8>,
         f: Show<'_>,
     ) -> Result<()> {
-        let sight = match read {
-            Read::Consistent => Some(t.sight(core)?),
-            Read::Locking { .. } => None,
-        };
+        let sight = t.sight(core)?;
         let layout = &self.entries[n - 1];
         let mut batch = Batch::default();
         let mut size = BATCH_FIRST;
@@ -417,25 +386,12 @@ impl Table {
             for (key, doubtful) in batch.iter() {
                 let primary_key = &key[layout.primary_at(key)..];
                 let mut flow = Flow::Continue;
-                let mut show = |row: &RowView| -> Result<Keep> {
-                    if doubtful && !self.has_entry(n, row, key)? {
-                        return Ok(Keep::Release);
+                self.see_row(core, sight, t.id, primary_key, buffer, &mut |row| {
+                    if !doubtful || self.has_entry(n, row, key)? {
+                        flow = f(row)?.1;
                     }
-                    let keep;
-                    (keep, flow) = f(row)?;
-                    Ok(keep)
-                };
-                match (read, sight) {
-                    (Read::Locking { exclusive, wait }, _) => {
-                        self.lock_row(core, t, primary_key, mode_of(exclusive), wait, &mut show)?;
-                    }
-                    (_, Some(sight)) => {
-                        self.see_row(core, sight, t.id, primary_key, buffer, &mut |row| {
-                            show(row).map(|_| true)
-                        })?;
-                    }
-                    (Read::Consistent, None) => unreachable!("a consistent read sees something"),
-                }
+                    Ok(true)
+                })?;
                 if flow == Flow::Stop {
                     return Ok(());
                 }
@@ -455,8 +411,7 @@ impl Table {
         }
     }
 
-    /// The next entries of the span that may lead to rows. With a sight: those that it sees, and those it must ask
-    /// the row about; without, for locking: all but those that are certainly gone.
+    /// The next entries of the span that may lead to rows: those that are seen, and those whose row must be asked.
     fn next_batch(
         &self,
         core: &Core,
@@ -464,7 +419,7 @@ impl Table {
         n: IndexNo,
         span: &Span,
         reverse: bool,
-        sight: Option<Sight>,
+        sight: Sight,
         size: usize,
         batch: &mut Batch,
     ) -> Result<()> {
@@ -479,22 +434,11 @@ impl Table {
                     (buried[0].key.as_slice(), EntryHead { flags, writer })
                 }
             };
-            match sight {
-                Some(sight) if sight.sees(head.writer, own, core) => {
-                    // A dirty read may meet an entry whose row has moved on already.
-                    let doubtful = matches!(sight, Sight::Latest);
-                    if !head.is_deleted() {
-                        batch.push(key, doubtful);
-                    }
-                }
-                Some(_) => batch.push(key, true),
-                None => {
-                    let gone = head.is_deleted()
-                        && ((head.writer == own && own != TxnId::NONE) || !core.txns.is_active(head.writer));
-                    if !gone {
-                        batch.push(key, true);
-                    }
-                }
+            if !sight.sees(head.writer, own, core) {
+                batch.push(key, true);
+            } else if !head.is_deleted() {
+                // A dirty read may meet an entry whose row has moved on already.
+                batch.push(key, matches!(sight, Sight::Latest));
             }
             Ok(if batch.entries.len() < size {
                 Flow::Continue
@@ -514,145 +458,63 @@ impl Table {
         }
     }
 
-    /// Locks each row where it lies; a wait gives the leaf up and comes back to the same key.
-    fn scan_clustered_locking(
+    pub(super) fn scan_rows_to_update<'c>(
         &self,
-        core: &Core,
+        core: &'c Core,
         t: &mut Inner,
-        mut span: Span,
-        reverse: bool,
-        mode: Mode,
-        wait: LockWait,
+        n: IndexNo,
+        range: &KeyRange,
+        judge: Judge<'c>,
         f: Show<'_>,
     ) -> Result<()> {
-        let index = &self.indexes[0];
-        let early = t.releases_early();
-        let mut fence = Vec::new();
-        let mut waited_for: Option<Vec<u8>> = None;
-        'descend: loop {
-            t.check()?;
-            let at = |leaf: &LeafRead<'_>, key: &[u8]| leaf.node().search(key).unwrap_or_else(|slot| slot);
-            let leaf = match (reverse, &span.upper) {
-                (false, _) => index.tree.read(&span.lower)?,
-                (true, Some(upper)) => index.tree.read_below(upper)?,
-                (true, None) => index.tree.read_last()?,
-            };
-            let from = at(&leaf, &span.lower);
-            let to = span
-                .upper
-                .as_ref()
-                .map_or(leaf.node().count(), |upper| at(&leaf, upper));
-            let mut rest = from..to.max(from);
-            while let Some(slot) = if reverse { rest.next_back() } else { rest.next() } {
-                let (key, value) = leaf.node().entry(slot);
-                let head = Head::of(value);
-                let waited = waited_for.as_deref() == Some(key);
-                if waited_for.is_some() && !waited {
-                    // The row that was waited for is gone.
-                    let gone = waited_for.take().unwrap_or_default();
-                    self.let_go(core, t, &gone, true);
-                }
-                let fresh = match t.lock_row(core, &index.locks, key, mode, head.writer, false, wait) {
-                    RowLock::Held { new } => new || waited,
-                    RowLock::Busy if wait == LockWait::Skip => continue,
-                    RowLock::Busy => return Err(Error::LockNoWait),
-                    RowLock::Wait(lock) => {
-                        let key = key.to_vec();
-                        drop(leaf);
-                        t.wait(core, &lock)?;
-                        span.come_back_to(&key, reverse);
-                        waited_for = Some(key);
-                        continue 'descend;
-                    }
-                };
-                waited_for = None;
-                if head.is_deleted() {
-                    self.let_go(core, t, key, fresh);
-                    continue;
-                }
-                self.check_unchanged(core, t, head.writer)?;
-                let row = row_of(value);
-                let outside = Outside::of(&index.tree, &self.layout, head.flags, row);
-                let (keep, flow) = f(&RowView::row(&self.layout, key, row, &outside))?;
-                outside.check()?;
-                if keep == Keep::Release && early {
-                    self.let_go(core, t, key, fresh);
-                }
-                if flow == Flow::Stop {
-                    return Ok(());
-                }
-            }
-            let more = match reverse {
-                false => {
-                    fence.clear();
-                    fence.extend_from_slice(leaf.node().upper_fence());
-                    to == leaf.node().count() && !fence.is_empty()
-                }
-                true => {
-                    fence.clear();
-                    fence.extend_from_slice(leaf.node().lower_fence());
-                    from == 0 && !fence.is_empty()
-                }
-            };
-            drop(leaf);
-            if !more || !span.go_on_at(&fence, reverse) {
-                if let Some(gone) = waited_for {
-                    self.let_go(core, t, &gone, true);
-                }
-                return Ok(());
-            }
-        }
+        t.check()?;
+        self.check_open()?;
+        let lock = locking(true, LockWait::Wait, false);
+        self.scan_locking(core, t, n, range, false, lock, Some(judge), Visit::Show(f))
     }
 
-    /// [`Table::modify`] for each row of a range, found in batches.
-    pub(super) fn modify_rows(
+    /// [`Table::modify`] for each row of a range.
+    pub(super) fn modify_rows<'c>(
         &self,
-        core: &Core,
+        core: &'c Core,
         t: &mut Inner,
         n: IndexNo,
         range: &KeyRange,
         reverse: bool,
+        judge: Option<Judge<'c>>,
         f: &mut dyn FnMut(&RowView, &mut super::RowBuf) -> Result<(super::Action, Flow)>,
     ) -> Result<()> {
         t.start_write(core)?;
         self.check_open()?;
-        let Some(mut span) = Span::of(range) else {
-            return Ok(());
-        };
-        let mut batch = Batch::default();
-        let mut size = BATCH_FIRST;
-        loop {
-            self.next_batch(core, t, n, &span, reverse, None, size, &mut batch)?;
-            for (key, _) in batch.iter() {
-                t.check()?;
-                let mut flow = Flow::Continue;
-                let (primary_key, through) = match n {
-                    0 => (key, None),
-                    n => (&key[self.entries[n - 1].primary_at(key)..], Some((n, key))),
-                };
-                self.modify_row(core, t, primary_key, through, &mut |row, buf| {
-                    let action;
-                    (action, flow) = f(row, buf)?;
-                    Ok(action)
-                })?;
-                if flow == Flow::Stop {
-                    return Ok(());
-                }
-            }
-            let Some((last, _)) = batch.iter().last() else {
-                return Ok(());
+        let lock = locking(true, LockWait::Wait, false);
+        let mut modify = |t: &mut Inner, key: &[u8]| {
+            let mut done = (Keep::Release, Flow::Continue);
+            let (primary_key, through) = match n {
+                0 => (key, None),
+                n => (&key[self.entries[n - 1].primary_at(key)..], Some((n, key))),
             };
-            if batch.entries.len() < size {
-                return Ok(());
-            }
-            span.go_on_after(last, reverse);
-            size = (size * 4).min(BATCH_MAX);
-        }
+            self.modify_row(core, t, primary_key, through, &mut |row, buf| {
+                let (action, flow) = f(row, buf)?;
+                let keep = match action {
+                    super::Action::Skip => Keep::Release,
+                    _ => Keep::Locked,
+                };
+                done = (keep, flow);
+                Ok(action)
+            })?;
+            Ok(done)
+        };
+        self.scan_locking(core, t, n, range, reverse, lock, judge, Visit::Key(&mut modify))
     }
 }
 
-fn mode_of(exclusive: bool) -> Mode {
-    if exclusive { Mode::Exclusive } else { Mode::Shared }
+fn locking(exclusive: bool, wait: LockWait, covering: bool) -> Locking {
+    let mode = if exclusive {
+        LockMode::Exclusive
+    } else {
+        LockMode::Shared
+    };
+    Locking { mode, wait, covering }
 }
 
 #[inline]

@@ -5,32 +5,24 @@
 //! version.
 //!
 //! *Unique indexes.* Entries carry the primary key, so the tree itself keeps nothing apart that a unique index must. Who
-//! adds an entry first looks at all that share its own parts. One that lives, or was marked deleted by a transaction that
-//! is still running, is judged by its row, locked: if that still has the key when the lock is granted, it is a duplicate.
-//! Two who add the same key at the same time are kept apart by one of a few hundred mutexes, taken by the key's hash and
-//! let go of before any lock wait.
+//! adds an entry first looks whether any shares its own parts, dead or alive. If so, all that do are locked with their
+//! gaps, and the gap behind them; what lives when its lock is granted is a duplicate. The locks stay, so that none can
+//! appear before the new entry is in. If there is none, nothing is locked: two who add the same key at the same time are
+//! kept apart by one of a few hundred mutexes, taken by the key's hash and let go of before any lock wait.
 
 use super::entry::{self, EntryHead, Head};
 use super::outside::Outside;
 use super::row::RowView;
 use super::schema::{Datum, IndexNo};
-use super::{Keep, LockWait, Table};
+use super::write::{Entering, enter_gap};
+use super::{Index, LockWait, Table};
 use crate::core::Core;
 use crate::error::{Error, Result};
 use crate::ids::TxnId;
-use crate::lock::{LockKey, Mode};
+use crate::lock::{LockKey, LockMode, SUPREMUM, Want};
 use crate::mvcc::{self, Address, Need, Version};
 use crate::transaction::{Inner, RowLock};
-use crate::tree::Full;
-
-/// What came of trying to lock and look at a row.
-pub(super) enum Tried {
-    /// It was there, and shown.
-    Shown,
-    Nothing,
-    Wait(LockKey),
-    Busy,
-}
+use crate::tree::{Full, NextLeaf};
 
 /// Who may still come to a row through an entry that is marked deleted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -140,40 +132,67 @@ impl Table {
         n: IndexNo,
         key: &[u8],
         value: &[u8],
-        mode: Mode,
+        mode: LockMode,
     ) -> Result<()> {
         let unique = self.schema.secondary[n - 1].unique && !self.entries[n - 1].has_null(key);
-        let mut stripe = None;
-        if unique {
-            let own = &key[..self.entries[n - 1].own_len(key)];
-            loop {
+        loop {
+            let mut wait = None;
+            let mut stripe = None;
+            if unique {
+                let own = &key[..self.entries[n - 1].own_len(key)];
                 stripe = Some(core.unique.lock(self.indexes[n].id, own));
-                match self.find_duplicate(core, t, n, key, own.len(), mode)? {
-                    None => break,
-                    Some(wait) => {
-                        drop(stripe.take());
-                        t.wait(core, &wait)?;
-                    }
-                }
+                wait = self.find_duplicate(core, t, n, key, own, mode)?;
+            }
+            if wait.is_none() {
+                wait = self.write_entry(core, t, n, key, value)?;
+            }
+            drop(stripe);
+            match wait {
+                None => return Ok(()),
+                Some(wait) => t.wait(core, &wait)?,
             }
         }
-        let done = self.write_entry(n, key, value);
-        drop(stripe);
-        done
     }
 
-    fn write_entry(&self, n: IndexNo, key: &[u8], value: &[u8]) -> Result<()> {
-        let tree = &self.indexes[n].tree;
+    /// `Some`: wait, and begin again.
+    fn write_entry(
+        &self,
+        core: &Core,
+        t: &mut Inner,
+        n: IndexNo,
+        key: &[u8],
+        value: &[u8],
+    ) -> Result<Option<LockKey>> {
+        let Index { tree, locks, .. } = &self.indexes[n];
+        let mut next = Vec::new();
         loop {
             let mut leaf = tree.write(key)?;
+            let mut divides = false;
             let done = match leaf.node().search(key) {
-                Ok(slot) => leaf.replace(slot, value),
-                Err(slot) => leaf.insert(slot, key, value),
+                Ok(slot) => {
+                    let writer = EntryHead::of(leaf.node().value(slot)).writer;
+                    if let RowLock::Wait(wait) = t.lock_to_write(core, locks, key, writer) {
+                        return Ok(Some(wait));
+                    }
+                    leaf.replace(slot, value)
+                }
+                Err(slot) => {
+                    match enter_gap(core, t, locks, &leaf, slot, &mut next)? {
+                        Entering::Free => {}
+                        Entering::Divides => divides = true,
+                        Entering::Again => continue,
+                        Entering::Wait(wait) => return Ok(Some(wait)),
+                    }
+                    leaf.insert(slot, key, value)
+                }
             };
             match done {
                 Ok(()) => {
+                    if divides {
+                        core.locks.divide_gap(locks, &next, key);
+                    }
                     leaf.finish();
-                    return Ok(());
+                    return Ok(None);
                 }
                 Err(Full) => {
                     drop(leaf);
@@ -183,137 +202,107 @@ impl Table {
         }
     }
 
-    /// Looks for a row that has the entry's own parts already. `Some`: wait, then look again.
+    /// Looks for another entry with the same own parts, and locks all there are. `Some`: wait, then look again.
     fn find_duplicate(
         &self,
         core: &Core,
         t: &mut Inner,
         n: IndexNo,
         key: &[u8],
-        own: usize,
-        mode: Mode,
+        own: &[u8],
+        mode: LockMode,
     ) -> Result<Option<LockKey>> {
-        let layout = &self.entries[n - 1];
-        let mut from = key[..own].to_vec();
-        while let Some(other) = self.next_candidate(core, t, n, &from, own, key)? {
-            let primary_key = other[layout.primary_at(&other)..].to_vec();
-            let mut duplicate = false;
-            let tried =
-                self.try_locked_row(core, t, &primary_key, mode, LockWait::Wait, false, &mut |row| {
-                    let mut now = Vec::new();
-                    self.encode_entry_key(n, &|c| row.get(c), row.primary_key(), &mut now)?;
-                    duplicate = now.starts_with(&other[..own]) && layout.own_len(&now) == own;
-                    Ok(if duplicate { Keep::Locked } else { Keep::Release })
-                })?;
-            if let Tried::Wait(wait) = tried {
-                return Ok(Some(wait));
-            }
-            if duplicate {
-                return Err(Error::DuplicateKey {
-                    index: n,
-                    primary_key,
-                });
-            }
-            from = other;
-            from.push(0);
+        if !self.has_prefix(n, own)? {
+            return Ok(None);
         }
-        Ok(None)
+        t.rely_on_unique();
+        let Index { tree, locks, .. } = &self.indexes[n];
+        let layout = &self.entries[n - 1];
+        'descend: loop {
+            let mut leaf = tree.read(own)?;
+            let mut slot = leaf.node().search(own).unwrap_or_else(|slot| slot);
+            loop {
+                while slot < leaf.node().count() {
+                    let (other, value) = leaf.node().entry(slot);
+                    let head = EntryHead::of(value);
+                    let same = other.starts_with(own);
+                    let want = match (same, mode) {
+                        (false, LockMode::Shared) => Want::gap(mode),
+                        _ => Want::next_key(mode),
+                    };
+                    if let RowLock::Wait(wait) = t.lock(core, locks, other, want, head.writer, LockWait::Wait)
+                    {
+                        return Ok(Some(wait));
+                    }
+                    if !same {
+                        return Ok(None);
+                    }
+                    if !head.is_deleted() && other != key {
+                        return Err(Error::DuplicateKey {
+                            index: n,
+                            primary_key: other[layout.primary_at(other)..].to_vec(),
+                        });
+                    }
+                    slot += 1;
+                }
+                match leaf.next_held()? {
+                    NextLeaf::Leaf(next) => (leaf, slot) = (next, 0),
+                    NextLeaf::End => {
+                        t.lock(
+                            core,
+                            locks,
+                            SUPREMUM,
+                            Want::gap(mode),
+                            TxnId::NONE,
+                            LockWait::Wait,
+                        );
+                        return Ok(None);
+                    }
+                    NextLeaf::Busy => continue 'descend,
+                }
+            }
+        }
     }
 
-    /// The first entry at or after `from` that may be a duplicate of `key`.
-    fn next_candidate(
-        &self,
-        core: &Core,
-        t: &Inner,
-        n: IndexNo,
-        from: &[u8],
-        own: usize,
-        key: &[u8],
-    ) -> Result<Option<Vec<u8>>> {
+    /// Whether there is any entry that begins so.
+    fn has_prefix(&self, n: IndexNo, prefix: &[u8]) -> Result<bool> {
         let mut fence = Vec::new();
-        let mut leaf = self.indexes[n].tree.read(from)?;
-        let mut slot = leaf.node().search(from).unwrap_or_else(|slot| slot);
+        let mut leaf = self.indexes[n].tree.read(prefix)?;
+        let mut slot = leaf.node().search(prefix).unwrap_or_else(|slot| slot);
         loop {
-            let node = leaf.node();
-            while slot < node.count() {
-                let (other, value) = node.entry(slot);
-                if !other.starts_with(&key[..own]) {
-                    return Ok(None);
-                }
-                let head = EntryHead::of(value);
-                let gone = head.is_deleted() && (head.writer == t.id || !core.txns.is_active(head.writer));
-                if other != key && !gone {
-                    return Ok(Some(other.to_vec()));
-                }
-                slot += 1;
+            if slot < leaf.node().count() {
+                return Ok(leaf.node().key(slot).starts_with(prefix));
             }
             match leaf.next(&mut fence)? {
-                Some(next) => (leaf, slot) = next,
-                None => return Ok(None),
+                Some(next) if fence.starts_with(prefix) || fence.as_slice() <= prefix => (leaf, slot) = next,
+                _ => return Ok(false),
             }
         }
     }
 
-    /// Marks an entry deleted. One that is not there is none of ours.
-    pub(super) fn mark_entry(&self, t: &Inner, n: IndexNo, key: &[u8]) -> Result<()> {
-        let mut leaf = self.indexes[n].tree.write(key)?;
-        let Ok(slot) = leaf.node().search(key) else {
-            return Err(Error::corrupt(
-                None,
-                format!("index {} lacks a row's entry", self.indexes[n].id),
-            ));
-        };
-        let head = EntryHead {
-            flags: entry::DELETED,
-            writer: t.id,
+    /// Marks an entry deleted.
+    pub(super) fn mark_entry(&self, core: &Core, t: &mut Inner, n: IndexNo, key: &[u8]) -> Result<()> {
+        let Index { tree, locks, id, .. } = &self.indexes[n];
+        loop {
+            let mut leaf = tree.write(key)?;
+            let Ok(slot) = leaf.node().search(key) else {
+                return Err(Error::corrupt(None, format!("index {id} lacks a row's entry")));
+            };
+            let writer = EntryHead::of(leaf.node().value(slot)).writer;
+            if let RowLock::Wait(wait) = t.lock_to_write(core, locks, key, writer) {
+                drop(leaf);
+                t.wait(core, &wait)?;
+                continue;
+            }
+            let head = EntryHead {
+                flags: entry::DELETED,
+                writer: t.id,
+            }
+            .bytes();
+            let fits = leaf.splice(slot, 0, entry::STORED_AT, &head);
+            debug_assert!(fits.is_ok(), "the length stays");
+            leaf.finish();
+            return Ok(());
         }
-        .bytes();
-        let fits = leaf.splice(slot, 0, entry::STORED_AT, &head);
-        debug_assert!(fits.is_ok(), "the length stays");
-        leaf.finish();
-        Ok(())
-    }
-
-    /// Asks for a row's lock and, if it is granted at once, shows the newest version of the row. `waited`: the lock was
-    /// granted to this call a moment ago, after a wait.
-    pub(super) fn try_locked_row(
-        &self,
-        core: &Core,
-        t: &mut Inner,
-        key: &[u8],
-        mode: Mode,
-        wait: LockWait,
-        waited: bool,
-        f: &mut dyn FnMut(&RowView) -> Result<Keep>,
-    ) -> Result<Tried> {
-        let index = &self.indexes[0];
-        let leaf = index.tree.read(key)?;
-        let Ok(slot) = leaf.node().search(key) else {
-            drop(leaf);
-            self.let_go(core, t, key, waited);
-            return Ok(Tried::Nothing);
-        };
-        let value = leaf.node().value(slot);
-        let head = Head::of(value);
-        let fresh = match t.lock_row(core, &index.locks, key, mode, head.writer, false, wait) {
-            RowLock::Held { new } => new || waited,
-            RowLock::Wait(key) => return Ok(Tried::Wait(key)),
-            RowLock::Busy => return Ok(Tried::Busy),
-        };
-        if head.is_deleted() {
-            drop(leaf);
-            self.let_go(core, t, key, fresh);
-            return Ok(Tried::Nothing);
-        }
-        self.check_unchanged(core, t, head.writer)?;
-        let row = entry::row_of(value);
-        let outside = Outside::of(&index.tree, &self.layout, head.flags, row);
-        let keep = f(&RowView::row(&self.layout, key, row, &outside))?;
-        outside.check()?;
-        drop(leaf);
-        if keep == Keep::Release {
-            self.let_go(core, t, key, fresh);
-        }
-        Ok(Tried::Shown)
     }
 }

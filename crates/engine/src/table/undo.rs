@@ -9,19 +9,22 @@
 //! written: an entry is touched only if its writer is the transaction being undone. An entry that a rollback leaves is
 //! marked deleted rather than removed, because an old view may want it; purge is told.
 
-use super::Table;
 use super::entry::{self, EntryHead, Head, Undo, restore};
 use super::outside::Outside;
 use super::row::RowView;
 use super::schema::IndexNo;
+use super::{Table, key_behind};
 use crate::core::Core;
 use crate::error::{Error, Result};
 use crate::ids::{Lsn, PageId, TxnId};
+use crate::lock::Owner;
 use crate::log::TxnNote;
 use crate::mvcc::{Address, VersionBuffer};
 use crate::transaction::Inner;
-use crate::tree::Full;
+use crate::tree::{Full, LeafWrite};
 use parking_lot::Mutex;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 /// Whose changes are undone.
 struct Undoer<'e> {
@@ -29,17 +32,22 @@ struct Undoer<'e> {
     txn: TxnId,
     /// Where to leave hints for purge; `None` while recovering, when the sweep will find everything.
     versions: Option<&'e Mutex<VersionBuffer>>,
+    /// Who goes on after this, and so keeps the places of what it takes out, by locks on gaps.
+    goes_on: Option<&'e Arc<Owner>>,
 }
 
-/// Undoes a transaction's changes down to that note, which stays.
-pub(crate) fn undo_to(core: &Core, t: &mut Inner, stop: Lsn) -> Result<()> {
+/// Undoes a transaction's changes down to that note, which stays. `partly`: the transaction goes on.
+pub(crate) fn undo_to(core: &Core, t: &mut Inner, stop: Lsn, partly: bool) -> Result<()> {
     let undoer = Undoer {
         core,
         txn: t.id,
         versions: Some(&t.versions),
+        goes_on: (partly && t.locks_gaps()).then_some(&t.owner),
     };
     while t.last_undo > stop {
         t.last_undo = undoer.undo_at(t.last_undo)?;
+        let weight = t.owner.weight.load(Ordering::Relaxed);
+        t.owner.weight.store(weight.saturating_sub(1), Ordering::Relaxed);
     }
     Ok(())
 }
@@ -50,6 +58,7 @@ pub(crate) fn undo_loser(core: &Core, txn: TxnId, mut last: Lsn) -> Result<()> {
         core,
         txn,
         versions: None,
+        goes_on: None,
     };
     while last != Lsn::ZERO {
         last = undoer.undo_at(last)?;
@@ -131,14 +140,26 @@ impl Undoer<'_> {
 
     fn undo_insert(&self, table: &Table, key: &[u8], clr: TxnNote<'_>) -> Result<()> {
         let value = self.current(table, key)?;
-        // The row was not there before, so no view can want its entries.
-        self.each_entry(table, key, &value, &mut |n, entry_key| {
-            self.remove_entry(table, n, entry_key)
+        // If the row was not there before, no view can want its entries. If one is buried under its key, an entry that
+        // was given back to the new row may be wanted by who sees the old one.
+        let came_back = {
+            let _leaf = table.indexes[0].tree.read(key)?;
+            !table.indexes[0].graveyard.under(key)?.is_empty()
+        };
+        self.each_entry(table, key, &value, &mut |n, entry_key| match came_back {
+            false => self.remove_entry(table, n, entry_key),
+            true if self.mark_entry(table, n, entry_key)? => self.hint(table, n, entry_key),
+            true => Ok(()),
         })?;
         let tree = table.indexes[0].tree.urgent();
-        let mut leaf = tree.write(key)?;
-        let Ok(slot) = leaf.node().search(key) else {
-            return Err(Error::corrupt(None, "a row vanished while it was being undone"));
+        let (mut leaf, slot) = loop {
+            let leaf = tree.write(key)?;
+            let Ok(slot) = leaf.node().search(key) else {
+                return Err(Error::corrupt(None, "a row vanished while it was being undone"));
+            };
+            if table.hand_on_locks(self.core, 0, &leaf, slot, self.goes_on)? {
+                break (leaf, slot);
+            }
         };
         leaf.remove(slot);
         leaf.mtr().note(clr);
@@ -246,13 +267,18 @@ impl Undoer<'_> {
 
     fn remove_entry(&self, table: &Table, n: IndexNo, entry_key: &[u8]) -> Result<()> {
         let tree = table.indexes[n].tree.urgent();
-        let mut leaf = tree.write(entry_key)?;
-        let Ok(slot) = leaf.node().search(entry_key) else {
-            return Ok(());
+        let (mut leaf, slot) = loop {
+            let leaf = tree.write(entry_key)?;
+            let Ok(slot) = leaf.node().search(entry_key) else {
+                return Ok(());
+            };
+            if EntryHead::of(leaf.node().value(slot)).writer != self.txn {
+                return Ok(());
+            }
+            if table.hand_on_locks(self.core, n, &leaf, slot, self.goes_on)? {
+                break (leaf, slot);
+            }
         };
-        if EntryHead::of(leaf.node().value(slot)).writer != self.txn {
-            return Ok(());
-        }
         leaf.remove(slot);
         let sparse = leaf.is_sparse();
         leaf.finish();
@@ -338,6 +364,29 @@ impl Undoer<'_> {
 }
 
 impl Table {
+    /// Before the entry at this slot is taken out: hands its locks on to the gap it leaves. With an owner, whose entry it
+    /// is, also the lock that he has by having written it. Answers false if the next leaf could not be reached from
+    /// here: let go and come again.
+    pub(crate) fn hand_on_locks(
+        &self,
+        core: &Core,
+        n: IndexNo,
+        leaf: &LeafWrite<'_>,
+        slot: usize,
+        owner: Option<&Arc<Owner>>,
+    ) -> Result<bool> {
+        let locks = &self.indexes[n].locks;
+        if owner.is_none() && !core.locks.is_locked(locks, leaf.node().key(slot)) {
+            return Ok(true);
+        }
+        key_behind(leaf, slot + 1, &mut |next| {
+            if let Some(owner) = owner {
+                core.locks.keep_gap(locks, owner, next);
+            }
+            core.locks.join_gaps(locks, leaf.node().key(slot), next);
+        })
+    }
+
     /// Calls `f` with the keys of a row's entries in the secondary indexes of the mask (bit n − 1 for index n).
     pub(crate) fn each_entry(
         &self,

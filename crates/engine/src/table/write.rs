@@ -6,6 +6,7 @@
 //! the change of it (to split it, to write columns outside the row): then an object bridges the gap.
 
 use super::entry::{self, Head, Undo, difference};
+use super::locking::key_behind;
 use super::outside::{Outside, Owned, first_page, is_long};
 use super::row::{RowBuf, RowView};
 use super::schema::{Datum, IndexNo};
@@ -13,12 +14,13 @@ use super::{Action, DuplicateLock, LockWait, Table};
 use crate::core::Core;
 use crate::error::{Error, Result};
 use crate::ids::{PageId, TxnId};
-use crate::lock::Mode;
+use crate::lock::{IndexLocks, LockKey, LockMode, Want};
 use crate::log::TxnNote;
 use crate::mvcc::{self, Address, Chain, Version, VersionBuffer};
 use crate::transaction::{Inner, Isolation, RowLock};
 use crate::tree::{Full, LeafWrite};
 use parking_lot::Mutex;
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 /// An index entry that changes with its row.
@@ -133,56 +135,96 @@ impl Table {
         lock: DuplicateLock,
     ) -> Result<()> {
         let index = &self.indexes[0];
-        loop {
+        let mut next = std::mem::take(&mut t.buffers.next);
+        let done = loop {
             let mut leaf = index.tree.write(key)?;
-            let found = leaf.node().search(key);
-            let head = found.map(|slot| Head::of(leaf.node().value(slot)));
-            let (writer, live) = head.map_or((TxnId::NONE, false), |h| (h.writer, !h.is_deleted()));
-            // A row that is there is a duplicate, to be locked as such; else we are about to write.
-            let mode = if live { lock.mode() } else { Mode::Exclusive };
-
-            let took = match t.lock_row(core, &index.locks, key, mode, writer, !live, LockWait::Wait) {
-                RowLock::Held { new } => new,
-                RowLock::Busy => return Err(Error::LockNoWait),
-                RowLock::Wait(wait) => {
-                    drop(leaf);
-                    t.wait(core, &wait)?;
-                    continue;
-                }
-            };
-            if live {
-                return Err(Error::DuplicateKey {
-                    index: 0,
-                    primary_key: key.to_vec(),
-                });
-            }
-            let done = match (found, head) {
-                // Asked before the row is superseded, for that cannot be taken back.
-                (Ok(slot), _) if !leaf.replace_fits(slot, value.len()) => Err(Full),
-                (Ok(slot), Ok(old)) => {
+            let slot = leaf.node().search(key);
+            let mut divides = false;
+            match slot {
+                Ok(slot) => {
+                    let head = Head::of(leaf.node().value(slot));
+                    if let Some(wait) = self.lock_duplicate(core, t, key, &head, lock)? {
+                        drop(leaf);
+                        t.wait(core, &wait)?;
+                        continue;
+                    }
+                    // Asked before the row is superseded, for that cannot be taken back.
+                    if !leaf.replace_fits(slot, value.len()) {
+                        drop(leaf);
+                        index.tree.split(key, value.len())?;
+                        continue;
+                    }
                     let columns = leaf.node().value(slot)[entry::ROW_AT..].to_vec();
-                    let older = self.supersede(core, t, &old, key, &columns, 0, false)?;
+                    let older = self.supersede(core, t, &head, key, &columns, 0, false)?;
                     value[9..17].copy_from_slice(&older.0.to_le_bytes());
                     self.note_replace(t, key, leaf.node().value(slot), value);
-                    leaf.replace(slot, value)
                 }
-                (Err(slot), _) | (Ok(slot), Err(_)) => {
+                Err(slot) => {
+                    match enter_gap(core, t, &index.locks, &leaf, slot, &mut next)? {
+                        Entering::Free => {}
+                        Entering::Divides => divides = true,
+                        Entering::Again => continue,
+                        Entering::Wait(wait) => {
+                            drop(leaf);
+                            t.wait(core, &wait)?;
+                            continue;
+                        }
+                    }
                     value[9..17].fill(0);
                     t.buffers.note.clear();
                     Undo::Insert { table: self.id, key }.encode(&mut t.buffers.note);
-                    leaf.insert(slot, key, value)
                 }
+            }
+            let done = match slot {
+                Ok(slot) => leaf.replace(slot, value),
+                Err(slot) => leaf.insert(slot, key, value),
             };
             match done {
                 Ok(()) => {
-                    self.let_go(core, t, key, took);
-                    return self.finish_write(t, leaf);
+                    if divides {
+                        core.locks.divide_gap(&index.locks, &next, key);
+                    }
+                    break self.finish_write(t, leaf);
                 }
                 Err(Full) => {
                     drop(leaf);
                     index.tree.split(key, value.len())?;
                 }
             }
+        };
+        t.buffers.next = next;
+        done
+    }
+
+    /// Locks the row that stands where another is to be inserted. `Some`: let go, wait, and look again; `None`: it is
+    /// marked deleted, and ours.
+    fn lock_duplicate(
+        &self,
+        core: &Core,
+        t: &mut Inner,
+        key: &[u8],
+        head: &Head,
+        lock: DuplicateLock,
+    ) -> Result<Option<LockKey>> {
+        let locks = &self.indexes[0].locks;
+        let live = !head.is_deleted();
+        // As a duplicate first, as InnoDB does: of two that wait for the deleter, only one gets any further.
+        if live || !locks.is_free() || core.txns.is_active(head.writer) {
+            t.rely_on_unique();
+            let want = Want::record(lock.mode());
+            if let RowLock::Wait(wait) = t.lock(core, locks, key, want, head.writer, LockWait::Wait) {
+                return Ok(Some(wait));
+            }
+        }
+        if live {
+            return Err(Error::DuplicateKey {
+                index: 0,
+                primary_key: key.to_vec(),
+            });
+        }
+        match t.lock_to_write(core, locks, key, head.writer) {
+            RowLock::Wait(wait) => Ok(Some(wait)),
+            _ => Ok(None),
         }
     }
 
@@ -317,39 +359,34 @@ impl Table {
         f: &mut dyn FnMut(&RowView, &mut RowBuf) -> Result<Action>,
     ) -> Result<bool> {
         let index = &self.indexes[0];
-        // Whether this call took a lock object that nobody had before.
-        let mut fresh = false;
         let mut plan: Option<Plan> = None;
         loop {
             let leaf = index.tree.write(key)?;
-            let Ok(slot) = leaf.node().search(key) else {
-                self.let_go(core, t, key, fresh);
-                return Ok(false);
-            };
-            let head = Head::of(leaf.node().value(slot));
-            // Whether it was taken just now, under this latch, so that nobody can have queued behind it.
-
-            let took = match t.lock_row(
-                core,
-                &index.locks,
-                key,
-                Mode::Exclusive,
-                head.writer,
-                true,
-                LockWait::Wait,
-            ) {
-                RowLock::Held { new } => new,
-                RowLock::Busy => return Err(Error::LockNoWait),
-                RowLock::Wait(wait) => {
-                    drop(leaf);
-                    t.wait(core, &wait)?;
-                    fresh = true;
+            let slot = match leaf.node().search(key) {
+                Ok(slot) => slot,
+                Err(slot) => {
+                    if !t.locks_gaps() {
+                        return Ok(false);
+                    }
+                    let want = Want::gap(LockMode::Exclusive);
+                    let mut lock = |next: &[u8]| {
+                        t.lock(core, &index.locks, next, want, TxnId::NONE, LockWait::Wait);
+                    };
+                    if key_behind(&leaf, slot, &mut lock)? {
+                        return Ok(false);
+                    }
                     continue;
                 }
             };
-            fresh |= took;
+            let head = Head::of(leaf.node().value(slot));
+            if let RowLock::Wait(wait) = t.lock_to_write(core, &index.locks, key, head.writer) {
+                drop(leaf);
+                t.wait(core, &wait)?;
+                continue;
+            }
+            self.check_unchanged(core, t, head.writer)?;
             if let Some(ready) = plan.take() {
-                match self.make(core, t, leaf, slot, key, ready, took)? {
+                match self.make(core, t, leaf, slot, key, ready)? {
                     None => return Ok(true),
                     Some(again) => plan = Some(again),
                 }
@@ -357,32 +394,24 @@ impl Table {
                 continue;
             }
             if head.is_deleted() {
-                drop(leaf);
-                self.let_go(core, t, key, fresh);
+                if t.locks_gaps() {
+                    self.make_lock_object(core, t, key, head.writer);
+                }
                 return Ok(false);
             }
-            let verdict = self.look(core, t, &leaf, slot, key, through, buf, f)?;
-            let verdict = match verdict {
-                Some(verdict) => verdict,
-                None => {
-                    drop(leaf);
-                    self.let_go(core, t, key, fresh);
-                    return Ok(false);
-                }
+            let verdict = self.look(t, &leaf, slot, key, through, buf, f)?;
+            let Some(verdict) = verdict else {
+                return Ok(false);
             };
             match verdict {
-                Verdict::Leave { keep: false } => {
-                    drop(leaf);
-                    self.let_go(core, t, key, fresh);
-                    return Ok(true);
-                }
+                Verdict::Leave { keep: false } => return Ok(true),
                 Verdict::Leave { keep: true } => {
                     self.make_lock_object(core, t, key, head.writer);
                     return Ok(true);
                 }
                 Verdict::Do(ready) if ready.garbage.is_empty() => {
                     // The usual case: one latch, one mini-transaction.
-                    match self.make(core, t, leaf, slot, key, ready, took)? {
+                    match self.make(core, t, leaf, slot, key, ready)? {
                         None => return Ok(true),
                         Some(again) => plan = Some(again),
                     }
@@ -425,7 +454,6 @@ impl Table {
     /// Shows the row to `f` and works out what it wants. `None`: the row is not the one that was meant.
     fn look(
         &self,
-        core: &Core,
         t: &mut Inner,
         leaf: &LeafWrite<'_>,
         slot: usize,
@@ -444,14 +472,11 @@ impl Table {
         {
             return outside.check().map(|()| None);
         }
-        self.check_unchanged(core, t, head.writer)?;
         buf.reset(self.schema.columns.len());
         let action = f(&view, buf)?;
         outside.check()?;
         let verdict = match action {
-            Action::Skip => Verdict::Leave {
-                keep: !t.releases_early(),
-            },
+            Action::Skip => Verdict::Leave { keep: t.locks_gaps() },
             Action::Keep => Verdict::Leave { keep: true },
             Action::Delete => Verdict::Do(self.plan_delete(t, key, &view, head.flags, row)?),
             Action::Update => self.plan_row(t, key, &view, &head, row, buf)?,
@@ -638,7 +663,6 @@ impl Table {
         slot: usize,
         key: &[u8],
         plan: Plan,
-        took: bool,
     ) -> Result<Option<Plan>> {
         let old = leaf.node().value(slot);
         let head = Head::of(old);
@@ -697,15 +721,14 @@ impl Table {
                 t.buffers.key = value;
             }
         }
-        // The row bears our id now: that is the lock, and an object taken a moment ago for nothing else can go.
-        self.let_go(core, t, key, took);
+        // The row bears our id now: that is the lock.
         self.finish_write(t, leaf)?;
         for change in &plan.entries {
             if let Some(old) = &change.old {
-                self.mark_entry(t, change.index, old)?;
+                self.mark_entry(core, t, change.index, old)?;
             }
             if let Some((key, value)) = &change.new {
-                self.put_entry(core, t, change.index, key, value, Mode::Shared)?;
+                self.put_entry(core, t, change.index, key, value, LockMode::Shared)?;
             }
         }
         match plan.row {
@@ -722,24 +745,44 @@ impl Table {
 
     /// Turns the right to write the row, which its latch gave, into a lock object. Nobody can be in the way.
     fn make_lock_object(&self, core: &Core, t: &mut Inner, key: &[u8], writer: TxnId) {
-        let index = &self.indexes[0];
-        let _ = t.lock_row(
-            core,
-            &index.locks,
-            key,
-            Mode::Exclusive,
-            writer,
-            false,
-            LockWait::NoWait,
-        );
+        let locks = &self.indexes[0].locks;
+        let _ = t.lock(core, locks, key, Want::WRITE, writer, LockWait::NoWait);
     }
+}
 
-    /// Lets a row's lock go that this call took.
-    pub(super) fn let_go(&self, core: &Core, t: &Inner, key: &[u8], fresh: bool) {
-        if fresh {
-            core.locks.release(&t.owner, self.indexes[0].id, key);
-        }
+/// What came of asking whether a new key may be put into a gap.
+pub(super) enum Entering {
+    /// Nobody has it locked.
+    Free,
+    /// Nobody else has; but the locks on it must be divided.
+    Divides,
+    Wait(LockKey),
+    /// The next leaf could not be reached from here: let go and come again.
+    Again,
+}
+
+/// Asks whether a new key may stand at this slot. `next` becomes the key behind it.
+pub(super) fn enter_gap(
+    core: &Core,
+    t: &mut Inner,
+    locks: &Arc<IndexLocks>,
+    leaf: &LeafWrite<'_>,
+    slot: usize,
+    next: &mut Vec<u8>,
+) -> Result<Entering> {
+    if locks.has_no_gaps() {
+        return Ok(Entering::Free);
     }
+    let mut asked = Entering::Again;
+    key_behind(leaf, slot, &mut |key| {
+        next.clear();
+        next.extend_from_slice(key);
+        asked = match t.lock_to_insert(core, locks, key) {
+            RowLock::Wait(wait) => Entering::Wait(wait),
+            _ => Entering::Divides,
+        };
+    })?;
+    Ok(asked)
 }
 
 fn plan_len(plan: &Option<Plan>) -> usize {

@@ -48,6 +48,9 @@ pub struct Rows {
     order_by: Vec<SortKey>,
     limit: Option<Expr>,
     in_place: bool,
+    /// An UPDATE in no order: under READ COMMITTED and below, rows that others have locked are judged before they are
+    /// waited for.
+    judges: bool,
     filter_queries: bool,
     ignore: bool,
 }
@@ -118,6 +121,7 @@ impl Rows {
             order_by,
             limit,
             in_place,
+            judges: !written.is_empty() && clauses.order_by.is_empty() && !filter_queries,
             filter_queries,
             ignore: clauses.ignore,
         })
@@ -166,6 +170,16 @@ impl Rows {
             Some(filter) => filter.is_true(&run.env.ctx_with(row)),
             None => Ok(true),
         }
+    }
+
+    /// Whether a row that somebody else has locked matches as it was last committed.
+    fn judge(&self, target: &Target, run: Run, view: &RowView) -> tidemark_engine::Result<bool> {
+        let row = Stored {
+            def: &target.def,
+            view,
+            zone: run.env.time_zone,
+        };
+        Ok(self.matches(&row, run)?)
     }
 
     fn change_in_place(
@@ -227,9 +241,14 @@ impl Rows {
                 stopped = flow == Flow::Stop;
                 Ok((action, flow))
             };
-            target
-                .table
-                .modify_range(txn, self.path.index, &range, false, &mut one)?;
+            let (table, index) = (&target.table, self.path.index);
+            match self.judges {
+                true => {
+                    let mut judge = |view: &RowView| self.judge(target, run, view);
+                    table.update_range(txn, index, &range, &mut judge, &mut one)?;
+                }
+                false => table.modify_range(txn, index, &range, false, &mut one)?,
+            }
         }
         Ok(())
     }
@@ -303,9 +322,14 @@ impl Rows {
                 Ok((Keep::Locked, flow))
             };
             let txn = &mut **run.txn.borrow_mut();
-            target
-                .table
-                .scan(txn, self.path.index, range, false, false, read, &mut take)?;
+            let (table, index) = (&target.table, self.path.index);
+            match self.judges {
+                true => {
+                    let mut judge = |view: &RowView| self.judge(target, run, view);
+                    table.scan_to_update(txn, index, range, &mut judge, &mut take)?;
+                }
+                false => table.scan(txn, index, range, false, false, read, &mut take)?,
+            }
             if rows.len() as u64 >= enough {
                 break;
             }

@@ -1,0 +1,107 @@
+//! Gaps when keys come and go.
+//!
+//! A lock on a gap is kept under the key behind it. A key that is put into the gap divides it, and the lock must be on
+//! both parts; a key that is taken out joins two gaps, and whoever had locked the key, or the gap in front of it, has
+//! locked part of the joined one. Both happen in the mini-transaction's own latch, before anybody can see the change.
+
+use super::mode::Want;
+use super::owner::Owner;
+use super::{IndexLocks, LockKey, Locks, Queue, find, locks_gaps, queues, remove_queue};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+impl Locks {
+    fn key(&self, index: &IndexLocks, key: &[u8]) -> LockKey {
+        LockKey {
+            index: index.index,
+            key: key.into(),
+            hash: self.hash(index.index, key),
+        }
+    }
+
+    fn add_granted(
+        &self,
+        index: &Arc<IndexLocks>,
+        key: &LockKey,
+        owner: &Arc<Owner>,
+        epoch: u32,
+        want: Want,
+    ) {
+        let mut shard = self.shard(key.hash).lock();
+        let at = find(&shard, key).unwrap_or_else(|| {
+            let queues = shard.entry(key.hash).or_default();
+            queues.push(Queue::new(index, key.clone()));
+            queues.len() - 1
+        });
+        let queue = &mut queues(&mut shard, key.hash)[at];
+        queue.add_granted(owner, epoch, want);
+        // Who waits here may wait for one more now, who may be waiting himself: nobody else would look for that cycle.
+        let waiting: Vec<_> = queue.waiting_for(owner).cloned().collect();
+        if queue.requests.is_empty() {
+            remove_queue(&mut shard, key.hash, at);
+        }
+        drop(shard);
+        waiting.iter().for_each(|waiting| self.break_cycles(waiting));
+    }
+
+    /// Whether there is a lock object for the key. The caller holds its leaf latched.
+    pub fn is_locked(&self, index: &IndexLocks, key: &[u8]) -> bool {
+        if index.is_free() {
+            return false;
+        }
+        let key = self.key(index, key);
+        self.with_queue(&key, |_| ()).is_some()
+    }
+
+    /// A new key stands in front of `next`: locks on the gap are on both parts of it now. The caller holds the new key's
+    /// leaf latched exclusively.
+    pub fn divide_gap(&self, index: &Arc<IndexLocks>, next: &[u8], new: &[u8]) {
+        let next = self.key(index, next);
+        let heirs = self.with_queue(&next, |queue| -> Vec<_> {
+            let on_gap = queue.requests.iter().filter(|r| r.want.has_gap());
+            on_gap.map(|r| (r.owner.clone(), r.epoch, r.want.mode)).collect()
+        });
+        let Some(heirs) = heirs.filter(|heirs| !heirs.is_empty()) else {
+            return;
+        };
+        let new = self.key(index, new);
+        for (owner, epoch, mode) in heirs {
+            self.add_granted(index, &new, &owner, epoch, Want::gap(mode));
+        }
+    }
+
+    /// A key is taken out, and its gap becomes part of the one in front of `next`. Who waited for the key is woken, and
+    /// will look again. The caller holds the old key's leaf latched exclusively. Under READ COMMITTED only what keeps a
+    /// statement's new keys unique lives on.
+    pub fn join_gaps(&self, index: &Arc<IndexLocks>, old: &[u8], next: &[u8]) {
+        let old = self.key(index, old);
+        let heirs = self.with_queue(&old, |queue| -> Vec<_> {
+            let lives_on =
+                |owner: &Owner| locks_gaps(owner.isolation()) || owner.keeps_unique.load(Ordering::Relaxed);
+            let heirs = queue
+                .requests
+                .iter()
+                .filter(|r| (r.want.has_gap() || r.want.has_record()) && lives_on(&r.owner));
+            heirs.map(|r| (r.owner.clone(), r.epoch, r.want.mode)).collect()
+        });
+        let Some(heirs) = heirs else { return };
+        // In this order: an insert that counts the locks on gaps meanwhile must not find none.
+        let next = self.key(index, next);
+        for (owner, epoch, mode) in heirs {
+            self.add_granted(index, &next, &owner, epoch, Want::gap(mode));
+        }
+        let mut shard = self.shard(old.hash).lock();
+        if let Some(at) = find(&shard, &old) {
+            queues(&mut shard, old.hash)[at].dissolve();
+            remove_queue(&mut shard, old.hash, at);
+        }
+    }
+
+    /// The lock that `owner` has by having written `old`, which it is about to take out itself while its transaction
+    /// goes on, becomes one on the gap in front of `next`.
+    pub fn keep_gap(&self, index: &Arc<IndexLocks>, owner: &Arc<Owner>, next: &[u8]) {
+        let epoch = owner.held().epoch;
+        let next = self.key(index, next);
+        self.add_granted(index, &next, owner, epoch, Want::gap(super::LockMode::Exclusive));
+    }
+}

@@ -1,0 +1,207 @@
+//! What is locked, how strongly, and who is in whose way.
+//!
+//! A key has two sides: the *record* itself and the *gap* between it and the key before. A next-key lock is on both. The
+//! place behind the last key is the *supremum*, which has a gap and no record. An insert asks, at the key behind the place
+//! where it will stand, for leave to enter the gap: the *insert intention*.
+//!
+//! Locks on a gap are only in the way of inserts, so all gap locks get along, shared or exclusive. An insert intention is
+//! in nobody's way.
+//!
+//! Whoever locks rows has an *intention* lock on their table, which is in the way of nobody but of those who want the
+//! whole table. (After Gray, Lorie, Putzolu and Traiger, *Granularity of Locks and Degrees of Consistency*, 1976.)
+
+use crate::transaction::Isolation;
+use std::fmt;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum LockMode {
+    IntentionShared,
+    IntentionExclusive,
+    Shared,
+    Exclusive,
+    /// Held by a statement whose rows are to have auto-increment values in a row.
+    AutoIncrement,
+}
+
+use LockMode::{AutoIncrement, Exclusive, IntentionExclusive, IntentionShared, Shared};
+
+impl LockMode {
+    fn gets_along_with(self, other: LockMode) -> bool {
+        match (self, other) {
+            (IntentionShared, other) | (other, IntentionShared) => other != Exclusive,
+            (Shared, Shared) => true,
+            (IntentionExclusive, IntentionExclusive | AutoIncrement) => true,
+            (AutoIncrement, IntentionExclusive) => true,
+            _ => false,
+        }
+    }
+
+    fn covers(self, other: LockMode) -> bool {
+        match self {
+            Exclusive => true,
+            Shared => matches!(other, Shared | IntentionShared),
+            IntentionExclusive => matches!(other, IntentionExclusive | IntentionShared),
+            IntentionShared | AutoIncrement => self == other,
+        }
+    }
+}
+
+impl fmt::Display for LockMode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            IntentionShared => "IS",
+            IntentionExclusive => "IX",
+            Shared => "S",
+            Exclusive => "X",
+            AutoIncrement => "AUTO_INC",
+        })
+    }
+}
+
+/// What is locked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum LockKind {
+    /// A whole table.
+    Table,
+    Record,
+    /// The gap in front of a record.
+    Gap,
+    /// Both.
+    NextKey,
+    InsertIntention,
+}
+
+use LockKind::{Gap, InsertIntention, NextKey, Record, Table};
+
+/// What is asked for, or held.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Want {
+    pub mode: LockMode,
+    pub kind: LockKind,
+}
+
+impl Want {
+    pub const INSERT: Want = Want {
+        mode: Exclusive,
+        kind: InsertIntention,
+    };
+
+    pub const WRITE: Want = Want::record(Exclusive);
+
+    pub const fn record(mode: LockMode) -> Want {
+        Want { mode, kind: Record }
+    }
+
+    pub const fn gap(mode: LockMode) -> Want {
+        Want { mode, kind: Gap }
+    }
+
+    pub const fn next_key(mode: LockMode) -> Want {
+        Want { mode, kind: NextKey }
+    }
+
+    /// A record, with or without the gap in front of it.
+    pub const fn scanned(mode: LockMode, gaps: bool) -> Want {
+        if gaps {
+            Want::next_key(mode)
+        } else {
+            Want::record(mode)
+        }
+    }
+
+    pub fn has_gap(self) -> bool {
+        matches!(self.kind, Gap | NextKey)
+    }
+
+    pub fn has_record(self) -> bool {
+        matches!(self.kind, Record | NextKey)
+    }
+
+    /// Whether who holds this needs not ask for `other` on the same key or table.
+    pub fn covers(self, other: Want) -> bool {
+        self.mode.covers(other.mode)
+            && match self.kind {
+                InsertIntention => false,
+                NextKey => matches!(other.kind, NextKey | Record | Gap),
+                kind => kind == other.kind,
+            }
+    }
+
+    /// Whether who asks for this must wait for another owner who has, or asked before for, `other` on the same key or
+    /// table.
+    pub fn waits_for(self, other: Want) -> bool {
+        !self.mode.gets_along_with(other.mode)
+            && match self.kind {
+                Table => other.kind == Table,
+                Gap => false,
+                InsertIntention => other.has_gap(),
+                Record | NextKey => other.has_record(),
+            }
+    }
+}
+
+/// Whether locks of this level cover gaps, too.
+pub(crate) fn locks_gaps(isolation: Isolation) -> bool {
+    isolation >= Isolation::RepeatableRead
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn all() -> impl Iterator<Item = Want> + Clone {
+        [Shared, Exclusive]
+            .into_iter()
+            .flat_map(|mode| [Record, Gap, NextKey, InsertIntention].map(|kind| Want { mode, kind }))
+    }
+
+    fn pairs() -> impl Iterator<Item = (Want, Want)> {
+        all().flat_map(|a| all().map(move |b| (a, b)))
+    }
+
+    #[test]
+    fn gap_locks_wait_for_nobody_and_only_inserts_wait_for_them() {
+        for held in all() {
+            assert!(!Want::gap(Exclusive).waits_for(held), "{held:?}");
+            assert_eq!(Want::INSERT.waits_for(held), held.has_gap(), "{held:?}");
+            assert!(!held.waits_for(Want::INSERT), "{held:?}");
+        }
+    }
+
+    #[test]
+    fn records_are_shared_or_exclusive() {
+        for (a, b) in pairs().filter(|(a, b)| a.has_record() && b.has_record()) {
+            let both_shared = a.mode == Shared && b.mode == Shared;
+            assert_eq!(a.waits_for(b), !both_shared, "{a:?} {b:?}");
+        }
+    }
+
+    #[test]
+    fn what_covers_is_in_the_way_of_all_that_the_covered_is() {
+        for (a, b) in pairs().filter(|(a, b)| a.covers(*b)) {
+            assert!(all().all(|c| !c.waits_for(b) || c.waits_for(a)), "{a:?} {b:?}");
+        }
+    }
+
+    /// The table in MySQL's manual, under *InnoDB Locking*, and the row of AUTO-INC.
+    #[test]
+    fn who_shares_a_table() {
+        let modes = [
+            IntentionShared,
+            IntentionExclusive,
+            Shared,
+            Exclusive,
+            AutoIncrement,
+        ];
+        let shares = ["11101", "11001", "10100", "00000", "11000"];
+        for (a, row) in modes.iter().zip(shares) {
+            for (b, shared) in modes.iter().zip(row.chars()) {
+                let want = |mode: &LockMode| Want {
+                    mode: *mode,
+                    kind: Table,
+                };
+                assert_eq!(!want(a).waits_for(want(b)), shared == '1', "{a} {b}");
+            }
+        }
+    }
+}

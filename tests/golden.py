@@ -55,7 +55,7 @@ HERE = Path(__file__).resolve().parent
 DEFAULT_LEVEL = "SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ"    # whatever the server at --address was told
 ANSWER_AT_ONCE_S = 0.02      # before the server is asked whether a statement waits
 LOOK_AGAIN_AFTER_S = 0.01
-BLOCKED_AFTER_S = 0.4        # recording: a statement that takes longer, and is not said to wait, waits for a metadata lock
+BLOCKED_AFTER_S = 2.0        # recording: a statement that takes longer, and is not said to wait, waits for a metadata lock
 STILL_BLOCKED_S = 0.25       # comparing: such a statement must not have answered by then
 ANSWER_WITHIN_S = 30.0       # comparing: a statement said to answer must have answered by then
 

@@ -1,0 +1,165 @@
+#!/usr/bin/env python3
+"""Histories of many clients at each level, and what anomalies are in them.
+
+    tests/history/run.py [--address HOST:PORT[:USER]] [--seconds 10] [--transactions N] [--seed N]
+                         [--levels ...] [--workloads append,register,bank] [--clients 16] [--kills EVERY_S]
+
+A round is one workload at one level for so many seconds. With a server of its own the server is killed (kill -9) and
+started again while the clients go on; what was acknowledged must be there afterwards. A round is right if nothing is found that its
+level forbids; what is found and allowed is printed. `check.py` has the names and says what each level forbids.
+
+First the checker itself is checked, with a short history for each anomaly; and in the rounds at READ COMMITTED and REPEATABLE READ
+it must find what those levels are known to allow, or the clients are too tame to prove anything.
+"""
+import argparse
+import random
+import sys
+import time
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE), str(HERE.parent)]
+
+from check import ABORTED, COMMITTED, FORBIDDEN, UNKNOWN, Findings, History, Transaction, check_bank, check_registers  # noqa: E402
+from clients import ACCOUNTS, BALANCE, DATABASE, SCHEMA, run_clients, text  # noqa: E402
+from support.address import Address  # noqa: E402
+from support.report import Report  # noqa: E402
+from support.server import Server  # noqa: E402
+
+LOOK_EVERY_S = 0.1
+KNOWN = {("append", "READ COMMITTED"): "read skew", ("append", "REPEATABLE READ"): "G-single", ("append", "SNAPSHOT ISOLATION"): "G2",
+         ("register", "READ COMMITTED"): "lost update", ("register", "REPEATABLE READ"): "lost update"}
+
+
+class Killer:
+    """Kills the server every so many seconds and starts it again."""
+
+    def __init__(self, server: Server | None, every_s: float, seed: int):
+        self.server, self.every_s, self.random = server, every_s, random.Random(seed)
+        self.kills = 0
+        self.plan()
+
+    def plan(self) -> None:
+        self.next = time.monotonic() + self.every_s * self.random.uniform(0.5, 1.5)
+
+    def __call__(self) -> None:
+        time.sleep(LOOK_EVERY_S)
+        if self.server and self.every_s and time.monotonic() > self.next:
+            self.server.kill()
+            self.server.start()
+            self.kills += 1
+            self.plan()
+
+
+def judge(workload: str, level: str, transactions: list[Transaction], address: Address) -> Findings:
+    if workload == "append":
+        final = {int(key): text(value) for key, value in address.execute(f"USE {DATABASE}", "SELECT id, elements FROM lists")}
+        return History(transactions, final, dirty=level == "READ UNCOMMITTED").check()
+    if workload == "register":
+        final = {int(key): text(value) for key, value in address.execute(f"USE {DATABASE}", "SELECT id, value FROM registers")}
+        return check_registers(transactions, final)
+    total = int(address.execute(f"USE {DATABASE}", "SELECT SUM(balance) FROM accounts")[0][0])
+    return check_bank(transactions, ACCOUNTS, ACCOUNTS * BALANCE, total)
+
+
+def play_round(options, address: Address, server: Server | None, workload: str, level: str, seed: int, report: Report) -> int:
+    address.execute(f"DROP DATABASE IF EXISTS {DATABASE}", f"CREATE DATABASE {DATABASE}", f"USE {DATABASE}", *SCHEMA[workload])
+    started, killer = time.monotonic(), Killer(server, options.kills, seed)
+    transactions = run_clients(address, workload, level, options.clients, options.processes, seed, options.seconds, options.transactions, killer)
+    took = time.monotonic() - started
+    transactions.sort(key=lambda t: t.begun)
+    findings = judge(workload, level, transactions, address)
+    committed = sum(t.status == COMMITTED for t in transactions)
+    unknown = sum(t.status == UNKNOWN for t in transactions)
+    detail = (f"{len(transactions)} transactions, {committed} committed, {unknown} unknown, {killer.kills} kills, {took:.0f} s; "
+              f"checked in {time.monotonic() - started - took:.1f} s; {findings.summary()}")
+    forbidden = findings.forbidden(level)
+    name = f"{workload}/{level.lower().replace(' ', '_')}"
+    if forbidden:
+        report.fail(name, detail + "".join(f"\n    {kind}: {example}" for kind in forbidden for example in findings.examples[kind]))
+    elif not committed:
+        report.fail(name, "nothing was committed: " + detail)
+    elif (known := KNOWN.get((workload, level))) and committed > 20_000 and known not in findings.counts:
+        report.fail(name, f"{known} is allowed here and never happened: {detail}")
+    else:
+        report.ok(name, detail)
+    return committed
+
+
+def check_the_checker(report: Report) -> None:
+    """A history for each anomaly, and the anomaly that must be found in it."""
+    def read(key, value):
+        return ("read", key, value)
+
+    def append(key, number):
+        return ("append", key, number)
+
+    cases = {
+        "G0": ([[append(1, 1), append(2, 2)], [append(1, 3), append(2, 4)]], {1: "1,3", 2: "4,2"}),
+        "G1b": ([[append(1, 1), append(1, 2)], [read(1, "1")]], {1: "1,2"}),
+        "G1c": ([[append(1, 1), read(2, "2")], [append(2, 2), read(1, "1")]], {1: "1", 2: "2"}),
+        "read skew": ([[append(1, 1), append(2, 2)], [read(1, ""), read(2, "2")]], {1: "1", 2: "2"}),
+        "G-single": ([[append(1, 1), append(2, 2)], [read(1, ""), append(2, 3)]], {1: "1", 2: "2,3"}),
+        "G2": ([[read(1, ""), append(2, 2)], [read(2, ""), append(1, 1)]], {1: "1", 2: "2"}),
+        "lost write": ([[append(1, 1)], [append(1, 2)]], {1: "2"}),
+        "duplicate write": ([[append(1, 1)]], {1: "1,1"}),
+        "own write unread": ([[append(1, 1), read(1, "")]], {1: "1"}),
+    }
+    for name, (bodies, final) in cases.items():
+        transactions = [Transaction(f"t{n}", COMMITTED, body, 0.0, 1.0 + n) for n, body in enumerate(bodies)]
+        report.equal(sorted(History(transactions, final, dirty=False).check().counts), [name], f"checker/{name}")
+    aborted = [Transaction("t0", ABORTED, [append(1, 1)]), Transaction("t1", COMMITTED, [read(1, "1")])]
+    report.equal(sorted(History(aborted, {}, dirty=False).check().counts), ["G1a"], "checker/G1a")
+    stale = [Transaction("t0", COMMITTED, [append(1, 1)], 0.0, 1.0), Transaction("t1", COMMITTED, [read(1, "")], 2.0, 3.0)]
+    report.equal(sorted(History(stale, {1: "1"}, dirty=False).check().counts), ["stale read"], "checker/stale read")
+    half = [Transaction("t0", UNKNOWN, [append(1, 1), append(2, 2)])]
+    report.equal(sorted(History(half, {1: "1"}, dirty=False).check().counts), ["half a transaction"], "checker/half a transaction")
+    updates = [Transaction(f"t{n}", COMMITTED, [read(1, "0"), ("write", 1, n)]) for n in (1, 2)]
+    report.equal(sorted(check_registers(updates, {1: "2"}).counts), ["lost update"], "checker/lost update")
+    sums = [Transaction("t0", COMMITTED, [("sum", "table", 90)]), Transaction("t1", COMMITTED, [("balance", 0, 40), ("balance", 1, 50)])]
+    report.equal(sorted(check_bank(sums, 2, 100, 100).counts), ["read skew", "torn statement"], "checker/bank")
+    serial = [Transaction("t0", COMMITTED, [append(1, 1), append(2, 2)], 0.0, 1.0), Transaction("t1", COMMITTED, [read(1, "1"), append(2, 3)], 2.0, 3.0)]
+    report.equal(sorted(History(serial, {1: "1", 2: "2,3"}, dirty=False).check().counts), [], "checker/nothing")
+
+
+def run(options, address: Address, server: Server | None, report: Report) -> None:
+    seed = options.seed if options.seed is not None else int(time.time())
+    print(f"  seed {seed}", flush=True)
+    committed = 0
+    for level in options.levels:
+        for workload in options.workloads:
+            try:
+                committed += play_round(options, address, server, workload, level, seed, report)
+            except Exception as error:
+                report.fail(f"{workload}/{level}", f"{type(error).__name__}: {error}")
+                if server and not server.is_running():
+                    print(server.log_tail(), flush=True)
+                    server.start()
+            seed += 1
+    print(f"  {committed} transactions committed in all", flush=True)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--address", type=Address.parse)
+    parser.add_argument("--seconds", type=float, default=10)
+    parser.add_argument("--transactions", type=int, default=10**9, help="end a round at about so many")
+    parser.add_argument("--seed", type=int)
+    parser.add_argument("--clients", type=int, default=16)
+    parser.add_argument("--processes", type=int, default=2)
+    parser.add_argument("--kills", type=float, default=4.0, help="seconds between kills of the suite's own server; 0: none")
+    parser.add_argument("--levels", type=lambda text: text.upper().split(","), default=list(FORBIDDEN))
+    parser.add_argument("--workloads", type=lambda text: text.split(","), default=list(SCHEMA))
+    options = parser.parse_args()
+    report = Report("history")
+    check_the_checker(report)
+    if options.address:
+        run(options, options.address, None, report)
+    else:
+        with Server("history") as server:
+            run(options, server.address, server, report)
+    report.close()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -4,8 +4,8 @@
 //! comes to decides how the table gets there: by its definition alone, by building and dropping indexes, or by a copy
 //! of the rows into a new table.
 
-use super::create::{check, column_key, now_s, table_comment};
-use super::{Run, check_table_name, column, index};
+use super::create::{column_key, now_s, table_comment};
+use super::{Run, check, check_table_name, column, index};
 use crate::accounts::Privileges;
 use crate::dictionary::{ColumnDef, ColumnDefault, IndexDef, TableDef, names_equal};
 use crate::error::{Result, SqlError, er};
@@ -136,6 +136,19 @@ impl Draft {
         }
     }
 
+    fn check(&self, name: &str) -> Option<usize> {
+        let mut checks = self.options.checks.iter();
+        checks.position(|check| names_equal(&check.name, name))
+    }
+
+    /// The rows there are have to pass a new constraint: a copy tests them.
+    fn add_check(&mut self, written: &ast::CheckDef, column: Option<&str>, old: &TableDef) -> Result<()> {
+        let check = check::check(written, column, &old.name, &self.options.checks)?;
+        self.options.checks.push(check);
+        self.rebuild |= written.enforced;
+        Ok(())
+    }
+
     fn add_index(&mut self, def: &ast::IndexDef) -> Result<()> {
         let index = index::index(def, &mut self.columns, &self.explicit_null, &self.indexes)?;
         self.indexes.push(index);
@@ -214,9 +227,32 @@ impl Run<'_> {
         for action in actions {
             self.apply(&mut draft, action, &old)?;
         }
+        self.hold_columns(&mut draft, actions)?;
+        let (schema, name) = names[names.len() - 1];
+        let checks = check::renamed(&draft.options.checks, &old.name, name);
+        self.names_are_free(schema, &old.name, &checks)?;
         index::check_table(&draft.columns, &draft.indexes)?;
         self.check_expressions(&draft.columns, &draft.options.checks)?;
         self.carry_out(&old, draft)
+    }
+
+    /// Sees to the constraints that name columns which go or get other names.
+    fn hold_columns(&self, draft: &mut Draft, actions: &[AlterAction]) -> Result<()> {
+        let mode = self.state.settings.sql_mode;
+        let checks = &mut draft.options.checks;
+        for action in actions {
+            match action {
+                AlterAction::DropColumn(name) => check::drop_column(checks, name, mode)?,
+                AlterAction::RenameColumn { old, new } if !names_equal(old, new) => {
+                    check::rename_column(checks, old, mode)?
+                }
+                AlterAction::ChangeColumn { old, column, .. } if !names_equal(old, &column.name) => {
+                    check::rename_column(checks, old, mode)?
+                }
+                _ => {}
+            }
+        }
+        Ok(())
     }
 
     fn rename_target<'n>(&'n self, schema: &'n str, new: &'n ObjectName) -> Result<(&'n str, &'n str)> {
@@ -236,8 +272,8 @@ impl Run<'_> {
                 let at = draft.place(position)?;
                 let def = column::column(self.state, column, draft.options.collation)?;
                 draft.insert_column(at, def, None, column.nullable == Some(true));
-                if let Some(check) = &column.check {
-                    self.apply(draft, &AlterAction::AddCheck(check.clone()), old)?;
+                if let Some(written) = &column.check {
+                    draft.add_check(written, Some(&column.name), old)?;
                 }
                 if let Some(key) = column_key(column) {
                     draft.add_index(&key)?;
@@ -295,12 +331,7 @@ impl Run<'_> {
                 draft.index_origins.remove(at);
             }
             AlterAction::RenameIndex { old: from, new } => {
-                let at = draft.index(from).ok_or_else(|| {
-                    SqlError::new(
-                        er::KEY_DOES_NOT_EXIST,
-                        format!("Key '{from}' doesn't exist in table '{}'", old.name),
-                    )
-                })?;
+                let at = draft.index(from).ok_or_else(|| no_such_key(from, &old.name))?;
                 if draft.index(new).is_some_and(|other| other != at) {
                     return Err(SqlError::duplicate_key_name(new));
                 }
@@ -363,24 +394,27 @@ impl Run<'_> {
             AlterAction::AddForeignKey(_) | AlterAction::DropForeignKey(_) => {
                 return Err(SqlError::not_supported("FOREIGN KEY constraints"));
             }
-            AlterAction::AddCheck(written) => {
-                let check = check(written, &old.name, &draft.options.checks);
-                if draft
-                    .options
-                    .checks
-                    .iter()
-                    .any(|other| names_equal(&other.name, &check.name))
-                {
-                    return Err(duplicate_check(&check.name));
+            AlterAction::AddCheck(written) => draft.add_check(written, None, old)?,
+            AlterAction::DropCheck(name) => {
+                let at = draft.check(name).ok_or_else(|| check::not_found(name))?;
+                draft.options.checks.remove(at);
+            }
+            AlterAction::EnforceCheck { name, enforced } => {
+                let at = draft.check(name).ok_or_else(|| check::not_found(name))?;
+                let check = &mut draft.options.checks[at];
+                draft.rebuild |= *enforced && !check.enforced;
+                check.enforced = *enforced;
+            }
+            AlterAction::ShowIndex { name, visible } => {
+                let at = draft.index(name).ok_or_else(|| no_such_key(name, &old.name))?;
+                if names_equal(name, index::PRIMARY) && !visible {
+                    return Err(index::invisible_primary());
                 }
-                draft.options.checks.push(check);
-                // The rows there are have to pass it: a copy tests them.
-                draft.rebuild |= written.enforced;
+                draft.indexes[at].visible = *visible;
             }
             AlterAction::DropConstraint(name) => {
-                let checks = &mut draft.options.checks;
-                if let Some(at) = checks.iter().position(|check| names_equal(&check.name, name)) {
-                    checks.remove(at);
+                if let Some(at) = draft.check(name) {
+                    draft.options.checks.remove(at);
                     return Ok(());
                 }
                 if names_equal(name, index::PRIMARY) {
@@ -541,6 +575,7 @@ impl Run<'_> {
             && (schema != old.schema || name != old.name)
         {
             change.drop_table(&old.schema, &old.name)?;
+            table.options.checks = check::renamed(&table.options.checks, &old.name, &name);
             table.schema = schema;
             table.name = name;
         }
@@ -600,11 +635,11 @@ fn self_name(draft: &Draft) -> String {
         .map_or_else(|| "table".to_owned(), |(_, name)| name.clone())
 }
 
-/// Error 3822.
-fn duplicate_check(name: &str) -> SqlError {
+/// Error 1176.
+fn no_such_key(name: &str, table: &str) -> SqlError {
     SqlError::new(
-        er::CHECK_CONSTRAINT_DUP_NAME,
-        format!("Duplicate check constraint name '{name}'."),
+        er::KEY_DOES_NOT_EXIST,
+        format!("Key '{name}' doesn't exist in table '{table}'"),
     )
 }
 

@@ -352,6 +352,7 @@ pub fn default(state: &SessionState, name: &str, ty: &SqlType, written: &Expr) -
         return Err(SqlError::invalid_default(name));
     }
     let Some(value) = literal(written, ty) else {
+        super::check::refuse_in_default(written, name)?;
         return Ok(ColumnDefault::Expression(super::print::expr(written)));
     };
     if value.is_null() {

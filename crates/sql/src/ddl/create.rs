@@ -1,8 +1,8 @@
 //! CREATE TABLE.
 
-use super::{Run, check_table_name, column, index};
+use super::{Run, check, check_table_name, column, index};
 use crate::accounts::Privileges;
-use crate::dictionary::{CheckDef, ColumnDef, IndexDef, TableDef, TableOptions, names_equal};
+use crate::dictionary::{ColumnDef, IndexDef, TableDef, TableOptions};
 use crate::error::{Result, SqlError, er};
 use crate::parse::ast::{self, ColumnKey, CreateTable, IndexKind};
 use crate::session::answer::Answer;
@@ -38,9 +38,10 @@ impl Run<'_> {
             return Ok(Answer::ok());
         }
         let mut table = match &create.like {
-            Some(source) => self.table_like(source)?,
+            Some(source) => self.table_like(source, name)?,
             None => self.define(create, database.collation)?,
         };
+        self.names_are_free(schema, name, &table.options.checks)?;
         table.schema = schema.to_owned();
         table.name = name.to_owned();
         let mut change = self.change()?;
@@ -55,12 +56,13 @@ impl Run<'_> {
     }
 
     /// A table of another's definition.
-    fn table_like(&self, source: &ast::ObjectName) -> Result<TableDef> {
+    fn table_like(&self, source: &ast::ObjectName, new_name: &str) -> Result<TableDef> {
         let (schema, name) = self.target(source)?;
         self.state
             .require_table(Privileges::SELECT, "SELECT", schema, name)?;
         let mut table = TableDef::clone(&*self.table(schema, name)?);
         index::number(&mut table.indexes);
+        table.options.checks = check::copied(&table.options.checks, new_name);
         table.options.created = now_s();
         Ok(table)
     }
@@ -90,7 +92,7 @@ impl Run<'_> {
         index::check_table(&columns, &indexes)?;
         index::arrange(&mut indexes, &columns);
         index::number(&mut indexes);
-        let checks = checks(create);
+        let checks = check::checks(create)?;
         self.check_expressions(&columns, &checks)?;
         let schema = String::new();
         Ok(TableDef {
@@ -168,32 +170,6 @@ fn refuse_foreign_keys(create: &CreateTable) -> Result<()> {
         return Err(SqlError::not_supported("FOREIGN KEY constraints"));
     }
     Ok(())
-}
-
-/// The CHECK constraints, those without a name numbered as MySQL does.
-fn checks(create: &CreateTable) -> Vec<CheckDef> {
-    let on_columns = create.columns.iter().filter_map(|column| column.check.as_ref());
-    let mut checks: Vec<CheckDef> = Vec::new();
-    for written in on_columns.chain(&create.checks) {
-        let check = check(written, &create.name.name, &checks);
-        checks.push(check);
-    }
-    checks
-}
-
-/// One CHECK constraint beside those there are.
-pub(super) fn check(written: &ast::CheckDef, table: &str, others: &[CheckDef]) -> CheckDef {
-    let name = written.name.clone().unwrap_or_else(|| {
-        (1..)
-            .map(|n| format!("{table}_chk_{n}"))
-            .find(|name| !others.iter().any(|other| names_equal(&other.name, name)))
-            .unwrap_or_default()
-    });
-    CheckDef {
-        name,
-        expression: super::print::expr(&written.expr),
-        enforced: written.enforced,
-    }
 }
 
 /// The keys written on columns, as table-level definitions.

@@ -1,6 +1,6 @@
 //! DROP, TRUNCATE and RENAME TABLE.
 
-use super::{Run, check_table_name};
+use super::{Run, check, check_table_name};
 use crate::accounts::Privileges;
 use crate::dictionary::TableDef;
 use crate::error::{Result, SqlError};
@@ -131,11 +131,13 @@ impl Run<'_> {
         for (name, table) in &now {
             match (table, &before[name]) {
                 (None, Some(_)) => change.drop_table(name.0, name.1)?,
-                (Some(table), _) => change.put_table(TableDef {
-                    schema: name.0.to_owned(),
-                    name: name.1.to_owned(),
-                    ..TableDef::clone(table)
-                })?,
+                (Some(table), _) => {
+                    let mut renamed = TableDef::clone(table);
+                    renamed.options.checks = check::renamed(&table.options.checks, &table.name, name.1);
+                    renamed.schema = name.0.to_owned();
+                    renamed.name = name.1.to_owned();
+                    change.put_table(renamed)?
+                }
                 (None, None) => {}
             }
         }

@@ -100,10 +100,7 @@ pub fn index(
         ));
     }
     if primary && def.invisible {
-        return Err(SqlError::new(
-            er::PK_INDEX_CANT_BE_INVISIBLE,
-            "A primary key index cannot be invisible",
-        ));
+        return Err(invisible_primary());
     }
     Ok(IndexDef {
         name,
@@ -269,6 +266,14 @@ pub fn check_table(columns: &[ColumnDef], indexes: &[IndexDef]) -> Result<()> {
         ));
     }
     super::column::check_row_size(columns)
+}
+
+/// Error 3522.
+pub(super) fn invisible_primary() -> SqlError {
+    SqlError::new(
+        er::PK_INDEX_CANT_BE_INVISIBLE,
+        "A primary key index cannot be invisible",
+    )
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@
 //! wholly or not at all. The session has committed its own transaction before.
 
 mod alter;
+mod check;
 pub(crate) mod column;
 mod copy;
 mod create;
@@ -185,24 +186,16 @@ impl<'a> Run<'a> {
             ctx: &ctx,
             session: self.state,
             params: &[],
-            clause: "expression",
+            clause: "default value expression",
         };
         binder.bind(&parsed, &scope, &mut PlainHooks)
     }
 
-    /// The CHECK constraints that are enforced, by name. Error 3820 if one names a column that is not there.
+    /// The CHECK constraints that are enforced, by name.
     fn bind_checks(&self, columns: &[ColumnDef], checks: &[CheckDef]) -> Result<Vec<(String, Expr)>> {
         let mut bound = Vec::new();
         for check in checks {
-            let expr = self
-                .bind(columns, &check.expression)
-                .map_err(|error| match error.code {
-                    er::BAD_FIELD => SqlError::new(
-                        er::CHECK_CONSTRAINT_REFERS_UNKNOWN_COLUMN,
-                        format!("Check constraint '{}' refers to non-existing column.", check.name),
-                    ),
-                    _ => error,
-                })?;
+            let expr = self.bind(columns, &check.expression)?;
             if check.enforced {
                 bound.push((check.name.clone(), expr));
             }
@@ -217,6 +210,7 @@ impl<'a> Run<'a> {
                 self.bind(columns, text)?;
             }
         }
+        check::against_columns(checks, columns, self.state.settings.sql_mode)?;
         self.bind_checks(columns, checks).map(drop)
     }
 

@@ -215,11 +215,8 @@ fn write_expr(expr: &Expr, out: &mut String) {
         Expr::Default(Some(name)) => {
             let _ = write!(out, "default({})", column(name));
         }
-        // What remains cannot stand in a definition; the binder refuses it by this text.
-        Expr::Param(_) => out.push('?'),
-        other => {
-            let _ = write!(out, "{other:?}");
-        }
+        // What remains cannot stand in a definition and has been refused (`check.rs`), but for parameters.
+        _ => out.push('?'),
     }
 }
 

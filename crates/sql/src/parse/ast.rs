@@ -867,6 +867,17 @@ pub enum AlterAction {
     DropForeignKey(String),
     AddCheck(CheckDef),
     DropConstraint(String),
+    DropCheck(String),
+    /// `ALTER CHECK name [NOT] ENFORCED`
+    EnforceCheck {
+        name: String,
+        enforced: bool,
+    },
+    /// `ALTER INDEX name VISIBLE`
+    ShowIndex {
+        name: String,
+        visible: bool,
+    },
     /// `ENABLE/DISABLE KEYS`, `ALGORITHM=…`, `LOCK=…`, `FORCE`, `ORDER BY`: nothing to do.
     Ignored(String),
     Unsupported(String),

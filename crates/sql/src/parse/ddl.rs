@@ -754,8 +754,11 @@ impl Parser<'_> {
         if self.accept("INDEX") || self.accept("KEY") {
             return Ok(AlterAction::DropIndex(self.any_name()?));
         }
-        if self.accept("CONSTRAINT") || self.accept("CHECK") {
+        if self.accept("CONSTRAINT") {
             return Ok(AlterAction::DropConstraint(self.any_name()?));
+        }
+        if self.accept("CHECK") {
+            return Ok(AlterAction::DropCheck(self.any_name()?));
         }
         self.accept("COLUMN");
         Ok(AlterAction::DropColumn(self.name()?))
@@ -783,11 +786,19 @@ impl Parser<'_> {
     }
 
     fn alter_alter(&mut self) -> Result<AlterAction> {
-        if self.is("INDEX") || self.is("CHECK") || self.is("CONSTRAINT") {
-            while !self.at_end() && !self.is_op(Op::Comma) {
-                self.advance();
+        if self.accept("INDEX") {
+            let name = self.any_name()?;
+            let visible = !self.accept("INVISIBLE");
+            if visible {
+                self.expect("VISIBLE")?;
             }
-            return Ok(AlterAction::Unsupported("ALTER INDEX".to_string()));
+            return Ok(AlterAction::ShowIndex { name, visible });
+        }
+        if self.accept("CHECK") || self.accept("CONSTRAINT") {
+            let name = self.any_name()?;
+            let enforced = !self.accept("NOT");
+            self.expect("ENFORCED")?;
+            return Ok(AlterAction::EnforceCheck { name, enforced });
         }
         self.accept("COLUMN");
         let column = self.name()?;

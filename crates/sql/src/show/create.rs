@@ -162,10 +162,11 @@ fn current_timestamp(ty: &SqlType) -> String {
     }
 }
 
-/// What stands after DEFAULT; `None`: nothing does. BLOB, TEXT and JSON columns do not say that they default to NULL.
+/// What stands after DEFAULT; `None`: nothing does. BLOB and TEXT columns do not say that they default to NULL.
 fn default_text(column: &ColumnDef) -> Option<String> {
+    let is_json = column.ty.kind == TypeKind::Json;
     match column.default.as_ref()? {
-        ColumnDefault::Literal(Value::Null) if column.ty.is_blob_or_text() => None,
+        ColumnDefault::Literal(Value::Null) if column.ty.is_blob_or_text() && !is_json => None,
         ColumnDefault::Literal(Value::Null) => Some("NULL".to_owned()),
         ColumnDefault::Literal(value) if column.ty.kind == TypeKind::Bit => Some(bits(value)),
         ColumnDefault::Literal(value) if column.ty.is_binary_string() => Some(binary(value)),

@@ -145,6 +145,7 @@ impl Draft {
     fn add_check(&mut self, written: &ast::CheckDef, column: Option<&str>, old: &TableDef) -> Result<()> {
         let check = check::check(written, column, &old.name, &self.options.checks)?;
         self.options.checks.push(check);
+        check::sort(&mut self.options.checks);
         self.rebuild |= written.enforced;
         Ok(())
     }

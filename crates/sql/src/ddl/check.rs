@@ -68,6 +68,7 @@ pub(super) fn checks(create: &CreateTable) -> Result<Vec<CheckDef>> {
         let check = check(written, column, &create.name.name, &checks)?;
         checks.push(check);
     }
+    sort(&mut checks);
     Ok(checks)
 }
 
@@ -111,6 +112,11 @@ pub(super) fn check(
     })
 }
 
+/// In the order of their names they are tested and shown.
+pub(super) fn sort(checks: &mut [CheckDef]) {
+    checks.sort_by_cached_key(|check| check.name.to_lowercase());
+}
+
 fn made_up(table: &str, n: usize) -> String {
     format!("{table}_chk_{n}")
 }
@@ -125,6 +131,7 @@ pub(super) fn renamed(checks: &[CheckDef], from: &str, to: &str) -> Vec<CheckDef
     for check in &mut checks {
         check.name = follow(check).unwrap_or_else(|| std::mem::take(&mut check.name));
     }
+    sort(&mut checks);
     checks
 }
 
@@ -153,19 +160,15 @@ pub(super) fn drop_column(checks: &mut Vec<CheckDef>, column: &str, mode: SqlMod
     Ok(())
 }
 
-/// Error 3959 if a constraint names the column, which is to get another name; of several the first by name says so.
+/// Error 3959 if a constraint names the column, which is to get another name.
 pub(super) fn rename_column(checks: &[CheckDef], column: &str, mode: SqlMode) -> Result<()> {
-    let mut users = Vec::new();
     for check in checks {
         let expr = parse_expression(&check.expression, mode)?;
         if columns_of(&expr).iter().any(|name| names_equal(name, column)) {
-            users.push(check.name.as_str());
+            return Err(uses(&check.name, column));
         }
     }
-    users
-        .into_iter()
-        .min()
-        .map_or(Ok(()), |check| Err(uses(check, column)))
+    Ok(())
 }
 
 /// What may be wrong with constraints only beside the table's columns: errors 3820 and 3818.

@@ -6,6 +6,7 @@ use crate::error::{Result, SqlError, er};
 use crate::mdl::Locks;
 use crate::monitor::{self, Deadlocks};
 use crate::session::process::Process;
+use crate::session::timer::Timer;
 use crate::session::{ConnectInfo, Session};
 use crate::types::collation::SqlCollator;
 use crate::variables::{DEFS, Globals, OLD_OPTION_NAMES, Setting, find};
@@ -135,6 +136,7 @@ pub struct Database {
     pub(crate) sessions: Mutex<BTreeMap<u64, Arc<Process>>>,
     pub(crate) counters: Counters,
     pub(crate) deadlocks: Deadlocks,
+    pub(crate) statement_timer: Timer,
     pub(crate) started: Instant,
 }
 
@@ -175,6 +177,7 @@ impl Database {
             sessions: Mutex::new(BTreeMap::new()),
             counters: Counters::default(),
             deadlocks: Deadlocks::default(),
+            statement_timer: Timer::default(),
             started: Instant::now(),
         });
         monitor::watch_deadlocks(&database);

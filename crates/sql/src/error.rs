@@ -216,6 +216,8 @@ numbers! {
     JSON_NULL_KEY = 3158 b"22032";
     INVALID_JSON_CHARSET = 3144 b"22032";
     LOCK_NOWAIT = 3572 b"HY000";
+    UNRESOLVED_TABLE_LOCK = 3568 b"HY000";
+    DUPLICATE_TABLE_LOCK = 3569 b"HY000";
     RECORD_CHANGED = 1020 b"HY000";
     DISK_FULL = 1021 b"HY000";
     DB_CREATE_EXISTS = 1007 b"HY000";
@@ -246,6 +248,8 @@ numbers! {
     TOO_LONG_FIELD_COMMENT = 1629 b"HY000";
     TOO_LONG_TABLE_COMMENT = 1628 b"HY000";
     WARN_USING_OTHER_HANDLER = 1266 b"HY000";
+    LOCK_OR_ACTIVE_TRANSACTION = 1192 b"HY000";
+    CANT_UPDATE_WITH_READLOCK = 1223 b"HY000";
     TABLE_NOT_LOCKED = 1100 b"HY000";
     TABLE_NOT_LOCKED_FOR_WRITE = 1099 b"HY000";
     DB_DROP_RMDIR = 1010 b"HY000";
@@ -706,6 +710,13 @@ impl SqlError {
         let message =
             "Statement aborted because lock(s) could not be acquired immediately and NOWAIT is set.";
         SqlError::new(er::LOCK_NOWAIT, message)
+    }
+
+    pub fn query_timeout() -> Self {
+        SqlError::new(
+            er::QUERY_TIMEOUT,
+            "Query execution was interrupted, maximum statement execution time exceeded",
+        )
     }
 
     pub fn record_changed(table: &str) -> Self {

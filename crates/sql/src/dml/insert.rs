@@ -70,6 +70,7 @@ impl InsertPlan {
         target: Target,
         binder: &Binder,
         queries: &dyn QueryPlanner,
+        hooks: &mut dyn Hooks,
     ) -> Result<InsertPlan> {
         let def = &target.def;
         let columns = if insert.columns.is_empty() {
@@ -91,7 +92,9 @@ impl InsertPlan {
             columns
         };
         let source = match &insert.source {
-            ast::InsertSource::Values(rows) => Source::Rows(bind_rows(rows, &columns, &target, binder)?),
+            ast::InsertSource::Values(rows) => {
+                Source::Rows(bind_rows(rows, &columns, &target, binder, hooks)?)
+            }
             ast::InsertSource::Query(query) => {
                 let source = queries.query(query)?;
                 if source.width() != columns.len() {
@@ -161,16 +164,28 @@ fn bind_rows(
     columns: &[usize],
     target: &Target,
     binder: &Binder,
+    hooks: &mut dyn Hooks,
 ) -> Result<Vec<Vec<Given>>> {
     let mut scope = Scope::default();
     scope.add(scope_table(&target.def, None, 0))?;
-    struct Defaults<'a>(&'a Target);
-    impl Hooks for Defaults<'_> {
+    struct ValueHooks<'a> {
+        target: &'a Target,
+        inner: &'a mut dyn Hooks,
+    }
+    impl Hooks for ValueHooks<'_> {
         fn default_of(&mut self, column: Option<&ast::ColumnName>) -> Result<Expr> {
             let Some(name) = column else {
                 return Err(SqlError::not_supported("DEFAULT inside an expression"));
             };
-            literal_default(self.0, self.0.column(&name.column)?)
+            literal_default(self.target, self.target.column(&name.column)?)
+        }
+        fn subquery(
+            &mut self,
+            query: &ast::Query,
+            scope: &Scope,
+            binder: &Binder,
+        ) -> Result<(usize, Vec<crate::types::SqlType>)> {
+            self.inner.subquery(query, scope, binder)
         }
     }
     let mut bound = Vec::with_capacity(rows.len());
@@ -182,7 +197,11 @@ fn bind_rows(
             Ok(match value {
                 ast::Expr::Default(None) => Given::Default,
                 value => {
-                    let value = binder.bind(value, &scope, &mut Defaults(target))?;
+                    let mut hooks = ValueHooks {
+                        target,
+                        inner: &mut *hooks,
+                    };
+                    let value = binder.bind(value, &scope, &mut hooks)?;
                     Given::Value(build::assignable(
                         value,
                         &target.def.columns[*column].ty,

@@ -39,6 +39,18 @@ pub enum Flow {
     Pause,
 }
 
+/// What the rows are for that a statement reads without a locking clause. Rows that decide what is written are locked in
+/// shared mode, as InnoDB does, so that the statement would do the same if it were repeated at its commit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Purpose {
+    /// They are the answer: locked in a SERIALIZABLE transaction of more than one statement.
+    Answer,
+    /// INSERT … SELECT, REPLACE … SELECT, UPDATE: locked from REPEATABLE READ on.
+    Copy,
+    /// Everything else that is no SELECT: locked at every level.
+    Write,
+}
+
 /// What queries see of the statement around them: the environment, and the row outside.
 #[derive(Clone, Copy)]
 pub struct Scene<'a> {
@@ -65,18 +77,18 @@ struct ValueSet {
 }
 
 impl<'a, 't> Exec<'a, 't> {
-    /// `feeds_write`: the rows read decide what is written, so under REPEATABLE READ they are locked.
     pub fn new(
         session: &'a SessionState,
         txn: &'a RefCell<&'t mut Transaction>,
         queries: &'a [QueryPlan],
-        feeds_write: bool,
+        purpose: Purpose,
     ) -> Exec<'a, 't> {
         let isolation = txn.borrow().isolation();
-        let locks = match isolation {
-            Isolation::Serializable => feeds_write || session.in_transaction.get(),
-            Isolation::RepeatableRead => feeds_write,
-            _ => false,
+        let locks = match (purpose, isolation) {
+            (Purpose::Answer, Isolation::Serializable) => session.in_transaction.get(),
+            (Purpose::Answer, _) => false,
+            (Purpose::Copy, _) => isolation >= Isolation::RepeatableRead,
+            (Purpose::Write, _) => true,
         };
         let read = if locks {
             Read::Locking {

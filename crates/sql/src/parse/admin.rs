@@ -172,6 +172,8 @@ impl Parser<'_> {
         while !self.at_end() {
             if self.accept_all(&["WITH", "CONSISTENT", "SNAPSHOT"]) {
                 options.consistent_snapshot = true;
+            } else if options.read_only.is_some() {
+                return self.error();
             } else if self.accept_all(&["READ", "ONLY"]) {
                 options.read_only = Some(true);
             } else if self.accept_all(&["READ", "WRITE"]) {
@@ -263,8 +265,10 @@ impl Parser<'_> {
             read_only: None,
         };
         let parts = self.list(|p| {
-            if p.accept_all(&["ISOLATION", "LEVEL"]) {
+            if set.isolation.is_none() && p.accept_all(&["ISOLATION", "LEVEL"]) {
                 set.isolation = Some(p.isolation_level()?);
+            } else if set.read_only.is_some() {
+                return p.error();
             } else if p.accept_all(&["READ", "ONLY"]) {
                 set.read_only = Some(true);
             } else if p.accept_all(&["READ", "WRITE"]) {
@@ -322,7 +326,8 @@ impl Parser<'_> {
                 value: self.expr()?,
             });
         }
-        let (scope, name) = if self.token().kind == Kind::AtAt {
+        let at_signs = self.token().kind == Kind::AtAt;
+        let (scope, name) = if at_signs {
             match self.system_variable()? {
                 Expr::SysVar { scope, name } => (scope, name),
                 _ => return self.error(),
@@ -336,11 +341,12 @@ impl Parser<'_> {
             (scope, name.to_ascii_lowercase())
         };
         self.assign_sign()?;
-        Ok(SetItem::Variable {
-            scope,
-            name,
-            value: self.set_value()?,
-        })
+        let value = self.set_value()?;
+        let of_transaction = matches!(name.as_str(), "transaction_isolation" | "transaction_read_only");
+        if at_signs && scope.is_none() && of_transaction {
+            return Ok(SetItem::NextTransaction { name, value });
+        }
+        Ok(SetItem::Variable { scope, name, value })
     }
 
     fn assign_sign(&mut self) -> Result<()> {

@@ -7,11 +7,13 @@ use crate::dictionary::{TableDef, names_equal, virtual_schema};
 use crate::error::{Result, SqlError, er};
 use crate::expr::{CmpOp, Expr, build};
 use crate::mdl::Mode;
-use crate::parse::ast::{self, ColumnName, IndexHintKind, JoinCondition, JoinKind, TableRef};
+use crate::parse::ast::{
+    self, ColumnName, IndexHintKind, JoinCondition, JoinKind, LockClause, LockWaitOption, TableRef,
+};
 use crate::session::planned::TableUse;
 use crate::types::SqlType;
 use std::sync::Arc;
-use tidemark_engine::{IndexNo, Table};
+use tidemark_engine::{IndexNo, LockWait, Table};
 
 /// A table of the FROM clause before it is known how it is read.
 pub(super) struct FromTable {
@@ -54,7 +56,40 @@ impl FromTable {
 pub(super) struct From<'p> {
     pub scope: Scope<'p>,
     pub tables: Vec<FromTable>,
+    /// What `*` stands for, in order: tables and their columns, by position.
+    pub star: Vec<(usize, usize)>,
     pub tree: Option<Tree>,
+}
+
+impl From<'_> {
+    /// `*` takes in the columns of the table just added to the scope.
+    fn see_last_table(&mut self) {
+        let at = self.scope.tables.len() - 1;
+        let columns = self.scope.tables[at].columns.iter().enumerate();
+        let shown = columns.filter(|(_, column)| !column.hidden).map(|(n, _)| (at, n));
+        self.star.extend(shown);
+    }
+
+    /// Puts the columns that a join merges before the others. `start` is where `*` began before the join, `middle` where
+    /// its right side begins; the pairs are each merged column's twin and the column that stands for both. An outer
+    /// join's outer side comes first.
+    fn merge_star(&mut self, start: usize, middle: usize, pairs: &[[(usize, usize); 2]], right_join: bool) {
+        let mut sides = [self.star[start..middle].to_vec(), self.star[middle..].to_vec()];
+        if right_join {
+            sides.reverse();
+        }
+        let merged = |column: &(usize, usize)| pairs.iter().any(|[_, kept]| kept == column);
+        let gone = |column: &(usize, usize)| pairs.iter().any(|[twin, _]| twin == column);
+        let [first, second] = &sides;
+        let common = first.iter().filter(|column| merged(column));
+        let rest = first
+            .iter()
+            .chain(second)
+            .filter(|column| !merged(column) && !gone(column));
+        let order: Vec<(usize, usize)> = common.chain(rest).copied().collect();
+        self.star.truncate(start);
+        self.star.extend(order);
+    }
 }
 
 impl Tree {
@@ -68,6 +103,50 @@ impl Tree {
 }
 
 impl Planner<'_> {
+    /// How a table of the query being planned is locked by its locking clauses.
+    pub(super) fn lock_of(&self, alias: &str) -> Option<(bool, LockWait)> {
+        let names =
+            |clause: &&LockClause| clause.of.is_empty() || clause.of.iter().any(|of| of.name == alias);
+        let clause = self.locks.iter().find(names)?;
+        let wait = match clause.wait {
+            LockWaitOption::Wait => LockWait::Wait,
+            LockWaitOption::NoWait => LockWait::NoWait,
+            LockWaitOption::SkipLocked => LockWait::Skip,
+        };
+        Some((clause.exclusive, wait))
+    }
+
+    /// Errors 3568 and 3569: a clause names what is not there, or two name the same.
+    pub(super) fn check_locks(&self, locks: &[LockClause], from: &From) -> Result<()> {
+        for of in locks.iter().flat_map(|clause| &clause.of) {
+            if !from.tables.iter().any(|table| table.alias == of.name) {
+                return Err(SqlError::new(
+                    er::UNRESOLVED_TABLE_LOCK,
+                    format!("Unresolved table name `{}` in locking clause.", of.name),
+                ));
+            }
+        }
+        for table in &from.tables {
+            let names = |clause: &&LockClause| {
+                clause.of.is_empty() || clause.of.iter().any(|of| of.name == table.alias)
+            };
+            let named = locks.iter().flat_map(|clause| &clause.of);
+            let times = named.filter(|of| of.name == table.alias).count();
+            if times > 1 || locks.iter().filter(names).count() > 1 {
+                let name = if times > 0 {
+                    format!("`{}`", table.alias)
+                } else {
+                    table.alias.clone()
+                };
+                return Err(SqlError::new(
+                    er::DUPLICATE_TABLE_LOCK,
+                    format!("Table {name} appears in multiple locking clauses."),
+                ));
+            }
+        }
+        Ok(())
+    }
+
     pub(super) fn tables_of<'p>(
         &mut self,
         list: &[TableRef],
@@ -77,6 +156,7 @@ impl Planner<'_> {
         let mut from = From {
             scope: Scope::inside(outer),
             tables: Vec::new(),
+            star: Vec::new(),
             tree: None,
         };
         let mut trees = Vec::new();
@@ -137,9 +217,9 @@ impl Planner<'_> {
                 let common = self.common[at].clone();
                 // The query sees only the tables defined before it.
                 let later = self.common.split_off(at);
-                let locks = self.lock.take();
+                let locks = std::mem::take(&mut self.locks);
                 let planned = self.common_table(&common, from.scope.outer);
-                self.lock = locks;
+                self.locks = locks;
                 self.common.extend(later);
                 self.queries.push(planned?);
                 return self.derived_leaf(self.queries.len() - 1, alias, &common.columns, from);
@@ -170,14 +250,14 @@ impl Planner<'_> {
             alias: alias.clone(),
             columns,
         })?;
+        from.see_last_table();
         let (allowed, forced) = hints(&named.hints, &def, &alias)?;
-        let mode = if self.lock.is_some() {
-            Mode::Write
-        } else {
-            Mode::Read
+        let mode = match self.lock_of(&alias) {
+            Some((true, _)) => Mode::Write,
+            _ => Mode::Read,
         };
-        self.uses
-            .push(TableUse::new(Arc::clone(&def), mode, Privileges::SELECT));
+        let used = TableUse::new(Arc::clone(&def), mode, Privileges::SELECT);
+        self.uses.push(used.named(&alias));
         let input = if virtual_schema(&def.schema).is_some() {
             FromInput::Virtual(Arc::clone(&def))
         } else {
@@ -203,9 +283,9 @@ impl Planner<'_> {
     ) -> Result<Tree> {
         // A derived table sees what is around the query, not its neighbours.
         let outer = from.scope.outer;
-        let locks = self.lock.take();
+        let locks = std::mem::take(&mut self.locks);
         let planned = self.query(query, outer);
-        self.lock = locks;
+        self.locks = locks;
         self.queries.push(planned?);
         self.derived_leaf(self.queries.len() - 1, alias, names, from)
     }
@@ -241,6 +321,7 @@ impl Planner<'_> {
             alias: alias.to_string(),
             columns,
         })?;
+        from.see_last_table();
         from.tables.push(FromTable {
             alias: alias.to_string(),
             base,
@@ -253,16 +334,18 @@ impl Planner<'_> {
 
     fn join(&mut self, join: &ast::Join, from: &mut From) -> Result<Tree> {
         let first = from.scope.tables.len();
+        let star = from.star.len();
         let left = self.table_ref(&join.left, from)?;
         let middle = from.scope.tables.len();
+        let star = (star, from.star.len());
         let right = self.table_ref(&join.right, from)?;
         let on = match &join.condition {
             JoinCondition::None => Vec::new(),
             JoinCondition::On(condition) => vec![self.condition(condition, &from.scope, "on clause")?],
-            JoinCondition::Using(names) => self.using(names, from, (first, middle), join.kind)?,
+            JoinCondition::Using(names) => self.using(names, from, (first, middle), star, join.kind)?,
             JoinCondition::Natural => {
                 let names = common_names(&from.scope, first, middle);
-                self.using(&names, from, (first, middle), join.kind)?
+                self.using(&names, from, (first, middle), star, join.kind)?
             }
         };
         let (left, right) = if join.kind == JoinKind::Right {
@@ -295,9 +378,11 @@ impl Planner<'_> {
         names: &[String],
         from: &mut From,
         (first, middle): (usize, usize),
+        star: (usize, usize),
         kind: JoinKind,
     ) -> Result<Vec<Expr>> {
         let mut on = Vec::new();
+        let mut pairs = Vec::new();
         for name in names {
             let left = position(&from.scope, first..middle, name)?;
             let right = position(&from.scope, middle..from.scope.tables.len(), name)?;
@@ -311,11 +396,16 @@ impl Planner<'_> {
                 column(right),
                 self.binder.ctx,
             )?);
-            let twin = if kind == JoinKind::Right { left } else { right };
+            let (twin, kept) = match kind {
+                JoinKind::Right => (left, right),
+                _ => (right, left),
+            };
+            pairs.push([twin, kept]);
             let twin = &mut from.scope.tables[twin.0].columns[twin.1];
             twin.hidden = true;
             twin.merged = true;
         }
+        from.merge_star(star.0, star.1, &pairs, kind == JoinKind::Right);
         Ok(on)
     }
 }

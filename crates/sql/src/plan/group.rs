@@ -38,9 +38,9 @@ impl Hooks for BlockHooks<'_, '_> {
     }
 
     fn subquery(&mut self, query: &Query, scope: &Scope, _binder: &Binder) -> Result<(usize, Vec<SqlType>)> {
-        let lock = self.planner.lock.take();
+        let locks = std::mem::take(&mut self.planner.locks);
         let planned = self.planner.query(query, Some(scope));
-        self.planner.lock = lock;
+        self.planner.locks = locks;
         let plan = planned?;
         let types = plan.columns.iter().map(|column| column.ty.clone()).collect();
         self.planner.queries.push(plan);

@@ -112,10 +112,10 @@ impl Planner<'_> {
 
     fn joined_target(&mut self, table: &FromTable, verb: &str, privilege: Privileges) -> Result<Target> {
         match &table.input {
-            FromInput::Stored { def, table } => {
-                self.uses
-                    .push(TableUse::new(Arc::clone(def), Mode::Write, privilege));
-                Target::new(Arc::clone(def), Arc::clone(table), &self.binder)
+            FromInput::Stored { def, table: stored } => {
+                let used = TableUse::new(Arc::clone(def), Mode::Write, privilege);
+                self.uses.push(used.named(&table.alias));
+                Target::new(Arc::clone(def), Arc::clone(stored), &self.binder)
             }
             FromInput::Virtual(def) => Err(self.state.database_denied(&def.schema)),
             FromInput::Derived { .. } => Err(SqlError::new(

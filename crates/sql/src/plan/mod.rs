@@ -196,8 +196,8 @@ pub struct Planner<'a> {
     pub depth: usize,
     /// The tables of the FROM clause being planned have a slot behind their columns for the row's primary key.
     pub keyed: bool,
-    /// Reads of the query being planned lock rows.
-    pub lock: Option<(bool, LockWait)>,
+    /// The locking clauses of the query being planned.
+    pub locks: Vec<ast::LockClause>,
     /// With the parameters of the first execution, for estimates; `None` when there are none yet.
     pub sample: Option<&'a EvalCtx<'a>>,
 }

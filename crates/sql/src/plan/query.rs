@@ -16,7 +16,6 @@ use crate::parse::ast::{self, Literal, OrderItem, Query, SelectItem};
 use crate::parse::lexer::{Kind, Lexer, unquote};
 use crate::types::meta::flag;
 use crate::types::{ColumnMeta, SqlMode, SqlType};
-use tidemark_engine::LockWait;
 
 /// An item of the select list.
 struct Item {
@@ -33,14 +32,14 @@ impl Planner<'_> {
         if self.depth > DEPTH_MAX {
             return Err(SqlError::not_supported("query nested this deeply"));
         }
-        let (common, lock) = (self.common.len(), self.lock);
+        let (common, locks) = (self.common.len(), self.locks.clone());
         let keyed = std::mem::take(&mut self.keyed);
         if let Some(with) = &query.with {
             self.common.extend(with.tables.iter().cloned());
         }
         let planned = self.query_body(query, outer);
         self.common.truncate(common);
-        (self.lock, self.keyed) = (lock, keyed);
+        (self.locks, self.keyed) = (locks, keyed);
         self.depth -= 1;
         let mut plan = planned?;
         if let Some(ast::Into::Variables(names)) = &query.into {
@@ -54,15 +53,8 @@ impl Planner<'_> {
     }
 
     fn query_body(&mut self, query: &Query, outer: Option<&Scope>) -> Result<QueryPlan> {
-        if let Some(lock) = query.locks.first() {
-            self.lock = Some((
-                lock.exclusive,
-                match lock.wait {
-                    ast::LockWaitOption::Wait => LockWait::Wait,
-                    ast::LockWaitOption::NoWait => LockWait::NoWait,
-                    ast::LockWaitOption::SkipLocked => LockWait::Skip,
-                },
-            ));
+        if !query.locks.is_empty() {
+            self.locks.clone_from(&query.locks);
         }
         let (offset, limit) = match &query.limit {
             None => (None, None),
@@ -344,14 +336,7 @@ impl Planner<'_> {
             return Err(SqlError::not_supported("GROUP BY ... WITH ROLLUP"));
         }
         let mut from = self.tables_of(&select.from, outer, select.straight_join)?;
-        for of in query.locks.iter().flat_map(|lock| &lock.of) {
-            if !from.tables.iter().any(|t| t.alias == of.name) {
-                return Err(SqlError::new(
-                    3568,
-                    format!("Unresolved table name '{}' in locking clause.", of.name),
-                ));
-            }
-        }
+        self.check_locks(&query.locks, &from)?;
         let filter = match &select.filter {
             Some(filter) => Some(self.condition(filter, &from.scope, "where clause")?),
             None => None,
@@ -431,8 +416,7 @@ impl Planner<'_> {
         };
         let width = from.scope.width();
         let tree = from.tree.take();
-        let locks = |alias: &str| self.lock.filter(|_| locks_table(&query.locks, alias));
-        let lock_of: Vec<_> = from.tables.iter().map(|t| locks(&t.alias)).collect();
+        let lock_of: Vec<_> = from.tables.iter().map(|t| self.lock_of(&t.alias)).collect();
         let joined = self.source(tree, &from.tables, filter, &needed, &wish, &lock_of)?;
         let ordered = joined.ordered && !wish.order.is_empty();
         let group = grouped.then(|| {
@@ -490,7 +474,14 @@ impl Planner<'_> {
                     if from.scope.tables.is_empty() {
                         return Err(SqlError::new(er::NO_TABLES_USED, "No tables used"));
                     }
-                    from.scope.tables.iter().for_each(|table| expand(table, &mut out));
+                    for &(table, column) in &from.star {
+                        let column = &from.scope.tables[table].columns[column];
+                        out.push(Item {
+                            expr: build::column(column.slot, column.ty.clone()),
+                            name: column.name.clone(),
+                            alias: false,
+                        });
+                    }
                 }
                 SelectItem::AllOf(name) => {
                     let found = from
@@ -693,13 +684,6 @@ fn mentions(query: &Query, name: &str) -> bool {
     in_body(&query.body, name)
 }
 
-fn locks_table(locks: &[ast::LockClause], alias: &str) -> bool {
-    locks.is_empty()
-        || locks
-            .iter()
-            .any(|lock| lock.of.is_empty() || lock.of.iter().any(|of| of.name == alias))
-}
-
 /// The number an ORDER BY or GROUP BY item is, if it is one.
 fn ordinal(e: &ast::Expr) -> Option<u64> {
     match e {
@@ -711,16 +695,6 @@ fn ordinal(e: &ast::Expr) -> Option<u64> {
 fn item_at<'i>(items: &'i [Item], n: u64, clause: &str) -> Result<&'i Item> {
     let at = n.checked_sub(1).and_then(|at| items.get(at as usize));
     at.ok_or_else(|| SqlError::unknown_column(&n.to_string(), clause))
-}
-
-fn expand(table: &super::scope::ScopeTable, out: &mut Vec<Item>) {
-    for column in table.columns.iter().filter(|column| !column.hidden) {
-        out.push(Item {
-            expr: build::column(column.slot, column.ty.clone()),
-            name: column.name.clone(),
-            alias: false,
-        });
-    }
 }
 
 /// The column of a lone MIN or MAX, and whether its end is the last.

@@ -9,11 +9,11 @@ use crate::dictionary::virtual_schema;
 use crate::dml::target::Target;
 use crate::dml::{self, DeletePlan, InsertPlan, JoinedPlan, QueryPlanner, RowSource, Run, UpdatePlan};
 use crate::error::{Result, SqlError, er};
-use crate::exec::{Collect, Exec, Output, Scene, SinkOutput};
-use crate::expr::{Env, EvalCtx, Expr, NoSubqueries, Node};
+use crate::exec::{Collect, Exec, Output, Purpose, Scene, SinkOutput};
+use crate::expr::{Env, EvalCtx, Expr, NoSubqueries, Node, build};
 use crate::mdl::Mode;
 use crate::parse::ast::{self, Statement, TableRef};
-use crate::session::planned::{Outcome, Planned, TableUse};
+use crate::session::planned::{HIDDEN_VARIABLE, Outcome, Planned, TableUse};
 use crate::session::{ResultSink, SessionState};
 use crate::types::{ColumnMeta, SqlType, Value};
 use std::cell::RefCell;
@@ -40,7 +40,7 @@ pub fn plan(statement: &Statement, state: &SessionState, params: &[Value]) -> Re
         working: Vec::new(),
         depth: 0,
         keyed: false,
-        lock: None,
+        locks: Vec::new(),
         sample: Some(&sample),
     };
     let body = planner.body(statement, &sample)?;
@@ -54,11 +54,8 @@ pub fn plan(statement: &Statement, state: &SessionState, params: &[Value]) -> Re
     let Planner {
         queries, mut uses, ..
     } = planner;
-    // A table that is used in two ways is locked once, in the stronger.
-    for at in 0..uses.len() {
-        let same = uses.iter().filter(|other| other.table.id == uses[at].table.id);
-        uses[at].mode = same.map(|other| other.mode).max().unwrap_or(uses[at].mode);
-    }
+    // A table that is used in two ways is locked in the stronger way first.
+    uses.sort_by_key(|used| std::cmp::Reverse(used.mode));
     let mut planned = PlannedStatement {
         body,
         queries,
@@ -99,7 +96,7 @@ struct PlannedStatement {
 impl Planner<'_> {
     fn body(&mut self, statement: &Statement, sample: &EvalCtx) -> Result<Body> {
         Ok(match statement {
-            Statement::Query(query) => Body::Query(Box::new(self.query(query, None)?)),
+            Statement::Query(query) => Body::Query(Box::new(self.whole_query(query)?)),
             Statement::Insert(insert) => Body::Insert(Box::new(self.insert(insert)?)),
             Statement::Update(update) => match update.tables.as_slice() {
                 [TableRef::Table(table)] => Body::Update(Box::new(self.update(update, table, sample)?)),
@@ -123,10 +120,25 @@ impl Planner<'_> {
         })
     }
 
-    fn target(&mut self, name: &ast::ObjectName, privileges: Privileges) -> Result<Target> {
+    /// A query that is a statement by itself: without a LIMIT it has that of `sql_select_limit`.
+    fn whole_query(&mut self, query: &ast::Query) -> Result<QueryPlan> {
+        let mut plan = self.query(query, None)?;
+        let limit = self.state.settings.sql_select_limit;
+        if limit != u64::MAX && plan.limit.is_none() {
+            plan.limit = Some(build::number_literal(&limit.to_string())?);
+        }
+        Ok(plan)
+    }
+
+    fn target(
+        &mut self,
+        name: &ast::ObjectName,
+        alias: Option<&str>,
+        privileges: Privileges,
+    ) -> Result<Target> {
         let def = self.state.table(name)?;
-        self.uses
-            .push(TableUse::new(Arc::clone(&def), Mode::Write, privileges));
+        let used = TableUse::new(Arc::clone(&def), Mode::Write, privileges);
+        self.uses.push(used.named(alias.unwrap_or(&def.name)));
         if virtual_schema(&def.schema).is_some() {
             return Err(self.state.database_denied(&def.schema));
         }
@@ -142,14 +154,23 @@ impl Planner<'_> {
         if !insert.on_duplicate.is_empty() {
             privileges = privileges.union(Privileges::UPDATE);
         }
-        let target = self.target(&insert.table, privileges)?;
+        let target = self.target(&insert.table, None, privileges)?;
         let sources = Sources {
             state: self.state,
             binder: self.binder,
             sample: self.sample,
             uses: RefCell::new(Vec::new()),
         };
-        let plan = InsertPlan::new(insert, target, &self.binder, &sources)?;
+        let binder = self.binder;
+        let (id, name) = (target.def.id, target.def.name.clone());
+        let mut hooks = BlockHooks {
+            planner: self,
+            aggregates: None,
+            aliases: &[],
+            alias_first: false,
+        };
+        let plan = InsertPlan::new(insert, target, &binder, &sources, &mut hooks)?;
+        self.refuse_reads_of(id, &name, Vec::new())?;
         self.uses.extend(sources.uses.into_inner());
         Ok(plan)
     }
@@ -160,7 +181,11 @@ impl Planner<'_> {
         table: &ast::TableName,
         sample: &EvalCtx,
     ) -> Result<UpdatePlan> {
-        let target = self.target(&table.name, Privileges::UPDATE.union(Privileges::SELECT))?;
+        let target = self.target(
+            &table.name,
+            table.alias.as_deref(),
+            Privileges::UPDATE.union(Privileges::SELECT),
+        )?;
         let binder = self.binder;
         let mut hooks = BlockHooks {
             planner: self,
@@ -184,7 +209,7 @@ impl Planner<'_> {
         if delete.filter.is_some() {
             privileges = privileges.union(Privileges::SELECT);
         }
-        let target = self.target(&table.name, privileges)?;
+        let target = self.target(&table.name, table.alias.as_deref(), privileges)?;
         let binder = self.binder;
         let mut hooks = BlockHooks {
             planner: self,
@@ -268,7 +293,7 @@ impl QueryPlanner for Sources<'_> {
             working: Vec::new(),
             depth: 0,
             keyed: false,
-            lock: None,
+            locks: Vec::new(),
             sample: self.sample,
         };
         let query = planner.query(query, None)?;
@@ -287,7 +312,7 @@ impl RowSource for Source {
 
     /// The rows are all read before the first is handed out: what is done with them may change what is read.
     fn rows(&self, run: Run, f: &mut dyn FnMut(&[Value]) -> Result<()>) -> Result<()> {
-        let exec = Exec::new(run.session, run.txn, &self.queries, true);
+        let exec = Exec::new(run.session, run.txn, &self.queries, Purpose::Copy);
         let mut env = run.session.env(&exec, run.env.params);
         env.strict = run.env.strict;
         env.writes = run.env.writes;
@@ -311,6 +336,17 @@ impl RowSource for Source {
 // -------------------------------------------------------------------------------------------------- running
 
 impl PlannedStatement {
+    /// What the rows that it reads are for.
+    fn purpose(&self) -> Purpose {
+        match &self.body {
+            // The value of SET.
+            Body::Query(query) if query.into.iter().any(|name| name == HIDDEN_VARIABLE) => Purpose::Write,
+            Body::Query(_) | Body::Explain(_) => Purpose::Answer,
+            Body::Update(_) => Purpose::Copy,
+            Body::Insert(_) | Body::Delete(_) | Body::Joined(_) | Body::Do(_) => Purpose::Write,
+        }
+    }
+
     fn uses_variables(&self) -> bool {
         let mut found = false;
         let mut look = |e: &Expr| found |= matches!(e.node, Node::UserVar(_) | Node::AssignVar(..));
@@ -405,6 +441,15 @@ impl Planned for PlannedStatement {
         )
     }
 
+    fn is_query(&self) -> bool {
+        matches!(self.body, Body::Query(_))
+    }
+
+    fn needs_read_write(&self) -> bool {
+        let locks = |used: &TableUse| used.mode == Mode::Write && !used.table.is_virtual();
+        !matches!(self.body, Body::Explain(_)) && (self.writes() || self.uses.iter().any(locks))
+    }
+
     fn fits(&self, params: &[Value]) -> bool {
         !self.one_shot
             && self.signature.len() == params.len()
@@ -422,7 +467,7 @@ impl Planned for PlannedStatement {
         out: &mut dyn ResultSink,
     ) -> Result<Outcome> {
         let txn = RefCell::new(txn);
-        let exec = Exec::new(state, &txn, &self.queries, self.writes());
+        let exec = Exec::new(state, &txn, &self.queries, self.purpose());
         let mut env = state.env(&exec, params);
         let ignores = match &self.body {
             Body::Insert(plan) => plan.ignores(),

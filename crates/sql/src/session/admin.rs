@@ -1,13 +1,10 @@
-//! USE, KILL, FLUSH, LOCK TABLES and UNLOCK TABLES.
+//! USE, KILL, FLUSH.
 
 use super::Session;
 use super::answer::Answer;
-use super::planned::TableUse;
 use crate::accounts::Privileges;
-use crate::dictionary::virtual_schema;
 use crate::error::{Result, SqlError, er};
-use crate::mdl::{Block, Mode};
-use crate::parse::ast::{Expr, LockTable};
+use crate::parse::ast::Expr;
 
 impl Session {
     pub(super) fn change_database(&mut self, name: &str) -> Result<()> {
@@ -55,93 +52,14 @@ impl Session {
         let first = options.first().map_or("", String::as_str);
         let all = options.join(" ");
         match first {
-            "TABLES" | "TABLE" if all.contains("READ LOCK") || all.contains("FOR EXPORT") => {
-                Err(SqlError::not_supported("FLUSH TABLES WITH READ LOCK"))
-            }
+            "TABLES" | "TABLE" if all == format!("{first} WITH READ LOCK") => self.lock_everything(),
+            "TABLES" | "TABLE" if all.contains("READ LOCK") || all.contains("FOR EXPORT") => Err(
+                SqlError::not_supported("FLUSH TABLES of single tables WITH READ LOCK or FOR EXPORT"),
+            ),
             "TABLES" | "TABLE" | "PRIVILEGES" | "STATUS" | "LOGS" | "HOSTS" | "LOCAL"
             | "NO_WRITE_TO_BINLOG" | "ENGINE" | "ERROR" | "GENERAL" | "SLOW" | "BINARY"
             | "OPTIMIZER_COSTS" | "USER_RESOURCES" => Ok(Answer::ok()),
             other => Err(SqlError::not_supported(format!("FLUSH {other}"))),
-        }
-    }
-
-    pub(super) fn lock_tables(&mut self, tables: &[LockTable]) -> Result<Answer> {
-        self.commit_open()?;
-        self.unlock_tables();
-        let mut wanted = Vec::with_capacity(tables.len());
-        for lock in tables {
-            let def = self.state.table(&lock.table)?;
-            if def.is_virtual() {
-                continue;
-            }
-            let both = Privileges::LOCK_TABLES.union(Privileges::SELECT);
-            if !self
-                .state
-                .account()
-                .on_table(&def.schema, &def.name)
-                .contains(both)
-            {
-                return Err(self.state.database_denied(&def.schema));
-            }
-            let block = if lock.write { Block::All } else { Block::Writers };
-            wanted.push((def, block));
-        }
-        // The same order everywhere; the stronger lock of a table named twice first.
-        wanted.sort_by(|(a, block_a), (b, block_b)| {
-            let strength = |block: &Block| *block != Block::All;
-            (&a.schema, &a.name, strength(block_a)).cmp(&(&b.schema, &b.name, strength(block_b)))
-        });
-        for (def, block) in &wanted {
-            let locks = &self.state.locks;
-            let locked = match block {
-                Block::All => self
-                    .state
-                    .with_patience(|patience| locks.own(&def.lock, Block::All, patience)),
-                Block::Writers => self
-                    .state
-                    .with_patience(|patience| locks.own(&def.lock, Block::Writers, patience)),
-            };
-            if let Err(error) = locked {
-                self.state.locks.release_owned_after(0);
-                return Err(error);
-            }
-        }
-        self.transaction.tables_locked = true;
-        Ok(Answer::ok())
-    }
-
-    pub(super) fn unlock_tables(&mut self) {
-        if self.transaction.tables_locked {
-            self.transaction.tables_locked = false;
-            self.state.locks.release_owned_after(0);
-        }
-    }
-
-    /// UNLOCK TABLES commits only if it ends LOCK TABLES.
-    pub(super) fn unlock_tables_statement(&mut self) -> Result<()> {
-        if self.transaction.tables_locked {
-            self.commit_open()?;
-            self.unlock_tables();
-        }
-        Ok(())
-    }
-
-    /// Under LOCK TABLES only the locked tables may be used. Errors 1099 and 1100.
-    pub(super) fn check_locked_tables(&self, used: &TableUse) -> Result<()> {
-        if !self.transaction.tables_locked || virtual_schema(&used.table.schema).is_some() {
-            return Ok(());
-        }
-        let name = &used.table.name;
-        match (self.state.locks.ownership(&used.table.lock), used.mode) {
-            (None, _) => Err(SqlError::new(
-                er::TABLE_NOT_LOCKED,
-                format!("Table '{name}' was not locked with LOCK TABLES"),
-            )),
-            (Some(Block::Writers), Mode::Write) => Err(SqlError::new(
-                er::TABLE_NOT_LOCKED_FOR_WRITE,
-                format!("Table '{name}' was locked with a READ lock and can't be updated"),
-            )),
-            _ => Ok(()),
         }
     }
 }

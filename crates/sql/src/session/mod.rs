@@ -4,13 +4,15 @@
 //! - [`prepared`]: statements kept for later, over the protocol or by PREPARE.
 //! - [`transaction`]: how statements are put into transactions.
 //! - [`state`]: what the session knows; [`process`]: what others see of it.
-//! - [`set`], [`admin`]: SET; KILL, USE, LOCK TABLES, FLUSH.
+//! - [`set`], [`admin`], [`locked`]: SET; KILL, USE, FLUSH; LOCK TABLES.
+//! - [`timer`]: queries that may run only so long.
 
 mod access;
 mod admin;
 pub mod answer;
 pub mod command;
 mod control;
+mod locked;
 mod option;
 pub mod planned;
 mod prepared;
@@ -21,6 +23,7 @@ pub mod sink;
 pub mod state;
 #[cfg(test)]
 mod tests;
+pub mod timer;
 mod transaction;
 
 pub use sink::{OkInfo, ResultSink, status};
@@ -288,7 +291,7 @@ impl Session {
     pub fn end(&mut self) {
         self.abandon_transaction();
         self.state.locks.release_all();
-        self.transaction.tables_locked = false;
+        self.transaction.locked = locked::Locked::Nothing;
     }
 }
 

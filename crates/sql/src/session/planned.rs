@@ -21,7 +21,12 @@ pub struct TableUse {
     pub mode: Mode,
     /// What the account must be allowed, all of it.
     pub privileges: Privileges,
+    /// What the statement calls it, if not by its name: LOCK TABLES goes by that.
+    pub alias: Option<String>,
 }
+
+/// The user variable that SET reads a value into that only a query can give; no client can name it.
+pub const HIDDEN_VARIABLE: &str = "\0value";
 
 impl TableUse {
     pub fn new(table: Arc<TableDef>, mode: Mode, privileges: Privileges) -> TableUse {
@@ -29,7 +34,19 @@ impl TableUse {
             table,
             mode,
             privileges,
+            alias: None,
         }
+    }
+
+    /// The same under another name.
+    pub fn named(mut self, alias: &str) -> TableUse {
+        self.alias = (alias != self.table.name).then(|| alias.to_owned());
+        self
+    }
+
+    /// What the statement calls it.
+    pub fn name(&self) -> &str {
+        self.alias.as_deref().unwrap_or(&self.table.name)
     }
 }
 
@@ -60,6 +77,16 @@ pub trait Planned: Send {
 
     /// Whether it changes rows: not allowed in a READ ONLY transaction.
     fn writes(&self) -> bool;
+
+    /// Whether it is a SELECT or its like: `max_execution_time` holds for those alone.
+    fn is_query(&self) -> bool {
+        false
+    }
+
+    /// Error 1792 in a READ ONLY transaction: it writes, or locks rows as if it would.
+    fn needs_read_write(&self) -> bool {
+        self.writes()
+    }
 
     /// Whether the plan serves these parameters, which may be of other types than those it was made with.
     fn fits(&self, params: &[Value]) -> bool {

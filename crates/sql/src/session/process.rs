@@ -114,6 +114,11 @@ impl Process {
         current.command = "Sleep";
         current.since = Instant::now();
         current.running = false;
+        self.forget_interrupt();
+    }
+
+    /// What was to interrupt the last statement is no concern of the next, unless the session is killed for good.
+    pub fn forget_interrupt(&self) {
         if self.interrupt.is_killed() && !self.is_killed() {
             self.interrupt.reset();
         }

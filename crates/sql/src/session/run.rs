@@ -3,6 +3,7 @@
 
 use super::answer::{Answer, Done, ok_info};
 use super::planned::{Outcome, Planned};
+use super::timer::Alarm;
 use super::{OkInfo, ResultSink, Session, capability, command, status};
 use crate::error::{Result, SqlError, er};
 use crate::expr::WarningLevel;
@@ -13,6 +14,7 @@ use crate::plan::plan;
 use crate::types::Value;
 use std::collections::HashMap;
 use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 /// Plans kept by a session. A session that runs more different statements than that starts over.
 const PLANS_MAX: usize = 400;
@@ -270,8 +272,13 @@ impl Session {
             return Ok(Ran::Stale);
         }
         database.counters().traffic.own().commands[ready.command].fetch_add(1, Ordering::Relaxed);
+        let limit_ms = self.state.settings.max_execution_time_ms;
+        let alarm = (limit_ms > 0 && plan.is_query()).then(|| {
+            let timer = &self.state.database.statement_timer;
+            timer.start(&self.state.process, Duration::from_millis(limit_ms))
+        });
         let outcome = if stored {
-            let start = match self.begin_statement(plan.writes()) {
+            let start = match self.begin_statement(plan) {
                 Ok(start) => start,
                 Err(error) => {
                     if !self.state.in_transaction.get() {
@@ -281,9 +288,10 @@ impl Session {
                 }
             };
             let result = plan.run(&self.state, &mut self.txn, params, out);
+            let result = in_time(alarm, result);
             self.end_statement(start, result)?
         } else {
-            plan.run(&self.state, &mut self.txn, params, out)?
+            in_time(alarm, plan.run(&self.state, &mut self.txn, params, out))?
         };
         self.send_outcome(outcome, more, out)?;
         Ok(Ran::Done)
@@ -374,13 +382,14 @@ impl Session {
     fn answer(&mut self, statement: &Statement) -> Result<Answer> {
         if crate::ddl::is_ddl(statement) {
             self.before_implicit_commit(statement)?;
-            let answer = crate::ddl::execute(&self.state, statement)?;
+            self.check_locked_definitions(statement)?;
+            let answer = self.with_definitions(|state| crate::ddl::execute(state, statement))?;
             self.after_ddl(statement);
             return Ok(answer);
         }
         if crate::accounts::statements::is_account_statement(statement) {
             self.before_implicit_commit(statement)?;
-            return crate::accounts::statements::execute(&self.state, statement);
+            return self.with_definitions(|state| crate::accounts::statements::execute(state, statement));
         }
         match statement {
             Statement::Begin(options) => self.begin(options),
@@ -411,11 +420,12 @@ impl Session {
     }
 
     fn before_implicit_commit(&mut self, statement: &Statement) -> Result<()> {
+        self.commit_open()?;
         let only_reads = matches!(statement, Statement::TableMaintenance { .. });
-        if self.state.in_transaction.get() && self.state.read_only_transaction.get() && !only_reads {
+        if self.state.settings.read_only && !only_reads {
             return Err(SqlError::read_only_transaction());
         }
-        self.commit_open()
+        Ok(())
     }
 
     /// A dropped current database is no longer current.
@@ -427,6 +437,14 @@ impl Session {
             self.state.process.set_schema(None);
             self.plans.clear();
         }
+    }
+}
+
+/// An interruption by `max_execution_time` has an error of its own.
+fn in_time<T>(alarm: Option<Alarm>, result: Result<T>) -> Result<T> {
+    match (alarm.is_some_and(Alarm::stop), result) {
+        (true, Err(error)) if error.code == er::QUERY_INTERRUPTED => Err(SqlError::query_timeout()),
+        (_, result) => result,
     }
 }
 

@@ -3,6 +3,7 @@
 
 use super::Session;
 use super::answer::Answer;
+use super::planned::HIDDEN_VARIABLE;
 use crate::accounts::Privileges;
 use crate::error::{Result, SqlError, er};
 use crate::expr::SessionInfo;
@@ -26,6 +27,15 @@ impl Session {
                 Ok(())
             }
             SetItem::Variable { scope, name, value } => self.set_variable(*scope, name, value),
+            SetItem::NextTransaction { name, value } => {
+                let at = find(name).ok_or_else(|| SqlError::unknown_system_variable(name))?;
+                match self.setting_of(at, false, value)? {
+                    Setting::Text(level) => {
+                        self.set_next_transaction(Some(variables::isolation_by_name(&level)), None)
+                    }
+                    other => self.set_next_transaction(None, Some(other.as_bool())),
+                }
+            }
             SetItem::Names { charset, collation } => {
                 let collation = match (charset, collation) {
                     (None, None) => self.state.server_collation(),
@@ -84,7 +94,18 @@ impl Session {
         let def = &DEFS[at];
         let global = matches!(scope, Some(Scope::Global | Scope::Persist));
         check_settable(def, global)?;
-        let setting = match expr {
+        let setting = self.setting_of(at, global, expr)?;
+        self.put_variable(at, global, setting.clone())?;
+        if scope == Some(Scope::Persist) {
+            persist::store(self.state.database.engine(), at, &setting)?;
+        }
+        Ok(())
+    }
+
+    /// The value that an assignment gives a variable.
+    fn setting_of(&mut self, at: usize, global: bool, expr: &Expr) -> Result<Setting> {
+        let def = &DEFS[at];
+        Ok(match expr {
             Expr::Default(None) if global => Setting::parse(def, def.default)?,
             Expr::Default(None) => match def.scope {
                 variables::Scope::Session => Setting::parse(def, def.default)?,
@@ -97,12 +118,7 @@ impl Session {
                 };
                 self.checked(def, &value)?
             }
-        };
-        self.put_variable(at, global, setting.clone())?;
-        if scope == Some(Scope::Persist) {
-            persist::store(self.state.database.engine(), at, &setting)?;
-        }
-        Ok(())
+        })
     }
 
     fn checked(&self, def: &variables::Def, value: &Value) -> Result<Setting> {
@@ -215,8 +231,6 @@ impl Session {
         }
     }
 }
-
-const HIDDEN_VARIABLE: &str = "\0value";
 
 /// A column name where a value is expected is the word itself: `SET sql_mode = ANSI`.
 fn bare_word(kind: Kind, expr: &Expr) -> Option<Value> {

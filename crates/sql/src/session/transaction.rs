@@ -9,6 +9,8 @@
 
 use super::Session;
 use super::answer::Answer;
+use super::locked::Locked;
+use super::planned::Planned;
 use crate::error::{Result, SqlError, er};
 use crate::parse::ast::{BeginOptions, Scope, SetTransaction};
 use crate::variables::{DEFS, Setting, find, isolation_name};
@@ -21,8 +23,8 @@ pub(super) struct TransactionState {
     next_isolation: Option<Isolation>,
     next_read_only: Option<bool>,
     savepoints: Vec<NamedSavepoint>,
-    /// LOCK TABLES is in force.
-    pub tables_locked: bool,
+    /// LOCK TABLES and FLUSH TABLES WITH READ LOCK.
+    pub locked: Locked,
 }
 
 struct NamedSavepoint {
@@ -71,13 +73,14 @@ impl Session {
 
     /// Before a statement that touches tables.
     #[inline]
-    pub(super) fn begin_statement(&mut self, writes: bool) -> Result<StatementStart> {
+    pub(super) fn begin_statement(&mut self, plan: &dyn Planned) -> Result<StatementStart> {
         let multi = self.state.in_transaction.get();
         if !multi {
-            let (isolation, read_only) = self.take_characteristics();
-            if writes && read_only {
+            let next = self.transaction.next_read_only;
+            if next.unwrap_or(self.state.settings.read_only) && plan.needs_read_write() {
                 return Err(SqlError::read_only_transaction());
             }
+            let (isolation, read_only) = self.take_characteristics();
             if self.state.settings.autocommit {
                 self.start(isolation, read_only);
                 self.txn.statement_begin();
@@ -87,11 +90,11 @@ impl Session {
                 });
             }
             self.open(isolation, read_only);
-        } else if writes && self.state.read_only_transaction.get() {
+        } else if self.state.read_only_transaction.get() && plan.needs_read_write() {
             return Err(SqlError::read_only_transaction());
         }
         self.txn.statement_begin();
-        let savepoint = writes.then(|| self.txn.savepoint());
+        let savepoint = plan.writes().then(|| self.txn.savepoint());
         Ok(StatementStart {
             alone: false,
             savepoint,
@@ -126,7 +129,8 @@ impl Session {
 
     #[cold]
     fn undo_statement(&mut self, start: StatementStart, error: &SqlError) {
-        if start.alone || error.code == er::LOCK_DEADLOCK {
+        let timed_out = error.code == er::LOCK_WAIT_TIMEOUT && self.rolls_back_on_timeout();
+        if start.alone || timed_out || error.code == er::LOCK_DEADLOCK {
             self.abandon_transaction();
             return;
         }
@@ -137,6 +141,13 @@ impl Session {
             return;
         }
         self.txn.statement_end();
+    }
+
+    fn rolls_back_on_timeout(&self) -> bool {
+        let globals = self.state.database.globals();
+        globals
+            .by_name("innodb_rollback_on_timeout")
+            .is_some_and(|setting| setting.as_bool())
     }
 
     fn release_metadata_locks(&self) {
@@ -191,7 +202,7 @@ impl Session {
 
     pub(super) fn begin(&mut self, options: &BeginOptions) -> Result<Answer> {
         self.commit_open()?;
-        self.unlock_tables();
+        self.unlock_listed_tables();
         let (isolation, read_only) = self.take_characteristics();
         self.open(isolation, options.read_only.unwrap_or(read_only));
         if options.consistent_snapshot {
@@ -284,6 +295,21 @@ impl Session {
         Ok(Answer::ok())
     }
 
+    /// Characteristics of the next transaction alone; error 1568 within one.
+    pub(super) fn set_next_transaction(
+        &mut self,
+        isolation: Option<Isolation>,
+        read_only: Option<bool>,
+    ) -> Result<()> {
+        if self.state.in_transaction.get() {
+            return Err(SqlError::transaction_in_progress());
+        }
+        let next = &mut self.transaction;
+        next.next_isolation = isolation.or(next.next_isolation);
+        next.next_read_only = read_only.or(next.next_read_only);
+        Ok(())
+    }
+
     /// `SET [GLOBAL|SESSION] TRANSACTION …`
     pub(super) fn set_transaction(&mut self, set: &SetTransaction) -> Result<Answer> {
         let isolation = set.isolation.map(|level| {
@@ -296,13 +322,7 @@ impl Session {
             }
         });
         match set.scope {
-            None => {
-                if self.state.in_transaction.get() {
-                    return Err(SqlError::transaction_in_progress());
-                }
-                self.transaction.next_isolation = isolation.or(self.transaction.next_isolation);
-                self.transaction.next_read_only = set.read_only.or(self.transaction.next_read_only);
-            }
+            None => self.set_next_transaction(isolation, set.read_only)?,
             Some(scope) => {
                 let global = scope != Scope::Session;
                 let mut put = |name: &str, setting: Setting| {

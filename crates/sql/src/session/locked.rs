@@ -1,0 +1,230 @@
+//! LOCK TABLES, FLUSH TABLES WITH READ LOCK and UNLOCK TABLES.
+//!
+//! Both are metadata locks that the session keeps until it gives them up. Under LOCK TABLES a statement may use only what
+//! is locked, each table by the name it was locked under. Under FLUSH TABLES WITH READ LOCK everybody may read, and
+//! nobody may write or change definitions: the session holds off the writers of every table, and every change of
+//! definitions by a lock with no name that each of them uses.
+
+use super::answer::Answer;
+use super::planned::TableUse;
+use super::{Session, SessionState};
+use crate::accounts::Privileges;
+use crate::dictionary::TableDef;
+use crate::error::{Result, SqlError, er};
+use crate::mdl::{Block, Mode, TableLock};
+use crate::parse::ast::{LockTable, ObjectName, Statement};
+use std::sync::Arc;
+
+/// What the session keeps locked.
+#[derive(Default)]
+pub enum Locked {
+    #[default]
+    Nothing,
+    /// LOCK TABLES
+    Tables(Vec<LockedTable>),
+    /// FLUSH TABLES WITH READ LOCK
+    Everything,
+}
+
+pub struct LockedTable {
+    alias: String,
+    table: Arc<TableDef>,
+    write: bool,
+}
+
+impl LockedTable {
+    fn block(&self) -> Block {
+        if self.write { Block::All } else { Block::Writers }
+    }
+}
+
+fn not_locked(name: &str) -> SqlError {
+    SqlError::new(
+        er::TABLE_NOT_LOCKED,
+        format!("Table '{name}' was not locked with LOCK TABLES"),
+    )
+}
+
+fn only_read(name: &str) -> SqlError {
+    SqlError::new(
+        er::TABLE_NOT_LOCKED_FOR_WRITE,
+        format!("Table '{name}' was locked with a READ lock and can't be updated"),
+    )
+}
+
+fn conflicting_read_lock() -> SqlError {
+    SqlError::new(
+        er::CANT_UPDATE_WITH_READLOCK,
+        "Can't execute the query because you have a conflicting read lock",
+    )
+}
+
+impl SessionState {
+    fn own(&self, lock: &Arc<TableLock>, block: Block) -> Result<()> {
+        let locked = self.with_patience(|patience| self.locks.own(lock, block, patience));
+        if locked.is_err() {
+            self.locks.release_owned_after(0);
+        }
+        locked
+    }
+
+    /// The lock that every change of definitions uses.
+    fn definitions_lock(&self) -> Arc<TableLock> {
+        self.database.dictionary().locks().lock("", "")
+    }
+}
+
+impl Session {
+    pub(super) fn lock_tables(&mut self, tables: &[LockTable]) -> Result<Answer> {
+        self.commit_open()?;
+        self.unlock_tables();
+        let mut wanted: Vec<LockedTable> = Vec::with_capacity(tables.len());
+        for lock in tables {
+            let table = self.state.table(&lock.table)?;
+            let alias = lock.alias.clone().unwrap_or_else(|| table.name.clone());
+            let taken = |other: &LockedTable| other.alias == alias && other.table.schema == table.schema;
+            if wanted.iter().any(taken) {
+                return Err(SqlError::not_unique_table(&alias));
+            }
+            if table.is_virtual() {
+                continue;
+            }
+            let both = Privileges::LOCK_TABLES.union(Privileges::SELECT);
+            let account = self.state.account();
+            if !account.on_table(&table.schema, &table.name).contains(both) {
+                return Err(self.state.database_denied(&table.schema));
+            }
+            wanted.push(LockedTable {
+                alias,
+                table,
+                write: lock.write,
+            });
+        }
+        // The same order everywhere; the stronger lock of a table named twice first.
+        let mut order: Vec<&LockedTable> = wanted.iter().collect();
+        order.sort_by_key(|lock| (&lock.table.schema, &lock.table.name, !lock.write));
+        for lock in order {
+            self.state.own(&lock.table.lock, lock.block())?;
+        }
+        self.transaction.locked = Locked::Tables(wanted);
+        Ok(Answer::ok())
+    }
+
+    /// FLUSH TABLES WITH READ LOCK. It waits for the transactions that have written.
+    pub(super) fn lock_everything(&mut self) -> Result<Answer> {
+        if matches!(self.transaction.locked, Locked::Tables(_)) {
+            return Err(SqlError::new(
+                er::LOCK_OR_ACTIVE_TRANSACTION,
+                "Can't execute the given command because you have active locked tables or an active transaction",
+            ));
+        }
+        let dictionary = self.state.database.dictionary();
+        self.state.own(&self.state.definitions_lock(), Block::Writers)?;
+        for schema in dictionary.schema_names() {
+            for table in dictionary.tables(&schema) {
+                self.state.own(&table.lock, Block::Writers)?;
+            }
+        }
+        self.transaction.locked = Locked::Everything;
+        Ok(Answer::ok())
+    }
+
+    pub(super) fn unlock_tables(&mut self) {
+        if !matches!(self.transaction.locked, Locked::Nothing) {
+            self.transaction.locked = Locked::Nothing;
+            self.state.locks.release_owned_after(0);
+        }
+    }
+
+    /// BEGIN ends LOCK TABLES, but not FLUSH TABLES WITH READ LOCK.
+    pub(super) fn unlock_listed_tables(&mut self) {
+        if matches!(self.transaction.locked, Locked::Tables(_)) {
+            self.unlock_tables();
+        }
+    }
+
+    /// UNLOCK TABLES commits only if it ends LOCK TABLES.
+    pub(super) fn unlock_tables_statement(&mut self) -> Result<()> {
+        if matches!(self.transaction.locked, Locked::Tables(_)) {
+            self.commit_open()?;
+        }
+        self.unlock_tables();
+        Ok(())
+    }
+
+    /// Under LOCK TABLES only the locked tables may be used, by the names they were locked under. Errors 1099 and 1100,
+    /// and 1223 for a write under one's own FLUSH TABLES WITH READ LOCK.
+    #[inline]
+    pub(super) fn check_locked_tables(&self, used: &TableUse) -> Result<()> {
+        match &self.transaction.locked {
+            Locked::Nothing => Ok(()),
+            Locked::Everything if used.mode == Mode::Write => Err(conflicting_read_lock()),
+            Locked::Everything => Ok(()),
+            Locked::Tables(locked) => {
+                let means = |lock: &&LockedTable| lock.alias == used.name() && lock.table.id == used.table.id;
+                match locked.iter().find(means) {
+                    None => Err(not_locked(used.name())),
+                    Some(lock) if used.mode == Mode::Write && !lock.write => Err(only_read(used.name())),
+                    Some(_) => Ok(()),
+                }
+            }
+        }
+    }
+
+    /// The same for tables whose definitions change.
+    pub(super) fn check_locked_definitions(&self, statement: &Statement) -> Result<()> {
+        let locked = match &self.transaction.locked {
+            Locked::Nothing => return Ok(()),
+            Locked::Everything if matches!(statement, Statement::TableMaintenance { .. }) => return Ok(()),
+            Locked::Everything => return Err(conflicting_read_lock()),
+            Locked::Tables(locked) => locked,
+        };
+        if matches!(
+            statement,
+            Statement::CreateDatabase { .. }
+                | Statement::AlterDatabase { .. }
+                | Statement::DropDatabase { .. }
+        ) {
+            return Err(SqlError::new(
+                er::LOCK_OR_ACTIVE_TRANSACTION,
+                "Can't execute the given command because you have active locked tables or an active transaction",
+            ));
+        }
+        for name in changed_tables(statement) {
+            let (schema, table) = self.state.resolve(name)?;
+            let means = |lock: &&LockedTable| lock.table.schema == schema && lock.table.name == *table;
+            match locked.iter().find(means) {
+                None => return Err(not_locked(table)),
+                Some(lock) if !lock.write => return Err(only_read(table)),
+                Some(_) => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Changes definitions, unless somebody holds them off.
+    pub(super) fn with_definitions<T>(&self, f: impl FnOnce(&SessionState) -> Result<T>) -> Result<T> {
+        let state = &self.state;
+        if matches!(self.transaction.locked, Locked::Everything) {
+            return f(state);
+        }
+        let lock = state.definitions_lock();
+        let used = state.with_patience(|patience| state.locks.use_table(&lock, Mode::Write, patience));
+        let result = used.and_then(|()| f(state));
+        state.locks.release_used();
+        result
+    }
+}
+
+/// The tables whose definitions a statement changes.
+fn changed_tables(statement: &Statement) -> Vec<&ObjectName> {
+    match statement {
+        Statement::CreateTable(create) => vec![&create.name],
+        Statement::AlterTable(alter) => vec![&alter.name],
+        Statement::DropTable { tables, .. } => tables.iter().collect(),
+        Statement::TruncateTable(name) => vec![name],
+        Statement::RenameTable(list) => list.iter().map(|(from, _)| from).collect(),
+        Statement::CreateIndex { table, .. } | Statement::DropIndex { table, .. } => vec![table],
+        _ => Vec::new(),
+    }
+}

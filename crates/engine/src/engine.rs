@@ -307,7 +307,9 @@ impl Engine {
     /// Every lock that is an object, granted or waiting. The lock that a transaction has by having written a row is one
     /// only once somebody has met it.
     pub fn locks(&self) -> Vec<LockInfo> {
-        self.core.locks.show()
+        let all = self.core.owners.all();
+        let owners: Vec<_> = all.into_iter().map(|(owner, _)| owner).collect();
+        self.core.locks.show(&owners)
     }
 
     /// Who waits for whom: each waiting request with each lock in its way.

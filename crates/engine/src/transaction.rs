@@ -9,11 +9,14 @@
 
 use crate::core::Core;
 use crate::error::{Error, Result};
-use crate::ids::{Lsn, TxnId};
-use crate::lock::{Attempt, Implicit, IndexLocks, Interrupt, LockKey, LockKind, Owner, Want, locks_gaps};
+use crate::ids::{IndexId, Lsn, TableId, TxnId};
+use crate::lock::{
+    Attempt, Implicit, IndexLocks, Interrupt, LockKey, LockKind, LockMode, Object, Owner, Run, TableLocks,
+    Want, locks_gaps,
+};
 use crate::log::TxnNote;
 use crate::mvcc::{SlotNo, VersionBuffer, View};
-use crate::table::{LockWait, RowBuf, undo};
+use crate::table::{LockWait, RowBuf, Table, undo};
 use parking_lot::Mutex;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -65,6 +68,10 @@ pub(crate) struct Inner {
     /// Undoing has failed half-way: good for nothing but another try at a rollback.
     broken: bool,
     keeps_unique: bool,
+    /// The tables it has noted intentions about.
+    intentions: Vec<(TableId, LockMode)>,
+    /// The kinds of lock it has.
+    classes: Vec<(IndexId, Want)>,
     timeout: Duration,
     pub snapshot_isolation: bool,
     pub buffers: Buffers,
@@ -205,6 +212,12 @@ impl Transaction {
         self.inner.roll_back(&self.core)
     }
 
+    /// Whether it has neither read nor locked nor written anything yet. Rolling back to a savepoint that was set while
+    /// this was so is, in InnoDB, rolling back all of the transaction, locks included.
+    pub fn is_untouched(&self) -> bool {
+        self.inner.view.is_none() && self.inner.id == TxnId::NONE && self.inner.intentions.is_empty()
+    }
+
     /// Its id, once it has written.
     pub fn id(&self) -> Option<TxnId> {
         (self.inner.id != TxnId::NONE).then_some(self.inner.id)
@@ -226,6 +239,19 @@ impl Transaction {
     /// `innodb_snapshot_isolation`: changing a row that changed since the view fails ([`Error::RecordChanged`]).
     pub fn set_snapshot_isolation(&mut self, on: bool) {
         self.inner.snapshot_isolation = on;
+    }
+
+    /// Locks a whole table, to the end of the transaction or until it is [unlocked](Self::unlock_table): shared or
+    /// exclusively, as LOCK TABLES does, or for auto-increment values in a row.
+    pub fn lock_table(&mut self, table: &Table, mode: LockMode, wait: LockWait) -> Result<()> {
+        self.inner.lock_table(&self.core, table.locks(), mode, wait)
+    }
+
+    /// Lets a lock of [`Self::lock_table`] go.
+    pub fn unlock_table(&mut self, table: &Table, mode: LockMode) {
+        self.core
+            .locks
+            .release_table(&self.inner.owner, table.locks(), mode);
     }
 
     /// Distinct per connection's transaction object, and the same for all its transactions: who is meant in
@@ -285,6 +311,8 @@ impl Inner {
             doomed: false,
             broken: false,
             keeps_unique: false,
+            intentions: Vec::new(),
+            classes: Vec::new(),
             timeout: Duration::from_secs(50),
             snapshot_isolation: false,
             buffers: Buffers::default(),
@@ -337,8 +365,11 @@ impl Inner {
         Ok(Sight::View(view))
     }
 
-    pub fn current_view(&self) -> Option<View> {
-        self.view
+    /// The view that what is locked and changed must agree with, if snapshot isolation asks for that.
+    #[inline]
+    pub fn view_to_keep(&self) -> Option<View> {
+        let keeps = self.snapshot_isolation && self.isolation >= Isolation::RepeatableRead;
+        self.view.filter(|_| keeps)
     }
 
     fn close_view(&mut self, core: &Core) {
@@ -363,12 +394,25 @@ impl Inner {
         }
     }
 
-    /// To be called before every write: gives the transaction its id.
-    pub fn start_write(&mut self, core: &Core) -> Result<()> {
+    /// To be called before every write to a table: gives the transaction its id.
+    #[inline]
+    pub fn start_write_to(&mut self, core: &Core, table: &TableLocks) -> Result<()> {
+        self.check_writable(core)?;
+        self.intend(core, table, LockMode::IntentionExclusive)?;
+        self.start_write(core)
+    }
+
+    fn check_writable(&self, core: &Core) -> Result<()> {
         self.check()?;
-        if self.read_only || core.read_only {
-            return Err(Error::ReadOnly);
+        match self.read_only || core.read_only {
+            true => Err(Error::ReadOnly),
+            false => Ok(()),
         }
+    }
+
+    /// Gives the transaction its id, if it has none.
+    pub fn start_write(&mut self, core: &Core) -> Result<()> {
+        self.check_writable(core)?;
         if self.id == TxnId::NONE {
             let tail = core.store.log().tail();
             self.id = core.txns.assign();
@@ -394,7 +438,76 @@ impl Inner {
         writer: TxnId,
         wait: LockWait,
     ) -> RowLock {
-        self.ask(core, locks, key, want, writer, true, wait)
+        let asked = self.ask(core, locks, key, want, writer, Object::Single, wait);
+        if matches!(asked, RowLock::Held { new: true }) {
+            self.count_class(locks, want);
+        }
+        asked
+    }
+
+    /// The same for a scan's next-key lock: see [`Run`].
+    pub fn lock_in_run(
+        &mut self,
+        core: &Core,
+        locks: &Arc<IndexLocks>,
+        key: &[u8],
+        mode: LockMode,
+        writer: TxnId,
+        wait: LockWait,
+        run: &mut Run,
+    ) -> RowLock {
+        let want = Want::next_key(mode);
+        self.count_class(locks, want);
+        self.ask(core, locks, key, want, writer, Object::Run(run), wait)
+    }
+
+    /// Counts the kinds of lock this transaction has, an index's records apart from its gaps, for the choice of a
+    /// deadlock's victim.
+    pub fn count_class(&mut self, locks: &IndexLocks, want: Want) {
+        let class = (locks.index, want);
+        if !self.classes.contains(&class) {
+            self.classes.push(class);
+            self.owner.lock_classes.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    /// Notes that rows of a table are to be locked or changed; waits for who has the table locked.
+    #[inline]
+    pub fn intend(&mut self, core: &Core, table: &TableLocks, mode: LockMode) -> Result<()> {
+        let covered = |(id, has): &(TableId, LockMode)| {
+            *id == table.table() && (*has == mode || *has == LockMode::IntentionExclusive)
+        };
+        if self.intentions.iter().any(covered) {
+            return Ok(());
+        }
+        if !core.locks.intend(&self.owner, table, mode) {
+            self.lock_table(core, table, mode, LockWait::Wait)?;
+        }
+        self.intentions.push((table.table(), mode));
+        self.owner.lock_classes.fetch_add(1, Ordering::Relaxed);
+        Ok(())
+    }
+
+    pub fn lock_table(
+        &mut self,
+        core: &Core,
+        table: &TableLocks,
+        mode: LockMode,
+        wait: LockWait,
+    ) -> Result<()> {
+        self.check()?;
+        loop {
+            let may_wait = wait == LockWait::Wait;
+            let owners = || core.owners.all().into_iter().map(|(owner, _)| owner).collect();
+            match core
+                .locks
+                .acquire_table(&self.owner, table, mode, may_wait, owners)
+            {
+                Attempt::Granted { .. } => return Ok(()),
+                Attempt::Queued(key) => self.wait(core, &key)?,
+                Attempt::Busy => return Err(Error::LockNoWait),
+            }
+        }
     }
 
     /// Asks whether the row or entry may be written: for a caller who will make it its own under the same latch, so
@@ -406,7 +519,15 @@ impl Inner {
         key: &[u8],
         writer: TxnId,
     ) -> RowLock {
-        self.ask(core, locks, key, Want::WRITE, writer, false, LockWait::Wait)
+        self.ask(
+            core,
+            locks,
+            key,
+            Want::WRITE,
+            writer,
+            Object::None,
+            LockWait::Wait,
+        )
     }
 
     /// Asks whether a new key may stand in front of `next`.
@@ -417,14 +538,22 @@ impl Inner {
             next,
             Want::INSERT,
             TxnId::NONE,
-            false,
+            Object::None,
             LockWait::Wait,
         )
     }
 
     /// Whether somebody else has the row locked.
     pub fn is_locked(&mut self, core: &Core, locks: &Arc<IndexLocks>, key: &[u8], writer: TxnId) -> bool {
-        let asked = self.ask(core, locks, key, Want::WRITE, writer, false, LockWait::NoWait);
+        let asked = self.ask(
+            core,
+            locks,
+            key,
+            Want::WRITE,
+            writer,
+            Object::None,
+            LockWait::NoWait,
+        );
         matches!(asked, RowLock::Busy)
     }
 
@@ -435,7 +564,7 @@ impl Inner {
         key: &[u8],
         want: Want,
         writer: TxnId,
-        object: bool,
+        object: Object<'_>,
         wait: LockWait,
     ) -> RowLock {
         let mut held = Implicit::Nobody;
@@ -454,7 +583,7 @@ impl Inner {
         {
             self.observed = self.observed.max(lsn);
         }
-        if !object && locks.is_free() && !matches!(held, Implicit::Other(..)) {
+        if matches!(object, Object::None) && locks.is_free() && !matches!(held, Implicit::Other(..)) {
             return RowLock::Held { new: false };
         }
         let may_wait = wait == LockWait::Wait;
@@ -463,7 +592,11 @@ impl Inner {
             .acquire(&self.owner, locks, key, want, held, object, may_wait)
         {
             Attempt::Granted { new } => RowLock::Held { new },
-            Attempt::Queued(key) => RowLock::Wait(key),
+            Attempt::Queued(key) => {
+                // A request that waits is a structure of its own, and stays one.
+                self.owner.lock_classes.fetch_add(1, Ordering::Relaxed);
+                RowLock::Wait(key)
+            }
             Attempt::Busy => RowLock::Busy,
         }
     }
@@ -509,6 +642,9 @@ impl Inner {
         }
         self.owner.end();
         self.forget_unique();
+        self.intentions.clear();
+        self.classes.clear();
+        self.owner.lock_classes.store(0, Ordering::Relaxed);
         self.active = false;
         self.id = TxnId::NONE;
         self.last_undo = Lsn::ZERO;

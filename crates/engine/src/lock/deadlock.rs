@@ -1,5 +1,5 @@
 //! Deadlocks: found when a wait begins, by walking from who waits to whom it waits for. Of the transactions on a cycle the
-//! one with the least work to undo is rolled back; between equals, the one whose wait closed the cycle.
+//! one with the least work to undo and the fewest kinds of lock is rolled back; between equals, the one whose wait closed the cycle.
 //!
 //! The walk does not stop the world, so its steps may be of different moments. A cycle counts only if, on a second look,
 //! each of its members is still in the very wait it was found in, and still waits for the next: then there was a moment
@@ -25,7 +25,8 @@ impl Locks {
         let mut latest = self.search.lock();
         while let Some(cycle) = self.find_cycle(owner) {
             // The cycle begins with `owner`; `min_by_key` takes the first of equals.
-            let weight = |o: &&Arc<Owner>| o.weight.load(Ordering::Relaxed);
+            let weight =
+                |o: &&Arc<Owner>| o.weight.load(Ordering::Relaxed) + o.lock_classes.load(Ordering::Relaxed);
             let victim = cycle
                 .iter()
                 .min_by_key(weight)

@@ -49,6 +49,9 @@ impl Locks {
         if index.is_free() {
             return false;
         }
+        if index.is_in_run(key, None) {
+            return true;
+        }
         let key = self.key(index, key);
         self.with_queue(&key, |_| ()).is_some()
     }
@@ -56,14 +59,20 @@ impl Locks {
     /// A new key stands in front of `next`: locks on the gap are on both parts of it now. The caller holds the new key's
     /// leaf latched exclusively.
     pub fn divide_gap(&self, index: &Arc<IndexLocks>, next: &[u8], new: &[u8]) {
+        let runs = index.runs_that_end_between(next, new);
         let next = self.key(index, next);
         let heirs = self.with_queue(&next, |queue| -> Vec<_> {
             let on_gap = queue.requests.iter().filter(|r| r.want.has_gap());
             on_gap.map(|r| (r.owner.clone(), r.epoch, r.want.mode)).collect()
         });
-        let Some(heirs) = heirs.filter(|heirs| !heirs.is_empty()) else {
+        let mut heirs = heirs.unwrap_or_default();
+        heirs.extend(
+            runs.into_iter()
+                .map(|(owner, epoch, want)| (owner, epoch, want.mode)),
+        );
+        if heirs.is_empty() {
             return;
-        };
+        }
         let new = self.key(index, new);
         for (owner, epoch, mode) in heirs {
             self.add_granted(index, &new, &owner, epoch, Want::gap(mode));
@@ -74,6 +83,10 @@ impl Locks {
     /// will look again. The caller holds the old key's leaf latched exclusively. Under READ COMMITTED only what keeps a
     /// statement's new keys unique lives on.
     pub fn join_gaps(&self, index: &Arc<IndexLocks>, old: &[u8], next: &[u8]) {
+        for (owner, epoch, want) in index.runs_that_end_between(old, next) {
+            let next = self.key(index, next);
+            self.add_granted(index, &next, &owner, epoch, Want::gap(want.mode));
+        }
         let old = self.key(index, old);
         let heirs = self.with_queue(&old, |queue| -> Vec<_> {
             let lives_on =

@@ -11,6 +11,7 @@ use super::{LockKey, Locks};
 use crate::ids::{Lsn, TableId, TxnId};
 use crate::table::IndexNo;
 use crate::transaction::Isolation;
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, SystemTime};
 
@@ -22,7 +23,7 @@ pub enum LockPlace {
     Key(Vec<u8>),
     /// Behind the last entry.
     Supremum,
-    /// Every entry from the first of these keys up to, but without, the second.
+    /// Every entry from the first of these keys to the second.
     Range(Vec<u8>, Vec<u8>),
 }
 
@@ -124,7 +125,7 @@ impl Queue {
             owner: request.owner.number,
             txn: request.owner.txn(),
             table: self.index.table,
-            index: Some(self.index.no),
+            index: (request.want.kind != LockKind::Table).then_some(self.index.no),
             mode: request.want.mode,
             kind: request.want.kind,
             place: match (request.want.kind, &*self.key.key) {
@@ -138,9 +139,9 @@ impl Queue {
 }
 
 impl Locks {
-    /// Every lock object, granted or waiting.
-    pub fn show(&self) -> Vec<LockInfo> {
-        let mut locks = Vec::new();
+    /// Every lock object, granted or waiting, and what its `owners` have locked without one.
+    pub fn show(&self, owners: &[Arc<Owner>]) -> Vec<LockInfo> {
+        let mut locks: Vec<_> = owners.iter().flat_map(|owner| owner.show()).collect();
         self.each_queue(|queue| locks.extend(queue.requests.iter().map(|r| queue.show(r))));
         locks
     }
@@ -200,12 +201,45 @@ impl Locks {
             waits_for,
             changes: owner.weight.load(Ordering::Relaxed),
             row_locks: held.keys.len() as u64,
-            table_locks: 0,
+            table_locks: held.intentions.len() as u64,
         })
     }
 }
 
 impl Owner {
+    /// Its intentions, and its runs of entries.
+    fn show(&self) -> Vec<LockInfo> {
+        let held = self.held();
+        let txn = (held.txn != TxnId::NONE).then_some(held.txn);
+        let lock = |table, mode| LockInfo {
+            owner: self.number,
+            txn,
+            table,
+            index: None,
+            mode,
+            kind: LockKind::Table,
+            place: LockPlace::Table,
+            granted: true,
+        };
+        let intentions = held.intentions.iter();
+        let mut locks: Vec<_> = intentions.map(|(table, mode)| lock(*table, *mode)).collect();
+        let runs = held.runs.clone();
+        drop(held);
+        for index in runs {
+            index.each_run(|owner, want, first, last| {
+                if owner.number == self.number {
+                    locks.push(LockInfo {
+                        index: Some(index.no),
+                        kind: want.kind,
+                        place: LockPlace::Range(first.to_vec(), last.to_vec()),
+                        ..lock(index.table, want.mode)
+                    });
+                }
+            });
+        }
+        locks
+    }
+
     /// The key it waits for, if it waits.
     fn waits_for(&self) -> Option<LockKey> {
         match &*self.wait_state() {

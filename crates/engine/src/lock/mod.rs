@@ -11,6 +11,8 @@
 //! | `mode` | what is locked, and who is in whose way |
 //! | `queue` | the requests for one key, and the order in which they are granted |
 //! | `gap` | locks on gaps stay with them when keys come and go |
+//! | `range` | one lock for a run of entries |
+//! | `table` | locks on whole tables, and the intentions of those who lock rows |
 //! | `deadlock` | cycles of waits |
 //! | `owner` | who holds and waits |
 //! | `inspect` | what can be seen from outside |
@@ -29,6 +31,8 @@ mod inspect;
 mod mode;
 mod owner;
 mod queue;
+mod range;
+mod table;
 mod unique;
 
 pub use inspect::{DeadlockInfo, DeadlockMember, LockInfo, LockPlace, LockWaitInfo, TransactionInfo};
@@ -36,6 +40,8 @@ pub use mode::{LockKind, LockMode};
 pub(crate) use mode::{Want, locks_gaps};
 pub use owner::Interrupt;
 pub(crate) use owner::{LockKey, Owner};
+pub(crate) use range::Run;
+pub(crate) use table::TableLocks;
 pub(crate) use unique::UniqueKeys;
 
 use crate::error::{Error, Result};
@@ -58,8 +64,12 @@ pub(crate) struct IndexLocks {
     pub no: IndexNo,
     /// How many of its keys have lock objects.
     objects: AtomicU64,
-    /// How many requests for gaps there are.
-    gaps: AtomicU64,
+    /// How many requests there are that even those look for who need no object themselves: for gaps, or, of a table,
+    /// for the whole of it.
+    watched: AtomicU64,
+    /// How many have runs.
+    run_owners: AtomicU64,
+    runs: Mutex<Vec<range::Runs>>,
 }
 
 impl IndexLocks {
@@ -69,7 +79,9 @@ impl IndexLocks {
             table,
             no,
             objects: AtomicU64::new(0),
-            gaps: AtomicU64::new(0),
+            watched: AtomicU64::new(0),
+            run_owners: AtomicU64::new(0),
+            runs: Mutex::new(Vec::new()),
         })
     }
 
@@ -83,7 +95,7 @@ impl IndexLocks {
     /// on the gap in front of a later key is taken under the latches of all leaves from the one that was searched on.
     #[inline]
     pub fn has_no_gaps(&self) -> bool {
-        self.gaps.load(Ordering::Acquire) == 0
+        self.watched.load(Ordering::Acquire) == 0
     }
 }
 
@@ -138,6 +150,15 @@ pub(crate) enum Implicit {
     Other(TxnId, Arc<Owner>),
 }
 
+/// What becomes of a lock that is granted at once.
+pub(crate) enum Object<'r> {
+    /// Nothing: the caller makes sure by other means that it is not lost, or asked only whether it could be had.
+    None,
+    Single,
+    /// A next-key lock of a scan: once the scan has locked enough keys, they become a run.
+    Run(&'r mut Run),
+}
+
 /// How a request turned out.
 pub(crate) enum Attempt {
     /// `new`: it was not held before.
@@ -173,8 +194,7 @@ impl Locks {
     }
 
     /// Asks for a lock. The caller holds the latch of the key's leaf. `writer` is the owner of the row's implicit lock,
-    /// if another transaction that was active a moment ago wrote it; `own_write` says that this one did. With `object`, a
-    /// lock granted at once stays as an object.
+    /// if a transaction that was active a moment ago wrote it. `object` says what becomes of a lock granted at once.
     pub fn acquire(
         &self,
         owner: &Arc<Owner>,
@@ -182,7 +202,7 @@ impl Locks {
         key: &[u8],
         want: Want,
         held: Implicit,
-        object: bool,
+        object: Object<'_>,
         may_wait: bool,
     ) -> Attempt {
         let index = locks.index;
@@ -193,8 +213,22 @@ impl Locks {
                 .iter()
                 .position(|q| q.key.index == index && *q.key.key == *key)
         });
-        if found.is_none() && !object && !matches!(held, Implicit::Other(..)) {
+        if locks.own_run_covers(owner, key, want) {
+            if let Object::Run(run) = object {
+                run.break_off();
+            }
             return Attempt::Granted { new: false };
+        }
+        let in_run = locks.is_in_run(key, Some(owner));
+        if found.is_none() && !in_run && !matches!(held, Implicit::Other(..)) {
+            match object {
+                Object::None => return Attempt::Granted { new: false },
+                Object::Run(run) if run.is_long() => {
+                    locks.lengthen(owner, want, key, run);
+                    return Attempt::Granted { new: false };
+                }
+                _ => {}
+            }
         }
         let queues = shard.entry(hash).or_default();
         let at = found.unwrap_or_else(|| {
@@ -211,7 +245,17 @@ impl Locks {
         if let Implicit::Other(txn, writer) = held {
             queue.make_explicit(txn, &writer);
         }
-        let attempt = queue.enter(owner, want, own_write, object, may_wait);
+        if in_run {
+            locks.make_runs_explicit(queue, key, owner);
+        }
+        let stays = !matches!(object, Object::None);
+        let attempt = queue.enter(owner, want, own_write, stays, may_wait);
+        if let Object::Run(run) = object {
+            match attempt {
+                Attempt::Granted { .. } => run.single(key),
+                _ => run.break_off(),
+            }
+        }
         if queue.requests.is_empty() {
             remove_queue(&mut shard, hash, at);
         }
@@ -302,7 +346,12 @@ impl Locks {
         // From here on nobody can add to what it holds.
         held.epoch = held.epoch.wrapping_add(1);
         let keys = std::mem::take(&mut held.keys);
+        let runs = std::mem::take(&mut held.runs);
+        held.intentions.clear();
         drop(held);
+        for index in &runs {
+            index.drop_runs(owner);
+        }
         for key in &keys {
             self.release_key(owner, key, |_| true);
         }

@@ -88,6 +88,10 @@ impl Want {
 
     pub const WRITE: Want = Want::record(Exclusive);
 
+    pub const fn table(mode: LockMode) -> Want {
+        Want { mode, kind: Table }
+    }
+
     pub const fn record(mode: LockMode) -> Want {
         Want { mode, kind: Record }
     }
@@ -111,6 +115,15 @@ impl Want {
 
     pub fn has_gap(self) -> bool {
         matches!(self.kind, Gap | NextKey)
+    }
+
+    /// Whether somebody must look for it who would otherwise not look at all: an insert for locks on gaps, whoever
+    /// locks rows for a lock on their table.
+    pub fn is_watched(self) -> bool {
+        match self.kind {
+            Table => matches!(self.mode, Shared | Exclusive),
+            _ => self.has_gap(),
+        }
     }
 
     pub fn has_record(self) -> bool {
@@ -196,11 +209,11 @@ mod tests {
         let shares = ["11101", "11001", "10100", "00000", "11000"];
         for (a, row) in modes.iter().zip(shares) {
             for (b, shared) in modes.iter().zip(row.chars()) {
-                let want = |mode: &LockMode| Want {
-                    mode: *mode,
-                    kind: Table,
-                };
-                assert_eq!(!want(a).waits_for(want(b)), shared == '1', "{a} {b}");
+                assert_eq!(
+                    !Want::table(*a).waits_for(Want::table(*b)),
+                    shared == '1',
+                    "{a} {b}"
+                );
             }
         }
     }

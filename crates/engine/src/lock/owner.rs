@@ -1,6 +1,8 @@
 //! Who holds and waits for locks: one owner per session, the same for all its transactions.
 
-use crate::ids::{IndexId, Lsn, TxnId};
+use super::IndexLocks;
+use super::mode::LockMode;
+use crate::ids::{IndexId, Lsn, TableId, TxnId};
 use crate::transaction::Isolation;
 use parking_lot::{Condvar, Mutex, MutexGuard};
 use std::sync::Arc;
@@ -66,6 +68,8 @@ pub(crate) struct Owner {
     pub interrupt: Arc<Interrupt>,
     /// How much work a rollback would undo: the victim of a deadlock is who has least.
     pub weight: AtomicU64,
+    /// Kinds of lock that it has, about as many as InnoDB would have lock structures for.
+    pub lock_classes: AtomicU64,
     /// When the open transaction began, in microseconds of Unix time; 0 if none is open.
     started: AtomicU64,
     isolation: AtomicU8,
@@ -84,6 +88,10 @@ pub(super) struct Held {
     pub txn: TxnId,
     /// Counts the transactions that have ended.
     pub epoch: u32,
+    /// What it means to do with tables, as far as that is no object.
+    pub intentions: Vec<(TableId, LockMode)>,
+    /// The indexes in which it has locked runs of entries.
+    pub runs: Vec<Arc<IndexLocks>>,
     /// One for each granted request.
     pub keys: Vec<LockKey>,
 }
@@ -94,6 +102,7 @@ impl Owner {
             number,
             interrupt: Arc::new(Interrupt::default()),
             weight: AtomicU64::new(0),
+            lock_classes: AtomicU64::new(0),
             started: AtomicU64::new(0),
             isolation: AtomicU8::new(0),
             ended: AtomicU64::new(0),

@@ -68,8 +68,8 @@ impl Queue {
     }
 
     fn put(&mut self, at: usize, owner: &Arc<Owner>, epoch: u32, want: Want, granted: bool, blocked_by: u64) {
-        if want.has_gap() {
-            self.index.gaps.fetch_add(1, Ordering::AcqRel);
+        if want.is_watched() {
+            self.index.watched.fetch_add(1, Ordering::AcqRel);
         }
         self.requests.insert(
             at,
@@ -85,8 +85,8 @@ impl Queue {
 
     fn take(&mut self, at: usize) -> Request {
         let request = self.requests.remove(at);
-        if request.want.has_gap() {
-            self.index.gaps.fetch_sub(1, Ordering::AcqRel);
+        if request.want.is_watched() {
+            self.index.watched.fetch_sub(1, Ordering::AcqRel);
         }
         request
     }

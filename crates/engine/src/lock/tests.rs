@@ -21,8 +21,15 @@ impl Fixture {
     }
 
     fn attempt(&self, owner: &Arc<Owner>, key: &[u8], want: Want) -> Attempt {
-        self.locks
-            .acquire(owner, &self.index, key, want, Implicit::Nobody, true, true)
+        self.locks.acquire(
+            owner,
+            &self.index,
+            key,
+            want,
+            Implicit::Nobody,
+            Object::Single,
+            true,
+        )
     }
 
     /// Takes a lock that must be free.
@@ -46,10 +53,15 @@ impl Fixture {
     }
 
     fn busy(&self, owner: &Arc<Owner>, key: &[u8], want: Want) -> bool {
-        match self
-            .locks
-            .acquire(owner, &self.index, key, want, Implicit::Nobody, true, false)
-        {
+        match self.locks.acquire(
+            owner,
+            &self.index,
+            key,
+            want,
+            Implicit::Nobody,
+            Object::Single,
+            false,
+        ) {
             Attempt::Busy => true,
             Attempt::Granted { new } => {
                 if new {
@@ -133,7 +145,7 @@ fn an_implicit_lock_becomes_an_object_only_while_its_writer_runs() {
     let [a, b] = owners();
     a.begin_writing(TxnId(7));
     let writer = || Implicit::Other(TxnId(7), a.clone());
-    let acquire = |w| f.locks.acquire(&b, &f.index, b"k", X, w, true, true);
+    let acquire = |w| f.locks.acquire(&b, &f.index, b"k", X, w, Object::Single, true);
     let Attempt::Queued(key) = acquire(writer()) else {
         panic!("granted though the writer runs")
     };

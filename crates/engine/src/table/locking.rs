@@ -30,7 +30,7 @@ use super::{Flow, Keep, KeyRange, LockWait, Table};
 use crate::core::Core;
 use crate::error::{Error, Result};
 use crate::ids::TxnId;
-use crate::lock::{LockKey, LockMode, SUPREMUM, Want};
+use crate::lock::{LockKey, LockKind, LockMode, Run, SUPREMUM, Want};
 use crate::mvcc::{self, Address};
 use crate::transaction::{Inner, RowLock};
 use crate::tree::{LeafRead, NextLeaf, Node};
@@ -84,6 +84,8 @@ struct Course<'c> {
     judge: Option<Judge<'c>>,
     /// The entry that has just been locked at once, while its row is still to be looked at.
     fresh: Option<Vec<u8>>,
+    /// The entries locked with their gaps, one beside the other.
+    run: Run,
 }
 
 /// Where a scan goes from an entry.
@@ -188,6 +190,7 @@ impl Table {
         let Some(span) = Span::of(range) else {
             return Ok(());
         };
+        let all = t.snapshot_isolation.then(|| span.clone());
         let mut course = Course {
             core,
             n,
@@ -198,11 +201,59 @@ impl Table {
             span,
             judge,
             fresh: None,
+            run: Run::default(),
         };
         match reverse {
-            false => self.scan_up(t, &mut course, &mut visit),
-            true => self.scan_down(t, &mut course, &mut visit),
+            false => self.scan_up(t, &mut course, &mut visit)?,
+            true => self.scan_down(t, &mut course, &mut visit)?,
         }
+        match all {
+            Some(all) if n == 0 => self.check_none_buried(core, t, &all.lower, all.upper.as_deref()),
+            _ => Ok(()),
+        }
+    }
+
+    /// With snapshot isolation on: that no row within these bounds, which are locked by now, was deleted since the view
+    /// and has been put out of the way already.
+    pub(super) fn check_none_buried(
+        &self,
+        core: &Core,
+        t: &Inner,
+        lower: &[u8],
+        upper: Option<&[u8]>,
+    ) -> Result<()> {
+        const AT_A_TIME: usize = 64;
+        let graveyard = &self.indexes[0].graveyard;
+        let Some(view) = t.view_to_keep().filter(|view| graveyard.concerns(view)) else {
+            return Ok(());
+        };
+        let mut lower = lower.to_vec();
+        let mut found = Vec::new();
+        loop {
+            found.clear();
+            let all = graveyard.collect(&lower, upper, false, AT_A_TIME, &mut found)?;
+            if found.iter().any(|buried| !view.sees(buried.deleter, &core.txns)) {
+                return Err(Error::RecordChanged);
+            }
+            match found.last() {
+                Some(last) if !all => {
+                    lower.clear();
+                    lower.extend_from_slice(&last.key);
+                    lower.push(0);
+                }
+                _ => return Ok(()),
+            }
+        }
+    }
+
+    /// The same for one key.
+    pub(super) fn check_not_buried(&self, core: &Core, t: &Inner, key: &[u8]) -> Result<()> {
+        if t.view_to_keep().is_none() {
+            return Ok(());
+        }
+        let mut end = key.to_vec();
+        end.push(0);
+        self.check_none_buried(core, t, key, Some(&end))
     }
 
     fn scan_up(&self, t: &mut Inner, course: &mut Course<'_>, visit: &mut Visit<'_>) -> Result<()> {
@@ -550,7 +601,21 @@ impl Table {
     ) -> Result<Got> {
         let index = &self.indexes[n];
         let fresh = n == course.n && course.fresh.take().is_some_and(|fresh| fresh == key);
-        match t.lock(course.core, &index.locks, key, want, writer, course.lock.wait) {
+        let in_run = n == course.n && want.kind == LockKind::NextKey;
+        let (core, lock) = (course.core, course.lock);
+        let asked = match in_run {
+            true => t.lock_in_run(
+                core,
+                &index.locks,
+                key,
+                lock.mode,
+                writer,
+                lock.wait,
+                &mut course.run,
+            ),
+            false => t.lock(core, &index.locks, key, want, writer, lock.wait),
+        };
+        match asked {
             RowLock::Held { new } => Ok(Got::Held { fresh: new || fresh }),
             RowLock::Busy if course.lock.wait == LockWait::Skip => Ok(Got::Skipped),
             RowLock::Busy => Err(Error::LockNoWait),
@@ -639,6 +704,8 @@ impl Table {
                             t.lock(core, &index.locks, next, gap, TxnId::NONE, LockWait::Wait);
                         })?;
                     if done {
+                        drop(leaf);
+                        self.check_not_buried(core, t, key)?;
                         return Ok(false);
                     }
                     continue;

@@ -43,7 +43,7 @@ pub(crate) use state::TableState;
 
 use crate::error::{Error, Result};
 use crate::ids::{IndexId, Lsn, PAGE_SIZE, TableId};
-use crate::lock::{IndexLocks, LockMode};
+use crate::lock::{IndexLocks, LockMode, TableLocks};
 use crate::transaction::{Sight, Transaction};
 use crate::tree::Tree;
 use key::KeyPartCodec;
@@ -128,6 +128,7 @@ pub struct Table {
     pub(crate) entries: Vec<EntryLayout>,
     /// The clustered index first.
     pub(crate) indexes: Vec<Index>,
+    locks: TableLocks,
     pub(crate) state: Arc<TableState>,
     closed: AtomicBool,
     /// Views older than this do not know the table as it is.
@@ -172,6 +173,7 @@ impl Table {
             primary,
             entries,
             indexes: trees.into_iter().enumerate().map(index).collect(),
+            locks: TableLocks::new(id),
             state,
             schema,
             collator,
@@ -186,6 +188,15 @@ impl Table {
 
     pub fn schema(&self) -> &TableSchema {
         &self.schema
+    }
+
+    pub(crate) fn locks(&self) -> &TableLocks {
+        &self.locks
+    }
+
+    /// Whether somebody has the whole table locked, or its auto-increment values, or waits for that.
+    pub fn is_locked(&self) -> bool {
+        !self.locks.is_free()
     }
 
     /// The handle is of no more use: the table was dropped, or defined anew.

@@ -92,6 +92,7 @@ impl Table {
                     })
                 }
                 Read::Locking { exclusive, wait } => {
+                    self.intend(core, t, exclusive)?;
                     self.lock_point(core, t, key, locking(exclusive, wait, false), f)
                 }
             };
@@ -190,6 +191,7 @@ impl Table {
         let done = match (index, read) {
             (0, Read::Consistent) => self.scan_clustered(core, t, span, reverse, &mut buffer, f),
             (n, Read::Locking { exclusive, wait }) => {
+                self.intend(core, t, exclusive)?;
                 let lock = locking(exclusive, wait, covering);
                 self.scan_locking(core, t, n, range, reverse, lock, None, Visit::Show(f))
             }
@@ -458,6 +460,14 @@ impl Table {
         }
     }
 
+    fn intend(&self, core: &Core, t: &mut Inner, exclusive: bool) -> Result<()> {
+        let mode = match exclusive {
+            true => LockMode::IntentionExclusive,
+            false => LockMode::IntentionShared,
+        };
+        t.intend(core, &self.locks, mode)
+    }
+
     pub(super) fn scan_rows_to_update<'c>(
         &self,
         core: &'c Core,
@@ -469,6 +479,7 @@ impl Table {
     ) -> Result<()> {
         t.check()?;
         self.check_open()?;
+        self.intend(core, t, true)?;
         let lock = locking(true, LockWait::Wait, false);
         self.scan_locking(core, t, n, range, false, lock, Some(judge), Visit::Show(f))
     }
@@ -484,7 +495,7 @@ impl Table {
         judge: Option<Judge<'c>>,
         f: &mut dyn FnMut(&RowView, &mut super::RowBuf) -> Result<(super::Action, Flow)>,
     ) -> Result<()> {
-        t.start_write(core)?;
+        t.start_write_to(core, &self.locks)?;
         self.check_open()?;
         let lock = locking(true, LockWait::Wait, false);
         let mut modify = |t: &mut Inner, key: &[u8]| {

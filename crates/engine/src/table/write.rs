@@ -17,7 +17,7 @@ use crate::ids::{PageId, TxnId};
 use crate::lock::{IndexLocks, LockKey, LockMode, Want};
 use crate::log::TxnNote;
 use crate::mvcc::{self, Address, Chain, Version, VersionBuffer};
-use crate::transaction::{Inner, Isolation, RowLock};
+use crate::transaction::{Inner, RowLock};
 use crate::tree::{Full, LeafWrite};
 use parking_lot::Mutex;
 use std::sync::Arc;
@@ -63,7 +63,7 @@ impl Table {
         row: &[Datum],
         lock: DuplicateLock,
     ) -> Result<()> {
-        t.start_write(core)?;
+        t.start_write_to(core, &self.locks)?;
         self.check_open()?;
         if row.len() != self.schema.columns.len() {
             return Err(Error::Unsupported("a row of another number of columns"));
@@ -170,6 +170,7 @@ impl Table {
                             continue;
                         }
                     }
+                    self.check_not_buried(core, t, key)?;
                     value[9..17].fill(0);
                     t.buffers.note.clear();
                     Undo::Insert { table: self.id, key }.encode(&mut t.buffers.note);
@@ -216,6 +217,7 @@ impl Table {
                 return Ok(Some(wait));
             }
         }
+        self.check_unchanged(core, t, head.writer)?;
         if live {
             return Err(Error::DuplicateKey {
                 index: 0,
@@ -341,7 +343,7 @@ impl Table {
         through: Option<(IndexNo, &[u8])>,
         f: &mut dyn FnMut(&RowView, &mut RowBuf) -> Result<Action>,
     ) -> Result<bool> {
-        t.start_write(core)?;
+        t.start_write_to(core, &self.locks)?;
         self.check_open()?;
         let mut row = std::mem::take(&mut t.buffers.row);
         let done = self.modify_with(core, t, key, through, &mut row, f);
@@ -373,6 +375,8 @@ impl Table {
                         t.lock(core, &index.locks, next, want, TxnId::NONE, LockWait::Wait);
                     };
                     if key_behind(&leaf, slot, &mut lock)? {
+                        drop(leaf);
+                        self.check_not_buried(core, t, key)?;
                         return Ok(false);
                     }
                     continue;
@@ -384,6 +388,7 @@ impl Table {
                 t.wait(core, &wait)?;
                 continue;
             }
+            t.count_class(&index.locks, Want::WRITE);
             self.check_unchanged(core, t, head.writer)?;
             if let Some(ready) = plan.take() {
                 match self.make(core, t, leaf, slot, key, ready)? {
@@ -487,10 +492,8 @@ impl Table {
 
     /// With snapshot isolation on, a row changed since the view must not be changed or locked.
     pub(super) fn check_unchanged(&self, core: &Core, t: &Inner, writer: TxnId) -> Result<()> {
-        if t.snapshot_isolation
-            && t.isolation >= Isolation::RepeatableRead
+        if let Some(view) = t.view_to_keep()
             && writer != t.id
-            && let Some(view) = t.current_view()
             && !view.sees(writer, &core.txns)
         {
             return Err(Error::RecordChanged);

@@ -414,4 +414,6 @@ fn remove_queue(shard: &mut Shard, hash: u64, at: usize) {
 }
 
 #[cfg(test)]
+mod model;
+#[cfg(test)]
 mod tests;

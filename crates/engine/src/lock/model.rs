@@ -1,0 +1,195 @@
+//! Random requests of a few owners for a few keys, against a specification that a page of paper could hold: what is
+//! granted and what waits is worked out anew, from the list of requests alone, before each step.
+
+use super::*;
+use crate::table::testing::Random;
+use crate::transaction::Isolation;
+
+const OWNERS: u64 = 5;
+const KEYS: [&[u8]; 3] = [b"a", b"b", SUPREMUM];
+
+/// A request as the specification knows it.
+#[derive(Clone, Debug, PartialEq)]
+struct Seen {
+    owner: u64,
+    want: Want,
+    granted: bool,
+}
+
+struct World {
+    locks: Locks,
+    index: Arc<IndexLocks>,
+    owners: Vec<Arc<Owner>>,
+    random: Random,
+}
+
+impl World {
+    fn new(seed: u64) -> World {
+        let owners = (1..=OWNERS).map(Owner::new).collect::<Vec<_>>();
+        owners.iter().for_each(|o| o.begin(Isolation::RepeatableRead));
+        World {
+            locks: Locks::new(),
+            index: IndexLocks::new(IndexId(7), TableId(1), 0),
+            owners,
+            random: Random(seed),
+        }
+    }
+
+    fn key(&self, key: &[u8]) -> LockKey {
+        LockKey {
+            index: self.index.index,
+            key: key.into(),
+            hash: self.locks.hash(self.index.index, key),
+        }
+    }
+
+    fn queue(&self, key: &[u8]) -> Vec<Seen> {
+        let seen = self.locks.with_queue(&self.key(key), |queue| {
+            let seen = queue.requests.iter().map(|r| Seen {
+                owner: r.owner.number,
+                want: r.want,
+                granted: r.granted,
+            });
+            seen.collect()
+        });
+        seen.unwrap_or_default()
+    }
+
+    fn waits_at(&self, owner: u64) -> Option<&'static [u8]> {
+        let waits = |key: &&[u8]| self.queue(key).iter().any(|r| r.owner == owner && !r.granted);
+        KEYS.iter().find(|key| waits(key)).copied()
+    }
+
+    fn want(&mut self, key: &[u8]) -> Want {
+        let mode = [LockMode::Shared, LockMode::Exclusive][self.random.below(2) as usize];
+        match self.random.below(4) {
+            _ if key.is_empty() => [Want::gap(mode), Want::INSERT][self.random.below(2) as usize],
+            0 => Want::record(mode),
+            1 => Want::gap(mode),
+            2 => Want::next_key(mode),
+            _ => Want::INSERT,
+        }
+    }
+
+    /// What the specification says of a new request: must it wait?
+    fn must_wait(queue: &[Seen], owner: u64, mut want: Want) -> bool {
+        let holds = |what: Want| {
+            queue
+                .iter()
+                .any(|r| r.granted && r.owner == owner && r.want.covers(what))
+        };
+        if holds(want) {
+            return false;
+        }
+        if want.kind == LockKind::NextKey && holds(Want::record(want.mode)) {
+            want = Want::gap(want.mode);
+        }
+        let exclusive = |w: Want| w.has_record() && w.mode == LockMode::Exclusive;
+        let overtakes = exclusive(want) && holds(Want::record(LockMode::Shared));
+        queue.iter().any(|r| {
+            let overtaken = overtakes && !r.granted && exclusive(r.want);
+            r.owner != owner && want.waits_for(r.want) && !overtaken
+        })
+    }
+
+    fn step(&mut self) {
+        let number = self.random.below(OWNERS) + 1;
+        let owner = self.owners[number as usize - 1].clone();
+        if let Some(key) = self.waits_at(number) {
+            // Who waits can do nothing but give up.
+            if self.random.below(4) == 0 {
+                assert!(!self.locks.leave(&owner, &self.key(key)), "it was waiting");
+                *owner.wait_state() = Wait::Nothing;
+            }
+            return;
+        }
+        if self.random.below(6) == 0 {
+            self.locks.release_all(&owner);
+            return;
+        }
+        let key = KEYS[self.random.below(KEYS.len() as u64) as usize];
+        let (want, may_wait) = (self.want(key), self.random.below(3) > 0);
+        let before = self.queue(key);
+        let expected = World::must_wait(&before, number, want);
+        let attempt = self.locks.acquire(
+            &owner,
+            &self.index,
+            key,
+            want,
+            Implicit::Nobody,
+            Object::Single,
+            may_wait,
+        );
+        let came = match attempt {
+            Attempt::Granted { .. } => false,
+            Attempt::Queued(_) => may_wait,
+            Attempt::Busy => !may_wait,
+        };
+        let blocked = !matches!(attempt, Attempt::Granted { .. });
+        assert_eq!(
+            blocked, expected,
+            "{want:?} of {number} at {key:?} behind {before:?}"
+        );
+        assert!(came || !blocked);
+        if matches!(attempt, Attempt::Busy) {
+            assert_eq!(self.queue(key), before, "nothing was entered");
+        }
+    }
+
+    /// What must hold at any time.
+    fn check(&self) {
+        let (mut objects, mut watched) = (0, 0);
+        for key in KEYS {
+            let queue = self.queue(key);
+            objects += !queue.is_empty() as u64;
+            watched += queue.iter().filter(|r| r.want.is_watched()).count() as u64;
+            for (i, r) in queue.iter().enumerate() {
+                let in_the_way = |o: &Seen| o.owner != r.owner && r.want.waits_for(o.want);
+                if r.granted {
+                    assert!(
+                        queue[..i].iter().all(|o| o.granted),
+                        "granted ones stand in front: {queue:?}"
+                    );
+                    // An insert intention that was granted may be followed by locks on the gap.
+                    let clash = queue.iter().any(|o| o.granted && in_the_way(o));
+                    assert!(!clash || r.want == Want::INSERT, "{queue:?}");
+                } else {
+                    assert!(
+                        queue[..i].iter().any(in_the_way),
+                        "nobody waits for nothing: {queue:?}"
+                    );
+                    assert_eq!(
+                        queue.iter().filter(|o| o.owner == r.owner && !o.granted).count(),
+                        1
+                    );
+                }
+            }
+        }
+        assert_eq!(self.index.objects.load(Ordering::Relaxed), objects);
+        assert_eq!(self.index.watched.load(Ordering::Relaxed), watched);
+    }
+}
+
+#[test]
+fn random_requests_are_granted_as_specified() {
+    let mut waited = 0;
+    for seed in 0..300 {
+        let mut world = World::new(seed);
+        for _ in 0..300 {
+            world.step();
+            world.check();
+            waited += (1..=OWNERS).filter(|o| world.waits_at(*o).is_some()).count();
+        }
+        // Once all have given up and let go, nothing is left.
+        for number in 1..=OWNERS {
+            let owner = world.owners[number as usize - 1].clone();
+            if let Some(key) = world.waits_at(number) {
+                world.locks.leave(&owner, &world.key(key));
+            }
+            world.locks.release_all(&owner);
+            world.check();
+        }
+        assert!(KEYS.iter().all(|key| world.queue(key).is_empty()));
+    }
+    assert!(waited > 10_000, "{waited}");
+}

@@ -4,6 +4,8 @@
     tests/history/run.py [--address HOST:PORT[:USER]] [--seconds 10] [--transactions N] [--seed N]
                          [--levels ...] [--workloads append,register,bank] [--clients 16] [--kills EVERY_S]
 
+    tests/history/run.py --sabotaged BINARY               that the checker notices what is broken in a server built for it
+
 A round is one workload at one level for so many seconds. With a server of its own the server is killed (kill -9) and
 started again while the clients go on; what was acknowledged must be there afterwards. A round is right if nothing is found that its
 level forbids; what is found and allowed is printed. `check.py` has the names and says what each level forbids.
@@ -12,6 +14,7 @@ First the checker itself is checked, with a short history for each anomaly; and 
 it must find what those levels are known to allow, or the clients are too tame to prove anything.
 """
 import argparse
+import os
 import random
 import sys
 import time
@@ -62,17 +65,21 @@ def judge(workload: str, level: str, transactions: list[Transaction], address: A
     return check_bank(transactions, ACCOUNTS, ACCOUNTS * BALANCE, total)
 
 
-def play_round(options, address: Address, server: Server | None, workload: str, level: str, seed: int, report: Report) -> int:
+def make_history(options, address: Address, meanwhile, workload: str, level: str, seed: int) -> tuple[list[Transaction], Findings]:
     address.execute(f"DROP DATABASE IF EXISTS {DATABASE}", f"CREATE DATABASE {DATABASE}", f"USE {DATABASE}", *SCHEMA[workload])
-    started, killer = time.monotonic(), Killer(server, options.kills, seed)
-    transactions = run_clients(address, workload, level, options.clients, options.processes, seed, options.seconds, options.transactions, killer)
-    took = time.monotonic() - started
+    transactions = run_clients(address, workload, level, options.clients, options.processes, seed, options.seconds, options.transactions, meanwhile)
     transactions.sort(key=lambda t: t.begun)
-    findings = judge(workload, level, transactions, address)
+    return transactions, judge(workload, level, transactions, address)
+
+
+def play_round(options, address: Address, server: Server | None, workload: str, level: str, seed: int, report: Report) -> int:
+    started, killer = time.monotonic(), Killer(server, options.kills, seed)
+    transactions, findings = make_history(options, address, killer, workload, level, seed)
+    took = time.monotonic() - started
     committed = sum(t.status == COMMITTED for t in transactions)
     unknown = sum(t.status == UNKNOWN for t in transactions)
     detail = (f"{len(transactions)} transactions, {committed} committed, {unknown} unknown, {killer.kills} kills, {took:.0f} s; "
-              f"checked in {time.monotonic() - started - took:.1f} s; {findings.summary()}")
+              f"{findings.summary()}")
     forbidden = findings.forbidden(level)
     name = f"{workload}/{level.lower().replace(' ', '_')}"
     if forbidden:
@@ -122,6 +129,23 @@ def check_the_checker(report: Report) -> None:
     report.equal(sorted(History(serial, {1: "1", 2: "2,3"}, dirty=False).check().counts), [], "checker/nothing")
 
 
+SABOTAGE = [("view", "append", "REPEATABLE READ", {"read skew"}), ("view", "bank", "REPEATABLE READ", {"read skew"}),
+            ("shared", "register", "SERIALIZABLE", {"lost update"}), ("gap", "append", "SERIALIZABLE", {"read skew", "G-single", "G2"})]
+
+
+def check_sabotage(options, report: Report) -> None:
+    """A server that is broken in one place (the feature `sabotage` of the engine), and what must be found in it."""
+    os.environ["TIDEMARK_BINARY"] = str(options.sabotaged.resolve())
+    for broken, workload, level, anomalies in SABOTAGE:
+        os.environ["TIDEMARK_SABOTAGE"] = broken
+        with Server("sabotage") as server:
+            transactions, findings = make_history(options, server.address, lambda: time.sleep(LOOK_EVERY_S), workload, level, options.seed or 1)
+            found = sorted(anomalies.intersection(findings.forbidden(level)))
+            report.check(bool(found), f"sabotage/{broken}_{workload}", f"nothing is found in {len(transactions)} transactions: {findings.summary()}")
+            for name in found[:1]:
+                print(f"    {name}: {findings.examples[name][0]}", flush=True)
+
+
 def run(options, address: Address, server: Server | None, report: Report) -> None:
     seed = options.seed if options.seed is not None else int(time.time())
     print(f"  seed {seed}", flush=True)
@@ -150,10 +174,13 @@ def main():
     parser.add_argument("--kills", type=float, default=4.0, help="seconds between kills of the suite's own server; 0: none")
     parser.add_argument("--levels", type=lambda text: text.upper().split(","), default=list(FORBIDDEN))
     parser.add_argument("--workloads", type=lambda text: text.split(","), default=list(SCHEMA))
+    parser.add_argument("--sabotaged", type=Path, metavar="BINARY", help="a server built with the feature `sabotage`")
     options = parser.parse_args()
     report = Report("history")
     check_the_checker(report)
-    if options.address:
+    if options.sabotaged:
+        check_sabotage(options, report)
+    elif options.address:
         run(options, options.address, None, report)
     else:
         with Server("history") as server:

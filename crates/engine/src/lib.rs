@@ -24,6 +24,8 @@ pub mod log;
 mod mvcc;
 pub mod pool;
 mod purge;
+#[cfg(feature = "sabotage")]
+mod sabotage;
 pub mod store;
 mod striped;
 mod table;

@@ -27,6 +27,10 @@ use LockMode::{AutoIncrement, Exclusive, IntentionExclusive, IntentionShared, Sh
 
 impl LockMode {
     fn gets_along_with(self, other: LockMode) -> bool {
+        #[cfg(feature = "sabotage")]
+        if crate::sabotage::breaks("shared") && (self == Shared || other == Shared) {
+            return true;
+        }
         match (self, other) {
             (IntentionShared, other) | (other, IntentionShared) => other != Exclusive,
             (Shared, Shared) => true,
@@ -155,6 +159,10 @@ impl Want {
 
 /// Whether locks of this level cover gaps, too.
 pub(crate) fn locks_gaps(isolation: Isolation) -> bool {
+    #[cfg(feature = "sabotage")]
+    if crate::sabotage::breaks("gap") {
+        return false;
+    }
     isolation >= Isolation::RepeatableRead
 }
 

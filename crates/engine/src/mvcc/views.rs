@@ -62,6 +62,10 @@ pub(crate) struct View {
 impl View {
     #[inline]
     pub fn sees(&self, writer: TxnId, txns: &Txns) -> bool {
+        #[cfg(feature = "sabotage")]
+        if crate::sabotage::breaks("view") {
+            return writer < self.low || txns.ended(writer).is_some();
+        }
         writer < self.low || (writer < self.high && txns.ended(writer).is_some_and(|lsn| lsn <= self.lsn))
     }
 }

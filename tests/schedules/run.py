@@ -2,12 +2,12 @@
 """Random schedules of two to four sessions, played on two servers that must behave alike.
 
     tests/schedules/run.py --against HOST:PORT[:USER] [--address HOST:PORT[:USER]] [--seed N] [--count 1000] [--lanes 4]
-
+    tests/schedules/run.py --mariadb [--seconds 60]       against Debian's MariaDB: a fixed seed and then a fresh one
 
 Compared are, step by step: rows, affected counts, errors, who waits, and who is woken by which step with what answer; and
 at the end the table by each of its indexes. A schedule on which the servers differ is played again, and if it
-differs again it is shortened and printed as a golden script with what the other server answers. `--seed N --count 1` repeats one. Without a
-seed it is the time; it is printed.
+differs again it is shortened and printed as a golden script with what the other server answers, unless the difference is a
+known one (`known.py`): those are counted. `--seed N --count 1` repeats one. Without a seed it is the time; it is printed.
 
 Every lane is a process with databases of its own on both servers; schedule n of a run has the seed N + n.
 """
@@ -15,6 +15,8 @@ import argparse
 import multiprocessing
 import sys
 import time
+from collections import Counter
+from contextlib import ExitStack
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
@@ -22,12 +24,15 @@ sys.path[:0] = [str(HERE), str(HERE.parent)]
 
 import golden  # noqa: E402
 from generate import LEVELS, Generator  # noqa: E402
+from known import MARIADB_AVOIDS, reason  # noqa: E402
 from play import Hang, Player, Transcript  # noqa: E402
 from shrink import as_script, shrink  # noqa: E402
 from support.address import Address  # noqa: E402
+from support.mariadb import MariaDB  # noqa: E402
 from support.report import Report  # noqa: E402
 from support.server import Server  # noqa: E402
 
+FIXED_SEED = 1
 DIFFERENCES_MAX = 20           # by then there is enough to look at
 
 
@@ -72,41 +77,48 @@ class Lane:
         """What differs once may be a look that came too early; what differs three times is a difference."""
         return all(self.differs(schedule) for _ in range(3))
 
-    def try_seed(self, generator: Generator) -> str | None:
-        """A golden script if the servers differ."""
+    def try_seed(self, generator: Generator) -> tuple[str | None, str | None]:
+        """A golden script if the servers differ, or the reason if it is a known difference."""
         schedule = generator.schedule()
-        if not self.differs(schedule) or not self.confirmed(schedule):
-            return None
+        ours, theirs = self.both(schedule)
+        if ours == theirs:
+            return None, None
+        if why := reason(schedule, theirs, ours):
+            return None, why
+        if not self.confirmed(schedule):
+            return None, None
         shortest = shrink(schedule, lambda candidate: self.differs(candidate) and self.differs(candidate))
         ours, theirs = self.both(shortest)
-        return as_script(shortest, theirs, ours)
+        return as_script(shortest, theirs, ours), reason(shortest, theirs, ours)
 
 
 def work(options, ours: Address, theirs: Address, number: int, seeds, found: multiprocessing.Queue) -> None:
     golden.remember_sqlstate()
     lane = Lane(ours, theirs, f"{options.name}{number}")
-    played = 0
+    played, known = 0, Counter()
     try:
         for seed in seeds:
             if options.until and time.time() > options.until:
                 break
-            script = lane.try_seed(Generator(seed, options.avoid, options.levels))
+            script, why = lane.try_seed(Generator(seed, options.avoid, options.levels))
             played += 1
-            if script:
+            if why:
+                known[why] += 1
+            elif script:
                 found.put((seed, script))
     except Exception as error:
         found.put((seed, f"{type(error).__name__}: {error}"))
         raise
     finally:
-        found.put((None, played))
+        found.put((None, (played, known)))
         for player in lane.players:
             player.close()
 
 
-def run(options, ours: Address, theirs: Address, report: Report) -> None:
-    seed = options.seed if options.seed is not None else int(time.time()) * 1000
+def run(options, seed: int, ours: Address, theirs: Address, report: Report) -> None:
     found: multiprocessing.Queue = multiprocessing.Queue()
-    started, differences, played = time.monotonic(), 0, 0
+    options.until = time.time() + options.seconds if options.seconds else None
+    started, differences, played, known = time.monotonic(), 0, 0, Counter()
     lanes = [multiprocessing.Process(target=work, daemon=True, args=(options, ours, theirs, n, range(seed + n, seed + options.count, options.lanes), found))
              for n in range(options.lanes)]
     for lane in lanes:
@@ -115,7 +127,8 @@ def run(options, ours: Address, theirs: Address, report: Report) -> None:
     while running:
         number, what = found.get()
         if number is None:
-            running, played = running - 1, played + what
+            running, played = running - 1, played + what[0]
+            known.update(what[1])
             continue
         differences += 1
         report.fail(f"{number}", "the servers differ\n" + what)
@@ -126,7 +139,7 @@ def run(options, ours: Address, theirs: Address, report: Report) -> None:
     for lane in lanes:
         lane.join()
     took = time.monotonic() - started
-    name = f"{played} schedules from seed {seed} in {took:.0f} s"
+    name = f"{played} schedules from seed {seed} in {took:.0f} s, known differences: {dict(known) or 'none'}"
     if not differences:
         report.check(played > 0, name)
     else:
@@ -136,9 +149,10 @@ def run(options, ours: Address, theirs: Address, report: Report) -> None:
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--address", type=Address.parse, help="the server under test; default: a Tidemark of its own")
-    parser.add_argument("--against", type=Address.parse, required=True)
+    parser.add_argument("--against", type=Address.parse)
+    parser.add_argument("--mariadb", action="store_true")
     parser.add_argument("--seed", type=int)
-    parser.add_argument("--count", type=int, default=1000)
+    parser.add_argument("--count", type=int, default=1_000_000, help="at most so many")
     parser.add_argument("--seconds", type=float, help="stop after so many")
     parser.add_argument("--lanes", type=int, default=4)
     parser.add_argument("--name", default="", help="of the databases, if several runs share a server")
@@ -146,13 +160,17 @@ def main():
     parser.add_argument("--avoid", type=lambda text: frozenset(text.split(",")), default=frozenset(), help="forms of conditions to leave out")
     parser.add_argument("--differences", type=int, default=DIFFERENCES_MAX)
     options = parser.parse_args()
-    options.until = time.time() + options.seconds if options.seconds else None
     report = Report("schedules")
-    if options.address:
-        run(options, options.address, options.against, report)
-    else:
-        with Server("schedules") as server:
-            run(options, server.address, options.against, report)
+    with ExitStack() as servers:
+        ours = options.address or servers.enter_context(Server("schedules")).address
+        theirs = servers.enter_context(MariaDB()).address if options.mariadb else options.against
+        if theirs is None:
+            parser.error("--against or --mariadb")
+        if "MariaDB" in theirs.execute("SELECT VERSION()")[0][0]:
+            options.avoid |= MARIADB_AVOIDS
+        fresh = int(time.time()) * 1000
+        for seed in [FIXED_SEED, fresh] if options.mariadb and options.seed is None else [fresh if options.seed is None else options.seed]:
+            run(options, seed, ours, theirs, report)
     report.close()
 
 

@@ -36,18 +36,22 @@ TURNS = 2                    # with a second server: how often they take turns
 
 
 class Client(threading.Thread):
-    def __init__(self, address: Address, level: str, number: int, until: float):
+    until: float
+
+    def __init__(self, address: Address, level: str, number: int):
         super().__init__(daemon=True)
-        self.address, self.level, self.until = address, level, until
+        self.address, self.level = address, level
         self.random = random.Random(number)
         self.ends: Counter = Counter()
         self.added = 0
         self.error: str | None = None
 
+    def connect(self) -> None:
+        self.connection = self.address.connect(database=DATABASE, autocommit=None, conv={}, read_timeout=ENDS_WITHIN_S * 2, connect_timeout=60)
+        self.ask(f"SET SESSION TRANSACTION ISOLATION LEVEL {self.level}", f"SET SESSION innodb_lock_wait_timeout = {LOCK_WAIT_S}")
+
     def run(self) -> None:
         try:
-            self.connection = self.address.connect(database=DATABASE, autocommit=None, conv={}, read_timeout=ENDS_WITHIN_S * 2, connect_timeout=60)
-            self.ask(f"SET SESSION TRANSACTION ISOLATION LEVEL {self.level}", f"SET SESSION innodb_lock_wait_timeout = {LOCK_WAIT_S}")
             while time.time() < self.until:
                 try:
                     added = self.transaction()
@@ -87,9 +91,14 @@ class Client(threading.Thread):
         return 1
 
 
-def process(address: Address, level: str, numbers, until: float, results) -> None:
-    crowd = [Client(address, level, number, until) for number in numbers]
+def process(address: Address, level: str, numbers, seconds: float, all_are_connected, results) -> None:
+    crowd = [Client(address, level, number) for number in numbers]
     for client in crowd:
+        client.connect()
+    all_are_connected.wait()
+    until = time.time() + seconds
+    for client in crowd:
+        client.until = until
         client.start()
     for client in crowd:
         client.join(max(0.0, until - time.time()) + ENDS_WITHIN_S)
@@ -106,8 +115,8 @@ def crowd(address: Address, level: str, options) -> tuple[list[str], Counter, in
                     "CREATE TABLE hot (id INT PRIMARY KEY, k INT NOT NULL, v BIGINT NOT NULL, KEY (k))",
                     "INSERT INTO hot VALUES " + ", ".join(f"({n * 10}, {n}, 0)" for n in range(ROWS)))
     results: multiprocessing.Queue = multiprocessing.Queue()
-    until = time.time() + options.seconds
-    members = [multiprocessing.Process(target=process, daemon=True, args=(address, level, range(n, options.clients, options.processes), until, results))
+    all_are_connected = multiprocessing.Barrier(options.processes)
+    members = [multiprocessing.Process(target=process, daemon=True, args=(address, level, range(n, options.clients, options.processes), options.seconds, all_are_connected, results))
                for n in range(options.processes)]
     for member in members:
         member.start()

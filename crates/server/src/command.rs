@@ -59,6 +59,7 @@ impl Commands {
         };
         match done {
             Ok(()) => Next::Command,
+            Err(_) if session.is_cut_off() => Next::Close,
             Err(error) => {
                 channel.error(&error);
                 if error.code == errors::malformed_packet().code {

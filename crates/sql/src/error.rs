@@ -719,10 +719,18 @@ impl SqlError {
         )
     }
 
+    /// An error of the engine, met in a table.
+    pub fn in_table(error: tidemark_engine::Error, table: &str) -> Self {
+        match error {
+            tidemark_engine::Error::RecordChanged => SqlError::record_changed(table),
+            other => other.into(),
+        }
+    }
+
     pub fn record_changed(table: &str) -> Self {
         SqlError::new(
             er::RECORD_CHANGED,
-            format!("Record has changed since last read in table '{table}'"),
+            format!("Record has changed since last read in table '{table}'; try restarting transaction"),
         )
     }
 

@@ -323,13 +323,14 @@ impl Rows {
             };
             let txn = &mut **run.txn.borrow_mut();
             let (table, index) = (&target.table, self.path.index);
-            match self.judges {
+            let scanned = match self.judges {
                 true => {
                     let mut judge = |view: &RowView| self.judge(target, run, view);
-                    table.scan_to_update(txn, index, range, &mut judge, &mut take)?;
+                    table.scan_to_update(txn, index, range, &mut judge, &mut take)
                 }
-                false => table.scan(txn, index, range, false, false, read, &mut take)?,
-            }
+                false => table.scan(txn, index, range, false, false, read, &mut take),
+            };
+            scanned.map_err(|error| SqlError::in_table(error, &target.def.name))?;
             if rows.len() as u64 >= enough {
                 break;
             }

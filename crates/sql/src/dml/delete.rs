@@ -45,7 +45,10 @@ impl DeletePlan {
     }
 
     pub fn run(&self, run: Run) -> Result<Outcome> {
-        let mut work = Work { affected_rows: 0 };
+        let mut work = Work {
+            table: &self.target.def.name,
+            affected_rows: 0,
+        };
         self.rows.change(&self.target, run, &mut work)?;
         Ok(Outcome {
             affected_rows: work.affected_rows,
@@ -54,11 +57,12 @@ impl DeletePlan {
     }
 }
 
-struct Work {
+struct Work<'a> {
+    table: &'a str,
     affected_rows: u64,
 }
 
-impl Change for Work {
+impl Change for Work<'_> {
     fn decide(&mut self, _row: &dyn Row) -> Result<Action> {
         Ok(Action::Delete)
     }
@@ -66,7 +70,7 @@ impl Change for Work {
     fn write(&mut self, _buf: &mut RowBuf) {}
 
     fn explain(&mut self, error: tidemark_engine::Error) -> SqlError {
-        error.into()
+        SqlError::in_table(error, self.table)
     }
 
     fn done(&mut self) {

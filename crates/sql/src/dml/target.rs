@@ -157,7 +157,7 @@ impl Target {
     pub fn explain(&self, error: tidemark_engine::Error, row: &dyn Row) -> SqlError {
         match error {
             tidemark_engine::Error::DuplicateKey { index, .. } => self.duplicate(index, row),
-            other => other.into(),
+            other => SqlError::in_table(other, &self.def.name),
         }
     }
 

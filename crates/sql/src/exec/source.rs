@@ -7,7 +7,7 @@
 use super::rows::{JoinedRow, LeafRow};
 use super::{Exec, Flow, Scene};
 use crate::dictionary::TableDef;
-use crate::error::Result;
+use crate::error::{Result, SqlError};
 use crate::expr::{EvalCtx, Expr, Row};
 use crate::information_schema;
 use crate::plan::{HashJoin, Input, Leaf, Source};
@@ -430,7 +430,7 @@ impl Scan<'_, '_, '_> {
                 None => return Ok(Flow::Next),
                 Some(true) => {
                     let mut flow = Flow::Next;
-                    self.table.get(
+                    let found = self.table.get(
                         &mut self.exec.txn.borrow_mut(),
                         leaf.path.index,
                         &key,
@@ -440,7 +440,8 @@ impl Scan<'_, '_, '_> {
                             flow = then;
                             Ok(keep)
                         },
-                    )?;
+                    );
+                    found.map_err(|error| self.explain(error))?;
                     return self.after(flow, next);
                 }
                 Some(false) => {}
@@ -518,7 +519,7 @@ impl Scan<'_, '_, '_> {
                 None => return Ok(Flow::Next),
                 Some(true) => {
                     let read = self.read();
-                    self.table.get(
+                    let found = self.table.get(
                         &mut self.exec.txn.borrow_mut(),
                         leaf.path.index,
                         &key,
@@ -527,7 +528,8 @@ impl Scan<'_, '_, '_> {
                             let keep = self.take(view, row, &mut batch, &mut count)?;
                             Ok(keep)
                         },
-                    )?;
+                    );
+                    found.map_err(|error| self.explain(error))?;
                     None
                 }
                 Some(false) => {
@@ -599,6 +601,10 @@ impl Scan<'_, '_, '_> {
         Ok(Keep::Locked)
     }
 
+    fn explain(&self, error: tidemark_engine::Error) -> SqlError {
+        SqlError::in_table(error, &self.def.name)
+    }
+
     /// One scan of a range, up to where the visitor stops it. If it paused, the second result is the rest of the range.
     fn pass(
         &self,
@@ -609,7 +615,7 @@ impl Scan<'_, '_, '_> {
         let mut last = Flow::Next;
         let mut stopped_at = Vec::new();
         let read = self.read();
-        self.table.scan(
+        let scanned = self.table.scan(
             &mut self.exec.txn.borrow_mut(),
             path.index,
             range,
@@ -627,7 +633,8 @@ impl Scan<'_, '_, '_> {
                 }
                 Ok((keep, tidemark_engine::Flow::Stop))
             },
-        )?;
+        );
+        scanned.map_err(|error| self.explain(error))?;
         if last != Flow::Pause {
             return Ok((last, None));
         }

@@ -40,6 +40,7 @@ impl Session {
         }
         self.state.database.kill(id, query_only)?;
         if id == self.state.info.connection_id {
+            self.killed_itself = !query_only;
             return Err(SqlError::interrupted());
         }
         Ok(Answer::ok())

@@ -97,6 +97,8 @@ pub struct Session {
     plans: PlanCache,
     /// The server is to close the connection: COMMIT RELEASE, or a rollback that failed.
     released: bool,
+    /// KILL of its own connection.
+    killed_itself: bool,
 }
 
 impl Session {
@@ -121,6 +123,7 @@ impl Session {
             statements: Statements::default(),
             plans: PlanCache::default(),
             released: false,
+            killed_itself: false,
         };
         if let Some(schema) = schema.filter(|schema| !schema.is_empty()) {
             session.use_database(&schema)?;
@@ -266,6 +269,11 @@ impl Session {
     /// KILL CONNECTION has been asked for this session, or it has asked to be released: the server closes it.
     pub fn is_killed(&self) -> bool {
         self.released || self.state.process.is_killed()
+    }
+
+    /// Another session has killed this one: its client hears nothing more.
+    pub fn is_cut_off(&self) -> bool {
+        self.state.process.is_killed() && !self.killed_itself
     }
 
     /// Seconds this session may be idle (`wait_timeout`, or `interactive_timeout` for an interactive client).

@@ -2,7 +2,8 @@
 //!
 //! With autocommit on and no BEGIN, each statement is its own transaction. Otherwise a transaction is opened by BEGIN,
 //! or by the first statement that touches a table, and goes on until COMMIT, ROLLBACK or a statement that commits
-//! implicitly. A statement that fails is undone by itself, except after a deadlock, which undoes the transaction.
+//! implicitly. A statement that fails is undone by itself, except after a deadlock, or a change that the transaction's
+//! view does not see (`innodb_snapshot_isolation`), which undo the transaction.
 //!
 //! A rollback that fails (the disk does) ends the connection: the engine finishes it later, and until then nothing may
 //! begin where it left off.
@@ -23,6 +24,8 @@ pub(super) struct TransactionState {
     next_isolation: Option<Isolation>,
     next_read_only: Option<bool>,
     savepoints: Vec<NamedSavepoint>,
+    /// A statement of the open transaction has touched tables, or its view was taken.
+    begun: bool,
     /// LOCK TABLES and FLUSH TABLES WITH READ LOCK.
     pub locked: Locked,
 }
@@ -31,6 +34,8 @@ struct NamedSavepoint {
     name: String,
     point: Savepoint,
     metadata_locks: usize,
+    /// Whether the transaction had begun for the engine.
+    begun: bool,
 }
 
 /// What is needed to undo one statement.
@@ -44,6 +49,7 @@ impl Session {
     /// Opens a transaction of more than one statement.
     fn open(&mut self, isolation: Isolation, read_only: bool) {
         self.start(isolation, read_only);
+        self.transaction.begun = false;
         self.state.in_transaction.set(true);
         self.state.read_only_transaction.set(read_only);
         self.state.process.read_only.store(read_only, Ordering::Relaxed);
@@ -93,6 +99,7 @@ impl Session {
         } else if self.state.read_only_transaction.get() && plan.needs_read_write() {
             return Err(SqlError::read_only_transaction());
         }
+        self.transaction.begun = true;
         self.txn.statement_begin();
         let savepoint = plan.writes().then(|| self.txn.savepoint());
         Ok(StatementStart {
@@ -130,7 +137,8 @@ impl Session {
     #[cold]
     fn undo_statement(&mut self, start: StatementStart, error: &SqlError) {
         let timed_out = error.code == er::LOCK_WAIT_TIMEOUT && self.rolls_back_on_timeout();
-        if start.alone || timed_out || error.code == er::LOCK_DEADLOCK {
+        let lost = matches!(error.code, er::LOCK_DEADLOCK | er::RECORD_CHANGED);
+        if start.alone || timed_out || lost {
             self.abandon_transaction();
             return;
         }
@@ -207,6 +215,7 @@ impl Session {
         self.open(isolation, options.read_only.unwrap_or(read_only));
         if options.consistent_snapshot {
             if isolation == Isolation::RepeatableRead || isolation == Isolation::Serializable {
+                self.transaction.begun = true;
                 self.txn.consistent_snapshot()?;
             } else {
                 self.state.warnings.warn(SqlError::new(
@@ -263,8 +272,22 @@ impl Session {
             name: name.to_owned(),
             point,
             metadata_locks,
+            begun: self.transaction.begun,
         });
         Ok(Answer::ok())
+    }
+
+    /// Back to a savepoint from before the transaction began for the engine: for it the transaction ends here, with its
+    /// locks and its view, and a new one begins.
+    fn begin_again(&mut self) -> Result<()> {
+        let isolation = self.txn.isolation();
+        self.roll_back()?;
+        self.start(isolation, self.state.read_only_transaction.get());
+        self.transaction.begun = false;
+        let point = self.txn.savepoint();
+        let older = self.transaction.savepoints.iter_mut();
+        older.for_each(|saved| saved.point = point);
+        Ok(())
     }
 
     fn savepoint_position(&self, name: &str) -> Result<usize> {
@@ -279,10 +302,14 @@ impl Session {
     pub(super) fn rollback_to(&mut self, name: &str) -> Result<Answer> {
         let at = self.savepoint_position(name)?;
         let saved = &self.transaction.savepoints[at];
-        let locks = saved.metadata_locks;
-        if let Err(error) = self.txn.rollback_to(&saved.point) {
+        let (locks, point) = (saved.metadata_locks, saved.point);
+        let rolled_back = match saved.begun {
+            true => self.txn.rollback_to(&point).map_err(SqlError::from),
+            false => self.begin_again(),
+        };
+        if let Err(error) = rolled_back {
             self.abandon_transaction();
-            return Err(error.into());
+            return Err(error);
         }
         self.transaction.savepoints.truncate(at + 1);
         self.state.locks.release_used_after(locks);

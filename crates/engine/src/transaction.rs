@@ -573,17 +573,13 @@ impl Inner {
                 return RowLock::Held { new: false };
             }
             held = Implicit::Own;
-        } else if core.txns.is_active(writer) {
-            if let Some(owner) = core.writers.owner(writer) {
-                held = Implicit::Other(writer, owner);
-            }
-        } else if writer >= core.txns.settled()
-            && let Some(lsn) = core.txns.ended(writer)
-            && lsn > core.tide()
+        } else if core.txns.is_active(writer)
+            && let Some(owner) = core.writers.owner(writer)
         {
-            self.observed = self.observed.max(lsn);
+            held = Implicit::Other(writer, owner);
         }
         if matches!(object, Object::None) && locks.is_free() && !matches!(held, Implicit::Other(..)) {
+            self.meet(core, writer);
             return RowLock::Held { new: false };
         }
         let may_wait = wait == LockWait::Wait;
@@ -591,13 +587,29 @@ impl Inner {
             .locks
             .acquire(&self.owner, locks, key, want, held, object, may_wait)
         {
-            Attempt::Granted { new } => RowLock::Held { new },
+            Attempt::Granted { new } => {
+                self.meet(core, writer);
+                RowLock::Held { new }
+            }
             Attempt::Queued(key) => {
                 // A request that waits is a structure of its own, and stays one.
                 self.owner.lock_classes.fetch_add(1, Ordering::Relaxed);
                 RowLock::Wait(key)
             }
             Attempt::Busy => RowLock::Busy,
+        }
+    }
+
+    /// What `writer` wrote has been locked. If he has ended, a view of this transaction must not be older than that:
+    /// asked when the lock is granted, for he may have ended a moment ago.
+    #[inline]
+    fn meet(&mut self, core: &Core, writer: TxnId) {
+        if writer != self.id
+            && writer >= core.txns.settled()
+            && let Some(lsn) = core.txns.ended(writer)
+            && lsn > core.tide()
+        {
+            self.observed = self.observed.max(lsn);
         }
     }
 

@@ -304,6 +304,27 @@ fn what_is_rolled_back_leaves_its_place_locked_while_the_transaction_goes_on() {
 }
 
 #[test]
+fn a_row_whose_change_is_undone_stays_locked() {
+    let f = Fixture::new();
+    for isolation in [RR, RC] {
+        let mut txn = f.begin(isolation);
+        let savepoint = txn.savepoint();
+        update(&f.table, &mut txn, 10, &mut |_, buf| buf.set(1, Datum::Int(11))).unwrap();
+        delete(&f.table, &mut txn, 20).unwrap();
+        txn.rollback_to(&savepoint).unwrap();
+        let mut other = f.begin(RC);
+        for id in [10, 20] {
+            assert!(matches!(
+                delete(&f.table, &mut other, id),
+                Err(Error::LockWaitTimeout)
+            ));
+        }
+        txn.rollback().unwrap();
+        delete(&f.table, &mut other, 10).expect("let go with the transaction");
+    }
+}
+
+#[test]
 fn purge_hands_the_locks_of_what_it_takes_out_to_the_gap() {
     let f = Fixture::new();
     let mut txn = f.begin(RR);

@@ -110,6 +110,14 @@ impl Locks {
         }
     }
 
+    /// The lock that `owner` has by having written a row, whose old writer is about to be put back while the transaction
+    /// goes on, becomes an object.
+    pub fn keep_record(&self, index: &Arc<IndexLocks>, owner: &Arc<Owner>, key: &[u8]) {
+        let epoch = owner.held().epoch;
+        let key = self.key(index, key);
+        self.add_granted(index, &key, owner, epoch, Want::WRITE);
+    }
+
     /// The lock that `owner` has by having written `old`, which it is about to take out itself while its transaction
     /// goes on, becomes one on the gap in front of `next`.
     pub fn keep_gap(&self, index: &Arc<IndexLocks>, owner: &Arc<Owner>, next: &[u8]) {

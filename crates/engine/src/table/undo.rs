@@ -32,8 +32,10 @@ struct Undoer<'e> {
     txn: TxnId,
     /// Where to leave hints for purge; `None` while recovering, when the sweep will find everything.
     versions: Option<&'e Mutex<VersionBuffer>>,
-    /// Who goes on after this, and so keeps the places of what it takes out, by locks on gaps.
+    /// Who goes on after this, and so keeps its locks on what is undone: they were in the rows.
     goes_on: Option<&'e Arc<Owner>>,
+    /// Whether it keeps the places of what is taken out, too, by locks on gaps.
+    keeps_gaps: bool,
 }
 
 /// Undoes a transaction's changes down to that note, which stays. `partly`: the transaction goes on.
@@ -42,7 +44,8 @@ pub(crate) fn undo_to(core: &Core, t: &mut Inner, stop: Lsn, partly: bool) -> Re
         core,
         txn: t.id,
         versions: Some(&t.versions),
-        goes_on: (partly && t.locks_gaps()).then_some(&t.owner),
+        goes_on: partly.then_some(&t.owner),
+        keeps_gaps: t.locks_gaps(),
     };
     while t.last_undo > stop {
         t.last_undo = undoer.undo_at(t.last_undo)?;
@@ -59,6 +62,7 @@ pub(crate) fn undo_loser(core: &Core, txn: TxnId, mut last: Lsn) -> Result<()> {
         txn,
         versions: None,
         goes_on: None,
+        keeps_gaps: false,
     };
     while last != Lsn::ZERO {
         last = undoer.undo_at(last)?;
@@ -157,7 +161,13 @@ impl Undoer<'_> {
             let Ok(slot) = leaf.node().search(key) else {
                 return Err(Error::corrupt(None, "a row vanished while it was being undone"));
             };
-            if table.hand_on_locks(self.core, 0, &leaf, slot, self.goes_on)? {
+            if table.hand_on_locks(
+                self.core,
+                0,
+                &leaf,
+                slot,
+                self.goes_on.filter(|_| self.keeps_gaps),
+            )? {
                 break (leaf, slot);
             }
         };
@@ -239,6 +249,11 @@ impl Undoer<'_> {
                 None => Address::NONE,
             };
             old[..entry::ROW_AT].copy_from_slice(&old_head.bytes());
+            if let Some(owner) = self.goes_on
+                && old_head.writer != self.txn
+            {
+                self.core.locks.keep_record(&table.indexes[0].locks, owner, key);
+            }
             match leaf.replace(slot, old) {
                 Ok(()) => {
                     leaf.mtr().note(clr);
@@ -275,7 +290,13 @@ impl Undoer<'_> {
             if EntryHead::of(leaf.node().value(slot)).writer != self.txn {
                 return Ok(());
             }
-            if table.hand_on_locks(self.core, n, &leaf, slot, self.goes_on)? {
+            if table.hand_on_locks(
+                self.core,
+                n,
+                &leaf,
+                slot,
+                self.goes_on.filter(|_| self.keeps_gaps),
+            )? {
                 break (leaf, slot);
             }
         };

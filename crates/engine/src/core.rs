@@ -2,9 +2,10 @@
 
 use crate::catalog::Catalog;
 use crate::error::Result;
+use crate::history::History;
 use crate::ids::{Lsn, TxnId};
 use crate::lock::{Locks, Owner, UniqueKeys};
-use crate::mvcc::{Generations, PurgeQueue, SlotNo, Txns, Versions, ViewCopy, Views, Writers};
+use crate::mvcc::{Generations, Past, PurgeQueue, SlotNo, Tides, Txns, Versions, ViewCopy, Views, Writers};
 use crate::purge;
 use crate::store::Store;
 use crate::striped::Striped;
@@ -30,6 +31,12 @@ pub(crate) struct Core {
     pub generations: Generations,
     pub purge: PurgeQueue,
     pub rounds: Mutex<purge::Rounds>,
+    pub tides: Tides,
+    /// The moment from which on history is kept on purpose.
+    pub kept_from: Mutex<Option<Past>>,
+    pub history: History,
+    /// Purge was not told of everything that it will find: the next start is to look for itself.
+    pub hints_lost: AtomicBool,
     /// Threads that purge when there is much to do.
     pub purge_threads: usize,
     pub catalog: Catalog,
@@ -101,6 +108,10 @@ impl Core {
             generations: Generations::new(),
             purge,
             rounds: Mutex::new(rounds),
+            tides: Tides::default(),
+            kept_from: Mutex::new(None),
+            history: History::default(),
+            hints_lost: AtomicBool::new(false),
             purge_threads,
             catalog,
             collator,

@@ -6,6 +6,7 @@ use crate::ddl::Ddl;
 use crate::disk::Disk;
 use crate::disk::real::RealDisk;
 use crate::error::{Error, Result};
+use crate::history::{self, HistoryExcess, HistoryLimits, ViewInfo};
 use crate::ids::{Lsn, PAGE_SIZE, TableId, TxnId};
 use crate::lock::{DeadlockInfo, LockInfo, LockWaitInfo, TransactionInfo};
 use crate::log::OnFailure;
@@ -20,6 +21,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::thread::JoinHandle;
+use std::time::Duration;
 
 /// How to open a data directory.
 #[derive(Clone)]
@@ -92,6 +94,10 @@ pub struct Status {
     pub rollbacks: u64,
     /// Transactions whose old versions, or what else they left, purge has not removed yet.
     pub history_length: u64,
+    /// How long ago the first of them ended, in seconds.
+    pub history_age_s: f64,
+    /// Bytes of the pages that old versions take.
+    pub version_bytes: u64,
     /// Deleted entries that only old views want, and that were moved out of the way.
     pub buried_entries: u64,
     pub row_lock_waits: u64,
@@ -224,6 +230,12 @@ pub(crate) fn open_core(config: &Config) -> Result<Opened> {
     })
 }
 
+fn history_age(core: &Core) -> f64 {
+    let ended = core.purge.earliest().and_then(|lsn| core.tides.when(lsn));
+    let age = ended.and_then(|at| at.elapsed().ok());
+    age.unwrap_or_default().as_secs_f64()
+}
+
 impl Engine {
     /// Opens (or creates) the directory, recovering what a crash left.
     pub fn open(config: Config) -> Result<Engine> {
@@ -248,7 +260,7 @@ impl Engine {
         }
         self.background.stop();
         while purge::purge(&self.core, true)? {}
-        if self.core.purge.len() > 0 {
+        if self.core.purge.len() > 0 || self.core.hints_lost.load(Ordering::Relaxed) {
             // Old views are still open: what they kept from being purged is for the next start.
             self.core.set_needs_sweep(true)?;
         }
@@ -283,6 +295,8 @@ impl Engine {
             commits: core.counters.sum(|c| &c.commits),
             rollbacks: core.counters.sum(|c| &c.rollbacks),
             history_length: core.purge.transactions(),
+            history_age_s: history_age(core),
+            version_bytes: history::version_bytes(core),
             buried_entries: purge::buried_entries(core),
             row_lock_waits: count(&core.locks.stats.waits),
             row_lock_current_waits: count(&core.locks.stats.waiting),
@@ -325,6 +339,28 @@ impl Engine {
             .iter()
             .filter_map(|(owner, slot)| core.locks.show_transaction(owner, core.views.peek(*slot)));
         shown.collect()
+    }
+
+    /// The open views, oldest first, and what old versions are kept for each alone. Reads all of those.
+    pub fn views(&self) -> Result<Vec<ViewInfo>> {
+        history::views(&self.core)
+    }
+
+    /// How much history is too much; see [`HistoryLimits`].
+    pub fn set_history_limits(&self, limits: HistoryLimits) {
+        self.core.history.set_limits(limits);
+    }
+
+    /// Has `observer` told, by the purge thread and about once a minute, that history has passed a limit.
+    pub fn set_on_history_excess(&self, observer: Option<Arc<dyn Fn(&HistoryExcess) + Send + Sync>>) {
+        self.core.history.set_observer(observer);
+    }
+
+    /// For how long old versions are kept whether or not a view needs them, in whole seconds, so that the past can be
+    /// read ([`Transaction::see_past`]). History begins when this is first called.
+    pub fn set_undo_retention(&self, retention: Duration) {
+        self.core.history.set_retention(retention);
+        self.core.background.ring();
     }
 
     /// The last deadlock that was found and broken.

@@ -52,6 +52,8 @@ pub enum Error {
     TableGone,
     /// The table's definition is newer than this transaction's view.
     DefinitionChanged,
+    /// A view of the past was asked for that is not kept, or not yet there.
+    HistoryGone,
     /// With snapshot isolation on: the row changed since this transaction's view.
     RecordChanged,
     /// The log is full and cannot be checkpointed.
@@ -105,6 +107,7 @@ impl fmt::Display for Error {
             Error::DefinitionChanged => {
                 f.write_str("the table's definition has changed since the view was taken")
             }
+            Error::HistoryGone => f.write_str("that moment is not within the history that is kept"),
             Error::RecordChanged => f.write_str("the row has changed since the view was taken"),
             Error::LogFull => f.write_str("the redo log is full"),
             Error::Stopped(why) => write!(f, "the engine has stopped: {why}"),

@@ -18,6 +18,7 @@ mod ddl;
 pub mod disk;
 mod engine;
 pub mod error;
+mod history;
 pub mod ids;
 mod lock;
 pub mod log;
@@ -36,6 +37,7 @@ pub use check::CheckReport;
 pub use ddl::Ddl;
 pub use engine::{Config, Engine, Status};
 pub use error::{Error, Result};
+pub use history::{HistoryExcess, HistoryLimits, ViewInfo};
 pub use ids::{IndexId, Lsn, PAGE_SIZE, PageId, TableId, TxnId};
 pub use lock::{
     DeadlockInfo, DeadlockMember, Interrupt, LockInfo, LockKind, LockMode, LockPlace, LockWaitInfo,
@@ -46,4 +48,4 @@ pub use table::{
     Action, BinaryCollator, Collator, Column, ColumnType, Datum, DuplicateLock, Flow, IndexNo, IndexSchema,
     KEY_BYTES_MAX, Keep, KeyPart, KeyRange, LockWait, Read, RowBuf, RowView, Table, TableSchema,
 };
-pub use transaction::{Isolation, Savepoint, Transaction};
+pub use transaction::{Isolation, Moment, Savepoint, Transaction};

@@ -15,12 +15,12 @@ use crate::lock::{
     Want, locks_gaps,
 };
 use crate::log::TxnNote;
-use crate::mvcc::{SlotNo, VersionBuffer, View};
+use crate::mvcc::{Past, SlotNo, VersionBuffer, View};
 use crate::table::{LockWait, RowBuf, Table, undo};
 use parking_lot::Mutex;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub enum Isolation {
@@ -30,6 +30,15 @@ pub enum Isolation {
     RepeatableRead,
     /// As REPEATABLE READ; that plain reads lock is for the caller to ask for.
     Serializable,
+}
+
+/// An earlier moment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Moment {
+    /// A position in the log: what was committed at or before it.
+    Lsn(Lsn),
+    /// What was committed by then; the last tenth of a second may be missing.
+    Time(SystemTime),
 }
 
 /// A point in a transaction that it can be rolled back to.
@@ -142,6 +151,35 @@ impl Transaction {
             self.inner.sight(&self.core)?;
         }
         Ok(())
+    }
+
+    /// Takes a view at an earlier moment, for consistent reads until the end of the transaction. Fails if it has a view,
+    /// or if history does not reach back so far ([`Error::HistoryGone`]).
+    pub fn see_past(&mut self, at: Moment) -> Result<()> {
+        let (core, t) = (&*self.core, &mut self.inner);
+        if t.view.is_some() || t.isolation < Isolation::RepeatableRead {
+            return Err(Error::Unsupported("a view of the past beside another view"));
+        }
+        if at == Moment::Lsn(core.tide()) {
+            t.sight(core)?;
+            return Ok(());
+        }
+        let past = match at {
+            Moment::Lsn(lsn) if lsn > core.tide() => None,
+            Moment::Lsn(lsn) => core.tides.at_position(lsn),
+            Moment::Time(time) => core.tides.at(time),
+        };
+        // Who had ended when history began need not be looked up, nor can be.
+        let kept = *core.kept_from.lock();
+        let past = past.zip(kept).map(|(past, kept)| Past {
+            settled: past.settled.max(kept.settled),
+            ..past
+        });
+        t.view = past.and_then(|past| core.views.open_at(t.slot, past, &core.txns));
+        match t.view {
+            Some(_) => Ok(()),
+            None => Err(Error::HistoryGone),
+        }
     }
 
     /// Under READ COMMITTED and below, the next read takes a new view.
@@ -413,6 +451,11 @@ impl Inner {
     /// Gives the transaction its id, if it has none.
     pub fn start_write(&mut self, core: &Core) -> Result<()> {
         self.check_writable(core)?;
+        let delay = core.history.delay();
+        if !delay.is_zero() {
+            std::thread::sleep(delay);
+            self.check()?;
+        }
         if self.id == TxnId::NONE {
             let tail = core.store.log().tail();
             self.id = core.txns.assign();

@@ -605,3 +605,146 @@ fn the_space_of_versions_follows_what_is_needed() {
         engine.status().scratch_pages
     );
 }
+
+#[test]
+fn the_past_can_be_read_while_history_is_kept() {
+    use std::time::SystemTime;
+    let disk = SimDisk::new(32);
+    let engine = open(&disk);
+    let table = create(&engine, &schema());
+    let too_early = engine.status().tide;
+    let mut txn = begin(&engine, Isolation::ReadCommitted);
+    for id in 0..50 {
+        table
+            .insert(&mut txn, &Row::new(id, 0, "before").datums())
+            .unwrap();
+    }
+    txn.commit().unwrap();
+    engine.set_undo_retention(Duration::from_secs(100));
+    // History begins when the purge thread hears of it.
+    thread::sleep(Duration::from_millis(200));
+    let mut moments = Vec::new();
+    for round in 1..=20 {
+        txn.begin(Isolation::ReadCommitted, false);
+        for id in 0..50 {
+            match (id + round) % 5 {
+                0 => drop(delete(&table, &mut txn, id).unwrap()),
+                1 => drop(table.insert(&mut txn, &Row::new(id, round, "new").datums())),
+                _ => drop(update(&table, &mut txn, id, &mut |_, buf| {
+                    buf.set(1, Datum::Int(round))
+                })),
+            }
+        }
+        txn.commit().unwrap();
+        txn.begin(Isolation::ReadCommitted, false);
+        let now = (engine.status().tide, SystemTime::now());
+        moments.push((now, all(&table, &mut txn)));
+        txn.commit().unwrap();
+        if round % 5 == 0 {
+            engine.purge().unwrap();
+            // Let a sample of the tide come between.
+            thread::sleep(Duration::from_millis(120));
+        }
+    }
+    let mut past = engine.transaction();
+    for (round, ((lsn, time), expected)) in moments.iter().enumerate() {
+        past.begin(Isolation::RepeatableRead, true);
+        past.see_past(Moment::Lsn(*lsn)).unwrap();
+        for index in 0..4 {
+            let mut found = rows(
+                &table,
+                &mut past,
+                index,
+                &KeyRange::all(),
+                false,
+                Read::Consistent,
+            )
+            .unwrap();
+            found.sort();
+            assert!(found == *expected, "round {round}, index {index}");
+        }
+        past.commit().unwrap();
+        if round % 5 == 4 {
+            past.begin(Isolation::RepeatableRead, true);
+            past.see_past(Moment::Time(*time + Duration::from_millis(100)))
+                .unwrap();
+            assert!(all(&table, &mut past) == *expected, "round {round}, by time");
+            past.commit().unwrap();
+        }
+    }
+    past.begin(Isolation::RepeatableRead, true);
+    let refused = past.see_past(Moment::Lsn(too_early));
+    assert!(matches!(refused, Err(Error::HistoryGone)), "{refused:?}");
+    engine.set_undo_retention(Duration::ZERO);
+    thread::sleep(Duration::from_millis(200));
+    engine.purge().unwrap();
+    let refused = past.see_past(Moment::Lsn(moments[3].0.0));
+    assert!(matches!(refused, Err(Error::HistoryGone)), "{refused:?}");
+    past.rollback().unwrap();
+}
+
+#[test]
+fn who_holds_history_back_is_known_and_writers_are_slowed_down() {
+    let disk = SimDisk::new(33);
+    let engine = open(&disk);
+    let table = create(&engine, &schema());
+    let mut txn = begin(&engine, Isolation::ReadCommitted);
+    for id in 0..100 {
+        table.insert(&mut txn, &Row::new(id, 0, "x").datums()).unwrap();
+    }
+    txn.commit().unwrap();
+    let mut change = |k: i64| {
+        txn.begin(Isolation::ReadCommitted, false);
+        for id in 0..100 {
+            update(&table, &mut txn, id, &mut |_, buf| buf.set(1, Datum::Int(k))).unwrap();
+        }
+        txn.commit().unwrap();
+    };
+    let open_view = || {
+        let mut view = begin(&engine, Isolation::RepeatableRead);
+        view.consistent_snapshot().unwrap();
+        view
+    };
+    let old = open_view();
+    (1..4).for_each(&mut change);
+    let (middle, twin) = (open_view(), open_view());
+    (4..9).for_each(&mut change);
+    engine.purge().unwrap();
+    let views = engine.views().unwrap();
+    let of = |t: &Transaction| *views.iter().find(|v| v.owner == t.owner()).unwrap();
+    assert_eq!(views[0], of(&old));
+    assert_eq!(of(&old).versions, 100);
+    assert!(of(&old).bytes > 100 * 40);
+    // Two that see the same have nothing that only one of them needs.
+    assert_eq!((of(&middle).versions, of(&twin).versions), (0, 0));
+    drop(twin);
+    let views = engine.views().unwrap();
+    assert_eq!(views.iter().map(|v| v.versions).collect::<Vec<_>>(), [100, 100]);
+
+    let told = Arc::new(std::sync::Mutex::new(Vec::new()));
+    let observer = told.clone();
+    engine.set_on_history_excess(Some(Arc::new(move |excess: &HistoryExcess| {
+        observer
+            .lock()
+            .unwrap()
+            .push(excess.oldest.map(|view| view.owner));
+    })));
+    engine.set_history_limits(HistoryLimits {
+        bytes: engine.status().version_bytes / 4,
+        delay_max: Duration::from_millis(2),
+        ..HistoryLimits::default()
+    });
+    thread::sleep(Duration::from_millis(200));
+    assert_eq!(*told.lock().unwrap(), [Some(old.owner())]);
+    let start = Instant::now();
+    change(9);
+    assert!(
+        start.elapsed() >= Duration::from_millis(200),
+        "{:?}",
+        start.elapsed()
+    );
+    drop((old, middle));
+    engine.set_history_limits(HistoryLimits::default());
+    thread::sleep(Duration::from_millis(200));
+    change(10);
+}

@@ -161,6 +161,7 @@ impl Database {
             Some(Setting::Float(pct)) => pct,
             _ => 90.0,
         };
+        config.purge_threads = globals.u64("innodb_purge_threads") as usize;
         config.collator = collator();
         let engine = Engine::open(config)
             .map_err(|error| SqlError::unknown(format!("cannot open {datadir}: {error}")))?;
@@ -181,6 +182,8 @@ impl Database {
             started: Instant::now(),
         });
         monitor::watch_deadlocks(&database);
+        monitor::history::watch(&database);
+        monitor::history::apply(&database);
         let globals = &database.globals;
         let on = |name| globals.by_name(name).is_some_and(|setting| setting.as_bool());
         database.deadlocks.set_print_all(on("innodb_print_all_deadlocks"));

@@ -765,6 +765,9 @@ impl From<tidemark_engine::Error> for SqlError {
             Error::LockNoWait => SqlError::lock_nowait(),
             Error::Interrupted => SqlError::interrupted(),
             Error::RecordChanged => SqlError::record_changed(""),
+            Error::HistoryGone => SqlError::unknown(
+                "AS OF names a moment that is not within the history that is kept (innodb_undo_retention)",
+            ),
             Error::ReadOnly => SqlError::read_only_transaction(),
             Error::DiskFull => SqlError::new(er::DISK_FULL, "The disk is full"),
             Error::RowTooLarge { max_bytes, .. } => SqlError::new(

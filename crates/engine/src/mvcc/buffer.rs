@@ -144,6 +144,11 @@ impl VersionBuffer {
         }
     }
 
+    /// The page being filled, for who counts.
+    pub fn page(&self) -> Option<PageLife> {
+        self.page
+    }
+
     /// The session ends.
     pub fn retire(&mut self, to: &Versions) -> Result<()> {
         self.close(to)?;

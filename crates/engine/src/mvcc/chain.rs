@@ -20,9 +20,7 @@
 
 use super::txns::Txns;
 use super::versions::{Address, DELETED, Versions};
-#[cfg(test)]
-use super::views::Past;
-use super::views::{Copy, Need, View, Views};
+use super::views::{Copy, Need, Past, View, Views};
 use crate::error::{Error, Result};
 use crate::ids::{Lsn, TxnId};
 use parking_lot::{Mutex, RwLock};
@@ -80,7 +78,6 @@ impl ViewCopy {
         true
     }
 
-    #[cfg(test)]
     /// From now on views may be opened at `past`, or no longer before now.
     pub fn set_past(&self, views: &Views, past: Past) {
         let _one_at_a_time = self.refreshing.lock();
@@ -110,7 +107,9 @@ impl ViewCopy {
     }
 
     /// Prunes the chain that hangs at `newest` below a row written by `writer`, whose leaf the caller has latched
-    /// exclusively. Answers what is left of it.
+    /// exclusively. Answers what is left of it. What comes before the first version that is left is still to be discarded
+    /// ([`Versions::discard_until`]), once nothing leads to it any more; so whatever fails, and wherever, every chain is
+    /// whole.
     pub fn prune(
         &self,
         versions: &Versions,
@@ -121,7 +120,10 @@ impl ViewCopy {
         newest: Address,
     ) -> Result<Chain> {
         if newest == Address::NONE || self.all_see(writer) {
-            return Ok(Chain::NONE);
+            return Ok(Chain {
+                dropped_until: newest,
+                ..Chain::NONE
+            });
         }
         let (chain, waiting) = self.prune_once(versions, txns, writer, newest)?;
         if waiting >= WALK_BEFORE_REFRESH && self.try_refresh(views, txns, tide) {
@@ -138,6 +140,8 @@ impl ViewCopy {
         writer: TxnId,
         newest: Address,
     ) -> Result<(Chain, usize)> {
+        // What is cut off because every view has left it behind begins here.
+        let mut cut = None;
         // Held all along: look-ups in the copy are right only until the next one is taken.
         let copy = self.copy.read();
         let (mut first, mut last_kept) = (newest, None);
@@ -162,6 +166,7 @@ impl ViewCopy {
             };
             let Some(version) = version else {
                 link(last_kept, &mut first, Address::NONE)?;
+                cut = Some(at);
                 break;
             };
             if copy.has_past && len == 0 && version.judged & GROWN != 0 {
@@ -172,6 +177,7 @@ impl ViewCopy {
                         first,
                         len: version.below + 1,
                         judged: version.judged,
+                        dropped_until: first,
                     };
                     return Ok((chain, 0));
                 }
@@ -192,7 +198,9 @@ impl ViewCopy {
                 }
                 Need::None | Need::Past => {
                     link(last_kept, &mut first, version.older)?;
-                    versions.discard(at)?;
+                    if last_kept.is_some() {
+                        versions.discard(at)?;
+                    }
                 }
             }
             superseder = version.writer;
@@ -205,7 +213,18 @@ impl ViewCopy {
             waiting = 0;
         }
         let judged = if copy.has_past { GROWN | len } else { 0 };
-        Ok((Chain { first, len, judged }, waiting))
+        let dropped_until = if first == Address::NONE {
+            cut.unwrap_or(first)
+        } else {
+            first
+        };
+        let chain = Chain {
+            first,
+            len,
+            judged,
+            dropped_until,
+        };
+        Ok((chain, waiting))
     }
 }
 
@@ -216,6 +235,8 @@ pub(crate) struct Chain {
     pub len: u32,
     /// The word to leave in a version that is put before it.
     pub judged: u32,
+    /// The first version of the old chain that is not to be discarded.
+    pub dropped_until: Address,
 }
 
 impl Chain {
@@ -223,6 +244,7 @@ impl Chain {
         first: Address::NONE,
         len: 0,
         judged: 0,
+        dropped_until: Address::NONE,
     };
 }
 

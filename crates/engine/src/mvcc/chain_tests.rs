@@ -91,7 +91,11 @@ impl World {
             .lock()
             .append(&self.versions(), &version, b"key", &columns)
             .unwrap();
-        (self.older, self.writer, self.value) = (older, id, self.value + 1);
+        let before = std::mem::replace(&mut self.older, older);
+        self.versions()
+            .discard_until(before, chain.dropped_until)
+            .unwrap();
+        (self.writer, self.value) = (id, self.value + 1);
         let lsn = self.tide.load(Ordering::SeqCst) + 10;
         self.txns.end(id, Lsn(lsn));
         self.buffer.lock().end_transaction(Lsn(lsn), &self.queue);

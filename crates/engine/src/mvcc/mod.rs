@@ -2,7 +2,8 @@
 //!
 //! `txns` maps ids to moments, `views` registers who looks at which moment, `versions` keeps what rows were, in scratch
 //! pages whose lives `generations` counts and that each session fills through its `buffer`, `chain` walks and prunes what
-//! hangs below a row, `writers` knows who is writing, `queue` what waits for purge.
+//! hangs below a row, `writers` knows who is writing, `queue` what waits for purge,
+//! `tides` which time was which moment.
 
 mod buffer;
 mod chain;
@@ -11,6 +12,7 @@ mod chain_tests;
 mod generations;
 mod queue;
 mod sync;
+mod tides;
 mod txns;
 #[cfg(test)]
 mod txns_tests;
@@ -22,9 +24,10 @@ pub(crate) use buffer::VersionBuffer;
 pub(crate) use chain::{Chain, Seen, ViewCopy, walk};
 pub(crate) use generations::Generations;
 pub(crate) use queue::{PageLife, PurgeItem, PurgeQueue};
+pub(crate) use tides::Tides;
 pub(crate) use txns::Txns;
-pub(crate) use versions::{Address, DELETED, ENTRY, LINKED, PURGE, ROW, Record, Version, Versions};
-#[cfg(test)]
-pub(crate) use views::Past;
-pub(crate) use views::{Need, SlotNo, View, Views};
+pub(crate) use versions::{
+    Address, DELETED, ENTRY, LINKED, PURGE, ROW, Record, Version, Versions, record_len,
+};
+pub(crate) use views::{Need, Past, SlotNo, View, Views};
 pub(crate) use writers::Writers;

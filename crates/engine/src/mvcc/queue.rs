@@ -136,6 +136,37 @@ impl PurgeQueue {
         }
     }
 
+    /// Every page that holds versions.
+    pub fn pages(&self) -> Vec<PageLife> {
+        let of = |items: &Mutex<BinaryHeap<Reverse<Due>>>| {
+            items
+                .lock()
+                .iter()
+                .map(|Reverse(due)| due.0.page)
+                .collect::<Vec<_>>()
+        };
+        let mut pages = of(&self.fresh);
+        pages.extend(of(&self.held));
+        pages.extend(
+            self.live_buffers()
+                .iter()
+                .filter_map(|buffer| buffer.lock().page()),
+        );
+        pages.sort_unstable_by_key(|page| (page.id, page.generation));
+        pages.dedup();
+        pages
+    }
+
+    /// The end of the earliest transaction that is not purged yet.
+    pub fn earliest(&self) -> Option<Lsn> {
+        let first =
+            |items: &Mutex<BinaryHeap<Reverse<Due>>>| items.lock().peek().map(|Reverse(due)| due.0.lsn);
+        [first(&self.fresh), first(&self.held)]
+            .into_iter()
+            .flatten()
+            .min()
+    }
+
     /// Items that wait.
     pub fn len(&self) -> u64 {
         (self.fresh.lock().len() + self.held.lock().len()) as u64

@@ -174,7 +174,8 @@ pub(super) fn write(page: &mut PageBuf, at: usize, version: &Version, key: &[u8]
     page.put_u16(END_AT, (at + len) as u16);
 }
 
-pub(super) fn record_len(key: &[u8], columns: &[u8]) -> usize {
+/// The room that a record takes.
+pub(crate) fn record_len(key: &[u8], columns: &[u8]) -> usize {
     (RECORD_HEADER + key.len() + columns.len()).next_multiple_of(GRAIN)
 }
 
@@ -245,6 +246,19 @@ impl<'e> Versions<'e> {
     /// The version has been taken out of its chain: nobody needs it.
     pub fn discard(&self, address: Address) -> Result<()> {
         self.release(address, LINKED)
+    }
+
+    /// Nothing leads to `from` any more, nor to what follows it down to `until`.
+    pub fn discard_until(&self, from: Address, until: Address) -> Result<()> {
+        let mut at = from;
+        while at != until && at != Address::NONE {
+            let Some(version) = self.read(at, None)? else {
+                break;
+            };
+            self.discard(at)?;
+            at = version.older;
+        }
+        Ok(())
     }
 
     /// The hint has been followed, or left to another.

@@ -128,7 +128,6 @@ impl Views {
         }
     }
 
-    #[cfg(test)]
     /// Views may be opened at `past` and later. It moves forwards, or back to where nothing was thrown away since. Not
     /// while somebody copies the views, who must not see one half of it without the other.
     pub fn set_past(&self, past: Past) {
@@ -136,7 +135,6 @@ impl Views {
         self.past_settled.store(past.settled.0, Ordering::SeqCst);
     }
 
-    #[cfg(test)]
     /// Opens a view at an earlier moment, of which `settled` was true. `None`: the past does not reach back so far.
     pub fn open_at(&self, slot: SlotNo, at: Past, txns: &Txns) -> Option<View> {
         let slot = self.slot(slot.0);
@@ -264,6 +262,19 @@ impl Views {
         }
         copy.views.sort_unstable_by_key(|view| view.lsn);
         copy
+    }
+
+    /// The view registered in a slot, if there is one.
+    pub fn get(&self, slot: SlotNo) -> Option<View> {
+        let slot = self.slot(slot.0);
+        let lsn = slot.lsn.load(Ordering::Acquire);
+        let view = View {
+            lsn: Lsn(lsn),
+            low: TxnId(slot.low.load(Ordering::Acquire)),
+            high: TxnId(slot.high.load(Ordering::Acquire)),
+        };
+        let stands = slot.lsn.load(Ordering::Acquire) == lsn;
+        (lsn != NONE && lsn & PROVISIONAL == 0 && stands).then_some(view)
     }
 
     /// The position that the view registered in a slot sees, if there is one.

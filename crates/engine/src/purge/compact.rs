@@ -8,7 +8,7 @@
 //! A version is moved by whoever holds the leaf of its row exclusively, like everything that concerns a chain: what led to
 //! the old place, be it the row, a younger version, or a buried row, leads to the new one before the latch goes.
 
-use super::follow::prune;
+use super::follow::{prune, relink};
 use super::graves;
 use crate::core::Core;
 use crate::error::Result;
@@ -37,13 +37,11 @@ pub(super) fn look_through(core: &Core, page: PageLife) -> Result<()> {
                 continue;
             }
         };
-        let mut leaf = table.indexes[0].tree.write(&record.key)?;
+        let leaf = table.indexes[0].tree.write(&record.key)?;
         if let Ok(slot) = leaf.node().search(&record.key) {
             let head = Head::of(leaf.node().value(slot));
-            let older = prune(core, head.writer, head.older)?;
-            if older != head.older {
-                leaf.put_unlogged(slot, Head::OLDER_AT, &older.0.to_le_bytes());
-            }
+            let chain = prune(core, head.writer, head.older)?;
+            relink(core, leaf, slot, &head, &chain)?;
         }
     }
     Ok(())

@@ -15,7 +15,7 @@
 use crate::core::Core;
 use crate::error::Result;
 use crate::ids::TxnId;
-use crate::mvcc::{self, Address, Record};
+use crate::mvcc::{self, Address, Chain, Record};
 use crate::table::{EntryHead, Head, IndexNo, OUTSIDE, Table, Wanted, first_page};
 use crate::tree::LeafWrite;
 
@@ -65,16 +65,12 @@ pub(super) fn follow_early(core: &Core, hint: &Record) -> Result<bool> {
     let Ok(table) = core.catalog.table(hint.version.table) else {
         return Ok(true);
     };
-    let mut done = true;
-    each_named(&table, hint, &mut |n, key| {
-        done &= match n {
-            0 => bury_row(core, &table, key)?,
-            n => bury_entry(core, &table, n, key)?,
-        };
-        Ok(())
+    each_named(&table, hint, &mut |n, key| match n {
+        0 => bury_row(core, &table, key),
+        n => bury_entry(core, &table, n, key),
     })?;
     // What stands outside a row is kept until every view has passed.
-    Ok(done && hint.version.row_flags & OUTSIDE == 0)
+    Ok(hint.version.row_flags & OUTSIDE == 0)
 }
 
 pub(super) fn is_gone(n: IndexNo, value: &[u8], gone: &dyn Fn(TxnId) -> bool) -> bool {
@@ -135,58 +131,70 @@ fn take_out(table: &Table, n: IndexNo, mut leaf: LeafWrite<'_>, slot: usize, key
     Ok(())
 }
 
-/// Answers false if somebody has the row locked, so that it had better stay.
-fn bury_row(core: &Core, table: &Table, key: &[u8]) -> Result<bool> {
+fn bury_row(core: &Core, table: &Table, key: &[u8]) -> Result<()> {
     let ended = |writer| core.view_copy.with(|copy| copy.knows_end_of(writer, &core.txns));
-    let Some((leaf, slot)) = deleted_entry(table, 0, key, &ended)? else {
-        return Ok(true);
-    };
-    if core.locks.is_locked(&table.indexes[0].locks, key) {
-        return Ok(false);
-    }
-    let head = Head::of(leaf.node().value(slot));
-    let older = prune(core, head.writer, head.older)?;
-    if older != Address::NONE {
-        let now = core.view_copy.with(|copy| copy.horizon);
-        if !table.indexes[0].graveyard.bury(key, head.writer, older, now)? {
-            let mut leaf = leaf;
-            leaf.put_unlogged(slot, Head::OLDER_AT, &older.0.to_le_bytes());
-            return Ok(true);
+    while let Some((leaf, slot)) = deleted_entry(table, 0, key, &ended)? {
+        if !table.hand_on_locks(core, 0, &leaf, slot, None)? {
+            continue;
         }
+        let head = Head::of(leaf.node().value(slot));
+        let chain = prune(core, head.writer, head.older)?;
+        if chain.first != Address::NONE {
+            let now = core.view_copy.with(|copy| copy.horizon);
+            let graveyard = &table.indexes[0].graveyard;
+            if !graveyard.bury(key, head.writer, chain.first, now)? {
+                return relink(core, leaf, slot, &head, &chain);
+            }
+        }
+        let versions = core.versions();
+        versions.discard_until(head.older, chain.dropped_until)?;
+        return take_out(table, 0, leaf, slot, key);
     }
-    take_out(table, 0, leaf, slot, key).map(|()| true)
+    Ok(())
 }
 
-/// Answers false if somebody has the entry locked, so that it had better stay.
-fn bury_entry(core: &Core, table: &Table, n: IndexNo, key: &[u8]) -> Result<bool> {
-    let ended = |writer| core.view_copy.with(|copy| copy.knows_end_of(writer, &core.txns));
-    let Some((leaf, slot)) = deleted_entry(table, n, key, &ended)? else {
-        return Ok(true);
-    };
-    if core.locks.is_locked(&table.indexes[n].locks, key) {
-        return Ok(false);
+/// Has a row lead to what is left of its chain.
+pub(super) fn relink(
+    core: &Core,
+    mut leaf: LeafWrite<'_>,
+    slot: usize,
+    head: &Head,
+    chain: &Chain,
+) -> Result<()> {
+    if chain.first != head.older {
+        leaf.put_unlogged(slot, Head::OLDER_AT, &chain.first.0.to_le_bytes());
     }
-    match table.who_wants(core, n, key)? {
-        Wanted::Now => return Ok(true),
-        Wanted::ByOldViews => {
+    let versions = core.versions();
+    versions.discard_until(head.older, chain.dropped_until)
+}
+
+fn bury_entry(core: &Core, table: &Table, n: IndexNo, key: &[u8]) -> Result<()> {
+    let ended = |writer| core.view_copy.with(|copy| copy.knows_end_of(writer, &core.txns));
+    while let Some((leaf, slot)) = deleted_entry(table, n, key, &ended)? {
+        let wanted = table.who_wants(core, n, key)?;
+        if wanted == Wanted::Now {
+            return Ok(());
+        }
+        if !table.hand_on_locks(core, n, &leaf, slot, None)? {
+            continue;
+        }
+        if wanted == Wanted::ByOldViews {
             let deleter = EntryHead::of(leaf.node().value(slot)).writer;
             let now = core.view_copy.with(|copy| copy.horizon);
             let graveyard = &table.indexes[n].graveyard;
             if !graveyard.bury(key, deleter, Address::NONE, now)? {
-                return Ok(true);
+                return Ok(());
             }
         }
-        Wanted::ByNobody => {}
+        return take_out(table, n, leaf, slot, key);
     }
-    take_out(table, n, leaf, slot, key).map(|()| true)
+    Ok(())
 }
 
 /// Prunes the chain of a row whose leaf the caller holds exclusively.
-pub(super) fn prune(core: &Core, writer: TxnId, older: Address) -> Result<Address> {
+pub(super) fn prune(core: &Core, writer: TxnId, older: Address) -> Result<Chain> {
     let tide = || core.tide();
     let versions = core.versions();
-    let chain = core
-        .view_copy
-        .prune(&versions, &core.views, &core.txns, tide, writer, older)?;
-    Ok(chain.first)
+    core.view_copy
+        .prune(&versions, &core.views, &core.txns, tide, writer, older)
 }

@@ -58,14 +58,14 @@ fn clear_one(core: &Core, table: &Table, n: IndexNo) -> Result<()> {
 fn clear_row(core: &Core, table: &Table, buried: &Buried) -> Result<()> {
     let graveyard = &table.indexes[0].graveyard;
     let _leaf = table.indexes[0].tree.write(&buried.key)?;
-    let older = prune(core, buried.deleter, buried.older)?;
-    if older == Address::NONE {
-        graveyard.forget(buried)
-    } else if older != buried.older {
-        graveyard.relink(buried, older)
-    } else {
-        Ok(())
+    let chain = prune(core, buried.deleter, buried.older)?;
+    if chain.first == Address::NONE {
+        graveyard.forget(buried)?;
+    } else if chain.first != buried.older {
+        graveyard.relink(buried, chain.first)?;
     }
+    let versions = core.versions();
+    versions.discard_until(buried.older, chain.dropped_until)
 }
 
 fn clear_entry(core: &Core, table: &Table, n: IndexNo, buried: &Buried) -> Result<()> {

@@ -21,13 +21,14 @@ pub(crate) use reclaim::{reclaim, reclaim_chains};
 
 use crate::core::Core;
 use crate::error::Result;
+use crate::history;
 use crate::ids::{Lsn, TxnId};
-use crate::mvcc::{self, PurgeItem, VersionBuffer};
+use crate::mvcc::{self, Past, PurgeItem, VersionBuffer};
 use crate::transaction;
 use parking_lot::Mutex;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 const PAUSE: Duration = Duration::from_millis(50);
 /// Between rounds while an old view is open.
@@ -90,6 +91,7 @@ pub(crate) fn run(core: &Core, sweep_below: Option<TxnId>) {
             if log.flushed() < log.tail() {
                 report("flushing the log", log.flush_all());
             }
+            report("giving room back", core.store.trim_scratch());
             flushed = Instant::now();
         }
         core.background.wait(pause);
@@ -107,6 +109,8 @@ fn report(doing: &str, done: Result<()>) {
 /// to do.
 pub(crate) fn purge(core: &Core, all: bool) -> Result<bool> {
     core.txns.settle(core.tide());
+    move_past(core);
+    history::look(core);
     core.purge.flush_buffers();
     let (oldest, horizon) = core.view_copy.refresh_with(
         &core.views,
@@ -147,6 +151,29 @@ pub(crate) fn purge(core: &Core, all: bool) -> Result<bool> {
         (rounds.cleared, rounds.clearing_took) = (Instant::now(), start.elapsed());
     }
     Ok(any)
+}
+
+/// Takes a sample of the tide, and moves the past on to where history is to be kept from.
+fn move_past(core: &Core) {
+    let (settled, tide, now) = (core.txns.settled(), core.tide(), SystemTime::now());
+    core.tides.sample(now, settled, tide);
+    let retention = core.history.retention();
+    let mut kept = core.kept_from.lock();
+    let from = match *kept {
+        _ if retention.is_zero() => None,
+        // What is thrown away is not to be had again: history begins now.
+        None => Some(Past { lsn: tide, settled }),
+        Some(from) => {
+            let until = core
+                .tides
+                .at(now.checked_sub(retention).unwrap_or(SystemTime::UNIX_EPOCH));
+            Some(until.filter(|until| until.lsn > from.lsn).unwrap_or(from))
+        }
+    };
+    if *kept != from {
+        *kept = from;
+        core.view_copy.set_past(&core.views, from.unwrap_or(Past::NONE));
+    }
 }
 
 /// Follows the hints that every view has passed, with help if there are many.

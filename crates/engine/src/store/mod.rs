@@ -289,6 +289,11 @@ impl Store {
         self.scratch.free(page);
     }
 
+    /// Gives room in the scratch file back that is no longer used.
+    pub fn trim_scratch(&self) -> Result<()> {
+        self.scratch.trim()
+    }
+
     /// Whether a data page is allocated.
     pub fn is_used(&self, page: PageId) -> Result<bool> {
         self.space.is_used(&self.pool, page)

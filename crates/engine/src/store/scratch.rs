@@ -1,9 +1,15 @@
 //! Which scratch pages are used. Nothing of this is stored: no scratch page outlives the engine.
+//!
+//! The file grows as pages are wanted, by `fallocate`, so that spilling one cannot fail for want of room. When much of it is
+//! free again, its end is cut off and whole extents in between are given back; the pages used next are those nearest the
+//! beginning, so that what is in use gathers there.
 
 use crate::disk::File;
 use crate::error::{Error, Result};
 use crate::ids::{PAGE_SIZE, PageId};
 use parking_lot::Mutex;
+use std::cmp::Reverse;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 pub(super) struct Scratch {
@@ -15,9 +21,16 @@ struct State {
     free: Vec<PageId>,
     /// Pages from here on were never used.
     next: u32,
-    /// The file has room for pages up to here, so that spilling one cannot fail for want of it.
+    /// The file has room for pages up to here.
     backed: u32,
+    /// But for these extents, given back.
+    holes: BTreeSet<u32>,
 }
+
+/// Pages given back together: a mebibyte.
+const EXTENT: u32 = 64;
+/// Less than this is not worth giving back.
+const TRIM_MIN: usize = 1024;
 
 /// The file grows by so many pages, or an eighth of itself.
 const GROW_MIN: u32 = 64;
@@ -30,6 +43,7 @@ impl Scratch {
             free: Vec::new(),
             next: first,
             backed: first,
+            holes: BTreeSet::new(),
         };
         Scratch {
             file,
@@ -40,7 +54,14 @@ impl Scratch {
     /// The page freed last, which is likeliest to be in memory still, or one never used.
     pub fn alloc(&self) -> Result<PageId> {
         let mut state = self.state.lock();
-        if let Some(page) = state.free.pop() {
+        if let Some(&page) = state.free.last() {
+            let extent = page.0 - (page.0 - PageId::SCRATCH_FIRST) % EXTENT;
+            if state.holes.contains(&extent) {
+                let at = u64::from(extent - PageId::SCRATCH_FIRST) * PAGE_SIZE as u64;
+                self.file.allocate(at, u64::from(EXTENT) * PAGE_SIZE as u64)?;
+                state.holes.remove(&extent);
+            }
+            state.free.pop();
             return Ok(page);
         }
         if state.next == PageId::SCRATCH_END {
@@ -63,9 +84,91 @@ impl Scratch {
         self.state.lock().free.push(page);
     }
 
+    /// Gives room back if much of it is free. A page that is being written just now may bring a little of it back.
+    pub fn trim(&self) -> Result<()> {
+        let mut state = self.state.lock();
+        let state = &mut *state;
+        let have = (state.backed - PageId::SCRATCH_FIRST) as usize;
+        let in_holes = state.holes.len() * EXTENT as usize;
+        let unused = state.free.len() + (state.backed - state.next) as usize;
+        if unused.saturating_sub(in_holes) < TRIM_MIN.max(have / 4) {
+            return Ok(());
+        }
+        // The nearest the beginning are taken next.
+        state.free.sort_unstable_by_key(|page| Reverse(page.0));
+        let tail = (0..)
+            .zip(&state.free)
+            .take_while(|(n, page)| page.0 + 1 + n == state.next);
+        let tail = tail.count();
+        state.free.drain(..tail);
+        state.next -= tail as u32;
+        let end = (state.next - PageId::SCRATCH_FIRST).next_multiple_of(EXTENT) + PageId::SCRATCH_FIRST;
+        if end < state.backed {
+            self.file
+                .truncate(u64::from(end - PageId::SCRATCH_FIRST) * PAGE_SIZE as u64)?;
+            state.backed = end;
+            state.holes.retain(|&extent| extent < end);
+        }
+        let extent_of = |page: &PageId| (page.0 - PageId::SCRATCH_FIRST) / EXTENT;
+        for pages in state.free.chunk_by(|a, b| extent_of(a) == extent_of(b)) {
+            let extent = PageId::SCRATCH_FIRST + extent_of(&pages[0]) * EXTENT;
+            if pages.len() == EXTENT as usize && state.holes.insert(extent) {
+                let at = u64::from(extent - PageId::SCRATCH_FIRST) * PAGE_SIZE as u64;
+                self.file.punch(at, u64::from(EXTENT) * PAGE_SIZE as u64)?;
+            }
+        }
+        Ok(())
+    }
+
     /// Pages in use.
     pub fn used(&self) -> usize {
         let state = self.state.lock();
         (state.next - PageId::SCRATCH_FIRST) as usize - state.free.len()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::disk::sim::SimDisk;
+    use crate::disk::{Access, Disk};
+
+    #[test]
+    fn room_is_given_back_and_taken_again() {
+        let disk = SimDisk::new(1);
+        let file = disk.open("scratch", true, Access::Direct).unwrap();
+        let scratch = Scratch::new(file.clone());
+        let mut pages: Vec<PageId> = (0..6000).map(|_| scratch.alloc().unwrap()).collect();
+        let full = file.len().unwrap();
+        // The second half goes, and of the first all but one page in two extents.
+        for page in pages.split_off(3000) {
+            scratch.free(page);
+        }
+        let kept: Vec<PageId> = pages.iter().copied().step_by(128).collect();
+        pages
+            .iter()
+            .filter(|page| !kept.contains(page))
+            .for_each(|page| scratch.free(*page));
+        scratch.trim().unwrap();
+        assert!(
+            file.len().unwrap() <= full / 2 + (1 << 20),
+            "{}",
+            file.len().unwrap()
+        );
+        assert_eq!(scratch.used(), kept.len());
+        assert!(!scratch.state.lock().holes.is_empty());
+        // What is used next gathers at the beginning, on backed ground, and no page is given twice.
+        let mut seen = kept;
+        for _ in 0..5000 {
+            let page = scratch.alloc().unwrap();
+            let state = scratch.state.lock();
+            assert!(page.0 < state.backed);
+            let extent = page.0 - (page.0 - PageId::SCRATCH_FIRST) % EXTENT;
+            assert!(!state.holes.contains(&extent));
+            seen.push(page);
+        }
+        seen.sort_unstable();
+        seen.dedup();
+        assert_eq!(seen.len(), scratch.used());
     }
 }

@@ -150,10 +150,14 @@ impl Undoer<'_> {
             let _leaf = table.indexes[0].tree.read(key)?;
             !table.indexes[0].graveyard.under(key)?.is_empty()
         };
-        self.each_entry(table, key, &value, &mut |n, entry_key| match came_back {
-            false => self.remove_entry(table, n, entry_key),
-            true if self.mark_entry(table, n, entry_key)? => self.hint(table, n, entry_key),
-            true => Ok(()),
+        self.each_entry(table, key, &value, &mut |n, entry_key| {
+            if !came_back {
+                return self.remove_entry(table, n, entry_key);
+            }
+            if self.mark_entry(table, n, entry_key)? {
+                self.hint(table, n, entry_key);
+            }
+            Ok(())
         })?;
         let tree = table.indexes[0].tree.urgent();
         let (mut leaf, slot) = loop {
@@ -217,11 +221,11 @@ impl Undoer<'_> {
         }
         for (n, entry_key) in &new_entries {
             if self.mark_entry(table, *n, entry_key)? {
-                self.hint(table, *n, entry_key)?;
+                self.hint(table, *n, entry_key);
             }
         }
         if old_head.is_deleted() {
-            self.hint(table, 0, key)?;
+            self.hint(table, 0, key);
         }
         self.write_back(table, key, &mut old, clr)
     }
@@ -376,10 +380,12 @@ impl Undoer<'_> {
 
     /// Tells purge of an entry that the rollback leaves marked deleted. The hint names the entry itself rather than the row
     /// that had it: what of that row stands outside is freed by this very rollback.
-    fn hint(&self, table: &Table, n: IndexNo, entry_key: &[u8]) -> Result<()> {
-        match self.versions {
-            Some(buffer) => table.hint(self.core, buffer, self.txn, n, entry_key),
-            None => Ok(()),
+    fn hint(&self, table: &Table, n: IndexNo, entry_key: &[u8]) {
+        // A rollback does not fail because purge cannot be told: there will be a sweep.
+        if let Some(buffer) = self.versions
+            && table.hint(self.core, buffer, self.txn, n, entry_key).is_err()
+        {
+            self.core.hints_lost.store(true, Ordering::Relaxed);
         }
     }
 }

@@ -306,6 +306,11 @@ impl Table {
             below: chain.len,
         };
         let address = t.versions.lock().append(&versions, &version, key, columns)?;
+        if !own && chain.dropped_until != old.older {
+            // The row will lead to the new version now, and nothing to these. That they are not known to be garbage if
+            // this fails is no reason to fail.
+            let _ = versions.discard_until(old.older, chain.dropped_until);
+        }
         Ok(if own { old.older } else { address })
     }
 

@@ -1,5 +1,5 @@
 //! `data_locks`, `data_lock_waits`, `threads`, `INNODB_TRX` and `sys.innodb_lock_waits`: who waits for whom, since when,
-//! on which key, with which statement.
+//! on which key, with which statement; `sys.tidemark_views`: for whom old versions are kept.
 
 use crate::accounts::Privileges;
 use crate::error::Result;
@@ -308,5 +308,29 @@ pub fn lock_waits(state: &SessionState) -> Made {
         ]);
     }
     rows.sort_by_key(|row| row[0].to_text().into_owned());
+    Ok(rows)
+}
+
+/// The open read views, oldest first, and what is kept for each alone.
+pub fn views(state: &SessionState) -> Made {
+    let visible = Visible::new(state);
+    let mut rows = Vec::new();
+    for view in state.database.engine().views()? {
+        if !visible.sees(view.owner) {
+            continue;
+        }
+        let session = visible.sessions.get(&view.owner).map(|process| Seen::of(process));
+        let session = session.as_ref();
+        rows.push(vec![
+            session.map_or(Value::Null, |session| Value::UInt(session.id)),
+            optional(session.map(|session| &session.user)),
+            optional(session.map(|session| &session.host)),
+            optional(session.and_then(|session| session.statement.as_ref())),
+            Value::UInt(crate::monitor::history::age_s(view.opened)),
+            Value::UInt(view.lsn.0),
+            Value::UInt(view.versions),
+            Value::UInt(view.bytes),
+        ]);
+    }
     Ok(rows)
 }

@@ -336,6 +336,12 @@ pub const LIST: &[(&str, &str, &str, RowMaker)] = &[
     ),
     (
         SYS,
+        "tidemark_views",
+        "pid uint?,user 32?,host 261?,statement text?,age_secs uint,lsn uint,versions uint,bytes uint",
+        locks::views,
+    ),
+    (
+        SYS,
         "innodb_lock_waits",
         "wait_started datetime?,wait_age duration?,wait_age_secs int?,locked_table text?,locked_table_schema \
          64?,locked_table_name 64?,locked_table_partition 64?,locked_table_subpartition 64?,locked_index 64?,locked_type \

@@ -6,6 +6,7 @@
 //!
 //! A deadlock is gone as soon as it is found, so what its sessions were running is noted at that moment ([`Deadlocks`]).
 
+pub mod history;
 pub mod status;
 
 use crate::database::Database;

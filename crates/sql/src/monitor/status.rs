@@ -23,6 +23,7 @@ pub fn text(database: &Database, zone: &TimeZone) -> String {
         out.push_str(&deadlock_text(&deadlock, &names));
     }
     transactions(&mut out, database, &names);
+    views(&mut out, database);
     figures(&mut out, database);
     banner(&mut out, '-', "END OF TIDEMARK MONITOR OUTPUT");
     out
@@ -132,6 +133,40 @@ fn transactions(out: &mut String, database: &Database, names: &Names) {
             show_lock(out, lock, names);
             line(out, "------------------");
         }
+    }
+}
+
+/// Who keeps old versions alive, and how far purge is behind.
+fn views(out: &mut String, database: &Database) {
+    banner(out, '-', "READ VIEWS AND PURGE");
+    let status = database.engine().status();
+    line(
+        out,
+        &format!(
+            "Purge lag {} transactions, {:.0} seconds\nOld versions {} bytes in pages, {} deleted entries out of the way",
+            status.history_length, status.history_age_s, status.version_bytes, status.buried_entries,
+        ),
+    );
+    let sessions = sessions_by_owner(database);
+    // What is kept for whom takes reading all that is kept; a view that has just been opened keeps nothing.
+    for view in database.engine().views().unwrap_or_default() {
+        line(
+            out,
+            &format!(
+                "---VIEW of the log up to {}, open {} sec, {} versions and {} bytes for it alone",
+                view.lsn.0,
+                super::history::age_s(view.opened),
+                view.versions,
+                view.bytes
+            ),
+        );
+        running(
+            out,
+            sessions
+                .get(&view.owner)
+                .map(|process| Seen::of(process))
+                .as_ref(),
+        );
     }
 }
 

@@ -557,6 +557,14 @@ pub struct TableName {
     pub name: ObjectName,
     pub alias: Option<String>,
     pub hints: Vec<IndexHint>,
+    pub as_of: Option<AsOf>,
+}
+
+/// `AS OF TIMESTAMP …`, `AS OF LSN …`: the table as it was. The time is in seconds since 1970.
+#[derive(Debug, Clone, PartialEq)]
+pub enum AsOf {
+    UnixTime(Box<Expr>),
+    Lsn(Box<Expr>),
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

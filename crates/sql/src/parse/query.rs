@@ -124,6 +124,7 @@ impl Parser<'_> {
                 name,
                 alias: None,
                 hints: Vec::new(),
+                as_of: None,
             });
             let select = Select {
                 items: vec![SelectItem::All],
@@ -488,12 +489,43 @@ impl Parser<'_> {
         if self.is("PARTITION") {
             return Err(SqlError::not_supported("PARTITION"));
         }
+        let as_of = self.as_of()?;
         let alias = self.alias()?;
         let mut hints = Vec::new();
         while let Some(hint) = self.index_hint()? {
             hints.push(hint);
         }
-        Ok(TableRef::Table(TableName { name, alias, hints }))
+        Ok(TableRef::Table(TableName {
+            name,
+            alias,
+            hints,
+            as_of,
+        }))
+    }
+
+    /// Tidemark's own: `AS OF TIMESTAMP expression`, `AS OF LSN expression`.
+    fn as_of(&mut self) -> Result<Option<AsOf>> {
+        if !self.is("AS") || !self.is_ahead(1, "OF") {
+            return Ok(None);
+        }
+        self.advance();
+        self.advance();
+        if self.accept("LSN") {
+            return Ok(Some(AsOf::Lsn(Box::new(self.expr()?))));
+        }
+        self.expect("TIMESTAMP")?;
+        let at = self.expr()?;
+        Ok(Some(AsOf::UnixTime(Box::new(Expr::Function(Box::new(
+            FunctionCall {
+                schema: None,
+                name: "UNIX_TIMESTAMP".to_owned(),
+                args: vec![at],
+                distinct: false,
+                star: false,
+                order_by: Vec::new(),
+                separator: None,
+            },
+        ))))))
     }
 
     /// A parenthesis that begins a query is a derived table unless more parentheses wrap a join.

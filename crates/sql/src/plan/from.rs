@@ -258,9 +258,16 @@ impl Planner<'_> {
         };
         let used = TableUse::new(Arc::clone(&def), mode, Privileges::SELECT);
         self.uses.push(used.named(&alias));
+        if named.as_of.is_some() && (self.lock_of(&alias).is_some() || virtual_schema(&def.schema).is_some())
+        {
+            return Err(SqlError::not_supported(
+                "AS OF in a locking read or of a table of the server's own",
+            ));
+        }
         let input = if virtual_schema(&def.schema).is_some() {
             FromInput::Virtual(Arc::clone(&def))
         } else {
+            self.moments.push(named.as_of.clone());
             let table = self.state.database.engine().table(def.id)?;
             FromInput::Stored { def, table }
         };

@@ -17,7 +17,8 @@ mod from;
 mod group;
 mod join;
 mod joined;
-pub mod query;
+mod past;
+mod query;
 pub mod scope;
 pub mod statement;
 mod steer;
@@ -198,6 +199,8 @@ pub struct Planner<'a> {
     pub keyed: bool,
     /// The locking clauses of the query being planned.
     pub locks: Vec<ast::LockClause>,
+    /// For each stored table that is read, at which moment.
+    pub moments: Vec<Option<ast::AsOf>>,
     /// With the parameters of the first execution, for estimates; `None` when there are none yet.
     pub sample: Option<&'a EvalCtx<'a>>,
 }

@@ -3,6 +3,7 @@
 use super::bind::Binder;
 use super::explain;
 use super::group::BlockHooks;
+use super::past::AsOf;
 use super::{Input, Planner, QueryPlan};
 use crate::accounts::Privileges;
 use crate::dictionary::virtual_schema;
@@ -18,7 +19,7 @@ use crate::session::{ResultSink, SessionState};
 use crate::types::{ColumnMeta, SqlType, Value};
 use std::cell::RefCell;
 use std::sync::Arc;
-use tidemark_engine::{TableId, Transaction};
+use tidemark_engine::{Isolation, TableId, Transaction};
 
 /// Plans a query, a data change, DO or EXPLAIN. The parameters lend their types; a statement that is only prepared has
 /// none yet.
@@ -41,9 +42,11 @@ pub fn plan(statement: &Statement, state: &SessionState, params: &[Value]) -> Re
         depth: 0,
         keyed: false,
         locks: Vec::new(),
+        moments: Vec::new(),
         sample: Some(&sample),
     };
     let body = planner.body(statement, &sample)?;
+    let moment = planner.moment(matches!(body, Body::Query(_) | Body::Explain(_)))?;
     let columns = match &body {
         Body::Query(query) if query.into.is_empty() => {
             Some(query.columns.iter().map(|column| column.meta.clone()).collect())
@@ -63,6 +66,7 @@ pub fn plan(statement: &Statement, state: &SessionState, params: &[Value]) -> Re
         columns,
         signature: params.iter().map(std::mem::discriminant).collect(),
         one_shot: false,
+        moment,
     };
     planned.one_shot = planned.uses_variables();
     Ok(Box::new(planned))
@@ -91,6 +95,8 @@ struct PlannedStatement {
     signature: Vec<std::mem::Discriminant<Value>>,
     /// User variables lent their types.
     one_shot: bool,
+    /// All tables are read as they were then.
+    moment: Option<AsOf>,
 }
 
 impl Planner<'_> {
@@ -99,11 +105,13 @@ impl Planner<'_> {
             Statement::Query(query) => Body::Query(Box::new(self.whole_query(query)?)),
             Statement::Insert(insert) => Body::Insert(Box::new(self.insert(insert)?)),
             Statement::Update(update) => match update.tables.as_slice() {
-                [TableRef::Table(table)] => Body::Update(Box::new(self.update(update, table, sample)?)),
+                [TableRef::Table(table)] if table.as_of.is_none() => {
+                    Body::Update(Box::new(self.update(update, table, sample)?))
+                }
                 _ => Body::Joined(Box::new(self.joined_update(update)?)),
             },
             Statement::Delete(delete) => match delete.from.as_slice() {
-                [TableRef::Table(table)] if delete.targets.is_empty() => {
+                [TableRef::Table(table)] if delete.targets.is_empty() && table.as_of.is_none() => {
                     Body::Delete(Box::new(self.delete(delete, table, sample)?))
                 }
                 _ => Body::Joined(Box::new(self.joined_delete(delete)?)),
@@ -294,9 +302,11 @@ impl QueryPlanner for Sources<'_> {
             depth: 0,
             keyed: false,
             locks: Vec::new(),
+            moments: Vec::new(),
             sample: self.sample,
         };
         let query = planner.query(query, None)?;
+        planner.moment(false)?;
         self.uses.borrow_mut().extend(planner.uses);
         Ok(Arc::new(Source {
             query,
@@ -425,6 +435,30 @@ fn into_variables(query: &QueryPlan, exec: &Exec, scene: Scene) -> Result<Outcom
     })
 }
 
+impl PlannedStatement {
+    /// Runs a query in a view of the past, beside the session's own transaction.
+    fn run_in_past(
+        &self,
+        at: &AsOf,
+        query: &QueryPlan,
+        state: &SessionState,
+        params: &[Value],
+        out: &mut dyn ResultSink,
+    ) -> Result<Outcome> {
+        let mut past = state.database.engine().transaction();
+        past.begin(Isolation::RepeatableRead, true);
+        let done = at.moment(state, params).and_then(|moment| {
+            past.see_past(moment)?;
+            let txn = RefCell::new(&mut past);
+            let exec = Exec::new(state, &txn, &self.queries, Purpose::Answer);
+            let env = state.env(&exec, params);
+            self.select(query, &exec, &env, out)
+        });
+        past.rollback()?;
+        done
+    }
+}
+
 impl Planned for PlannedStatement {
     fn uses(&self) -> &[TableUse] {
         &self.uses
@@ -466,6 +500,9 @@ impl Planned for PlannedStatement {
         params: &[Value],
         out: &mut dyn ResultSink,
     ) -> Result<Outcome> {
+        if let (Some(at), Body::Query(query)) = (&self.moment, &self.body) {
+            return self.run_in_past(at, query, state, params, out);
+        }
         let txn = RefCell::new(txn);
         let exec = Exec::new(state, &txn, &self.queries, self.purpose());
         let mut env = state.env(&exec, params);

@@ -226,6 +226,13 @@ impl Session {
             ("innodb_flush_log_at_trx_commit", setting) => {
                 engine.set_flush_at_trx_commit(setting.as_u64() as u8)
             }
+            (
+                "innodb_max_purge_lag"
+                | "innodb_max_purge_lag_delay"
+                | "tidemark_max_version_size"
+                | "innodb_undo_retention",
+                _,
+            ) => crate::monitor::history::apply(database),
             ("innodb_max_dirty_pages_pct", Setting::Float(pct)) => engine.set_max_dirty_pages_pct(*pct),
             _ => {}
         }

@@ -525,3 +525,98 @@ fn virtual_tables_answer() {
     assert_eq!(fails(&mut s, "CREATE TABLE mysql.x (a INT)"), 1044);
     assert_eq!(fails(&mut s, "DROP DATABASE mysql"), 1044);
 }
+
+#[test]
+fn tables_can_be_read_as_they_were() {
+    let world = World::new("as-of");
+    let mut s = world.session();
+    let pause = || std::thread::sleep(std::time::Duration::from_millis(250));
+    let tide = |s: &mut Session| {
+        let status = ok(s, "SHOW GLOBAL STATUS LIKE 'Tidemark_tide_lsn'");
+        status[0].split('|').nth(1).unwrap().to_owned()
+    };
+    ok(&mut s, "CREATE TABLE t (id INT PRIMARY KEY, v INT, KEY (v))");
+    ok(&mut s, "CREATE TABLE u (id INT PRIMARY KEY)");
+    ok(&mut s, "INSERT INTO t VALUES (1, 10), (2, 20)");
+    ok(&mut s, "INSERT INTO u VALUES (1)");
+    assert_eq!(
+        fails(&mut s, "SELECT * FROM t AS OF TIMESTAMP '2001-01-01'"),
+        1105
+    );
+    assert_eq!(fails(&mut s, "SELECT * FROM t AS OF LSN 1"), 1105);
+    ok(&mut s, "SET GLOBAL innodb_undo_retention = 600");
+    pause();
+    let before = tide(&mut s);
+    ok(&mut s, "UPDATE t SET v = 11 WHERE id = 1");
+    ok(&mut s, "DELETE FROM t WHERE id = 2");
+    pause();
+    let time = ok(&mut s, "SELECT CAST(NOW(6) AS CHAR)").remove(0);
+    let middle = tide(&mut s);
+    pause();
+    ok(&mut s, "INSERT INTO t VALUES (3, 30)");
+    ok(&mut s, "UPDATE t SET v = 12");
+
+    assert_eq!(ok(&mut s, "SELECT * FROM t"), ["1|12", "3|12"]);
+    let at = |lsn: &str| format!("SELECT * FROM t AS OF LSN {lsn}");
+    assert_eq!(ok(&mut s, &at(&before)), ["1|10", "2|20"]);
+    assert_eq!(ok(&mut s, &at(&middle)), ["1|11"]);
+    assert_eq!(
+        ok(
+            &mut s,
+            &format!("SELECT x.v FROM t AS OF TIMESTAMP '{time}' AS x")
+        ),
+        ["11"]
+    );
+    // In a transaction, beside its own view; through an index; joined, and in a subquery.
+    ok(&mut s, "BEGIN");
+    ok(&mut s, "SELECT * FROM t");
+    assert_eq!(ok(&mut s, &format!("{} WHERE v = 20", at(&before))), ["2|20"]);
+    let joined = format!("SELECT t.v FROM t AS OF LSN {before} JOIN u AS OF LSN {before} ON u.id = t.id");
+    assert_eq!(ok(&mut s, &joined), ["10"]);
+    let inner = format!("SELECT COUNT(*) FROM (SELECT id FROM t AS OF LSN {before}) d");
+    assert_eq!(ok(&mut s, &inner), ["2"]);
+    assert_eq!(ok(&mut s, "SELECT * FROM t"), ["1|12", "3|12"]);
+    ok(&mut s, "COMMIT");
+    // One moment a statement, and no other but now for what changes or locks.
+    assert_eq!(
+        fails(&mut s, &format!("SELECT * FROM t AS OF LSN {before}, u")),
+        1235
+    );
+    assert_eq!(fails(&mut s, &format!("{} FOR UPDATE", at(&before))), 1235);
+    assert_eq!(
+        fails(
+            &mut s,
+            &format!("INSERT INTO u SELECT id + 10 FROM t AS OF LSN {before}")
+        ),
+        1235
+    );
+    assert_eq!(fails(&mut s, "SELECT * FROM t AS OF LSN 99999999999"), 1105);
+    assert_eq!(fails(&mut s, "SELECT * FROM t AS OF TIMESTAMP NULL"), 1105);
+    // A definition that came later.
+    ok(&mut s, "ALTER TABLE t ADD COLUMN w INT");
+    assert_eq!(fails(&mut s, &at(&before)), 1412);
+    ok(&mut s, "SET GLOBAL innodb_undo_retention = 0");
+}
+
+#[test]
+fn who_holds_history_back_can_be_seen() {
+    let world = World::new("views");
+    let (mut s, mut old) = (world.session(), world.session());
+    ok(&mut s, "CREATE TABLE t (id INT PRIMARY KEY, v INT)");
+    ok(&mut s, "INSERT INTO t VALUES (1, 0), (2, 0)");
+    ok(&mut old, "START TRANSACTION WITH CONSISTENT SNAPSHOT");
+    ok(&mut s, "UPDATE t SET v = v + 1");
+    ok(&mut s, "UPDATE t SET v = v + 1");
+    let pid = ok(&mut old, "SELECT CONNECTION_ID()").remove(0);
+    let seen = ok(
+        &mut s,
+        "SELECT pid, user, versions, bytes > 0 FROM sys.tidemark_views",
+    );
+    assert!(seen.contains(&format!("{pid}|root|2|1")), "{seen:?}");
+    let status = ok(&mut s, "SHOW ENGINE INNODB STATUS").join("\n");
+    assert!(status.contains("READ VIEWS AND PURGE"), "{status}");
+    assert!(status.contains("2 versions and"), "{status}");
+    ok(&mut old, "COMMIT");
+    ok(&mut s, "SET GLOBAL innodb_max_purge_lag = 1000");
+    ok(&mut s, "SET GLOBAL innodb_max_purge_lag = 0");
+}

@@ -563,7 +563,7 @@ pub static DEFS: &[Def] = &[
     ),
     unused("innodb_sync_spin_loops", Global, from(0), "30", NO_ADAPTIVE),
     unused("innodb_spin_wait_delay", Global, from(0), "6", NO_ADAPTIVE),
-    unused("innodb_purge_threads", Global, uint(1, 32), "1", NO_PURGE_TUNING),
+    def("innodb_purge_threads", Global, false, uint(1, 32), "1"),
     unused(
         "innodb_purge_batch_size",
         Global,
@@ -571,14 +571,18 @@ pub static DEFS: &[Def] = &[
         "127",
         NO_PURGE_TUNING,
     ),
-    unused("innodb_max_purge_lag", Global, from(0), "0", NO_PURGE_TUNING),
-    unused(
+    def("innodb_max_purge_lag", Global, true, uint(0, 4_294_967_295), "0"),
+    def(
         "innodb_max_purge_lag_delay",
         Global,
-        from(0),
+        true,
+        uint(0, 10_000_000),
         "0",
-        NO_PURGE_TUNING,
     ),
+    // Tidemark's own: bytes of old row versions beyond which writers are slowed down; and for how many seconds history is
+    // kept to be read.
+    def("tidemark_max_version_size", Global, true, from(0), "0"),
+    def("innodb_undo_retention", Global, true, uint(0, 31_536_000), "0"),
     unused(
         "innodb_rollback_segments",
         Global,

@@ -1,0 +1,64 @@
+//! What old versions are kept, for whom, and for how long: the settings that bound history, the warning when it grows beyond
+//! them, and who holds it back.
+
+use super::{Seen, sessions_by_owner};
+use crate::database::Database;
+use std::sync::{Arc, Weak};
+use std::time::{Duration, SystemTime};
+use tidemark_engine::{HistoryExcess, HistoryLimits};
+
+/// Tells the engine what the variables say.
+pub fn apply(database: &Database) {
+    let globals = database.globals();
+    let engine = database.engine();
+    engine.set_history_limits(HistoryLimits {
+        transactions: globals.u64("innodb_max_purge_lag"),
+        bytes: globals.u64("tidemark_max_version_size"),
+        delay_max: Duration::from_micros(globals.u64("innodb_max_purge_lag_delay")),
+    });
+    engine.set_undo_retention(Duration::from_secs(globals.u64("innodb_undo_retention")));
+}
+
+/// Has the engine tell when history is too long.
+pub fn watch(database: &Arc<Database>) {
+    let seen: Weak<Database> = Arc::downgrade(database);
+    let warn = move |excess: &HistoryExcess| {
+        if let Some(database) = seen.upgrade() {
+            warn(&database, excess);
+        }
+    };
+    database.engine().set_on_history_excess(Some(Arc::new(warn)));
+}
+
+/// Whole seconds that a view has been open.
+pub fn age_s(opened: SystemTime) -> u64 {
+    opened.elapsed().map_or(0, |age| age.as_secs())
+}
+
+fn warn(database: &Database, excess: &HistoryExcess) {
+    let held_by = match &excess.oldest {
+        None => "no view is open: purge cannot keep up".to_owned(),
+        Some(view) => {
+            let sessions = sessions_by_owner(database);
+            let age = age_s(view.opened);
+            match sessions.get(&view.owner).map(|process| Seen::of(process)) {
+                Some(session) => format!(
+                    "the oldest view has been open for {age} s, in connection {} of '{}'@'{}', {}",
+                    session.id,
+                    session.user,
+                    session.host,
+                    session
+                        .statement
+                        .map_or("which is idle".to_owned(), |text| format!("which runs: {text}")),
+                ),
+                None => format!("the oldest view has been open for {age} s"),
+            }
+        }
+    };
+    log::warn!(
+        "{} transactions are not purged and {} bytes of old versions are kept, beyond innodb_max_purge_lag or \
+         tidemark_max_version_size: writers are slowed down; {held_by}",
+        excess.transactions,
+        excess.bytes,
+    );
+}

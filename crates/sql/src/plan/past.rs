@@ -1,0 +1,65 @@
+//! `SELECT … FROM t AS OF TIMESTAMP '…'` and `AS OF LSN n`: tables as they were, within `innodb_undo_retention` seconds.
+//!
+//! A statement sees one moment. So all stored tables of a query are read at the same one, which each of them names; and
+//! data changes and locking reads, which are about the newest rows, know no other.
+
+use super::Planner;
+use crate::error::{Result, SqlError};
+use crate::expr::{Expr, NoSubqueries};
+use crate::parse::ast;
+use crate::session::SessionState;
+use crate::types::Value;
+use std::time::{Duration, UNIX_EPOCH};
+use tidemark_engine::{Lsn, Moment};
+
+/// The moment, still to be worked out when the statement runs.
+pub(super) enum AsOf {
+    UnixTime(Expr),
+    Lsn(Expr),
+}
+
+impl Planner<'_> {
+    /// The moment at which all tables planned so far are read.
+    pub(super) fn moment(&mut self, allowed: bool) -> Result<Option<AsOf>> {
+        let Some(first) = self.moments.iter().find_map(Option::clone) else {
+            return Ok(None);
+        };
+        if !allowed {
+            return Err(SqlError::not_supported("AS OF in a data change"));
+        }
+        if self.moments.iter().any(|other| other.as_ref() != Some(&first)) {
+            return Err(SqlError::not_supported(
+                "tables at different moments in one statement: AS OF must be the same for all of them",
+            ));
+        }
+        Ok(Some(match &first {
+            ast::AsOf::UnixTime(at) => AsOf::UnixTime(self.plain(at)?),
+            ast::AsOf::Lsn(at) => AsOf::Lsn(self.plain(at)?),
+        }))
+    }
+}
+
+impl AsOf {
+    pub fn moment(&self, state: &SessionState, params: &[Value]) -> Result<Moment> {
+        let env = state.env(&NoSubqueries, params);
+        let ctx = env.ctx();
+        let wrong = |what| SqlError::unknown(format!("Incorrect {what} in AS OF"));
+        let text_of = |expr: &Expr| -> Result<Option<String>> {
+            let value = expr.eval(&ctx)?.into_owned();
+            Ok((!value.is_null()).then(|| String::from_utf8_lossy(&value.to_text()).into_owned()))
+        };
+        match self {
+            AsOf::UnixTime(at) => {
+                let seconds = text_of(at)?.and_then(|text| text.parse::<f64>().ok());
+                // UNIX_TIMESTAMP answers 0 for what is no time.
+                let seconds = seconds.filter(|seconds| *seconds > 0.0);
+                let seconds = seconds.ok_or_else(|| wrong("TIMESTAMP value"))?;
+                Ok(Moment::Time(UNIX_EPOCH + Duration::from_secs_f64(seconds)))
+            }
+            AsOf::Lsn(at) => {
+                let lsn = text_of(at)?.and_then(|text| text.parse().ok());
+                Ok(Moment::Lsn(Lsn(lsn.ok_or_else(|| wrong("LSN value"))?)))
+            }
+        }
+    }
+}

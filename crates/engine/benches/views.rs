@@ -27,7 +27,7 @@ fn table(engine: &Engine, rows: i64) -> Arc<Table> {
     let column = |ty| Column { ty, nullable: false };
     let int = ColumnType::Int { bytes: 8 };
     let schema = TableSchema {
-        columns: vec![column(int.clone()), column(int), column(ColumnType::Bytes)],
+        columns: vec![column(int), column(int), column(ColumnType::Bytes)],
         primary: Some(IndexSchema {
             parts: vec![KeyPart::column(0)],
             unique: true,

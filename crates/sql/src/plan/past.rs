@@ -19,28 +19,46 @@ pub(super) enum AsOf {
 }
 
 impl Planner<'_> {
-    /// The moment at which all tables planned so far are read.
-    pub(super) fn moment(&mut self, allowed: bool) -> Result<Option<AsOf>> {
-        let Some(first) = self.moments.iter().find_map(Option::clone) else {
-            return Ok(None);
-        };
-        if !allowed {
+    /// The moments that the tables planned so far name: none, or one for each. Whether they are the same is known only
+    /// when the statement runs, for literals are parameters by now.
+    pub(super) fn moments(&mut self, allowed: bool) -> Result<Vec<AsOf>> {
+        let named: Vec<ast::AsOf> = self.moments.iter().flatten().cloned().collect();
+        if !named.is_empty() && !allowed {
             return Err(SqlError::not_supported("AS OF in a data change"));
         }
-        if self.moments.iter().any(|other| other.as_ref() != Some(&first)) {
-            return Err(SqlError::not_supported(
-                "tables at different moments in one statement: AS OF must be the same for all of them",
-            ));
+        if !named.is_empty() && named.len() < self.moments.len() {
+            return Err(different());
         }
-        Ok(Some(match &first {
-            ast::AsOf::UnixTime(at) => AsOf::UnixTime(self.plain(at)?),
-            ast::AsOf::Lsn(at) => AsOf::Lsn(self.plain(at)?),
-        }))
+        let bound = named.iter().map(|at| {
+            Ok(match at {
+                ast::AsOf::UnixTime(at) => AsOf::UnixTime(self.plain(at)?),
+                ast::AsOf::Lsn(at) => AsOf::Lsn(self.plain(at)?),
+            })
+        });
+        bound.collect()
     }
 }
 
+fn different() -> SqlError {
+    SqlError::not_supported(
+        "tables at different moments in one statement: AS OF must be the same for all of them",
+    )
+}
+
+/// The one moment that all of these are.
+pub(super) fn one_moment(all: &[AsOf], state: &SessionState, params: &[Value]) -> Result<Option<Moment>> {
+    let mut one = None;
+    for at in all {
+        let moment = at.moment(state, params)?;
+        if *one.get_or_insert(moment) != moment {
+            return Err(different());
+        }
+    }
+    Ok(one)
+}
+
 impl AsOf {
-    pub fn moment(&self, state: &SessionState, params: &[Value]) -> Result<Moment> {
+    fn moment(&self, state: &SessionState, params: &[Value]) -> Result<Moment> {
         let env = state.env(&NoSubqueries, params);
         let ctx = env.ctx();
         let wrong = |what| SqlError::unknown(format!("Incorrect {what} in AS OF"));

@@ -3,7 +3,7 @@
 use super::bind::Binder;
 use super::explain;
 use super::group::BlockHooks;
-use super::past::AsOf;
+use super::past::{AsOf, one_moment};
 use super::{Input, Planner, QueryPlan};
 use crate::accounts::Privileges;
 use crate::dictionary::virtual_schema;
@@ -19,7 +19,7 @@ use crate::session::{ResultSink, SessionState};
 use crate::types::{ColumnMeta, SqlType, Value};
 use std::cell::RefCell;
 use std::sync::Arc;
-use tidemark_engine::{Isolation, TableId, Transaction};
+use tidemark_engine::{Isolation, Moment, TableId, Transaction};
 
 /// Plans a query, a data change, DO or EXPLAIN. The parameters lend their types; a statement that is only prepared has
 /// none yet.
@@ -46,7 +46,7 @@ pub fn plan(statement: &Statement, state: &SessionState, params: &[Value]) -> Re
         sample: Some(&sample),
     };
     let body = planner.body(statement, &sample)?;
-    let moment = planner.moment(matches!(body, Body::Query(_) | Body::Explain(_)))?;
+    let moments = planner.moments(matches!(body, Body::Query(_) | Body::Explain(_)))?;
     let columns = match &body {
         Body::Query(query) if query.into.is_empty() => {
             Some(query.columns.iter().map(|column| column.meta.clone()).collect())
@@ -66,7 +66,7 @@ pub fn plan(statement: &Statement, state: &SessionState, params: &[Value]) -> Re
         columns,
         signature: params.iter().map(std::mem::discriminant).collect(),
         one_shot: false,
-        moment,
+        moments,
     };
     planned.one_shot = planned.uses_variables();
     Ok(Box::new(planned))
@@ -95,8 +95,8 @@ struct PlannedStatement {
     signature: Vec<std::mem::Discriminant<Value>>,
     /// User variables lent their types.
     one_shot: bool,
-    /// All tables are read as they were then.
-    moment: Option<AsOf>,
+    /// All tables are read as they were then, which each of them says.
+    moments: Vec<AsOf>,
 }
 
 impl Planner<'_> {
@@ -306,7 +306,7 @@ impl QueryPlanner for Sources<'_> {
             sample: self.sample,
         };
         let query = planner.query(query, None)?;
-        planner.moment(false)?;
+        planner.moments(false)?;
         self.uses.borrow_mut().extend(planner.uses);
         Ok(Arc::new(Source {
             query,
@@ -439,7 +439,7 @@ impl PlannedStatement {
     /// Runs a query in a view of the past, beside the session's own transaction.
     fn run_in_past(
         &self,
-        at: &AsOf,
+        at: Moment,
         query: &QueryPlan,
         state: &SessionState,
         params: &[Value],
@@ -447,8 +447,7 @@ impl PlannedStatement {
     ) -> Result<Outcome> {
         let mut past = state.database.engine().transaction();
         past.begin(Isolation::RepeatableRead, true);
-        let done = at.moment(state, params).and_then(|moment| {
-            past.see_past(moment)?;
+        let done = past.see_past(at).map_err(SqlError::from).and_then(|()| {
             let txn = RefCell::new(&mut past);
             let exec = Exec::new(state, &txn, &self.queries, Purpose::Answer);
             let env = state.env(&exec, params);
@@ -500,7 +499,9 @@ impl Planned for PlannedStatement {
         params: &[Value],
         out: &mut dyn ResultSink,
     ) -> Result<Outcome> {
-        if let (Some(at), Body::Query(query)) = (&self.moment, &self.body) {
+        if let Body::Query(query) = &self.body
+            && let Some(at) = one_moment(&self.moments, state, params)?
+        {
             return self.run_in_past(at, query, state, params, out);
         }
         let txn = RefCell::new(txn);

@@ -31,11 +31,14 @@ answer unless it is an error, `[warnings]` counts the warnings of a statement ot
 DELETE, `[vertical]` shows a row as `name: value` lines. `{t1}` stands for the connection id of session t1. A session
 with a waiting statement can only be woken by another, or by time: `pause 1.5` lets so many seconds go by.
 
-Every file starts in an empty database, `golden`, with the server's default variables. The files are recorded from MySQL
+Every file starts in an empty database, `golden`, with the server's default variables. A comment `# With --NAME=VALUE`
+says what the server must have been started with: such a file has a Tidemark server of its own, and is skipped with an
+`--address` whose server was not. The files are recorded from MySQL
 (those in `snapshot_isolation`, which MySQL has not, from MariaDB), so they say what MySQL does; where Tidemark means to differ, the difference is in docs/compatibility.md and not here.
 """
 import argparse
 import difflib
+import itertools
 import queue
 import re
 import sys
@@ -326,6 +329,16 @@ class Run:
         self.observer.close()
 
 
+def start_options(path: Path) -> list[str]:
+    """What the server must have been started with."""
+    return re.findall(r"^# With (--[\w-]+=\w+)", path.read_text(), re.MULTILINE)
+
+
+def lacks(address: Address, option: str) -> bool:
+    name, value = option.removeprefix("--").replace("-", "_").split("=")
+    return address.execute(f"SHOW VARIABLES LIKE '{name}'") != ((name, value),)
+
+
 def run_file(path: Path, address: Address, record: bool) -> str:
     """The file as it would read if this run were right."""
     run = Run(address, record)
@@ -348,33 +361,43 @@ def main():
     parser.add_argument("paths", nargs="*", type=Path, default=[HERE / "sql", HERE / "isolation"])
     options = parser.parse_args()
     remember_sqlstate()
-    if options.address:
-        run_all(options, Address.parse(options.address))
-    else:
-        with Server("golden") as server:
-            run_all(options, server.address)
-
-
-def run_all(options, address: Address):
     files = sorted(f for p in options.paths for f in (p.rglob("*.test") if p.is_dir() else [p]))
     report = Report("golden")
-    for path in files:
-        name = f"{path.resolve().parent.name}/{path.stem}"
-        started = time.monotonic()
-        try:
-            text = run_file(path, address, options.record)
-        except Exception as error:  # a lost connection, a file that cannot be read: this file's failure
-            report.fail(name, f"{type(error).__name__}: {error}")
-            continue
-        if options.record:
-            path.write_text(text)
-            report.ok(name, f"recorded in {time.monotonic() - started:.1f} s")
-        elif text == path.read_text():
-            report.ok(name)
-        else:
-            difference = difflib.unified_diff(path.read_text().splitlines(), text.splitlines(), "expected", "seen", lineterm="", n=6)
-            report.fail(name, "\n" + "\n".join("      " + line for line in difference))
+    if options.address:
+        address = Address.parse(options.address)
+        for path in files:
+            if missing := [option for option in start_options(path) if lacks(address, option)]:
+                report.skip(test_name(path), f"the server was not started with {' '.join(missing)}")
+            else:
+                run_one(report, path, address, options.record)
+    else:
+        files.sort(key=start_options)
+        for arguments, together in itertools.groupby(files, start_options):
+            with Server("golden", *arguments) as server:
+                for path in together:
+                    run_one(report, path, server.address, options.record)
     report.close()
+
+
+def test_name(path: Path) -> str:
+    return f"{path.resolve().parent.name}/{path.stem}"
+
+
+def run_one(report: Report, path: Path, address: Address, record: bool):
+    name, started = test_name(path), time.monotonic()
+    try:
+        text = run_file(path, address, record)
+    except Exception as error:  # a lost connection, a file that cannot be read: this file's failure
+        report.fail(name, f"{type(error).__name__}: {error}")
+        return
+    if record:
+        path.write_text(text)
+        report.ok(name, f"recorded in {time.monotonic() - started:.1f} s")
+    elif text == path.read_text():
+        report.ok(name)
+    else:
+        difference = difflib.unified_diff(path.read_text().splitlines(), text.splitlines(), "expected", "seen", lineterm="", n=6)
+        report.fail(name, "\n" + "\n".join("      " + line for line in difference))
 
 
 if __name__ == "__main__":

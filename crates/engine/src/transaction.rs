@@ -280,12 +280,13 @@ impl Transaction {
     }
 
     /// Locks a whole table, to the end of the transaction or until it is [unlocked](Self::unlock_table): shared or
-    /// exclusively, as LOCK TABLES does, or for auto-increment values in a row.
-    pub fn lock_table(&mut self, table: &Table, mode: LockMode, wait: LockWait) -> Result<()> {
+    /// exclusively, as LOCK TABLES does, or for auto-increment values in a row. Answers whether the lock is new: one
+    /// that is not, or that a stronger one covers, is not to be unlocked.
+    pub fn lock_table(&mut self, table: &Table, mode: LockMode, wait: LockWait) -> Result<bool> {
         self.inner.lock_table(&self.core, table.locks(), mode, wait)
     }
 
-    /// Lets a lock of [`Self::lock_table`] go.
+    /// Lets a new lock of [`Self::lock_table`] go.
     pub fn unlock_table(&mut self, table: &Table, mode: LockMode) {
         self.core
             .locks
@@ -537,8 +538,9 @@ impl Inner {
         table: &TableLocks,
         mode: LockMode,
         wait: LockWait,
-    ) -> Result<()> {
+    ) -> Result<bool> {
         self.check()?;
+        let mut waited = false;
         loop {
             let may_wait = wait == LockWait::Wait;
             let owners = || core.owners.all().into_iter().map(|(owner, _)| owner).collect();
@@ -546,10 +548,11 @@ impl Inner {
                 .locks
                 .acquire_table(&self.owner, table, mode, may_wait, owners)
             {
-                Attempt::Granted { .. } => return Ok(()),
+                Attempt::Granted { new } => return Ok(new || waited),
                 Attempt::Queued(key) => self.wait(core, &key)?,
                 Attempt::Busy => return Err(Error::LockNoWait),
             }
+            waited = true;
         }
     }
 

@@ -114,6 +114,17 @@ impl Locks {
         }
     }
 
+    /// Whether somebody has the auto-increment counter to himself, or waits for it.
+    pub fn counts_alone(&self, table: &TableLocks) -> bool {
+        let alone = |queue: &Queue| {
+            queue
+                .requests
+                .iter()
+                .any(|r| r.want.mode == LockMode::AutoIncrement)
+        };
+        !table.is_free() && self.with_queue(&self.table_key(table), alone) == Some(true)
+    }
+
     pub fn release_table(&self, owner: &Owner, table: &TableLocks, mode: LockMode) {
         self.release(owner, TABLES, &table.name(), Want::table(mode));
     }

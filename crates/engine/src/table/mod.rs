@@ -397,6 +397,30 @@ impl Table {
         self.state.reserve(n, step, offset)
     }
 
+    /// The same, unless another has the table locked with [`LockMode::AutoIncrement`](crate::LockMode), or waits for
+    /// that: so the values reserved under that lock follow each other without gaps.
+    pub fn auto_increment_reserve_unlocked(
+        &self,
+        txn: &Transaction,
+        n: u64,
+        step: u64,
+        offset: u64,
+    ) -> Result<Option<u64>> {
+        let taken = || txn.core.locks.counts_alone(self.locks());
+        self.state.reserve_unless(taken, n, step, offset)
+    }
+
+    /// [`Self::auto_increment_observe`] under the same condition; false if it was not met, and the counter is not moved.
+    pub fn auto_increment_observe_unlocked(&self, txn: &Transaction, value: u64) -> Result<bool> {
+        let taken = || txn.core.locks.counts_alone(self.locks());
+        self.state.observe_unless(taken, value)
+    }
+
+    /// The value that would be reserved now. It stays so while all who use the counter lock the table first.
+    pub fn auto_increment_next(&self, step: u64, offset: u64) -> Result<u64> {
+        self.state.next_value(step, offset)
+    }
+
     /// A row was given this value explicitly: the counter goes on above it.
     pub fn auto_increment_observe(&self, value: u64) -> Result<()> {
         self.state.observe(value)

@@ -39,10 +39,29 @@ impl TableState {
 
     /// The first of `n` values, `step` apart and congruent to `offset` modulo `step`.
     pub fn reserve(&self, n: u64, step: u64, offset: u64) -> Result<u64> {
+        self.reserve_in(&mut self.stored.lock(), n, step, offset)
+    }
+
+    /// The same, unless `taken` says that somebody has the counter to himself. Nobody reserves anything in between.
+    pub fn reserve_unless(
+        &self,
+        taken: impl FnOnce() -> bool,
+        n: u64,
+        step: u64,
+        offset: u64,
+    ) -> Result<Option<u64>> {
+        let mut stored = self.stored.lock();
+        if taken() {
+            return Ok(None);
+        }
+        self.reserve_in(&mut stored, n, step, offset).map(Some)
+    }
+
+    /// The value that would be reserved now.
+    pub fn next_value(&self, step: u64, offset: u64) -> Result<u64> {
         let step = step.max(1);
         // As in MySQL: an offset beyond the step is ignored.
         let offset = if offset > step { 0 } else { offset };
-        let mut stored = self.stored.lock();
         let next = self.peek();
         let behind = (next.wrapping_sub(offset)) % step;
         let first = if next <= offset {
@@ -52,28 +71,43 @@ impl TableState {
         } else {
             next.checked_add(step - behind)
         };
-        let last = first.and_then(|first| first.checked_add(n.max(1).checked_sub(1)?.checked_mul(step)?));
-        let (Some(first), Some(last)) = (first, last) else {
-            return Err(Error::AutoIncrementExhausted);
-        };
-        let after = last.checked_add(1).ok_or(Error::AutoIncrementExhausted)?;
-        self.store_above(&mut stored, after)?;
+        first.ok_or(Error::AutoIncrementExhausted)
+    }
+
+    fn reserve_in(&self, stored: &mut u64, n: u64, step: u64, offset: u64) -> Result<u64> {
+        let first = self.next_value(step, offset)?;
+        let step = step.max(1);
+        let after = n
+            .max(1)
+            .checked_mul(step)
+            .and_then(|width| first.checked_add(width))
+            .ok_or(Error::AutoIncrementExhausted)?;
+        self.store_above(stored, after)?;
         self.next.store(after, Ordering::Release);
         Ok(first)
     }
 
     /// A row has this value: the counter goes on above it.
     pub fn observe(&self, value: u64) -> Result<()> {
+        self.observe_unless(|| false, value).map(drop)
+    }
+
+    /// The same, unless `taken` says that somebody has the counter to himself; answers whether the counter is above it.
+    pub fn observe_unless(&self, taken: impl FnOnce() -> bool, value: u64) -> Result<bool> {
         if value < self.peek() {
-            return Ok(());
+            return Ok(true);
         }
         let mut stored = self.stored.lock();
-        if value >= self.peek() {
-            let next = value.saturating_add(1);
-            self.store_above(&mut stored, next)?;
-            self.next.store(next, Ordering::Release);
+        if value < self.peek() {
+            return Ok(true);
         }
-        Ok(())
+        if taken() {
+            return Ok(false);
+        }
+        let next = value.saturating_add(1);
+        self.store_above(&mut stored, next)?;
+        self.next.store(next, Ordering::Release);
+        Ok(true)
     }
 
     pub fn set(&self, value: u64) -> Result<()> {

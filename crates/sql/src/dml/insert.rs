@@ -7,6 +7,7 @@
 //!
 //! The rows of a query are all read before the first is inserted, so that a table can be copied into itself.
 
+use super::counter::Counter;
 use super::target::{Changed, Slots, Stored, Target, scope_table};
 use super::update::Assignments;
 use super::{Outcome, QueryPlanner, RowSource, Run, is_ignorable};
@@ -148,10 +149,15 @@ impl InsertPlan {
             copied: 0,
             changed: 0,
             skipped: 0,
-            reserved: 0..0,
+            counter: Counter::new(run, &self.target.table, self.is_bulk()),
         };
         let rows = work.all_rows()?;
         work.finish(rows)
+    }
+
+    /// Whether it is not known beforehand how many rows it inserts.
+    fn is_bulk(&self) -> bool {
+        matches!(self.source, Source::Query(_))
     }
 
     pub fn ignores(&self) -> bool {
@@ -271,8 +277,7 @@ struct Work<'a> {
     copied: u64,
     changed: u64,
     skipped: u64,
-    /// Generated values not yet used.
-    reserved: std::ops::Range<u64>,
+    counter: Counter<'a>,
 }
 
 impl Work<'_> {
@@ -390,6 +395,7 @@ impl Work<'_> {
         let Some(column) = self.plan.auto_increment else {
             return Ok(());
         };
+        self.counter.begin_row();
         let zero_generates = !self.run.env.sql_mode.has(SqlMode::NO_AUTO_VALUE_ON_ZERO);
         let wanted = match &values[column] {
             Val::Null => true,
@@ -397,26 +403,15 @@ impl Work<'_> {
             _ => false,
         };
         if !wanted {
+            if let Some(value) = self.counter_value(values) {
+                self.counter.given(value);
+            }
             return Ok(());
         }
-        let session = self.run.session;
-        let fixed = session.insert_id.replace(0);
-        let value = if fixed != 0 {
-            fixed
-        } else {
-            let step = session.settings.auto_increment_increment.max(1);
-            if self.reserved.is_empty() {
-                let offset = session.settings.auto_increment_offset.max(1);
-                let first = self
-                    .plan
-                    .target
-                    .table
-                    .auto_increment_reserve(rows_left, step, offset)?;
-                self.reserved = first..first.saturating_add(rows_left.saturating_mul(step));
-            }
-            let value = self.reserved.start;
-            self.reserved.start = value.saturating_add(step).min(self.reserved.end);
-            value
+        let fixed = self.run.session.insert_id.replace(0);
+        let value = match fixed {
+            0 => self.counter.generate(rows_left)?,
+            fixed => fixed,
         };
         let ty = &self.plan.target.def.columns[column].ty;
         // A counter past its type gives the type's last value again, which is a duplicate.
@@ -452,6 +447,7 @@ impl Work<'_> {
             Err(error) if self.plan.ignore && is_ignorable(&error) => {
                 self.run.env.warnings.warn(error);
                 self.skipped += 1;
+                self.counter.give_back();
                 Ok(())
             }
             other => other,
@@ -477,6 +473,12 @@ impl Work<'_> {
                 Err(error) => return Err(error.into()),
             };
             run.txn.borrow_mut().rollback_to(&savepoint)?;
+            if plan.is_bulk()
+                && let Some(value) = self.counter_value(values)
+            {
+                // Of a bulk insert's rows also those count that do not go in.
+                self.counter.observe(value)?;
+            }
             match &plan.on_duplicate {
                 OnDuplicate::Fail => return Err(target.duplicate(index, &Slots(values))),
                 OnDuplicate::Replace => {
@@ -488,9 +490,10 @@ impl Work<'_> {
                 }
                 OnDuplicate::Update(assignments) => {
                     if let Some(changed) = self.update_old(assignments, &primary_key, values)? {
-                        self.changed += 1;
-                        let found_rows = u64::from(run.session.wants_found_rows());
-                        self.outcome.affected_rows += if changed { 2 } else { found_rows };
+                        let found_rows = run.session.wants_found_rows();
+                        self.changed += u64::from(changed || found_rows || plan.ignore);
+                        self.counter.give_back();
+                        self.outcome.affected_rows += if changed { 2 } else { u64::from(found_rows) };
                         return Ok(());
                     }
                 }
@@ -500,7 +503,7 @@ impl Work<'_> {
         self.changed += u64::from(deleted > 0);
         self.outcome.affected_rows += 1 + deleted;
         if let Some(value) = self.counter_value(values) {
-            target.table.auto_increment_observe(value)?;
+            self.counter.observe(value)?;
             self.outcome.last_insert_id = value;
         }
         Ok(())
@@ -538,7 +541,7 @@ impl Work<'_> {
         };
         let found = result.map_err(|error| target.explain(error, &Slots(&after)))?;
         if found && let Some(value) = self.counter_value(&after) {
-            target.table.auto_increment_observe(value)?;
+            self.counter.observe(value)?;
             self.outcome.last_insert_id = value;
             // A value generated for a row that was updated instead is not LAST_INSERT_ID().
             self.outcome.generated_id = None;

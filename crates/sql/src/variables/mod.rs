@@ -257,6 +257,8 @@ positions! {
     at_sql_safe_updates = "sql_safe_updates";
     at_auto_increment_increment = "auto_increment_increment";
     at_auto_increment_offset = "auto_increment_offset";
+    at_innodb_autoinc_lock_mode = "innodb_autoinc_lock_mode";
+    at_innodb_table_locks = "innodb_table_locks";
     at_cte_max_recursion_depth = "cte_max_recursion_depth";
     at_max_execution_time = "max_execution_time";
     at_sql_auto_is_null = "sql_auto_is_null";
@@ -265,6 +267,17 @@ positions! {
     at_timestamp = "timestamp";
     at_wait_timeout = "wait_timeout";
     at_interactive_timeout = "interactive_timeout";
+}
+
+/// `innodb_autoinc_lock_mode`: which statements have an AUTO_INCREMENT counter to themselves until they end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CounterMode {
+    /// All that insert.
+    Traditional,
+    /// Those that do not know how many rows they insert.
+    Consecutive,
+    /// None.
+    Interleaved,
 }
 
 /// What statements need of the variables, decoded.
@@ -293,6 +306,9 @@ pub struct Settings {
     pub sql_auto_is_null: bool,
     pub auto_increment_increment: u64,
     pub auto_increment_offset: u64,
+    pub counter_mode: CounterMode,
+    /// LOCK TABLES locks for the engine, too.
+    pub table_locks: bool,
     pub cte_max_recursion_depth: u64,
     pub max_execution_time_ms: u64,
     pub foreign_key_checks: bool,
@@ -364,6 +380,12 @@ impl Values {
             sql_auto_is_null: uint(at_sql_auto_is_null()) != 0,
             auto_increment_increment: uint(at_auto_increment_increment()),
             auto_increment_offset: uint(at_auto_increment_offset()),
+            counter_mode: match uint(at_innodb_autoinc_lock_mode()) {
+                0 => CounterMode::Traditional,
+                1 => CounterMode::Consecutive,
+                _ => CounterMode::Interleaved,
+            },
+            table_locks: uint(at_innodb_table_locks()) != 0,
             cte_max_recursion_depth: uint(at_cte_max_recursion_depth()),
             max_execution_time_ms: uint(at_max_execution_time()),
             foreign_key_checks: uint(at_foreign_key_checks()) != 0,

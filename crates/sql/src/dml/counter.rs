@@ -1,0 +1,174 @@
+//! Where one INSERT takes its AUTO_INCREMENT values from, and how it keeps others from taking theirs in between
+//! (`innodb_autoinc_lock_mode`).
+//!
+//! The table's counter lives outside of transactions: what is taken is not given back. A statement that knows how many
+//! rows it has takes their values at once; one that does not (INSERT … SELECT) takes 1, 2, 4, … as it goes along. Whether
+//! two statements may take turns at that is the mode:
+//!
+//! - 0, *traditional*: no. Each locks the counter (AUTO-INC) to its own end, and moves it on only by the rows it has
+//!   really inserted.
+//! - 1, *consecutive*: only those that do not know their number lock the counter. The others take their values in one
+//!   step, and wait if somebody has it locked.
+//! - 2, *interleaved*: yes. The lock is never asked for.
+
+use super::Run;
+use crate::error::Result;
+use crate::variables::CounterMode;
+use std::ops::Range;
+use tidemark_engine::{LockMode, LockWait, Table};
+
+/// A bulk insert takes at most so many values at once.
+const TAKEN_AT_ONCE_MAX: u64 = 65_535;
+
+pub struct Counter<'a> {
+    run: Run<'a>,
+    table: &'a Table,
+    /// How many rows there will be is not known.
+    bulk: bool,
+    /// Taken, and not used yet.
+    taken: Range<u64>,
+    /// The value of the row at hand, if it is a generated one.
+    generated: Option<u64>,
+    /// How many a bulk insert takes next.
+    next_take: u64,
+    locked: bool,
+}
+
+impl<'a> Counter<'a> {
+    pub fn new(run: Run<'a>, table: &'a Table, bulk: bool) -> Counter<'a> {
+        Counter {
+            run,
+            table,
+            bulk,
+            taken: 0..0,
+            generated: None,
+            next_take: 1,
+            locked: false,
+        }
+    }
+
+    fn mode(&self) -> CounterMode {
+        self.run.session.settings.counter_mode
+    }
+
+    fn step(&self) -> u64 {
+        self.run.session.settings.auto_increment_increment.max(1)
+    }
+
+    fn offset(&self) -> u64 {
+        self.run.session.settings.auto_increment_offset.max(1)
+    }
+
+    /// Before the row at hand is given a value, if it is.
+    pub fn begin_row(&mut self) {
+        self.generated = None;
+    }
+
+    /// The next value. `rows_left` counts the row it is for, and those behind it.
+    pub fn generate(&mut self, rows_left: u64) -> Result<u64> {
+        let value = if self.mode() == CounterMode::Traditional {
+            self.lock()?;
+            self.table.auto_increment_next(self.step(), self.offset())?
+        } else {
+            if self.taken.is_empty() {
+                self.take(rows_left)?;
+            }
+            let value = self.taken.start;
+            self.go_on_above(value);
+            value
+        };
+        self.generated = Some(value);
+        Ok(value)
+    }
+
+    fn take(&mut self, rows_left: u64) -> Result<()> {
+        let number = if self.bulk { self.next_take } else { rows_left };
+        self.next_take = (2 * self.next_take).min(TAKEN_AT_ONCE_MAX);
+        let (step, offset) = (self.step(), self.offset());
+        let consecutive = self.mode() == CounterMode::Consecutive;
+        if consecutive && self.bulk {
+            self.lock()?;
+        }
+        let mut first = None;
+        if consecutive && !self.locked {
+            let txn = self.run.txn.borrow();
+            first = self
+                .table
+                .auto_increment_reserve_unlocked(&txn, number, step, offset)?;
+            drop(txn);
+            if first.is_none() {
+                self.lock()?;
+            }
+        }
+        let first = match first {
+            Some(first) => first,
+            None => self.table.auto_increment_reserve(number, step, offset)?,
+        };
+        self.taken = first..first.saturating_add(number.saturating_mul(step));
+        Ok(())
+    }
+
+    fn go_on_above(&mut self, value: u64) {
+        let steps = (value - self.taken.start) / self.step() + 1;
+        let next = self.taken.start.saturating_add(steps.saturating_mul(self.step()));
+        self.taken.start = next.min(self.taken.end);
+    }
+
+    /// The row at hand brings a value of its own: those generated behind it are above that.
+    pub fn given(&mut self, value: u64) {
+        if self.taken.contains(&value) {
+            self.go_on_above(value);
+        } else if value >= self.taken.end {
+            self.taken = 0..0;
+        }
+    }
+
+    /// The row at hand did not go in, and the statement goes on: the next row gets its value.
+    pub fn give_back(&mut self) {
+        if let Some(value) = self.generated.take()
+            && self.mode() != CounterMode::Traditional
+        {
+            let end = self.taken.end.max(value.saturating_add(self.step()));
+            self.taken = value..end;
+        }
+    }
+
+    /// A row with this value is there: the counter goes on with the next one of the session's sequence.
+    pub fn observe(&mut self, value: u64) -> Result<()> {
+        let (step, offset) = (self.step(), self.offset());
+        let offset = if offset > step { 0 } else { offset };
+        let next_in = step - value.wrapping_sub(offset) % step;
+        let value = value.saturating_add(next_in - 1);
+        match self.mode() {
+            CounterMode::Interleaved => {}
+            CounterMode::Consecutive if !self.bulk && !self.locked => {
+                let txn = self.run.txn.borrow();
+                let done = self.table.auto_increment_observe_unlocked(&txn, value)?;
+                drop(txn);
+                if !done {
+                    self.lock()?;
+                }
+            }
+            CounterMode::Traditional | CounterMode::Consecutive => self.lock()?,
+        }
+        Ok(self.table.auto_increment_observe(value)?)
+    }
+
+    fn lock(&mut self) -> Result<()> {
+        if !self.locked {
+            let mut txn = self.run.txn.borrow_mut();
+            self.locked = txn.lock_table(self.table, LockMode::AutoIncrement, LockWait::Wait)?;
+        }
+        Ok(())
+    }
+}
+
+/// The lock is the statement's, not the transaction's.
+impl Drop for Counter<'_> {
+    fn drop(&mut self) {
+        if self.locked {
+            let mut txn = self.run.txn.borrow_mut();
+            txn.unlock_table(self.table, LockMode::AutoIncrement);
+        }
+    }
+}

@@ -418,6 +418,9 @@ fn a_table_is_locked_against_those_who_mean_to_lock_rows() {
         Err(Error::LockWaitTimeout)
     ));
     b.unlock_table(&f.table, LockMode::Shared);
+    delete(&f.table, &mut a, 10).unwrap();
+    let modes: Vec<_> = f.engine.locks().iter().map(|lock| lock.mode_text()).collect();
+    assert!(modes.contains(&"IX"), "{modes:?}");
     assert!(
         a.lock_table(&f.table, LockMode::Exclusive, LockWait::NoWait)
             .unwrap()
@@ -427,9 +430,6 @@ fn a_table_is_locked_against_those_who_mean_to_lock_rows() {
             .unwrap(),
         "the exclusive lock covers it"
     );
-    delete(&f.table, &mut a, 10).unwrap();
-    let modes: Vec<_> = f.engine.locks().iter().map(|lock| lock.mode_text()).collect();
-    assert!(modes.contains(&"IX"), "{modes:?}");
 }
 
 #[test]

@@ -1,7 +1,8 @@
 //! LOCK TABLES, FLUSH TABLES WITH READ LOCK and UNLOCK TABLES.
 //!
 //! Both are metadata locks that the session keeps until it gives them up. Under LOCK TABLES a statement may use only what
-//! is locked, each table by the name it was locked under. Under FLUSH TABLES WITH READ LOCK everybody may read, and
+//! is locked, each table by the name it was locked under. With autocommit off it also locks the tables for the engine, to
+//! the end of the transaction that begins there (`innodb_table_locks`). Under FLUSH TABLES WITH READ LOCK everybody may read, and
 //! nobody may write or change definitions: the session holds off the writers of every table, and every change of
 //! definitions by a lock with no name that each of them uses.
 
@@ -14,6 +15,7 @@ use crate::error::{Result, SqlError, er};
 use crate::mdl::{Block, Mode, TableLock};
 use crate::parse::ast::{LockTable, ObjectName, Statement};
 use std::sync::Arc;
+use tidemark_engine::{LockMode, LockWait};
 
 /// What the session keeps locked.
 #[derive(Default)]
@@ -106,8 +108,30 @@ impl Session {
         for lock in order {
             self.state.own(&lock.table.lock, lock.block())?;
         }
+        if !self.state.settings.autocommit
+            && self.state.settings.table_locks
+            && let Err(error) = self.lock_for_engine(&wanted)
+        {
+            self.abandon_transaction();
+            self.state.locks.release_owned_after(0);
+            return Err(error);
+        }
         self.transaction.locked = Locked::Tables(wanted);
         Ok(Answer::ok())
+    }
+
+    fn lock_for_engine(&mut self, tables: &[LockedTable]) -> Result<()> {
+        self.open_for_locks();
+        let database = Arc::clone(&self.state.database);
+        for lock in tables {
+            let table = database.engine().table(lock.table.id)?;
+            let mode = match lock.write {
+                true => LockMode::Exclusive,
+                false => LockMode::Shared,
+            };
+            self.txn.lock_table(&table, mode, LockWait::Wait)?;
+        }
+        Ok(())
     }
 
     /// FLUSH TABLES WITH READ LOCK. It waits for the transactions that have written.

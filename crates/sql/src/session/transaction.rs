@@ -55,6 +55,13 @@ impl Session {
         self.state.process.read_only.store(read_only, Ordering::Relaxed);
     }
 
+    /// Opens one that the engine is asked for locks in before its first statement.
+    pub(super) fn open_for_locks(&mut self) {
+        let (isolation, read_only) = self.take_characteristics();
+        self.open(isolation, read_only);
+        self.transaction.begun = true;
+    }
+
     fn start(&mut self, isolation: Isolation, read_only: bool) {
         let settings = &self.state.settings;
         self.txn.set_lock_wait_timeout(settings.row_lock_wait_timeout);

@@ -29,6 +29,10 @@ class Report:
         self.skipped += 1
         self._line("skipped", name, why)
 
+    def note(self, text: str) -> None:
+        """A figure to be read, not a check."""
+        print(f"  {'':7} {self.suite}/{text}", flush=True)
+
     def check(self, condition: bool, name: str, detail: str = "") -> bool:
         (self.ok if condition else self.fail)(name, "" if condition else detail)
         return condition

@@ -11,7 +11,7 @@ use crate::show::objects::{
 };
 use crate::show::server;
 use crate::types::{Charset, Collation, SqlType, TypeKind, Value};
-use crate::variables::{DEFS, Scope, Setting};
+use crate::variables::{Setting, listed};
 use std::sync::Arc;
 
 type Made = Result<Vec<Vec<Value>>>;
@@ -443,17 +443,14 @@ pub fn table_privileges(state: &SessionState) -> Made {
 }
 
 fn variables(state: &SessionState, global: bool) -> Made {
-    let mut order: Vec<usize> = (0..DEFS.len()).collect();
-    order.sort_by_key(|at| DEFS[*at].name);
-    order.retain(|at| !global || DEFS[*at].scope != Scope::Session);
-    let row = |at: usize| {
+    let row = |(name, at): (&'static str, usize)| {
         let value = match state.variable_setting(at, global) {
             Setting::Null => Value::Null,
             setting => string(setting.to_string()),
         };
-        vec![string(DEFS[at].name), value]
+        vec![string(name), value]
     };
-    Ok(order.into_iter().map(row).collect())
+    Ok(listed(global).into_iter().map(row).collect())
 }
 
 pub fn global_variables(state: &SessionState) -> Made {

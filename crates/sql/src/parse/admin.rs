@@ -342,7 +342,10 @@ impl Parser<'_> {
         };
         self.assign_sign()?;
         let value = self.set_value()?;
-        let of_transaction = matches!(name.as_str(), "transaction_isolation" | "transaction_read_only");
+        let of_transaction = matches!(
+            name.as_str(),
+            "transaction_isolation" | "transaction_read_only" | "tx_isolation" | "tx_read_only"
+        );
         if at_signs && scope.is_none() && of_transaction {
             return Ok(SetItem::NextTransaction { name, value });
         }

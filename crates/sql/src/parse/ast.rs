@@ -710,7 +710,8 @@ pub enum SetItem {
         name: String,
         value: Expr,
     },
-    /// `@@transaction_isolation = …` and `@@transaction_read_only = …` without a scope: for the next transaction alone.
+    /// `@@transaction_isolation = …` and `@@transaction_read_only = …` without a scope, by either name: for the next
+    /// transaction alone.
     NextTransaction { name: String, value: Expr },
     /// `NAMES charset [COLLATE c]`; charset None is DEFAULT.
     Names {

@@ -10,25 +10,19 @@ use crate::parse::ast::UserName;
 use crate::session::answer::{Rows, bigint, text};
 use crate::session::{SessionState, command};
 use crate::types::{Charset, Collation, SqlType, Value};
-use crate::variables::{DEFS, Scope};
+use crate::variables::listed;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 pub fn variables(state: &SessionState, global: bool) -> Rows {
     let mut rows = Rows::new(&[("Variable_name", text(64)), ("Value", text(2048))]);
-    let mut order: Vec<usize> = (0..DEFS.len()).collect();
-    order.sort_by_key(|at| DEFS[*at].name);
-    for at in order {
-        let def = &DEFS[at];
-        if global && def.scope == Scope::Session {
-            continue;
-        }
+    for (name, at) in listed(global) {
         let setting = state.variable_setting(at, global);
         let value = match setting {
             crate::variables::Setting::Null => String::new(),
             setting => setting.to_string(),
         };
-        rows.push(vec![string(def.name), string(value)]);
+        rows.push(vec![string(name), string(value)]);
     }
     rows
 }

@@ -7,7 +7,7 @@
 pub mod persist;
 pub mod registry;
 
-pub use registry::{DEFS, Def, Kind, OLD_OPTION_NAMES, Scope, find};
+pub use registry::{DEFS, Def, Kind, OLD_OPTION_NAMES, Scope, find, listed};
 
 use crate::error::{Result, SqlError, er};
 use crate::types::{Charset, Collation, SqlMode, TimeZone, Value};

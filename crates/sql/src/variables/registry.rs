@@ -1180,25 +1180,45 @@ pub static DEFS: &[Def] = &[
     ),
 ];
 
-/// Older names, which option files may still use.
-pub const OLD_OPTION_NAMES: [(&str, &str); 5] = [
+/// Second names of variables, known to MySQL before 8.0 and to MariaDB, and so to older drivers.
+const ALIASES: [(&str, &str); 2] = [
     ("tx_isolation", "transaction_isolation"),
     ("tx_read_only", "transaction_read_only"),
+];
+
+/// Older names, which option files may still use.
+pub const OLD_OPTION_NAMES: [(&str, &str); 3] = [
     ("default_character_set", "character_set_server"),
     ("character_set", "character_set_server"),
     ("collation", "collation_server"),
 ];
 
-/// The position of a variable in [`DEFS`], by its name in any case.
+/// The position of a variable in [`DEFS`], by a name of it in any case.
 pub fn find(name: &str) -> Option<usize> {
     use std::collections::HashMap;
     use std::sync::LazyLock;
-    static INDEX: LazyLock<HashMap<&'static str, usize>> =
-        LazyLock::new(|| DEFS.iter().enumerate().map(|(i, def)| (def.name, i)).collect());
+    static INDEX: LazyLock<HashMap<&'static str, usize>> = LazyLock::new(|| {
+        let mut index: HashMap<_, _> = DEFS.iter().enumerate().map(|(i, def)| (def.name, i)).collect();
+        index.extend(ALIASES.map(|(alias, name)| (alias, index[name])));
+        index
+    });
     if let Some(at) = INDEX.get(name) {
         return Some(*at);
     }
     INDEX.get(name.to_ascii_lowercase().as_str()).copied()
+}
+
+/// The variables of the server or of a session, by their names and positions in [`DEFS`], in the order of names.
+pub fn listed(global: bool) -> Vec<(&'static str, usize)> {
+    let names = DEFS.iter().map(|def| def.name);
+    let aliases = ALIASES.iter().map(|(alias, _)| *alias);
+    let mut listed: Vec<_> = names
+        .chain(aliases)
+        .filter_map(|name| Some((name, find(name)?)))
+        .filter(|(_, at)| !global || DEFS[*at].scope != Session)
+        .collect();
+    listed.sort_unstable();
+    listed
 }
 
 #[cfg(test)]

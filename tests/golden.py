@@ -4,6 +4,7 @@
     tests/golden.py [FILE|FOLDER ...]                                     compare, with a Tidemark server of its own
     tests/golden.py --address 127.0.0.1:3306 [FILE|FOLDER ...]            compare with that server
     tests/golden.py --address 127.0.0.1:3306:USER --record [FILE ...]     write down what that server answers
+    tests/golden.py --against 127.0.0.1:3306:USER [FILE|FOLDER ...]       compare with MySQL, which may differ where a file says so
 
 A file is a transcript: a statement, and indented under it what happened.
 
@@ -33,8 +34,12 @@ with a waiting statement can only be woken by another, or by time: `pause 1.5` l
 
 Every file starts in an empty database, `golden`, with the server's default variables. A comment `# With --NAME=VALUE`
 says what the server must have been started with: such a file has a Tidemark server of its own, and is skipped with an
-`--address` whose server was not. The files are recorded from MySQL
-(those in `snapshot_isolation`, which MySQL has not, from MariaDB), so they say what MySQL does; where Tidemark means to differ, the difference is in docs/compatibility.md and not here.
+`--address` whose server was not.
+
+The files are recorded from MySQL (those in `snapshot_isolation`, which MySQL has not, from MariaDB), so they say what MySQL
+does. Where Tidemark means to differ, the file says so among its first lines, `# Differs from MySQL: REASON`, and REASON is
+the first cell of a row in docs/compatibility.md. `--against` holds both to their word: a file that is so marked must not
+agree with MySQL, and any other must.
 """
 import argparse
 import difflib
@@ -55,6 +60,7 @@ from support.server import Server
 from support.waits import Observer, Wait, has_cycle
 
 HERE = Path(__file__).resolve().parent
+COMPATIBILITY = HERE.parent / "docs/compatibility.md"
 DEFAULT_LEVEL = "SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ"    # whatever the server at --address was told
 ANSWER_AT_ONCE_S = 0.02      # before the server is asked whether a statement waits
 LOOK_AGAIN_AFTER_S = 0.01
@@ -63,6 +69,7 @@ STILL_BLOCKED_S = 0.25       # comparing: such a statement must not have answere
 ANSWER_WITHIN_S = 30.0       # comparing: a statement said to answer must have answered by then
 
 INDENT = "    "
+DIFFERS = re.compile(r"^# Differs from MySQL: (.+)$", re.MULTILINE)
 WARNS = re.compile(r"\s*(INSERT|REPLACE|UPDATE|DELETE)\b", re.IGNORECASE)   # their warnings are part of the answer
 STEP = re.compile(r"^(?:(?P<session>[a-z]\w*):\s+)?(?P<tags>(?:\[\w+\]\s*)*)(?P<sql>.*)$", re.DOTALL)
 TYPE_NAMES = {value: name for name, value in vars(FIELD_TYPE).items() if name.isupper() and name not in ("CHAR", "INTERVAL")}
@@ -354,22 +361,36 @@ def run_file(path: Path, address: Address, record: bool) -> str:
         run.close()
 
 
+def reason_to_differ(text: str) -> str | None:
+    """Why the file may differ from MySQL; it must stand in docs/compatibility.md."""
+    if not (marked := DIFFERS.search(text)):
+        return None
+    listed = re.findall(r"^\| (.+?) \|", COMPATIBILITY.read_text(), re.MULTILINE)
+    if marked[1] not in listed:
+        raise ValueError(f"it is to differ from MySQL by {marked[1]!r}, which docs/compatibility.md does not list")
+    return marked[1]
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--address", help="HOST:PORT[:USER]")
+    where = parser.add_mutually_exclusive_group()
+    where.add_argument("--address", type=Address.parse, metavar="HOST:PORT[:USER]")
+    where.add_argument("--against", type=Address.parse, metavar="HOST:PORT[:USER]", help="a MySQL server")
     parser.add_argument("--record", action="store_true")
     parser.add_argument("paths", nargs="*", type=Path, default=[HERE / "sql", HERE / "isolation"])
     options = parser.parse_args()
     remember_sqlstate()
     files = sorted(f for p in options.paths for f in (p.rglob("*.test") if p.is_dir() else [p]))
     report = Report("golden")
-    if options.address:
-        address = Address.parse(options.address)
+    if address := options.address or options.against:
+        listed = 0
         for path in files:
             if missing := [option for option in start_options(path) if lacks(address, option)]:
                 report.skip(test_name(path), f"the server was not started with {' '.join(missing)}")
             else:
-                run_one(report, path, address, options.record)
+                listed += run_one(report, path, address, options.record, is_mysql=options.against is not None)
+        if options.against:
+            print(f"  {report.passed - listed} as here, {listed} listed", flush=True)
     else:
         files.sort(key=start_options)
         for arguments, together in itertools.groupby(files, start_options):
@@ -383,21 +404,26 @@ def test_name(path: Path) -> str:
     return f"{path.resolve().parent.name}/{path.stem}"
 
 
-def run_one(report: Report, path: Path, address: Address, record: bool):
-    name, started = test_name(path), time.monotonic()
+def run_one(report: Report, path: Path, address: Address, record: bool, is_mysql: bool = False) -> bool:
+    """Whether the file differs as it is to."""
+    name, started, expected = test_name(path), time.monotonic(), path.read_text()
     try:
+        reason = reason_to_differ(expected)
         text = run_file(path, address, record)
     except Exception as error:  # a lost connection, a file that cannot be read: this file's failure
         report.fail(name, f"{type(error).__name__}: {error}")
-        return
+        return False
     if record:
         path.write_text(text)
         report.ok(name, f"recorded in {time.monotonic() - started:.1f} s")
-    elif text == path.read_text():
+    elif is_mysql and reason:
+        return report.check(text != expected, name, f"it is to differ by {reason} and does not")
+    elif text == expected:
         report.ok(name)
     else:
-        difference = difflib.unified_diff(path.read_text().splitlines(), text.splitlines(), "expected", "seen", lineterm="", n=6)
+        difference = difflib.unified_diff(expected.splitlines(), text.splitlines(), "expected", "seen", lineterm="", n=6)
         report.fail(name, "\n" + "\n".join("      " + line for line in difference))
+    return False
 
 
 if __name__ == "__main__":

@@ -256,6 +256,11 @@ impl Transaction {
         self.inner.view.is_none() && self.inner.id == TxnId::NONE && self.inner.intentions.is_empty()
     }
 
+    /// Whether it means to lock rows of a table, or has.
+    pub fn has_locked(&self) -> bool {
+        !self.inner.intentions.is_empty()
+    }
+
     /// Its id, once it has written.
     pub fn id(&self) -> Option<TxnId> {
         (self.inner.id != TxnId::NONE).then_some(self.inner.id)

@@ -119,7 +119,7 @@ impl<'a> Run<'a> {
         self.state
             .with_patience(|patience| locks.use_table(&database, Mode::Read, patience))?;
         self.state
-            .with_patience(|patience| locks.own(&table, Block::All, patience))
+            .with_patience(|patience| locks.own(&table, Block::Definition, patience))
     }
 
     /// [`Run::own_table`] for several, always in the same order.
@@ -135,7 +135,7 @@ impl<'a> Run<'a> {
     fn own_database(&self, schema: &str) -> Result<()> {
         let lock = self.state.database.dictionary().locks().lock(schema, "");
         self.state
-            .with_patience(|patience| self.state.locks.own(&lock, Block::All, patience))
+            .with_patience(|patience| self.state.locks.own(&lock, Block::Definition, patience))
     }
 
     /// The database and name of a table to be changed; a database that is not stored cannot be.

@@ -16,11 +16,11 @@ use tidemark_engine::{LockInfo, LockKind, TransactionInfo};
 
 type Made = Result<Vec<Vec<Value>>>;
 
-fn string(text: impl AsRef<str>) -> Value {
+pub(super) fn string(text: impl AsRef<str>) -> Value {
     Value::string(text.as_ref().as_bytes())
 }
 
-fn optional(text: Option<impl AsRef<str>>) -> Value {
+pub(super) fn optional(text: Option<impl AsRef<str>>) -> Value {
     text.map_or(Value::Null, string)
 }
 
@@ -232,7 +232,7 @@ pub fn transactions(state: &SessionState) -> Made {
 }
 
 /// `sys.format_statement`: a long statement with its middle left out.
-fn shortened(statement: String) -> String {
+pub(super) fn shortened(statement: String) -> String {
     const LENGTH_MAX: usize = 64;
     const KEPT: usize = LENGTH_MAX / 2 - 2;
     let characters = statement.chars().count();

@@ -6,6 +6,7 @@
 mod accounts;
 mod define;
 mod locks;
+mod metadata_locks;
 mod rows;
 mod tables;
 

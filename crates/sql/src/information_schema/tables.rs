@@ -1,6 +1,6 @@
 //! The virtual tables' columns, and where their rows come from.
 
-use super::{accounts, locks, rows};
+use super::{accounts, locks, metadata_locks, rows};
 use crate::error::Result;
 use crate::session::SessionState;
 use crate::types::Value;
@@ -326,6 +326,13 @@ pub const LIST: &[(&str, &str, &str, RowMaker)] = &[
     ),
     (
         PS,
+        "metadata_locks",
+        "OBJECT_TYPE 64,OBJECT_SCHEMA 64?,OBJECT_NAME 64?,COLUMN_NAME 64?,OBJECT_INSTANCE_BEGIN uint,LOCK_TYPE \
+         32,LOCK_DURATION 32,LOCK_STATUS 32,SOURCE 64?,OWNER_THREAD_ID uint?,OWNER_EVENT_ID uint?",
+        metadata_locks::metadata_locks,
+    ),
+    (
+        PS,
         "threads",
         "THREAD_ID uint,NAME 128,TYPE 10,PROCESSLIST_ID uint?,PROCESSLIST_USER 32?,PROCESSLIST_HOST 255?,PROCESSLIST_DB \
          64?,PROCESSLIST_COMMAND 16?,PROCESSLIST_TIME int?,PROCESSLIST_STATE 64?,PROCESSLIST_INFO text?,PARENT_THREAD_ID \
@@ -351,6 +358,16 @@ pub const LIST: &[(&str, &str, &str, RowMaker)] = &[
          32,blocking_trx_started datetime,blocking_trx_age duration?,blocking_trx_rows_locked \
          uint,blocking_trx_rows_modified uint,sql_kill_blocking_query 33?,sql_kill_blocking_connection 27?",
         locks::lock_waits,
+    ),
+    (
+        SYS,
+        "schema_table_lock_waits",
+        "object_schema 64?,object_name 64?,waiting_thread_id uint,waiting_pid uint?,waiting_account \
+         text?,waiting_lock_type 32,waiting_lock_duration 32,waiting_query text?,waiting_query_secs \
+         int?,waiting_query_rows_affected uint?,waiting_query_rows_examined uint?,blocking_thread_id \
+         uint,blocking_pid uint?,blocking_account text?,blocking_lock_type 32,blocking_lock_duration \
+         32,sql_kill_blocking_query 31?,sql_kill_blocking_connection 25?",
+        metadata_locks::table_lock_waits,
     ),
     (
         PS,

@@ -11,6 +11,8 @@
 //! Whoever must wait does so under one mutex and one condition variable, where cycles of waits are found as well: the
 //! one that closes a cycle gets the deadlock error.
 
+pub mod inspect;
+
 use parking_lot::{Condvar, Mutex};
 use std::collections::HashMap;
 use std::fmt;
@@ -30,13 +32,15 @@ pub enum Mode {
 pub enum Block {
     /// `LOCK TABLES … READ`: others may read.
     Writers,
-    /// DDL and `LOCK TABLES … WRITE`.
-    All,
+    /// `LOCK TABLES … WRITE`
+    Users,
+    /// DDL: the users, for the meaning of the table changes.
+    Definition,
 }
 
 impl Block {
     fn stops(self, mode: Mode) -> bool {
-        self == Block::All || mode == Mode::Write
+        self != Block::Writers || mode == Mode::Write
     }
 }
 
@@ -44,7 +48,7 @@ impl Block {
 pub struct TableLock {
     schema: String,
     name: String,
-    /// 0; or, with [`Block::All`], the session's id × 2 + 1; or, with [`Block::Writers`], how many sessions × 2.
+    /// 0; or, with [`Block::Writers`], how many sessions × 2; otherwise the owning session's id × 2 + 1.
     blocker: AtomicU64,
 }
 
@@ -136,7 +140,7 @@ pub struct Holder {
     locks: Arc<Locks>,
     session: u64,
     used: Mutex<Vec<(Arc<TableLock>, Mode)>>,
-    owned: Mutex<Vec<Arc<TableLock>>>,
+    owned: Mutex<Vec<(Arc<TableLock>, Block)>>,
 }
 
 impl Locks {
@@ -214,6 +218,11 @@ impl State {
                 let owners = self.sessions.iter().filter_map(Weak::upgrade);
                 let owners = owners.filter(|holder| holder.session != session && holder.owns(lock));
                 found.extend(owners.map(|holder| holder.session));
+                // Those who keep writers off, and wait for the last of them.
+                let becoming = self.waits.iter().filter(|(waiting, (of, want))| {
+                    **waiting != session && Arc::ptr_eq(of, lock) && matches!(want, Want::Own(Block::Writers))
+                });
+                found.extend(becoming.map(|(waiting, _)| *waiting));
             }
             _ => {}
         }
@@ -255,7 +264,10 @@ impl Holder {
     }
 
     fn owns(&self, lock: &Arc<TableLock>) -> bool {
-        self.owned.lock().iter().any(|owned| Arc::ptr_eq(owned, lock))
+        self.owned
+            .lock()
+            .iter()
+            .any(|(owned, _)| Arc::ptr_eq(owned, lock))
     }
 
     /// Takes the lock for use until [`Holder::release_used`].
@@ -382,8 +394,10 @@ impl Holder {
                 (Blocker::Readers(_), Block::Writers) if own_readers > 0 => return Ok(()),
                 (Blocker::Nobody, Block::Writers) => break Blocker::Readers(1),
                 (Blocker::Readers(n), Block::Writers) => break Blocker::Readers(n + 1),
-                (Blocker::Nobody, Block::All) => break Blocker::Owner(self.session),
-                (Blocker::Readers(n), Block::All) if n == own_readers => break Blocker::Owner(self.session),
+                (Blocker::Nobody, _) => break Blocker::Owner(self.session),
+                (Blocker::Readers(n), Block::Users | Block::Definition) if n == own_readers => {
+                    break Blocker::Owner(self.session);
+                }
                 _ => self.wait_to_own(&mut state, lock, block, deadline, patience)?,
             }
         };
@@ -408,8 +422,10 @@ impl Holder {
                 return Err(failure);
             }
         }
-        if own_readers == 0 {
-            self.owned.lock().push(Arc::clone(lock));
+        let mut owned = self.owned.lock();
+        match owned.iter_mut().find(|(owned, _)| Arc::ptr_eq(owned, lock)) {
+            Some((_, had)) => *had = block,
+            None => owned.push((Arc::clone(lock), block)),
         }
         Ok(())
     }
@@ -440,7 +456,7 @@ impl Holder {
         // The common mutex first, as wherever both are held.
         let _state = self.locks.state.lock();
         let mut owned = self.owned.lock();
-        for lock in owned.drain(keep..) {
+        for (lock, _) in owned.drain(keep..) {
             lock.release();
         }
         self.locks.changed.notify_all();
@@ -448,15 +464,6 @@ impl Holder {
 
     pub fn owned_count(&self) -> usize {
         self.owned.lock().len()
-    }
-
-    /// How this session owns a lock (`LOCK TABLES`), if it does.
-    pub fn ownership(&self, lock: &Arc<TableLock>) -> Option<Block> {
-        match lock.blocker() {
-            Blocker::Owner(owner) if owner == self.session => Some(Block::All),
-            Blocker::Readers(_) if self.owns(lock) => Some(Block::Writers),
-            _ => None,
-        }
     }
 
     pub fn release_all(&self) {
@@ -481,7 +488,7 @@ mod tests {
         false
     }
 
-    fn patience(ms: u64) -> Patience<'static> {
+    pub(super) fn patience(ms: u64) -> Patience<'static> {
         Patience {
             timeout: Duration::from_millis(ms),
             interrupted: &never,
@@ -494,13 +501,16 @@ mod tests {
         let t = locks.lock("test", "t");
         let (reader, late, ddl) = (locks.holder(1), locks.holder(2), locks.holder(3));
         reader.use_table(&t, Mode::Read, &patience(0)).unwrap();
-        assert_eq!(ddl.own(&t, Block::All, &patience(20)), Err(Failure::Timeout));
+        assert_eq!(
+            ddl.own(&t, Block::Definition, &patience(20)),
+            Err(Failure::Timeout)
+        );
         late.use_table(&t, Mode::Read, &patience(0)).unwrap();
         late.release_used();
 
         thread::scope(|scope| {
-            let waiting = scope.spawn(|| ddl.own(&t, Block::All, &patience(10_000)));
-            while ddl.ownership(&t).is_none() {
+            let waiting = scope.spawn(|| ddl.own(&t, Block::Definition, &patience(10_000)));
+            while t.blocker() != Blocker::Owner(3) {
                 thread::yield_now();
             }
             assert_eq!(
@@ -528,7 +538,10 @@ mod tests {
         // Another may lock it likewise; neither lets writers in before both are gone.
         let second = locks.holder(3);
         second.own(&t, Block::Writers, &patience(0)).unwrap();
-        assert_eq!(second.own(&t, Block::All, &patience(10)), Err(Failure::Timeout));
+        assert_eq!(
+            second.own(&t, Block::Definition, &patience(10)),
+            Err(Failure::Timeout)
+        );
         drop(dump);
         assert_eq!(
             other.use_table(&t, Mode::Write, &patience(10)),
@@ -543,8 +556,8 @@ mod tests {
         let locks = Arc::new(Locks::default());
         let (t, u) = (locks.lock("test", "t"), locks.lock("test", "u"));
         let (a, b) = (locks.holder(1), locks.holder(2));
-        a.own(&t, Block::All, &patience(0)).unwrap();
-        b.own(&u, Block::All, &patience(0)).unwrap();
+        a.own(&t, Block::Definition, &patience(0)).unwrap();
+        b.own(&u, Block::Definition, &patience(0)).unwrap();
         let killed = AtomicBool::new(false);
         thread::scope(|scope| {
             let waiting = scope.spawn(|| {
@@ -565,6 +578,34 @@ mod tests {
             killed.store(true, Ordering::SeqCst);
             locks.wake_all();
             assert_eq!(waiting.join().unwrap(), Err(Failure::Interrupted));
+        });
+    }
+
+    #[test]
+    fn a_cycle_leads_through_one_who_waits_for_the_last_writers() {
+        let locks = Arc::new(Locks::default());
+        let (t, u) = (locks.lock("test", "t"), locks.lock("test", "u"));
+        let (writer, reader, late) = (locks.holder(1), locks.holder(2), locks.holder(3));
+        writer.use_table(&t, Mode::Write, &patience(0)).unwrap();
+        late.own(&u, Block::Definition, &patience(0)).unwrap();
+        thread::scope(|scope| {
+            scope.spawn(|| reader.own(&t, Block::Writers, &patience(10_000)));
+            while !locks.state.lock().waits.contains_key(&2) {
+                thread::yield_now();
+            }
+            scope.spawn(|| late.use_table(&t, Mode::Write, &patience(10_000)));
+            while !locks.state.lock().waits.contains_key(&3) {
+                thread::yield_now();
+            }
+            assert_eq!(
+                writer.use_table(&u, Mode::Read, &patience(10_000)),
+                Err(Failure::Deadlock)
+            );
+            writer.release_all();
+            while locks.state.lock().waits.contains_key(&2) {
+                thread::yield_now();
+            }
+            reader.release_all();
         });
     }
 
@@ -591,7 +632,7 @@ mod tests {
             }
             let me = locks.holder(9);
             for _ in 0..500 {
-                me.own(&t, Block::All, &patience(10_000)).unwrap();
+                me.own(&t, Block::Definition, &patience(10_000)).unwrap();
                 changing.store(true, Ordering::SeqCst);
                 assert_eq!(inside.load(Ordering::SeqCst), 0);
                 changing.store(false, Ordering::SeqCst);

@@ -36,7 +36,7 @@ pub struct LockedTable {
 
 impl LockedTable {
     fn block(&self) -> Block {
-        if self.write { Block::All } else { Block::Writers }
+        if self.write { Block::Users } else { Block::Writers }
     }
 }
 

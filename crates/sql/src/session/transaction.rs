@@ -319,7 +319,9 @@ impl Session {
             return Err(error);
         }
         self.transaction.savepoints.truncate(at + 1);
-        self.state.locks.release_used_after(locks);
+        if !self.txn.has_locked() {
+            self.state.locks.release_used_after(locks);
+        }
         Ok(Answer::ok())
     }
 

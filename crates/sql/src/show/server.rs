@@ -135,6 +135,7 @@ pub fn processes(state: &SessionState, full: bool) -> Vec<Vec<Value>> {
     const STATEMENT_SHOWN_MAX: usize = 100;
     let everybody = state.has_global(Privileges::PROCESS);
     let sessions: Vec<_> = state.database.sessions.lock().values().cloned().collect();
+    let waiting = state.database.dictionary().locks().waiting_states();
     let mut rows = Vec::new();
     for process in sessions {
         let (user, host) = process.user();
@@ -151,7 +152,7 @@ pub fn processes(state: &SessionState, full: bool) -> Vec<Vec<Value>> {
             });
             let doing = match (process.is_killed(), current.running) {
                 (true, _) => "Killed",
-                (false, true) => "executing",
+                (false, true) => waiting.get(&process.id).copied().unwrap_or("executing"),
                 (false, false) => "",
             };
             vec![

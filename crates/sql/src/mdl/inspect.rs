@@ -1,0 +1,195 @@
+//! What can be seen of metadata locks: who holds them, who waits for them and for whom, in MySQL's words. For
+//! `performance_schema.metadata_locks`, `sys.schema_table_lock_waits` and the states of the process list.
+//!
+//! A look stops nobody but those who begin or end a wait, so a lock that is just being taken or given up may be shown or not.
+
+use super::{Block, Holder, Locks, Mode, TableLock, Want};
+use std::collections::HashMap;
+use std::sync::{Arc, Weak};
+
+/// What a lock is on. The lock of no name is on all definitions, the one of a database's name on its existence.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Object {
+    Global,
+    Schema(String),
+    Table(String, String),
+}
+
+/// A lock that is held or waited for.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Shown {
+    pub object: Object,
+    pub session: u64,
+    pub kind: &'static str,
+    pub duration: &'static str,
+    pub granted: bool,
+}
+
+/// A wait, and one of the locks that it waits for.
+pub struct ShownWait {
+    pub waiting: Shown,
+    pub blocking: Shown,
+}
+
+fn show(lock: &TableLock, want: Want, session: u64, granted: bool) -> Shown {
+    let object = match (&*lock.schema, &*lock.name) {
+        ("", "") => Object::Global,
+        (schema, "") => Object::Schema(schema.to_owned()),
+        (schema, name) => Object::Table(schema.to_owned(), name.to_owned()),
+    };
+    let kind = match (&object, want) {
+        (Object::Table(..), Want::Use(Mode::Read)) => "SHARED_READ",
+        (Object::Table(..), Want::Use(Mode::Write)) => "SHARED_WRITE",
+        (Object::Table(..), Want::Own(Block::Writers)) => "SHARED_READ_ONLY",
+        (Object::Table(..), Want::Own(Block::Users)) => "SHARED_NO_READ_WRITE",
+        (_, Want::Use(_)) => "INTENTION_EXCLUSIVE",
+        (_, Want::Own(Block::Writers)) => "SHARED",
+        (_, Want::Own(_)) => "EXCLUSIVE",
+    };
+    let duration = match (&object, want) {
+        (Object::Global, Want::Use(_)) => "STATEMENT",
+        (Object::Global, Want::Own(_)) => "EXPLICIT",
+        _ => "TRANSACTION",
+    };
+    Shown {
+        object,
+        session,
+        kind,
+        duration,
+        granted,
+    }
+}
+
+impl Holder {
+    /// What it holds, of one lock or of all.
+    fn show(&self, of: Option<&Arc<TableLock>>) -> Vec<Shown> {
+        let wanted = |lock: &Arc<TableLock>| of.is_none_or(|of| Arc::ptr_eq(of, lock));
+        let used = self.used.lock();
+        let shown = used.iter().filter(|(lock, _)| wanted(lock));
+        let mut shown: Vec<_> = shown
+            .map(|(lock, mode)| show(lock, Want::Use(*mode), self.session, true))
+            .collect();
+        drop(used);
+        let owned = self.owned.lock();
+        let owned = owned.iter().filter(|(lock, _)| wanted(lock));
+        shown.extend(owned.map(|(lock, block)| show(lock, Want::Own(*block), self.session, true)));
+        shown
+    }
+}
+
+impl Locks {
+    /// Every lock, held or waited for.
+    pub fn show(&self) -> Vec<Shown> {
+        let state = self.state.lock();
+        let holders = state.sessions.iter().filter_map(Weak::upgrade);
+        let mut shown: Vec<_> = holders.flat_map(|holder| holder.show(None)).collect();
+        let waits = state.waits.iter();
+        shown.extend(waits.map(|(session, (lock, want))| show(lock, *want, *session, false)));
+        shown.sort_unstable();
+        shown
+    }
+
+    /// Every wait, with each lock it waits for; one that is itself waited for comes first to those behind it, and is shown
+    /// as what it is.
+    pub fn show_waits(&self) -> Vec<ShownWait> {
+        let state = self.state.lock();
+        let mut waits = Vec::new();
+        for (session, (lock, want)) in &state.waits {
+            let waiting = show(lock, *want, *session, false);
+            let mut blockers = Vec::new();
+            state.blockers(*session, lock, *want, &mut blockers);
+            blockers.sort_unstable();
+            blockers.dedup();
+            for holder in state.sessions.iter().filter_map(Weak::upgrade) {
+                if blockers.binary_search(&holder.session).is_err() {
+                    continue;
+                }
+                let mut theirs = holder.show(Some(lock));
+                if let Some((asked, want)) = state.waits.get(&holder.session)
+                    && Arc::ptr_eq(asked, lock)
+                {
+                    theirs.push(show(lock, *want, holder.session, false));
+                }
+                waits.extend(theirs.into_iter().map(|blocking| ShownWait {
+                    waiting: waiting.clone(),
+                    blocking,
+                }));
+            }
+        }
+        waits.sort_unstable_by(|a, b| (&a.waiting, &a.blocking).cmp(&(&b.waiting, &b.blocking)));
+        waits
+    }
+
+    /// What the process list says of the sessions that wait.
+    pub fn waiting_states(&self) -> HashMap<u64, &'static str> {
+        let state = self.state.lock();
+        let text = |lock: &TableLock| match (&*lock.schema, &*lock.name) {
+            ("", "") => "Waiting for global read lock",
+            (_, "") => "Waiting for schema metadata lock",
+            _ => "Waiting for table metadata lock",
+        };
+        let waits = state.waits.iter();
+        waits.map(|(session, (lock, _))| (*session, text(lock))).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::patience;
+    use super::*;
+    use std::thread;
+
+    #[test]
+    fn who_holds_and_who_waits() {
+        let locks = Arc::new(Locks::default());
+        let t = locks.lock("test", "t");
+        let (reader, ddl, late) = (locks.holder(1), locks.holder(2), locks.holder(3));
+        reader.use_table(&t, Mode::Read, &patience(20_000)).unwrap();
+        thread::scope(|scope| {
+            scope.spawn(|| ddl.own(&t, Block::Definition, &patience(20_000)).unwrap());
+            while locks.waiting_states().is_empty() {
+                thread::yield_now();
+            }
+            scope.spawn(|| {
+                late.use_table(&t, Mode::Write, &patience(20_000)).unwrap();
+                late.release_used();
+            });
+            while locks.waiting_states().len() < 2 {
+                thread::yield_now();
+            }
+            let shown = locks.show();
+            let seen = |shown: &Shown| (shown.session, shown.kind, shown.granted);
+            let seen_all: Vec<_> = shown.iter().map(seen).collect();
+            assert_eq!(
+                seen_all,
+                [
+                    (1, "SHARED_READ", true),
+                    (2, "EXCLUSIVE", false),
+                    (3, "SHARED_WRITE", false)
+                ]
+            );
+            let waits = locks.show_waits();
+            let pairs: Vec<_> = waits
+                .iter()
+                .map(|wait| (seen(&wait.waiting), seen(&wait.blocking)))
+                .collect();
+            assert_eq!(
+                pairs,
+                [
+                    ((2, "EXCLUSIVE", false), (1, "SHARED_READ", true)),
+                    ((3, "SHARED_WRITE", false), (2, "EXCLUSIVE", false))
+                ]
+            );
+            reader.release_used();
+            while !locks
+                .show()
+                .iter()
+                .any(|lock| seen(lock) == (2, "EXCLUSIVE", true))
+            {
+                thread::yield_now();
+            }
+            ddl.release_all();
+        });
+        assert_eq!(locks.show(), []);
+    }
+}

@@ -4,6 +4,7 @@
     tests/history/run.py [--address HOST:PORT[:USER]] [--seconds 10] [--transactions N] [--seed N]
                          [--levels ...] [--workloads append,register,bank] [--clients 16] [--kills EVERY_S]
 
+    tests/history/run.py --total-seconds 3600 --total-transactions 1000000 [--seconds 60]     round after round, until both
     tests/history/run.py --sabotaged BINARY               that the checker notices what is broken in a server built for it
 
 A round is one workload at one level for so many seconds. With a server of its own the server is killed (kill -9) and
@@ -14,10 +15,12 @@ First the checker itself is checked, with a short history for each anomaly; and 
 it must find what those levels are known to allow, or the clients are too tame to prove anything.
 """
 import argparse
+import itertools
 import os
 import random
 import sys
 import time
+from collections import Counter, defaultdict
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
@@ -72,7 +75,7 @@ def make_history(options, address: Address, meanwhile, workload: str, level: str
     return transactions, judge(workload, level, transactions, address)
 
 
-def play_round(options, address: Address, server: Server | None, workload: str, level: str, seed: int, report: Report) -> int:
+def play_round(options, address: Address, server: Server | None, workload: str, level: str, seed: int, report: Report) -> Counter:
     started, killer = time.monotonic(), Killer(server, options.kills, seed)
     transactions, findings = make_history(options, address, killer, workload, level, seed)
     took = time.monotonic() - started
@@ -90,7 +93,8 @@ def play_round(options, address: Address, server: Server | None, workload: str, 
         report.fail(name, f"{known} is allowed here and never happened: {detail}")
     else:
         report.ok(name, detail)
-    return committed
+    return Counter({"transactions": len(transactions), "committed": committed, "seconds": options.seconds, "kills": killer.kills,
+                    **{f"{kind} ×": count for kind, count in findings.counts.items()}})
 
 
 def check_the_checker(report: Report) -> None:
@@ -149,18 +153,31 @@ def check_sabotage(options, report: Report) -> None:
 def run(options, address: Address, server: Server | None, report: Report) -> None:
     seed = options.seed if options.seed is not None else int(time.time())
     print(f"  seed {seed}", flush=True)
-    committed = 0
-    for level in options.levels:
-        for workload in options.workloads:
-            try:
-                committed += play_round(options, address, server, workload, level, seed, report)
-            except Exception as error:
-                report.fail(f"{workload}/{level}", f"{type(error).__name__}: {error}")
-                if server and not server.is_running():
-                    print(server.log_tail(), flush=True)
-                    server.start()
-            seed += 1
-    print(f"  {committed} transactions committed in all", flush=True)
+    rounds = itertools.product(options.levels, options.workloads)
+    totals: dict[tuple[str, str], Counter] = defaultdict(Counter)
+    if options.total_seconds or options.total_transactions:
+        rounds = itertools.cycle(rounds)
+    for level, workload in rounds:
+        try:
+            totals[level, workload] += play_round(options, address, server, workload, level, seed, report)
+        except Exception as error:
+            report.fail(f"{workload}/{level}", f"{type(error).__name__}: {error}")
+            if server and not server.is_running():
+                print(server.log_tail(), flush=True)
+                server.start()
+        seed += 1
+        played = sum(totals.values(), Counter())
+        if (options.total_seconds or options.total_transactions) and (
+                report.failed or played["seconds"] >= options.total_seconds and played["transactions"] >= options.total_transactions):
+            break
+    for (level, workload), counts in totals.items():
+        print(f"  {level.lower()}, {workload}: {describe(counts)}", flush=True)
+    print(f"  in all: {describe(sum(totals.values(), Counter()))}", flush=True)
+
+
+def describe(counts: Counter) -> str:
+    found = ", ".join(f"{kind}{count}" for kind, count in sorted(counts.items()) if kind.endswith("×"))
+    return f"{counts['transactions']} transactions, {counts['committed']} committed, {counts['kills']} kills, {counts['seconds']:.0f} s; {found or 'no anomaly'}"
 
 
 def main():
@@ -168,6 +185,8 @@ def main():
     parser.add_argument("--address", type=Address.parse)
     parser.add_argument("--seconds", type=float, default=10)
     parser.add_argument("--transactions", type=int, default=10**9, help="end a round at about so many")
+    parser.add_argument("--total-seconds", type=float, default=0, help="go on with rounds until so many")
+    parser.add_argument("--total-transactions", type=int, default=0, help="go on with rounds until so many")
     parser.add_argument("--seed", type=int)
     parser.add_argument("--clients", type=int, default=16)
     parser.add_argument("--processes", type=int, default=2)

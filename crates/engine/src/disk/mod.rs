@@ -32,9 +32,29 @@ pub trait Disk: Send + Sync {
     fn sync_dir(&self) -> io::Result<()>;
 }
 
+/// A stretch of a file that is read as one.
+pub enum Part<'b> {
+    Into(&'b mut [u8]),
+    /// So many bytes that nobody wants.
+    Skip(usize),
+}
+
 pub trait File: Send + Sync {
     /// Reads all of `out`; what lies behind the end of the file reads as zeros.
     fn read_at(&self, out: &mut [u8], offset: u64) -> io::Result<()>;
+    /// Reads stretches that lie one behind the other.
+    fn read_parts_at(&self, parts: &mut [Part<'_>], mut offset: u64) -> io::Result<()> {
+        for part in parts {
+            match part {
+                Part::Into(out) => {
+                    self.read_at(out, offset)?;
+                    offset += out.len() as u64;
+                }
+                Part::Skip(len) => offset += *len as u64,
+            }
+        }
+        Ok(())
+    }
     fn write_at(&self, data: &[u8], offset: u64) -> io::Result<()>;
     /// Makes what was written certain (`fdatasync`).
     fn sync(&self) -> io::Result<()>;

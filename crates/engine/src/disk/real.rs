@@ -3,7 +3,9 @@
 //! Pages go past the page cache (`O_DIRECT`) where the file system allows it, so that a page is in memory once: in the
 //! pool. The log goes through the page cache, because it is written in small pieces and hardly ever read.
 
-use super::{Access, Disk, File};
+use super::{Access, Disk, File, Part};
+use crate::ids::PAGE_SIZE;
+use std::cell::UnsafeCell;
 use std::fs::{self, OpenOptions};
 use std::io::{self, ErrorKind};
 use std::os::fd::AsRawFd;
@@ -114,6 +116,39 @@ impl Disk for RealDisk {
 
 struct RealFile(fs::File);
 
+/// Where bytes go that nobody wants: written by the kernel, in whatever order, and never read.
+#[repr(align(4096))]
+struct Nowhere(UnsafeCell<[u8; PAGE_SIZE]>);
+
+// SAFETY: no reference to its bytes is ever made.
+#[allow(unsafe_code)]
+unsafe impl Sync for Nowhere {}
+
+static NOWHERE: Nowhere = Nowhere(UnsafeCell::new([0; PAGE_SIZE]));
+
+/// What the kernel is to fill, stretch by stretch, and how many bytes that is.
+fn io_vectors(parts: &mut [Part<'_>]) -> (Vec<libc::iovec>, usize) {
+    let (mut vectors, mut total) = (Vec::with_capacity(parts.len()), 0);
+    let mut push = |base: *mut u8, len: usize| {
+        vectors.push(libc::iovec {
+            iov_base: base.cast(),
+            iov_len: len,
+        });
+        total += len;
+    };
+    for part in parts {
+        match part {
+            Part::Into(out) => push(out.as_mut_ptr(), out.len()),
+            Part::Skip(len) => {
+                for done in (0..*len).step_by(PAGE_SIZE) {
+                    push(NOWHERE.0.get().cast(), PAGE_SIZE.min(*len - done));
+                }
+            }
+        }
+    }
+    (vectors, total)
+}
+
 impl RealFile {
     #[allow(unsafe_code)]
     fn fallocate(&self, mode: i32, offset: u64, len: u64) -> io::Result<()> {
@@ -143,6 +178,34 @@ impl File for RealFile {
                 }
                 Err(e) if e.kind() == ErrorKind::Interrupted => {}
                 Err(e) => return Err(e),
+            }
+        }
+        Ok(())
+    }
+
+    #[allow(unsafe_code)]
+    fn read_parts_at(&self, parts: &mut [Part<'_>], mut offset: u64) -> io::Result<()> {
+        let (vectors, total) = io_vectors(parts);
+        // SAFETY: the vectors lead to the buffers lent to us, and to memory that nobody reads.
+        let read = unsafe {
+            libc::preadv(
+                self.0.as_raw_fd(),
+                vectors.as_ptr(),
+                vectors.len() as i32,
+                offset as i64,
+            )
+        };
+        if read == total as isize {
+            return Ok(());
+        }
+        // The file's end, or trouble: part by part one learns which.
+        for part in parts {
+            match part {
+                Part::Into(out) => {
+                    self.read_at(out, offset)?;
+                    offset += out.len() as u64;
+                }
+                Part::Skip(len) => offset += *len as u64,
             }
         }
         Ok(())
@@ -216,6 +279,11 @@ mod tests {
             &out, b"water\0\0\0\0\0",
             "what lies behind the end reads as zeros"
         );
+
+        let (mut one, mut other) = ([9; 2], [9; 4]);
+        let mut parts = [Part::Into(&mut one), Part::Skip(2), Part::Into(&mut other)];
+        file.read_parts_at(&mut parts, 3).unwrap();
+        assert_eq!((&one, &other), (b"wa", b"r\0\0\0"), "parts of one stretch");
 
         file.allocate(0, 8192).unwrap();
         assert_eq!(file.len().unwrap(), 8192);

@@ -83,7 +83,7 @@ impl Latch {
             .is_ok()
     }
 
-    #[cfg(test)]
+    #[inline]
     pub fn is_resident(&self) -> bool {
         self.load() & RESIDENT != 0
     }

@@ -12,6 +12,7 @@
 //!
 //! Pages are touched through guards (`guard.rs`); no latch may be waited for that the same thread already holds.
 
+mod ahead;
 mod arena;
 mod dirty;
 mod frames;

@@ -142,7 +142,7 @@ fn bury_row(core: &Core, table: &Table, key: &[u8]) -> Result<()> {
         if chain.first != Address::NONE {
             let now = core.view_copy.with(|copy| copy.horizon);
             let graveyard = &table.indexes[0].graveyard;
-            if !graveyard.bury(key, head.writer, chain.first, now)? {
+            if !graveyard.bury_row(key, head.writer, chain.first, now)? {
                 return relink(core, leaf, slot, &head, &chain);
             }
         }
@@ -172,17 +172,17 @@ fn bury_entry(core: &Core, table: &Table, n: IndexNo, key: &[u8]) -> Result<()> 
     let ended = |writer| core.view_copy.with(|copy| copy.knows_end_of(writer, &core.txns));
     while let Some((leaf, slot)) = deleted_entry(table, n, key, &ended)? {
         let wanted = table.who_wants(core, n, key)?;
-        if wanted == Wanted::Now {
+        if matches!(wanted, Wanted::Now) {
             return Ok(());
         }
         if !table.hand_on_locks(core, n, &leaf, slot, None)? {
             continue;
         }
-        if wanted == Wanted::ByOldViews {
+        if let Wanted::ByOldViews(witness) = &wanted {
             let deleter = EntryHead::of(leaf.node().value(slot)).writer;
             let now = core.view_copy.with(|copy| copy.horizon);
             let graveyard = &table.indexes[n].graveyard;
-            if !graveyard.bury(key, deleter, Address::NONE, now)? {
+            if !graveyard.bury_entry(key, deleter, witness.as_ref(), now)? {
                 return Ok(());
             }
         }

@@ -71,7 +71,7 @@ fn clear_row(core: &Core, table: &Table, buried: &Buried) -> Result<()> {
 fn clear_entry(core: &Core, table: &Table, n: IndexNo, buried: &Buried) -> Result<()> {
     let all_see = core.view_copy.certainly_all_see(buried.deleter, &core.txns);
     let _leaf = table.indexes[n].tree.write(&buried.key)?;
-    if all_see || table.who_wants(core, n, &buried.key)? == Wanted::ByNobody {
+    if all_see || matches!(table.who_wants(core, n, &buried.key)?, Wanted::ByNobody) {
         table.indexes[n].graveyard.forget(buried)?;
     }
     Ok(())

@@ -20,8 +20,8 @@ const STRETCH: usize = 256;
 
 /// What a scan of both comes to.
 pub(super) enum Met<'a> {
-    /// An entry of the index: key and value.
-    Entry(&'a [u8], &'a [u8]),
+    /// An entry of the index, key and value, and what is buried under the same key.
+    Entry(&'a [u8], &'a [u8], &'a [Buried]),
     /// What is buried under a key that the index has no entry of: the latest first.
     Buried(&'a [Buried]),
 }
@@ -137,11 +137,9 @@ impl Table {
                         } else {
                             slots.start += 1;
                         }
-                        if order.is_eq() {
-                            buried.next();
-                        }
+                        let under = if order.is_eq() { buried.next() } else { None };
                         let (key, value) = node.entry(slot);
-                        f(Met::Entry(key, value))?
+                        f(Met::Entry(key, value, under.unwrap_or_default()))?
                     }
                     _ => match buried.next() {
                         Some(rows) => f(Met::Buried(rows))?,

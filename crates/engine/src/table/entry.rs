@@ -4,8 +4,12 @@
 //!  clustered value  :=  flags u8 | writer u64 | older u64 | row
 //!  secondary value  :=  flags u8 | writer u64 | columns that the key cannot give back
 //!
-//!  flags: 1 deleted   2 some of the row's columns stand outside
+//!  flags: 1 deleted   2 some of the row's columns stand outside   4 born
 //! ```
+//!
+//! A secondary entry is *born* if `writer` put it where the index had no entry of its key, so that who does not see the
+//! writer need not ask the row: for such a view it is not there. (What had the same key before and is wanted by an old
+//! view has been buried, and speaks for itself.)
 //!
 //! `older` leads to the version that `writer` replaced, in scratch pages. Those do not outlive the engine's run: `older`
 //! of a writer of a former run is meaningless, and never followed, because every view sees such a writer.
@@ -16,6 +20,7 @@ use crate::mvcc::Address;
 
 pub(crate) const DELETED: u8 = 1;
 pub(crate) const OUTSIDE: u8 = 2;
+pub(crate) const BORN: u8 = 4;
 
 /// Bytes before the row in a clustered value.
 pub(crate) const ROW_AT: usize = 17;
@@ -95,6 +100,10 @@ impl EntryHead {
 
     pub fn is_deleted(&self) -> bool {
         self.flags & DELETED != 0
+    }
+
+    pub fn is_born(&self) -> bool {
+        self.flags & BORN != 0
     }
 
     pub fn bytes(&self) -> [u8; STORED_AT] {

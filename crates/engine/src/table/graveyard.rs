@@ -8,15 +8,18 @@
 //!
 //! ```text
 //!  clustered:  key │ u64::MAX − number, big-endian  →  deleter u64 │ older u64
-//!  secondary:  entry key                            →  deleter u64
+//!  secondary:  entry key                            →  deleter u64 [│ from u64 │ until u64 │ stored columns]
 //! ```
 //!
 //! **A row that came back** under the key of a buried one begins a new chain, and behind the end of that chain the buried
 //! row goes on: a reader whose view sees no version of the row in the index asks here. A row may be buried several times;
 //! the numbers put the latest first, and each speaks for the time between its birth and its deletion.
 //!
-//! **A secondary entry** says only that the row may once have had it; a view that does not see who deleted it asks the row.
-//! If the same entry stands in the index again, that one speaks for both.
+//! **A secondary entry** says that the row may once have had it; a view that does not see who deleted it asks the row. But
+//! most often that is not needed: when the entry is buried, a version of the row is known that has it and that an old view
+//! wants. Who sees the writer of that version (`from`) and not who replaced it (`until`) sees that very version, so the
+//! entry is there for him, with what it stores as in that version. If the same entry stands in the index again, that one
+//! speaks for both, unless it was born there after the view: then this one does.
 //!
 //! **Nobody sees an entry twice, or not at all.** An entry is buried, and a buried one changed or removed, by purge alone,
 //! holding the leaf that the key belongs to exclusively. Readers look here with that leaf in hand. `newest` is raised
@@ -33,6 +36,8 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 const NUMBER_BYTES: usize = 8;
+/// What stands before the stored columns of a secondary entry that has a witness.
+const ENTRY_HEAD: usize = 24;
 
 pub(crate) struct Graveyard {
     store: Arc<Store>,
@@ -46,6 +51,20 @@ pub(crate) struct Graveyard {
     number: AtomicU64,
 }
 
+/// A version of its row that has a secondary entry: who sees `from` and not `until` sees that version.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Witness {
+    pub from: TxnId,
+    pub until: TxnId,
+    /// The entry's stored columns in that version.
+    pub stored: Vec<u8>,
+}
+
+impl Witness {
+    /// More than this is not kept beside an entry.
+    pub const STORED_MAX: usize = 1024;
+}
+
 /// A buried entry.
 #[derive(Clone, Debug)]
 pub(crate) struct Buried {
@@ -54,6 +73,8 @@ pub(crate) struct Buried {
     pub deleter: TxnId,
     /// Of a row: the chain below the deletion.
     pub older: Address,
+    /// Of a secondary entry.
+    pub witness: Option<Witness>,
     number: u64,
 }
 
@@ -113,32 +134,59 @@ impl Graveyard {
         {
             (key, number) = (of, u64::MAX - u64::from_be_bytes(*last));
         }
+        let witness = (!self.is_clustered && value.len() >= ENTRY_HEAD).then(|| Witness {
+            from: TxnId(word(8)),
+            until: TxnId(word(16)),
+            stored: value[ENTRY_HEAD..].to_vec(),
+        });
         Buried {
             key: key.to_vec(),
             deleter: TxnId(word(0)),
-            older: Address(word(8)),
+            older: if self.is_clustered {
+                Address(word(8))
+            } else {
+                Address::NONE
+            },
+            witness,
             number,
         }
     }
 
-    /// Takes in an entry that its index is about to lose, and that no view at or after `ended` wants; `older` is of a row.
-    /// False if it cannot. The caller holds the entry's leaf exclusively.
-    pub fn bury(&self, key: &[u8], deleter: TxnId, older: Address, ended: Lsn) -> Result<bool> {
+    /// Takes in a row that its index is about to lose, and that no view at or after `ended` wants; `older` leads to its
+    /// chain. False if it cannot. The caller holds the row's leaf exclusively.
+    pub fn bury_row(&self, key: &[u8], deleter: TxnId, older: Address, ended: Lsn) -> Result<bool> {
+        self.bury(key, ended, &row_value(deleter, older))
+    }
+
+    /// The same of a secondary entry.
+    pub fn bury_entry(
+        &self,
+        key: &[u8],
+        deleter: TxnId,
+        witness: Option<&Witness>,
+        ended: Lsn,
+    ) -> Result<bool> {
+        let mut value = deleter.0.to_le_bytes().to_vec();
+        if let Some(Witness { from, until, stored }) = witness {
+            value.extend_from_slice(&from.0.to_le_bytes());
+            value.extend_from_slice(&until.0.to_le_bytes());
+            value.extend_from_slice(stored);
+        }
+        self.bury(key, ended, &value)
+    }
+
+    fn bury(&self, key: &[u8], ended: Lsn, value: &[u8]) -> Result<bool> {
         if key.len() + NUMBER_BYTES > MAX_KEY_LEN {
             return Ok(false);
         }
         let tree = self.tree()?;
         self.newest.fetch_max(ended.0, Ordering::AcqRel);
         let number = self.number.fetch_add(1, Ordering::Relaxed);
-        self.put(tree, &self.full_key(key, number), deleter, older)?;
+        self.put(tree, &self.full_key(key, number), value)?;
         Ok(true)
     }
 
-    fn put(&self, tree: &Tree, full: &[u8], deleter: TxnId, older: Address) -> Result<()> {
-        let mut value = [0; 16];
-        value[..8].copy_from_slice(&deleter.0.to_le_bytes());
-        value[8..].copy_from_slice(&older.0.to_le_bytes());
-        let value = &value[..if self.is_clustered { 16 } else { 8 }];
+    fn put(&self, tree: &Tree, full: &[u8], value: &[u8]) -> Result<()> {
         loop {
             let mut leaf = tree.write(full)?;
             let done = match leaf.node().search(full) {
@@ -163,7 +211,7 @@ impl Graveyard {
     /// The chain of a buried row begins elsewhere now. The caller holds the key's leaf exclusively.
     pub fn relink(&self, buried: &Buried, older: Address) -> Result<()> {
         let full = self.full_key(&buried.key, buried.number);
-        self.put(self.tree()?, &full, buried.deleter, older)
+        self.put(self.tree()?, &full, &row_value(buried.deleter, older))
     }
 
     /// Nobody wants it any more. The caller holds the key's leaf exclusively.
@@ -258,6 +306,13 @@ impl Graveyard {
             }
         }
     }
+}
+
+fn row_value(deleter: TxnId, older: Address) -> [u8; 16] {
+    let mut value = [0; 16];
+    value[..8].copy_from_slice(&deleter.0.to_le_bytes());
+    value[8..].copy_from_slice(&older.0.to_le_bytes());
+    value
 }
 
 impl Drop for Graveyard {

@@ -8,7 +8,7 @@
 //! version that the view sees must still have this very entry, or the row is met under another key.
 
 use super::buried::Met;
-use super::entry::{DELETED, EntryHead, Head, row_of, stored_of};
+use super::entry::{EntryHead, Head, row_of, stored_of};
 use super::locking::{Judge, Locking, Visit};
 use super::outside::Outside;
 use super::range::Span;
@@ -56,6 +56,41 @@ impl Batch {
             start = *end;
             (key, *doubtful)
         })
+    }
+}
+
+/// What a secondary entry tells about itself.
+enum Judged<'a> {
+    /// It is there, by this key and with these stored columns.
+    There(&'a [u8], &'a [u8]),
+    Not,
+    /// The row must be asked whether it has the entry.
+    Doubtful(&'a [u8]),
+}
+
+/// Judges a secondary entry by itself, as far as that goes.
+#[inline]
+fn judge<'a>(core: &Core, sight: Sight, own: TxnId, met: &Met<'a>) -> Judged<'a> {
+    let buried = match *met {
+        Met::Entry(key, value, under) => {
+            let head = EntryHead::of(value);
+            match (sight.sees(head.writer, own, core), head.is_deleted()) {
+                (true, false) => return Judged::There(key, stored_of(value)),
+                (true, true) => return Judged::Not,
+                (false, _) if !head.is_born() => return Judged::Doubtful(key),
+                (false, _) => under.first(),
+            }
+        }
+        Met::Buried(buried) => buried.first(),
+    };
+    match buried {
+        Some(entry) if !sight.sees(entry.deleter, own, core) => match &entry.witness {
+            Some(w) if sight.sees(w.from, own, core) && !sight.sees(w.until, own, core) => {
+                Judged::There(&entry.key, &w.stored)
+            }
+            _ => Judged::Doubtful(&entry.key),
+        },
+        _ => Judged::Not,
     }
 }
 
@@ -288,7 +323,7 @@ impl Table {
                 Ok(true)
             };
             match (met, sight) {
-                (Met::Entry(key, value), _) => {
+                (Met::Entry(key, value, _), _) => {
                     self.see_value(core, sight, own, key, value, buffer, show)?;
                 }
                 (Met::Buried(buried), Sight::View(view)) => {
@@ -301,7 +336,7 @@ impl Table {
         let mut done = self.leaves(t, 0, &span, reverse, sight, &mut |leaf, slots| {
             in_order(slots, reverse, &mut |slot| {
                 let (key, value) = leaf.node().entry(slot);
-                see(Met::Entry(key, value))
+                see(Met::Entry(key, value, &[]))
             })
         });
         if let Ok(Some(rest)) = &mut done {
@@ -328,20 +363,14 @@ impl Table {
         let mut rows = 0;
         let mut see = |met: Met| {
             let mut flow = Flow::Continue;
-            let key = match met {
-                Met::Entry(key, value) => {
-                    let head = EntryHead::of(value);
-                    if sight.sees(head.writer, own, core) {
-                        if !head.is_deleted() {
-                            rows += 1;
-                            flow = f(&RowView::entry(layout, key, stored_of(value)))?.1;
-                        }
-                        return Ok(flow);
-                    }
-                    key
-                }
-                Met::Buried(buried) if sight.sees(buried[0].deleter, own, core) => return Ok(flow),
-                Met::Buried(buried) => &buried[0].key,
+            let mut show = |key: &[u8], stored: &[u8]| {
+                rows += 1;
+                Ok(f(&RowView::entry(layout, key, stored))?.1)
+            };
+            let key = match judge(core, sight, own, &met) {
+                Judged::There(key, stored) => return show(key, stored),
+                Judged::Not => return Ok(flow),
+                Judged::Doubtful(key) => key,
             };
             // Nobody who holds a clustered leaf waits for a secondary one, so this cannot be a deadlock.
             let primary_key = &key[layout.primary_at(key)..];
@@ -357,7 +386,7 @@ impl Table {
         let mut done = self.leaves(t, n, &span, reverse, sight, &mut |leaf, slots| {
             in_order(slots, reverse, &mut |slot| {
                 let (key, value) = leaf.node().entry(slot);
-                see(Met::Entry(key, value))
+                see(Met::Entry(key, value, &[]))
             })
         });
         if let Ok(Some(rest)) = &mut done {
@@ -428,19 +457,11 @@ impl Table {
         batch.clear();
         let own = t.id;
         let mut take = |met: Met| {
-            let (key, head) = match met {
-                Met::Entry(key, value) if n == 0 => (key, Head::of(value).entry()),
-                Met::Entry(key, value) => (key, EntryHead::of(value)),
-                Met::Buried(buried) => {
-                    let (flags, writer) = (DELETED, buried[0].deleter);
-                    (buried[0].key.as_slice(), EntryHead { flags, writer })
-                }
-            };
-            if !sight.sees(head.writer, own, core) {
-                batch.push(key, true);
-            } else if !head.is_deleted() {
+            match judge(core, sight, own, &met) {
                 // A dirty read may meet an entry whose row has moved on already.
-                batch.push(key, matches!(sight, Sight::Latest));
+                Judged::There(key, _) => batch.push(key, matches!(sight, Sight::Latest)),
+                Judged::Not => {}
+                Judged::Doubtful(key) => batch.push(key, true),
             }
             Ok(if batch.entries.len() < size {
                 Flow::Continue
@@ -451,7 +472,7 @@ impl Table {
         let rest = self.leaves(t, n, span, reverse, sight, &mut |leaf, slots| {
             in_order(slots, reverse, &mut |slot| {
                 let (key, value) = leaf.node().entry(slot);
-                take(Met::Entry(key, value))
+                take(Met::Entry(key, value, &[]))
             })
         })?;
         match rest {

@@ -10,7 +10,8 @@
 //! appear before the new entry is in. If there is none, nothing is locked: two who add the same key at the same time are
 //! kept apart by one of a few hundred mutexes, taken by the key's hash and let go of before any lock wait.
 
-use super::entry::{self, EntryHead, Head};
+use super::entry::{self, BORN, EntryHead, Head};
+use super::graveyard::Witness;
 use super::outside::Outside;
 use super::row::RowView;
 use super::schema::{Datum, IndexNo};
@@ -25,11 +26,11 @@ use crate::transaction::{Inner, RowLock};
 use crate::tree::{Full, NextLeaf};
 
 /// Who may still come to a row through an entry that is marked deleted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Wanted {
     /// The row has it again.
     Now,
-    ByOldViews,
+    ByOldViews(Option<Witness>),
     ByNobody,
 }
 
@@ -78,13 +79,31 @@ impl Table {
                 };
                 let needed = matches!(need(&version), Need::By(_) | Need::Unknown);
                 let is_row = version.flags & mvcc::DELETED == 0;
-                if walked > VERSIONS_MAX || needed && is_row && has(version.row_flags, &columns)? {
-                    return Ok(Wanted::ByOldViews);
+                if walked > VERSIONS_MAX {
+                    return Ok(Wanted::ByOldViews(None));
+                }
+                if needed && is_row && has(version.row_flags, &columns)? {
+                    let stored = self.stored_from(n, primary_key, version.row_flags, &columns)?;
+                    return Ok(Wanted::ByOldViews(stored.map(|stored| Witness {
+                        from: version.writer,
+                        until: superseder,
+                        stored,
+                    })));
                 }
                 (superseder, at) = (version.writer, version.older);
             }
         }
         Ok(Wanted::ByNobody)
+    }
+
+    /// What an entry of this row stores beside its key; `None` if that is much.
+    fn stored_from(&self, n: IndexNo, primary_key: &[u8], flags: u8, row: &[u8]) -> Result<Option<Vec<u8>>> {
+        let outside = Outside::of(&self.indexes[0].tree, &self.layout, flags, row);
+        let view = RowView::row(&self.layout, primary_key, row, &outside);
+        let mut stored = Vec::new();
+        self.entries[n - 1].encode_stored(|c| view.get(c), &mut stored)?;
+        outside.check()?;
+        Ok((stored.len() <= Witness::STORED_MAX).then_some(stored))
     }
 
     /// Appends the key of the row's entry to `key`, and the entry's value, as `writer` writes it, to `value`.
@@ -131,7 +150,7 @@ impl Table {
         t: &mut Inner,
         n: IndexNo,
         key: &[u8],
-        value: &[u8],
+        value: &mut [u8],
         mode: LockMode,
     ) -> Result<()> {
         let unique = self.schema.secondary[n - 1].unique && !self.entries[n - 1].has_null(key);
@@ -161,7 +180,7 @@ impl Table {
         t: &mut Inner,
         n: IndexNo,
         key: &[u8],
-        value: &[u8],
+        value: &mut [u8],
     ) -> Result<Option<LockKey>> {
         let Index { tree, locks, .. } = &self.indexes[n];
         let mut next = Vec::new();
@@ -174,6 +193,7 @@ impl Table {
                     if let RowLock::Wait(wait) = t.lock_to_write(core, locks, key, writer) {
                         return Ok(Some(wait));
                     }
+                    value[0] &= !BORN;
                     leaf.replace(slot, value)
                 }
                 Err(slot) => {
@@ -183,6 +203,7 @@ impl Table {
                         Entering::Again => continue,
                         Entering::Wait(wait) => return Ok(Some(wait)),
                     }
+                    value[0] |= BORN;
                     leaf.insert(slot, key, value)
                 }
             };

@@ -109,7 +109,7 @@ impl Table {
         for n in 1..self.indexes.len() {
             let (mut entry_key, mut entry_value) = (Vec::new(), Vec::new());
             self.encode_entry(n, &|c| row[c], key, t.id, &mut entry_key, &mut entry_value)?;
-            self.put_entry(core, t, n, &entry_key, &entry_value, mode)?;
+            self.put_entry(core, t, n, &entry_key, &mut entry_value, mode)?;
         }
         core.counters.own().rows_inserted.fetch_add(1, Ordering::Relaxed);
         Ok(())
@@ -670,7 +670,7 @@ impl Table {
         mut leaf: LeafWrite<'_>,
         slot: usize,
         key: &[u8],
-        plan: Plan,
+        mut plan: Plan,
     ) -> Result<Option<Plan>> {
         let old = leaf.node().value(slot);
         let head = Head::of(old);
@@ -731,11 +731,11 @@ impl Table {
         }
         // The row bears our id now: that is the lock.
         self.finish_write(t, leaf)?;
-        for change in &plan.entries {
+        for change in &mut plan.entries {
             if let Some(old) = &change.old {
                 self.mark_entry(core, t, change.index, old)?;
             }
-            if let Some((key, value)) = &change.new {
+            if let Some((key, value)) = &mut change.new {
                 self.put_entry(core, t, change.index, key, value, LockMode::Shared)?;
             }
         }

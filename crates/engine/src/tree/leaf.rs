@@ -21,11 +21,13 @@ pub(super) const SPARSE: usize = CAPACITY / 4;
 pub struct LeafRead<'t> {
     pub(super) tree: &'t Tree,
     guard: SharedGuard<'t>,
+    /// How many leaves a scan has come through to this one.
+    pub(super) steps: u32,
 }
 
 impl<'t> LeafRead<'t> {
-    pub(super) fn new(tree: &'t Tree, guard: SharedGuard<'t>) -> LeafRead<'t> {
-        LeafRead { tree, guard }
+    pub(super) fn new(tree: &'t Tree, guard: SharedGuard<'t>, steps: u32) -> LeafRead<'t> {
+        LeafRead { tree, guard, steps }
     }
 
     /// The page: search it, count it, read its entries and fences.

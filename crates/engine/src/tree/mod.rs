@@ -255,34 +255,44 @@ impl Tree {
         Ok(true)
     }
 
-    fn leaf_towards(&self, towards: Towards<'_>) -> Result<LeafRead<'_>> {
+    fn leaf_towards(&self, towards: Towards<'_>, steps: u32) -> Result<LeafRead<'_>> {
         loop {
             let Some(place) = self.descend(towards, 0, Patience::Wait)? else {
                 continue;
             };
+            self.read_ahead(&place, towards, steps);
             let guard = self.pool().shared(place.page)?;
             if self.still_there(&place, Node::new(&guard))? {
-                return Ok(LeafRead::new(self, guard));
+                return Ok(LeafRead::new(self, guard, steps));
             }
         }
     }
 
     /// The leaf that covers `key`, to look at.
     pub fn read(&self, key: &[u8]) -> Result<LeafRead<'_>> {
-        self.leaf_towards(Towards::Key(key))
+        self.read_in_scan(key, 0)
+    }
+
+    /// The same for a scan that has come through so many leaves.
+    pub fn read_in_scan(&self, key: &[u8], steps: u32) -> Result<LeafRead<'_>> {
+        self.leaf_towards(Towards::Key(key), steps)
     }
 
     /// The leaf that covers the keys just below `key`.
     pub fn read_below(&self, key: &[u8]) -> Result<LeafRead<'_>> {
+        self.read_below_in_scan(key, 0)
+    }
+
+    pub fn read_below_in_scan(&self, key: &[u8], steps: u32) -> Result<LeafRead<'_>> {
         if key.is_empty() {
             return self.read(key);
         }
-        self.leaf_towards(Towards::Below(key))
+        self.leaf_towards(Towards::Below(key), steps)
     }
 
     /// The last leaf.
     pub fn read_last(&self) -> Result<LeafRead<'_>> {
-        self.leaf_towards(Towards::End)
+        self.leaf_towards(Towards::End, 0)
     }
 
     /// The leaf that covers `key`, to change.

@@ -6,11 +6,16 @@
 //!
 //! A caller who must not miss what happens between two leaves (a locking scan, an insert that looks for the lock on the
 //! gap's upper end) asks for the next leaf while holding this one.
+//!
+//! A scan that has come through some leaves will come through more. When it meets one that is not in memory, those that
+//! follow are read with it: as many as it has come through, so that a short scan reads nothing in vain. The parent knows
+//! which they are.
 
 use super::leaf::{LeafRead, LeafWrite};
 use super::node::{Node, Towards};
-use super::{Patience, Tree};
+use super::{Patience, Place, Tree, racy};
 use crate::error::Result;
+use crate::ids::PageId;
 
 /// The leaf to the right of one that is held.
 pub enum NextLeaf<'t> {
@@ -30,9 +35,9 @@ impl<'t> LeafRead<'t> {
         if fence.is_empty() {
             return Ok(None);
         }
-        let tree = self.tree;
+        let (tree, steps) = (self.tree, self.steps + 1);
         drop(self);
-        let leaf = tree.read(fence)?;
+        let leaf = tree.read_in_scan(fence, steps)?;
         let slot = leaf.node().search(fence).unwrap_or_else(|slot| slot);
         Ok(Some((leaf, slot)))
     }
@@ -45,23 +50,23 @@ impl<'t> LeafRead<'t> {
         if fence.is_empty() {
             return Ok(None);
         }
-        let tree = self.tree;
+        let (tree, steps) = (self.tree, self.steps + 1);
         drop(self);
-        let leaf = tree.read_below(fence)?;
+        let leaf = tree.read_below_in_scan(fence, steps)?;
         let count = leaf.node().search(fence).unwrap_or_else(|slot| slot);
         Ok(Some((leaf, count)))
     }
 
     /// The next leaf, with this one still in hand.
     pub fn next_held(&self) -> Result<NextLeaf<'t>> {
-        self.tree.leaf_right_of(self.node())
+        self.tree.leaf_right_of(self.node(), self.steps + 1)
     }
 }
 
 impl<'t> LeafWrite<'t> {
     /// The next leaf, shared, with this one still in hand.
     pub fn next_held(&self) -> Result<NextLeaf<'t>> {
-        self.tree.leaf_right_of(self.node())
+        self.tree.leaf_right_of(self.node(), 0)
     }
 }
 
@@ -71,14 +76,18 @@ impl Tree {
     /// The neighbour is latched by way of its version: what was found in the parent may be freed, and be a leaf
     /// somewhere to the left, by the time we would get a latch on it, and waiting for that one might be for ever. A
     /// page at the version that its parent was validated after is none of those.
-    fn leaf_right_of(&self, node: Node<'_>) -> Result<NextLeaf<'_>> {
+    fn leaf_right_of(&self, node: Node<'_>, steps: u32) -> Result<NextLeaf<'_>> {
         const ATTEMPTS: usize = 64;
         let fence = node.upper_fence();
         if fence.is_empty() {
             return Ok(NextLeaf::End);
         }
         for attempt in 0..ATTEMPTS {
-            if let Some(place) = self.descend(Towards::Key(fence), 0, Patience::GiveUp)?
+            let place = self.descend(Towards::Key(fence), 0, Patience::GiveUp)?;
+            if let Some(place) = &place {
+                self.read_ahead(place, Towards::Key(fence), steps);
+            }
+            if let Some(place) = place
                 && let Some(leaf) = self.pool().try_optimistic(place.page)?
                 && place
                     .parent
@@ -87,13 +96,37 @@ impl Tree {
                 && let Ok(guard) = leaf.into_shared()
                 && self.still_there(&place, Node::new(&guard))?
             {
-                return Ok(NextLeaf::Leaf(LeafRead::new(self, guard)));
+                return Ok(NextLeaf::Leaf(LeafRead::new(self, guard, steps)));
             }
             if attempt >= ATTEMPTS / 4 {
                 std::thread::yield_now();
             }
         }
         Ok(NextLeaf::Busy)
+    }
+
+    /// Before the leaf at `place` is read by a scan that has come through so many leaves: if it must come from the disk,
+    /// brings those that follow with it. What is read of the parent counts only if it has not changed; and what a page
+    /// is that is brought in for nothing does not matter.
+    pub(super) fn read_ahead(&self, place: &Place<'_>, towards: Towards<'_>, steps: u32) {
+        const AFTER: u32 = 4;
+        const MOST: usize = 64;
+        if steps < AFTER || self.pool().is_resident(place.page) {
+            return;
+        }
+        let Some(parent) = &place.parent else { return };
+        let node = racy(parent);
+        let Ok(step) = node.step(towards) else { return };
+        let most = MOST.min(steps as usize);
+        let slots = match towards {
+            Towards::Key(_) => step.slot..step.count.min(step.slot + most),
+            Towards::Below(_) | Towards::End => (step.slot + 1).saturating_sub(most)..step.slot + 1,
+        };
+        let children = slots.map_while(|slot| node.child(slot).ok()).map(PageId);
+        let mut pages: Vec<PageId> = children.collect();
+        if parent.validate().is_ok() {
+            self.pool().read_ahead(&mut pages);
+        }
     }
 
     /// Calls `f` with every entry from `from` on until it answers false, leaf by leaf, without a latch between leaves.

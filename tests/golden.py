@@ -54,7 +54,7 @@ from pathlib import Path
 import pymysql
 from pymysql.constants import CLIENT, FIELD_TYPE, FLAG
 
-from support.address import Address
+from support.address import Address, hang_up
 from support.report import Report
 from support.server import Server
 from support.waits import Observer, Wait, has_cycle
@@ -66,6 +66,7 @@ ANSWER_AT_ONCE_S = 0.02      # before the server is asked whether a statement wa
 LOOK_AGAIN_AFTER_S = 0.01
 BLOCKED_AFTER_S = 2.0        # recording: a statement that takes longer, and is not said to wait, waits for a metadata lock
 STILL_BLOCKED_S = 0.25       # comparing: such a statement must not have answered by then
+NOTICED_WITHIN_S = 1.0       # a client that went away while its statement waits
 ANSWER_WITHIN_S = 30.0       # comparing: a statement said to answer must have answered by then
 
 INDENT = "    "
@@ -217,7 +218,7 @@ class Session(threading.Thread):
 
     def end(self):
         self.work.put(None)
-        self.connection._force_close()
+        hang_up(self.connection)
 
 
 _last_state: dict[int, str] = {}
@@ -288,7 +289,8 @@ class Run:
                 break
             waits = {connection: wait for connection, wait in self.observer.waits().items() if connection in silent}
             unexplained = silent if has_cycle(waits) else silent.keys() - waits.keys()
-            if not unexplained and waits == seen:
+            noticed = step.sql != "disconnect" or time.monotonic() - started > NOTICED_WITHIN_S
+            if not unexplained and waits == seen and noticed:
                 break
             if unexplained and time.monotonic() - started > max(self.patience(step, asked, silent[c]) for c in unexplained):
                 break

@@ -3,6 +3,7 @@
 Every suite takes `--address HOST:PORT[:USER]`, so that the same checks run against Tidemark and, to confirm what they
 expect, against a MySQL server.
 """
+import socket
 from dataclasses import dataclass
 
 import pymysql
@@ -42,3 +43,12 @@ class Address:
     def sysbench_arguments(self, database: str) -> list[str]:
         return ["--db-driver=mysql", f"--mysql-host={self.host}", f"--mysql-port={self.port}",
                 f"--mysql-user={self.user}", f"--mysql-password={self.password}", f"--mysql-db={database}"]
+
+
+def hang_up(connection: pymysql.connections.Connection) -> None:
+    """Drops a connection without a word, also one on which another thread waits for an answer: it sees the end of it."""
+    try:
+        connection._sock.shutdown(socket.SHUT_RDWR)
+    except (AttributeError, OSError):
+        pass    # it is gone already
+    connection._force_close()

@@ -17,9 +17,10 @@ use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::thread;
+use std::thread::{self, ThreadId};
 use std::time::Duration;
 use tidemark_sql::accounts::Privileges;
+use tidemark_sql::session::process::Client;
 use tidemark_sql::session::status;
 use tidemark_sql::{ConnectInfo, Session, SqlError};
 
@@ -205,7 +206,10 @@ impl Connection {
             database: login.database.map(command::text),
             capabilities: login.capabilities.0 as u64,
             collation: login.collation,
-            on_kill: Some(on_kill(self.peer.socket.clone())),
+            client: Some(Arc::new(Remote {
+                socket: self.peer.socket.clone(),
+                thread: thread::current().id(),
+            })),
         })
     }
 
@@ -303,14 +307,24 @@ impl Connection {
     }
 }
 
-/// What KILL does to the socket. A connection that kills itself can still send its answer.
-fn on_kill(socket: Socket) -> Arc<dyn Fn() + Send + Sync> {
-    let owner = thread::current().id();
-    Arc::new(move || {
-        if thread::current().id() == owner {
-            socket.close_reading();
+/// A client as its session knows it.
+struct Remote {
+    socket: Socket,
+    /// The one that serves it.
+    thread: ThreadId,
+}
+
+impl Client for Remote {
+    /// A connection that kills itself can still send its answer.
+    fn wake(&self) {
+        if thread::current().id() == self.thread {
+            self.socket.close_reading();
         } else {
-            socket.close();
+            self.socket.close();
         }
-    })
+    }
+
+    fn is_gone(&self) -> bool {
+        self.socket.is_left()
+    }
 }

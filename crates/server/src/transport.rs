@@ -5,7 +5,9 @@
 
 use crate::packet::Source;
 use rustls::{ServerConfig, ServerConnection, StreamOwned};
+use socket2::SockRef;
 use std::io::{self, Read, Write};
+use std::mem::MaybeUninit;
 use std::net::{Shutdown, TcpStream};
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
@@ -26,6 +28,33 @@ impl Socket {
     /// Ends only what comes in, so that a last answer still goes out.
     pub fn close_reading(&self) {
         let _ = self.shutdown(Shutdown::Read);
+    }
+
+    /// Whether the client has closed its end, or said farewell (COM_QUIT): looks without waiting, and takes nothing. What is
+    /// said inside TLS is not understood here. Only for the thread that reads, between two reads.
+    pub fn is_left(&self) -> bool {
+        const QUIT: [u8; 5] = [1, 0, 0, 0, 1];
+        let (socket, mut next) = (self.options(), [0; 5]);
+        if socket.set_nonblocking(true).is_err() {
+            return true;
+        }
+        let peeked = match self {
+            Socket::Tcp(stream) => stream.peek(&mut next),
+            Socket::Unix(_) => socket.peek(&mut [MaybeUninit::uninit()]),
+        };
+        let blocks_again = socket.set_nonblocking(false);
+        match peeked {
+            Ok(0) => true,
+            Ok(_) => next == QUIT || blocks_again.is_err(),
+            Err(e) => !matches!(e.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted),
+        }
+    }
+
+    fn options(&self) -> SockRef<'_> {
+        match self {
+            Socket::Tcp(stream) => SockRef::from(&**stream),
+            Socket::Unix(stream) => SockRef::from(&**stream),
+        }
     }
 
     fn shutdown(&self, how: Shutdown) -> io::Result<()> {

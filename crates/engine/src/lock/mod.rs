@@ -49,7 +49,7 @@ use crate::ids::{IndexId, Lsn, TableId, TxnId};
 use crate::table::IndexNo;
 use deadlock::OnDeadlock;
 use owner::Wait;
-use parking_lot::Mutex;
+use parking_lot::{Mutex, MutexGuard};
 use queue::Queue;
 use std::collections::HashMap;
 use std::hash::{BuildHasher, BuildHasherDefault, Hash, Hasher, RandomState};
@@ -299,16 +299,21 @@ impl Locks {
                 _ if owner.interrupt.is_killed() => return Err(Error::Interrupted),
                 Wait::For { .. } | Wait::Nothing => {}
             }
-            match until {
-                None => owner.changed().wait(&mut state),
-                Some(until) => {
-                    if owner.changed().wait_until(&mut state, until).timed_out()
-                        && matches!(*state, Wait::For { .. })
-                    {
-                        return Err(Error::LockWaitTimeout);
-                    }
+            let wake_at = until.into_iter().chain(owner.interrupt.next_look()).min();
+            let woken = match wake_at {
+                None => {
+                    owner.changed().wait(&mut state);
+                    true
                 }
+                Some(at) => !owner.changed().wait_until(&mut state, at).timed_out(),
+            };
+            if woken || !matches!(*state, Wait::For { .. }) {
+                continue;
             }
+            if until.is_some_and(|until| Instant::now() >= until) {
+                return Err(Error::LockWaitTimeout);
+            }
+            MutexGuard::unlocked(&mut state, || owner.interrupt.look());
         }
     }
 

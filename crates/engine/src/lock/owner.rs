@@ -5,8 +5,8 @@ use super::mode::LockMode;
 use crate::ids::{IndexId, Lsn, TableId, TxnId};
 use crate::transaction::Isolation;
 use parking_lot::{Condvar, Mutex, MutexGuard};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant, SystemTime};
 
 /// Ends another thread's statement: its lock waits and its scans fail with
@@ -14,11 +14,32 @@ use std::time::{Duration, Instant, SystemTime};
 #[derive(Default)]
 pub struct Interrupt {
     killed: AtomicBool,
+    on_wait: OnceLock<Box<dyn Fn() + Send + Sync>>,
     wait: Mutex<Wait>,
     changed: Condvar,
 }
 
+/// How often a thread that waits looks up.
+const LOOK_EVERY: Duration = Duration::from_millis(200);
+
 impl Interrupt {
+    /// Has the thread call `f` now and then while it waits for a lock: there may be a reason to [`Self::kill`] that nobody
+    /// else would notice. Only the first `f` counts.
+    pub fn set_on_wait(&self, f: impl Fn() + Send + Sync + 'static) {
+        let _ = self.on_wait.set(Box::new(f));
+    }
+
+    /// When to look up next, if ever.
+    pub(super) fn next_look(&self) -> Option<Instant> {
+        self.on_wait.get().map(|_| Instant::now() + LOOK_EVERY)
+    }
+
+    pub(super) fn look(&self) {
+        if let Some(f) = self.on_wait.get() {
+            f();
+        }
+    }
+
     /// May be called from any thread.
     pub fn kill(&self) {
         self.killed.store(true, Ordering::SeqCst);

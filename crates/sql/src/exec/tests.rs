@@ -100,7 +100,7 @@ fn connect(database: &std::sync::Arc<Database>, schema: Option<&str>) -> Session
         database: schema.map(str::to_string),
         capabilities: 0,
         collation: 255,
-        on_kill: None,
+        client: None,
     };
     database.connect(info).unwrap()
 }

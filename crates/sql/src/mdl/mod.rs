@@ -20,6 +20,9 @@ use std::sync::atomic::{AtomicU64, Ordering, fence};
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
+/// How often a waiting session looks whether there is a reason to stop.
+const LOOK_EVERY: Duration = Duration::from_millis(200);
+
 /// What a session does with a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Mode {
@@ -113,6 +116,8 @@ pub enum Failure {
 pub struct Patience<'a> {
     pub timeout: Duration,
     pub interrupted: &'a dyn Fn() -> bool,
+    /// Called now and then, to find a reason for that.
+    pub look: &'a dyn Fn(),
 }
 
 /// All metadata locks of a database.
@@ -178,7 +183,7 @@ impl Locks {
         self.changed.notify_all();
     }
 
-    /// Waits until `state` and the lock words change or patience ends.
+    /// Waits until `state` and the lock words change, or patience ends, or it is time to look up.
     fn wait(
         &self,
         state: &mut parking_lot::MutexGuard<'_, State>,
@@ -188,13 +193,13 @@ impl Locks {
         if (patience.interrupted)() {
             return Err(Failure::Interrupted);
         }
-        let timed_out = match deadline {
-            None => {
-                self.changed.wait(state);
-                false
-            }
-            Some(deadline) => self.changed.wait_until(state, deadline).timed_out(),
-        };
+        let look_at = Instant::now() + LOOK_EVERY;
+        let wake_at = deadline.map_or(look_at, |deadline| deadline.min(look_at));
+        let woken = !self.changed.wait_until(state, wake_at).timed_out();
+        let timed_out = !woken && deadline.is_some_and(|deadline| Instant::now() >= deadline);
+        if !woken && !timed_out {
+            (patience.look)();
+        }
         if (patience.interrupted)() {
             return Err(Failure::Interrupted);
         }
@@ -492,6 +497,7 @@ mod tests {
         Patience {
             timeout: Duration::from_millis(ms),
             interrupted: &never,
+            look: &|| {},
         }
     }
 
@@ -565,6 +571,7 @@ mod tests {
                 let patience = Patience {
                     timeout: Duration::from_secs(10),
                     interrupted: &interrupted,
+                    look: &|| {},
                 };
                 a.use_table(&u, Mode::Read, &patience)
             });

@@ -34,7 +34,7 @@ use crate::database::Database;
 use crate::error::Result;
 use crate::types::{ColumnMeta, Value};
 use prepared::Statements;
-use process::Process;
+use process::{Client, Process};
 use run::PlanCache;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -58,8 +58,7 @@ pub struct ConnectInfo {
     pub capabilities: u64,
     /// The collation number of the handshake.
     pub collation: u16,
-    /// Called by KILL CONNECTION, to wake the thread that reads the client's socket.
-    pub on_kill: Option<Arc<dyn Fn() + Send + Sync>>,
+    pub client: Option<Arc<dyn Client>>,
 }
 
 impl ConnectInfo {
@@ -110,8 +109,14 @@ impl Session {
             info.address(),
             txn.owner(),
             txn.interrupt(),
-            info.on_kill.clone(),
+            info.client.clone(),
         ));
+        let waiting = Arc::downgrade(&process);
+        txn.interrupt().set_on_wait(move || {
+            if let Some(process) = waiting.upgrade() {
+                process.end_if_abandoned();
+            }
+        });
         let locks = database.dictionary().locks().holder(info.connection_id);
         let schema = info.database.clone();
         let state = SessionState::new(database, info, process, locks);

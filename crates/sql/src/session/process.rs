@@ -6,6 +6,15 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 use tidemark_engine::Interrupt;
 
+/// The other end of a session's connection.
+pub trait Client: Send + Sync {
+    /// KILL CONNECTION: wakes the thread that waits for the client.
+    fn wake(&self);
+
+    /// Whether it has left; looks without waiting.
+    fn is_gone(&self) -> bool;
+}
+
 pub struct Process {
     pub id: u64,
     /// User, and `host:port` or `localhost` for a socket; COM_CHANGE_USER changes them.
@@ -15,8 +24,7 @@ pub struct Process {
     killed: AtomicBool,
     /// Ends the running statement; also wakes the engine's lock waits.
     interrupt: Arc<Interrupt>,
-    /// Wakes the thread that waits for the client.
-    on_kill: Option<Arc<dyn Fn() + Send + Sync>>,
+    client: Option<Arc<dyn Client>>,
     current: Mutex<Current>,
     /// The open transaction is READ ONLY.
     pub read_only: AtomicBool,
@@ -41,7 +49,7 @@ impl Process {
         host: String,
         owner: u64,
         interrupt: Arc<Interrupt>,
-        on_kill: Option<Arc<dyn Fn() + Send + Sync>>,
+        client: Option<Arc<dyn Client>>,
     ) -> Process {
         Process {
             id,
@@ -49,7 +57,7 @@ impl Process {
             connected: Instant::now(),
             killed: AtomicBool::new(false),
             interrupt,
-            on_kill,
+            client,
             current: Mutex::new(Current {
                 command: "Sleep",
                 since: Instant::now(),
@@ -81,8 +89,15 @@ impl Process {
             self.interrupt.kill();
         }
         drop(current);
-        if !query_only && let Some(wake) = &self.on_kill {
-            wake();
+        if !query_only && let Some(client) = &self.client {
+            client.wake();
+        }
+    }
+
+    /// Asked while a statement waits: a session whose client has left is as good as killed.
+    pub fn end_if_abandoned(&self) {
+        if !self.is_killed() && self.client.as_ref().is_some_and(|client| client.is_gone()) {
+            self.kill(false);
         }
     }
 

@@ -173,9 +173,11 @@ impl SessionState {
         f: impl FnOnce(&mdl::Patience<'_>) -> Result<T, mdl::Failure>,
     ) -> Result<T> {
         let interrupted = || self.process.is_interrupted();
+        let look = || self.process.end_if_abandoned();
         let patience = mdl::Patience {
             timeout: self.settings.lock_wait_timeout,
             interrupted: &interrupted,
+            look: &look,
         };
         f(&patience).map_err(|failure| match failure {
             mdl::Failure::Timeout => SqlError::lock_wait_timeout(),

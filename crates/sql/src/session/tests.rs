@@ -135,7 +135,7 @@ impl World {
                 database: schema.map(str::to_owned),
                 capabilities: super::capability::MULTI_STATEMENTS,
                 collation: 255,
-                on_kill: None,
+                client: None,
             })
             .unwrap()
     }

@@ -130,16 +130,13 @@ impl KeyPartCodec {
                     out.extend_from_slice(b);
                 }
                 (ColumnType::Bytes, Datum::Bytes(b)) => {
-                    let cut = self.prefix.map_or(b.len(), |p| b.len().min(p as usize));
-                    out.extend_from_slice(&b[..cut]);
-                    terminate(out, out.len() - cut);
+                    let b = self.indexed(b, collator);
+                    out.extend_from_slice(b);
+                    terminate(out, out.len() - b.len());
                 }
                 (ColumnType::Text { collation }, Datum::Bytes(b)) => {
-                    let cut = self
-                        .prefix
-                        .map_or(b.len(), |p| collator.prefix_len(collation, b, p));
                     let at = out.len();
-                    collator.sort_key(collation, &b[..cut], out);
+                    collator.sort_key(collation, self.indexed(b, collator), out);
                     terminate(out, at);
                 }
                 _ => return wrong("a value of another type"),
@@ -155,6 +152,16 @@ impl KeyPartCodec {
             });
         }
         Ok(())
+    }
+
+    /// As much of the bytes or the text as the index has.
+    pub fn indexed<'d>(&self, value: &'d [u8], collator: &dyn Collator) -> &'d [u8] {
+        let cut = match (self.prefix, self.ty) {
+            (None, _) => value.len(),
+            (Some(chars), ColumnType::Text { collation }) => collator.prefix_len(collation, value, chars),
+            (Some(bytes), _) => value.len().min(bytes as usize),
+        };
+        &value[..cut]
     }
 
     /// The length of the part at the head of `key`; `None` if the key ends inside it.

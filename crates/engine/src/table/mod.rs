@@ -263,29 +263,53 @@ impl Table {
         let Some(value) = leaf.get(key) else {
             return Ok(false);
         };
-        let mut values = Vec::new();
-        let row_id = |key: &[u8]| Datum::UInt(key.iter().fold(0, |n, b| n << 8 | *b as u64));
-        let outside;
-        let (row, parts) = match index {
-            0 => {
-                let row = row_of(value);
-                outside = Outside::of(&of.tree, &self.layout, Head::of(value).flags, row);
-                (RowView::row(&self.layout, key, row, &outside), &self.primary)
-            }
-            n => {
-                let layout = &self.entries[n - 1];
-                (
-                    RowView::entry(layout, key, entry::stored_of(value)),
-                    &layout.parts,
-                )
-            }
+        let Some(layout) = index.checked_sub(1).map(|n| &self.entries[n]) else {
+            self.with_row(value, key, &mut |row| f(&self.key_values(&self.primary, row)));
+            return Ok(true);
         };
-        values.extend(parts.iter().map(|part| row.get(part.column)));
-        if self.schema.primary.is_none() {
-            values.push(row_id(row.primary_key()));
+        let stored = entry::stored_of(value).to_vec();
+        drop(leaf);
+        if !layout.parts.iter().all(|part| layout.covers(part.column)) {
+            // What the index has a prefix of stands in the row alone, if that still has this entry.
+            let primary_key = &key[layout.primary_at(key)..];
+            let leaf = self.indexes[0].tree.read(primary_key)?;
+            let mut shown = Ok(false);
+            if let Some(value) = leaf.get(primary_key) {
+                self.with_row(value, primary_key, &mut |row| {
+                    shown = self.has_entry(index, row, key);
+                    if let Ok(true) = shown {
+                        f(&self.key_values(&layout.parts, row));
+                    }
+                });
+            }
+            if shown? {
+                return Ok(true);
+            }
         }
-        f(&values);
+        let row = RowView::entry(layout, key, &stored);
+        f(&self.key_values(&layout.parts, &row));
         Ok(true)
+    }
+
+    /// Shows the row in a clustered value.
+    fn with_row(&self, value: &[u8], key: &[u8], f: &mut dyn FnMut(&RowView)) {
+        let row = row_of(value);
+        let outside = Outside::of(&self.indexes[0].tree, &self.layout, Head::of(value).flags, row);
+        f(&RowView::row(&self.layout, key, row, &outside));
+    }
+
+    /// What a key of these parts is made of; at the end the hidden row id, if there is one.
+    fn key_values<'r>(&self, parts: &[KeyPartCodec], row: &'r RowView) -> Vec<Datum<'r>> {
+        let value = |part: &KeyPartCodec| match row.get(part.column) {
+            Datum::Bytes(bytes) => Datum::Bytes(part.indexed(bytes, self.collator.as_ref())),
+            other => other,
+        };
+        let mut values: Vec<_> = parts.iter().map(value).collect();
+        if self.schema.primary.is_none() {
+            let id = row.primary_key();
+            values.push(Datum::UInt(id.iter().fold(0, |n, b| n << 8 | *b as u64)));
+        }
+        values
     }
 
     /// Whether the index alone can answer for all these columns.

@@ -147,13 +147,13 @@ impl<'d> Names<'d> {
     }
 }
 
-/// Numbers as they are, text in quotes, bytes in hexadecimal digits.
+/// Numbers as they are, text in quotes, bytes in hexadecimal digits; TEXT like BLOB, as InnoDB does.
 fn show_value(value: Datum, ty: &SqlType, zone: &TimeZone, out: &mut String) {
     let done = match ty.load(value, zone) {
         Val::Null => write!(out, "NULL"),
         Val::Int(v) => write!(out, "{v}"),
         Val::UInt(v) | Val::Member(v, _) => write!(out, "{v}"),
-        Val::Str(bytes) if ty.is_binary_string() => {
+        Val::Str(bytes) if ty.is_binary_string() || ty.is_blob_or_text() => {
             out.push_str("0x");
             bytes.iter().try_for_each(|byte| write!(out, "{byte:02X}"))
         }

@@ -1,5 +1,6 @@
-//! Every interleaving, and every order the memory model allows, of the few steps on which consistent reads rest. The code
-//! checked is the engine's own: two of its files, compiled here against *loom*'s atomics instead of the real ones.
+//! Every interleaving, and every order the memory model allows, of the few steps on which consistent reads rest, and of
+//! those by which the intentions on a table are noted and collected. The code
+//! checked is the engine's own: some of its files, compiled here against *loom*'s atomics instead of the real ones.
 
 mod ids {
     pub use tidemark_engine::ids::*;
@@ -14,6 +15,10 @@ mod sync {
     pub const PARTS_MAX: usize = 2;
 }
 
+use loom::sync::atomic;
+
+#[path = "../src/lock/intentions.rs"]
+mod intentions;
 #[allow(dead_code)]
 #[path = "../src/mvcc/txns.rs"]
 mod txns;
@@ -22,8 +27,8 @@ mod txns;
 mod views;
 
 use ids::{Lsn, TxnId};
-use loom::sync::Arc;
 use loom::sync::atomic::{AtomicU64, Ordering};
+use loom::sync::{Arc, Mutex};
 use loom::thread;
 use txns::Txns;
 use views::{Need, Past, SlotNo, View, Views};
@@ -192,5 +197,86 @@ fn a_view_of_the_past_keeps_what_it_needs_or_is_refused() {
         let needed = matches!(copy.need(old, new, &world.txns), Need::By(_) | Need::Unknown);
         let view = reader.join().unwrap();
         assert!(view.is_none() || needed, "pruned under {view:?}, by {copy:?}");
+    });
+}
+
+type Notes = Arc<Mutex<Vec<u32>>>;
+
+/// One table, and everybody who may have noted an intention on it.
+struct Table {
+    watched: AtomicU64,
+    owners: Mutex<Vec<Notes>>,
+}
+
+impl Table {
+    fn new() -> Arc<Table> {
+        Arc::new(Table {
+            watched: AtomicU64::new(0),
+            owners: Mutex::new(Vec::new()),
+        })
+    }
+
+    fn join(&self) -> Notes {
+        let notes = Arc::new(Mutex::new(Vec::new()));
+        self.owners.lock().unwrap().push(notes.clone());
+        notes
+    }
+
+    /// What the watcher has found.
+    fn watch(&self) -> Vec<u32> {
+        let mut found = Vec::new();
+        let all = || self.owners.lock().unwrap().clone();
+        intentions::watch(&self.watched, all, |notes| {
+            found.append(&mut notes.lock().unwrap());
+        });
+        found
+    }
+
+    fn note(&self, notes: &Notes, intention: u32) -> bool {
+        intentions::note(&self.watched, &mut notes.lock().unwrap(), intention)
+    }
+}
+
+#[test]
+fn an_intention_is_collected_or_refused() {
+    loom::model(|| {
+        let table = Table::new();
+        let there = table.join();
+        let old = {
+            let table = table.clone();
+            thread::spawn(move || table.note(&there, 1))
+        };
+        let new = {
+            let table = table.clone();
+            thread::spawn(move || {
+                let notes = table.join();
+                table.note(&notes, 2)
+            })
+        };
+        let found = table.watch();
+        assert_eq!(found.contains(&1), old.join().unwrap());
+        assert_eq!(found.contains(&2), new.join().unwrap());
+    });
+}
+
+#[test]
+fn two_watchers_find_an_intention_once() {
+    let mut model = loom::model::Builder::new();
+    model.preemption_bound = Some(3);
+    model.check(|| {
+        let table = Table::new();
+        let notes = table.join();
+        let writer = {
+            let table = table.clone();
+            thread::spawn(move || table.note(&notes, 1))
+        };
+        let other = {
+            let table = table.clone();
+            thread::spawn(move || table.watch())
+        };
+        let mut found = table.watch();
+        found.append(&mut other.join().unwrap());
+        let noted = writer.join().unwrap();
+        assert_eq!(found, if noted { vec![1] } else { vec![] });
     });
 }

@@ -12,7 +12,8 @@
 //! | `queue` | the requests for one key, and the order in which they are granted |
 //! | `gap` | locks on gaps stay with them when keys come and go |
 //! | `range` | one lock for a run of entries |
-//! | `table` | locks on whole tables, and the intentions of those who lock rows |
+//! | `table` | locks on whole tables |
+//! | `intentions` | what those who lock rows mean to do with tables |
 //! | `deadlock` | cycles of waits |
 //! | `owner` | who holds and waits |
 //! | `inspect` | what can be seen from outside |
@@ -28,6 +29,7 @@
 mod deadlock;
 mod gap;
 mod inspect;
+mod intentions;
 mod mode;
 mod owner;
 mod queue;
@@ -54,7 +56,7 @@ use queue::Queue;
 use std::collections::HashMap;
 use std::hash::{BuildHasher, BuildHasherDefault, Hash, Hasher, RandomState};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{self, AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 /// What an index knows of its locks.

@@ -1,11 +1,9 @@
 //! Locks on whole tables.
 //!
-//! Everybody who locks or writes rows has an intention lock on their table, and hardly anybody ever wants the table as a
-//! whole. So an intention is only noted with its owner, under a mutex that nobody else asks for, and becomes an object
-//! when somebody wants the table shared or exclusively (as PostgreSQL's *fast path* does it): he first counts himself
-//! among those the table is *watched* by, then collects what owners have noted. Whoever notes his intention either comes
-//! before the collector to his own mutex, and is collected, or after, and sees that the table is watched.
+//! Everybody who locks or writes rows means to, which is noted elsewhere (`intentions`) and becomes an object here when
+//! somebody wants the table shared or exclusively.
 
+use super::intentions;
 use super::mode::{LockMode, Want};
 use super::owner::Owner;
 use super::{Attempt, Implicit, IndexLocks, LockKey, Locks, Object, Queue, find, queues, remove_queue};
@@ -42,12 +40,8 @@ impl Locks {
     /// Notes an intention. False: the table is watched, and it is to be asked for like any other lock.
     #[inline]
     pub fn intend(&self, owner: &Owner, table: &TableLocks, mode: LockMode) -> bool {
-        let mut held = owner.held();
-        if table.0.watched.load(Ordering::SeqCst) != 0 {
-            return false;
-        }
-        held.intentions.push((table.table(), mode));
-        true
+        let noted = &mut owner.held().intentions;
+        intentions::note(&table.0.watched, noted, (table.table(), mode))
     }
 
     /// Asks for a table. `owners` are all there are.
@@ -61,11 +55,10 @@ impl Locks {
     ) -> Attempt {
         let want = Want::table(mode);
         if want.is_watched() {
-            table.0.watched.fetch_add(1, Ordering::SeqCst);
             let key = self.table_key(table);
-            for owner in owners() {
-                self.collect(&owner, table, &key);
-            }
+            intentions::watch(&table.0.watched, owners, |owner| {
+                self.collect(&owner, table, &key)
+            });
         }
         let attempt = self.acquire(
             owner,

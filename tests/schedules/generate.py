@@ -53,12 +53,9 @@ class Generator(random.Random):
 
     def __init__(self, seed: int, avoid: frozenset[str] = frozenset(), levels: tuple[str, ...] = LEVELS):
         super().__init__(seed)
-        self.number, self.avoid = seed, avoid
-        self.levels = tuple(level for level in levels if level.lower() not in avoid)
+        self.number, self.avoid, self.levels = seed, avoid, levels
         self.shape = self.choice(list(SHAPES))
         self.indexes = SHAPES[self.shape]
-        if len(self.indexes) > 1 and "read committed by index" in avoid:
-            self.levels = tuple(level for level in self.levels if level != "READ COMMITTED")
 
     def schedule(self) -> Schedule:
         keys = self.sample(range(10, 70, 10), self.randint(3, 6))
@@ -80,58 +77,56 @@ class Generator(random.Random):
                 continue
             elif open_[session] and roll < 0.18:
                 steps.append((session, self.choice(["SAVEPOINT s", "SAVEPOINT s", "ROLLBACK TO SAVEPOINT s"])))
-            steps.append((session, self.statement()))
+            steps.append((session, self.statement(levels[session])))
         return Schedule(self.number, self.shape, rows, ghosts, levels, tuple(steps))
 
     def value(self) -> int:
         return self.choice([5, 10, 10, 15, 20, 20, 25, 30, 30, 35, 40, 40, 45, 50, 55, 60, 65])
 
-    def statement(self) -> str:
+    def statement(self, level: str) -> str:
         roll = self.random()
         if roll < 0.14:
-            return f"SELECT * FROM t {self.access()}"
+            return f"SELECT * FROM t {self.access(level)}"
         if roll < 0.42:
-            return f"SELECT * FROM t {self.access()} {self.strength()}"
+            return f"SELECT * FROM t {self.access(level)} {self.strength()}"
         if roll < 0.58:
             return self.insert()
         if roll < 0.84:
             column = self.choice(list(self.indexes))
-            return f"UPDATE t {self.force(column)} SET {self.assignment(column)} WHERE {self.condition(column)}"
+            return f"UPDATE t {self.force(column)} SET {self.assignment(column)} WHERE {self.condition(column, level)}"
         column = self.choice(list(self.indexes))
         return f"DELETE FROM t WHERE {self.point(column)}"
 
     def strength(self) -> str:
-        lock = "FOR UPDATE" if "share" in self.avoid else self.choice(["FOR UPDATE", "FOR UPDATE", "FOR SHARE"])
+        lock = self.choice(["FOR UPDATE", "FOR UPDATE", "FOR SHARE"])
         return lock + self.choice([""] * 8 + [" NOWAIT", " SKIP LOCKED"])
 
     def force(self, column: str) -> str:
         return f"FORCE INDEX ({self.indexes[column]})"
 
-    def access(self) -> str:
+    def access(self, level: str) -> str:
         if self.random() < 0.06:
             return f"WHERE v = {self.randint(0, 3)}"       # no index has it: the whole table is read
         column = self.choice(list(self.indexes))
-        return f"{self.force(column)} WHERE {self.condition(column)}"
+        return f"{self.force(column)} WHERE {self.condition(column, level)}"
 
     def point(self, column: str) -> str:
         return f"{column} = {self.value()}"
 
-    def condition(self, column: str) -> str:
+    def condition(self, column: str, level: str) -> str:
         roll = self.random()
         if roll < 0.5:
             return self.point(column)
         low, high = sorted((self.value(), self.value()))
-        forms = {
-            "between": f"{column} BETWEEN {low} AND {high}",
-            "open": f"{column} > {low} AND {column} < {high + 5}",
-            "greater": f"{column} > {low}",
-            "at_least": f"{column} >= {low}",
-            "less": f"{column} < {high}",
-            "at_most": f"{column} <= {high}",
-            "list": f"{column} IN ({low}, {high + 5})",
-        }
-        condition = self.choice([text for name, text in forms.items() if name not in self.avoid])
-        return condition + (f" AND v < {self.randint(1, 3)}" if self.random() < 0.2 and "filter" not in self.avoid else "")
+        without_end = [f"{column} > {low}", f"{column} >= {low}", f"{column} IN ({low}, {high + 5})"]
+        with_end = [f"{column} BETWEEN {low} AND {high}", f"{column} > {low} AND {column} < {high + 5}", f"{column} < {high}", f"{column} <= {high}"]
+        released = column != "id" and level in ("READ UNCOMMITTED", "READ COMMITTED")
+        if ("upper end by primary key" in self.avoid and column == "id") or ("release by index" in self.avoid and released):
+            with_end = []
+        condition = self.choice(without_end + with_end)
+        if self.random() < 0.2 and not ("release by index" in self.avoid and released):
+            condition += f" AND v < {self.randint(1, 3)}"
+        return condition
 
     def assignment(self, by: str) -> str:
         """What an UPDATE sets. Not the column that it goes by: whether a row is met again where it has moved is a matter

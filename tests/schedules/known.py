@@ -1,33 +1,194 @@
 """Differences that are known, argued and listed in docs/compatibility.md: what to leave out, and how to tell one.
 
-MariaDB's InnoDB went its own way after 5.7, so some forms are left out of schedules that are held against it: a range with an
-upper end locks the row after it there; a shared lock is not made exclusive past somebody who waits for it; a row that is
-marked as deleted is locked by a point search; and under READ COMMITTED a search by a secondary index waits for rows, and
-keeps them, that MySQL passes over or lets go.
+MariaDB's InnoDB went its own way after 5.7, and where it differs from MySQL's, Tidemark follows MySQL's. Some forms are left
+out of schedules that are held against it, because they would differ at every turn:
 
-The rest is recognised by the first step at which two transcripts differ, and only there.
+- `upper end by primary key`: there a range by the primary key locks the row behind it, too;
+- `release by index`: below REPEATABLE READ a search by a secondary index keeps the lock on what it met and did not want,
+  the entry behind a range and the rows that a filter turned away.
+
+The rest is recognised by the first step at which two transcripts differ, and only there: by its form, by the lock that the
+server says it waits for, or by an experiment: a schedule that lacks what is said to make the difference, on which the servers
+must agree.
 """
+import re
+from dataclasses import dataclass, replace
+from typing import Callable, Iterator
+
 from generate import Schedule
 
-MARIADB_AVOIDS = frozenset({"between", "open", "less", "at_most", "share", "serializable", "ghosts", "filter",
-                            "read uncommitted", "read committed by index"})
+MARIADB_AVOIDS = frozenset({"upper end by primary key", "release by index"})
 
 VICTIM = "another victim of the same deadlock"
 ORDER = "waiters in another order"
+BEHIND = "a new entry of a unique index locks the entry behind it"
+GAP = "equality on a unique secondary index locks the gap before its entry"
+BLIND = "a deadlock is looked for behind the first of several owners only"
+SOONER = "a read with NOWAIT or SKIP LOCKED gives up at the index entry and not at the row"
+GHOST = "a record that is only marked as deleted is not locked"
+UNDONE = "a row whose insertion is undone leaves no lock on its gap"
+UPGRADE = "a shared lock is made exclusive only behind those who wait for it"
+
+INSERTED_BEFORE = re.compile(r"X,GAP,INSERT_INTENTION on t\.u \((-?\d+)\)")
+UNIQUE_ENTRY = re.compile(r"[SX](?:,REC_NOT_GAP)? on t\.u \((-?\d+|supremum)\)")
+ROW = re.compile(r"\(-?\d+, -?\d+, (-?\d+), -?\d+\)")
 
 
-def reason(schedule: Schedule, expected: list[list[str]], seen: list[list[str]]) -> str | None:
-    """Why these transcripts differ, if that is known."""
-    at = next((n for n, (right, wrong) in enumerate(zip(expected, seen)) if right != wrong), None)
-    if at is None:
-        return None
-    right, wrong = expected[at], seen[at]
-    if deadlocks(right) == deadlocks(wrong) == 1:
+@dataclass
+class Played:
+    """A schedule, what the other server and the one under test have shown, and what each step was seen to wait for there."""
+    schedule: Schedule
+    expected: list[list[str]]
+    seen: list[list[str]]
+    expected_places: list[str]
+    seen_places: list[str]
+
+    def __post_init__(self):
+        self.at = next((n for n, (right, wrong) in enumerate(zip(self.expected, self.seen)) if right != wrong), len(self.expected))
+        self.right, self.wrong = self.expected[self.at], self.seen[self.at]
+
+    def before(self) -> list[tuple[int, str, str, list[str]]]:
+        """The steps before the difference: number, session, statement, what was shown."""
+        return [(n, *step, lines) for n, (step, lines) in enumerate(zip(self.schedule.steps[:self.at], self.expected))]
+
+    def without(self, steps: set[int]) -> Schedule:
+        """The schedule up to the difference without these steps."""
+        return self.schedule.with_steps([step for n, step in enumerate(self.schedule.steps[:self.at + 1]) if n not in steps])
+
+
+def reason(played: Played, is_mariadb: bool) -> str | None:
+    """Why the transcripts differ, if it can be told from these."""
+    right, wrong, schedule, at = played.right, played.wrong, played.schedule, played.at
+    if deadlocks(right) and deadlocks(wrong):
         return VICTIM
-    waiting = sum(lines[0] == "waits" for lines in expected[:at]) - len({line.split()[0] for lines in expected[:at] for line in lines if " woke: " in line})
-    if len(schedule.levels) == 4 and waiting >= 2 and right[0] == wrong[0] and woken(right) != woken(wrong) and woken(right) and woken(wrong):
+    if len(schedule.levels) == 4 and len(waiters(played)) >= 2 and right[0] == wrong[0] and woken(right) != woken(wrong) and woken(right) and woken(wrong):
         return ORDER
+    if is_mariadb and at < len(schedule.steps) and right[0] == "waits" != wrong[0]:
+        place = played.expected_places[at]
+        if waits_for_gap(schedule, at, place):
+            return GAP
+        if waits_behind(schedule, at, place):
+            return BEHIND
     return None
+
+
+def experiments(played: Played) -> Iterator[tuple[str, Schedule, Callable[[list[str]], bool]]]:
+    """What may be MariaDB's way, the schedule on which the servers then agree, and what its last step must then show.
+
+    UPGRADE: a session that has a shared lock asks for it exclusively. MySQL lets it pass those who wait for the lock, for they
+    wait for its owner anyway; in MariaDB it queues behind them, which is a deadlock. If that is it, the step is granted by both
+    servers as soon as the others do not wait; had they not only waited but held what it asks for, it would wait.
+
+    UNDONE: a row that goes in and is taken out again, by a duplicate in another index, by ROLLBACK TO or by an error in a later row,
+    leaves its lock to the gap in MySQL, and nothing in MariaDB.
+
+    GHOST: a search that meets a record that is marked as deleted locks it in MySQL; MariaDB locks at most the gap before it. Had
+    the rows not been deleted or moved, both would lock them.
+
+    BLIND: of several owners of a shared lock MariaDB follows the first when it looks for a cycle. With nobody beside the one through
+    whom it goes, it finds the deadlock, too.
+
+    SOONER: MariaDB at times takes the entry of a secondary index for locked by whoever has changed other columns of its row, so a
+    read that does not wait ends there, without the lock on the entry that it has in MySQL when it comes to the row."""
+    right, wrong, waiting = played.right, played.wrong, waiters(played)
+    sql = played.schedule.steps[played.at][1] if played.at < len(played.schedule.steps) else "COMMIT"
+    denied = deadlocks(right) > deadlocks(wrong) or "NOWAIT" in sql or "SKIP LOCKED" in sql
+    shared = any(takes_shared(sql, played.schedule.levels[session]) for _, session, sql, _ in played.before())
+    if denied and waiting and shared:
+        yield UPGRADE, played.without(waiting), granted
+        for step in waiting:
+            yield UPGRADE, played.without({step}), granted if sql != "COMMIT" else anything
+    kept = deadlocks(wrong) > deadlocks(right) or wrong[0] == "waits" != right[0] or ("NOWAIT" in sql or "SKIP LOCKED" in sql)
+    undone = {n for n, _, sql, lines in played.before() if is_undone(sql, lines[0])}
+    if undone and kept:
+        yield UNDONE, played.without(undone), anything
+    removed = {n for n, _, sql, _ in played.before() if re.match(r"DELETE|REPLACE|UPDATE .* SET [idku]+ =", sql)}
+    if kept and (removed or played.schedule.ghosts):
+        yield GHOST, replace(played.without(removed), ghosts=()), anything
+    gave_up = {n for n, _, sql, lines in played.before() if "SKIP LOCKED" in sql or "ERROR 3572" in lines[0]}
+    if kept and gave_up:
+        yield SOONER, played.without(gave_up), anything
+    if deadlocks(wrong) > deadlocks(right) and played.at < len(played.schedule.steps):
+        asked = played.schedule.steps[played.at][0]
+        for other in set(played.schedule.levels) - {asked}:
+            yield BLIND, played.without({n for n, session, *_ in played.before() if session == other}), is_deadlock
+
+
+def is_undone(sql: str, answer: str) -> bool:
+    """Whether the statement has met a duplicate, so that rows may have gone in and out again, or is itself an undoing."""
+    if sql.startswith("ROLLBACK TO"):
+        return True
+    if not sql.startswith(("INSERT", "REPLACE")):
+        return bool(new_entries(sql)) and "ERROR 1062" in answer
+    changed = re.match(r"ok, (\d+) row", answer)
+    return not changed or int(changed[1]) != len(ROW.findall(sql))
+
+
+def granted(lines: list[str]) -> bool:
+    return lines[0] != "waits"
+
+
+def is_deadlock(lines: list[str]) -> bool:
+    return deadlocks(lines) > 0
+
+
+def anything(_: list[str]) -> bool:
+    return True
+
+
+def waits_for_gap(schedule: Schedule, at: int, place: str) -> bool:
+    """Under REPEATABLE READ and SERIALIZABLE, MariaDB locks an entry of `u` that is looked for by equality with the gap before it.
+
+    So a new entry waits there for somebody who has looked for just the one behind it."""
+    if not (entry := INSERTED_BEFORE.fullmatch(place)):
+        return False
+    session, _ = schedule.steps[at]
+    return any(other != session and entry[1] in sought(sql) and schedule.levels[other] in ("REPEATABLE READ", "SERIALIZABLE")
+               for other, sql in schedule.steps[:at])
+
+
+def sought(sql: str) -> set[str]:
+    """The values that the statement looks for by equality on `u`."""
+    found = re.search(r"WHERE u (?:= (\d+)|IN \((\d+), (\d+)\))", sql)
+    return set(filter(None, found.groups())) if found else set()
+
+
+def waits_behind(schedule: Schedule, at: int, place: str) -> bool:
+    """MariaDB, when it looks for duplicates of a new entry of `u`, locks the first entry that is not less, as if it were one.
+
+    So the step waits there for an entry that is greater than its own, or it meets one that somebody's new entry has locked."""
+    if not (entry := UNIQUE_ENTRY.fullmatch(place)):
+        return False
+    session, sql = schedule.steps[at]
+    if new := new_entries(sql):
+        return entry[1] not in new
+    others = set().union(*(new_entries(earlier) for other, earlier in schedule.steps[:at] if other != session))
+    return any(value == "its own" or entry[1] == "supremum" or int(value) < int(entry[1]) for value in others)
+
+
+def new_entries(sql: str) -> set[str]:
+    """The values of `u` for which the statement may make an entry; a row that moves takes its own along."""
+    if sql.startswith(("INSERT", "REPLACE")):
+        return set(ROW.findall(sql))
+    if sets := re.match(r"UPDATE .* SET (id|u) = (\d+)", sql):
+        return {"its own" if sets[1] == "id" else sets[2]}
+    return set()
+
+
+def takes_shared(sql: str, level: str) -> bool:
+    """A locking read, a plain one that is made one, or a search for duplicates."""
+    return "FOR SHARE" in sql or (sql.startswith("SELECT") and level == "SERIALIZABLE") or bool(new_entries(sql))
+
+
+def waiters(played: Played) -> set[int]:
+    """The steps whose statements still wait when the servers first differ."""
+    waiting: dict[str, int] = {}
+    for n, session, _, lines in played.before():
+        if lines[0] == "waits":
+            waiting[session] = n
+        for other in woken(lines):
+            waiting.pop(other, None)
+    return set(waiting.values())
 
 
 def deadlocks(lines: list[str]) -> int:

@@ -3,11 +3,15 @@
 
     tests/schedules/run.py --against HOST:PORT[:USER] [--address HOST:PORT[:USER]] [--seed N] [--count 1000] [--lanes 4]
     tests/schedules/run.py --mariadb [--seconds 60]       against Debian's MariaDB: a fixed seed and then a fresh one
+    tests/schedules/run.py --mariadb --arbiter HOST:PORT[:USER]       and asks a third server who is alone with its answer
 
 Compared are, step by step: rows, affected counts, errors, who waits, and who is woken by which step with what answer; and
 at the end the table by each of its indexes. A schedule on which the servers differ is played again, and if it
 differs again it is shortened and printed as a golden script with what the other server answers, unless the difference is a
 known one (`known.py`): those are counted. `--seed N --count 1` repeats one. Without a seed it is the time; it is printed.
+
+MySQL and MariaDB differ too. An arbiter, a MySQL server, plays what differs as well, and what MariaDB alone does is shortened as
+such. What both do otherwise than the server under test is only counted, for it is better looked at against MySQL.
 
 Every lane is a process with databases of its own on both servers; schedule n of a run has the seed N + n.
 """
@@ -24,7 +28,7 @@ sys.path[:0] = [str(HERE), str(HERE.parent)]
 
 import golden  # noqa: E402
 from generate import LEVELS, Generator  # noqa: E402
-from known import MARIADB_AVOIDS, reason  # noqa: E402
+from known import MARIADB_AVOIDS, Played, experiments, reason  # noqa: E402
 from play import Hang, Player, Transcript  # noqa: E402
 from shrink import as_script, shrink  # noqa: E402
 from support.address import Address  # noqa: E402
@@ -34,21 +38,26 @@ from support.server import Server  # noqa: E402
 
 FIXED_SEED = 1
 DIFFERENCES_MAX = 20           # by then there is enough to look at
+NOBODY, THEIRS, OURS, ALL_DIFFER = "", "# The arbiter answers as the server under test.\n", "ours", "# The arbiter has a third answer.\n"
+SHARED = "not known, and the arbiter answers as the other server"
 
 
 class Lane:
     """Plays schedules on both servers; begins anew with fresh connections after a hang."""
 
-    def __init__(self, ours: Address, theirs: Address, number: str):
-        self.addresses, self.number = (ours, theirs), number
+    def __init__(self, ours: Address, theirs: Address, arbiter: Address | None, number: str):
+        self.addresses, self.number = (ours, theirs) if arbiter is None else (ours, theirs, arbiter), number
         self.players: list[Player] = []
 
     def both(self, schedule) -> tuple[Transcript, Transcript]:
+        ours, theirs = self.played(schedule, (0, 1))
+        return ours, theirs
+
+    def played(self, schedule, servers: tuple[int, ...]) -> list[Transcript]:
         if not self.players:
             self.players = [Player(address, self.number) for address in self.addresses]
         try:
-            ours, theirs = (self.play(player, schedule) for player in self.players)
-            return ours, theirs
+            return [self.play(self.players[server], schedule) for server in servers]
         finally:
             if any(player.hangs for player in self.players):
                 self.abandon()
@@ -77,24 +86,53 @@ class Lane:
         """What differs once may be a look that came too early; what differs three times is a difference."""
         return all(self.differs(schedule) for _ in range(3))
 
+    def odd_one_out(self, schedule) -> str:
+        """Which of three servers is alone with its answer."""
+        ours, theirs, arbiter = self.played(schedule, (0, 1, 2))
+        if ours == theirs:
+            return NOBODY
+        return THEIRS if arbiter == ours else OURS if arbiter == theirs else ALL_DIFFER
+
     def try_seed(self, generator: Generator) -> tuple[str | None, str | None]:
         """A golden script if the servers differ, or the reason if it is a known difference."""
         schedule = generator.schedule()
         ours, theirs = self.both(schedule)
         if ours == theirs:
             return None, None
-        if why := reason(schedule, theirs, ours):
+        if why := self.reason(schedule, theirs, ours):
             return None, why
         if not self.confirmed(schedule):
             return None, None
-        shortest = shrink(schedule, lambda candidate: self.differs(candidate) and self.differs(candidate))
+        differs, whose = self.differs, ""
+        if len(self.addresses) == 3:
+            whose = self.odd_one_out(schedule)
+            if whose == OURS:
+                return None, SHARED
+            differs = lambda candidate: self.odd_one_out(candidate) == whose  # noqa: E731
+        shortest = shrink(schedule, lambda candidate: differs(candidate) and differs(candidate))
         ours, theirs = self.both(shortest)
-        return as_script(shortest, theirs, ours), reason(shortest, theirs, ours)
+        if ours == theirs:       # it was shortened to nothing: by chance, if the whole does not differ any more
+            ours, theirs = self.both(shortest := schedule)
+        return (whose + as_script(shortest, theirs, ours), self.reason(shortest, theirs, ours)) if ours != theirs else (None, None)
+
+    def reason(self, schedule, theirs: Transcript, ours: Transcript) -> str | None:
+        """Why the servers differ, if that is known; of the schedule that was played last."""
+        server, other = self.players[:2] or (None, None)
+        if ours == theirs or server is None:
+            return None
+        played, is_mariadb = Played(schedule, theirs, ours, other.places, server.places), other.observer.is_mariadb
+        if why := reason(played, is_mariadb):
+            return why
+        for why, probe, shows in experiments(played) if is_mariadb else ():
+            ours, theirs = self.both(probe)
+            if ours == theirs and shows(ours[len(probe.steps) - 1]):
+                return why
+        return None
 
 
 def work(options, ours: Address, theirs: Address, number: int, seeds, found: multiprocessing.Queue) -> None:
     golden.remember_sqlstate()
-    lane = Lane(ours, theirs, f"{options.name}{number}")
+    lane = Lane(ours, theirs, options.arbiter, f"{options.name}{number}")
     played, known = 0, Counter()
     try:
         for seed in seeds:
@@ -151,6 +189,7 @@ def main():
     parser.add_argument("--address", type=Address.parse, help="the server under test; default: a Tidemark of its own")
     parser.add_argument("--against", type=Address.parse)
     parser.add_argument("--mariadb", action="store_true")
+    parser.add_argument("--arbiter", type=Address.parse, metavar="HOST:PORT[:USER]", help="a MySQL server, to say who is alone with its answer")
     parser.add_argument("--seed", type=int)
     parser.add_argument("--count", type=int, default=1_000_000, help="at most so many")
     parser.add_argument("--seconds", type=float, help="stop after so many")
@@ -158,6 +197,7 @@ def main():
     parser.add_argument("--name", default="", help="of the databases, if several runs share a server")
     parser.add_argument("--levels", type=lambda text: tuple(text.upper().split(",")), default=LEVELS, help="only these, separated by commas")
     parser.add_argument("--avoid", type=lambda text: frozenset(text.split(",")), default=frozenset(), help="forms of conditions to leave out")
+    parser.add_argument("--avoid-nothing", action="store_true", help="even against MariaDB")
     parser.add_argument("--differences", type=int, default=DIFFERENCES_MAX)
     options = parser.parse_args()
     report = Report("schedules")
@@ -166,7 +206,7 @@ def main():
         theirs = servers.enter_context(MariaDB()).address if options.mariadb else options.against
         if theirs is None:
             parser.error("--against or --mariadb")
-        if "MariaDB" in theirs.execute("SELECT VERSION()")[0][0]:
+        if "MariaDB" in theirs.execute("SELECT VERSION()")[0][0] and not options.avoid_nothing:
             options.avoid |= MARIADB_AVOIDS
         fresh = int(time.time()) * 1000
         for seed in [FIXED_SEED, fresh] if options.mariadb and options.seed is None else [fresh if options.seed is None else options.seed]:

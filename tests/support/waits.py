@@ -91,12 +91,22 @@ class Observer:
             if not re.search(r"^LOCK WAIT", transaction, re.MULTILINE):
                 continue
             if thread := re.search(r"^\w+ thread id (\d+)", transaction, re.MULTILINE):
-                place = re.search(r"index (\S+) of table (\S+)", transaction)
-                waits[int(thread[1])] = Wait(transaction.split(",")[0], frozenset(), f"{place[2]}.{place[1]}" if place else "a table")
+                waits[int(thread[1])] = Wait(transaction.split(",")[0], frozenset(), place_in_status(transaction))
         return waits
 
     def close(self) -> None:
         self.connection.close()
+
+
+def place_in_status(transaction: str) -> str:
+    """The lock a transaction waits for, by the names of `lock_name` and the first column of the record, an integer."""
+    asked = re.search(r"index (\S+) of table \S+?\.`(\w+)` trx id \d+ lock[_ ]mode (\w+)([^\n]*) waiting", transaction)
+    if not asked:
+        return "a table"
+    index, table, mode, kind = asked.groups()
+    mode += ",REC_NOT_GAP" * ("rec but not gap" in kind) + ",GAP" * ("gap before" in kind) + ",INSERT_INTENTION" * ("insert intention" in kind)
+    column = re.search(r"^ 0: len 4; hex (\w{8});", transaction[asked.end():], re.MULTILINE)
+    return f"{mode} on {table}.{index} ({int(column[1], 16) - (1 << 31) if column else 'supremum'})"
 
 
 def lock_name(kind: str, mode: str, table: str, index: str | None, data: str | None) -> str:

@@ -7,12 +7,13 @@
 //! supported becomes [`ast::Statement::Unsupported`] or error 1235 at once.
 //!
 //! - [`lexer`]: tokens, comments, quoting.
-//! - [`parser`]: the cursor and the depth limit; the grammar is in `expr`, `call`, `query`, `dml`, `ddl`, `admin`,
-//!   `show`, `account`.
+//! - [`parser`]: the cursor and the depth limit; the grammar is in `expr`, `call`, `query`, `dml`, `ddl`, `table`,
+//!   `alter`, `admin`, `show`, `account`.
 //! - [`shape`]: a statement's text with its literals taken out, the key of the plan cache.
 
 mod account;
 mod admin;
+mod alter;
 pub mod ast;
 mod call;
 mod ddl;
@@ -24,6 +25,7 @@ mod query;
 mod reserved;
 pub mod shape;
 mod show;
+mod table;
 #[cfg(test)]
 mod tests;
 

@@ -7,8 +7,8 @@
 
 use super::access::{AccessPath, Request, choose, conjuncts, paths};
 use super::from::{FromInput, FromTable, Tree};
-use super::query::has_subquery;
 use super::scope::OUTER;
+use super::walk::has_subquery;
 use super::{AGGREGATE, HashJoin, Input, Leaf, Planner, Source};
 use crate::dictionary::TableDef;
 use crate::error::Result;

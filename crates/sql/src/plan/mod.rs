@@ -3,7 +3,8 @@
 //! - [`scope`]: which names an expression can see.
 //! - [`bind`]: expressions' syntax to expressions that can be evaluated.
 //! - [`access`]: conditions on one table to ranges of an index.
-//! - [`query`]: SELECT, UNION and their kin; [`from`] its tables, [`group`] its groups, [`join`] their order.
+//! - [`query`]: SELECT, UNION and their kin; [`items`] their select lists, [`from`] their tables, [`join`] the order of
+//!   those, [`group`] their groups; [`walk`]: through a whole plan.
 //! - [`joined`]: UPDATE and DELETE of the rows that a join finds.
 //! - [`statement`]: whole statements, as the session runs them.
 //! - [`explain`]: a plan for people to read.
@@ -15,6 +16,7 @@ pub mod bind;
 pub mod explain;
 mod from;
 mod group;
+mod items;
 mod join;
 mod joined;
 mod past;
@@ -22,6 +24,7 @@ mod query;
 pub mod scope;
 pub mod statement;
 mod steer;
+mod walk;
 
 pub use statement::plan;
 

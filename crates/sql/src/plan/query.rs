@@ -1,29 +1,16 @@
-//! Queries: the select list, grouping, order and limit of a block; UNION, INTERSECT and EXCEPT of blocks.
+//! Queries: grouping, order and limit of a block; UNION, INTERSECT and EXCEPT of blocks.
 
-use super::from::{From, FromInput, FromTable};
-use super::group::{BlockHooks, Determined};
+use super::group::BlockHooks;
+use super::items::{Item, check_grouping, item_at};
 use super::join::OrderWish;
 use super::scope::{OUTER, Scope};
-use super::steer::Steering;
-use super::{
-    AGGREGATE, DEPTH_MAX, GroupPlan, Input, Leaf, OutputColumn, Planner, QueryBody, QueryPlan, SelectPlan,
-    Source,
-};
-use crate::dictionary::{TableDef, names_equal};
-use crate::error::{Result, SqlError, er};
-use crate::expr::{AggFunc, Aggregate, CmpOp, Expr, Node, build};
-use crate::parse::ast::{self, Literal, OrderItem, Query, SelectItem};
-use crate::parse::lexer::{Kind, Lexer, unquote};
-use crate::types::meta::flag;
+use super::walk::has_subquery;
+use super::{AGGREGATE, DEPTH_MAX, GroupPlan, OutputColumn, Planner, QueryBody, QueryPlan, SelectPlan};
+use crate::dictionary::names_equal;
+use crate::error::{Result, SqlError};
+use crate::expr::{AggFunc, Aggregate, Expr, Node, build};
+use crate::parse::ast::{self, Literal, OrderItem, Query};
 use crate::types::{ColumnMeta, SqlMode, SqlType};
-
-/// An item of the select list.
-struct Item {
-    expr: Expr,
-    name: String,
-    /// Whether the name was given by AS.
-    alias: bool,
-}
 
 impl Planner<'_> {
     /// Plans a query in the scope around it.
@@ -461,94 +448,6 @@ impl Planner<'_> {
         Ok(plan)
     }
 
-    fn items(
-        &mut self,
-        items: &[SelectItem],
-        from: &From,
-        aggregates: &mut Vec<Aggregate>,
-    ) -> Result<Vec<Item>> {
-        let mut out = Vec::new();
-        for item in items {
-            match item {
-                SelectItem::All => {
-                    if from.scope.tables.is_empty() {
-                        return Err(SqlError::new(er::NO_TABLES_USED, "No tables used"));
-                    }
-                    for &(table, column) in &from.star {
-                        let column = &from.scope.tables[table].columns[column];
-                        out.push(Item {
-                            expr: build::column(column.slot, column.ty.clone()),
-                            name: column.name.clone(),
-                            alias: false,
-                        });
-                    }
-                }
-                SelectItem::AllOf(name) => {
-                    let found = from
-                        .scope
-                        .tables
-                        .iter()
-                        .find(|t| t.answers_to(name.schema.as_deref(), Some(&name.name)));
-                    let table = found.ok_or_else(|| SqlError::bad_table(&name.to_string()))?;
-                    for column in &table.columns {
-                        out.push(Item {
-                            expr: build::column(column.slot, column.ty.clone()),
-                            name: column.name.clone(),
-                            alias: false,
-                        });
-                    }
-                }
-                SelectItem::Expr { expr, alias, text } => {
-                    let binder = self.binder.in_clause("field list");
-                    let mut hooks = BlockHooks {
-                        planner: self,
-                        aggregates: Some(aggregates),
-                        aliases: &[],
-                        alias_first: false,
-                    };
-                    let bound = binder.bind(expr, &from.scope, &mut hooks)?;
-                    let name = match (alias, expr) {
-                        (Some(alias), _) => alias.clone(),
-                        (None, ast::Expr::Column(column)) => column.column.clone(),
-                        (None, ast::Expr::Literal(Literal::Str { .. })) => self.string_name(text),
-                        (
-                            None,
-                            ast::Expr::Unary {
-                                op: ast::UnaryOp::Plus,
-                                ..
-                            },
-                        ) => text.trim_start_matches(['+', ' ']).to_string(),
-                        (None, _) => text.clone(),
-                    };
-                    out.push(Item {
-                        expr: bound,
-                        name,
-                        alias: alias.is_some(),
-                    });
-                }
-            }
-        }
-        Ok(out)
-    }
-
-    /// A string names its column by what it says; of several in a row the first does.
-    fn string_name(&self, text: &str) -> String {
-        let mode = self.binder.ctx.sql_mode;
-        let mut lexer = Lexer::new(text.as_bytes(), 0, mode);
-        loop {
-            match lexer.token() {
-                Ok(token) if matches!(token.kind, Kind::Str | Kind::NationalStr) => {
-                    let prefix = (token.kind == Kind::NationalStr) as usize;
-                    let raw = &text.as_bytes()[token.start as usize + prefix..token.end as usize];
-                    return String::from_utf8_lossy(&unquote(raw, mode)).into_owned();
-                }
-                // An introducer.
-                Ok(token) if token.kind == Kind::Word => {}
-                _ => return text.to_string(),
-            }
-        }
-    }
-
     fn group_keys(
         &mut self,
         group_by: &[OrderItem],
@@ -576,91 +475,6 @@ impl Planner<'_> {
         }
         Ok(keys)
     }
-
-    fn output_columns(&self, items: &[Item], from: &From) -> Vec<OutputColumn> {
-        let results = self.state.results_collation();
-        let column = |item: &Item| {
-            let table = match item.expr.node {
-                Node::Column(slot) => from
-                    .tables
-                    .iter()
-                    .zip(&from.scope.tables)
-                    .rev()
-                    .find(|(t, _)| t.base <= slot),
-                _ => None,
-            };
-            let meta = match (&item.expr.node, table) {
-                (Node::Column(slot), Some((table, _))) if *slot < AGGREGATE => {
-                    column_meta(table, slot - table.base, item, results)
-                }
-                _ => ColumnMeta::of_expression(&item.name, &item.expr.ty, results),
-            };
-            OutputColumn {
-                name: item.name.clone(),
-                ty: item.expr.ty.clone(),
-                meta,
-            }
-        };
-        items.iter().map(column).collect()
-    }
-
-    // ---------------------------------------------------------------------------------------------- slots
-
-    /// Adds the slots of this block's row that an expression reads, in subqueries too.
-    pub(super) fn slots_of(&self, e: &Expr, out: &mut Vec<usize>) {
-        let mut add = |slot: usize| {
-            if slot < AGGREGATE && !out.contains(&slot) {
-                out.push(slot);
-            }
-        };
-        e.walk(&mut |e| match &e.node {
-            Node::Column(slot) => add(*slot),
-            Node::Subquery { id, .. } => self.queries[*id]
-                .outer
-                .iter()
-                .filter(|slot| **slot < OUTER)
-                .for_each(|slot| add(*slot)),
-            _ => {}
-        });
-    }
-
-    /// The slots of the row around a query that it and the queries in it read.
-    fn outer_slots(&self, plan: &QueryPlan) -> Vec<usize> {
-        let mut out = Vec::new();
-        let mut add = |slot: usize| {
-            if !out.contains(&slot) {
-                out.push(slot);
-            }
-        };
-        plan.walk(
-            &mut |e| match &e.node {
-                Node::Column(slot) if *slot >= OUTER => add(*slot - OUTER),
-                Node::Subquery { id, .. } => {
-                    let deeper = &self.queries[*id].outer;
-                    deeper
-                        .iter()
-                        .filter(|slot| **slot >= OUTER)
-                        .for_each(|slot| add(*slot - OUTER));
-                }
-                _ => {}
-            },
-            &mut |_| {},
-        );
-        let mut derived = Vec::new();
-        plan.walk(&mut |_| {}, &mut |leaf| {
-            if let Input::Derived { query, .. } = &leaf.input {
-                derived.extend(self.queries[*query].outer.iter().copied());
-            }
-        });
-        derived.into_iter().for_each(add);
-        out
-    }
-}
-
-pub(super) fn has_subquery(e: &Expr) -> bool {
-    let mut found = false;
-    e.walk(&mut |e| found |= matches!(e.node, Node::Subquery { .. }));
-    found
 }
 
 /// Whether the FROM clauses of a query name a table.
@@ -692,11 +506,6 @@ fn ordinal(e: &ast::Expr) -> Option<u64> {
     }
 }
 
-fn item_at<'i>(items: &'i [Item], n: u64, clause: &str) -> Result<&'i Item> {
-    let at = n.checked_sub(1).and_then(|at| items.get(at as usize));
-    at.ok_or_else(|| SqlError::unknown_column(&n.to_string(), clause))
-}
-
 /// The column of a lone MIN or MAX, and whether its end is the last.
 fn min_max(aggregates: &[Aggregate]) -> Option<(Expr, bool)> {
     match aggregates {
@@ -717,97 +526,6 @@ fn min_max(aggregates: &[Aggregate]) -> Option<(Expr, bool)> {
         }
         _ => None,
     }
-}
-
-fn column_meta(
-    table: &FromTable,
-    column: usize,
-    item: &Item,
-    results: crate::types::Collation,
-) -> ColumnMeta {
-    let def: &TableDef = match &table.input {
-        FromInput::Stored { def, .. } | FromInput::Virtual(def) => def,
-        FromInput::Derived { .. } => {
-            let mut meta = ColumnMeta::of_expression(&item.name, &item.expr.ty, results);
-            meta.table = table.alias.clone();
-            return meta;
-        }
-    };
-    let column_def = &def.columns[column];
-    let names = (item.name.as_str(), column_def.name.as_str());
-    let ty = &item.expr.ty;
-    let mut meta = ColumnMeta::of_column(&def.schema, (&table.alias, &def.name), names, ty, results);
-    meta.flags |= key_flags(def, column);
-    meta
-}
-
-/// The flags that say what part a column has in its table's keys.
-pub fn key_flags(def: &TableDef, column: usize) -> u16 {
-    let mut flags = 0;
-    for index in &def.indexes {
-        if index.parts.first().is_some_and(|part| part.column == column) {
-            flags |= match (index.unique, index.parts.len()) {
-                _ if index.number == 0 => flag::PRI_KEY,
-                (true, 1) => flag::UNIQUE_KEY,
-                _ => flag::MULTIPLE_KEY,
-            };
-        } else if index.number == 0 && index.parts.iter().any(|part| part.column == column) {
-            flags |= flag::PRI_KEY;
-        }
-    }
-    let column = &def.columns[column];
-    if column.auto_increment {
-        flags |= flag::AUTO_INCREMENT;
-    }
-    if column.default.is_none() && !column.auto_increment {
-        flags |= flag::NO_DEFAULT_VALUE;
-    }
-    if column.on_update_now {
-        flags |= flag::ON_UPDATE_NOW;
-    }
-    flags
-}
-
-fn check_grouping(
-    keys: &[Expr],
-    filter: Option<&Expr>,
-    from: &From,
-    items: &[Item],
-    having: Option<&Expr>,
-    order: &[(Expr, bool)],
-) -> Result<()> {
-    let mut conditions: Vec<&Expr> = filter.into_iter().flat_map(super::access::conjuncts).collect();
-    for condition in from.tree.iter().flat_map(super::join::inner_conditions) {
-        conditions.extend(super::access::conjuncts(condition));
-    }
-    conditions.retain(|c| matches!(c.node, Node::Compare(CmpOp::Eq, ..)));
-    let mut unique = Vec::new();
-    for table in &from.tables {
-        if let FromInput::Stored { def, .. } = &table.input {
-            let whole: Vec<usize> = (0..def.columns.len()).map(|i| table.base + i).collect();
-            for index in &def.indexes {
-                let keys = index
-                    .parts
-                    .iter()
-                    .all(|p| p.prefix.is_none() && !def.columns[p.column].ty.nullable);
-                if index.unique && keys {
-                    let parts = index.parts.iter().map(|p| table.base + p.column).collect();
-                    unique.push((parts, whole.clone()));
-                }
-            }
-        }
-    }
-    let determined = Determined::new(keys, &conditions, &unique, &from.scope);
-    for (n, item) in items.iter().enumerate() {
-        determined.check(&item.expr, n + 1, "SELECT list")?;
-    }
-    if let Some(having) = having {
-        determined.check(having, 1, "HAVING clause")?;
-    }
-    for (n, (e, _)) in order.iter().enumerate() {
-        determined.check(e, n + 1, "ORDER BY clause")?;
-    }
-    Ok(())
 }
 
 impl OutputColumn {
@@ -845,67 +563,5 @@ impl QueryPlan {
                 .iter()
                 .zip(&select.output)
                 .all(|((e, descending), output)| !descending && same(e, output))
-    }
-
-    /// Visits the expressions and the leaves of this query, not those of the queries it refers to by number.
-    pub fn walk(&self, f: &mut dyn FnMut(&Expr), leaves: &mut dyn FnMut(&Leaf)) {
-        self.order.iter().for_each(|(e, _)| e.walk(f));
-        self.limit.iter().chain(&self.offset).for_each(|e| e.walk(f));
-        match &self.body {
-            QueryBody::Select(select) => select.walk(f, leaves),
-            QueryBody::Set { left, right, .. } => {
-                left.walk(f, leaves);
-                right.walk(f, leaves);
-            }
-            QueryBody::Recursive { seed, step, .. } => {
-                seed.walk(f, leaves);
-                step.walk(f, leaves);
-            }
-            QueryBody::Values(rows) => rows.iter().flatten().for_each(|e| e.walk(f)),
-        }
-    }
-}
-
-impl SelectPlan {
-    fn walk(&self, f: &mut dyn FnMut(&Expr), leaves: &mut dyn FnMut(&Leaf)) {
-        self.source.walk(f, leaves);
-        self.output
-            .iter()
-            .chain(&self.filter)
-            .chain(&self.having)
-            .for_each(|e| e.walk(f));
-        if let Some(group) = &self.group {
-            group.keys.iter().for_each(|e| e.walk(f));
-            for aggregate in &group.aggregates {
-                aggregate.args.iter().for_each(|e| e.walk(f));
-                aggregate.order_by.iter().for_each(|(e, _)| e.walk(f));
-            }
-        }
-    }
-}
-
-impl Source {
-    pub fn walk(&self, f: &mut dyn FnMut(&Expr), leaves: &mut dyn FnMut(&Leaf)) {
-        match self {
-            Source::One => {}
-            Source::Leaf(leaf) => {
-                leaves(leaf);
-                leaf.filter
-                    .iter()
-                    .chain(&leaf.late_filter)
-                    .for_each(|e| e.walk(f));
-                let steering = leaf.path.steerings.iter().flat_map(Steering::values);
-                steering.for_each(|v| v.expr.walk(f));
-                if let Some(hash) = &leaf.hash {
-                    hash.build.iter().chain(&hash.probe).for_each(|e| e.walk(f));
-                }
-            }
-            Source::Inner(list) => list.iter().for_each(|source| source.walk(f, leaves)),
-            Source::Left { left, right, filter } => {
-                left.walk(f, leaves);
-                right.walk(f, leaves);
-                filter.iter().for_each(|e| e.walk(f));
-            }
-        }
     }
 }

@@ -1,0 +1,66 @@
+//! Accounts and privileges.
+
+use super::ObjectName;
+
+/// `'user'@'host'`; host `%` if not written. An empty user with `current` set is CURRENT_USER().
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UserName {
+    pub user: String,
+    pub host: String,
+    pub current: bool,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct UserSpec {
+    pub name: UserName,
+    pub auth: Option<UserAuth>,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct UserAuth {
+    pub plugin: Option<String>,
+    pub secret: AuthSecret,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub enum AuthSecret {
+    /// `IDENTIFIED WITH plugin`
+    None,
+    /// `IDENTIFIED … BY 'password'`
+    Password(Vec<u8>),
+    /// `IDENTIFIED WITH plugin AS 'hash'`
+    Hash(Vec<u8>),
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum PrivilegeLevel {
+    /// `*.*`
+    Global,
+    /// `db.*`; `*` is the current database (None).
+    Database(Option<String>),
+    Table(ObjectName),
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct Privilege {
+    /// Upper-cased words: `ALL`, `SELECT`, `CREATE TEMPORARY TABLES`, …
+    pub name: String,
+    pub columns: Vec<String>,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct Grant {
+    pub privileges: Vec<Privilege>,
+    pub level: PrivilegeLevel,
+    pub users: Vec<UserSpec>,
+    pub grant_option: bool,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct Revoke {
+    pub privileges: Vec<Privilege>,
+    /// None: `REVOKE ALL PRIVILEGES, GRANT OPTION FROM …`
+    pub level: Option<PrivilegeLevel>,
+    pub users: Vec<UserName>,
+    pub if_exists: bool,
+}

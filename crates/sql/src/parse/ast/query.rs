@@ -1,0 +1,178 @@
+//! Queries: blocks, set operations, what stands in FROM.
+
+use super::{Expr, ObjectName};
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct Query {
+    pub with: Option<With>,
+    pub body: QueryBody,
+    pub order_by: Vec<OrderItem>,
+    pub limit: Option<Limit>,
+    pub locks: Vec<LockClause>,
+    pub into: Option<Into>,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct With {
+    pub recursive: bool,
+    pub tables: Vec<CommonTable>,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct CommonTable {
+    pub name: String,
+    pub columns: Vec<String>,
+    pub query: Query,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub enum QueryBody {
+    Select(Box<Select>),
+    SetOperation {
+        op: SetOp,
+        all: bool,
+        left: Box<QueryBody>,
+        right: Box<QueryBody>,
+    },
+    /// `VALUES ROW(1, 2), ROW(3, 4)`
+    Values(Vec<Vec<Expr>>),
+    /// A parenthesised query with its own ORDER BY or LIMIT.
+    Query(Box<Query>),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SetOp {
+    Union,
+    Intersect,
+    Except,
+}
+
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Select {
+    pub distinct: bool,
+    pub straight_join: bool,
+    /// SQL_CALC_FOUND_ROWS
+    pub calc_found_rows: bool,
+    pub items: Vec<SelectItem>,
+    /// Comma-separated in FROM; empty without FROM or with FROM DUAL.
+    pub from: Vec<TableRef>,
+    pub filter: Option<Expr>,
+    pub group_by: Vec<OrderItem>,
+    pub with_rollup: bool,
+    pub having: Option<Expr>,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub enum SelectItem {
+    /// `*`
+    All,
+    /// `t.*`, `s.t.*`
+    AllOf(ObjectName),
+    /// `text` is the expression as written: the column's name where there is no alias.
+    Expr {
+        expr: Expr,
+        alias: Option<String>,
+        text: String,
+    },
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct OrderItem {
+    pub expr: Expr,
+    pub descending: bool,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct Limit {
+    pub offset: Option<Expr>,
+    pub count: Expr,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct LockClause {
+    pub exclusive: bool,
+    /// `OF t1, t2`; empty: all tables.
+    pub of: Vec<ObjectName>,
+    pub wait: LockWaitOption,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LockWaitOption {
+    Wait,
+    NoWait,
+    SkipLocked,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub enum Into {
+    Variables(Vec<String>),
+    /// `INTO OUTFILE`, `INTO DUMPFILE`: 1235
+    File,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub enum TableRef {
+    Table(TableName),
+    Derived {
+        query: Box<Query>,
+        alias: String,
+        columns: Vec<String>,
+        lateral: bool,
+    },
+    Join(Box<Join>),
+    /// `(a, b)`: an inner join without condition.
+    Nested(Vec<TableRef>),
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct TableName {
+    pub name: ObjectName,
+    pub alias: Option<String>,
+    pub hints: Vec<IndexHint>,
+    pub as_of: Option<AsOf>,
+}
+
+/// `AS OF TIMESTAMP …`, `AS OF LSN …`: the table as it was. The time is in seconds since 1970.
+#[derive(Debug, Clone, PartialEq)]
+pub enum AsOf {
+    UnixTime(Box<Expr>),
+    Lsn(Box<Expr>),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum IndexHintKind {
+    Use,
+    Force,
+    Ignore,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct IndexHint {
+    pub kind: IndexHintKind,
+    pub indexes: Vec<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum JoinKind {
+    Inner,
+    /// STRAIGHT_JOIN: an inner join that keeps the written order.
+    Straight,
+    Left,
+    Right,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct Join {
+    pub kind: JoinKind,
+    pub left: TableRef,
+    pub right: TableRef,
+    pub condition: JoinCondition,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub enum JoinCondition {
+    None,
+    On(Expr),
+    Using(Vec<String>),
+    Natural,
+}

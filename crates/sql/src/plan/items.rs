@@ -1,0 +1,235 @@
+//! The select list: its items and their names, what the result's columns say of themselves, and what may stand there
+//! beside groups (ONLY_FULL_GROUP_BY).
+
+use super::from::{From, FromInput, FromTable};
+use super::group::{BlockHooks, Determined};
+use super::{AGGREGATE, OutputColumn, Planner};
+use crate::dictionary::TableDef;
+use crate::error::{Result, SqlError, er};
+use crate::expr::{Aggregate, CmpOp, Expr, Node, build};
+use crate::parse::ast::{self, Literal, SelectItem};
+use crate::parse::lexer::{Kind, Lexer, unquote};
+use crate::types::ColumnMeta;
+use crate::types::meta::flag;
+
+/// An item of the select list.
+pub(super) struct Item {
+    pub expr: Expr,
+    pub name: String,
+    /// Whether the name was given by AS.
+    pub alias: bool,
+}
+
+impl Planner<'_> {
+    pub(super) fn items(
+        &mut self,
+        items: &[SelectItem],
+        from: &From,
+        aggregates: &mut Vec<Aggregate>,
+    ) -> Result<Vec<Item>> {
+        let mut out = Vec::new();
+        for item in items {
+            match item {
+                SelectItem::All => {
+                    if from.scope.tables.is_empty() {
+                        return Err(SqlError::new(er::NO_TABLES_USED, "No tables used"));
+                    }
+                    for &(table, column) in &from.star {
+                        let column = &from.scope.tables[table].columns[column];
+                        out.push(Item {
+                            expr: build::column(column.slot, column.ty.clone()),
+                            name: column.name.clone(),
+                            alias: false,
+                        });
+                    }
+                }
+                SelectItem::AllOf(name) => {
+                    let found = from
+                        .scope
+                        .tables
+                        .iter()
+                        .find(|t| t.answers_to(name.schema.as_deref(), Some(&name.name)));
+                    let table = found.ok_or_else(|| SqlError::bad_table(&name.to_string()))?;
+                    for column in &table.columns {
+                        out.push(Item {
+                            expr: build::column(column.slot, column.ty.clone()),
+                            name: column.name.clone(),
+                            alias: false,
+                        });
+                    }
+                }
+                SelectItem::Expr { expr, alias, text } => {
+                    let binder = self.binder.in_clause("field list");
+                    let mut hooks = BlockHooks {
+                        planner: self,
+                        aggregates: Some(aggregates),
+                        aliases: &[],
+                        alias_first: false,
+                    };
+                    let bound = binder.bind(expr, &from.scope, &mut hooks)?;
+                    let name = match (alias, expr) {
+                        (Some(alias), _) => alias.clone(),
+                        (None, ast::Expr::Column(column)) => column.column.clone(),
+                        (None, ast::Expr::Literal(Literal::Str { .. })) => self.string_name(text),
+                        (
+                            None,
+                            ast::Expr::Unary {
+                                op: ast::UnaryOp::Plus,
+                                ..
+                            },
+                        ) => text.trim_start_matches(['+', ' ']).to_string(),
+                        (None, _) => text.clone(),
+                    };
+                    out.push(Item {
+                        expr: bound,
+                        name,
+                        alias: alias.is_some(),
+                    });
+                }
+            }
+        }
+        Ok(out)
+    }
+
+    /// A string names its column by what it says; of several in a row the first does.
+    fn string_name(&self, text: &str) -> String {
+        let mode = self.binder.ctx.sql_mode;
+        let mut lexer = Lexer::new(text.as_bytes(), 0, mode);
+        loop {
+            match lexer.token() {
+                Ok(token) if matches!(token.kind, Kind::Str | Kind::NationalStr) => {
+                    let prefix = (token.kind == Kind::NationalStr) as usize;
+                    let raw = &text.as_bytes()[token.start as usize + prefix..token.end as usize];
+                    return String::from_utf8_lossy(&unquote(raw, mode)).into_owned();
+                }
+                // An introducer.
+                Ok(token) if token.kind == Kind::Word => {}
+                _ => return text.to_string(),
+            }
+        }
+    }
+
+    pub(super) fn output_columns(&self, items: &[Item], from: &From) -> Vec<OutputColumn> {
+        let results = self.state.results_collation();
+        let column = |item: &Item| {
+            let table = match item.expr.node {
+                Node::Column(slot) => from
+                    .tables
+                    .iter()
+                    .zip(&from.scope.tables)
+                    .rev()
+                    .find(|(t, _)| t.base <= slot),
+                _ => None,
+            };
+            let meta = match (&item.expr.node, table) {
+                (Node::Column(slot), Some((table, _))) if *slot < AGGREGATE => {
+                    column_meta(table, slot - table.base, item, results)
+                }
+                _ => ColumnMeta::of_expression(&item.name, &item.expr.ty, results),
+            };
+            OutputColumn {
+                name: item.name.clone(),
+                ty: item.expr.ty.clone(),
+                meta,
+            }
+        };
+        items.iter().map(column).collect()
+    }
+}
+
+/// The item that an ORDER BY or GROUP BY names by its number.
+pub(super) fn item_at<'i>(items: &'i [Item], n: u64, clause: &str) -> Result<&'i Item> {
+    let at = n.checked_sub(1).and_then(|at| items.get(at as usize));
+    at.ok_or_else(|| SqlError::unknown_column(&n.to_string(), clause))
+}
+
+fn column_meta(
+    table: &FromTable,
+    column: usize,
+    item: &Item,
+    results: crate::types::Collation,
+) -> ColumnMeta {
+    let def: &TableDef = match &table.input {
+        FromInput::Stored { def, .. } | FromInput::Virtual(def) => def,
+        FromInput::Derived { .. } => {
+            let mut meta = ColumnMeta::of_expression(&item.name, &item.expr.ty, results);
+            meta.table = table.alias.clone();
+            return meta;
+        }
+    };
+    let column_def = &def.columns[column];
+    let names = (item.name.as_str(), column_def.name.as_str());
+    let ty = &item.expr.ty;
+    let mut meta = ColumnMeta::of_column(&def.schema, (&table.alias, &def.name), names, ty, results);
+    meta.flags |= key_flags(def, column);
+    meta
+}
+
+/// The flags that say what part a column has in its table's keys.
+fn key_flags(def: &TableDef, column: usize) -> u16 {
+    let mut flags = 0;
+    for index in &def.indexes {
+        if index.parts.first().is_some_and(|part| part.column == column) {
+            flags |= match (index.unique, index.parts.len()) {
+                _ if index.number == 0 => flag::PRI_KEY,
+                (true, 1) => flag::UNIQUE_KEY,
+                _ => flag::MULTIPLE_KEY,
+            };
+        } else if index.number == 0 && index.parts.iter().any(|part| part.column == column) {
+            flags |= flag::PRI_KEY;
+        }
+    }
+    let column = &def.columns[column];
+    if column.auto_increment {
+        flags |= flag::AUTO_INCREMENT;
+    }
+    if column.default.is_none() && !column.auto_increment {
+        flags |= flag::NO_DEFAULT_VALUE;
+    }
+    if column.on_update_now {
+        flags |= flag::ON_UPDATE_NOW;
+    }
+    flags
+}
+
+pub(super) fn check_grouping(
+    keys: &[Expr],
+    filter: Option<&Expr>,
+    from: &From,
+    items: &[Item],
+    having: Option<&Expr>,
+    order: &[(Expr, bool)],
+) -> Result<()> {
+    let mut conditions: Vec<&Expr> = filter.into_iter().flat_map(super::access::conjuncts).collect();
+    for condition in from.tree.iter().flat_map(super::join::inner_conditions) {
+        conditions.extend(super::access::conjuncts(condition));
+    }
+    conditions.retain(|c| matches!(c.node, Node::Compare(CmpOp::Eq, ..)));
+    let mut unique = Vec::new();
+    for table in &from.tables {
+        if let FromInput::Stored { def, .. } = &table.input {
+            let whole: Vec<usize> = (0..def.columns.len()).map(|i| table.base + i).collect();
+            for index in &def.indexes {
+                let keys = index
+                    .parts
+                    .iter()
+                    .all(|p| p.prefix.is_none() && !def.columns[p.column].ty.nullable);
+                if index.unique && keys {
+                    let parts = index.parts.iter().map(|p| table.base + p.column).collect();
+                    unique.push((parts, whole.clone()));
+                }
+            }
+        }
+    }
+    let determined = Determined::new(keys, &conditions, &unique, &from.scope);
+    for (n, item) in items.iter().enumerate() {
+        determined.check(&item.expr, n + 1, "SELECT list")?;
+    }
+    if let Some(having) = having {
+        determined.check(having, 1, "HAVING clause")?;
+    }
+    for (n, (e, _)) in order.iter().enumerate() {
+        determined.check(e, n + 1, "ORDER BY clause")?;
+    }
+    Ok(())
+}

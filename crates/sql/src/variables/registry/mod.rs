@@ -1,0 +1,195 @@
+//! The system variables there are: the one list from which SET, SHOW, `@@name`, the command line and `my.cnf` work.
+//!
+//! A variable that clients and configurations know but that has nothing to act on here is listed with what it would
+//! mean ([`Def::unused`]): it can be set and read back, and the log says at start that it does nothing.
+
+mod engine;
+mod others;
+mod server;
+mod session;
+
+use Kind::*;
+use Scope::*;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scope {
+    Global,
+    Session,
+    Both,
+}
+
+/// The values a variable takes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Kind {
+    Bool,
+    Uint {
+        min: u64,
+        max: u64,
+    },
+    Int {
+        min: i64,
+        max: i64,
+    },
+    Float {
+        min: f64,
+        max: f64,
+    },
+    Enum(&'static [&'static str]),
+    /// A comma separated subset.
+    Flags(&'static [&'static str]),
+    Text,
+    /// Text or NULL, for file names and the like.
+    NullableText,
+    Charset {
+        nullable: bool,
+    },
+    Collation,
+    SqlMode,
+    TimeZone,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub struct Def {
+    pub name: &'static str,
+    pub scope: Scope,
+    /// Can be set while the server runs.
+    pub dynamic: bool,
+    pub kind: Kind,
+    pub default: &'static str,
+    /// Why setting it does nothing.
+    pub unused: Option<&'static str>,
+}
+
+const fn def(name: &'static str, scope: Scope, dynamic: bool, kind: Kind, default: &'static str) -> Def {
+    Def {
+        name,
+        scope,
+        dynamic,
+        kind,
+        default,
+        unused: None,
+    }
+}
+
+const fn unused(
+    name: &'static str,
+    scope: Scope,
+    kind: Kind,
+    default: &'static str,
+    why: &'static str,
+) -> Def {
+    Def {
+        name,
+        scope,
+        dynamic: true,
+        kind,
+        default,
+        unused: Some(why),
+    }
+}
+
+const fn uint(min: u64, max: u64) -> Kind {
+    Uint { min, max }
+}
+
+/// Up to the largest 64-bit number.
+const fn from(min: u64) -> Kind {
+    Uint { min, max: u64::MAX }
+}
+
+const NO_FILES: &str = "Tidemark keeps its files its own way";
+const NO_BUFFERS: &str = "the executor does not use this buffer";
+const NO_LOG: &str = "there is no such log";
+const NO_POOL_TUNING: &str = "the buffer pool does not work that way";
+
+const GROUPS: [&[Def]; 4] = [server::DEFS, engine::DEFS, session::DEFS, others::DEFS];
+
+static ALL: [Def; count(&GROUPS)] = join(&GROUPS);
+
+/// All variables. One is meant by its position here.
+pub static DEFS: &[Def] = &ALL;
+
+const fn count(groups: &[&[Def]]) -> usize {
+    let (mut sum, mut group) = (0, 0);
+    while group < groups.len() {
+        sum += groups[group].len();
+        group += 1;
+    }
+    sum
+}
+
+const fn join<const N: usize>(groups: &[&[Def]]) -> [Def; N] {
+    let mut all = [groups[0][0]; N];
+    let (mut group, mut at) = (0, 0);
+    while group < groups.len() {
+        let mut i = 0;
+        while i < groups[group].len() {
+            all[at] = groups[group][i];
+            (at, i) = (at + 1, i + 1);
+        }
+        group += 1;
+    }
+    all
+}
+
+/// Second names of variables, known to MySQL before 8.0 and to MariaDB, and so to older drivers.
+const ALIASES: [(&str, &str); 2] = [
+    ("tx_isolation", "transaction_isolation"),
+    ("tx_read_only", "transaction_read_only"),
+];
+
+/// Older names, which option files may still use.
+pub const OLD_OPTION_NAMES: [(&str, &str); 3] = [
+    ("default_character_set", "character_set_server"),
+    ("character_set", "character_set_server"),
+    ("collation", "collation_server"),
+];
+
+/// The position of a variable in [`DEFS`], by a name of it in any case.
+pub fn find(name: &str) -> Option<usize> {
+    use std::collections::HashMap;
+    use std::sync::LazyLock;
+    static INDEX: LazyLock<HashMap<&'static str, usize>> = LazyLock::new(|| {
+        let mut index: HashMap<_, _> = DEFS.iter().enumerate().map(|(i, def)| (def.name, i)).collect();
+        index.extend(ALIASES.map(|(alias, name)| (alias, index[name])));
+        index
+    });
+    if let Some(at) = INDEX.get(name) {
+        return Some(*at);
+    }
+    INDEX.get(name.to_ascii_lowercase().as_str()).copied()
+}
+
+/// The variables of the server or of a session, by their names and positions in [`DEFS`], in the order of names.
+pub fn listed(global: bool) -> Vec<(&'static str, usize)> {
+    let names = DEFS.iter().map(|def| def.name);
+    let aliases = ALIASES.iter().map(|(alias, _)| *alias);
+    let mut listed: Vec<_> = names
+        .chain(aliases)
+        .filter_map(|name| Some((name, find(name)?)))
+        .filter(|(_, at)| !global || DEFS[*at].scope != Session)
+        .collect();
+    listed.sort_unstable();
+    listed
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::variables::Setting;
+
+    #[test]
+    fn every_default_is_a_value_of_its_variable() {
+        let mut names = std::collections::HashSet::new();
+        for def in DEFS {
+            assert!(names.insert(def.name), "{} twice", def.name);
+            let value = Setting::parse(def, def.default).unwrap();
+            assert_eq!(value.to_string(), def.default, "{}", def.name);
+        }
+        assert_eq!(find("AUTOCOMMIT"), find("autocommit"));
+        for (_, name) in OLD_OPTION_NAMES {
+            assert!(find(name).is_some(), "{name}");
+        }
+        assert!(find("no_such_thing").is_none());
+    }
+}

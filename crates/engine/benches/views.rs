@@ -116,7 +116,7 @@ fn reads_in_an_old_view() {
     let mut old = snapshot(&engine);
     let mut writer = engine.transaction();
     let mut done = 0;
-    for n in [0, 1_000, 100_000, 1_000_000] {
+    for n in [0, 1_000, 100_000, 1_000_000, 10_000_000] {
         while done < n {
             writer.begin(Isolation::ReadCommitted, false);
             update(&table, &mut writer, &hot, done as i64 + 1);

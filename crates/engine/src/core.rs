@@ -5,7 +5,9 @@ use crate::error::Result;
 use crate::history::History;
 use crate::ids::{Lsn, TxnId};
 use crate::lock::{Locks, Owner, UniqueKeys};
-use crate::mvcc::{Generations, Past, PurgeQueue, SlotNo, Tides, Txns, Versions, ViewCopy, Views, Writers};
+use crate::mvcc::{
+    Generations, HotRows, Past, PurgeQueue, SlotNo, Tides, Txns, Versions, ViewCopy, Views, Writers,
+};
 use crate::purge;
 use crate::store::Store;
 use crate::striped::Striped;
@@ -30,6 +32,7 @@ pub(crate) struct Core {
     pub unique: UniqueKeys,
     pub generations: Generations,
     pub purge: PurgeQueue,
+    pub hot: HotRows,
     pub rounds: Mutex<purge::Rounds>,
     pub tides: Tides,
     /// The moment from which on history is kept on purpose.
@@ -107,6 +110,7 @@ impl Core {
             unique: UniqueKeys::new(),
             generations: Generations::new(),
             purge,
+            hot: HotRows::default(),
             rounds: Mutex::new(rounds),
             tides: Tides::default(),
             kept_from: Mutex::new(None),
@@ -135,6 +139,7 @@ impl Core {
             store: &self.store,
             generations: &self.generations,
             queue: &self.purge,
+            hot: &self.hot,
         }
     }
 

@@ -10,6 +10,7 @@ use crate::history::{self, HistoryExcess, HistoryLimits, ViewInfo};
 use crate::ids::{Lsn, PAGE_SIZE, TableId, TxnId};
 use crate::lock::{DeadlockInfo, LockInfo, LockWaitInfo, TransactionInfo};
 use crate::log::OnFailure;
+use crate::mvcc::HotRow;
 use crate::purge;
 use crate::store::{OpTable, Retain, Store, StoreConfig};
 use crate::table::{BinaryCollator, Collator, Table, undo};
@@ -77,6 +78,8 @@ pub struct Status {
     pub checkpoint: Lsn,
     pub log_syncs: u64,
     pub log_waits: u64,
+    /// Bytes of the log that recovery would read, or that a running transaction needs to be undone.
+    pub log_kept_bytes: u64,
     pub pool_pages_total: u64,
     pub pool_pages_data: u64,
     pub pool_pages_dirty: u64,
@@ -85,6 +88,8 @@ pub struct Status {
     pub pool_pages_written: u64,
     pub pool_evictions: u64,
     pub data_file_pages: u64,
+    /// Of these, pages that nobody uses.
+    pub data_file_pages_free: u64,
     pub scratch_pages: u64,
     pub open_views: u64,
     /// What no open view is older than.
@@ -98,6 +103,8 @@ pub struct Status {
     pub history_age_s: f64,
     /// Bytes of the pages that old versions take.
     pub version_bytes: u64,
+    /// Versions in the longest chain that was met lately.
+    pub longest_chain: u32,
     /// Deleted entries that only old views want, and that were moved out of the way.
     pub buried_entries: u64,
     pub row_lock_waits: u64,
@@ -273,6 +280,10 @@ impl Engine {
     pub fn status(&self) -> Status {
         let (core, store) = (&self.core, self.core.store.status());
         let count = |c: &std::sync::atomic::AtomicU64| c.load(Ordering::Relaxed);
+        let kept_from = core
+            .writers
+            .oldest()
+            .map_or(store.redo_from, |first| first.min(store.redo_from));
         Status {
             tide: store.log.tide,
             log_tail: store.log.tail,
@@ -280,6 +291,7 @@ impl Engine {
             checkpoint: store.redo_from,
             log_syncs: store.log.syncs,
             log_waits: store.log.waits,
+            log_kept_bytes: store.log.tail.0 - kept_from.min(store.log.tail).0,
             pool_pages_total: store.pool.frames as u64,
             pool_pages_data: store.pool.used as u64,
             pool_pages_dirty: store.pool.dirty as u64,
@@ -288,6 +300,7 @@ impl Engine {
             pool_pages_written: store.pool.writes,
             pool_evictions: store.pool.evictions,
             data_file_pages: store.file_pages as u64,
+            data_file_pages_free: store.file_pages_free as u64,
             scratch_pages: store.scratch_pages as u64,
             open_views: core.views.open_count() as u64,
             oldest_view: purge::oldest_view(core),
@@ -297,6 +310,7 @@ impl Engine {
             history_length: core.purge.transactions(),
             history_age_s: history_age(core),
             version_bytes: history::version_bytes(core),
+            longest_chain: core.hot.longest_chain(),
             buried_entries: purge::buried_entries(core),
             row_lock_waits: count(&core.locks.stats.waits),
             row_lock_current_waits: count(&core.locks.stats.waiting),
@@ -308,6 +322,11 @@ impl Engine {
             rows_updated: core.counters.sum(|c| &c.rows_updated),
             rows_deleted: core.counters.sum(|c| &c.rows_deleted),
         }
+    }
+
+    /// The rows that change most: a sample of the last seconds.
+    pub fn hot_rows(&self, most: usize) -> Vec<HotRow> {
+        self.core.hot.hottest(most)
     }
 
     pub fn set_flush_at_trx_commit(&self, mode: u8) {

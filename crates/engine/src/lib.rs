@@ -43,6 +43,7 @@ pub use lock::{
     DeadlockInfo, DeadlockMember, Interrupt, LockInfo, LockKind, LockMode, LockPlace, LockWaitInfo,
     TransactionInfo,
 };
+pub use mvcc::HotRow;
 pub use striped::Striped;
 pub use table::{
     Action, BinaryCollator, Collator, Column, ColumnType, Datum, DuplicateLock, Flow, IndexNo, IndexSchema,

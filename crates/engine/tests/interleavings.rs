@@ -7,7 +7,7 @@ mod ids {
 }
 
 mod sync {
-    pub use loom::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering, fence};
+    pub use loom::sync::atomic::{AtomicU64, AtomicUsize, Ordering, fence};
 
     pub const CHUNK_IDS: u64 = 4;
     pub const PLACES_MAX: usize = 2;
@@ -144,7 +144,9 @@ fn what_a_view_needs_is_never_pruned() {
 
 #[test]
 fn the_ends_that_a_view_must_look_up_are_never_recycled() {
-    loom::model(|| {
+    let mut model = loom::model::Builder::new();
+    model.preemption_bound = Some(3);
+    model.check(|| {
         let world = World::new();
         // The first chunk of four ids: 1, 2 and 3 in use, 3 still active.
         let ids: Vec<TxnId> = (0..3).map(|_| world.txns.assign()).collect();
@@ -166,6 +168,50 @@ fn the_ends_that_a_view_must_look_up_are_never_recycled() {
         let copy = world.views.copy(&world.txns, || world.tide());
         world.txns.recycle(copy.settled, &copy.windows);
         reader.join().unwrap();
+    });
+}
+
+#[test]
+fn a_collapsed_chunk_tells_every_view_the_same() {
+    let mut model = loom::model::Builder::new();
+    model.preemption_bound = Some(3);
+    model.check(|| {
+        let world = World::new();
+        // The first chunk of four ids has three in use, the first of which writes and idles. The second fills, and ends.
+        let idle: Vec<TxnId> = (0..3).map(|_| world.txns.assign()).collect();
+        let ids: Vec<TxnId> = (0..4).map(|_| world.txns.assign()).collect();
+        for (id, lsn) in ids[..3].iter().zip(11..) {
+            world.commit(*id, Lsn(lsn));
+        }
+        let slot = world.views.acquire();
+        let reader = {
+            let (world, id) = (world.clone(), ids[3]);
+            thread::spawn(move || {
+                let view = world.open(slot);
+                for _ in 0..2 {
+                    assert_eq!(view.sees(id, &world.txns), view.lsn >= Lsn(20), "{view:?}");
+                }
+            })
+        };
+        world.commit(ids[3], Lsn(20));
+        let copy = world.views.copy(&world.txns, || world.tide());
+        world.txns.recycle(copy.settled, &copy.windows);
+        world
+            .txns
+            .collapse(copy.horizon, |first, last| copy.tells_apart(first, last));
+        // There is room for two chunks only: if the second was collapsed, the third takes its place.
+        if copy.horizon >= Lsn(20) && !copy.tells_apart(Lsn(11), Lsn(20)) {
+            let next = world.txns.assign();
+            assert!(
+                !world
+                    .views
+                    .open(world.views.acquire(), &world.txns, || world.tide())
+                    .sees(next, &world.txns)
+            );
+        }
+        reader.join().unwrap();
+        assert!(world.txns.is_active(idle[0]));
+        assert!(!world.txns.is_active(ids[0]));
     });
 }
 

@@ -1,5 +1,6 @@
 //! Where a session puts versions: one page after another, each told to purge when its transactions have ended.
 
+use super::hot;
 use super::queue::{PageLife, PurgeItem, PurgeQueue};
 use super::versions::{
     Address, CLOSED, LIVE_AT, PURGE, RECORDS_AT, STATE_AT, Version, Versions, record_len, write,
@@ -24,6 +25,8 @@ pub(crate) struct VersionBuffer {
     /// Pages that the running transaction has filled.
     full: Vec<PurgeItem>,
     running: bool,
+    /// Pages filled.
+    filled: u32,
 }
 
 impl VersionBuffer {
@@ -37,6 +40,7 @@ impl VersionBuffer {
             ended: Lsn::ZERO,
             full: Vec::new(),
             running: false,
+            filled: 0,
         })
     }
 
@@ -87,6 +91,10 @@ impl VersionBuffer {
         let mut guard = to.store.pool().exclusive(page.id)?;
         self.page = None;
         guard.scratch_mut()[STATE_AT] = CLOSED;
+        self.filled = self.filled.wrapping_add(1);
+        if self.filled.is_multiple_of(hot::ONE_IN) {
+            to.hot.sample(&guard);
+        }
         if guard.u16_at(LIVE_AT) == 0 {
             to.free(guard);
         } else {

@@ -12,6 +12,7 @@ struct World {
     store: Arc<Store>,
     generations: Generations,
     queue: PurgeQueue,
+    hot: HotRows,
     txns: Txns,
     views: Views,
     copy: ViewCopy,
@@ -36,6 +37,7 @@ impl World {
             store: Store::in_memory(64, OpTable::new()),
             generations: Generations::new(),
             queue: PurgeQueue::default(),
+            hot: HotRows::default(),
             views: Views::new(),
             copy: ViewCopy::new(txns.next()),
             tide: AtomicU64::new(10),
@@ -52,6 +54,7 @@ impl World {
             store: &self.store,
             generations: &self.generations,
             queue: &self.queue,
+            hot: &self.hot,
         }
     }
 

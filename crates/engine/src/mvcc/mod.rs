@@ -2,14 +2,15 @@
 //!
 //! `txns` maps ids to moments, `views` registers who looks at which moment, `versions` keeps what rows were, in scratch
 //! pages whose lives `generations` counts and that each session fills through its `buffer`, `chain` walks and prunes what
-//! hangs below a row, `writers` knows who is writing, `queue` what waits for purge,
-//! `tides` which time was which moment.
+//! hangs below a row, `writers` knows who is writing, `queue` what waits for purge, `tides` which time was which moment,
+//! `hot` which rows change most.
 
 mod buffer;
 mod chain;
 #[cfg(test)]
 mod chain_tests;
 mod generations;
+mod hot;
 mod queue;
 mod sync;
 mod tides;
@@ -23,6 +24,8 @@ mod writers;
 pub(crate) use buffer::VersionBuffer;
 pub(crate) use chain::{Chain, Seen, ViewCopy, walk};
 pub(crate) use generations::Generations;
+pub use hot::HotRow;
+pub(crate) use hot::HotRows;
 pub(crate) use queue::{PageLife, PurgeItem, PurgeQueue};
 pub(crate) use tides::Tides;
 pub(crate) use txns::Txns;

@@ -1,7 +1,7 @@
 //! What `txns` and `views` are made of. The model that checks their interleavings (`tests/interleavings.rs`) compiles those
 //! two files against another one of these: atomics that try every order, and sizes that can be tried.
 
-pub(super) use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering, fence};
+pub(super) use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering, fence};
 
 /// Ids in a chunk of the array of ends.
 pub(super) const CHUNK_IDS: u64 = 1 << 14;

@@ -6,17 +6,27 @@
 //!
 //! `settled` is the id below which everybody has ended at or before the tide. Rows of such writers are visible to every
 //! view taken since, without a look-up. An id below it needs an entry here only for views that are older, so the array
-//! lives in chunks that are recycled once no open view has the chunk between its own `low` and `high`: memory is bounded
-//! by the open views and the running transactions, not by history.
+//! lives in chunks that are recycled once no open view has the chunk between its own `low` and `high`.
+//!
+//! *A transaction that writes and then idles* holds `settled` back for as long as it is open, while others come and go by
+//! the million. So a chunk all of whose ids have ended is *collapsed*, to one number: the latest of its ends. That number
+//! stands for each of them, if no view tells them apart: none that is open lies at or after the earliest end and before the
+//! latest, and none will be opened before the latest, which is not above the copy's horizon. What is left of history
+//! then is one word for each chunk of ids.
+//!
+//! A chunk's room is used again at once, so who looks an id up reads the chunk's word, the id's slot, and the word once
+//! more. If the word is the same, the slot was the id's: before a room's slots are cleared for another chunk a fence
+//! stands behind the change of the word, and whoever reads a cleared slot, or what was put there since, sees that change.
 
-use super::sync::{AtomicU32, AtomicU64, CHUNK_IDS, Ordering, PLACES_MAX};
+use super::sync::{AtomicU64, CHUNK_IDS, Ordering, PLACES_MAX, fence};
 use crate::ids::{Lsn, TxnId};
 use parking_lot::Mutex;
 use std::sync::OnceLock;
 
-/// Chunk numbers are taken modulo this: so many chunks cannot be live at once.
-const DIRECTORY: u64 = 1 << 24;
-const DIRECTORY_PART: u64 = 1 << 12;
+/// Chunk numbers are taken modulo this: so many chunks cannot be live at once. A writer that comes while one is open that
+/// is so many chunks old waits for its end.
+const DIRECTORY: u64 = 1 << 26;
+const DIRECTORY_PART: u64 = 1 << 13;
 
 /// A cache line of its own.
 #[repr(align(128))]
@@ -26,8 +36,8 @@ pub(crate) struct Txns {
     next: Padded<AtomicU64>,
     settled: Padded<AtomicU64>,
     settling: Mutex<()>,
-    /// Chunk number → place + 1, 0 if there is none.
-    directory: Box<[OnceLock<Box<[AtomicU32]>>]>,
+    /// What is known of a chunk, by its number: see [`Word`].
+    directory: Box<[OnceLock<Box<[AtomicU64]>>]>,
     places: Box<[OnceLock<Box<[AtomicU64]>>]>,
     room: Mutex<Room>,
 }
@@ -38,6 +48,54 @@ struct Room {
     used: u32,
     /// The live chunks, oldest first.
     live: Vec<u64>,
+    /// Of these, those that are not collapsed.
+    open: Vec<OpenChunk>,
+}
+
+struct OpenChunk {
+    number: u64,
+    /// The earliest and the latest end, once all its ids have ended.
+    ends: Option<(Lsn, Lsn)>,
+}
+
+/// What the directory says of a chunk.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Word {
+    Nothing,
+    /// The slots of this chunk are in this place.
+    At {
+        turn: u64,
+        place: u32,
+    },
+    /// All its ids have ended, and their ends may be taken for this.
+    Collapsed(Lsn),
+}
+
+impl Word {
+    const PLACE_BITS: u32 = 20;
+
+    fn of(word: u64) -> Word {
+        match (word, word & 1) {
+            (0, _) => Word::Nothing,
+            (word, 0) => Word::At {
+                turn: word >> (1 + Self::PLACE_BITS),
+                place: (word >> 1) as u32 % (1 << Self::PLACE_BITS) - 1,
+            },
+            (word, _) => Word::Collapsed(Lsn(word >> 1)),
+        }
+    }
+
+    fn bits(self) -> u64 {
+        match self {
+            Word::Nothing => 0,
+            Word::At { turn, place } => (turn << Self::PLACE_BITS | (u64::from(place) + 1)) << 1,
+            Word::Collapsed(lsn) => lsn.0 << 1 | 1,
+        }
+    }
+
+    fn is_of(self, chunk: u64) -> bool {
+        matches!(self, Word::At { turn, .. } if turn == chunk / DIRECTORY)
+    }
 }
 
 /// The ids a view must look up: those at or above `low` and below `high`.
@@ -61,6 +119,7 @@ impl Txns {
                 free: Vec::new(),
                 used: 0,
                 live: Vec::new(),
+                open: Vec::new(),
             }),
         }
     }
@@ -77,59 +136,86 @@ impl Txns {
     /// A new writer's id.
     pub fn assign(&self) -> TxnId {
         let id = self.next.0.fetch_add(1, Ordering::AcqRel);
-        let entry = self.directory_entry(id / CHUNK_IDS);
-        if entry.load(Ordering::Acquire) == 0 {
-            self.add_chunk(id / CHUNK_IDS);
+        let chunk = id / CHUNK_IDS;
+        if !Word::of(self.directory_entry(chunk).load(Ordering::Acquire)).is_of(chunk) {
+            self.add_chunk(chunk);
         }
         TxnId(id)
     }
 
-    fn directory_entry(&self, chunk: u64) -> &AtomicU32 {
+    fn directory_entry(&self, chunk: u64) -> &AtomicU64 {
         let at = chunk % DIRECTORY;
         let part = self.directory[(at / DIRECTORY_PART) as usize]
-            .get_or_init(|| (0..DIRECTORY_PART).map(|_| AtomicU32::new(0)).collect());
+            .get_or_init(|| (0..DIRECTORY_PART).map(|_| AtomicU64::new(0)).collect());
         &part[(at % DIRECTORY_PART) as usize]
     }
 
     #[cold]
     fn add_chunk(&self, chunk: u64) {
-        let mut room = self.room.lock();
-        let entry = self.directory_entry(chunk);
-        if entry.load(Ordering::Acquire) != 0 {
-            return;
+        loop {
+            let mut room = self.room.lock();
+            let entry = self.directory_entry(chunk);
+            let word = Word::of(entry.load(Ordering::Acquire));
+            if word.is_of(chunk) {
+                return;
+            }
+            if word == Word::Nothing
+                && let Some(place) = room.take_place()
+            {
+                self.clear(place);
+                room.live.push(chunk);
+                room.open.push(OpenChunk {
+                    number: chunk,
+                    ends: None,
+                });
+                let turn = chunk / DIRECTORY;
+                entry.store(Word::At { turn, place }.bits(), Ordering::Release);
+                return;
+            }
+            drop(room);
+            std::thread::sleep(std::time::Duration::from_millis(10));
         }
-        let place = room.free.pop().unwrap_or_else(|| {
-            room.used += 1;
-            room.used - 1
-        });
-        let slots =
-            self.places[place as usize].get_or_init(|| (0..CHUNK_IDS).map(|_| AtomicU64::new(0)).collect());
-        slots.iter().for_each(|slot| slot.store(0, Ordering::Relaxed));
-        room.live.push(chunk);
-        entry.store(place + 1, Ordering::Release);
     }
 
-    fn slot(&self, id: TxnId) -> Option<&AtomicU64> {
-        match self.directory_entry(id.0 / CHUNK_IDS).load(Ordering::Acquire) {
-            0 => None,
-            place => Some(&self.places[place as usize - 1].get()?[(id.0 % CHUNK_IDS) as usize]),
-        }
+    fn clear(&self, place: u32) {
+        let slots =
+            self.places[place as usize].get_or_init(|| (0..CHUNK_IDS).map(|_| AtomicU64::new(0)).collect());
+        // See the module's head: what is read of this place from now on proves that it was taken from another chunk.
+        fence(Ordering::Release);
+        slots.iter().for_each(|slot| slot.store(0, Ordering::Relaxed));
+    }
+
+    fn slots(&self, place: u32) -> Option<&[AtomicU64]> {
+        self.places[place as usize].get().map(|slots| &**slots)
     }
 
     /// The transaction has ended, at this moment. For a commit: called before its record is published to the log.
     pub fn end(&self, id: TxnId, lsn: Lsn) {
-        if let Some(slot) = self.slot(id) {
-            slot.store(lsn.0, Ordering::Release);
+        // The chunk of an id that is active is neither collapsed nor recycled.
+        let word = Word::of(self.directory_entry(id.0 / CHUNK_IDS).load(Ordering::Acquire));
+        if let Word::At { place, .. } = word
+            && let Some(slots) = self.slots(place)
+        {
+            slots[(id.0 % CHUNK_IDS) as usize].store(lsn.0, Ordering::Release);
         }
     }
 
-    /// When the transaction ended, if it has. Right for ids in the window of a registered view and for ids at or above
-    /// `settled`; any other may come out as either.
+    /// When the transaction ended, if it has: exactly, or so that no view sees a difference. Right for ids in the window of
+    /// a registered view and for ids at or above `settled`; any other may come out as either.
     #[inline]
     pub fn ended(&self, id: TxnId) -> Option<Lsn> {
-        match self.slot(id)?.load(Ordering::Acquire) {
-            0 => None,
-            lsn => Some(Lsn(lsn)),
+        let entry = self.directory_entry(id.0 / CHUNK_IDS);
+        loop {
+            let word = entry.load(Ordering::Acquire);
+            let place = match Word::of(word) {
+                Word::Nothing => return None,
+                Word::Collapsed(lsn) => return Some(lsn),
+                Word::At { place, .. } => place,
+            };
+            let lsn = self.slots(place)?[(id.0 % CHUNK_IDS) as usize].load(Ordering::Acquire);
+            if entry.load(Ordering::Relaxed) == word {
+                return (lsn != 0).then_some(Lsn(lsn));
+            }
         }
     }
 
@@ -149,7 +235,12 @@ impl Txns {
         let next = self.next();
         let mut id = start;
         while id < next && self.ended(id).is_some_and(|lsn| lsn <= tide) {
-            id.0 += 1;
+            // All of a collapsed chunk has one end.
+            let word = self.directory_entry(id.0 / CHUNK_IDS).load(Ordering::Acquire);
+            id.0 = match Word::of(word) {
+                Word::Collapsed(lsn) if lsn <= tide => (id.0 / CHUNK_IDS + 1) * CHUNK_IDS,
+                _ => id.0 + 1,
+            };
         }
         if id > start {
             // Release: who reads this `settled` and then the tide reads one at least as high as ours.
@@ -161,22 +252,72 @@ impl Txns {
     /// among `windows` unless it registered after the caller read `settled`.
     pub fn recycle(&self, settled: TxnId, windows: &[Window]) {
         let mut room = self.room.lock();
-        let Room { free, live, .. } = &mut *room;
-        live.retain(|chunk| {
+        let Room { free, live, open, .. } = &mut *room;
+        let needed = |chunk: &u64| {
             let (from, to) = (chunk * CHUNK_IDS, (chunk + 1) * CHUNK_IDS);
-            let needed = to > settled.0 || windows.iter().any(|w| w.low < to && from < w.high);
+            to > settled.0 || windows.iter().any(|w| w.low < to && from < w.high)
+        };
+        live.retain(|chunk| {
+            let needed = needed(chunk);
             if !needed {
                 let entry = self.directory_entry(*chunk);
-                free.push(entry.swap(0, Ordering::AcqRel) - 1);
+                if let Word::At { place, .. } = Word::of(entry.swap(0, Ordering::AcqRel)) {
+                    free.push(place);
+                }
             }
             needed
         });
+        open.retain(|chunk| needed(&chunk.number));
     }
 
-    /// Chunks in use, and chunks there is room for.
+    /// Collapses the chunks all of whose ids have ended by `horizon`. `apart` tells whether a view that is open lies at or
+    /// after the first of two positions and before the second; views that it does not know are not below the horizon.
+    pub fn collapse(&self, horizon: Lsn, apart: impl Fn(Lsn, Lsn) -> bool) {
+        let mut room = self.room.lock();
+        let Room { free, open, .. } = &mut *room;
+        open.retain_mut(|chunk| {
+            let entry = self.directory_entry(chunk.number);
+            let Word::At { place, .. } = Word::of(entry.load(Ordering::Acquire)) else {
+                return false;
+            };
+            chunk.ends = chunk.ends.or_else(|| self.ends_in(place));
+            match chunk.ends {
+                Some((first, last)) if last <= horizon && !apart(first, last) => {
+                    entry.store(Word::Collapsed(last).bits(), Ordering::Release);
+                    free.push(place);
+                    false
+                }
+                _ => true,
+            }
+        });
+    }
+
+    /// The earliest and the latest end in a place; `None` if one of its ids has not ended.
+    fn ends_in(&self, place: u32) -> Option<(Lsn, Lsn)> {
+        let mut ends = (Lsn::MAX, Lsn::ZERO);
+        for slot in self.slots(place)? {
+            match slot.load(Ordering::Acquire) {
+                0 => return None,
+                lsn => ends = (ends.0.min(Lsn(lsn)), ends.1.max(Lsn(lsn))),
+            }
+        }
+        Some(ends)
+    }
+
+    /// Chunks that are neither recycled nor collapsed, and chunks there is room for.
     #[cfg(test)]
     pub fn chunks(&self) -> (usize, usize) {
         let room = self.room.lock();
-        (room.live.len(), room.used as usize)
+        (room.open.len(), room.used as usize)
+    }
+}
+
+impl Room {
+    fn take_place(&mut self) -> Option<u32> {
+        self.free.pop().or_else(|| {
+            let place = self.used;
+            self.used += ((place as usize) < PLACES_MAX) as u32;
+            ((place as usize) < PLACES_MAX).then_some(place)
+        })
     }
 }

@@ -23,6 +23,55 @@ fn ids_settle_in_order() {
 }
 
 #[test]
+fn beside_an_idle_writer_only_a_word_is_left_of_each_chunk() {
+    const CHUNKS: u64 = 200;
+    let txns = Txns::new(TxnId(1));
+    let idle = txns.assign();
+    let mut lsn = 10;
+    // A view that is open all along, and one that is opened in the middle of some chunk.
+    let mut views = vec![Lsn(5)];
+    for n in 0..CHUNKS * CHUNK_IDS {
+        lsn += 1;
+        let id = txns.assign();
+        txns.end(id, Lsn(lsn));
+        if n == 50 * CHUNK_IDS {
+            views.push(Lsn(lsn));
+        }
+        if n % CHUNK_IDS == CHUNK_IDS / 2 {
+            txns.settle(Lsn(lsn));
+            txns.recycle(
+                txns.settled(),
+                &[Window {
+                    low: idle.0,
+                    high: u64::MAX,
+                }],
+            );
+            txns.collapse(Lsn(lsn), |first, last| {
+                views.iter().any(|view| first <= *view && *view < last)
+            });
+        }
+    }
+    let (open, room) = txns.chunks();
+    assert!(
+        open <= 4 && room <= 5,
+        "the idle writer's, the view's, the current: {open} of {room}"
+    );
+    assert!(txns.is_active(idle));
+    // No view can tell what the array says from the truth, which is id + 9.
+    for view in &views {
+        for id in (idle.0 + 1..CHUNKS * CHUNK_IDS).step_by(37) {
+            let ended = txns.ended(TxnId(id)).expect("it has ended");
+            assert_eq!(ended <= *view, id + 9 <= view.0, "{id} at {view:?}");
+        }
+    }
+    txns.end(idle, Lsn(lsn + 1));
+    txns.settle(Lsn(lsn + 1));
+    assert_eq!(txns.settled(), txns.next());
+    txns.recycle(txns.settled(), &[]);
+    assert!(txns.chunks().0 <= 1);
+}
+
+#[test]
 fn chunks_are_recycled_but_not_under_a_view() {
     let txns = Txns::new(TxnId(1));
     let mut lsn = 0;

@@ -32,6 +32,7 @@
 //! name the entries to look at once nobody can see them. It is a hint; purge looks for itself.
 
 use super::generations::{GENERATION_BITS, Generations};
+use super::hot::HotRows;
 use super::queue::{PageLife, PurgeItem, PurgeQueue};
 use crate::error::{Error, Result};
 use crate::ids::{PAGE_SIZE, PageId, TableId, TxnId};
@@ -120,6 +121,7 @@ pub(crate) struct Versions<'e> {
     pub store: &'e Store,
     pub generations: &'e Generations,
     pub queue: &'e PurgeQueue,
+    pub hot: &'e HotRows,
 }
 
 fn parse(page: &PageBuf, at: usize) -> Option<(Version, &[u8], &[u8])> {
@@ -145,6 +147,17 @@ fn parse(page: &PageBuf, at: usize) -> Option<(Version, &[u8], &[u8])> {
         &page[body..body + key_len],
         &page[body + key_len..body + key_len + columns_len],
     ))
+}
+
+/// Calls `f` with every version in a page, and its key.
+pub(super) fn each_in<'p>(page: &'p PageBuf, f: &mut dyn FnMut(&Version, &'p [u8])) {
+    let (mut at, to) = (RECORDS_AT, page.u16_at(END_AT) as usize);
+    while at < to
+        && let Some((version, key, _)) = parse(page, at)
+    {
+        f(&version, key);
+        at += page.u16_at(at) as usize;
+    }
 }
 
 /// Writes a record at `at`, of the length that [`record_len`] says.

@@ -302,6 +302,12 @@ impl Copy {
             .map_or(self.horizon, |view| view.lsn.min(self.horizon))
     }
 
+    /// Whether an open view sees what ended at `first` and not what ended at `last`.
+    pub fn tells_apart(&self, first: Lsn, last: Lsn) -> bool {
+        let below = |lsn: Lsn| self.views.partition_point(|view| view.lsn < lsn);
+        below(first) < below(last)
+    }
+
     /// Whether `writer`'s work is seen by every view, open now or later.
     pub fn all_see(&self, writer: TxnId, txns: &Txns) -> bool {
         if writer < self.settled && self.views.first().is_none_or(|view| writer < view.low) {

@@ -35,9 +35,9 @@ fn clear_one(core: &Core, table: &Table, n: IndexNo) -> Result<()> {
     let graveyard = &table.indexes[n].graveyard;
     let mut from = Vec::new();
     let mut found = Vec::new();
-    loop {
+    for steps in 0.. {
         found.clear();
-        let all = graveyard.collect(&from, None, false, STRETCH, &mut found)?;
+        let all = graveyard.collect(&from, None, false, steps, STRETCH, &mut found)?;
         for buried in &found {
             match n {
                 0 => clear_row(core, table, buried)?,
@@ -50,9 +50,10 @@ fn clear_one(core: &Core, table: &Table, n: IndexNo) -> Result<()> {
                 from.extend_from_slice(&last.key);
                 from.push(0);
             }
-            _ => return Ok(()),
+            _ => break,
         }
     }
+    Ok(())
 }
 
 fn clear_row(core: &Core, table: &Table, buried: &Buried) -> Result<()> {

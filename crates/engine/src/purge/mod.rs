@@ -118,6 +118,8 @@ pub(crate) fn purge(core: &Core, all: bool) -> Result<bool> {
         || core.tide(),
         |copy| {
             core.txns.recycle(copy.settled, &copy.windows);
+            core.txns
+                .collapse(copy.horizon, |first, last| copy.tells_apart(first, last));
             (copy.oldest(), copy.horizon)
         },
     );

@@ -79,11 +79,11 @@ impl Table {
     ) -> Result<()> {
         let index = &self.indexes[n];
         let mut found = Vec::new();
-        loop {
+        for steps in 0.. {
             t.check()?;
             let leaf = match (reverse, &span.upper) {
-                (false, _) => index.tree.read(&span.lower)?,
-                (true, Some(upper)) => index.tree.read_below(upper)?,
+                (false, _) => index.tree.read_in_scan(&span.lower, steps)?,
+                (true, Some(upper)) => index.tree.read_below_in_scan(upper, steps)?,
                 (true, None) => index.tree.read_last()?,
             };
             let node = leaf.node();
@@ -97,7 +97,7 @@ impl Table {
             found.clear();
             let all = index
                 .graveyard
-                .collect(lower, upper, reverse, STRETCH, &mut found)?;
+                .collect(lower, upper, reverse, steps, STRETCH, &mut found)?;
             // Not more of the leaf than of what is buried.
             let last = found.last().filter(|_| !all).map(|b| b.key.clone());
             let at = |key: &[u8]| node.search(key).unwrap_or_else(|slot| slot);
@@ -165,8 +165,9 @@ impl Table {
                 }
             };
             if !more {
-                return Ok(());
+                break;
             }
         }
+        Ok(())
     }
 }

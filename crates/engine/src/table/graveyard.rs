@@ -245,12 +245,14 @@ impl Graveyard {
     }
 
     /// About the first `most` entries whose keys lie at or above `lower` and below `upper`, or with `reverse` the last
-    /// ones, backwards; all of one key together. Answers whether those are all there are.
+    /// ones, backwards; all of one key together. Answers whether those are all there are. `steps` is how often a scan has
+    /// asked before.
     pub fn collect(
         &self,
         lower: &[u8],
         upper: Option<&[u8]>,
         reverse: bool,
+        steps: u32,
         most: usize,
         found: &mut Vec<Buried>,
     ) -> Result<bool> {
@@ -260,13 +262,13 @@ impl Graveyard {
         let mut fence = Vec::new();
         let (mut leaf, mut slots) = match (reverse, upper) {
             (false, _) => {
-                let leaf = tree.read(lower)?;
+                let leaf = tree.read_in_scan(lower, steps)?;
                 let from = leaf.node().search(lower).unwrap_or_else(|slot| slot);
                 let count = leaf.node().count();
                 (leaf, from..count)
             }
             (true, Some(upper)) => {
-                let leaf = tree.read_below(upper)?;
+                let leaf = tree.read_below_in_scan(upper, steps)?;
                 let to = leaf.node().search(upper).unwrap_or_else(|slot| slot);
                 (leaf, 0..to)
             }

@@ -231,7 +231,7 @@ impl Table {
         let mut found = Vec::new();
         loop {
             found.clear();
-            let all = graveyard.collect(&lower, upper, false, AT_A_TIME, &mut found)?;
+            let all = graveyard.collect(&lower, upper, false, 0, AT_A_TIME, &mut found)?;
             if found.iter().any(|buried| !view.sees(buried.deleter, &core.txns)) {
                 return Err(Error::RecordChanged);
             }

@@ -206,6 +206,13 @@ impl Run<'_> {
         self.alter(&alter.name, &alter.actions, Privileges::ALTER, "ALTER")
     }
 
+    /// Makes a table anew, as it is.
+    pub(super) fn recreate(&self, table: &ObjectName) -> Result<()> {
+        let force = [AlterAction::Ignored("FORCE".to_owned())];
+        self.alter(table, &force, Privileges::INSERT, "INSERT")
+            .map(|_| ())
+    }
+
     fn alter(
         &self,
         table: &ObjectName,

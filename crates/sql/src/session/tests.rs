@@ -620,3 +620,49 @@ fn who_holds_history_back_can_be_seen() {
     ok(&mut s, "SET GLOBAL innodb_max_purge_lag = 1000");
     ok(&mut s, "SET GLOBAL innodb_max_purge_lag = 0");
 }
+
+#[test]
+fn optimize_makes_a_table_anew_and_gives_room_back() {
+    let world = World::new("optimize");
+    let (mut s, mut old) = (world.session(), world.session());
+    ok(
+        &mut s,
+        "CREATE TABLE t (id INT AUTO_INCREMENT PRIMARY KEY, k INT, c VARCHAR(200), KEY (k))",
+    );
+    ok(&mut s, "INSERT INTO t (k, c) VALUES (1, REPEAT('x', 150))");
+    for _ in 0..13 {
+        ok(&mut s, "INSERT INTO t (k, c) SELECT k + id, c FROM t");
+    }
+    ok(&mut s, "DELETE FROM t WHERE id % 8 <> 0");
+    let sums = "SELECT COUNT(*), SUM(id), SUM(k), MIN(c) FROM t";
+    let by_index = "SELECT COUNT(*), SUM(k) FROM t FORCE INDEX (k)";
+    let before = (ok(&mut s, sums), ok(&mut s, by_index));
+    let used = || {
+        let status = world.database().engine().status();
+        status.data_file_pages - status.data_file_pages_free
+    };
+    let full = used();
+    let answer = ok(&mut s, "OPTIMIZE TABLE t");
+    assert_eq!(answer.len(), 2, "{answer:?}");
+    assert!(answer[1].ends_with("optimize|status|OK"), "{answer:?}");
+    assert_eq!((ok(&mut s, sums), ok(&mut s, by_index)), before);
+    let until = std::time::Instant::now() + std::time::Duration::from_secs(30);
+    while used() > full * 2 / 3 {
+        assert!(
+            std::time::Instant::now() < until,
+            "{} pages of {full} are still used",
+            used()
+        );
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+    ok(&mut s, "INSERT INTO t (k) VALUES (1)");
+    // Somebody who uses the table is waited for, and what goes wrong is an answer.
+    ok(&mut old, "BEGIN");
+    ok(&mut old, "SELECT COUNT(*) FROM t");
+    ok(&mut s, "SET lock_wait_timeout = 1");
+    let answer = ok(&mut s, "OPTIMIZE TABLE t, missing");
+    assert!(answer[1].contains("Lock wait timeout"), "{answer:?}");
+    assert!(answer[2].ends_with("status|Operation failed"), "{answer:?}");
+    assert!(answer[3].contains("doesn't exist"), "{answer:?}");
+    ok(&mut old, "COMMIT");
+}

@@ -7,7 +7,8 @@
 //! its chain; of a secondary entry, no version of its row that is needed has it. A queue's rows, born and deleted between
 //! two old views, go at once.
 //!
-//! *Wanted by the old.* The entry goes to the graveyard beside its index.
+//! *Wanted by the old.* The entry goes to the graveyard beside its index; unless somebody has locked it, and may count on
+//! meeting others there: then it stays until he has gone.
 //!
 //! Both latches are taken in the order in which readers take them, secondary leaf and then clustered leaf, so whoever
 //! looks sees the entry in one place.
@@ -60,17 +61,24 @@ pub(super) fn follow(core: &Core, hint: &Record) -> Result<()> {
     Ok(())
 }
 
-/// Follows a hint that an old view holds back. Answers whether nothing is left to be done about it.
-pub(super) fn follow_early(core: &Core, hint: &Record) -> Result<bool> {
+/// Follows a hint that an old view holds back. Answers whether nothing is left to be done about it; `locked` becomes true
+/// if that is because of a lock.
+pub(super) fn follow_early(core: &Core, hint: &Record, locked: &mut bool) -> Result<bool> {
     let Ok(table) = core.catalog.table(hint.version.table) else {
         return Ok(true);
     };
-    each_named(&table, hint, &mut |n, key| match n {
-        0 => bury_row(core, &table, key),
-        n => bury_entry(core, &table, n, key),
+    let mut stays = false;
+    each_named(&table, hint, &mut |n, key| {
+        let buried = match n {
+            0 => bury_row(core, &table, key)?,
+            n => bury_entry(core, &table, n, key)?,
+        };
+        stays |= !buried;
+        Ok(())
     })?;
+    *locked |= stays;
     // What stands outside a row is kept until every view has passed.
-    Ok(hint.version.row_flags & OUTSIDE == 0)
+    Ok(!stays && hint.version.row_flags & OUTSIDE == 0)
 }
 
 pub(super) fn is_gone(n: IndexNo, value: &[u8], gone: &dyn Fn(TxnId) -> bool) -> bool {
@@ -131,11 +139,12 @@ fn take_out(table: &Table, n: IndexNo, mut leaf: LeafWrite<'_>, slot: usize, key
     Ok(())
 }
 
-fn bury_row(core: &Core, table: &Table, key: &[u8]) -> Result<()> {
+/// False if the row is locked, and stays.
+fn bury_row(core: &Core, table: &Table, key: &[u8]) -> Result<bool> {
     let ended = |writer| core.view_copy.with(|copy| copy.knows_end_of(writer, &core.txns));
-    while let Some((leaf, slot)) = deleted_entry(table, 0, key, &ended)? {
-        if !table.hand_on_locks(core, 0, &leaf, slot, None)? {
-            continue;
+    if let Some((leaf, slot)) = deleted_entry(table, 0, key, &ended)? {
+        if core.locks.is_locked(&table.indexes[0].locks, key) {
+            return Ok(false);
         }
         let head = Head::of(leaf.node().value(slot));
         let chain = prune(core, head.writer, head.older)?;
@@ -143,14 +152,14 @@ fn bury_row(core: &Core, table: &Table, key: &[u8]) -> Result<()> {
             let now = core.view_copy.with(|copy| copy.horizon);
             let graveyard = &table.indexes[0].graveyard;
             if !graveyard.bury_row(key, head.writer, chain.first, now)? {
-                return relink(core, leaf, slot, &head, &chain);
+                return relink(core, leaf, slot, &head, &chain).map(|()| true);
             }
         }
         let versions = core.versions();
         versions.discard_until(head.older, chain.dropped_until)?;
-        return take_out(table, 0, leaf, slot, key);
+        take_out(table, 0, leaf, slot, key)?;
     }
-    Ok(())
+    Ok(true)
 }
 
 /// Has a row lead to what is left of its chain.
@@ -168,27 +177,28 @@ pub(super) fn relink(
     versions.discard_until(head.older, chain.dropped_until)
 }
 
-fn bury_entry(core: &Core, table: &Table, n: IndexNo, key: &[u8]) -> Result<()> {
+/// The same of an entry.
+fn bury_entry(core: &Core, table: &Table, n: IndexNo, key: &[u8]) -> Result<bool> {
     let ended = |writer| core.view_copy.with(|copy| copy.knows_end_of(writer, &core.txns));
-    while let Some((leaf, slot)) = deleted_entry(table, n, key, &ended)? {
+    if let Some((leaf, slot)) = deleted_entry(table, n, key, &ended)? {
         let wanted = table.who_wants(core, n, key)?;
         if matches!(wanted, Wanted::Now) {
-            return Ok(());
+            return Ok(true);
         }
-        if !table.hand_on_locks(core, n, &leaf, slot, None)? {
-            continue;
+        if core.locks.is_locked(&table.indexes[n].locks, key) {
+            return Ok(false);
         }
         if let Wanted::ByOldViews(witness) = &wanted {
             let deleter = EntryHead::of(leaf.node().value(slot)).writer;
             let now = core.view_copy.with(|copy| copy.horizon);
             let graveyard = &table.indexes[n].graveyard;
             if !graveyard.bury_entry(key, deleter, witness.as_ref(), now)? {
-                return Ok(());
+                return Ok(true);
             }
         }
-        return take_out(table, n, leaf, slot, key);
+        take_out(table, n, leaf, slot, key)?;
     }
-    Ok(())
+    Ok(true)
 }
 
 /// Prunes the chain of a row whose leaf the caller holds exclusively.

@@ -638,7 +638,7 @@ fn optimize_makes_a_table_anew_and_gives_room_back() {
     let by_index = "SELECT COUNT(*), SUM(k) FROM t FORCE INDEX (k)";
     let before = (ok(&mut s, sums), ok(&mut s, by_index));
     let used = || {
-        let status = world.database().engine().status();
+        let status = world.database.as_ref().unwrap().engine().status();
         status.data_file_pages - status.data_file_pages_free
     };
     let full = used();

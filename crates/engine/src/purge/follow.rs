@@ -7,8 +7,7 @@
 //! its chain; of a secondary entry, no version of its row that is needed has it. A queue's rows, born and deleted between
 //! two old views, go at once.
 //!
-//! *Wanted by the old.* The entry goes to the graveyard beside its index; unless somebody has locked it, and may count on
-//! meeting others there: then it stays until he has gone.
+//! *Wanted by the old.* The entry goes to the graveyard beside its index.
 //!
 //! Both latches are taken in the order in which readers take them, secondary leaf and then clustered leaf, so whoever
 //! looks sees the entry in one place.
@@ -61,24 +60,17 @@ pub(super) fn follow(core: &Core, hint: &Record) -> Result<()> {
     Ok(())
 }
 
-/// Follows a hint that an old view holds back. Answers whether nothing is left to be done about it; `locked` becomes true
-/// if that is because of a lock.
-pub(super) fn follow_early(core: &Core, hint: &Record, locked: &mut bool) -> Result<bool> {
+/// Follows a hint that an old view holds back. Answers whether nothing is left to be done about it.
+pub(super) fn follow_early(core: &Core, hint: &Record) -> Result<bool> {
     let Ok(table) = core.catalog.table(hint.version.table) else {
         return Ok(true);
     };
-    let mut stays = false;
-    each_named(&table, hint, &mut |n, key| {
-        let buried = match n {
-            0 => bury_row(core, &table, key)?,
-            n => bury_entry(core, &table, n, key)?,
-        };
-        stays |= !buried;
-        Ok(())
+    each_named(&table, hint, &mut |n, key| match n {
+        0 => bury_row(core, &table, key),
+        n => bury_entry(core, &table, n, key),
     })?;
-    *locked |= stays;
     // What stands outside a row is kept until every view has passed.
-    Ok(!stays && hint.version.row_flags & OUTSIDE == 0)
+    Ok(hint.version.row_flags & OUTSIDE == 0)
 }
 
 pub(super) fn is_gone(n: IndexNo, value: &[u8], gone: &dyn Fn(TxnId) -> bool) -> bool {
@@ -139,12 +131,11 @@ fn take_out(table: &Table, n: IndexNo, mut leaf: LeafWrite<'_>, slot: usize, key
     Ok(())
 }
 
-/// False if the row is locked, and stays.
-fn bury_row(core: &Core, table: &Table, key: &[u8]) -> Result<bool> {
+fn bury_row(core: &Core, table: &Table, key: &[u8]) -> Result<()> {
     let ended = |writer| core.view_copy.with(|copy| copy.knows_end_of(writer, &core.txns));
-    if let Some((leaf, slot)) = deleted_entry(table, 0, key, &ended)? {
-        if core.locks.is_locked(&table.indexes[0].locks, key) {
-            return Ok(false);
+    while let Some((leaf, slot)) = deleted_entry(table, 0, key, &ended)? {
+        if !table.hand_on_locks(core, 0, &leaf, slot, None)? {
+            continue;
         }
         let head = Head::of(leaf.node().value(slot));
         let chain = prune(core, head.writer, head.older)?;
@@ -152,14 +143,14 @@ fn bury_row(core: &Core, table: &Table, key: &[u8]) -> Result<bool> {
             let now = core.view_copy.with(|copy| copy.horizon);
             let graveyard = &table.indexes[0].graveyard;
             if !graveyard.bury_row(key, head.writer, chain.first, now)? {
-                return relink(core, leaf, slot, &head, &chain).map(|()| true);
+                return relink(core, leaf, slot, &head, &chain);
             }
         }
         let versions = core.versions();
         versions.discard_until(head.older, chain.dropped_until)?;
-        take_out(table, 0, leaf, slot, key)?;
+        return take_out(table, 0, leaf, slot, key);
     }
-    Ok(true)
+    Ok(())
 }
 
 /// Has a row lead to what is left of its chain.
@@ -177,28 +168,27 @@ pub(super) fn relink(
     versions.discard_until(head.older, chain.dropped_until)
 }
 
-/// The same of an entry.
-fn bury_entry(core: &Core, table: &Table, n: IndexNo, key: &[u8]) -> Result<bool> {
+fn bury_entry(core: &Core, table: &Table, n: IndexNo, key: &[u8]) -> Result<()> {
     let ended = |writer| core.view_copy.with(|copy| copy.knows_end_of(writer, &core.txns));
-    if let Some((leaf, slot)) = deleted_entry(table, n, key, &ended)? {
+    while let Some((leaf, slot)) = deleted_entry(table, n, key, &ended)? {
         let wanted = table.who_wants(core, n, key)?;
         if matches!(wanted, Wanted::Now) {
-            return Ok(true);
+            return Ok(());
         }
-        if core.locks.is_locked(&table.indexes[n].locks, key) {
-            return Ok(false);
+        if !table.hand_on_locks(core, n, &leaf, slot, None)? {
+            continue;
         }
         if let Wanted::ByOldViews(witness) = &wanted {
             let deleter = EntryHead::of(leaf.node().value(slot)).writer;
             let now = core.view_copy.with(|copy| copy.horizon);
             let graveyard = &table.indexes[n].graveyard;
             if !graveyard.bury_entry(key, deleter, witness.as_ref(), now)? {
-                return Ok(true);
+                return Ok(());
             }
         }
-        take_out(table, n, leaf, slot, key)?;
+        return take_out(table, n, leaf, slot, key);
     }
-    Ok(true)
+    Ok(())
 }
 
 /// Prunes the chain of a row whose leaf the caller holds exclusively.

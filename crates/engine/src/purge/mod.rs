@@ -50,8 +50,6 @@ pub(crate) struct Rounds {
     since: Instant,
     cleared: Instant,
     clearing_took: Duration,
-    /// Items that name entries which somebody had locked.
-    locked: Vec<PurgeItem>,
     /// Where versions are moved to.
     pub moved: Arc<Mutex<VersionBuffer>>,
 }
@@ -63,7 +61,6 @@ impl Rounds {
             since: Instant::now(),
             cleared: Instant::now(),
             clearing_took: Duration::ZERO,
-            locked: Vec::new(),
             moved: Arc::new(VersionBuffer::new()),
         }
     }
@@ -140,7 +137,7 @@ pub(crate) fn purge(core: &Core, all: bool) -> Result<bool> {
     if all || rounds.since.elapsed() >= OLD {
         while let Some(item) = core.purge.pop_fresh(horizon) {
             any = true;
-            look_early(core, item, &mut rounds.locked)?;
+            look_early(core, item)?;
         }
     }
     for page in core.purge.take_thin(THIN_AT_ONCE) {
@@ -149,11 +146,8 @@ pub(crate) fn purge(core: &Core, all: bool) -> Result<bool> {
         }
     }
     let pause = CLEAR_EVERY.max(rounds.clearing_took * CLEAR_SHARE);
-    if (all || rounds.cleared.elapsed() >= pause) && (graves::count(core) > 0 || !rounds.locked.is_empty()) {
+    if (all || rounds.cleared.elapsed() >= pause) && graves::count(core) > 0 {
         let start = Instant::now();
-        for item in std::mem::take(&mut rounds.locked) {
-            bury(core, item, &mut rounds.locked)?;
-        }
         graves::clear(core)?;
         core.purge.forget_dead(&core.generations);
         (rounds.cleared, rounds.clearing_took) = (Instant::now(), start.elapsed());
@@ -229,27 +223,15 @@ fn follow_all(core: &Core, item: &PurgeItem, f: &mut dyn FnMut(&mvcc::Record) ->
 }
 
 /// What can be done about an item while old views hold it back.
-fn look_early(core: &Core, item: PurgeItem, locked: &mut Vec<PurgeItem>) -> Result<()> {
+fn look_early(core: &Core, item: PurgeItem) -> Result<()> {
     // First, so that nothing is lost if the rest fails.
     core.purge.hold(item);
-    bury(core, item, locked)?;
+    follow_all(core, &item, &mut |hint| follow::follow_early(core, hint))?;
     if item.last {
         compact::look_through(core, item.page)?;
         if core.versions().is_thin(item.page)? {
             core.purge.report_thin(item.page);
         }
-    }
-    Ok(())
-}
-
-/// Moves out of the way what the item names. If some of it is locked, the item is to be looked at again.
-fn bury(core: &Core, item: PurgeItem, locked: &mut Vec<PurgeItem>) -> Result<()> {
-    let mut is_locked = false;
-    follow_all(core, &item, &mut |hint| {
-        follow::follow_early(core, hint, &mut is_locked)
-    })?;
-    if is_locked {
-        locked.push(item);
     }
     Ok(())
 }

@@ -274,6 +274,22 @@ def who_waits_for_whom(report: Report, address: Address) -> None:
         report.equal(scene.watcher.ask("SELECT COUNT(*) FROM performance_schema.data_lock_waits"), ((0,),), "nobody waits any longer")
 
 
+def hottest_rows(report: Report, server: Server) -> None:
+    """The row that everybody updates is the first named, with the versions that an open view keeps alive."""
+    with Scene(server.address) as scene:
+        reader, writer = scene.session(), scene.session()
+        reader.ask("START TRANSACTION WITH CONSISTENT SNAPSHOT")
+        for _ in range(2000):
+            writer.ask("UPDATE t SET v = v + 1 WHERE id = 4")
+        rows = scene.watcher.ask(f"SELECT table_name, row_key, updates, versions FROM sys.tidemark_hot_rows WHERE table_schema = '{DATABASE}'")
+        report.check(len(rows) >= 1 and rows[0][:2] == ("t", "4"), "the hottest row is named by its key", repr(rows))
+        report.check(1 <= rows[0][3] <= 3, "and how many old versions it has", repr(rows))
+        text = section(scene.status(), "READ VIEWS AND PURGE")
+        report.check(f"`{DATABASE}`.`t` (4): " in text, "the status text names it, too", text)
+        report.check(re.search(r"^Purge lag \d+ transactions, \d+ seconds$", text, re.MULTILINE) is not None, "and the purge lag", text)
+        report.check(re.search(r"^Longest chain \d+ versions$", text, re.MULTILINE) is not None, "and the longest chain", text)
+
+
 def log_of_deadlocks(report: Report, server: Server) -> None:
     def logged() -> str:
         return server.output.read_text(errors="replace")
@@ -325,6 +341,7 @@ def main() -> None:
             for case in CASES:
                 run(case, server.address)
             run(log_of_deadlocks, server)
+            run(hottest_rows, server)
     report.close()
 
 

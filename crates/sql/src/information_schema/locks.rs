@@ -1,5 +1,6 @@
 //! `data_locks`, `data_lock_waits`, `threads`, `INNODB_TRX` and `sys.innodb_lock_waits`: who waits for whom, since when,
-//! on which key, with which statement; `sys.tidemark_views`: for whom old versions are kept.
+//! on which key, with which statement; `sys.tidemark_views`: for whom old versions are kept;
+//! `sys.tidemark_hot_rows`: which rows change most.
 
 use crate::accounts::Privileges;
 use crate::error::Result;
@@ -308,6 +309,33 @@ pub fn lock_waits(state: &SessionState) -> Made {
         ]);
     }
     rows.sort_by_key(|row| row[0].to_text().into_owned());
+    Ok(rows)
+}
+
+/// The rows that change most, of tables that the session may read.
+pub fn hot_rows(state: &SessionState) -> Made {
+    const SHOWN_MAX: usize = 100;
+    let names = Names::new(&state.database, &state.settings.time_zone);
+    let account = state.account();
+    let mut rows = Vec::new();
+    for row in state.database.engine().hot_rows(SHOWN_MAX) {
+        let Some((def, key)) = names.row(row.table, &row.key) else {
+            continue;
+        };
+        if !account
+            .on_table(&def.schema, &def.name)
+            .contains(Privileges::SELECT)
+        {
+            continue;
+        }
+        rows.push(vec![
+            string(&def.schema),
+            string(&def.name),
+            optional(key),
+            Value::UInt(row.updates),
+            Value::UInt(u64::from(row.versions)),
+        ]);
+    }
     Ok(rows)
 }
 

@@ -349,6 +349,12 @@ pub const LIST: &[(&str, &str, &str, RowMaker)] = &[
     ),
     (
         SYS,
+        "tidemark_hot_rows",
+        "table_schema 64,table_name 64,row_key text?,updates uint,versions uint",
+        locks::hot_rows,
+    ),
+    (
+        SYS,
         "innodb_lock_waits",
         "wait_started datetime?,wait_age duration?,wait_age_secs int?,locked_table text?,locked_table_schema \
          64?,locked_table_name 64?,locked_table_partition 64?,locked_table_subpartition 64?,locked_index 64?,locked_type \

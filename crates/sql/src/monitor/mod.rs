@@ -19,7 +19,7 @@ use std::fmt::Write;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};
-use tidemark_engine::{Datum, DeadlockInfo, LockInfo, LockPlace, TableId, TxnId};
+use tidemark_engine::{Datum, DeadlockInfo, IndexNo, LockInfo, LockPlace, TableId, TxnId};
 
 /// Transactions that have not written are numbered from here, as in InnoDB.
 const READERS_FROM: u64 = 1 << 48;
@@ -110,15 +110,18 @@ impl<'d> Names<'d> {
         match &lock.place {
             LockPlace::Table => None,
             LockPlace::Supremum => Some("supremum pseudo-record".to_owned()),
-            LockPlace::Key(key) => self.entry(lock, key),
-            LockPlace::Range(from, _) => self.entry(lock, from),
+            LockPlace::Key(key) | LockPlace::Range(key, _) => self.entry(lock.table, lock.index?, key),
         }
     }
 
-    fn entry(&self, lock: &LockInfo, key: &[u8]) -> Option<String> {
-        let def = self.table(lock)?;
-        let index = lock.index?;
-        let table = self.database.engine().table(lock.table).ok()?;
+    /// The table of a row, and the row's primary key.
+    pub fn row(&self, table: TableId, key: &[u8]) -> Option<(&Arc<TableDef>, Option<String>)> {
+        Some((self.tables.get(&table)?, self.entry(table, 0, key)))
+    }
+
+    fn entry(&self, table: TableId, index: IndexNo, key: &[u8]) -> Option<String> {
+        let def = self.tables.get(&table)?;
+        let table = self.database.engine().table(table).ok()?;
         let own = def.index_by_number(index).map_or(&[][..], |index| &index.parts);
         let primary = def
             .primary()

@@ -23,7 +23,7 @@ pub fn text(database: &Database, zone: &TimeZone) -> String {
         out.push_str(&deadlock_text(&deadlock, &names));
     }
     transactions(&mut out, database, &names);
-    views(&mut out, database);
+    views(&mut out, database, &names);
     figures(&mut out, database);
     banner(&mut out, '-', "END OF TIDEMARK MONITOR OUTPUT");
     out
@@ -137,16 +137,22 @@ fn transactions(out: &mut String, database: &Database, names: &Names) {
 }
 
 /// Who keeps old versions alive, and how far purge is behind.
-fn views(out: &mut String, database: &Database) {
+fn views(out: &mut String, database: &Database, names: &Names) {
     banner(out, '-', "READ VIEWS AND PURGE");
     let status = database.engine().status();
     line(
         out,
         &format!(
-            "Purge lag {} transactions, {:.0} seconds\nOld versions {} bytes in pages, {} deleted entries out of the way",
-            status.history_length, status.history_age_s, status.version_bytes, status.buried_entries,
+            "Purge lag {} transactions, {:.0} seconds\nOld versions {} bytes in pages, {} deleted entries out of the \
+             way\nLongest chain {} versions",
+            status.history_length,
+            status.history_age_s,
+            status.version_bytes,
+            status.buried_entries,
+            status.longest_chain,
         ),
     );
+    hottest_rows(out, database, names);
     let sessions = sessions_by_owner(database);
     // What is kept for whom takes reading all that is kept; a view that has just been opened keeps nothing.
     for view in database.engine().views().unwrap_or_default() {
@@ -166,6 +172,29 @@ fn views(out: &mut String, database: &Database) {
                 .get(&view.owner)
                 .map(|process| Seen::of(process))
                 .as_ref(),
+        );
+    }
+}
+
+/// The rows that change most, if any change at all.
+fn hottest_rows(out: &mut String, database: &Database, names: &Names) {
+    const SHOWN_MAX: usize = 10;
+    let rows = database.engine().hot_rows(SHOWN_MAX);
+    if rows.is_empty() {
+        return;
+    }
+    line(out, "HOTTEST ROWS OF THE LAST SECONDS:");
+    for row in rows {
+        let Some((def, key)) = names.row(row.table, &row.key) else {
+            continue;
+        };
+        let key = key.as_deref().unwrap_or("a row that is gone");
+        line(
+            out,
+            &format!(
+                "`{}`.`{}` ({key}): {} updates in the sample, {} old versions",
+                def.schema, def.name, row.updates, row.versions
+            ),
         );
     }
 }

@@ -113,6 +113,7 @@ pub fn status_values(state: &SessionState) -> Vec<(String, String)> {
     put("Tidemark_commits", engine.commits.to_string());
     put("Tidemark_log_flushed_lsn", engine.log_flushed.0.to_string());
     put("Tidemark_log_tail_lsn", engine.log_tail.0.to_string());
+    put("Tidemark_longest_chain", engine.longest_chain.to_string());
     put("Tidemark_open_views", engine.open_views.to_string());
     put("Tidemark_rollbacks", engine.rollbacks.to_string());
     put("Tidemark_tide_lsn", engine.tide.0.to_string());

@@ -6,7 +6,8 @@ over when every statement under way has answered or waits for a lock, which the 
 that nothing here is decided by time.
 
 What is deleted must not vanish in the middle: a record that is only marked as deleted can still be locked, and when purge
-comes for it is the server's affair. An old view, held open while the schedule runs, keeps purge away on both sides.
+comes for it is the server's affair. An old view, held open while the schedule runs, keeps purge away on both sides; Tidemark,
+which puts such records out of the way even so, is told to leave them (`tidemark_bury_after`).
 """
 import select
 import sys
@@ -20,7 +21,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 import golden  # noqa: E402
 from support.address import Address  # noqa: E402
-from support.waits import Observer, has_cycle  # noqa: E402
+from support.waits import Observer, Wait, has_cycle  # noqa: E402
 
 from generate import DEFINITIONS, NAMES, SHAPES, Schedule  # noqa: E402
 
@@ -86,8 +87,12 @@ class Player:
         self.sessions = {name: Session(address, self.database) for name in NAMES}
         self.keeper, self.clerk = Session(address, self.database), Session(address, self.database)
         self.observer = Observer(address)
+        if "tidemark" in self.observer.connection.get_server_info():
+            address.execute("SET GLOBAL tidemark_bury_after = 3600000")
         self.hangs = False
-        self.places: list[str] = []      # for what lock each step of the last schedule was seen to wait, if it did
+        self.waits: dict[int, Wait] = {}   # who waits, at the end of the last step
+        self.let_go: list[int] = []        # how many sessions waited, at each step, for the one that took it
+        self.places: list[str] = []        # for what lock each step was seen to wait, if it did
         self.translate = FOR_MARIADB if self.observer.is_mariadb else []
 
     def close(self) -> None:
@@ -104,7 +109,7 @@ class Player:
             sessions[name].execute(f"SET SESSION TRANSACTION ISOLATION LEVEL {level}")
         self.keeper.execute("SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ", "START TRANSACTION WITH CONSISTENT SNAPSHOT")
         self.clerk.execute("DO 0", *schedule.bury())
-        self.places = []
+        self.waits, self.let_go, self.places = {}, [], []
         transcript = [self.step(sessions, name, sql) for name, sql in schedule.steps]
         while any(session.step for session in sessions.values()):
             free = [name for name, session in sessions.items() if not session.step]
@@ -122,6 +127,7 @@ class Player:
 
     def step(self, sessions: dict[str, Session], name: str, sql: str) -> list[str]:
         asked = sessions[name]
+        self.let_go.append(0 if asked.step else self.waiting_for(asked))
         self.places.append("")
         if asked.step:
             return ["(still waiting)"]
@@ -135,6 +141,13 @@ class Player:
         for woken, session in sessions.items():
             lines = lines + [f"{woken} woke: {line}" for line in answers.get(session, [])]
         return lines
+
+    def waiting_for(self, session: Session) -> int:
+        """How many wait for it, if several wait for anybody."""
+        if len(self.waits) < 2 or not self.observer.tells_locks:
+            return 0
+        owners = self.observer.owners()
+        return sum(any(owners.get(blocker) == session.id for blocker in wait.blockers) for wait in self.waits.values())
 
     def settle(self, sessions: dict[str, Session], asked: Session) -> dict[Session, list[str]]:
         answers: dict[Session, list[str]] = {}
@@ -150,6 +163,7 @@ class Player:
                     seen = None
             silent = {session.id for session in sessions.values() if session.step}
             if not silent:
+                self.waits = {}
                 return answers
             elapsed = time.monotonic() - started
             if not self.observer.tells_waits:
@@ -162,6 +176,7 @@ class Player:
             waits = {connection: wait for connection, wait in self.observer.waits().items() if connection in silent}
             if waits.keys() == silent and not has_cycle(waits):
                 if waits == seen:
+                    self.waits = waits
                     self.places[-1] = waits[asked.id].lock if asked.step else ""
                     return answers
                 seen = waits

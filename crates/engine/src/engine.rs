@@ -370,6 +370,12 @@ impl Engine {
         self.core.history.set_limits(limits);
     }
 
+    /// How long a view must have been the oldest for what was deleted since to be put out of the way: a tenth of a second
+    /// unless this is called. Until then it stays in its index, and is stepped over, and locked, by who meets it.
+    pub fn set_bury_after(&self, age: Duration) {
+        self.core.history.set_bury_after(age);
+    }
+
     /// Has `observer` told, by the purge thread and about once a minute, that history has passed a limit.
     pub fn set_on_history_excess(&self, observer: Option<Arc<dyn Fn(&HistoryExcess) + Send + Sync>>) {
         self.core.history.set_observer(observer);

@@ -55,6 +55,8 @@ type Observer = Arc<dyn Fn(&HistoryExcess) + Send + Sync>;
 const WARN_EVERY: Duration = Duration::from_secs(60);
 /// No change waits longer, whatever the lag.
 const DELAY_MAX: Duration = Duration::from_secs(1);
+/// A view that has been the oldest for so long is an old one.
+const BURY_AFTER: Duration = Duration::from_millis(100);
 /// Between two looks at who has views.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
@@ -63,6 +65,7 @@ pub(crate) struct History {
     limits: Mutex<HistoryLimits>,
     delay_us: AtomicU64,
     retention_s: AtomicU64,
+    bury_after: Mutex<Option<Duration>>,
     observer: Mutex<Option<Observer>>,
     state: Mutex<State>,
 }
@@ -90,6 +93,15 @@ impl History {
 
     pub fn set_retention(&self, retention: Duration) {
         self.retention_s.store(retention.as_secs(), Ordering::Relaxed);
+    }
+
+    /// For how long a view is not taken for an old one, and what is deleted since is left where it is.
+    pub fn bury_after(&self) -> Duration {
+        self.bury_after.lock().unwrap_or(BURY_AFTER)
+    }
+
+    pub fn set_bury_after(&self, age: Duration) {
+        *self.bury_after.lock() = Some(age);
     }
 
     /// How long the next change is to wait.

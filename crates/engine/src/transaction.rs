@@ -16,7 +16,7 @@ use crate::lock::{
 };
 use crate::log::TxnNote;
 use crate::mvcc::{Past, SlotNo, VersionBuffer, View};
-use crate::table::{LockWait, RowBuf, Table, undo};
+use crate::table::{DuplicateLock, LockWait, RowBuf, Table, undo};
 use parking_lot::Mutex;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -79,10 +79,12 @@ pub(crate) struct Inner {
     keeps_unique: bool,
     /// The tables it has noted intentions about.
     intentions: Vec<(TableId, LockMode)>,
-    /// The kinds of lock it has.
-    classes: Vec<(IndexId, Want)>,
+    /// The indexes in which it has noted a write.
+    noted: Vec<IndexId>,
     timeout: Duration,
     pub snapshot_isolation: bool,
+    /// How a row is locked that has a key which a changed row is to have.
+    pub duplicates: DuplicateLock,
     pub buffers: Buffers,
 }
 
@@ -115,6 +117,16 @@ pub(crate) enum RowLock {
     /// Let go of every latch, then [`Inner::wait`].
     Wait(LockKey),
     Busy,
+}
+
+/// A lock that is asked for, under the latch of its key's leaf.
+pub(crate) struct Ask<'a> {
+    pub locks: &'a Arc<IndexLocks>,
+    pub key: &'a [u8],
+    pub want: Want,
+    /// The row's or entry's.
+    pub writer: TxnId,
+    pub wait: LockWait,
 }
 
 impl Transaction {
@@ -356,9 +368,10 @@ impl Inner {
             broken: false,
             keeps_unique: false,
             intentions: Vec::new(),
-            classes: Vec::new(),
+            noted: Vec::new(),
             timeout: Duration::from_secs(50),
             snapshot_isolation: false,
+            duplicates: DuplicateLock::Shared,
             buffers: Buffers::default(),
         }
     }
@@ -474,49 +487,36 @@ impl Inner {
     /// A change was logged.
     pub fn wrote(&mut self, note: Lsn) {
         self.last_undo = note;
-        self.owner.weight.fetch_add(1, Ordering::Relaxed);
+        self.owner.changes.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Asks for a lock on a key, under the latch of its leaf. `writer` is the row's or entry's.
-    pub fn lock(
-        &mut self,
-        core: &Core,
-        locks: &Arc<IndexLocks>,
-        key: &[u8],
-        want: Want,
-        writer: TxnId,
-        wait: LockWait,
-    ) -> RowLock {
-        let asked = self.ask(core, locks, key, want, writer, Object::Single, wait);
-        if matches!(asked, RowLock::Held { new: true }) {
-            self.count_class(locks, want);
-        }
-        asked
+    pub fn lock(&mut self, core: &Core, ask: &Ask<'_>) -> RowLock {
+        self.ask(core, ask, Object::Single)
     }
 
     /// The same for a scan's next-key lock: see [`Run`].
-    pub fn lock_in_run(
-        &mut self,
-        core: &Core,
-        locks: &Arc<IndexLocks>,
-        key: &[u8],
-        mode: LockMode,
-        writer: TxnId,
-        wait: LockWait,
-        run: &mut Run,
-    ) -> RowLock {
-        let want = Want::next_key(mode);
-        self.count_class(locks, want);
-        self.ask(core, locks, key, want, writer, Object::Run(run), wait)
+    pub fn lock_in_run(&mut self, core: &Core, ask: &Ask<'_>, run: &mut Run) -> RowLock {
+        self.ask(core, ask, Object::Run(run))
     }
 
-    /// Counts the kinds of lock this transaction has, an index's records apart from its gaps, for the choice of a
-    /// deadlock's victim.
-    pub fn count_class(&mut self, locks: &IndexLocks, want: Want) {
-        let class = (locks.index, want);
-        if !self.classes.contains(&class) {
-            self.classes.push(class);
-            self.owner.lock_classes.fetch_add(1, Ordering::Relaxed);
+    /// A lock on a gap is never waited for.
+    pub fn lock_gap(&mut self, core: &Core, locks: &Arc<IndexLocks>, key: &[u8], mode: LockMode) {
+        let ask = Ask {
+            locks,
+            key,
+            want: Want::gap(mode),
+            writer: TxnId::NONE,
+            wait: LockWait::Wait,
+        };
+        self.lock(core, &ask);
+    }
+
+    /// A row is locked as InnoDB would lock it by an object, while here its writer's id will do.
+    #[inline]
+    pub fn note_write(&mut self, core: &Core, locks: &IndexLocks, key: &[u8]) {
+        if !self.noted.contains(&locks.index) && !core.locks.holds(&self.owner, locks, key, Want::WRITE) {
+            self.noted.push(locks.index);
+            self.owner.note_structure(locks, Want::WRITE);
         }
     }
 
@@ -533,7 +533,6 @@ impl Inner {
             self.lock_table(core, table, mode, LockWait::Wait)?;
         }
         self.intentions.push((table.table(), mode));
-        self.owner.lock_classes.fetch_add(1, Ordering::Relaxed);
         Ok(())
     }
 
@@ -570,56 +569,53 @@ impl Inner {
         key: &[u8],
         writer: TxnId,
     ) -> RowLock {
-        self.ask(
-            core,
+        let ask = Ask {
             locks,
             key,
-            Want::WRITE,
+            want: Want::WRITE,
             writer,
-            Object::None,
-            LockWait::Wait,
-        )
+            wait: LockWait::Wait,
+        };
+        self.ask(core, &ask, Object::None)
     }
 
     /// Asks whether a new key may stand in front of `next`.
     pub fn lock_to_insert(&mut self, core: &Core, locks: &Arc<IndexLocks>, next: &[u8]) -> RowLock {
-        self.ask(
-            core,
+        let ask = Ask {
             locks,
-            next,
-            Want::INSERT,
-            TxnId::NONE,
-            Object::None,
-            LockWait::Wait,
-        )
+            key: next,
+            want: Want::INSERT,
+            writer: TxnId::NONE,
+            wait: LockWait::Wait,
+        };
+        self.ask(core, &ask, Object::None)
     }
 
     /// Whether somebody else has the row locked.
     pub fn is_locked(&mut self, core: &Core, locks: &Arc<IndexLocks>, key: &[u8], writer: TxnId) -> bool {
-        let asked = self.ask(
-            core,
+        let ask = Ask {
             locks,
             key,
-            Want::WRITE,
+            want: Want::WRITE,
             writer,
-            Object::None,
-            LockWait::NoWait,
-        );
-        matches!(asked, RowLock::Busy)
+            wait: LockWait::NoWait,
+        };
+        matches!(self.ask(core, &ask, Object::None), RowLock::Busy)
     }
 
-    fn ask(
-        &mut self,
-        core: &Core,
-        locks: &Arc<IndexLocks>,
-        key: &[u8],
-        want: Want,
-        writer: TxnId,
-        object: Object<'_>,
-        wait: LockWait,
-    ) -> RowLock {
+    fn ask(&mut self, core: &Core, ask: &Ask<'_>, object: Object<'_>) -> RowLock {
+        let Ask {
+            locks,
+            key,
+            want,
+            writer,
+            wait,
+        } = *ask;
         let mut held = Implicit::Nobody;
         if writer == self.id && writer != TxnId::NONE {
+            if !matches!(object, Object::None) {
+                self.note_write(core, locks, key);
+            }
             if want.kind == LockKind::Record {
                 return RowLock::Held { new: false };
             }
@@ -642,11 +638,7 @@ impl Inner {
                 self.meet(core, writer);
                 RowLock::Held { new }
             }
-            Attempt::Queued(key) => {
-                // A request that waits is a structure of its own, and stays one.
-                self.owner.lock_classes.fetch_add(1, Ordering::Relaxed);
-                RowLock::Wait(key)
-            }
+            Attempt::Queued(key) => RowLock::Wait(key),
             Attempt::Busy => RowLock::Busy,
         }
     }
@@ -706,8 +698,7 @@ impl Inner {
         self.owner.end();
         self.forget_unique();
         self.intentions.clear();
-        self.classes.clear();
-        self.owner.lock_classes.store(0, Ordering::Relaxed);
+        self.noted.clear();
         self.active = false;
         self.id = TxnId::NONE;
         self.last_undo = Lsn::ZERO;

@@ -1,5 +1,9 @@
-//! Deadlocks: found when a wait begins, by walking from who waits to whom it waits for. Of the transactions on a cycle the
-//! one with the least work to undo and the fewest kinds of lock is rolled back; between equals, the one whose wait closed the cycle.
+//! Deadlocks: found when a wait begins, or when one goes on for another reason, by following from who waits to whom it
+//! waits for (see [`waiting`](super::waiting)).
+//!
+//! Of the transactions on a cycle the one with the least to undo and to let go is rolled back: changes, and lock
+//! [structures](super::structure). Between equals it is the one whose wait began last, else the one that waits for that,
+//! and so on around the cycle: InnoDB's choice.
 //!
 //! The walk does not stop the world, so its steps may be of different moments. A cycle counts only if, on a second look,
 //! each of its members is still in the very wait it was found in, and still waits for the next: then there was a moment
@@ -8,7 +12,6 @@
 use super::Locks;
 use super::inspect::{DeadlockInfo, DeadlockMember};
 use super::owner::{Owner, Wait};
-use std::collections::HashSet;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::SystemTime;
@@ -17,21 +20,14 @@ use std::time::SystemTime;
 pub(crate) type OnDeadlock = Arc<dyn Fn(&DeadlockInfo) + Send + Sync>;
 
 impl Locks {
-    /// Breaks every cycle that `owner`, who has just entered a queue, is part of.
+    /// Breaks the cycle that `owner`, who waits, is on, if it is on one.
     pub(super) fn break_cycles(&self, owner: &Arc<Owner>) {
         if !self.detect.load(Ordering::Relaxed) {
             return;
         }
         let mut latest = self.search.lock();
         while let Some(cycle) = self.find_cycle(owner) {
-            // The cycle begins with `owner`; `min_by_key` takes the first of equals.
-            let weight =
-                |o: &&Arc<Owner>| o.weight.load(Ordering::Relaxed) + o.lock_classes.load(Ordering::Relaxed);
-            let victim = cycle
-                .iter()
-                .min_by_key(weight)
-                .expect("a cycle has members")
-                .clone();
+            let victim = choose(&cycle);
             let info = Arc::new(self.describe(&cycle, &victim));
             let observer = self.on_deadlock.lock().clone();
             if let Some(observer) = observer {
@@ -40,6 +36,7 @@ impl Locks {
             let mut state = victim.wait_state();
             if matches!(*state, Wait::For { .. }) {
                 *state = Wait::Victim;
+                victim.waits_for.store(0, Ordering::Release);
                 victim.changed().notify_all();
                 self.stats.deadlocks.fetch_add(1, Ordering::Relaxed);
             }
@@ -75,54 +72,36 @@ impl Locks {
         *self.on_deadlock.lock() = observer;
     }
 
-    /// A path of waits from `start` back to it.
-    fn find_cycle(&self, start: &Arc<Owner>) -> Option<Vec<Arc<Owner>>> {
+    /// The members of a cycle, from the one whose wait began last; each waits for the next.
+    fn find_cycle(&self, start: &Owner) -> Option<Vec<Arc<Owner>>> {
         loop {
-            let path = self.walk(start)?;
-            if self.still_stands(&path) {
-                return Some(path.into_iter().map(|step| step.owner).collect());
-            }
-            // Somebody on it has moved on. Others may still be reached by another way, so begin again.
-        }
-    }
-
-    fn walk(&self, start: &Arc<Owner>) -> Option<Vec<Step>> {
-        let mut seen = HashSet::from([start.number]);
-        let (wait, next) = self.blockers(start);
-        let mut path = vec![Step {
-            owner: start.clone(),
-            wait,
-            next,
-        }];
-        while let Some(step) = path.last_mut() {
-            let Some(owner) = step.next.pop() else {
-                path.pop();
-                continue;
+            let mut cycle = self.waiting.cycle(start)?;
+            let numbers: Vec<u64> = cycle.iter().map(|owner| owner.wait_number()).collect();
+            let stands = |(at, owner): (usize, &Arc<Owner>)| {
+                let next = &cycle[(at + 1) % cycle.len()];
+                let waits_for = owner.waits_for.load(Ordering::Acquire);
+                numbers[at] != 0 && waits_for == next.number && owner.wait_number() == numbers[at]
             };
-            if owner.number == start.number {
-                return Some(path);
+            if cycle.iter().enumerate().all(stands) {
+                let last = (0..cycle.len()).max_by_key(|at| numbers[*at])?;
+                cycle.rotate_left(last);
+                return Some(cycle);
             }
-            if seen.insert(owner.number) {
-                let (wait, next) = self.blockers(&owner);
-                path.push(Step { owner, wait, next });
-            }
+            // Somebody on it has moved on, and maybe for another cycle.
         }
-        None
-    }
-
-    /// The second look at a cycle.
-    fn still_stands(&self, path: &[Step]) -> bool {
-        path.iter().enumerate().all(|(i, step)| {
-            let next = &path[(i + 1) % path.len()].owner;
-            let (wait, blockers) = self.blockers(&step.owner);
-            wait == step.wait && blockers.iter().any(|b| b.number == next.number)
-        })
     }
 }
 
-/// One member of the path being walked, and those it waits for that are still to be walked to.
-struct Step {
-    owner: Arc<Owner>,
-    wait: u64,
-    next: Vec<Arc<Owner>>,
+/// Who gives way, of a cycle that begins with the one that came last.
+fn choose(cycle: &[Arc<Owner>]) -> Arc<Owner> {
+    let mut order = cycle[1..].iter().chain(&cycle[..1]);
+    let first = order.next().expect("a cycle has members");
+    let mut victim = (first.weight(), first);
+    for owner in order {
+        let weight = owner.weight();
+        if weight <= victim.0 {
+            victim = (weight, owner);
+        }
+    }
+    victim.1.clone()
 }

@@ -34,14 +34,13 @@ impl Locks {
             queues.len() - 1
         });
         let queue = &mut queues(&mut shard, key.hash)[at];
-        queue.add_granted(owner, epoch, want);
-        // Who waits here may wait for one more now, who may be waiting himself: nobody else would look for that cycle.
-        let waiting: Vec<_> = queue.waiting_for(owner).cloned().collect();
+        match want.has_gap() {
+            true => queue.inherit(owner, epoch, want),
+            false => queue.add_granted(owner, epoch, want),
+        }
         if queue.requests.is_empty() {
             remove_queue(&mut shard, key.hash, at);
         }
-        drop(shard);
-        waiting.iter().for_each(|waiting| self.break_cycles(waiting));
     }
 
     /// Whether there is a lock object for the key. The caller holds its leaf latched.
@@ -122,6 +121,7 @@ impl Locks {
     /// goes on, becomes one on the gap in front of `next`.
     pub fn keep_gap(&self, index: &Arc<IndexLocks>, owner: &Arc<Owner>, next: &[u8]) {
         let epoch = owner.held().epoch;
+        owner.note_structure(index, Want::WRITE);
         let next = self.key(index, next);
         self.add_granted(index, &next, owner, epoch, Want::gap(super::LockMode::Exclusive));
     }

@@ -96,6 +96,8 @@ pub struct TransactionInfo {
     pub waits_for: Option<(LockInfo, SystemTime)>,
     /// Changes that a rollback would undo.
     pub changes: u64,
+    /// What it weighs when a deadlock's victim is chosen: its changes, and what InnoDB would have lock structures for.
+    pub weight: u64,
     /// Lock objects, and tables locked.
     pub row_locks: u64,
     pub table_locks: u64,
@@ -191,6 +193,7 @@ impl Locks {
             let since = SystemTime::now().checked_sub(owner.waited())?;
             Some((lock, since))
         });
+        let weight = owner.weight();
         let held = owner.held();
         Some(TransactionInfo {
             owner: owner.number,
@@ -199,7 +202,8 @@ impl Locks {
             isolation: owner.isolation(),
             view,
             waits_for,
-            changes: owner.weight.load(Ordering::Relaxed),
+            changes: owner.changes.load(Ordering::Relaxed),
+            weight,
             row_locks: held.keys.len() as u64,
             table_locks: held.intentions.len() as u64,
         })

@@ -15,7 +15,9 @@
 //! | `table` | locks on whole tables |
 //! | `intentions` | what those who lock rows mean to do with tables |
 //! | `deadlock` | cycles of waits |
+//! | `waiting` | all who wait, and how many wait for each |
 //! | `owner` | who holds and waits |
+//! | `structure` | what InnoDB would have lock structures for |
 //! | `inspect` | what can be seen from outside |
 //! | `unique` | keeps apart those who add the same key |
 //!
@@ -23,8 +25,9 @@
 //! the leaf where the key stands or would stand.** So between a writer's look at the row and its write, nobody can enter.
 //! A grant later on, when another lets go, needs no latch: the request was in the queue all the while.
 //!
-//! A cycle of waits is searched by whoever begins to wait, after entering the queue, one search at a time: of the waits
-//! that close a cycle the last to be searched sees all the others.
+//! A cycle of waits is searched by whoever begins to wait, after entering the queue, one search at a time, and by whoever
+//! lets go and leaves another waiting for somebody else who waits: of the waits that close a cycle the last to be searched
+//! sees all the others.
 
 mod deadlock;
 mod gap;
@@ -34,8 +37,10 @@ mod mode;
 mod owner;
 mod queue;
 mod range;
+mod structure;
 mod table;
 mod unique;
+mod waiting;
 
 pub use inspect::{DeadlockInfo, DeadlockMember, LockInfo, LockPlace, LockWaitInfo, TransactionInfo};
 pub use mode::{LockKind, LockMode};
@@ -52,12 +57,14 @@ use crate::table::IndexNo;
 use deadlock::OnDeadlock;
 use owner::Wait;
 use parking_lot::{Mutex, MutexGuard};
-use queue::Queue;
+use queue::{Queue, Request};
+use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::hash::{BuildHasher, BuildHasherDefault, Hash, Hasher, RandomState};
 use std::sync::Arc;
 use std::sync::atomic::{self, AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
+use waiting::Waiting;
 
 /// What an index knows of its locks.
 pub(crate) struct IndexLocks {
@@ -69,6 +76,8 @@ pub(crate) struct IndexLocks {
     /// How many requests there are that even those look for who need no object themselves: for gaps, or, of a table,
     /// for the whole of it.
     watched: AtomicU64,
+    /// How many lock structures there have been.
+    structures: AtomicU64,
     /// How many have runs.
     run_owners: AtomicU64,
     runs: Mutex<Vec<range::Runs>>,
@@ -82,6 +91,7 @@ impl IndexLocks {
             no,
             objects: AtomicU64::new(0),
             watched: AtomicU64::new(0),
+            structures: AtomicU64::new(1),
             run_owners: AtomicU64::new(0),
             runs: Mutex::new(Vec::new()),
         })
@@ -125,6 +135,7 @@ const SHARDS: usize = 256;
 pub(crate) struct Locks {
     shards: Box<[Mutex<Shard>]>,
     hasher: RandomState,
+    waiting: Waiting,
     /// Held by whoever searches for a cycle: the last one that was found.
     search: Mutex<Option<Arc<DeadlockInfo>>>,
     detect: AtomicBool,
@@ -176,6 +187,7 @@ impl Locks {
         Locks {
             shards: (0..SHARDS).map(|_| Mutex::new(Shard::default())).collect(),
             hasher: RandomState::new(),
+            waiting: Waiting::default(),
             search: Mutex::new(None),
             detect: AtomicBool::new(true),
             on_deadlock: Mutex::new(None),
@@ -251,7 +263,7 @@ impl Locks {
             locks.make_runs_explicit(queue, key, owner);
         }
         let stays = !matches!(object, Object::None);
-        let attempt = queue.enter(owner, want, own_write, stays, may_wait);
+        let attempt = queue.enter(owner, want, own_write, stays, may_wait, &self.waiting);
         if let Object::Run(run) = object {
             match attempt {
                 Attempt::Granted { .. } => run.single(key),
@@ -270,6 +282,7 @@ impl Locks {
         self.stats.waits.fetch_add(1, Ordering::Relaxed);
         self.stats.waiting.fetch_add(1, Ordering::Relaxed);
         let start = Instant::now();
+        self.waiting.add(owner);
         self.break_cycles(owner);
         let outcome = self.sleep(owner, start.checked_add(timeout));
         let result = match outcome {
@@ -285,6 +298,7 @@ impl Locks {
             },
         };
         *owner.wait_state() = Wait::Nothing;
+        self.waiting.remove(owner);
         let ms = start.elapsed().as_millis() as u64;
         self.stats.waiting.fetch_sub(1, Ordering::Relaxed);
         self.stats.wait_ms.fetch_add(ms, Ordering::Relaxed);
@@ -324,11 +338,14 @@ impl Locks {
         let mut shard = self.shard(key.hash).lock();
         let Some(at) = find(&shard, key) else { return false };
         let queue = &mut queues(&mut shard, key.hash)[at];
-        let left = queue.leave(owner);
+        let left = queue.leave(owner, &self.waiting);
         if queue.requests.is_empty() {
             remove_queue(&mut shard, key.hash, at);
         }
-        !left
+        drop(shard);
+        let Some(moved) = left else { return true };
+        moved.iter().for_each(|waiting| self.break_cycles(waiting));
+        false
     }
 
     /// Lets go of one lock before the transaction ends.
@@ -339,11 +356,11 @@ impl Locks {
         let found = held
             .keys
             .iter()
-            .rposition(|k| k.hash == hash && k.index == index && *k.key == *key);
+            .rposition(|(k, _)| k.hash == hash && k.index == index && *k.key == *key);
         let Some(at) = found else { return };
-        let key = held.keys.swap_remove(at);
+        let (key, _) = held.keys.swap_remove(at);
         drop(held);
-        self.release_key(owner, &key, |held| held == want);
+        self.release_key(owner, &key, |held| held.want == want);
     }
 
     /// The transaction has ended: its writes are no locks any more, and its lock objects go.
@@ -352,40 +369,48 @@ impl Locks {
         held.txn = TxnId::NONE;
         // From here on nobody can add to what it holds.
         held.epoch = held.epoch.wrapping_add(1);
-        let keys = std::mem::take(&mut held.keys);
+        let mut keys = std::mem::take(&mut held.keys);
         let runs = std::mem::take(&mut held.runs);
         held.intentions.clear();
+        held.structures.clear();
         drop(held);
         for index in &runs {
             index.drop_runs(owner);
         }
-        for key in &keys {
-            self.release_key(owner, key, |_| true);
+        // As InnoDB does, structure by structure, and the latest first: where several wait, they are woken in this order,
+        // and who need wait for only one of two locks on a key comes before who must wait for both.
+        if keys.len() > 1 {
+            keys.sort_by_key(|(_, structure)| Reverse(*structure));
         }
-        owner.weight.store(0, Ordering::Relaxed);
+        for (key, structure) in &keys {
+            self.release_key(owner, key, |held| held.structure == *structure);
+        }
+        owner.changes.store(0, Ordering::Relaxed);
     }
 
-    fn release_key(&self, owner: &Owner, key: &LockKey, which: impl Fn(Want) -> bool) {
+    fn release_key(&self, owner: &Owner, key: &LockKey, which: impl Fn(&Request) -> bool) {
         let mut shard = self.shard(key.hash).lock();
         let Some(at) = find(&shard, key) else { return };
         let queue = &mut queues(&mut shard, key.hash)[at];
-        queue.release(owner, which);
+        let moved = queue.release(owner, which, &self.waiting);
         if queue.requests.is_empty() {
             remove_queue(&mut shard, key.hash, at);
         }
+        drop(shard);
+        moved.iter().for_each(|waiting| self.break_cycles(waiting));
     }
 
-    /// Whom `owner` waits for, if it waits, and which of its waits this is.
-    fn blockers(&self, owner: &Owner) -> (u64, Vec<Arc<Owner>>) {
-        let (key, number) = match &*owner.wait_state() {
-            Wait::For { key, number, .. } => (key.clone(), *number),
-            _ => return (0, Vec::new()),
-        };
-        let blockers = self.with_queue(&key, |queue| {
-            let mine = queue.waiting(owner)?;
-            Some(queue.blockers(mine).map(|r| r.owner.clone()).collect())
-        });
-        (number, blockers.flatten().unwrap_or_default())
+    /// Whether the owner has a lock object on the key that covers `want`.
+    pub fn holds(&self, owner: &Owner, locks: &IndexLocks, key: &[u8], want: Want) -> bool {
+        if locks.is_free() {
+            return false;
+        }
+        let hash = self.hash(locks.index, key);
+        let shard = self.shard(hash).lock();
+        let mut queues = shard.get(&hash).into_iter().flatten();
+        queues
+            .find(|q| q.key.index == locks.index && *q.key.key == *key)
+            .is_some_and(|queue| queue.holds(owner, want))
     }
 
     /// Looks at the queue of a key, if there is one.

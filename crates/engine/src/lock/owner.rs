@@ -1,7 +1,9 @@
 //! Who holds and waits for locks: one owner per session, the same for all its transactions.
 
 use super::IndexLocks;
-use super::mode::LockMode;
+use super::mode::{LockMode, Want};
+use super::structure::Structures;
+use super::table::TABLES;
 use crate::ids::{IndexId, Lsn, TableId, TxnId};
 use crate::transaction::Isolation;
 use parking_lot::{Condvar, Mutex, MutexGuard};
@@ -71,7 +73,7 @@ pub(crate) struct LockKey {
 pub(super) enum Wait {
     #[default]
     Nothing,
-    /// The `number`-th wait of this owner.
+    /// The `number`-th wait of all.
     For {
         key: LockKey,
         number: u64,
@@ -87,10 +89,10 @@ pub(crate) struct Owner {
     /// Distinct per owner.
     pub number: u64,
     pub interrupt: Arc<Interrupt>,
-    /// How much work a rollback would undo: the victim of a deadlock is who has least.
-    pub weight: AtomicU64,
-    /// Kinds of lock that it has, about as many as InnoDB would have lock structures for.
-    pub lock_classes: AtomicU64,
+    /// Changes that a rollback would undo.
+    pub changes: AtomicU64,
+    /// Of the owners it waits for, the one whose letting go it will be looked at again for; 0 if it does not wait.
+    pub(super) waits_for: AtomicU64,
     /// When the open transaction began, in microseconds of Unix time; 0 if none is open.
     started: AtomicU64,
     isolation: AtomicU8,
@@ -98,7 +100,6 @@ pub(crate) struct Owner {
     pub ended: AtomicU64,
     /// The running statement relies on locks that keep its new keys unique: they must outlive the keys they are on.
     pub keeps_unique: AtomicBool,
-    pub(super) waits: AtomicU64,
     held: Mutex<Held>,
 }
 
@@ -113,8 +114,9 @@ pub(super) struct Held {
     pub intentions: Vec<(TableId, LockMode)>,
     /// The indexes in which it has locked runs of entries.
     pub runs: Vec<Arc<IndexLocks>>,
-    /// One for each granted request.
-    pub keys: Vec<LockKey>,
+    /// One for each granted request, with the place of its structure.
+    pub keys: Vec<(LockKey, u64)>,
+    pub structures: Structures,
 }
 
 impl Owner {
@@ -122,13 +124,12 @@ impl Owner {
         Arc::new(Owner {
             number,
             interrupt: Arc::new(Interrupt::default()),
-            weight: AtomicU64::new(0),
-            lock_classes: AtomicU64::new(0),
+            changes: AtomicU64::new(0),
+            waits_for: AtomicU64::new(0),
             started: AtomicU64::new(0),
             isolation: AtomicU8::new(0),
             ended: AtomicU64::new(0),
             keeps_unique: AtomicBool::new(false),
-            waits: AtomicU64::new(0),
             held: Mutex::new(Held::default()),
         })
     }
@@ -170,6 +171,19 @@ impl Owner {
         (txn != TxnId::NONE).then_some(txn)
     }
 
+    /// How much a rollback would undo and let go: the victim of a deadlock is who has least.
+    pub(super) fn weight(&self) -> u64 {
+        let held = self.held.lock();
+        let tables = held.keys.iter().filter(|(key, _)| key.index == TABLES).count();
+        let locks = held.intentions.len() + tables + held.structures.count();
+        self.changes.load(Ordering::Relaxed) + locks as u64
+    }
+
+    /// Counts a lock that is no object, or not yet.
+    pub fn note_structure(&self, index: &IndexLocks, want: Want) {
+        self.held.lock().structures.of(index, want);
+    }
+
     /// From now on the rows this transaction writes are locked by it.
     pub fn begin_writing(&self, txn: TxnId) {
         self.held.lock().txn = txn;
@@ -181,6 +195,14 @@ impl Owner {
 
     pub(super) fn wait_state(&self) -> MutexGuard<'_, Wait> {
         self.interrupt.wait.lock()
+    }
+
+    /// Which of all waits this owner is in; 0 if in none.
+    pub(super) fn wait_number(&self) -> u64 {
+        match &*self.wait_state() {
+            Wait::For { number, .. } => *number,
+            _ => 0,
+        }
     }
 
     pub(super) fn changed(&self) -> &Condvar {

@@ -5,13 +5,16 @@
 //! - A new request waits for every conflicting one there is, granted or waiting. One exception: who holds the record, and
 //!   wants it exclusively, overtakes those who wait for that very lock of his, and for whom he would otherwise wait in a
 //!   deadlock.
-//! - Each waiting request remembers one owner it waits for. When that owner lets go, it is looked at again, in order of
-//!   arrival, against what is granted: so of `X (held), S, X, S` both shared requests are granted together.
+//! - Who waits remembers one owner it waits for: the first in the way, as InnoDB has them, where the latest structure
+//!   comes first. When that owner lets go, it is looked at again, those first that others wait for (see
+//!   [`waiting`](super::waiting)), else in order of arrival, against what is granted: so of `X (held), S, X, S` both
+//!   shared requests are granted together.
 //!
-//! Granted requests stand in front of waiting ones.
+//! Granted requests stand in front of waiting ones, in the order of their structures.
 
 use super::mode::{LockKind, LockMode, Want};
-use super::owner::{Owner, Wait};
+use super::owner::{Held, Owner, Wait};
+use super::waiting::Waiting;
 use super::{Attempt, IndexLocks, LockKey};
 use crate::ids::{Lsn, TxnId};
 use std::sync::Arc;
@@ -24,8 +27,8 @@ pub(super) struct Request {
     pub epoch: u32,
     pub want: Want,
     pub granted: bool,
-    /// One of those a waiting request waits for.
-    pub blocked_by: u64,
+    /// The place of its structure.
+    pub structure: u64,
 }
 
 pub(super) struct Queue {
@@ -61,26 +64,49 @@ impl Queue {
             .position(|r| r.owner.number == owner.number && !r.granted)
     }
 
-    fn holds(&self, owner: &Owner, want: Want) -> bool {
+    pub fn holds(&self, owner: &Owner, want: Want) -> bool {
         self.requests
             .iter()
             .any(|r| r.granted && r.owner.number == owner.number && r.want.covers(want))
     }
 
-    fn put(&mut self, at: usize, owner: &Arc<Owner>, epoch: u32, want: Want, granted: bool, blocked_by: u64) {
+    /// Of which kind InnoDB's structure for a lock is: one on the supremum is never said to be on a gap.
+    fn kind_of(&self, want: Want) -> Want {
+        match want.kind {
+            LockKind::Gap if self.key.key.is_empty() => Want::next_key(want.mode),
+            _ => want,
+        }
+    }
+
+    /// Enters a lock that the owner has. `held` is the owner's.
+    fn put_granted(&mut self, owner: &Arc<Owner>, held: &mut Held, want: Want) {
+        let structure = match want.kind {
+            LockKind::Table => 0,
+            _ => held.structures.of(&self.index, self.kind_of(want)),
+        };
+        held.keys.push((self.key.clone(), structure));
+        let request = Request {
+            owner: owner.clone(),
+            epoch: held.epoch,
+            want,
+            granted: true,
+            structure,
+        };
+        self.count(want);
+        self.insert_granted(request);
+    }
+
+    fn insert_granted(&mut self, request: Request) {
+        let at = self
+            .requests
+            .partition_point(|r| r.granted && r.structure <= request.structure);
+        self.requests.insert(at, request);
+    }
+
+    fn count(&self, want: Want) {
         if want.is_watched() {
             self.index.watched.fetch_add(1, Ordering::AcqRel);
         }
-        self.requests.insert(
-            at,
-            Request {
-                owner: owner.clone(),
-                epoch,
-                want,
-                granted,
-                blocked_by,
-            },
-        );
     }
 
     fn take(&mut self, at: usize) -> Request {
@@ -98,10 +124,17 @@ impl Queue {
         if held.epoch != epoch || self.holds(owner, want) {
             return;
         }
-        held.keys.push(self.key.clone());
-        drop(held);
-        let at = self.granted();
-        self.put(at, owner, epoch, want, true, 0);
+        self.put_granted(owner, &mut held, want);
+    }
+
+    /// The same for a lock on a gap that grows or is divided. InnoDB has a structure for it even if another of the owner's
+    /// locks says as much.
+    pub fn inherit(&mut self, owner: &Arc<Owner>, epoch: u32, want: Want) {
+        self.add_granted(owner, epoch, want);
+        let mut held = owner.held();
+        if held.epoch == epoch {
+            held.structures.of(&self.index, self.kind_of(want));
+        }
     }
 
     /// The lock that a transaction has by having written the row becomes an object.
@@ -124,6 +157,7 @@ impl Queue {
         own_write: bool,
         object: bool,
         may_wait: bool,
+        waiting: &Waiting,
     ) -> Attempt {
         let mut want = want;
         if self.holds(owner, want) {
@@ -140,24 +174,31 @@ impl Queue {
         match self.first_in_the_way(owner, want) {
             None if !object || want.kind == LockKind::InsertIntention => Attempt::Granted { new: false },
             None => {
-                let mut held = owner.held();
-                held.keys.push(self.key.clone());
-                let epoch = held.epoch;
-                drop(held);
-                let at = self.granted();
-                self.put(at, owner, epoch, want, true, 0);
+                self.put_granted(owner, &mut owner.held(), want);
                 Attempt::Granted { new: true }
             }
             Some(_) if !may_wait => Attempt::Busy,
-            Some(blocked_by) => {
-                let number = owner.waits.fetch_add(1, Ordering::Relaxed) + 1;
+            Some(blocker) => {
                 *owner.wait_state() = Wait::For {
                     key: self.key.clone(),
-                    number,
+                    number: waiting.next_number(),
                     since: Instant::now(),
                 };
-                let epoch = owner.held().epoch;
-                self.put(self.requests.len(), owner, epoch, want, false, blocked_by);
+                owner.waits_for.store(blocker, Ordering::Release);
+                let mut held = owner.held();
+                let request = Request {
+                    owner: owner.clone(),
+                    epoch: held.epoch,
+                    want,
+                    granted: false,
+                    structure: match want.kind {
+                        LockKind::Table => 0,
+                        _ => held.structures.add(&self.index, self.kind_of(want), true),
+                    },
+                };
+                drop(held);
+                self.count(want);
+                self.requests.push(request);
                 Attempt::Queued(self.key.clone())
             }
         }
@@ -191,70 +232,109 @@ impl Queue {
         })
     }
 
-    /// Takes the owner's waiting request out; false if it does not wait here.
-    pub fn leave(&mut self, owner: &Owner) -> bool {
-        let Some(at) = self.waiting(owner) else {
-            return false;
-        };
-        self.take(at);
-        self.grant_after(owner);
-        true
+    /// Takes the owner's waiting request out; `None` if it does not wait here. About what is answered see
+    /// [`grant_after`](Self::grant_after).
+    pub fn leave(&mut self, owner: &Owner, waiting: &Waiting) -> Option<Vec<Arc<Owner>>> {
+        let at = self.waiting(owner)?;
+        let request = self.take(at);
+        owner.held().structures.end_wait(&self.index, request.structure);
+        owner.waits_for.store(0, Ordering::Release);
+        Some(self.grant_after(owner, waiting))
     }
 
-    /// Takes out what the owner holds here, of those that `which` names. Answers whether that was all he holds.
-    pub fn release(&mut self, owner: &Owner, which: impl Fn(Want) -> bool) -> bool {
-        let mut rest = false;
+    /// Takes out what the owner holds here, of those that `which` names.
+    pub fn release(
+        &mut self,
+        owner: &Owner,
+        which: impl Fn(&Request) -> bool,
+        waiting: &Waiting,
+    ) -> Vec<Arc<Owner>> {
         for at in (0..self.granted()).rev() {
             let request = &self.requests[at];
-            if request.owner.number != owner.number {
-                continue;
-            }
-            if which(request.want) {
+            if request.owner.number == owner.number && which(request) {
                 self.take(at);
-            } else {
-                rest = true;
             }
         }
-        self.grant_after(owner);
-        !rest
+        self.grant_after(owner, waiting)
     }
 
-    /// `owner` has let go of something: grants what waited for him and can be granted now.
-    fn grant_after(&mut self, owner: &Owner) {
+    /// `owner` has let go of something: grants what waited for him and can be granted now. Answers who waits on for
+    /// somebody that waits himself, and so may be on a cycle.
+    fn grant_after(&mut self, owner: &Owner, waiting: &Waiting) -> Vec<Arc<Owner>> {
         let after = Lsn(owner.ended.load(Ordering::Relaxed));
+        let mut moved = Vec::new();
+        let waited = |r: &Request| !r.granted && r.owner.waits_for.load(Ordering::Acquire) == owner.number;
+        let granted = self.granted();
+        if self.requests[granted..]
+            .iter()
+            .filter(|r| waited(r))
+            .take(2)
+            .count()
+            > 1
+        {
+            for number in self.by_demand(waiting.wanted(owner)) {
+                let of = |r: &Request| waited(r) && r.owner.number == number;
+                if let Some(at) = self.requests.iter().position(of) {
+                    self.look_again(at, after, &mut moved);
+                }
+            }
+        }
         let mut at = self.granted();
         while at < self.requests.len() {
-            let request = &self.requests[at];
-            if request.blocked_by != owner.number {
-                at += 1;
-                continue;
-            }
-            let granted = self.granted();
-            let blocker = self.requests[..granted]
-                .iter()
-                .rev()
-                .find(|r| r.owner.number != request.owner.number && request.want.waits_for(r.want))
-                .map(|r| r.owner.number);
-            match blocker {
-                Some(blocker) => self.requests[at].blocked_by = blocker,
-                None => {
-                    let mut request = self.requests.remove(at);
-                    request.granted = true;
-                    request.owner.held().keys.push(self.key.clone());
-                    wake(&request.owner, after);
-                    self.requests.insert(granted, request);
-                }
+            if waited(&self.requests[at]) {
+                self.look_again(at, after, &mut moved);
             }
             at += 1;
         }
+        moved
     }
 
-    /// Those who wait here for `owner`, among others.
-    pub fn waiting_for(&self, owner: &Owner) -> impl Iterator<Item = &Arc<Owner>> {
+    /// Those of `wanted` that wait here, the most wanted first, equals in order of arrival.
+    fn by_demand(&self, wanted: Vec<(u64, usize)>) -> Vec<u64> {
+        let waiting = self.requests[self.granted()..].iter();
+        let mut found: Vec<(u64, usize)> = waiting
+            .filter_map(|r| {
+                wanted
+                    .iter()
+                    .find(|(number, _)| *number == r.owner.number)
+                    .copied()
+            })
+            .collect();
+        found.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+        found.into_iter().map(|(number, _)| number).collect()
+    }
+
+    /// Grants the waiting request, or finds out for whom it waits now.
+    fn look_again(&mut self, at: usize, after: Lsn, moved: &mut Vec<Arc<Owner>>) {
         let granted = self.granted();
-        let waiting = (granted..self.requests.len())
-            .filter(move |at| self.blockers(*at).any(|r| r.owner.number == owner.number));
-        waiting.map(|at| &self.requests[at].owner)
+        let request = &self.requests[at];
+        // The oldest first: who waits has not been seen to wait for those yet.
+        let blocker = self.requests[..granted]
+            .iter()
+            .find(|r| r.owner.number != request.owner.number && request.want.waits_for(r.want));
+        match blocker {
+            Some(blocker) => {
+                request
+                    .owner
+                    .waits_for
+                    .store(blocker.owner.number, Ordering::Release);
+                if blocker.owner.waits_for.load(Ordering::Acquire) != 0 {
+                    moved.push(request.owner.clone());
+                }
+            }
+            None => {
+                let mut request = self.requests.remove(at);
+                request.granted = true;
+                let mut held = request.owner.held();
+                if request.want.kind != LockKind::Table {
+                    request.structure = held.structures.end_wait(&self.index, request.structure);
+                }
+                held.keys.push((self.key.clone(), request.structure));
+                drop(held);
+                wake(&request.owner, after);
+                self.insert_granted(request);
+            }
+        }
     }
 
     /// The record is gone: nobody locks it any more, and whoever waits for it is woken, to look again.
@@ -262,6 +342,9 @@ impl Queue {
         while let Some(at) = self.requests.len().checked_sub(1) {
             let request = self.take(at);
             if !request.granted {
+                let mut held = request.owner.held();
+                held.structures.end_wait(&self.index, request.structure);
+                drop(held);
                 wake(&request.owner, Lsn::ZERO);
             }
         }
@@ -270,6 +353,7 @@ impl Queue {
 
 /// The owner's wait is over.
 fn wake(owner: &Owner, after: Lsn) {
+    owner.waits_for.store(0, Ordering::Release);
     *owner.wait_state() = Wait::Granted { after };
     owner.changed().notify_all();
 }

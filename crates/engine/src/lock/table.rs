@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 /// Under which tables stand in the lock table: no index has this number.
-const TABLES: IndexId = IndexId(0);
+pub(super) const TABLES: IndexId = IndexId(0);
 
 /// What a table knows of its locks.
 pub(crate) struct TableLocks(Arc<IndexLocks>);

@@ -163,8 +163,8 @@ fn an_implicit_lock_becomes_an_object_only_while_its_writer_runs() {
 fn the_lighter_of_a_deadlock_gives_way() {
     let f = Fixture::new();
     let [a, b] = owners();
-    a.weight.store(1, Ordering::Relaxed);
-    b.weight.store(5, Ordering::Relaxed);
+    a.changes.store(1, Ordering::Relaxed);
+    b.changes.store(5, Ordering::Relaxed);
     f.take(&a, b"x", X);
     f.take(&b, b"y", X);
     let first = f.wait(&a, b"y", X, LONG);

@@ -34,8 +34,6 @@ const PAUSE: Duration = Duration::from_millis(50);
 /// Between rounds while an old view is open.
 const PAUSE_BUSY: Duration = Duration::from_millis(5);
 const SECOND: Duration = Duration::from_secs(1);
-/// A view that has been the oldest for so long is an old one.
-const OLD: Duration = Duration::from_millis(100);
 /// Thin pages emptied in one round.
 const THIN_AT_ONCE: usize = 64;
 /// Graveyards are cleared so often, and no more than one part in so many of the time.
@@ -134,7 +132,7 @@ pub(crate) fn purge(core: &Core, all: bool) -> Result<bool> {
     if rounds.oldest != oldest {
         (rounds.oldest, rounds.since) = (oldest, Instant::now());
     }
-    if all || rounds.since.elapsed() >= OLD {
+    if all || rounds.since.elapsed() >= core.history.bury_after() {
         while let Some(item) = core.purge.pop_fresh(horizon) {
             any = true;
             look_early(core, item)?;

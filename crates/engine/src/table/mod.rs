@@ -110,7 +110,7 @@ pub enum DuplicateLock {
 }
 
 impl DuplicateLock {
-    fn mode(self) -> LockMode {
+    pub(crate) fn mode(self) -> LockMode {
         match self {
             DuplicateLock::Shared => LockMode::Shared,
             DuplicateLock::Exclusive => LockMode::Exclusive,
@@ -369,7 +369,20 @@ impl Table {
         f: &mut dyn FnMut(&RowView, &mut RowBuf) -> Result<Action>,
     ) -> Result<bool> {
         let Transaction { core, inner } = txn;
-        self.modify_row(core, inner, primary_key, None, f)
+        self.modify_row(core, inner, primary_key, write::Came::ByKey, f)
+    }
+
+    /// [`Table::modify`] for REPLACE and ON DUPLICATE KEY UPDATE, which lock exclusively what has their new keys.
+    pub fn modify_duplicate(
+        &self,
+        txn: &mut Transaction,
+        primary_key: &[u8],
+        f: &mut dyn FnMut(&RowView, &mut RowBuf) -> Result<Action>,
+    ) -> Result<bool> {
+        txn.inner.duplicates = DuplicateLock::Exclusive;
+        let found = self.modify(txn, primary_key, f);
+        txn.inner.duplicates = DuplicateLock::Shared;
+        found
     }
 
     /// [`Table::modify`] for every row of a range. The caller sees to it that no update moves a row within `index`
@@ -401,18 +414,23 @@ impl Table {
         self.modify_rows(core, inner, index, range, false, Some(matches), f)
     }
 
-    /// Locks the rows of a range exclusively, forwards, for an UPDATE that changes them afterwards; about `matches` see
-    /// [`Table::update_range`].
-    pub fn scan_to_update(
+    /// Locks the rows of a range exclusively, forwards, for a statement that changes them afterwards; about `matches`,
+    /// which an UPDATE has, see [`Table::update_range`].
+    pub fn scan_to_change(
         &self,
         txn: &mut Transaction,
         index: IndexNo,
         range: &KeyRange,
-        matches: &mut dyn FnMut(&RowView) -> Result<bool>,
+        matches: Option<&mut dyn FnMut(&RowView) -> Result<bool>>,
         f: &mut dyn FnMut(&RowView) -> Result<(Keep, Flow)>,
     ) -> Result<()> {
         let Transaction { core, inner } = txn;
-        self.scan_rows_to_update(core, inner, index, range, matches, f)
+        // Each for a lifetime of its own, which an `Option` cannot give it.
+        let judge: Option<locking::Judge<'_>> = match matches {
+            Some(matches) => Some(matches),
+            None => None,
+        };
+        self.scan_rows_to_change(core, inner, index, range, judge, f)
     }
 
     /// Takes `n` consecutive values off the counter: the first of them is returned, and each next one is `step`

@@ -14,6 +14,7 @@ use super::outside::Outside;
 use super::range::Span;
 use super::row::RowView;
 use super::schema::IndexNo;
+use super::write::Came;
 use super::{Flow, Keep, KeyRange, LockWait, Read, Table};
 use crate::core::Core;
 use crate::error::Result;
@@ -128,7 +129,7 @@ impl Table {
                 }
                 Read::Locking { exclusive, wait } => {
                     self.intend(core, t, exclusive)?;
-                    self.lock_point(core, t, key, locking(exclusive, wait, false), f)
+                    self.lock_point(core, t, key, locking(exclusive, wait, false, true), f)
                 }
             };
         }
@@ -227,7 +228,7 @@ impl Table {
             (0, Read::Consistent) => self.scan_clustered(core, t, span, reverse, &mut buffer, f),
             (n, Read::Locking { exclusive, wait }) => {
                 self.intend(core, t, exclusive)?;
-                let lock = locking(exclusive, wait, covering);
+                let lock = locking(exclusive, wait, covering, !covering);
                 self.scan_locking(core, t, n, range, reverse, lock, None, Visit::Show(f))
             }
             (n, Read::Consistent) if covering => {
@@ -489,20 +490,20 @@ impl Table {
         t.intend(core, &self.locks, mode)
     }
 
-    pub(super) fn scan_rows_to_update<'c>(
+    pub(super) fn scan_rows_to_change<'c>(
         &self,
         core: &'c Core,
         t: &mut Inner,
         n: IndexNo,
         range: &KeyRange,
-        judge: Judge<'c>,
+        judge: Option<Judge<'c>>,
         f: Show<'_>,
     ) -> Result<()> {
         t.check()?;
         self.check_open()?;
         self.intend(core, t, true)?;
-        let lock = locking(true, LockWait::Wait, false);
-        self.scan_locking(core, t, n, range, false, lock, Some(judge), Visit::Show(f))
+        let lock = locking(true, LockWait::Wait, false, false);
+        self.scan_locking(core, t, n, range, false, lock, judge, Visit::Show(f))
     }
 
     /// [`Table::modify`] for each row of a range.
@@ -518,14 +519,15 @@ impl Table {
     ) -> Result<()> {
         t.start_write_to(core, &self.locks)?;
         self.check_open()?;
-        let lock = locking(true, LockWait::Wait, false);
+        let lock = locking(true, LockWait::Wait, false, false);
         let mut modify = |t: &mut Inner, key: &[u8]| {
             let mut done = (Keep::Release, Flow::Continue);
-            let (primary_key, through) = match n {
-                0 => (key, None),
-                n => (&key[self.entries[n - 1].primary_at(key)..], Some((n, key))),
+            let (primary_key, came) = match n {
+                0 if t.locks_gaps() => (key, Came::Locked),
+                0 => (key, Came::ByKey),
+                n => (&key[self.entries[n - 1].primary_at(key)..], Came::Through(n, key)),
             };
-            self.modify_row(core, t, primary_key, through, &mut |row, buf| {
+            self.modify_row(core, t, primary_key, came, &mut |row, buf| {
                 let (action, flow) = f(row, buf)?;
                 let keep = match action {
                     super::Action::Skip => Keep::Release,
@@ -540,13 +542,18 @@ impl Table {
     }
 }
 
-fn locking(exclusive: bool, wait: LockWait, covering: bool) -> Locking {
+fn locking(exclusive: bool, wait: LockWait, covering: bool, tests_entries: bool) -> Locking {
     let mode = if exclusive {
         LockMode::Exclusive
     } else {
         LockMode::Shared
     };
-    Locking { mode, wait, covering }
+    Locking {
+        mode,
+        wait,
+        covering,
+        tests_entries,
+    }
 }
 
 #[inline]

@@ -22,7 +22,7 @@ use crate::error::{Error, Result};
 use crate::ids::TxnId;
 use crate::lock::{LockKey, LockMode, SUPREMUM, Want};
 use crate::mvcc::{self, Address, Need, Version};
-use crate::transaction::{Inner, RowLock};
+use crate::transaction::{Ask, Inner, RowLock};
 use crate::tree::{Full, NextLeaf};
 
 /// Who may still come to a row through an entry that is marked deleted.
@@ -104,6 +104,72 @@ impl Table {
         self.entries[n - 1].encode_stored(|c| view.get(c), &mut stored)?;
         outside.check()?;
         Ok((stored.len() <= Witness::STORED_MAX).then_some(stored))
+    }
+
+    /// Who wrote the version before the newest of an entry's row, if that has the same entry with the same columns.
+    pub(crate) fn entry_writer_before(
+        &self,
+        core: &Core,
+        n: IndexNo,
+        entry_key: &[u8],
+        stored: &[u8],
+    ) -> Result<Option<TxnId>> {
+        let primary_key = &entry_key[self.entries[n - 1].primary_at(entry_key)..];
+        let clustered = &self.indexes[0];
+        let leaf = clustered.tree.read(primary_key)?;
+        let older = leaf
+            .get(primary_key)
+            .map_or(Address::NONE, |value| Head::of(value).older);
+        if older == Address::NONE {
+            return Ok(None);
+        }
+        let mut columns = Vec::new();
+        let Some(version) = core.versions().read(older, Some(&mut columns))? else {
+            return Ok(None);
+        };
+        if version.flags & mvcc::DELETED != 0 {
+            return Ok(None);
+        }
+        let outside = Outside::of(&clustered.tree, &self.layout, version.row_flags, &columns);
+        let row = RowView::row(&self.layout, primary_key, &columns, &outside);
+        let mut before = Vec::new();
+        let same = self.has_entry(n, &row, entry_key)?;
+        self.entries[n - 1].encode_stored(|c| row.get(c), &mut before)?;
+        outside.check()?;
+        Ok((same && before == stored).then_some(version.writer))
+    }
+
+    /// Whether any version of its row but the newest has that entry; true also if there are too many to look at.
+    pub(crate) fn older_has_entry(&self, core: &Core, n: IndexNo, entry_key: &[u8]) -> Result<bool> {
+        let primary_key = &entry_key[self.entries[n - 1].primary_at(entry_key)..];
+        let clustered = &self.indexes[0];
+        // The chain belongs to who has the leaf.
+        let leaf = clustered.tree.read(primary_key)?;
+        let newest = leaf.get(primary_key).map(Head::of);
+        let buried = clustered.graveyard.under(primary_key)?;
+        let Some(mut at) = newest.map(|head| head.older).filter(|_| buried.is_empty()) else {
+            return Ok(true);
+        };
+        let mut columns = Vec::new();
+        for _ in 0..VERSIONS_MAX {
+            if at == Address::NONE {
+                return Ok(false);
+            }
+            let Some(version) = core.versions().read(at, Some(&mut columns))? else {
+                return Ok(false);
+            };
+            if version.flags & mvcc::DELETED == 0 {
+                let outside = Outside::of(&clustered.tree, &self.layout, version.row_flags, &columns);
+                let row = RowView::row(&self.layout, primary_key, &columns, &outside);
+                let has = self.has_entry(n, &row, entry_key)?;
+                outside.check()?;
+                if has {
+                    return Ok(true);
+                }
+            }
+            at = version.older;
+        }
+        Ok(true)
     }
 
     /// Appends the key of the row's entry to `key`, and the entry's value, as `writer` writes it, to `value`.
@@ -251,8 +317,17 @@ impl Table {
                         (false, LockMode::Shared) => Want::gap(mode),
                         _ => Want::next_key(mode),
                     };
-                    if let RowLock::Wait(wait) = t.lock(core, locks, other, want, head.writer, LockWait::Wait)
-                    {
+                    if same && head.writer == t.id {
+                        core.locks.keep_record(locks, &t.owner, other);
+                    }
+                    let ask = Ask {
+                        locks,
+                        key: other,
+                        want,
+                        writer: head.writer,
+                        wait: LockWait::Wait,
+                    };
+                    if let RowLock::Wait(wait) = t.lock(core, &ask) {
                         return Ok(Some(wait));
                     }
                     if !same {
@@ -269,14 +344,7 @@ impl Table {
                 match leaf.next_held()? {
                     NextLeaf::Leaf(next) => (leaf, slot) = (next, 0),
                     NextLeaf::End => {
-                        t.lock(
-                            core,
-                            locks,
-                            SUPREMUM,
-                            Want::gap(mode),
-                            TxnId::NONE,
-                            LockWait::Wait,
-                        );
+                        t.lock_gap(core, locks, SUPREMUM, mode);
                         return Ok(None);
                     }
                     NextLeaf::Busy => continue 'descend,

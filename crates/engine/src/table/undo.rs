@@ -7,7 +7,10 @@
 //! Only the clustered row is in the notes. Its secondary entries follow from the row before and after, and are put right
 //! first, each in a mini-transaction of its own. That may have been done already, or the entries may never have been
 //! written: an entry is touched only if its writer is the transaction being undone. An entry that a rollback leaves is
-//! marked deleted rather than removed, because an old view may want it; purge is told.
+//! removed if only the undone version had it, else marked deleted, because an old view may want it; purge is told. One that
+//! was removed so may be missing when an earlier change is undone, and is put back. Its writer becomes the row's as it
+//! was, or of the version before the transaction if that had the same entry: whoever sees that sees a row with these
+//! entries, and whoever does not asks the row; and the transaction, if it goes on, has no lock on what it has not changed.
 
 use super::entry::{self, EntryHead, Head, Undo, restore};
 use super::outside::Outside;
@@ -49,8 +52,10 @@ pub(crate) fn undo_to(core: &Core, t: &mut Inner, stop: Lsn, partly: bool) -> Re
     };
     while t.last_undo > stop {
         t.last_undo = undoer.undo_at(t.last_undo)?;
-        let weight = t.owner.weight.load(Ordering::Relaxed);
-        t.owner.weight.store(weight.saturating_sub(1), Ordering::Relaxed);
+        let changes = t.owner.changes.load(Ordering::Relaxed);
+        t.owner
+            .changes
+            .store(changes.saturating_sub(1), Ordering::Relaxed);
     }
     Ok(())
 }
@@ -154,7 +159,7 @@ impl Undoer<'_> {
             if !came_back {
                 return self.remove_entry(table, n, entry_key);
             }
-            if self.mark_entry(table, n, entry_key)? {
+            if self.mark_entry(table, n, entry_key, self.txn)? {
                 self.hint(table, n, entry_key);
             }
             Ok(())
@@ -220,7 +225,9 @@ impl Undoer<'_> {
             })?;
         }
         for (n, entry_key) in &new_entries {
-            if self.mark_entry(table, *n, entry_key)? {
+            if self.is_only_in_newest(table, *n, entry_key)? {
+                self.remove_entry(table, *n, entry_key)?;
+            } else if self.mark_entry(table, *n, entry_key, old_head.writer)? {
                 self.hint(table, *n, entry_key);
             }
         }
@@ -253,8 +260,10 @@ impl Undoer<'_> {
                 None => Address::NONE,
             };
             old[..entry::ROW_AT].copy_from_slice(&old_head.bytes());
+            // Where gaps are not locked, who inserted over a deleted row keeps no more than it locked as a duplicate.
             if let Some(owner) = self.goes_on
                 && old_head.writer != self.txn
+                && (self.keeps_gaps || !old_head.is_deleted())
             {
                 self.core.locks.keep_record(&table.indexes[0].locks, owner, key);
             }
@@ -313,8 +322,17 @@ impl Undoer<'_> {
         Ok(())
     }
 
+    /// Whether no older version of the row has this entry, so that nobody can want it once the newest is undone. Not known
+    /// while recovering.
+    fn is_only_in_newest(&self, table: &Table, n: IndexNo, entry_key: &[u8]) -> Result<bool> {
+        match self.versions {
+            Some(_) => Ok(!table.older_has_entry(self.core, n, entry_key)?),
+            None => Ok(false),
+        }
+    }
+
     /// Marks an entry deleted if the transaction wrote it.
-    fn mark_entry(&self, table: &Table, n: IndexNo, entry_key: &[u8]) -> Result<bool> {
+    fn mark_entry(&self, table: &Table, n: IndexNo, entry_key: &[u8], writer: TxnId) -> Result<bool> {
         let tree = table.indexes[n].tree.urgent();
         let mut leaf = tree.write(entry_key)?;
         let Ok(slot) = leaf.node().search(entry_key) else {
@@ -325,7 +343,7 @@ impl Undoer<'_> {
         }
         let head = EntryHead {
             flags: entry::DELETED,
-            writer: self.txn,
+            writer,
         }
         .bytes();
         let fits = leaf.splice(slot, 0, entry::STORED_AT, &head);
@@ -347,25 +365,35 @@ impl Undoer<'_> {
         let row = entry::row_of(old);
         let outside = Outside::of(&table.indexes[0].tree, &table.layout, Head::of(old).flags, row);
         let view = RowView::row(&table.layout, key, row, &outside);
-        value.extend_from_slice(
-            &EntryHead {
-                flags: 0,
-                writer: self.txn,
-            }
-            .bytes(),
-        );
+        let mut writer = Head::of(old).writer;
+        value.extend_from_slice(&EntryHead { flags: 0, writer }.bytes());
         table.entries[n - 1].encode_stored(|c| view.get(c), &mut value)?;
         outside.check()?;
+        if writer == self.txn
+            && self.versions.is_some()
+            && let Some(before) =
+                table.entry_writer_before(self.core, n, entry_key, entry::stored_of(&value))?
+        {
+            writer = before;
+            value[..entry::STORED_AT].copy_from_slice(&EntryHead { flags: 0, writer }.bytes());
+        }
         let tree = table.indexes[n].tree.urgent();
         loop {
             let mut leaf = tree.write(entry_key)?;
-            let Ok(slot) = leaf.node().search(entry_key) else {
-                return Ok(());
+            let done = match leaf.node().search(entry_key) {
+                Ok(slot) if EntryHead::of(leaf.node().value(slot)).writer != self.txn => return Ok(()),
+                Ok(slot) => leaf.replace(slot, &value),
+                Err(slot) => {
+                    let locks = &table.indexes[n].locks;
+                    let core = self.core;
+                    let mut divide = |next: &[u8]| core.locks.divide_gap(locks, next, entry_key);
+                    if !locks.has_no_gaps() && !key_behind(&leaf, slot, &mut divide)? {
+                        continue;
+                    }
+                    leaf.insert(slot, entry_key, &value)
+                }
             };
-            if EntryHead::of(leaf.node().value(slot)).writer != self.txn {
-                return Ok(());
-            }
-            match leaf.replace(slot, &value) {
+            match done {
                 Ok(()) => {
                     leaf.finish();
                     return Ok(());

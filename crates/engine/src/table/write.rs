@@ -17,7 +17,7 @@ use crate::ids::{PageId, TxnId};
 use crate::lock::{IndexLocks, LockKey, LockMode, Want};
 use crate::log::TxnNote;
 use crate::mvcc::{self, Address, Chain, Version, VersionBuffer};
-use crate::transaction::{Inner, RowLock};
+use crate::transaction::{Ask, Inner, RowLock};
 use crate::tree::{Full, LeafWrite};
 use parking_lot::Mutex;
 use std::sync::Arc;
@@ -40,6 +40,16 @@ struct Plan {
     entries: Vec<EntryChange>,
     /// The chains that become obsolete.
     garbage: Vec<PageId>,
+}
+
+/// How a row that is to be changed was found.
+#[derive(Clone, Copy)]
+pub(super) enum Came<'k> {
+    ByKey,
+    /// A scan of the clustered index has locked it.
+    Locked,
+    /// It is meant only if it still has this entry in this index.
+    Through(IndexNo, &'k [u8]),
 }
 
 /// What came of looking at the row.
@@ -209,11 +219,23 @@ impl Table {
     ) -> Result<Option<LockKey>> {
         let locks = &self.indexes[0].locks;
         let live = !head.is_deleted();
-        // As a duplicate first, as InnoDB does: of two that wait for the deleter, only one gets any further.
-        if live || !locks.is_free() || core.txns.is_active(head.writer) {
+        let own = head.writer == t.id;
+        if own && live {
+            // If the statement fails, what is left of the row must stay locked.
             t.rely_on_unique();
-            let want = Want::record(lock.mode());
-            if let RowLock::Wait(wait) = t.lock(core, locks, key, want, head.writer, LockWait::Wait) {
+            core.locks.keep_record(locks, &t.owner, key);
+        }
+        if !own {
+            // As a duplicate first, as InnoDB does: of two that wait for the deleter, only one gets any further.
+            t.rely_on_unique();
+            let ask = Ask {
+                locks,
+                key,
+                want: Want::record(lock.mode()),
+                writer: head.writer,
+                wait: LockWait::Wait,
+            };
+            if let RowLock::Wait(wait) = t.lock(core, &ask) {
                 return Ok(Some(wait));
             }
         }
@@ -338,20 +360,19 @@ impl Table {
         Ok(())
     }
 
-    /// Changes one row. With `through`, only if the row still has that entry in that index. Answers whether the row
-    /// was there.
+    /// Changes one row. Answers whether it was there.
     pub(super) fn modify_row(
         &self,
         core: &Core,
         t: &mut Inner,
         key: &[u8],
-        through: Option<(IndexNo, &[u8])>,
+        came: Came<'_>,
         f: &mut dyn FnMut(&RowView, &mut RowBuf) -> Result<Action>,
     ) -> Result<bool> {
         t.start_write_to(core, &self.locks)?;
         self.check_open()?;
         let mut row = std::mem::take(&mut t.buffers.row);
-        let done = self.modify_with(core, t, key, through, &mut row, f);
+        let done = self.modify_with(core, t, key, came, &mut row, f);
         t.buffers.row = row;
         done
     }
@@ -361,7 +382,7 @@ impl Table {
         core: &Core,
         t: &mut Inner,
         key: &[u8],
-        through: Option<(IndexNo, &[u8])>,
+        came: Came<'_>,
         buf: &mut RowBuf,
         f: &mut dyn FnMut(&RowView, &mut RowBuf) -> Result<Action>,
     ) -> Result<bool> {
@@ -375,10 +396,7 @@ impl Table {
                     if !t.locks_gaps() {
                         return Ok(false);
                     }
-                    let want = Want::gap(LockMode::Exclusive);
-                    let mut lock = |next: &[u8]| {
-                        t.lock(core, &index.locks, next, want, TxnId::NONE, LockWait::Wait);
-                    };
+                    let mut lock = |next: &[u8]| t.lock_gap(core, &index.locks, next, LockMode::Exclusive);
                     if key_behind(&leaf, slot, &mut lock)? {
                         drop(leaf);
                         self.check_not_buried(core, t, key)?;
@@ -393,7 +411,9 @@ impl Table {
                 t.wait(core, &wait)?;
                 continue;
             }
-            t.count_class(&index.locks, Want::WRITE);
+            if !matches!(came, Came::Locked) {
+                t.note_write(core, &index.locks, key);
+            }
             self.check_unchanged(core, t, head.writer)?;
             if let Some(ready) = plan.take() {
                 match self.make(core, t, leaf, slot, key, ready)? {
@@ -409,7 +429,7 @@ impl Table {
                 }
                 return Ok(false);
             }
-            let verdict = self.look(t, &leaf, slot, key, through, buf, f)?;
+            let verdict = self.look(t, &leaf, slot, key, came, buf, f)?;
             let Some(verdict) = verdict else {
                 return Ok(false);
             };
@@ -452,9 +472,9 @@ impl Table {
                 Verdict::Move(values) => {
                     self.make_lock_object(core, t, key, head.writer);
                     drop(leaf);
-                    self.modify_row(core, t, key, None, &mut |_, _| Ok(Action::Delete))?;
+                    self.modify_row(core, t, key, Came::ByKey, &mut |_, _| Ok(Action::Delete))?;
                     let row: Vec<Datum> = values.iter().map(Owned::datum).collect();
-                    self.insert_row(core, t, &row, DuplicateLock::Shared)?;
+                    self.insert_row(core, t, &row, t.duplicates)?;
                     return Ok(true);
                 }
             }
@@ -468,7 +488,7 @@ impl Table {
         leaf: &LeafWrite<'_>,
         slot: usize,
         key: &[u8],
-        through: Option<(IndexNo, &[u8])>,
+        came: Came<'_>,
         buf: &mut RowBuf,
         f: &mut dyn FnMut(&RowView, &mut RowBuf) -> Result<Action>,
     ) -> Result<Option<Verdict>> {
@@ -477,7 +497,7 @@ impl Table {
         let row = entry::row_of(value);
         let outside = Outside::of(&self.indexes[0].tree, &self.layout, head.flags, row);
         let view = RowView::row(&self.layout, key, row, &outside);
-        if let Some((n, entry_key)) = through
+        if let Came::Through(n, entry_key) = came
             && !self.has_entry(n, &view, entry_key)?
         {
             return outside.check().map(|()| None);
@@ -736,7 +756,7 @@ impl Table {
                 self.mark_entry(core, t, change.index, old)?;
             }
             if let Some((key, value)) = &mut change.new {
-                self.put_entry(core, t, change.index, key, value, LockMode::Shared)?;
+                self.put_entry(core, t, change.index, key, value, t.duplicates.mode())?;
             }
         }
         match plan.row {
@@ -754,7 +774,14 @@ impl Table {
     /// Turns the right to write the row, which its latch gave, into a lock object. Nobody can be in the way.
     fn make_lock_object(&self, core: &Core, t: &mut Inner, key: &[u8], writer: TxnId) {
         let locks = &self.indexes[0].locks;
-        let _ = t.lock(core, locks, key, Want::WRITE, writer, LockWait::NoWait);
+        let ask = Ask {
+            locks,
+            key,
+            want: Want::WRITE,
+            writer,
+            wait: LockWait::NoWait,
+        };
+        let _ = t.lock(core, &ask);
     }
 }
 

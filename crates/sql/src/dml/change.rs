@@ -14,10 +14,11 @@ use crate::expr::{CmpKind, EvalCtx, Expr, Row};
 use crate::parse::ast;
 use crate::plan::access::{AccessPath, Request, choose, conjuncts};
 use crate::plan::bind::{Binder, Hooks};
+use crate::plan::from::hints;
 use crate::plan::scope::Scope;
 use crate::types::{Val, Value};
 use std::cmp::Ordering;
-use tidemark_engine::{Action, Flow, Keep, KeyRange, LockWait, Read, RowBuf, RowView};
+use tidemark_engine::{Action, Flow, Keep, KeyRange, RowBuf, RowView};
 
 /// What a statement does to the rows it touches.
 pub trait Change {
@@ -98,6 +99,8 @@ impl Rows {
         let filter_queries = filter.as_ref().is_some_and(has_subquery);
         let tests = filter.as_ref().map(conjuncts).unwrap_or_default();
         let needed: Vec<usize> = (0..target.def.columns.len()).collect();
+        let alias = clauses.table.alias.as_ref().unwrap_or(&target.def.name);
+        let (allowed, forced) = hints(&clauses.table.hints, &target.def, alias)?;
         let path = choose(&Request {
             def: &target.def,
             table: &target.table,
@@ -106,8 +109,8 @@ impl Rows {
             needed: &needed,
             known: &|_| false,
             fixed_query: &|_| false,
-            allowed: None,
-            forced: false,
+            allowed: allowed.as_deref(),
+            forced,
             sample: Some(sample),
         })?;
         let in_place = order_by.is_empty()
@@ -293,10 +296,6 @@ impl Rows {
     /// Locks and copies the rows that match, with their primary keys.
     fn collect(&self, target: &Target, run: Run, limit: u64) -> Result<Vec<(Vec<u8>, Vec<Value>)>> {
         let zone = run.env.time_zone;
-        let read = Read::Locking {
-            exclusive: true,
-            wait: LockWait::Wait,
-        };
         let enough = match self.order_by.is_empty() && !self.filter_queries {
             true => limit,
             false => u64::MAX,
@@ -323,13 +322,12 @@ impl Rows {
             };
             let txn = &mut **run.txn.borrow_mut();
             let (table, index) = (&target.table, self.path.index);
-            let scanned = match self.judges {
-                true => {
-                    let mut judge = |view: &RowView| self.judge(target, run, view);
-                    table.scan_to_update(txn, index, range, &mut judge, &mut take)
-                }
-                false => table.scan(txn, index, range, false, false, read, &mut take),
+            let mut judge = |view: &RowView| self.judge(target, run, view);
+            let judge: Option<&mut dyn FnMut(&RowView) -> _> = match self.judges {
+                true => Some(&mut judge),
+                false => None,
             };
+            let scanned = table.scan_to_change(txn, index, range, judge, &mut take);
             scanned.map_err(|error| SqlError::in_table(error, &target.def.name))?;
             if rows.len() as u64 >= enough {
                 break;

@@ -481,6 +481,12 @@ impl Work<'_> {
             }
             match &plan.on_duplicate {
                 OnDuplicate::Fail => return Err(target.duplicate(index, &Slots(values))),
+                OnDuplicate::Replace if target.is_last_unique(index) => {
+                    if let Some(changed) = self.become_new(&primary_key, values)? {
+                        deleted += u64::from(changed);
+                        break;
+                    }
+                }
                 OnDuplicate::Replace => {
                     let mut txn = run.txn.borrow_mut();
                     let gone = target
@@ -509,6 +515,27 @@ impl Work<'_> {
         Ok(())
     }
 
+    /// REPLACE makes the old row the new one, where no other key can be in the way, rather than remove it: less is to be
+    /// undone and locked. `None` if it is gone; otherwise whether it changed.
+    fn become_new(&mut self, key: &[u8], new: &[Value]) -> Result<Option<bool>> {
+        let (target, run) = (&self.plan.target, self.run);
+        let set: Vec<(usize, Value)> = new.iter().cloned().enumerate().collect();
+        let mut changed = false;
+        let mut txn = run.txn.borrow_mut();
+        let result = target.table.modify_duplicate(&mut txn, key, &mut |view, buf| {
+            let old = Stored {
+                def: &target.def,
+                view,
+                zone: run.env.time_zone,
+            };
+            changed = set.iter().any(|(column, value)| old.column(*column) != *value);
+            target.write(&set, buf, run.env.time_zone);
+            Ok(if changed { Action::Update } else { Action::Keep })
+        });
+        let found = result.map_err(|error| target.explain(error, &Slots(new)))?;
+        Ok(found.then_some(changed))
+    }
+
     /// Changes the row that has the key already. `None` if it is gone; otherwise whether it changed.
     fn update_old(&mut self, assignments: &Assignments, key: &[u8], new: &[Value]) -> Result<Option<bool>> {
         let (plan, run) = (self.plan, self.run);
@@ -518,7 +545,7 @@ impl Work<'_> {
         let mut changed = false;
         let result = {
             let mut txn = run.txn.borrow_mut();
-            target.table.modify(&mut txn, key, &mut |view, buf| {
+            target.table.modify_duplicate(&mut txn, key, &mut |view, buf| {
                 let old = Stored {
                     def: &target.def,
                     view,

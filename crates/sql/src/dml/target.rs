@@ -194,6 +194,14 @@ impl Target {
         }
     }
 
+    /// Whether no unique index comes after this one.
+    pub fn is_last_unique(&self, index: usize) -> bool {
+        let others = self.def.indexes.iter();
+        others
+            .filter(|other| other.unique)
+            .all(|other| other.number <= index)
+    }
+
     /// Whether one of the columns is part of the index, or decides where the row stands.
     pub fn moves(&self, columns: &[usize], index: usize) -> bool {
         let has = |number| {

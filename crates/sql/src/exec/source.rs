@@ -419,7 +419,7 @@ impl Scan<'_, '_, '_> {
                     env: self.scene.env,
                 })?
             {
-                return Ok((Keep::Release, Flow::Next));
+                return Ok((self.rejected(), Flow::Next));
             }
             Ok((Keep::Locked, next(Step::Leaf(&found))?))
         };
@@ -590,7 +590,7 @@ impl Scan<'_, '_, '_> {
                 env: self.scene.env,
             })?
         {
-            return Ok(Keep::Release);
+            return Ok(self.rejected());
         }
         let base = self.leaf.base;
         batch.extend(self.leaf.needed.iter().map(|column| match column {
@@ -599,6 +599,15 @@ impl Scan<'_, '_, '_> {
         }));
         *count += 1;
         Ok(Keep::Locked)
+    }
+
+    /// What becomes of the lock of a row that does not match. One that is found by a constant key is read before there is a
+    /// plan, and stays locked.
+    fn rejected(&self) -> Keep {
+        match self.leaf.lock.is_some() && self.leaf.path.is_constant_point() {
+            true => Keep::Locked,
+            false => Keep::Release,
+        }
     }
 
     fn explain(&self, error: tidemark_engine::Error) -> SqlError {

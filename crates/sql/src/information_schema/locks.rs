@@ -191,7 +191,6 @@ pub fn transactions(state: &SessionState) -> Made {
         }
         let process = visible.sessions.get(&owner);
         let waits_for = transaction.waits_for.as_ref();
-        let structs = transaction.row_locks + transaction.table_locks;
         let read_only = process.is_some_and(|process| process.read_only.load(Ordering::Relaxed));
         let zero = Value::UInt(0);
         let isolation = isolation_name(transaction.isolation).replace('-', " ");
@@ -205,7 +204,7 @@ pub fn transactions(state: &SessionState) -> Made {
             visible.time(transaction.started),
             optional(waits_for.map(|(lock, _)| lock_id(lock))),
             waits_for.map_or(Value::Null, |(_, since)| visible.time(*since)),
-            Value::UInt(transaction.changes + structs),
+            Value::UInt(transaction.weight),
             thread(&visible.sessions, owner),
             optional(visible.statement(owner)),
             optional(waits_for.map(|_| "starting index read")),
@@ -213,7 +212,7 @@ pub fn transactions(state: &SessionState) -> Made {
                 process.is_some_and(|process| Seen::of(process).statement.is_some()),
             )),
             Value::UInt(transaction.table_locks),
-            Value::UInt(structs),
+            Value::UInt(transaction.weight.saturating_sub(transaction.changes)),
             zero.clone(),
             Value::UInt(transaction.row_locks),
             Value::UInt(transaction.changes),

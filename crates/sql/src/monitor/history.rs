@@ -16,6 +16,7 @@ pub fn apply(database: &Database) {
         bytes: globals.u64("tidemark_max_version_size"),
         delay_max: Duration::from_micros(globals.u64("innodb_max_purge_lag_delay")),
     });
+    engine.set_bury_after(Duration::from_millis(globals.u64("tidemark_bury_after")));
     engine.set_undo_retention(Duration::from_secs(globals.u64("innodb_undo_retention")));
 }
 

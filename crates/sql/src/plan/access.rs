@@ -218,6 +218,16 @@ impl AccessPath {
         }
     }
 
+    /// A point whose key depends on no other table.
+    pub fn is_constant_point(&self) -> bool {
+        self.point
+            && !self.runs_queries()
+            && self
+                .steering()
+                .values()
+                .all(|value| value.expr.columns().is_empty())
+    }
+
     /// Whether its bounds are answers of subqueries.
     fn runs_queries(&self) -> bool {
         self.steerings.iter().flat_map(Steering::values).any(|value| {

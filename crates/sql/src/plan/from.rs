@@ -449,8 +449,8 @@ fn position(scope: &Scope, tables: std::ops::Range<usize>, name: &str) -> Result
     found.ok_or_else(|| SqlError::unknown_column(&unknown.to_string(), "from clause"))
 }
 
-/// Which indexes the hints leave; error 1176.
-fn hints(hints: &[ast::IndexHint], def: &TableDef, alias: &str) -> Result<(Option<Vec<IndexNo>>, bool)> {
+/// Which indexes the hints leave, and whether the whole table is to be read only where none of them helps; error 1176.
+pub fn hints(hints: &[ast::IndexHint], def: &TableDef, alias: &str) -> Result<(Option<Vec<IndexNo>>, bool)> {
     if hints.is_empty() {
         return Ok((None, false));
     }

@@ -14,7 +14,7 @@
 pub mod access;
 pub mod bind;
 pub mod explain;
-mod from;
+pub mod from;
 mod group;
 mod items;
 mod join;

@@ -329,6 +329,8 @@ pub(super) const DEFS: &[Def] = &[
     // Tidemark's own: bytes of old row versions beyond which writers are slowed down; and for how many seconds history is
     // kept to be read.
     def("tidemark_max_version_size", Global, true, from(0), "0"),
+    // Milliseconds that a view must have been the oldest for what was deleted since to be put out of the way.
+    def("tidemark_bury_after", Global, true, uint(0, 31_536_000_000), "1000"),
     def("innodb_undo_retention", Global, true, uint(0, 31_536_000), "0"),
     unused(
         "innodb_rollback_segments",

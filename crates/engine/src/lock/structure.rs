@@ -1,0 +1,69 @@
+//! What InnoDB would have lock structures for.
+//!
+//! There, the locks of one kind that a transaction has on the records of one page are one structure with a bit for each
+//! record; a request that had to wait is a structure of its own, and stays one. Two things depend on these that can be
+//! seen from outside: how much a transaction weighs when a deadlock's victim is chosen, and, of the locks on a record,
+//! which stands first, for they stand in the order in which their structures came or were granted. Here an index counts
+//! as one page, which is true of small tables.
+
+use super::IndexLocks;
+use super::mode::Want;
+use crate::ids::IndexId;
+use std::sync::atomic::Ordering;
+
+#[derive(Default)]
+pub(super) struct Structures(Vec<Structure>);
+
+struct Structure {
+    index: IndexId,
+    want: Want,
+    /// Its place in the index's order.
+    place: u64,
+    waits: bool,
+}
+
+impl Structures {
+    pub fn count(&self) -> usize {
+        self.0.len()
+    }
+
+    pub fn clear(&mut self) {
+        self.0.clear();
+    }
+
+    /// The place of the structure that a lock belongs to which is granted at once: the latest of its kind, or a new one.
+    pub fn of(&mut self, index: &IndexLocks, want: Want) -> u64 {
+        let latest = self.0.iter().rev();
+        let mut alike = latest.filter(|s| s.index == index.index && s.want == want && !s.waits);
+        match alike.next() {
+            Some(structure) => structure.place,
+            None => self.add(index, want, false),
+        }
+    }
+
+    /// A new one; a request that waits has one of its own.
+    pub fn add(&mut self, index: &IndexLocks, want: Want, waits: bool) -> u64 {
+        let place = index.structures.fetch_add(1, Ordering::Relaxed);
+        self.0.push(Structure {
+            index: index.index,
+            want,
+            place,
+            waits,
+        });
+        place
+    }
+
+    /// The request waits no more, and stands before the others now if it was granted. Answers its new place.
+    pub fn end_wait(&mut self, index: &IndexLocks, place: u64) -> u64 {
+        let new = index.structures.fetch_add(1, Ordering::Relaxed);
+        let waited = self
+            .0
+            .iter_mut()
+            .find(|s| s.index == index.index && s.place == place);
+        if let Some(structure) = waited {
+            structure.place = new;
+            structure.waits = false;
+        }
+        new
+    }
+}

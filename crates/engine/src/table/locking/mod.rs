@@ -80,7 +80,7 @@ pub(super) struct Locking {
 impl Locking {
     /// Whether the row of an entry is locked to find out that it lies behind the range.
     fn looks_at_rows(&self) -> bool {
-        !self.tests_entries && !(self.covering && self.mode == LockMode::Shared)
+        !(self.tests_entries || self.covering && self.mode == LockMode::Shared)
     }
 }
 

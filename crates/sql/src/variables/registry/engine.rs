@@ -330,7 +330,13 @@ pub(super) const DEFS: &[Def] = &[
     // kept to be read.
     def("tidemark_max_version_size", Global, true, from(0), "0"),
     // Milliseconds that a view must have been the oldest for what was deleted since to be put out of the way.
-    def("tidemark_bury_after", Global, true, uint(0, 31_536_000_000), "1000"),
+    def(
+        "tidemark_bury_after",
+        Global,
+        true,
+        uint(0, 31_536_000_000),
+        "1000",
+    ),
     def("innodb_undo_retention", Global, true, uint(0, 31_536_000), "0"),
     unused(
         "innodb_rollback_segments",

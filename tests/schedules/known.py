@@ -28,6 +28,7 @@ BEHIND = "a new entry of a unique index locks the entry behind it"
 GAP = "equality on a unique secondary index locks the gap before its entry"
 BLIND = "a deadlock is looked for behind another of several owners"
 SOONER = "a read with NOWAIT or SKIP LOCKED gives up at the index entry and not at the row"
+VANISHED = "a wait for a row whose insertion is rolled back becomes a lock on the gap"
 GHOST = "a record that is only marked as deleted is not locked"
 UNDONE = "a row whose insertion is undone leaves no lock on its gap"
 UPGRADE = "a shared lock is made exclusive only behind those who wait for it"
@@ -89,8 +90,12 @@ def experiments(played: Played) -> Iterator[tuple[str, Schedule, Callable[[list[
     wait for its owner anyway; in MariaDB it queues behind them, which is a deadlock. If that is it, the step is granted by both
     servers as soon as the others do not wait; had they not only waited but held what it asks for, it would wait.
 
+    GAP: who waits for an entry of a unique index by equality waits for its gap, too, so that a new entry before it must wait for him.
+
     UNDONE: a row that goes in and is taken out again, by a duplicate in another index, by ROLLBACK TO or by an error in a later row,
     leaves its lock to the gap in MySQL, and nothing in MariaDB.
+
+    VANISHED: who waits for a row that another has inserted, and that a deadlock takes back, is left with a lock on its gap in MariaDB.
 
     GHOST: a search that meets a record that is marked as deleted locks it in MySQL; MariaDB locks at most the gap before it. Had
     the rows not been deleted or moved, both would lock them.
@@ -109,6 +114,14 @@ def experiments(played: Played) -> Iterator[tuple[str, Schedule, Callable[[list[
         yield UPGRADE, played.without(waiting), granted
         for step in waiting:
             yield UPGRADE, played.without({step}), granted if sql != "COMMIT" else anything
+    looked_for = any(sought(sql) and n in waiting and played.schedule.levels[session] in ("REPEATABLE READ", "SERIALIZABLE") for n, session, sql, _ in played.before())
+    if deadlocks(right) > deadlocks(wrong) and looked_for and new_entries(sql):
+        yield GAP, played.without(waiting), granted
+    victims = {session for _, asked, _, lines in played.before() for session in [asked, *woken(lines)]
+               if any("ERROR 1213" in line and line.startswith(f"{session} woke:" if session != asked else "ERROR") for line in lines)}
+    rolled_back = {n for n, session, sql, _ in played.before() if session in victims and new_entries(sql)}
+    if rolled_back and right[0] == "waits" != wrong[0] and "INSERT_INTENTION" in played.expected_places[played.at]:
+        yield VANISHED, played.without(rolled_back), granted
     kept = deadlocks(wrong) > deadlocks(right) or wrong[0] == "waits" != right[0] or ("NOWAIT" in sql or "SKIP LOCKED" in sql)
     undone = {n for n, _, sql, lines in played.before() if is_undone(sql, lines[0])}
     if undone and kept:

@@ -27,7 +27,8 @@ ORDER = "waiters in another order"
 BEHIND = "a new entry of a unique index locks the entry behind it"
 GAP = "equality on a unique secondary index locks the gap before its entry"
 BLIND = "a deadlock is looked for behind another of several owners"
-SOONER = "a read with NOWAIT or SKIP LOCKED gives up at the index entry and not at the row"
+SOONER = "an entry of a secondary index is taken for locked by whoever has changed its row"
+LATER = "below REPEATABLE READ an UPDATE that waits for a row has not yet the lock on its index entry"
 VANISHED = "a wait for a row whose insertion is rolled back becomes a lock on the gap"
 GHOST = "a record that is only marked as deleted is not locked"
 UNDONE = "a row whose insertion is undone leaves no lock on its gap"
@@ -40,12 +41,13 @@ ROW = re.compile(r"\(-?\d+, -?\d+, (-?\d+), -?\d+\)")
 
 @dataclass
 class Played:
-    """A schedule, what the other server and the one under test have shown, what each step was seen to wait for there, and how many
-    waited at each step for the session that took it."""
+    """A schedule, what the other server and the one under test have shown, what each step was seen to wait for on either, and how
+    many waited at each step for the session that took it."""
     schedule: Schedule
     expected: list[list[str]]
     seen: list[list[str]]
     expected_places: list[str]
+    seen_places: list[str]
     let_go: list[int]
 
     def __post_init__(self):
@@ -80,6 +82,9 @@ def reason(played: Played, is_mariadb: bool) -> str | None:
             return GAP
         if waits_behind(schedule, at, place):
             return BEHIND
+    if deadlocks(wrong) > deadlocks(right) and any(
+            " on t.PRIMARY " in played.seen_places[n] and " on t.PRIMARY " not in played.expected_places[n] for n in waiters(played)):
+        return SOONER
     return None
 
 
@@ -97,6 +102,9 @@ def experiments(played: Played) -> Iterator[tuple[str, Schedule, Callable[[list[
 
     VANISHED: who waits for a row that another has inserted, and that a deadlock takes back, is left with a lock on its gap in MariaDB.
 
+    LATER: below REPEATABLE READ an UPDATE by a secondary index asks for the row without a lock on its entry in MariaDB, so whoever
+    has the row can still have the entry. Under REPEATABLE READ it has the entry first, and there is the same deadlock on both.
+
     GHOST: a search that meets a record that is marked as deleted locks it in MySQL; MariaDB locks at most the gap before it. Had
     the rows not been deleted or moved, both would lock them.
 
@@ -105,7 +113,8 @@ def experiments(played: Played) -> Iterator[tuple[str, Schedule, Callable[[list[
     it at once.
 
     SOONER: MariaDB at times takes the entry of a secondary index for locked by whoever has changed other columns of its row, so a
-    read that does not wait ends there, without the lock on the entry that it has in MySQL when it comes to the row."""
+    statement waits there, or gives up by NOWAIT or SKIP LOCKED, without the lock on the entry that it has in MySQL when it comes
+    to the row."""
     right, wrong, waiting = played.right, played.wrong, waiters(played)
     sql = played.schedule.steps[played.at][1] if played.at < len(played.schedule.steps) else "COMMIT"
     denied = deadlocks(right) > deadlocks(wrong) or "NOWAIT" in sql or "SKIP LOCKED" in sql
@@ -132,6 +141,11 @@ def experiments(played: Played) -> Iterator[tuple[str, Schedule, Callable[[list[
     gave_up = {n for n, _, sql, lines in played.before() if "SKIP LOCKED" in sql or "ERROR 3572" in lines[0]}
     if kept and gave_up:
         yield SOONER, played.without(gave_up), anything
+    late = {session for n, session, sql, _ in played.before()
+            if n in waiting and re.match(r"UPDATE t FORCE INDEX \([ku]\)", sql) and played.schedule.levels[session].startswith("READ ")}
+    if deadlocks(wrong) > deadlocks(right) and late:
+        levels = {**played.schedule.levels, **dict.fromkeys(late, "REPEATABLE READ")}
+        yield LATER, replace(played.without(set()), levels=levels), is_deadlock
     if (deadlocks(wrong) == 0) != (deadlocks(right) == 0) and played.at < len(played.schedule.steps):
         asked = played.schedule.steps[played.at][0]
         for other in set(played.schedule.levels) - {asked}:

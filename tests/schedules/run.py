@@ -120,7 +120,7 @@ class Lane:
         server, other = self.players[:2] or (None, None)
         if ours == theirs or server is None:
             return None
-        played, is_mariadb = Played(schedule, theirs, ours, other.places, (server if other.observer.is_mariadb else other).let_go), other.observer.is_mariadb
+        played, is_mariadb = Played(schedule, theirs, ours, other.places, server.places, (server if other.observer.is_mariadb else other).let_go), other.observer.is_mariadb
         if why := reason(played, is_mariadb):
             return why
         for why, probe, shows in experiments(played) if is_mariadb else ():

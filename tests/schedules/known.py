@@ -28,7 +28,7 @@ BEHIND = "a new entry of a unique index locks the entry behind it"
 GAP = "equality on a unique secondary index locks the gap before its entry"
 BLIND = "a deadlock is looked for behind another of several owners"
 SOONER = "an entry of a secondary index is taken for locked by whoever has changed its row"
-LATER = "below REPEATABLE READ an UPDATE that waits for a row has not yet the lock on its index entry"
+LATER = "below REPEATABLE READ an UPDATE by a secondary index does without the lock on its entry"
 VANISHED = "a wait for a row whose insertion is rolled back becomes a lock on the gap"
 GHOST = "a record that is only marked as deleted is not locked"
 UNDONE = "a row whose insertion is undone leaves no lock on its gap"
@@ -102,8 +102,8 @@ def experiments(played: Played) -> Iterator[tuple[str, Schedule, Callable[[list[
 
     VANISHED: who waits for a row that another has inserted, and that a deadlock takes back, is left with a lock on its gap in MariaDB.
 
-    LATER: below REPEATABLE READ an UPDATE by a secondary index asks for the row without a lock on its entry in MariaDB, so whoever
-    has the row can still have the entry. Under REPEATABLE READ it has the entry first, and there is the same deadlock on both.
+    LATER: below REPEATABLE READ an UPDATE by a secondary index asks in MariaDB for the row and not for its entry, so it neither waits
+    for the entry nor has it when it waits for the row. Under REPEATABLE READ there is the same deadlock on both.
 
     GHOST: a search that meets a record that is marked as deleted locks it in MySQL; MariaDB locks at most the gap before it. Had
     the rows not been deleted or moved, both would lock them.
@@ -141,8 +141,8 @@ def experiments(played: Played) -> Iterator[tuple[str, Schedule, Callable[[list[
     gave_up = {n for n, _, sql, lines in played.before() if "SKIP LOCKED" in sql or "ERROR 3572" in lines[0]}
     if kept and gave_up:
         yield SOONER, played.without(gave_up), anything
-    late = {session for n, session, sql, _ in played.before()
-            if n in waiting and re.match(r"UPDATE t FORCE INDEX \([ku]\)", sql) and played.schedule.levels[session].startswith("READ ")}
+    late = {session for n, (session, sql) in enumerate(played.schedule.steps[:played.at + 1])
+            if (n in waiting or n == played.at) and re.match(r"UPDATE t FORCE INDEX \([ku]\)", sql) and played.schedule.levels[session].startswith("READ ")}
     if deadlocks(wrong) > deadlocks(right) and late:
         levels = {**played.schedule.levels, **dict.fromkeys(late, "REPEATABLE READ")}
         yield LATER, replace(played.without(set()), levels=levels), is_deadlock

@@ -28,7 +28,7 @@ BEHIND = "a new entry of a unique index locks the entry behind it"
 GAP = "equality on a unique secondary index locks the gap before its entry"
 BLIND = "a deadlock is looked for behind another of several owners"
 SOONER = "an entry of a secondary index is taken for locked by whoever has changed its row"
-LATER = "below REPEATABLE READ an UPDATE by a secondary index does without the lock on its entry"
+LATER = "below REPEATABLE READ an UPDATE or DELETE by a secondary index does without the lock on its entry"
 VANISHED = "a wait for a row whose insertion is rolled back becomes a lock on the gap"
 GHOST = "a record that is only marked as deleted is not locked"
 UNDONE = "a row whose insertion is undone leaves no lock on its gap"
@@ -78,10 +78,13 @@ def reason(played: Played, is_mariadb: bool) -> str | None:
         return ORDER
     if at < len(schedule.steps) and right[0] == "waits" != wrong[0]:
         place = played.expected_places[at]
-        if waits_for_gap(schedule, at, place):
+        if waits_for_gap(schedule, schedule.steps[at][0], at, place):
             return GAP
         if waits_behind(schedule, at, place):
             return BEHIND
+    if at < len(played.expected_places) and woken(wrong) - woken(right) and any(
+            waits_for_gap(schedule, schedule.steps[waiting][0], at, played.expected_places[at]) for waiting in waiters(played)):
+        return GAP
     if deadlocks(wrong) > deadlocks(right) and any(
             " on t.PRIMARY " in played.seen_places[n] and " on t.PRIMARY " not in played.expected_places[n] for n in waiters(played)):
         return SOONER
@@ -100,10 +103,11 @@ def experiments(played: Played) -> Iterator[tuple[str, Schedule, Callable[[list[
     UNDONE: a row that goes in and is taken out again, by a duplicate in another index, by ROLLBACK TO or by an error in a later row,
     leaves its lock to the gap in MySQL, and nothing in MariaDB.
 
-    VANISHED: who waits for a row that another has inserted, and that a deadlock takes back, is left with a lock on its gap in MariaDB.
+    VANISHED: who waits for a row that another has inserted and takes back is left with a lock on its gap in MariaDB.
 
-    LATER: below REPEATABLE READ an UPDATE by a secondary index asks in MariaDB for the row and not for its entry, so it neither waits
-    for the entry nor has it when it waits for the row. Under REPEATABLE READ there is the same deadlock on both.
+    LATER: below REPEATABLE READ an UPDATE or DELETE by a secondary index asks in MariaDB for the row and not for its entry, so it neither waits
+    for the entry nor has it when it waits for the row. Under REPEATABLE READ there is the same deadlock on both;
+    and whoever else asks for the entry fares as if nobody waited for the row.
 
     GHOST: a search that meets a record that is marked as deleted locks it in MySQL; MariaDB locks at most the gap before it. Had
     the rows not been deleted or moved, both would lock them.
@@ -126,8 +130,8 @@ def experiments(played: Played) -> Iterator[tuple[str, Schedule, Callable[[list[
     looked_for = any(sought(sql) and n in waiting and played.schedule.levels[session] in ("REPEATABLE READ", "SERIALIZABLE") for n, session, sql, _ in played.before())
     if deadlocks(right) > deadlocks(wrong) and looked_for and new_entries(sql):
         yield GAP, played.without(waiting), granted
-    victims = {session for _, asked, _, lines in played.before() for session in [asked, *woken(lines)]
-               if any("ERROR 1213" in line and line.startswith(f"{session} woke:" if session != asked else "ERROR") for line in lines)}
+    victims = {session for _, session, sql, lines in played.before() if sql == "ROLLBACK" or lines[0].startswith("ERROR 1213")}
+    victims |= {line.split()[0] for *_, lines in played.before() for line in lines if "woke: ERROR 1213" in line}
     rolled_back = {n for n, session, sql, _ in played.before() if session in victims and new_entries(sql)}
     if rolled_back and right[0] == "waits" != wrong[0] and "INSERT_INTENTION" in played.expected_places[played.at]:
         yield VANISHED, played.without(rolled_back), granted
@@ -142,10 +146,11 @@ def experiments(played: Played) -> Iterator[tuple[str, Schedule, Callable[[list[
     if kept and gave_up:
         yield SOONER, played.without(gave_up), anything
     late = {session for n, (session, sql) in enumerate(played.schedule.steps[:played.at + 1])
-            if (n in waiting or n == played.at) and re.match(r"UPDATE t FORCE INDEX \([ku]\)", sql) and played.schedule.levels[session].startswith("READ ")}
+            if (n in waiting or n == played.at) and re.match(r"UPDATE t FORCE INDEX \([ku]\)|DELETE FROM t WHERE [ku]", sql) and played.schedule.levels[session].startswith("READ ")}
     if deadlocks(wrong) > deadlocks(right) and late:
         levels = {**played.schedule.levels, **dict.fromkeys(late, "REPEATABLE READ")}
         yield LATER, replace(played.without(set()), levels=levels), is_deadlock
+        yield LATER, played.without({n for n in waiting if played.schedule.steps[n][0] in late}), right.__eq__
     if (deadlocks(wrong) == 0) != (deadlocks(right) == 0) and played.at < len(played.schedule.steps):
         asked = played.schedule.steps[played.at][0]
         for other in set(played.schedule.levels) - {asked}:
@@ -174,13 +179,12 @@ def anything(_: list[str]) -> bool:
     return True
 
 
-def waits_for_gap(schedule: Schedule, at: int, place: str) -> bool:
+def waits_for_gap(schedule: Schedule, session: str, at: int, place: str) -> bool:
     """Under REPEATABLE READ and SERIALIZABLE, MariaDB locks an entry of `u` that is looked for by equality with the gap before it.
 
     So a new entry waits there for somebody who has looked for just the one behind it."""
-    if not (entry := INSERTED_BEFORE.fullmatch(place)):
+    if not (entry := INSERTED_BEFORE.search(place)):
         return False
-    session, _ = schedule.steps[at]
     return any(other != session and entry[1] in sought(sql) and schedule.levels[other] in ("REPEATABLE READ", "SERIALIZABLE")
                for other, sql in schedule.steps[:at])
 
@@ -198,8 +202,8 @@ def waits_behind(schedule: Schedule, at: int, place: str) -> bool:
     if not (entry := UNIQUE_ENTRY.fullmatch(place)):
         return False
     session, sql = schedule.steps[at]
-    if new := new_entries(sql):
-        return entry[1] not in new
+    if (new := new_entries(sql)) and entry[1] not in new:
+        return True
     others = set().union(*(new_entries(earlier) for other, earlier in schedule.steps[:at] if other != session))
     return any(value == "its own" or entry[1] == "supremum" or int(value) < int(entry[1]) for value in others)
 

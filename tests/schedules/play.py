@@ -93,7 +93,7 @@ class Player:
         self.hangs = False
         self.waits: dict[int, Wait] = {}   # who waits, at the end of the last step
         self.let_go: list[int] = []        # how many sessions waited, at each step, for the one that took it
-        self.places: list[str] = []        # for what lock each step was seen to wait, if it did
+        self.places: list[str] = []        # for what lock each step was seen to wait, or the others after it
         self.translate = FOR_MARIADB if self.observer.is_mariadb else []
 
     def close(self) -> None:
@@ -181,7 +181,7 @@ class Player:
             if waits.keys() == silent and not (is_cycle and time.monotonic() - since < CYCLE_BROKEN_WITHIN_S):
                 if waits == seen:
                     self.waits = waits
-                    self.places[-1] = waits[asked.id].lock if asked.step else ""
+                    self.places[-1] = "; ".join(wait.lock for wait in ([waits[asked.id]] if asked.step else waits.values()))
                     return answers
                 seen = waits
                 if self.observer.is_mariadb and len(waits) > 1:

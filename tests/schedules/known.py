@@ -118,7 +118,7 @@ def experiments(played: Played) -> Iterator[tuple[str, Schedule, Callable[[list[
 
     SOONER: MariaDB at times takes the entry of a secondary index for locked by whoever has changed other columns of its row, so a
     statement waits there, or gives up by NOWAIT or SKIP LOCKED, without the lock on the entry that it has in MySQL when it comes
-    to the row."""
+    to the row; and whoever changed the row and then asks for the entry is taken to have it, and gets no lock."""
     right, wrong, waiting = played.right, played.wrong, waiters(played)
     sql = played.schedule.steps[played.at][1] if played.at < len(played.schedule.steps) else "COMMIT"
     denied = deadlocks(right) > deadlocks(wrong) or "NOWAIT" in sql or "SKIP LOCKED" in sql
@@ -145,6 +145,9 @@ def experiments(played: Played) -> Iterator[tuple[str, Schedule, Callable[[list[
     gave_up = {n for n, _, sql, lines in played.before() if "SKIP LOCKED" in sql or "ERROR 3572" in lines[0]}
     if kept and gave_up:
         yield SOONER, played.without(gave_up), anything
+    changed = {n for n, _, sql, _ in played.before() if n not in waiting and sql.startswith("UPDATE")}
+    if changed and kept:
+        yield SOONER, played.without(changed), wrong.__eq__
     late = {session for n, (session, sql) in enumerate(played.schedule.steps[:played.at + 1])
             if (n in waiting or n == played.at) and re.match(r"UPDATE t FORCE INDEX \([ku]\)|DELETE FROM t WHERE [ku]", sql) and played.schedule.levels[session].startswith("READ ")}
     if deadlocks(wrong) > deadlocks(right) and late:

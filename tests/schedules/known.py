@@ -68,7 +68,7 @@ def reason(played: Played, is_mariadb: bool) -> str | None:
     right, wrong, schedule, at = played.right, played.wrong, played.schedule, played.at
     if at < len(played.let_go) and played.let_go[at] >= 2 and right[0] == wrong[0] and woken(right) and woken(wrong):
         return RACE
-    if at < len(schedule.steps) and " SET id = " in schedule.steps[at][1] and right[0] == wrong[0] == "ERROR 1062 (23000)" and deadlocks(wrong) > deadlocks(right):
+    if at < len(schedule.steps) and " SET id = " in schedule.steps[at][1] and right[0] == "ERROR 1062 (23000)" and (wrong[0] == "waits" or deadlocks(wrong) > deadlocks(right)):
         return OLD_ENTRIES
     if not is_mariadb:
         return None

@@ -8,8 +8,8 @@
 //! ```
 //!
 //! A secondary entry is *born* if `writer` put it where the index had no entry of its key, so that who does not see the
-//! writer need not ask the row: for such a view it is not there. (What had the same key before and is wanted by an old
-//! view has been buried, and speaks for itself.)
+//! writer, and has written nothing itself, need not ask the row: for such a view it is not there. (What had the same key
+//! before and is wanted by an old view has been buried, and speaks for itself.)
 //!
 //! `older` leads to the version that `writer` replaced, in scratch pages. Those do not outlive the engine's run: `older`
 //! of a writer of a former run is meaningless, and never followed, because every view sees such a writer.

@@ -70,15 +70,20 @@ enum Judged<'a> {
 }
 
 /// Judges a secondary entry by itself, as far as that goes.
+///
+/// What the view does not see, the entry knows only of others' writes: that it was born since the view, or whose version
+/// it stood for when it was buried. A transaction that has written sees its own version of a row above all others, so it
+/// always asks the row.
 #[inline]
 fn judge<'a>(core: &Core, sight: Sight, own: TxnId, met: &Met<'a>) -> Judged<'a> {
+    let has_written = own != TxnId::NONE;
     let buried = match *met {
         Met::Entry(key, value, under) => {
             let head = EntryHead::of(value);
             match (sight.sees(head.writer, own, core), head.is_deleted()) {
                 (true, false) => return Judged::There(key, stored_of(value)),
                 (true, true) => return Judged::Not,
-                (false, _) if !head.is_born() => return Judged::Doubtful(key),
+                (false, _) if has_written || !head.is_born() => return Judged::Doubtful(key),
                 (false, _) => under.first(),
             }
         }
@@ -86,7 +91,7 @@ fn judge<'a>(core: &Core, sight: Sight, own: TxnId, met: &Met<'a>) -> Judged<'a>
     };
     match buried {
         Some(entry) if !sight.sees(entry.deleter, own, core) => match &entry.witness {
-            Some(w) if sight.sees(w.from, own, core) && !sight.sees(w.until, own, core) => {
+            Some(w) if !has_written && sight.sees(w.from, own, core) && !sight.sees(w.until, own, core) => {
                 Judged::There(&entry.key, &w.stored)
             }
             _ => Judged::Doubtful(&entry.key),

@@ -1,6 +1,8 @@
-//! Random transactions against a model: several writers, each with rows of its own, and readers that hold old views.
-//! Every read, through every index, must show what the model says, whatever was committed, rolled back, pruned or purged
-//! in between.
+//! Random transactions against a model: several writers of the same rows, and readers that hold old views. Every read,
+//! through every index, must show what the model says, whatever was committed, rolled back, pruned or purged in between.
+//!
+//! A write is about what is committed now and what the writer wrote itself; what it reads is its view, and over that what
+//! it wrote: so it meets rows that came after its view only where it changed them.
 
 mod common;
 
@@ -13,17 +15,39 @@ use tidemark_engine::*;
 
 type State = BTreeMap<i64, Row>;
 
-const WRITERS: i64 = 3;
-const IDS: i64 = 60;
+/// Rows as a transaction made them; `None` where it deleted one.
+type Written = BTreeMap<i64, Option<Row>>;
+
+const WRITERS: u64 = 3;
+const IDS: u64 = 120;
 
 struct Writer {
-    number: i64,
     txn: Transaction,
-    /// The rows of this writer as its transaction has them.
-    own: State,
-    /// What others had committed when this transaction took its view.
+    own: Written,
+    /// What was committed when this transaction took its view.
     view: Option<State>,
-    savepoints: Vec<(Savepoint, State)>,
+    savepoints: Vec<(Savepoint, Written)>,
+}
+
+impl Writer {
+    fn begin_again(&mut self) {
+        self.own.clear();
+        self.savepoints.clear();
+        self.view = None;
+        self.txn.begin(Isolation::RepeatableRead, false);
+    }
+}
+
+/// A state, and over it what a transaction wrote.
+fn with(state: &State, written: &Written) -> State {
+    let mut state = state.clone();
+    for (id, row) in written {
+        match row {
+            Some(row) => state.insert(*id, row.clone()),
+            None => state.remove(id),
+        };
+    }
+    state
 }
 
 struct World {
@@ -39,13 +63,13 @@ struct World {
 }
 
 impl World {
-    fn random_row(&mut self, writer: i64) -> Row {
-        let id = self.random.below(IDS as u64) as i64 / WRITERS * WRITERS + writer;
+    fn random_row(&mut self) -> Row {
+        let id = self.random.below(IDS) as i64;
         let optional = |random: &mut Random, n: u64| (random.below(5) > 0).then(|| random.below(n) as i64);
         Row {
             id,
             k: optional(&mut self.random, 8),
-            u: optional(&mut self.random, 40).map(|u| u * WRITERS + writer),
+            u: optional(&mut self.random, 240),
             c: optional(&mut self.random, 6).map(|c| match c {
                 0 => vec![],
                 1 => vec![0, 0, 1],
@@ -56,52 +80,57 @@ impl World {
         }
     }
 
-    fn mine(state: &State, writer: i64) -> impl Iterator<Item = (&i64, &Row)> {
-        state.iter().filter(move |(id, _)| *id % WRITERS == writer)
-    }
-
     /// One change; what it should lead to is worked out first.
     fn change(&mut self, w: &mut Writer) {
-        let row = self.random_row(w.number);
-        let holder_of_u = |own: &State, u: Option<i64>, but: Option<i64>| {
+        let row = self.random_row();
+        let now = with(&self.committed, &w.own);
+        let holder_of_u = |u: Option<i64>, but: Option<i64>| {
             u.and_then(|u| {
-                own.values()
+                now.values()
                     .find(|r| r.u == Some(u) && Some(r.id) != but)
                     .map(|r| r.id)
             })
         };
         let statement = w.txn.savepoint();
         let outcome;
-        let mut expected = w.own.clone();
+        let mut written = w.own.clone();
         let mut duplicate = None;
         match self.random.below(10) {
             0..4 => {
                 outcome = self.table.insert(&mut w.txn, &row.datums());
-                if w.own.contains_key(&row.id) {
+                if now.contains_key(&row.id) {
                     duplicate = Some((0, row.id));
-                } else if let Some(holder) = holder_of_u(&w.own, row.u, None) {
+                } else if let Some(holder) = holder_of_u(row.u, None) {
                     duplicate = Some((2, holder));
                 }
-                expected.insert(row.id, row.clone());
+                written.insert(row.id, Some(row.clone()));
             }
             4..6 => {
                 let found = delete(&self.table, &mut w.txn, row.id);
-                let there = expected.remove(&row.id).is_some();
+                let there = now.contains_key(&row.id);
+                if there {
+                    written.insert(row.id, None);
+                }
                 outcome = found.map(|found| assert_eq!(found, there));
             }
             6 => {
                 // Another primary key.
-                let to = self.random_row(w.number).id;
-                let old = w.own.get(&row.id).cloned();
+                let to = self.random_row().id;
                 let done = update(&self.table, &mut w.txn, row.id, &mut |_, buf| {
                     buf.set(0, Datum::Int(to))
                 });
-                if let Some(old) = old {
-                    if to != row.id && w.own.contains_key(&to) {
+                if let Some(old) = now.get(&row.id).filter(|_| to != row.id) {
+                    if now.contains_key(&to) {
                         duplicate = Some((0, to));
                     }
-                    expected.remove(&row.id);
-                    expected.insert(to, Row { id: to, ..old });
+                    written.insert(row.id, None);
+                    written.insert(
+                        to,
+                        Some(Row {
+                            id: to,
+                            ..old.clone()
+                        }),
+                    );
                 }
                 outcome = done.map(|_| ());
             }
@@ -113,16 +142,20 @@ impl World {
                         buf.set(c, new.datums()[c]);
                     }
                 });
-                if let Some(old) = expected.get_mut(&row.id) {
+                if let Some(mut old) = now.get(&row.id).cloned() {
                     if columns & 1 != 0 {
                         old.k = new.k;
                     }
                     if columns & 2 != 0 {
                         old.u = new.u;
-                        duplicate = holder_of_u(&w.own, new.u, Some(row.id)).map(|holder| (2, holder));
+                        duplicate = holder_of_u(new.u, Some(row.id)).map(|holder| (2, holder));
                     }
                     if columns & 4 != 0 {
                         old.c = new.c.clone();
+                    }
+                    // What changes nothing is no write.
+                    if now.get(&row.id) != Some(&old) {
+                        written.insert(row.id, Some(old));
                     }
                 }
                 outcome = done.map(|_| ());
@@ -131,7 +164,7 @@ impl World {
         match (outcome, duplicate) {
             (Ok(()), None) => {
                 self.changed += 1;
-                w.own = expected;
+                w.own = written;
             }
             (Err(Error::DuplicateKey { index, primary_key }), Some((i, holder))) => {
                 assert_eq!((index, primary_key), (i, id_key(&self.table, holder)));
@@ -161,11 +194,8 @@ impl World {
         )
         .unwrap();
         found.sort();
-        assert!(
-            found == expected,
-            "index {index}: {found:#?}\nexpected {expected:#?}"
-        );
-        let id = self.random.below(IDS as u64) as i64;
+        assert_same(&found, &expected);
+        let id = self.random.below(IDS) as i64;
         let one = get(&self.table, txn, id, Read::Consistent).unwrap();
         assert_eq!(one.as_ref(), expected.iter().find(|r| r.id == id));
         if self.random.below(3) == 0 {
@@ -185,34 +215,21 @@ impl World {
         }
     }
 
-    /// What the writer sees: its view of the others, and its own rows.
     fn seen(&self, w: &mut Writer) -> State {
-        let view = w.view.get_or_insert_with(|| self.committed.clone());
-        let mut seen: State = view.clone();
-        seen.retain(|id, _| id % WRITERS != w.number);
-        seen.extend(w.own.clone());
-        seen
+        with(w.view.get_or_insert_with(|| self.committed.clone()), &w.own)
     }
 
     fn step(&mut self, writers: &mut [Writer], readers: &mut Vec<(Transaction, State)>) {
-        let w = &mut writers[self.random.below(WRITERS as u64) as usize];
+        let w = &mut writers[self.random.below(WRITERS) as usize];
         match self.random.below(40) {
             0 => {
                 w.txn.commit().unwrap();
-                self.committed.retain(|id, _| id % WRITERS != w.number);
-                self.committed.extend(w.own.clone());
-                w.savepoints.clear();
-                w.view = None;
-                w.txn.begin(Isolation::RepeatableRead, false);
+                self.committed = with(&self.committed, &w.own);
+                w.begin_again();
             }
             1 => {
                 w.txn.rollback().unwrap();
-                w.own = World::mine(&self.committed, w.number)
-                    .map(|(i, r)| (*i, r.clone()))
-                    .collect();
-                w.savepoints.clear();
-                w.view = None;
-                w.txn.begin(Isolation::RepeatableRead, false);
+                w.begin_again();
             }
             2 | 3 => w.savepoints.push((w.txn.savepoint(), w.own.clone())),
             4 => {
@@ -278,10 +295,9 @@ fn run(seed: u64, steps: usize, readers_max: usize) {
         blocked: 0,
     };
     let mut writers: Vec<Writer> = (0..WRITERS)
-        .map(|number| Writer {
-            number,
+        .map(|_| Writer {
             txn: begin(&engine, Isolation::RepeatableRead),
-            own: State::new(),
+            own: Written::new(),
             view: None,
             savepoints: Vec::new(),
         })

@@ -46,6 +46,8 @@ pub enum Moment {
 pub struct Savepoint {
     /// The last change before it.
     undo: Lsn,
+    /// How many weigh.
+    changes: u64,
     number: u64,
 }
 
@@ -212,6 +214,7 @@ impl Transaction {
     pub fn savepoint(&mut self) -> Savepoint {
         Savepoint {
             undo: self.inner.last_undo,
+            changes: self.inner.owner.changes.load(Ordering::Relaxed),
             number: self.inner.number,
         }
     }
@@ -223,6 +226,10 @@ impl Transaction {
         }
         let undone = undo::undo_to(&self.core, &mut self.inner, savepoint.undo, true);
         self.inner.broken = undone.is_err();
+        if undone.is_ok() {
+            let owner = &self.inner.owner;
+            owner.changes.store(savepoint.changes, Ordering::Relaxed);
+        }
         undone
     }
 
@@ -484,6 +491,11 @@ impl Inner {
         Ok(())
     }
 
+    /// A row was left as it is, which weighs as much as a change.
+    pub fn touched(&mut self) {
+        self.owner.changes.fetch_add(1, Ordering::Relaxed);
+    }
+
     /// A change was logged.
     pub fn wrote(&mut self, note: Lsn) {
         self.last_undo = note;
@@ -499,13 +511,20 @@ impl Inner {
         self.ask(core, ask, Object::Run(run))
     }
 
-    /// A lock on a gap is never waited for.
-    pub fn lock_gap(&mut self, core: &Core, locks: &Arc<IndexLocks>, key: &[u8], mode: LockMode) {
+    /// A lock on a gap is never waited for. `writer` is that of the entry behind it.
+    pub fn lock_gap(
+        &mut self,
+        core: &Core,
+        locks: &Arc<IndexLocks>,
+        key: &[u8],
+        mode: LockMode,
+        writer: TxnId,
+    ) {
         let ask = Ask {
             locks,
             key,
             want: Want::gap(mode),
-            writer: TxnId::NONE,
+            writer,
             wait: LockWait::Wait,
         };
         self.lock(core, &ask);

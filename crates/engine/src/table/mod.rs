@@ -7,12 +7,13 @@
 //! | `outside` | columns too long for their row |
 //! | `graveyard`, `buried` | deleted entries out of the way, and how old views find them |
 //! | `read`, `locking` | consistent reads, locking reads |
-//! | `write`, `secondary`, `undo` | rows changed, indexed, restored |
+//! | `insert`, `write`, `secondary`, `undo` | rows added, changed, indexed, restored |
 //! | `state` | counters that outlive a definition |
 
 mod buried;
 mod entry;
 mod graveyard;
+mod insert;
 mod key;
 mod locking;
 mod outside;
@@ -95,6 +96,8 @@ pub enum Action {
     Skip,
     /// Nothing, but the row stays locked.
     Keep,
+    /// The same, and it counts as a change when a deadlock's victim is chosen.
+    Touch,
     /// The row takes the values set in the [`RowBuf`].
     Update,
     Delete,

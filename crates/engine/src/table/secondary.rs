@@ -12,10 +12,10 @@
 
 use super::entry::{self, BORN, EntryHead, Head};
 use super::graveyard::Witness;
+use super::insert::{Entering, enter_gap};
 use super::outside::Outside;
 use super::row::RowView;
 use super::schema::{Datum, IndexNo};
-use super::write::{Entering, enter_gap};
 use super::{Index, LockWait, Table};
 use crate::core::Core;
 use crate::error::{Error, Result};
@@ -344,7 +344,7 @@ impl Table {
                 match leaf.next_held()? {
                     NextLeaf::Leaf(next) => (leaf, slot) = (next, 0),
                     NextLeaf::End => {
-                        t.lock_gap(core, locks, SUPREMUM, mode);
+                        t.lock_gap(core, locks, SUPREMUM, mode, TxnId::NONE);
                         return Ok(None);
                     }
                     NextLeaf::Busy => continue 'descend,

@@ -386,7 +386,7 @@ impl Undoer<'_> {
                 Err(slot) => {
                     let locks = &table.indexes[n].locks;
                     let core = self.core;
-                    let mut divide = |next: &[u8]| core.locks.divide_gap(locks, next, entry_key);
+                    let mut divide = |next: &[u8], _| core.locks.divide_gap(locks, next, entry_key);
                     if !locks.has_no_gaps() && !key_behind(&leaf, slot, &mut divide)? {
                         continue;
                     }
@@ -434,7 +434,7 @@ impl Table {
         if owner.is_none() && !core.locks.is_locked(locks, leaf.node().key(slot)) {
             return Ok(true);
         }
-        key_behind(leaf, slot + 1, &mut |next| {
+        key_behind(leaf, slot + 1, &mut |next, _| {
             if let Some(owner) = owner {
                 core.locks.keep_gap(locks, owner, next);
             }

@@ -10,17 +10,16 @@ use super::locking::key_behind;
 use super::outside::{Outside, Owned, first_page, is_long};
 use super::row::{RowBuf, RowView};
 use super::schema::{Datum, IndexNo};
-use super::{Action, DuplicateLock, LockWait, Table};
+use super::{Action, LockWait, Table};
 use crate::core::Core;
 use crate::error::{Error, Result};
 use crate::ids::{PageId, TxnId};
-use crate::lock::{IndexLocks, LockKey, LockMode, Want};
+use crate::lock::{LockMode, Want};
 use crate::log::TxnNote;
 use crate::mvcc::{self, Address, Chain, Version, VersionBuffer};
 use crate::transaction::{Ask, Inner, RowLock};
-use crate::tree::{Full, LeafWrite};
+use crate::tree::LeafWrite;
 use parking_lot::Mutex;
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 /// An index entry that changes with its row.
@@ -40,6 +39,8 @@ struct Plan {
     entries: Vec<EntryChange>,
     /// The chains that become obsolete.
     garbage: Vec<PageId>,
+    /// The row comes back under another primary key: its entries go when that is in.
+    moves: bool,
 }
 
 /// How a row that is to be changed was found.
@@ -50,6 +51,8 @@ pub(super) enum Came<'k> {
     Locked,
     /// It is meant only if it still has this entry in this index.
     Through(IndexNo, &'k [u8]),
+    /// It is to move, and is deleted where it was.
+    Moving,
 }
 
 /// What came of looking at the row.
@@ -61,199 +64,13 @@ enum Verdict {
     Do(Plan),
     /// The row, too long as it is.
     Long(Vec<Owned>),
-    /// Another primary key.
-    Move(Vec<Owned>),
+    /// Another primary key: the row as it will be, and its entries as they were.
+    Move(Vec<Owned>, Vec<Vec<u8>>),
 }
 
 impl Table {
-    pub(super) fn insert_row(
-        &self,
-        core: &Core,
-        t: &mut Inner,
-        row: &[Datum],
-        lock: DuplicateLock,
-    ) -> Result<()> {
-        t.start_write_to(core, &self.locks)?;
-        self.check_open()?;
-        if row.len() != self.schema.columns.len() {
-            return Err(Error::Unsupported("a row of another number of columns"));
-        }
-        let mut key = std::mem::take(&mut t.buffers.key);
-        let mut value = std::mem::take(&mut t.buffers.value);
-        let done = self.insert_with_buffers(core, t, row, lock, &mut key, &mut value);
-        (t.buffers.key, t.buffers.value) = (key, value);
-        done
-    }
-
-    fn insert_with_buffers(
-        &self,
-        core: &Core,
-        t: &mut Inner,
-        row: &[Datum],
-        lock: DuplicateLock,
-        key: &mut Vec<u8>,
-        value: &mut Vec<u8>,
-    ) -> Result<()> {
-        key.clear();
-        self.encode_primary(row, key)?;
-        let mut flags = 0;
-        let head = |flags| Head {
-            flags,
-            writer: t.id,
-            older: Address::NONE,
-        };
-        value.clear();
-        value.extend_from_slice(&head(0).bytes());
-        if is_long(key.len(), self.layout.size(|c| row[c])) {
-            let mut values: Vec<Owned> = row.iter().map(|d| Owned::of(*d)).collect();
-            self.encode_long_row(core, Some(&mut *t), &mut values, key.len(), value)?;
-            if values.iter().any(|v| matches!(v, Owned::Reference(_))) {
-                flags |= entry::OUTSIDE;
-                value[0] = flags;
-            }
-        } else {
-            self.layout.encode(|c| row[c], |_| false, value)?;
-        }
-        self.insert_clustered(core, t, key, value, lock)?;
-        let mode = lock.mode();
-        for n in 1..self.indexes.len() {
-            let (mut entry_key, mut entry_value) = (Vec::new(), Vec::new());
-            self.encode_entry(n, &|c| row[c], key, t.id, &mut entry_key, &mut entry_value)?;
-            self.put_entry(core, t, n, &entry_key, &mut entry_value, mode)?;
-        }
-        core.counters.own().rows_inserted.fetch_add(1, Ordering::Relaxed);
-        Ok(())
-    }
-
-    /// Appends the clustered key of a new row.
-    pub(crate) fn encode_primary(&self, row: &[Datum], key: &mut Vec<u8>) -> Result<()> {
-        if self.schema.primary.is_none() {
-            key.extend_from_slice(&self.next_row_id()?.to_be_bytes());
-        }
-        for part in &self.primary {
-            part.encode(row[part.column], self.collator.as_ref(), key)?;
-        }
-        Ok(())
-    }
-
-    fn insert_clustered(
-        &self,
-        core: &Core,
-        t: &mut Inner,
-        key: &[u8],
-        value: &mut [u8],
-        lock: DuplicateLock,
-    ) -> Result<()> {
-        let index = &self.indexes[0];
-        let mut next = std::mem::take(&mut t.buffers.next);
-        let done = loop {
-            let mut leaf = index.tree.write(key)?;
-            let slot = leaf.node().search(key);
-            let mut divides = false;
-            match slot {
-                Ok(slot) => {
-                    let head = Head::of(leaf.node().value(slot));
-                    if let Some(wait) = self.lock_duplicate(core, t, key, &head, lock)? {
-                        drop(leaf);
-                        t.wait(core, &wait)?;
-                        continue;
-                    }
-                    // Asked before the row is superseded, for that cannot be taken back.
-                    if !leaf.replace_fits(slot, value.len()) {
-                        drop(leaf);
-                        index.tree.split(key, value.len())?;
-                        continue;
-                    }
-                    let columns = leaf.node().value(slot)[entry::ROW_AT..].to_vec();
-                    let older = self.supersede(core, t, &head, key, &columns, 0, false)?;
-                    value[9..17].copy_from_slice(&older.0.to_le_bytes());
-                    self.note_replace(t, key, leaf.node().value(slot), value);
-                }
-                Err(slot) => {
-                    match enter_gap(core, t, &index.locks, &leaf, slot, &mut next)? {
-                        Entering::Free => {}
-                        Entering::Divides => divides = true,
-                        Entering::Again => continue,
-                        Entering::Wait(wait) => {
-                            drop(leaf);
-                            t.wait(core, &wait)?;
-                            continue;
-                        }
-                    }
-                    self.check_not_buried(core, t, key)?;
-                    value[9..17].fill(0);
-                    t.buffers.note.clear();
-                    Undo::Insert { table: self.id, key }.encode(&mut t.buffers.note);
-                }
-            }
-            let done = match slot {
-                Ok(slot) => leaf.replace(slot, value),
-                Err(slot) => leaf.insert(slot, key, value),
-            };
-            match done {
-                Ok(()) => {
-                    if divides {
-                        core.locks.divide_gap(&index.locks, &next, key);
-                    }
-                    break self.finish_write(t, leaf);
-                }
-                Err(Full) => {
-                    drop(leaf);
-                    index.tree.split(key, value.len())?;
-                }
-            }
-        };
-        t.buffers.next = next;
-        done
-    }
-
-    /// Locks the row that stands where another is to be inserted. `Some`: let go, wait, and look again; `None`: it is
-    /// marked deleted, and ours.
-    fn lock_duplicate(
-        &self,
-        core: &Core,
-        t: &mut Inner,
-        key: &[u8],
-        head: &Head,
-        lock: DuplicateLock,
-    ) -> Result<Option<LockKey>> {
-        let locks = &self.indexes[0].locks;
-        let live = !head.is_deleted();
-        let own = head.writer == t.id;
-        if own && live {
-            // If the statement fails, what is left of the row must stay locked.
-            t.rely_on_unique();
-            core.locks.keep_record(locks, &t.owner, key);
-        }
-        if !own {
-            // As a duplicate first, as InnoDB does: of two that wait for the deleter, only one gets any further.
-            t.rely_on_unique();
-            let ask = Ask {
-                locks,
-                key,
-                want: Want::record(lock.mode()),
-                writer: head.writer,
-                wait: LockWait::Wait,
-            };
-            if let RowLock::Wait(wait) = t.lock(core, &ask) {
-                return Ok(Some(wait));
-            }
-        }
-        self.check_unchanged(core, t, head.writer)?;
-        if live {
-            return Err(Error::DuplicateKey {
-                index: 0,
-                primary_key: key.to_vec(),
-            });
-        }
-        match t.lock_to_write(core, locks, key, head.writer) {
-            RowLock::Wait(wait) => Ok(Some(wait)),
-            _ => Ok(None),
-        }
-    }
-
     /// Puts the note in `t.buffers.note` into the leaf's mini-transaction and ends it.
-    fn finish_write(&self, t: &mut Inner, mut leaf: LeafWrite<'_>) -> Result<()> {
+    pub(super) fn finish_write(&self, t: &mut Inner, mut leaf: LeafWrite<'_>) -> Result<()> {
         leaf.mtr().note(TxnNote::Undo {
             txn: t.id,
             prev: t.last_undo,
@@ -264,7 +81,7 @@ impl Table {
         Ok(())
     }
 
-    fn note_replace(&self, t: &mut Inner, key: &[u8], old: &[u8], new: &[u8]) {
+    pub(super) fn note_replace(&self, t: &mut Inner, key: &[u8], old: &[u8], new: &[u8]) {
         let (front, back) = difference(old, new);
         t.buffers.note.clear();
         let middle = &old[front..old.len() - back];
@@ -280,7 +97,7 @@ impl Table {
 
     /// Keeps what a row was before this transaction changes it, if anybody may want it, and what purge must know.
     /// Answers what the changed row's `older` will be. The caller holds the leaf's latch.
-    fn supersede(
+    pub(super) fn supersede(
         &self,
         core: &Core,
         t: &mut Inner,
@@ -396,7 +213,9 @@ impl Table {
                     if !t.locks_gaps() {
                         return Ok(false);
                     }
-                    let mut lock = |next: &[u8]| t.lock_gap(core, &index.locks, next, LockMode::Exclusive);
+                    let mut lock = |next: &[u8], writer| {
+                        t.lock_gap(core, &index.locks, next, LockMode::Exclusive, writer);
+                    };
                     if key_behind(&leaf, slot, &mut lock)? {
                         drop(leaf);
                         self.check_not_buried(core, t, key)?;
@@ -469,12 +288,10 @@ impl Table {
                         ..ready
                     });
                 }
-                Verdict::Move(values) => {
+                Verdict::Move(values, entries) => {
                     self.make_lock_object(core, t, key, head.writer);
                     drop(leaf);
-                    self.modify_row(core, t, key, Came::ByKey, &mut |_, _| Ok(Action::Delete))?;
-                    let row: Vec<Datum> = values.iter().map(Owned::datum).collect();
-                    self.insert_row(core, t, &row, t.duplicates)?;
+                    self.move_row(core, t, key, &values, &entries)?;
                     return Ok(true);
                 }
             }
@@ -508,7 +325,14 @@ impl Table {
         let verdict = match action {
             Action::Skip => Verdict::Leave { keep: t.locks_gaps() },
             Action::Keep => Verdict::Leave { keep: true },
-            Action::Delete => Verdict::Do(self.plan_delete(t, key, &view, head.flags, row)?),
+            Action::Touch => {
+                t.touched();
+                Verdict::Leave { keep: true }
+            }
+            Action::Delete => Verdict::Do(Plan {
+                moves: matches!(came, Came::Moving),
+                ..self.plan_delete(t, key, &view, head.flags, row)?
+            }),
             Action::Update => self.plan_row(t, key, &view, &head, row, buf)?,
         };
         outside.check()?;
@@ -550,6 +374,7 @@ impl Table {
             has_outside: flags & entry::OUTSIDE != 0,
             entries,
             garbage,
+            moves: false,
         })
     }
 
@@ -570,11 +395,13 @@ impl Table {
                 part.encode(merged(part.column), self.collator.as_ref(), &mut new_key)?;
             }
             if new_key != key {
-                return Ok(Verdict::Move(
-                    (0..self.schema.columns.len())
-                        .map(|c| Owned::of(merged(c)))
-                        .collect(),
-                ));
+                let columns = 0..self.schema.columns.len();
+                let row = columns.map(|c| Owned::of(merged(c))).collect();
+                let mut entries = vec![Vec::new(); self.indexes.len() - 1];
+                for (n, entry) in entries.iter_mut().enumerate() {
+                    self.encode_entry_key(n + 1, &|c| view.get(c), key, entry)?;
+                }
+                return Ok(Verdict::Move(row, entries));
             }
         }
         let had_outside = head.flags & entry::OUTSIDE != 0;
@@ -612,6 +439,7 @@ impl Table {
             has_outside,
             entries,
             garbage,
+            moves: false,
         }))
     }
 
@@ -634,6 +462,7 @@ impl Table {
             has_outside,
             entries,
             garbage,
+            moves: false,
         })
     }
 
@@ -751,7 +580,7 @@ impl Table {
         }
         // The row bears our id now: that is the lock.
         self.finish_write(t, leaf)?;
-        for change in &mut plan.entries {
+        for change in plan.entries.iter_mut().filter(|_| !plan.moves) {
             if let Some(old) = &change.old {
                 self.mark_entry(core, t, change.index, old)?;
             }
@@ -783,41 +612,6 @@ impl Table {
         };
         let _ = t.lock(core, &ask);
     }
-}
-
-/// What came of asking whether a new key may be put into a gap.
-pub(super) enum Entering {
-    /// Nobody has it locked.
-    Free,
-    /// Nobody else has; but the locks on it must be divided.
-    Divides,
-    Wait(LockKey),
-    /// The next leaf could not be reached from here: let go and come again.
-    Again,
-}
-
-/// Asks whether a new key may stand at this slot. `next` becomes the key behind it.
-pub(super) fn enter_gap(
-    core: &Core,
-    t: &mut Inner,
-    locks: &Arc<IndexLocks>,
-    leaf: &LeafWrite<'_>,
-    slot: usize,
-    next: &mut Vec<u8>,
-) -> Result<Entering> {
-    if locks.has_no_gaps() {
-        return Ok(Entering::Free);
-    }
-    let mut asked = Entering::Again;
-    key_behind(leaf, slot, &mut |key| {
-        next.clear();
-        next.extend_from_slice(key);
-        asked = match t.lock_to_insert(core, locks, key) {
-            RowLock::Wait(wait) => Entering::Wait(wait),
-            _ => Entering::Divides,
-        };
-    })?;
-    Ok(asked)
 }
 
 fn plan_len(plan: &Option<Plan>) -> usize {

@@ -20,6 +20,9 @@ use crate::types::{Val, Value};
 use std::cmp::Ordering;
 use tidemark_engine::{Action, Flow, Keep, KeyRange, RowBuf, RowView};
 
+/// A table of fewer rows is read as a whole only where no index helps.
+const SMALL_TABLE_ROWS: u64 = 100;
+
 /// What a statement does to the rows it touches.
 pub trait Change {
     /// Decides about a row that satisfies the condition; remembers what is to be written.
@@ -101,6 +104,8 @@ impl Rows {
         let needed: Vec<usize> = (0..target.def.columns.len()).collect();
         let alias = clauses.table.alias.as_ref().unwrap_or(&target.def.name);
         let (allowed, forced) = hints(&clauses.table.hints, &target.def, alias)?;
+        // It locks what it reads: in a small table, the fewest rows.
+        let forced = forced || target.table.estimate_rows() < SMALL_TABLE_ROWS;
         let path = choose(&Request {
             def: &target.def,
             table: &target.table,
@@ -137,6 +142,12 @@ impl Rows {
 
     pub fn path(&self) -> &AccessPath {
         &self.path
+    }
+
+    /// The columns that say which rows, and in which order.
+    pub fn columns_read(&self) -> Vec<usize> {
+        let order = self.order_by.iter().map(|key| &key.expr);
+        self.filter.iter().chain(order).flat_map(Expr::columns).collect()
     }
 
     /// Applies a change to all rows, within the running statement.

@@ -144,6 +144,9 @@ pub struct UpdatePlan {
     ignore: bool,
     /// A change may collide with another row.
     touches_unique: bool,
+    /// Some column that is set is not read. MySQL then writes the row even if it stays as it is, and counts that as a
+    /// change.
+    sets_unread: bool,
 }
 
 impl UpdatePlan {
@@ -174,12 +177,16 @@ impl UpdatePlan {
         let touches_unique = unique
             .flat_map(|index| &index.parts)
             .any(|part| written.contains(&part.column));
+        let mut read: Vec<usize> = rows.columns_read();
+        read.extend(assignments.list.iter().flat_map(|(_, value)| value.columns()));
+        let sets_unread = assignments.list.iter().any(|(column, _)| !read.contains(column));
         Ok(UpdatePlan {
             target,
             rows,
             assignments,
             ignore: update.ignore,
             touches_unique,
+            sets_unread,
         })
     }
 
@@ -239,6 +246,8 @@ impl Change for Work<'_> {
         }
         Ok(if self.pending {
             Action::Update
+        } else if plan.sets_unread {
+            Action::Touch
         } else {
             Action::Keep
         })

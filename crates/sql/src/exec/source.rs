@@ -419,7 +419,7 @@ impl Scan<'_, '_, '_> {
                     env: self.scene.env,
                 })?
             {
-                return Ok((self.rejected(), Flow::Next));
+                return Ok((self.rejected(None), Flow::Next));
             }
             Ok((Keep::Locked, next(Step::Leaf(&found))?))
         };
@@ -462,7 +462,7 @@ impl Scan<'_, '_, '_> {
                             env: self.scene.env,
                         })?
                     {
-                        return Ok((Keep::Release, Flow::Next));
+                        return Ok((self.rejected(Some(&range)), Flow::Next));
                     }
                     Ok((Keep::Locked, next(Step::Leaf(&found))?))
                 })?;
@@ -525,7 +525,7 @@ impl Scan<'_, '_, '_> {
                         &key,
                         read,
                         &mut |view| {
-                            let keep = self.take(view, row, &mut batch, &mut count)?;
+                            let keep = self.take(view, row, None, &mut batch, &mut count)?;
                             Ok(keep)
                         },
                     );
@@ -565,7 +565,7 @@ impl Scan<'_, '_, '_> {
             let mut rest = Some(range);
             while let Some(range) = rest.take() {
                 let (_, resume) = self.pass(&range, &mut |view| {
-                    let keep = self.take(view, row, &mut batch, &mut count)?;
+                    let keep = self.take(view, row, Some(&range), &mut batch, &mut count)?;
                     let full = count >= BATCH_ROWS;
                     Ok((keep, if full { Flow::Pause } else { Flow::Next }))
                 })?;
@@ -582,7 +582,14 @@ impl Scan<'_, '_, '_> {
         deliver(&mut batch, &mut count, row)
     }
 
-    fn take(&self, view: &RowView, row: &[Value], batch: &mut Vec<Value>, count: &mut usize) -> Result<Keep> {
+    fn take(
+        &self,
+        view: &RowView,
+        row: &[Value],
+        range: Option<&KeyRange>,
+        batch: &mut Vec<Value>,
+        count: &mut usize,
+    ) -> Result<Keep> {
         let found = self.row(view, row);
         if let Some(filter) = &self.leaf.filter
             && !filter.is_true(&EvalCtx {
@@ -590,7 +597,7 @@ impl Scan<'_, '_, '_> {
                 env: self.scene.env,
             })?
         {
-            return Ok(self.rejected());
+            return Ok(self.rejected(range));
         }
         let base = self.leaf.base;
         batch.extend(self.leaf.needed.iter().map(|column| match column {
@@ -601,13 +608,16 @@ impl Scan<'_, '_, '_> {
         Ok(Keep::Locked)
     }
 
-    /// What becomes of the lock of a row that does not match. One that is found by a constant key is read before there is a
-    /// plan, and stays locked.
-    fn rejected(&self) -> Keep {
-        match self.leaf.lock.is_some() && self.leaf.path.is_constant_point() {
-            true => Keep::Locked,
-            false => Keep::Release,
-        }
+    /// What becomes of the lock of a row that does not match. One that is found by a constant key (`range`: as a range of
+    /// that one key) is read before there is a plan, and stays locked.
+    fn rejected(&self, range: Option<&KeyRange>) -> Keep {
+        let path = &self.leaf.path;
+        let constant = self.leaf.lock.is_some()
+            && match range {
+                None => path.is_constant_point(),
+                Some(range) => path.is_constant_key(self.def, range),
+            };
+        if constant { Keep::Locked } else { Keep::Release }
     }
 
     fn explain(&self, error: tidemark_engine::Error) -> SqlError {

@@ -12,6 +12,7 @@ use crate::error::Result;
 use crate::expr::{EvalCtx, Expr, Node};
 use crate::types::storage::{KeyBound, Scratch};
 use crate::types::{Val, Value};
+use std::ops::Bound;
 use tidemark_engine::{Datum, IndexNo, KeyRange, Table};
 
 /// What fetching a row through a secondary index costs, in entries of a scan.
@@ -218,10 +219,28 @@ impl AccessPath {
         }
     }
 
+    /// Whether a range it makes, without depending on other tables, is one whole key of a unique index: `BETWEEN 1 AND 1`.
+    pub fn is_constant_key(&self, def: &TableDef, range: &KeyRange) -> bool {
+        let Some(index) = self.index_def(def).filter(|index| index.unique) else {
+            return false;
+        };
+        let whole =
+            matches!((&range.lower, &range.upper), (Bound::Included(a), Bound::Included(b)) if a == b);
+        let steering = self.steering();
+        let equal = steering
+            .equal
+            .iter()
+            .all(|part| part.values.len() == 1 && !part.null);
+        whole && equal && steering.parts() == index.parts.len() && self.is_constant()
+    }
+
     /// A point whose key depends on no other table.
     pub fn is_constant_point(&self) -> bool {
-        self.point
-            && !self.runs_queries()
+        self.point && self.is_constant()
+    }
+
+    fn is_constant(&self) -> bool {
+        !self.runs_queries()
             && self
                 .steering()
                 .values()

@@ -6,7 +6,7 @@
 //! | range | where gaps are locked | where they are not |
 //! |---|---|---|
 //! | equality | the gap | nothing |
-//! | of the clustered index | the gap; nothing behind the very row that the range ends with | the row, until it is seen to lie beyond; an UPDATE passes over what others have locked |
+//! | of the clustered index | the gap; nothing behind the very row that the range ends with, unless it is the last of all | the row, until it is seen to lie beyond; an UPDATE passes over what others have locked |
 //! | of another, if the index tells (a query) | the entry and its gap | the entry, until then |
 //! | … if the row must be looked at (a change, or `FOR UPDATE` of what the index covers) | the entry and its gap, and its row | both, until then |
 //!
@@ -23,8 +23,9 @@ use crate::transaction::Inner;
 use crate::tree::{LeafRead, LeafWrite, NextLeaf, Node};
 
 impl Table {
-    pub(super) fn lock_gap(&self, t: &mut Inner, course: &Course<'_>, key: &[u8]) {
-        t.lock_gap(course.core, &self.indexes[course.n].locks, key, course.lock.mode);
+    pub(super) fn lock_gap(&self, t: &mut Inner, course: &Course<'_>, key: &[u8], writer: TxnId) {
+        let locks = &self.indexes[course.n].locks;
+        t.lock_gap(course.core, locks, key, course.lock.mode, writer);
     }
 
     /// Locks the upper end of a range, at an entry behind it.
@@ -37,7 +38,7 @@ impl Table {
     ) -> Result<Step> {
         let n = course.n;
         if course.gaps && (course.shape.equality || n == 0) {
-            self.lock_gap(t, course, key);
+            self.lock_gap(t, course, key, self.writer(n, value));
             return Ok(Step::Stop);
         }
         if course.shape.equality || (n == 0 && course.judge.is_some()) {
@@ -139,22 +140,24 @@ impl<'t> Latched<'t> for LeafWrite<'t> {
     }
 }
 
-/// Calls `f` with the first key at or behind a slot of the leaf, or the supremum, while all leaves up to it are latched.
+/// Calls `f` with the first key at or behind a slot of the leaf, and its writer, or the supremum, while all leaves up to it are latched.
 /// Answers false if they could not be latched from here: let go and come again.
 pub(in crate::table) fn key_behind<'t>(
     leaf: &dyn Latched<'t>,
     slot: usize,
-    f: &mut dyn FnMut(&[u8]),
+    f: &mut dyn FnMut(&[u8], TxnId),
 ) -> Result<bool> {
     let node = leaf.node();
     if slot < node.count() {
-        f(node.key(slot));
+        let (key, value) = node.entry(slot);
+        // A row's value begins like an entry's.
+        f(key, EntryHead::of(value).writer);
         return Ok(true);
     }
     match leaf.next()? {
         NextLeaf::Leaf(next) => key_behind(&next, 0, f),
         NextLeaf::End => {
-            f(SUPREMUM);
+            f(SUPREMUM, TxnId::NONE);
             Ok(true)
         }
         NextLeaf::Busy => Ok(false),

@@ -49,6 +49,7 @@ use super::schema::IndexNo;
 use super::{Flow, Keep, KeyRange, LockWait, Table};
 use crate::core::Core;
 use crate::error::Result;
+use crate::ids::TxnId;
 use crate::lock::{LockKey, LockMode, Run, SUPREMUM, Want};
 use crate::transaction::Inner;
 use crate::tree::{NextLeaf, Node};
@@ -211,9 +212,6 @@ impl Table {
                         }
                     }
                 }
-                if at_last && course.span.upper.is_some() {
-                    return Ok(());
-                }
                 t.check()?;
                 match leaf.next_held()? {
                     NextLeaf::Leaf(next) => {
@@ -222,7 +220,7 @@ impl Table {
                     }
                     NextLeaf::End => {
                         if course.gaps {
-                            self.lock_gap(t, course, SUPREMUM);
+                            self.lock_gap(t, course, SUPREMUM, TxnId::NONE);
                         }
                         return Ok(());
                     }
@@ -249,7 +247,9 @@ impl Table {
                 node.search(upper).unwrap_or_else(|slot| slot)
             });
             if !begun {
-                begun = key_behind(&leaf, end, &mut |key| self.lock_gap(t, course, key))?;
+                begun = key_behind(&leaf, end, &mut |key, writer| {
+                    self.lock_gap(t, course, key, writer)
+                })?;
                 if !begun {
                     continue 'descend;
                 }

@@ -91,6 +91,8 @@ impl Table {
             return Ok(true);
         }
         let locks = &self.indexes[0].locks;
-        key_behind(leaf, slot, &mut |next| t.lock_gap(core, locks, next, mode))
+        key_behind(leaf, slot, &mut |next, writer| {
+            t.lock_gap(core, locks, next, mode, writer)
+        })
     }
 }

@@ -21,7 +21,6 @@ from generate import Schedule
 MARIADB_AVOIDS = frozenset({"upper end by primary key", "release by index"})
 
 RACE = "several let go at once, another came first"
-OLD_ENTRIES = "an UPDATE to a primary key that exists asks for the old row's entries before it finds the duplicate"
 VICTIM = "another victim of the same deadlock"
 ORDER = "waiters in another order"
 BEHIND = "a new entry of a unique index locks the entry behind it"
@@ -68,8 +67,6 @@ def reason(played: Played, is_mariadb: bool) -> str | None:
     right, wrong, schedule, at = played.right, played.wrong, played.schedule, played.at
     if at < len(played.let_go) and played.let_go[at] >= 2 and right[0] == wrong[0] and woken(right) and woken(wrong):
         return RACE
-    if at < len(schedule.steps) and " SET id = " in schedule.steps[at][1] and right[0] == "ERROR 1062 (23000)" and (wrong[0] == "waits" or deadlocks(wrong) > deadlocks(right)):
-        return OLD_ENTRIES
     if not is_mariadb:
         return None
     if deadlocks(right) and deadlocks(wrong):

@@ -485,11 +485,6 @@ impl Catalog {
         }
     }
 
-    /// Whether the tree is still being made.
-    pub fn is_claimed(&self, index: IndexId) -> bool {
-        self.claimed.lock().contains(&index)
-    }
-
     /// What becomes of these trees is in the catalog now.
     pub fn release_claims(&self, indexes: impl Iterator<Item = IndexId>) {
         let mut claimed = self.claimed.lock();
@@ -508,7 +503,7 @@ impl Catalog {
         }
     }
 
-    /// The trees to be freed.
+    /// The garbage list: trees that nobody has, and those that are still being made.
     pub fn garbage_trees(&self) -> Result<Vec<GarbageTree>> {
         let all = self.read_all(&[GARBAGE, GARBAGE_TREE])?;
         let decode = |(key, value): &(Vec<u8>, Vec<u8>)| {
@@ -516,6 +511,16 @@ impl Catalog {
             GarbageTree::decode(index, value)
         };
         Ok(all.iter().filter_map(decode).collect())
+    }
+
+    /// The trees to be freed. No change of definitions becomes visible meanwhile: one that takes a tree from the list is seen
+    /// with its claim on it, or not at all, and one that has put a tree there has committed that.
+    pub fn trees_to_free(&self) -> Result<Vec<GarbageTree>> {
+        let _committed = self.committing.read();
+        let mut trees = self.garbage_trees()?;
+        let claimed = self.claimed.lock();
+        trees.retain(|tree| !claimed.contains(&tree.index));
+        Ok(trees)
     }
 
     /// The tree is freed but for its root: out of the list with it.

@@ -226,10 +226,11 @@ impl Ddl {
 
     pub fn commit(mut self) -> Result<()> {
         let core = self.core.clone();
+        let catalog = &core.catalog;
+        // Until the transaction has ended, either way.
+        let visible = catalog.committing.write();
         let mut txn = Transaction::new(core.clone());
         txn.begin(Isolation::RepeatableRead, false);
-        let catalog = &core.catalog;
-        let visible = catalog.committing.write();
         self.write_catalog(catalog, &mut txn)?;
         txn.commit()?;
         // The commit is below the tide by now, so every view to come knows it.

@@ -54,14 +54,10 @@ fn gone_in_leaf(
     Ok((keys, (!fence.is_empty()).then(|| fence.to_vec())))
 }
 
-/// Frees the trees in the garbage list, which no table has. After a crash, a table may have been in the making, with
+/// Frees the trees that no table has. After a crash, a table may have been in the making, with
 /// columns written outside rows that were not: those are searched for.
 pub(crate) fn reclaim(core: &Core, after_crash: bool) -> Result<()> {
-    for garbage in core.catalog.garbage_trees()? {
-        // What a definition being made still holds is not garbage yet.
-        if core.catalog.is_claimed(garbage.index) {
-            continue;
-        }
+    for garbage in core.catalog.trees_to_free()? {
         free_tree(core, &garbage, after_crash)?;
         if core.background.is_stopped() {
             return Ok(());

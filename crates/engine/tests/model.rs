@@ -194,6 +194,7 @@ impl World {
         )
         .unwrap();
         found.sort();
+        println!("read by index {index}, backwards: {reverse}");
         assert_same(&found, &expected);
         let id = self.random.below(IDS) as i64;
         let one = get(&self.table, txn, id, Read::Consistent).unwrap();
@@ -281,6 +282,7 @@ impl World {
 }
 
 fn run(seed: u64, steps: usize, readers_max: usize) {
+    println!("seed {seed}");
     let disk = SimDisk::new(seed);
     let engine = open(&disk);
     let table = create(&engine, &schema());

@@ -73,7 +73,7 @@ enum Judged<'a> {
 ///
 /// What the view does not see, the entry knows only of others' writes: that it was born since the view, or whose version
 /// it stood for when it was buried. A transaction that has written sees its own version of a row above all others, so it
-/// always asks the row.
+/// asks the row; also where it marked the entry deleted itself, for that is what undoing an insert leaves, too.
 #[inline]
 fn judge<'a>(core: &Core, sight: Sight, own: TxnId, met: &Met<'a>) -> Judged<'a> {
     let has_written = own != TxnId::NONE;
@@ -82,6 +82,7 @@ fn judge<'a>(core: &Core, sight: Sight, own: TxnId, met: &Met<'a>) -> Judged<'a>
             let head = EntryHead::of(value);
             match (sight.sees(head.writer, own, core), head.is_deleted()) {
                 (true, false) => return Judged::There(key, stored_of(value)),
+                (true, true) if has_written && head.writer == own => return Judged::Doubtful(key),
                 (true, true) => return Judged::Not,
                 (false, _) if has_written || !head.is_born() => return Judged::Doubtful(key),
                 (false, _) => under.first(),

@@ -6,11 +6,15 @@
 //!
 //! Only the clustered row is in the notes. Its secondary entries follow from the row before and after, and are put right
 //! first, each in a mini-transaction of its own. That may have been done already, or the entries may never have been
-//! written: an entry is touched only if its writer is the transaction being undone. An entry that a rollback leaves is
-//! removed if only the undone version had it, else marked deleted, because an old view may want it; purge is told. One that
-//! was removed so may be missing when an earlier change is undone, and is put back. Its writer becomes the row's as it
-//! was, or of the version before the transaction if that had the same entry: whoever sees that sees a row with these
-//! entries, and whoever does not asks the row; and the transaction, if it goes on, has no lock on what it has not changed.
+//! written. So an entry is given back only if its writer is the transaction being undone; and one that the row is to lose
+//! is taken unless another has marked it deleted, for then it is not of this version. (Entries name their row, and who
+//! undoes its change has it locked: what is alive is of the row as it is, or as it is to be.)
+//!
+//! An entry that a rollback leaves is removed if only the undone version had it, else marked deleted, because an old view
+//! may want it; purge is told. One that was removed so may be missing when an earlier change is undone, and is put back.
+//! Its writer becomes the row's as it was, or of the version before the transaction if that had the same entry: whoever
+//! sees that sees a row with these entries, and whoever does not asks the row; and the transaction, if it goes on, has no
+//! lock on what it has not changed.
 
 use super::entry::{self, EntryHead, Head, Undo, restore};
 use super::outside::Outside;
@@ -300,7 +304,7 @@ impl Undoer<'_> {
             let Ok(slot) = leaf.node().search(entry_key) else {
                 return Ok(());
             };
-            if EntryHead::of(leaf.node().value(slot)).writer != self.txn {
+            if self.is_of_another(leaf.node().value(slot)) {
                 return Ok(());
             }
             if table.hand_on_locks(
@@ -331,14 +335,20 @@ impl Undoer<'_> {
         }
     }
 
-    /// Marks an entry deleted if the transaction wrote it.
+    /// Whether an entry of a row that is being undone is of one of its other versions: marked deleted, by another.
+    fn is_of_another(&self, value: &[u8]) -> bool {
+        let head = EntryHead::of(value);
+        head.writer != self.txn && head.is_deleted()
+    }
+
+    /// Marks an entry deleted if it is of the version that is being undone.
     fn mark_entry(&self, table: &Table, n: IndexNo, entry_key: &[u8], writer: TxnId) -> Result<bool> {
         let tree = table.indexes[n].tree.urgent();
         let mut leaf = tree.write(entry_key)?;
         let Ok(slot) = leaf.node().search(entry_key) else {
             return Ok(false);
         };
-        if EntryHead::of(leaf.node().value(slot)).writer != self.txn {
+        if self.is_of_another(leaf.node().value(slot)) {
             return Ok(false);
         }
         let head = EntryHead {

@@ -104,9 +104,9 @@ struct Course<'c> {
 
 /// Where a scan goes from an entry.
 enum Step {
-    /// On, after the row was shown.
+    /// On, after the row was shown, or was found to be marked as deleted in the clustered index itself.
     On,
-    /// On: what stands here is no row, or was passed over.
+    /// On: what stands here is no row of the range, or was passed over.
     Over,
     Stop,
     /// Let go of the latches, wait, and come back to this entry.
@@ -166,7 +166,7 @@ impl Table {
 
     fn scan_up(&self, t: &mut Inner, course: &mut Course<'_>, visit: &mut Visit<'_>) -> Result<()> {
         let tree = &self.indexes[course.n].tree;
-        // Whether the row that the range may end with has been shown: then there is nothing behind it to be locked.
+        // Whether the row that the range may end with has been locked, dead or alive: then there is nothing behind it to be locked.
         let mut at_last = false;
         'descend: loop {
             t.check()?;

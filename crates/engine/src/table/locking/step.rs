@@ -104,11 +104,7 @@ impl Table {
         self.check_unchanged(course.core, t, head.writer)?;
         if head.is_deleted() {
             course.let_go(self, t, 0, key, want, fresh);
-            return Ok(if course.shape.unique {
-                Step::Stop
-            } else {
-                Step::Over
-            });
+            return Ok(if course.shape.unique { Step::Stop } else { Step::On });
         }
         let Visit::Show(show) = visit else {
             return Ok(Step::Found);

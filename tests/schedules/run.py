@@ -6,12 +6,13 @@
     tests/schedules/run.py --mariadb --arbiter HOST:PORT[:USER]       and asks a third server who is alone with its answer
 
 Compared are, step by step: rows, affected counts, errors, who waits, and who is woken by which step with what answer; and
-at the end the table by each of its indexes. A schedule on which the servers differ is played again, and if it
-differs again it is shortened and printed as a golden script with what the other server answers, unless the difference is a
+at the end the table by each of its indexes. A schedule on which the servers differ is played again and again: if both have
+shown the same at least once, and several sessions were let go at once before they differed, it was a race and is counted as such. If the
+difference stays it is shortened and printed as a golden script with what the other server answers, unless it is a
 known one (`known.py`): those are counted. `--seed N --count 1` repeats one. Without a seed it is the time; it is printed.
 
-MySQL and MariaDB differ too. An arbiter, a MySQL server, plays what differs as well, and what MariaDB alone does is shortened as
-such. What both do otherwise than the server under test is only counted, for it is better looked at against MySQL.
+MySQL and MariaDB differ too. An arbiter, a MySQL server, plays what differs as well, and a difference from MariaDB is known only if
+the arbiter does not answer as MariaDB does.
 
 Every lane is a process with databases of its own on both servers; schedule n of a run has the seed N + n.
 """
@@ -28,7 +29,7 @@ sys.path[:0] = [str(HERE), str(HERE.parent)]
 
 import golden  # noqa: E402
 from generate import LEVELS, Generator  # noqa: E402
-from known import MARIADB_AVOIDS, Played, experiments, reason  # noqa: E402
+from known import MARIADB_AVOIDS, RACE, UNSTEADY, Played, experiments, reason  # noqa: E402
 from play import Hang, Player, Transcript  # noqa: E402
 from shrink import as_script, shrink  # noqa: E402
 from support.address import Address  # noqa: E402
@@ -38,8 +39,9 @@ from support.server import Server  # noqa: E402
 
 FIXED_SEED = 1
 DIFFERENCES_MAX = 20           # by then there is enough to look at
-NOBODY, THEIRS, OURS, ALL_DIFFER = "", "# The arbiter answers as the server under test.\n", "ours", "# The arbiter has a third answer.\n"
-SHARED = "not known, and the arbiter answers as the other server"
+REPLAYS_MAX = 20               # of what may be a race
+NOBODY, THEIRS, OURS, ALL_DIFFER = ("", "# The arbiter answers as the server under test.\n", "# The arbiter answers as the other server.\n",
+                                    "# The arbiter has a third answer.\n")
 
 
 class Lane:
@@ -82,9 +84,16 @@ class Lane:
         ours, theirs = self.both(schedule)
         return ours != theirs
 
-    def confirmed(self, schedule) -> bool:
-        """What differs once may be a look that came too early; what differs three times is a difference."""
-        return all(self.differs(schedule) for _ in range(3))
+    def meet(self, schedule, ours: Transcript, theirs: Transcript, other: int = 1) -> bool:
+        """Whether both servers show the same at least once, by chance as it were."""
+        shown, expected = [ours], [theirs]
+        for _ in range(REPLAYS_MAX):
+            ours, theirs = self.played(schedule, (0, other))
+            shown.append(ours)
+            expected.append(theirs)
+            if ours in expected or theirs in shown:
+                return True
+        return False
 
     def odd_one_out(self, schedule) -> str:
         """Which of three servers is alone with its answer."""
@@ -94,36 +103,48 @@ class Lane:
         return THEIRS if arbiter == ours else OURS if arbiter == theirs else ALL_DIFFER
 
     def try_seed(self, generator: Generator) -> tuple[str | None, str | None]:
-        """A golden script if the servers differ, or the reason if it is a known difference."""
+        """A golden script if the servers differ, or the reason if it is a known difference; both if it did not come again."""
         schedule = generator.schedule()
         ours, theirs = self.both(schedule)
         if ours == theirs:
             return None, None
-        if why := self.reason(schedule, theirs, ours):
+        played = self.compared(schedule, theirs, ours)
+        if (why := self.reason(played)) and not self.is_denied(schedule):
             return None, why
-        if not self.confirmed(schedule):
-            return None, None
+        if not why and self.meet(schedule, ours, theirs):
+            return (None, RACE) if played.raced() else (played.difference(), UNSTEADY)
         differs, whose = self.differs, ""
         if len(self.addresses) == 3:
             whose = self.odd_one_out(schedule)
-            if whose == OURS:
-                return None, SHARED
             differs = lambda candidate: self.odd_one_out(candidate) == whose  # noqa: E731
         shortest = shrink(schedule, lambda candidate: differs(candidate) and differs(candidate))
         ours, theirs = self.both(shortest)
-        if ours == theirs:       # it was shortened to nothing: by chance, if the whole does not differ any more
+        if ours == theirs:       # it was shortened to a race
             ours, theirs = self.both(shortest := schedule)
-        return (whose + as_script(shortest, theirs, ours), self.reason(shortest, theirs, ours)) if ours != theirs else (None, None)
+        if whose in (NOBODY, THEIRS) and (why := self.reason(self.compared(shortest, theirs, ours))):
+            return None, why
+        return whose + as_script(shortest, theirs, ours), None
 
-    def reason(self, schedule, theirs: Transcript, ours: Transcript) -> str | None:
-        """Why the servers differ, if that is known; of the schedule that was played last."""
-        server, other = self.players[:2] or (None, None)
-        if ours == theirs or server is None:
+    def compared(self, schedule, theirs: Transcript, ours: Transcript) -> Played:
+        """The schedule that was played last."""
+        server, other = self.players[:2]
+        let_go = (server if other.observer.is_mariadb else other).let_go
+        return Played(schedule, theirs, ours, other.places, server.places, let_go)
+
+    def is_denied(self, schedule) -> bool:
+        """Whether the arbiter answers as the other server, and not by chance."""
+        if len(self.addresses) < 3 or self.odd_one_out(schedule) != OURS:
+            return False
+        ours, arbiter = self.played(schedule, (0, 2))
+        return ours != arbiter and not self.meet(schedule, ours, arbiter, other=2)
+
+    def reason(self, played: Played) -> str | None:
+        """Why the servers differ, if it is a way of MariaDB's that is known."""
+        if not self.players or not self.players[1].observer.is_mariadb:
             return None
-        played, is_mariadb = Played(schedule, theirs, ours, other.places, server.places, (server if other.observer.is_mariadb else other).let_go), other.observer.is_mariadb
-        if why := reason(played, is_mariadb):
+        if why := reason(played):
             return why
-        for why, probe, shows in experiments(played) if is_mariadb else ():
+        for why, probe, shows in experiments(played):
             ours, theirs = self.both(probe)
             if ours == theirs and shows(ours[len(probe.steps) - 1]):
                 return why
@@ -142,10 +163,10 @@ def work(options, ours: Address, theirs: Address, number: int, seeds, found: mul
             played += 1
             if why:
                 known[why] += 1
-            elif script:
-                found.put((seed, script))
+            if script:
+                found.put((seed, (script, why)))
     except Exception as error:
-        found.put((seed, f"{type(error).__name__}: {error}"))
+        found.put((seed, (f"{type(error).__name__}: {error}", None)))
         raise
     finally:
         found.put((None, (played, known)))
@@ -168,8 +189,12 @@ def run(options, seed: int, ours: Address, theirs: Address, report: Report) -> N
             running, played = running - 1, played + what[0]
             known.update(what[1])
             continue
+        script, why = what
+        if why:
+            report.note(f"{number}: {why}\n{script}")
+            continue
         differences += 1
-        report.fail(f"{number}", "the servers differ\n" + what)
+        report.fail(f"{number}", "the servers differ\n" + script)
         if differences >= options.differences:
             for lane in lanes:
                 lane.terminate()

@@ -41,7 +41,15 @@ impl Table {
             self.lock_gap(t, course, key, self.writer(n, value));
             return Ok(Step::Stop);
         }
-        if course.shape.equality || (n == 0 && course.judge.is_some()) {
+        if course.shape.equality {
+            return Ok(Step::Stop);
+        }
+        if n == 0 && course.judge.is_some() {
+            // Locked for a moment, if nobody else has it.
+            let (locks, writer) = (&self.indexes[0].locks, self.writer(0, value));
+            if !t.is_locked(course.core, locks, key, writer) {
+                t.note_write(course.core, locks, key);
+            }
             return Ok(Step::Stop);
         }
         let want = Want::scanned(course.lock.mode, course.gaps);

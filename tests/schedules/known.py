@@ -99,6 +99,9 @@ def reason(played: Played) -> str | None:
     if at < len(played.expected_places) and woken(wrong) - woken(right) and any(
             waits_for_gap(schedule, schedule.steps[waiting][0], at, played.expected_places[at]) for waiting in waiters(played)):
         return GAP
+    if at < len(played.expected_places) and woken(wrong) - woken(right) and any(
+            waits_behind(schedule, waiting, place) for waiting in waiters(played) for place in played.expected_places[at].split("; ")):
+        return BEHIND
     if deadlocks(wrong) > deadlocks(right) and any(
             " on t.PRIMARY " in played.seen_places[n] and " on t.PRIMARY " not in played.expected_places[n] for n in waiters(played)):
         return SOONER

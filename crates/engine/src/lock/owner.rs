@@ -93,6 +93,8 @@ pub(crate) struct Owner {
     pub changes: AtomicU64,
     /// Of the owners it waits for, the one whose letting go it will be looked at again for; 0 if it does not wait.
     pub(super) waits_for: AtomicU64,
+    /// The number of its latest wait.
+    pub(super) wait_began: AtomicU64,
     /// When the open transaction began, in microseconds of Unix time; 0 if none is open.
     started: AtomicU64,
     isolation: AtomicU8,
@@ -126,6 +128,7 @@ impl Owner {
             interrupt: Arc::new(Interrupt::default()),
             changes: AtomicU64::new(0),
             waits_for: AtomicU64::new(0),
+            wait_began: AtomicU64::new(0),
             started: AtomicU64::new(0),
             isolation: AtomicU8::new(0),
             ended: AtomicU64::new(0),

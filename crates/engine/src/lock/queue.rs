@@ -181,7 +181,7 @@ impl Queue {
             Some(blocker) => {
                 *owner.wait_state() = Wait::For {
                     key: self.key.clone(),
-                    number: waiting.next_number(),
+                    number: waiting.begin(owner),
                     since: Instant::now(),
                 };
                 owner.waits_for.store(blocker, Ordering::Release);
@@ -290,9 +290,9 @@ impl Queue {
     }
 
     /// Those of `wanted` that wait here, the most wanted first, equals in order of arrival.
-    fn by_demand(&self, wanted: Vec<(u64, usize)>) -> Vec<u64> {
+    fn by_demand(&self, wanted: Vec<(u64, u64)>) -> Vec<u64> {
         let waiting = self.requests[self.granted()..].iter();
-        let mut found: Vec<(u64, usize)> = waiting
+        let mut found: Vec<(u64, u64)> = waiting
             .filter_map(|r| {
                 wanted
                     .iter()

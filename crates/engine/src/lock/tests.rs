@@ -256,3 +256,61 @@ fn no_wakeup_is_lost() {
     assert_eq!(total, 8 * 500);
     assert_eq!(f.index.objects.load(Ordering::Relaxed), 0);
 }
+
+/// Lets go of what `who` holds, and answers the order in which those who wait for `b"k"` have had it.
+fn order_on_k(
+    f: &Fixture,
+    holder: &Arc<Owner>,
+    waiting: Vec<(&Arc<Owner>, thread::JoinHandle<Result<()>>)>,
+) -> Vec<u64> {
+    let mut order = Vec::new();
+    let mut waiting = waiting;
+    f.locks.release_all(holder);
+    while !waiting.is_empty() {
+        let at = loop {
+            match waiting.iter().position(|(_, thread)| thread.is_finished()) {
+                Some(at) => break at,
+                None => thread::yield_now(),
+            }
+        };
+        let (owner, thread) = waiting.remove(at);
+        thread.join().unwrap().unwrap();
+        order.push(owner.number);
+        f.locks.release_all(owner);
+    }
+    order
+}
+
+#[test]
+fn the_most_wanted_go_first_but_not_for_ever() {
+    for overtaken in [false, true] {
+        let f = Fixture::new();
+        let [holder, old, wanted, wants, passing] = owners();
+        f.take(&holder, b"k", X);
+        f.take(&wanted, b"other", X);
+        let first = f.wait(&old, b"k", X, LONG);
+        for _ in 0..if overtaken { 10 } else { 0 } {
+            let gone = f
+                .wait(&passing, b"k", X, Duration::from_millis(1))
+                .join()
+                .unwrap();
+            assert!(matches!(gone, Err(Error::LockWaitTimeout)));
+        }
+        let second = f.wait(&wanted, b"k", X, LONG);
+        let third = f.wait(&wants, b"other", X, LONG);
+        let is_wanted = || {
+            let counts = f.locks.waiting.wanted(&holder);
+            counts.iter().any(|(number, _)| *number == wanted.number)
+        };
+        while !is_wanted() {
+            thread::yield_now();
+        }
+        let order = order_on_k(&f, &holder, vec![(&old, first), (&wanted, second)]);
+        third.join().unwrap().unwrap();
+        f.locks.release_all(&wants);
+        match overtaken {
+            true => assert_eq!(order, [old.number, wanted.number]),
+            false => assert_eq!(order, [wanted.number, old.number]),
+        }
+    }
+}

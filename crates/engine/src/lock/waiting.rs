@@ -7,7 +7,9 @@
 //!
 //! *Who goes first* when several wait for the same to let go: whoever others wait for, and of those the one that most
 //! wait for, directly or not; then the rest, in order of arrival. (Tian, Huang, Mozafari and Schoenebeck,
-//! *Contention-Aware Lock Scheduling for Transactional Databases*, VLDB 2018; InnoDB has it since MySQL 8.0.)
+//! *Contention-Aware Lock Scheduling for Transactional Databases*, VLDB 2018; InnoDB has it since MySQL 8.0.) So that nobody
+//! is passed over for ever, who has waited while twice as many waits began as there are now counts for as many as wait:
+//! at least half of those have overtaken him.
 
 use super::owner::Owner;
 use parking_lot::Mutex;
@@ -32,9 +34,11 @@ impl Waiting {
         self.owners.lock().remove(&owner.number);
     }
 
-    /// The number of a new wait: later ones are higher.
-    pub fn next_number(&self) -> u64 {
-        self.count.fetch_add(1, Ordering::Relaxed) + 1
+    /// The number of a new wait of the owner's: later ones are higher.
+    pub fn begin(&self, owner: &Owner) -> u64 {
+        let number = self.count.fetch_add(1, Ordering::Relaxed) + 1;
+        owner.wait_began.store(number, Ordering::Relaxed);
+        number
     }
 
     /// The edges from `start` on, if they lead back to it: first the one it waits for, last itself.
@@ -53,13 +57,23 @@ impl Waiting {
         None
     }
 
-    /// Of those who wait for `blocker`, the ones that others wait for in turn, the most wanted first, equals in the order
-    /// of their numbers; each with how many.
-    pub fn wanted(&self, blocker: &Owner) -> Vec<(u64, usize)> {
+    /// Of those who wait for `blocker`, the ones that others wait for in turn, or that have waited for long; each with how
+    /// many it counts for beside itself.
+    pub fn wanted(&self, blocker: &Owner) -> Vec<(u64, u64)> {
         let owners = self.owners.lock();
-        let mut wanted: Vec<(u64, usize)> = Vec::new();
+        let (many, begun) = (owners.len() as u64, self.count.load(Ordering::Relaxed));
+        let mut wanted: Vec<(u64, u64)> = Vec::new();
+        let mut add = |number, weight| match wanted.iter_mut().find(|(n, _)| *n == number) {
+            Some((_, sum)) => *sum += weight,
+            None => wanted.push((number, weight)),
+        };
         for owner in owners.values() {
+            let overtaken = owner.wait_began.load(Ordering::Relaxed) + 2 * many < begun;
+            let weight = if overtaken { many } else { 1 };
             let mut at = owner.waits_for.load(Ordering::Acquire);
+            if at == blocker.number && weight > 1 {
+                add(owner.number, weight - 1);
+            }
             // A way that runs into a cycle has no end.
             for _ in 0..owners.len() {
                 if at == blocker.number {
@@ -68,10 +82,7 @@ impl Waiting {
                 let Some(next) = owners.get(&at) else { break };
                 let further = next.waits_for.load(Ordering::Acquire);
                 if further == blocker.number {
-                    match wanted.iter_mut().find(|(number, _)| *number == at) {
-                        Some((_, count)) => *count += 1,
-                        None => wanted.push((at, 1)),
-                    }
+                    add(at, weight);
                 }
                 at = further;
             }

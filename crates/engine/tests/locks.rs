@@ -349,6 +349,48 @@ fn purge_hands_the_locks_of_what_it_takes_out_to_the_gap() {
     }
 }
 
+/// What is deleted is put out of the way of those who do not want it, beside an old view; not before its deleter has ended.
+#[test]
+fn what_a_running_transaction_has_deleted_is_met_by_locking_reads_whatever_purge_does() {
+    for isolation in [RC, RR] {
+        let f = Fixture::new();
+        let mut old = f.begin(RR);
+        old.consistent_snapshot().unwrap();
+        let mut ended = f.begin(RR);
+        delete(&f.table, &mut ended, 10).unwrap();
+        ended.commit().unwrap();
+        let mut running = f.begin(isolation);
+        delete(&f.table, &mut running, 20).unwrap();
+        update(&f.table, &mut running, 40, &mut |_, buf| {
+            buf.set(1, Datum::Int(35))
+        })
+        .unwrap();
+        f.engine.purge().unwrap();
+        assert!(f.engine.status().buried_entries > 0, "row 10 is buried");
+        let mut a = f.begin(isolation);
+        assert_eq!(get(&f.table, &mut a, 10, LOCKING).unwrap(), None);
+        for (index, value) in [(0, 20), (1, 20), (2, 20), (1, 30)] {
+            let met = rows(&f.table, &mut a, index, &f.equal(index, value), false, LOCKING);
+            assert!(
+                matches!(met, Err(Error::LockWaitTimeout)),
+                "index {index}, {value}: {met:?}"
+            );
+        }
+        running.rollback().unwrap();
+        for (index, value, found) in [
+            (0, 20, vec![20]),
+            (1, 20, vec![20]),
+            (2, 20, vec![20]),
+            (1, 30, vec![30, 40]),
+        ] {
+            assert_eq!(f.select(&mut a, index, &f.equal(index, value), false), found);
+        }
+        a.commit().unwrap();
+        let seen = all(&f.table, &mut old);
+        assert_eq!(seen.len(), 5, "the old view still sees all: {seen:?}");
+    }
+}
+
 #[test]
 fn a_long_scan_locks_a_run_and_no_less() {
     let f = Fixture::new();

@@ -31,6 +31,13 @@ pub(super) struct Request {
     pub structure: u64,
 }
 
+impl Request {
+    /// By who holds the record.
+    fn may_be_overtaken(&self) -> bool {
+        !self.granted && self.want.mode == LockMode::Exclusive && self.want.has_record()
+    }
+}
+
 pub(super) struct Queue {
     pub key: LockKey,
     pub requests: Vec<Request>,
@@ -172,7 +179,9 @@ impl Queue {
             }
         }
         match self.first_in_the_way(owner, want) {
-            None if !object || want.kind == LockKind::InsertIntention => Attempt::Granted { new: false },
+            None if want.kind == LockKind::InsertIntention => Attempt::Granted { new: false },
+            // Whom it overtakes waits for an object, as in InnoDB: for this one.
+            None if !object && !self.overtakes_somebody(owner, want) => Attempt::Granted { new: false },
             None => {
                 self.put_granted(owner, &mut owner.held(), want);
                 Attempt::Granted { new: true }
@@ -204,16 +213,25 @@ impl Queue {
         }
     }
 
+    /// Whether the owner's request passes by those who wait for the record exclusively.
+    fn overtakes(&self, owner: &Owner, want: Want) -> bool {
+        let exclusive = want.has_record() && want.mode == LockMode::Exclusive;
+        exclusive && self.holds(owner, Want::record(LockMode::Shared))
+    }
+
+    fn overtakes_somebody(&self, owner: &Owner, want: Want) -> bool {
+        let mut waiting = self.requests[self.granted()..].iter();
+        waiting.any(Request::may_be_overtaken) && self.overtakes(owner, want)
+    }
+
     /// One of those a new request would wait for.
     fn first_in_the_way(&self, owner: &Owner, want: Want) -> Option<u64> {
         let granted = self.granted();
-        let overtakes = want.has_record()
-            && want.mode == LockMode::Exclusive
-            && self.holds(owner, Want::record(LockMode::Shared));
+        let overtakes = self.overtakes(owner, want);
         let held = self.requests[..granted].iter().rev();
         let waiting = self.requests[granted..]
             .iter()
-            .filter(|r| !(overtakes && r.want.mode == LockMode::Exclusive && r.want.has_record()));
+            .filter(|r| !(overtakes && r.may_be_overtaken()));
         held.chain(waiting)
             .find(|r| r.owner.number != owner.number && want.waits_for(r.want))
             .map(|r| r.owner.number)
@@ -222,12 +240,9 @@ impl Queue {
     /// All that the waiting request at `mine` waits for.
     pub fn blockers(&self, mine: usize) -> impl Iterator<Item = &Request> {
         let me = &self.requests[mine];
-        let overtakes = me.want.has_record()
-            && me.want.mode == LockMode::Exclusive
-            && self.holds(&me.owner, Want::record(LockMode::Shared));
+        let overtakes = self.overtakes(&me.owner, me.want);
         self.requests[..mine].iter().filter(move |r| {
-            let overtaken =
-                overtakes && !r.granted && r.want.mode == LockMode::Exclusive && r.want.has_record();
+            let overtaken = overtakes && r.may_be_overtaken();
             r.owner.number != me.owner.number && me.want.waits_for(r.want) && !overtaken
         })
     }

@@ -24,7 +24,8 @@ from generate import Schedule
 MARIADB_AVOIDS = frozenset({"upper end by primary key", "release by index"})
 
 RACE = "several let go at once, another came first"
-UNSTEADY = "differed once, and not when played again"
+UNSTEADY = "the other server answers now one way, now another"
+NOT_AGAIN = "differed once, and not when played again"
 VICTIM = "another victim of the same deadlock"
 ORDER = "waiters in another order"
 BEHIND = "a new entry of a unique index locks the entry behind it"

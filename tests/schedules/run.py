@@ -29,7 +29,7 @@ sys.path[:0] = [str(HERE), str(HERE.parent)]
 
 import golden  # noqa: E402
 from generate import LEVELS, Generator  # noqa: E402
-from known import MARIADB_AVOIDS, RACE, UNSTEADY, Played, experiments, reason  # noqa: E402
+from known import MARIADB_AVOIDS, NOT_AGAIN, RACE, UNSTEADY, Played, experiments, reason  # noqa: E402
 from play import Hang, Player, Transcript  # noqa: E402
 from shrink import as_script, shrink  # noqa: E402
 from support.address import Address  # noqa: E402
@@ -84,16 +84,16 @@ class Lane:
         ours, theirs = self.both(schedule)
         return ours != theirs
 
-    def meet(self, schedule, ours: Transcript, theirs: Transcript, other: int = 1) -> bool:
-        """Whether both servers show the same at least once, by chance as it were."""
+    def meet(self, schedule, ours: Transcript, theirs: Transcript, other: int = 1) -> str | None:
+        """Who answers now one way, now another, if both servers show the same at least once."""
         shown, expected = [ours], [theirs]
         for _ in range(REPLAYS_MAX):
             ours, theirs = self.played(schedule, (0, other))
             shown.append(ours)
             expected.append(theirs)
             if ours in expected or theirs in shown:
-                return True
-        return False
+                return OURS if any(transcript != ours for transcript in shown) else THEIRS
+        return None
 
     def odd_one_out(self, schedule) -> str:
         """Which of three servers is alone with its answer."""
@@ -111,8 +111,10 @@ class Lane:
         played = self.compared(schedule, theirs, ours)
         if (why := self.reason(played)) and not self.is_denied(schedule):
             return None, why
-        if not why and self.meet(schedule, ours, theirs):
-            return (None, RACE) if played.raced() else (played.difference(), UNSTEADY)
+        if not why and (whose := self.meet(schedule, ours, theirs)):
+            if played.raced():
+                return None, RACE
+            return (None, UNSTEADY) if whose == THEIRS else (played.difference(), NOT_AGAIN)
         differs, whose = self.differs, ""
         if len(self.addresses) == 3:
             whose = self.odd_one_out(schedule)

@@ -9,11 +9,10 @@
 //! the old place, be it the row, a younger version, or a buried row, leads to the new one before the latch goes.
 
 use super::follow::{prune, relink};
-use super::graves;
 use crate::core::Core;
 use crate::error::Result;
 use crate::mvcc::{self, Address, Need, PageLife, Record, Version, VersionBuffer};
-use crate::table::{Head, Table};
+use crate::table::{Buried, Head, Table};
 use crate::tree::LeafWrite;
 use parking_lot::Mutex;
 
@@ -106,13 +105,13 @@ fn move_record(core: &Core, record: &Record, to: &Mutex<VersionBuffer>) -> Resul
 }
 
 /// What leads to a version.
-enum Link {
+enum Link<'b> {
     Row(usize),
     Version(Address),
-    Buried(graves::Buried),
+    Buried(Buried<'b>),
 }
 
-impl Link {
+impl Link<'_> {
     fn lead_to(self, core: &Core, table: &Table, leaf: &mut LeafWrite<'_>, new: Address) -> Result<()> {
         match self {
             Link::Row(slot) => {
@@ -126,9 +125,14 @@ impl Link {
 }
 
 /// Finds what leads to a version of the row whose leaf is held.
-fn find_link(core: &Core, table: &Table, leaf: &LeafWrite<'_>, record: &Record) -> Result<Option<Link>> {
+fn find_link<'r>(
+    core: &Core,
+    table: &Table,
+    leaf: &LeafWrite<'_>,
+    record: &'r Record,
+) -> Result<Option<Link<'r>>> {
     let versions = core.versions();
-    let follow = |first: Link, from: Address| -> Result<Option<Link>> {
+    let follow = |first: Link<'r>, from: Address| -> Result<Option<Link<'r>>> {
         let (mut link, mut at) = (first, from);
         while at != Address::NONE {
             if at == record.address {
@@ -150,9 +154,9 @@ fn find_link(core: &Core, table: &Table, leaf: &LeafWrite<'_>, record: &Record) 
             return Ok(Some(link));
         }
     }
-    for buried in table.indexes[0].graveyard.under(&record.key)? {
-        let older = buried.older;
-        if let Some(link) = follow(Link::Buried(buried), older)? {
+    for buried in table.indexes[0].graveyard.under(&record.key)?.iter() {
+        let link = Link::Buried(buried.with_key(&record.key));
+        if let Some(link) = follow(link, buried.older)? {
             return Ok(Some(link));
         }
     }

@@ -16,7 +16,7 @@ use crate::core::Core;
 use crate::error::Result;
 use crate::ids::TxnId;
 use crate::mvcc::{self, Address, Chain, Record};
-use crate::table::{EntryHead, Head, IndexNo, OUTSIDE, Table, Wanted, first_page};
+use crate::table::{EntryHead, Head, IndexNo, OUTSIDE, Table, Wanted, Witness, first_page};
 use crate::tree::LeafWrite;
 
 /// Calls `f` with the entries that a hint names, secondary ones first. The row is index 0.
@@ -171,7 +171,7 @@ pub(super) fn relink(
 fn bury_entry(core: &Core, table: &Table, n: IndexNo, key: &[u8]) -> Result<()> {
     let ended = |writer| core.view_copy.with(|copy| copy.knows_end_of(writer, &core.txns));
     while let Some((leaf, slot)) = deleted_entry(table, n, key, &ended)? {
-        let wanted = table.who_wants(core, n, key)?;
+        let wanted = table.who_wants(core, n, key, leaf.node().value(slot))?;
         if matches!(wanted, Wanted::Now) {
             return Ok(());
         }
@@ -182,7 +182,8 @@ fn bury_entry(core: &Core, table: &Table, n: IndexNo, key: &[u8]) -> Result<()> 
             let deleter = EntryHead::of(leaf.node().value(slot)).writer;
             let now = core.view_copy.with(|copy| copy.horizon);
             let graveyard = &table.indexes[n].graveyard;
-            if !graveyard.bury_entry(key, deleter, witness.as_ref(), now)? {
+            let witness = witness.as_ref().map(Witness::borrowed);
+            if !graveyard.bury_entry(key, deleter, witness, now)? {
                 return Ok(());
             }
         }

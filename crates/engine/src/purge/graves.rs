@@ -3,10 +3,8 @@
 use super::follow::prune;
 use crate::core::Core;
 use crate::error::Result;
-use crate::mvcc::Address;
-use crate::table::{IndexNo, Table, Wanted};
-
-pub(super) use crate::table::Buried;
+use crate::mvcc::{Address, Need};
+use crate::table::{Buried, IndexNo, Table, Wanted};
 
 /// Entries looked at between two latches.
 const STRETCH: usize = 256;
@@ -34,20 +32,20 @@ pub(super) fn clear(core: &Core) -> Result<()> {
 fn clear_one(core: &Core, table: &Table, n: IndexNo) -> Result<()> {
     let graveyard = &table.indexes[n].graveyard;
     let mut from = Vec::new();
-    let mut found = Vec::new();
+    let mut found = graveyard.stretch();
     for steps in 0.. {
         found.clear();
         let all = graveyard.collect(&from, None, false, steps, STRETCH, &mut found)?;
-        for buried in &found {
+        for buried in found.iter() {
             match n {
-                0 => clear_row(core, table, buried)?,
-                n => clear_entry(core, table, n, buried)?,
+                0 => clear_row(core, table, &buried)?,
+                n => clear_entry(core, table, n, &buried)?,
             }
         }
-        match found.last() {
+        match found.last_key() {
             Some(last) if !all && !core.background.is_stopped() => {
                 from.clear();
-                from.extend_from_slice(&last.key);
+                from.extend_from_slice(last);
                 from.push(0);
             }
             _ => break,
@@ -56,9 +54,9 @@ fn clear_one(core: &Core, table: &Table, n: IndexNo) -> Result<()> {
     Ok(())
 }
 
-fn clear_row(core: &Core, table: &Table, buried: &Buried) -> Result<()> {
+fn clear_row(core: &Core, table: &Table, buried: &Buried<'_>) -> Result<()> {
     let graveyard = &table.indexes[0].graveyard;
-    let _leaf = table.indexes[0].tree.write(&buried.key)?;
+    let _leaf = table.indexes[0].tree.write(buried.key)?;
     let chain = prune(core, buried.deleter, buried.older)?;
     if chain.first == Address::NONE {
         graveyard.forget(buried)?;
@@ -69,10 +67,20 @@ fn clear_row(core: &Core, table: &Table, buried: &Buried) -> Result<()> {
     versions.discard_until(buried.older, chain.dropped_until)
 }
 
-fn clear_entry(core: &Core, table: &Table, n: IndexNo, buried: &Buried) -> Result<()> {
+fn clear_entry(core: &Core, table: &Table, n: IndexNo, buried: &Buried<'_>) -> Result<()> {
     let all_see = core.view_copy.certainly_all_see(buried.deleter, &core.txns);
-    let _leaf = table.indexes[n].tree.write(&buried.key)?;
-    if all_see || matches!(table.who_wants(core, n, &buried.key)?, Wanted::ByNobody) {
+    // Most often its witness says that it stays, and nothing else need be looked at.
+    if !all_see
+        && let Some(witness) = &buried.witness
+        && core.view_copy.with(|copy| {
+            let need = copy.need(witness.from, witness.until, &core.txns);
+            matches!(need, Need::By(_) | Need::Unknown)
+        })
+    {
+        return Ok(());
+    }
+    let _leaf = table.indexes[n].tree.write(buried.key)?;
+    if all_see || matches!(table.who_wants_by_row(core, n, buried.key)?, Wanted::ByNobody) {
         table.indexes[n].graveyard.forget(buried)?;
     }
     Ok(())

@@ -4,7 +4,7 @@
 //! the index leaf by leaf, and for the keys that the leaf covers, with the leaf in hand, what is buried among them: a
 //! stretch at a time, so that no leaf is held for long if little is left in the index and much beside it.
 
-use super::graveyard::Buried;
+use super::graveyard::{Buried, Group};
 use super::range::Span;
 use super::row::RowView;
 use super::schema::IndexNo;
@@ -20,10 +20,10 @@ const STRETCH: usize = 256;
 
 /// What a scan of both comes to.
 pub(super) enum Met<'a> {
-    /// An entry of the index, key and value, and what is buried under the same key.
-    Entry(&'a [u8], &'a [u8], &'a [Buried]),
-    /// What is buried under a key that the index has no entry of: the latest first.
-    Buried(&'a [Buried]),
+    /// An entry of the index, key and value. It speaks for what is buried under the same key, too.
+    Entry(&'a [u8], &'a [u8]),
+    /// What is buried under a key of which the index has no entry that speaks.
+    Buried(Group<'a>),
 }
 
 impl Table {
@@ -45,11 +45,11 @@ impl Table {
     }
 
     /// The same of what was found already.
-    pub(super) fn see_any_of(
+    pub(super) fn see_any_of<'b>(
         &self,
         core: &Core,
         view: &View,
-        buried: &mut dyn Iterator<Item = &Buried>,
+        buried: &mut dyn Iterator<Item = Buried<'b>>,
         buffer: &mut Vec<u8>,
         f: &mut dyn FnMut(&RowView) -> Result<bool>,
     ) -> Result<bool> {
@@ -61,24 +61,27 @@ impl Table {
             let own = TxnId::NONE;
             match walk(&core.versions(), &core.txns, view, own, row.older, buffer)? {
                 Seen::Nothing => return Ok(false),
-                Seen::Row { flags } => return self.show(&row.key, flags, buffer, f),
+                Seen::Row { flags } => return self.show(row.key, flags, buffer, f),
                 Seen::Unborn => {}
             }
         }
         Ok(false)
     }
 
-    /// Calls `f` with everything in the span, of the index and of what is buried beside it, in order.
+    /// Calls `f` with everything in the span, of the index and of what is buried beside it, in order. Entries of whose
+    /// values `speaks` is not true are passed over: where nearly all are, as in an index whose rows have all moved, they
+    /// cost next to nothing.
     pub(super) fn scan_both(
         &self,
         t: &Inner,
         n: IndexNo,
         mut span: Span,
         reverse: bool,
+        speaks: &dyn Fn(&[u8]) -> bool,
         f: &mut dyn FnMut(Met<'_>) -> Result<Flow>,
     ) -> Result<()> {
         let index = &self.indexes[n];
-        let mut found = Vec::new();
+        let mut found = index.graveyard.stretch();
         for steps in 0.. {
             t.check()?;
             let leaf = match (reverse, &span.upper) {
@@ -99,7 +102,7 @@ impl Table {
                 .graveyard
                 .collect(lower, upper, reverse, steps, STRETCH, &mut found)?;
             // Not more of the leaf than of what is buried.
-            let last = found.last().filter(|_| !all).map(|b| b.key.clone());
+            let last = found.last_key().filter(|_| !all).map(<[u8]>::to_vec);
             let at = |key: &[u8]| node.search(key).unwrap_or_else(|slot| slot);
             let behind = |key: &[u8]| node.search(key).map_or_else(|slot| slot, |slot| slot + 1);
             let whole = at(lower)..upper.map_or(node.count(), at);
@@ -108,45 +111,30 @@ impl Table {
                 (Some(last), false) => whole.start..behind(last),
                 (Some(last), true) => at(last)..whole.end,
             };
-            if reverse {
-                // Backwards by key, but the latest of a key first.
-                found
-                    .chunk_by_mut(|a, b| a.key == b.key)
-                    .for_each(<[Buried]>::reverse);
+            let mut buried = found.group_at(0, reverse);
+            while let Some(slot) = if reverse { slots.next_back() } else { slots.next() } {
+                let (key, value) = node.entry(slot);
+                if !speaks(value) {
+                    continue;
+                }
+                while let Some(group) = buried {
+                    let order = group.key().cmp(key);
+                    let order = if reverse { order.reverse() } else { order };
+                    if order.is_gt() {
+                        break;
+                    }
+                    buried = found.group_at(group.end(), reverse);
+                    if order.is_lt() && f(Met::Buried(group))? == Flow::Stop {
+                        return Ok(());
+                    }
+                }
+                if f(Met::Entry(key, value))? == Flow::Stop {
+                    return Ok(());
+                }
             }
-            let mut buried = found.chunk_by(|a, b| a.key == b.key).peekable();
-            loop {
-                let slot = match reverse {
-                    _ if slots.is_empty() => None,
-                    false => Some(slots.start),
-                    true => Some(slots.end - 1),
-                };
-                let order = match (slot, buried.peek()) {
-                    (None, None) => break,
-                    (Some(_), None) => std::cmp::Ordering::Less,
-                    (None, Some(_)) => std::cmp::Ordering::Greater,
-                    (Some(slot), Some(rows)) => {
-                        let order = node.key(slot).cmp(&rows[0].key);
-                        if reverse { order.reverse() } else { order }
-                    }
-                };
-                let flow = match slot {
-                    Some(slot) if order.is_le() => {
-                        if reverse {
-                            slots.end -= 1;
-                        } else {
-                            slots.start += 1;
-                        }
-                        let under = if order.is_eq() { buried.next() } else { None };
-                        let (key, value) = node.entry(slot);
-                        f(Met::Entry(key, value, under.unwrap_or_default()))?
-                    }
-                    _ => match buried.next() {
-                        Some(rows) => f(Met::Buried(rows))?,
-                        None => Flow::Continue,
-                    },
-                };
-                if flow == Flow::Stop {
+            while let Some(group) = buried {
+                buried = found.group_at(group.end(), reverse);
+                if f(Met::Buried(group))? == Flow::Stop {
                     return Ok(());
                 }
             }

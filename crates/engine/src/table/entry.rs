@@ -5,11 +5,14 @@
 //!  secondary value  :=  flags u8 | writer u64 | columns that the key cannot give back
 //!
 //!  flags: 1 deleted   2 some of the row's columns stand outside   4 born
+//!  writer, if deleted and born:  the deleter, 44 bits | how many ids before him the one who bore it has, 20 bits
 //! ```
 //!
 //! A secondary entry is *born* if `writer` put it where the index had no entry of its key, so that who does not see the
 //! writer, and has written nothing itself, need not ask the row: for such a view it is not there. (What had the same key
-//! before and is wanted by an old view has been buried, and speaks for itself.)
+//! before and is wanted by an old view has been buried, and speaks for itself.) If nobody has changed it when it is marked
+//! deleted, it goes on to say who bore it: then such a view knows all about it without asking the row, and so does purge.
+//! Where the two ids do not fit, it forgets.
 //!
 //! `older` leads to the version that `writer` replaced, in scratch pages. Those do not outlive the engine's run: `older`
 //! of a writer of a former run is meaningless, and never followed, because every view sees such a writer.
@@ -64,6 +67,7 @@ impl Head {
         EntryHead {
             flags: self.flags,
             writer: self.writer,
+            born: None,
         }
     }
 
@@ -85,16 +89,67 @@ pub(crate) fn row_of(value: &[u8]) -> &[u8] {
 /// The head of a secondary value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct EntryHead {
-    pub flags: u8,
+    flags: u8,
     pub writer: TxnId,
+    /// Who put the entry where none of its key was, if it has been as it is from then until it was deleted, if it was.
+    pub born: Option<TxnId>,
 }
 
+/// Bits of the deleter's id in an entry that is deleted and born.
+const DELETER_BITS: u32 = 44;
+
 impl EntryHead {
+    /// Of an entry that stands, about whose birth nothing is said.
+    pub fn standing(writer: TxnId) -> EntryHead {
+        EntryHead {
+            flags: 0,
+            writer,
+            born: None,
+        }
+    }
+
+    /// Of one that is marked deleted, and says nothing of its birth.
+    pub fn deleted(writer: TxnId) -> EntryHead {
+        EntryHead {
+            flags: DELETED,
+            writer,
+            born: None,
+        }
+    }
+
+    /// What becomes of it when `writer` marks the entry deleted.
+    pub fn deleted_by(&self, writer: TxnId) -> EntryHead {
+        let fits = |born: &TxnId| {
+            writer.0 >> DELETER_BITS == 0
+                && born.0 <= writer.0
+                && (writer.0 - born.0) >> (u64::BITS - DELETER_BITS) == 0
+        };
+        match self.born.filter(|born| !self.is_deleted() && fits(born)) {
+            Some(born) => EntryHead {
+                flags: DELETED | BORN,
+                writer,
+                born: Some(born),
+            },
+            None => EntryHead::deleted(writer),
+        }
+    }
+
     #[inline]
     pub fn of(value: &[u8]) -> EntryHead {
+        let flags = value.first().copied().unwrap_or(DELETED);
+        let word = word(value, 1);
+        let (writer, born) = match (flags & BORN != 0, flags & DELETED != 0) {
+            (false, _) => (word, None),
+            (true, false) => (word, Some(word)),
+            (true, true) => {
+                let deleter = word & ((1 << DELETER_BITS) - 1);
+                (deleter, Some(deleter.saturating_sub(word >> DELETER_BITS)))
+            }
+        };
         EntryHead {
-            flags: value.first().copied().unwrap_or(DELETED),
-            writer: TxnId(word(value, 1)),
+            flags,
+            writer: TxnId(writer),
+            born: born.map(TxnId),
         }
     }
 
@@ -102,14 +157,14 @@ impl EntryHead {
         self.flags & DELETED != 0
     }
 
-    pub fn is_born(&self) -> bool {
-        self.flags & BORN != 0
-    }
-
     pub fn bytes(&self) -> [u8; STORED_AT] {
+        let word = match self.born {
+            Some(born) if self.is_deleted() => self.writer.0 | (self.writer.0 - born.0) << DELETER_BITS,
+            _ => self.writer.0,
+        };
         let mut out = [0; STORED_AT];
         out[0] = self.flags;
-        out[1..9].copy_from_slice(&self.writer.0.to_le_bytes());
+        out[1..9].copy_from_slice(&word.to_le_bytes());
         out
     }
 }
@@ -289,5 +344,33 @@ mod tests {
                 assert_ne!(Undo::decode(&bytes[..cut]), Some(undo));
             }
         }
+    }
+
+    #[test]
+    fn a_deleted_entry_remembers_its_birth_if_that_fits() {
+        let born = |writer: u64| {
+            let mut value = EntryHead::standing(TxnId(writer)).bytes();
+            value[0] |= BORN;
+            EntryHead::of(&value)
+        };
+        let told = |bearer: u64, deleter: u64| {
+            let head = born(bearer).deleted_by(TxnId(deleter));
+            let read = EntryHead::of(&head.bytes());
+            assert_eq!(read, head);
+            assert!(read.is_deleted());
+            assert_eq!(read.writer, TxnId(deleter));
+            read.born
+        };
+        let far = 1 << (u64::BITS - DELETER_BITS);
+        let most = (1 << DELETER_BITS) - 1;
+        for (bearer, deleter) in [(1, 1), (7, 9), (5, 5 + far - 1), (most, most)] {
+            assert_eq!(told(bearer, deleter), Some(TxnId(bearer)), "{bearer} {deleter}");
+        }
+        for (bearer, deleter) in [(5, 5 + far), (most, most + 1), (9, 7)] {
+            assert_eq!(told(bearer, deleter), None, "{bearer} {deleter}");
+        }
+        let again = born(3).deleted_by(TxnId(4)).deleted_by(TxnId(5));
+        assert_eq!((again.writer, again.born), (TxnId(5), None));
+        assert_eq!(EntryHead::standing(TxnId(3)).deleted_by(TxnId(4)).born, None);
     }
 }

@@ -52,30 +52,193 @@ pub(crate) struct Graveyard {
 }
 
 /// A version of its row that has a secondary entry: who sees `from` and not `until` sees that version.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Witness {
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Witness<B> {
     pub from: TxnId,
     pub until: TxnId,
     /// The entry's stored columns in that version.
-    pub stored: Vec<u8>,
+    pub stored: B,
 }
 
-impl Witness {
-    /// More than this is not kept beside an entry.
-    pub const STORED_MAX: usize = 1024;
+impl Witness<Vec<u8>> {
+    pub fn borrowed(&self) -> Witness<&[u8]> {
+        Witness {
+            from: self.from,
+            until: self.until,
+            stored: &self.stored,
+        }
+    }
 }
+
+/// More than this is not kept beside an entry.
+pub(crate) const STORED_MAX: usize = 1024;
 
 /// A buried entry.
-#[derive(Clone, Debug)]
-pub(crate) struct Buried {
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Buried<'b> {
     /// As in the index.
-    pub key: Vec<u8>,
+    pub key: &'b [u8],
     pub deleter: TxnId,
     /// Of a row: the chain below the deletion.
     pub older: Address,
     /// Of a secondary entry.
-    pub witness: Option<Witness>,
+    pub witness: Option<Witness<&'b [u8]>>,
     number: u64,
+}
+
+impl Buried<'_> {
+    /// A row's, for who has its key anyway.
+    pub fn with_key<'k>(&self, key: &'k [u8]) -> Buried<'k> {
+        debug_assert!(self.key == key && self.witness.is_none());
+        Buried {
+            key,
+            deleter: self.deleter,
+            older: self.older,
+            witness: None,
+            number: self.number,
+        }
+    }
+}
+
+/// Buried entries, copied out of their tree.
+pub(crate) struct Stretch {
+    is_clustered: bool,
+    bytes: Vec<u8>,
+    /// Where each entry's key as it stands in the tree ends, and where its value does.
+    ends: Vec<(u32, u32)>,
+}
+
+/// Some entries of a stretch, those of one key for instance. The latest of a key comes first.
+#[derive(Clone, Copy)]
+pub(crate) struct Group<'b> {
+    of: &'b Stretch,
+    from: usize,
+    to: usize,
+    /// They were collected backwards.
+    reverse: bool,
+}
+
+impl Stretch {
+    pub fn clear(&mut self) {
+        self.bytes.clear();
+        self.ends.clear();
+    }
+
+    fn push(&mut self, full: &[u8], value: &[u8]) {
+        self.bytes.extend_from_slice(full);
+        let key_end = self.bytes.len() as u32;
+        self.bytes.extend_from_slice(value);
+        self.ends.push((key_end, self.bytes.len() as u32));
+    }
+
+    /// The entry at a place, as it stands in the tree.
+    #[inline]
+    fn entry(&self, no: usize) -> (&[u8], &[u8]) {
+        let start = no.checked_sub(1).map_or(0, |before| self.ends[before].1);
+        let (key_end, end) = self.ends[no];
+        let (start, key_end, end) = (start as usize, key_end as usize, end as usize);
+        (&self.bytes[start..key_end], &self.bytes[key_end..end])
+    }
+
+    #[inline]
+    fn key(&self, no: usize) -> &[u8] {
+        split_full(self.entry(no).0, self.is_clustered).0
+    }
+
+    /// All entries, in the order in which they were collected.
+    pub fn iter(&self) -> impl Iterator<Item = Buried<'_>> {
+        (0..self.ends.len()).map(|no| self.get(no))
+    }
+
+    #[inline]
+    fn get(&self, no: usize) -> Buried<'_> {
+        let (full, value) = self.entry(no);
+        decode(full, value, self.is_clustered)
+    }
+
+    pub fn last_key(&self) -> Option<&[u8]> {
+        self.ends.len().checked_sub(1).map(|last| self.key(last))
+    }
+
+    /// The entries of the same key as the one at a place, from there on.
+    #[inline]
+    pub fn group_at(&self, from: usize, reverse: bool) -> Option<Group<'_>> {
+        if from >= self.ends.len() {
+            return None;
+        }
+        let mut to = from + 1;
+        // A secondary index has one of a key.
+        while self.is_clustered && to < self.ends.len() && self.key(to) == self.key(from) {
+            to += 1;
+        }
+        Some(Group {
+            of: self,
+            from,
+            to,
+            reverse,
+        })
+    }
+}
+
+impl<'b> Group<'b> {
+    #[inline]
+    pub fn key(&self) -> &'b [u8] {
+        self.of.key(self.from)
+    }
+
+    /// The place behind it.
+    pub fn end(&self) -> usize {
+        self.to
+    }
+
+    #[inline]
+    pub fn first(&self) -> Buried<'b> {
+        self.of.get(if self.reverse { self.to - 1 } else { self.from })
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = Buried<'b>> + use<'b> {
+        let Group {
+            of,
+            from,
+            to,
+            reverse,
+        } = *self;
+        (from..to).map(move |no| of.get(if reverse { from + to - 1 - no } else { no }))
+    }
+}
+
+/// What stands in the tree of a clustered index's graveyard is a key and a number.
+#[inline]
+fn split_full(full: &[u8], is_clustered: bool) -> (&[u8], u64) {
+    match full.split_last_chunk::<NUMBER_BYTES>() {
+        Some((key, last)) if is_clustered => (key, u64::MAX - u64::from_be_bytes(*last)),
+        _ => (full, 0),
+    }
+}
+
+#[inline]
+fn decode<'b>(full: &'b [u8], value: &'b [u8], is_clustered: bool) -> Buried<'b> {
+    let word = |at: usize| {
+        let bytes = value.get(at..at + 8).and_then(|b| b.try_into().ok());
+        bytes.map_or(0, u64::from_le_bytes)
+    };
+    let (key, number) = split_full(full, is_clustered);
+    let witness = (!is_clustered && value.len() >= ENTRY_HEAD).then(|| Witness {
+        from: TxnId(word(8)),
+        until: TxnId(word(16)),
+        stored: &value[ENTRY_HEAD..],
+    });
+    Buried {
+        key,
+        deleter: TxnId(word(0)),
+        older: if is_clustered {
+            Address(word(8))
+        } else {
+            Address::NONE
+        },
+        witness,
+        number,
+    }
 }
 
 impl Graveyard {
@@ -123,35 +286,6 @@ impl Graveyard {
         full
     }
 
-    fn decode(&self, full: &[u8], value: &[u8]) -> Buried {
-        let word = |at: usize| {
-            let bytes = value.get(at..at + 8).and_then(|b| b.try_into().ok());
-            bytes.map_or(0, u64::from_le_bytes)
-        };
-        let (mut key, mut number) = (full, 0);
-        if self.is_clustered
-            && let Some((of, last)) = full.split_last_chunk::<NUMBER_BYTES>()
-        {
-            (key, number) = (of, u64::MAX - u64::from_be_bytes(*last));
-        }
-        let witness = (!self.is_clustered && value.len() >= ENTRY_HEAD).then(|| Witness {
-            from: TxnId(word(8)),
-            until: TxnId(word(16)),
-            stored: value[ENTRY_HEAD..].to_vec(),
-        });
-        Buried {
-            key: key.to_vec(),
-            deleter: TxnId(word(0)),
-            older: if self.is_clustered {
-                Address(word(8))
-            } else {
-                Address::NONE
-            },
-            witness,
-            number,
-        }
-    }
-
     /// Takes in a row that its index is about to lose, and that no view at or after `ended` wants; `older` leads to its
     /// chain. False if it cannot. The caller holds the row's leaf exclusively.
     pub fn bury_row(&self, key: &[u8], deleter: TxnId, older: Address, ended: Lsn) -> Result<bool> {
@@ -163,7 +297,7 @@ impl Graveyard {
         &self,
         key: &[u8],
         deleter: TxnId,
-        witness: Option<&Witness>,
+        witness: Option<Witness<&[u8]>>,
         ended: Lsn,
     ) -> Result<bool> {
         let mut value = deleter.0.to_le_bytes().to_vec();
@@ -209,16 +343,16 @@ impl Graveyard {
     }
 
     /// The chain of a buried row begins elsewhere now. The caller holds the key's leaf exclusively.
-    pub fn relink(&self, buried: &Buried, older: Address) -> Result<()> {
-        let full = self.full_key(&buried.key, buried.number);
+    pub fn relink(&self, buried: &Buried<'_>, older: Address) -> Result<()> {
+        let full = self.full_key(buried.key, buried.number);
         self.put(self.tree()?, &full, &row_value(buried.deleter, older))
     }
 
     /// Nobody wants it any more. The caller holds the key's leaf exclusively.
-    pub fn forget(&self, buried: &Buried) -> Result<()> {
+    pub fn forget(&self, buried: &Buried<'_>) -> Result<()> {
         if self
             .tree()?
-            .delete(&self.full_key(&buried.key, buried.number))?
+            .delete(&self.full_key(buried.key, buried.number))?
             .is_some()
         {
             self.count.fetch_sub(1, Ordering::Relaxed);
@@ -226,17 +360,25 @@ impl Graveyard {
         Ok(())
     }
 
+    /// A place for what is buried here.
+    pub fn stretch(&self) -> Stretch {
+        Stretch {
+            is_clustered: self.is_clustered,
+            bytes: Vec::new(),
+            ends: Vec::new(),
+        }
+    }
+
     /// All that is buried under a key, the latest first. The caller holds the key's leaf.
-    pub fn under(&self, key: &[u8]) -> Result<Vec<Buried>> {
-        let mut found = Vec::new();
+    pub fn under(&self, key: &[u8]) -> Result<Stretch> {
+        let mut found = self.stretch();
         if self.count() > 0
             && let Some(tree) = self.tree.get()
         {
             tree.for_each(key, |full, value| {
-                let buried = self.decode(full, value);
-                let same = buried.key == key;
+                let same = split_full(full, self.is_clustered).0 == key;
                 if same {
-                    found.push(buried);
+                    found.push(full, value);
                 }
                 Ok(same || full.starts_with(key))
             })?;
@@ -254,7 +396,7 @@ impl Graveyard {
         reverse: bool,
         steps: u32,
         most: usize,
-        found: &mut Vec<Buried>,
+        found: &mut Stretch,
     ) -> Result<bool> {
         let Some(tree) = self.tree.get() else {
             return Ok(true);
@@ -279,21 +421,44 @@ impl Graveyard {
             }
         };
         loop {
+            let node = leaf.node();
+            let mut over = false;
+            if !self.is_clustered {
+                // Keys stand here as they are, so the bounds are places.
+                let at = |key: &[u8]| node.search(key).unwrap_or_else(|slot| slot);
+                let within = at(lower).max(slots.start)..upper.map_or(slots.end, at).min(slots.end);
+                over = if reverse {
+                    within.start > slots.start
+                } else {
+                    within.end < slots.end
+                };
+                slots = within;
+            }
             while let Some(slot) = if reverse { slots.next_back() } else { slots.next() } {
-                let (full, value) = leaf.node().entry(slot);
-                let buried = self.decode(full, value);
-                let above = buried.key.as_slice() >= lower;
-                let below = upper.is_none_or(|upper| buried.key.as_slice() < upper);
-                match (above, below, reverse) {
-                    (true, true, _) => {}
-                    // A key that `lower` only extends, or that `upper` does.
-                    (false, _, false) | (_, false, true) => continue,
-                    (_, false, false) | (false, _, true) => return Ok(true),
+                let (full, value) = node.entry(slot);
+                if self.is_clustered {
+                    let key = split_full(full, true).0;
+                    let above = key >= lower;
+                    let below = upper.is_none_or(|upper| key < upper);
+                    match (above, below, reverse) {
+                        (true, true, _) => {}
+                        // A key that `lower` only extends, or that `upper` does.
+                        (false, _, false) | (_, false, true) => continue,
+                        (_, false, false) | (false, _, true) => return Ok(true),
+                    }
                 }
-                if found.len() >= most && found.last().is_some_and(|last| last.key != buried.key) {
+                if found.ends.len() >= most
+                    && (!self.is_clustered
+                        || found
+                            .last_key()
+                            .is_some_and(|last| last != split_full(full, true).0))
+                {
                     return Ok(false);
                 }
-                found.push(buried);
+                found.push(full, value);
+            }
+            if over {
+                return Ok(true);
             }
             let next = match reverse {
                 false => leaf.next(&mut fence)?.map(|(leaf, from)| {

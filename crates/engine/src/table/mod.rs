@@ -34,7 +34,7 @@ pub use row::{RowBuf, RowView};
 pub use schema::{Column, ColumnType, Datum, IndexNo, IndexSchema, KeyPart, TableSchema};
 
 pub(crate) use entry::{DELETED, EntryHead, Head, OUTSIDE, Undo, row_of};
-pub(crate) use graveyard::{Buried, Graveyard};
+pub(crate) use graveyard::{Buried, Graveyard, Witness};
 use locking::key_behind;
 pub(crate) use outside::{Outside, first_page};
 pub(crate) use row::RowLayout;

@@ -78,27 +78,39 @@ enum Judged<'a> {
 fn judge<'a>(core: &Core, sight: Sight, own: TxnId, met: &Met<'a>) -> Judged<'a> {
     let has_written = own != TxnId::NONE;
     let buried = match *met {
-        Met::Entry(key, value, under) => {
+        Met::Entry(key, value) => {
             let head = EntryHead::of(value);
-            match (sight.sees(head.writer, own, core), head.is_deleted()) {
-                (true, false) => return Judged::There(key, stored_of(value)),
-                (true, true) if has_written && head.writer == own => return Judged::Doubtful(key),
-                (true, true) => return Judged::Not,
-                (false, _) if has_written || !head.is_born() => return Judged::Doubtful(key),
-                (false, _) => under.first(),
-            }
+            return match (sight.sees(head.writer, own, core), head.is_deleted(), head.born) {
+                (true, false, _) => Judged::There(key, stored_of(value)),
+                (true, true, _) if has_written && head.writer == own => Judged::Doubtful(key),
+                (true, true, _) => Judged::Not,
+                (false, _, Some(_)) if has_written => Judged::Doubtful(key),
+                (false, _, None) => Judged::Doubtful(key),
+                (false, true, Some(born)) if sight.sees(born, own, core) => {
+                    Judged::There(key, stored_of(value))
+                }
+                (false, _, Some(_)) => Judged::Not,
+            };
         }
-        Met::Buried(buried) => buried.first(),
+        Met::Buried(group) => group.first(),
     };
-    match buried {
-        Some(entry) if !sight.sees(entry.deleter, own, core) => match &entry.witness {
-            Some(w) if !has_written && sight.sees(w.from, own, core) && !sight.sees(w.until, own, core) => {
-                Judged::There(&entry.key, &w.stored)
-            }
-            _ => Judged::Doubtful(&entry.key),
-        },
-        _ => Judged::Not,
+    if sight.sees(buried.deleter, own, core) {
+        return Judged::Not;
     }
+    match buried.witness {
+        Some(w) if !has_written && sight.sees(w.from, own, core) && !sight.sees(w.until, own, core) => {
+            Judged::There(buried.key, w.stored)
+        }
+        _ => Judged::Doubtful(buried.key),
+    }
+}
+
+/// Whether a secondary entry of this value speaks for its key, rather than what may be buried there. One that was born
+/// after what is seen does not; but who has written asks the row in any case.
+#[inline]
+fn speaks(core: &Core, sight: Sight, own: TxnId, value: &[u8]) -> bool {
+    let head = EntryHead::of(value);
+    own != TxnId::NONE || head.born.is_none_or(|born| sight.sees(born, own, core))
 }
 
 impl Sight {
@@ -330,7 +342,7 @@ impl Table {
                 Ok(true)
             };
             match (met, sight) {
-                (Met::Entry(key, value, _), _) => {
+                (Met::Entry(key, value), _) => {
                     self.see_value(core, sight, own, key, value, buffer, show)?;
                 }
                 (Met::Buried(buried), Sight::View(view)) => {
@@ -343,12 +355,14 @@ impl Table {
         let mut done = self.leaves(t, 0, &span, reverse, sight, &mut |leaf, slots| {
             in_order(slots, reverse, &mut |slot| {
                 let (key, value) = leaf.node().entry(slot);
-                see(Met::Entry(key, value, &[]))
+                see(Met::Entry(key, value))
             })
         });
         if let Ok(Some(rest)) = &mut done {
             let rest = rest.clone();
-            done = self.scan_both(t, 0, rest, reverse, &mut see).map(|()| None);
+            done = self
+                .scan_both(t, 0, rest, reverse, &|_| true, &mut see)
+                .map(|()| None);
         }
         core.counters.own().rows_read.fetch_add(rows, Ordering::Relaxed);
         done.map(|_| ())
@@ -393,12 +407,15 @@ impl Table {
         let mut done = self.leaves(t, n, &span, reverse, sight, &mut |leaf, slots| {
             in_order(slots, reverse, &mut |slot| {
                 let (key, value) = leaf.node().entry(slot);
-                see(Met::Entry(key, value, &[]))
+                see(Met::Entry(key, value))
             })
         });
         if let Ok(Some(rest)) = &mut done {
             let rest = rest.clone();
-            done = self.scan_both(t, n, rest, reverse, &mut see).map(|()| None);
+            let speaks = |value: &[u8]| speaks(core, sight, own, value);
+            done = self
+                .scan_both(t, n, rest, reverse, &speaks, &mut see)
+                .map(|()| None);
         }
         core.counters.own().rows_read.fetch_add(rows, Ordering::Relaxed);
         done.map(|_| ())
@@ -479,11 +496,14 @@ impl Table {
         let rest = self.leaves(t, n, span, reverse, sight, &mut |leaf, slots| {
             in_order(slots, reverse, &mut |slot| {
                 let (key, value) = leaf.node().entry(slot);
-                take(Met::Entry(key, value, &[]))
+                take(Met::Entry(key, value))
             })
         })?;
         match rest {
-            Some(rest) => self.scan_both(t, n, rest, reverse, &mut take),
+            Some(rest) => {
+                let speaks = |value: &[u8]| speaks(core, sight, own, value);
+                self.scan_both(t, n, rest, reverse, &speaks, &mut take)
+            }
             None => Ok(()),
         }
     }

@@ -11,7 +11,7 @@
 //! kept apart by one of a few hundred mutexes, taken by the key's hash and let go of before any lock wait.
 
 use super::entry::{self, BORN, EntryHead, Head};
-use super::graveyard::Witness;
+use super::graveyard::{STORED_MAX, Witness};
 use super::insert::{Entering, enter_gap};
 use super::outside::Outside;
 use super::row::RowView;
@@ -30,7 +30,7 @@ use crate::tree::{Full, NextLeaf};
 pub(crate) enum Wanted {
     /// The row has it again.
     Now,
-    ByOldViews(Option<Witness>),
+    ByOldViews(Option<Witness<Vec<u8>>>),
     ByNobody,
 }
 
@@ -39,7 +39,28 @@ const VERSIONS_MAX: usize = 64;
 
 impl Table {
     /// Who wants an entry that was marked deleted by a transaction that has ended. The caller holds its leaf exclusively.
-    pub(crate) fn who_wants(&self, core: &Core, n: IndexNo, entry_key: &[u8]) -> Result<Wanted> {
+    pub(crate) fn who_wants(&self, core: &Core, n: IndexNo, key: &[u8], value: &[u8]) -> Result<Wanted> {
+        let head = EntryHead::of(value);
+        let Some(born) = head.born else {
+            return self.who_wants_by_row(core, n, key);
+        };
+        let (from, until) = (born, head.writer);
+        match core.view_copy.with(|copy| copy.need(from, until, &core.txns)) {
+            Need::Past | Need::None => Ok(Wanted::ByNobody),
+            Need::By(_) | Need::Unknown => {
+                let stored = Some(entry::stored_of(value)).filter(|s| s.len() <= STORED_MAX);
+                let stored = stored.map(<[u8]>::to_vec);
+                Ok(Wanted::ByOldViews(stored.map(|stored| Witness {
+                    from,
+                    until,
+                    stored,
+                })))
+            }
+        }
+    }
+
+    /// The same of an entry that does not tell it by itself. The caller holds the leaf where it would stand.
+    pub(crate) fn who_wants_by_row(&self, core: &Core, n: IndexNo, entry_key: &[u8]) -> Result<Wanted> {
         let primary_key = &entry_key[self.entries[n - 1].primary_at(entry_key)..];
         let clustered = &self.indexes[0];
         let has = |flags: u8, row: &[u8]| -> Result<bool> {
@@ -103,7 +124,7 @@ impl Table {
         let mut stored = Vec::new();
         self.entries[n - 1].encode_stored(|c| view.get(c), &mut stored)?;
         outside.check()?;
-        Ok((stored.len() <= Witness::STORED_MAX).then_some(stored))
+        Ok((stored.len() <= STORED_MAX).then_some(stored))
     }
 
     /// Who wrote the version before the newest of an entry's row, if that has the same entry with the same columns.
@@ -146,8 +167,8 @@ impl Table {
         // The chain belongs to who has the leaf.
         let leaf = clustered.tree.read(primary_key)?;
         let newest = leaf.get(primary_key).map(Head::of);
-        let buried = clustered.graveyard.under(primary_key)?;
-        let Some(mut at) = newest.map(|head| head.older).filter(|_| buried.is_empty()) else {
+        let buried = clustered.graveyard.under(primary_key)?.last_key().is_some();
+        let Some(mut at) = newest.map(|head| head.older).filter(|_| !buried) else {
             return Ok(true);
         };
         let mut columns = Vec::new();
@@ -183,7 +204,7 @@ impl Table {
         value: &mut Vec<u8>,
     ) -> Result<()> {
         self.encode_entry_key(n, row, primary_key, key)?;
-        value.extend_from_slice(&EntryHead { flags: 0, writer }.bytes());
+        value.extend_from_slice(&EntryHead::standing(writer).bytes());
         self.entries[n - 1].encode_stored(row, value)
     }
 
@@ -377,17 +398,13 @@ impl Table {
             let Ok(slot) = leaf.node().search(key) else {
                 return Err(Error::corrupt(None, format!("index {id} lacks a row's entry")));
             };
-            let writer = EntryHead::of(leaf.node().value(slot)).writer;
-            if let RowLock::Wait(wait) = t.lock_to_write(core, locks, key, writer) {
+            let head = EntryHead::of(leaf.node().value(slot));
+            if let RowLock::Wait(wait) = t.lock_to_write(core, locks, key, head.writer) {
                 drop(leaf);
                 t.wait(core, &wait)?;
                 continue;
             }
-            let head = EntryHead {
-                flags: entry::DELETED,
-                writer: t.id,
-            }
-            .bytes();
+            let head = head.deleted_by(t.id).bytes();
             let fits = leaf.splice(slot, 0, entry::STORED_AT, &head);
             debug_assert!(fits.is_ok(), "the length stays");
             leaf.finish();

@@ -157,7 +157,7 @@ impl Undoer<'_> {
         // was given back to the new row may be wanted by who sees the old one.
         let came_back = {
             let _leaf = table.indexes[0].tree.read(key)?;
-            !table.indexes[0].graveyard.under(key)?.is_empty()
+            table.indexes[0].graveyard.under(key)?.last_key().is_some()
         };
         self.each_entry(table, key, &value, &mut |n, entry_key| {
             if !came_back {
@@ -351,11 +351,7 @@ impl Undoer<'_> {
         if self.is_of_another(leaf.node().value(slot)) {
             return Ok(false);
         }
-        let head = EntryHead {
-            flags: entry::DELETED,
-            writer,
-        }
-        .bytes();
+        let head = EntryHead::deleted(writer).bytes();
         let fits = leaf.splice(slot, 0, entry::STORED_AT, &head);
         debug_assert!(fits.is_ok(), "the length stays");
         leaf.finish();
@@ -376,7 +372,7 @@ impl Undoer<'_> {
         let outside = Outside::of(&table.indexes[0].tree, &table.layout, Head::of(old).flags, row);
         let view = RowView::row(&table.layout, key, row, &outside);
         let mut writer = Head::of(old).writer;
-        value.extend_from_slice(&EntryHead { flags: 0, writer }.bytes());
+        value.extend_from_slice(&EntryHead::standing(writer).bytes());
         table.entries[n - 1].encode_stored(|c| view.get(c), &mut value)?;
         outside.check()?;
         if writer == self.txn
@@ -385,7 +381,7 @@ impl Undoer<'_> {
                 table.entry_writer_before(self.core, n, entry_key, entry::stored_of(&value))?
         {
             writer = before;
-            value[..entry::STORED_AT].copy_from_slice(&EntryHead { flags: 0, writer }.bytes());
+            value[..entry::STORED_AT].copy_from_slice(&EntryHead::standing(writer).bytes());
         }
         let tree = table.indexes[n].tree.urgent();
         loop {

@@ -22,17 +22,17 @@ impl Table {
             return Ok(());
         };
         let mut lower = lower.to_vec();
-        let mut found = Vec::new();
+        let mut found = graveyard.stretch();
         loop {
             found.clear();
             let all = graveyard.collect(&lower, upper, false, 0, AT_A_TIME, &mut found)?;
             if found.iter().any(|buried| !view.sees(buried.deleter, &core.txns)) {
                 return Err(Error::RecordChanged);
             }
-            match found.last() {
+            match found.last_key() {
                 Some(last) if !all => {
                     lower.clear();
-                    lower.extend_from_slice(&last.key);
+                    lower.extend_from_slice(last);
                     lower.push(0);
                 }
                 _ => return Ok(()),

@@ -563,12 +563,17 @@ impl Catalog {
             }
             pages.clear();
             let owner = Tree::new(self.store.clone(), IndexId(index), PageId(0));
-            owner.overflow().pages(PageId(next), &mut pages)?;
+            let listed = owner.overflow().pages(PageId(next), &mut pages);
             let step = pages.len().min(CHAIN_STEP);
             let mut leaf = self.tree.write(&key)?;
             let Ok(slot) = leaf.node().search(&key) else {
                 return Ok(());
             };
+            // Another may have freed the chain, and its first page been that of a new one since.
+            if leaf.node().value(slot) != value {
+                continue;
+            }
+            listed?;
             leaf.free_pages(&pages[..step])?;
             match pages.get(step) {
                 None => leaf.remove(slot),

@@ -28,11 +28,27 @@ fn crash_schema() -> TableSchema {
     schema
 }
 
-/// One transaction, kept up in `state`. An error is the power cut.
+/// One transaction, kept up in `state`. Half of its changes are of rows that it changed before, and it goes back to
+/// savepoints among them. An error is the power cut.
 fn transaction(table: &Table, txn: &mut Transaction, random: &mut Random, state: &mut State) -> Result<()> {
     txn.begin(Isolation::RepeatableRead, false);
-    for _ in 0..random.below(8) + 1 {
-        let row = random_row(random);
+    let (mut savepoints, mut ids) = (vec![(txn.savepoint(), state.clone())], Vec::new());
+    for _ in 0..random.below(12) + 1 {
+        match random.below(6) {
+            0 => savepoints.push((txn.savepoint(), state.clone())),
+            1 => {
+                savepoints.truncate(random.below(savepoints.len() as u64) as usize + 1);
+                let (savepoint, then) = &savepoints[savepoints.len() - 1];
+                txn.rollback_to(savepoint)?;
+                *state = then.clone();
+            }
+            _ => {}
+        }
+        let mut row = random_row(random);
+        match ids.is_empty() || random.below(2) == 0 {
+            true => ids.push(row.id),
+            false => row.id = ids[random.below(ids.len() as u64) as usize],
+        }
         let statement = txn.savepoint();
         let clash = |state: &State| row.u.is_some() && state.values().any(|r| r.u == row.u && r.id != row.id);
         let done = match random.below(5) {
@@ -77,6 +93,7 @@ fn is_power_cut(disk: &SimDisk, error: &Error) -> bool {
 }
 
 fn run(seed: u64, rounds: u64) {
+    println!("seed {seed}");
     let mut random = Random(seed);
     let mut disk = SimDisk::new(seed);
     let engine = open(&disk);

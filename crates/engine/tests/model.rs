@@ -2,7 +2,7 @@
 //! through every index, must show what the model says, whatever was committed, rolled back, pruned or purged in between.
 //!
 //! A write is about what is committed now and what the writer wrote itself; what it reads is its view, and over that what
-//! it wrote: so it meets rows that came after its view only where it changed them.
+//! it wrote: so it meets rows that came after its view only where it changed them. At READ COMMITTED the two are the same.
 
 mod common;
 
@@ -30,11 +30,15 @@ struct Writer {
 }
 
 impl Writer {
-    fn begin_again(&mut self) {
+    fn begin_again(&mut self, random: &mut Random) {
         self.own.clear();
         self.savepoints.clear();
         self.view = None;
-        self.txn.begin(Isolation::RepeatableRead, false);
+        let isolation = match random.below(3) {
+            0 => Isolation::ReadCommitted,
+            _ => Isolation::RepeatableRead,
+        };
+        self.txn.begin(isolation, false);
     }
 }
 
@@ -216,7 +220,38 @@ impl World {
         }
     }
 
+    /// A locking read finds what is committed, and what the writer wrote itself; unless another is at it.
+    fn compare_locking(&mut self, w: &mut Writer) {
+        let k = self.random.below(8) as i64;
+        let range = KeyRange::prefix(key(&self.table, 1, &[Datum::Int(k)]));
+        let found = match rows(
+            &self.table,
+            &mut w.txn,
+            1,
+            &range,
+            self.random.below(2) == 0,
+            LOCKING,
+        ) {
+            Err(Error::LockWaitTimeout) => {
+                self.blocked += 1;
+                return;
+            }
+            found => found.map(|mut rows| {
+                rows.sort();
+                rows
+            }),
+        };
+        let now = with(&self.committed, &w.own).into_values();
+        assert_same(
+            &found.unwrap(),
+            &now.filter(|row| row.k == Some(k)).collect::<Vec<_>>(),
+        );
+    }
+
     fn seen(&self, w: &mut Writer) -> State {
+        if w.txn.isolation() == Isolation::ReadCommitted {
+            return with(&self.committed, &w.own);
+        }
         with(w.view.get_or_insert_with(|| self.committed.clone()), &w.own)
     }
 
@@ -226,11 +261,11 @@ impl World {
             0 => {
                 w.txn.commit().unwrap();
                 self.committed = with(&self.committed, &w.own);
-                w.begin_again();
+                w.begin_again(&mut self.random);
             }
             1 => {
                 w.txn.rollback().unwrap();
-                w.begin_again();
+                w.begin_again(&mut self.random);
             }
             2 | 3 => w.savepoints.push((w.txn.savepoint(), w.own.clone())),
             4 => {
@@ -242,10 +277,13 @@ impl World {
                     w.own = own.clone();
                 }
             }
-            5..9 => {
+            5..8 => {
+                w.txn.statement_begin();
                 let seen = self.seen(w);
                 self.compare(&mut w.txn, &seen);
+                w.txn.statement_end();
             }
+            8 => self.compare_locking(w),
             9 => {
                 if readers.len() < self.readers_max {
                     let mut txn = begin(&self.engine, Isolation::RepeatableRead);

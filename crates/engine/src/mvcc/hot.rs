@@ -5,7 +5,7 @@
 //! rows with a long chain are noted. What is counted is halved every [`HALVED_EVERY`], so that it tells of the last
 //! seconds, and there are never more than [`ROWS_MAX`] rows.
 
-use super::versions::{LINKED, each_in};
+use super::versions::{ENTRY, each_in};
 use crate::ids::TableId;
 use crate::pool::PageBuf;
 use parking_lot::Mutex;
@@ -51,7 +51,8 @@ impl HotRows {
     pub fn sample(&self, page: &PageBuf) {
         let mut seen: HashMap<(TableId, &[u8]), Count> = HashMap::new();
         each_in(page, &mut |version, key| {
-            if version.flags & LINKED != 0 {
+            // A record of a change, whether its version is still wanted by anybody or was pruned since; not a mere hint.
+            if version.flags & ENTRY == 0 && version.writer != version.superseder {
                 let count = seen.entry((version.table, key)).or_default();
                 count.updates += 1;
                 count.versions = version.below + 1;
@@ -121,17 +122,26 @@ impl Counts {
 mod tests {
     use super::*;
     use crate::ids::TxnId;
-    use crate::mvcc::versions::{RECORDS_AT, record_len, write};
+    use crate::mvcc::versions::{LINKED, PURGE, RECORDS_AT, record_len, write};
     use crate::mvcc::{Address, Version};
 
     fn page(keys: &[(&[u8], u32)]) -> Box<PageBuf> {
+        let records: Vec<_> = keys
+            .iter()
+            .map(|(key, below)| (*key, *below, LINKED, 1))
+            .collect();
+        page_of(&records)
+    }
+
+    /// Records of a key, versions below, flags and the writer of what transaction 2 replaced.
+    fn page_of(records: &[(&[u8], u32, u8, u64)]) -> Box<PageBuf> {
         let mut page = PageBuf::zeroed();
         let mut at = RECORDS_AT;
-        for (key, below) in keys {
+        for (key, below, flags, writer) in records {
             let version = Version {
-                flags: LINKED,
+                flags: *flags,
                 row_flags: 0,
-                writer: TxnId(1),
+                writer: TxnId(*writer),
                 superseder: TxnId(2),
                 older: Address::NONE,
                 table: TableId(7),
@@ -180,5 +190,27 @@ mod tests {
             hot.sample(&page(&twice[..150]));
         }
         assert!(hot.0.lock().rows.len() <= ROWS_MAX);
+    }
+
+    /// Beside an old view nearly all versions of a hot row have been pruned by the time its page is full.
+    #[test]
+    fn changes_count_whatever_became_of_their_versions() {
+        let hot = HotRows::default();
+        let (pruned, hint, own) = (0, ENTRY | PURGE, 2);
+        hot.sample(&page_of(&[
+            (b"row", 1, pruned, 1),
+            (b"row", 1, pruned, 1),
+            (b"row", 2, LINKED, 1),
+            (b"entry", 0, hint, 1),
+            (b"entry", 0, hint, 1),
+            (b"again", 0, PURGE, own),
+            (b"again", 0, PURGE, own),
+        ]));
+        let rows = hot.hottest(10);
+        let shown: Vec<_> = rows
+            .iter()
+            .map(|row| (&row.key[..], row.updates, row.versions))
+            .collect();
+        assert_eq!(shown, [(&b"row"[..], 3 * u64::from(ONE_IN), 3)]);
     }
 }

@@ -181,7 +181,7 @@ impl Queue {
         match self.first_in_the_way(owner, want) {
             None if want.kind == LockKind::InsertIntention => Attempt::Granted { new: false },
             // Whom it overtakes waits for an object, as in InnoDB: for this one. Who only looks leaves none.
-            None if !object && !(may_wait && self.overtakes_somebody(owner, want)) => {
+            None if !(object || may_wait && self.overtakes_somebody(owner, want)) => {
                 Attempt::Granted { new: false }
             }
             None => {

@@ -96,7 +96,10 @@ impl Undoer<'_> {
         if txn != self.txn {
             return Err(Error::corrupt(
                 None,
-                format!("the undo note at {lsn} is of another transaction"),
+                format!(
+                    "the undo note at {lsn} is of transaction {txn}, not of {}",
+                    self.txn
+                ),
             ));
         }
         let undo = Undo::decode(payload)

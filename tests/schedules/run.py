@@ -118,6 +118,8 @@ class Lane:
         differs, whose = self.differs, ""
         if len(self.addresses) == 3:
             whose = self.odd_one_out(schedule)
+            if whose == ALL_DIFFER and self.meet(schedule, *self.played(schedule, (0, 2)), other=2):
+                whose = THEIRS
             differs = lambda candidate: self.odd_one_out(candidate) == whose  # noqa: E731
         shortest = shrink(schedule, lambda candidate: differs(candidate) and differs(candidate))
         ours, theirs = self.both(shortest)

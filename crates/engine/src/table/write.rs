@@ -225,11 +225,20 @@ impl Table {
                 }
             };
             let head = Head::of(leaf.node().value(slot));
-            if let RowLock::Wait(wait) = t.lock_to_write(core, &index.locks, key, head.writer) {
-                drop(leaf);
-                t.wait(core, &wait)?;
-                continue;
-            }
+            let fresh = match t.lock_to_write(core, &index.locks, key, head.writer) {
+                RowLock::Wait(wait) => {
+                    drop(leaf);
+                    t.wait(core, &wait)?;
+                    continue;
+                }
+                asked => matches!(asked, RowLock::Held { new: true }),
+            };
+            // Those whom it has overtaken left an object: it goes if the row is not meant.
+            let let_go = |t: &Inner| {
+                if fresh && !t.locks_gaps() {
+                    core.locks.release(&t.owner, index.id, key, Want::WRITE);
+                }
+            };
             if !matches!(came, Came::Locked) {
                 t.note_write(core, &index.locks, key);
             }
@@ -246,14 +255,19 @@ impl Table {
                 if t.locks_gaps() {
                     self.make_lock_object(core, t, key, head.writer);
                 }
+                let_go(t);
                 return Ok(false);
             }
             let verdict = self.look(t, &leaf, slot, key, came, buf, f)?;
             let Some(verdict) = verdict else {
+                let_go(t);
                 return Ok(false);
             };
             match verdict {
-                Verdict::Leave { keep: false } => return Ok(true),
+                Verdict::Leave { keep: false } => {
+                    let_go(t);
+                    return Ok(true);
+                }
                 Verdict::Leave { keep: true } => {
                     self.make_lock_object(core, t, key, head.writer);
                     return Ok(true);

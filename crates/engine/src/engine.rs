@@ -212,19 +212,16 @@ pub(crate) fn open_core(config: &Config) -> Result<Opened> {
     }
     purge::reclaim_chains(&core)?;
     let hook = Arc::downgrade(&core);
-    core.store.set_retain_hook(move || match hook.upgrade() {
-        Some(core) => {
-            // In this order: whoever is not among the writers yet will take an id that is not below `next_txn`.
-            let next_txn = core.txns.next();
-            Retain {
-                oldest: core.writers.oldest().unwrap_or(Lsn::MAX),
-                next_txn,
-            }
-        }
-        None => Retain {
-            oldest: Lsn::MAX,
-            next_txn: TxnId(u64::MAX),
-        },
+    // The store may outlive the engine: until the last of its parts is dropped, and for as long as somebody keeps a table.
+    // Then nobody knows what the transactions that could not be rolled back need, nor what ids were given.
+    core.store.set_retain_hook(move || {
+        let core = hook.upgrade()?;
+        // In this order: whoever is not among the writers yet will take an id that is not below `next_txn`.
+        let next_txn = core.txns.next();
+        Some(Retain {
+            oldest: core.writers.oldest().unwrap_or(Lsn::MAX),
+            next_txn,
+        })
     });
     let was_clean = recovered.clean || recovered.created;
     if !was_clean {
@@ -439,5 +436,93 @@ impl Engine {
     pub fn purge(&self) -> Result<()> {
         while purge::purge(&self.core, true)? {}
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::TableSchema;
+    use crate::disk::sim::{Faults, SimDisk};
+    use crate::{
+        Column, ColumnType, Datum, Flow, IndexSchema, Isolation, Keep, KeyPart, KeyRange, Read, RowView,
+    };
+
+    fn config(disk: &SimDisk) -> Config {
+        let mut config = Config::new("");
+        config.disk = Some(Arc::new(disk.clone()));
+        config.abort_on_log_failure = false;
+        config
+    }
+
+    /// A checkpoint that comes when the engine is gone, but not yet its store, must leave to the next start what a
+    /// transaction needs that could not be rolled back, and the ids to go on from.
+    #[test]
+    fn a_checkpoint_without_an_engine_forgets_nobody() {
+        let disk = SimDisk::new(1);
+        let Opened { core, .. } = open_core(&config(&disk)).unwrap();
+        let mut ddl = Ddl::new(core.clone()).unwrap();
+        let id = ddl
+            .create_table(&TableSchema {
+                columns: vec![Column {
+                    ty: ColumnType::Int { bytes: 4 },
+                    nullable: false,
+                }],
+                primary: Some(IndexSchema {
+                    parts: vec![KeyPart::column(0)],
+                    unique: true,
+                }),
+                secondary: Vec::new(),
+            })
+            .unwrap();
+        ddl.commit().unwrap();
+        let mut txn = Transaction::new(core.clone());
+        txn.begin(Isolation::RepeatableRead, false);
+        core.catalog
+            .table(id)
+            .unwrap()
+            .insert(&mut txn, &[Datum::Int(1)])
+            .unwrap();
+        // All of it is on disk, so that the checkpoint could pass it.
+        while core.store.status().pool.dirty > 0 {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        disk.set_faults(Faults {
+            read_failure_in: Some(1),
+            ..Faults::default()
+        });
+        drop(txn);
+        assert_eq!(
+            core.unfinished.lock().len(),
+            1,
+            "the rollback could not read its note"
+        );
+        let (store, next) = (core.store.clone(), core.txns.next());
+        drop(core);
+        store.checkpoint().unwrap();
+        drop(store);
+
+        let opened = open_core(&config(&disk.restart())).unwrap();
+        assert_eq!(opened.next, next);
+        let mut txn = Transaction::new(opened.core.clone());
+        txn.begin(Isolation::ReadCommitted, false);
+        let table = opened.core.catalog.table(id).unwrap();
+        let mut rows = 0;
+        let mut count = |_: &RowView| {
+            rows += 1;
+            Ok((Keep::Locked, Flow::Continue))
+        };
+        table
+            .scan(
+                &mut txn,
+                0,
+                &KeyRange::all(),
+                false,
+                false,
+                Read::Consistent,
+                &mut count,
+            )
+            .unwrap();
+        assert_eq!(rows, 0, "nobody committed the row");
     }
 }

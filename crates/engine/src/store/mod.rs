@@ -75,7 +75,7 @@ impl StoreConfig {
 /// A log smaller than this is mostly waiting for checkpoints.
 const LOG_CAPACITY_MIN: u64 = 4 << 20;
 
-type RetainHook = Box<dyn Fn() -> Retain + Send + Sync>;
+type RetainHook = Box<dyn Fn() -> Option<Retain> + Send + Sync>;
 
 pub struct Store {
     pool: Pool,
@@ -306,8 +306,8 @@ impl Store {
 
     /// From now on `hook` says what checkpoints must keep for transactions. It is called after the log's tail was read:
     /// so a transaction must make its first position (the tail, before its first record) visible to the hook, and take
-    /// its id, before it writes its first record.
-    pub fn set_retain_hook(&self, hook: impl Fn() -> Retain + Send + Sync + 'static) {
+    /// its id, before it writes its first record. `None`: nobody knows any more, so there must be no checkpoint.
+    pub fn set_retain_hook(&self, hook: impl Fn() -> Option<Retain> + Send + Sync + 'static) {
         *self.retain.write() = Some(Box::new(hook));
         *self.losers_first.lock() = None;
     }
@@ -317,16 +317,16 @@ impl Store {
         if self.is_recovering() {
             return None;
         }
-        Some(match &*self.retain.read() {
+        match &*self.retain.read() {
             Some(hook) => hook(),
             None => {
                 let oldest = self.losers_first.lock().unwrap_or(Lsn::MAX);
-                Retain {
+                Some(Retain {
                     oldest,
                     next_txn: self.control().next_txn,
-                }
+                })
             }
-        })
+        }
     }
 
     pub fn set_max_dirty_pages_pct(&self, percent: f64) {

@@ -617,9 +617,11 @@ fn a_checkpoint_does_not_run_ahead_of_the_log_on_disk() {
         store.clean(Lsn::MAX, usize::MAX).unwrap();
     }
     store.log().flush(first.end).unwrap();
-    store.set_retain_hook(move || Retain {
-        oldest: first.start,
-        next_txn: TxnId(3),
+    store.set_retain_hook(move || {
+        Some(Retain {
+            oldest: first.start,
+            next_txn: TxnId(3),
+        })
     });
     note(TxnNote::Commit { txn: TxnId(2) });
     store.checkpoint().unwrap();
@@ -658,9 +660,11 @@ fn a_checkpoint_forgets_nobody_whose_end_is_not_on_disk() {
         let mut mtr = store.begin_mtr().unwrap();
         mtr.note(TxnNote::Commit { txn: TxnId(2) });
         mtr.commit();
-        store.set_retain_hook(|| Retain {
-            oldest: Lsn::MAX,
-            next_txn: TxnId(3),
+        store.set_retain_hook(|| {
+            Some(Retain {
+                oldest: Lsn::MAX,
+                next_txn: TxnId(3),
+            })
         });
         store.checkpoint().unwrap();
         let disk = disk.restart();

@@ -354,6 +354,11 @@ impl Undoer<'_> {
         if self.is_of_another(leaf.node().value(slot)) {
             return Ok(false);
         }
+        if let Some(owner) = self.goes_on.filter(|_| self.keeps_gaps) {
+            self.core
+                .locks
+                .keep_record(&table.indexes[n].locks, owner, entry_key);
+        }
         let head = EntryHead::deleted(writer).bytes();
         let fits = leaf.splice(slot, 0, entry::STORED_AT, &head);
         debug_assert!(fits.is_ok(), "the length stays");

@@ -10,7 +10,8 @@
 //! | of another, if the index tells (a query) | the entry and its gap | the entry, until then |
 //! | … if the row must be looked at (a change, or `FOR UPDATE` of what the index covers) | the entry and its gap, and its row | both, until then |
 //!
-//! What is marked deleted cannot tell: the scan locks it and looks at the next.
+//! What is marked deleted cannot tell: the scan locks it and looks at the next. If nothing comes next, a scan whose range is not
+//! tested against entries stops without the supremum: that the last entry lies behind the range is seen at the end of its page.
 
 use super::super::entry::{EntryHead, Head};
 use super::super::schema::IndexNo;

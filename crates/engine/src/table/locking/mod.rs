@@ -168,6 +168,8 @@ impl Table {
         let tree = &self.indexes[course.n].tree;
         // Whether the row that the range may end with has been locked, dead or alive: then there is nothing behind it to be locked.
         let mut at_last = false;
+        // Whether the last entry that was met lies behind the range.
+        let mut beyond = false;
         'descend: loop {
             t.check()?;
             let mut leaf = tree.read(&course.span.lower)?;
@@ -177,7 +179,7 @@ impl Table {
                 let start = slot;
                 while slot < leaf.node().count() {
                     let (key, value) = leaf.node().entry(slot);
-                    let beyond = course
+                    beyond = course
                         .span
                         .upper
                         .as_ref()
@@ -219,7 +221,7 @@ impl Table {
                         (leaf, slot) = (next, 0);
                     }
                     NextLeaf::End => {
-                        if course.gaps {
+                        if course.gaps && (course.lock.tests_entries || !beyond) {
                             self.lock_gap(t, course, SUPREMUM, TxnId::NONE);
                         }
                         return Ok(());

@@ -417,13 +417,14 @@ impl Table {
         self.modify_rows(core, inner, index, range, false, Some(matches), f)
     }
 
-    /// Locks the rows of a range exclusively, forwards, for a statement that changes them afterwards; about `matches`,
-    /// which an UPDATE has, see [`Table::update_range`].
+    /// Locks the rows of a range exclusively for a statement that changes them afterwards; about `matches`,
+    /// which an UPDATE in no order has, see [`Table::update_range`].
     pub fn scan_to_change(
         &self,
         txn: &mut Transaction,
         index: IndexNo,
         range: &KeyRange,
+        reverse: bool,
         matches: Option<&mut dyn FnMut(&RowView) -> Result<bool>>,
         f: &mut dyn FnMut(&RowView) -> Result<(Keep, Flow)>,
     ) -> Result<()> {
@@ -433,7 +434,7 @@ impl Table {
             Some(matches) => Some(matches),
             None => None,
         };
-        self.scan_rows_to_change(core, inner, index, range, judge, f)
+        self.scan_rows_to_change(core, inner, index, range, reverse, judge, f)
     }
 
     /// Takes `n` consecutive values off the counter: the first of them is returned, and each next one is `step`

@@ -522,6 +522,7 @@ impl Table {
         t: &mut Inner,
         n: IndexNo,
         range: &KeyRange,
+        reverse: bool,
         judge: Option<Judge<'c>>,
         f: Show<'_>,
     ) -> Result<()> {
@@ -529,7 +530,7 @@ impl Table {
         self.check_open()?;
         self.intend(core, t, true)?;
         let lock = locking(true, LockWait::Wait, false, false);
-        self.scan_locking(core, t, n, range, false, lock, judge, Visit::Show(f))
+        self.scan_locking(core, t, n, range, reverse, lock, judge, Visit::Show(f))
     }
 
     /// [`Table::modify`] for each row of a range.

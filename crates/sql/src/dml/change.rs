@@ -1,9 +1,12 @@
 //! Which rows an UPDATE or DELETE touches, and the passes over them.
 //!
 //! *In place*: one pass; each row of the path is locked, tested and changed under its leaf's latch. It needs expressions
-//! that run no queries, no order to keep, and an index that the change does not move rows in (a row moved ahead would be
-//! met again, the Halloween problem). *Collected* otherwise: the first pass locks and copies the rows that match, then
+//! that run no queries, no order but the path's, and an index that the change does not move rows in (a row moved ahead would
+//! be met again, the Halloween problem). *Collected* otherwise: the first pass locks and copies the rows that match, then
 //! they are sorted, cut and changed one by one by primary key.
+//!
+//! Where an index gives the wanted order it is read in that, from either end, and no further than LIMIT says: `DELETE …
+//! ORDER BY id LIMIT 1` takes one row off a queue and locks no other.
 
 use super::target::{Slots, Stored, Target, scope_table};
 use super::{Run, has_subquery, is_ignorable};
@@ -12,9 +15,10 @@ use crate::expr::compare::order_values;
 use crate::expr::types::cmp_kind;
 use crate::expr::{CmpKind, EvalCtx, Expr, Row};
 use crate::parse::ast;
-use crate::plan::access::{AccessPath, Request, choose, conjuncts};
+use crate::plan::access::{AccessPath, Request, conjuncts};
 use crate::plan::bind::{Binder, Hooks};
 use crate::plan::from::hints;
+use crate::plan::order::{Direction, OrderWish, choose_in_order};
 use crate::plan::scope::Scope;
 use crate::types::{Val, Value};
 use std::cmp::Ordering;
@@ -48,7 +52,9 @@ struct SortKey {
 /// The rows of one table that a statement touches.
 pub struct Rows {
     path: AccessPath,
+    reverse: bool,
     filter: Option<Expr>,
+    /// What they are sorted by; nothing if the path gives them in the order wanted.
     order_by: Vec<SortKey>,
     limit: Option<Expr>,
     in_place: bool,
@@ -85,15 +91,13 @@ impl Rows {
             Some(filter) => Some(binder.in_clause("where clause").bind(filter, &scope, hooks)?),
             None => None,
         };
-        let mut order_by = Vec::new();
+        let mut wish = OrderWish {
+            order: Vec::new(),
+            limited: clauses.limit.is_some(),
+        };
         for item in clauses.order_by {
             let expr = binder.in_clause("order clause").bind(&item.expr, &scope, hooks)?;
-            let kind = cmp_kind(&expr, &expr, "order by", binder.ctx)?;
-            order_by.push(SortKey {
-                expr,
-                kind,
-                descending: item.descending,
-            });
+            wish.order.push((expr, item.descending));
         }
         let limit = match clauses.limit {
             Some(limit) => Some(binder.bind(limit, &Scope::default(), hooks)?),
@@ -106,7 +110,7 @@ impl Rows {
         let (allowed, forced) = hints(&clauses.table.hints, &target.def, alias)?;
         // It locks what it reads: in a small table, the fewest rows.
         let forced = forced || target.table.estimate_rows() < SMALL_TABLE_ROWS;
-        let path = choose(&Request {
+        let request = Request {
             def: &target.def,
             table: &target.table,
             base: 0,
@@ -117,7 +121,19 @@ impl Rows {
             allowed: allowed.as_deref(),
             forced,
             sample: Some(sample),
-        })?;
+        };
+        let (path, direction) = choose_in_order(&request, &wish)?;
+        let mut order_by = Vec::new();
+        if direction.is_none() {
+            for (expr, descending) in wish.order {
+                let kind = cmp_kind(&expr, &expr, "order by", binder.ctx)?;
+                order_by.push(SortKey {
+                    expr,
+                    kind,
+                    descending,
+                });
+            }
+        }
         let in_place = order_by.is_empty()
             && plain
             && !filter_queries
@@ -125,6 +141,7 @@ impl Rows {
             && !target.moves(written, path.index);
         Ok(Rows {
             path,
+            reverse: direction == Some(Direction::Backwards),
             filter,
             order_by,
             limit,
@@ -166,6 +183,15 @@ impl Rows {
             true => self.change_in_place(target, run, limit, change),
             false => self.change_collected(target, run, limit, change),
         }
+    }
+
+    /// The ranges of the path, one after the other.
+    fn ranges(&self, target: &Target, ctx: &EvalCtx) -> Result<Vec<KeyRange>> {
+        let mut ranges = self.path.ranges(&target.def, &target.table, ctx)?;
+        if self.reverse {
+            ranges.reverse();
+        }
+        Ok(ranges)
     }
 
     fn limit(&self, run: Run) -> Result<u64> {
@@ -246,7 +272,7 @@ impl Rows {
             }
         }
         let mut stopped = false;
-        for range in self.path.ranges(&target.def, &target.table, &ctx)? {
+        for range in self.ranges(target, &ctx)? {
             if stopped {
                 break;
             }
@@ -261,7 +287,7 @@ impl Rows {
                     let mut judge = |view: &RowView| self.judge(target, run, view);
                     table.update_range(txn, index, &range, &mut judge, &mut one)?;
                 }
-                false => table.modify_range(txn, index, &range, false, &mut one)?,
+                false => table.modify_range(txn, index, &range, self.reverse, &mut one)?,
             }
         }
         Ok(())
@@ -312,8 +338,7 @@ impl Rows {
             false => u64::MAX,
         };
         let mut rows: Vec<(Vec<u8>, Vec<Value>)> = Vec::new();
-        let ranges: Vec<KeyRange> = self.path.ranges(&target.def, &target.table, &run.env.ctx())?;
-        for range in &ranges {
+        for range in &self.ranges(target, &run.env.ctx())? {
             let mut take = |view: &RowView| {
                 let row = Stored {
                     def: &target.def,
@@ -338,7 +363,7 @@ impl Rows {
                 true => Some(&mut judge),
                 false => None,
             };
-            let scanned = table.scan_to_change(txn, index, range, judge, &mut take);
+            let scanned = table.scan_to_change(txn, index, range, self.reverse, judge, &mut take);
             scanned.map_err(|error| SqlError::in_table(error, &target.def.name))?;
             if rows.len() as u64 >= enough {
                 break;

@@ -16,7 +16,7 @@ use std::ops::Bound;
 use tidemark_engine::{Datum, IndexNo, KeyRange, Table};
 
 /// What fetching a row through a secondary index costs, in entries of a scan.
-const LOOKUP_COST: f64 = 3.0;
+pub const LOOKUP_COST: f64 = 3.0;
 /// What descending to a range costs.
 const DESCENT_COST: f64 = 0.5;
 /// What a scan of the whole table costs besides its rows: all of them are locked if the read locks, so that even in a
@@ -75,8 +75,7 @@ pub fn paths(request: &Request) -> Result<Vec<AccessPath>> {
     let cost = FULL_SCAN_COST + if request.forced { rows * 1000.0 } else { rows };
     let mut found = vec![AccessPath::full(0, true, rows, cost)];
     for index in &request.def.indexes {
-        let allowed = request.allowed.is_none_or(|list| list.contains(&index.number));
-        if !allowed || !index.visible {
+        if !request.may_use(index) {
             continue;
         }
         if let Some(path) = request.path(index, rows)? {
@@ -101,6 +100,11 @@ pub fn choose(request: &Request) -> Result<AccessPath> {
 }
 
 impl Request<'_> {
+    /// Whether the index is to be seen and hints do not forbid it.
+    pub fn may_use(&self, index: &IndexDef) -> bool {
+        index.visible && self.allowed.is_none_or(|list| list.contains(&index.number))
+    }
+
     fn path(&self, index: &IndexDef, table_rows: f64) -> Result<Option<AccessPath>> {
         let covering = self.table.covers(index.number, self.needed);
         let steering = self.steering(index);

@@ -5,22 +5,17 @@
 //! cheapest to extend, and the cheapest whole wins. A table that no index leads to is met through a hash table built
 //! once. A left join whose WHERE condition refuses the NULLs it would add is an inner one.
 
-use super::access::{AccessPath, Request, choose, conjuncts, paths};
+use super::access::{AccessPath, Request, choose, conjuncts};
+use super::filter::{absorbed, selectivity};
 use super::from::{FromInput, FromTable, Tree};
+use super::order::{Direction, OrderWish, choose_in_order};
 use super::scope::OUTER;
 use super::walk::has_subquery;
 use super::{AGGREGATE, HashJoin, Input, Leaf, Planner, Source};
-use crate::dictionary::TableDef;
 use crate::error::Result;
 use crate::expr::{CmpKind, CmpOp, Expr, Node, build};
 use std::sync::Arc;
 use tidemark_engine::LockWait;
-
-/// The order in which rows are wanted, and whether only the first few.
-pub(super) struct OrderWish {
-    pub order: Vec<(Expr, bool)>,
-    pub limited: bool,
-}
 
 pub(super) struct Joined {
     pub source: Source,
@@ -48,8 +43,6 @@ struct Joiner<'j, 'a> {
 
 /// Most tables whose order is searched from each of them.
 const SEARCH_MAX: usize = 8;
-/// Rows that are worth looking at before a LIMIT is reached, as a multiple of those wanted.
-const SORT_COST: f64 = 0.3;
 
 /// All join conditions of a tree.
 pub(super) fn conditions(tree: &Tree) -> Vec<&Expr> {
@@ -442,59 +435,12 @@ impl Joiner<'_, '_> {
                 None
             },
         };
-        let best = choose(&request)?;
-        let wish = &self.wish.order;
-        let (Some(ordered), false) = (ordered, wish.is_empty()) else {
-            return Ok((best, false));
+        let Some(ordered) = ordered.filter(|_| !self.wish.order.is_empty()) else {
+            return Ok((choose(&request)?, false));
         };
-        if let Some(reverse) = gives_order(&best, def, leaf.base, wish) {
-            *ordered = true;
-            return Ok((best, reverse));
-        }
-        if !self.wish.limited {
-            return Ok((best, false));
-        }
-        // With a LIMIT, an index in the right order may be better though it leads through more rows.
-        let sort = best.rows * best.rows.max(2.0).log2() * SORT_COST;
-        let mut least = best.cost + sort;
-        let mut chosen = None;
-        let mut candidates = paths(&request)?;
-        let allowed = |n: usize| from.allowed.as_ref().is_none_or(|list| list.contains(&n));
-        for index in def
-            .indexes
-            .iter()
-            .filter(|index| index.visible && allowed(index.number))
-        {
-            let covering = table.covers(index.number, &leaf.needed);
-            let rows = table.estimate_rows() as f64;
-            let cost = if index.number == 0 || covering {
-                rows
-            } else {
-                rows * 3.0
-            };
-            candidates.push(AccessPath::full(index.number, covering, rows, cost));
-        }
-        for path in candidates {
-            let Some(reverse) = gives_order(&path, def, leaf.base, wish) else {
-                continue;
-            };
-            let rest = early.iter().filter(|c| !absorbed(&c.expr, &path, def, leaf.base));
-            let share: f64 = rest.map(|c| selectivity(&c.expr)).product();
-            // How many rows are looked at until about ten have passed.
-            let looked = (10.0 / share.max(1e-6)).min(path.rows.max(1.0));
-            let cost = path.cost * looked / path.rows.max(1.0);
-            if cost < least {
-                least = cost;
-                chosen = Some((path, reverse));
-            }
-        }
-        Ok(match chosen {
-            Some(found) => {
-                *ordered = true;
-                found
-            }
-            None => (best, false),
-        })
+        let (path, direction) = choose_in_order(&request, self.wish)?;
+        *ordered = direction.is_some();
+        Ok((path, direction == Some(Direction::Backwards)))
     }
 
     /// Prepares a table without a useful index to be met by hashing: its own conditions are tested as the hash table
@@ -569,157 +515,4 @@ fn all_of<'c>(list: impl IntoIterator<Item = &'c Condition>) -> Expr {
     } else {
         build::and(list)
     }
-}
-
-/// A guess at the share of rows that pass a condition.
-fn selectivity(e: &Expr) -> f64 {
-    match &e.node {
-        Node::Compare(CmpOp::Eq | CmpOp::NullSafeEq, ..) => 0.1,
-        Node::Compare(CmpOp::Ne, ..) => 0.9,
-        Node::IsNull(_) => 0.1,
-        Node::Compare(..) | Node::Between { .. } | Node::In { .. } | Node::Like { .. } => 0.3,
-        _ => 0.7,
-    }
-}
-
-/// Whether the path alone sees to it that the condition holds.
-fn absorbed(e: &Expr, path: &AccessPath, def: &TableDef, base: usize) -> bool {
-    let Some(index) = def.index_by_number(path.index) else {
-        return false;
-    };
-    let is_part = |e: &Expr, at: usize| {
-        index.parts.get(at).is_some_and(|part| {
-            part.prefix.is_none() && matches!(e.node, Node::Column(slot) if slot == base + part.column)
-        })
-    };
-    // Such values always have an exact place in the index.
-    let exact = |kind: CmpKind, column: &Expr, value: &Expr| match kind {
-        CmpKind::Int => column.ty.is_integer() && value.ty.is_integer(),
-        CmpKind::Str(c) => {
-            column.ty.is_string()
-                && !column.ty.is_member()
-                && value.ty.is_string()
-                && column.ty.collation == c
-        }
-        _ => false,
-    };
-    let same = |a: &Expr, b: &Expr| format!("{:?}", a.node) == format!("{:?}", b.node);
-    let steering = path.steering();
-    let next = steering.equal.len();
-    match &e.node {
-        Node::Compare(op, kind, sides) => {
-            for (column, value, op) in [(&sides[0], &sides[1], *op), (&sides[1], &sides[0], op.flipped())] {
-                if !exact(*kind, column, value) {
-                    continue;
-                }
-                let equal = steering.equal.iter().enumerate().any(|(at, part)| {
-                    op == CmpOp::Eq
-                        && !part.null
-                        && part.values.len() == 1
-                        && is_part(column, at)
-                        && same(&part.values[0].expr, value)
-                });
-                if equal {
-                    return true;
-                }
-                let Some(range) = steering.range.as_ref().filter(|_| is_part(column, next)) else {
-                    continue;
-                };
-                let bound = match op {
-                    CmpOp::Gt | CmpOp::Ge => &range.lower,
-                    CmpOp::Lt | CmpOp::Le => &range.upper,
-                    _ => continue,
-                };
-                let inclusive = matches!(op, CmpOp::Ge | CmpOp::Le);
-                if bound
-                    .as_ref()
-                    .is_some_and(|(v, inc)| *inc == inclusive && same(&v.expr, value))
-                {
-                    return true;
-                }
-            }
-            false
-        }
-        Node::Between {
-            negated: false,
-            low,
-            high,
-            args,
-        } => {
-            let [column, from, to] = &**args;
-            let Some(range) = steering.range.as_ref().filter(|_| is_part(column, next)) else {
-                return false;
-            };
-            let is = |bound: &Option<(super::steer::KeyValue, bool)>, value: &Expr| {
-                bound
-                    .as_ref()
-                    .is_some_and(|(v, inclusive)| *inclusive && same(&v.expr, value))
-            };
-            exact(*low, column, from)
-                && exact(*high, column, to)
-                && is(&range.lower, from)
-                && is(&range.upper, to)
-        }
-        Node::In {
-            negated: false,
-            value,
-            list,
-            ..
-        } => steering.equal.iter().enumerate().any(|(at, part)| {
-            is_part(value, at)
-                && part.values.len() == list.len()
-                && list.len() <= 1000
-                && list
-                    .iter()
-                    .zip(&part.values)
-                    .all(|((kind, e), v)| exact(*kind, value, e) && same(&v.expr, e))
-        }),
-        _ => false,
-    }
-}
-
-/// Whether a path gives rows in the order, and whether it must be read backwards for that.
-fn gives_order(path: &AccessPath, def: &TableDef, base: usize, order: &[(Expr, bool)]) -> Option<bool> {
-    if path.point {
-        return Some(false);
-    }
-    let index = def.index_by_number(path.index)?;
-    let primary = def
-        .primary()
-        .filter(|_| path.index != 0)
-        .map_or(&[][..], |index| &index.parts);
-    let parts: Vec<_> = index.parts.iter().chain(primary).collect();
-    let fixed: Vec<usize> = index
-        .parts
-        .iter()
-        .zip(&path.steering().equal)
-        .filter(|(_, equal)| equal.values.len() + equal.null as usize == 1)
-        .map(|(part, _)| part.column)
-        .collect();
-    let mut at = 0;
-    let mut reverse = None;
-    for (e, descending) in order {
-        let Node::Column(slot) = e.node else { return None };
-        let column = slot.checked_sub(base).filter(|c| *c < def.columns.len())?;
-        if fixed.contains(&column) {
-            continue;
-        }
-        while at < parts.len() && fixed.contains(&parts[at].column) {
-            at += 1;
-        }
-        if at == parts.len() && def.primary().is_some() {
-            break;
-        }
-        let part = parts.get(at)?;
-        let member = def.columns[column].ty.is_member();
-        if part.column != column || part.prefix.is_some() || member {
-            return None;
-        }
-        let turned = *descending != part.descending;
-        if *reverse.get_or_insert(turned) != turned {
-            return None;
-        }
-        at += 1;
-    }
-    Some(reverse.unwrap_or(false))
 }

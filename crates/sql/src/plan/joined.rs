@@ -2,7 +2,7 @@
 
 use super::from::{FromInput, FromTable};
 use super::group::BlockHooks;
-use super::join::OrderWish;
+use super::order::OrderWish;
 use super::{Planner, QueryBody, QueryPlan, SelectPlan, Source};
 use crate::accounts::Privileges;
 use crate::dml::joined::{Deed, JoinedPlan, JoinedTarget, JoinedUpdate};

@@ -4,7 +4,8 @@
 //! - [`bind`]: expressions' syntax to expressions that can be evaluated.
 //! - [`access`]: conditions on one table to ranges of an index.
 //! - [`query`]: SELECT, UNION and their kin; [`items`] their select lists, [`from`] their tables, [`join`] the order of
-//!   those, [`group`] their groups; [`walk`]: through a whole plan.
+//!   those, [`filter`] what is left to be tested on them, [`order`] how not to sort them, [`group`] their groups; [`walk`]:
+//!   through a whole plan.
 //! - [`joined`]: UPDATE and DELETE of the rows that a join finds.
 //! - [`statement`]: whole statements, as the session runs them.
 //! - [`explain`]: a plan for people to read.
@@ -14,11 +15,13 @@
 pub mod access;
 pub mod bind;
 pub mod explain;
+mod filter;
 pub mod from;
 mod group;
 mod items;
 mod join;
 mod joined;
+pub mod order;
 mod past;
 mod query;
 pub mod scope;

@@ -2,7 +2,7 @@
 
 use super::group::BlockHooks;
 use super::items::{Item, check_grouping, item_at};
-use super::join::OrderWish;
+use super::order::OrderWish;
 use super::scope::{OUTER, Scope};
 use super::walk::has_subquery;
 use super::{AGGREGATE, DEPTH_MAX, GroupPlan, OutputColumn, Planner, QueryBody, QueryPlan, SelectPlan};

@@ -81,14 +81,22 @@ impl Table {
         Ok(if is_row { Step::Stop } else { Step::Over })
     }
 
-    /// The same at the lower end, for who comes down.
+    /// The same at the lower end, for who comes down; `found` says whether there was a row. An equality without any stops
+    /// at the gap.
     pub(super) fn lock_before(
         &self,
         t: &mut Inner,
         course: &mut Course<'_>,
         key: &[u8],
         value: &[u8],
+        found: bool,
     ) -> Result<Step> {
+        if course.shape.equality && !found {
+            if course.gaps {
+                self.lock_gap(t, course, key, self.writer(course.n, value));
+            }
+            return Ok(Step::Stop);
+        }
         let want = Want::scanned(course.lock.mode, course.gaps);
         let fresh = match self.get_lock(t, course, course.n, key, want, self.writer(course.n, value))? {
             Got::Wait(lock) => return Ok(Step::Wait(lock)),

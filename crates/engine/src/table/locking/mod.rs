@@ -238,6 +238,7 @@ impl Table {
     fn scan_down(&self, t: &mut Inner, course: &mut Course<'_>, visit: &mut Visit<'_>) -> Result<()> {
         let tree = &self.indexes[course.n].tree;
         let mut begun = !course.gaps;
+        let mut found = false;
         'descend: loop {
             t.check()?;
             let leaf = match &course.span.upper {
@@ -259,13 +260,15 @@ impl Table {
             for slot in (0..end).rev() {
                 let (key, value) = node.entry(slot);
                 let step = match key < course.span.lower.as_slice() {
-                    true => self.lock_before(t, course, key, value)?,
+                    true => self.lock_before(t, course, key, value, found)?,
                     false => self.step(t, course, key, value, visit)?,
                 };
                 match step {
-                    Step::On | Step::Over => {}
+                    Step::On => found = true,
+                    Step::Over => {}
                     Step::Stop => return Ok(()),
                     Step::Found => {
+                        found = true;
                         let key = key.to_vec();
                         drop(leaf);
                         if self.hand_over(t, course, &key, visit)? == Flow::Stop {

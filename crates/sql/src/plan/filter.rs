@@ -1,0 +1,113 @@
+//! What a path leaves of a condition: the conjuncts that it does not itself see to, and the share of rows that they let pass.
+
+use super::access::AccessPath;
+use super::steer::KeyValue;
+use crate::dictionary::TableDef;
+use crate::expr::{CmpKind, CmpOp, Expr, Node};
+
+/// A guess at the share of rows that pass a condition.
+pub(super) fn selectivity(e: &Expr) -> f64 {
+    match &e.node {
+        Node::Compare(CmpOp::Eq | CmpOp::NullSafeEq, ..) => 0.1,
+        Node::Compare(CmpOp::Ne, ..) => 0.9,
+        Node::IsNull(_) => 0.1,
+        Node::Compare(..) | Node::Between { .. } | Node::In { .. } | Node::Like { .. } => 0.3,
+        _ => 0.7,
+    }
+}
+
+/// Whether the path alone sees to it that the condition holds.
+pub(super) fn absorbed(e: &Expr, path: &AccessPath, def: &TableDef, base: usize) -> bool {
+    let Some(index) = def.index_by_number(path.index) else {
+        return false;
+    };
+    let is_part = |e: &Expr, at: usize| {
+        index.parts.get(at).is_some_and(|part| {
+            part.prefix.is_none() && matches!(e.node, Node::Column(slot) if slot == base + part.column)
+        })
+    };
+    // Such values always have an exact place in the index.
+    let exact = |kind: CmpKind, column: &Expr, value: &Expr| match kind {
+        CmpKind::Int => column.ty.is_integer() && value.ty.is_integer(),
+        CmpKind::Str(c) => {
+            column.ty.is_string()
+                && !column.ty.is_member()
+                && value.ty.is_string()
+                && column.ty.collation == c
+        }
+        _ => false,
+    };
+    let same = |a: &Expr, b: &Expr| format!("{:?}", a.node) == format!("{:?}", b.node);
+    let steering = path.steering();
+    let next = steering.equal.len();
+    match &e.node {
+        Node::Compare(op, kind, sides) => {
+            for (column, value, op) in [(&sides[0], &sides[1], *op), (&sides[1], &sides[0], op.flipped())] {
+                if !exact(*kind, column, value) {
+                    continue;
+                }
+                let equal = steering.equal.iter().enumerate().any(|(at, part)| {
+                    op == CmpOp::Eq
+                        && !part.null
+                        && part.values.len() == 1
+                        && is_part(column, at)
+                        && same(&part.values[0].expr, value)
+                });
+                if equal {
+                    return true;
+                }
+                let Some(range) = steering.range.as_ref().filter(|_| is_part(column, next)) else {
+                    continue;
+                };
+                let bound = match op {
+                    CmpOp::Gt | CmpOp::Ge => &range.lower,
+                    CmpOp::Lt | CmpOp::Le => &range.upper,
+                    _ => continue,
+                };
+                let inclusive = matches!(op, CmpOp::Ge | CmpOp::Le);
+                if bound
+                    .as_ref()
+                    .is_some_and(|(v, inc)| *inc == inclusive && same(&v.expr, value))
+                {
+                    return true;
+                }
+            }
+            false
+        }
+        Node::Between {
+            negated: false,
+            low,
+            high,
+            args,
+        } => {
+            let [column, from, to] = &**args;
+            let Some(range) = steering.range.as_ref().filter(|_| is_part(column, next)) else {
+                return false;
+            };
+            let is = |bound: &Option<(KeyValue, bool)>, value: &Expr| {
+                bound
+                    .as_ref()
+                    .is_some_and(|(v, inclusive)| *inclusive && same(&v.expr, value))
+            };
+            exact(*low, column, from)
+                && exact(*high, column, to)
+                && is(&range.lower, from)
+                && is(&range.upper, to)
+        }
+        Node::In {
+            negated: false,
+            value,
+            list,
+            ..
+        } => steering.equal.iter().enumerate().any(|(at, part)| {
+            is_part(value, at)
+                && part.values.len() == list.len()
+                && list.len() <= 1000
+                && list
+                    .iter()
+                    .zip(&part.values)
+                    .all(|((kind, e), v)| exact(*kind, value, e) && same(&v.expr, e))
+        }),
+        _ => false,
+    }
+}

@@ -63,6 +63,7 @@ pub struct Rows {
     judges: bool,
     filter_queries: bool,
     ignore: bool,
+    columns_read: Vec<usize>,
 }
 
 /// The clauses that say which.
@@ -123,6 +124,8 @@ impl Rows {
             sample: Some(sample),
         };
         let (path, direction) = choose_in_order(&request, &wish)?;
+        let ordering = wish.order.iter().map(|(expr, _)| expr);
+        let mut columns_read: Vec<usize> = filter.iter().chain(ordering).flat_map(Expr::columns).collect();
         let mut order_by = Vec::new();
         if direction.is_none() {
             for (expr, descending) in wish.order {
@@ -134,11 +137,12 @@ impl Rows {
                 });
             }
         }
-        let in_place = order_by.is_empty()
-            && plain
-            && !filter_queries
-            && !clauses.ignore
-            && !target.moves(written, path.index);
+        let moves = target.moves(written, path.index);
+        let in_place = order_by.is_empty() && plain && !filter_queries && !clauses.ignore && !moves;
+        if !order_by.is_empty() || (moves && !path.point) {
+            let primary = target.def.primary().into_iter().flat_map(|index| &index.parts);
+            columns_read.extend(primary.map(|part| part.column));
+        }
         Ok(Rows {
             path,
             reverse: direction == Some(Direction::Backwards),
@@ -149,6 +153,7 @@ impl Rows {
             judges: !written.is_empty() && clauses.order_by.is_empty() && !filter_queries,
             filter_queries,
             ignore: clauses.ignore,
+            columns_read,
         })
     }
 
@@ -161,10 +166,10 @@ impl Rows {
         &self.path
     }
 
-    /// The columns that say which rows, and in which order.
-    pub fn columns_read(&self) -> Vec<usize> {
-        let order = self.order_by.iter().map(|key| &key.expr);
-        self.filter.iter().chain(order).flat_map(Expr::columns).collect()
+    /// The columns that say which rows, and in which order; and the primary key of those whose places are remembered before they
+    /// are changed.
+    pub fn columns_read(&self) -> &[usize] {
+        &self.columns_read
     }
 
     /// Applies a change to all rows, within the running statement.

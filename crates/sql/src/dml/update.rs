@@ -177,7 +177,7 @@ impl UpdatePlan {
         let touches_unique = unique
             .flat_map(|index| &index.parts)
             .any(|part| written.contains(&part.column));
-        let mut read: Vec<usize> = rows.columns_read();
+        let mut read = rows.columns_read().to_vec();
         read.extend(assignments.list.iter().flat_map(|(_, value)| value.columns()));
         let sets_unread = assignments.list.iter().any(|(column, _)| !read.contains(column));
         Ok(UpdatePlan {

@@ -354,7 +354,8 @@ impl Undoer<'_> {
         if self.is_of_another(leaf.node().value(slot)) {
             return Ok(false);
         }
-        if let Some(owner) = self.goes_on.filter(|_| self.keeps_gaps) {
+        // What the transaction had deleted before stays locked by its id.
+        if let Some(owner) = self.goes_on.filter(|_| self.keeps_gaps && writer != self.txn) {
             self.core
                 .locks
                 .keep_record(&table.indexes[n].locks, owner, entry_key);

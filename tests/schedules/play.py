@@ -102,8 +102,8 @@ class Player:
         self.observer.connection.cursor().execute(f"DROP DATABASE IF EXISTS {self.database}")
         self.observer.close()
 
-    def play(self, schedule: Schedule) -> Transcript:
-        """What each step shows, then what the sessions say when they end, then the rows by each index."""
+    def prepare(self, schedule: Schedule) -> dict[str, Session]:
+        """The table with its rows, those that are to be deleted deleted, and the sessions at their levels."""
         self.clerk.execute("DROP TABLE IF EXISTS t", f"CREATE TABLE t ({DEFINITIONS[schedule.shape]})", *schedule.setup())
         sessions = {name: self.sessions[name] for name in schedule.levels}
         for name, level in schedule.levels.items():
@@ -111,6 +111,11 @@ class Player:
         self.keeper.execute("SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ", "START TRANSACTION WITH CONSISTENT SNAPSHOT")
         self.clerk.execute("DO 0", *schedule.bury())
         self.waits, self.let_go, self.places = {}, [], []
+        return sessions
+
+    def play(self, schedule: Schedule) -> Transcript:
+        """What each step shows, then what the sessions say when they end, then the rows by each index."""
+        sessions = self.prepare(schedule)
         transcript = [self.step(sessions, name, sql) for name, sql in schedule.steps]
         while any(session.step for session in sessions.values()):
             free = [name for name, session in sessions.items() if not session.step]

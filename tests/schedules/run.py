@@ -2,7 +2,7 @@
 """Random schedules of two to four sessions, played on two servers that must behave alike.
 
     tests/schedules/run.py --against HOST:PORT[:USER] [--address HOST:PORT[:USER]] [--seed N] [--count 1000] [--lanes 4]
-    tests/schedules/run.py --mariadb [--seconds 60]       against Debian's MariaDB: a fixed seed and then a fresh one
+    tests/schedules/run.py --mariadb [--seconds 60] [--fresh-seconds 60]     against Debian's MariaDB: a fixed seed and then a fresh one
     tests/schedules/run.py --mariadb --arbiter HOST:PORT[:USER]       and asks a third server who is alone with its answer
 
 Compared are, step by step: rows, affected counts, errors, who waits, and who is woken by which step with what answer; and
@@ -13,6 +13,8 @@ known one (`known.py`): those are counted. `--seed N --count 1` repeats one. Wit
 
 MySQL and MariaDB differ too. An arbiter, a MySQL server, plays what differs as well, and a difference from MariaDB is known only if
 the arbiter does not answer as MariaDB does.
+
+`placement.py` compares what single sessions lock, entry by entry.
 
 Every lane is a process with databases of its own on both servers; schedule n of a run has the seed N + n.
 """
@@ -178,9 +180,9 @@ def work(options, ours: Address, theirs: Address, number: int, seeds, found: mul
             player.close()
 
 
-def run(options, seed: int, ours: Address, theirs: Address, report: Report) -> None:
+def run(options, seed: int, seconds: float | None, ours: Address, theirs: Address, report: Report) -> None:
     found: multiprocessing.Queue = multiprocessing.Queue()
-    options.until = time.time() + options.seconds if options.seconds else None
+    options.until = time.time() + seconds if seconds else None
     started, differences, played, known = time.monotonic(), 0, 0, Counter()
     lanes = [multiprocessing.Process(target=work, daemon=True, args=(options, ours, theirs, n, range(seed + n, seed + options.count, options.lanes), found))
              for n in range(options.lanes)]
@@ -222,6 +224,7 @@ def main():
     parser.add_argument("--seed", type=int)
     parser.add_argument("--count", type=int, default=1_000_000, help="at most so many")
     parser.add_argument("--seconds", type=float, help="stop after so many")
+    parser.add_argument("--fresh-seconds", type=float, help="after so many with the fresh seed")
     parser.add_argument("--lanes", type=int, default=4)
     parser.add_argument("--name", default="", help="of the databases, if several runs share a server")
     parser.add_argument("--levels", type=lambda text: tuple(text.upper().split(",")), default=LEVELS, help="only these, separated by commas")
@@ -237,9 +240,10 @@ def main():
             parser.error("--against or --mariadb")
         if "MariaDB" in theirs.execute("SELECT VERSION()")[0][0] and not options.avoid_nothing:
             options.avoid |= MARIADB_AVOIDS
-        fresh = int(time.time()) * 1000
-        for seed in [FIXED_SEED, fresh] if options.mariadb and options.seed is None else [fresh if options.seed is None else options.seed]:
-            run(options, seed, ours, theirs, report)
+        fresh = int(time.time()) * 1000 if options.seed is None else options.seed
+        if options.mariadb and options.seed is None:
+            run(options, FIXED_SEED, options.seconds, ours, theirs, report)
+        run(options, fresh, options.fresh_seconds or options.seconds, ours, theirs, report)
     report.close()
 
 

@@ -70,8 +70,8 @@ def is_covered(line: str, lines: list[str]) -> bool:
     mode, kind, entry = lock.groups()
     if kind == ",REC_NOT_GAP":
         return mode == "X"
-    stronger = {f"{mode} on {entry}", f"X on {entry}", f"X,GAP on {entry}"} - {line}
-    return kind == ",GAP" and any(other in lines for other in stronger)
+    stronger = {f"X on {entry}"} | ({f"{mode} on {entry}", f"X,GAP on {entry}"} if kind == ",GAP" else set())
+    return kind in ("", ",GAP") and any(other in lines for other in stronger - {line})
 
 
 def differ(players: list[Player], schedule: Schedule) -> bool:

@@ -31,7 +31,7 @@ use loom::sync::atomic::{AtomicU64, Ordering};
 use loom::sync::{Arc, Mutex};
 use loom::thread;
 use txns::Txns;
-use views::{Need, Past, SlotNo, View, Views};
+use views::{Copy, Need, Past, SlotNo, View, Views, Watch};
 
 /// What a commit, a reader and a pruner share. The tide stands for the log's.
 struct World {
@@ -57,6 +57,13 @@ impl World {
     fn commit(&self, id: TxnId, lsn: Lsn) {
         self.txns.end(id, lsn);
         self.tide.fetch_max(lsn.0, Ordering::SeqCst);
+    }
+
+    fn copy(&self) -> Copy {
+        let (mut copy, mut watch) = (Copy::default(), Watch::default());
+        self.views.look(&mut watch, &self.txns, || self.tide());
+        copy.follow(&mut watch);
+        copy
     }
 
     fn open(&self, slot: SlotNo) -> View {
@@ -128,7 +135,7 @@ fn what_a_view_needs_is_never_pruned() {
             thread::spawn(move || world.commit(new, Lsn(20)))
         };
         // The version that `old` wrote and `new` replaced.
-        let copy = world.views.copy(&world.txns, || world.tide());
+        let copy = world.copy();
         let needed = matches!(copy.need(old, new, &world.txns), Need::By(_) | Need::Unknown);
         let gone_for_all = copy.all_see(new, &world.txns);
         committer.join().unwrap();
@@ -139,6 +146,55 @@ fn what_a_view_needs_is_never_pruned() {
             view.sees(new, &world.txns) || !gone_for_all,
             "purged under {view:?}, by {copy:?}"
         );
+    });
+}
+
+#[test]
+fn a_copy_that_follows_is_as_good_as_a_new_one() {
+    let mut model = loom::model::Builder::new();
+    model.preemption_bound = Some(2);
+    model.check(|| {
+        let world = World::new();
+        let (old, new) = (world.txns.assign(), world.txns.assign());
+        world.commit(old, Lsn(15));
+        let slot = world.views.acquire();
+        let first = world.open(slot);
+        let reader = {
+            let world = world.clone();
+            // The slot's view goes, and another comes.
+            thread::spawn(move || {
+                world.views.close(slot);
+                world.open(slot)
+            })
+        };
+        let (mut copy, mut watch) = (Copy::default(), Watch::default());
+        for lsn in [Lsn(20), Lsn(25)] {
+            if lsn == Lsn(20) {
+                world.commit(new, lsn);
+            } else {
+                world.commit(world.txns.assign(), lsn);
+            }
+            let horizon = copy.horizon;
+            world.views.look(&mut watch, &world.txns, || world.tide());
+            copy.follow(&mut watch);
+            assert!(copy.horizon >= horizon);
+        }
+        let needed = matches!(copy.need(old, new, &world.txns), Need::By(_) | Need::Unknown);
+        let gone_for_all = copy.all_see(new, &world.txns);
+        let view = reader.join().unwrap();
+        let wants = view.sees(old, &world.txns) && !view.sees(new, &world.txns);
+        assert!(
+            !wants || needed,
+            "pruned under {view:?} after {first:?}, by {copy:?}"
+        );
+        assert!(
+            view.sees(new, &world.txns) || !gone_for_all,
+            "purged under {view:?}, by {copy:?}"
+        );
+        // Once all is quiet the copy is exact.
+        world.views.look(&mut watch, &world.txns, || world.tide());
+        copy.follow(&mut watch);
+        assert_eq!(copy.views, [view]);
     });
 }
 
@@ -165,8 +221,8 @@ fn the_ends_that_a_view_must_look_up_are_never_recycled() {
         };
         world.commit(ids[2], Lsn(20));
         world.txns.settle(world.tide());
-        let copy = world.views.copy(&world.txns, || world.tide());
-        world.txns.recycle(copy.settled, &copy.windows);
+        let copy = world.copy();
+        world.txns.recycle(copy.settled, &copy.windows());
         reader.join().unwrap();
     });
 }
@@ -194,8 +250,8 @@ fn a_collapsed_chunk_tells_every_view_the_same() {
             })
         };
         world.commit(ids[3], Lsn(20));
-        let copy = world.views.copy(&world.txns, || world.tide());
-        world.txns.recycle(copy.settled, &copy.windows);
+        let copy = world.copy();
+        world.txns.recycle(copy.settled, &copy.windows());
         world
             .txns
             .collapse(copy.horizon, |first, last| copy.tells_apart(first, last));
@@ -239,7 +295,7 @@ fn a_view_of_the_past_keeps_what_it_needs_or_is_refused() {
             lsn: Lsn(20),
             settled: old,
         });
-        let copy = world.views.copy(&world.txns, || world.tide());
+        let copy = world.copy();
         let needed = matches!(copy.need(old, new, &world.txns), Need::By(_) | Need::Unknown);
         let view = reader.join().unwrap();
         assert!(view.is_none() || needed, "pruned under {view:?}, by {copy:?}");

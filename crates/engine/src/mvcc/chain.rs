@@ -20,7 +20,7 @@
 
 use super::txns::Txns;
 use super::versions::{Address, DELETED, Versions};
-use super::views::{Copy, Need, Past, View, Views};
+use super::views::{Copy, Need, Past, View, Views, Watch};
 use crate::error::{Error, Result};
 use crate::ids::{Lsn, TxnId};
 use parking_lot::{Mutex, RwLock};
@@ -39,20 +39,20 @@ pub(crate) struct ViewCopy {
     copy: RwLock<Copy>,
     /// Every writer below is seen by every view.
     all_see_below: AtomicU64,
-    refreshing: Mutex<()>,
+    /// What the copy was made from; held by whoever makes it new.
+    watch: Mutex<Watch>,
+    /// The oldest view that was closed since somebody asked.
+    oldest_closed: AtomicU64,
 }
 
 impl ViewCopy {
     /// Every writer below `next` ended before the first view was opened.
     pub fn new(next: TxnId) -> ViewCopy {
-        let copy = Copy {
-            settled: next,
-            ..Copy::default()
-        };
         ViewCopy {
-            copy: RwLock::new(copy),
+            copy: RwLock::new(Copy::new(next)),
             all_see_below: AtomicU64::new(next.0),
-            refreshing: Mutex::new(()),
+            watch: Mutex::default(),
+            oldest_closed: AtomicU64::new(Lsn::MAX.0),
         }
     }
 
@@ -64,24 +64,30 @@ impl ViewCopy {
         tide: impl Fn() -> Lsn,
         then: impl FnOnce(&Copy) -> R,
     ) -> R {
-        let _one_at_a_time = self.refreshing.lock();
-        self.replace(views.copy(txns, tide));
+        let mut watch = self.watch.lock();
+        views.look(&mut watch, txns, tide);
+        self.follow(&mut watch);
         then(&self.copy.read())
     }
 
     /// Takes a new copy, unless somebody is at it.
     fn try_refresh(&self, views: &Views, txns: &Txns, tide: impl Fn() -> Lsn) -> bool {
-        let Some(_one_at_a_time) = self.refreshing.try_lock() else {
+        let Some(mut watch) = self.watch.try_lock() else {
             return false;
         };
-        self.replace(views.copy(txns, tide));
+        views.look(&mut watch, txns, tide);
+        self.follow(&mut watch);
         true
     }
 
-    /// From now on views may be opened at `past`, or no longer before now.
-    pub fn set_past(&self, views: &Views, past: Past) {
-        let _one_at_a_time = self.refreshing.lock();
+    /// From now on views may be opened at `past`, or no longer before now. Answers what it has become: what was thrown
+    /// away since `past` was thought of is gone.
+    pub fn set_past(&self, views: &Views, past: Past) -> Past {
+        let _nobody_looks = self.watch.lock();
+        let lsn = past.lsn.max(self.with(|copy| copy.horizon));
+        let past = Past { lsn, ..past };
         views.set_past(past);
+        past
     }
 
     /// Does something with the copy as it is, before anybody can take the next.
@@ -89,10 +95,33 @@ impl ViewCopy {
         f(&self.copy.read())
     }
 
-    fn replace(&self, copy: Copy) {
-        let below = copy.views.iter().map(|v| v.low).fold(copy.settled, TxnId::min);
-        *self.copy.write() = copy;
-        self.all_see_below.store(below.0, Ordering::Release);
+    fn follow(&self, watch: &mut Watch) {
+        let mut copy = self.copy.write();
+        let closed = match copy.has_past && !watch.has_past() {
+            true => Some(Lsn::ZERO),
+            false => watch.oldest_closed(),
+        };
+        copy.follow(watch);
+        self.all_see_below
+            .store(copy.all_see_below().0, Ordering::Release);
+        drop(copy);
+        if let Some(closed) = closed {
+            self.put_oldest_closed(closed);
+        }
+    }
+
+    /// The oldest of the views that have been closed since the last call, as far as copies have shown: what no view before
+    /// it wanted is wanted as it was then. While views may be opened in the past, any may have been.
+    pub fn take_oldest_closed(&self) -> Lsn {
+        match self.with(|copy| copy.has_past) {
+            true => Lsn::ZERO,
+            false => Lsn(self.oldest_closed.swap(Lsn::MAX.0, Ordering::Relaxed)),
+        }
+    }
+
+    /// What is said to have been closed is still to be seen to.
+    pub fn put_oldest_closed(&self, oldest: Lsn) {
+        self.oldest_closed.fetch_min(oldest.0, Ordering::Relaxed);
     }
 
     /// Whether every view sees this writer, as far as one look tells.

@@ -2,7 +2,8 @@
 //!
 //! A view is a copy of the tide. Each session owns a slot, a cache line of its own, in which it registers its view by two
 //! stores; nobody takes a lock, and the price does not depend on how many transactions run. Those who throw old versions
-//! away read all slots, now and then, and keep the copy.
+//! away read all slots, now and then, and keep the copy. With what they saw last time in hand they only look for what has
+//! changed: a thousand views that stand still cost a reader of the slots a microsecond or two, whatever their order.
 //!
 //! ```text
 //!  open:                                   copy:
@@ -76,6 +77,17 @@ struct Slot {
     high: AtomicU64,
 }
 
+/// What a slot holds.
+enum Registered {
+    Nothing,
+    View(View),
+    /// Some view at or after this is being opened, which will look up no writer below `low`.
+    Provisional {
+        lsn: Lsn,
+        low: TxnId,
+    },
+}
+
 /// The right to register one view at a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct SlotNo(usize);
@@ -97,10 +109,22 @@ pub(crate) struct Copy {
     pub horizon: Lsn,
     /// Writers below this had all ended at or before the horizon.
     pub settled: TxnId,
-    /// What look-ups the open views may still need, provisional ones included.
-    pub windows: Vec<Window>,
+    /// What look-ups may be needed by views that are not in the copy.
+    unsure: Vec<Window>,
     /// Views may be opened in the past, so that the horizon is no accident of the moment.
     pub has_past: bool,
+}
+
+/// What was seen in the slots at the last look, and what has changed since the look before.
+#[derive(Default)]
+pub(crate) struct Watch {
+    slots: Vec<Option<View>>,
+    closed: Vec<View>,
+    opened: Vec<View>,
+    horizon: Lsn,
+    settled: TxnId,
+    unsure: Vec<Window>,
+    has_past: bool,
 }
 
 /// What a copy of the views knows of a version.
@@ -211,70 +235,80 @@ impl Views {
         self.slot(slot.0).lsn.store(NONE, Ordering::Release);
     }
 
-    /// Copies the open views.
-    pub fn copy(&self, txns: &Txns, tide: impl Fn() -> Lsn) -> Copy {
+    /// Looks at every slot.
+    pub fn look(&self, watch: &mut Watch, txns: &Txns, tide: impl Fn() -> Lsn) {
         let settled = txns.settled();
         let past = Past {
             settled: TxnId(self.past_settled.load(Ordering::SeqCst)),
             lsn: Lsn(self.past_lsn.load(Ordering::SeqCst)),
         };
-        let mut copy = Copy {
-            views: Vec::new(),
-            horizon: tide().min(past.lsn),
-            settled: settled.min(past.settled),
-            windows: Vec::new(),
-            has_past: past != Past::NONE,
-        };
-        if copy.has_past {
-            copy.windows.push(Window {
+        watch.closed.clear();
+        watch.opened.clear();
+        watch.unsure.clear();
+        watch.horizon = tide().min(past.lsn);
+        watch.settled = settled.min(past.settled);
+        watch.has_past = past != Past::NONE;
+        if watch.has_past {
+            watch.unsure.push(Window {
                 low: past.settled.0,
                 high: u64::MAX,
             });
         }
         fence(Ordering::SeqCst);
-        for no in 0..self.used.load(Ordering::SeqCst) {
-            let slot = self.slot(no);
-            loop {
-                let lsn = slot.lsn.load(Ordering::Acquire);
-                if lsn == NONE {
-                    break;
-                }
-                let low = slot.low.load(Ordering::Acquire);
-                let high = slot.high.load(Ordering::Acquire);
-                if slot.lsn.load(Ordering::Acquire) != lsn {
-                    // Closed, or opened anew; read it again.
-                    continue;
-                }
-                if lsn & PROVISIONAL != 0 {
-                    copy.horizon = copy.horizon.min(Lsn(lsn & !PROVISIONAL));
-                    copy.settled = copy.settled.min(TxnId(low));
-                    copy.windows.push(Window { low, high: u64::MAX });
-                } else {
-                    copy.views.push(View {
-                        lsn: Lsn(lsn),
-                        low: TxnId(low),
-                        high: TxnId(high),
+        let used = self.used.load(Ordering::SeqCst);
+        watch.slots.resize(used, None);
+        for no in 0..used {
+            let seen = self.see(no);
+            let view = match seen {
+                Registered::Nothing => None,
+                Registered::View(view) => Some(view),
+                Registered::Provisional { lsn, low } => {
+                    watch.horizon = watch.horizon.min(lsn);
+                    watch.settled = watch.settled.min(low);
+                    watch.unsure.push(Window {
+                        low: low.0,
+                        high: u64::MAX,
                     });
-                    copy.windows.push(Window { low, high });
+                    None
                 }
-                break;
+            };
+            if watch.slots[no] != view {
+                watch.closed.extend(watch.slots[no]);
+                watch.opened.extend(view);
+                watch.slots[no] = view;
             }
         }
-        copy.views.sort_unstable_by_key(|view| view.lsn);
-        copy
+    }
+
+    #[inline]
+    fn see(&self, no: usize) -> Registered {
+        let slot = self.slot(no);
+        loop {
+            let lsn = slot.lsn.load(Ordering::Acquire);
+            if lsn == NONE {
+                return Registered::Nothing;
+            }
+            let low = TxnId(slot.low.load(Ordering::Acquire));
+            let high = TxnId(slot.high.load(Ordering::Acquire));
+            if slot.lsn.load(Ordering::Acquire) != lsn {
+                // Closed, or opened anew; read it again.
+                continue;
+            }
+            if lsn & PROVISIONAL != 0 {
+                let lsn = Lsn(lsn & !PROVISIONAL);
+                return Registered::Provisional { lsn, low };
+            }
+            let lsn = Lsn(lsn);
+            return Registered::View(View { lsn, low, high });
+        }
     }
 
     /// The view registered in a slot, if there is one.
     pub fn get(&self, slot: SlotNo) -> Option<View> {
-        let slot = self.slot(slot.0);
-        let lsn = slot.lsn.load(Ordering::Acquire);
-        let view = View {
-            lsn: Lsn(lsn),
-            low: TxnId(slot.low.load(Ordering::Acquire)),
-            high: TxnId(slot.high.load(Ordering::Acquire)),
-        };
-        let stands = slot.lsn.load(Ordering::Acquire) == lsn;
-        (lsn != NONE && lsn & PROVISIONAL == 0 && stands).then_some(view)
+        match self.see(slot.0) {
+            Registered::View(view) => Some(view),
+            Registered::Nothing | Registered::Provisional { .. } => None,
+        }
     }
 
     /// The position that the view registered in a slot sees, if there is one.
@@ -294,7 +328,66 @@ impl Views {
     }
 }
 
+impl Watch {
+    /// The oldest of the views that are gone since the look before.
+    pub fn oldest_closed(&self) -> Option<Lsn> {
+        self.closed.iter().map(|view| view.lsn).min()
+    }
+
+    pub fn has_past(&self) -> bool {
+        self.has_past
+    }
+}
+
 impl Copy {
+    /// There are no views, and every writer below `settled` ended before there will be.
+    pub fn new(settled: TxnId) -> Copy {
+        Copy {
+            settled,
+            ..Copy::default()
+        }
+    }
+
+    /// Becomes what the watcher saw at the last look, having been what it saw at the look before.
+    pub fn follow(&mut self, watch: &mut Watch) {
+        // What views that the older copy has missed are not below, views that this one misses are not below either.
+        self.horizon = self.horizon.max(watch.horizon);
+        self.settled = self.settled.max(watch.settled);
+        self.has_past = watch.has_past;
+        self.unsure.clone_from(&watch.unsure);
+        if !watch.closed.is_empty() {
+            // In the same order, so that one pass finds them all.
+            let order = |view: &View| (view.lsn, view.low, view.high);
+            watch.closed.sort_unstable_by_key(order);
+            let mut closed = watch.closed.iter().peekable();
+            self.views
+                .retain(|view| closed.next_if(|closed| *closed == view).is_none());
+            debug_assert!(closed.next().is_none(), "what closes was open");
+        }
+        if !watch.opened.is_empty() {
+            self.views.extend_from_slice(&watch.opened);
+            // Stable, for it makes use of the long run that is sorted.
+            self.views.sort_by_key(|view| (view.lsn, view.low, view.high));
+        }
+    }
+
+    /// What look-ups the open views may still need, those included that are being opened.
+    pub fn windows(&self) -> Vec<Window> {
+        let window = |view: &View| Window {
+            low: view.low.0,
+            high: view.high.0,
+        };
+        let unsure = self.unsure.iter().copied();
+        unsure.chain(self.views.iter().map(window)).collect()
+    }
+
+    /// Every writer below is seen by every view.
+    pub fn all_see_below(&self) -> TxnId {
+        self.views
+            .first()
+            .map_or(self.settled, |oldest| oldest.low.min(self.settled))
+    }
+
     /// No open view is older than this.
     pub fn oldest(&self) -> Lsn {
         self.views
@@ -310,10 +403,7 @@ impl Copy {
 
     /// Whether `writer`'s work is seen by every view, open now or later.
     pub fn all_see(&self, writer: TxnId, txns: &Txns) -> bool {
-        if writer < self.settled && self.views.first().is_none_or(|view| writer < view.low) {
-            return true;
-        }
-        txns.ended(writer).is_some_and(|lsn| lsn <= self.oldest())
+        writer < self.all_see_below() || txns.ended(writer).is_some_and(|lsn| lsn <= self.oldest())
     }
 
     /// Whether the transaction ended at or before the horizon: views that are not in the copy see it.

@@ -36,11 +36,11 @@ pub(super) fn look_through(core: &Core, page: PageLife) -> Result<()> {
                 continue;
             }
         };
-        let leaf = table.indexes[0].tree.write(&record.key)?;
+        let mut leaf = table.indexes[0].tree.write(&record.key)?;
         if let Ok(slot) = leaf.node().search(&record.key) {
             let head = Head::of(leaf.node().value(slot));
             let chain = prune(core, head.writer, head.older)?;
-            relink(core, leaf, slot, &head, &chain)?;
+            relink(core, &mut leaf, slot, &head, &chain)?;
         }
     }
     Ok(())

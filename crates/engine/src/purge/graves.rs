@@ -1,8 +1,10 @@
-//! Clearing graveyards: what was buried for old views goes when they do.
+//! Clearing graveyards: what was buried for old views goes when they do. Until one of them has gone, all that is buried stays
+//! wanted, and nobody looks through it, however much it is.
 
 use super::follow::prune;
 use crate::core::Core;
 use crate::error::Result;
+use crate::ids::Lsn;
 use crate::mvcc::{Address, Need};
 use crate::table::{Buried, IndexNo, Table, Wanted};
 
@@ -16,12 +18,22 @@ pub(crate) fn count(core: &Core) -> u64 {
     indexes.map(|index| index.graveyard.count()).sum()
 }
 
-/// Looks through all graveyards, and takes away what no view wants any more.
+/// Looks through the graveyards in which a view had a part that is gone, and takes away what no view wants any more.
 pub(super) fn clear(core: &Core) -> Result<()> {
+    let gone = core.view_copy.take_oldest_closed();
+    let cleared = clear_of(core, gone);
+    if cleared.is_err() {
+        core.view_copy.put_oldest_closed(gone);
+    }
+    cleared
+}
+
+fn clear_of(core: &Core, gone: Lsn) -> Result<()> {
     for table in core.catalog.tables() {
         // Rows last: a secondary entry is judged by its row.
         for n in (0..table.indexes.len()).rev() {
-            if table.indexes[n].graveyard.count() > 0 {
+            let graveyard = &table.indexes[n].graveyard;
+            if graveyard.count() > 0 && graveyard.concerned(gone) {
                 clear_one(core, &table, n)?;
             }
         }

@@ -3,7 +3,8 @@
 //! A transaction that deleted a row, or moved an entry, has left a hint (`mvcc::versions`). Once every view sees it, purge
 //! looks at the entries that the hint names. One that is marked deleted, by a writer whom every view sees, is gone for
 //! everybody, and is taken out; any other has become somebody else's business, who has left a hint of his own. So hints
-//! may be followed in any order, twice, or about rows that have changed since; and by several threads at once.
+//! may be followed in any order, twice, or about rows that have changed since; by several threads at once; and many of
+//! them together, in the order of the entries (`batch`).
 //!
 //! While an old view holds hints back, they are followed as far as that view allows (`follow`), and the pages they
 //! stand in are rid of garbage (`compact`).
@@ -11,6 +12,7 @@
 //! Versions do not outlive the engine, and hints with them: after an unclean stop a sweep goes once through all trees
 //! (`reclaim`).
 
+mod batch;
 mod compact;
 mod follow;
 mod graves;
@@ -19,11 +21,13 @@ mod reclaim;
 pub(crate) use graves::count as buried_entries;
 pub(crate) use reclaim::{reclaim, reclaim_chains};
 
+use self::batch::Batch;
 use crate::core::Core;
 use crate::error::Result;
 use crate::history;
 use crate::ids::{Lsn, TxnId};
 use crate::mvcc::{self, Past, PurgeItem, VersionBuffer};
+use crate::table::OUTSIDE;
 use crate::transaction;
 use parking_lot::Mutex;
 use std::sync::Arc;
@@ -39,6 +43,8 @@ const THIN_AT_ONCE: usize = 64;
 /// Graveyards are cleared so often, and no more than one part in so many of the time.
 const CLEAR_EVERY: Duration = Duration::from_millis(200);
 const CLEAR_SHARE: u32 = 20;
+/// Items whose hints are followed together.
+const ITEMS_MAX: usize = 4096;
 /// Items for each thread that helps.
 const SHARE: u64 = 64;
 
@@ -115,7 +121,7 @@ pub(crate) fn purge(core: &Core, all: bool) -> Result<bool> {
         &core.txns,
         || core.tide(),
         |copy| {
-            core.txns.recycle(copy.settled, &copy.windows);
+            core.txns.recycle(copy.settled, &copy.windows());
             core.txns
                 .collapse(copy.horizon, |first, last| copy.tells_apart(first, last));
             (copy.oldest(), copy.horizon)
@@ -133,10 +139,7 @@ pub(crate) fn purge(core: &Core, all: bool) -> Result<bool> {
         (rounds.oldest, rounds.since) = (oldest, Instant::now());
     }
     if all || rounds.since.elapsed() >= core.history.bury_after() {
-        while let Some(item) = core.purge.pop_fresh(horizon) {
-            any = true;
-            look_early(core, item)?;
-        }
+        any |= follow_fresh(core, horizon)?;
     }
     for page in core.purge.take_thin(THIN_AT_ONCE) {
         if !compact::move_out(core, page, &rounds.moved)? {
@@ -171,23 +174,40 @@ fn move_past(core: &Core) {
         }
     };
     if *kept != from {
-        *kept = from;
-        core.view_copy.set_past(&core.views, from.unwrap_or(Past::NONE));
+        let past = core.view_copy.set_past(&core.views, from.unwrap_or(Past::NONE));
+        *kept = from.map(|_| past);
     }
 }
 
 /// Follows the hints that every view has passed, with help if there are many.
 fn follow_due(core: &Core, oldest: Lsn) -> Result<bool> {
     let work = || -> Result<bool> {
-        let mut any = false;
-        while let Some(item) = core.purge.pop(oldest) {
+        let (mut any, mut batch, mut items, mut outside) = (false, Batch::default(), Vec::new(), Vec::new());
+        loop {
+            let gathered = gather(
+                core,
+                &mut batch,
+                &mut items,
+                || core.purge.pop(oldest),
+                &mut |hint| {
+                    outside.extend(follow::outside_of(core, hint));
+                },
+            );
+            if items.is_empty() {
+                return gathered.map(|()| any);
+            }
             any = true;
-            follow_all(core, &item, &mut |hint| {
-                follow::follow(core, hint).map(|()| false)
-            })?;
-            core.versions().finish(&item)?;
+            let followed = gathered.and_then(|()| follow::follow(core, &mut batch, &outside));
+            outside.clear();
+            for item in items.drain(..) {
+                match &followed {
+                    Ok(()) => core.versions().finish(&item)?,
+                    // To be tried again.
+                    Err(_) => core.purge.hold(item),
+                }
+            }
+            followed?;
         }
-        Ok(any)
     };
     let helpers = (core.purge.len() / SHARE).min(core.purge_threads.saturating_sub(1) as u64);
     if helpers == 0 {
@@ -205,30 +225,59 @@ fn follow_due(core: &Core, oldest: Lsn) -> Result<bool> {
     })
 }
 
-/// Calls `f` with the hints of an item, and forgets those of which it answers true.
-fn follow_all(core: &Core, item: &PurgeItem, f: &mut dyn FnMut(&mvcc::Record) -> Result<bool>) -> Result<()> {
-    if item.from >= item.to {
-        return Ok(());
-    }
+/// Does what can be done about fresh items while old views hold them back.
+fn follow_fresh(core: &Core, up_to: Lsn) -> Result<bool> {
+    let (mut any, mut batch, mut items, mut done_with) = (false, Batch::default(), Vec::new(), Vec::new());
     let versions = core.versions();
-    let mut is_hint = |v: &mvcc::Version| v.flags & mvcc::PURGE != 0;
-    for hint in versions.records(item.page, item.from, item.to, &mut is_hint)? {
-        if f(&hint)? {
-            versions.forget_hint(hint.address)?;
+    loop {
+        // Held first, so that nothing is lost if the rest fails.
+        let pop = || core.purge.pop_fresh(up_to).inspect(|item| core.purge.hold(*item));
+        gather(core, &mut batch, &mut items, pop, &mut |hint| {
+            // What stands outside a row is kept until every view has passed.
+            if hint.version.row_flags & OUTSIDE == 0 {
+                done_with.push(hint.address);
+            }
+        })?;
+        if items.is_empty() {
+            return Ok(any);
+        }
+        any = true;
+        follow::follow_early(core, &mut batch)?;
+        done_with
+            .drain(..)
+            .try_for_each(|hint| versions.forget_hint(hint))?;
+        for item in items.drain(..).filter(|item| item.last) {
+            compact::look_through(core, item.page)?;
+            if versions.is_thin(item.page)? {
+                core.purge.report_thin(item.page);
+            }
         }
     }
-    Ok(())
 }
 
-/// What can be done about an item while old views hold it back.
-fn look_early(core: &Core, item: PurgeItem) -> Result<()> {
-    // First, so that nothing is lost if the rest fails.
-    core.purge.hold(item);
-    follow_all(core, &item, &mut |hint| follow::follow_early(core, hint))?;
-    if item.last {
-        compact::look_through(core, item.page)?;
-        if core.versions().is_thin(item.page)? {
-            core.purge.report_thin(item.page);
+/// Takes items until what their hints name fills a batch, and calls `f` with each hint.
+fn gather(
+    core: &Core,
+    batch: &mut Batch,
+    items: &mut Vec<PurgeItem>,
+    pop: impl Fn() -> Option<PurgeItem>,
+    f: &mut dyn FnMut(&mvcc::Record),
+) -> Result<()> {
+    while !batch.is_full()
+        && items.len() < ITEMS_MAX
+        && let Some(item) = pop()
+    {
+        items.push(item);
+        if item.from >= item.to {
+            continue;
+        }
+        let mut is_hint = |v: &mvcc::Version| v.flags & mvcc::PURGE != 0;
+        let hints = core
+            .versions()
+            .records(item.page, item.from, item.to, &mut is_hint)?;
+        for hint in &hints {
+            f(hint);
+            batch.add(core, hint)?;
         }
     }
     Ok(())

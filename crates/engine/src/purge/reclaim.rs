@@ -1,6 +1,7 @@
 //! What a former run left: entries marked deleted whose hints are lost, trees and chains that nobody has.
 
-use super::follow::{is_gone, remove_if};
+use super::batch::is_deleted;
+use super::follow::remove;
 use crate::catalog::GarbageTree;
 use crate::core::Core;
 use crate::error::Result;
@@ -23,9 +24,7 @@ pub(crate) fn sweep(core: &Core, below: TxnId) -> Result<()> {
                     return Ok(());
                 }
                 let (keys, next) = gone_in_leaf(&table, n, &from, &gone)?;
-                for key in keys {
-                    remove_if(core, &table, n, &key, &gone)?;
-                }
+                remove(core, &table, n, &keys, &gone)?;
                 match next {
                     Some(next) => from = next,
                     None => break,
@@ -47,7 +46,7 @@ fn gone_in_leaf(
     let node = leaf.node();
     let entries = (0..node.count()).map(|slot| node.entry(slot));
     let keys = entries
-        .filter(|(_, value)| is_gone(n, value, gone))
+        .filter(|(_, value)| is_deleted(n, value, gone))
         .map(|(key, _)| key.to_vec())
         .collect();
     let fence = node.upper_fence();

@@ -15,8 +15,10 @@ use crate::ids::TxnId;
 use crate::mvcc::{Seen, View, walk};
 use crate::transaction::Inner;
 
-/// Buried entries taken at a time.
-const STRETCH: usize = 256;
+/// Buried entries that a long scan takes at a time: about as many as there may be beside those of a leaf.
+pub(super) const STRETCH: usize = 512;
+/// And one that may soon have enough.
+pub(super) const STRETCH_MIN: usize = 64;
 
 /// What a scan of both comes to.
 pub(super) enum Met<'a> {
@@ -70,13 +72,14 @@ impl Table {
 
     /// Calls `f` with everything in the span, of the index and of what is buried beside it, in order. Entries of whose
     /// values `speaks` is not true are passed over: where nearly all are, as in an index whose rows have all moved, they
-    /// cost next to nothing.
+    /// cost next to nothing. `stretch` is how many buried entries to take at a time.
     pub(super) fn scan_both(
         &self,
         t: &Inner,
         n: IndexNo,
         mut span: Span,
         reverse: bool,
+        stretch: usize,
         speaks: &dyn Fn(&[u8]) -> bool,
         f: &mut dyn FnMut(Met<'_>) -> Result<Flow>,
     ) -> Result<()> {
@@ -89,6 +92,7 @@ impl Table {
                 (true, Some(upper)) => index.tree.read_below_in_scan(upper, steps)?,
                 (true, None) => index.tree.read_last()?,
             };
+            leaf.warm();
             let node = leaf.node();
             // The part of the span that the leaf covers.
             let lower = span.lower.as_slice().max(node.lower_fence());
@@ -100,7 +104,7 @@ impl Table {
             found.clear();
             let all = index
                 .graveyard
-                .collect(lower, upper, reverse, steps, STRETCH, &mut found)?;
+                .collect(lower, upper, reverse, steps, stretch, &mut found)?;
             // Not more of the leaf than of what is buried.
             let last = found.last_key().filter(|_| !all).map(<[u8]>::to_vec);
             let at = |key: &[u8]| node.search(key).unwrap_or_else(|slot| slot);

@@ -29,8 +29,9 @@ use crate::error::Result;
 use crate::ids::{IndexId, Lsn, TxnId};
 use crate::mvcc::{Address, View};
 use crate::store::Store;
-use crate::tree::{Full, MAX_KEY_LEN, Tree};
+use crate::tree::{Full, MAX_KEY_LEN, Node, Tree};
 use parking_lot::Mutex;
+use std::ops::Range;
 use std::sync::Arc;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -124,10 +125,10 @@ impl Stretch {
         self.ends.clear();
     }
 
-    fn push(&mut self, full: &[u8], value: &[u8]) {
-        self.bytes.extend_from_slice(full);
-        let key_end = self.bytes.len() as u32;
-        self.bytes.extend_from_slice(value);
+    /// Takes in an entry as it lies in a leaf, its value behind its key.
+    fn push(&mut self, cell: &[u8], key_len: usize) {
+        let key_end = (self.bytes.len() + key_len) as u32;
+        self.bytes.extend_from_slice(cell);
         self.ends.push((key_end, self.bytes.len() as u32));
     }
 
@@ -259,7 +260,13 @@ impl Graveyard {
     /// Whether the view may want something of what is here.
     #[inline]
     pub fn concerns(&self, view: &View) -> bool {
-        self.newest.load(Ordering::Acquire) > view.lsn.0
+        self.concerned(view.lsn)
+    }
+
+    /// The same of a view at this moment.
+    #[inline]
+    pub fn concerned(&self, lsn: Lsn) -> bool {
+        self.newest.load(Ordering::Acquire) > lsn.0
     }
 
     /// How many entries are buried here.
@@ -372,16 +379,10 @@ impl Graveyard {
     /// All that is buried under a key, the latest first. The caller holds the key's leaf.
     pub fn under(&self, key: &[u8]) -> Result<Stretch> {
         let mut found = self.stretch();
-        if self.count() > 0
-            && let Some(tree) = self.tree.get()
-        {
-            tree.for_each(key, |full, value| {
-                let same = split_full(full, self.is_clustered).0 == key;
-                if same {
-                    found.push(full, value);
-                }
-                Ok(same || full.starts_with(key))
-            })?;
+        if self.count() > 0 {
+            // No key begins with another.
+            let behind = [key, &[0]].concat();
+            self.collect(key, Some(&behind), false, 0, usize::MAX, &mut found)?;
         }
         Ok(found)
     }
@@ -421,44 +422,17 @@ impl Graveyard {
             }
         };
         loop {
-            let node = leaf.node();
-            let mut over = false;
-            if !self.is_clustered {
-                // Keys stand here as they are, so the bounds are places.
-                let at = |key: &[u8]| node.search(key).unwrap_or_else(|slot| slot);
-                let within = at(lower).max(slots.start)..upper.map_or(slots.end, at).min(slots.end);
-                over = if reverse {
-                    within.start > slots.start
-                } else {
-                    within.end < slots.end
-                };
-                slots = within;
+            if steps > 0 {
+                leaf.warm();
             }
-            while let Some(slot) = if reverse { slots.next_back() } else { slots.next() } {
-                let (full, value) = node.entry(slot);
-                if self.is_clustered {
-                    let key = split_full(full, true).0;
-                    let above = key >= lower;
-                    let below = upper.is_none_or(|upper| key < upper);
-                    match (above, below, reverse) {
-                        (true, true, _) => {}
-                        // A key that `lower` only extends, or that `upper` does.
-                        (false, _, false) | (_, false, true) => continue,
-                        (_, false, false) | (false, _, true) => return Ok(true),
-                    }
-                }
-                if found.ends.len() >= most
-                    && (!self.is_clustered
-                        || found
-                            .last_key()
-                            .is_some_and(|last| last != split_full(full, true).0))
-                {
-                    return Ok(false);
-                }
-                found.push(full, value);
-            }
-            if over {
-                return Ok(true);
+            let taken = match self.is_clustered {
+                true => take_rows(leaf.node(), slots, lower, upper, reverse, most, found),
+                false => take_entries(leaf.node(), slots, lower, upper, reverse, most, found),
+            };
+            match taken {
+                Taken::Leaf => {}
+                Taken::Range => return Ok(true),
+                Taken::Enough => return Ok(false),
             }
             let next = match reverse {
                 false => leaf.next(&mut fence)?.map(|(leaf, from)| {
@@ -473,6 +447,78 @@ impl Graveyard {
             }
         }
     }
+}
+
+/// What was taken of a leaf of a graveyard.
+enum Taken {
+    /// All of it, and more may follow.
+    Leaf,
+    /// The last of what was wanted.
+    Range,
+    /// As many as were wanted.
+    Enough,
+}
+
+/// Keys of secondary entries stand in the graveyard as they are, so the bounds are places.
+fn take_entries(
+    node: Node<'_>,
+    slots: Range<usize>,
+    lower: &[u8],
+    upper: Option<&[u8]>,
+    reverse: bool,
+    most: usize,
+    found: &mut Stretch,
+) -> Taken {
+    let at = |key: &[u8]| node.search(key).unwrap_or_else(|slot| slot);
+    let within = at(lower).max(slots.start)..upper.map_or(slots.end, at).min(slots.end);
+    let room = most.saturating_sub(found.ends.len());
+    let taken = match reverse {
+        false => within.start..within.end.min(within.start + room),
+        true => within.start.max(within.end.saturating_sub(room))..within.end,
+    };
+    let mut take = |slot| {
+        let (cell, key_len) = node.cell(slot);
+        found.push(cell, key_len);
+    };
+    match reverse {
+        false => taken.clone().for_each(&mut take),
+        true => taken.clone().rev().for_each(&mut take),
+    }
+    match reverse {
+        _ if taken.len() < within.len() => Taken::Enough,
+        false if within.end < slots.end => Taken::Range,
+        true if within.start > slots.start => Taken::Range,
+        _ => Taken::Leaf,
+    }
+}
+
+/// Keys of rows have numbers behind them; those of one key stay together.
+fn take_rows(
+    node: Node<'_>,
+    mut slots: Range<usize>,
+    lower: &[u8],
+    upper: Option<&[u8]>,
+    reverse: bool,
+    most: usize,
+    found: &mut Stretch,
+) -> Taken {
+    while let Some(slot) = if reverse { slots.next_back() } else { slots.next() } {
+        let (cell, full_len) = node.cell(slot);
+        let key = split_full(&cell[..full_len], true).0;
+        let above = key >= lower;
+        let below = upper.is_none_or(|upper| key < upper);
+        match (above, below, reverse) {
+            (true, true, _) => {}
+            // A key that `lower` only extends, or that `upper` does.
+            (false, _, false) | (_, false, true) => continue,
+            (_, false, false) | (false, _, true) => return Taken::Range,
+        }
+        if found.ends.len() >= most && found.last_key().is_some_and(|last| last != key) {
+            return Taken::Enough;
+        }
+        found.push(cell, full_len);
+    }
+    Taken::Leaf
 }
 
 fn row_value(deleter: TxnId, older: Address) -> [u8; 16] {

@@ -7,7 +7,7 @@
 //! Through a secondary index, an entry whose writer the view sees stands for its row. Any other is judged by the row: the
 //! version that the view sees must still have this very entry, or the row is met under another key.
 
-use super::buried::Met;
+use super::buried::{Met, STRETCH, STRETCH_MIN};
 use super::entry::{EntryHead, Head, row_of, stored_of};
 use super::locking::{Judge, Locking, Visit};
 use super::outside::Outside;
@@ -361,7 +361,7 @@ impl Table {
         if let Ok(Some(rest)) = &mut done {
             let rest = rest.clone();
             done = self
-                .scan_both(t, 0, rest, reverse, &|_| true, &mut see)
+                .scan_both(t, 0, rest, reverse, STRETCH, &|_| true, &mut see)
                 .map(|()| None);
         }
         core.counters.own().rows_read.fetch_add(rows, Ordering::Relaxed);
@@ -414,7 +414,7 @@ impl Table {
             let rest = rest.clone();
             let speaks = |value: &[u8]| speaks(core, sight, own, value);
             done = self
-                .scan_both(t, n, rest, reverse, &speaks, &mut see)
+                .scan_both(t, n, rest, reverse, STRETCH, &speaks, &mut see)
                 .map(|()| None);
         }
         core.counters.own().rows_read.fetch_add(rows, Ordering::Relaxed);
@@ -502,7 +502,8 @@ impl Table {
         match rest {
             Some(rest) => {
                 let speaks = |value: &[u8]| speaks(core, sight, own, value);
-                self.scan_both(t, n, rest, reverse, &speaks, &mut take)
+                let stretch = size.clamp(STRETCH_MIN, STRETCH);
+                self.scan_both(t, n, rest, reverse, stretch, &speaks, &mut take)
             }
             None => Ok(()),
         }

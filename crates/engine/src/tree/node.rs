@@ -247,11 +247,18 @@ impl<'p> Node<'p> {
 
     #[inline]
     pub fn entry(self, slot: usize) -> (&'p [u8], &'p [u8]) {
+        let (cell, key_len) = self.cell(slot);
+        cell.split_at(key_len)
+    }
+
+    /// An entry as it lies there, the value behind the key; and the key's length.
+    #[inline]
+    pub fn cell(self, slot: usize) -> (&'p [u8], usize) {
         debug_assert!(slot < self.count());
         let slot = self.slot(slot);
         let at = slot.offset + CELL_HEADER;
         let cell = &self.page[at..at + slot.key_len + get_u16(self.page, slot.offset)];
-        cell.split_at(slot.key_len)
+        (cell, slot.key_len)
     }
 
     /// The child an inner node's entry leads to.

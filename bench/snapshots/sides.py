@@ -63,6 +63,13 @@ class Side:
     def snapshot(self, read: str) -> "Snapshot":
         return Snapshot(self, read)
 
+    def begin_snapshot(self):
+        """A connection in whose transaction a snapshot is open."""
+        connection = self.connect(autocommit=None)
+        ask(connection, "SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ")
+        ask(connection, "START TRANSACTION WITH CONSISTENT SNAPSHOT")
+        return connection
+
     def status(self, name: str) -> int:
         rows = self.address.execute(f"SHOW GLOBAL STATUS LIKE '{name}'")
         return int(rows[0][1])
@@ -126,7 +133,10 @@ class Side:
 
     def _line(self, script: str, command: str, options) -> list[str]:
         path = str(LUA / script) if script.endswith(".lua") else script
-        return ["sysbench", path, *self.address.sysbench_arguments(DATABASE), *options, command]
+        return ["sysbench", path, *self.sysbench_arguments(), *options, command]
+
+    def sysbench_arguments(self) -> list[str]:
+        return self.address.sysbench_arguments(DATABASE)
 
 
 class Load:
@@ -158,9 +168,7 @@ class Snapshot:
 
     def __init__(self, side: Side, read: str):
         self.side, self.read = side, read
-        self.connection = side.connect(autocommit=None)
-        ask(self.connection, "SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ")
-        ask(self.connection, "START TRANSACTION WITH CONSISTENT SNAPSHOT")
+        self.connection = side.begin_snapshot()
         self.first = ask(self.connection, read)
 
     def again_s(self) -> float:
@@ -178,6 +186,9 @@ class Snapshot:
 
 
 def ask(connection, statement: str) -> tuple:
-    with connection.cursor() as cursor:
+    cursor = connection.cursor()
+    try:
         cursor.execute(statement)
-        return cursor.fetchall()
+        return cursor.fetchall() if cursor.description else ()
+    finally:
+        cursor.close()

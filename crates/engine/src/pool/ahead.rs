@@ -62,7 +62,10 @@ impl Pool {
                 continue;
             }
             match self.frame_at_once() {
-                Some(frame) => coming.push(Coming { page, frame }),
+                Some(frame) => {
+                    self.arena.seat(page, frame);
+                    coming.push(Coming { page, frame });
+                }
                 None => {
                     latch.unlock_evicted();
                     break;
@@ -95,7 +98,6 @@ impl Pool {
                 latch.set_resident();
                 latch.unlock_exclusive();
             } else {
-                self.arena.release(page);
                 self.frames.give_back(frame);
                 latch.unlock_evicted();
             }

@@ -3,14 +3,10 @@
 //! Nothing here is locked. A frame is *empty*, *taken* (by the thread filling it) or names a page; a page's name is put
 //! into a frame, and taken out of it, only by the exclusive holder of the page's latch. So a thread that holds a page's
 //! latch and finds its name in a frame knows that this is where it stands.
-//!
-//! Giving a page's memory back costs an interruption of every processor, so pages are evicted several at a time, and
-//! frames that are not needed yet are *spare*: empty, out of the hand's sight, and taken before any other.
 
 use super::{Health, Pool};
 use crate::error::{Error, Result};
 use crate::ids::PageId;
-use parking_lot::Mutex;
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
@@ -20,9 +16,6 @@ const TAKEN: u32 = u32::MAX - 1;
 const DIRTY_IN_THE_WAY: usize = 16;
 /// Dirty pages in the hand's way before one rather waits for the cleaner than looks further.
 const DIRTY_MAX: usize = 64;
-/// Pages evicted together, in a pool that is large enough for it not to matter.
-const BATCH: usize = 16;
-const BATCH_SHARE: usize = 256;
 /// How long to wait for a frame while the cleaner reports failures.
 const STARVED_MAX: Duration = Duration::from_secs(5);
 
@@ -30,7 +23,6 @@ pub(super) struct Frames {
     frames: Box<[AtomicU32]>,
     hand: AtomicUsize,
     used: AtomicUsize,
-    spare: Mutex<Vec<usize>>,
 }
 
 impl Frames {
@@ -39,7 +31,6 @@ impl Frames {
             frames: (0..count).map(|_| AtomicU32::new(EMPTY)).collect(),
             hand: AtomicUsize::new(0),
             used: AtomicUsize::new(0),
-            spare: Mutex::new(Vec::new()),
         }
     }
 
@@ -53,18 +44,6 @@ impl Frames {
 
     pub fn put(&self, frame: usize, page: PageId) {
         self.frames[frame].store(page.0, Ordering::Release);
-    }
-
-    fn take_spare(&self) -> Option<usize> {
-        let frame = self.spare.lock().pop()?;
-        self.used.fetch_add(1, Ordering::Relaxed);
-        Some(frame)
-    }
-
-    /// These frames are empty now, and taken by nobody.
-    fn put_spare(&self, frames: impl ExactSizeIterator<Item = usize>) {
-        self.used.fetch_sub(frames.len(), Ordering::Relaxed);
-        self.spare.lock().extend(frames);
     }
 
     pub fn give_back(&self, frame: usize) {
@@ -92,13 +71,6 @@ impl Frames {
     }
 }
 
-/// What the hand came to.
-enum Next {
-    Empty(usize),
-    Evicted(usize, PageId),
-    Kept,
-}
-
 impl Pool {
     /// Wins a frame, evicting the page in it. Waits for the cleaner if all unused pages are dirty.
     pub(super) fn take_frame(&self) -> Result<usize> {
@@ -119,30 +91,11 @@ impl Pool {
 
     /// Wins a frame, if there is a clean page to evict.
     pub(super) fn frame_at_once(&self) -> Option<usize> {
-        if let Some(frame) = self.frames.take_spare() {
-            return Some(frame);
-        }
-        let batch = (self.frames.len() / BATCH_SHARE).clamp(1, BATCH);
-        let mut evicted = [(0, PageId(0)); BATCH];
-        let (mut count, mut dirty) = (0, 0);
+        let mut dirty = 0;
         // Two rounds: the first may only mark.
-        for step in 0..2 * self.frames.len() + 1 {
-            match self.try_next_frame(&mut dirty) {
-                Next::Empty(frame) => {
-                    self.finish_evicting(&evicted[..count]);
-                    self.frames
-                        .put_spare(evicted[..count].iter().map(|(frame, _)| *frame));
-                    return Some(frame);
-                }
-                Next::Evicted(frame, page) => {
-                    evicted[count] = (frame, page);
-                    count += 1;
-                }
-                Next::Kept => {}
-            }
-            // One is enough if more would take long.
-            if count == batch || count > 0 && step > 4 * batch {
-                break;
+        for _ in 0..2 * self.frames.len() + 1 {
+            if let Some(frame) = self.try_next_frame(&mut dirty) {
+                return Some(frame);
             }
             if dirty == DIRTY_IN_THE_WAY {
                 self.cleaner.ask();
@@ -150,36 +103,22 @@ impl Pool {
                 break;
             }
         }
-        let ((frame, _), rest) = evicted[..count].split_first()?;
-        self.finish_evicting(&evicted[..count]);
-        self.frames.put_spare(rest.iter().map(|(frame, _)| *frame));
-        Some(*frame)
+        None
     }
 
-    /// Gives back the memory of pages whose latches we hold, and lets go of them.
-    fn finish_evicting(&self, evicted: &[(usize, PageId)]) {
-        self.arena.release_all(evicted.iter().map(|(_, page)| *page));
-        for (_, page) in evicted {
-            self.arena.state(*page).latch.unlock_evicted();
-        }
-        self.evictions.fetch_add(evicted.len() as u64, Ordering::Relaxed);
-    }
-
-    /// One step of the hand. An evicted page's memory is still to be given back and its latch to be let go of.
-    fn try_next_frame(&self, dirty: &mut usize) -> Next {
+    /// One step of the hand.
+    fn try_next_frame(&self, dirty: &mut usize) -> Option<usize> {
         let frames = &self.frames;
         let at = frames.hand.fetch_add(1, Ordering::Relaxed) % frames.len();
         let frame = &frames.frames[at];
         let name = frame.load(Ordering::Acquire);
         match name {
-            TAKEN => return Next::Kept,
+            TAKEN => return None,
             EMPTY => {
                 let taken = frame.compare_exchange(EMPTY, TAKEN, Ordering::Acquire, Ordering::Relaxed);
-                if taken.is_err() {
-                    return Next::Kept;
-                }
+                taken.ok()?;
                 frames.used.fetch_add(1, Ordering::Relaxed);
-                return Next::Empty(at);
+                return Some(at);
             }
             _ => {}
         }
@@ -187,17 +126,19 @@ impl Pool {
         let state = self.arena.state(page);
         if state.rec_lsn.load(Ordering::Relaxed) != 0 {
             *dirty += 1;
-            return Next::Kept;
+            return None;
         }
         if self.is_pinned(page) || !state.latch.take_if_unused() {
-            return Next::Kept;
+            return None;
         }
         // Only now is it certain that the page stands here and is clean: both change under its latch alone.
         if frame.load(Ordering::Relaxed) != name || state.rec_lsn.load(Ordering::Acquire) != 0 {
             state.latch.unlock_exclusive();
-            return Next::Kept;
+            return None;
         }
         frame.store(TAKEN, Ordering::Relaxed);
-        Next::Evicted(at, page)
+        state.latch.unlock_evicted();
+        self.evictions.fetch_add(1, Ordering::Relaxed);
+        Some(at)
     }
 }

@@ -12,6 +12,7 @@ use super::page::PageBuf;
 use crate::ids::{PAGE_SIZE, PageId};
 use std::mem;
 use std::ops::Deref;
+use std::ptr::NonNull;
 
 /// The page changed under an optimistic reader: begin again.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -24,17 +25,36 @@ impl Pool {
     }
 }
 
+/// Where a page lies as long as its guard lasts.
+#[derive(Clone, Copy)]
+struct At(NonNull<PageBuf>);
+
+// SAFETY: it is used through a guard alone, which is the right to.
+#[allow(unsafe_code)]
+unsafe impl Send for At {}
+// SAFETY: as above.
+#[allow(unsafe_code)]
+unsafe impl Sync for At {}
+
 #[derive(Clone, Copy)]
 pub struct OptimisticGuard<'p> {
     pool: &'p Pool,
     page: PageId,
     version: Version,
+    at: At,
 }
 
 impl<'p> OptimisticGuard<'p> {
     #[inline]
     pub(super) fn new(pool: &'p Pool, page: PageId, version: Version) -> OptimisticGuard<'p> {
-        OptimisticGuard { pool, page, version }
+        // After the version, so that this is where the page lay then, or lay later.
+        let at = At(pool.arena.page(page));
+        OptimisticGuard {
+            pool,
+            page,
+            version,
+            at,
+        }
     }
 
     pub fn id(&self) -> PageId {
@@ -42,11 +62,11 @@ impl<'p> OptimisticGuard<'p> {
     }
 
     /// Where the page lies: [`PAGE_SIZE`] readable bytes, aligned to a page of memory, for as long as the pool lives.
-    /// Others may be writing there, so read through raw pointers, with atomic or volatile loads, and check every offset
-    /// found there before following it.
+    /// Others may be writing there, even another page, so read through raw pointers, with atomic or volatile loads, and
+    /// check every offset found there before following it.
     #[inline]
     pub fn as_ptr(&self) -> *const u8 {
-        self.pool.arena.page(self.page).as_ptr().cast_const().cast()
+        self.at.0.as_ptr().cast_const().cast()
     }
 
     /// One byte of the page, as it may be.
@@ -92,12 +112,14 @@ impl<'p> OptimisticGuard<'p> {
 pub struct SharedGuard<'p> {
     pool: &'p Pool,
     page: PageId,
+    at: At,
 }
 
 impl<'p> SharedGuard<'p> {
     #[inline]
     pub(super) fn new(pool: &'p Pool, page: PageId) -> SharedGuard<'p> {
-        SharedGuard { pool, page }
+        let at = At(pool.arena.page(page));
+        SharedGuard { pool, page, at }
     }
 
     pub fn id(&self) -> PageId {
@@ -110,8 +132,8 @@ impl Deref for SharedGuard<'_> {
     type Target = PageBuf;
     #[inline]
     fn deref(&self) -> &PageBuf {
-        // SAFETY: while we hold a share nobody writes to the page or releases its memory.
-        unsafe { self.pool.arena.page(self.page).as_ref() }
+        // SAFETY: while we hold a share nobody writes to the page or evicts it.
+        unsafe { self.at.0.as_ref() }
     }
 }
 
@@ -127,12 +149,14 @@ impl Drop for SharedGuard<'_> {
 pub struct ExclusiveGuard<'p> {
     pool: &'p Pool,
     page: PageId,
+    at: At,
 }
 
 impl<'p> ExclusiveGuard<'p> {
     #[inline]
     pub(super) fn new(pool: &'p Pool, page: PageId) -> ExclusiveGuard<'p> {
-        ExclusiveGuard { pool, page }
+        let at = At(pool.arena.page(page));
+        ExclusiveGuard { pool, page, at }
     }
 
     pub fn id(&self) -> PageId {
@@ -157,7 +181,7 @@ impl<'p> ExclusiveGuard<'p> {
     #[allow(unsafe_code)]
     pub(crate) fn bytes_mut(&mut self) -> &mut PageBuf {
         // SAFETY: we hold the page exclusively, and the reference borrows the guard.
-        unsafe { self.pool.arena.page(self.page).as_mut() }
+        unsafe { self.at.0.as_mut() }
     }
 }
 
@@ -167,7 +191,7 @@ impl Deref for ExclusiveGuard<'_> {
     #[inline]
     fn deref(&self) -> &PageBuf {
         // SAFETY: we hold the page exclusively.
-        unsafe { self.pool.arena.page(self.page).as_ref() }
+        unsafe { self.at.0.as_ref() }
     }
 }
 

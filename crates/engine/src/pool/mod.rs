@@ -1,8 +1,8 @@
 //! The buffer pool: pages in memory, a fixed number of them.
 //!
-//! After Leis et al., *Virtual-Memory Assisted Buffer Management* (vmcache), SIGMOD 2023: a page's address is computed
-//! from its number and never changes, its state is one atomic word, and the pool itself decides what is in memory.
-//! There is no hash table and no pointer to fix.
+//! After Leis et al., *Virtual-Memory Assisted Buffer Management* (vmcache), SIGMOD 2023: a page's state is found by its
+//! number, in an array, and is one atomic word; the pool itself decides what is in memory. There is no hash table and no
+//! pointer to fix. Unlike there, it is not the page but the frame it lies in that has a fixed address (`arena.rs`).
 //!
 //! *The limit is strict.* A page may be in memory only while it stands in one of the pool's frames (`frames.rs`), and
 //! who brings a page in must first win a frame, evicting the page that stood there.
@@ -74,9 +74,10 @@ impl Pool {
         data: Arc<dyn File>,
         scratch: Arc<dyn File>,
     ) -> Result<Pool> {
+        let frames = frames.max(FRAMES_MIN);
         Ok(Pool {
-            arena: Arena::new()?,
-            frames: Frames::new(frames.max(FRAMES_MIN)),
+            arena: Arena::new(frames)?,
+            frames: Frames::new(frames),
             data,
             scratch,
             dirty: AtomicUsize::new(0),
@@ -181,7 +182,10 @@ impl Pool {
     pub fn exclusive_unread(&self, page: PageId) -> Result<ExclusiveGuard<'_>> {
         let latch = self.latch(page)?;
         if !latch.lock_exclusive() {
-            self.bring_in_with(page, |_| Ok(()))?;
+            self.bring_in_with(page, |buffer| {
+                buffer.fill(0);
+                Ok(())
+            })?;
         }
         Ok(ExclusiveGuard::new(self, page))
     }
@@ -224,10 +228,11 @@ impl Pool {
                 return Err(e);
             }
         };
-        // SAFETY: we hold the page exclusively; optimistic readers cannot have a version of a page not resident.
+        self.arena.seat(page, frame);
+        // SAFETY: we hold the page exclusively, and its frame; optimistic readers cannot have a version of a page not
+        // resident.
         let filled = fill(unsafe { self.arena.page(page).as_mut() });
         if filled.is_err() {
-            self.arena.release(page);
             self.frames.give_back(frame);
             state.latch.unlock_evicted();
             return filled;

@@ -278,6 +278,14 @@ impl<'s> Mtr<'s> {
         Ok(handle)
     }
 
+    /// The same, not far from another page if that can be had.
+    pub fn alloc_page_near(&mut self, near: PageId, page_type: u8, level: u8) -> Result<PageHandle> {
+        if self.reserved.is_empty() && !self.scratch {
+            self.with_space(|space, mtr| space.reserve_near(mtr, near))?;
+        }
+        self.alloc_page(page_type, level)
+    }
+
     pub(super) fn format_unread(&mut self, page: PageId, page_type: u8, level: u8) -> Result<PageHandle> {
         let handle = self.add(self.store.pool().exclusive_unread(page)?);
         self.apply(

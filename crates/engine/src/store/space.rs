@@ -9,6 +9,10 @@
 //! logged and recovered like any page; this module keeps what follows from them (how many are free, where to look next)
 //! and one lock, held from a mini-transaction's first allocation until its commit, so that both always agree.
 //!
+//! *Where.* A tree that grows takes its pages from the extent of the page that it splits, and when that is full a free
+//! extent; so what is read together lies together, and small tables share extents. If no extent is free any page will do,
+//! and the file grows only when there is none: room comes before order.
+//!
 //! The file grows by `fallocate`, so writing a page never fails for want of room. Free pages are used again. A whole
 //! extent of free pages is given back to the file system once no redo can touch them any more, that is when a
 //! checkpoint has passed the moment they were freed, and allocated again before one of its pages is used.
@@ -47,6 +51,8 @@ struct State {
     free: Vec<u32>,
     /// Where to look next.
     hint: u32,
+    /// Where to look for a free extent next; `None` if there was none, and none has come since.
+    extent_hint: Option<u32>,
     /// Extents that may have no room on disk.
     unbacked: BTreeSet<u32>,
     /// Extents in which a page was freed, and when the last one was.
@@ -75,6 +81,7 @@ impl Space {
             end: 0,
             free: Vec::new(),
             hint: 1,
+            extent_hint: Some(1),
             unbacked: BTreeSet::new(),
             emptied: BTreeMap::new(),
             freeing: Vec::new(),
@@ -216,11 +223,29 @@ impl<'s> SpaceGuard<'s> {
         }
         while mtr.reserved.len() < count {
             let page = self.find(mtr)?;
-            self.back(page)?;
             self.state.hint = page.0 + 1;
-            let guard = mtr.store().pool().exclusive_unread(page)?;
-            mtr.reserved.push(guard);
+            self.reserve_page(mtr, page)?;
         }
+        Ok(())
+    }
+
+    /// The same for one page that should lie near another.
+    pub fn reserve_near(&mut self, mtr: &mut Mtr<'s>, near: PageId) -> Result<()> {
+        debug_assert!(mtr.reserved.is_empty());
+        let page = match self.find_in_extent(mtr, near)? {
+            Some(page) => Some(page),
+            None => self.find_extent(mtr)?,
+        };
+        match page {
+            Some(page) => self.reserve_page(mtr, page),
+            None => self.reserve(mtr, 1),
+        }
+    }
+
+    fn reserve_page(&mut self, mtr: &mut Mtr<'s>, page: PageId) -> Result<()> {
+        self.back(page)?;
+        let guard = mtr.store().pool().exclusive_unread(page)?;
+        mtr.reserved.push(guard);
         Ok(())
     }
 
@@ -259,7 +284,47 @@ impl<'s> SpaceGuard<'s> {
     pub fn committed(&mut self, lsn: Lsn) {
         while let Some(extent) = self.state.freeing.pop() {
             self.state.emptied.insert(extent, lsn);
+            self.state.extent_hint.get_or_insert(1);
         }
+    }
+
+    /// A free page in the extent of another, behind it if there is one.
+    fn find_in_extent(&self, mtr: &Mtr<'s>, near: PageId) -> Result<Option<PageId>> {
+        if near.0 == 0 || near.0 >= self.state.end {
+            return Ok(None);
+        }
+        let first = bitmap_page(bitmap_of(near)).0;
+        let from = extent_of(near) - first;
+        let to = (from + EXTENT).min(BITS).min(self.state.end - first);
+        let found = self.look(mtr, PageId(first), |page| {
+            find_free(page, near.0 - first, to).or_else(|| find_free(page, from, to))
+        })?;
+        Ok(found.map(|bit| PageId(first + bit)))
+    }
+
+    /// The first page of a free extent.
+    fn find_extent(&mut self, mtr: &Mtr<'s>) -> Result<Option<PageId>> {
+        let Some(hint) = self.state.extent_hint else {
+            return Ok(None);
+        };
+        for from in [hint, 1] {
+            for bitmap in bitmap_of(PageId(from))..self.state.free.len() {
+                if self.state.free[bitmap] < EXTENT {
+                    continue;
+                }
+                let (first, end) = (bitmap_page(bitmap).0, self.state.end);
+                let found = self.look(mtr, PageId(first), |page| {
+                    let mut extents = (first..first + BITS).step_by(EXTENT as usize);
+                    extents.find(|extent| *extent >= from && extent_is_free(page, *extent, end))
+                })?;
+                if let Some(extent) = found {
+                    self.state.extent_hint = Some(extent);
+                    return Ok(Some(PageId(extent)));
+                }
+            }
+        }
+        self.state.extent_hint = None;
+        Ok(None)
     }
 
     /// A free page that `mtr` has not reserved yet, from the hint on and then from the beginning. There must be one.
@@ -335,6 +400,7 @@ impl<'s> SpaceGuard<'s> {
             *last += to - end;
         }
         self.state.end = to;
+        self.state.extent_hint.get_or_insert(end);
         Ok(())
     }
 }

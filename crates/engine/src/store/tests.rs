@@ -189,6 +189,50 @@ fn freed_pages_are_used_again_and_whole_extents_are_given_back() {
 }
 
 #[test]
+fn pages_that_grow_from_one_another_lie_together_and_holes_are_filled_before_the_file_grows() {
+    let disk = SimDisk::new(5);
+    let (store, _) = Store::on_sim(&disk, 64, ops()).unwrap();
+    let grow = |from: PageId| {
+        let mut mtr = store.begin_mtr().unwrap();
+        let handle = mtr.alloc_page_near(from, 9, 0).unwrap();
+        let page = mtr.id(handle);
+        mtr.commit();
+        page
+    };
+    let free = |pages: &mut dyn Iterator<Item = PageId>| {
+        let mut mtr = store.begin_mtr().unwrap();
+        pages.for_each(|page| mtr.free_page(page).unwrap());
+        mtr.commit();
+    };
+    // Three that grow in turns, from the same extent on, where there is room.
+    let mut grown: Vec<Vec<PageId>> = (0..3).map(|_| vec![new_page(&store, 1)]).collect();
+    let room: Vec<PageId> = (0..2000).map(|_| new_page(&store, 1)).collect();
+    free(&mut room.into_iter());
+    for _ in 0..400 {
+        for pages in &mut grown {
+            pages.push(grow(*pages.last().unwrap()));
+        }
+    }
+    for pages in &grown {
+        let neighbours = pages.windows(2).filter(|pair| pair[1].0 == pair[0].0 + 1);
+        assert!(neighbours.count() > 350, "{pages:?}");
+    }
+    let mut all = grown.concat();
+    all.sort_unstable();
+    all.dedup();
+    assert_eq!(all.len(), 3 * 401, "no page twice");
+    // Every other page goes. With no extent left that is free, those that come take their places.
+    free(&mut all.iter().copied().skip(1).step_by(2));
+    let (end, holes) = store.space().count();
+    for _ in 0..holes {
+        grow(all[0]);
+    }
+    assert_eq!(store.space().count(), (end, 0));
+    grow(all[0]);
+    assert!(store.space().count().0 > end);
+}
+
+#[test]
 fn a_full_disk_is_an_error_and_goes_away() {
     let disk = SimDisk::new(5);
     let (store, _) = Store::on_sim(&disk, 64, ops()).unwrap();

@@ -360,6 +360,6 @@ enum Descent<'t> {
 #[allow(unsafe_code)]
 fn racy<'g>(guard: &'g OptimisticGuard<'_>) -> RacyNode<'g> {
     // SAFETY: pages are aligned to their size and their addresses stay readable for the life of the pool, which the
-    // guard borrows; a page that is evicted meanwhile reads as zeros.
+    // guard borrows; what a page leaves behind when it is evicted meanwhile is another's bytes.
     unsafe { RacyNode::new(guard.as_ptr()) }
 }

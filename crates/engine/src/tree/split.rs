@@ -88,7 +88,7 @@ impl Tree {
             return Ok(Outcome::Again);
         }
         // The only step that can fail comes before the first change.
-        let right = mtr.alloc_page(page_type::TREE, 0)?;
+        let right = mtr.alloc_page_near(place.page, page_type::TREE, 0)?;
         let right_id = mtr.id(right);
         let node = Node::new(mtr.page(child));
         let mut bytes: PageBytes = [0; PAGE_SIZE];
@@ -137,7 +137,7 @@ impl Tree {
         if Node::new(mtr.page(root)).level() != level {
             return Ok(Outcome::Again);
         }
-        let child = mtr.alloc_page(page_type::TREE, 0)?;
+        let child = mtr.alloc_page_near(self.root, page_type::TREE, 0)?;
         let child_id = mtr.id(child);
         let bytes: PageBytes = **mtr.page(root);
         mtr.apply(child, &TreeOp::image(Node::new(&bytes)));
@@ -192,7 +192,7 @@ impl Tree {
                 return Ok(false);
             }
             let (lower, keep) = (node.lower_fence().to_vec(), node.count());
-            let right = mtr.alloc_page(page_type::TREE, 0)?;
+            let right = mtr.alloc_page_near(place.page, page_type::TREE, 0)?;
             let right_id = mtr.id(right);
             mtr.apply(right, &TreeOp::image(Node::new(content)));
             mtr.apply(

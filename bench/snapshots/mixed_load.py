@@ -20,9 +20,11 @@ def run(report, peers: list[Side], short: bool) -> None:
                 name = f"oltp_read_write {distribution}: {side.name}"
                 falls, first, kept, needed = beside_snapshot(side, rows, hold_s, distribution)
                 report.note(f"{name}: {first:.0f}/s at first, last / first fifth {1 - falls:.3f}")
-                if side is own:
+                if any(kept):
                     shown = ", ".join(f"{bytes_ / MB:.1f}" for bytes_ in kept)
-                    report.note(f"{name}: pages of versions, from tenth to tenth of the time: {shown} MB; needed in the end {needed / MB:.1f} MB")
+                    report.note(f"{name}: {side.versions_are}, from tenth to tenth of the time: {shown} MB")
+                if side is own:
+                    report.note(f"{name}: needed in the end {needed / MB:.1f} MB")
                     report.check(falls < 0.05, f"point_3_{distribution}_rate", f"falls by {falls:.1%}, less than 5% is asked for")
                     report.check(kept[-1] <= 2 * needed + 4 * MB, f"point_3_{distribution}_versions",
                                  f"{kept[-1] / MB:.1f} MB are kept, {needed / MB:.1f} MB are needed")

@@ -6,6 +6,8 @@ from sides import DATABASE, Side
 
 
 class Postgres(Side):
+    versions_are = "tables with their dead rows"
+
     def fresh_database(self) -> None:
         self._maintain(f"DROP DATABASE IF EXISTS {DATABASE} WITH (FORCE)", f"CREATE DATABASE {DATABASE}")
 

@@ -25,6 +25,8 @@ class Side:
     address: Address
     server: Server | None = None
     open_connections: list = field(default_factory=list)
+    #: What `version_bytes` counts.
+    versions_are = "pages of old versions"
 
     @property
     def is_tidemark(self) -> bool:

@@ -176,14 +176,17 @@ pub(super) fn each_deleted<K: AsRef<[u8]>>(
         let first = keys[0].as_ref();
         let mut leaf = tree.write(first)?;
         let here = &keys[..within(leaf.node(), keys).min(AT_ONCE)];
-        let (mut seen, mut failed) = (0, None);
+        let (mut seen, mut any_out, mut failed) = (0, false, None);
         for key in here.iter().map(AsRef::as_ref) {
             if let Ok(slot) = leaf.node().search(key)
                 && is_deleted(n, leaf.node().value(slot), judged)
             {
                 match f(&mut leaf, slot, key) {
                     Ok(Verdict::Leave) => {}
-                    Ok(Verdict::TakeOut) => leaf.remove(slot),
+                    Ok(Verdict::TakeOut) => {
+                        leaf.remove(slot);
+                        any_out = true;
+                    }
                     Ok(Verdict::AskAgain) => break,
                     Err(error) => {
                         failed = Some(error);
@@ -194,7 +197,7 @@ pub(super) fn each_deleted<K: AsRef<[u8]>>(
             seen += 1;
         }
         // Whatever failed: what was taken out before is out.
-        let sparse = leaf.is_sparse();
+        let sparse = any_out && leaf.is_sparse();
         leaf.finish();
         if let Some(error) = failed {
             return Err(error);

@@ -35,8 +35,18 @@ pub struct Arena {
 
 const PAGES: usize = PageId::SCRATCH_END as usize;
 
+/// Whether memory is to be had in huge pages. They spare the processor's address cache, and a page that lies in one is a
+/// single piece to the disk; but touching one byte takes two mebibytes.
+#[derive(Clone, Copy)]
+enum Huge {
+    /// What fills up from its beginning.
+    Yes,
+    /// What is touched here and there.
+    No,
+}
+
 #[allow(unsafe_code)]
-fn reserve<T>(count: usize) -> Result<NonNull<T>> {
+fn reserve<T>(count: usize, huge: Huge) -> Result<NonNull<T>> {
     let bytes = count * size_of::<T>();
     let protection = libc::PROT_READ | libc::PROT_WRITE;
     let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
@@ -48,9 +58,13 @@ fn reserve<T>(count: usize) -> Result<NonNull<T>> {
             "cannot reserve {bytes} bytes of address space: {why}"
         )));
     }
-    // A huge page would take memory for 128 pages when one is touched. Kernels without them refuse; all the better.
+    let advice = match huge {
+        Huge::Yes => libc::MADV_HUGEPAGE,
+        Huge::No => libc::MADV_NOHUGEPAGE,
+    };
+    // Kernels without huge pages refuse either, and that is as well.
     // SAFETY: the range is the mapping just made.
-    unsafe { libc::madvise(at, bytes, libc::MADV_NOHUGEPAGE) };
+    unsafe { libc::madvise(at, bytes, advice) };
     Ok(NonNull::new(at.cast()).expect("a mapping is not at zero"))
 }
 
@@ -64,8 +78,8 @@ fn give_back<T>(at: NonNull<T>, count: usize) {
 impl Arena {
     /// Memory for so many frames.
     pub fn new(count: usize) -> Result<Arena> {
-        let frames = reserve(count)?;
-        match reserve(PAGES) {
+        let frames = reserve(count, Huge::Yes)?;
+        match reserve(PAGES, Huge::No) {
             Ok(states) => Ok(Arena {
                 frames,
                 count,

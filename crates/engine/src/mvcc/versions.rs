@@ -51,8 +51,8 @@ pub(super) const GRAIN: usize = 16;
 pub(super) const CLOSED: u8 = 1;
 /// And purge has been told that it is thin.
 const REPORTED: u8 = 2;
-/// A closed page with fewer live bytes is thin.
-const THIN: u16 = (PAGE_SIZE / 4) as u16;
+/// A closed page with fewer live bytes is thin: so pages hold twice what is alive in them, not more.
+const THIN: u16 = (PAGE_SIZE / 2) as u16;
 
 /// Where a version is; 0 if there is none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -53,6 +53,16 @@ struct Work {
     owed: usize,
 }
 
+/// What pages are written for.
+#[derive(Clone, Copy)]
+pub(super) enum Aim {
+    /// So that they can be evicted.
+    Room,
+    /// So that the log before this position is not needed for them. That is nothing to scratch pages: most are garbage
+    /// before anybody must evict them, and are never written.
+    Log(Lsn),
+}
+
 /// What a checkpoint must know of transactions.
 #[derive(Clone, Copy, Debug)]
 pub struct Retain {
@@ -119,6 +129,8 @@ impl Cleaner {
 /// What the cleaner's thread remembers from round to round.
 struct Pace {
     tail: Lsn,
+    /// The log's tail when no logged page was dirty.
+    all_clean_at: Lsn,
     flushed_at: Instant,
     checkpoint_at: Instant,
 }
@@ -127,6 +139,7 @@ impl Pace {
     fn new() -> Pace {
         Pace {
             tail: Lsn::ZERO,
+            all_clean_at: Lsn::ZERO,
             flushed_at: Instant::now(),
             checkpoint_at: Instant::now(),
         }
@@ -143,11 +156,14 @@ impl Pace {
         self.tail = tail;
 
         if wanted.asked || wanted.waiting || pool.dirty_count() > store.dirty_max() {
-            let cleaned = store.clean(Lsn::MAX, BATCH)?;
+            let cleaned = store.clean(Aim::Room, BATCH)?;
             // Even if nothing was left to do: whoever sleeps may have been overtaken by it.
             pool.cleaner_signal().report(Health::Working, cleaned.max(1));
-        } else if idle && pool.dirty_count() > 0 {
-            store.clean(Lsn::MAX, BATCH / 4)?;
+        } else if idle && pool.dirty_count() > 0 && self.all_clean_at != tail {
+            let cleaned = store.clean(Aim::Log(Lsn::MAX), BATCH / 4)?;
+            if cleaned == 0 {
+                self.all_clean_at = tail;
+            }
         }
         let capacity = store.log_capacity();
         let age = |store: &Store| log.tail().0.saturating_sub(store.redo_from().0);
@@ -155,7 +171,7 @@ impl Pace {
         if started_at > capacity / 2 {
             // Enough to be well below again; at once if the log is about to be full, else by and by.
             let up_to = Lsn(tail.0 - capacity * 2 / 5);
-            while store.clean(up_to, BATCH)? > 0 && started_at > capacity * 7 / 10 {}
+            while store.clean(Aim::Log(up_to), BATCH)? > 0 && started_at > capacity * 7 / 10 {}
         }
         let every = if started_at > capacity / 2 {
             CHECKPOINT_UNDER_PRESSURE
@@ -173,9 +189,8 @@ impl Pace {
 }
 
 impl Store {
-    /// Writes up to `most` dirty pages whose `rec_lsn` is below `up_to`, those first that eviction comes to first. Says
-    /// how many it wrote.
-    pub(super) fn clean(&self, up_to: Lsn, most: usize) -> Result<usize> {
+    /// Writes up to `most` dirty pages, those first that eviction comes to first. Says how many it wrote.
+    pub(super) fn clean(&self, aim: Aim, most: usize) -> Result<usize> {
         let mut work = self.cleaner().work.lock();
         let work = &mut *work;
         self.write_owed(work)?;
@@ -183,7 +198,10 @@ impl Store {
         let dirty = self
             .pool()
             .dirty_pages()
-            .filter(|d| d.rec_lsn < up_to)
+            .filter(|dirty| match aim {
+                Aim::Room => true,
+                Aim::Log(up_to) => !dirty.page.is_scratch() && dirty.rec_lsn < up_to,
+            })
             .map(|d| d.page);
         work.wanted.extend(dirty.take(most.min(BATCH)));
         work.wanted.sort_unstable();

@@ -32,7 +32,7 @@ use crate::error::{Error, Result};
 use crate::ids::{Lsn, PAGE_SIZE, PageId, TxnId};
 use crate::log::{LOG_START, Log, LogConfig, LogStatus, OnFailure, Segments};
 use crate::pool::{ExclusiveGuard, PageBuf, Pool, PoolStatus, page_type};
-use cleaner::Cleaner;
+use cleaner::{Aim, Cleaner};
 use control::{Control, ControlFile};
 use doublewrite::Doublewrite;
 use parking_lot::{Mutex, RwLock};
@@ -352,7 +352,7 @@ impl Store {
         self.stop_cleaner();
         self.log.flush_all()?;
         while self.pool.dirty_pages().any(|dirty| !dirty.page.is_scratch()) {
-            self.clean(Lsn::MAX, usize::MAX)?;
+            self.clean(Aim::Log(Lsn::MAX), usize::MAX)?;
         }
         self.checkpoint_as(true)
     }

@@ -171,7 +171,7 @@ fn freed_pages_are_used_again_and_whole_extents_are_given_back() {
     }
     assert!(!store.is_used(pages[0]).unwrap());
     while store.pool().dirty_count() > 0 {
-        store.clean(Lsn::MAX, usize::MAX).unwrap();
+        store.clean(Aim::Room, usize::MAX).unwrap();
     }
     store.checkpoint().unwrap();
     let mut bytes = [1; 64];
@@ -493,7 +493,7 @@ fn move_until_the_power_goes(
             continue;
         }
         // Far more checkpoints than the cleaner would take, and half the pages not clean.
-        if random.below(20) == 0 && (store.clean(Lsn::MAX, 7).is_err() || store.checkpoint().is_err()) {
+        if random.below(20) == 0 && (store.clean(Aim::Room, 7).is_err() || store.checkpoint().is_err()) {
             return acknowledged;
         }
         let Ok(mut mtr) = store.begin_mtr() else {
@@ -658,7 +658,7 @@ fn a_checkpoint_does_not_run_ahead_of_the_log_on_disk() {
         payload: b"",
     });
     while store.pool().dirty_count() > 0 {
-        store.clean(Lsn::MAX, usize::MAX).unwrap();
+        store.clean(Aim::Room, usize::MAX).unwrap();
     }
     store.log().flush(first.end).unwrap();
     store.set_retain_hook(move || {
@@ -699,7 +699,7 @@ fn a_checkpoint_forgets_nobody_whose_end_is_not_on_disk() {
             mtr.commit().start
         };
         let first = change(pages[0], Lsn::ZERO);
-        while store.clean(Lsn::MAX, usize::MAX).unwrap() > 0 {}
+        while store.clean(Aim::Room, usize::MAX).unwrap() > 0 {}
         change(pages[1], first);
         let mut mtr = store.begin_mtr().unwrap();
         mtr.note(TxnNote::Commit { txn: TxnId(2) });
@@ -732,7 +732,7 @@ fn pages_of_a_failed_batch_are_protected_until_they_are_written() {
         let (store, _) = Store::on_sim(&disk, 64, ops()).unwrap();
         store.stop_cleaner();
         let pages: Vec<PageId> = (0..16).map(|_| new_page(&store, 1)).collect();
-        while store.clean(Lsn::MAX, usize::MAX).unwrap() > 0 {}
+        while store.clean(Aim::Room, usize::MAX).unwrap() > 0 {}
         store.checkpoint().unwrap();
         let (first, second) = pages.split_at(8);
         let change = |pages: &[PageId]| {
@@ -750,7 +750,10 @@ fn pages_of_a_failed_batch_are_protected_until_they_are_written() {
             sync_failure_in: Some(2),
             ..Faults::default()
         });
-        assert!(store.clean(Lsn::MAX, usize::MAX).is_err(), "the data file's sync");
+        assert!(
+            store.clean(Aim::Room, usize::MAX).is_err(),
+            "the data file's sync"
+        );
         change(second);
         let held: Vec<_> = first
             .iter()
@@ -760,7 +763,7 @@ fn pages_of_a_failed_batch_are_protected_until_they_are_written() {
             power_cut_in: Some(cut_in),
             ..Faults::default()
         });
-        let _ = store.clean(Lsn::MAX, usize::MAX);
+        let _ = store.clean(Aim::Room, usize::MAX);
         drop(held);
         drop(store);
 

@@ -5,8 +5,8 @@
 //! line. The array is a reserved range of addresses; the operating system gives memory only to what of it is touched.
 //!
 //! *Frames stay mapped.* The design after which this pool was built gives each page an address of its own, and a page that
-//! is evicted gives its memory back; on 16 clients reading at random from data ten times the pool, giving memory back and
-//! taking it again was a sixth of all the processor time. So it is the frames that have addresses, and a page that
+//! is evicted gives its memory back; where most reads miss the pool, giving memory back and taking it again is a good part of
+//! what a miss costs the processor. So it is the frames that have addresses, and a page that
 //! changes its frame is a change like any other made under its exclusive latch.
 
 use super::latch::Latch;

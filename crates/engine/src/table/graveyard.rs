@@ -402,6 +402,12 @@ impl Graveyard {
         let Some(tree) = self.tree.get() else {
             return Ok(true);
         };
+        let what = Asked {
+            lower,
+            upper,
+            reverse,
+            most,
+        };
         let mut fence = Vec::new();
         let (mut leaf, mut slots) = match (reverse, upper) {
             (false, _) => {
@@ -426,8 +432,8 @@ impl Graveyard {
                 leaf.warm();
             }
             let taken = match self.is_clustered {
-                true => take_rows(leaf.node(), slots, lower, upper, reverse, most, found),
-                false => take_entries(leaf.node(), slots, lower, upper, reverse, most, found),
+                true => take_rows(leaf.node(), slots, &what, found),
+                false => take_entries(leaf.node(), slots, &what, found),
             };
             match taken {
                 Taken::Leaf => {}
@@ -449,6 +455,14 @@ impl Graveyard {
     }
 }
 
+/// What is asked of a graveyard, as in [`Graveyard::collect`].
+struct Asked<'k> {
+    lower: &'k [u8],
+    upper: Option<&'k [u8]>,
+    reverse: bool,
+    most: usize,
+}
+
 /// What was taken of a leaf of a graveyard.
 enum Taken {
     /// All of it, and more may follow.
@@ -460,15 +474,13 @@ enum Taken {
 }
 
 /// Keys of secondary entries stand in the graveyard as they are, so the bounds are places.
-fn take_entries(
-    node: Node<'_>,
-    slots: Range<usize>,
-    lower: &[u8],
-    upper: Option<&[u8]>,
-    reverse: bool,
-    most: usize,
-    found: &mut Stretch,
-) -> Taken {
+fn take_entries(node: Node<'_>, slots: Range<usize>, what: &Asked<'_>, found: &mut Stretch) -> Taken {
+    let Asked {
+        lower,
+        upper,
+        reverse,
+        most,
+    } = *what;
     let at = |key: &[u8]| node.search(key).unwrap_or_else(|slot| slot);
     let within = at(lower).max(slots.start)..upper.map_or(slots.end, at).min(slots.end);
     let room = most.saturating_sub(found.ends.len());
@@ -493,27 +505,20 @@ fn take_entries(
 }
 
 /// Keys of rows have numbers behind them; those of one key stay together.
-fn take_rows(
-    node: Node<'_>,
-    mut slots: Range<usize>,
-    lower: &[u8],
-    upper: Option<&[u8]>,
-    reverse: bool,
-    most: usize,
-    found: &mut Stretch,
-) -> Taken {
+fn take_rows(node: Node<'_>, mut slots: Range<usize>, what: &Asked<'_>, found: &mut Stretch) -> Taken {
+    let reverse = what.reverse;
     while let Some(slot) = if reverse { slots.next_back() } else { slots.next() } {
         let (cell, full_len) = node.cell(slot);
         let key = split_full(&cell[..full_len], true).0;
-        let above = key >= lower;
-        let below = upper.is_none_or(|upper| key < upper);
+        let above = key >= what.lower;
+        let below = what.upper.is_none_or(|upper| key < upper);
         match (above, below, reverse) {
             (true, true, _) => {}
             // A key that `lower` only extends, or that `upper` does.
             (false, _, false) | (_, false, true) => continue,
             (_, false, false) | (false, _, true) => return Taken::Range,
         }
-        if found.ends.len() >= most && found.last_key().is_some_and(|last| last != key) {
+        if found.ends.len() >= what.most && found.last_key().is_some_and(|last| last != key) {
             return Taken::Enough;
         }
         found.push(cell, full_len);

@@ -120,6 +120,10 @@ class Side:
     def memory_peak_mb(self) -> float | None:
         return self.server.memory_bytes("VmHWM") / MB if self.is_tidemark else None
 
+    def processor_s(self) -> float:
+        """The processor time that our server has taken; nothing is known of a peer's."""
+        return self.server.processor_s() if self.is_tidemark else 0.0
+
     # ------------------------------------------------------------------------------------------------- sysbench
 
     def sysbench(self, script: str, command: str, *options: str, timeout_s: float = 3600) -> str:

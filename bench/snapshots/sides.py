@@ -120,10 +120,6 @@ class Side:
     def memory_peak_mb(self) -> float | None:
         return self.server.memory_bytes("VmHWM") / MB if self.is_tidemark else None
 
-    def processor_s(self) -> float:
-        """The processor time that our server has taken; nothing is known of a peer's."""
-        return self.server.processor_s() if self.is_tidemark else 0.0
-
     # ------------------------------------------------------------------------------------------------- sysbench
 
     def sysbench(self, script: str, command: str, *options: str, timeout_s: float = 3600) -> str:
@@ -159,9 +155,12 @@ class Load:
             raise RuntimeError("sysbench: " + output[-600:])
         return [float(rate) for rate in re.findall(r"tps: ([\d.]+)", output)]
 
+    def age_s(self) -> float:
+        return time.monotonic() - self.started
+
     def until(self, second: float) -> None:
         """Sleeps until the load has run for so long."""
-        time.sleep(max(0.0, self.started + second - time.monotonic()))
+        time.sleep(max(0.0, second - self.age_s()))
 
     def stop(self) -> None:
         if self.process.poll() is None:

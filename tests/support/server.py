@@ -97,11 +97,6 @@ class Server:
         status = Path(f"/proc/{self.process.pid}/status").read_text()
         return int(re.search(rf"^{field}:\s+(\d+) kB$", status, re.MULTILINE).group(1)) * 1024
 
-    def processor_s(self) -> float:
-        """The processor time it has taken, its threads' and the kernel's for it."""
-        after_name = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
-        return (int(after_name[11]) + int(after_name[12])) / os.sysconf("SC_CLK_TCK")
-
     def check(self, datadir: Path | None = None) -> subprocess.CompletedProcess:
         """`tidemark check` of a stopped data directory."""
         return subprocess.run([binary(), "check", f"--datadir={datadir or self.datadir}"],

@@ -1,6 +1,6 @@
 //! Every interleaving, and every order the memory model allows, of the few steps on which consistent reads rest, and of
-//! those by which the intentions on a table are noted and collected. The code
-//! checked is the engine's own: some of its files, compiled here against *loom*'s atomics instead of the real ones.
+//! those by which the intentions on a table are noted and collected. The code checked is the engine's own: some of its
+//! files, compiled here against *loom*'s atomics instead of the real ones.
 
 mod ids {
     pub use tidemark_engine::ids::*;
@@ -17,6 +17,9 @@ mod sync {
 
 use loom::sync::atomic;
 
+#[allow(dead_code)]
+#[path = "../src/mvcc/copies.rs"]
+mod copies;
 #[path = "../src/lock/intentions.rs"]
 mod intentions;
 #[allow(dead_code)]
@@ -26,12 +29,20 @@ mod txns;
 #[path = "../src/mvcc/views.rs"]
 mod views;
 
+use copies::{Copy, Need, Watch};
 use ids::{Lsn, TxnId};
 use loom::sync::atomic::{AtomicU64, Ordering};
 use loom::sync::{Arc, Mutex};
 use loom::thread;
 use txns::Txns;
-use views::{Copy, Need, Past, SlotNo, View, Views, Watch};
+use views::{Past, SlotNo, View, Views};
+
+/// All orders with up to so many switches that no thread had to make. Without a bound three threads take minutes.
+fn model(switches: usize, run: impl Fn() + Send + Sync + 'static) {
+    let mut model = loom::model::Builder::new();
+    model.preemption_bound = Some(switches);
+    model.check(run);
+}
 
 /// What a commit, a reader and a pruner share. The tide stands for the log's.
 struct World {
@@ -68,6 +79,36 @@ impl World {
 
     fn open(&self, slot: SlotNo) -> View {
         self.views.open(slot, &self.txns, || self.tide())
+    }
+}
+
+/// What pruners who go by a copy do with the version that `old` wrote and `new` replaced, and purge with what `new` deleted.
+struct Verdict<'a> {
+    copy: &'a Copy,
+    writers: (TxnId, TxnId),
+    keeps: bool,
+    purges: bool,
+}
+
+impl Verdict<'_> {
+    fn of<'a>(copy: &'a Copy, old: TxnId, new: TxnId, world: &World) -> Verdict<'a> {
+        Verdict {
+            copy,
+            writers: (old, new),
+            keeps: matches!(copy.need(old, new, &world.txns), Need::By(_) | Need::Unknown),
+            purges: copy.all_see(new, &world.txns),
+        }
+    }
+
+    fn must_leave_what_is_wanted_in(&self, view: View, world: &World) {
+        let sees = |writer| view.sees(writer, &world.txns);
+        let (old, new) = self.writers;
+        let copy = self.copy;
+        assert!(
+            self.keeps || !sees(old) || sees(new),
+            "pruned under {view:?}, by {copy:?}"
+        );
+        assert!(!self.purges || sees(new), "purged under {view:?}, by {copy:?}");
     }
 }
 
@@ -117,11 +158,7 @@ fn a_writer_that_begins_after_a_view_is_not_seen() {
 
 #[test]
 fn what_a_view_needs_is_never_pruned() {
-    // Three threads: all orders with up to three switches that nobody had to make, which takes seconds; without the
-    // bound it takes minutes.
-    let mut model = loom::model::Builder::new();
-    model.preemption_bound = Some(3);
-    model.check(|| {
+    model(3, || {
         let world = World::new();
         let (old, new) = (world.txns.assign(), world.txns.assign());
         world.commit(old, Lsn(15));
@@ -134,31 +171,21 @@ fn what_a_view_needs_is_never_pruned() {
             let world = world.clone();
             thread::spawn(move || world.commit(new, Lsn(20)))
         };
-        // The version that `old` wrote and `new` replaced.
         let copy = world.copy();
-        let needed = matches!(copy.need(old, new, &world.txns), Need::By(_) | Need::Unknown);
-        let gone_for_all = copy.all_see(new, &world.txns);
+        let verdict = Verdict::of(&copy, old, new, &world);
         committer.join().unwrap();
-        let view = reader.join().unwrap();
-        let wants = view.sees(old, &world.txns) && !view.sees(new, &world.txns);
-        assert!(!wants || needed, "pruned under {view:?}, by {copy:?}");
-        assert!(
-            view.sees(new, &world.txns) || !gone_for_all,
-            "purged under {view:?}, by {copy:?}"
-        );
+        verdict.must_leave_what_is_wanted_in(reader.join().unwrap(), &world);
     });
 }
 
 #[test]
 fn a_copy_that_follows_is_as_good_as_a_new_one() {
-    let mut model = loom::model::Builder::new();
-    model.preemption_bound = Some(2);
-    model.check(|| {
+    model(2, || {
         let world = World::new();
         let (old, new) = (world.txns.assign(), world.txns.assign());
         world.commit(old, Lsn(15));
         let slot = world.views.acquire();
-        let first = world.open(slot);
+        world.open(slot);
         let reader = {
             let world = world.clone();
             // The slot's view goes, and another comes.
@@ -174,23 +201,14 @@ fn a_copy_that_follows_is_as_good_as_a_new_one() {
             } else {
                 world.commit(world.txns.assign(), lsn);
             }
-            let horizon = copy.horizon;
+            let horizon = copy.horizon();
             world.views.look(&mut watch, &world.txns, || world.tide());
             copy.follow(&mut watch);
-            assert!(copy.horizon >= horizon);
+            assert!(copy.horizon() >= horizon);
         }
-        let needed = matches!(copy.need(old, new, &world.txns), Need::By(_) | Need::Unknown);
-        let gone_for_all = copy.all_see(new, &world.txns);
+        let verdict = Verdict::of(&copy, old, new, &world);
         let view = reader.join().unwrap();
-        let wants = view.sees(old, &world.txns) && !view.sees(new, &world.txns);
-        assert!(
-            !wants || needed,
-            "pruned under {view:?} after {first:?}, by {copy:?}"
-        );
-        assert!(
-            view.sees(new, &world.txns) || !gone_for_all,
-            "purged under {view:?}, by {copy:?}"
-        );
+        verdict.must_leave_what_is_wanted_in(view, &world);
         // Once all is quiet the copy is exact.
         world.views.look(&mut watch, &world.txns, || world.tide());
         copy.follow(&mut watch);
@@ -200,9 +218,7 @@ fn a_copy_that_follows_is_as_good_as_a_new_one() {
 
 #[test]
 fn the_ends_that_a_view_must_look_up_are_never_recycled() {
-    let mut model = loom::model::Builder::new();
-    model.preemption_bound = Some(3);
-    model.check(|| {
+    model(3, || {
         let world = World::new();
         // The first chunk of four ids: 1, 2 and 3 in use, 3 still active.
         let ids: Vec<TxnId> = (0..3).map(|_| world.txns.assign()).collect();
@@ -222,16 +238,14 @@ fn the_ends_that_a_view_must_look_up_are_never_recycled() {
         world.commit(ids[2], Lsn(20));
         world.txns.settle(world.tide());
         let copy = world.copy();
-        world.txns.recycle(copy.settled, &copy.windows());
+        world.txns.recycle(copy.settled(), &copy.windows());
         reader.join().unwrap();
     });
 }
 
 #[test]
 fn a_collapsed_chunk_tells_every_view_the_same() {
-    let mut model = loom::model::Builder::new();
-    model.preemption_bound = Some(3);
-    model.check(|| {
+    model(3, || {
         let world = World::new();
         // The first chunk of four ids has three in use, the first of which writes and idles. The second fills, and ends.
         let idle: Vec<TxnId> = (0..3).map(|_| world.txns.assign()).collect();
@@ -251,12 +265,12 @@ fn a_collapsed_chunk_tells_every_view_the_same() {
         };
         world.commit(ids[3], Lsn(20));
         let copy = world.copy();
-        world.txns.recycle(copy.settled, &copy.windows());
+        world.txns.recycle(copy.settled(), &copy.windows());
         world
             .txns
-            .collapse(copy.horizon, |first, last| copy.tells_apart(first, last));
+            .collapse(copy.horizon(), |first, last| copy.tells_apart(first, last));
         // There is room for two chunks only: if the second was collapsed, the third takes its place.
-        if copy.horizon >= Lsn(20) && !copy.tells_apart(Lsn(11), Lsn(20)) {
+        if copy.horizon() >= Lsn(20) && !copy.tells_apart(Lsn(11), Lsn(20)) {
             let next = world.txns.assign();
             assert!(
                 !world
@@ -273,9 +287,7 @@ fn a_collapsed_chunk_tells_every_view_the_same() {
 
 #[test]
 fn a_view_of_the_past_keeps_what_it_needs_or_is_refused() {
-    let mut model = loom::model::Builder::new();
-    model.preemption_bound = Some(3);
-    model.check(|| {
+    model(3, || {
         let world = World::new();
         let (old, new) = (world.txns.assign(), world.txns.assign());
         world.commit(old, Lsn(15));
@@ -296,9 +308,10 @@ fn a_view_of_the_past_keeps_what_it_needs_or_is_refused() {
             settled: old,
         });
         let copy = world.copy();
-        let needed = matches!(copy.need(old, new, &world.txns), Need::By(_) | Need::Unknown);
-        let view = reader.join().unwrap();
-        assert!(view.is_none() || needed, "pruned under {view:?}, by {copy:?}");
+        let verdict = Verdict::of(&copy, old, new, &world);
+        if let Some(view) = reader.join().unwrap() {
+            verdict.must_leave_what_is_wanted_in(view, &world);
+        }
     });
 }
 
@@ -363,9 +376,7 @@ fn an_intention_is_collected_or_refused() {
 
 #[test]
 fn two_watchers_find_an_intention_once() {
-    let mut model = loom::model::Builder::new();
-    model.preemption_bound = Some(3);
-    model.check(|| {
+    model(3, || {
         let table = Table::new();
         let notes = table.join();
         let writer = {

@@ -18,9 +18,10 @@
 //! While history is kept on purpose (`innodb_undo_retention`) every version of that time stays, and a chain is walked only
 //! when it has doubled.
 
+use super::copies::{Copy, Need, Watch};
 use super::txns::Txns;
 use super::versions::{Address, DELETED, Versions};
-use super::views::{Copy, Need, Past, View, Views, Watch};
+use super::views::{Past, View, Views};
 use crate::error::{Error, Result};
 use crate::ids::{Lsn, TxnId};
 use parking_lot::{Mutex, RwLock};
@@ -84,7 +85,7 @@ impl ViewCopy {
     /// away since `past` was thought of is gone.
     pub fn set_past(&self, views: &Views, past: Past) -> Past {
         let _nobody_looks = self.watch.lock();
-        let lsn = past.lsn.max(self.with(|copy| copy.horizon));
+        let lsn = past.lsn.max(self.with(|copy| copy.horizon()));
         let past = Past { lsn, ..past };
         views.set_past(past);
         past
@@ -97,7 +98,7 @@ impl ViewCopy {
 
     fn follow(&self, watch: &mut Watch) {
         let mut copy = self.copy.write();
-        let closed = match copy.has_past && !watch.has_past() {
+        let closed = match copy.has_past() && !watch.has_past() {
             true => Some(Lsn::ZERO),
             false => watch.oldest_closed(),
         };
@@ -113,7 +114,7 @@ impl ViewCopy {
     /// The oldest of the views that have been closed since the last call, as far as copies have shown: what no view before
     /// it wanted is wanted as it was then. While views may be opened in the past, any may have been.
     pub fn take_oldest_closed(&self) -> Lsn {
-        match self.with(|copy| copy.has_past) {
+        match self.with(|copy| copy.has_past()) {
             true => Lsn::ZERO,
             false => Lsn(self.oldest_closed.swap(Lsn::MAX.0, Ordering::Relaxed)),
         }
@@ -198,7 +199,7 @@ impl ViewCopy {
                 cut = Some(at);
                 break;
             };
-            if copy.has_past && len == 0 && version.judged & GROWN != 0 {
+            if copy.has_past() && len == 0 && version.judged & GROWN != 0 {
                 // While history is kept on purpose the chain is long, and looked through only when it has doubled.
                 let walked = version.judged & !GROWN;
                 if version.below < walked.saturating_mul(2).saturating_add(GROWN_MIN) {
@@ -238,10 +239,10 @@ impl ViewCopy {
         for (address, judged, above) in news {
             versions.judge(address, judged, len - above - 1)?;
         }
-        if copy.has_past {
+        if copy.has_past() {
             waiting = 0;
         }
-        let judged = if copy.has_past { GROWN | len } else { 0 };
+        let judged = if copy.has_past() { GROWN | len } else { 0 };
         let dropped_until = if first == Address::NONE {
             cut.unwrap_or(first)
         } else {

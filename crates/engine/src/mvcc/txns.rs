@@ -105,6 +105,16 @@ pub(crate) struct Window {
     pub high: u64,
 }
 
+impl Window {
+    /// From `low` on, for ever.
+    pub fn upwards(low: TxnId) -> Window {
+        Window {
+            low: low.0,
+            high: u64::MAX,
+        }
+    }
+}
+
 impl Txns {
     /// Every id below `next` has ended for good.
     pub fn new(next: TxnId) -> Txns {

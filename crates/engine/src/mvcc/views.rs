@@ -2,8 +2,7 @@
 //!
 //! A view is a copy of the tide. Each session owns a slot, a cache line of its own, in which it registers its view by two
 //! stores; nobody takes a lock, and the price does not depend on how many transactions run. Those who throw old versions
-//! away read all slots, now and then, and keep the copy. With what they saw last time in hand they only look for what has
-//! changed, so that views that stand still are neither copied nor sorted again, however many.
+//! away read all slots, now and then, and keep a copy (`copies.rs`).
 //!
 //! ```text
 //!  open:                                   copy:
@@ -26,8 +25,9 @@
 //! is announced here. That moment is then what the horizon is lowered to, before the copier's fence; whoever opens such
 //! a view registers it, fences, and only then looks whether the past still reaches back so far.
 
+use super::copies::Watch;
 use super::sync::{AtomicU64, AtomicUsize, Ordering, PART_SLOTS, PARTS_MAX, fence};
-use super::txns::{Padded, Txns, Window};
+use super::txns::{Padded, Txns};
 use crate::ids::{Lsn, TxnId};
 use parking_lot::Mutex;
 use std::sync::OnceLock;
@@ -78,7 +78,7 @@ struct Slot {
 }
 
 /// What a slot holds.
-enum Registered {
+pub(crate) enum Registered {
     Nothing,
     View(View),
     /// Some view at or after this is being opened, which will look up no writer below `low`.
@@ -99,46 +99,6 @@ pub(crate) struct Views {
     /// The two halves of the [`Past`].
     past_lsn: AtomicU64,
     past_settled: AtomicU64,
-}
-
-/// A copy of the open views: sorted, and good for ever (see the module's head).
-#[derive(Debug, Default)]
-pub(crate) struct Copy {
-    pub views: Vec<View>,
-    /// Views that are not in the copy are at or above this.
-    pub horizon: Lsn,
-    /// Writers below this had all ended at or before the horizon.
-    pub settled: TxnId,
-    /// What look-ups may be needed by views that are not in the copy.
-    unsure: Vec<Window>,
-    /// Views may be opened in the past, so that the horizon is no accident of the moment.
-    pub has_past: bool,
-}
-
-/// What was seen in the slots at the last look, and what has changed since the look before.
-#[derive(Default)]
-pub(crate) struct Watch {
-    slots: Vec<Option<View>>,
-    closed: Vec<View>,
-    opened: Vec<View>,
-    horizon: Lsn,
-    settled: TxnId,
-    unsure: Vec<Window>,
-    has_past: bool,
-}
-
-/// What a copy of the views knows of a version.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Need {
-    /// Every view sees who superseded it, and so needs nothing older either.
-    Past,
-    /// No view needs it.
-    None,
-    /// Some view needs it. So many open views do not see who superseded it: only they can need it, or anything older,
-    /// and since a view opened later sees it, an equal number later means that none of them has been closed.
-    By(u32),
-    /// Who superseded it ended too late, or has not.
-    Unknown,
 }
 
 impl Views {
@@ -242,41 +202,12 @@ impl Views {
             settled: TxnId(self.past_settled.load(Ordering::SeqCst)),
             lsn: Lsn(self.past_lsn.load(Ordering::SeqCst)),
         };
-        watch.closed.clear();
-        watch.opened.clear();
-        watch.unsure.clear();
-        watch.horizon = tide().min(past.lsn);
-        watch.settled = settled.min(past.settled);
-        watch.has_past = past != Past::NONE;
-        if watch.has_past {
-            watch.unsure.push(Window {
-                low: past.settled.0,
-                high: u64::MAX,
-            });
-        }
+        watch.begin(tide(), settled, past);
         fence(Ordering::SeqCst);
         let used = self.used.load(Ordering::SeqCst);
-        watch.slots.resize(used, None);
+        watch.expect(used);
         for no in 0..used {
-            let seen = self.see(no);
-            let view = match seen {
-                Registered::Nothing => None,
-                Registered::View(view) => Some(view),
-                Registered::Provisional { lsn, low } => {
-                    watch.horizon = watch.horizon.min(lsn);
-                    watch.settled = watch.settled.min(low);
-                    watch.unsure.push(Window {
-                        low: low.0,
-                        high: u64::MAX,
-                    });
-                    None
-                }
-            };
-            if watch.slots[no] != view {
-                watch.closed.extend(watch.slots[no]);
-                watch.opened.extend(view);
-                watch.slots[no] = view;
-            }
+            watch.saw(no, self.see(no));
         }
     }
 
@@ -325,105 +256,5 @@ impl Views {
         (0..used)
             .filter(|no| self.slot(*no).lsn.load(Ordering::Relaxed) != NONE)
             .count()
-    }
-}
-
-impl Watch {
-    /// The oldest of the views that are gone since the look before.
-    pub fn oldest_closed(&self) -> Option<Lsn> {
-        self.closed.iter().map(|view| view.lsn).min()
-    }
-
-    pub fn has_past(&self) -> bool {
-        self.has_past
-    }
-}
-
-impl Copy {
-    /// There are no views, and every writer below `settled` ended before there will be.
-    pub fn new(settled: TxnId) -> Copy {
-        Copy {
-            settled,
-            ..Copy::default()
-        }
-    }
-
-    /// Becomes what the watcher saw at the last look, having been what it saw at the look before.
-    pub fn follow(&mut self, watch: &mut Watch) {
-        // What views that the older copy has missed are not below, views that this one misses are not below either.
-        self.horizon = self.horizon.max(watch.horizon);
-        self.settled = self.settled.max(watch.settled);
-        self.has_past = watch.has_past;
-        self.unsure.clone_from(&watch.unsure);
-        if !watch.closed.is_empty() {
-            // In the same order, so that one pass finds them all.
-            let order = |view: &View| (view.lsn, view.low, view.high);
-            watch.closed.sort_unstable_by_key(order);
-            let mut closed = watch.closed.iter().peekable();
-            self.views
-                .retain(|view| closed.next_if(|closed| *closed == view).is_none());
-            debug_assert!(closed.next().is_none(), "what closes was open");
-        }
-        if !watch.opened.is_empty() {
-            self.views.extend_from_slice(&watch.opened);
-            // Stable, for it makes use of the long run that is sorted.
-            self.views.sort_by_key(|view| (view.lsn, view.low, view.high));
-        }
-    }
-
-    /// What look-ups the open views may still need, those included that are being opened.
-    pub fn windows(&self) -> Vec<Window> {
-        let window = |view: &View| Window {
-            low: view.low.0,
-            high: view.high.0,
-        };
-        let unsure = self.unsure.iter().copied();
-        unsure.chain(self.views.iter().map(window)).collect()
-    }
-
-    /// Every writer below is seen by every view.
-    pub fn all_see_below(&self) -> TxnId {
-        self.views
-            .first()
-            .map_or(self.settled, |oldest| oldest.low.min(self.settled))
-    }
-
-    /// No open view is older than this.
-    pub fn oldest(&self) -> Lsn {
-        self.views
-            .first()
-            .map_or(self.horizon, |view| view.lsn.min(self.horizon))
-    }
-
-    /// Whether an open view sees what ended at `first` and not what ended at `last`.
-    pub fn tells_apart(&self, first: Lsn, last: Lsn) -> bool {
-        let below = |lsn: Lsn| self.views.partition_point(|view| view.lsn < lsn);
-        below(first) < below(last)
-    }
-
-    /// Whether `writer`'s work is seen by every view, open now or later.
-    pub fn all_see(&self, writer: TxnId, txns: &Txns) -> bool {
-        writer < self.all_see_below() || txns.ended(writer).is_some_and(|lsn| lsn <= self.oldest())
-    }
-
-    /// Whether the transaction ended at or before the horizon: views that are not in the copy see it.
-    pub fn knows_end_of(&self, writer: TxnId, txns: &Txns) -> bool {
-        writer < self.settled || txns.ended(writer).is_some_and(|lsn| lsn <= self.horizon)
-    }
-
-    /// Whether any view, open now or later, may want the version that `writer` wrote and `superseder` replaced.
-    pub fn need(&self, writer: TxnId, superseder: TxnId, txns: &Txns) -> Need {
-        if self.all_see(superseder, txns) {
-            return Need::Past;
-        }
-        if !self.knows_end_of(superseder, txns) {
-            return Need::Unknown;
-        }
-        // What is seen only grows from one view to a later one.
-        let blind = self.views.partition_point(|view| !view.sees(superseder, txns));
-        match self.views[..blind].last() {
-            Some(newest) if newest.sees(writer, txns) => Need::By(blind as u32),
-            _ => Need::None,
-        }
     }
 }

@@ -57,7 +57,7 @@ pub(super) fn move_out(core: &Core, page: PageLife, to: &Mutex<VersionBuffer>) -
     // The new page will go when every view has passed this, so all that made the versions must have ended by then.
     let now = core.view_copy.with(|copy| {
         let ended = |r: &Record| copy.knows_end_of(r.version.superseder, &core.txns);
-        records.iter().all(ended).then_some(copy.horizon)
+        records.iter().all(ended).then_some(copy.horizon())
     });
     let Some(now) = now else {
         return Ok(false);

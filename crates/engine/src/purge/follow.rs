@@ -83,7 +83,7 @@ fn bury_row(
     let head = Head::of(leaf.node().value(slot));
     let chain = prune(core, head.writer, head.older)?;
     if chain.first != Address::NONE {
-        let now = core.view_copy.with(|copy| copy.horizon);
+        let now = core.view_copy.with(|copy| copy.horizon());
         let graveyard = &table.indexes[0].graveyard;
         if !graveyard.bury_row(key, head.writer, chain.first, now)? {
             relink(core, leaf, slot, &head, &chain)?;
@@ -112,7 +112,7 @@ fn bury_entry(
     }
     if let Wanted::ByOldViews(witness) = &wanted {
         let deleter = EntryHead::of(leaf.node().value(slot)).writer;
-        let now = core.view_copy.with(|copy| copy.horizon);
+        let now = core.view_copy.with(|copy| copy.horizon());
         let graveyard = &table.indexes[n].graveyard;
         let witness = witness.as_ref().map(Witness::borrowed);
         if !graveyard.bury_entry(key, deleter, witness, now)? {

@@ -121,10 +121,10 @@ pub(crate) fn purge(core: &Core, all: bool) -> Result<bool> {
         &core.txns,
         || core.tide(),
         |copy| {
-            core.txns.recycle(copy.settled, &copy.windows());
+            core.txns.recycle(copy.settled(), &copy.windows());
             core.txns
-                .collapse(copy.horizon, |first, last| copy.tells_apart(first, last));
-            (copy.oldest(), copy.horizon)
+                .collapse(copy.horizon(), |first, last| copy.tells_apart(first, last));
+            (copy.oldest(), copy.horizon())
         },
     );
     let mut any = follow_due(core, oldest)?;

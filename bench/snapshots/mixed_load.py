@@ -91,7 +91,7 @@ def show(report, side: Side, distribution: str, seen: Seen) -> None:
 def beside_snapshot(side: Side, work: Work, control: Side | None = None) -> Seen:
     warm_s, hold_s, fifth_s = work.warm_s, work.hold_s, work.fifth_s
     with ExitStack() as stack:
-        for each in filter(None, [side, control]):
+        for each in [side, control] if control else [side]:
             stack.enter_context(work.prepared(each))
 
         def start(of: Side, seconds: float) -> Load:

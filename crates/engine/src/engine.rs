@@ -263,7 +263,7 @@ impl Engine {
             return Err(Error::Unsupported("a clean stop while transactions are writing"));
         }
         self.background.stop();
-        while purge::purge(&self.core, true)? {}
+        purge::run_down(&self.core);
         if self.core.purge.len() > 0 || self.core.hints_lost.load(Ordering::Relaxed) {
             // Old views are still open: what they kept from being purged is for the next start.
             self.core.set_needs_sweep(true)?;

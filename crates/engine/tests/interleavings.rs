@@ -179,6 +179,24 @@ fn what_a_view_needs_is_never_pruned() {
 }
 
 #[test]
+fn whoever_a_copy_takes_for_settled_had_ended_at_its_horizon() {
+    model(3, || {
+        let world = World::new();
+        let id = world.txns.assign();
+        let slot = world.views.acquire();
+        let reader = {
+            let world = world.clone();
+            thread::spawn(move || world.open(slot))
+        };
+        world.commit(id, Lsn(20));
+        world.txns.settle(world.tide());
+        let copy = world.copy();
+        assert!(copy.settled() <= id || copy.horizon() >= Lsn(20), "{copy:?}");
+        reader.join().unwrap();
+    });
+}
+
+#[test]
 fn a_copy_that_follows_is_as_good_as_a_new_one() {
     model(2, || {
         let world = World::new();

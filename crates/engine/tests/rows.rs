@@ -4,7 +4,9 @@ mod common;
 
 use common::*;
 use std::ops::Bound;
+use std::time::Duration;
 use tidemark_engine::disk::sim::{Faults, SimDisk};
+use tidemark_engine::disk::{Access, Disk};
 use tidemark_engine::*;
 
 #[test]
@@ -493,4 +495,62 @@ fn a_rollback_that_fails_is_not_forgotten() {
     drop(next);
     engine.shutdown().unwrap();
     assert_eq!(check(&disk).rows, 1);
+}
+
+/// What a damaged page holds cannot be purged. Everything else can.
+#[test]
+fn damage_in_one_table_does_not_keep_others_from_being_purged() {
+    const MARK: &str = "here it will be damaged";
+    let disk = SimDisk::new(8);
+    let engine = open(&disk);
+    // What is deleted stays in place until nobody can see it.
+    engine.set_bury_after(Duration::from_secs(3600));
+    let schema = TableSchema {
+        secondary: vec![],
+        ..schema()
+    };
+    let [damaged, sound, large] = [(); 3].map(|()| create(&engine, &schema));
+    let mut txn = begin(&engine, Isolation::RepeatableRead);
+    for id in 0..10 {
+        damaged
+            .insert(&mut txn, &Row::new(id, id, MARK).datums())
+            .unwrap();
+        sound
+            .insert(&mut txn, &Row::new(id, id, "sound").datums())
+            .unwrap();
+    }
+    txn.commit().unwrap();
+    let mut old = begin(&engine, Isolation::RepeatableRead);
+    old.consistent_snapshot().unwrap();
+    for table in [&damaged, &sound] {
+        txn.begin(Isolation::RepeatableRead, false);
+        for id in 0..10 {
+            delete(table, &mut txn, id).unwrap();
+        }
+        txn.commit().unwrap();
+    }
+    // More than the pool holds.
+    let text = "x".repeat(4000);
+    txn.begin(Isolation::RepeatableRead, false);
+    for id in 0..2000 {
+        large.insert(&mut txn, &Row::new(id, id, &text).datums()).unwrap();
+    }
+    txn.commit().unwrap();
+    let data = disk.open("data", false, Access::Buffered).unwrap();
+    let mut bytes = vec![0; data.len().unwrap() as usize];
+    data.read_at(&mut bytes, 0).unwrap();
+    let at = bytes
+        .windows(MARK.len())
+        .position(|window| window == MARK.as_bytes());
+    disk.flip_bit("data", at.expect("its page was written, and evicted"), 0);
+    drop(old);
+    let mut failures = 0;
+    while engine.status().history_length > 0 {
+        failures += i32::from(engine.purge().is_err());
+        assert!(failures < 3, "what cannot be purged is given up");
+    }
+    engine.shutdown().unwrap();
+    let report = Engine::check_with(config(&disk)).unwrap();
+    assert!(!report.faults.is_empty());
+    assert_eq!(report.deleted_entries, 0, "of those that can be read");
 }

@@ -52,6 +52,15 @@ struct Contents {
     now: Vec<u8>,
     certain: Vec<u8>,
     unsynced: BTreeSet<usize>,
+    /// Where room was given back: begin and end.
+    holes: BTreeMap<usize, usize>,
+}
+
+impl Contents {
+    fn used(&self) -> u64 {
+        let given_back: usize = self.holes.iter().map(|(start, end)| end - start).sum();
+        (self.now.len() - given_back) as u64
+    }
 }
 
 enum Change {
@@ -138,28 +147,30 @@ impl State {
                 }
             }
             file.unsynced.clear();
+            file.holes.clear();
             file.now = left.clone();
             file.certain = left;
         }
     }
 
     fn used(&self) -> u64 {
-        self.names.values().map(|&f| self.files[f].now.len() as u64).sum()
+        self.names.values().map(|&f| self.files[f].used()).sum()
     }
 
     fn grow(&mut self, file: usize, len: usize) -> io::Result<()> {
         let have = self.files[file].now.len();
         if len > have {
-            if self
-                .faults
-                .capacity
-                .is_some_and(|most| self.used() + (len - have) as u64 > most)
-            {
-                return Err(io::Error::from_raw_os_error(libc::ENOSPC));
-            }
+            self.has_room_for(len - have)?;
             self.files[file].now.resize(len, 0);
         }
         Ok(())
+    }
+
+    fn has_room_for(&self, more: usize) -> io::Result<()> {
+        match self.faults.capacity {
+            Some(most) if self.used() + more as u64 > most => Err(io::Error::from_raw_os_error(libc::ENOSPC)),
+            _ => Ok(()),
+        }
     }
 
     fn write(&mut self, file: usize, data: &[u8], offset: usize) -> io::Result<()> {
@@ -364,7 +375,19 @@ impl File for SimFile {
     fn allocate(&self, offset: u64, len: u64) -> io::Result<()> {
         let mut state = self.shared.lock();
         state.alive()?;
-        state.grow(self.file, (offset + len) as usize)
+        let (start, end) = (offset as usize, (offset + len) as usize);
+        let within = |hole: &(&usize, &usize)| *hole.0 >= start && *hole.1 <= end;
+        let holes: Vec<(usize, usize)> = state.files[self.file]
+            .holes
+            .iter()
+            .filter(within)
+            .map(|(start, end)| (*start, *end))
+            .collect();
+        state.has_room_for(holes.iter().map(|(start, end)| end - start).sum())?;
+        for (start, _) in holes {
+            state.files[self.file].holes.remove(&start);
+        }
+        state.grow(self.file, end)
     }
 
     fn punch(&self, offset: u64, len: u64) -> io::Result<()> {
@@ -372,6 +395,9 @@ impl File for SimFile {
         state.alive()?;
         let end = ((offset + len) as usize).min(state.files[self.file].now.len());
         let start = (offset as usize).min(end);
+        if start < end {
+            state.files[self.file].holes.insert(start, end);
+        }
         state.write(self.file, &vec![0; end - start], start)
     }
 
@@ -380,6 +406,7 @@ impl File for SimFile {
         state.alive()?;
         let contents = &mut state.files[self.file];
         contents.now.resize(len as usize, 0);
+        contents.holes.retain(|_, end| *end <= len as usize);
         if contents.certain.len() > len as usize {
             contents.certain.truncate(len as usize);
         }

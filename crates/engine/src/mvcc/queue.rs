@@ -9,7 +9,7 @@ use super::generations::Generations;
 use crate::ids::{Lsn, PageId};
 use parking_lot::Mutex;
 use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::{BinaryHeap, VecDeque};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 
@@ -38,7 +38,8 @@ pub(crate) struct PurgeItem {
 pub(crate) struct PurgeQueue {
     fresh: Mutex<BinaryHeap<Reverse<Due>>>,
     held: Mutex<BinaryHeap<Reverse<Due>>>,
-    thin: Mutex<Vec<PageLife>>,
+    /// The longest known first: who could not be emptied yet does not keep the others from it.
+    thin: Mutex<VecDeque<PageLife>>,
     /// Transactions in the items.
     transactions: AtomicU64,
     /// The open sessions' buffers.
@@ -107,14 +108,14 @@ impl PurgeQueue {
     }
 
     pub fn report_thin(&self, page: PageLife) {
-        self.thin.lock().push(page);
+        self.thin.lock().push_back(page);
     }
 
     /// Some pages that were reported thin.
     pub fn take_thin(&self, most: usize) -> Vec<PageLife> {
         let mut thin = self.thin.lock();
-        let from = thin.len().saturating_sub(most);
-        thin.split_off(from)
+        let most = most.min(thin.len());
+        thin.drain(..most).collect()
     }
 
     pub fn add_buffer(&self, buffer: &Arc<Mutex<VersionBuffer>>) {

@@ -9,7 +9,8 @@
 //!    slot.lsn := tide | PROVISIONAL          horizon := tide
 //!    fence                                   fence
 //!    lsn := tide                             read every slot:  lsn          → a view
-//!    slot.lsn := lsn                                           provisional  → horizon := min(horizon, it)
+//!    slot.lsn := lsn | PROVISIONAL                             provisional  → horizon := min(horizon, it)
+//!    slot.lsn := lsn
 //! ```
 //!
 //! *A view that a copy has missed is never older than the copy's horizon.* The two fences stand in one total order. If
@@ -19,7 +20,9 @@
 //! superseded at or before the horizon, and that no view in the copy needs, is needed by no view at all.
 //!
 //! The same argument covers `low`: the opener re-reads `settled` after the fence, so either the copier saw its
-//! provisional `low` and spares what lies above it, or the final `low` is at least what the copier took for settled.
+//! provisional `low` and spares what lies above it, or the final `low` is at least what the copier took for settled. And
+//! whatever `low` the copier finds in a slot, whoever is below it had ended at or before the moment that it finds there: the
+//! final `low` is stored between two stores of the final moment.
 //!
 //! *The past.* If history is kept for some time, a view may also be opened at an earlier tide, down to the `Past` that
 //! is announced here. That moment is then what the horizon is lowered to, before the copier's fence; whoever opens such
@@ -184,7 +187,9 @@ impl Views {
         let low = txns.settled();
         let lsn = tide();
         let high = txns.next();
-        slot.low.store(low.0, Ordering::Relaxed);
+        // First, so that nobody takes the new `low` for what was true at the provisional tide.
+        slot.lsn.store(lsn.0 | PROVISIONAL, Ordering::Relaxed);
+        slot.low.store(low.0, Ordering::Release);
         slot.high.store(high.0, Ordering::Relaxed);
         slot.lsn.store(lsn.0, Ordering::Release);
         View { lsn, low, high }

@@ -7,7 +7,7 @@
 use super::{Health, Pool};
 use crate::error::{Error, Result};
 use crate::ids::PageId;
-use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering, fence};
 use std::time::{Duration, Instant};
 
 const EMPTY: u32 = u32::MAX;
@@ -117,6 +117,9 @@ impl Pool {
             EMPTY => {
                 let taken = frame.compare_exchange(EMPTY, TAKEN, Ordering::Acquire, Ordering::Relaxed);
                 taken.ok()?;
+                // Who still reads the page that was here last, and then sees what the next one brings, must also see that
+                // it was evicted, by whomever.
+                fence(Ordering::Release);
                 frames.used.fetch_add(1, Ordering::Relaxed);
                 return Some(at);
             }

@@ -13,12 +13,15 @@ use crate::table::{EntryHead, Head, IndexNo, Table};
 use crate::tree::{LeafWrite, Node};
 use std::cmp::Reverse;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 /// Names gathered, and bytes of them.
 const NAMES_MAX: usize = 1 << 16;
 const BYTES_MAX: usize = 4 << 20;
-/// Entries taken out under one latch.
+/// Entries taken out under one latch, and the time after which it is given to others: whom an old view wants may take a
+/// read from disk to tell.
 const AT_ONCE: usize = 64;
+const HELD_MAX: Duration = Duration::from_micros(200);
 
 #[derive(Default)]
 pub(super) struct Batch {
@@ -42,6 +45,8 @@ struct Name {
 pub(super) enum Verdict {
     Leave,
     TakeOut,
+    /// It has to stay now, and is to be taken out when no view is in the way.
+    Later,
     /// Its leaf had to be let go of: ask again.
     AskAgain,
 }
@@ -84,7 +89,8 @@ impl Batch {
         Some((at, self.tables[at].clone()))
     }
 
-    /// Calls `f` with the names of each index, sorted, and forgets them.
+    /// Calls `f` with the names of each index, sorted, and forgets them. Trouble with one index is reported when the others
+    /// are done.
     pub fn drain(&mut self, f: &mut dyn FnMut(&Table, IndexNo, &[&[u8]]) -> Result<()>) -> Result<()> {
         let Batch { tables, keys, names } = self;
         let key = |name: &Name| &keys[name.from as usize..name.to as usize];
@@ -97,10 +103,7 @@ impl Batch {
         for of_index in names.chunk_by(same_index) {
             let Name { table, index, .. } = of_index[0];
             let sorted: Vec<&[u8]> = of_index.iter().map(key).collect();
-            done = f(&tables[table as usize], index as IndexNo, &sorted);
-            if done.is_err() {
-                break;
-            }
+            done = done.and(f(&tables[table as usize], index as IndexNo, &sorted));
         }
         tables.clear();
         keys.clear();
@@ -176,13 +179,16 @@ pub(super) fn each_deleted<K: AsRef<[u8]>>(
         let first = keys[0].as_ref();
         let mut leaf = tree.write(first)?;
         let here = &keys[..within(leaf.node(), keys).min(AT_ONCE)];
-        let (mut seen, mut any_out, mut failed) = (0, false, None);
+        let (since, mut seen, mut any_out, mut failed) = (Instant::now(), 0, false, None);
         for key in here.iter().map(AsRef::as_ref) {
+            if seen > 0 && since.elapsed() > HELD_MAX {
+                break;
+            }
             if let Ok(slot) = leaf.node().search(key)
                 && is_deleted(n, leaf.node().value(slot), judged)
             {
                 match f(&mut leaf, slot, key) {
-                    Ok(Verdict::Leave) => {}
+                    Ok(Verdict::Leave | Verdict::Later) => {}
                     Ok(Verdict::TakeOut) => {
                         leaf.remove(slot);
                         any_out = true;

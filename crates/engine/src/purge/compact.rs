@@ -16,20 +16,25 @@ use crate::table::{Buried, Head, Table};
 use crate::tree::LeafWrite;
 use parking_lot::Mutex;
 
-/// Who needs a version, by itself.
-fn need_of(core: &Core, version: &Version) -> Need {
-    core.view_copy
-        .with(|copy| copy.need(version.writer, version.superseder, &core.txns))
-}
-
 /// Prunes what nobody needs from the chains that lead into the page.
 pub(super) fn look_through(core: &Core, page: PageLife) -> Result<()> {
-    let mut garbage =
-        |v: &Version| v.flags & mvcc::LINKED != 0 && matches!(need_of(core, v), Need::None | Need::Past);
-    let records = core.versions().records(page, 0, usize::MAX, &mut garbage)?;
+    // The copy first, then the page, as those do who prune a chain.
+    let records = core.view_copy.with(|copy| {
+        let mut garbage = |v: &Version| {
+            let need = || copy.need(v.writer, v.superseder, &core.txns);
+            v.flags & mvcc::LINKED != 0 && matches!(need(), Need::None | Need::Past)
+        };
+        core.versions().records(page, 0, usize::MAX, &mut garbage)
+    })?;
     for record in records {
+        let Version {
+            writer, superseder, ..
+        } = record.version;
+        let need = core
+            .view_copy
+            .with(|copy| copy.need(writer, superseder, &core.txns));
         let table = match core.catalog.table(record.version.table) {
-            Ok(table) if need_of(core, &record.version) == Need::None => table,
+            Ok(table) if need == Need::None => table,
             // No way down a chain leads beyond a version that everybody sees.
             _ => {
                 core.versions().discard(record.address)?;

@@ -42,15 +42,22 @@ pub(super) fn outside_of(core: &Core, hint: &Record) -> Vec<PageId> {
     })
 }
 
-/// Moves what the batch names out of the way, or out, as far as old views allow.
-pub(super) fn follow_early(core: &Core, batch: &mut Batch) -> Result<()> {
+/// Moves what the batch names out of the way, or out, as far as old views allow. Answers whether the hints have done their
+/// work with that.
+pub(super) fn follow_early(core: &Core, batch: &mut Batch) -> Result<bool> {
     let ended = |writer| core.view_copy.with(|copy| copy.knows_end_of(writer, &core.txns));
+    let mut all = true;
     batch.drain(&mut |table, n, keys| {
-        each_deleted(table, n, keys, &ended, &mut |leaf, slot, key| match n {
-            0 => bury_row(core, table, leaf, slot, key),
-            n => bury_entry(core, table, n, leaf, slot, key),
+        each_deleted(table, n, keys, &ended, &mut |leaf, slot, key| {
+            let verdict = match n {
+                0 => bury_row(core, table, leaf, slot, key)?,
+                n => bury_entry(core, table, n, leaf, slot, key)?,
+            };
+            all &= !matches!(verdict, Verdict::Later);
+            Ok(verdict)
         })
-    })
+    })?;
+    Ok(all)
 }
 
 /// Takes out, of some entries in order, those that are marked deleted by a writer of whom `gone` is true. Their locks are
@@ -87,7 +94,7 @@ fn bury_row(
         let graveyard = &table.indexes[0].graveyard;
         if !graveyard.bury_row(key, head.writer, chain.first, now)? {
             relink(core, leaf, slot, &head, &chain)?;
-            return Ok(Verdict::Leave);
+            return Ok(Verdict::Later);
         }
     }
     let versions = core.versions();
@@ -116,7 +123,7 @@ fn bury_entry(
         let graveyard = &table.indexes[n].graveyard;
         let witness = witness.as_ref().map(Witness::borrowed);
         if !graveyard.bury_entry(key, deleter, witness, now)? {
-            return Ok(Verdict::Leave);
+            return Ok(Verdict::Later);
         }
     }
     Ok(Verdict::TakeOut)

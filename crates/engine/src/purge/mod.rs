@@ -23,13 +23,14 @@ pub(crate) use reclaim::{reclaim, reclaim_chains};
 
 use self::batch::Batch;
 use crate::core::Core;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::history;
 use crate::ids::{Lsn, TxnId};
 use crate::mvcc::{self, Past, PurgeItem, VersionBuffer};
 use crate::table::OUTSIDE;
 use crate::transaction;
 use parking_lot::Mutex;
+use std::cell::Cell;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant, SystemTime};
@@ -102,6 +103,17 @@ pub(crate) fn run(core: &Core, sweep_below: Option<TxnId>) {
     }
 }
 
+/// Purges all there is, without regard to how old the views are; what cannot be purged is left to the next start.
+pub(crate) fn run_down(core: &Core) {
+    loop {
+        match purge(core, true) {
+            Ok(true) => {}
+            Ok(false) => return,
+            failed => return report("purging", failed.map(|_| ())),
+        }
+    }
+}
+
 /// Trouble here is nobody's statement: say so and try again later.
 fn report(doing: &str, done: Result<()>) {
     if let Err(error) = done {
@@ -127,25 +139,37 @@ pub(crate) fn purge(core: &Core, all: bool) -> Result<bool> {
             (copy.oldest(), copy.horizon())
         },
     );
-    let mut any = follow_due(core, oldest)?;
+    let due = follow_due(core, oldest);
     let rounds = match all {
         true => Some(core.rounds.lock()),
         false => core.rounds.try_lock(),
     };
-    let Some(mut rounds) = rounds else {
-        return Ok(any);
-    };
+    let held_back = rounds.map_or(Ok(false), |mut rounds| {
+        follow_held_back(core, &mut rounds, oldest, horizon, all)
+    });
+    // Whatever fails, the rest is done.
+    Ok(due? | held_back?)
+}
+
+/// Does what can be done about what old views hold back.
+fn follow_held_back(core: &Core, rounds: &mut Rounds, oldest: Lsn, horizon: Lsn, all: bool) -> Result<bool> {
+    let mut any = false;
     if rounds.oldest != oldest {
         (rounds.oldest, rounds.since) = (oldest, Instant::now());
     }
     if all || rounds.since.elapsed() >= core.history.bury_after() {
         any |= follow_fresh(core, horizon)?;
     }
+    let mut moved = Ok(());
     for page in core.purge.take_thin(THIN_AT_ONCE) {
-        if !compact::move_out(core, page, &rounds.moved)? {
-            core.purge.report_thin(page);
+        match compact::move_out(core, page, &rounds.moved) {
+            Ok(true) => {}
+            Ok(false) => core.purge.report_thin(page),
+            // It goes as a whole, once every view has passed it.
+            Err(error) => moved = Err(error),
         }
     }
+    moved?;
     let pause = CLEAR_EVERY.max(rounds.clearing_took * CLEAR_SHARE);
     if (all || rounds.cleared.elapsed() >= pause) && graves::count(core) > 0 {
         let start = Instant::now();
@@ -179,35 +203,37 @@ fn move_past(core: &Core) {
     }
 }
 
-/// Follows the hints that every view has passed, with help if there are many.
+/// Follows the hints that every view has passed, with help if there are many. What fails keeps nothing else from being done.
 fn follow_due(core: &Core, oldest: Lsn) -> Result<bool> {
-    let work = || -> Result<bool> {
-        let (mut any, mut batch, mut items, mut outside) = (false, Batch::default(), Vec::new(), Vec::new());
+    let work = || {
+        let (mut any, mut failed, mut again) = (false, Ok(()), Vec::new());
         loop {
-            let gathered = gather(
-                core,
-                &mut batch,
-                &mut items,
-                || core.purge.pop(oldest),
-                &mut |hint| {
-                    outside.extend(follow::outside_of(core, hint));
-                },
-            );
+            let mut items = Vec::new();
+            let done = follow_items(core, &mut items, || core.purge.pop(oldest));
             if items.is_empty() {
-                return gathered.map(|()| any);
+                break;
             }
-            any = true;
-            let followed = gathered.and_then(|()| follow::follow(core, &mut batch, &outside));
-            outside.clear();
-            for item in items.drain(..) {
-                match &followed {
-                    Ok(()) => core.versions().finish(&item)?,
-                    // To be tried again.
-                    Err(_) => core.purge.hold(item),
+            any |= done.is_ok();
+            if done.is_ok() {
+                continue;
+            }
+            // To know who is to blame.
+            for item in items {
+                let next = Cell::new(Some(item));
+                match follow_items(core, &mut Vec::new(), || next.take()) {
+                    Ok(()) => any = true,
+                    Err(error) => {
+                        match error {
+                            Error::Corrupt { .. } => give_up(core, &item),
+                            _ => again.push(item),
+                        }
+                        failed = Err(error);
+                    }
                 }
             }
-            followed?;
         }
+        again.into_iter().for_each(|item| core.purge.hold(item));
+        failed.map(|()| any)
     };
     let helpers = (core.purge.len() / SHARE).min(core.purge_threads.saturating_sub(1) as u64);
     if helpers == 0 {
@@ -223,6 +249,23 @@ fn follow_due(core: &Core, oldest: Lsn) -> Result<bool> {
         }
         done
     })
+}
+
+/// Follows the hints of items that every view has passed, and lets their pages go.
+fn follow_items(core: &Core, items: &mut Vec<PurgeItem>, pop: impl Fn() -> Option<PurgeItem>) -> Result<()> {
+    let (mut batch, mut outside) = (Batch::default(), Vec::new());
+    gather(core, &mut batch, items, pop, &mut |hint| {
+        outside.extend(follow::outside_of(core, hint));
+    })?;
+    follow::follow(core, &mut batch, &outside)?;
+    items.iter().try_for_each(|item| core.versions().finish(item))
+}
+
+/// Trying again does not mend what is damaged. The next start looks for what the hints name, if it can be read then.
+fn give_up(core: &Core, item: &PurgeItem) {
+    core.hints_lost.store(true, Ordering::Relaxed);
+    // If the page itself is damaged, it stays for as long as the engine runs.
+    let _ = core.versions().finish(item);
 }
 
 /// Does what can be done about fresh items while old views hold them back.
@@ -242,10 +285,10 @@ fn follow_fresh(core: &Core, up_to: Lsn) -> Result<bool> {
             return Ok(any);
         }
         any = true;
-        follow::follow_early(core, &mut batch)?;
-        done_with
-            .drain(..)
-            .try_for_each(|hint| versions.forget_hint(hint))?;
+        let all_followed = follow::follow_early(core, &mut batch)?;
+        for hint in done_with.drain(..).filter(|_| all_followed) {
+            versions.forget_hint(hint)?;
+        }
         for item in items.drain(..).filter(|item| item.last) {
             compact::look_through(core, item.page)?;
             if versions.is_thin(item.page)? {

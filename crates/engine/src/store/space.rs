@@ -57,8 +57,8 @@ struct State {
     unbacked: BTreeSet<u32>,
     /// Extents in which a page was freed, and when the last one was.
     emptied: BTreeMap<u32, Lsn>,
-    /// Extents in which the mini-transaction now holding the lock has freed a page.
-    freeing: Vec<u32>,
+    /// Extents in which the mini-transaction now holding the lock has freed a page, and whether it was the last.
+    freeing: Vec<(u32, bool)>,
 }
 
 /// The lock on allocation.
@@ -222,9 +222,18 @@ impl<'s> SpaceGuard<'s> {
             self.grow(mtr.store(), count)?;
         }
         while mtr.reserved.len() < count {
-            let page = self.find(mtr)?;
+            let Some(mut page) = self.find(mtr, |_| true)? else {
+                return Err(Error::corrupt(None, "the free pages counted are not there"));
+            };
+            if let Err(error) = self.back(page) {
+                // The disk has no room for an extent that was given back. A page that has some, then.
+                let unbacked = &self.state.unbacked;
+                page = self
+                    .find(mtr, |page| !unbacked.contains(&extent_of(page)))?
+                    .ok_or(error)?;
+            }
             self.state.hint = page.0 + 1;
-            self.reserve_page(mtr, page)?;
+            Self::latch(mtr, page)?;
         }
         Ok(())
     }
@@ -236,14 +245,17 @@ impl<'s> SpaceGuard<'s> {
             Some(page) => Some(page),
             None => self.find_extent(mtr)?,
         };
-        match page {
-            Some(page) => self.reserve_page(mtr, page),
-            None => self.reserve(mtr, 1),
+        if let Some(page) = page {
+            if self.back(page).is_ok() {
+                return Self::latch(mtr, page);
+            }
+            // None has room on disk, until one is free that was not.
+            self.state.extent_hint = None;
         }
+        self.reserve(mtr, 1)
     }
 
-    fn reserve_page(&mut self, mtr: &mut Mtr<'s>, page: PageId) -> Result<()> {
-        self.back(page)?;
+    fn latch(mtr: &mut Mtr<'s>, page: PageId) -> Result<()> {
         let guard = mtr.store().pool().exclusive_unread(page)?;
         mtr.reserved.push(guard);
         Ok(())
@@ -276,15 +288,19 @@ impl<'s> SpaceGuard<'s> {
         }
         mtr.apply(handle, &SetBits { bit, value: false });
         self.state.free[bitmap] += 1;
-        self.state.freeing.push(extent_of(page));
+        let extent = extent_of(page);
+        let is_free = extent_is_free(mtr.page(handle), extent, self.state.end);
+        self.state.freeing.push((extent, is_free));
         Ok(())
     }
 
     /// The mini-transaction has committed, at this moment.
     pub fn committed(&mut self, lsn: Lsn) {
-        while let Some(extent) = self.state.freeing.pop() {
+        while let Some((extent, is_free)) = self.state.freeing.pop() {
             self.state.emptied.insert(extent, lsn);
-            self.state.extent_hint.get_or_insert(1);
+            if is_free {
+                self.state.extent_hint.get_or_insert(1);
+            }
         }
     }
 
@@ -327,8 +343,8 @@ impl<'s> SpaceGuard<'s> {
         Ok(None)
     }
 
-    /// A free page that `mtr` has not reserved yet, from the hint on and then from the beginning. There must be one.
-    fn find(&self, mtr: &Mtr<'s>) -> Result<PageId> {
+    /// A free page that `mtr` has not reserved yet and that will do, from the hint on and then from the beginning.
+    fn find(&self, mtr: &Mtr<'s>, will_do: impl Fn(PageId) -> bool) -> Result<Option<PageId>> {
         for from in [self.state.hint, 1] {
             for bitmap in bitmap_of(PageId(from))..self.state.free.len() {
                 if self.state.free[bitmap] == 0 {
@@ -341,14 +357,14 @@ impl<'s> SpaceGuard<'s> {
                     self.look(mtr, bitmap_page(bitmap), |page| find_free(page, bit, end))?
                 {
                     let page = PageId(first + free);
-                    if mtr.reserved.iter().all(|guard| guard.id() != page) {
-                        return Ok(page);
+                    if mtr.reserved.iter().all(|guard| guard.id() != page) && will_do(page) {
+                        return Ok(Some(page));
                     }
                     bit = free + 1;
                 }
             }
         }
-        Err(Error::corrupt(None, "the free pages counted are not there"))
+        Ok(None)
     }
 
     fn look<T>(&self, mtr: &Mtr<'s>, bitmap: PageId, f: impl Fn(&PageBuf) -> T) -> Result<T> {

@@ -265,6 +265,52 @@ fn a_full_disk_is_an_error_and_goes_away() {
 }
 
 #[test]
+fn room_given_back_that_others_took_does_not_hide_the_pages_that_have_room() {
+    let disk = SimDisk::new(5);
+    let (store, _) = Store::on_sim(&disk, 64, ops()).unwrap();
+    let pages: Vec<PageId> = (0..600).map(|n| new_page(&store, n)).collect();
+    let free = |page| {
+        let mut mtr = store.begin_mtr().unwrap();
+        mtr.free_page(page).unwrap();
+        mtr.commit();
+    };
+    // Whole extents go, and single pages of others.
+    pages[200..400].iter().for_each(|page| free(*page));
+    let holes: Vec<PageId> = pages[400..600].iter().step_by(4).copied().collect();
+    holes.iter().for_each(|page| free(*page));
+    while store.pool().dirty_count() > 0 {
+        store.clean(Aim::Room, usize::MAX).unwrap();
+    }
+    store.checkpoint().unwrap();
+    disk.set_faults(Faults {
+        capacity: Some(0),
+        ..Faults::default()
+    });
+    let grow = || {
+        let mut mtr = store.begin_mtr()?;
+        mtr.alloc_page_near(pages[0], 9, 0)?;
+        mtr.commit();
+        Ok(())
+    };
+    for _ in &holes {
+        grow().unwrap();
+    }
+    let full = loop {
+        // What is left of extents that were not free as a whole.
+        if let Err(error) = grow() {
+            break error;
+        }
+    };
+    assert!(matches!(full, Error::DiskFull));
+    assert!(
+        store.space().count().1 >= 64,
+        "an extent is free, and has no room"
+    );
+    disk.set_faults(Faults::default());
+    grow().unwrap();
+}
+
+#[test]
 fn a_corrupt_page_is_named() {
     let disk = SimDisk::new(5);
     let (store, _) = Store::on_sim(&disk, 64, ops()).unwrap();

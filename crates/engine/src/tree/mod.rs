@@ -359,7 +359,7 @@ enum Descent<'t> {
 /// The page under an optimistic guard, for reading what may be torn.
 #[allow(unsafe_code)]
 fn racy<'g>(guard: &'g OptimisticGuard<'_>) -> RacyNode<'g> {
-    // SAFETY: pages are aligned to their size and their addresses stay readable for the life of the pool, which the
-    // guard borrows; what a page leaves behind when it is evicted meanwhile is another's bytes.
+    // SAFETY: frames are aligned to the system's pages and stay readable for the life of the pool, which the guard
+    // borrows; what a page leaves behind when it is evicted meanwhile is another's bytes.
     unsafe { RacyNode::new(guard.as_ptr()) }
 }

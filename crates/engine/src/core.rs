@@ -17,7 +17,7 @@ use parking_lot::{Condvar, Mutex};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 /// The superblock's slot that says whether a sweep is due.
 const SWEEP_SLOT: usize = 1;
@@ -141,6 +141,12 @@ impl Core {
             queue: &self.purge,
             hot: &self.hot,
         }
+    }
+
+    /// Remembers which moment of the log this one of the clock is.
+    pub fn sample_tide(&self) {
+        let (settled, tide) = (self.txns.settled(), self.tide());
+        self.tides.sample(SystemTime::now(), settled, tide);
     }
 
     /// Whether the entries that are marked deleted have lost their hints.

@@ -166,6 +166,11 @@ impl Ddl {
             return Err(Error::Unsupported("dropping an index that is not there"));
         }
         self.drop_tree(&definition, index);
+        // Hints that purge has not followed yet name indexes by their old numbers.
+        self.core.purge.flush_buffers();
+        if self.core.purge.len() > 0 {
+            self.core.hints_lost.store(true, Ordering::Relaxed);
+        }
         definition.indexes.remove(index);
         definition.schema.secondary.remove(index - 1);
         self.redefine(table, definition)

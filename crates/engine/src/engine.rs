@@ -10,7 +10,7 @@ use crate::history::{self, HistoryExcess, HistoryLimits, ViewInfo};
 use crate::ids::{Lsn, PAGE_SIZE, TableId, TxnId};
 use crate::lock::{DeadlockInfo, LockInfo, LockWaitInfo, TransactionInfo};
 use crate::log::OnFailure;
-use crate::mvcc::HotRow;
+use crate::mvcc::{HotRow, SAMPLE_EVERY};
 use crate::purge;
 use crate::store::{OpTable, Retain, Store, StoreConfig};
 use crate::table::{BinaryCollator, Collator, Table, undo};
@@ -128,13 +128,40 @@ pub struct Engine {
 
 struct Background {
     core: Arc<Core>,
-    thread: Mutex<Option<JoinHandle<()>>>,
+    threads: Mutex<Vec<JoinHandle<()>>>,
 }
 
 impl Background {
+    /// Purge, and the clock: a round of purge may take long, and moments are asked for to a tenth of a second.
+    fn start(core: &Arc<Core>, sweep_below: Option<TxnId>) -> Result<Background> {
+        let background = Background {
+            core: core.clone(),
+            threads: Mutex::default(),
+        };
+        let spawn = |name: &str, run: Box<dyn FnOnce() + Send>| -> Result<()> {
+            let thread = std::thread::Builder::new().name(name.into()).spawn(run)?;
+            background.threads.lock().push(thread);
+            Ok(())
+        };
+        let (for_purge, for_clock) = (core.clone(), core.clone());
+        spawn(
+            "tidemark-purge",
+            Box::new(move || purge::run(&for_purge, sweep_below)),
+        )?;
+        let watch_the_clock = move || {
+            while !for_clock.background.is_stopped() {
+                for_clock.sample_tide();
+                std::thread::park_timeout(SAMPLE_EVERY);
+            }
+        };
+        spawn("tidemark-clock", Box::new(watch_the_clock))?;
+        Ok(background)
+    }
+
     fn stop(&self) {
         self.core.background.stop();
-        if let Some(thread) = self.thread.lock().take() {
+        for thread in self.threads.lock().drain(..) {
+            thread.thread().unpark();
             // A panic there has said its reason already.
             let _ = thread.join();
         }
@@ -245,14 +272,7 @@ impl Engine {
     pub fn open(config: Config) -> Result<Engine> {
         let Opened { core, next, .. } = open_core(&config)?;
         let sweep_below = core.needs_sweep()?.then_some(next);
-        let for_thread = core.clone();
-        let thread = std::thread::Builder::new()
-            .name("tidemark-purge".into())
-            .spawn(move || purge::run(&for_thread, sweep_below))?;
-        let background = Arc::new(Background {
-            core: core.clone(),
-            thread: Mutex::new(Some(thread)),
-        });
+        let background = Arc::new(Background::start(&core, sweep_below)?);
         Ok(Engine { core, background })
     }
 

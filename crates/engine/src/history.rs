@@ -8,7 +8,7 @@
 use crate::core::Core;
 use crate::error::Result;
 use crate::ids::{Lsn, PAGE_SIZE};
-use crate::mvcc::{self, View};
+use crate::mvcc::{self, Past, View};
 use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -47,6 +47,8 @@ pub struct HistoryExcess {
     pub bytes: u64,
     /// The oldest view, with nothing counted.
     pub oldest: Option<ViewInfo>,
+    /// History is kept on purpose (`innodb_undo_retention`), from before that view.
+    pub is_retained: bool,
 }
 
 type Observer = Arc<dyn Fn(&HistoryExcess) + Send + Sync>;
@@ -120,6 +122,7 @@ pub(crate) fn look(core: &Core) {
     }
     state.looked = Some(Instant::now());
     let now = SystemTime::now();
+    let kept_from = *core.kept_from.lock();
     let open = open_views(core);
     let mut views = std::mem::take(&mut state.views);
     state.views = open
@@ -160,12 +163,15 @@ pub(crate) fn look(core: &Core) {
             bytes: 0,
         });
         drop(state);
+        let is_before = |from: Past| oldest.is_none_or(|view: ViewInfo| from.lsn <= view.lsn);
+        let is_retained = kept_from.is_some_and(is_before);
         warn(
             history,
             &HistoryExcess {
                 transactions,
                 bytes,
                 oldest,
+                is_retained,
             },
         );
     }
@@ -178,6 +184,10 @@ fn warn(history: &History, excess: &HistoryExcess) {
     let observer = history.observer.lock().clone();
     match (observer, &excess.oldest) {
         (Some(observer), _) => observer(excess),
+        (None, _) if excess.is_retained => eprintln!(
+            "tidemark: {} transactions are not purged, {} bytes of old versions are kept, on purpose",
+            excess.transactions, excess.bytes
+        ),
         (None, Some(view)) => {
             let open = view.opened.elapsed().unwrap_or_default().as_secs();
             eprintln!(

@@ -181,6 +181,7 @@ impl Transaction {
         let past = match at {
             Moment::Lsn(lsn) if lsn > core.tide() => None,
             Moment::Lsn(lsn) => core.tides.at_position(lsn),
+            Moment::Time(time) if time > SystemTime::now() => None,
             Moment::Time(time) => core.tides.at(time),
         };
         // Who had ended when history began need not be looked up, nor can be.

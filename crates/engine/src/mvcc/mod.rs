@@ -29,7 +29,7 @@ pub(crate) use generations::Generations;
 pub use hot::HotRow;
 pub(crate) use hot::HotRows;
 pub(crate) use queue::{PageLife, PurgeItem, PurgeQueue};
-pub(crate) use tides::Tides;
+pub(crate) use tides::{SAMPLE_EVERY, Tides};
 pub(crate) use txns::Txns;
 pub(crate) use versions::{
     Address, DELETED, ENTRY, LINKED, PURGE, ROW, Record, Version, Versions, record_len,

@@ -1,19 +1,20 @@
 //! Which moment of the clock was which moment of the log: samples of the tide, for who asks for a view of the past by
 //! time, or how long ago something was.
 //!
-//! A sample is taken several times a second if the tide has moved. Old ones are thinned out rather than dropped: of the
-//! older half every second one goes when there are too many, so that a day takes no more room than an hour, only
-//! coarser.
+//! A sample is taken several times a second if the tide has moved. Old ones are thinned out rather than dropped, so that a
+//! moment is known to about a thousandth of its age: ten times the time takes 2,300 samples more.
 
 use super::views::Past;
 use crate::ids::{Lsn, TxnId};
 use parking_lot::Mutex;
-use std::collections::VecDeque;
 use std::time::{Duration, SystemTime};
 
-const SAMPLES_MAX: usize = 16_384;
-/// Samples are not taken more often.
-const EVERY: Duration = Duration::from_millis(50);
+/// They are thinned when there are so many, and when there are twice as many as were left.
+const SAMPLES_MIN: usize = 16_384;
+/// Between two samples there may lie one part in so many of their age.
+const PRECISION: u32 = 1000;
+/// Samples are taken so often.
+pub(crate) const SAMPLE_EVERY: Duration = Duration::from_millis(50);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Sample {
@@ -25,26 +26,54 @@ struct Sample {
 
 #[derive(Default)]
 pub(crate) struct Tides {
-    samples: Mutex<VecDeque<Sample>>,
+    samples: Mutex<Samples>,
+}
+
+#[derive(Default)]
+struct Samples {
+    list: Vec<Sample>,
+    /// How many were left when they were thinned.
+    left: usize,
+}
+
+/// Leaves of samples those that are needed at this moment.
+fn thin(samples: &mut Vec<Sample>, now: SystemTime) {
+    let Some(mut kept) = samples.first().map(|first| first.at) else {
+        return;
+    };
+    let (mut at, mut left) = (1, 1);
+    while at < samples.len() {
+        let sample = samples[at];
+        let age = now.duration_since(sample.at).unwrap_or_default();
+        let spare = samples.get(at + 1).is_some_and(|next| {
+            let without = next.at.duration_since(kept).unwrap_or_default();
+            without <= age / PRECISION
+        });
+        if !spare {
+            (samples[left], kept) = (sample, sample.at);
+            left += 1;
+        }
+        at += 1;
+    }
+    samples.truncate(left);
 }
 
 impl Tides {
     /// `settled` must have been read before the tide `lsn`.
     pub fn sample(&self, at: SystemTime, settled: TxnId, lsn: Lsn) {
         let mut samples = self.samples.lock();
-        if let Some(last) = samples.back()
-            && (last.lsn >= lsn || at < last.at + EVERY)
+        // The clock was set back: what it called later is not to come again, or comes to mean something else.
+        let after = samples.list.partition_point(|sample| sample.at <= at);
+        samples.list.truncate(after);
+        if let Some(last) = samples.list.last()
+            && (last.lsn >= lsn || at < last.at + SAMPLE_EVERY)
         {
             return;
         }
-        samples.push_back(Sample { at, lsn, settled });
-        if samples.len() > SAMPLES_MAX {
-            let older = SAMPLES_MAX / 2;
-            let mut n = 0;
-            samples.retain(|_| {
-                n += 1;
-                n > older || n % 2 == 1
-            });
+        samples.list.push(Sample { at, lsn, settled });
+        if samples.list.len() >= SAMPLES_MIN.max(2 * samples.left) {
+            thin(&mut samples.list, at);
+            samples.left = samples.list.len();
         }
     }
 
@@ -64,13 +93,13 @@ impl Tides {
 
     /// When the log was there, about.
     pub fn when(&self, lsn: Lsn) -> Option<SystemTime> {
-        let samples = self.samples.lock();
+        let samples = &self.samples.lock().list;
         let after = samples.partition_point(|sample| sample.lsn < lsn);
-        samples.get(after).or(samples.back()).map(|sample| sample.at)
+        samples.get(after).or(samples.last()).map(|sample| sample.at)
     }
 
     fn last(&self, is_not_after: impl Fn(&Sample) -> bool) -> Option<Past> {
-        let samples = self.samples.lock();
+        let samples = &self.samples.lock().list;
         let after = samples.partition_point(is_not_after);
         let sample = samples.get(after.checked_sub(1)?)?;
         Some(Past {
@@ -84,30 +113,47 @@ impl Tides {
 mod tests {
     use super::*;
 
+    /// A day, ten samples a second.
     #[test]
     fn the_past_is_found_by_time_and_by_position() {
         let tides = Tides::default();
-        let start = SystemTime::UNIX_EPOCH;
-        let second = Duration::from_secs(1);
-        for n in 0..40_000u64 {
-            tides.sample(start + second * n as u32, TxnId(n), Lsn(1000 + n * 10));
+        let tenth = Duration::from_millis(100);
+        let at = |n: u64| SystemTime::UNIX_EPOCH + tenth * n as u32;
+        const LAST: u64 = 864_000;
+        for n in 0..=LAST {
+            tides.sample(at(n), TxnId(n), Lsn(1000 + n * 10));
         }
-        assert!(tides.samples.lock().len() <= SAMPLES_MAX);
-        assert_eq!(tides.at(start - second), None);
+        let count = tides.samples.lock().list.len();
+        assert!(count <= 2 * SAMPLES_MIN, "{count} samples");
+        assert_eq!(tides.at(SystemTime::UNIX_EPOCH - tenth), None);
         // Recent moments are exact, older ones coarser, and never later than asked for.
-        let exact = tides.at(start + second * 39_990 + second / 2).unwrap();
-        assert_eq!(exact.lsn, Lsn(1000 + 399_900));
-        for n in (0..40_000u64).step_by(777) {
-            let past = tides.at(start + second * n as u32).unwrap();
-            assert!(past.lsn <= Lsn(1000 + n * 10) && past.lsn.0 + 10 * 64 >= 1000 + n * 10);
-            let at = tides.at_position(Lsn(1005 + n * 10)).unwrap();
-            assert_eq!(at.lsn, Lsn(1005 + n * 10));
-            assert!(at.settled <= TxnId(n));
+        let exact = tides.at(at(LAST - 5) + tenth / 2).unwrap();
+        assert_eq!(exact.lsn, Lsn(1000 + (LAST - 5) * 10));
+        for n in (0..LAST).step_by(777) {
+            let past = tides.at(at(n)).unwrap();
+            let found = (past.lsn.0 - 1000) / 10;
+            let tolerated = (LAST - n) / u64::from(PRECISION) + 1;
+            assert!(found <= n && found + tolerated >= n, "{found} for {n}");
+            let position = tides.at_position(Lsn(1005 + n * 10)).unwrap();
+            assert_eq!(position.lsn, Lsn(1005 + n * 10));
+            assert!(position.settled <= TxnId(n));
         }
         // Nothing moved: nothing to remember.
-        let len = tides.samples.lock().len();
-        tides.sample(start + second * 50_000, TxnId(40_000), Lsn(1000 + 399_990));
-        assert_eq!(tides.samples.lock().len(), len);
-        assert_eq!(tides.when(Lsn(1000 + 399_985)), Some(start + second * 39_999));
+        tides.sample(at(LAST + 10), TxnId(LAST + 1), Lsn(1000 + LAST * 10));
+        assert_eq!(tides.samples.lock().list.len(), count);
+        assert_eq!(tides.when(Lsn(1000 + LAST * 10 - 5)), Some(at(LAST)));
+    }
+    #[test]
+    fn a_clock_that_is_set_back_does_not_stop_the_past() {
+        let tides = Tides::default();
+        let at = |s: u64| SystemTime::UNIX_EPOCH + Duration::from_secs(s);
+        for n in 0..100 {
+            tides.sample(at(1000 + n), TxnId(n), Lsn(1 + n));
+        }
+        tides.sample(at(500), TxnId(100), Lsn(101));
+        assert_eq!(tides.at(at(499)), None);
+        assert_eq!(tides.at(at(501)).map(|past| past.lsn), Some(Lsn(101)));
+        tides.sample(at(502), TxnId(102), Lsn(103));
+        assert_eq!(tides.at(at(503)).map(|past| past.lsn), Some(Lsn(103)));
     }
 }

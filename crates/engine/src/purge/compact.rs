@@ -33,10 +33,12 @@ pub(super) fn look_through(core: &Core, page: PageLife) -> Result<()> {
         let need = core
             .view_copy
             .with(|copy| copy.need(writer, superseder, &core.txns));
-        let table = match core.catalog.table(record.version.table) {
-            Ok(table) if need == Need::None => table,
+        let table = match (need, core.catalog.table(record.version.table)) {
+            (Need::None, Ok(table)) => table,
+            // Somebody who was just looking for the past came and went, or has come.
+            (Need::By(_) | Need::Unknown, Ok(_)) => continue,
             // No way down a chain leads beyond a version that everybody sees.
-            _ => {
+            (Need::Past, _) | (_, Err(_)) => {
                 core.versions().discard(record.address)?;
                 continue;
             }
@@ -67,11 +69,11 @@ pub(super) fn move_out(core: &Core, page: PageLife, to: &Mutex<VersionBuffer>) -
     let Some(now) = now else {
         return Ok(false);
     };
-    for record in &records {
-        move_record(core, record, to)?;
-    }
+    let moved = records
+        .iter()
+        .try_for_each(|record| move_record(core, record, to));
     to.lock().end_batch(now, &core.purge);
-    Ok(true)
+    moved.map(|()| true)
 }
 
 fn move_record(core: &Core, record: &Record, to: &Mutex<VersionBuffer>) -> Result<()> {

@@ -97,8 +97,8 @@ fn bury_row(
             return Ok(Verdict::Later);
         }
     }
-    let versions = core.versions();
-    versions.discard_until(head.older, chain.dropped_until)?;
+    // It is buried: the leaf must lose it, whatever becomes of what nobody needs.
+    let _ = core.versions().discard_until(head.older, chain.dropped_until);
     Ok(Verdict::TakeOut)
 }
 

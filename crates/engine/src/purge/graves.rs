@@ -29,16 +29,18 @@ pub(super) fn clear(core: &Core) -> Result<()> {
 }
 
 fn clear_of(core: &Core, gone: Lsn) -> Result<()> {
+    let mut cleared = Ok(());
     for table in core.catalog.tables() {
         // Rows last: a secondary entry is judged by its row.
         for n in (0..table.indexes.len()).rev() {
             let graveyard = &table.indexes[n].graveyard;
             if graveyard.count() > 0 && graveyard.concerned(gone) {
-                clear_one(core, &table, n)?;
+                // Trouble with one keeps no other from being cleared.
+                cleared = cleared.and(clear_one(core, &table, n));
             }
         }
     }
-    Ok(())
+    cleared
 }
 
 fn clear_one(core: &Core, table: &Table, n: IndexNo) -> Result<()> {

@@ -125,6 +125,7 @@ fn report(doing: &str, done: Result<()>) {
 /// to do.
 pub(crate) fn purge(core: &Core, all: bool) -> Result<bool> {
     core.txns.settle(core.tide());
+    core.sample_tide();
     move_past(core);
     history::look(core);
     core.purge.flush_buffers();
@@ -153,37 +154,44 @@ pub(crate) fn purge(core: &Core, all: bool) -> Result<bool> {
 
 /// Does what can be done about what old views hold back.
 fn follow_held_back(core: &Core, rounds: &mut Rounds, oldest: Lsn, horizon: Lsn, all: bool) -> Result<bool> {
-    let mut any = false;
+    let (mut any, mut done) = (false, Ok(()));
     if rounds.oldest != oldest {
         (rounds.oldest, rounds.since) = (oldest, Instant::now());
     }
     if all || rounds.since.elapsed() >= core.history.bury_after() {
-        any |= follow_fresh(core, horizon)?;
+        match follow_fresh(core, horizon) {
+            Ok(followed) => any = followed,
+            Err(error) => done = Err(error),
+        }
     }
-    let mut moved = Ok(());
     for page in core.purge.take_thin(THIN_AT_ONCE) {
         match compact::move_out(core, page, &rounds.moved) {
             Ok(true) => {}
             Ok(false) => core.purge.report_thin(page),
-            // It goes as a whole, once every view has passed it.
-            Err(error) => moved = Err(error),
+            Err(error) => {
+                // A damaged one goes as a whole, once every view has passed it.
+                if !matches!(error, Error::Corrupt { .. }) {
+                    core.purge.report_thin(page);
+                }
+                done = done.and(Err(error));
+            }
         }
     }
-    moved?;
     let pause = CLEAR_EVERY.max(rounds.clearing_took * CLEAR_SHARE);
-    if (all || rounds.cleared.elapsed() >= pause) && graves::count(core) > 0 {
+    if all || rounds.cleared.elapsed() >= pause {
         let start = Instant::now();
-        graves::clear(core)?;
+        if graves::count(core) > 0 {
+            done = done.and(graves::clear(core));
+        }
         core.purge.forget_dead(&core.generations);
         (rounds.cleared, rounds.clearing_took) = (Instant::now(), start.elapsed());
     }
-    Ok(any)
+    done.map(|()| any)
 }
 
-/// Takes a sample of the tide, and moves the past on to where history is to be kept from.
+/// Moves the past on to where history is to be kept from.
 fn move_past(core: &Core) {
     let (settled, tide, now) = (core.txns.settled(), core.tide(), SystemTime::now());
-    core.tides.sample(now, settled, tide);
     let retention = core.history.retention();
     let mut kept = core.kept_from.lock();
     let from = match *kept {
@@ -235,6 +243,9 @@ fn follow_due(core: &Core, oldest: Lsn) -> Result<bool> {
         again.into_iter().for_each(|item| core.purge.hold(item));
         failed.map(|()| any)
     };
+    if core.purge.earliest().is_none_or(|earliest| earliest > oldest) {
+        return Ok(false);
+    }
     let helpers = (core.purge.len() / SHARE).min(core.purge_threads.saturating_sub(1) as u64);
     if helpers == 0 {
         return work();
@@ -268,32 +279,38 @@ fn give_up(core: &Core, item: &PurgeItem) {
     let _ = core.versions().finish(item);
 }
 
-/// Does what can be done about fresh items while old views hold them back.
+/// Does what can be done about fresh items while old views hold them back. What fails is left until they do not.
 fn follow_fresh(core: &Core, up_to: Lsn) -> Result<bool> {
-    let (mut any, mut batch, mut items, mut done_with) = (false, Batch::default(), Vec::new(), Vec::new());
+    let (mut any, mut done) = (false, Ok(()));
+    let (mut items, mut followed) = (Vec::new(), Vec::new());
     let versions = core.versions();
     loop {
         // Held first, so that nothing is lost if the rest fails.
         let pop = || core.purge.pop_fresh(up_to).inspect(|item| core.purge.hold(*item));
-        gather(core, &mut batch, &mut items, pop, &mut |hint| {
+        let mut batch = Batch::default();
+        let gathered = gather(core, &mut batch, &mut items, pop, &mut |hint| {
             // What stands outside a row is kept until every view has passed.
             if hint.version.row_flags & OUTSIDE == 0 {
-                done_with.push(hint.address);
+                followed.push(hint.address);
             }
-        })?;
+        });
         if items.is_empty() {
-            return Ok(any);
+            return done.map(|()| any);
         }
         any = true;
-        let all_followed = follow::follow_early(core, &mut batch)?;
-        for hint in done_with.drain(..).filter(|_| all_followed) {
-            versions.forget_hint(hint)?;
-        }
+        let all = gathered.and_then(|()| follow::follow_early(core, &mut batch));
+        let forgotten = all.and_then(|all| {
+            let mut hints = followed.iter().filter(|_| all);
+            hints.try_for_each(|hint| versions.forget_hint(*hint))
+        });
+        followed.clear();
+        done = done.and(forgotten);
         for item in items.drain(..).filter(|item| item.last) {
-            compact::look_through(core, item.page)?;
-            if versions.is_thin(item.page)? {
+            let looked = compact::look_through(core, item.page).and_then(|()| versions.is_thin(item.page));
+            if matches!(looked, Ok(true)) {
                 core.purge.report_thin(item.page);
             }
+            done = done.and(looked.map(|_| ()));
         }
     }
 }

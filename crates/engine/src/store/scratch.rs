@@ -36,6 +36,10 @@ const TRIM_MIN: usize = 1024;
 const GROW_MIN: u32 = 64;
 const GROW_MAX: u32 = 4096;
 
+fn extent_of(page: PageId) -> u32 {
+    page.0 - (page.0 - PageId::SCRATCH_FIRST) % EXTENT
+}
+
 impl Scratch {
     pub fn new(file: Arc<dyn File>) -> Scratch {
         let first = PageId::SCRATCH_FIRST;
@@ -54,15 +58,22 @@ impl Scratch {
     /// The page freed last, which is likeliest to be in memory still, or one never used.
     pub fn alloc(&self) -> Result<PageId> {
         let mut state = self.state.lock();
+        let state = &mut *state;
         if let Some(&page) = state.free.last() {
-            let extent = page.0 - (page.0 - PageId::SCRATCH_FIRST) % EXTENT;
+            let extent = extent_of(page);
+            let mut taken = state.free.len() - 1;
             if state.holes.contains(&extent) {
                 let at = u64::from(extent - PageId::SCRATCH_FIRST) * PAGE_SIZE as u64;
-                self.file.allocate(at, u64::from(EXTENT) * PAGE_SIZE as u64)?;
-                state.holes.remove(&extent);
+                match self.file.allocate(at, u64::from(EXTENT) * PAGE_SIZE as u64) {
+                    Ok(()) => drop(state.holes.remove(&extent)),
+                    // The room is another's now. A page that has some, then.
+                    Err(error) => {
+                        let has_room = |page: &PageId| !state.holes.contains(&extent_of(*page));
+                        taken = state.free.iter().rposition(has_room).ok_or(error)?;
+                    }
+                }
             }
-            state.free.pop();
-            return Ok(page);
+            return Ok(state.free.swap_remove(taken));
         }
         if state.next == PageId::SCRATCH_END {
             return Err(Error::DiskFull);
@@ -70,11 +81,12 @@ impl Scratch {
         if state.next == state.backed {
             let have = state.backed - PageId::SCRATCH_FIRST;
             let more = (have / 8).clamp(GROW_MIN, GROW_MAX);
-            self.file.allocate(
-                u64::from(have) * PAGE_SIZE as u64,
-                u64::from(more) * PAGE_SIZE as u64,
-            )?;
-            state.backed += more;
+            let at = u64::from(have) * PAGE_SIZE as u64;
+            let grow = |more: u32| {
+                let len = u64::from(more) * PAGE_SIZE as u64;
+                self.file.allocate(at, len).map(|()| more)
+            };
+            state.backed += grow(more).or_else(|_| grow(GROW_MIN))?;
         }
         state.next += 1;
         Ok(PageId(state.next - 1))

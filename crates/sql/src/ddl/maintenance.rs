@@ -4,16 +4,35 @@
 
 use super::Run;
 use crate::accounts::Privileges;
+use crate::dictionary::TableDef;
 use crate::error::{Result, SqlError};
 use crate::parse::ast::{MaintenanceKind, ObjectName};
 use crate::session::answer::{Answer, Rows, bigint, text};
 use crate::types::Value;
+use std::sync::Arc;
 use tidemark_engine::{Flow, Isolation, Keep, KeyRange, Read};
 
 impl Run<'_> {
-    pub(super) fn maintain(&self, kind: MaintenanceKind, tables: &[ObjectName]) -> Result<Answer> {
+    pub(super) fn maintain(
+        &self,
+        kind: MaintenanceKind,
+        tables: &[ObjectName],
+        may: &dyn Fn(&TableDef) -> Result<()>,
+    ) -> Result<Answer> {
+        let (needed, named) = match kind {
+            MaintenanceKind::Check | MaintenanceKind::Checksum => (Privileges::SELECT, "SELECT"),
+            _ => (Privileges::SELECT.union(Privileges::INSERT), "SELECT, INSERT"),
+        };
+        for name in tables {
+            let (schema, table) = self.state.resolve(name)?;
+            self.state.require_table(needed, named, schema, table)?;
+        }
+        let open = |name: &ObjectName| {
+            let table = self.state.table(name)?;
+            may(&table).map(|()| table)
+        };
         if kind == MaintenanceKind::Checksum {
-            return self.checksum(tables);
+            return self.checksum(tables, &open);
         }
         let operation = match kind {
             MaintenanceKind::Analyze => "analyze",
@@ -38,8 +57,7 @@ impl Run<'_> {
                         .collect(),
                 );
             };
-            let found = self.state.table(name);
-            let table = match found {
+            let table = match open(name) {
                 Ok(table) => table,
                 Err(error) => {
                     say("Error", &error.message);
@@ -47,8 +65,6 @@ impl Run<'_> {
                     continue;
                 }
             };
-            self.state
-                .require_table(Privileges::SELECT, "SELECT", schema, &table.name)?;
             match kind {
                 MaintenanceKind::Optimize => {
                     say(
@@ -80,7 +96,7 @@ impl Run<'_> {
     }
 
     /// Reads every row, and every entry of every index; their numbers must agree.
-    fn read_through(&self, table: &crate::dictionary::TableDef) -> Result<()> {
+    fn read_through(&self, table: &TableDef) -> Result<()> {
         let engine = self.state.database.engine();
         let stored = engine.table(table.id)?;
         let mut txn = engine.transaction();
@@ -120,12 +136,16 @@ impl Run<'_> {
         Ok(())
     }
 
-    fn checksum(&self, tables: &[ObjectName]) -> Result<Answer> {
+    fn checksum(
+        &self,
+        tables: &[ObjectName],
+        open: &dyn Fn(&ObjectName) -> Result<Arc<TableDef>>,
+    ) -> Result<Answer> {
         let mut rows = Rows::new(&[("Table", text(512)), ("Checksum", bigint())]);
         for name in tables {
             let (schema, table) = self.state.resolve(name)?;
             let full = Value::string(format!("{schema}.{table}"));
-            let sum = match self.state.table(name) {
+            let sum = match open(name) {
                 Ok(table) => Value::Int(self.sum_rows(&table)? as i64),
                 Err(error) => {
                     self.warn(error);
@@ -138,13 +158,13 @@ impl Run<'_> {
     }
 
     /// A sum over rows that does not depend on their order.
-    fn sum_rows(&self, table: &crate::dictionary::TableDef) -> Result<u32> {
+    fn sum_rows(&self, table: &TableDef) -> Result<u32> {
         let engine = self.state.database.engine();
         let stored = engine.table(table.id)?;
         let zone = crate::types::TimeZone::UTC;
         let mut txn = engine.transaction();
         txn.begin(Isolation::RepeatableRead, true);
-        let mut sum = 0u32;
+        let (mut sum, mut count) = (0u32, 0u64);
         stored.scan(
             &mut txn,
             0,
@@ -164,6 +184,10 @@ impl Run<'_> {
                         value.to_text().iter().copied().for_each(&mut mix);
                     }
                     mix(0xfe);
+                }
+                count += 1;
+                if count.is_multiple_of(1024) && self.state.process.is_interrupted() {
+                    return Err(SqlError::interrupted().into());
                 }
                 sum = sum.wrapping_add(hash);
                 Ok((Keep::Release, Flow::Continue))

@@ -21,7 +21,7 @@ use crate::dictionary::{Change, CheckDef, ColumnDef, ColumnDefault, TableDef, vi
 use crate::error::{Result, SqlError, er};
 use crate::expr::Expr;
 use crate::mdl::{Block, Mode};
-use crate::parse::ast::{ObjectName, Statement};
+use crate::parse::ast::{MaintenanceKind, ObjectName, Statement};
 use crate::parse::parse_expression;
 use crate::plan::bind::{Binder, PlainHooks};
 use crate::plan::scope::{Scope, ScopeColumn, ScopeTable};
@@ -49,7 +49,7 @@ pub fn is_ddl(statement: &Statement) -> bool {
     )
 }
 
-/// Carries out a statement for which [`is_ddl`] holds.
+/// Carries out a statement for which [`is_ddl`] holds, but for [`maintain`].
 pub fn execute(state: &SessionState, statement: &Statement) -> Result<Answer> {
     let run = Run::new(state);
     match statement {
@@ -81,9 +81,18 @@ pub fn execute(state: &SessionState, statement: &Statement) -> Result<Answer> {
             if_not_exists,
         } => run.create_index(table, index, *if_not_exists),
         Statement::DropIndex { table, index } => run.drop_index(table, index),
-        Statement::TableMaintenance { kind, tables } => run.maintain(*kind, tables),
         _ => Err(SqlError::not_supported("this statement")),
     }
+}
+
+/// ANALYZE, OPTIMIZE, CHECK, REPAIR or CHECKSUM TABLE. `may` says whether the session's own locks allow it.
+pub fn maintain(
+    state: &SessionState,
+    kind: MaintenanceKind,
+    tables: &[ObjectName],
+    may: &dyn Fn(&TableDef) -> Result<()>,
+) -> Result<Answer> {
+    Run::new(state).maintain(kind, tables, may)
 }
 
 /// One statement's run; the metadata locks it took end with it.

@@ -38,6 +38,7 @@ pub fn age_s(opened: SystemTime) -> u64 {
 
 fn warn(database: &Database, excess: &HistoryExcess) {
     let held_by = match &excess.oldest {
+        _ if excess.is_retained => "innodb_undo_retention keeps them".to_owned(),
         None => "no view is open: purge cannot keep up".to_owned(),
         Some(view) => {
             let sessions = sessions_by_owner(database);

@@ -68,7 +68,12 @@ pub fn sessions_by_owner(database: &Database) -> HashMap<u64, Arc<Process>> {
     let sessions = database.sessions.lock();
     sessions
         .values()
-        .map(|process| (process.owner, Arc::clone(process)))
+        .flat_map(|process| {
+            process
+                .owners()
+                .into_iter()
+                .map(|owner| (owner, Arc::clone(process)))
+        })
         .collect()
 }
 

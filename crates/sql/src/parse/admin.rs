@@ -431,9 +431,18 @@ impl Parser<'_> {
             self.expect("TABLES")?;
         }
         let tables = self.list(Parser::object_name)?;
-        while self.token().kind == Kind::Word {
-            self.advance();
-        }
+        let options: &[&str] = match kind {
+            MaintenanceKind::Check => &["QUICK", "FAST", "MEDIUM", "EXTENDED", "CHANGED"],
+            MaintenanceKind::Repair => &["QUICK", "EXTENDED", "USE_FRM"],
+            MaintenanceKind::Checksum => &["QUICK", "EXTENDED"],
+            MaintenanceKind::Analyze if self.is_any(&["UPDATE", "DROP"]) => {
+                return self.skip_unsupported("ANALYZE TABLE … HISTOGRAM");
+            }
+            MaintenanceKind::Analyze | MaintenanceKind::Optimize => &[],
+        };
+        while self.accept_any(options).is_some()
+            || kind == MaintenanceKind::Check && self.accept_all(&["FOR", "UPGRADE"])
+        {}
         Ok(Statement::TableMaintenance { kind, tables })
     }
 }

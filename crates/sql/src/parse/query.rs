@@ -514,18 +514,7 @@ impl Parser<'_> {
             return Ok(Some(AsOf::Lsn(Box::new(self.expr()?))));
         }
         self.expect("TIMESTAMP")?;
-        let at = self.expr()?;
-        Ok(Some(AsOf::UnixTime(Box::new(Expr::Function(Box::new(
-            FunctionCall {
-                schema: None,
-                name: "UNIX_TIMESTAMP".to_owned(),
-                args: vec![at],
-                distinct: false,
-                star: false,
-                order_by: Vec::new(),
-                separator: None,
-            },
-        ))))))
+        Ok(Some(AsOf::Time(Box::new(self.expr()?))))
     }
 
     /// A parenthesis that begins a query is a derived table unless more parentheses wrap a join.

@@ -209,6 +209,11 @@ impl Planner<'_> {
 
     fn named_table(&mut self, named: &ast::TableName, from: &mut From) -> Result<Tree> {
         if named.name.schema.is_none() {
+            let is_common = self.working.iter().any(|(name, _)| *name == named.name.name)
+                || self.common.iter().any(|c| c.name == named.name.name);
+            if is_common && named.as_of.is_some() {
+                return Err(SqlError::not_supported("AS OF of a common table expression"));
+            }
             let alias = named.alias.as_ref().unwrap_or(&named.name.name);
             if let Some((_, query)) = self.working.iter().rfind(|(name, _)| *name == named.name.name) {
                 return self.derived_leaf(*query, alias, &[], from);

@@ -14,7 +14,7 @@ use tidemark_engine::{Lsn, Moment};
 
 /// The moment, still to be worked out when the statement runs.
 pub(super) enum AsOf {
-    UnixTime(Expr),
+    Time(Expr),
     Lsn(Expr),
 }
 
@@ -31,7 +31,7 @@ impl Planner<'_> {
         }
         let bound = named.iter().map(|at| {
             Ok(match at {
-                ast::AsOf::UnixTime(at) => AsOf::UnixTime(self.plain(at)?),
+                ast::AsOf::Time(at) => AsOf::Time(self.plain(at)?),
                 ast::AsOf::Lsn(at) => AsOf::Lsn(self.plain(at)?),
             })
         });
@@ -62,20 +62,19 @@ impl AsOf {
         let env = state.env(&NoSubqueries, params);
         let ctx = env.ctx();
         let wrong = |what| SqlError::unknown(format!("Incorrect {what} in AS OF"));
-        let text_of = |expr: &Expr| -> Result<Option<String>> {
-            let value = expr.eval(&ctx)?.into_owned();
-            Ok((!value.is_null()).then(|| String::from_utf8_lossy(&value.to_text()).into_owned()))
-        };
         match self {
-            AsOf::UnixTime(at) => {
-                let seconds = text_of(at)?.and_then(|text| text.parse::<f64>().ok());
-                // UNIX_TIMESTAMP answers 0 for what is no time.
-                let seconds = seconds.filter(|seconds| *seconds > 0.0);
-                let seconds = seconds.ok_or_else(|| wrong("TIMESTAMP value"))?;
-                Ok(Moment::Time(UNIX_EPOCH + Duration::from_secs_f64(seconds)))
+            AsOf::Time(at) => {
+                // As the value is, whatever type the plan was made for.
+                let local = at.eval(&ctx)?.to_datetime(&env)?;
+                let local = local.filter(|t| !t.date.has_zero_part());
+                let micros = local.and_then(|t| u64::try_from(env.time_zone.instant(t)).ok());
+                let micros = micros.ok_or_else(|| wrong("TIMESTAMP value"))?;
+                Ok(Moment::Time(UNIX_EPOCH + Duration::from_micros(micros)))
             }
             AsOf::Lsn(at) => {
-                let lsn = text_of(at)?.and_then(|text| text.parse().ok());
+                let value = at.eval(&ctx)?.into_owned();
+                let lsn = String::from_utf8_lossy(&value.to_text()).parse().ok();
+                let lsn = lsn.filter(|_| !value.is_null());
                 Ok(Moment::Lsn(Lsn(lsn.ok_or_else(|| wrong("LSN value"))?)))
             }
         }

@@ -447,7 +447,8 @@ impl PlannedStatement {
     ) -> Result<Outcome> {
         let mut past = state.database.engine().transaction();
         past.begin(Isolation::RepeatableRead, true);
-        let done = past.see_past(at).map_err(SqlError::from).and_then(|()| {
+        let done = state.process.beside(past.owner(), || {
+            past.see_past(at)?;
             let txn = RefCell::new(&mut past);
             let exec = Exec::new(state, &txn, &self.queries, Purpose::Answer);
             let env = state.env(&exec, params);

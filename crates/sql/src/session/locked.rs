@@ -13,7 +13,7 @@ use crate::accounts::Privileges;
 use crate::dictionary::TableDef;
 use crate::error::{Result, SqlError, er};
 use crate::mdl::{Block, Mode, TableLock};
-use crate::parse::ast::{LockTable, ObjectName, Statement};
+use crate::parse::ast::{LockTable, MaintenanceKind, ObjectName, Statement};
 use std::sync::Arc;
 use tidemark_engine::{LockMode, LockWait};
 
@@ -185,7 +185,9 @@ impl Session {
             Locked::Everything if used.mode == Mode::Write => Err(conflicting_read_lock()),
             Locked::Everything => Ok(()),
             Locked::Tables(locked) => {
-                let means = |lock: &&LockedTable| lock.alias == used.name() && lock.table.id == used.table.id;
+                // By its name, which has one lock: a table that was made anew is still locked.
+                let same_table = |lock: &LockedTable| Arc::ptr_eq(&lock.table.lock, &used.table.lock);
+                let means = |lock: &&LockedTable| lock.alias == used.name() && same_table(lock);
                 match locked.iter().find(means) {
                     None => Err(not_locked(used.name())),
                     Some(lock) if used.mode == Mode::Write && !lock.write => Err(only_read(used.name())),
@@ -199,7 +201,6 @@ impl Session {
     pub(super) fn check_locked_definitions(&self, statement: &Statement) -> Result<()> {
         let locked = match &self.transaction.locked {
             Locked::Nothing => return Ok(()),
-            Locked::Everything if matches!(statement, Statement::TableMaintenance { .. }) => return Ok(()),
             Locked::Everything => return Err(conflicting_read_lock()),
             Locked::Tables(locked) => locked,
         };
@@ -224,6 +225,25 @@ impl Session {
             }
         }
         Ok(())
+    }
+
+    /// The same for a table that is looked through, or made anew (OPTIMIZE).
+    pub(super) fn check_locked_maintenance(&self, kind: MaintenanceKind, table: &TableDef) -> Result<()> {
+        let changes = kind == MaintenanceKind::Optimize;
+        match &self.transaction.locked {
+            Locked::Everything if changes => Err(conflicting_read_lock()),
+            Locked::Nothing | Locked::Everything => Ok(()),
+            Locked::Tables(locked) => {
+                let of_table = locked
+                    .iter()
+                    .filter(|lock| Arc::ptr_eq(&lock.table.lock, &table.lock));
+                match of_table.map(|lock| lock.write).max() {
+                    None => Err(not_locked(&table.name)),
+                    Some(false) if changes => Err(only_read(&table.name)),
+                    Some(_) => Ok(()),
+                }
+            }
+        }
     }
 
     /// Changes definitions, unless somebody holds them off.

@@ -29,7 +29,9 @@ pub struct Process {
     /// The open transaction is READ ONLY.
     pub read_only: AtomicBool,
     /// The number under which the engine knows its transactions.
-    pub owner: u64,
+    owner: u64,
+    /// The numbers of those that its statement has beside them, to read what its own would not.
+    beside: Mutex<Vec<u64>>,
 }
 
 /// What the session is doing.
@@ -67,7 +69,23 @@ impl Process {
             }),
             read_only: AtomicBool::new(false),
             owner,
+            beside: Mutex::default(),
         }
+    }
+
+    /// The numbers under which the engine knows its transactions.
+    pub fn owners(&self) -> Vec<u64> {
+        let mut owners = vec![self.owner];
+        owners.extend_from_slice(&self.beside.lock());
+        owners
+    }
+
+    /// Does something with a transaction of that number beside the session's own.
+    pub fn beside<T>(&self, owner: u64, f: impl FnOnce() -> T) -> T {
+        self.beside.lock().push(owner);
+        let done = f();
+        self.beside.lock().retain(|other| *other != owner);
+        done
     }
 
     pub fn user(&self) -> (String, String) {

@@ -5,9 +5,10 @@ use super::answer::{Answer, Done, ok_info};
 use super::planned::{Outcome, Planned};
 use super::timer::Alarm;
 use super::{OkInfo, ResultSink, Session, capability, command, status};
+use crate::dictionary::TableDef;
 use crate::error::{Result, SqlError, er};
 use crate::expr::WarningLevel;
-use crate::parse::ast::{Expr, QueryBody, SelectItem, ShowKind, Statement};
+use crate::parse::ast::{Expr, MaintenanceKind, QueryBody, SelectItem, ShowKind, Statement};
 use crate::parse::shape::Shape;
 use crate::parse::{Parsed, parse, parse_shape};
 use crate::plan::plan;
@@ -382,6 +383,10 @@ impl Session {
     fn answer(&mut self, statement: &Statement) -> Result<Answer> {
         if crate::ddl::is_ddl(statement) {
             self.before_implicit_commit(statement)?;
+            if let Statement::TableMaintenance { kind, tables } = statement {
+                let may = |table: &TableDef| self.check_locked_maintenance(*kind, table);
+                return self.with_definitions(|state| crate::ddl::maintain(state, *kind, tables, &may));
+            }
             self.check_locked_definitions(statement)?;
             let answer = self.with_definitions(|state| crate::ddl::execute(state, statement))?;
             self.after_ddl(statement);
@@ -421,7 +426,7 @@ impl Session {
 
     fn before_implicit_commit(&mut self, statement: &Statement) -> Result<()> {
         self.commit_open()?;
-        let only_reads = matches!(statement, Statement::TableMaintenance { .. });
+        let only_reads = matches!(statement, Statement::TableMaintenance { kind, .. } if *kind != MaintenanceKind::Optimize);
         if self.state.settings.read_only && !only_reads {
             return Err(SqlError::read_only_transaction());
         }

@@ -592,6 +592,17 @@ fn tables_can_be_read_as_they_were() {
     );
     assert_eq!(fails(&mut s, "SELECT * FROM t AS OF LSN 99999999999"), 1105);
     assert_eq!(fails(&mut s, "SELECT * FROM t AS OF TIMESTAMP NULL"), 1105);
+    // What is still to come.
+    let later = "SELECT * FROM t AS OF TIMESTAMP NOW() + INTERVAL 1 DAY";
+    assert_eq!(fails(&mut s, later), 1105);
+    let common = format!("WITH c AS (SELECT * FROM t) SELECT * FROM c AS OF LSN {before}");
+    assert_eq!(fails(&mut s, &common), 1235);
+    // To the microsecond, whatever the plan was made for.
+    ok(&mut s, "PREPARE p FROM 'SELECT v FROM t AS OF TIMESTAMP ?'");
+    ok(&mut s, "SET @at = TIMESTAMP'2001-01-01 00:00:00'");
+    assert_eq!(fails(&mut s, "EXECUTE p USING @at"), 1105);
+    ok(&mut s, &format!("SET @at = CAST('{time}' AS DATETIME(6))"));
+    assert_eq!(ok(&mut s, "EXECUTE p USING @at"), ["11"]);
     // A definition that came later.
     ok(&mut s, "ALTER TABLE t ADD COLUMN w INT");
     assert_eq!(fails(&mut s, &at(&before)), 1412);

@@ -132,10 +132,10 @@ pub struct TableName {
     pub as_of: Option<AsOf>,
 }
 
-/// `AS OF TIMESTAMP …`, `AS OF LSN …`: the table as it was. The time is in seconds since 1970.
+/// `AS OF TIMESTAMP …`, `AS OF LSN …`: the table as it was.
 #[derive(Debug, Clone, PartialEq)]
 pub enum AsOf {
-    UnixTime(Box<Expr>),
+    Time(Box<Expr>),
     Lsn(Box<Expr>),
 }
 

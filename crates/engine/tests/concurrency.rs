@@ -683,6 +683,30 @@ fn the_past_can_be_read_while_history_is_kept() {
     past.rollback().unwrap();
 }
 
+/// An old view needs the first version of each row, and of the history since nothing.
+#[test]
+fn history_does_not_grow_beside_an_old_view() {
+    let disk = SimDisk::new(34);
+    let engine = open(&disk);
+    let table = create(&engine, &schema());
+    let mut txn = begin(&engine, Isolation::ReadCommitted);
+    for id in 0..10 {
+        table.insert(&mut txn, &Row::new(id, 0, "x").datums()).unwrap();
+    }
+    txn.commit().unwrap();
+    let mut old = begin(&engine, Isolation::RepeatableRead);
+    old.consistent_snapshot().unwrap();
+    for n in 0..20_000 {
+        txn.begin(Isolation::ReadCommitted, false);
+        update(&table, &mut txn, n % 10, &mut |_, buf| buf.set(2, Datum::Int(n))).unwrap();
+        txn.commit().unwrap();
+    }
+    engine.purge().unwrap();
+    let status = engine.status();
+    assert!(status.history_length < 2000, "{}", status.history_length);
+    assert!(all(&table, &mut old).iter().all(|row| row.u.is_none()));
+}
+
 #[test]
 fn who_holds_history_back_is_known_and_writers_are_slowed_down() {
     let disk = SimDisk::new(33);

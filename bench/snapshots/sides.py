@@ -111,9 +111,11 @@ class Side:
         return time.monotonic() - started
 
     def data_bytes(self, table: str) -> int:
-        """The size of the file that holds the table, as far as room on disk is set aside for it."""
+        """The size of the file that holds the table, as far as room on disk is set aside for it. What the file system needs
+        beside that to know where its pieces are is not part of it."""
         if self.is_tidemark:
-            return (self.server.datadir / "data").stat().st_blocks * 512
+            data = (self.server.datadir / "data").stat()
+            return min(data.st_blocks * 512, data.st_size)
         rows = self.address.execute(f"SELECT FILE_SIZE FROM information_schema.INNODB_TABLESPACES WHERE NAME = '{DATABASE}/{table}'")
         return int(rows[0][0])
 

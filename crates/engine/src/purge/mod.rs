@@ -221,8 +221,8 @@ fn follow_due(core: &Core, oldest: Lsn) -> Result<bool> {
             if items.is_empty() {
                 break;
             }
-            any |= done.is_ok();
             if done.is_ok() {
+                any = true;
                 continue;
             }
             // To know who is to blame.

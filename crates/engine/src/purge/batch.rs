@@ -18,10 +18,10 @@ use std::time::{Duration, Instant};
 /// Names gathered, and bytes of them.
 const NAMES_MAX: usize = 1 << 16;
 const BYTES_MAX: usize = 4 << 20;
-/// Entries taken out under one latch, and the time after which it is given to others: whom an old view wants may take a
+/// Entries seen to under one latch, and the time after which it is given to others: whom an old view wants may take a
 /// read from disk to tell.
-const AT_ONCE: usize = 64;
-const HELD_MAX: Duration = Duration::from_micros(200);
+pub(super) const AT_ONCE: usize = 64;
+pub(super) const HELD_MAX: Duration = Duration::from_micros(200);
 
 #[derive(Default)]
 pub(super) struct Batch {

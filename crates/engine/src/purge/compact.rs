@@ -8,6 +8,7 @@
 //! A version is moved by whoever holds the leaf of its row exclusively, like everything that concerns a chain: what led to
 //! the old place, be it the row, a younger version, or a buried row, leads to the new one before the latch goes.
 
+use super::batch::{AT_ONCE, HELD_MAX};
 use super::follow::{prune, relink};
 use crate::core::Core;
 use crate::error::Result;
@@ -15,6 +16,7 @@ use crate::mvcc::{self, Address, Need, PageLife, Record, Version, VersionBuffer}
 use crate::table::{Buried, Head, Table};
 use crate::tree::LeafWrite;
 use parking_lot::Mutex;
+use std::time::Instant;
 
 /// Prunes what nobody needs from the chains that lead into the page.
 pub(super) fn look_through(core: &Core, page: PageLife) -> Result<()> {
@@ -26,31 +28,53 @@ pub(super) fn look_through(core: &Core, page: PageLife) -> Result<()> {
         };
         core.versions().records(page, 0, usize::MAX, &mut garbage)
     })?;
-    for record in records {
-        let Version {
-            writer, superseder, ..
-        } = record.version;
-        let need = core
-            .view_copy
-            .with(|copy| copy.need(writer, superseder, &core.txns));
-        let table = match (need, core.catalog.table(record.version.table)) {
-            (Need::None, Ok(table)) => table,
+    let mut rest = &records[..];
+    while let [first, others @ ..] = rest {
+        let need = need_of(core, first);
+        rest = match (need, core.catalog.table(first.version.table)) {
+            (Need::None, Ok(table)) => &rest[prune_in_leaf(core, &table, rest)?..],
             // Somebody who was just looking for the past came and went, or has come.
-            (Need::By(_) | Need::Unknown, Ok(_)) => continue,
+            (Need::By(_) | Need::Unknown, Ok(_)) => others,
             // No way down a chain leads beyond a version that everybody sees.
             (Need::Past, _) | (_, Err(_)) => {
-                core.versions().discard(record.address)?;
-                continue;
+                core.versions().discard(first.address)?;
+                others
             }
         };
-        let mut leaf = table.indexes[0].tree.write(&record.key)?;
+    }
+    Ok(())
+}
+
+fn need_of(core: &Core, record: &Record) -> Need {
+    let Version {
+        writer, superseder, ..
+    } = record.version;
+    core.view_copy
+        .with(|copy| copy.need(writer, superseder, &core.txns))
+}
+
+/// Prunes the chains that the first of the versions belong to, as many as are of rows in one leaf: who writes many rows
+/// writes neighbours. Answers how many, at least one.
+fn prune_in_leaf(core: &Core, table: &Table, records: &[Record]) -> Result<usize> {
+    let mut leaf = table.indexes[0].tree.write(&records[0].key)?;
+    let (since, mut done) = (Instant::now(), 0);
+    for record in records.iter().take(AT_ONCE) {
+        let is_neighbour = || {
+            record.version.table == table.id()
+                && leaf.node().covers(&record.key)
+                && matches!(need_of(core, record), Need::None)
+        };
+        if done > 0 && (since.elapsed() > HELD_MAX || !is_neighbour()) {
+            break;
+        }
         if let Ok(slot) = leaf.node().search(&record.key) {
             let head = Head::of(leaf.node().value(slot));
             let chain = prune(core, head.writer, head.older)?;
             relink(core, &mut leaf, slot, &head, &chain)?;
         }
+        done += 1;
     }
-    Ok(())
+    Ok(done)
 }
 
 /// Moves what lives in a thin page. Answers false if it is too early.

@@ -43,7 +43,6 @@ struct Name {
 
 /// What is to become of an entry.
 pub(super) enum Verdict {
-    Leave,
     TakeOut,
     /// It has to stay now, and is to be taken out when no view is in the way.
     Later,
@@ -188,7 +187,7 @@ pub(super) fn each_deleted<K: AsRef<[u8]>>(
                 && is_deleted(n, leaf.node().value(slot), judged)
             {
                 match f(&mut leaf, slot, key) {
-                    Ok(Verdict::Leave | Verdict::Later) => {}
+                    Ok(Verdict::Later) => {}
                     Ok(Verdict::TakeOut) => {
                         leaf.remove(slot);
                         any_out = true;

@@ -112,7 +112,8 @@ fn bury_entry(
 ) -> Result<Verdict> {
     let wanted = table.who_wants(core, n, key, leaf.node().value(slot))?;
     if matches!(wanted, Wanted::Now) {
-        return Ok(Verdict::Leave);
+        // Somebody is about to bring it back, or fails before he does.
+        return Ok(Verdict::Later);
     }
     if !table.hand_on_locks(core, n, leaf, slot, None)? {
         return Ok(Verdict::AskAgain);

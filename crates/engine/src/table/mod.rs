@@ -7,7 +7,7 @@
 //! | `outside` | columns too long for their row |
 //! | `graveyard`, `buried` | deleted entries out of the way, and how old views find them |
 //! | `read`, `locking` | consistent reads, locking reads |
-//! | `insert`, `write`, `secondary`, `undo` | rows added, changed, indexed, restored |
+//! | `insert`, `plan` and `write`, `secondary`, `undo` | rows added, changed, indexed, restored |
 //! | `state` | counters that outlive a definition |
 
 mod buried;
@@ -17,6 +17,7 @@ mod insert;
 mod key;
 mod locking;
 mod outside;
+mod plan;
 mod range;
 mod read;
 mod row;

@@ -1,4 +1,4 @@
-//! Changing rows.
+//! Changing rows, as `plan` has worked it out.
 //!
 //! A change is one mini-transaction on the clustered leaf, with a note of how to undo it; then one for each secondary
 //! index whose key changed, without notes: what they undo follows from the row. The writer's id in the row is the
@@ -7,13 +7,13 @@
 
 use super::entry::{self, Head, Undo, difference};
 use super::locking::key_behind;
-use super::outside::{Outside, Owned, first_page, is_long};
+use super::plan::{Plan, Verdict};
 use super::row::{RowBuf, RowView};
-use super::schema::{Datum, IndexNo};
+use super::schema::IndexNo;
 use super::{Action, LockWait, Table};
 use crate::core::Core;
 use crate::error::{Error, Result};
-use crate::ids::{PageId, TxnId};
+use crate::ids::TxnId;
 use crate::lock::{LockMode, Want};
 use crate::log::TxnNote;
 use crate::mvcc::{self, Address, Chain, Version, VersionBuffer};
@@ -21,27 +21,6 @@ use crate::transaction::{Ask, Inner, RowLock};
 use crate::tree::LeafWrite;
 use parking_lot::Mutex;
 use std::sync::atomic::Ordering;
-
-/// An index entry that changes with its row.
-struct EntryChange {
-    index: IndexNo,
-    /// The entry that goes, if its key is not that of the one that comes.
-    old: Option<Vec<u8>>,
-    /// Key and value of the one that comes.
-    new: Option<(Vec<u8>, Vec<u8>)>,
-}
-
-/// A change of a row, worked out but not made.
-struct Plan {
-    /// The row as it will be; `None`: deleted.
-    row: Option<Vec<u8>>,
-    has_outside: bool,
-    entries: Vec<EntryChange>,
-    /// The chains that become obsolete.
-    garbage: Vec<PageId>,
-    /// The row comes back under another primary key: its entries go when that is in.
-    moves: bool,
-}
 
 /// How a row that is to be changed was found.
 #[derive(Clone, Copy)]
@@ -53,19 +32,6 @@ pub(super) enum Came<'k> {
     Through(IndexNo, &'k [u8]),
     /// It is to move, and is deleted where it was.
     Moving,
-}
-
-/// What came of looking at the row.
-enum Verdict {
-    /// Nothing to do.
-    Leave {
-        keep: bool,
-    },
-    Do(Plan),
-    /// The row, too long as it is.
-    Long(Vec<Owned>),
-    /// Another primary key: the row as it will be, and its entries as they were.
-    Move(Vec<Owned>, Vec<Vec<u8>>),
 }
 
 impl Table {
@@ -244,11 +210,11 @@ impl Table {
             }
             self.check_unchanged(core, t, head.writer)?;
             if let Some(ready) = plan.take() {
-                match self.make(core, t, leaf, slot, key, ready)? {
-                    None => return Ok(true),
-                    Some(again) => plan = Some(again),
-                }
-                index.tree.split(key, plan_len(&plan))?;
+                let Some(again) = self.make(core, t, leaf, slot, key, ready)? else {
+                    return Ok(true);
+                };
+                index.tree.split(key, again.value_len())?;
+                plan = Some(again);
                 continue;
             }
             if head.is_deleted() {
@@ -274,11 +240,11 @@ impl Table {
                 }
                 Verdict::Do(ready) if ready.garbage.is_empty() => {
                     // The usual case: one latch, one mini-transaction.
-                    match self.make(core, t, leaf, slot, key, ready)? {
-                        None => return Ok(true),
-                        Some(again) => plan = Some(again),
-                    }
-                    index.tree.split(key, plan_len(&plan))?;
+                    let Some(again) = self.make(core, t, leaf, slot, key, ready)? else {
+                        return Ok(true);
+                    };
+                    index.tree.split(key, again.value_len())?;
+                    plan = Some(again);
                 }
                 Verdict::Do(ready) => {
                     self.make_lock_object(core, t, key, head.writer);
@@ -312,47 +278,6 @@ impl Table {
         }
     }
 
-    /// Shows the row to `f` and works out what it wants. `None`: the row is not the one that was meant.
-    fn look(
-        &self,
-        t: &mut Inner,
-        leaf: &LeafWrite<'_>,
-        slot: usize,
-        key: &[u8],
-        came: Came<'_>,
-        buf: &mut RowBuf,
-        f: &mut dyn FnMut(&RowView, &mut RowBuf) -> Result<Action>,
-    ) -> Result<Option<Verdict>> {
-        let value = leaf.node().value(slot);
-        let head = Head::of(value);
-        let row = entry::row_of(value);
-        let outside = Outside::of(&self.indexes[0].tree, &self.layout, head.flags, row);
-        let view = RowView::row(&self.layout, key, row, &outside);
-        if let Came::Through(n, entry_key) = came
-            && !self.has_entry(n, &view, entry_key)?
-        {
-            return outside.check().map(|()| None);
-        }
-        buf.reset(self.schema.columns.len());
-        let action = f(&view, buf)?;
-        outside.check()?;
-        let verdict = match action {
-            Action::Skip => Verdict::Leave { keep: t.locks_gaps() },
-            Action::Keep => Verdict::Leave { keep: true },
-            Action::Touch => {
-                t.touched();
-                Verdict::Leave { keep: true }
-            }
-            Action::Delete => Verdict::Do(Plan {
-                moves: matches!(came, Came::Moving),
-                ..self.plan_delete(t, key, &view, head.flags, row)?
-            }),
-            Action::Update => self.plan_row(t, key, &view, &head, row, buf)?,
-        };
-        outside.check()?;
-        Ok(Some(verdict))
-    }
-
     /// With snapshot isolation on, a row changed since the view must not be changed or locked.
     pub(super) fn check_unchanged(&self, core: &Core, t: &Inner, writer: TxnId) -> Result<()> {
         if let Some(view) = t.view_to_keep()
@@ -362,166 +287,6 @@ impl Table {
             return Err(Error::RecordChanged);
         }
         Ok(())
-    }
-
-    fn plan_delete(&self, t: &Inner, key: &[u8], view: &RowView, flags: u8, row: &[u8]) -> Result<Plan> {
-        let mut entries = Vec::new();
-        for n in 1..self.indexes.len() {
-            let (mut old, mut value) = (Vec::new(), Vec::new());
-            self.encode_entry(n, &|c| view.get(c), key, t.id, &mut old, &mut value)?;
-            entries.push(EntryChange {
-                index: n,
-                old: Some(old),
-                new: None,
-            });
-        }
-        let garbage = match flags & entry::OUTSIDE {
-            0 => Vec::new(),
-            _ => self
-                .layout
-                .outside(row)
-                .filter_map(|(_, r)| first_page(r))
-                .collect(),
-        };
-        Ok(Plan {
-            row: None,
-            has_outside: flags & entry::OUTSIDE != 0,
-            entries,
-            garbage,
-            moves: false,
-        })
-    }
-
-    /// Works out an update, of a row that stays short if it can.
-    fn plan_row(
-        &self,
-        t: &mut Inner,
-        key: &[u8],
-        view: &RowView,
-        head: &Head,
-        row: &[u8],
-        buf: &RowBuf,
-    ) -> Result<Verdict> {
-        let merged = |c: usize| buf.get(c).unwrap_or_else(|| view.get(c));
-        if self.primary.iter().any(|p| buf.get(p.column).is_some()) {
-            let mut new_key = Vec::new();
-            for part in &self.primary {
-                part.encode(merged(part.column), self.collator.as_ref(), &mut new_key)?;
-            }
-            if new_key != key {
-                let columns = 0..self.schema.columns.len();
-                let row = columns.map(|c| Owned::of(merged(c))).collect();
-                let mut entries = vec![Vec::new(); self.indexes.len() - 1];
-                for (n, entry) in entries.iter_mut().enumerate() {
-                    self.encode_entry_key(n + 1, &|c| view.get(c), key, entry)?;
-                }
-                return Ok(Verdict::Move(row, entries));
-            }
-        }
-        let had_outside = head.flags & entry::OUTSIDE != 0;
-        let is_reference = |c: usize| had_outside && buf.get(c).is_none() && self.layout.is_outside(row, c);
-        let in_row = |c: usize| buf.get(c).unwrap_or_else(|| self.layout.get(row, c));
-        if is_long(key.len(), self.layout.size(in_row)) {
-            let own = |c: usize| match (is_reference(c), in_row(c)) {
-                (true, Datum::Bytes(b)) => Owned::Reference(b.to_vec()),
-                (_, datum) => Owned::of(datum),
-            };
-            let values: Vec<Owned> = (0..self.schema.columns.len()).map(own).collect();
-            if values
-                .iter()
-                .any(|v| matches!(v, Owned::Bytes(b) if b.len() > 64))
-            {
-                return Ok(Verdict::Long(values));
-            }
-        }
-        let mut new_row = std::mem::take(&mut t.buffers.value);
-        new_row.clear();
-        self.layout.encode(in_row, is_reference, &mut new_row)?;
-        if new_row == row {
-            t.buffers.value = new_row;
-            return Ok(Verdict::Leave { keep: true });
-        }
-        let entries = self.changed_entries(t.id, key, &|c| view.get(c), &merged, |c| buf.get(c).is_some())?;
-        let mut garbage = Vec::new();
-        let mut has_outside = false;
-        if had_outside {
-            garbage = self.obsolete_chains(row, &new_row);
-            has_outside = self.layout.has_outside(&new_row);
-        }
-        Ok(Verdict::Do(Plan {
-            row: Some(new_row),
-            has_outside,
-            entries,
-            garbage,
-            moves: false,
-        }))
-    }
-
-    /// The same for a row that was encoded with columns outside; the row is locked, its leaf is not latched.
-    fn plan_update(&self, t: &Inner, key: &[u8], old: &[u8], row: Vec<u8>, values: &[Owned]) -> Result<Plan> {
-        let tree = &self.indexes[0].tree;
-        let old_row = entry::row_of(old);
-        let outside = Outside::of(tree, &self.layout, Head::of(old).flags, old_row);
-        let before = RowView::row(&self.layout, key, old_row, &outside);
-        let has_outside = values.iter().any(|v| matches!(v, Owned::Reference(_)));
-        let flags = if has_outside { entry::OUTSIDE } else { 0 };
-        let outside_after = Outside::of(tree, &self.layout, flags, &row);
-        let after = RowView::row(&self.layout, key, &row, &outside_after);
-        let entries = self.changed_entries(t.id, key, &|c| before.get(c), &|c| after.get(c), |_| true)?;
-        outside.check()?;
-        outside_after.check()?;
-        let garbage = self.obsolete_chains(old_row, &row);
-        Ok(Plan {
-            row: Some(row),
-            has_outside,
-            entries,
-            garbage,
-            moves: false,
-        })
-    }
-
-    fn obsolete_chains(&self, old: &[u8], new: &[u8]) -> Vec<PageId> {
-        let kept: Vec<PageId> = self
-            .layout
-            .outside(new)
-            .filter_map(|(_, r)| first_page(r))
-            .collect();
-        let old = self.layout.outside(old).filter_map(|(_, r)| first_page(r));
-        old.filter(|page| !kept.contains(page)).collect()
-    }
-
-    fn changed_entries<'d>(
-        &self,
-        id: TxnId,
-        key: &[u8],
-        before: &dyn Fn(usize) -> Datum<'d>,
-        after: &dyn Fn(usize) -> Datum<'d>,
-        touched: impl Fn(usize) -> bool,
-    ) -> Result<Vec<EntryChange>> {
-        let mut changes = Vec::new();
-        for n in 1..self.indexes.len() {
-            if !self.entries[n - 1].parts.iter().any(|p| touched(p.column)) {
-                continue;
-            }
-            let (mut old, mut old_value, mut new, mut value) =
-                (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-            self.encode_entry(n, before, key, id, &mut old, &mut old_value)?;
-            self.encode_entry(n, after, key, id, &mut new, &mut value)?;
-            if old != new {
-                changes.push(EntryChange {
-                    index: n,
-                    old: Some(old),
-                    new: Some((new, value)),
-                });
-            } else if old_value != value {
-                changes.push(EntryChange {
-                    index: n,
-                    old: None,
-                    new: Some((new, value)),
-                });
-            }
-        }
-        Ok(changes)
     }
 
     /// Makes a planned change. If there is no room in the leaf, the row is locked by an object, the leaf let go, and
@@ -626,8 +391,4 @@ impl Table {
         };
         let _ = t.lock(core, &ask);
     }
-}
-
-fn plan_len(plan: &Option<Plan>) -> usize {
-    plan.as_ref().and_then(|p| p.row.as_ref()).map_or(0, Vec::len) + entry::ROW_AT
 }

@@ -8,7 +8,8 @@
 //! Where an index gives the wanted order it is read in that, from either end, and no further than LIMIT says: `DELETE …
 //! ORDER BY id LIMIT 1` takes one row off a queue and locks no other.
 
-use super::target::{Slots, Stored, Target, scope_table};
+use super::rows::{Slots, Stored};
+use super::target::{Target, scope_table};
 use super::{Run, has_subquery, is_ignorable};
 use crate::error::{Result, SqlError, er};
 use crate::expr::compare::order_values;

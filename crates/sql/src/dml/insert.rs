@@ -7,9 +7,10 @@
 //!
 //! The rows of a query are all read before the first is inserted, so that a table can be copied into itself.
 
+use super::assignments::Assignments;
 use super::counter::Counter;
-use super::target::{Changed, Slots, Stored, Target, scope_table};
-use super::update::Assignments;
+use super::rows::{Changed, Slots, Stored};
+use super::target::{Target, scope_table};
 use super::{Outcome, QueryPlanner, RowSource, Run, is_ignorable};
 use crate::dictionary::ColumnDefault;
 use crate::error::{Result, SqlError};

@@ -7,11 +7,12 @@
 //! before them, and so do the other tables': MySQL changes such a row as it is read. The assignments to other tables
 //! see the rows as they were.
 
-use super::target::{Changed, Slots, Stored, Target, now};
-use super::{Outcome, Run, is_ignorable};
+use super::assignments::{Assignments, Set, evaluate, put};
+use super::rows::{Changed, Slots, Stored};
+use super::target::Target;
+use super::{Outcome, Run, is_ignorable, update};
 use crate::error::{Result, SqlError, er};
 use crate::exec::{Exec, Scene};
-use crate::expr::{EvalCtx, Expr};
 use crate::plan::QueryPlan;
 use crate::types::{Val, Value};
 use std::collections::HashSet;
@@ -32,14 +33,10 @@ pub enum Deed {
 
 /// What an UPDATE does to one of its tables.
 pub struct JoinedUpdate {
-    /// Values by column, over the joined row.
-    pub list: Vec<(usize, Expr)>,
-    /// The columns that become the current time when something else changes.
-    pub on_update_now: Vec<usize>,
+    /// Their values are over the joined row.
+    pub assignments: Assignments,
     /// The assignments see those before them.
     pub as_read: bool,
-    /// A change may collide with another row.
-    pub touches_unique: bool,
 }
 
 pub struct JoinedPlan {
@@ -50,9 +47,6 @@ pub struct JoinedPlan {
     /// A table that changes is read without an index, which safe updates refuse.
     pub full_scan: bool,
 }
-
-/// The new values of a row, by column.
-type Set = Vec<(usize, Value)>;
 
 /// What is to become of a table's rows.
 #[derive(Default)]
@@ -94,21 +88,12 @@ impl JoinedPlan {
             }
         }
         let Counts { matched, changed } = counts;
-        if !self.updates() {
-            return Ok(Outcome {
+        Ok(match self.updates() {
+            true => update::outcome(run, matched, changed),
+            false => Outcome {
                 affected_rows: changed,
                 ..Outcome::default()
-            });
-        }
-        let warnings = run.env.warnings.count();
-        Ok(Outcome {
-            affected_rows: if run.session.wants_found_rows() {
-                matched
-            } else {
-                changed
             },
-            info: format!("Rows matched: {matched}  Changed: {changed}  Warnings: {warnings}"),
-            ..Outcome::default()
         })
     }
 
@@ -136,16 +121,12 @@ impl JoinedPlan {
                     if update.as_read || new_of != key_of_first(&self.targets, row) {
                         new.clear();
                     }
-                    for (column, expr) in &update.list {
+                    for (column, expr) in update.assignments.list() {
                         let so_far = Changed {
                             base: &Slots(row),
                             set: &new,
                         };
-                        let value = expr.eval(&run.env.ctx_with(&so_far))?;
-                        let value = target
-                            .target
-                            .assigned(*column, value, &run.env.ctx())?
-                            .into_owned();
+                        let value = evaluate(*column, expr, &target.target, &so_far, &run.env.ctx())?;
                         if update.as_read {
                             put(&mut new, target.base + column, value.clone());
                         }
@@ -206,11 +187,11 @@ impl JoinedPlan {
                 view,
                 zone: run.env.time_zone,
             };
-            changed = update.finish(target, &row, &ctx, &mut set)?;
+            changed = update.assignments.follow_up(target, &row, &ctx, &mut set)?;
             if !changed {
                 return Ok(Action::Keep);
             }
-            if update.touches_unique {
+            if update.assignments.touches_unique() {
                 after = Changed {
                     base: &row,
                     set: &set,
@@ -222,30 +203,6 @@ impl JoinedPlan {
         });
         let found = found.map_err(|error| target.explain(error, &Slots(&after)))?;
         Ok(found.then_some(changed))
-    }
-}
-
-impl JoinedUpdate {
-    /// Whether any column takes another value; adds what follows from that.
-    fn finish(&self, target: &Target, row: &Stored, ctx: &EvalCtx, set: &mut Set) -> Result<bool> {
-        use crate::expr::Row;
-        if set.iter().all(|(column, value)| row.column(*column) == *value) {
-            return Ok(false);
-        }
-        for &column in &self.on_update_now {
-            put(set, column, now(ctx, target.def.columns[column].ty.scale));
-        }
-        if target.has_checks() {
-            target.check(&Changed { base: row, set }, ctx)?;
-        }
-        Ok(true)
-    }
-}
-
-fn put(set: &mut Set, at: usize, value: Value) {
-    match set.iter_mut().find(|(there, _)| *there == at) {
-        Some(before) => before.1 = value,
-        None => set.push((at, value)),
     }
 }
 

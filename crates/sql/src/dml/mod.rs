@@ -4,16 +4,19 @@
 //! happens as a whole or not at all: the session takes a savepoint first and rolls back to it if the statement fails.
 //!
 //! - [`target`]: the table written to: its defaults, checks, keys, and rows in the engine's form.
+//! - [`rows`]: rows as expressions see them; [`assignments`]: what SET makes of them.
 //! - [`insert`]: INSERT and REPLACE, with what happens on duplicate keys; [`counter`]: their AUTO_INCREMENT values.
 //! - [`change`]: which rows UPDATE and DELETE touch, and the passes over them.
 //! - [`update`], [`delete`]: what they do to each.
 //! - [`joined`]: UPDATE and DELETE of the rows that a join finds.
 
+pub mod assignments;
 pub mod change;
 pub mod counter;
 pub mod delete;
 pub mod insert;
 pub mod joined;
+pub mod rows;
 pub mod target;
 pub mod update;
 

@@ -1,6 +1,7 @@
 //! The table that a statement writes to.
 
 use super::Run;
+use super::rows::Slots;
 use crate::dictionary::{ColumnDefault, TableDef};
 use crate::error::{Result, SqlError, er};
 use crate::expr::{EvalCtx, Expr, Row};
@@ -10,7 +11,7 @@ use crate::plan::scope::{Scope, ScopeColumn, ScopeTable};
 use crate::types::storage::Scratch;
 use crate::types::{TimeZone, Val, Value, assign};
 use std::sync::Arc;
-use tidemark_engine::{Datum, RowBuf, RowView, Table};
+use tidemark_engine::{Datum, RowBuf, Table};
 
 /// A table with what its definition means, bound and ready.
 pub struct Target {
@@ -224,58 +225,4 @@ pub fn now(ctx: &EvalCtx, scale: u8) -> Value {
     let unit = 10i64.pow(6 - u32::from(scale.min(6)));
     let micros = ctx.env.now_micros - ctx.env.now_micros.rem_euclid(unit);
     Val::DateTime(ctx.env.time_zone.local(micros, scale))
-}
-
-/// A row with some columns changed.
-pub struct Changed<'r> {
-    pub base: &'r dyn Row,
-    pub set: &'r [(usize, Value)],
-}
-
-impl Row for Changed<'_> {
-    fn column(&self, slot: usize) -> Val<'_> {
-        match self.set.iter().find(|(column, _)| *column == slot) {
-            Some((_, value)) => value.borrowed(),
-            None => self.base.column(slot),
-        }
-    }
-}
-
-impl Changed<'_> {
-    pub fn copy(&self, width: usize) -> Vec<Value> {
-        (0..width).map(|slot| self.column(slot).into_owned()).collect()
-    }
-}
-
-/// A row of values, by slot.
-pub struct Slots<'r>(pub &'r [Value]);
-
-impl Row for Slots<'_> {
-    fn column(&self, slot: usize) -> Val<'_> {
-        self.0.get(slot).map_or(Val::Null, Val::borrowed)
-    }
-}
-
-/// A row in the page, by slot.
-pub struct Stored<'r> {
-    pub def: &'r TableDef,
-    pub view: &'r RowView<'r>,
-    pub zone: &'r TimeZone,
-}
-
-impl Row for Stored<'_> {
-    fn column(&self, slot: usize) -> Val<'_> {
-        match self.def.columns.get(slot) {
-            Some(column) => column.ty.load(self.view.get(slot), self.zone),
-            None => Val::Null,
-        }
-    }
-}
-
-impl Stored<'_> {
-    /// All columns, copied out of the page.
-    pub fn copy(&self) -> Vec<Value> {
-        let columns = 0..self.def.columns.len();
-        columns.map(|slot| self.column(slot).into_owned()).collect()
-    }
 }

@@ -1,149 +1,25 @@
 //! UPDATE of one table.
 //!
-//! Assignments are evaluated left to right, each seeing those before it, as MySQL does. A row whose values come out as
-//! they were is matched but not changed: nothing is written.
+//! A row whose values come out as they were is matched but not changed: nothing is written.
 
+use super::assignments::{Assignments, Set};
 use super::change::{Change, Clauses, Rows};
-use super::insert::literal_default;
-use super::target::{Changed, Slots, Target, now, scope_table};
-use super::{Outcome, Run, has_subquery};
+use super::rows::{Changed, Slots};
+use super::target::{Target, scope_table};
+use super::{Outcome, Run};
 use crate::error::{Result, SqlError};
-use crate::expr::{EvalCtx, Expr, Row, build};
+use crate::expr::{EvalCtx, Row};
 use crate::parse::ast;
 use crate::plan::bind::{Binder, Hooks};
 use crate::plan::scope::Scope;
 use crate::types::Value;
 use tidemark_engine::{Action, RowBuf};
 
-/// `SET a = …, b = …`
-pub struct Assignments {
-    list: Vec<(usize, Expr)>,
-    /// The columns that become the current time when something else changes.
-    on_update_now: Vec<usize>,
-}
-
-/// Gives DEFAULT its meaning in an assignment to a column.
-pub struct DefaultHooks<'a> {
-    pub target: &'a Target,
-    pub column: usize,
-    pub inner: &'a mut dyn Hooks,
-}
-
-impl Hooks for DefaultHooks<'_> {
-    fn aggregate(&mut self, call: &ast::FunctionCall, scope: &Scope, binder: &Binder) -> Result<Expr> {
-        self.inner.aggregate(call, scope, binder)
-    }
-    fn subquery(
-        &mut self,
-        query: &ast::Query,
-        scope: &Scope,
-        binder: &Binder,
-    ) -> Result<(usize, Vec<crate::types::SqlType>)> {
-        self.inner.subquery(query, scope, binder)
-    }
-    fn inserted(&mut self, column: &ast::ColumnName) -> Result<Expr> {
-        self.inner.inserted(column)
-    }
-    fn default_of(&mut self, column: Option<&ast::ColumnName>) -> Result<Expr> {
-        let at = match column {
-            Some(name) => self.target.column(&name.column)?,
-            None => self.column,
-        };
-        if self.target.def.columns[at].ty.nullable && self.target.def.columns[at].default.is_none() {
-            return Ok(crate::expr::build::null());
-        }
-        literal_default(self.target, at)
-    }
-    fn name(&mut self, name: &ast::ColumnName) -> Option<Result<Expr>> {
-        self.inner.name(name)
-    }
-}
-
-impl Assignments {
-    pub fn bind(
-        assignments: &[ast::Assignment],
-        target: &Target,
-        scope: &Scope,
-        binder: &Binder,
-        hooks: &mut dyn Hooks,
-    ) -> Result<Assignments> {
-        let mut list = Vec::with_capacity(assignments.len());
-        for assignment in assignments {
-            let name = &assignment.column;
-            // The first table of the scope is the one written to.
-            let found = scope.tables[0].answers_to(name.schema.as_deref(), name.table.as_deref());
-            if !found {
-                return Err(SqlError::unknown_column(&name.to_string(), "field list"));
-            }
-            let column = target.column(&name.column)?;
-            let mut hooks = DefaultHooks {
-                target,
-                column,
-                inner: hooks,
-            };
-            let value = binder.bind(&assignment.value, scope, &mut hooks)?;
-            let value = build::assignable(value, &target.def.columns[column].ty, binder.ctx);
-            list.push((column, value));
-        }
-        let columns = target.def.columns.iter().enumerate();
-        let on_update_now = columns
-            .filter(|(at, column)| column.on_update_now && !list.iter().any(|(set, _)| set == at))
-            .map(|(at, _)| at)
-            .collect();
-        Ok(Assignments { list, on_update_now })
-    }
-
-    /// The columns that may change.
-    pub fn columns(&self) -> Vec<usize> {
-        self.list
-            .iter()
-            .map(|(column, _)| *column)
-            .chain(self.on_update_now.iter().copied())
-            .collect()
-    }
-
-    pub fn has_subquery(&self) -> bool {
-        self.list.iter().any(|(_, expr)| has_subquery(expr))
-    }
-
-    /// Evaluates the assignments for a row; whether any column takes another value.
-    pub fn apply(
-        &self,
-        target: &Target,
-        row: &dyn Row,
-        ctx: &EvalCtx,
-        set: &mut Vec<(usize, Value)>,
-    ) -> Result<bool> {
-        set.clear();
-        for (column, expr) in &self.list {
-            let so_far = Changed { base: row, set };
-            let value = expr.eval(&ctx.env.ctx_with(&so_far))?;
-            let value = target.assigned(*column, value, ctx)?.into_owned();
-            match set.iter_mut().find(|(set, _)| set == column) {
-                Some(before) => before.1 = value,
-                None => set.push((*column, value)),
-            }
-        }
-        let changed = set.iter().any(|(column, value)| row.column(*column) != *value);
-        if changed {
-            for &column in &self.on_update_now {
-                set.push((column, now(ctx, target.def.columns[column].ty.scale)));
-            }
-            if target.has_checks() {
-                target.check(&Changed { base: row, set }, ctx)?;
-            }
-        }
-        Ok(changed)
-    }
-}
-
 pub struct UpdatePlan {
     pub target: Target,
     pub rows: Rows,
     assignments: Assignments,
     ignore: bool,
-    /// A change may collide with another row.
-    touches_unique: bool,
     /// Some column that is set is not read. MySQL then writes the row even if it stays as it is, and counts that as a
     /// change.
     sets_unread: bool,
@@ -170,22 +46,17 @@ impl UpdatePlan {
             limit: update.limit.as_ref(),
             ignore: update.ignore,
         };
-        let written = assignments.columns();
+        let written = assignments.written();
         let plain = !assignments.has_subquery();
         let rows = Rows::plan(clauses, &target, &binder, hooks, &written, plain, sample)?;
-        let unique = target.def.indexes.iter().filter(|index| index.unique);
-        let touches_unique = unique
-            .flat_map(|index| &index.parts)
-            .any(|part| written.contains(&part.column));
         let mut read = rows.columns_read().to_vec();
-        read.extend(assignments.list.iter().flat_map(|(_, value)| value.columns()));
-        let sets_unread = assignments.list.iter().any(|(column, _)| !read.contains(column));
+        read.extend(assignments.list().iter().flat_map(|(_, value)| value.columns()));
+        let sets_unread = assignments.columns().iter().any(|column| !read.contains(column));
         Ok(UpdatePlan {
             target,
             rows,
             assignments,
             ignore: update.ignore,
-            touches_unique,
             sets_unread,
         })
     }
@@ -198,31 +69,35 @@ impl UpdatePlan {
         let mut work = Work {
             plan: self,
             run,
-            set: Vec::with_capacity(self.assignments.list.len()),
+            set: Vec::with_capacity(self.assignments.list().len()),
             after: Vec::new(),
             pending: false,
             matched: 0,
             changed: 0,
         };
         self.rows.change(&self.target, run, &mut work)?;
-        let (matched, changed) = (work.matched, work.changed);
-        let warnings = run.env.warnings.count();
-        Ok(Outcome {
-            affected_rows: if run.session.wants_found_rows() {
-                matched
-            } else {
-                changed
-            },
-            info: format!("Rows matched: {matched}  Changed: {changed}  Warnings: {warnings}"),
-            ..Outcome::default()
-        })
+        Ok(outcome(run, work.matched, work.changed))
+    }
+}
+
+/// What an UPDATE answers.
+pub fn outcome(run: Run, matched: u64, changed: u64) -> Outcome {
+    let warnings = run.env.warnings.count();
+    Outcome {
+        affected_rows: if run.session.wants_found_rows() {
+            matched
+        } else {
+            changed
+        },
+        info: format!("Rows matched: {matched}  Changed: {changed}  Warnings: {warnings}"),
+        ..Outcome::default()
     }
 }
 
 struct Work<'a> {
     plan: &'a UpdatePlan,
     run: Run<'a>,
-    set: Vec<(usize, Value)>,
+    set: Set,
     /// The whole row after the change, where a duplicate key could need it for its text.
     after: Vec<Value>,
     /// The row decided about is to change.
@@ -237,7 +112,7 @@ impl Change for Work<'_> {
         self.run.env.row_number.set(self.matched + 1);
         let ctx = self.run.env.ctx();
         self.pending = plan.assignments.apply(&plan.target, row, &ctx, &mut self.set)?;
-        if self.pending && plan.touches_unique {
+        if self.pending && plan.assignments.touches_unique() {
             self.after = Changed {
                 base: row,
                 set: &self.set,

@@ -5,11 +5,11 @@ use super::group::BlockHooks;
 use super::order::OrderWish;
 use super::{Planner, QueryBody, QueryPlan, SelectPlan, Source};
 use crate::accounts::Privileges;
+use crate::dml::assignments::Assignments;
 use crate::dml::joined::{Deed, JoinedPlan, JoinedTarget, JoinedUpdate};
 use crate::dml::target::Target;
-use crate::dml::update::DefaultHooks;
 use crate::error::{Result, SqlError, er};
-use crate::expr::{Expr, build};
+use crate::expr::Expr;
 use crate::mdl::Mode;
 use crate::parse::ast;
 use crate::session::planned::TableUse;
@@ -41,10 +41,8 @@ impl Planner<'_> {
                 None => {
                     let target = self.joined_target(&from.tables[at], "UPDATE", Privileges::UPDATE)?;
                     let deed = Deed::Update(JoinedUpdate {
-                        list: Vec::new(),
-                        on_update_now: Vec::new(),
+                        assignments: Assignments::default(),
                         as_read: false,
-                        touches_unique: false,
                     });
                     targets.push((at, JoinedTarget { target, base, deed }));
                     targets.len() - 1
@@ -58,21 +56,20 @@ impl Planner<'_> {
                 aliases: &[],
                 alias_first: false,
             };
-            let mut hooks = DefaultHooks {
-                target: &target.target,
-                column,
-                inner: &mut inner,
-            };
-            let value = binder.bind(&assignment.value, &from.scope, &mut hooks)?;
-            let value = build::assignable(value, &target.target.def.columns[column].ty, binder.ctx);
-            if let Deed::Update(update) = &mut target.deed {
-                update.list.push((column, value));
+            let JoinedTarget { target, deed, .. } = target;
+            if let Deed::Update(update) = deed {
+                let value = &assignment.value;
+                update
+                    .assignments
+                    .add(column, value, target, &from.scope, &binder, &mut inner)?;
             }
         }
         targets.sort_by_key(|(at, _)| *at);
-        targets
-            .iter_mut()
-            .for_each(|(_, target)| complete(&target.target, &mut target.deed));
+        for (_, JoinedTarget { target, deed, .. }) in &mut targets {
+            if let Deed::Update(update) = deed {
+                update.assignments.conclude(target);
+            }
+        }
         refuse_two_names(&from.tables, &targets)?;
         let plan = self.joined(&mut from, update.filter.as_ref(), targets, update.ignore)?;
         Ok(plan)
@@ -150,7 +147,7 @@ impl Planner<'_> {
         for (_, target) in &targets {
             needed.push(target.key_slot());
             if let Deed::Update(update) = &target.deed {
-                read.extend(update.list.iter().map(|(_, value)| value));
+                read.extend(update.assignments.list().iter().map(|(_, value)| value));
             }
         }
         read.iter().for_each(|e| self.slots_of(e, &mut needed));
@@ -205,32 +202,15 @@ impl JoinedTarget {
             }
         });
         if let Deed::Update(update) = &mut self.deed {
-            let columns: Vec<usize> = update.list.iter().map(|(column, _)| *column).collect();
-            update.as_read = alone && !self.target.moves(&columns, index);
+            update.as_read = alone && !self.target.moves(&update.assignments.columns(), index);
         }
     }
-}
-
-/// Fills in what follows from the assignments.
-fn complete(target: &Target, deed: &mut Deed) {
-    let Deed::Update(update) = deed else { return };
-    let set = |at: usize| update.list.iter().any(|(column, _)| *column == at);
-    let columns = target.def.columns.iter().enumerate();
-    update.on_update_now = columns
-        .filter(|(at, column)| column.on_update_now && !set(*at))
-        .map(|(at, _)| at)
-        .collect();
-    let unique = target.def.indexes.iter().filter(|index| index.unique);
-    update.touches_unique = unique.flat_map(|index| &index.parts).any(|part| set(part.column));
 }
 
 /// Error 1706 if a table changes under two names and its primary key with it.
 fn refuse_two_names(tables: &[FromTable], targets: &[(usize, JoinedTarget)]) -> Result<()> {
     let moves = |target: &JoinedTarget| match &target.deed {
-        Deed::Update(update) => {
-            let columns: Vec<usize> = update.list.iter().map(|(column, _)| *column).collect();
-            target.target.moves(&columns, 0)
-        }
+        Deed::Update(update) => target.target.moves(&update.assignments.columns(), 0),
         Deed::Delete => false,
     };
     for (n, (at, one)) in targets.iter().enumerate() {

@@ -5,8 +5,8 @@ column, or `k` itself, so that every entry of its index has moved ten times.
 
 The scan takes some hundredths of a second, and a machine that is shared with others changes its pace by more than half from
 one second to the next. So the reads are spread over some seconds, the first of them while purge is still busy with the last
-update; and beside Tidemark stands a second one whose table nobody updates, read in turns: what counts is how the time
-compares with that one's. The peers' times are shown as they are.
+update. What is judged is how long they take; to tell the machine's pace from the scan's, a second Tidemark whose table nobody
+updates is read in turns with it.
 """
 from contextlib import contextmanager
 from statistics import median
@@ -39,8 +39,10 @@ def run(report, peers: list[Side], short: bool) -> None:
                         report.note(f"SUM(k) of {rows} rows, {name}: {side.name}: {before.ms:.0f} ms before, {after.ms:.0f} ms after "
                                     f"(first {after.first_ms:.0f} ms), ratio {after.ms / before.ms:.2f}")
                         if side is own:
-                            ratio = after.share / before.share
-                            report.check(ratio <= 2, f"point_4_{name}", f"{ratio:.2f} times as long beside one that is not updated, 2 is asked for")
+                            report.note(f"SUM(k) of {rows} rows, {name}: one that is not updated: {before.beside_ms:.0f} ms before, {after.beside_ms:.0f} ms "
+                                        f"after; ratio to that {(after.ms / after.beside_ms) / (before.ms / before.beside_ms):.2f}")
+                            ratio = after.ms / before.ms
+                            report.check(ratio <= 2, f"point_4_{name}", f"{ratio:.2f} times as long, 2 is asked for")
 
 
 @contextmanager
@@ -56,17 +58,14 @@ def old_snapshot(side: Side, rows: int, options: tuple[str, ...]):
 
 
 class Reads:
-    """What the reads took: the first, and the median, in milliseconds.
-
-    `share` is the median of what a read took / what one in the snapshot beside took right after.
-    """
+    """What the reads took, in milliseconds: the first, and the median; and the median in the snapshot beside."""
 
     def __init__(self, snapshot: Snapshot, beside: Snapshot | None):
-        times, shares = [], []
+        times, others = [], []
         for _ in range(READS):
             times.append(snapshot.again_s() * 1e3)
             if beside:
-                shares.append(times[-1] / (beside.again_s() * 1e3))
+                others.append(beside.again_s() * 1e3)
             sleep(PAUSE_S)
         self.first_ms, self.ms = times[0], median(times)
-        self.share = median(shares) if shares else None
+        self.beside_ms = median(others) if others else None

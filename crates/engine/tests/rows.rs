@@ -554,3 +554,59 @@ fn damage_in_one_table_does_not_keep_others_from_being_purged() {
     assert!(!report.faults.is_empty());
     assert_eq!(report.deleted_entries, 0, "of those that can be read");
 }
+
+/// Purge comes to an entry that is marked deleted while somebody is bringing it back, who then fails.
+#[test]
+fn an_entry_that_was_almost_brought_back_is_purged() {
+    let disk = SimDisk::new(1);
+    let engine = open(&disk);
+    // Purge comes when it is called.
+    engine.set_bury_after(Duration::from_secs(3600));
+    let mut unique_first = schema();
+    unique_first.secondary.swap(0, 1);
+    let table = create(&engine, &unique_first);
+    let set = |txn: &mut Transaction, id, u, k| {
+        update(&table, txn, id, &mut |_, buf| {
+            buf.set(1, Datum::Int(k));
+            buf.set(2, Datum::Int(u));
+        })
+    };
+    let mut txn = begin(&engine, Isolation::ReadCommitted);
+    for id in 0..2 {
+        table.insert(&mut txn, &Row::new(id, 1, "").datums()).unwrap();
+    }
+    txn.commit().unwrap();
+    let mut old = begin(&engine, Isolation::RepeatableRead);
+    old.consistent_snapshot().unwrap();
+    // Once it has been brought back, its row must be asked who wants it.
+    let mut moving = engine.transaction();
+    for k in [2, 1, 2] {
+        moving.begin(Isolation::ReadCommitted, false);
+        set(&mut moving, 0, 10, k).unwrap();
+        moving.commit().unwrap();
+    }
+    drop(moving);
+    // Somebody has the unique value that the row is to take next.
+    txn.begin(Isolation::ReadCommitted, false);
+    set(&mut txn, 1, 20, 1).unwrap();
+    std::thread::scope(|scope| {
+        let waiting = scope.spawn(|| {
+            let mut back = begin(&engine, Isolation::ReadCommitted);
+            let savepoint = back.savepoint();
+            let done = set(&mut back, 0, 20, 1);
+            back.rollback_to(&savepoint).unwrap();
+            (done, back.commit())
+        });
+        while engine.lock_waits().is_empty() {
+            std::thread::yield_now();
+        }
+        engine.purge().unwrap();
+        txn.commit().unwrap();
+        let (done, ended) = waiting.join().unwrap();
+        assert!(matches!(done, Err(Error::DuplicateKey { .. })), "{done:?}");
+        ended.unwrap();
+    });
+    drop((old, txn));
+    engine.shutdown().unwrap();
+    assert_eq!(check(&disk).deleted_entries, 0, "purge has not forgotten it");
+}

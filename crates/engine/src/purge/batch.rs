@@ -44,7 +44,7 @@ struct Name {
 /// What is to become of an entry.
 pub(super) enum Verdict {
     TakeOut,
-    /// It has to stay now, and is to be taken out when no view is in the way.
+    /// It has to stay for now. Its hint is kept, and followed again when no view is in the way.
     Later,
     /// Its leaf had to be let go of: ask again.
     AskAgain,

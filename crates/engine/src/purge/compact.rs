@@ -67,7 +67,9 @@ fn prune_in_leaf(core: &Core, table: &Table, records: &[Record]) -> Result<usize
         if done > 0 && (since.elapsed() > HELD_MAX || !is_neighbour()) {
             break;
         }
-        if let Ok(slot) = leaf.node().search(&record.key) {
+        // Several versions of a hot row: the first has had the whole chain pruned.
+        let is_pruned = done > 0 && records[done - 1].key == record.key;
+        if !is_pruned && let Ok(slot) = leaf.node().search(&record.key) {
             let head = Head::of(leaf.node().value(slot));
             let chain = prune(core, head.writer, head.older)?;
             relink(core, &mut leaf, slot, &head, &chain)?;

@@ -1,4 +1,4 @@
-//! Working out a change of a row, before anything is changed.
+//! Working out a change of a row, before the row is changed.
 //!
 //! The row is shown to whoever wants to change it, under its latch; from what he makes of it follow the row as it will be, the
 //! entries of secondary indexes that go and come with it, and the chains outside it that become obsolete. Making the
@@ -37,7 +37,7 @@ pub(super) struct Plan {
 }
 
 impl Plan {
-    /// How long the row's value will be.
+    /// How long the row's value will be, if it stays.
     pub fn value_len(&self) -> usize {
         entry::ROW_AT + self.row.as_ref().map_or(0, Vec::len)
     }

@@ -1,8 +1,8 @@
 //! `SET a = …, b = …`: what a statement makes of a row's columns.
 //!
-//! Assignments are evaluated left to right, each seeing those before it, as MySQL does. If no column takes another value
-//! by them the row stays as it is; if one does, the columns that are ON UPDATE CURRENT_TIMESTAMP follow, and the CHECK
-//! constraints are asked.
+//! Assignments are evaluated left to right, each seeing those before it, as MySQL does (in a join there is more to it, see
+//! `joined`). If no column takes another value by them the row stays as it is; if one does, the columns that are ON UPDATE
+//! CURRENT_TIMESTAMP follow, and the CHECK constraints are asked.
 
 use super::has_subquery;
 use super::insert::literal_default;
@@ -26,7 +26,6 @@ pub fn put(set: &mut Set, at: usize, value: Value) {
 }
 
 /// The assignments to the columns of one table.
-#[derive(Default)]
 pub struct Assignments {
     list: Vec<(usize, Expr)>,
     /// The columns that become the current time when something else changes.
@@ -43,7 +42,7 @@ impl Assignments {
         binder: &Binder,
         hooks: &mut dyn Hooks,
     ) -> Result<Assignments> {
-        let mut bound = Assignments::default();
+        let mut list = Vec::with_capacity(assignments.len());
         for assignment in assignments {
             let name = &assignment.column;
             let found = scope.tables[0].answers_to(name.schema.as_deref(), name.table.as_deref());
@@ -51,46 +50,29 @@ impl Assignments {
                 return Err(SqlError::unknown_column(&name.to_string(), "field list"));
             }
             let column = target.column(&name.column)?;
-            bound.add(column, &assignment.value, target, scope, binder, hooks)?;
+            let value = assigned_value(column, &assignment.value, target, scope, binder, hooks)?;
+            list.push((column, value));
         }
-        bound.conclude(target);
-        Ok(bound)
+        Ok(Assignments::new(list, target))
     }
 
-    /// Adds an assignment to a column.
-    pub fn add(
-        &mut self,
-        column: usize,
-        value: &ast::Expr,
-        target: &Target,
-        scope: &Scope,
-        binder: &Binder,
-        hooks: &mut dyn Hooks,
-    ) -> Result<()> {
-        let mut hooks = DefaultHooks {
-            target,
-            column,
-            inner: hooks,
-        };
-        let value = binder.bind(value, scope, &mut hooks)?;
-        let value = build::assignable(value, &target.def.columns[column].ty, binder.ctx);
-        self.list.push((column, value));
-        Ok(())
-    }
-
-    /// Works out what follows from the assignments, when all are added.
-    pub fn conclude(&mut self, target: &Target) {
-        let is_set = |at: usize| self.list.iter().any(|(column, _)| *column == at);
+    /// With values by column, bound.
+    pub fn new(list: Vec<(usize, Expr)>, target: &Target) -> Assignments {
+        let is_set = |at: usize| list.iter().any(|(column, _)| *column == at);
         let columns = target.def.columns.iter().enumerate();
-        self.on_update_now = columns
+        let on_update_now: Vec<usize> = columns
             .filter(|(at, column)| column.on_update_now && !is_set(*at))
             .map(|(at, _)| at)
             .collect();
-        let written = self.written();
         let unique = target.def.indexes.iter().filter(|index| index.unique);
-        self.touches_unique = unique
+        let touches_unique = unique
             .flat_map(|index| &index.parts)
-            .any(|part| written.contains(&part.column));
+            .any(|part| is_set(part.column) || on_update_now.contains(&part.column));
+        Assignments {
+            list,
+            on_update_now,
+            touches_unique,
+        }
     }
 
     /// The columns that are assigned to, and the values.
@@ -99,13 +81,13 @@ impl Assignments {
     }
 
     /// The columns that are assigned to.
-    pub fn columns(&self) -> Vec<usize> {
+    pub fn assigned(&self) -> Vec<usize> {
         self.list.iter().map(|(column, _)| *column).collect()
     }
 
-    /// The columns that may change.
+    /// The columns that may change: those, and what follows from them.
     pub fn written(&self) -> Vec<usize> {
-        let mut written = self.columns();
+        let mut written = self.assigned();
         written.extend(&self.on_update_now);
         written
     }
@@ -143,6 +125,28 @@ impl Assignments {
         }
         Ok(true)
     }
+}
+
+/// Binds what is assigned to a column.
+pub fn assigned_value(
+    column: usize,
+    value: &ast::Expr,
+    target: &Target,
+    scope: &Scope,
+    binder: &Binder,
+    hooks: &mut dyn Hooks,
+) -> Result<Expr> {
+    let mut hooks = DefaultHooks {
+        target,
+        column,
+        inner: hooks,
+    };
+    let value = binder.bind(value, scope, &mut hooks)?;
+    Ok(build::assignable(
+        value,
+        &target.def.columns[column].ty,
+        binder.ctx,
+    ))
 }
 
 /// The value that an assignment gives to a column of a row.

@@ -51,7 +51,7 @@ impl UpdatePlan {
         let rows = Rows::plan(clauses, &target, &binder, hooks, &written, plain, sample)?;
         let mut read = rows.columns_read().to_vec();
         read.extend(assignments.list().iter().flat_map(|(_, value)| value.columns()));
-        let sets_unread = assignments.columns().iter().any(|column| !read.contains(column));
+        let sets_unread = assignments.assigned().iter().any(|column| !read.contains(column));
         Ok(UpdatePlan {
             target,
             rows,

@@ -5,7 +5,7 @@ use super::group::BlockHooks;
 use super::order::OrderWish;
 use super::{Planner, QueryBody, QueryPlan, SelectPlan, Source};
 use crate::accounts::Privileges;
-use crate::dml::assignments::Assignments;
+use crate::dml::assignments::{Assignments, assigned_value};
 use crate::dml::joined::{Deed, JoinedPlan, JoinedTarget, JoinedUpdate};
 use crate::dml::target::Target;
 use crate::error::{Result, SqlError, er};
@@ -25,7 +25,8 @@ impl Planner<'_> {
             return Err(SqlError::wrong_usage("UPDATE", "LIMIT"));
         }
         let mut from = self.keyed_tables(&update.tables)?;
-        let mut targets: Vec<(usize, JoinedTarget)> = Vec::new();
+        // Which table, and what is assigned to its columns.
+        let mut changed: Vec<(usize, Target, Vec<(usize, Expr)>)> = Vec::new();
         for assignment in &update.assignments {
             let slot = from
                 .scope
@@ -33,43 +34,37 @@ impl Planner<'_> {
                 .ok_or_else(|| SqlError::unknown_column(&assignment.column.to_string(), "field list"))?
                 .slot;
             let at = from.tables.partition_point(|table| table.base <= slot) - 1;
-            let base = from.tables[at].base;
-            let column = slot - base;
-            let known = targets.iter().position(|(table, _)| *table == at);
-            let known = match known {
+            let column = slot - from.tables[at].base;
+            let known = match changed.iter().position(|(table, ..)| *table == at) {
                 Some(known) => known,
                 None => {
                     let target = self.joined_target(&from.tables[at], "UPDATE", Privileges::UPDATE)?;
-                    let deed = Deed::Update(JoinedUpdate {
-                        assignments: Assignments::default(),
-                        as_read: false,
-                    });
-                    targets.push((at, JoinedTarget { target, base, deed }));
-                    targets.len() - 1
+                    changed.push((at, target, Vec::new()));
+                    changed.len() - 1
                 }
             };
-            let target = &mut targets[known].1;
+            let (_, target, list) = &mut changed[known];
             let binder = self.binder.in_clause("field list");
-            let mut inner = BlockHooks {
+            let mut hooks = BlockHooks {
                 planner: self,
                 aggregates: None,
                 aliases: &[],
                 alias_first: false,
             };
-            let JoinedTarget { target, deed, .. } = target;
-            if let Deed::Update(update) = deed {
-                let value = &assignment.value;
-                update
-                    .assignments
-                    .add(column, value, target, &from.scope, &binder, &mut inner)?;
-            }
+            let value = &assignment.value;
+            let value = assigned_value(column, value, target, &from.scope, &binder, &mut hooks)?;
+            list.push((column, value));
         }
-        targets.sort_by_key(|(at, _)| *at);
-        for (_, JoinedTarget { target, deed, .. }) in &mut targets {
-            if let Deed::Update(update) = deed {
-                update.assignments.conclude(target);
-            }
-        }
+        changed.sort_by_key(|(at, ..)| *at);
+        let changed = changed.into_iter().map(|(at, target, list)| {
+            let deed = Deed::Update(JoinedUpdate {
+                assignments: Assignments::new(list, &target),
+                as_read: false,
+            });
+            let base = from.tables[at].base;
+            (at, JoinedTarget { target, base, deed })
+        });
+        let targets: Vec<(usize, JoinedTarget)> = changed.collect();
         refuse_two_names(&from.tables, &targets)?;
         let plan = self.joined(&mut from, update.filter.as_ref(), targets, update.ignore)?;
         Ok(plan)
@@ -202,7 +197,7 @@ impl JoinedTarget {
             }
         });
         if let Deed::Update(update) = &mut self.deed {
-            update.as_read = alone && !self.target.moves(&update.assignments.columns(), index);
+            update.as_read = alone && !self.target.moves(&update.assignments.written(), index);
         }
     }
 }
@@ -210,7 +205,7 @@ impl JoinedTarget {
 /// Error 1706 if a table changes under two names and its primary key with it.
 fn refuse_two_names(tables: &[FromTable], targets: &[(usize, JoinedTarget)]) -> Result<()> {
     let moves = |target: &JoinedTarget| match &target.deed {
-        Deed::Update(update) => target.target.moves(&update.assignments.columns(), 0),
+        Deed::Update(update) => target.target.moves(&update.assignments.assigned(), 0),
         Deed::Delete => false,
     };
     for (n, (at, one)) in targets.iter().enumerate() {

@@ -414,11 +414,12 @@ impl Inner {
     /// What a consistent read of this transaction sees; takes the view if there is none yet. Not under a latch.
     #[inline]
     pub fn sight(&mut self, core: &Core) -> Result<Sight> {
-        if self.isolation == Isolation::ReadUncommitted {
-            return Ok(Sight::Latest);
-        }
         if let Some(view) = self.view {
             return Ok(Sight::View(view));
+        }
+        self.owner.note_read();
+        if self.isolation == Isolation::ReadUncommitted {
+            return Ok(Sight::Latest);
         }
         // Locks are let go of before their commit is durable, so what this transaction has locked or written upon may
         // be above the tide still. A view must not be older than that.

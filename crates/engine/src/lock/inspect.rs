@@ -90,6 +90,8 @@ pub struct TransactionInfo {
     pub txn: Option<TxnId>,
     pub started: SystemTime,
     pub isolation: Isolation,
+    /// Whether it has read rows without locking them.
+    pub has_read: bool,
     /// The log position its view sees, if it has a view.
     pub view: Option<Lsn>,
     /// What it waits for, and since when.
@@ -200,6 +202,7 @@ impl Locks {
             txn: (held.txn != TxnId::NONE).then_some(held.txn),
             started,
             isolation: owner.isolation(),
+            has_read: owner.has_read(),
             view,
             waits_for,
             changes: owner.changes.load(Ordering::Relaxed),

@@ -97,6 +97,8 @@ pub(crate) struct Owner {
     pub(super) wait_began: AtomicU64,
     /// When the open transaction began, in microseconds of Unix time; 0 if none is open.
     started: AtomicU64,
+    /// It has read rows without locking them.
+    has_read: AtomicBool,
     isolation: AtomicU8,
     /// Where in the log the transaction ended whose locks are being let go.
     pub ended: AtomicU64,
@@ -130,6 +132,7 @@ impl Owner {
             waits_for: AtomicU64::new(0),
             wait_began: AtomicU64::new(0),
             started: AtomicU64::new(0),
+            has_read: AtomicBool::new(false),
             isolation: AtomicU8::new(0),
             ended: AtomicU64::new(0),
             keeps_unique: AtomicBool::new(false),
@@ -142,6 +145,7 @@ impl Owner {
     pub fn begin(&self, isolation: Isolation) {
         let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
         self.isolation.store(isolation as u8, Ordering::Relaxed);
+        self.has_read.store(false, Ordering::Relaxed);
         let micros = now.map_or(1, |since| since.as_micros() as u64);
         self.started.store(micros, Ordering::Relaxed);
     }
@@ -149,6 +153,15 @@ impl Owner {
     #[inline]
     pub fn end(&self) {
         self.started.store(0, Ordering::Relaxed);
+    }
+
+    #[inline]
+    pub fn note_read(&self) {
+        self.has_read.store(true, Ordering::Relaxed);
+    }
+
+    pub(super) fn has_read(&self) -> bool {
+        self.has_read.load(Ordering::Relaxed)
     }
 
     /// When the open transaction began, if one is open.

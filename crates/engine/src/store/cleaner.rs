@@ -19,7 +19,7 @@ use super::control::Control;
 use super::doublewrite::{BATCH, Doublewrite};
 use crate::error::Result;
 use crate::ids::{Lsn, PageId};
-use crate::pool::{Dirty, Health, PageBuf, Wanted};
+use crate::pool::{Dirty, Health, PageBuf, Signal, Wanted};
 use parking_lot::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
@@ -101,6 +101,8 @@ impl Cleaner {
         let weak = Arc::downgrade(store);
         let signal = store.pool().cleaner_signal().clone();
         let run = move || {
+            let signal = LastWord(signal);
+            let LastWord(signal) = &signal;
             let mut pace = Pace::new();
             loop {
                 let wanted = signal.wait_for_work(TICK);
@@ -123,6 +125,17 @@ impl Cleaner {
             }
         };
         Ok(thread::Builder::new().name("cleaner".into()).spawn(run)?)
+    }
+}
+
+/// If the thread panics, nobody waits for it for ever.
+struct LastWord(Arc<Signal>);
+
+impl Drop for LastWord {
+    fn drop(&mut self) {
+        if thread::panicking() {
+            self.0.report(Health::Stopped, 0);
+        }
     }
 }
 
@@ -169,8 +182,9 @@ impl Pace {
         let age = |store: &Store| log.tail().0.saturating_sub(store.redo_from().0);
         let started_at = age(store);
         if started_at > capacity / 2 {
-            // Enough to be well below again; at once if the log is about to be full, else by and by.
-            let up_to = Lsn(tail.0 - capacity * 2 / 5);
+            // Enough to be well below again; at once if the log is about to be full, else by and by. The log may have grown
+            // past its half only since this round began.
+            let up_to = Lsn(log.tail().0.saturating_sub(capacity * 2 / 5));
             while store.clean(Aim::Log(up_to), BATCH)? > 0 && started_at > capacity * 7 / 10 {}
         }
         let every = if started_at > capacity / 2 {

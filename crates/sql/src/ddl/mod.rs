@@ -24,7 +24,7 @@ use crate::mdl::{Block, Mode};
 use crate::parse::ast::{MaintenanceKind, ObjectName, Statement};
 use crate::parse::parse_expression;
 use crate::plan::bind::{Binder, PlainHooks};
-use crate::plan::scope::{Scope, ScopeColumn, ScopeTable};
+use crate::plan::scope::Scope;
 use crate::session::SessionState;
 use crate::session::answer::Answer;
 use std::sync::Arc;
@@ -177,19 +177,7 @@ impl<'a> Run<'a> {
     /// An expression over a table's columns, whose names it may use.
     fn bind(&self, columns: &[ColumnDef], text: &str) -> Result<Expr> {
         let parsed = parse_expression(text, self.state.settings.sql_mode)?;
-        let columns = columns.iter().enumerate().map(|(slot, column)| ScopeColumn {
-            name: column.name.clone(),
-            ty: column.ty.clone(),
-            slot,
-            hidden: false,
-            merged: false,
-        });
-        let mut scope = Scope::default();
-        scope.add(ScopeTable {
-            schema: None,
-            alias: String::new(),
-            columns: columns.collect(),
-        })?;
+        let scope = Scope::of_row(columns.iter().map(|column| (&column.name, &column.ty)));
         let ctx = self.state.bind_ctx();
         let binder = Binder {
             ctx: &ctx,

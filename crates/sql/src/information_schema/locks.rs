@@ -176,6 +176,7 @@ impl Visible<'_> {
 /// A transaction that has done something: BEGIN alone begins none for InnoDB.
 fn has_begun(transaction: &TransactionInfo) -> bool {
     transaction.txn.is_some()
+        || transaction.has_read
         || transaction.view.is_some()
         || transaction.waits_for.is_some()
         || transaction.row_locks + transaction.table_locks > 0

@@ -4,11 +4,8 @@ use crate::accounts::{Account, Level, Privileges, privilege};
 use crate::dictionary::{ColumnDef, TableDef};
 use crate::error::Result;
 use crate::session::SessionState;
-use crate::show::create::{extra, next_auto_increment, plain_default};
-use crate::show::objects::{
-    at_time, cardinality, collation_name, create_options, figures, key, row_format, table_type,
-    visible_tables,
-};
+use crate::show::create::{extra, plain_default};
+use crate::show::objects::{cardinality, collation_name, key, status_of, table_type, visible_tables};
 use crate::show::server;
 use crate::types::{Charset, Collation, SqlType, TypeKind, Value};
 use crate::variables::{Setting, listed};
@@ -77,26 +74,7 @@ pub fn tables(state: &SessionState) -> Made {
             row.push(string(""));
             return row;
         }
-        let figures = figures(state, &table);
-        row.extend([
-            string("InnoDB"),
-            Value::Int(10),
-            string(row_format(&table)),
-            Value::UInt(figures.rows),
-            Value::UInt(figures.average),
-            Value::UInt(figures.data_bytes),
-            Value::UInt(0),
-            Value::UInt(figures.index_bytes),
-            Value::UInt(0),
-            next_auto_increment(state, &table).map_or(Value::Null, Value::UInt),
-            at_time(state, table.options.created),
-            Value::Null,
-            Value::Null,
-            string(table.options.collation.name()),
-            Value::Null,
-            string(create_options(&table)),
-            string(&table.options.comment),
-        ]);
+        row.extend(status_of(state, &table));
         row
     };
     Ok(all_tables(state).into_iter().map(row).collect())

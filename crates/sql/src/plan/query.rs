@@ -253,22 +253,7 @@ impl Planner<'_> {
         order: &[OrderItem],
         columns: &[OutputColumn],
     ) -> Result<Vec<(Expr, bool)>> {
-        let mut scope = Scope::default();
-        let columns = columns
-            .iter()
-            .enumerate()
-            .map(|(slot, column)| super::scope::ScopeColumn {
-                name: column.name.clone(),
-                ty: column.ty.clone(),
-                slot,
-                hidden: false,
-                merged: false,
-            });
-        scope.tables.push(super::scope::ScopeTable {
-            schema: None,
-            alias: String::new(),
-            columns: columns.collect(),
-        });
+        let scope = Scope::of_row(columns.iter().map(|column| (&column.name, &column.ty)));
         let mut out = Vec::new();
         for item in order {
             let expr = match ordinal(&item.expr) {

@@ -49,6 +49,26 @@ impl<'p> Scope<'p> {
         }
     }
 
+    /// Of a row whose columns have names, and no table.
+    pub fn of_row<'c>(columns: impl Iterator<Item = (&'c String, &'c SqlType)>) -> Scope<'p> {
+        let columns = columns.enumerate().map(|(slot, (name, ty))| ScopeColumn {
+            name: name.clone(),
+            ty: ty.clone(),
+            slot,
+            hidden: false,
+            merged: false,
+        });
+        let table = ScopeTable {
+            schema: None,
+            alias: String::new(),
+            columns: columns.collect(),
+        };
+        Scope {
+            tables: vec![table],
+            outer: None,
+        }
+    }
+
     /// How many slots the row has so far.
     pub fn width(&self) -> usize {
         let slots = self

@@ -7,7 +7,7 @@ use crate::expr::like::LikePattern;
 use crate::expr::{NoSubqueries, SessionInfo};
 use crate::parse::ast;
 use crate::plan::bind::{Binder, PlainHooks};
-use crate::plan::scope::{Scope, ScopeColumn, ScopeTable};
+use crate::plan::scope::Scope;
 use crate::types::{Collation, Value};
 
 impl SessionState {
@@ -27,20 +27,7 @@ impl SessionState {
 
     /// Keeps the rows for which a condition over their columns holds.
     pub fn filter(&self, rows: &mut Rows, condition: &ast::Expr) -> Result<()> {
-        let columns = rows.columns.iter().enumerate();
-        let columns = columns.map(|(slot, (name, ty))| ScopeColumn {
-            name: name.clone(),
-            ty: ty.clone(),
-            slot,
-            hidden: false,
-            merged: false,
-        });
-        let mut scope = Scope::default();
-        scope.add(ScopeTable {
-            schema: None,
-            alias: String::new(),
-            columns: columns.collect(),
-        })?;
+        let scope = Scope::of_row(rows.columns.iter().map(|(name, ty)| (name, ty)));
         let ctx = self.bind_ctx();
         let binder = Binder {
             ctx: &ctx,

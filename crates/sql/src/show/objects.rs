@@ -100,14 +100,14 @@ pub fn open_tables(state: &SessionState, schema: Option<&str>) -> Result<Rows> {
 }
 
 /// Figures of a table for SHOW TABLE STATUS and information_schema.TABLES.
-pub struct Figures {
-    pub rows: u64,
-    pub average: u64,
-    pub data_bytes: u64,
-    pub index_bytes: u64,
+struct Figures {
+    rows: u64,
+    average: u64,
+    data_bytes: u64,
+    index_bytes: u64,
 }
 
-pub fn figures(state: &SessionState, table: &TableDef) -> Figures {
+fn figures(state: &SessionState, table: &TableDef) -> Figures {
     let Ok(stored) = state.database.engine().table(table.id) else {
         return Figures {
             rows: 0,
@@ -127,12 +127,36 @@ pub fn figures(state: &SessionState, table: &TableDef) -> Figures {
 }
 
 /// Seconds since 1970 as the session's date and time.
-pub fn at_time(state: &SessionState, seconds: u64) -> Value {
+fn at_time(state: &SessionState, seconds: u64) -> Value {
     if seconds == 0 {
         return Value::Null;
     }
     let micros = (seconds as i64).saturating_mul(1_000_000);
     Value::DateTime(state.settings.time_zone.local(micros, 0))
+}
+
+/// What SHOW TABLE STATUS and information_schema.TABLES tell of a stored table, from its engine to its comment.
+pub fn status_of(state: &SessionState, table: &TableDef) -> [Value; 17] {
+    let figures = figures(state, table);
+    [
+        string("InnoDB"),
+        Value::Int(10),
+        string(row_format(table)),
+        Value::UInt(figures.rows),
+        Value::UInt(figures.average),
+        Value::UInt(figures.data_bytes),
+        Value::UInt(0),
+        Value::UInt(figures.index_bytes),
+        Value::UInt(0),
+        next_auto_increment(state, table).map_or(Value::Null, Value::UInt),
+        at_time(state, table.options.created),
+        Value::Null,
+        Value::Null,
+        string(table.options.collation.name()),
+        Value::Null,
+        string(create_options(table)),
+        string(&table.options.comment),
+    ]
 }
 
 pub fn table_status(state: &SessionState, schema: Option<&str>) -> Result<Rows> {
@@ -160,32 +184,14 @@ pub fn table_status(state: &SessionState, schema: Option<&str>) -> Result<Rows> 
         ("Comment", text(2048)),
     ]);
     for table in visible_tables(state, schema) {
-        let figures = figures(state, &table);
-        rows.push(vec![
-            string(&table.name),
-            string("InnoDB"),
-            Value::Int(10),
-            string(row_format(&table)),
-            Value::UInt(figures.rows),
-            Value::UInt(figures.average),
-            Value::UInt(figures.data_bytes),
-            Value::UInt(0),
-            Value::UInt(figures.index_bytes),
-            Value::UInt(0),
-            next_auto_increment(state, &table).map_or(Value::Null, Value::UInt),
-            at_time(state, table.options.created),
-            Value::Null,
-            Value::Null,
-            string(table.options.collation.name()),
-            Value::Null,
-            string(create_options(&table)),
-            string(&table.options.comment),
-        ]);
+        let mut row = vec![string(&table.name)];
+        row.extend(status_of(state, &table));
+        rows.push(row);
     }
     Ok(rows)
 }
 
-pub fn row_format(table: &TableDef) -> String {
+fn row_format(table: &TableDef) -> String {
     match table.options.row_format.as_str() {
         "" | "DEFAULT" => "Dynamic".to_owned(),
         format => {
@@ -195,7 +201,7 @@ pub fn row_format(table: &TableDef) -> String {
     }
 }
 
-pub fn create_options(table: &TableDef) -> String {
+fn create_options(table: &TableDef) -> String {
     match table.options.row_format.as_str() {
         "" | "DEFAULT" => String::new(),
         format => format!("row_format={format}"),

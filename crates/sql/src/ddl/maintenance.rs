@@ -5,7 +5,7 @@
 use super::Run;
 use crate::accounts::Privileges;
 use crate::dictionary::TableDef;
-use crate::error::{Result, SqlError};
+use crate::error::{Result, SqlError, er};
 use crate::parse::ast::{MaintenanceKind, ObjectName};
 use crate::session::answer::{Answer, Rows, bigint, text};
 use crate::types::Value;
@@ -61,7 +61,10 @@ impl Run<'_> {
                 Ok(table) => table,
                 Err(error) => {
                     say("Error", &error.message);
-                    say("status", "Operation failed");
+                    match error.code {
+                        er::CANT_UPDATE_WITH_READLOCK => say("error", "Corrupt"),
+                        _ => say("status", "Operation failed"),
+                    }
                     continue;
                 }
             };
@@ -89,6 +92,11 @@ impl Run<'_> {
                         say("error", "Corrupt");
                     }
                 },
+                MaintenanceKind::Analyze if self.state.settings.read_only => {
+                    say("Error", &SqlError::read_only_transaction().message);
+                    say("Error", "Unable to store dynamic table statistics into data dictionary.");
+                    say("status", "Unable to write table statistics to DD tables");
+                }
                 MaintenanceKind::Analyze | MaintenanceKind::Checksum => say("status", "OK"),
             }
         }

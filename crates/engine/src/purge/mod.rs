@@ -49,7 +49,7 @@ const ITEMS_MAX: usize = 4096;
 /// Items for each thread that helps.
 const SHARE: u64 = 64;
 
-/// What purge remembers from round to round; whoever holds it is the one who buries and moves.
+/// What purge remembers from round to round. Whoever holds it has a round: there is one at a time.
 pub(crate) struct Rounds {
     oldest: Lsn,
     since: Instant,
@@ -124,6 +124,7 @@ fn report(doing: &str, done: Result<()>) {
 /// One round. With `all`, without regard to how old the views are or how long it takes. Answers whether there was anything
 /// to do.
 pub(crate) fn purge(core: &Core, all: bool) -> Result<bool> {
+    let mut rounds = core.rounds.lock();
     core.txns.settle(core.tide());
     core.sample_tide();
     move_past(core);
@@ -141,13 +142,7 @@ pub(crate) fn purge(core: &Core, all: bool) -> Result<bool> {
         },
     );
     let due = follow_due(core, oldest);
-    let rounds = match all {
-        true => Some(core.rounds.lock()),
-        false => core.rounds.try_lock(),
-    };
-    let held_back = rounds.map_or(Ok(false), |mut rounds| {
-        follow_held_back(core, &mut rounds, oldest, horizon, all)
-    });
+    let held_back = follow_held_back(core, &mut rounds, oldest, horizon, all);
     // Whatever fails, the rest is done.
     Ok(due? | held_back?)
 }

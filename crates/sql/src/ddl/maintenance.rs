@@ -94,7 +94,10 @@ impl Run<'_> {
                 },
                 MaintenanceKind::Analyze if self.state.settings.read_only => {
                     say("Error", &SqlError::read_only_transaction().message);
-                    say("Error", "Unable to store dynamic table statistics into data dictionary.");
+                    say(
+                        "Error",
+                        "Unable to store dynamic table statistics into data dictionary.",
+                    );
                     say("status", "Unable to write table statistics to DD tables");
                 }
                 MaintenanceKind::Analyze | MaintenanceKind::Checksum => say("status", "OK"),

@@ -18,6 +18,29 @@ fn plain(name: &str, args: Vec<Expr>) -> FunctionCall {
     }
 }
 
+/// Whether the type of what a function answers follows from the values of its constants: how many digits of a second, how
+/// many decimal places, what the format has in it.
+fn type_follows_from_values(name: &str) -> bool {
+    matches!(
+        name,
+        "NOW"
+            | "SYSDATE"
+            | "CURTIME"
+            | "ROUND"
+            | "TRUNCATE"
+            | "STR_TO_DATE"
+            | "UNIX_TIMESTAMP"
+            | "TIME"
+            | "TIMESTAMP"
+            | "TIMEDIFF"
+            | "ADDTIME"
+            | "SUBTIME"
+            | "MAKETIME"
+            | "SEC_TO_TIME"
+            | "FROM_UNIXTIME"
+    )
+}
+
 impl Parser<'_> {
     /// The cursor is at the opening parenthesis; the name is upper-cased.
     pub(super) fn function(&mut self, schema: Option<String>, name: String) -> Result<Expr> {
@@ -59,6 +82,8 @@ impl Parser<'_> {
             return Err(SqlError::not_supported("window functions"));
         }
         call.schema = schema;
+        self.needs_literal |=
+            type_follows_from_values(&name) && call.args.iter().any(|arg| matches!(arg, Expr::Param(_)));
         Ok(Expr::Function(Box::new(call)))
     }
 

@@ -198,11 +198,13 @@ fn parameters_are_numbered_and_shapes_agree_with_the_parser() {
     .unwrap();
     assert_eq!(parsed.statement, reference.statement);
     assert!(!parsed.needs_literal);
-    let sql = b"SELECT a FROM t WHERE b = CAST(c AS CHAR(10))";
-    assert!(shape.scan(sql, 0, SqlMode::DEFAULT));
-    assert!(
-        parse_shape(sql, 0, SqlMode::DEFAULT, shape.offsets())
-            .unwrap()
-            .needs_literal
-    );
+    for sql in [
+        "SELECT a FROM t WHERE b = CAST(c AS CHAR(10))",
+        "DELETE FROM t WHERE ts < now(3) - INTERVAL 1 DAY",
+        "UPDATE t SET a = ROUND(b, 2)",
+    ] {
+        assert!(shape.scan(sql.as_bytes(), 0, SqlMode::DEFAULT));
+        let parsed = parse_shape(sql.as_bytes(), 0, SqlMode::DEFAULT, shape.offsets());
+        assert!(parsed.unwrap().needs_literal, "{sql}");
+    }
 }

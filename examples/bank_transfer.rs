@@ -2,7 +2,7 @@
 //! they come. Deadlocks are found at once and the transfer is tried again; the sum never changes.
 //!
 //! ```text
-//! cargo run --release --example bank_transfer
+//! cargo run --release -p tidemark-engine --example bank_transfer
 //! ```
 
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -2,7 +2,7 @@
 //! while its transaction is open, once after it has committed.
 //!
 //! ```text
-//! cargo run --release --example isolation_levels
+//! cargo run --release -p tidemark-engine --example isolation_levels
 //!
 //!                     before   uncommitted   committed
 //! READ UNCOMMITTED         3             5           5

@@ -25,7 +25,7 @@ pub fn run(arguments: &Arguments) -> Result<(), String> {
         report.tables, report.rows, report.indexes
     );
     println!(
-        "{} index entries, each agreeing with its row; {} of them deleted and not yet purged",
+        "{} index entries, each agreeing with its row; {} more deleted and not yet purged",
         report.entries, report.deleted_entries
     );
     println!(

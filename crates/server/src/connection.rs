@@ -19,9 +19,9 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::thread::{self, ThreadId};
 use std::time::Duration;
+use tidemark_sql::Client;
 use tidemark_sql::accounts::Privileges;
-use tidemark_sql::session::process::Client;
-use tidemark_sql::session::status;
+use tidemark_sql::status;
 use tidemark_sql::{ConnectInfo, Session, SqlError};
 
 /// Answers are collected for a client that has already sent its next command, up to this size.
@@ -168,7 +168,7 @@ impl Connection {
         }
         let info = self.authenticate(&login, false)?;
         let database = Arc::clone(&self.shared.database);
-        let session = database.connect(info).map_err(End::Told)?;
+        let session = Session::connect(database, info).map_err(End::Told)?;
         if self.peer.surplus && !session.state().has_global(Privileges::SUPER) {
             return Err(End::Told(errors::too_many_connections()));
         }

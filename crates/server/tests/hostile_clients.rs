@@ -22,7 +22,7 @@ impl Running {
         let pairs = [("innodb_buffer_pool_size", "16M"), ("max_allowed_packet", "1M")];
         let pairs = pairs.map(|(name, value)| (name.to_string(), Some(value.to_string())));
         let options = Options::from_pairs(datadir.clone(), pairs).unwrap();
-        let database = Database::open(options).unwrap();
+        let database = tidemark_sql::open(options).unwrap();
         let listen = ServerOptions {
             bind_address: "127.0.0.1".into(),
             ..ServerOptions::default()

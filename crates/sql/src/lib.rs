@@ -3,7 +3,7 @@
 #![forbid(unsafe_code)]
 
 pub mod accounts;
-pub mod database;
+pub mod context;
 pub mod ddl;
 pub mod dictionary;
 pub mod dml;
@@ -21,6 +21,16 @@ pub mod types;
 pub mod variables;
 
 pub use accounts::{AccountAuth, AuthPlugin};
-pub use database::{Database, Options};
+pub use context::database::collator;
+pub use context::{Client, ConnectInfo, Database, OkInfo, Options, ResultSink, status};
 pub use error::{Result, SqlError};
-pub use session::{ConnectInfo, OkInfo, Prepared, ResultSink, Session};
+pub use session::{Prepared, Session};
+
+use std::sync::Arc;
+
+/// Opens the data directory (recovering it if it was not shut down), creating it on first start.
+pub fn open(options: Options) -> Result<Arc<Database>> {
+    let database = Database::open(options)?;
+    monitor::start(&database);
+    Ok(database)
+}

@@ -2,7 +2,7 @@
 
 use crate::arguments::Arguments;
 use tidemark_engine::Engine;
-use tidemark_sql::database::collator;
+use tidemark_sql::collator;
 
 pub fn run(arguments: &Arguments) -> Result<(), String> {
     if let Some((name, _)) = arguments.options.first() {

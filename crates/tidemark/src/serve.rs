@@ -26,7 +26,8 @@ pub fn run(arguments: Arguments) -> Result<(), String> {
 
     let listening = listening(&options)?;
     let datadir = options.datadir.clone();
-    let database = Database::open(options).map_err(|e| format!("cannot open {}: {e}", datadir.display()))?;
+    let database =
+        tidemark_sql::open(options).map_err(|e| format!("cannot open {}: {e}", datadir.display()))?;
     let with_certificate = ServerOptions {
         certificate: certificate(&database, &datadir),
         ..listening.clone()

@@ -6,7 +6,6 @@
 
 pub mod password;
 pub mod privilege;
-pub mod statements;
 
 pub use privilege::{Level, Privileges};
 

@@ -7,10 +7,10 @@
 use super::create::{column_key, now_s, table_comment};
 use super::{Run, check, check_table_name, column, index};
 use crate::accounts::Privileges;
+use crate::context::answer::{Answer, Done};
 use crate::dictionary::{ColumnDef, ColumnDefault, IndexDef, TableDef, names_equal};
 use crate::error::{Result, SqlError, er};
 use crate::parse::ast::{self, AlterAction, AlterTable, ColumnPosition, IndexKind, ObjectName};
-use crate::session::answer::{Answer, Done};
 use crate::types::{SqlType, TypeKind, Value};
 
 /// A definition being altered.

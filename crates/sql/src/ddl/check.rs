@@ -107,7 +107,7 @@ pub(super) fn check(
     }
     Ok(CheckDef {
         name,
-        expression: super::print::expr(&written.expr),
+        expression: crate::parse::print::expr(&written.expr),
         enforced: written.enforced,
     })
 }

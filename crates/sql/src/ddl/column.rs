@@ -1,10 +1,10 @@
 //! A column as written → a column as it is: its type, its default, its flags, with MySQL's refusals.
 
+use crate::context::SessionState;
 use crate::dictionary::{ColumnDef, ColumnDefault};
 use crate::error::{Result, SqlError, er};
 use crate::expr::NoSubqueries;
 use crate::parse::ast::{self, Expr, Literal, TypeName, UnaryOp};
-use crate::session::SessionState;
 use crate::types::{Charset, Collation, Decimal, Derivation, SqlType, TypeKind, Value, assign};
 
 /// Longest row that columns other than BLOB and TEXT may make, in bytes.
@@ -353,7 +353,7 @@ pub fn default(state: &SessionState, name: &str, ty: &SqlType, written: &Expr) -
     }
     let Some(value) = literal(written, ty) else {
         super::check::refuse_in_default(written, name)?;
-        return Ok(ColumnDefault::Expression(super::print::expr(written)));
+        return Ok(ColumnDefault::Expression(crate::parse::print::expr(written)));
     };
     if value.is_null() {
         if !ty.nullable {

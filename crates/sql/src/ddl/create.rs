@@ -2,11 +2,11 @@
 
 use super::{Run, check, check_table_name, column, index};
 use crate::accounts::Privileges;
+use crate::context::answer::Answer;
+use crate::context::state::clock_micros;
 use crate::dictionary::{ColumnDef, IndexDef, TableDef, TableOptions};
 use crate::error::{Result, SqlError, er};
 use crate::parse::ast::{self, ColumnKey, CreateTable, IndexKind};
-use crate::session::answer::Answer;
-use crate::session::state::clock_micros;
 use crate::types::{Collation, SqlMode};
 use tidemark_engine::TableId;
 

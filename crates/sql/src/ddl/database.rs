@@ -3,9 +3,9 @@
 use super::Run;
 use super::column::{check_identifier, collation};
 use crate::accounts::Privileges;
+use crate::context::answer::Answer;
 use crate::dictionary::{SchemaDef, virtual_schema};
 use crate::error::{Result, SqlError, er};
-use crate::session::answer::Answer;
 
 impl Run<'_> {
     pub(super) fn create_database(

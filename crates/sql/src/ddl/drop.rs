@@ -2,10 +2,10 @@
 
 use super::{Run, check, check_table_name};
 use crate::accounts::Privileges;
+use crate::context::answer::Answer;
 use crate::dictionary::TableDef;
 use crate::error::{Result, SqlError};
 use crate::parse::ast::ObjectName;
-use crate::session::answer::Answer;
 use std::collections::HashMap;
 use std::sync::Arc;
 

@@ -4,10 +4,10 @@
 
 use super::Run;
 use crate::accounts::Privileges;
+use crate::context::answer::{Answer, Rows, bigint, text};
 use crate::dictionary::TableDef;
 use crate::error::{Result, SqlError, er};
 use crate::parse::ast::{MaintenanceKind, ObjectName};
-use crate::session::answer::{Answer, Rows, bigint, text};
 use crate::types::Value;
 use std::sync::Arc;
 use tidemark_engine::{Flow, Isolation, Keep, KeyRange, Read};

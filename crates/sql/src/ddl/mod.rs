@@ -4,6 +4,7 @@
 //! (which is one transaction on the engine's catalog), and commits it: after a crash the statement has happened
 //! wholly or not at all. The session has committed its own transaction before.
 
+pub mod accounts;
 mod alter;
 mod check;
 pub(crate) mod column;
@@ -13,10 +14,11 @@ mod database;
 mod drop;
 mod index;
 mod maintenance;
-pub mod print;
 
 pub use column::collation;
 
+use crate::context::SessionState;
+use crate::context::answer::Answer;
 use crate::dictionary::{Change, CheckDef, ColumnDef, ColumnDefault, TableDef, virtual_schema};
 use crate::error::{Result, SqlError, er};
 use crate::expr::Expr;
@@ -25,8 +27,6 @@ use crate::parse::ast::{MaintenanceKind, ObjectName, Statement};
 use crate::parse::parse_expression;
 use crate::plan::bind::{Binder, PlainHooks};
 use crate::plan::scope::Scope;
-use crate::session::SessionState;
-use crate::session::answer::Answer;
 use std::sync::Arc;
 
 /// Whether a statement is one of this module's.

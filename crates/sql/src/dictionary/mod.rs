@@ -9,6 +9,7 @@
 
 pub mod codec;
 pub mod table;
+pub mod virtual_tables;
 
 pub use table::{
     CheckDef, ColumnDef, ColumnDefault, IndexDef, IndexPart, SchemaDef, TableDef, TableOptions, names_equal,

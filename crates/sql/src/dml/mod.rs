@@ -25,10 +25,10 @@ pub use insert::InsertPlan;
 pub use joined::JoinedPlan;
 pub use update::UpdatePlan;
 
+use crate::context::SessionState;
 use crate::error::{Result, SqlError, er};
 use crate::expr::{Env, Expr, Node};
 use crate::parse::ast;
-use crate::session::SessionState;
 use crate::types::Value;
 use std::cell::RefCell;
 use std::sync::Arc;

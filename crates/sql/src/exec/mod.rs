@@ -17,10 +17,10 @@ mod source;
 
 pub use output::{Collect, Output, SinkOutput};
 
+use crate::context::SessionState;
 use crate::error::{Result, SqlError};
 use crate::expr::{CmpKind, Env, EvalCtx, Row, Subqueries};
 use crate::plan::{Leaf, QueryPlan};
-use crate::session::SessionState;
 use crate::types::sort::sort_key;
 use crate::types::{SqlType, Val, Value};
 use source::HashTable;

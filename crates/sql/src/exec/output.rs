@@ -1,9 +1,9 @@
 //! Where the rows of a query go: into the client's result, or to the caller.
 
 use super::Flow;
+use crate::context::{ResultSink, SessionState};
 use crate::error::Result;
 use crate::expr::{EvalCtx, Expr};
-use crate::session::{ResultSink, SessionState};
 use crate::types::{Charset, SqlType, TypeKind, Val, Value};
 
 pub trait Output {

@@ -1,13 +1,14 @@
 //! Queries from text to rows, on a real engine.
 
-use crate::database::{Database, Options};
+use crate::context::planned::Outcome;
+use crate::context::{ConnectInfo, Database, OkInfo, Options, ResultSink};
 use crate::ddl;
 use crate::error::Result;
 use crate::parse;
 use crate::plan;
-use crate::session::planned::Outcome;
-use crate::session::{ConnectInfo, OkInfo, ResultSink, Session};
+use crate::session::Session;
 use crate::types::{ColumnMeta, SqlMode, Value};
+use std::sync::Arc;
 use tidemark_engine::{Isolation, Transaction};
 
 /// Rows as text: values with `|` between them, a line per row.
@@ -102,7 +103,7 @@ fn connect(database: &std::sync::Arc<Database>, schema: Option<&str>) -> Session
         collation: 255,
         client: None,
     };
-    database.connect(info).unwrap()
+    Session::connect(Arc::clone(database), info).unwrap()
 }
 
 impl World {
@@ -113,7 +114,7 @@ impl World {
         let dir = Dir(path.clone());
         let pairs = [("innodb_buffer_pool_size".to_string(), Some("64M".to_string()))];
         let options = Options::from_pairs(path, pairs).unwrap();
-        let database = Database::open(options).unwrap();
+        let database = crate::open(options).unwrap();
         let first = connect(&database, None);
         let create = parse::parse(b"CREATE DATABASE d", 0, SqlMode::DEFAULT).unwrap();
         ddl::execute(first.state(), &create.statement).unwrap();

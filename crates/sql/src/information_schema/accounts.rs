@@ -2,8 +2,8 @@
 //! accounts are changed by CREATE USER, GRANT and their kin.
 
 use crate::accounts::{Account, Privileges};
+use crate::context::SessionState;
 use crate::error::Result;
-use crate::session::SessionState;
 use crate::types::Value;
 
 type Made = Result<Vec<Vec<Value>>>;

@@ -3,10 +3,10 @@
 //! `sys.tidemark_hot_rows`: which rows change most.
 
 use crate::accounts::Privileges;
+use crate::context::process::Process;
+use crate::context::{Seen, SessionState};
 use crate::error::Result;
-use crate::monitor::{Names, Seen, lock_id, sessions_by_owner, transaction_id};
-use crate::session::SessionState;
-use crate::session::process::Process;
+use crate::monitor::{Names, lock_id, sessions_by_owner, transaction_id};
 use crate::types::{Time, Value};
 use crate::variables::isolation_name;
 use std::collections::HashMap;

@@ -3,11 +3,10 @@
 
 use super::locks::{optional, shortened, string};
 use crate::accounts::Privileges;
+use crate::context::process::Process;
+use crate::context::{Seen, SessionState};
 use crate::error::Result;
 use crate::mdl::inspect::{Object, Shown};
-use crate::monitor::Seen;
-use crate::session::SessionState;
-use crate::session::process::Process;
 use crate::types::Value;
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};

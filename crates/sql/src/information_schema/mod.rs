@@ -1,45 +1,108 @@
-//! Tables that are not stored: those of `information_schema`, `performance_schema`, `mysql` and `sys`.
+//! The rows of the tables that are not stored: those of `information_schema`, `performance_schema`, `mysql` and `sys`.
 //!
-//! Each is a definition like any other table's, so that the planner treats it as one, and a function that makes all its
-//! rows for a session. What an account may not see is not among them.
+//! Each has a definition in the dictionary (`dictionary::virtual_tables`) like any other table's, so that the planner treats
+//! it as one, and here a function that makes all its rows for a session. What an account may not see is not among them.
 
 mod accounts;
-mod define;
 mod locks;
 mod metadata_locks;
 mod rows;
-mod tables;
 
+use crate::context::SessionState;
 use crate::dictionary::TableDef;
 use crate::error::Result;
-use crate::session::SessionState;
 use crate::types::Value;
-use std::sync::Arc;
 
-/// The definition of a virtual table; names compare without case.
-pub fn table(schema: &str, name: &str) -> Option<Arc<TableDef>> {
-    define::all()
-        .iter()
-        .find(|table| table.def.schema == schema && table.def.name.eq_ignore_ascii_case(name))
-        .map(|table| Arc::clone(&table.def))
+type RowMaker = fn(&SessionState) -> Result<Vec<Vec<Value>>>;
+
+const IS: &str = "information_schema";
+const PS: &str = "performance_schema";
+const MYSQL: &str = "mysql";
+const SYS: &str = "sys";
+
+/// For tables of features that Tidemark does not have: they are there, and empty.
+fn none(_: &SessionState) -> Result<Vec<Vec<Value>>> {
+    Ok(Vec::new())
 }
 
-/// The virtual tables of a database.
-pub fn tables(schema: &str) -> Vec<Arc<TableDef>> {
-    define::all()
-        .iter()
-        .filter(|table| table.def.schema == schema)
-        .map(|table| Arc::clone(&table.def))
-        .collect()
-}
+/// Schema, name, and what makes the rows.
+const MAKERS: &[(&str, &str, RowMaker)] = &[
+    (IS, "SCHEMATA", rows::schemata),
+    (IS, "TABLES", rows::tables),
+    (IS, "COLUMNS", rows::columns),
+    (IS, "STATISTICS", rows::statistics),
+    (IS, "KEY_COLUMN_USAGE", rows::key_column_usage),
+    (IS, "TABLE_CONSTRAINTS", rows::table_constraints),
+    (IS, "CHECK_CONSTRAINTS", rows::check_constraints),
+    (IS, "REFERENTIAL_CONSTRAINTS", none),
+    (IS, "ENGINES", rows::engines),
+    (IS, "CHARACTER_SETS", rows::character_sets),
+    (IS, "COLLATIONS", rows::collations),
+    (
+        IS,
+        "COLLATION_CHARACTER_SET_APPLICABILITY",
+        rows::collation_applicability,
+    ),
+    (IS, "PROCESSLIST", rows::processlist),
+    (IS, "INNODB_TRX", locks::transactions),
+    (IS, "INNODB_METRICS", rows::metrics),
+    (IS, "VIEWS", none),
+    (IS, "ROUTINES", none),
+    (IS, "PARAMETERS", none),
+    (IS, "TRIGGERS", none),
+    (IS, "EVENTS", none),
+    (IS, "PARTITIONS", none),
+    (IS, "FILES", none),
+    (IS, "PLUGINS", rows::plugins),
+    (IS, "USER_PRIVILEGES", rows::user_privileges),
+    (IS, "SCHEMA_PRIVILEGES", rows::schema_privileges),
+    (IS, "TABLE_PRIVILEGES", rows::table_privileges),
+    (IS, "COLUMN_PRIVILEGES", none),
+    (IS, "COLUMN_STATISTICS", none),
+    (IS, "TABLESPACES", none),
+    (MYSQL, "user", accounts::user),
+    (MYSQL, "db", accounts::db),
+    (MYSQL, "tables_priv", accounts::tables_priv),
+    (MYSQL, "general_log", none),
+    (MYSQL, "slow_log", none),
+    (PS, "global_variables", rows::global_variables),
+    (PS, "session_variables", rows::session_variables),
+    (PS, "global_status", rows::status),
+    (PS, "session_status", rows::status),
+    (PS, "processlist", rows::processlist),
+    (PS, "data_locks", locks::data_locks),
+    (PS, "data_lock_waits", locks::data_lock_waits),
+    (PS, "metadata_locks", metadata_locks::metadata_locks),
+    (PS, "threads", locks::threads),
+    (SYS, "tidemark_views", locks::views),
+    (SYS, "tidemark_hot_rows", locks::hot_rows),
+    (SYS, "innodb_lock_waits", locks::lock_waits),
+    (SYS, "schema_table_lock_waits", metadata_locks::table_lock_waits),
+    (PS, "session_account_connect_attrs", none),
+];
 
 /// All rows of a virtual table, columns in the definition's order.
 pub fn rows(table: &TableDef, state: &SessionState) -> Result<Vec<Vec<Value>>> {
-    let found = define::all().iter().find(|virtual_table| {
-        virtual_table.def.schema == table.schema && virtual_table.def.name == table.name
-    });
+    let found = MAKERS
+        .iter()
+        .find(|(schema, name, _)| table.schema == *schema && table.name == *name);
     match found {
-        Some(virtual_table) => (virtual_table.rows)(state),
+        Some((_, _, make)) => make(state),
         None => Ok(Vec::new()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::dictionary::virtual_tables;
+
+    #[test]
+    fn every_virtual_table_has_a_maker_of_rows() {
+        let defined = virtual_tables::all()
+            .iter()
+            .map(|table| (&*table.schema, &*table.name));
+        let made = MAKERS.iter().map(|(schema, name, _)| (*schema, *name));
+        assert!(defined.eq(made));
     }
 }

@@ -1,9 +1,9 @@
 //! The rows of the virtual tables.
 
 use crate::accounts::{Account, Level, Privileges, privilege};
+use crate::context::SessionState;
 use crate::dictionary::{ColumnDef, TableDef};
 use crate::error::Result;
-use crate::session::SessionState;
 use crate::show::create::{extra, plain_default};
 use crate::show::objects::{cardinality, collation_name, key, status_of, table_type, visible_tables};
 use crate::show::server;

@@ -1,8 +1,8 @@
 //! What old versions are kept, for whom, and for how long: the settings that bound history, the warning when it grows beyond
 //! them, and who holds it back.
 
-use super::{Seen, sessions_by_owner};
-use crate::database::Database;
+use super::sessions_by_owner;
+use crate::context::{Database, Seen};
 use std::sync::{Arc, Weak};
 use std::time::{Duration, SystemTime};
 use tidemark_engine::{HistoryExcess, HistoryLimits};

@@ -9,15 +9,12 @@
 pub mod history;
 pub mod status;
 
-use crate::database::Database;
+use crate::context::{Database, Deadlock, Process, Seen};
 use crate::dictionary::TableDef;
-use crate::session::process::Process;
 use crate::types::{SqlType, TimeZone, TypeKind, Val};
-use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::fmt::Write;
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};
 use tidemark_engine::{Datum, DeadlockInfo, IndexNo, LockInfo, LockPlace, TableId, TxnId};
 
@@ -35,32 +32,6 @@ pub fn lock_id(lock: &LockInfo) -> String {
     (&lock.place, lock.mode, lock.kind).hash(&mut hasher);
     let index = lock.index.map_or("-".to_owned(), |index| index.to_string());
     format!("{}:{}:{index}:{:016x}", lock.owner, lock.table.0, hasher.finish())
-}
-
-/// A session at one moment.
-#[derive(Clone)]
-pub struct Seen {
-    pub id: u64,
-    pub user: String,
-    pub host: String,
-    pub command: &'static str,
-    /// What it is running.
-    pub statement: Option<String>,
-}
-
-impl Seen {
-    pub fn of(process: &Process) -> Seen {
-        let (user, host) = process.user();
-        process.with_current(|current| Seen {
-            id: process.id,
-            user,
-            host,
-            command: current.command,
-            statement: current
-                .running
-                .then(|| String::from_utf8_lossy(&current.statement).into_owned()),
-        })
-    }
 }
 
 /// The sessions, by the number under which the engine knows their transactions.
@@ -182,32 +153,15 @@ fn show_row_id(value: Datum, out: &mut String) {
     }
 }
 
-/// A deadlock, with what its sessions were running.
-pub struct Deadlock {
-    pub info: DeadlockInfo,
-    pub sessions: Vec<Option<Seen>>,
-}
-
-/// The latest deadlock, and whether all are to be written to the log.
-#[derive(Default)]
-pub struct Deadlocks {
-    latest: Mutex<Option<Arc<Deadlock>>>,
-    print_all: AtomicBool,
-}
-
-impl Deadlocks {
-    pub fn latest(&self) -> Option<Arc<Deadlock>> {
-        self.latest.lock().clone()
-    }
-
-    /// `innodb_print_all_deadlocks`
-    pub fn set_print_all(&self, on: bool) {
-        self.print_all.store(on, Ordering::Relaxed);
-    }
+/// Has the engine tell the monitor of deadlocks and of history that grows too long, and tells the engine its bounds.
+pub fn start(database: &Arc<Database>) {
+    watch_deadlocks(database);
+    history::watch(database);
+    history::apply(database);
 }
 
 /// Has the engine tell of every deadlock.
-pub fn watch_deadlocks(database: &Arc<Database>) {
+fn watch_deadlocks(database: &Arc<Database>) {
     let database_seen: Weak<Database> = Arc::downgrade(database);
     database
         .engine()
@@ -226,8 +180,8 @@ fn note_deadlock(database: &Database, info: &DeadlockInfo) {
         info: info.clone(),
         sessions: info.members.iter().map(|m| seen(m.transaction.owner)).collect(),
     });
-    *database.deadlocks.latest.lock() = Some(Arc::clone(&deadlock));
-    if database.deadlocks.print_all.load(Ordering::Relaxed) {
+    database.deadlocks.note(Arc::clone(&deadlock));
+    if database.deadlocks.prints_all() {
         let zone = TimeZone::system();
         let names = Names::new(database, &zone);
         log::info!(

@@ -2,7 +2,7 @@
 //! people and tools know how to read. In place of a record's bytes stand the values of its key.
 
 use super::{Deadlock, Names, Seen, sessions_by_owner, transaction_id};
-use crate::database::Database;
+use crate::context::Database;
 use crate::types::TimeZone;
 use std::fmt::Write;
 use std::time::{SystemTime, UNIX_EPOCH};

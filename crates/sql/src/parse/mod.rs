@@ -21,6 +21,7 @@ mod dml;
 mod expr;
 pub mod lexer;
 pub mod parser;
+pub mod print;
 mod query;
 mod reserved;
 pub mod shape;

@@ -3,10 +3,10 @@
 use super::access::AccessPath;
 use super::steer::{EqualPart, Steering};
 use super::{Input, Leaf, QueryBody, QueryPlan, SelectPlan, Source};
+use crate::context::SessionState;
 use crate::dictionary::{IndexDef, TableDef};
 use crate::error::{Result, SqlError};
 use crate::parse::ast::{ExplainFormat, SetOp};
-use crate::session::SessionState;
 use crate::types::{Collation, ColumnMeta, SqlType, TypeKind, Value};
 
 const NAMES: [&str; 12] = [

@@ -3,6 +3,7 @@
 use super::Planner;
 use super::scope::{Scope, ScopeColumn, ScopeTable};
 use crate::accounts::Privileges;
+use crate::context::planned::TableUse;
 use crate::dictionary::{TableDef, names_equal, virtual_schema};
 use crate::error::{Result, SqlError, er};
 use crate::expr::{CmpOp, Expr, build};
@@ -10,7 +11,6 @@ use crate::mdl::Mode;
 use crate::parse::ast::{
     self, ColumnName, IndexHintKind, JoinCondition, JoinKind, LockClause, LockWaitOption, TableRef,
 };
-use crate::session::planned::TableUse;
 use crate::types::SqlType;
 use std::sync::Arc;
 use tidemark_engine::{IndexNo, LockWait, Table};

@@ -5,6 +5,7 @@ use super::group::BlockHooks;
 use super::order::OrderWish;
 use super::{Planner, QueryBody, QueryPlan, SelectPlan, Source};
 use crate::accounts::Privileges;
+use crate::context::planned::TableUse;
 use crate::dml::assignments::{Assignments, assigned_value};
 use crate::dml::joined::{Deed, JoinedPlan, JoinedTarget, JoinedUpdate};
 use crate::dml::target::Target;
@@ -12,7 +13,6 @@ use crate::error::{Result, SqlError, er};
 use crate::expr::Expr;
 use crate::mdl::Mode;
 use crate::parse::ast;
-use crate::session::planned::TableUse;
 use std::sync::Arc;
 use tidemark_engine::LockWait;
 

@@ -13,6 +13,7 @@
 //! A plan holds no session's state and no values of parameters: it is used until a definition changes.
 
 pub mod access;
+pub mod alone;
 pub mod bind;
 pub mod explain;
 mod filter;
@@ -31,11 +32,11 @@ mod walk;
 
 pub use statement::plan;
 
+use crate::context::SessionState;
+use crate::context::planned::TableUse;
 use crate::dictionary::TableDef;
 use crate::expr::{Aggregate, EvalCtx, Expr};
 use crate::parse::ast::{self, SetOp};
-use crate::session::SessionState;
-use crate::session::planned::TableUse;
 use crate::types::{ColumnMeta, SqlType};
 use access::AccessPath;
 use bind::Binder;

@@ -4,10 +4,10 @@
 //! data changes and locking reads, which are about the newest rows, know no other.
 
 use super::Planner;
+use crate::context::SessionState;
 use crate::error::{Result, SqlError};
 use crate::expr::{Expr, NoSubqueries};
 use crate::parse::ast;
-use crate::session::SessionState;
 use crate::types::Value;
 use std::time::{Duration, UNIX_EPOCH};
 use tidemark_engine::{Lsn, Moment};

@@ -1,8 +1,9 @@
 //! USE, KILL, FLUSH.
 
 use super::Session;
-use super::answer::Answer;
+use super::argument::evaluate_u64;
 use crate::accounts::Privileges;
+use crate::context::Answer;
 use crate::error::{Result, SqlError, er};
 use crate::parse::ast::Expr;
 
@@ -27,7 +28,7 @@ impl Session {
     }
 
     pub(super) fn kill(&mut self, id: &Expr, query_only: bool) -> Result<Answer> {
-        let id = self.state.evaluate_u64(id, "KILL")?;
+        let id = evaluate_u64(id, "KILL", &self.state)?;
         let process = self.state.database.sessions.lock().get(&id).cloned();
         let process = process.ok_or_else(|| {
             let message = format!("Unknown thread id: {id}");

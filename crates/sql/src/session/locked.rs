@@ -6,10 +6,10 @@
 //! nobody may write or change definitions: the session holds off the writers of every table, and every change of
 //! definitions by a lock with no name that each of them uses.
 
-use super::answer::Answer;
-use super::planned::TableUse;
-use super::{Session, SessionState};
+use super::Session;
 use crate::accounts::Privileges;
+use crate::context::planned::TableUse;
+use crate::context::{Answer, SessionState};
 use crate::dictionary::TableDef;
 use crate::error::{Result, SqlError, er};
 use crate::mdl::{Block, Mode, TableLock};

@@ -1,82 +1,35 @@
 //! A session: one client's conversation with the database.
 //!
-//! - [`run`]: a text of statements, one after the other; what each kind of statement leads to.
+//! - [`text`]: a text of statements, one after the other, parsed or recognised by their shape ([`plan_cache`]).
+//! - [`dispatch`]: what each kind of statement leads to; [`run`]: how planned ones are run.
 //! - [`prepared`]: statements kept for later, over the protocol or by PREPARE.
 //! - [`transaction`]: how statements are put into transactions.
-//! - [`state`]: what the session knows; [`process`]: what others see of it.
 //! - [`set`], [`admin`], [`locked`]: SET; KILL, USE, FLUSH; LOCK TABLES.
-//! - [`timer`]: queries that may run only so long.
+//!
+//! What statements see of the session while they run is `context`, far below; nothing below knows the session.
 
-mod access;
 mod admin;
-pub mod answer;
-pub mod command;
-mod control;
+mod argument;
+mod dispatch;
 mod locked;
-mod option;
-pub mod planned;
+mod plan_cache;
 mod prepared;
-pub mod process;
 mod run;
 mod set;
-pub mod sink;
-pub mod state;
 #[cfg(test)]
 mod tests;
-pub mod timer;
+mod text;
 mod transaction;
 
-pub use sink::{OkInfo, ResultSink, status};
-pub use state::SessionState;
-
-use crate::accounts::AccountAuth;
-use crate::database::Database;
+use crate::context::{ConnectInfo, Database, Process, ResultSink, SessionState, capability, command};
 use crate::error::Result;
 use crate::types::{ColumnMeta, Value};
+use plan_cache::PlanCache;
 use prepared::Statements;
-use process::{Client, Process};
-use run::PlanCache;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use tidemark_engine::Transaction;
 use transaction::TransactionState;
-
-/// Who connected, from where, and what their client can do. The server fills it in after authentication.
-#[derive(Clone)]
-pub struct ConnectInfo {
-    pub connection_id: u64,
-    /// The user name as the client gave it.
-    pub user: String,
-    /// The client's IP address, or `localhost` for a socket.
-    pub host: String,
-    /// The client's port; 0 for a socket.
-    pub port: u16,
-    pub account: AccountAuth,
-    /// The database named in the handshake.
-    pub database: Option<String>,
-    /// The protocol's capability flags that both sides have.
-    pub capabilities: u64,
-    /// The collation number of the handshake.
-    pub collation: u16,
-    pub client: Option<Arc<dyn Client>>,
-}
-
-impl ConnectInfo {
-    /// `host:port`, as the process list shows it.
-    fn address(&self) -> String {
-        match self.port {
-            0 => self.host.clone(),
-            port => format!("{}:{port}", self.host),
-        }
-    }
-}
-
-/// Capability flags that the session looks at.
-pub mod capability {
-    pub const FOUND_ROWS: u64 = 2;
-    pub const INTERACTIVE: u64 = 1024;
-    pub const MULTI_STATEMENTS: u64 = 1 << 16;
-}
 
 /// A statement prepared over the binary protocol.
 #[derive(Clone, Debug)]
@@ -101,7 +54,8 @@ pub struct Session {
 }
 
 impl Session {
-    pub(crate) fn new(database: Arc<Database>, info: ConnectInfo) -> Result<Session> {
+    /// Begins a session for a client that has proved who it is. Errors 1044 and 1049 for the database it names.
+    pub fn connect(database: Arc<Database>, info: ConnectInfo) -> Result<Session> {
         let txn = database.engine().transaction();
         let process = Arc::new(Process::new(
             info.connection_id,
@@ -251,6 +205,15 @@ impl Session {
                 )
             })
             .collect())
+    }
+
+    /// COM_SET_OPTION: whether one query may hold several statements.
+    pub fn set_multi_statements(&mut self, allow: bool) {
+        let capabilities = &mut self.state.info.capabilities;
+        *capabilities &= !capability::MULTI_STATEMENTS;
+        if allow {
+            *capabilities |= capability::MULTI_STATEMENTS;
+        }
     }
 
     /// COM_STATISTICS.

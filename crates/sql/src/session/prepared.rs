@@ -3,9 +3,10 @@
 //! The syntax tree is kept, and with it the plan, which is made anew when a definition or the kinds of the parameters
 //! have changed.
 
-use super::answer::Answer;
-use super::run::{ReadyPlan, is_planned};
-use super::{Prepared, ResultSink, Session, command};
+use super::dispatch::is_planned;
+use super::run::ReadyPlan;
+use super::{Prepared, Session};
+use crate::context::{Answer, ResultSink, command};
 use crate::error::{Result, SqlError, er};
 use crate::expr::SessionInfo;
 use crate::parse::ast::{PrepareSource, Statement};
@@ -170,7 +171,7 @@ impl Session {
         let prepared = self.prepare_new(&text)?;
         self.statements.text.insert(key, prepared);
         let info = "Statement prepared".to_owned();
-        Ok(Answer::Ok(super::answer::Done {
+        Ok(Answer::Ok(crate::context::Done {
             affected_rows: 0,
             info,
         }))

@@ -1,24 +1,17 @@
-//! A text of statements, one after the other: parsed, or recognised by their shape and run from a cached plan; what each
-//! kind of statement leads to; how planned statements are run.
+//! How planned statements are run: the locks and privileges of their tables, their transaction, their answer; and when a plan
+//! no longer serves and is made anew.
 
-use super::answer::{Answer, Done, ok_info};
-use super::planned::{Outcome, Planned};
-use super::timer::Alarm;
-use super::{OkInfo, ResultSink, Session, capability, command, status};
-use crate::dictionary::TableDef;
+use super::Session;
+use crate::context::planned::{Outcome, Planned};
+use crate::context::timer::Alarm;
+use crate::context::{OkInfo, ResultSink, command, status};
 use crate::error::{Result, SqlError, er};
-use crate::expr::WarningLevel;
-use crate::parse::ast::{Expr, MaintenanceKind, QueryBody, SelectItem, ShowKind, Statement};
-use crate::parse::shape::Shape;
-use crate::parse::{Parsed, parse, parse_shape};
+use crate::parse::ast::Statement;
 use crate::plan::plan;
 use crate::types::Value;
-use std::collections::HashMap;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-/// Plans kept by a session. A session that runs more different statements than that starts over.
-const PLANS_MAX: usize = 400;
 /// How often a statement is planned anew because a definition changed under it.
 const REPLANS_MAX: usize = 20;
 
@@ -34,151 +27,13 @@ pub(super) struct ReadyPlan {
     pub fresh: bool,
 }
 
-/// Plans by the shape of their statements. They depend on the current database and on what types depend on, so that
-/// the session forgets them all when one of these changes.
-#[derive(Default)]
-pub(super) struct PlanCache {
-    shape: Shape,
-    values: Vec<Value>,
-    index: HashMap<Box<[u8]>, usize>,
-    plans: Vec<Option<ReadyPlan>>,
-}
-
-impl PlanCache {
-    pub fn clear(&mut self) {
-        self.index.clear();
-        self.plans.clear();
-    }
-
-    fn add(&mut self, plan: ReadyPlan) {
-        if self.plans.len() >= PLANS_MAX {
-            self.clear();
-        }
-        self.index.insert(self.shape.key().into(), self.plans.len());
-        self.plans.push(Some(plan));
-    }
-}
-
 /// Whether a plan could be run, or must be made anew.
-enum Ran {
+pub(super) enum Ran {
     Done,
     Stale,
 }
 
 impl Session {
-    pub(super) fn run_text(&mut self, sql: &[u8], out: &mut dyn ResultSink) -> Result<()> {
-        let mut start = 0;
-        loop {
-            self.count_question();
-            let next = self
-                .run_next(sql, start, out)
-                .inspect_err(|error| self.note_error(error))?;
-            if next >= sql.len() {
-                return Ok(());
-            }
-            start = next;
-            if self.state.process.is_interrupted() {
-                return Err(SqlError::interrupted());
-            }
-        }
-    }
-
-    fn count_question(&mut self) {
-        self.state
-            .database
-            .counters()
-            .traffic
-            .own()
-            .questions
-            .fetch_add(1, Ordering::Relaxed);
-        self.state.statement_id.set(self.state.statement_id.get() + 1);
-        self.state.read_clock();
-    }
-
-    pub(super) fn note_error(&self, error: &SqlError) {
-        self.state.warnings.push(WarningLevel::Error, error.clone());
-        self.state.error_count.set(self.state.error_count.get() + 1);
-        self.state.row_count.set(-1);
-    }
-
-    pub(super) fn clear_diagnostics(&self) {
-        self.state.warnings.clear();
-        self.state.error_count.set(0);
-    }
-
-    /// Runs the statement that begins at `start`; answers where the next one begins.
-    fn run_next(&mut self, sql: &[u8], start: usize, out: &mut dyn ResultSink) -> Result<usize> {
-        let mode = self.state.settings.sql_mode;
-        if self.plans.shape.scan(sql, start, mode) {
-            let next = self.plans.shape.next();
-            self.check_multi(sql, next)?;
-            self.plans.shape.values(sql, mode, &mut self.plans.values);
-            if let Some(&at) = self.plans.index.get(self.plans.shape.key())
-                && let Some(mut ready) = self.plans.plans[at].take()
-            {
-                self.clear_diagnostics();
-                let values = std::mem::take(&mut self.plans.values);
-                let ran = self.run_ready(&mut ready, &values, next < sql.len(), out);
-                self.plans.values = values;
-                if let Some(slot) = self.plans.plans.get_mut(at) {
-                    *slot = Some(ready);
-                }
-                if let Ran::Done = ran? {
-                    return Ok(next);
-                }
-                self.plans.plans[at] = None;
-                self.plans.index.remove(self.plans.shape.key());
-            }
-            let parsed = parse_shape(sql, start, mode, self.plans.shape.offsets());
-            if let Ok(parsed) = parsed
-                && !parsed.needs_literal
-                && is_planned(&parsed.statement)
-                && !keeps_diagnostics(&parsed.statement)
-            {
-                self.run_shaped(&parsed, next < sql.len(), out)?;
-                return Ok(next);
-            }
-        }
-        let parsed = parse(sql, start, mode)?;
-        self.check_multi(sql, parsed.next)?;
-        if parsed.param_count > 0 {
-            return Err(SqlError::syntax("?", 1));
-        }
-        let more = parsed.next < sql.len();
-        if matches!(parsed.statement, Statement::Empty) {
-            // Nothing but comments: fine after a statement, an error by itself.
-            if start == 0 && !more {
-                self.clear_diagnostics();
-                return Err(SqlError::empty_query());
-            }
-            return Ok(parsed.next);
-        }
-        self.run_statement(&parsed.statement, more, out)?;
-        Ok(parsed.next)
-    }
-
-    /// A second statement needs the client's leave.
-    fn check_multi(&self, sql: &[u8], next: usize) -> Result<()> {
-        if next < sql.len() && self.state.info.capabilities & capability::MULTI_STATEMENTS == 0 {
-            let rest = String::from_utf8_lossy(&sql[next..]);
-            if !rest.trim().is_empty() {
-                return Err(SqlError::syntax(rest.trim_start(), 1));
-            }
-        }
-        Ok(())
-    }
-
-    /// Plans a statement whose literals are parameters, runs the plan and keeps it.
-    fn run_shaped(&mut self, parsed: &Parsed, more: bool, out: &mut dyn ResultSink) -> Result<()> {
-        self.clear_diagnostics();
-        let values = std::mem::take(&mut self.plans.values);
-        let result = self.plan_and_run(&parsed.statement, &values, more, out);
-        self.plans.values = values;
-        let ready = result?;
-        self.plans.add(ready);
-        Ok(())
-    }
-
     /// Plans and runs; again if a definition changed between the two.
     pub(super) fn plan_and_run(
         &mut self,
@@ -228,7 +83,7 @@ impl Session {
         Ok(())
     }
 
-    fn run_ready(
+    pub(super) fn run_ready(
         &mut self,
         ready: &mut ReadyPlan,
         params: &[Value],
@@ -345,104 +200,6 @@ impl Session {
             }
         }
     }
-
-    /// Runs a parsed statement and sends its result.
-    pub(super) fn run_statement(
-        &mut self,
-        statement: &Statement,
-        more: bool,
-        out: &mut dyn ResultSink,
-    ) -> Result<()> {
-        if !keeps_diagnostics(statement) {
-            self.clear_diagnostics();
-        }
-        if is_planned(statement) {
-            return self.plan_and_run(statement, &[], more, out).map(drop);
-        }
-        if let Statement::Execute { name, using } = statement {
-            return self.execute_text(name, using, more, out);
-        }
-        let command = command::of(statement);
-        self.state.database.counters().traffic.own().commands[command].fetch_add(1, Ordering::Relaxed);
-        let answer = self.answer(statement)?;
-        let status = self.status_with(more);
-        match answer {
-            Answer::Ok(done) => {
-                self.state.row_count.set(done.affected_rows as i64);
-                out.ok(&ok_info(&self.state, &done, status))
-            }
-            Answer::Rows(rows) => {
-                self.state.row_count.set(-1);
-                self.state.found_rows.set(rows.rows.len() as u64);
-                rows.send(&self.state, status, out)
-            }
-        }
-    }
-
-    /// Everything that is not planned.
-    fn answer(&mut self, statement: &Statement) -> Result<Answer> {
-        if crate::ddl::is_ddl(statement) {
-            self.before_implicit_commit(statement)?;
-            if let Statement::TableMaintenance { kind, tables } = statement {
-                let may = |table: &TableDef| self.check_locked_maintenance(*kind, table);
-                return self.with_definitions(|state| crate::ddl::maintain(state, *kind, tables, &may));
-            }
-            self.check_locked_definitions(statement)?;
-            let answer = self.with_definitions(|state| crate::ddl::execute(state, statement))?;
-            self.after_ddl(statement);
-            return Ok(answer);
-        }
-        if crate::accounts::statements::is_account_statement(statement) {
-            self.before_implicit_commit(statement)?;
-            return self.with_definitions(|state| crate::accounts::statements::execute(state, statement));
-        }
-        match statement {
-            Statement::Begin(options) => self.begin(options),
-            Statement::Commit { chain, release } => self.commit(*chain, *release),
-            Statement::Rollback { chain, release } => self.rollback(*chain, *release),
-            Statement::Savepoint(name) => self.savepoint(name),
-            Statement::RollbackTo(name) => self.rollback_to(name),
-            Statement::ReleaseSavepoint(name) => self.release_savepoint(name),
-            Statement::SetTransaction(set) => self.set_transaction(set),
-            Statement::Set(items) => self.set(items),
-            Statement::Use(name) => self.change_database(name).map(|()| Answer::ok()),
-            Statement::Show(show) => crate::show::show(&self.state, show).map(Answer::Rows),
-            Statement::Describe { table, column } => {
-                crate::show::describe(&self.state, table, column.as_deref()).map(Answer::Rows)
-            }
-            Statement::Prepare { name, source } => self.prepare_text(name, source),
-            Statement::Deallocate(name) => self.deallocate(name),
-            Statement::Kill { id, query_only } => self.kill(id, *query_only),
-            Statement::Flush(options) => self.flush(options),
-            Statement::LockTables(tables) => self.lock_tables(tables),
-            Statement::UnlockTables => {
-                self.unlock_tables_statement()?;
-                Ok(Answer::Ok(Done::default()))
-            }
-            Statement::Unsupported(what) => Err(SqlError::not_supported(what)),
-            _ => Err(SqlError::not_supported("this statement")),
-        }
-    }
-
-    fn before_implicit_commit(&mut self, statement: &Statement) -> Result<()> {
-        self.commit_open()?;
-        let only_reads = matches!(statement, Statement::TableMaintenance { kind, .. } if *kind != MaintenanceKind::Optimize);
-        if self.state.settings.read_only && !only_reads {
-            return Err(SqlError::read_only_transaction());
-        }
-        Ok(())
-    }
-
-    /// A dropped current database is no longer current.
-    fn after_ddl(&mut self, statement: &Statement) {
-        if let Statement::DropDatabase { name, .. } = statement
-            && self.state.schema.as_deref() == Some(name)
-        {
-            self.state.schema = None;
-            self.state.process.set_schema(None);
-            self.plans.clear();
-        }
-    }
 }
 
 /// An interruption by `max_execution_time` has an error of its own.
@@ -450,39 +207,6 @@ fn in_time<T>(alarm: Option<Alarm>, result: Result<T>) -> Result<T> {
     match (alarm.is_some_and(Alarm::stop), result) {
         (true, Err(error)) if error.code == er::QUERY_INTERRUPTED => Err(SqlError::query_timeout()),
         (_, result) => result,
-    }
-}
-
-pub(super) fn is_planned(statement: &Statement) -> bool {
-    matches!(
-        statement,
-        Statement::Query(_)
-            | Statement::Insert(_)
-            | Statement::Update(_)
-            | Statement::Delete(_)
-            | Statement::Do(_)
-            | Statement::Explain(_)
-    )
-}
-
-/// SHOW WARNINGS and its like look at the diagnostics of the statement before.
-fn keeps_diagnostics(statement: &Statement) -> bool {
-    match statement {
-        Statement::Show(show) => matches!(
-            show.what,
-            ShowKind::Warnings { .. } | ShowKind::Errors { .. } | ShowKind::CountWarnings | ShowKind::CountErrors
-        ),
-        Statement::Query(query) => match &query.body {
-            QueryBody::Select(select) if select.from.is_empty() => select.items.iter().any(|item| {
-                matches!(
-                    item,
-                    SelectItem::Expr { expr: Expr::SysVar { name, .. }, .. }
-                        if name.eq_ignore_ascii_case("warning_count") || name.eq_ignore_ascii_case("error_count")
-                )
-            }),
-            _ => false,
-        },
-        _ => false,
     }
 }
 

@@ -2,9 +2,10 @@
 //! takes effect, as far as one does not depend on another.
 
 use super::Session;
-use super::answer::Answer;
-use super::planned::HIDDEN_VARIABLE;
+use super::argument::evaluate;
 use crate::accounts::Privileges;
+use crate::context::Answer;
+use crate::context::planned::HIDDEN_VARIABLE;
 use crate::error::{Result, SqlError, er};
 use crate::expr::SessionInfo;
 use crate::parse::ast::{self, Expr, Scope, SetItem};
@@ -60,7 +61,7 @@ impl Session {
 
     /// A value; one with a subquery is planned as a query of one row.
     fn value_of(&mut self, expr: &Expr) -> Result<Value> {
-        match self.state.evaluate(expr) {
+        match evaluate(expr, &self.state) {
             Err(error) if error.code == er::NOT_SUPPORTED_YET => self.value_of_query(expr),
             other => other,
         }
@@ -254,7 +255,7 @@ fn bare_word(kind: Kind, expr: &Expr) -> Option<Value> {
 /// For a query whose only effect is a variable.
 struct Discard;
 
-impl super::ResultSink for Discard {
+impl crate::context::ResultSink for Discard {
     fn columns(&mut self, _: &[crate::types::ColumnMeta]) -> Result<()> {
         Ok(())
     }
@@ -281,7 +282,7 @@ impl super::ResultSink for Discard {
     fn end_rows(&mut self, _: u16, _: u16) -> Result<()> {
         Ok(())
     }
-    fn ok(&mut self, _: &super::OkInfo) -> Result<()> {
+    fn ok(&mut self, _: &crate::context::OkInfo) -> Result<()> {
         Ok(())
     }
 }

@@ -1,7 +1,7 @@
 //! Conversations with a database on a real engine.
 
-use super::{ConnectInfo, OkInfo, ResultSink, Session};
-use crate::database::{Database, Options};
+use super::Session;
+use crate::context::{ConnectInfo, Database, OkInfo, Options, ResultSink, capability, status};
 use crate::error::Result;
 use crate::types::ColumnMeta;
 use std::path::PathBuf;
@@ -113,7 +113,7 @@ impl World {
         let options = [("innodb_buffer_pool_size", "16M")]
             .map(|(name, value)| (name.to_owned(), Some(value.to_owned())));
         let options = Options::from_pairs(self.dir.clone(), options).unwrap();
-        self.database = Some(Database::open(options).unwrap());
+        self.database = Some(crate::open(options).unwrap());
     }
 
     /// Stops and starts.
@@ -125,19 +125,18 @@ impl World {
     fn connect(&self, user: &str, schema: Option<&str>) -> Session {
         let database = self.database.as_ref().unwrap();
         let account = database.account(user, "localhost").unwrap();
-        database
-            .connect(ConnectInfo {
-                connection_id: self.next_id.fetch_add(1, Ordering::Relaxed),
-                user: user.to_owned(),
-                host: "localhost".to_owned(),
-                port: 0,
-                account,
-                database: schema.map(str::to_owned),
-                capabilities: super::capability::MULTI_STATEMENTS,
-                collation: 255,
-                client: None,
-            })
-            .unwrap()
+        let info = ConnectInfo {
+            connection_id: self.next_id.fetch_add(1, Ordering::Relaxed),
+            user: user.to_owned(),
+            host: "localhost".to_owned(),
+            port: 0,
+            account,
+            database: schema.map(str::to_owned),
+            capabilities: capability::MULTI_STATEMENTS,
+            collation: 255,
+            client: None,
+        };
+        Session::connect(Arc::clone(database), info).unwrap()
     }
 
     fn root(&self) -> Session {
@@ -280,7 +279,7 @@ fn transactions_begin_and_end_where_mysql_says() {
     ok(&mut a, "CREATE TABLE t (a INT PRIMARY KEY)");
     ok(&mut a, "BEGIN");
     let begun = run(&mut a, "INSERT INTO t VALUES (1)").unwrap();
-    assert_eq!(begun.status & super::status::IN_TRANS, super::status::IN_TRANS);
+    assert_eq!(begun.status & status::IN_TRANS, status::IN_TRANS);
     assert!(ok(&mut b, "SELECT * FROM t").is_empty());
     assert_eq!(fails(&mut a, "INSERT INTO t VALUES (2), (1)"), 1062);
     assert_eq!(ok(&mut a, "SELECT * FROM t"), ["1"]);
@@ -495,7 +494,7 @@ fn virtual_tables_answer() {
     );
     ok(&mut s, "BEGIN");
     for schema in ["information_schema", "performance_schema", "mysql"] {
-        for table in crate::information_schema::tables(schema) {
+        for table in crate::dictionary::virtual_tables::tables(schema) {
             let rows = crate::information_schema::rows(&table, s.state()).unwrap();
             for row in rows {
                 assert_eq!(row.len(), table.columns.len(), "{schema}.{}", table.name);

@@ -9,9 +9,9 @@
 //! begin where it left off.
 
 use super::Session;
-use super::answer::Answer;
 use super::locked::Locked;
-use super::planned::Planned;
+use crate::context::Answer;
+use crate::context::planned::Planned;
 use crate::error::{Result, SqlError, er};
 use crate::parse::ast::{BeginOptions, Scope, SetTransaction};
 use crate::variables::{DEFS, Setting, find, isolation_name};

@@ -2,12 +2,12 @@
 
 use super::string;
 use crate::accounts::Privileges;
-use crate::ddl::print::{identifier, quoted};
+use crate::context::SessionState;
+use crate::context::answer::{Rows, text};
 use crate::dictionary::{ColumnDef, ColumnDefault, IndexDef, TableDef};
 use crate::error::{Result, SqlError};
 use crate::parse::ast::ObjectName;
-use crate::session::SessionState;
-use crate::session::answer::{Rows, text};
+use crate::parse::print::{identifier, quoted};
 use crate::types::{Collation, SqlType, TypeKind, Value};
 use std::fmt::Write;
 

@@ -4,13 +4,14 @@
 //! are MySQL's, because clients look for them.
 
 pub mod create;
+mod filter;
 pub mod objects;
 pub mod server;
 
+use crate::context::SessionState;
+use crate::context::answer::{Rows, bigint, text};
 use crate::error::{Result, SqlError};
 use crate::parse::ast::{ObjectName, Show, ShowFilter, ShowKind};
-use crate::session::SessionState;
-use crate::session::answer::{Rows, bigint, text};
 use crate::types::{SqlType, Value};
 
 pub fn show(state: &SessionState, show: &Show) -> Result<Rows> {
@@ -24,8 +25,8 @@ pub fn show(state: &SessionState, show: &Show) -> Result<Rows> {
     let mut rows = rows(state, &show.what, &show.filter)?;
     match &show.filter {
         ShowFilter::None => {}
-        ShowFilter::Like(pattern) => state.filter_like(&mut rows, pattern)?,
-        ShowFilter::Where(condition) => state.filter(&mut rows, condition)?,
+        ShowFilter::Like(pattern) => filter::keep_like(&mut rows, pattern),
+        ShowFilter::Where(condition) => filter::keep_where(&mut rows, condition, state)?,
     }
     Ok(rows)
 }
@@ -170,7 +171,7 @@ fn metas(state: &SessionState, rows: &Rows) -> Vec<crate::types::ColumnMeta> {
 pub fn describe(state: &SessionState, table: &ObjectName, column: Option<&str>) -> Result<Rows> {
     let mut rows = objects::columns(state, table, false)?;
     if let Some(pattern) = column {
-        state.filter_like(&mut rows, pattern.as_bytes())?;
+        filter::keep_like(&mut rows, pattern.as_bytes());
     }
     Ok(rows)
 }

@@ -2,11 +2,11 @@
 
 use super::create::{extra, next_auto_increment, plain_default, require_visible};
 use super::{optional, string};
+use crate::context::SessionState;
+use crate::context::answer::{Rows, bigint, text};
 use crate::dictionary::{ColumnDef, IndexDef, TableDef, is_open_schema, virtual_schema};
 use crate::error::{Result, SqlError};
 use crate::parse::ast::{ObjectName, ShowFilter};
-use crate::session::SessionState;
-use crate::session::answer::{Rows, bigint, text};
 use crate::types::{SqlType, TypeKind, Value};
 use std::sync::Arc;
 
@@ -31,7 +31,7 @@ pub fn databases(state: &SessionState, filter: &ShowFilter) -> Result<Rows> {
 /// The tables of a database that the account may see, by name.
 pub fn visible_tables(state: &SessionState, schema: &str) -> Vec<Arc<TableDef>> {
     if let Some(schema) = virtual_schema(schema) {
-        let mut tables = crate::information_schema::tables(schema);
+        let mut tables = crate::dictionary::virtual_tables::tables(schema);
         tables.retain(|table| state.sees_table(&table.schema, &table.name));
         return tables;
     }

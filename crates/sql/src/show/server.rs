@@ -1,14 +1,12 @@
 //! SHOW for the server: variables, status, sessions, diagnostics, accounts, character sets, engines.
 
 use super::{optional, string};
-use crate::accounts::statements::grant_lines;
-use crate::accounts::{Account, Privileges, privilege};
-use crate::database::Traffic;
+use crate::accounts::{Account, Level, Privileges, privilege};
+use crate::context::answer::{Rows, bigint, text};
+use crate::context::{SessionState, Traffic, command};
 use crate::error::{Result, SqlError, er};
 use crate::expr::WarningLevel;
 use crate::parse::ast::UserName;
-use crate::session::answer::{Rows, bigint, text};
-use crate::session::{SessionState, command};
 use crate::types::{Charset, Collation, SqlType, Value};
 use crate::variables::listed;
 use std::sync::Arc;
@@ -347,7 +345,7 @@ pub fn create_user(state: &SessionState, user: &UserName) -> Result<Rows> {
         true => String::new(),
         false => format!(
             " AS {}",
-            crate::ddl::print::quoted(&String::from_utf8_lossy(&auth.auth_string))
+            crate::parse::print::quoted(&String::from_utf8_lossy(&auth.auth_string))
         ),
     };
     rows.push(vec![string(format!(
@@ -401,4 +399,25 @@ pub fn plugins() -> Rows {
         ]);
     }
     rows
+}
+
+/// The lines of SHOW GRANTS.
+fn grant_lines(account: &Account) -> Vec<String> {
+    let to = format!("`{}`@`{}`", account.auth.user, account.auth.host);
+    let line = |set: Privileges, level: Level, on: &str| {
+        let option = if set.contains(Privileges::GRANT_OPTION) {
+            " WITH GRANT OPTION"
+        } else {
+            ""
+        };
+        format!("GRANT {} ON {on} TO {to}{option}", set.text(level))
+    };
+    let mut lines = vec![line(account.global, Level::Global, "*.*")];
+    for (name, set) in &account.databases {
+        lines.push(line(*set, Level::Database, &format!("`{name}`.*")));
+    }
+    for ((schema, name), set) in &account.tables {
+        lines.push(line(*set, Level::Table, &format!("`{schema}`.`{name}`")));
+    }
+    lines
 }

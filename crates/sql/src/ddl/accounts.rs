@@ -2,14 +2,14 @@
 //!
 //! Each statement changes copies of the accounts it names and stores them all at once.
 
-use super::{Account, AuthPlugin, Level, Privileges, password};
+use crate::accounts::{self, Account, AuthPlugin, Level, Privileges, password};
+use crate::context::SessionState;
+use crate::context::answer::Answer;
 use crate::dictionary::is_open_schema;
 use crate::error::{Result, SqlError, er};
 use crate::parse::ast::{
     AuthSecret, Grant, Privilege, PrivilegeLevel, Revoke, Statement, UserAuth, UserName, UserSpec,
 };
-use crate::session::SessionState;
-use crate::session::answer::Answer;
 
 pub fn is_account_statement(statement: &Statement) -> bool {
     use Statement::*;
@@ -346,7 +346,7 @@ fn require_to_give(state: &SessionState, place: &Place, set: Privileges) -> Resu
             format!("Access denied for user '{user}'@'{host}' (using password: YES)"),
         ),
         Place::Database(name) => state.database_denied(name),
-        Place::Table(_, name) => super::table_denied("GRANT", user, host, name),
+        Place::Table(_, name) => accounts::table_denied("GRANT", user, host, name),
     })
 }
 
@@ -441,25 +441,4 @@ fn no_such_grant((user, host): (&str, &str)) -> SqlError {
         er::NONEXISTING_GRANT,
         format!("There is no such grant defined for user '{user}' on host '{host}'"),
     )
-}
-
-/// The lines of SHOW GRANTS.
-pub fn grant_lines(account: &Account) -> Vec<String> {
-    let to = format!("`{}`@`{}`", account.auth.user, account.auth.host);
-    let line = |set: Privileges, level: Level, on: &str| {
-        let option = if set.contains(Privileges::GRANT_OPTION) {
-            " WITH GRANT OPTION"
-        } else {
-            ""
-        };
-        format!("GRANT {} ON {on} TO {to}{option}", set.text(level))
-    };
-    let mut lines = vec![line(account.global, Level::Global, "*.*")];
-    for (name, set) in &account.databases {
-        lines.push(line(*set, Level::Database, &format!("`{name}`.*")));
-    }
-    for ((schema, name), set) in &account.tables {
-        lines.push(line(*set, Level::Table, &format!("`{schema}`.`{name}`")));
-    }
-    lines
 }

@@ -1,19 +1,11 @@
 //! What other sessions see of a session, and what they can do to it: the process list and KILL.
 
+use super::client::Client;
 use parking_lot::Mutex;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 use tidemark_engine::Interrupt;
-
-/// The other end of a session's connection.
-pub trait Client: Send + Sync {
-    /// KILL CONNECTION: wakes the thread that waits for the client.
-    fn wake(&self);
-
-    /// Whether it has left; looks without waiting.
-    fn is_gone(&self) -> bool;
-}
 
 pub struct Process {
     pub id: u64,
@@ -164,6 +156,32 @@ impl Process {
     /// Shows the current state to `f`.
     pub fn with_current<T>(&self, f: impl FnOnce(&Current) -> T) -> T {
         f(&self.current.lock())
+    }
+}
+
+/// A session at one moment.
+#[derive(Clone)]
+pub struct Seen {
+    pub id: u64,
+    pub user: String,
+    pub host: String,
+    pub command: &'static str,
+    /// What it is running.
+    pub statement: Option<String>,
+}
+
+impl Seen {
+    pub fn of(process: &Process) -> Seen {
+        let (user, host) = process.user();
+        process.with_current(|current| Seen {
+            id: process.id,
+            user,
+            host,
+            command: current.command,
+            statement: current
+                .running
+                .then(|| String::from_utf8_lossy(&current.statement).into_owned()),
+        })
     }
 }
 

@@ -1,39 +1,47 @@
-//! The list of virtual tables.
+//! Definitions of the tables that are not stored: those of `information_schema`, `performance_schema`, `mysql` and `sys`.
+//!
+//! They are definitions like any other table's, so that names resolve to them and the planner treats them as tables. What
+//! their rows are is known to `information_schema` alone, far above.
 
-use crate::dictionary::{ColumnDef, ColumnDefault, TableDef, TableOptions};
-use crate::error::Result;
+mod list;
+
+use super::{ColumnDef, ColumnDefault, TableDef, TableOptions};
 use crate::mdl::Locks;
-use crate::session::SessionState;
 use crate::types::{Collation, SqlType, TypeKind, Value};
 use std::sync::{Arc, LazyLock};
 use tidemark_engine::TableId;
 
-pub struct VirtualTable {
-    pub def: Arc<TableDef>,
-    pub rows: fn(&SessionState) -> Result<Vec<Vec<Value>>>,
-}
-
 /// The ids of virtual tables count down from here; the engine never gets there.
 const IDS_FROM: u64 = u64::MAX;
 
-pub fn all() -> &'static [VirtualTable] {
-    static ALL: LazyLock<Vec<VirtualTable>> = LazyLock::new(|| {
+/// All of them.
+pub fn all() -> &'static [Arc<TableDef>] {
+    static ALL: LazyLock<Vec<Arc<TableDef>>> = LazyLock::new(|| {
         let locks = Locks::default();
-        let mut tables = Vec::new();
-        for (i, (schema, name, columns, rows)) in super::tables::LIST.iter().enumerate() {
-            tables.push(VirtualTable {
-                def: Arc::new(define(&locks, IDS_FROM - i as u64, schema, name, columns)),
-                rows: *rows,
-            });
-        }
-        tables
+        let list = list::LIST.iter().enumerate();
+        list.map(|(i, (schema, name, columns))| {
+            Arc::new(define(&locks, IDS_FROM - i as u64, schema, name, columns))
+        })
+        .collect()
     });
     &ALL
 }
 
+/// The definition of a virtual table; names compare without case.
+pub fn table(schema: &str, name: &str) -> Option<Arc<TableDef>> {
+    let mut tables = all().iter();
+    let found = tables.find(|table| table.schema == schema && table.name.eq_ignore_ascii_case(name));
+    found.cloned()
+}
+
+/// The virtual tables of a database.
+pub fn tables(schema: &str) -> Vec<Arc<TableDef>> {
+    let tables = all().iter().filter(|table| table.schema == schema);
+    tables.cloned().collect()
+}
+
 /// Columns are written `NAME type`, the type being a length of text, `int`, `uint`, `time` (a timestamp), `datetime`, `duration`, `text` or
-/// `double`; a
-/// question mark at the end makes it nullable.
+/// `double`; a question mark at the end makes it nullable.
 fn define(locks: &Locks, id: u64, schema: &str, name: &str, columns: &str) -> TableDef {
     let columns = columns
         .split(',')
@@ -91,9 +99,9 @@ mod tests {
     fn virtual_tables_are_well_defined() {
         let mut names = std::collections::HashSet::new();
         for table in all() {
-            assert!(names.insert((table.def.schema.clone(), table.def.name.to_lowercase())));
-            assert!(table.def.is_virtual());
-            assert!(table.def.columns.iter().all(|column| !column.name.contains(' ')));
+            assert!(names.insert((table.schema.clone(), table.name.to_lowercase())));
+            assert!(table.is_virtual());
+            assert!(table.columns.iter().all(|column| !column.name.contains(' ')));
         }
     }
 }

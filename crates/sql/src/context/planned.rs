@@ -4,7 +4,8 @@
 //! plan uses, opens or continues the transaction, runs the plan, and commits or rolls back. A plan that was made for
 //! definitions that have changed since is made anew.
 
-use super::{ResultSink, SessionState};
+use super::sink::ResultSink;
+use super::state::SessionState;
 use crate::accounts::Privileges;
 use crate::dictionary::TableDef;
 use crate::error::Result;

@@ -1,29 +1,17 @@
-//! The virtual tables' columns, and where their rows come from.
-
-use super::{accounts, locks, metadata_locks, rows};
-use crate::error::Result;
-use crate::session::SessionState;
-use crate::types::Value;
-
-pub type RowMaker = fn(&SessionState) -> Result<Vec<Vec<Value>>>;
-
-fn none(_: &SessionState) -> Result<Vec<Vec<Value>>> {
-    Ok(Vec::new())
-}
+//! The virtual tables' columns.
 
 const IS: &str = "information_schema";
 const PS: &str = "performance_schema";
 const MYSQL: &str = "mysql";
 const SYS: &str = "sys";
 
-/// Schema, name, columns, rows.
-pub const LIST: &[(&str, &str, &str, RowMaker)] = &[
+/// Schema, name, columns (see [`define`](super::define)).
+pub(super) const LIST: &[(&str, &str, &str)] = &[
     (
         IS,
         "SCHEMATA",
         "CATALOG_NAME 64,SCHEMA_NAME 64,DEFAULT_CHARACTER_SET_NAME 64,DEFAULT_COLLATION_NAME 64,SQL_PATH 1?,\
          DEFAULT_ENCRYPTION 3",
-        rows::schemata,
     ),
     (
         IS,
@@ -32,7 +20,6 @@ pub const LIST: &[(&str, &str, &str, RowMaker)] = &[
          uint?,AVG_ROW_LENGTH uint?,DATA_LENGTH uint?,MAX_DATA_LENGTH uint?,INDEX_LENGTH uint?,DATA_FREE uint?,\
          AUTO_INCREMENT uint?,CREATE_TIME time?,UPDATE_TIME time?,CHECK_TIME time?,TABLE_COLLATION 64?,CHECKSUM int?,\
          CREATE_OPTIONS 256?,TABLE_COMMENT 2048?",
-        rows::tables,
     ),
     (
         IS,
@@ -41,7 +28,6 @@ pub const LIST: &[(&str, &str, &str, RowMaker)] = &[
          IS_NULLABLE 3,DATA_TYPE text?,CHARACTER_MAXIMUM_LENGTH int?,CHARACTER_OCTET_LENGTH int?,NUMERIC_PRECISION \
          uint?,NUMERIC_SCALE uint?,DATETIME_PRECISION uint?,CHARACTER_SET_NAME 64?,COLLATION_NAME 64?,COLUMN_TYPE text,\
          COLUMN_KEY 3,EXTRA 256?,PRIVILEGES 154?,COLUMN_COMMENT text,GENERATION_EXPRESSION text,SRS_ID uint?",
-        rows::columns,
     ),
     (
         IS,
@@ -49,7 +35,6 @@ pub const LIST: &[(&str, &str, &str, RowMaker)] = &[
         "TABLE_CATALOG 64,TABLE_SCHEMA 64,TABLE_NAME 64,NON_UNIQUE int,INDEX_SCHEMA 64,INDEX_NAME 64?,SEQ_IN_INDEX uint,\
          COLUMN_NAME 64?,COLLATION 1?,CARDINALITY int?,SUB_PART int?,PACKED 1?,NULLABLE 3,INDEX_TYPE 11,COMMENT 8,\
          INDEX_COMMENT 2048,IS_VISIBLE 3,EXPRESSION text?",
-        rows::statistics,
     ),
     (
         IS,
@@ -57,20 +42,17 @@ pub const LIST: &[(&str, &str, &str, RowMaker)] = &[
         "CONSTRAINT_CATALOG 64,CONSTRAINT_SCHEMA 64,CONSTRAINT_NAME 64?,TABLE_CATALOG 64,TABLE_SCHEMA 64,TABLE_NAME 64,\
          COLUMN_NAME 64?,ORDINAL_POSITION uint,POSITION_IN_UNIQUE_CONSTRAINT uint?,REFERENCED_TABLE_SCHEMA 64?,\
          REFERENCED_TABLE_NAME 64?,REFERENCED_COLUMN_NAME 64?",
-        rows::key_column_usage,
     ),
     (
         IS,
         "TABLE_CONSTRAINTS",
         "CONSTRAINT_CATALOG 64,CONSTRAINT_SCHEMA 64,CONSTRAINT_NAME 64?,TABLE_SCHEMA 64,TABLE_NAME 64,CONSTRAINT_TYPE 11,\
          ENFORCED 3",
-        rows::table_constraints,
     ),
     (
         IS,
         "CHECK_CONSTRAINTS",
         "CONSTRAINT_CATALOG 64,CONSTRAINT_SCHEMA 64,CONSTRAINT_NAME 64,CHECK_CLAUSE text",
-        rows::check_constraints,
     ),
     (
         IS,
@@ -78,37 +60,31 @@ pub const LIST: &[(&str, &str, &str, RowMaker)] = &[
         "CONSTRAINT_CATALOG 64,CONSTRAINT_SCHEMA 64,CONSTRAINT_NAME 64?,UNIQUE_CONSTRAINT_CATALOG 64,\
          UNIQUE_CONSTRAINT_SCHEMA 64,UNIQUE_CONSTRAINT_NAME 64?,MATCH_OPTION 7,UPDATE_RULE 11,DELETE_RULE 11,TABLE_NAME \
          64,REFERENCED_TABLE_NAME 64",
-        none,
     ),
     (
         IS,
         "ENGINES",
         "ENGINE 64,SUPPORT 8,COMMENT 80,TRANSACTIONS 3?,XA 3?,SAVEPOINTS 3?",
-        rows::engines,
     ),
     (
         IS,
         "CHARACTER_SETS",
         "CHARACTER_SET_NAME 64,DEFAULT_COLLATE_NAME 64,DESCRIPTION 2048,MAXLEN uint",
-        rows::character_sets,
     ),
     (
         IS,
         "COLLATIONS",
         "COLLATION_NAME 64,CHARACTER_SET_NAME 64,ID uint,IS_DEFAULT 3,IS_COMPILED 3,SORTLEN uint,PAD_ATTRIBUTE 9",
-        rows::collations,
     ),
     (
         IS,
         "COLLATION_CHARACTER_SET_APPLICABILITY",
         "COLLATION_NAME 64,CHARACTER_SET_NAME 64",
-        rows::collation_applicability,
     ),
     (
         IS,
         "PROCESSLIST",
         "ID uint,USER 32,HOST 261,DB 64?,COMMAND 16,TIME int,STATE 64?,INFO text?",
-        rows::processlist,
     ),
     (
         IS,
@@ -119,20 +95,17 @@ pub const LIST: &[(&str, &str, &str, RowMaker)] = &[
          trx_concurrency_tickets uint,trx_isolation_level 16,trx_unique_checks int,trx_foreign_key_checks int,\
          trx_last_foreign_key_error 256?,trx_adaptive_hash_latched int,trx_adaptive_hash_timeout uint,\
          trx_is_read_only int,trx_autocommit_non_locking int,trx_schedule_weight uint?",
-        locks::transactions,
     ),
     (
         IS,
         "INNODB_METRICS",
         "NAME 193,SUBSYSTEM 193,COUNT int,STATUS 8,COMMENT 193",
-        rows::metrics,
     ),
     (
         IS,
         "VIEWS",
         "TABLE_CATALOG 64,TABLE_SCHEMA 64,TABLE_NAME 64,VIEW_DEFINITION text?,CHECK_OPTION 8?,IS_UPDATABLE 3?,DEFINER \
          288?,SECURITY_TYPE 7?,CHARACTER_SET_CLIENT 64,COLLATION_CONNECTION 64",
-        none,
     ),
     (
         IS,
@@ -143,7 +116,6 @@ pub const LIST: &[(&str, &str, &str, RowMaker)] = &[
          ROUTINE_DEFINITION text?,EXTERNAL_NAME 64?,EXTERNAL_LANGUAGE 64,PARAMETER_STYLE 3,IS_DETERMINISTIC 3,\
          SQL_DATA_ACCESS 17,SQL_PATH 64?,SECURITY_TYPE 7,CREATED time,LAST_ALTERED time,SQL_MODE 520,ROUTINE_COMMENT text,\
          DEFINER 288,CHARACTER_SET_CLIENT 64,COLLATION_CONNECTION 64,DATABASE_COLLATION 64",
-        none,
     ),
     (
         IS,
@@ -152,7 +124,6 @@ pub const LIST: &[(&str, &str, &str, RowMaker)] = &[
          64?,DATA_TYPE text?,CHARACTER_MAXIMUM_LENGTH int?,CHARACTER_OCTET_LENGTH int?,NUMERIC_PRECISION uint?,\
          NUMERIC_SCALE int?,DATETIME_PRECISION uint?,CHARACTER_SET_NAME 64?,COLLATION_NAME 64?,DTD_IDENTIFIER text,\
          ROUTINE_TYPE 9",
-        none,
     ),
     (
         IS,
@@ -162,7 +133,6 @@ pub const LIST: &[(&str, &str, &str, RowMaker)] = &[
          ACTION_ORIENTATION 3,ACTION_TIMING 6,ACTION_REFERENCE_OLD_TABLE 64?,ACTION_REFERENCE_NEW_TABLE 64?,\
          ACTION_REFERENCE_OLD_ROW 3,ACTION_REFERENCE_NEW_ROW 3,CREATED time?,SQL_MODE 520,DEFINER 288,\
          CHARACTER_SET_CLIENT 64,COLLATION_CONNECTION 64,DATABASE_COLLATION 64",
-        none,
     ),
     (
         IS,
@@ -171,7 +141,6 @@ pub const LIST: &[(&str, &str, &str, RowMaker)] = &[
          EVENT_TYPE 9,EXECUTE_AT time?,INTERVAL_VALUE 256?,INTERVAL_FIELD 18?,SQL_MODE 520,STARTS time?,ENDS time?,STATUS \
          18,ON_COMPLETION 12,CREATED time,LAST_ALTERED time,LAST_EXECUTED time?,EVENT_COMMENT 2048,ORIGINATOR uint,\
          CHARACTER_SET_CLIENT 64,COLLATION_CONNECTION 64,DATABASE_COLLATION 64",
-        none,
     ),
     (
         IS,
@@ -182,7 +151,6 @@ pub const LIST: &[(&str, &str, &str, RowMaker)] = &[
          AVG_ROW_LENGTH uint?,DATA_LENGTH uint?,MAX_DATA_LENGTH uint?,INDEX_LENGTH uint?,DATA_FREE uint?,CREATE_TIME \
          time?,UPDATE_TIME time?,CHECK_TIME time?,CHECKSUM int?,PARTITION_COMMENT text,NODEGROUP 256?,TABLESPACE_NAME \
          268?",
-        none,
     ),
     (
         IS,
@@ -191,52 +159,43 @@ pub const LIST: &[(&str, &str, &str, RowMaker)] = &[
          64?,LOGFILE_GROUP_NAME 256?,LOGFILE_GROUP_NUMBER int?,ENGINE 64,FULLTEXT_KEYS 64?,DELETED_ROWS int?,\
          UPDATE_COUNT int?,FREE_EXTENTS int?,TOTAL_EXTENTS int?,EXTENT_SIZE int?,INITIAL_SIZE int?,MAXIMUM_SIZE int?,\
          AUTOEXTEND_SIZE int?,CREATION_TIME time?,STATUS 256?,EXTRA 256?",
-        none,
     ),
     (
         IS,
         "PLUGINS",
         "PLUGIN_NAME 64,PLUGIN_VERSION 20,PLUGIN_STATUS 10,PLUGIN_TYPE 80,PLUGIN_TYPE_VERSION 20,PLUGIN_LIBRARY 64?,\
          PLUGIN_LIBRARY_VERSION 20?,PLUGIN_AUTHOR 64?,PLUGIN_DESCRIPTION text?,PLUGIN_LICENSE 80?,LOAD_OPTION 64",
-        rows::plugins,
     ),
     (
         IS,
         "USER_PRIVILEGES",
         "GRANTEE 292,TABLE_CATALOG 512,PRIVILEGE_TYPE 64,IS_GRANTABLE 3",
-        rows::user_privileges,
     ),
     (
         IS,
         "SCHEMA_PRIVILEGES",
         "GRANTEE 292,TABLE_CATALOG 512,TABLE_SCHEMA 64,PRIVILEGE_TYPE 64,IS_GRANTABLE 3",
-        rows::schema_privileges,
     ),
     (
         IS,
         "TABLE_PRIVILEGES",
         "GRANTEE 292,TABLE_CATALOG 512,TABLE_SCHEMA 64,TABLE_NAME 64,PRIVILEGE_TYPE 64,IS_GRANTABLE 3",
-        rows::table_privileges,
     ),
     (
         IS,
         "COLUMN_PRIVILEGES",
         "GRANTEE 292,TABLE_CATALOG 512,TABLE_SCHEMA 64,TABLE_NAME 64,COLUMN_NAME 64,PRIVILEGE_TYPE 64,IS_GRANTABLE 3",
-        none,
     ),
     (
         IS,
         "COLUMN_STATISTICS",
         "SCHEMA_NAME 64,TABLE_NAME 64,COLUMN_NAME 64,HISTOGRAM text",
-        none,
     ),
-    (IS, "KEYWORDS", "WORD 128?,RESERVED int?", none),
     (
         IS,
         "TABLESPACES",
         "TABLESPACE_NAME 64,ENGINE 64,TABLESPACE_TYPE 64?,LOGFILE_GROUP_NAME 64?,EXTENT_SIZE uint?,AUTOEXTEND_SIZE \
          uint?,MAXIMUM_SIZE uint?,NODEGROUP_ID uint?,TABLESPACE_COMMENT 2048?",
-        none,
     ),
     (
         MYSQL,
@@ -247,7 +206,6 @@ pub const LIST: &[(&str, &str, &str, RowMaker)] = &[
          1,Repl_client_priv 1,Create_view_priv 1,Show_view_priv 1,Create_routine_priv 1,Alter_routine_priv \
          1,Create_user_priv 1,Event_priv 1,Trigger_priv 1,Create_tablespace_priv 1,plugin 64,authentication_string \
          text?,password_expired 1,account_locked 1,Create_role_priv 1,Drop_role_priv 1",
-        accounts::user,
     ),
     (
         MYSQL,
@@ -256,56 +214,31 @@ pub const LIST: &[(&str, &str, &str, RowMaker)] = &[
          1,Grant_priv 1,References_priv 1,Index_priv 1,Alter_priv 1,Create_tmp_table_priv 1,Lock_tables_priv \
          1,Create_view_priv 1,Show_view_priv 1,Create_routine_priv 1,Alter_routine_priv 1,Execute_priv 1,Event_priv \
          1,Trigger_priv 1",
-        accounts::db,
     ),
     (
         MYSQL,
         "tables_priv",
         "Host 255,Db 64,User 32,Table_name 64,Grantor 288,Table_priv 255,Column_priv 64",
-        accounts::tables_priv,
     ),
     (
         MYSQL,
         "general_log",
         "event_time time,user_host text,thread_id uint,server_id uint,command_type 64,argument text",
-        none,
     ),
     (
         MYSQL,
         "slow_log",
         "start_time time,user_host text,query_time 16,lock_time 16,rows_sent int,rows_examined int,db 512,last_insert_id \
          int,insert_id int,server_id uint,sql_text text,thread_id uint",
-        none,
     ),
-    (
-        PS,
-        "global_variables",
-        "VARIABLE_NAME 64,VARIABLE_VALUE 1024?",
-        rows::global_variables,
-    ),
-    (
-        PS,
-        "session_variables",
-        "VARIABLE_NAME 64,VARIABLE_VALUE 1024?",
-        rows::session_variables,
-    ),
-    (
-        PS,
-        "global_status",
-        "VARIABLE_NAME 64,VARIABLE_VALUE 1024?",
-        rows::status,
-    ),
-    (
-        PS,
-        "session_status",
-        "VARIABLE_NAME 64,VARIABLE_VALUE 1024?",
-        rows::status,
-    ),
+    (PS, "global_variables", "VARIABLE_NAME 64,VARIABLE_VALUE 1024?"),
+    (PS, "session_variables", "VARIABLE_NAME 64,VARIABLE_VALUE 1024?"),
+    (PS, "global_status", "VARIABLE_NAME 64,VARIABLE_VALUE 1024?"),
+    (PS, "session_status", "VARIABLE_NAME 64,VARIABLE_VALUE 1024?"),
     (
         PS,
         "processlist",
         "ID uint,USER 32?,HOST 261?,DB 64?,COMMAND 16?,TIME int?,STATE 64?,INFO text?",
-        rows::processlist,
     ),
     (
         PS,
@@ -313,7 +246,6 @@ pub const LIST: &[(&str, &str, &str, RowMaker)] = &[
         "ENGINE 32,ENGINE_LOCK_ID 128,ENGINE_TRANSACTION_ID uint?,THREAD_ID uint?,EVENT_ID uint?,OBJECT_SCHEMA \
          64?,OBJECT_NAME 64?,PARTITION_NAME 64?,SUBPARTITION_NAME 64?,INDEX_NAME 64?,OBJECT_INSTANCE_BEGIN uint,LOCK_TYPE \
          32,LOCK_MODE 32,LOCK_STATUS 32,LOCK_DATA 8192?",
-        locks::data_locks,
     ),
     (
         PS,
@@ -322,14 +254,12 @@ pub const LIST: &[(&str, &str, &str, RowMaker)] = &[
          uint?,REQUESTING_EVENT_ID uint?,REQUESTING_OBJECT_INSTANCE_BEGIN uint,BLOCKING_ENGINE_LOCK_ID \
          128,BLOCKING_ENGINE_TRANSACTION_ID uint?,BLOCKING_THREAD_ID uint?,BLOCKING_EVENT_ID \
          uint?,BLOCKING_OBJECT_INSTANCE_BEGIN uint",
-        locks::data_lock_waits,
     ),
     (
         PS,
         "metadata_locks",
         "OBJECT_TYPE 64,OBJECT_SCHEMA 64?,OBJECT_NAME 64?,COLUMN_NAME 64?,OBJECT_INSTANCE_BEGIN uint,LOCK_TYPE \
          32,LOCK_DURATION 32,LOCK_STATUS 32,SOURCE 64?,OWNER_THREAD_ID uint?,OWNER_EVENT_ID uint?",
-        metadata_locks::metadata_locks,
     ),
     (
         PS,
@@ -339,19 +269,16 @@ pub const LIST: &[(&str, &str, &str, RowMaker)] = &[
          uint?,ROLE 64?,INSTRUMENTED 3,HISTORY 3,CONNECTION_TYPE 16?,THREAD_OS_ID uint?,RESOURCE_GROUP \
          64?,EXECUTION_ENGINE 9?,CONTROLLED_MEMORY uint,MAX_CONTROLLED_MEMORY uint,TOTAL_MEMORY uint,MAX_TOTAL_MEMORY \
          uint,TELEMETRY_ACTIVE 3",
-        locks::threads,
     ),
     (
         SYS,
         "tidemark_views",
         "pid uint?,user 32?,host 261?,statement text?,age_secs uint,lsn uint,versions uint,bytes uint",
-        locks::views,
     ),
     (
         SYS,
         "tidemark_hot_rows",
         "table_schema 64,table_name 64,row_key text?,updates uint,versions uint",
-        locks::hot_rows,
     ),
     (
         SYS,
@@ -363,7 +290,6 @@ pub const LIST: &[(&str, &str, &str, RowMaker)] = &[
          32,blocking_trx_id uint,blocking_pid uint,blocking_query text?,blocking_lock_id 128,blocking_lock_mode \
          32,blocking_trx_started datetime,blocking_trx_age duration?,blocking_trx_rows_locked \
          uint,blocking_trx_rows_modified uint,sql_kill_blocking_query 33?,sql_kill_blocking_connection 27?",
-        locks::lock_waits,
     ),
     (
         SYS,
@@ -373,12 +299,10 @@ pub const LIST: &[(&str, &str, &str, RowMaker)] = &[
          int?,waiting_query_rows_affected uint?,waiting_query_rows_examined uint?,blocking_thread_id \
          uint,blocking_pid uint?,blocking_account text?,blocking_lock_type 32,blocking_lock_duration \
          32,sql_kill_blocking_query 31?,sql_kill_blocking_connection 25?",
-        metadata_locks::table_lock_waits,
     ),
     (
         PS,
         "session_account_connect_attrs",
         "PROCESSLIST_ID uint,ATTR_NAME 32,ATTR_VALUE 1024?,ORDINAL_POSITION int?",
-        none,
     ),
 ];

@@ -1,6 +1,7 @@
 //! What statements other than queries and data changes answer: an OK, or a small table built in memory.
 
-use super::{OkInfo, ResultSink, SessionState};
+use super::sink::{OkInfo, ResultSink};
+use super::state::SessionState;
 use crate::error::Result;
 use crate::types::{ColumnMeta, SqlType, TypeKind, Value};
 

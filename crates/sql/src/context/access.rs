@@ -1,8 +1,8 @@
 //! What the session's account may do, and where names lead.
 
-use super::SessionState;
+use super::state::SessionState;
 use crate::accounts::{self, Level, Privileges};
-use crate::dictionary::{TableDef, is_open_schema, virtual_schema};
+use crate::dictionary::{TableDef, is_open_schema, virtual_schema, virtual_tables};
 use crate::error::{Result, SqlError};
 use crate::parse::ast::ObjectName;
 use std::sync::Arc;
@@ -20,11 +20,9 @@ impl SessionState {
     pub fn table(&self, name: &ObjectName) -> Result<Arc<TableDef>> {
         let (schema, name) = self.resolve(name)?;
         if virtual_schema(schema).is_some() {
-            return crate::information_schema::table(schema, name).ok_or_else(|| {
-                match is_open_schema(schema) {
-                    true => SqlError::unknown_table(name, schema),
-                    false => SqlError::no_such_table(schema, name),
-                }
+            return virtual_tables::table(schema, name).ok_or_else(|| match is_open_schema(schema) {
+                true => SqlError::unknown_table(name, schema),
+                false => SqlError::no_such_table(schema, name),
             });
         }
         self.database.dictionary().table(schema, name)

@@ -1,0 +1,50 @@
+//! The client of a session: who it is, what it can do, and how to reach it.
+
+use crate::accounts::AccountAuth;
+use std::sync::Arc;
+
+/// Who connected, from where, and what their client can do. The server fills it in after authentication.
+#[derive(Clone)]
+pub struct ConnectInfo {
+    pub connection_id: u64,
+    /// The user name as the client gave it.
+    pub user: String,
+    /// The client's IP address, or `localhost` for a socket.
+    pub host: String,
+    /// The client's port; 0 for a socket.
+    pub port: u16,
+    pub account: AccountAuth,
+    /// The database named in the handshake.
+    pub database: Option<String>,
+    /// The protocol's capability flags that both sides have.
+    pub capabilities: u64,
+    /// The collation number of the handshake.
+    pub collation: u16,
+    pub client: Option<Arc<dyn Client>>,
+}
+
+impl ConnectInfo {
+    /// `host:port`, as the process list shows it.
+    pub fn address(&self) -> String {
+        match self.port {
+            0 => self.host.clone(),
+            port => format!("{}:{port}", self.host),
+        }
+    }
+}
+
+/// Capability flags that the session looks at.
+pub mod capability {
+    pub const FOUND_ROWS: u64 = 2;
+    pub const INTERACTIVE: u64 = 1024;
+    pub const MULTI_STATEMENTS: u64 = 1 << 16;
+}
+
+/// The other end of a session's connection.
+pub trait Client: Send + Sync {
+    /// KILL CONNECTION: wakes the thread that waits for the client.
+    fn wake(&self);
+
+    /// Whether it has left; looks without waiting.
+    fn is_gone(&self) -> bool;
+}

@@ -1,0 +1,177 @@
+//! A database server without the network: one engine, its dictionary, its accounts, its variables and the list of its
+//! sessions.
+
+use super::counters::Counters;
+use super::deadlocks::Deadlocks;
+use super::options::Options;
+use super::process::Process;
+use super::timer::Timer;
+use crate::accounts::{Account, AccountAuth, Accounts};
+use crate::dictionary::Dictionary;
+use crate::error::{Result, SqlError, er};
+use crate::mdl::Locks;
+use crate::types::collation::SqlCollator;
+use crate::variables::{Globals, Setting};
+use parking_lot::Mutex;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Instant;
+use tidemark_engine::{Collator, Config, Engine};
+
+/// The collator that every engine under SQL tables is opened with, also to check a data directory.
+pub fn collator() -> Arc<dyn Collator> {
+    Arc::new(SqlCollator)
+}
+
+/// The server that all sessions share.
+pub struct Database {
+    pub(crate) engine: Engine,
+    dictionary: Dictionary,
+    pub(crate) accounts: Accounts,
+    pub(crate) globals: Globals,
+    pub(crate) sessions: Mutex<BTreeMap<u64, Arc<Process>>>,
+    pub(crate) counters: Counters,
+    pub(crate) deadlocks: Deadlocks,
+    pub(crate) statement_timer: Timer,
+    pub(crate) started: Instant,
+}
+
+impl Database {
+    /// Opens the data directory (recovering it if it was not shut down), creating it on first start. Nobody watches the
+    /// engine yet: [`crate::open`] has the monitor do that.
+    pub(crate) fn open(options: Options) -> Result<Arc<Database>> {
+        let globals = Globals::default();
+        for (at, setting) in &options.given {
+            globals.put(*at, setting.clone());
+        }
+        let datadir = options.datadir.display().to_string();
+        globals.put_by_name("datadir", &format!("{}/", datadir.trim_end_matches('/')))?;
+        let mut config = Config::new(&options.datadir);
+        config.buffer_pool_bytes = globals.u64("innodb_buffer_pool_size");
+        config.log_capacity_bytes = options.log_capacity(&globals);
+        config.log_buffer_bytes = globals.u64("innodb_log_buffer_size");
+        config.flush_at_trx_commit = globals.u64("innodb_flush_log_at_trx_commit") as u8;
+        config.o_direct = options
+            .get_or_default("innodb_flush_method")
+            .is_some_and(|method| method.starts_with("O_DIRECT"));
+        config.max_dirty_pages_pct = match globals.by_name("innodb_max_dirty_pages_pct") {
+            Some(Setting::Float(pct)) => pct,
+            _ => 90.0,
+        };
+        config.purge_threads = globals.u64("innodb_purge_threads") as usize;
+        config.collator = collator();
+        let engine = Engine::open(config)
+            .map_err(|error| SqlError::unknown(format!("cannot open {datadir}: {error}")))?;
+        let dictionary = Dictionary::load(&engine, Arc::new(Locks::default()))?;
+        let accounts = Accounts::load(&engine)?;
+        crate::variables::persist::load(&engine, &globals, |at| {
+            options.given.iter().any(|(given, _)| *given == at)
+        })?;
+        let database = Arc::new(Database {
+            engine,
+            dictionary,
+            accounts,
+            globals,
+            sessions: Mutex::new(BTreeMap::new()),
+            counters: Counters::default(),
+            deadlocks: Deadlocks::default(),
+            statement_timer: Timer::default(),
+            started: Instant::now(),
+        });
+        let globals = &database.globals;
+        let on = |name| globals.by_name(name).is_some_and(|setting| setting.as_bool());
+        database.deadlocks.set_print_all(on("innodb_print_all_deadlocks"));
+        database.engine.set_deadlock_detect(on("innodb_deadlock_detect"));
+        Ok(database)
+    }
+
+    pub fn engine(&self) -> &Engine {
+        &self.engine
+    }
+
+    pub fn dictionary(&self) -> &Dictionary {
+        &self.dictionary
+    }
+
+    /// The server's system variables.
+    pub fn globals(&self) -> &Globals {
+        &self.globals
+    }
+
+    pub fn counters(&self) -> &Counters {
+        &self.counters
+    }
+
+    /// The account that a user name and a client's host (an IP address, or `localhost` for a socket) select.
+    pub fn account(&self, user: &str, host: &str) -> Option<AccountAuth> {
+        let account = self.accounts.find_for(user, host);
+        account.map(|account| account.auth.clone())
+    }
+
+    /// Remembers SHA256(SHA256(password)) of an account that has just proved to know the password.
+    pub fn remember_digest(&self, account: &AccountAuth, digest: [u8; 32]) {
+        self.accounts.cache_digest(&account.user, &account.host, digest);
+    }
+
+    pub(crate) fn full_account(&self, user: &str, host: &str) -> Arc<Account> {
+        self.accounts
+            .get(user, host)
+            .unwrap_or_else(|| Arc::new(Account::new(user, host)))
+    }
+
+    /// The number of sessions.
+    pub fn session_count(&self) -> usize {
+        self.sessions.lock().len()
+    }
+
+    /// The global value of a system variable, as SHOW prints it.
+    pub fn variable(&self, name: &str) -> Option<String> {
+        self.globals.by_name(name).map(|setting| setting.to_string())
+    }
+
+    /// The global value of a numeric system variable; 0 if it has none.
+    pub fn variable_u64(&self, name: &str) -> u64 {
+        self.globals.u64(name)
+    }
+
+    /// Sets what only the server knows: `port`, `socket`, `bind_address`, `have_ssl`…
+    pub fn set_variable_at_start(&self, name: &str, value: &str) -> Result<()> {
+        self.globals.put_by_name(name, value)
+    }
+
+    /// Ends a connection, or only the statement it is running.
+    pub fn kill(&self, connection_id: u64, query_only: bool) -> Result<()> {
+        let process = self.sessions.lock().get(&connection_id).cloned();
+        let Some(process) = process else {
+            let message = format!("Unknown thread id: {connection_id}");
+            return Err(SqlError::new(er::NO_SUCH_THREAD, message));
+        };
+        process.kill(query_only);
+        self.dictionary.locks().wake_all();
+        Ok(())
+    }
+
+    /// Ends all sessions' waits and closes the engine cleanly. The server has stopped accepting connections.
+    pub fn shutdown(&self) -> Result<()> {
+        for process in self.sessions.lock().values() {
+            process.kill(false);
+        }
+        self.dictionary.locks().wake_all();
+        Ok(self.engine.shutdown()?)
+    }
+
+    pub(crate) fn add_session(&self, process: &Arc<Process>) {
+        let mut sessions = self.sessions.lock();
+        sessions.insert(process.id, Arc::clone(process));
+        let now = sessions.len() as u64;
+        self.counters.connections.fetch_add(1, Ordering::Relaxed);
+        self.counters
+            .max_used_connections
+            .fetch_max(now, Ordering::Relaxed);
+    }
+
+    pub(crate) fn remove_session(&self, id: u64) {
+        self.sessions.lock().remove(&id);
+    }
+}

@@ -1,0 +1,42 @@
+//! The latest deadlock. The engine has forgotten it as soon as it is found and broken, so what its sessions were running is
+//! kept here from that moment on, for SHOW ENGINE INNODB STATUS.
+
+use super::process::Seen;
+use parking_lot::Mutex;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use tidemark_engine::DeadlockInfo;
+
+/// A deadlock, with what its sessions were running.
+pub struct Deadlock {
+    pub info: DeadlockInfo,
+    pub sessions: Vec<Option<Seen>>,
+}
+
+/// The latest deadlock, and whether all are to be written to the log.
+#[derive(Default)]
+pub struct Deadlocks {
+    latest: Mutex<Option<Arc<Deadlock>>>,
+    print_all: AtomicBool,
+}
+
+impl Deadlocks {
+    pub fn latest(&self) -> Option<Arc<Deadlock>> {
+        self.latest.lock().clone()
+    }
+
+    /// `innodb_print_all_deadlocks`
+    pub fn set_print_all(&self, on: bool) {
+        self.print_all.store(on, Ordering::Relaxed);
+    }
+
+    /// Whether all deadlocks are to be written to the log.
+    pub fn prints_all(&self) -> bool {
+        self.print_all.load(Ordering::Relaxed)
+    }
+
+    /// Keeps this one in place of the one before.
+    pub fn note(&self, deadlock: Arc<Deadlock>) {
+        *self.latest.lock() = Some(deadlock);
+    }
+}

@@ -1,0 +1,37 @@
+//! What a running statement knows of the session and the server around it.
+//!
+//! Planner, executor, definitions, SHOW and the virtual tables get a [`SessionState`] by shared reference and report through
+//! what else is here. The session itself (its transaction, its cached plans, its prepared statements) stands on top of all
+//! of them, and none of them can reach it.
+//!
+//! - [`database`]: the server, that all sessions share; [`options`] it is started with, [`counters`] of what it does, its
+//!   latest of [`deadlocks`].
+//! - [`client`]: who is at the other end; [`process`]: what other sessions see of this one; [`timer`]: queries that may run
+//!   only so long.
+//! - [`state`]: variables, current database, account, diagnostics; [`access`]: what the account may do, and where names lead.
+//! - [`sink`]: where results go; [`answer`]: results made in memory; [`command`]: kinds of statements, as they are counted;
+//!   [`planned`]: what the session runs.
+
+pub mod access;
+pub mod answer;
+pub mod client;
+pub mod command;
+pub mod counters;
+pub mod database;
+pub mod deadlocks;
+pub mod options;
+pub mod planned;
+pub mod process;
+pub mod sink;
+pub mod state;
+pub mod timer;
+
+pub use answer::{Answer, Done, Rows};
+pub use client::{Client, ConnectInfo, capability};
+pub use counters::Traffic;
+pub use database::Database;
+pub use deadlocks::Deadlock;
+pub use options::Options;
+pub use process::{Process, Seen};
+pub use sink::{OkInfo, ResultSink, status};
+pub use state::SessionState;

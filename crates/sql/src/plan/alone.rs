@@ -1,0 +1,25 @@
+//! Binding of expressions outside queries: the values of SET and KILL, the WHERE of SHOW.
+
+use super::bind::{Binder, PlainHooks};
+use super::scope::Scope;
+use crate::context::SessionState;
+use crate::error::Result;
+use crate::expr::Expr;
+use crate::parse::ast;
+
+/// Binds an expression that has neither subqueries nor parameters. `clause` is what error texts name.
+pub fn bind_alone(
+    expr: &ast::Expr,
+    scope: &Scope,
+    clause: &'static str,
+    state: &SessionState,
+) -> Result<Expr> {
+    let ctx = state.bind_ctx();
+    let binder = Binder {
+        ctx: &ctx,
+        session: state,
+        params: &[],
+        clause,
+    };
+    binder.bind(expr, scope, &mut PlainHooks)
+}

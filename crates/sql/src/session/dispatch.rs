@@ -1,0 +1,142 @@
+//! What each kind of statement leads to.
+
+use super::Session;
+use crate::context::answer::ok_info;
+use crate::context::{Answer, Done, ResultSink, command};
+use crate::dictionary::TableDef;
+use crate::error::{Result, SqlError};
+use crate::parse::ast::{Expr, MaintenanceKind, QueryBody, SelectItem, ShowKind, Statement};
+use std::sync::atomic::Ordering;
+
+impl Session {
+    /// Runs a parsed statement and sends its result.
+    pub(super) fn run_statement(
+        &mut self,
+        statement: &Statement,
+        more: bool,
+        out: &mut dyn ResultSink,
+    ) -> Result<()> {
+        if !keeps_diagnostics(statement) {
+            self.clear_diagnostics();
+        }
+        if is_planned(statement) {
+            return self.plan_and_run(statement, &[], more, out).map(drop);
+        }
+        if let Statement::Execute { name, using } = statement {
+            return self.execute_text(name, using, more, out);
+        }
+        let command = command::of(statement);
+        self.state.database.counters().traffic.own().commands[command].fetch_add(1, Ordering::Relaxed);
+        let answer = self.answer(statement)?;
+        let status = self.status_with(more);
+        match answer {
+            Answer::Ok(done) => {
+                self.state.row_count.set(done.affected_rows as i64);
+                out.ok(&ok_info(&self.state, &done, status))
+            }
+            Answer::Rows(rows) => {
+                self.state.row_count.set(-1);
+                self.state.found_rows.set(rows.rows.len() as u64);
+                rows.send(&self.state, status, out)
+            }
+        }
+    }
+
+    /// Everything that is not planned.
+    fn answer(&mut self, statement: &Statement) -> Result<Answer> {
+        if crate::ddl::is_ddl(statement) {
+            self.before_implicit_commit(statement)?;
+            if let Statement::TableMaintenance { kind, tables } = statement {
+                let may = |table: &TableDef| self.check_locked_maintenance(*kind, table);
+                return self.with_definitions(|state| crate::ddl::maintain(state, *kind, tables, &may));
+            }
+            self.check_locked_definitions(statement)?;
+            let answer = self.with_definitions(|state| crate::ddl::execute(state, statement))?;
+            self.after_ddl(statement);
+            return Ok(answer);
+        }
+        if crate::ddl::accounts::is_account_statement(statement) {
+            self.before_implicit_commit(statement)?;
+            return self.with_definitions(|state| crate::ddl::accounts::execute(state, statement));
+        }
+        match statement {
+            Statement::Begin(options) => self.begin(options),
+            Statement::Commit { chain, release } => self.commit(*chain, *release),
+            Statement::Rollback { chain, release } => self.rollback(*chain, *release),
+            Statement::Savepoint(name) => self.savepoint(name),
+            Statement::RollbackTo(name) => self.rollback_to(name),
+            Statement::ReleaseSavepoint(name) => self.release_savepoint(name),
+            Statement::SetTransaction(set) => self.set_transaction(set),
+            Statement::Set(items) => self.set(items),
+            Statement::Use(name) => self.change_database(name).map(|()| Answer::ok()),
+            Statement::Show(show) => crate::show::show(&self.state, show).map(Answer::Rows),
+            Statement::Describe { table, column } => {
+                crate::show::describe(&self.state, table, column.as_deref()).map(Answer::Rows)
+            }
+            Statement::Prepare { name, source } => self.prepare_text(name, source),
+            Statement::Deallocate(name) => self.deallocate(name),
+            Statement::Kill { id, query_only } => self.kill(id, *query_only),
+            Statement::Flush(options) => self.flush(options),
+            Statement::LockTables(tables) => self.lock_tables(tables),
+            Statement::UnlockTables => {
+                self.unlock_tables_statement()?;
+                Ok(Answer::Ok(Done::default()))
+            }
+            Statement::Unsupported(what) => Err(SqlError::not_supported(what)),
+            _ => Err(SqlError::not_supported("this statement")),
+        }
+    }
+
+    fn before_implicit_commit(&mut self, statement: &Statement) -> Result<()> {
+        self.commit_open()?;
+        let only_reads = matches!(statement, Statement::TableMaintenance { kind, .. } if *kind != MaintenanceKind::Optimize);
+        if self.state.settings.read_only && !only_reads {
+            return Err(SqlError::read_only_transaction());
+        }
+        Ok(())
+    }
+
+    /// A dropped current database is no longer current.
+    fn after_ddl(&mut self, statement: &Statement) {
+        if let Statement::DropDatabase { name, .. } = statement
+            && self.state.schema.as_deref() == Some(name)
+        {
+            self.state.schema = None;
+            self.state.process.set_schema(None);
+            self.plans.clear();
+        }
+    }
+}
+
+pub(super) fn is_planned(statement: &Statement) -> bool {
+    matches!(
+        statement,
+        Statement::Query(_)
+            | Statement::Insert(_)
+            | Statement::Update(_)
+            | Statement::Delete(_)
+            | Statement::Do(_)
+            | Statement::Explain(_)
+    )
+}
+
+/// SHOW WARNINGS and its like look at the diagnostics of the statement before.
+pub(super) fn keeps_diagnostics(statement: &Statement) -> bool {
+    match statement {
+        Statement::Show(show) => matches!(
+            show.what,
+            ShowKind::Warnings { .. } | ShowKind::Errors { .. } | ShowKind::CountWarnings | ShowKind::CountErrors
+        ),
+        Statement::Query(query) => match &query.body {
+            QueryBody::Select(select) if select.from.is_empty() => select.items.iter().any(|item| {
+                matches!(
+                    item,
+                    SelectItem::Expr { expr: Expr::SysVar { name, .. }, .. }
+                        if name.eq_ignore_ascii_case("warning_count") || name.eq_ignore_ascii_case("error_count")
+                )
+            }),
+            _ => false,
+        },
+        _ => false,
+    }
+}

@@ -1,0 +1,37 @@
+//! The plans that a session keeps, by the shape of their statements.
+//!
+//! A statement's *shape* is its text without the literals. A session that runs a statement again with other literals finds
+//! the plan by the shape, and the literals become its parameters: nothing is parsed and nothing is planned. Plans depend on
+//! the current database and on what types depend on, so that the session forgets them all when one of these changes; that
+//! definitions and privileges are still what they were is checked at each run ([`ReadyPlan`]).
+
+use super::run::ReadyPlan;
+use crate::parse::shape::Shape;
+use crate::types::Value;
+use std::collections::HashMap;
+
+/// Plans kept by a session. A session that runs more different statements than that starts over.
+const PLANS_MAX: usize = 400;
+/// The plans, and the shape and literals of the statement at hand; their buffers are used again by the next one.
+#[derive(Default)]
+pub(super) struct PlanCache {
+    pub shape: Shape,
+    pub values: Vec<Value>,
+    pub index: HashMap<Box<[u8]>, usize>,
+    pub plans: Vec<Option<ReadyPlan>>,
+}
+
+impl PlanCache {
+    pub fn clear(&mut self) {
+        self.index.clear();
+        self.plans.clear();
+    }
+
+    pub fn add(&mut self, plan: ReadyPlan) {
+        if self.plans.len() >= PLANS_MAX {
+            self.clear();
+        }
+        self.index.insert(self.shape.key().into(), self.plans.len());
+        self.plans.push(Some(plan));
+    }
+}

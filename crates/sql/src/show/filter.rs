@@ -1,0 +1,34 @@
+//! The LIKE and the WHERE of SHOW: conditions on rows that stand in memory.
+
+use crate::context::{Rows, SessionState};
+use crate::error::Result;
+use crate::expr::NoSubqueries;
+use crate::expr::like::LikePattern;
+use crate::parse::ast;
+use crate::plan::alone::bind_alone;
+use crate::plan::scope::Scope;
+use crate::types::{Collation, Value};
+
+/// Keeps the rows for which a condition over their columns holds.
+pub fn keep_where(rows: &mut Rows, condition: &ast::Expr, state: &SessionState) -> Result<()> {
+    let scope = Scope::of_row(rows.columns.iter().map(|(name, ty)| (name, ty)));
+    let bound = bind_alone(condition, &scope, "where clause", state)?;
+    let env = state.env(&NoSubqueries, &[]);
+    let mut kept = Vec::with_capacity(rows.rows.len());
+    for row in rows.rows.drain(..) {
+        if bound.is_true(&env.ctx_with(&row))? {
+            kept.push(row);
+        }
+    }
+    rows.rows = kept;
+    Ok(())
+}
+
+/// Keeps the rows whose first column is like a pattern.
+pub fn keep_like(rows: &mut Rows, pattern: &[u8]) {
+    let pattern = LikePattern::new(pattern, Some('\\'), Collation::UTF8MB4_GENERAL_CI);
+    rows.rows.retain(|row| match row.first() {
+        Some(Value::Null) | None => false,
+        Some(value) => pattern.matches(&value.to_text()),
+    });
+}

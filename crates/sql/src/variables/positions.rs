@@ -1,0 +1,51 @@
+//! The positions in the registry of the variables that are decoded or follow each other.
+
+use super::registry::find;
+
+macro_rules! positions {
+    ($($constant:ident = $name:literal;)*) => {
+        $(pub(super) fn $constant() -> usize {
+            static AT: std::sync::LazyLock<usize> =
+                std::sync::LazyLock::new(|| find($name).expect(concat!($name, " is in the registry")));
+            *AT
+        })*
+    };
+}
+
+positions! {
+    at_sql_mode = "sql_mode";
+    at_time_zone = "time_zone";
+    at_collation_connection = "collation_connection";
+    at_character_set_client = "character_set_client";
+    at_character_set_connection = "character_set_connection";
+    at_character_set_results = "character_set_results";
+    at_character_set_server = "character_set_server";
+    at_collation_server = "collation_server";
+    at_character_set_database = "character_set_database";
+    at_collation_database = "collation_database";
+    at_transaction_isolation = "transaction_isolation";
+    at_transaction_read_only = "transaction_read_only";
+    at_autocommit = "autocommit";
+    at_completion_type = "completion_type";
+    at_innodb_lock_wait_timeout = "innodb_lock_wait_timeout";
+    at_lock_wait_timeout = "lock_wait_timeout";
+    at_innodb_snapshot_isolation = "innodb_snapshot_isolation";
+    at_max_allowed_packet = "max_allowed_packet";
+    at_max_error_count = "max_error_count";
+    at_group_concat_max_len = "group_concat_max_len";
+    at_div_precision_increment = "div_precision_increment";
+    at_sql_select_limit = "sql_select_limit";
+    at_sql_safe_updates = "sql_safe_updates";
+    at_auto_increment_increment = "auto_increment_increment";
+    at_auto_increment_offset = "auto_increment_offset";
+    at_innodb_autoinc_lock_mode = "innodb_autoinc_lock_mode";
+    at_innodb_table_locks = "innodb_table_locks";
+    at_cte_max_recursion_depth = "cte_max_recursion_depth";
+    at_max_execution_time = "max_execution_time";
+    at_sql_auto_is_null = "sql_auto_is_null";
+    at_foreign_key_checks = "foreign_key_checks";
+    at_unique_checks = "unique_checks";
+    at_timestamp = "timestamp";
+    at_wait_timeout = "wait_timeout";
+    at_interactive_timeout = "interactive_timeout";
+}

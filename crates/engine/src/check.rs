@@ -241,6 +241,7 @@ impl Checker<'_> {
             f: &'c mut dyn FnMut(&mut Checker<'e>, &[u8], &[u8]) -> Result<()>,
         }
         impl Visitor for Walk<'_, '_, '_> {
+            type Error = Error;
             fn page(&mut self, page: PageId, _level: u8) -> Result<()> {
                 self.check.reach(page)
             }
@@ -275,7 +276,7 @@ impl Checker<'_> {
                 .pool()
                 .shared(PageId(page))
                 .map(|p| (p.page_type(), overflow_owner(&p)));
-            match self.note("space", read)? {
+            match self.note("space", read.map_err(Error::from))? {
                 None => {}
                 Some((page_type::SUPERBLOCK | page_type::BITMAP, _)) => self.report.pages += 1,
                 // A crash may leave columns of rows that a table in the making did not get; the next start frees them

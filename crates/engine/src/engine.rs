@@ -291,7 +291,7 @@ impl Engine {
         for table in self.core.catalog.tables() {
             table.state.settle()?;
         }
-        self.core.store.shutdown()
+        Ok(self.core.store.shutdown()?)
     }
 
     pub fn status(&self) -> Status {

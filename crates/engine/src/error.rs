@@ -56,8 +56,6 @@ pub enum Error {
     HistoryGone,
     /// With snapshot isolation on: the row changed since this transaction's view.
     RecordChanged,
-    /// The log is full and cannot be checkpointed.
-    LogFull,
     /// The engine is shutting down, or has stopped after a fatal error.
     Stopped(String),
     /// Something the engine does not do.
@@ -109,7 +107,6 @@ impl fmt::Display for Error {
             }
             Error::HistoryGone => f.write_str("that moment is not within the history that is kept"),
             Error::RecordChanged => f.write_str("the row has changed since the view was taken"),
-            Error::LogFull => f.write_str("the redo log is full"),
             Error::Stopped(why) => write!(f, "the engine has stopped: {why}"),
             Error::Unsupported(what) => write!(f, "not supported: {what}"),
             Error::AutoIncrementExhausted => f.write_str("the auto-increment counter is exhausted"),
@@ -128,11 +125,23 @@ impl std::error::Error for Error {
     }
 }
 
+impl From<tidemark_pages::Error> for Error {
+    #[cold]
+    fn from(e: tidemark_pages::Error) -> Error {
+        use tidemark_pages::Error as Pages;
+        match e {
+            Pages::Io(e) => Error::Io(e),
+            Pages::DiskFull => Error::DiskFull,
+            Pages::Corrupt { page, what } => Error::Corrupt { page, what },
+            Pages::CannotOpen(why) => Error::CannotOpen(why),
+            Pages::TooLarge { bytes, max_bytes } => Error::RowTooLarge { bytes, max_bytes },
+            Pages::Stopped(why) => Error::Stopped(why),
+        }
+    }
+}
+
 impl From<io::Error> for Error {
     fn from(e: io::Error) -> Error {
-        match e.kind() {
-            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => Error::DiskFull,
-            _ => Error::Io(e),
-        }
+        tidemark_pages::Error::from(e).into()
     }
 }

@@ -4,34 +4,32 @@
 //! commit record ends. The *tide* is the highest such number up to which every commit is complete, and a read view is a
 //! copy of the tide.
 //!
-//! From the bottom: [`disk`], [`pool`], [`log`], [`store`] and [`tree`] each use only those before them. `mvcc`, `lock`,
-//! `table`, `transaction` and `purge` make transactions of that and share what they need through `core`; `engine` and
-//! `ddl` open it all and change definitions; `build` fills indexes, `check` verifies a directory.
+//! Files, pages, the log and B+trees are the crate `tidemark-pages`. `mvcc`, `lock`, `table`, `transaction` and `purge` make
+//! transactions of that and share what they need through `core`; `engine` and `ddl` open it all and change definitions;
+//! `build` fills indexes, `check` verifies a directory.
 
-#![deny(unsafe_code)]
+#![forbid(unsafe_code)]
 
 mod build;
 mod catalog;
 mod check;
 mod core;
 mod ddl;
-pub mod disk;
 mod engine;
 pub mod error;
 mod history;
 pub mod ids;
 mod lock;
-pub mod log;
 mod mvcc;
-pub mod pool;
 mod purge;
 #[cfg(feature = "sabotage")]
 mod sabotage;
-pub mod store;
 mod striped;
 mod table;
 mod transaction;
-pub mod tree;
+
+pub use tidemark_pages::disk;
+pub(crate) use tidemark_pages::{log, pool, store, tree};
 
 pub use check::CheckReport;
 pub use ddl::Ddl;

@@ -79,7 +79,7 @@ impl<'t> Outside<'t> {
         Some(cell.get_or_init(|| {
             let mut bytes = Vec::new();
             if let Err(error) = self.tree.overflow().read(*first, &mut bytes) {
-                self.error.set(Some(error));
+                self.error.set(Some(error.into()));
             }
             bytes
         }))

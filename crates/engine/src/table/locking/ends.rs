@@ -144,7 +144,7 @@ impl<'t> Latched<'t> for LeafRead<'t> {
         LeafRead::node(self)
     }
     fn next(&self) -> Result<NextLeaf<'t>> {
-        self.next_held()
+        Ok(self.next_held()?)
     }
 }
 
@@ -153,7 +153,7 @@ impl<'t> Latched<'t> for LeafWrite<'t> {
         LeafWrite::node(self)
     }
     fn next(&self) -> Result<NextLeaf<'t>> {
-        self.next_held()
+        Ok(self.next_held()?)
     }
 }
 

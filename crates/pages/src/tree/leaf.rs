@@ -26,6 +26,7 @@ pub struct LeafRead<'t> {
 }
 
 impl<'t> LeafRead<'t> {
+    #[inline]
     pub(super) fn new(tree: &'t Tree, guard: SharedGuard<'t>, steps: u32) -> LeafRead<'t> {
         LeafRead { tree, guard, steps }
     }
@@ -60,6 +61,7 @@ pub struct LeafWrite<'t> {
 }
 
 impl<'t> LeafWrite<'t> {
+    #[inline]
     pub(super) fn new(tree: &'t Tree, mtr: Mtr<'t>, page: PageHandle) -> LeafWrite<'t> {
         LeafWrite { tree, mtr, page }
     }
@@ -114,11 +116,13 @@ impl<'t> LeafWrite<'t> {
     }
 
     /// Whether a value of that length may stand at the slot and finds room.
+    #[inline]
     pub fn replace_fits(&self, slot: usize, len: usize) -> bool {
         let node = self.node();
         node.key(slot).len() + len <= MAX_ENTRY_LEN && NodeMut::replace_fits(node, slot, len)
     }
 
+    #[inline]
     pub fn remove(&mut self, slot: usize) {
         self.mtr.apply(self.page, &TreeOp::Remove { slot });
     }
@@ -149,16 +153,19 @@ impl<'t> LeafWrite<'t> {
     }
 
     /// Has the leaf become so empty that [`Tree::merge`] should be called once this is finished?
+    #[inline]
     pub fn is_sparse(&self) -> bool {
         self.node().used_by_entries() < SPARSE
     }
 
     /// The mini-transaction, to add notes to.
+    #[inline]
     pub fn mtr(&mut self) -> &mut Mtr<'t> {
         &mut self.mtr
     }
 
     /// Logs what was done and lets go.
+    #[inline]
     pub fn finish(self) -> MtrLsn {
         self.mtr.commit()
     }
@@ -167,13 +174,13 @@ impl<'t> LeafWrite<'t> {
 /// Refuses what no page could hold.
 pub(super) fn check_size(key_len: usize, value_len: usize) -> Result<()> {
     if key_len > MAX_KEY_LEN {
-        return Err(Error::RowTooLarge {
+        return Err(Error::TooLarge {
             bytes: key_len,
             max_bytes: MAX_KEY_LEN,
         });
     }
     if key_len + value_len > MAX_ENTRY_LEN {
-        return Err(Error::RowTooLarge {
+        return Err(Error::TooLarge {
             bytes: key_len + value_len,
             max_bytes: MAX_ENTRY_LEN,
         });

@@ -234,10 +234,12 @@ impl Store {
         self.log.flush(end)
     }
 
+    #[inline]
     pub fn pool(&self) -> &Pool {
         &self.pool
     }
 
+    #[inline]
     pub fn log(&self) -> &Log {
         &self.log
     }
@@ -251,12 +253,14 @@ impl Store {
 
     /// As [`begin_mtr`](Self::begin_mtr), for what makes room by being done, above all undoing: it waits for nothing and
     /// takes from a reserve that others leave alone.
+    #[inline]
     pub fn begin_urgent_mtr(&self) -> Result<Mtr<'_>> {
         self.log.check()?;
         Ok(Mtr::new(self))
     }
 
     /// As [`begin_mtr`](Self::begin_mtr), for scratch pages.
+    #[inline]
     pub fn begin_scratch_mtr(&self) -> Mtr<'_> {
         Mtr::new_scratch(self)
     }
@@ -295,6 +299,7 @@ impl Store {
     }
 
     /// Whether a data page is allocated.
+    #[inline]
     pub fn is_used(&self, page: PageId) -> Result<bool> {
         self.space.is_used(&self.pool, page)
     }
@@ -424,9 +429,11 @@ impl Drop for Store {
     }
 }
 
-#[cfg(test)]
 impl Store {
-    /// A store in memory with so many pages of pool, for tests of the floors above.
+    /// A new store on a simulated disk, with a pool of `pool_pages` pages: for examples and for tests of the floors above.
+    ///
+    /// # Panics
+    /// If the pool's memory cannot be reserved; the simulated disk does not fail.
     pub fn in_memory(pool_pages: usize, ops: OpTable) -> Arc<Store> {
         Store::on_sim(&crate::disk::sim::SimDisk::new(1), pool_pages, ops)
             .expect("a new store in memory")
@@ -434,7 +441,7 @@ impl Store {
     }
 
     /// A store on a simulated disk, where a failure of the log refuses instead of aborting.
-    pub fn on_sim(
+    pub(crate) fn on_sim(
         disk: &crate::disk::sim::SimDisk,
         pool_pages: usize,
         ops: OpTable,

@@ -97,6 +97,7 @@ enum Patience {
 
 impl Tree {
     /// The tree whose root is `root`.
+    #[inline]
     pub fn new(store: Arc<Store>, index: IndexId, root: PageId) -> Tree {
         Tree {
             store,
@@ -141,6 +142,7 @@ impl Tree {
         Ok(Tree::new(store.clone(), index, root))
     }
 
+    #[inline]
     fn begin_mtr(&self) -> Result<Mtr<'_>> {
         if self.root.is_scratch() {
             Ok(self.store.begin_scratch_mtr())
@@ -151,18 +153,22 @@ impl Tree {
         }
     }
 
+    #[inline]
     pub fn store(&self) -> &Arc<Store> {
         &self.store
     }
 
+    #[inline]
     pub fn index(&self) -> IndexId {
         self.index
     }
 
+    #[inline]
     pub fn root(&self) -> PageId {
         self.root
     }
 
+    #[inline]
     fn pool(&self) -> &Pool {
         self.store.pool()
     }
@@ -233,6 +239,7 @@ impl Tree {
         }
     }
 
+    #[inline]
     fn look(&self, page: PageId, patience: Patience) -> Result<Option<OptimisticGuard<'_>>> {
         match patience {
             Patience::Wait => self.pool().optimistic(page).map(Some),
@@ -269,16 +276,19 @@ impl Tree {
     }
 
     /// The leaf that covers `key`, to look at.
+    #[inline]
     pub fn read(&self, key: &[u8]) -> Result<LeafRead<'_>> {
         self.read_in_scan(key, 0)
     }
 
     /// The same for a scan that has come through so many leaves.
+    #[inline]
     pub fn read_in_scan(&self, key: &[u8], steps: u32) -> Result<LeafRead<'_>> {
         self.leaf_towards(Towards::Key(key), steps)
     }
 
     /// The leaf that covers the keys just below `key`.
+    #[inline]
     pub fn read_below(&self, key: &[u8]) -> Result<LeafRead<'_>> {
         self.read_below_in_scan(key, 0)
     }
@@ -291,6 +301,7 @@ impl Tree {
     }
 
     /// The last leaf.
+    #[inline]
     pub fn read_last(&self) -> Result<LeafRead<'_>> {
         self.leaf_towards(Towards::End, 0)
     }

@@ -16,6 +16,8 @@ pub(super) struct Gather {
 }
 
 impl Visitor for Gather {
+    type Error = Error;
+
     fn page(&mut self, page: PageId, level: u8) -> Result<()> {
         self.leaves += usize::from(level == 0);
         assert!(self.pages.insert(page), "page {page} is reached twice");
@@ -241,7 +243,7 @@ fn entries_too_large_are_refused() {
     let refused = |key: usize, value: usize| {
         matches!(
             tree.put(&vec![1; key], &vec![2; value]),
-            Err(Error::RowTooLarge { .. })
+            Err(Error::TooLarge { .. })
         )
     };
     assert!(refused(MAX_KEY_LEN + 1, 0));
@@ -297,7 +299,7 @@ fn overflow_chains_keep_large_values() {
             Ok(())
         };
         assert_eq!(
-            verify_overflow(tree.pool(), tree.index(), first, &mut count).unwrap(),
+            verify_overflow::<Error>(tree.pool(), tree.index(), first, &mut count).unwrap(),
             len as u64
         );
         assert_eq!(test.pages_in_use(), before + seen);

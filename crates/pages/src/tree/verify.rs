@@ -12,36 +12,38 @@ use crate::pool::Pool;
 
 /// What a caller of [`Tree::verify`] wants to know; an error ends the walk.
 pub trait Visitor {
-    /// A page of the tree. A caller who has seen it before answers with an error.
-    fn page(&mut self, page: PageId, level: u8) -> Result<()>;
+    /// The caller's errors, which damage found by the walk is turned into.
+    type Error: From<Error>;
+    /// A page of the tree. A caller that has seen it before returns an error.
+    fn page(&mut self, page: PageId, level: u8) -> Result<(), Self::Error>;
     /// An entry, in key order.
-    fn entry(&mut self, key: &[u8], value: &[u8]) -> Result<()>;
+    fn entry(&mut self, key: &[u8], value: &[u8]) -> Result<(), Self::Error>;
 }
 
 impl Tree {
     /// Checks the whole tree, which nobody changes meanwhile.
-    pub fn verify(&self, visitor: &mut dyn Visitor) -> Result<()> {
+    pub fn verify<V: Visitor>(&self, visitor: &mut V) -> Result<(), V::Error> {
         let root = self.pool().shared(self.root)?;
         let level = Node::new(&root).level();
         drop(root);
         if level as usize >= LEVELS_MAX {
-            return Err(self.corrupt(self.root, "the tree is too deep"));
+            return Err(self.corrupt(self.root, "the tree is too deep").into());
         }
         self.verify_node(self.root, level, b"", b"", visitor)
     }
 
-    fn verify_node(
+    fn verify_node<V: Visitor>(
         &self,
         page: PageId,
         level: u8,
         lower: &[u8],
         upper: &[u8],
-        visitor: &mut dyn Visitor,
-    ) -> Result<()> {
+        visitor: &mut V,
+    ) -> Result<(), V::Error> {
         let mut copy: Box<PageBytes> = Box::new([0; PAGE_SIZE]);
         copy.copy_from_slice(&self.pool().shared(page)?[..]);
         let node = Node::new(&copy);
-        let fault = |what: &str| Err(self.corrupt(page, what));
+        let fault = |what: &str| Err(self.corrupt(page, what).into());
         if node.page_type() != crate::pool::page_type::TREE {
             return fault("not a tree page");
         }
@@ -80,13 +82,13 @@ impl Tree {
     }
 }
 
-/// Checks one overflow chain of `index`, telling `seen` of each page, and answers the number of its bytes.
-pub fn verify_overflow(
+/// Checks one overflow chain of `index`, telling `seen` of each page, and returns the number of its bytes.
+pub fn verify_overflow<E: From<Error>>(
     pool: &Pool,
     index: IndexId,
     first: PageId,
-    seen: &mut dyn FnMut(PageId) -> Result<()>,
-) -> Result<u64> {
+    seen: &mut dyn FnMut(PageId) -> Result<(), E>,
+) -> Result<u64, E> {
     let mut page = first;
     let mut bytes = 0;
     while page != PageId(0) {
@@ -95,7 +97,7 @@ pub fn verify_overflow(
         let guard = pool.shared(page)?;
         let link = overflow::link(&guard).map_err(|what| Error::corrupt(page, what))?;
         if link.index != index.0 {
-            return Err(Error::corrupt(page, "an overflow page of another index"));
+            return Err(Error::corrupt(page, "an overflow page of another index").into());
         }
         bytes += link.data.len() as u64;
         page = link.next;

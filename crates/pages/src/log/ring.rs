@@ -35,19 +35,23 @@ impl Ring {
         }
     }
 
+    #[inline]
     pub fn len(&self) -> u64 {
         self.words.len() as u64 * 8
     }
 
+    #[inline]
     fn word(&self, lsn: u64) -> &AtomicU64 {
         &self.words[(lsn / 8) as usize & (self.words.len() - 1)]
     }
 
+    #[inline]
     fn link(&self, lsn: u64) -> &AtomicU64 {
         &self.links[(lsn / RECORD_ALIGN) as usize & (self.links.len() - 1)]
     }
 
     /// Fills a place that was reserved and is free.
+    #[inline]
     pub fn fill(&self, lsn: Lsn, record: &[u8]) {
         debug_assert!(
             lsn.0.is_multiple_of(RECORD_ALIGN) && (record.len() as u64).is_multiple_of(RECORD_ALIGN)
@@ -64,10 +68,12 @@ impl Ring {
 
     /// Says that the place is filled. Sequentially consistent, because a leader that waits for just this link announces
     /// itself and looks again (`group.rs`).
+    #[inline]
     pub fn publish(&self, start: Lsn, end: Lsn) {
         self.link(start.0).store(end.0, Ordering::SeqCst);
     }
 
+    #[inline]
     pub fn complete(&self) -> Lsn {
         Lsn(self.complete.load(Ordering::Acquire))
     }

@@ -129,7 +129,7 @@ impl Tree {
         }
     }
 
-    /// Calls `f` with every entry from `from` on until it answers false, leaf by leaf, without a latch between leaves.
+    /// Calls `f` with every entry from `from` on until it returns false, leaf by leaf, without a latch between leaves.
     pub fn for_each(&self, from: &[u8], mut f: impl FnMut(&[u8], &[u8]) -> Result<bool>) -> Result<()> {
         let mut fence = Vec::new();
         let mut leaf = self.read(from)?;

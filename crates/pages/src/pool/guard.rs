@@ -57,6 +57,7 @@ impl<'p> OptimisticGuard<'p> {
         }
     }
 
+    #[inline]
     pub fn id(&self) -> PageId {
         self.page
     }
@@ -122,6 +123,7 @@ impl<'p> SharedGuard<'p> {
         SharedGuard { pool, page, at }
     }
 
+    #[inline]
     pub fn id(&self) -> PageId {
         self.page
     }
@@ -159,10 +161,12 @@ impl<'p> ExclusiveGuard<'p> {
         ExclusiveGuard { pool, page, at }
     }
 
+    #[inline]
     pub fn id(&self) -> PageId {
         self.page
     }
 
+    #[inline]
     pub fn downgrade(self) -> SharedGuard<'p> {
         let guard = mem::ManuallyDrop::new(self);
         guard.pool.latch_of(guard.page).downgrade();
@@ -170,6 +174,7 @@ impl<'p> ExclusiveGuard<'p> {
     }
 
     /// The bytes of a scratch page, to change them.
+    #[inline]
     pub fn scratch_mut(&mut self) -> &mut PageBuf {
         assert!(self.page.is_scratch());
         self.pool.set_scratch_dirty(self.page);

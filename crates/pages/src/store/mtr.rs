@@ -43,6 +43,7 @@ struct Pages<'s> {
 }
 
 impl<'s> Pages<'s> {
+    #[inline]
     fn new() -> Pages<'s> {
         Pages {
             inline: [const { None }; INLINE],
@@ -51,6 +52,7 @@ impl<'s> Pages<'s> {
         }
     }
 
+    #[inline]
     fn push(&mut self, latched: Latched<'s>) -> PageHandle {
         let at = self.len;
         match self.inline.get_mut(at as usize) {
@@ -81,10 +83,12 @@ impl<'s> Pages<'s> {
         }
     }
 
+    #[inline]
     fn iter_mut(&mut self) -> impl Iterator<Item = &mut Latched<'s>> {
         self.inline.iter_mut().flatten().chain(&mut self.more)
     }
 
+    #[inline]
     fn handle_of(&self, page: PageId) -> Option<PageHandle> {
         (0..self.len)
             .map(PageHandle)
@@ -129,6 +133,7 @@ pub struct Mtr<'s> {
 }
 
 impl<'s> Mtr<'s> {
+    #[inline]
     pub(super) fn new(store: &'s Store) -> Mtr<'s> {
         let mut buffers = BUFFERS.take().unwrap_or_default();
         buffers.record.clear();
@@ -147,12 +152,14 @@ impl<'s> Mtr<'s> {
         }
     }
 
+    #[inline]
     pub(super) fn new_scratch(store: &'s Store) -> Mtr<'s> {
         let mut mtr = Mtr::new(store);
         mtr.scratch = true;
         mtr
     }
 
+    #[inline]
     pub fn store(&self) -> &'s Store {
         self.store
     }
@@ -176,11 +183,13 @@ impl<'s> Mtr<'s> {
         &self.pages.get(handle).guard
     }
 
+    #[inline]
     pub fn id(&self, handle: PageHandle) -> PageId {
         self.pages.get(handle).guard.id()
     }
 
     /// Whether this mini-transaction holds the page already, and as what.
+    #[inline]
     pub fn handle_of(&self, page: PageId) -> Option<PageHandle> {
         self.pages.handle_of(page)
     }
@@ -209,20 +218,24 @@ impl<'s> Mtr<'s> {
     }
 
     /// Bytes recorded so far.
+    #[inline]
     pub fn len(&self) -> usize {
         self.buffers().record.len() + self.buffers().payload.len()
     }
 
     /// Whether nothing was recorded, so that dropping it is harmless.
+    #[inline]
     pub fn is_empty(&self) -> bool {
         self.buffers().record.len() == RECORD_HEADER && self.note.is_none()
     }
 
+    #[inline]
     fn buffers(&self) -> &Buffers {
         self.buffers.as_ref().expect("not committed")
     }
 
     /// Says what the mini-transaction means to its transaction; at most once.
+    #[inline]
     pub fn note(&mut self, note: TxnNote<'_>) {
         debug_assert!(
             self.note.is_none() && !self.scratch,
@@ -337,12 +350,14 @@ impl<'s> Mtr<'s> {
         done
     }
 
+    #[inline]
     pub fn commit(self) -> MtrLsn {
         self.commit_with(|_| {})
     }
 
     /// Commits; `before_publish` learns the record's end before anybody else can. An empty one leaves no record and
     /// ends at zero.
+    #[inline]
     pub fn commit_with(mut self, before_publish: impl FnOnce(Lsn)) -> MtrLsn {
         self.committed = true;
         if self.is_empty() {

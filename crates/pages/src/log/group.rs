@@ -99,6 +99,7 @@ const GAP_SPINS: u32 = 64;
 const GAP_SLEEP: Duration = Duration::from_millis(100);
 
 impl Log {
+    #[inline]
     fn has_come(&self, lsn: Lsn, stage: Stage) -> bool {
         let at = match stage {
             Stage::Complete => self.ring.complete(),

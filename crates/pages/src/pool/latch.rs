@@ -60,6 +60,7 @@ enum Want {
 }
 
 impl Want {
+    #[inline]
     fn is_blocked_by(self, word: u64) -> bool {
         match self {
             Want::Stillness => word & EXCLUSIVE != 0,
@@ -73,10 +74,12 @@ impl Want {
 pub struct Latch(AtomicU64);
 
 impl Latch {
+    #[inline]
     fn load(&self) -> u64 {
         self.0.load(Ordering::Acquire)
     }
 
+    #[inline]
     fn exchange(&self, old: u64, new: u64) -> bool {
         self.0
             .compare_exchange_weak(old, new, Ordering::Acquire, Ordering::Relaxed)
@@ -143,6 +146,7 @@ impl Latch {
         Self::matches(self.0.load(Ordering::Relaxed), version)
     }
 
+    #[inline]
     fn matches(word: u64, version: Version) -> bool {
         word / VERSION_ONE == version.0 && word & (EXCLUSIVE | RESIDENT) == RESIDENT
     }
@@ -163,6 +167,7 @@ impl Latch {
     }
 
     /// Takes a share of the page if it is resident and nobody is in the way.
+    #[inline]
     pub fn try_lock_shared(&self) -> bool {
         loop {
             let word = self.load();
@@ -176,6 +181,7 @@ impl Latch {
     }
 
     /// Takes a share if the page is still as it was at `version`.
+    #[inline]
     pub fn share_at(&self, version: Version) -> bool {
         loop {
             let word = self.load();
@@ -192,6 +198,7 @@ impl Latch {
     }
 
     /// Takes the page for itself if it is still as it was at `version`.
+    #[inline]
     pub fn exclude_at(&self, version: Version) -> bool {
         loop {
             let word = self.load();
@@ -293,6 +300,7 @@ impl Latch {
     }
 
     /// Turns an exclusive hold into a share.
+    #[inline]
     pub fn downgrade(&self) {
         let word = self.0.fetch_add(VERSION_ONE - EXCLUSIVE + 1, Ordering::Release);
         debug_assert!(word & EXCLUSIVE != 0);

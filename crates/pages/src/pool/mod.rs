@@ -90,6 +90,7 @@ impl Pool {
         })
     }
 
+    #[inline]
     pub fn frames(&self) -> usize {
         self.frames.len()
     }
@@ -171,6 +172,7 @@ impl Pool {
     }
 
     /// A share of the page if it is in memory and free this moment.
+    #[inline]
     pub fn try_shared(&self, page: PageId) -> Result<Option<SharedGuard<'_>>> {
         Ok(self
             .latch(page)?

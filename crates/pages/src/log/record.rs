@@ -58,6 +58,7 @@ impl TxnNote<'_> {
 }
 
 /// Finishes a record but for its position: `record` holds a blank header, the ops and the payload.
+#[inline]
 pub fn finish(record: &mut Vec<u8>, ops_len: usize, note: Option<TxnNote<'_>>, epoch: u32) {
     let (kind, txn, prev) = match note {
         None => (0, TxnId::NONE, Lsn::ZERO),
@@ -83,6 +84,7 @@ fn checksum(record: &[u8]) -> u32 {
 }
 
 /// What makes a checksum that of this place: the first eight bytes, as they are at `lsn`.
+#[inline]
 pub fn first_word_at(record: &[u8], lsn: Lsn) -> u64 {
     let word = u64::from_le_bytes(record[..8].try_into().expect("eight bytes"));
     word ^ (u64::from(place(lsn)) << 32)
@@ -196,6 +198,7 @@ impl Record {
 }
 
 /// Appends one op to a record's ops; `encode` writes its arguments.
+#[inline]
 pub fn push_op(record: &mut Vec<u8>, page: PageId, kind: u8, encode: impl FnOnce(&mut Vec<u8>)) {
     record.extend_from_slice(&page.0.to_le_bytes());
     record.extend_from_slice(&[kind, 0, 0, 0]);

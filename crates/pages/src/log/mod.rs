@@ -137,6 +137,7 @@ impl Log {
     }
 
     /// Everything before it is with the operating system.
+    #[inline]
     pub fn written(&self) -> Lsn {
         Lsn(self.written.0.load(Ordering::Acquire))
     }
@@ -159,10 +160,12 @@ impl Log {
         &self.tide.0
     }
 
+    #[inline]
     pub fn epoch(&self) -> u32 {
         self.epoch
     }
 
+    #[inline]
     pub fn flush_at_trx_commit(&self) -> u8 {
         self.flush_at_trx_commit.load(Ordering::Relaxed)
     }
@@ -185,6 +188,7 @@ impl Log {
     }
 
     /// The longest record the log takes: whoever builds large mini-transactions must stop below.
+    #[inline]
     pub fn record_max(&self) -> usize {
         ((self.ring.len() / 2) as usize).min(RECORD_MAX)
     }
@@ -268,6 +272,7 @@ impl Log {
         self.segments.reader(lsn)
     }
 
+    #[inline]
     fn raise_tide(&self, lsn: Lsn) {
         self.tide.0.fetch_max(lsn.0, Ordering::SeqCst);
     }

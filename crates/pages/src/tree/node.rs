@@ -63,6 +63,7 @@ const _: () = assert!(2 * MAX_KEY_LEN + MAX_ENTRY_LEN + CELL_HEADER + SLOT_SIZE 
 pub const CAPACITY: usize = PAGE_SIZE - SLOTS_AT;
 
 /// Bytes an entry takes in a page.
+#[inline]
 pub const fn entry_size(key_len: usize, value_len: usize) -> usize {
     SLOT_SIZE + CELL_HEADER + key_len + value_len
 }
@@ -92,6 +93,7 @@ pub(super) fn head_of(key: &[u8], prefix: usize) -> u32 {
     }
 }
 
+#[inline]
 pub fn common_prefix(a: &[u8], b: &[u8]) -> usize {
     let word = |bytes: &[u8]| u64::from_le_bytes(bytes.try_into().expect("eight bytes"));
     let mut len = 0;
@@ -126,6 +128,7 @@ pub fn common_suffix(a: &[u8], b: &[u8]) -> usize {
 }
 
 /// The shortest key above `left` and not above `right`, for `left < right`: what a parent needs to tell them apart.
+#[inline]
 pub fn separator<'k>(left: &[u8], right: &'k [u8]) -> &'k [u8] {
     debug_assert!(left < right);
     &right[..common_prefix(left, right) + 1]
@@ -159,6 +162,7 @@ impl Slot {
         }
     }
 
+    #[inline]
     fn encode(self) -> u64 {
         u64::from(self.head) | (self.offset as u64) << 32 | (self.key_len as u64) << 48
     }
@@ -191,6 +195,7 @@ impl<'p> Node<'p> {
         self.level() == 0
     }
 
+    #[inline]
     pub fn index(self) -> u64 {
         u64::from_le_bytes(self.page[INDEX_AT..INDEX_AT + 8].try_into().expect("eight bytes"))
     }
@@ -200,20 +205,24 @@ impl<'p> Node<'p> {
         get_u16(self.page, COUNT_AT)
     }
 
+    #[inline]
     pub fn lower_fence(self) -> &'p [u8] {
         self.fence(LOWER_AT)
     }
 
+    #[inline]
     pub fn upper_fence(self) -> &'p [u8] {
         self.fence(UPPER_AT)
     }
 
+    #[inline]
     fn fence(self, at: usize) -> &'p [u8] {
         let offset = get_u16(self.page, at);
         &self.page[offset..offset + get_u16(self.page, at + 2)]
     }
 
     /// Is `key` one that this page is responsible for?
+    #[inline]
     pub fn covers(self, key: &[u8]) -> bool {
         let upper = self.upper_fence();
         self.lower_fence() <= key && (upper.is_empty() || key < upper)
@@ -315,6 +324,7 @@ impl<'p> Node<'p> {
     }
 
     /// In an inner node: the entry whose child lies that way.
+    #[inline]
     pub fn child_slot(self, towards: Towards<'_>) -> usize {
         match towards {
             Towards::Key(key) => match self.search_from(key, 1) {
@@ -328,11 +338,13 @@ impl<'p> Node<'p> {
         }
     }
 
+    #[inline]
     fn slots_end(self) -> usize {
         SLOTS_AT + self.count() * SLOT_SIZE
     }
 
     /// Bytes between the slots and the heap.
+    #[inline]
     fn gap(self) -> usize {
         get_u16(self.page, HEAP_AT) - self.slots_end()
     }
@@ -344,17 +356,20 @@ impl<'p> Node<'p> {
     }
 
     /// Bytes that entries take, without the fences.
+    #[inline]
     pub fn used_by_entries(self) -> usize {
         CAPACITY - self.free_space() - self.lower_fence().len() - self.upper_fence().len()
     }
 
     /// Bytes entry `slot` takes.
+    #[inline]
     pub fn size_of(self, slot: usize) -> usize {
         let slot = self.slot(slot);
         entry_size(slot.key_len, get_u16(self.page, slot.offset))
     }
 
     /// How many inserts in a row went to the place just above the one before, ending at slot `.0`.
+    #[inline]
     pub fn upward_run(self) -> (usize, usize) {
         (get_u16(self.page, LAST_AT), get_u16(self.page, RUN_AT))
     }

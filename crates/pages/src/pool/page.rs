@@ -54,22 +54,27 @@ impl PageBuf {
         unsafe { std::slice::from_raw_parts_mut(pages.as_mut_ptr().cast(), std::mem::size_of_val(pages)) }
     }
 
+    #[inline]
     pub fn id(&self) -> PageId {
         PageId(self.u32_at(4))
     }
 
+    #[inline]
     pub fn lsn(&self) -> Lsn {
         Lsn(self.u64_at(8))
     }
 
+    #[inline]
     pub fn set_lsn(&mut self, lsn: Lsn) {
         self.0[8..16].copy_from_slice(&lsn.0.to_le_bytes());
     }
 
+    #[inline]
     pub fn page_type(&self) -> u8 {
         self.0[16]
     }
 
+    #[inline]
     pub fn level(&self) -> u8 {
         self.0[17]
     }
@@ -82,26 +87,32 @@ impl PageBuf {
         self.0[17] = level;
     }
 
+    #[inline]
     pub fn u16_at(&self, at: usize) -> u16 {
         u16::from_le_bytes([self.0[at], self.0[at + 1]])
     }
 
+    #[inline]
     pub fn u32_at(&self, at: usize) -> u32 {
         u32::from_le_bytes(self.0[at..at + 4].try_into().expect("four bytes"))
     }
 
+    #[inline]
     pub fn u64_at(&self, at: usize) -> u64 {
         u64::from_le_bytes(self.0[at..at + 8].try_into().expect("eight bytes"))
     }
 
+    #[inline]
     pub fn put_u16(&mut self, at: usize, value: u16) {
         self.0[at..at + 2].copy_from_slice(&value.to_le_bytes());
     }
 
+    #[inline]
     pub fn put_u32(&mut self, at: usize, value: u32) {
         self.0[at..at + 4].copy_from_slice(&value.to_le_bytes());
     }
 
+    #[inline]
     pub fn put_u64(&mut self, at: usize, value: u64) {
         self.0[at..at + 8].copy_from_slice(&value.to_le_bytes());
     }
@@ -124,12 +135,14 @@ impl PageBuf {
 
 impl Deref for PageBuf {
     type Target = [u8; PAGE_SIZE];
+    #[inline]
     fn deref(&self) -> &[u8; PAGE_SIZE] {
         &self.0
     }
 }
 
 impl DerefMut for PageBuf {
+    #[inline]
     fn deref_mut(&mut self) -> &mut [u8; PAGE_SIZE] {
         &mut self.0
     }

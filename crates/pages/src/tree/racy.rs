@@ -38,6 +38,7 @@ pub struct Torn;
 impl<'g> RacyNode<'g> {
     /// # Safety
     /// `base` is 8-byte aligned and `PAGE_SIZE` bytes from there stay readable for as long as `'g` lasts.
+    #[inline]
     pub unsafe fn new(base: *const u8) -> RacyNode<'g> {
         debug_assert!(base.cast::<u64>().is_aligned());
         RacyNode {
@@ -76,6 +77,7 @@ impl<'g> RacyNode<'g> {
         unsafe { self.base.add(at).cast::<[u8; 8]>().read_volatile() }
     }
 
+    #[inline]
     pub fn page_type(self) -> u8 {
         self.u8(TYPE_AT)
     }
@@ -170,6 +172,7 @@ impl<'g> RacyNode<'g> {
     }
 
     /// How many entries the node has, within reason.
+    #[inline]
     pub fn count(self) -> usize {
         self.u16(COUNT_AT).min((PAGE_SIZE - SLOTS_AT) / SLOT_SIZE)
     }

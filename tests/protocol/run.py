@@ -18,11 +18,12 @@ from pathlib import Path
 import pymysql
 
 HERE = Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE.parent))
+sys.path[:0] = [str(HERE), str(HERE.parent)]
 
 from support.address import Address  # noqa: E402
 from support.report import Report  # noqa: E402
 from support.server import Server  # noqa: E402
+from texts import TEXTS, answers  # noqa: E402
 
 COM_QUIT, COM_INIT_DB, COM_QUERY, COM_FIELD_LIST, COM_STATISTICS, COM_PING = 1, 2, 3, 4, 9, 14
 COM_CHANGE_USER, COM_PREPARE, COM_EXECUTE, COM_LONG_DATA, COM_CLOSE, COM_RESET_STMT = 17, 22, 23, 24, 25, 26
@@ -177,6 +178,88 @@ class Suite:
         first = wire.query("DO 1; DO 2")
         assert int.from_bytes(first[0][3:5], "little") & 8, "no sign of more results"
         assert not int.from_bytes(wire.read()[3:5], "little") & 8
+        wire.close()
+
+    def case_text_endings_and_comments(self):
+        single, multi = Wire(self.address), Wire(self.address, capabilities=CAPABILITIES | MULTI_STATEMENTS)
+        for text, of_one, of_many in TEXTS:
+            assert (got := answers(single, text)) == of_one, f"{text}: {got}, expected {of_one}"
+            assert (got := answers(multi, text)) == of_many, f"{text}, MULTI_STATEMENTS: {got}, expected {of_many}"
+        single.close(), multi.close()
+
+    def prepare(self, wire: Wire, sql: bytes) -> bytes:
+        """The number of a new statement without parameters, as it is sent."""
+        ok = wire.command(COM_PREPARE, sql)
+        assert ok[:1] == b"\x00", ok
+        if columns := int.from_bytes(ok[5:7], "little"):
+            for _ in range(columns + 1):
+                wire.read()
+        return ok[1:5]
+
+    def open_cursor(self, wire: Wire, statement: bytes) -> int:
+        """Executes with a cursor wanted; the status behind the definitions."""
+        head = wire.command(COM_EXECUTE, statement + struct.pack("<BI", 1, 1))
+        assert head[:1] not in (b"\x00", b"\xff"), head
+        for _ in range(head[0]):
+            wire.read()
+        end = wire.read()
+        assert end[:1] == b"\xfe", end
+        return int.from_bytes(end[3:5], "little")
+
+    def fetch(self, wire: Wire, statement: bytes, count: int) -> tuple[int, int]:
+        """The number of rows, and the status."""
+        wire.send(bytes([COM_FETCH]) + statement + struct.pack("<I", count))
+        rows = 0
+        while (packet := wire.read())[:1] == b"\x00":
+            rows += 1
+        assert packet[:1] == b"\xfe", packet
+        return rows, int.from_bytes(packet[3:5], "little")
+
+    def case_cursor(self):
+        open_, last = 0x40, 0x80
+        self.address.execute("DROP DATABASE IF EXISTS cursors", "CREATE DATABASE cursors", "CREATE TABLE cursors.t (id INT PRIMARY KEY)", "INSERT INTO cursors.t VALUES (1), (2), (3), (4), (5)")
+        wire = Wire(self.address)
+        rows, none, shown = (self.prepare(wire, sql) for sql in (b"SELECT * FROM cursors.t", b"SELECT * FROM cursors.t WHERE id > 9", b"SHOW TABLES FROM cursors LIKE 'nope%'"))
+        for empty in (none, shown):
+            assert self.open_cursor(wire, empty) & open_, "an empty result has no cursor"
+            count, status = self.fetch(wire, empty, 10)
+            assert count == 0 and status & last, (count, status)
+            assert error_code(wire.command(COM_FETCH, empty + struct.pack("<I", 1))) == 1421
+        assert self.open_cursor(wire, rows) & open_
+        fetched = [self.fetch(wire, rows, 2) for _ in range(3)]
+        assert [count for count, _ in fetched] == [2, 2, 1], fetched
+        assert [status & (open_ | last) for _, status in fetched] == [open_, open_, last], fetched
+        # Two at a time; a reset closes one and the other goes on.
+        other = self.prepare(wire, b"SELECT id + 1 FROM cursors.t")
+        self.open_cursor(wire, rows), self.open_cursor(wire, other)
+        assert self.fetch(wire, other, 1)[0] == 1 and self.fetch(wire, rows, 1)[0] == 1
+        assert wire.command(COM_RESET_STMT, rows)[:1] == b"\x00"
+        assert error_code(wire.command(COM_FETCH, rows + struct.pack("<I", 1))) == 1421
+        assert self.fetch(wire, other, 100)[0] == 4
+        # A statement that fails says only that.
+        failing = self.prepare(wire, b"SELECT id, (SELECT id FROM cursors.t) FROM cursors.t")
+        assert error_code(wire.command(COM_EXECUTE, failing + struct.pack("<BI", 1, 1))) == 1242
+        assert error_code(wire.command(COM_FETCH, struct.pack("<II", 999, 1))) == 1243
+        wire.close()
+
+    def case_cursor_over_many_rows(self):
+        """Behind a cursor wait bounded bytes: a larger result comes at once, with a status that says so."""
+        wire = Wire(self.address)
+        digits = " UNION ALL ".join(f"SELECT {n} AS d" for n in range(10))
+        large = self.prepare(wire, f"WITH d AS ({digits}) SELECT REPEAT('x', 100) FROM d a, d b, d c, d e, d f".encode())
+        status = self.open_cursor(wire, large)
+        if status & 0x40:
+            rows = 0
+            while not status & 0x80:
+                count, status = self.fetch(wire, large, 30_000)
+                rows += count
+        else:
+            rows = 0
+            while (packet := wire.read())[:1] == b"\x00":
+                rows += 1
+            assert packet[:1] == b"\xfe" and not int.from_bytes(packet[3:5], "little") & 0x40, packet
+        assert rows == 100_000, rows
+        assert wire.command(COM_PING)[:1] == b"\x00"
         wire.close()
 
     def case_prepared(self):

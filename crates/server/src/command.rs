@@ -1,6 +1,7 @@
 //! Commands: what a client asks for once it is let in, and how each is answered.
 
 use crate::channel::Channel;
+use crate::cursor::{CURSOR_LEN_MAX, CURSORS_LEN_MAX, Cursor};
 use crate::errors;
 use crate::params::Statement;
 use crate::reply;
@@ -8,7 +9,7 @@ use crate::results::{BinaryResults, TextResults};
 use crate::wire::Fields;
 use std::collections::HashMap;
 use tidemark_sql::types::Value;
-use tidemark_sql::{OkInfo, Session, SqlError};
+use tidemark_sql::{OkInfo, Session, SqlError, status};
 
 const QUIT: u8 = 0x01;
 const INIT_DB: u8 = 0x02;
@@ -27,6 +28,9 @@ const STMT_RESET: u8 = 0x1a;
 const SET_OPTION: u8 = 0x1b;
 const STMT_FETCH: u8 = 0x1c;
 const RESET_CONNECTION: u8 = 0x1f;
+
+/// The flag of COM_STMT_EXECUTE that asks for a cursor.
+const CURSOR_READ_ONLY: u8 = 1;
 
 /// What becomes of the connection after a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -101,19 +105,13 @@ impl Commands {
             STMT_RESET => {
                 let id = Fields::new(body).u32()?;
                 let statement = self.statements.get_mut(&id);
-                statement
-                    .ok_or_else(|| errors::unknown_statement(id, "mysqld_stmt_reset"))?
-                    .forget_long_data();
+                let statement = statement.ok_or_else(|| errors::unknown_statement(id, "mysqld_stmt_reset"))?;
+                statement.forget_long_data();
+                statement.cursor = None;
                 session.reset_statement(id)?;
                 ok(channel, session);
             }
-            STMT_FETCH => {
-                let id = Fields::new(body).u32()?;
-                return Err(match self.statements.get(&id) {
-                    Some(_) => errors::no_open_cursor(id),
-                    None => errors::unknown_statement(id, "mysqld_stmt_fetch"),
-                });
-            }
+            STMT_FETCH => self.fetch(body, channel, session)?,
             SET_OPTION => {
                 let allow = match Fields::new(body).u16()? {
                     0 => true,
@@ -163,19 +161,56 @@ impl Commands {
         Ok(())
     }
 
-    /// The flags that ask for a cursor are accepted and all rows sent at once, which clients are prepared for: the
-    /// status of the answer says that no cursor was opened.
     #[inline]
     fn execute(&mut self, body: &[u8], channel: &mut Channel, session: &mut Session) -> Result<(), SqlError> {
         let mut fields = Fields::new(body);
         let id = fields.u32()?;
-        let (_cursor_flags, _iterations) = (fields.u8()?, fields.u32()?);
+        let (flags, _iterations) = (fields.u8()?, fields.u32()?);
         let statement = self.statements.get_mut(&id);
         let statement = statement.ok_or_else(|| errors::unknown_statement(id, "mysqld_stmt_execute"))?;
         let read = statement.read(fields, &mut self.values);
         statement.forget_long_data();
+        statement.cursor = None;
         read?;
+        if flags & CURSOR_READ_ONLY != 0 {
+            return self.execute_with_cursor(id, channel, session);
+        }
         session.execute(id, &self.values, &mut BinaryResults::new(channel))
+    }
+
+    #[cold]
+    fn execute_with_cursor(&mut self, id: u32, channel: &mut Channel, session: &mut Session) -> Result<(), SqlError> {
+        let kept: usize = self.cursors().map(Cursor::len).sum();
+        let len_max = CURSOR_LEN_MAX.min(CURSORS_LEN_MAX.saturating_sub(kept));
+        let mut results = BinaryResults::for_cursor(channel, len_max);
+        let done = session.execute(id, &self.values, &mut results);
+        let cursor = results.into_cursor(done)?;
+        if let Some(statement) = self.statements.get_mut(&id) {
+            statement.cursor = cursor;
+        }
+        Ok(())
+    }
+
+    fn cursors(&self) -> impl Iterator<Item = &Cursor> {
+        self.statements.values().filter_map(|s| s.cursor.as_ref())
+    }
+
+    fn fetch(&mut self, body: &[u8], channel: &mut Channel, session: &Session) -> Result<(), SqlError> {
+        let mut fields = Fields::new(body);
+        let (id, count) = (fields.u32()?, fields.u32()?);
+        let statement = self.statements.get_mut(&id);
+        let statement = statement.ok_or_else(|| errors::unknown_statement(id, "mysqld_stmt_fetch"))?;
+        let cursor = statement.cursor.as_mut().ok_or_else(|| errors::no_open_cursor(id))?;
+        let more = cursor.fetch(count, &mut channel.out);
+        let flag = match more {
+            true => status::CURSOR_EXISTS,
+            false => status::LAST_ROW_SENT,
+        };
+        if !more {
+            statement.cursor = None;
+        }
+        reply::put_end(&mut channel.out, channel.capabilities, 0, session.status_flags() | flag);
+        Ok(())
     }
 
     fn send_long_data(&mut self, body: &[u8], session: &Session) -> Result<(), SqlError> {

@@ -21,6 +21,7 @@ mod capability;
 mod channel;
 mod command;
 mod connection;
+mod cursor;
 mod errors;
 mod handshake;
 mod listen;

@@ -15,7 +15,7 @@ use std::io::{self, Read};
 
 /// The longest payload of one packet; one that is this long is continued in the next.
 pub const PIECE_LEN_MAX: usize = 0xff_ffff;
-const HEADER_LEN: usize = 4;
+pub const HEADER_LEN: usize = 4;
 const INPUT_LEN: usize = 16 << 10;
 /// Buffers that a large packet has made larger than this are given back.
 const KEPT_LEN_MAX: usize = 1 << 20;
@@ -233,6 +233,19 @@ fn header_len(header: &[u8]) -> usize {
     u32::from_le_bytes([header[0], header[1], header[2], 0]) as usize
 }
 
+/// The payload of the first of these packets, which are whole; none if there is no packet.
+pub fn first_payload(packets: &[u8]) -> Option<&[u8]> {
+    let (header, rest) = packets.split_at_checked(HEADER_LEN)?;
+    Some(&rest[..header_len(header)])
+}
+
+/// A place between two packets of an answer, to take back what follows it.
+#[derive(Clone, Copy, Debug)]
+pub struct Mark {
+    len: usize,
+    sequence: u8,
+}
+
 /// The packets of an answer, on their way out.
 #[derive(Default)]
 pub struct Output {
@@ -303,6 +316,27 @@ impl Output {
             }
         }
         self.packet = self.buffer.len();
+    }
+
+    /// The place after the packet that ended last.
+    pub fn mark(&self) -> Mark {
+        Mark {
+            len: self.packet,
+            sequence: self.sequence,
+        }
+    }
+
+    /// The bytes of the packets since `mark`, of which none has been sent.
+    pub fn len_since(&self, mark: Mark) -> usize {
+        self.packet - mark.len
+    }
+
+    /// Takes back all packets since `mark`, of which none has been sent.
+    pub fn take_since(&mut self, mark: Mark) -> Vec<u8> {
+        self.buffer.truncate(self.packet);
+        self.packet = mark.len;
+        self.sequence = mark.sequence;
+        self.buffer.split_off(mark.len)
     }
 
     /// Forgets the packet begun, if there is one.

@@ -8,6 +8,7 @@
 //! Types are sent the first time, and again when they change, so they are kept with the statement, as are the long
 //! values that came ahead in pieces.
 
+use crate::cursor::Cursor;
 use crate::errors;
 use crate::wire::{Fields, Malformed};
 use std::borrow::Cow;
@@ -28,6 +29,8 @@ pub struct Statement {
     /// By parameter; empty while none has come.
     long_data: Vec<Option<Vec<u8>>>,
     long_data_too_large: bool,
+    /// The rows that wait to be fetched.
+    pub cursor: Option<Cursor>,
 }
 
 impl Statement {

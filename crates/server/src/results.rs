@@ -6,13 +6,15 @@
 //! not fit its column would make the client misread all that follows; such a row is an error at its end instead.
 
 use crate::channel::Channel;
+use crate::cursor::Cursor;
 use crate::errors;
+use crate::packet::Mark;
 use crate::reply;
 use crate::wire::{put_bytes, put_lenenc};
 use tidemark_sql::types::ColumnMeta;
 use tidemark_sql::types::convert::{format_double, format_float};
 use tidemark_sql::types::meta::{flag, wire};
-use tidemark_sql::{OkInfo, Result, ResultSink, SqlError};
+use tidemark_sql::{OkInfo, Result, ResultSink, SqlError, status};
 
 /// Answers are sent in portions of about this size.
 const PORTION_LEN: usize = 64 << 10;
@@ -51,6 +53,19 @@ pub struct Results<'a, const BINARY: bool> {
     at: usize,
     /// A value did not fit its column's type.
     misfit: bool,
+    /// How much may be collected before it should be sent.
+    portion_len: usize,
+    /// The result is to wait behind a cursor, and nothing of it has been sent.
+    collecting: Option<Collecting>,
+    cursor: Option<Cursor>,
+}
+
+/// Where the parts of an answer stand that is to open a cursor.
+#[derive(Clone, Copy, Debug)]
+struct Collecting {
+    answer: Mark,
+    definitions_end: Mark,
+    rows: Mark,
 }
 
 pub type TextResults<'a> = Results<'a, false>;
@@ -62,7 +77,33 @@ impl<'a, const BINARY: bool> Results<'a, BINARY> {
             channel,
             at: 0,
             misfit: false,
+            portion_len: PORTION_LEN,
+            collecting: None,
+            cursor: None,
         }
+    }
+
+    /// Results that wait behind a cursor, if they are not longer than `len_max`.
+    pub fn for_cursor(channel: &'a mut Channel, len_max: usize) -> Self {
+        let answer = channel.out.mark();
+        let collecting = Collecting {
+            answer,
+            definitions_end: answer,
+            rows: answer,
+        };
+        Results {
+            collecting: Some(collecting),
+            portion_len: len_max,
+            ..Self::new(channel)
+        }
+    }
+
+    /// The cursor that the statement's result has opened, if it has. A statement that failed leaves nothing of its result.
+    pub fn into_cursor(self, done: Result<()>) -> Result<Option<Cursor>> {
+        if let (Err(_), Some(collecting)) = (&done, self.collecting) {
+            self.channel.out.take_since(collecting.answer);
+        }
+        done.map(|()| self.cursor)
     }
 
     #[inline]
@@ -157,8 +198,13 @@ impl<const BINARY: bool> ResultSink for Results<'_, BINARY> {
         for column in columns {
             reply::put_column(out, column);
         }
+        let definitions_end = out.mark();
         // The flags of this packet are superseded by those at the end of the rows.
         reply::put_separator(out, self.channel.capabilities, 0, 0);
+        if let Some(collecting) = &mut self.collecting {
+            collecting.definitions_end = definitions_end;
+            collecting.rows = out.mark();
+        }
         Ok(())
     }
 
@@ -322,14 +368,23 @@ impl<const BINARY: bool> ResultSink for Results<'_, BINARY> {
 
     #[inline]
     fn is_full(&self) -> bool {
-        self.channel.out.len() >= PORTION_LEN
+        self.channel.out.len() >= self.portion_len
     }
 
     fn flush(&mut self) -> Result<()> {
+        self.collecting = None;
+        self.portion_len = PORTION_LEN;
         self.channel.send_part()
     }
 
-    fn end_rows(&mut self, warnings: u16, status: u16) -> Result<()> {
+    fn end_rows(&mut self, warnings: u16, mut status: u16) -> Result<()> {
+        if let Some(collecting) = self.collecting
+            && self.channel.out.len_since(collecting.rows) <= self.portion_len
+        {
+            self.cursor = Some(Cursor::new(self.channel.out.take_since(collecting.rows)));
+            self.channel.out.take_since(collecting.definitions_end);
+            status |= status::CURSOR_EXISTS;
+        }
         reply::put_end(&mut self.channel.out, self.channel.capabilities, warnings, status);
         Ok(())
     }

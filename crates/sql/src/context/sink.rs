@@ -26,6 +26,8 @@ pub mod status {
     pub const MORE_RESULTS_EXISTS: u16 = 0x0008;
     pub const NO_GOOD_INDEX_USED: u16 = 0x0010;
     pub const NO_INDEX_USED: u16 = 0x0020;
+    pub const CURSOR_EXISTS: u16 = 0x0040;
+    pub const LAST_ROW_SENT: u16 = 0x0080;
     pub const DB_DROPPED: u16 = 0x0100;
     pub const NO_BACKSLASH_ESCAPES: u16 = 0x0200;
     pub const METADATA_CHANGED: u16 = 0x0400;

@@ -8,8 +8,11 @@ use crate::error::{Result, SqlError};
 impl Parser<'_> {
     /// A whole statement; the caller checks that nothing follows.
     pub(super) fn statement(&mut self) -> Result<Statement> {
-        if self.at_end() {
-            return Ok(Statement::Empty);
+        if self.token().kind == Kind::End {
+            return match self.commented {
+                true => Ok(Statement::Empty),
+                false => Err(SqlError::empty_query()),
+            };
         }
         if self.is_op(Op::LParen) || self.is_any(&["SELECT", "WITH", "VALUES", "TABLE"]) {
             return self.query_statement();

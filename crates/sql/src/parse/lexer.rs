@@ -82,6 +82,8 @@ pub struct Lexer<'a> {
     pos: usize,
     mode: SqlMode,
     in_comment: bool,
+    /// A comment has been skipped, or an executable one entered.
+    pub commented: bool,
     /// The last token, which decides whether a word after a dot may begin with a digit.
     after_dot: bool,
 }
@@ -97,6 +99,7 @@ impl<'a> Lexer<'a> {
             pos,
             mode,
             in_comment: false,
+            commented: false,
             after_dot: false,
         }
     }
@@ -131,6 +134,7 @@ impl<'a> Lexer<'a> {
     }
 
     fn skip_line(&mut self) {
+        self.commented = true;
         while self.pos < self.sql.len() && self.sql[self.pos] != b'\n' {
             self.pos += 1;
         }
@@ -138,6 +142,7 @@ impl<'a> Lexer<'a> {
 
     fn skip_block(&mut self) -> Result<()> {
         let start = self.pos;
+        self.commented = true;
         if self.peek(2) == b'!' {
             let digits = self.sql[self.pos + 3..]
                 .iter()
@@ -168,6 +173,9 @@ impl<'a> Lexer<'a> {
         let start = self.pos;
         let after_dot = std::mem::replace(&mut self.after_dot, false);
         if self.pos >= self.sql.len() {
+            if self.in_comment {
+                return Err(self.error(start));
+            }
             return Ok(Token {
                 kind: Kind::End,
                 start: start as u32,

@@ -35,6 +35,7 @@ pub use reserved::is_reserved;
 use crate::error::Result;
 use crate::types::SqlMode;
 use ast::Statement;
+use lexer::{Kind, Lexer, syntax_error};
 use parser::Parser;
 
 /// One parsed statement of a text that may hold several.
@@ -49,7 +50,27 @@ pub struct Parsed {
     pub needs_literal: bool,
 }
 
-/// Parses the statement that begins at `start`.
+/// A text as a client sends it, without what MySQL ignores around it: white space, semicolons at its end, and one NUL
+/// byte there, which `mysqlslap` sends.
+pub fn trim(sql: &[u8]) -> &[u8] {
+    let blank = |b: &u8| matches!(b, b' ' | b'\t' | b'\n' | 0x0b | 0x0c | b'\r');
+    let sql = sql.strip_suffix(b"\0").unwrap_or(sql);
+    let start = sql.iter().position(|b| !blank(b)).unwrap_or(sql.len());
+    let end = sql.iter().rposition(|b| !blank(b) && *b != b';');
+    &sql[start..end.map_or(start, |end| end + 1).max(start)]
+}
+
+/// Checks that nothing but white space and comments follows the statement that ends at `end`. Error 1064 names what does.
+pub fn expect_single(sql: &[u8], end: usize, mode: SqlMode) -> Result<()> {
+    let token = Lexer::new(sql, end, mode).token()?;
+    match token.kind {
+        Kind::End => Ok(()),
+        _ => Err(syntax_error(sql, token.start as usize)),
+    }
+}
+
+/// Parses the statement that begins at `start`. A text that holds nothing but comments is [`Statement::Empty`], one
+/// without even these is error 1065.
 pub fn parse(sql: &[u8], start: usize, mode: SqlMode) -> Result<Parsed> {
     parse_shape(sql, start, mode, &[])
 }

@@ -15,6 +15,8 @@ const DEPTH_MAX: usize = 100;
 pub struct Parser<'a> {
     pub(super) sql: &'a [u8],
     tokens: Vec<Token>,
+    /// The text has a comment.
+    pub(super) commented: bool,
     pos: usize,
     pub(super) mode: SqlMode,
     depth: usize,
@@ -40,6 +42,7 @@ impl<'a> Parser<'a> {
         Ok(Parser {
             sql,
             tokens,
+            commented: lexer.commented,
             pos: 0,
             mode,
             depth: 0,

@@ -169,13 +169,30 @@ fn statements_of_all_kinds_parse() {
 
 #[test]
 fn several_statements_in_one_text() {
-    let sql = b"SELECT 1; ; SELECT ';' ;";
+    let sql = b"SELECT 1; SELECT ';'; -- done";
     let first = parse(sql, 0, SqlMode::DEFAULT).unwrap();
     let second = parse(sql, first.next, SqlMode::DEFAULT).unwrap();
-    assert_eq!(second.statement, Statement::Empty);
+    assert!(matches!(second.statement, Statement::Query(_)));
     let third = parse(sql, second.next, SqlMode::DEFAULT).unwrap();
-    assert!(matches!(third.statement, Statement::Query(_)));
+    assert_eq!(third.statement, Statement::Empty);
     assert_eq!(third.next, sql.len());
+    assert_eq!(parse(b" ; SELECT 1", 0, SqlMode::DEFAULT).unwrap_err().code, 1064);
+    assert_eq!(parse(b"  ", 0, SqlMode::DEFAULT).unwrap_err().code, 1065);
+}
+
+#[test]
+fn what_stands_around_a_text_is_ignored() {
+    for (sent, kept) in [
+        ("  SELECT 1 ;\n; ", "SELECT 1"),
+        ("DO 1\0", "DO 1"),
+        ("DO 1;\0", "DO 1"),
+        (" ; ;", ""),
+        ("", ""),
+        ("-- c\n;", "-- c"),
+        ("a\0b", "a\0b"),
+    ] {
+        assert_eq!(trim(sent.as_bytes()), kept.as_bytes(), "{sent:?}");
+    }
 }
 
 #[test]

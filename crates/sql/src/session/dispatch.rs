@@ -82,6 +82,7 @@ impl Session {
                 self.unlock_tables_statement()?;
                 Ok(Answer::Ok(Done::default()))
             }
+            Statement::Empty => Ok(Answer::ok()),
             Statement::Unsupported(what) => Err(SqlError::not_supported(what)),
             _ => Err(SqlError::not_supported("this statement")),
         }

@@ -23,6 +23,7 @@ mod transaction;
 
 use crate::context::{ConnectInfo, Database, Process, ResultSink, SessionState, capability, command};
 use crate::error::Result;
+use crate::parse::trim;
 use crate::types::{ColumnMeta, Value};
 use plan_cache::PlanCache;
 use prepared::Statements;
@@ -97,6 +98,7 @@ impl Session {
     /// One COM_QUERY, which may hold several statements. Each one's result goes to `out`, all but the last with
     /// [`status::MORE_RESULTS_EXISTS`]. An error ends the whole: the server sends it as the next result.
     pub fn query(&mut self, sql: &[u8], out: &mut dyn ResultSink) -> Result<()> {
+        let sql = trim(sql);
         self.state.process.begin("Query", sql);
         let result = self.run_text(sql, out);
         self.state.process.end();

@@ -10,7 +10,7 @@ use crate::context::{Answer, ResultSink, command};
 use crate::error::{Result, SqlError, er};
 use crate::expr::SessionInfo;
 use crate::parse::ast::{PrepareSource, Statement};
-use crate::parse::parse;
+use crate::parse::{expect_single, parse, trim};
 use crate::types::{ColumnMeta, SqlType, Value};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -33,13 +33,13 @@ pub(super) struct PreparedStatement {
 
 impl Session {
     fn parse_one(&self, sql: &[u8]) -> Result<PreparedStatement> {
-        let parsed = parse(sql, 0, self.state.settings.sql_mode)?;
-        if parsed.next < sql.len() {
-            return Err(SqlError::syntax(&String::from_utf8_lossy(&sql[parsed.next..]), 1));
-        }
+        let sql = trim(sql);
+        let mode = self.state.settings.sql_mode;
+        let parsed = parse(sql, 0, mode)?;
+        expect_single(sql, parsed.next, mode)?;
         match parsed.statement {
-            Statement::Empty => return Err(SqlError::empty_query()),
-            Statement::Prepare { .. } | Statement::Execute { .. } | Statement::Deallocate(_) => {
+            Statement::Empty
+            | Statement::Prepare { .. } | Statement::Execute { .. } | Statement::Deallocate(_) => {
                 return Err(SqlError::new(
                     er::UNSUPPORTED_PS,
                     "This command is not supported in the prepared statement protocol yet",

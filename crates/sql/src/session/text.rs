@@ -6,8 +6,7 @@ use super::run::Ran;
 use crate::context::{ResultSink, capability};
 use crate::error::{Result, SqlError};
 use crate::expr::WarningLevel;
-use crate::parse::ast::Statement;
-use crate::parse::{Parsed, parse, parse_shape};
+use crate::parse::{Parsed, expect_single, parse, parse_shape};
 use std::sync::atomic::Ordering;
 
 impl Session {
@@ -55,8 +54,7 @@ impl Session {
     fn run_next(&mut self, sql: &[u8], start: usize, out: &mut dyn ResultSink) -> Result<usize> {
         let mode = self.state.settings.sql_mode;
         if self.plans.shape.scan(sql, start, mode) {
-            let next = self.plans.shape.next();
-            self.check_multi(sql, next)?;
+            let next = self.following(sql, self.plans.shape.next())?;
             self.plans.shape.values(sql, mode, &mut self.plans.values);
             if let Some(&at) = self.plans.index.get(self.plans.shape.key())
                 && let Some(mut ready) = self.plans.plans[at].take()
@@ -84,33 +82,25 @@ impl Session {
                 return Ok(next);
             }
         }
-        let parsed = parse(sql, start, mode)?;
-        self.check_multi(sql, parsed.next)?;
+        let parsed = parse(sql, start, mode).inspect_err(|_| self.clear_diagnostics())?;
+        let next = self.following(sql, parsed.next)?;
         if parsed.param_count > 0 {
             return Err(SqlError::syntax("?", 1));
         }
-        let more = parsed.next < sql.len();
-        if matches!(parsed.statement, Statement::Empty) {
-            // Nothing but comments: fine after a statement, an error by itself.
-            if start == 0 && !more {
-                self.clear_diagnostics();
-                return Err(SqlError::empty_query());
-            }
-            return Ok(parsed.next);
-        }
-        self.run_statement(&parsed.statement, more, out)?;
-        Ok(parsed.next)
+        self.run_statement(&parsed.statement, next < sql.len(), out)?;
+        Ok(next)
     }
 
-    /// A second statement needs the client's leave.
-    fn check_multi(&self, sql: &[u8], next: usize) -> Result<()> {
-        if next < sql.len() && self.state.info.capabilities & capability::MULTI_STATEMENTS == 0 {
-            let rest = String::from_utf8_lossy(&sql[next..]);
-            if !rest.trim().is_empty() {
-                return Err(SqlError::syntax(rest.trim_start(), 1));
-            }
+    /// Where the statement after the one that ends at `end` begins; the text's length if there is none. The text has been
+    /// trimmed, so whatever follows has a result of its own, comments too. Only a client that has announced several
+    /// statements may send them: for others comments are ignored, and a second statement is error 1064.
+    fn following(&self, sql: &[u8], end: usize) -> Result<usize> {
+        if end < sql.len() && self.state.info.capabilities & capability::MULTI_STATEMENTS == 0 {
+            expect_single(sql, end, self.state.settings.sql_mode)
+                .inspect_err(|_| self.clear_diagnostics())?;
+            return Ok(sql.len());
         }
-        Ok(())
+        Ok(end)
     }
 
     /// Plans a statement whose literals are parameters, runs the plan and keeps it.

@@ -28,7 +28,7 @@ use std::fmt;
 /// A statement of the supported language, or the name of one that is recognised but not supported.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Statement {
-    /// Nothing but white space and comments.
+    /// Comments alone. It is executed, and does nothing.
     Empty,
     Query(Box<Query>),
     Insert(Box<Insert>),

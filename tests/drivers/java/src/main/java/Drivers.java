@@ -241,6 +241,25 @@ public class Drivers {
         }
     }
 
+    /** Rows fetched a few at a time, and a result without any. */
+    static void cursor() throws Exception {
+        try (Connection c = connect("useCursorFetch=true&defaultFetchSize=2&socketTimeout=20000"); Statement s = c.createStatement()) {
+            for (String empty : List.of("SELECT id FROM accounts WHERE id < 0", "SHOW TABLES LIKE 'nope%'")) {
+                try (ResultSet r = s.executeQuery(empty)) {
+                    equal(r.next(), false, empty + ", a row:");
+                }
+            }
+            try (PreparedStatement p = c.prepareStatement("SELECT 1 UNION SELECT 2 UNION SELECT 3 UNION SELECT 4 UNION SELECT ?")) {
+                p.setInt(1, 5);
+                int sum = 0;
+                try (ResultSet r = p.executeQuery()) {
+                    while (r.next()) sum += r.getInt(1);
+                }
+                equal(sum, 15, "sum:");
+            }
+        }
+    }
+
     static void ids(Connection connection) throws Exception {
         try (Statement s = connection.createStatement()) {
             s.execute("CREATE TABLE ids_java (id INT AUTO_INCREMENT PRIMARY KEY, v INT)");
@@ -305,6 +324,7 @@ public class Drivers {
             check("error_lock_timeout", Drivers::lockTimeout);
             check("error_deadlock", Drivers::deadlock);
             check("multi_statements", Drivers::multi);
+            check("cursor_fetch", Drivers::cursor);
             check("affected_rows_and_ids", () -> ids(text));
             check("batch", () -> batch("useServerPrepStmts=true"));
             check("batch_rewritten", () -> batch("rewriteBatchedStatements=true"));

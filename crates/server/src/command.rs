@@ -105,7 +105,8 @@ impl Commands {
             STMT_RESET => {
                 let id = Fields::new(body).u32()?;
                 let statement = self.statements.get_mut(&id);
-                let statement = statement.ok_or_else(|| errors::unknown_statement(id, "mysqld_stmt_reset"))?;
+                let statement =
+                    statement.ok_or_else(|| errors::unknown_statement(id, "mysqld_stmt_reset"))?;
                 statement.forget_long_data();
                 statement.cursor = None;
                 session.reset_statement(id)?;
@@ -179,7 +180,12 @@ impl Commands {
     }
 
     #[cold]
-    fn execute_with_cursor(&mut self, id: u32, channel: &mut Channel, session: &mut Session) -> Result<(), SqlError> {
+    fn execute_with_cursor(
+        &mut self,
+        id: u32,
+        channel: &mut Channel,
+        session: &mut Session,
+    ) -> Result<(), SqlError> {
         let kept: usize = self.cursors().map(Cursor::len).sum();
         let len_max = CURSOR_LEN_MAX.min(CURSORS_LEN_MAX.saturating_sub(kept));
         let mut results = BinaryResults::for_cursor(channel, len_max);
@@ -200,7 +206,10 @@ impl Commands {
         let (id, count) = (fields.u32()?, fields.u32()?);
         let statement = self.statements.get_mut(&id);
         let statement = statement.ok_or_else(|| errors::unknown_statement(id, "mysqld_stmt_fetch"))?;
-        let cursor = statement.cursor.as_mut().ok_or_else(|| errors::no_open_cursor(id))?;
+        let cursor = statement
+            .cursor
+            .as_mut()
+            .ok_or_else(|| errors::no_open_cursor(id))?;
         let more = cursor.fetch(count, &mut channel.out);
         let flag = match more {
             true => status::CURSOR_EXISTS,
@@ -209,7 +218,12 @@ impl Commands {
         if !more {
             statement.cursor = None;
         }
-        reply::put_end(&mut channel.out, channel.capabilities, 0, session.status_flags() | flag);
+        reply::put_end(
+            &mut channel.out,
+            channel.capabilities,
+            0,
+            session.status_flags() | flag,
+        );
         Ok(())
     }
 

@@ -5,16 +5,20 @@
 //! of the rows into a new table.
 
 use super::create::{column_key, now_s, table_comment};
-use super::{Run, check, check_table_name, column, index};
+use super::{Run, check, check_table_name, column, default, index};
 use crate::accounts::Privileges;
 use crate::context::answer::{Answer, Done};
 use crate::dictionary::{ColumnDef, ColumnDefault, IndexDef, TableDef, names_equal};
 use crate::error::{Result, SqlError, er};
+use crate::expr::Env;
 use crate::parse::ast::{self, AlterAction, AlterTable, ColumnPosition, IndexKind, ObjectName};
-use crate::types::{SqlType, TypeKind, Value};
+use crate::types::assign::{assign, zero_value};
+use crate::types::{DateTime, SqlType, TypeKind, Value};
 
 /// A definition being altered.
 pub(super) struct Draft {
+    /// The table's name before.
+    name: String,
     pub columns: Vec<ColumnDef>,
     /// For each column: its position in the old table, if it was there.
     pub origins: Vec<Option<usize>>,
@@ -38,6 +42,7 @@ impl Draft {
             explicit_null: vec![false; table.columns.len()],
             indexes: table.indexes.clone(),
             index_origins: table.indexes.iter().map(|index| Some(index.number)).collect(),
+            name: table.name.clone(),
             options: table.options.clone(),
             auto_increment: None,
             rename: None,
@@ -246,19 +251,25 @@ impl Run<'_> {
 
     /// Sees to the constraints that name columns which go or get other names.
     fn hold_columns(&self, draft: &mut Draft, actions: &[AlterAction]) -> Result<()> {
-        let mode = self.state.settings.sql_mode;
+        let table = &draft.name;
         let checks = &mut draft.options.checks;
         for action in actions {
-            match action {
-                AlterAction::DropColumn(name) => check::drop_column(checks, name, mode)?,
+            let gone = match action {
+                AlterAction::DropColumn(name) => {
+                    check::drop_column(checks, name)?;
+                    name
+                }
                 AlterAction::RenameColumn { old, new } if !names_equal(old, new) => {
-                    check::rename_column(checks, old, mode)?
+                    check::rename_column(checks, old)?;
+                    old
                 }
                 AlterAction::ChangeColumn { old, column, .. } if !names_equal(old, &column.name) => {
-                    check::rename_column(checks, old, mode)?
+                    check::rename_column(checks, old)?;
+                    old
                 }
-                _ => {}
-            }
+                _ => continue,
+            };
+            default::hold_column(&draft.columns, table, gone)?;
         }
         Ok(())
     }
@@ -278,6 +289,9 @@ impl Run<'_> {
                     return Err(SqlError::duplicate_column(&column.name));
                 }
                 let at = draft.place(position)?;
+                if let Some(written) = &column.default {
+                    default::refuse_unsafe(&written.expr)?;
+                }
                 let def = column::column(self.state, column, draft.options.collation)?;
                 draft.insert_column(at, def, None, column.nullable == Some(true));
                 if let Some(written) = &column.check {
@@ -308,7 +322,7 @@ impl Run<'_> {
             AlterAction::RenameColumn { old, new } => {
                 let at = draft
                     .column(old)
-                    .ok_or_else(|| unknown_column_in(old, &self_name(draft)))?;
+                    .ok_or_else(|| unknown_column_in(old, &draft.name))?;
                 if draft.column(new).is_some_and(|other| other != at) {
                     return Err(SqlError::duplicate_column(new));
                 }
@@ -459,7 +473,7 @@ impl Run<'_> {
         self.refuse_constraints(written)?;
         let at = draft
             .column(old)
-            .ok_or_else(|| unknown_column_in(old, &self_name(draft)))?;
+            .ok_or_else(|| unknown_column_in(old, &draft.name))?;
         if draft.column(&written.name).is_some_and(|other| other != at) {
             return Err(SqlError::duplicate_column(&written.name));
         }
@@ -636,13 +650,6 @@ impl Run<'_> {
     }
 }
 
-fn self_name(draft: &Draft) -> String {
-    draft
-        .rename
-        .as_ref()
-        .map_or_else(|| "table".to_owned(), |(_, name)| name.clone())
-}
-
 /// Error 1176.
 fn no_such_key(name: &str, table: &str) -> SqlError {
     SqlError::new(
@@ -670,7 +677,12 @@ fn needs_copy_in_mysql(old: &TableDef, draft: &Draft) -> bool {
         let from = origin.map(|origin| &old.columns[origin].ty);
         from.is_some_and(|from| !is_stored_alike(&column.ty, &from.clone().with_nullable(column.ty.nullable)))
     });
-    retyped || (old.primary().is_some() && draft.index(index::PRIMARY).is_none())
+    let computed = draft
+        .columns
+        .iter()
+        .zip(&draft.origins)
+        .any(|(column, origin)| origin.is_none() && default::expression(column).is_some());
+    retyped || computed || (old.primary().is_some() && draft.index(index::PRIMARY).is_none())
 }
 
 /// Whether values of the old type are values of the new one as they are stored, without reading them.
@@ -696,12 +708,17 @@ fn is_stored_alike(new: &SqlType, old: &SqlType) -> bool {
         && (longer(new, old) || more_members() || display_only && new.kind != TypeKind::Bit)
 }
 
-/// The value a new column has in rows that were there before it.
-pub(super) fn initial_value(column: &ColumnDef, now: &Value) -> Value {
+/// The value a new column has in rows that were there before it, or NULL for the time being: one whose default is an
+/// expression gets its value from that, row by row.
+pub(super) fn initial_value(column: &ColumnDef, now: &DateTime, env: &Env) -> Value {
     match &column.default {
         Some(ColumnDefault::Literal(value)) => value.clone(),
-        Some(ColumnDefault::CurrentTimestamp) => now.clone(),
-        Some(ColumnDefault::Expression(_)) | None if column.ty.nullable => Value::Null,
-        _ => crate::types::assign::zero_value(&column.ty),
+        Some(ColumnDefault::CurrentTimestamp) => {
+            let now = assign(Value::DateTime(*now), &column.ty, &column.name, env);
+            now.map_or(Value::Null, Value::into_owned)
+        }
+        Some(ColumnDefault::Expression(_)) => Value::Null,
+        None if column.ty.nullable => Value::Null,
+        None => zero_value(&column.ty),
     }
 }

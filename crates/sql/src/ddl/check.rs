@@ -1,9 +1,8 @@
-//! CHECK constraints and default expressions: what may stand in them, and what a constraint holds fast.
+//! CHECK constraints: what may stand in them, and what a constraint holds fast.
 //!
 //! A constraint must say the same of a row whenever it is asked, so its expression may use nothing but the row: no
 //! variable, no subquery, no function of time, session or chance. It must be a condition, and a column that it names
-//! stays as long as it does. Like MySQL we refuse what breaks this when it is defined. A default expression is free to
-//! use the time and the session, but neither variables nor subqueries.
+//! stays as long as it does. Like MySQL we refuse what breaks this when it is defined.
 //!
 //! Names of constraints are unique in a database. One that was made up from its table's name follows that name.
 
@@ -12,7 +11,6 @@ use crate::dictionary::{CheckDef, ColumnDef, TableDef, names_equal};
 use crate::error::{Result, SqlError, er};
 use crate::parse::ast::{self, BinaryOp, CreateTable, Expr, FunctionCall};
 use crate::parse::parse_expression;
-use crate::types::SqlMode;
 
 /// Functions whose value is not the row's alone, and MySQL's names for them.
 const DISALLOWED: &[(&str, &str)] = &[
@@ -145,10 +143,10 @@ pub(super) fn copied(checks: &[CheckDef], table: &str) -> Vec<CheckDef> {
 }
 
 /// Takes the constraints away that only a column that goes has named. Error 3959 if one names others as well.
-pub(super) fn drop_column(checks: &mut Vec<CheckDef>, column: &str, mode: SqlMode) -> Result<()> {
+pub(super) fn drop_column(checks: &mut Vec<CheckDef>, column: &str) -> Result<()> {
     let mut kept = Vec::with_capacity(checks.len());
     for check in checks.drain(..) {
-        let expr = parse_expression(&check.expression, mode)?;
+        let expr = parse_expression(&check.expression)?;
         let named = columns_of(&expr);
         if !named.iter().any(|name| names_equal(name, column)) {
             kept.push(check);
@@ -161,9 +159,9 @@ pub(super) fn drop_column(checks: &mut Vec<CheckDef>, column: &str, mode: SqlMod
 }
 
 /// Error 3959 if a constraint names the column, which is to get another name.
-pub(super) fn rename_column(checks: &[CheckDef], column: &str, mode: SqlMode) -> Result<()> {
+pub(super) fn rename_column(checks: &[CheckDef], column: &str) -> Result<()> {
     for check in checks {
-        let expr = parse_expression(&check.expression, mode)?;
+        let expr = parse_expression(&check.expression)?;
         if columns_of(&expr).iter().any(|name| names_equal(name, column)) {
             return Err(uses(&check.name, column));
         }
@@ -172,9 +170,9 @@ pub(super) fn rename_column(checks: &[CheckDef], column: &str, mode: SqlMode) ->
 }
 
 /// What may be wrong with constraints only beside the table's columns: errors 3820 and 3818.
-pub(super) fn against_columns(checks: &[CheckDef], columns: &[ColumnDef], mode: SqlMode) -> Result<()> {
+pub(super) fn against_columns(checks: &[CheckDef], columns: &[ColumnDef]) -> Result<()> {
     for CheckDef { name, expression, .. } in checks {
-        let expr = parse_expression(expression, mode)?;
+        let expr = parse_expression(expression)?;
         for used in columns_of(&expr) {
             match columns.iter().find(|column| names_equal(&column.name, used)) {
                 None => {
@@ -194,32 +192,6 @@ pub(super) fn against_columns(checks: &[CheckDef], columns: &[ColumnDef], mode: 
         }
     }
     Ok(())
-}
-
-/// Error 1235, 3769 or 3772 for what a default expression may not use.
-pub(super) fn refuse_in_default(expr: &Expr, column: &str) -> Result<()> {
-    let wrong = |code, what: &str| {
-        let message = format!("Default value expression of column '{column}' {what}");
-        Err(SqlError::new(code, message))
-    };
-    match expr {
-        Expr::UserVar(_) | Expr::SysVar { .. } | Expr::AssignVar { .. } => wrong(
-            er::DEFAULT_VAL_GENERATED_VARIABLES,
-            "cannot refer user or system variables.",
-        ),
-        Expr::InQuery { .. }
-        | Expr::Exists(_)
-        | Expr::Subquery(_)
-        | Expr::Quantified { .. }
-        | Expr::Values(_) => wrong(
-            er::DEFAULT_VAL_GENERATED_FUNCTION_IS_NOT_ALLOWED,
-            "contains a disallowed function.",
-        ),
-        Expr::Unsupported(what) => Err(SqlError::not_supported(what)),
-        _ => children(expr)
-            .into_iter()
-            .try_for_each(|child| refuse_in_default(child, column)),
-    }
 }
 
 /// Errors 3814 to 3816: what does not depend on the row alone.
@@ -279,7 +251,7 @@ fn is_condition(expr: &Expr) -> bool {
 }
 
 /// The columns that an expression names.
-fn columns_of(expr: &Expr) -> Vec<&str> {
+pub(super) fn columns_of(expr: &Expr) -> Vec<&str> {
     match expr {
         Expr::Column(column) | Expr::Default(Some(column)) => vec![&column.column],
         _ => children(expr).into_iter().flat_map(columns_of).collect(),
@@ -287,7 +259,7 @@ fn columns_of(expr: &Expr) -> Vec<&str> {
 }
 
 /// The expressions right below this one; those of a subquery are not among them.
-fn children(expr: &Expr) -> Vec<&Expr> {
+pub(super) fn children(expr: &Expr) -> Vec<&Expr> {
     match expr {
         Expr::Literal(_)
         | Expr::Param(_)

@@ -4,7 +4,7 @@ use crate::context::SessionState;
 use crate::dictionary::{ColumnDef, ColumnDefault};
 use crate::error::{Result, SqlError, er};
 use crate::expr::NoSubqueries;
-use crate::parse::ast::{self, Expr, Literal, TypeName, UnaryOp};
+use crate::parse::ast::{self, DefaultValue, Expr, Literal, TypeName, UnaryOp};
 use crate::types::{Charset, Collation, Decimal, Derivation, SqlType, TypeKind, Value, assign};
 
 /// Longest row that columns other than BLOB and TEXT may make, in bytes.
@@ -339,9 +339,22 @@ fn current_timestamp(expr: &Expr) -> Option<u8> {
     }
 }
 
-/// A DEFAULT clause. Literals are converted to the column's type at once; anything else is an expression that INSERT
-/// evaluates.
-pub fn default(state: &SessionState, name: &str, ty: &SqlType, written: &Expr) -> Result<ColumnDefault> {
+/// A DEFAULT clause. A literal is converted to the column's type at once; what stands in parentheses is an expression that
+/// INSERT evaluates.
+pub fn default(
+    state: &SessionState,
+    name: &str,
+    ty: &SqlType,
+    written: &DefaultValue,
+) -> Result<ColumnDefault> {
+    let DefaultValue {
+        expr: written,
+        computed,
+    } = written;
+    if *computed {
+        super::default::refuse(written, name)?;
+        return Ok(ColumnDefault::Expression(crate::parse::print::expr(written)));
+    }
     if let Some(fsp) = current_timestamp(written) {
         if is_clock_type(ty) {
             if fsp != ty.scale {
@@ -352,7 +365,7 @@ pub fn default(state: &SessionState, name: &str, ty: &SqlType, written: &Expr) -
         return Err(SqlError::invalid_default(name));
     }
     let Some(value) = literal(written, ty) else {
-        super::check::refuse_in_default(written, name)?;
+        super::default::refuse(written, name)?;
         return Ok(ColumnDefault::Expression(crate::parse::print::expr(written)));
     };
     if value.is_null() {

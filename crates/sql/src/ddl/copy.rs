@@ -1,7 +1,7 @@
 //! ALTER TABLE by copying the rows into a new table, converting each value to its new column's type.
 
 use super::alter::{Draft, initial_value};
-use super::{Run, index};
+use super::{Run, default, index};
 use crate::dictionary::{Change, IndexDef, TableDef};
 use crate::error::{Result, SqlError, er};
 use crate::expr::NoSubqueries;
@@ -29,11 +29,16 @@ impl Run<'_> {
         for (column, origin) in draft.columns.iter().zip(&draft.origins) {
             initial.push(match origin {
                 Some(_) => Value::Null,
-                None => {
-                    let now = assign(Value::DateTime(now), &column.ty, &column.name, &env);
-                    initial_value(column, &now.map(Value::into_owned).unwrap_or(Value::Null))
-                }
+                None => initial_value(column, &now, &env),
             });
+        }
+        let mut computed = Vec::new();
+        for (i, column) in draft.columns.iter().enumerate() {
+            if draft.origins[i].is_none()
+                && let Some(text) = default::expression(column)
+            {
+                computed.push((i, self.bind(&draft.columns, text)?));
+            }
         }
         let checks = self.bind_checks(&draft.columns, &draft.options.checks)?;
         let counter = draft.columns.iter().position(|column| column.auto_increment);
@@ -77,6 +82,18 @@ impl Run<'_> {
                     next_value = next_value.max(as_counter(&value).saturating_add(1));
                 }
                 values.push(value);
+            }
+            for (i, default) in &computed {
+                let column = &draft.columns[*i];
+                let value = default.eval(&env.ctx_with(&values))?.into_owned();
+                values[*i] = if !value.is_null() {
+                    assign(value, &column.ty, &column.name, &env)?.into_owned()
+                } else if column.ty.nullable {
+                    value
+                } else {
+                    env.complain(SqlError::bad_null(&column.name))?;
+                    zero_value(&column.ty)
+                };
             }
             for (name, check) in &checks {
                 if check.eval_bool(&env.ctx_with(&values))? == Some(false) {

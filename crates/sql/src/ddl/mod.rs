@@ -11,6 +11,7 @@ pub(crate) mod column;
 mod copy;
 mod create;
 mod database;
+mod default;
 mod drop;
 mod index;
 mod maintenance;
@@ -19,7 +20,7 @@ pub use column::collation;
 
 use crate::context::SessionState;
 use crate::context::answer::Answer;
-use crate::dictionary::{Change, CheckDef, ColumnDef, ColumnDefault, TableDef, virtual_schema};
+use crate::dictionary::{Change, CheckDef, ColumnDef, TableDef, virtual_schema};
 use crate::error::{Result, SqlError, er};
 use crate::expr::Expr;
 use crate::mdl::{Block, Mode};
@@ -176,7 +177,7 @@ impl<'a> Run<'a> {
 
     /// An expression over a table's columns, whose names it may use.
     fn bind(&self, columns: &[ColumnDef], text: &str) -> Result<Expr> {
-        let parsed = parse_expression(text, self.state.settings.sql_mode)?;
+        let parsed = parse_expression(text)?;
         let scope = Scope::of_row(columns.iter().map(|column| (&column.name, &column.ty)));
         let ctx = self.state.bind_ctx();
         let binder = Binder {
@@ -202,12 +203,11 @@ impl<'a> Run<'a> {
 
     /// Refuses DEFAULT expressions and CHECKs that could not be evaluated later.
     fn check_expressions(&self, columns: &[ColumnDef], checks: &[CheckDef]) -> Result<()> {
-        for column in columns {
-            if let Some(ColumnDefault::Expression(text)) = &column.default {
-                self.bind(columns, text)?;
-            }
+        for text in columns.iter().filter_map(default::expression) {
+            self.bind(columns, text)?;
         }
-        check::against_columns(checks, columns, self.state.settings.sql_mode)?;
+        default::against_columns(columns)?;
+        check::against_columns(checks, columns)?;
         self.bind_checks(columns, checks).map(drop)
     }
 

@@ -313,11 +313,12 @@ impl Work<'_> {
         }
     }
 
-    /// Before the values are evaluated: where one of them reads a column, it sees that column's constant default.
+    /// Before the values are evaluated: where one of them reads a column, it sees that column's constant default. So does
+    /// a computed default that is asked for by its keyword.
     fn begin(&self, values: &mut Vec<Value>) {
         let columns = &self.plan.target.def.columns;
         values.clear();
-        if self.plan.reads_columns {
+        if self.plan.reads_columns || self.plan.target.has_computed() {
             values.extend(columns.iter().map(|column| match &column.default {
                 Some(ColumnDefault::Literal(value)) => value.clone(),
                 _ => Val::Null,
@@ -327,12 +328,22 @@ impl Work<'_> {
         }
     }
 
-    /// After them: columns without a value take their defaults, which may be computed from the others.
+    /// After them: columns without a value take their defaults. Those that are computed come last, in order, since they
+    /// may be computed from the others.
     fn defaults(&self, given: &[usize], values: &mut [Value]) -> Result<()> {
-        let ctx = self.run.env.ctx();
+        let (target, ctx) = (&self.plan.target, self.run.env.ctx());
+        let mut computed = false;
         for at in 0..values.len() {
             if !given.contains(&at) {
-                values[at] = self.plan.target.default_or_zero(at, values, &ctx)?;
+                match target.is_computed(at) {
+                    true => computed = true,
+                    false => values[at] = target.default_or_zero(at, values, &ctx)?,
+                }
+            }
+        }
+        if computed {
+            for at in (0..values.len()).filter(|at| target.is_computed(*at) && !given.contains(at)) {
+                values[at] = target.default_or_zero(at, values, &ctx)?;
             }
         }
         Ok(())

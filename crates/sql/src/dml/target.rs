@@ -19,6 +19,7 @@ pub struct Target {
     pub table: Arc<Table>,
     /// The expression defaults, by column.
     defaults: Vec<Option<Expr>>,
+    has_computed: bool,
     checks: Vec<(String, Expr)>,
 }
 
@@ -43,7 +44,7 @@ impl Target {
         let mut scope = Scope::default();
         scope.add(scope_table(&def, None, 0))?;
         let bind = |text: &str| {
-            let parsed = parse::parse_expression(text, binder.ctx.sql_mode)?;
+            let parsed = parse::parse_expression(text)?;
             binder.bind(&parsed, &scope, &mut PlainHooks)
         };
         let mut defaults = Vec::with_capacity(def.columns.len());
@@ -58,6 +59,7 @@ impl Target {
             checks.push((check.name.clone(), bind(&check.expression)?));
         }
         Ok(Target {
+            has_computed: defaults.iter().any(Option::is_some),
             def,
             table,
             defaults,
@@ -84,11 +86,21 @@ impl Target {
                 Some(expr) => {
                     let slots = Slots(row);
                     let value = expr.eval(&ctx.env.ctx_with(&slots))?.into_owned();
-                    Some(assign::assign(value, &def.ty, &def.name, ctx.env)?.into_owned())
+                    Some(self.assigned(column, value, ctx)?.into_owned())
                 }
                 None => None,
             },
         })
+    }
+
+    /// True if the column's default is an expression, which may be computed from other columns.
+    pub fn is_computed(&self, column: usize) -> bool {
+        self.defaults[column].is_some()
+    }
+
+    /// True if any column's default is an expression.
+    pub fn has_computed(&self) -> bool {
+        self.has_computed
     }
 
     /// As [`Target::default_value`]; without a default it is error 1364, or the type's zero and a warning.

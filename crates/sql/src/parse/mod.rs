@@ -88,8 +88,14 @@ pub fn parse_shape(sql: &[u8], start: usize, mode: SqlMode, literals: &[u32]) ->
     })
 }
 
-/// A single expression: defaults and checks that the dictionary keeps as text.
-pub fn parse_expression(text: &str, mode: SqlMode) -> Result<ast::Expr> {
+/// A single expression: defaults and checks that the dictionary keeps as text. They are printed in one form, whatever the
+/// SQL mode was, and so read back in one mode.
+pub fn parse_expression(text: &str) -> Result<ast::Expr> {
+    expression_in(text, SqlMode::DEFAULT)
+}
+
+/// A single expression, under an SQL mode.
+pub fn expression_in(text: &str, mode: SqlMode) -> Result<ast::Expr> {
     let mut parser = Parser::new(text.as_bytes(), 0, mode, &[])?;
     let expr = parser.expression()?;
     parser.expect_end()?;

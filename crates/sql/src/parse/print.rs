@@ -12,11 +12,20 @@ pub fn expr(expr: &Expr) -> String {
 
 /// `'text'` with quotes and control characters escaped as MySQL prints them.
 pub fn quoted(text: &str) -> String {
+    with_quotes(text, "''")
+}
+
+/// `'text'` in an expression, where MySQL escapes a quote that it doubles elsewhere.
+pub fn escaped(text: &str) -> String {
+    with_quotes(text, "\\'")
+}
+
+fn with_quotes(text: &str, quote: &str) -> String {
     let mut out = String::with_capacity(text.len() + 2);
     out.push('\'');
     for c in text.chars() {
         match c {
-            '\'' => out.push_str("''"),
+            '\'' => out.push_str(quote),
             '\\' => out.push_str("\\\\"),
             '\0' => out.push_str("\\0"),
             '\n' => out.push_str("\\n"),
@@ -56,13 +65,20 @@ fn write_expr(expr: &Expr, out: &mut String) {
         Expr::Unary { op, expr } => {
             out.push_str(match op {
                 UnaryOp::Minus => "-",
-                UnaryOp::Plus => "+",
+                UnaryOp::Plus => "",
                 UnaryOp::BitNot => "~",
                 UnaryOp::Binary => "cast(",
             });
-            write_expr(expr, out);
-            if *op == UnaryOp::Binary {
-                out.push_str(" as char charset binary)");
+            match op {
+                UnaryOp::Binary => {
+                    write_expr(expr, out);
+                    out.push_str(" as char charset binary)");
+                }
+                _ => {
+                    out.push('(');
+                    write_expr(expr, out);
+                    out.push(')');
+                }
             }
         }
         Expr::Binary { op, left, right } => {
@@ -265,7 +281,7 @@ fn write_literal(literal: &Literal, out: &mut String) {
         Literal::Str { bytes, charset } => match std::str::from_utf8(bytes) {
             Ok(text) => {
                 let _ = write!(out, "_{}", charset.as_deref().unwrap_or("utf8mb4"));
-                out.push_str(&quoted(text));
+                out.push_str(&escaped(text));
             }
             Err(_) => hex(bytes, out),
         },
@@ -321,6 +337,6 @@ mod tests {
             },
             Expr::Not(Box::new(Expr::str("it's"))),
         ]);
-        assert_eq!(expr(&tree), "((`a``b` > 0) and (not(_utf8mb4'it''s')))");
+        assert_eq!(expr(&tree), "((`a``b` > 0) and (not(_utf8mb4'it\\'s')))");
     }
 }

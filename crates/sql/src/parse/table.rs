@@ -321,8 +321,10 @@ impl Parser<'_> {
         Ok(true)
     }
 
-    pub(super) fn default_value(&mut self) -> Result<Expr> {
-        self.simple()
+    pub(super) fn default_value(&mut self) -> Result<DefaultValue> {
+        let computed = self.is_op(Op::LParen);
+        let expr = self.simple()?;
+        Ok(DefaultValue { expr, computed })
     }
 
     pub(super) fn table_options(&mut self, options: &mut TableOptions, commas: bool) -> Result<()> {

@@ -39,7 +39,9 @@ impl Session {
         expect_single(sql, parsed.next, mode)?;
         match parsed.statement {
             Statement::Empty
-            | Statement::Prepare { .. } | Statement::Execute { .. } | Statement::Deallocate(_) => {
+            | Statement::Prepare { .. }
+            | Statement::Execute { .. }
+            | Statement::Deallocate(_) => {
                 return Err(SqlError::new(
                     er::UNSUPPORTED_PS,
                     "This command is not supported in the prepared statement protocol yet",

@@ -210,7 +210,7 @@ pub fn plain_default(column: &ColumnDef) -> Option<String> {
         ColumnDefault::Literal(value) if column.ty.kind == TypeKind::Bit => Some(bits(value)),
         ColumnDefault::Literal(value) => Some(literal(value)),
         ColumnDefault::CurrentTimestamp => Some(current_timestamp(&column.ty)),
-        ColumnDefault::Expression(text) => Some(text.clone()),
+        ColumnDefault::Expression(text) => Some(text.replace('\\', "\\\\").replace('\'', "\\'")),
     }
 }
 

@@ -45,7 +45,7 @@ fn aggregated(expression: &str, scope: &Scope, rows: &[Vec<Value>]) -> String {
             clause: "field list",
         };
         let mut hooks = Collect { found: Vec::new() };
-        let parsed = parse_expression(expression, SqlMode::DEFAULT)?;
+        let parsed = parse_expression(expression)?;
         let bound = binder.bind(&parsed, scope, &mut hooks)?;
         let mut result = vec![Value::Null; RESULTS];
         for aggregate in &hooks.found {

@@ -30,7 +30,7 @@ fn metadata_is_mysqls() {
                 params: &[],
                 clause: "field list",
             };
-            let parsed = parse_expression(expression, SqlMode::DEFAULT)?;
+            let parsed = parse_expression(expression)?;
             let bound = binder.bind(&parsed, &scope, &mut Collect::default())?;
             let m = match bound.node {
                 Node::Column(slot) if slot < columns.len() => {

@@ -12,7 +12,7 @@ mod nasty;
 use super::cast::display;
 use super::{BindCtx, Env, Expr, NoRow, NoSubqueries, Row, SessionInfo, VarScope, Warnings, build};
 use crate::error::{Result, SqlError};
-use crate::parse::parse_expression;
+use crate::parse::{expression_in, parse_expression};
 use crate::plan::bind::{Binder, PlainHooks};
 use crate::plan::scope::{Scope, ScopeColumn, ScopeTable};
 use crate::types::assign::assign;
@@ -115,7 +115,7 @@ fn with_env(mode: SqlMode, f: impl FnOnce(&Env, &TestSession) -> Result<String>)
 }
 
 fn bind(expression: &str, scope: &Scope, session: &TestSession, mode: SqlMode) -> Result<Expr> {
-    let parsed = parse_expression(expression, mode)?;
+    let parsed = expression_in(expression, mode)?;
     let ctx = BindCtx {
         sql_mode: mode,
         ..BindCtx::default()

@@ -25,13 +25,21 @@ pub enum ColumnKey {
     Unique,
 }
 
+/// What stands after DEFAULT.
+#[derive(Debug, Clone, PartialEq)]
+pub struct DefaultValue {
+    pub expr: Expr,
+    /// It stands in parentheses: an expression to be evaluated for each row, be it a literal.
+    pub computed: bool,
+}
+
 #[derive(Debug, Clone, PartialEq)]
 pub struct ColumnDef {
     pub name: String,
     pub ty: TypeName,
     /// `NOT NULL` = Some(false), `NULL` = Some(true)
     pub nullable: Option<bool>,
-    pub default: Option<Expr>,
+    pub default: Option<DefaultValue>,
     /// `ON UPDATE CURRENT_TIMESTAMP[(n)]`
     pub on_update: Option<Expr>,
     pub auto_increment: bool,
@@ -137,7 +145,7 @@ pub enum AlterAction {
     },
     SetDefault {
         column: String,
-        default: Option<Expr>,
+        default: Option<DefaultValue>,
     },
     AddIndex(IndexDef),
     DropIndex(String),

@@ -21,11 +21,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
+use tidemark_sql::error::depth;
 use tidemark_sql::{Database, SqlError};
 
-/// Deep expressions recurse, and a build without optimisation needs more for the same depth. Only what is touched
-/// takes memory.
-const STACK_LEN_MIN: usize = if cfg!(debug_assertions) { 8 << 20 } else { 1 << 20 };
+/// A statement that needs more of its thread's stack than there is gets an error (`tidemark_sql::error::depth`). Only
+/// what is touched takes memory.
+const STACK_LEN_MIN: usize = 1 << 20;
 /// How long a stop waits for statements that do not notice.
 const STOP_WAIT: Duration = Duration::from_secs(20);
 
@@ -212,10 +213,14 @@ fn admit(shared: &Arc<Shared>, socket: Socket, host: String, port: u16) {
         port,
         surplus: connected > limit,
     };
+    let stack_len = shared.stack_len();
     let spawned = thread::Builder::new()
         .name(format!("connection {connection_id}"))
-        .stack_size(shared.stack_len())
-        .spawn(move || connection::serve(&place.shared, peer));
+        .stack_size(stack_len)
+        .spawn(move || {
+            depth::set_stack_len(stack_len);
+            connection::serve(&place.shared, peer)
+        });
     if let Err(e) = spawned {
         refuse(shared, socket, &errors::no_thread(&e));
     }

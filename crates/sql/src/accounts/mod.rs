@@ -182,21 +182,42 @@ impl Account {
 }
 
 /// LIKE with `%`, `_` and backslash, as host and database patterns use it.
+///
+/// With one point of return, the latest `%`: what an earlier one swallowed need never change, so that no pattern takes
+/// more than the product of the lengths.
 pub fn pattern_matches(pattern: &str, text: &str, ignore_case: bool) -> bool {
-    fn go(pattern: &[char], text: &[char], same: &dyn Fn(char, char) -> bool) -> bool {
-        match pattern {
-            [] => text.is_empty(),
-            ['%', rest @ ..] => (0..=text.len()).any(|skip| go(rest, &text[skip..], same)),
-            ['_', rest @ ..] => !text.is_empty() && go(rest, &text[1..], same),
-            ['\\', c, rest @ ..] | [c, rest @ ..] => {
-                text.first().is_some_and(|first| same(*c, *first)) && go(rest, &text[1..], same)
-            }
-        }
-    }
     let pattern: Vec<char> = pattern.chars().collect();
     let text: Vec<char> = text.chars().collect();
     let same = |a: char, b: char| a == b || (ignore_case && a.eq_ignore_ascii_case(&b));
-    go(&pattern, &text, &same)
+    let (mut part, mut at) = (0, 0);
+    // Behind the latest `%`: where the pattern goes on, and where in the text that was tried last.
+    let mut retry: Option<(usize, usize)> = None;
+    loop {
+        let len = match &pattern[part..] {
+            [] if at == text.len() => return true,
+            [] => None,
+            ['%', ..] => {
+                part += 1;
+                retry = Some((part, at));
+                continue;
+            }
+            ['_', ..] => (at < text.len()).then_some(1),
+            ['\\', c, ..] => text.get(at).filter(|t| same(*c, **t)).map(|_| 2),
+            [c, ..] => text.get(at).filter(|t| same(*c, **t)).map(|_| 1),
+        };
+        if let Some(len) = len {
+            part += len;
+            at += 1;
+            continue;
+        }
+        match &mut retry {
+            Some((after, from)) if *from < text.len() => {
+                *from += 1;
+                (part, at) = (*after, *from);
+            }
+            _ => return false,
+        }
+    }
 }
 
 /// Whether a client's host is one of a pattern's. `localhost` is the socket and the loopback addresses.

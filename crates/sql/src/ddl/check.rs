@@ -245,6 +245,9 @@ fn is_condition(expr: &Expr) -> bool {
         | Expr::Regexp { .. }
         | Expr::Literal(ast::Literal::Bool(_)) => true,
         Expr::Binary { op, .. } => op.is_comparison() || *op == BinaryOp::Xor,
+        Expr::Chain { rest, .. } => rest
+            .iter()
+            .all(|(op, _)| op.is_comparison() || *op == BinaryOp::Xor),
         Expr::Function(call) => CONDITIONS.iter().any(|prefix| call.name.starts_with(prefix)),
         _ => false,
     }
@@ -283,6 +286,9 @@ pub(super) fn children(expr: &Expr) -> Vec<&Expr> {
         | Expr::Collate { expr, .. }
         | Expr::Interval { value: expr, .. } => vec![expr],
         Expr::Binary { left, right, .. } => vec![left, right],
+        Expr::Chain { first, rest } => std::iter::once(&**first)
+            .chain(rest.iter().map(|(_, right)| right))
+            .collect(),
         Expr::And(items) | Expr::Or(items) | Expr::Row(items) => items.iter().collect(),
         Expr::Between { expr, low, high, .. } => vec![expr, low, high],
         Expr::InList { expr, list, .. } => std::iter::once(&**expr).chain(list).collect(),

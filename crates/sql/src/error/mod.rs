@@ -2,8 +2,9 @@
 //!
 //! Applications match on the numbers and sometimes on the texts, so both are MySQL's. Every error that a client
 //! can see is made here, by a constructor named after what happened ([`texts`]); the rest of the crate never spells a
-//! number. [`numbers`] alone knows which SQLSTATE belongs to which number.
+//! number. [`numbers`] alone knows which SQLSTATE belongs to which number. [`depth`]: how deep a statement may nest.
 
+pub mod depth;
 mod numbers;
 mod texts;
 

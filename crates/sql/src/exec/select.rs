@@ -5,10 +5,11 @@ use super::rows::{GroupRow, JoinedRow};
 use super::sorter::Sorter;
 use super::source::Step;
 use super::{Exec, Flow, Scene};
+use crate::error::depth::check_stack;
 use crate::error::{Result, SqlError};
 use crate::expr::{Accumulator, EvalCtx, Expr, Row};
 use crate::parse::ast::SetOp;
-use crate::plan::{GroupPlan, QueryBody, QueryPlan, SelectPlan};
+use crate::plan::{GroupPlan, QueryBody, QueryPlan, SelectPlan, SetBranch};
 use crate::types::sort::sort_key;
 use crate::types::{SqlType, Val, Value};
 use std::collections::{HashMap, HashSet};
@@ -337,14 +338,16 @@ impl<'g> Groups<'g> {
 impl Exec<'_, '_> {
     /// Runs a query; answers how many rows it has, those beyond its limit included if it was asked to count them.
     pub fn query(&self, plan: &QueryPlan, scene: Scene, out: &mut dyn Output) -> Result<u64> {
+        check_stack()?;
+        self.check_interrupt()?;
         match &plan.body {
             QueryBody::Select(select) => self.select(plan, select, scene, out),
-            QueryBody::Set { op, all, left, right } => {
+            QueryBody::Set { first, rest } => {
                 let types: Vec<SqlType> = plan.columns.iter().map(|c| c.ty.clone()).collect();
                 let ctx = scene.env.ctx();
-                let distinct = !all;
+                let distinct = rest.last().is_some_and(|last| !last.all);
                 let mut tail = Tail::new(plan, distinct, &ctx)?;
-                self.set_operation(*op, *all, (left, right), &types, scene, &mut |row| {
+                self.set_operation(first, rest, &types, scene, &mut |row| {
                     Ok(tail.values(row, &types, &ctx, out)? != Flow::Stop)
                 })?;
                 tail.finish(out)
@@ -434,57 +437,142 @@ impl Exec<'_, '_> {
         }
     }
 
+    /// Hands the rows of a set operation to `f`; those of a last operation that is DISTINCT with their duplicates.
     fn set_operation(
         &self,
-        op: SetOp,
-        all: bool,
-        (left, right): (&QueryPlan, &QueryPlan),
+        first: &QueryPlan,
+        rest: &[SetBranch],
         types: &[SqlType],
         scene: Scene,
         f: &mut dyn FnMut(&[Value]) -> Result<bool>,
     ) -> Result<()> {
-        if op == SetOp::Union {
-            let mut more = true;
-            self.query(
-                left,
+        if rest.iter().all(|branch| branch.op == SetOp::Union) {
+            return self.union(first, rest, types, scene, f);
+        }
+        let Some((last, before)) = rest.split_last() else {
+            return self.each_row(first, scene, f);
+        };
+        if before.is_empty() {
+            return self.set_step(&mut |f| self.each_row(first, scene, f), last, types, scene, f);
+        }
+        // Step by step, each over the rows that the one before has left.
+        let mut rows = Vec::new();
+        self.each_row(first, scene, &mut |row| {
+            rows.push(row.to_vec());
+            Ok(true)
+        })?;
+        for branch in before {
+            self.check_interrupt()?;
+            let (mut next, mut seen) = (Vec::new(), HashSet::new());
+            self.set_step(
+                &mut |f| rows.iter().try_for_each(|row| f(row).map(|_| ())),
+                branch,
+                types,
                 scene,
-                &mut Collect::new(|row: &[Value]| {
-                    more = f(row)?;
-                    Ok(more)
-                }),
+                &mut |row| {
+                    if branch.all || seen.insert(row_key(row, types)) {
+                        next.push(row.to_vec());
+                    }
+                    Ok(true)
+                },
             )?;
-            if more {
-                self.query(right, scene, &mut Collect::new(f))?;
-            }
-            return Ok(());
+            rows = next;
+        }
+        let mut more = true;
+        self.set_step(
+            &mut |f| {
+                rows.iter().try_for_each(|row| {
+                    if more {
+                        more = f(row)?;
+                    }
+                    Ok(())
+                })
+            },
+            last,
+            types,
+            scene,
+            f,
+        )
+    }
+
+    /// One operation: `left` hands over the rows before it.
+    fn set_step(
+        &self,
+        left: &mut dyn FnMut(&mut dyn FnMut(&[Value]) -> Result<bool>) -> Result<()>,
+        branch: &SetBranch,
+        types: &[SqlType],
+        scene: Scene,
+        f: &mut dyn FnMut(&[Value]) -> Result<bool>,
+    ) -> Result<()> {
+        if branch.op == SetOp::Union {
+            let mut more = true;
+            left(&mut |row| {
+                more = f(row)?;
+                Ok(more)
+            })?;
+            return if more {
+                self.each_row(&branch.plan, scene, f)
+            } else {
+                Ok(())
+            };
         }
         // How often each row is on the right.
         let mut counts: HashMap<Vec<u8>, u64> = HashMap::new();
-        self.query(
-            right,
-            scene,
-            &mut Collect::new(|row: &[Value]| {
-                *counts.entry(row_key(row, types)).or_default() += 1;
+        self.each_row(&branch.plan, scene, &mut |row| {
+            *counts.entry(row_key(row, types)).or_default() += 1;
+            Ok(true)
+        })?;
+        left(&mut |row| {
+            let count = counts.get_mut(&row_key(row, types)).filter(|count| **count > 0);
+            let there = count.is_some();
+            if let (Some(count), true) = (count, branch.all) {
+                *count -= 1;
+            }
+            if there == (branch.op == SetOp::Intersect) {
+                f(row)
+            } else {
                 Ok(true)
-            }),
-        )?;
-        self.query(
-            left,
-            scene,
-            &mut Collect::new(|row: &[Value]| {
-                let count = counts.get_mut(&row_key(row, types)).filter(|count| **count > 0);
-                let there = count.is_some();
-                if let (Some(count), true) = (count, all) {
-                    *count -= 1;
+            }
+        })
+    }
+
+    /// A union of any number. What comes before the last DISTINCT is one set; what comes behind it is added as it is.
+    fn union(
+        &self,
+        first: &QueryPlan,
+        rest: &[SetBranch],
+        types: &[SqlType],
+        scene: Scene,
+        f: &mut dyn FnMut(&[Value]) -> Result<bool>,
+    ) -> Result<()> {
+        let last_distinct = rest.iter().rposition(|branch| !branch.all);
+        // Where the last one is DISTINCT, the caller removes the duplicates of all.
+        let own_set = last_distinct.filter(|at| at + 1 < rest.len());
+        let mut seen = HashSet::new();
+        let mut more = true;
+        let plans = std::iter::once(first).chain(rest.iter().map(|branch| &branch.plan));
+        for (at, plan) in plans.enumerate() {
+            if !more {
+                break;
+            }
+            let in_set = own_set.is_some_and(|last| at <= last + 1);
+            self.each_row(plan, scene, &mut |row| {
+                if !in_set || seen.insert(row_key(row, types)) {
+                    more = f(row)?;
                 }
-                if there == (op == SetOp::Intersect) {
-                    f(row)
-                } else {
-                    Ok(true)
-                }
-            }),
-        )?;
+                Ok(more)
+            })?;
+        }
         Ok(())
+    }
+
+    fn each_row(
+        &self,
+        plan: &QueryPlan,
+        scene: Scene,
+        f: &mut dyn FnMut(&[Value]) -> Result<bool>,
+    ) -> Result<()> {
+        self.query(plan, scene, &mut Collect::new(f)).map(|_| ())
     }
 
     /// Hands every row of a join to `f`, copied and whole.

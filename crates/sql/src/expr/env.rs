@@ -13,6 +13,27 @@ use std::collections::HashMap;
 /// Access to the current row by slot. Values borrow from the row.
 pub trait Row {
     fn column(&self, slot: usize) -> Val<'_>;
+
+    /// The value of the steps before, in a step of a chain.
+    fn previous(&self) -> Val<'_> {
+        Val::Null
+    }
+}
+
+/// A row beside which a step of a chain sees the value of the steps before.
+pub(super) struct Linked<'a> {
+    pub row: &'a dyn Row,
+    pub previous: Value,
+}
+
+impl Row for Linked<'_> {
+    fn column(&self, slot: usize) -> Val<'_> {
+        self.row.column(slot)
+    }
+
+    fn previous(&self) -> Val<'_> {
+        self.previous.borrowed()
+    }
 }
 
 /// The row of an expression without columns.

@@ -1,8 +1,9 @@
 //! The evaluator.
 
-use super::env::EvalCtx;
+use super::env::{EvalCtx, Linked};
 use super::node::{CmpKind, CmpOp, Expr, Node, Quantifier, SubqueryKind};
 use super::{arith, cast, compare, interval, like};
+use crate::error::depth::check_stack;
 use crate::error::{Result, SqlError};
 use crate::types::{Val, Value};
 use std::borrow::Cow;
@@ -10,6 +11,9 @@ use std::borrow::Cow;
 impl Expr {
     /// The value for the row of `ctx`. Borrows from the row, the literals and the parameters where it can.
     pub fn eval<'a>(&'a self, ctx: &EvalCtx<'a>) -> Result<Val<'a>> {
+        if !matches!(self.node, Node::Literal(_) | Node::Column(_) | Node::Param(_)) {
+            check_stack()?;
+        }
         match &self.node {
             Node::Literal(value) => Ok(value.borrowed()),
             Node::Column(slot) => Ok(ctx.row.column(*slot)),
@@ -26,6 +30,8 @@ impl Expr {
                 Ok(value)
             }
             Node::SystemVar(scope, name) => ctx.env.session.system_variable(*scope, name),
+            Node::Previous => Ok(ctx.row.previous()),
+            Node::Chain(steps) => chain(steps, ctx),
             Node::Neg(e) => arith::neg(e, &self.ty, ctx),
             Node::Arith(op, kind, pair) => arith::arith(*op, *kind, pair, &self.ty, ctx),
             Node::Bit(op, pair) => arith::bit(*op, pair, ctx),
@@ -80,6 +86,7 @@ impl Expr {
 
     /// As a condition: `None` is UNKNOWN. Makes no value where the operator allows.
     pub fn eval_bool<'a>(&'a self, ctx: &EvalCtx<'a>) -> Result<Option<bool>> {
+        check_stack()?;
         match &self.node {
             Node::Compare(op, kind, pair) => compare::compare_exprs(*op, *kind, pair, ctx),
             Node::And(list) => {
@@ -156,6 +163,27 @@ impl Expr {
         }
         owned(self, ctx)
     }
+}
+
+/// The value of the last step.
+fn chain<'a>(steps: &[Expr], ctx: &EvalCtx<'a>) -> Result<Value> {
+    // Each step's context lives no longer than the value that it links to.
+    fn step<'a>(e: &'a Expr, ctx: &EvalCtx<'a>, previous: &'a Linked<'a>) -> Result<Value> {
+        let linked = EvalCtx {
+            row: previous,
+            env: ctx.env,
+        };
+        Ok(e.eval(&linked)?.into_owned())
+    }
+    let mut previous = Value::Null;
+    for e in steps {
+        let linked = Linked {
+            row: ctx.row,
+            previous,
+        };
+        previous = step(e, ctx, &linked)?;
+    }
+    Ok(previous)
 }
 
 /// The first branch whose condition holds.

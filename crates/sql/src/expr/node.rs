@@ -25,6 +25,9 @@ pub enum Node {
     /// `@v := e`
     AssignVar(Box<str>, Box<Expr>),
     SystemVar(VarScope, Box<str>),
+    /// A long chain of operators: the value of each step is the [`Node::Previous`] of the next.
+    Chain(Vec<Expr>),
+    Previous,
     Neg(Box<Expr>),
     Arith(ArithOp, NumKind, Box<[Expr; 2]>),
     Bit(BitOp, Box<[Expr; 2]>),
@@ -273,9 +276,12 @@ impl Expr {
     /// The direct operands.
     pub fn children(&self) -> Vec<&Expr> {
         match &self.node {
-            Node::Literal(_) | Node::Column(_) | Node::Param(_) | Node::UserVar(_) | Node::SystemVar(..) => {
-                Vec::new()
-            }
+            Node::Literal(_)
+            | Node::Column(_)
+            | Node::Param(_)
+            | Node::UserVar(_)
+            | Node::SystemVar(..)
+            | Node::Previous => Vec::new(),
             Node::AssignVar(_, e)
             | Node::Neg(e)
             | Node::BitNot(e)
@@ -292,7 +298,9 @@ impl Expr {
                 args.iter().collect()
             }
             Node::Between { args, .. } => args.iter().collect(),
-            Node::And(list) | Node::Or(list) | Node::Call(_, list) => list.iter().collect(),
+            Node::And(list) | Node::Or(list) | Node::Call(_, list) | Node::Chain(list) => {
+                list.iter().collect()
+            }
             Node::In { value, list, .. } => std::iter::once(&**value)
                 .chain(list.iter().map(|(_, e)| e))
                 .collect(),
@@ -312,9 +320,12 @@ impl Expr {
 
     pub fn children_mut(&mut self) -> Vec<&mut Expr> {
         match &mut self.node {
-            Node::Literal(_) | Node::Column(_) | Node::Param(_) | Node::UserVar(_) | Node::SystemVar(..) => {
-                Vec::new()
-            }
+            Node::Literal(_)
+            | Node::Column(_)
+            | Node::Param(_)
+            | Node::UserVar(_)
+            | Node::SystemVar(..)
+            | Node::Previous => Vec::new(),
             Node::AssignVar(_, e)
             | Node::Neg(e)
             | Node::BitNot(e)
@@ -331,7 +342,9 @@ impl Expr {
                 args.iter_mut().collect()
             }
             Node::Between { args, .. } => args.iter_mut().collect(),
-            Node::And(list) | Node::Or(list) | Node::Call(_, list) => list.iter_mut().collect(),
+            Node::And(list) | Node::Or(list) | Node::Call(_, list) | Node::Chain(list) => {
+                list.iter_mut().collect()
+            }
             Node::In { value, list, .. } => std::iter::once(&mut **value)
                 .chain(list.iter_mut().map(|(_, e)| e))
                 .collect(),
@@ -379,19 +392,31 @@ impl Expr {
 
     /// No row, parameter, session or clock has a say in it.
     pub fn is_constant(&self) -> bool {
-        let mut constant = true;
-        self.walk(&mut |e| {
-            constant &= match &e.node {
-                Node::Column(_)
-                | Node::Param(_)
-                | Node::UserVar(_)
-                | Node::AssignVar(..)
-                | Node::SystemVar(..)
-                | Node::Subquery { .. } => false,
-                Node::Call(f, _) => f.volatility == super::Volatility::Pure,
-                _ => true,
+        self.is_constant_after(false)
+    }
+
+    /// The same of a step of a chain, after steps that are constant or not.
+    fn is_constant_after(&self, before: bool) -> bool {
+        match &self.node {
+            Node::Column(_)
+            | Node::Param(_)
+            | Node::UserVar(_)
+            | Node::AssignVar(..)
+            | Node::SystemVar(..)
+            | Node::Subquery { .. } => false,
+            Node::Previous => before,
+            Node::Chain(steps) => {
+                let mut constant = before;
+                steps.iter().all(|step| {
+                    constant = step.is_constant_after(constant);
+                    constant
+                })
             }
-        });
-        constant
+            Node::Call(f, _) if f.volatility != super::Volatility::Pure => false,
+            _ => self
+                .children()
+                .iter()
+                .all(|child| child.is_constant_after(before)),
+        }
     }
 }

@@ -25,6 +25,7 @@ pub(crate) fn operand(e: &Expr) -> String {
         Node::Call(def, args) => call(def.name, args),
         Node::Cast(inner) => format!("cast({} as {})", operand(inner), cast_name(e)),
         Node::Retype(inner) => operand(inner),
+        Node::Previous => "...".to_string(),
         _ => "expression".to_string(),
     }
 }

@@ -47,34 +47,20 @@ impl Parser<'_> {
         self.expect_op(Op::LParen)?;
         let mut call = match name.as_str() {
             "CAST" => return self.cast(),
-            "EXTRACT" => self.extract()?,
-            "TRIM" => self.trim()?,
-            "SUBSTRING" | "SUBSTR" | "MID" => self.substring()?,
-            "POSITION" => self.position()?,
-            "COUNT" | "SUM" | "AVG" | "MIN" | "MAX" | "GROUP_CONCAT" | "BIT_AND" | "BIT_OR" | "BIT_XOR"
+            "EXTRACT" | "TRIM" | "SUBSTRING" | "SUBSTR" | "MID" | "POSITION" | "TIMESTAMPADD"
+            | "TIMESTAMPDIFF" | "GET_FORMAT" | "DATE_ADD" | "DATE_SUB" | "ADDDATE" | "SUBDATE" | "CHAR"
+            | "COUNT" | "SUM" | "AVG" | "MIN" | "MAX" | "GROUP_CONCAT" | "BIT_AND" | "BIT_OR" | "BIT_XOR"
             | "STD" | "STDDEV" | "STDDEV_POP" | "STDDEV_SAMP" | "VAR_POP" | "VAR_SAMP" | "VARIANCE"
-            | "JSON_ARRAYAGG" | "JSON_OBJECTAGG" => self.aggregate(&name)?,
-            "TIMESTAMPADD" | "TIMESTAMPDIFF" => {
-                let unit = Expr::str(&self.word_upper()?);
-                self.expect_op(Op::Comma)?;
-                let mut args = self.list(Parser::expr)?;
-                args.insert(0, unit);
-                plain(&name, args)
-            }
-            "GET_FORMAT" => {
-                let kind = Expr::str(&self.word_upper()?);
-                self.expect_op(Op::Comma)?;
-                plain(&name, vec![kind, self.expr()?])
-            }
-            "DATE_ADD" | "DATE_SUB" | "ADDDATE" | "SUBDATE" => self.date_arithmetic(&name)?,
-            "CHAR" => self.char_function()?,
+            | "JSON_ARRAYAGG" | "JSON_OBJECTAGG" => self.special_call(&name)?,
             _ => {
-                let args = if self.is_op(Op::RParen) {
-                    Vec::new()
-                } else {
-                    self.list(Parser::expr)?
-                };
-                plain(&name, args)
+                let mut args = Vec::new();
+                if !self.is_op(Op::RParen) {
+                    args.push(self.expr()?);
+                    while self.accept_op(Op::Comma) {
+                        args.push(self.expr()?);
+                    }
+                }
+                Box::new(plain(&name, args))
             }
         };
         self.expect_op(Op::RParen)?;
@@ -84,7 +70,35 @@ impl Parser<'_> {
         call.schema = schema;
         self.needs_literal |=
             type_follows_from_values(&name) && call.args.iter().any(|arg| matches!(arg, Expr::Param(_)));
-        Ok(Expr::Function(Box::new(call)))
+        self.link()?;
+        Ok(Expr::Function(call))
+    }
+
+    /// What stands between the parentheses of a function whose arguments are no plain list.
+    #[inline(never)]
+    fn special_call(&mut self, name: &str) -> Result<Box<FunctionCall>> {
+        let call = match name {
+            "EXTRACT" => self.extract()?,
+            "TRIM" => self.trim()?,
+            "SUBSTRING" | "SUBSTR" | "MID" => self.substring()?,
+            "POSITION" => self.position()?,
+            "TIMESTAMPADD" | "TIMESTAMPDIFF" => {
+                let unit = Expr::str(&self.word_upper()?);
+                self.expect_op(Op::Comma)?;
+                let mut args = self.list(Parser::expr)?;
+                args.insert(0, unit);
+                plain(name, args)
+            }
+            "GET_FORMAT" => {
+                let kind = Expr::str(&self.word_upper()?);
+                self.expect_op(Op::Comma)?;
+                plain(name, vec![kind, self.expr()?])
+            }
+            "DATE_ADD" | "DATE_SUB" | "ADDDATE" | "SUBDATE" => self.date_arithmetic(name)?,
+            "CHAR" => self.char_function()?,
+            _ => self.aggregate(name)?,
+        };
+        Ok(Box::new(call))
     }
 
     fn cast(&mut self) -> Result<Expr> {
@@ -92,6 +106,7 @@ impl Parser<'_> {
         self.expect("AS")?;
         let ty = self.cast_type()?;
         self.expect_op(Op::RParen)?;
+        self.link()?;
         Ok(Expr::Cast { expr, ty })
     }
 

@@ -8,8 +8,32 @@ use super::reserved::is_reserved;
 use crate::error::{Result, SqlError};
 use crate::types::SqlMode;
 
-/// How many operators of one precedence may follow each other.
-const CHAIN_MAX: usize = 500;
+/// How many operators of one precedence make nested nodes. More make a list, so that no chain is high.
+const NESTED_MAX: usize = 8;
+
+// Precedences, from the weakest. `&` and the shifts stand between `|` and `+`, `*` and `^` behind `+`.
+const OR: u8 = 1;
+const XOR: u8 = 2;
+const AND: u8 = 3;
+const NOT: u8 = 4;
+const COMPARISON: u8 = 5;
+const PREDICATE: u8 = 6;
+const BIT_OR: u8 = 7;
+const PLUS: u8 = 10;
+const CONCAT: u8 = 13;
+
+/// An operator behind an operand.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Infix {
+    Or,
+    And,
+    /// `||` under PIPES_AS_CONCAT
+    Concat,
+    Is,
+    /// IN, BETWEEN, LIKE, …, with a NOT before it or without.
+    Predicate,
+    Binary(BinaryOp),
+}
 
 fn boxed(expr: Expr) -> Box<Expr> {
     Box::new(expr)
@@ -41,173 +65,238 @@ impl Parser<'_> {
         self.expr()
     }
 
+    #[inline]
     pub(super) fn expr(&mut self) -> Result<Expr> {
-        self.enter()?;
-        let out = self.or_expr();
-        self.leave();
-        out
+        self.climb(OR)
     }
 
-    fn or_expr(&mut self) -> Result<Expr> {
-        let first = self.xor_expr()?;
-        let mut list = Vec::new();
-        while self.accept("OR") || !self.mode.has(SqlMode::PIPES_AS_CONCAT) && self.accept_op(Op::PipePipe) {
-            list.push(self.xor_expr()?);
+    /// An operand and what operators of at least this precedence make of it. Recursion passes here for every operand and
+    /// every parenthesis, so that this and what lies between keeps its frames small: what is rare has functions of its
+    /// own.
+    fn climb(&mut self, lowest: u8) -> Result<Expr> {
+        let level = self.enter()?;
+        // Behind NOT come only weaker operators: its operand has taken the others.
+        let mut highest = if self.is("NOT") { NOT - 1 } else { u8::MAX };
+        let mut left = self.operand(lowest)?;
+        // The chain that is being made: its precedence and its operators so far.
+        let mut chain = (0, 0);
+        while let Some((op, precedence)) = self.infix() {
+            if precedence < lowest || precedence > highest {
+                break;
+            }
+            if precedence != chain.0 {
+                chain = (precedence, 0);
+            }
+            left = self.apply(left, op, precedence, &mut chain.1)?;
+            highest = match op {
+                // A predicate takes none as its operand, and arithmetic neither takes that nor IS.
+                Infix::Predicate => PREDICATE - 1,
+                _ => precedence,
+            };
         }
-        if list.is_empty() {
-            return Ok(first);
-        }
-        list.insert(0, first);
-        Ok(Expr::Or(list))
-    }
-
-    fn xor_expr(&mut self) -> Result<Expr> {
-        let mut left = self.and_expr()?;
-        let mut chain = 0;
-        while self.accept("XOR") {
-            self.link(&mut chain)?;
-            left = binary(BinaryOp::Xor, left, self.and_expr()?);
-        }
+        self.leave(level);
         Ok(left)
     }
 
-    fn and_expr(&mut self) -> Result<Expr> {
-        let first = self.not_expr()?;
-        let mut list = Vec::new();
-        while self.accept("AND") || self.accept_op(Op::AmpAmp) {
-            list.push(self.not_expr()?);
+    fn operand(&mut self, lowest: u8) -> Result<Expr> {
+        if self.token().kind == Kind::Word {
+            if lowest <= NOT && self.accept("NOT") {
+                let inner = self.climb(NOT)?;
+                self.link()?;
+                return Ok(Expr::Not(boxed(inner)));
+            }
+            if self.is("INTERVAL") && !self.interval_function_follows() {
+                return self.leading_interval();
+            }
         }
-        if list.is_empty() {
-            return Ok(first);
-        }
-        list.insert(0, first);
-        Ok(Expr::And(list))
+        self.simple()
     }
 
-    fn not_expr(&mut self) -> Result<Expr> {
-        if self.accept("NOT") {
-            self.enter()?;
-            let inner = self.not_expr()?;
-            self.leave();
-            return Ok(Expr::Not(boxed(inner)));
+    /// The operator at the cursor and its precedence.
+    fn infix(&self) -> Option<(Infix, u8)> {
+        use BinaryOp::*;
+        let binary = |op, precedence| Some((Infix::Binary(op), precedence));
+        let token = self.token();
+        match token.kind {
+            Kind::Op(Op::PipePipe) if self.mode.has(SqlMode::PIPES_AS_CONCAT) => {
+                Some((Infix::Concat, CONCAT))
+            }
+            Kind::Op(Op::PipePipe) => Some((Infix::Or, OR)),
+            Kind::Op(Op::AmpAmp) => Some((Infix::And, AND)),
+            Kind::Op(Op::Eq) => binary(Equal, COMPARISON),
+            Kind::Op(Op::NullSafeEq) => binary(NullSafeEqual, COMPARISON),
+            Kind::Op(Op::Ne) => binary(NotEqual, COMPARISON),
+            Kind::Op(Op::Lt) => binary(Less, COMPARISON),
+            Kind::Op(Op::Le) => binary(LessEqual, COMPARISON),
+            Kind::Op(Op::Gt) => binary(Greater, COMPARISON),
+            Kind::Op(Op::Ge) => binary(GreaterEqual, COMPARISON),
+            Kind::Op(Op::Pipe) => binary(BitOr, BIT_OR),
+            Kind::Op(Op::Amp) => binary(BitAnd, BIT_OR + 1),
+            Kind::Op(Op::ShiftLeft) => binary(ShiftLeft, BIT_OR + 2),
+            Kind::Op(Op::ShiftRight) => binary(ShiftRight, BIT_OR + 2),
+            Kind::Op(Op::Plus) => binary(Add, PLUS),
+            Kind::Op(Op::Minus) => binary(Subtract, PLUS),
+            Kind::Op(Op::Star) => binary(Multiply, PLUS + 1),
+            Kind::Op(Op::Slash) => binary(Divide, PLUS + 1),
+            Kind::Op(Op::Percent) => binary(Modulo, PLUS + 1),
+            Kind::Op(Op::Caret) => binary(BitXor, PLUS + 2),
+            Kind::Word => self.infix_word(),
+            _ => None,
         }
-        self.comparison()
     }
 
-    fn link(&self, chain: &mut usize) -> Result<()> {
-        *chain += 1;
-        if *chain > CHAIN_MAX {
-            return Err(SqlError::not_supported("expression of this length"));
-        }
-        Ok(())
-    }
-
-    fn comparison_op(&self) -> Option<BinaryOp> {
-        let Kind::Op(op) = self.token().kind else {
-            return None;
-        };
-        Some(match op {
-            Op::Eq => BinaryOp::Equal,
-            Op::NullSafeEq => BinaryOp::NullSafeEqual,
-            Op::Ne => BinaryOp::NotEqual,
-            Op::Lt => BinaryOp::Less,
-            Op::Le => BinaryOp::LessEqual,
-            Op::Gt => BinaryOp::Greater,
-            Op::Ge => BinaryOp::GreaterEqual,
-            _ => return None,
-        })
-    }
-
-    fn comparison(&mut self) -> Result<Expr> {
-        let mut left = self.predicate()?;
-        let mut chain = 0;
-        loop {
-            if let Some(op) = self.comparison_op() {
-                self.link(&mut chain)?;
-                self.advance();
-                if let Some(word) = self.accept_any(&["ALL", "ANY", "SOME"]) {
-                    let query = Box::new(self.in_parens(Parser::query)?);
-                    left = Expr::Quantified {
-                        op,
-                        all: word == "ALL",
-                        left: boxed(left),
-                        query,
-                    };
-                    continue;
-                }
-                left = binary(op, left, self.predicate()?);
-            } else if self.accept("IS") {
-                self.link(&mut chain)?;
-                let negated = self.accept("NOT");
-                let expr = boxed(left);
-                left = match self.accept_any(&["NULL", "TRUE", "FALSE", "UNKNOWN"]) {
-                    Some("NULL") => Expr::IsNull { expr, negated },
-                    Some("TRUE") => Expr::IsTruth {
-                        expr,
-                        truth: Some(true),
-                        negated,
-                    },
-                    Some("FALSE") => Expr::IsTruth {
-                        expr,
-                        truth: Some(false),
-                        negated,
-                    },
-                    Some(_) => Expr::IsTruth {
-                        expr,
-                        truth: None,
-                        negated,
-                    },
-                    None => return self.error(),
-                };
-            } else {
-                return Ok(left);
+    fn infix_word(&self) -> Option<(Infix, u8)> {
+        let word = self.text(self.token());
+        let is = |other: &str| word.eq_ignore_ascii_case(other.as_bytes());
+        let predicates = ["IN", "BETWEEN", "LIKE", "REGEXP", "RLIKE"];
+        match word.len() {
+            2 if is("OR") => Some((Infix::Or, OR)),
+            2 if is("IS") => Some((Infix::Is, COMPARISON)),
+            3 if is("AND") => Some((Infix::And, AND)),
+            3 if is("XOR") => Some((Infix::Binary(BinaryOp::Xor), XOR)),
+            3 if is("DIV") => Some((Infix::Binary(BinaryOp::IntDivide), PLUS + 1)),
+            3 if is("MOD") => Some((Infix::Binary(BinaryOp::Modulo), PLUS + 1)),
+            3 if is("NOT") => {
+                let negated = predicates.iter().any(|w| self.is_ahead(1, w));
+                negated.then_some((Infix::Predicate, PREDICATE))
+            }
+            6 if is("SOUNDS") && !self.is_ahead(1, "LIKE") => None,
+            6 if is("MEMBER") && !self.is_ahead(1, "OF") => None,
+            _ => {
+                let found = predicates.iter().any(|w| is(w)) || is("SOUNDS") || is("MEMBER");
+                found.then_some((Infix::Predicate, PREDICATE))
             }
         }
     }
 
-    fn predicate(&mut self) -> Result<Expr> {
-        let left = self.bit_expr()?;
-        let negated = self.is("NOT")
-            && ["IN", "BETWEEN", "LIKE", "REGEXP", "RLIKE"]
-                .iter()
-                .any(|w| self.is_ahead(1, w));
-        if negated {
-            self.advance();
+    /// What the operator at the cursor, which is not yet read, makes of `left`.
+    #[inline(never)]
+    fn apply(&mut self, left: Expr, op: Infix, precedence: u8, links: &mut usize) -> Result<Expr> {
+        let op = match op {
+            Infix::Predicate => return self.predicate_of(left),
+            Infix::Is => {
+                *links = 0;
+                return self.truth_of(left);
+            }
+            Infix::Or | Infix::And | Infix::Concat => {
+                self.advance();
+                let right = self.climb(precedence + 1)?;
+                return self.list_of(left, op, right, links);
+            }
+            Infix::Binary(op) => op,
+        };
+        self.advance();
+        if precedence == PLUS && self.is("INTERVAL") && !self.interval_function_follows() {
+            *links = 0;
+            return self.date_and_interval(left, op);
         }
+        if precedence == COMPARISON && self.is_any(&["ALL", "ANY", "SOME"]) {
+            *links = 0;
+            return self.quantified(left, op);
+        }
+        let right = self.climb(precedence + 1)?;
+        self.chain(left, op, right, links)
+    }
+
+    /// AND, OR and `||` are one node however many operands they have.
+    fn list_of(&mut self, mut left: Expr, op: Infix, right: Expr, links: &mut usize) -> Result<Expr> {
+        *links += 1;
+        if *links > 1 {
+            match (&mut left, op) {
+                (Expr::Or(list), Infix::Or) | (Expr::And(list), Infix::And) => list.push(right),
+                (Expr::Function(concat), _) => concat.args.push(right),
+                _ => return self.error(),
+            }
+            return Ok(left);
+        }
+        self.link()?;
+        let list = vec![left, right];
+        Ok(match op {
+            Infix::Or => Expr::Or(list),
+            Infix::And => Expr::And(list),
+            _ => call("CONCAT", list),
+        })
+    }
+
+    /// `left op right`, where `left` already holds that many links of the same chain.
+    fn chain(&mut self, mut left: Expr, op: BinaryOp, right: Expr, links: &mut usize) -> Result<Expr> {
+        *links += 1;
+        if let Expr::Chain { rest, .. } = &mut left
+            && *links > NESTED_MAX
+        {
+            rest.push((op, right));
+            return Ok(left);
+        }
+        self.link()?;
+        if *links == NESTED_MAX {
+            return Ok(Expr::Chain {
+                first: boxed(left),
+                rest: vec![(op, right)],
+            });
+        }
+        Ok(binary(op, left, right))
+    }
+
+    /// `left IS [NOT] NULL`, `TRUE`, `FALSE`, `UNKNOWN`.
+    #[inline(never)]
+    fn truth_of(&mut self, left: Expr) -> Result<Expr> {
+        self.expect("IS")?;
+        self.link()?;
+        let negated = self.accept("NOT");
+        let expr = boxed(left);
+        let truth = match self.accept_any(&["NULL", "TRUE", "FALSE", "UNKNOWN"]) {
+            Some("NULL") => return Ok(Expr::IsNull { expr, negated }),
+            Some("TRUE") => Some(true),
+            Some("FALSE") => Some(false),
+            Some(_) => None,
+            None => return self.error(),
+        };
+        Ok(Expr::IsTruth { expr, truth, negated })
+    }
+
+    /// `left op ANY (query)`; the cursor is behind the operator.
+    #[inline(never)]
+    fn quantified(&mut self, left: Expr, op: BinaryOp) -> Result<Expr> {
+        let word = self.accept_any(&["ALL", "ANY", "SOME"]);
+        let query = Box::new(self.in_parens(Parser::query)?);
+        self.link()?;
+        Ok(Expr::Quantified {
+            op,
+            all: word == Some("ALL"),
+            left: boxed(left),
+            query,
+        })
+    }
+
+    /// `left ± INTERVAL n unit`; the cursor is behind the sign.
+    #[inline(never)]
+    fn date_and_interval(&mut self, left: Expr, op: BinaryOp) -> Result<Expr> {
+        let name = if op == BinaryOp::Add {
+            "DATE_ADD"
+        } else {
+            "DATE_SUB"
+        };
+        let interval = self.interval()?;
+        self.link()?;
+        Ok(call(name, vec![left, interval]))
+    }
+
+    /// `left [NOT] IN`, `BETWEEN`, `LIKE`, `REGEXP`, `SOUNDS LIKE`.
+    #[inline(never)]
+    fn predicate_of(&mut self, left: Expr) -> Result<Expr> {
+        let negated = self.accept("NOT");
         if self.accept("IN") {
             return self.in_predicate(left, negated);
         }
         if self.accept("BETWEEN") {
-            let low = boxed(self.bit_expr()?);
-            self.expect("AND")?;
-            self.enter()?;
-            let high = boxed(self.predicate()?);
-            self.leave();
-            return Ok(Expr::Between {
-                expr: boxed(left),
-                low,
-                high,
-                negated,
-            });
+            return self.between(left, negated);
         }
         if self.accept("LIKE") {
-            let pattern = boxed(self.bit_expr()?);
-            let escape = if self.accept("ESCAPE") {
-                let token = self.token();
-                self.needs_literal |= self.shape_param(token).is_some();
-                Some(boxed(self.simple()?))
-            } else {
-                None
-            };
-            return Ok(Expr::Like {
-                expr: boxed(left),
-                pattern,
-                escape,
-                negated,
-            });
+            return self.like(left, negated);
         }
         if self.accept("REGEXP") || self.accept("RLIKE") {
             let pattern = boxed(self.bit_expr()?);
+            self.link()?;
             return Ok(Expr::Regexp {
                 expr: boxed(left),
                 pattern,
@@ -216,25 +305,57 @@ impl Parser<'_> {
         }
         if self.accept_all(&["SOUNDS", "LIKE"]) {
             let right = self.bit_expr()?;
+            self.link()?;
+            self.link()?;
             return Ok(binary(
                 BinaryOp::Equal,
                 call("SOUNDEX", vec![left]),
                 call("SOUNDEX", vec![right]),
             ));
         }
-        if self.is("MEMBER") && self.is_ahead(1, "OF") {
-            return Err(SqlError::not_supported("MEMBER OF"));
-        }
-        Ok(left)
+        Err(SqlError::not_supported("MEMBER OF"))
+    }
+
+    fn between(&mut self, left: Expr, negated: bool) -> Result<Expr> {
+        let low = boxed(self.bit_expr()?);
+        self.expect("AND")?;
+        let high = boxed(self.climb(PREDICATE)?);
+        self.link()?;
+        Ok(Expr::Between {
+            expr: boxed(left),
+            low,
+            high,
+            negated,
+        })
+    }
+
+    fn like(&mut self, left: Expr, negated: bool) -> Result<Expr> {
+        let pattern = boxed(self.bit_expr()?);
+        let escape = if self.accept("ESCAPE") {
+            let token = self.token();
+            self.needs_literal |= self.shape_param(token).is_some();
+            Some(boxed(self.simple()?))
+        } else {
+            None
+        };
+        self.link()?;
+        Ok(Expr::Like {
+            expr: boxed(left),
+            pattern,
+            escape,
+            negated,
+        })
     }
 
     fn in_predicate(&mut self, left: Expr, negated: bool) -> Result<Expr> {
         let expr = boxed(left);
         if self.query_in_parens_follows() {
             let query = Box::new(self.in_parens(Parser::query)?);
+            self.link()?;
             return Ok(Expr::InQuery { expr, query, negated });
         }
         let list = self.in_parens(|p| p.list(Parser::expr))?;
+        self.link()?;
         Ok(Expr::InList { expr, list, negated })
     }
 
@@ -251,73 +372,8 @@ impl Parser<'_> {
 
     // ------------------------------------------------------------------------------------------ arithmetic
 
-    /// Operators from `|` (1) to `^` (6), by climbing.
     fn bit_expr(&mut self) -> Result<Expr> {
-        self.binary_from(1)
-    }
-
-    fn arithmetic_op(&self) -> Option<(BinaryOp, u8)> {
-        let token = self.token();
-        Some(match token.kind {
-            Kind::Op(Op::Pipe) => (BinaryOp::BitOr, 1),
-            Kind::Op(Op::Amp) => (BinaryOp::BitAnd, 2),
-            Kind::Op(Op::ShiftLeft) => (BinaryOp::ShiftLeft, 3),
-            Kind::Op(Op::ShiftRight) => (BinaryOp::ShiftRight, 3),
-            Kind::Op(Op::Plus) => (BinaryOp::Add, 4),
-            Kind::Op(Op::Minus) => (BinaryOp::Subtract, 4),
-            Kind::Op(Op::Star) => (BinaryOp::Multiply, 5),
-            Kind::Op(Op::Slash) => (BinaryOp::Divide, 5),
-            Kind::Op(Op::Percent) => (BinaryOp::Modulo, 5),
-            Kind::Op(Op::Caret) => (BinaryOp::BitXor, 6),
-            Kind::Word if self.is("DIV") => (BinaryOp::IntDivide, 5),
-            Kind::Word if self.is("MOD") => (BinaryOp::Modulo, 5),
-            _ => return None,
-        })
-    }
-
-    fn binary_from(&mut self, lowest: u8) -> Result<Expr> {
-        let mut left = if self.is("INTERVAL") && !self.interval_function_follows() {
-            self.leading_interval()?
-        } else {
-            self.concat_operand()?
-        };
-        let mut chain = 0;
-        while let Some((op, level)) = self.arithmetic_op() {
-            if level < lowest {
-                break;
-            }
-            self.link(&mut chain)?;
-            self.advance();
-            if matches!(op, BinaryOp::Add | BinaryOp::Subtract)
-                && self.is("INTERVAL")
-                && !self.interval_function_follows()
-            {
-                let name = if op == BinaryOp::Add {
-                    "DATE_ADD"
-                } else {
-                    "DATE_SUB"
-                };
-                let interval = self.interval()?;
-                left = call(name, vec![left, interval]);
-                continue;
-            }
-            let right = self.binary_from(level + 1)?;
-            left = binary(op, left, right);
-        }
-        Ok(left)
-    }
-
-    /// `a || b` as concatenation, under PIPES_AS_CONCAT.
-    fn concat_operand(&mut self) -> Result<Expr> {
-        let first = self.simple()?;
-        if !self.mode.has(SqlMode::PIPES_AS_CONCAT) || !self.is_op(Op::PipePipe) {
-            return Ok(first);
-        }
-        let mut args = vec![first];
-        while self.accept_op(Op::PipePipe) {
-            args.push(self.simple()?);
-        }
-        Ok(call("CONCAT", args))
+        self.climb(BIT_OR)
     }
 
     /// `INTERVAL(a, b, …)` is a function: a comma follows its first argument.
@@ -345,6 +401,7 @@ impl Parser<'_> {
         self.expect("INTERVAL")?;
         let value = boxed(self.expr()?);
         let unit = self.word_upper()?;
+        self.link()?;
         Ok(Expr::Interval { value, unit })
     }
 
@@ -352,7 +409,8 @@ impl Parser<'_> {
     fn leading_interval(&mut self) -> Result<Expr> {
         let interval = self.interval()?;
         self.expect_op(Op::Plus)?;
-        let date = self.binary_from(5)?;
+        let date = self.climb(PLUS + 1)?;
+        self.link()?;
         Ok(call("DATE_ADD", vec![date, interval]))
     }
 
@@ -367,9 +425,20 @@ impl Parser<'_> {
     // ----------------------------------------------------------------------------------------------- simple
 
     pub(super) fn simple(&mut self) -> Result<Expr> {
-        let mut expr = self.unary()?;
+        let level = self.enter()?;
+        let mut expr = self.primary()?;
+        if self.is("COLLATE") || matches!(self.token().kind, Kind::Op(Op::Arrow | Op::LongArrow)) {
+            expr = self.postfix(expr)?;
+        }
+        self.leave(level);
+        Ok(expr)
+    }
+
+    #[inline(never)]
+    fn postfix(&mut self, mut expr: Expr) -> Result<Expr> {
         loop {
             if self.accept("COLLATE") {
+                self.link()?;
                 let collation = self.name_or_string()?;
                 expr = Expr::Collate {
                     expr: boxed(expr),
@@ -378,6 +447,7 @@ impl Parser<'_> {
             } else if self.is_op(Op::Arrow) || self.is_op(Op::LongArrow) {
                 let long = self.is_op(Op::LongArrow);
                 self.advance();
+                self.link()?;
                 let path = self.string()?;
                 let path = Expr::Literal(Literal::Str {
                     bytes: path,
@@ -385,6 +455,7 @@ impl Parser<'_> {
                 });
                 expr = call("JSON_EXTRACT", vec![expr, path]);
                 if long {
+                    self.link()?;
                     expr = call("JSON_UNQUOTE", vec![expr]);
                 }
             } else {
@@ -393,36 +464,38 @@ impl Parser<'_> {
         }
     }
 
-    fn unary(&mut self) -> Result<Expr> {
-        let op = match self.token().kind {
-            Kind::Op(Op::Minus) => Some(UnaryOp::Minus),
-            Kind::Op(Op::Plus) => Some(UnaryOp::Plus),
-            Kind::Op(Op::Tilde) => Some(UnaryOp::BitNot),
-            Kind::Op(Op::Bang) => {
-                self.advance();
-                self.enter()?;
-                let inner = self.simple()?;
-                self.leave();
-                return Ok(Expr::Not(boxed(inner)));
-            }
-            Kind::Word if self.is("BINARY") => Some(UnaryOp::Binary),
-            _ => None,
-        };
-        match op {
-            Some(op) => {
-                self.advance();
-                self.enter()?;
-                let expr = boxed(self.simple()?);
-                self.leave();
-                Ok(Expr::Unary { op, expr })
-            }
-            None => self.primary(),
-        }
+    fn unary(&mut self, op: UnaryOp) -> Result<Expr> {
+        self.advance();
+        let expr = boxed(self.simple()?);
+        self.link()?;
+        Ok(Expr::Unary { op, expr })
+    }
+
+    fn bang(&mut self) -> Result<Expr> {
+        self.advance();
+        let inner = self.simple()?;
+        self.link()?;
+        Ok(Expr::Not(boxed(inner)))
+    }
+
+    fn parameter(&mut self) -> Expr {
+        self.advance();
+        Expr::Param(self.next_param())
     }
 
     fn primary(&mut self) -> Result<Expr> {
         let token = self.token();
         match token.kind {
+            Kind::Op(Op::LParen) => self.parenthesised(),
+            Kind::Word if self.calls_by_name(token) => {
+                self.advance();
+                self.function(None, self.word_text(token).to_ascii_uppercase())
+            }
+            Kind::Op(Op::Minus) => self.unary(UnaryOp::Minus),
+            Kind::Op(Op::Plus) => self.unary(UnaryOp::Plus),
+            Kind::Op(Op::Tilde) => self.unary(UnaryOp::BitNot),
+            Kind::Op(Op::Bang) => self.bang(),
+            Kind::Word if self.is("BINARY") => self.unary(UnaryOp::Binary),
             Kind::Int
             | Kind::Decimal
             | Kind::Float
@@ -430,17 +503,18 @@ impl Parser<'_> {
             | Kind::NationalStr
             | Kind::Hex
             | Kind::Bit => self.literal(token),
-            Kind::Param => {
-                self.advance();
-                Ok(Expr::Param(self.next_param()))
-            }
+            Kind::Param => Ok(self.parameter()),
             Kind::At => self.user_variable(),
             Kind::AtAt => self.system_variable(),
-            Kind::Op(Op::LParen) => self.parenthesised(),
             Kind::Quoted => self.column(),
             Kind::Word => self.word_expr(token),
             _ => self.error(),
         }
+    }
+
+    /// Whether this word is the name of a function and its parenthesis follows.
+    fn calls_by_name(&self, token: Token) -> bool {
+        self.token_at(1).kind == Kind::Op(Op::LParen) && !is_reserved(self.text(token))
     }
 
     pub(super) fn literal(&mut self, token: Token) -> Result<Expr> {
@@ -474,6 +548,7 @@ impl Parser<'_> {
         let name = self.variable_name()?;
         if self.accept_op(Op::Assign) {
             let value = boxed(self.expr()?);
+            self.link()?;
             return Ok(Expr::AssignVar { name, value });
         }
         Ok(Expr::UserVar(name))
@@ -524,15 +599,33 @@ impl Parser<'_> {
 
     fn parenthesised(&mut self) -> Result<Expr> {
         if self.query_in_parens_follows() {
-            let query = self.in_parens(Parser::query)?;
-            return Ok(Expr::Subquery(Box::new(query)));
+            return self.scalar_subquery();
         }
-        let mut list = self.in_parens(|p| p.list(Parser::expr))?;
-        Ok(if list.len() == 1 {
-            list.remove(0)
-        } else {
-            Expr::Row(list)
-        })
+        self.expect_op(Op::LParen)?;
+        let first = self.expr()?;
+        if self.accept_op(Op::RParen) {
+            return Ok(first);
+        }
+        self.row_of(first)
+    }
+
+    #[inline(never)]
+    fn scalar_subquery(&mut self) -> Result<Expr> {
+        let query = self.in_parens(Parser::query)?;
+        self.link()?;
+        Ok(Expr::Subquery(Box::new(query)))
+    }
+
+    /// The rest of `(first, …)`.
+    #[inline(never)]
+    fn row_of(&mut self, first: Expr) -> Result<Expr> {
+        let mut list = vec![first];
+        while self.accept_op(Op::Comma) {
+            list.push(self.expr()?);
+        }
+        self.expect_op(Op::RParen)?;
+        self.link()?;
+        Ok(Expr::Row(list))
     }
 
     fn column(&mut self) -> Result<Expr> {
@@ -575,10 +668,6 @@ impl Parser<'_> {
             if typed {
                 return self.temporal_literal();
             }
-            if next == Kind::Op(Op::LParen) {
-                self.advance();
-                return self.function(None, self.word_text(token).to_ascii_uppercase());
-            }
             return self.column();
         }
         let upper = self.word_text(token).to_ascii_uppercase();
@@ -588,8 +677,16 @@ impl Parser<'_> {
             "TRUE" => Ok(Expr::Literal(Literal::Bool(true))),
             "FALSE" => Ok(Expr::Literal(Literal::Bool(false))),
             "CASE" => self.case(),
-            "EXISTS" => Ok(Expr::Exists(Box::new(self.in_parens(Parser::query)?))),
-            "ROW" => Ok(Expr::Row(self.in_parens(|p| p.list(Parser::expr))?)),
+            "EXISTS" => {
+                let query = self.in_parens(Parser::query)?;
+                self.link()?;
+                Ok(Expr::Exists(Box::new(query)))
+            }
+            "ROW" => {
+                let list = self.in_parens(|p| p.list(Parser::expr))?;
+                self.link()?;
+                Ok(Expr::Row(list))
+            }
             "DEFAULT" => {
                 let of = if self.is_op(Op::LParen) {
                     Some(self.in_parens(Parser::column_name)?)
@@ -709,6 +806,7 @@ impl Parser<'_> {
             None
         };
         self.expect("END")?;
+        self.link()?;
         Ok(Expr::Case {
             operand,
             whens,
@@ -719,6 +817,7 @@ impl Parser<'_> {
     fn convert(&mut self) -> Result<Expr> {
         self.in_parens(|p| {
             let expr = boxed(p.expr()?);
+            p.link()?;
             if p.accept("USING") {
                 let charset = p.name_or_string()?.to_ascii_lowercase();
                 return Ok(Expr::ConvertUsing { expr, charset });

@@ -1,16 +1,26 @@
 //! The parser's core: a cursor over the tokens of one statement, and the small things every rule needs.
 //!
-//! Recursive descent with a limit on the depth, so that no statement can exhaust the stack. The rules live in the
-//! sibling modules: `expr`, `query`, `dml`, `ddl`, `admin`, `account`, each an `impl Parser`.
+//! Recursive descent. The rules live in the sibling modules: `expr`, `query`, `dml`, `ddl`, `admin`, `account`, each an
+//! `impl Parser`.
+//!
+//! No statement may exhaust the stack (`error::depth`). Every rule that can come to itself again begins with
+//! [`Parser::enter`], which looks at the stack, and every node that has others below it is counted by
+//! [`Parser::link`]: `height` is that of the highest tree made since the rule entered last, so that a link is on top of
+//! whatever its own rule has made. Rules that make many trees side by side (the operands of a chain, the items of a
+//! list) enter anew for each, and [`Parser::leave`] keeps the highest.
 
 use super::ast::*;
 use super::lexer::{Kind, Lexer, Op, Token, syntax_error, unquote};
 use super::reserved::is_reserved;
+use crate::error::depth::{HEIGHT_MAX, SELECTS_MAX, check_stack};
 use crate::error::{Result, SqlError};
 use crate::types::SqlMode;
 
-/// How deep expressions and queries may nest.
-const DEPTH_MAX: usize = 100;
+/// How many tables a query block may join, as in MySQL.
+const TABLES_MAX: usize = 61;
+
+/// A rule that has been entered: the height of what stood beside it before.
+pub(super) struct Level(usize);
 
 pub struct Parser<'a> {
     pub(super) sql: &'a [u8],
@@ -19,7 +29,11 @@ pub struct Parser<'a> {
     pub(super) commented: bool,
     pos: usize,
     pub(super) mode: SqlMode,
-    depth: usize,
+    height: usize,
+    /// The SELECTs around the cursor.
+    selects: usize,
+    /// The tables of the FROM clause at the cursor.
+    tables: usize,
     /// Offsets of the literals that are parameters of the statement's shape, ascending.
     shape_params: &'a [u32],
     params: usize,
@@ -45,7 +59,9 @@ impl<'a> Parser<'a> {
             commented: lexer.commented,
             pos: 0,
             mode,
-            depth: 0,
+            height: 0,
+            selects: 0,
+            tables: 0,
             shape_params,
             params: 0,
             needs_literal: false,
@@ -112,16 +128,49 @@ impl<'a> Parser<'a> {
         if self.at_end() { Ok(()) } else { self.error() }
     }
 
-    pub(super) fn enter(&mut self) -> Result<()> {
-        self.depth += 1;
-        if self.depth > DEPTH_MAX {
-            return Err(SqlError::not_supported("statement nested this deeply"));
+    /// Begins a rule that may come to itself again.
+    #[inline]
+    pub(super) fn enter(&mut self) -> Result<Level> {
+        check_stack()?;
+        Ok(Level(std::mem::take(&mut self.height)))
+    }
+
+    #[inline]
+    pub(super) fn leave(&mut self, level: Level) {
+        self.height = self.height.max(level.0);
+    }
+
+    /// Counts a node on top of what the rule entered last has made.
+    #[inline]
+    pub(super) fn link(&mut self) -> Result<()> {
+        self.height += 1;
+        if self.height > HEIGHT_MAX {
+            return Err(SqlError::stack_overrun());
         }
         Ok(())
     }
 
-    pub(super) fn leave(&mut self) {
-        self.depth -= 1;
+    /// Begins a SELECT, with a FROM clause of its own; gives the number of tables in the one around it.
+    pub(super) fn enter_select(&mut self) -> Result<usize> {
+        self.selects += 1;
+        if self.selects > SELECTS_MAX + 1 {
+            return Err(SqlError::too_high_nesting_for_select());
+        }
+        Ok(std::mem::take(&mut self.tables))
+    }
+
+    pub(super) fn leave_select(&mut self, tables_around: usize) {
+        self.selects -= 1;
+        self.tables = tables_around;
+    }
+
+    /// Counts a table of the FROM clause; error 1116.
+    pub(super) fn count_table(&mut self) -> Result<()> {
+        self.tables += 1;
+        if self.tables > TABLES_MAX {
+            return Err(SqlError::too_many_tables());
+        }
+        Ok(())
     }
 
     // ---------------------------------------------------------------------------------------- words and signs

@@ -88,6 +88,16 @@ fn write_expr(expr: &Expr, out: &mut String) {
             write_expr(right, out);
             out.push(')');
         }
+        // Without the parentheses of each step: a chain of any length is read back as one.
+        Expr::Chain { first, rest } => {
+            out.push('(');
+            write_expr(first, out);
+            for (op, right) in rest {
+                let _ = write!(out, " {} ", op.text());
+                write_expr(right, out);
+            }
+            out.push(')');
+        }
         Expr::And(items) | Expr::Or(items) => {
             out.push('(');
             list(

@@ -4,13 +4,15 @@ use super::ast::*;
 use super::lexer::{Kind, Op};
 use super::parser::Parser;
 use crate::error::{Result, SqlError, er};
+use std::sync::Arc;
 
 impl Parser<'_> {
     pub(super) fn query(&mut self) -> Result<Query> {
-        self.enter()?;
-        let out = self.query_inner();
-        self.leave();
-        out
+        let level = self.enter()?;
+        let out = self.query_inner()?;
+        self.link()?;
+        self.leave(level);
+        Ok(out)
     }
 
     fn query_inner(&mut self) -> Result<Query> {
@@ -60,57 +62,82 @@ impl Parser<'_> {
             };
             p.expect("AS")?;
             let query = p.in_parens(Parser::query)?;
-            Ok(CommonTable { name, columns, query })
+            Ok(Arc::new(CommonTable {
+                recursive,
+                name,
+                columns,
+                query,
+            }))
         })?;
-        Ok(With { recursive, tables })
+        Ok(With { tables })
     }
 
     fn set_operations(&mut self, into: &mut Option<Into>) -> Result<QueryBody> {
-        let mut left = self.intersections(into)?;
+        let first = self.intersections(into)?;
+        let mut rest = Vec::new();
         while let Some(word) = self.accept_any(&["UNION", "EXCEPT"]) {
             let op = if word == "UNION" {
                 SetOp::Union
             } else {
                 SetOp::Except
             };
-            let all = self.accept("ALL");
-            if !all {
-                self.accept("DISTINCT");
-            }
-            let right = Box::new(self.intersections(into)?);
-            left = QueryBody::SetOperation {
-                op,
-                all,
-                left: Box::new(left),
-                right,
-            };
+            let all = self.all_or_distinct();
+            let body = self.intersections(into)?;
+            rest.push(SetOperand { op, all, body });
         }
-        Ok(left)
+        self.set_operation_of(first, rest)
     }
 
     fn intersections(&mut self, into: &mut Option<Into>) -> Result<QueryBody> {
-        let mut left = self.query_primary(into)?;
+        let level = self.enter()?;
+        let first = self.query_primary(into)?;
+        let mut rest = Vec::new();
         while self.accept("INTERSECT") {
-            let all = self.accept("ALL");
-            if !all {
-                self.accept("DISTINCT");
-            }
-            let right = Box::new(self.query_primary(into)?);
-            left = QueryBody::SetOperation {
-                op: SetOp::Intersect,
-                all,
-                left: Box::new(left),
-                right,
-            };
+            let all = self.all_or_distinct();
+            let body = self.query_primary(into)?;
+            let op = SetOp::Intersect;
+            rest.push(SetOperand { op, all, body });
         }
-        Ok(left)
+        let out = self.set_operation_of(first, rest);
+        self.leave(level);
+        out
+    }
+
+    fn all_or_distinct(&mut self) -> bool {
+        let all = self.accept("ALL");
+        if !all {
+            self.accept("DISTINCT");
+        }
+        all
+    }
+
+    fn set_operation_of(&mut self, first: QueryBody, rest: Vec<SetOperand>) -> Result<QueryBody> {
+        if rest.is_empty() {
+            return Ok(first);
+        }
+        self.link()?;
+        let first = Box::new(first);
+        Ok(QueryBody::SetOperation { first, rest })
     }
 
     fn query_primary(&mut self, into: &mut Option<Into>) -> Result<QueryBody> {
-        if self.is_op(Op::LParen) {
+        let level = self.enter()?;
+        let out = if self.is_op(Op::LParen) {
             let query = self.in_parens(Parser::query)?;
-            return Ok(QueryBody::Query(Box::new(query)));
-        }
+            QueryBody::Query(Box::new(query))
+        } else {
+            let tables_around = self.enter_select()?;
+            let block = self.query_block(into)?;
+            self.leave_select(tables_around);
+            block
+        };
+        self.link()?;
+        self.leave(level);
+        Ok(out)
+    }
+
+    /// SELECT, VALUES or TABLE.
+    fn query_block(&mut self, into: &mut Option<Into>) -> Result<QueryBody> {
         if self.accept("VALUES") {
             let rows = self.list(|p| {
                 p.expect("ROW")?;
@@ -315,9 +342,9 @@ impl Parser<'_> {
     // ------------------------------------------------------------------------------------------------- FROM
 
     pub(super) fn table_ref(&mut self) -> Result<TableRef> {
-        self.enter()?;
+        let level = self.enter()?;
         let out = self.joins();
-        self.leave();
+        self.leave(level);
         out
     }
 
@@ -345,6 +372,7 @@ impl Parser<'_> {
             if matches!(kind, JoinKind::Left | JoinKind::Right) && condition == JoinCondition::None {
                 return self.error();
             }
+            self.link()?;
             left = TableRef::Join(Box::new(Join {
                 kind,
                 left,
@@ -426,6 +454,7 @@ impl Parser<'_> {
         };
         let right = self.table_factor()?;
         let condition = self.join_condition()?;
+        self.link()?;
         Ok(TableRef::Join(Box::new(Join {
             kind,
             left,
@@ -455,6 +484,7 @@ impl Parser<'_> {
     fn table_factor(&mut self) -> Result<TableRef> {
         if self.is("LATERAL") || self.query_in_parens_follows() && self.derived_follows() {
             let lateral = self.accept("LATERAL");
+            self.count_table()?;
             let query = Box::new(self.in_parens(Parser::query)?);
             let Some(alias) = self.alias()? else {
                 return Err(SqlError::new(
@@ -476,6 +506,7 @@ impl Parser<'_> {
         }
         if self.is_op(Op::LParen) {
             let mut list = self.in_parens(|p| p.list(Parser::table_ref))?;
+            self.link()?;
             return Ok(if list.len() == 1 {
                 list.remove(0)
             } else {
@@ -485,6 +516,7 @@ impl Parser<'_> {
         if self.is("JSON_TABLE") {
             return Err(SqlError::not_supported("JSON_TABLE"));
         }
+        self.count_table()?;
         let name = self.object_name()?;
         if self.is("PARTITION") {
             return Err(SqlError::not_supported("PARTITION"));

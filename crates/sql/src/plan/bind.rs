@@ -5,6 +5,7 @@
 //! is asked of [`Hooks`], which the planner of each statement implements.
 
 use super::scope::Scope;
+use crate::error::depth::check_stack;
 use crate::error::{Result, SqlError, er};
 use crate::expr::{
     ArithOp, BindCtx, BitOp, CmpOp, Expr, IntervalUnit, Quantifier, SessionInfo, SubqueryKind, VarScope,
@@ -67,7 +68,59 @@ impl<'a> Binder<'a> {
         Binder { clause, ..self }
     }
 
+    /// Recursion passes here at every level, so that this and the functions of the operators that applications nest keep
+    /// their frames small: the others stand in [`Binder::other`].
     pub fn bind(&self, e: &ast::Expr, scope: &Scope, hooks: &mut dyn Hooks) -> Result<Expr> {
+        check_stack()?;
+        match e {
+            ast::Expr::Binary { op, left, right } => self.binary(*op, left, right, scope, hooks),
+            ast::Expr::Chain { first, rest } => self.chain(first, rest, scope, hooks),
+            ast::Expr::And(list) => Ok(build::and(self.bind_all(list, scope, hooks)?)),
+            ast::Expr::Or(list) => Ok(build::or(self.bind_all(list, scope, hooks)?)),
+            ast::Expr::Not(e) => Ok(build::not(self.bind(e, scope, hooks)?)),
+            ast::Expr::Unary { op, expr } => self.unary(*op, expr, scope, hooks),
+            ast::Expr::Function(call) => self.function(call, scope, hooks),
+            ast::Expr::Case {
+                operand,
+                whens,
+                otherwise,
+            } => self.case(operand.as_deref(), whens, otherwise.as_deref(), scope, hooks),
+            _ => self.other(e, scope, hooks),
+        }
+    }
+
+    #[inline(never)]
+    fn unary(&self, op: UnaryOp, e: &ast::Expr, scope: &Scope, hooks: &mut dyn Hooks) -> Result<Expr> {
+        let operand = self.bind(e, scope, hooks)?;
+        match op {
+            UnaryOp::Plus => Ok(operand),
+            UnaryOp::Minus => build::neg(operand, self.ctx),
+            UnaryOp::BitNot => Ok(build::bit_not(operand)),
+            UnaryOp::Binary => build::cast(operand, SqlType::varbinary(u32::MAX), self.ctx),
+        }
+    }
+
+    #[inline(never)]
+    fn case(
+        &self,
+        operand: Option<&ast::Expr>,
+        whens: &[(ast::Expr, ast::Expr)],
+        otherwise: Option<&ast::Expr>,
+        scope: &Scope,
+        hooks: &mut dyn Hooks,
+    ) -> Result<Expr> {
+        let operand = operand.map(|e| self.bind(e, scope, hooks)).transpose()?;
+        let mut bound = Vec::with_capacity(whens.len());
+        for (when, then) in whens {
+            let when = self.bind(when, scope, hooks)?;
+            bound.push((when, self.bind(then, scope, hooks)?));
+        }
+        let otherwise = otherwise.map(|e| self.bind(e, scope, hooks)).transpose()?;
+        build::case(operand, bound, otherwise, self.ctx)
+    }
+
+    #[inline(never)]
+    fn other(&self, e: &ast::Expr, scope: &Scope, hooks: &mut dyn Hooks) -> Result<Expr> {
         let ctx = self.ctx;
         let mut sub = |e: &ast::Expr| self.bind(e, scope, hooks);
         Ok(match e {
@@ -99,19 +152,6 @@ impl<'a> Binder<'a> {
                 build::system_variable(var_scope, name, &current, ctx)
             }
             ast::Expr::AssignVar { name, value } => build::assign_variable(name, sub(value)?),
-            ast::Expr::Unary { op, expr } => {
-                let operand = sub(expr)?;
-                match op {
-                    UnaryOp::Plus => operand,
-                    UnaryOp::Minus => build::neg(operand, ctx)?,
-                    UnaryOp::BitNot => build::bit_not(operand),
-                    UnaryOp::Binary => build::cast(operand, SqlType::varbinary(u32::MAX), ctx)?,
-                }
-            }
-            ast::Expr::Binary { op, left, right } => self.binary(*op, left, right, scope, hooks)?,
-            ast::Expr::And(list) => build::and(list.iter().map(sub).collect::<Result<_>>()?),
-            ast::Expr::Or(list) => build::or(list.iter().map(sub).collect::<Result<_>>()?),
-            ast::Expr::Not(e) => build::not(sub(e)?),
             ast::Expr::IsNull { expr, negated } => build::is_null(sub(expr)?, *negated),
             ast::Expr::IsTruth { expr, truth, negated } => match truth {
                 Some(truth) => build::is_truth(sub(expr)?, *truth, *negated),
@@ -170,19 +210,6 @@ impl<'a> Binder<'a> {
                 pattern,
                 negated,
             } => build::regexp(sub(expr)?, sub(pattern)?, *negated, ctx)?,
-            ast::Expr::Case {
-                operand,
-                whens,
-                otherwise,
-            } => {
-                let operand = operand.as_deref().map(&mut sub).transpose()?;
-                let whens = whens
-                    .iter()
-                    .map(|(when, then)| Ok((sub(when)?, sub(then)?)))
-                    .collect::<Result<_>>()?;
-                let otherwise = otherwise.as_deref().map(&mut sub).transpose()?;
-                build::case(operand, whens, otherwise, ctx)?
-            }
             ast::Expr::Cast { expr, ty } => build::cast(sub(expr)?, cast_target(ty, ctx)?, ctx)?,
             ast::Expr::ConvertUsing { expr, charset } => {
                 build::convert_using(sub(expr)?, charset_named(charset)?, ctx)?
@@ -192,9 +219,16 @@ impl<'a> Binder<'a> {
                     Collation::by_name(collation).ok_or_else(|| SqlError::unknown_collation(collation))?;
                 build::collate(sub(expr)?, named, ctx)?
             }
-            ast::Expr::Function(call) => self.function(call, scope, hooks)?,
             ast::Expr::Interval { .. } => return Err(SqlError::not_supported("INTERVAL in this place")),
             ast::Expr::Row(_) => return Err(SqlError::operand_columns(1)),
+            ast::Expr::Binary { .. }
+            | ast::Expr::Chain { .. }
+            | ast::Expr::And(_)
+            | ast::Expr::Or(_)
+            | ast::Expr::Not(_)
+            | ast::Expr::Unary { .. }
+            | ast::Expr::Function(_)
+            | ast::Expr::Case { .. } => self.bind(e, scope, hooks)?,
             ast::Expr::Values(column) => hooks.inserted(column)?,
             ast::Expr::Default(column) => hooks.default_of(column.as_ref())?,
             ast::Expr::Unsupported(what) => return Err(SqlError::not_supported(what)),
@@ -248,17 +282,20 @@ impl<'a> Binder<'a> {
             }
         }
         let (a, b) = (self.bind(left, scope, hooks)?, self.bind(right, scope, hooks)?);
+        self.operator(op, a, b)
+    }
+
+    fn operator(&self, op: BinaryOp, a: Expr, b: Expr) -> Result<Expr> {
         if let Some(comparison) = comparison(op) {
             return build::compare(comparison, a, b, self.ctx);
         }
-        let arith = |op| build::arith(op, a.clone(), b.clone(), self.ctx);
         match op {
-            BinaryOp::Add => arith(ArithOp::Add),
-            BinaryOp::Subtract => arith(ArithOp::Sub),
-            BinaryOp::Multiply => arith(ArithOp::Mul),
-            BinaryOp::Divide => arith(ArithOp::Div),
-            BinaryOp::IntDivide => arith(ArithOp::IntDiv),
-            BinaryOp::Modulo => arith(ArithOp::Mod),
+            BinaryOp::Add => build::arith(ArithOp::Add, a, b, self.ctx),
+            BinaryOp::Subtract => build::arith(ArithOp::Sub, a, b, self.ctx),
+            BinaryOp::Multiply => build::arith(ArithOp::Mul, a, b, self.ctx),
+            BinaryOp::Divide => build::arith(ArithOp::Div, a, b, self.ctx),
+            BinaryOp::IntDivide => build::arith(ArithOp::IntDiv, a, b, self.ctx),
+            BinaryOp::Modulo => build::arith(ArithOp::Mod, a, b, self.ctx),
             BinaryOp::BitAnd => build::bit(BitOp::And, a, b),
             BinaryOp::BitOr => build::bit(BitOp::Or, a, b),
             BinaryOp::BitXor => build::bit(BitOp::Xor, a, b),
@@ -266,6 +303,24 @@ impl<'a> Binder<'a> {
             BinaryOp::ShiftRight => build::bit(BitOp::ShiftRight, a, b),
             _ => Ok(build::xor(a, b)),
         }
+    }
+
+    /// A long chain of operators: each step stands by itself, with the value of the steps before as its left operand.
+    fn chain(
+        &self,
+        first: &ast::Expr,
+        rest: &[(BinaryOp, ast::Expr)],
+        scope: &Scope,
+        hooks: &mut dyn Hooks,
+    ) -> Result<Expr> {
+        let mut steps = Vec::with_capacity(rest.len() + 1);
+        steps.push(self.bind(first, scope, hooks)?);
+        for (op, right) in rest {
+            let right = self.bind(right, scope, hooks)?;
+            let before = build::previous(&steps[steps.len() - 1].ty);
+            steps.push(self.operator(*op, before, right)?);
+        }
+        Ok(build::chain(steps))
     }
 
     pub fn bind_all(&self, list: &[ast::Expr], scope: &Scope, hooks: &mut dyn Hooks) -> Result<Vec<Expr>> {

@@ -129,15 +129,22 @@ impl<'q> Explainer<'q> {
     fn block(&mut self, plan: &QueryPlan, kind: &str, depth: usize) {
         match &plan.body {
             QueryBody::Select(select) => self.select(plan, select, kind, depth),
-            QueryBody::Set { op, left, right, .. } => {
-                let name = match op {
+            QueryBody::Set { first, rest } => {
+                let name = |op: SetOp| match op {
                     SetOp::Union => "UNION",
                     SetOp::Intersect => "INTERSECT",
                     SetOp::Except => "EXCEPT",
                 };
-                self.line(depth, format!("{name} of two queries"));
-                self.block(left, "PRIMARY", depth + 1);
-                self.block(right, name, depth + 1);
+                let op = rest.first().map_or(SetOp::Union, |branch| branch.op);
+                let text = match rest.len() {
+                    1 => format!("{} of two queries", name(op)),
+                    more => format!("{} of {} queries", name(op), more + 1),
+                };
+                self.line(depth, text);
+                self.block(first, "PRIMARY", depth + 1);
+                for branch in rest {
+                    self.block(&branch.plan, name(branch.op), depth + 1);
+                }
             }
             QueryBody::Recursive { seed, step, .. } => {
                 self.line(depth, "Materialize recursive CTE".to_string());

@@ -219,7 +219,7 @@ impl Planner<'_> {
                 return self.derived_leaf(*query, alias, &[], from);
             }
             if let Some(at) = self.common.iter().rposition(|c| c.name == named.name.name) {
-                let common = self.common[at].clone();
+                let common = Arc::clone(&self.common[at]);
                 // The query sees only the tables defined before it.
                 let later = self.common.split_off(at);
                 let locks = std::mem::take(&mut self.locks);

@@ -71,11 +71,10 @@ pub struct OutputColumn {
 
 pub enum QueryBody {
     Select(Box<SelectPlan>),
+    /// From the left: `first op₁ query₁ op₂ query₂ …`. All give the types of the whole.
     Set {
-        op: SetOp,
-        all: bool,
-        left: Box<QueryPlan>,
-        right: Box<QueryPlan>,
+        first: Box<QueryPlan>,
+        rest: Vec<SetBranch>,
     },
     Values(Vec<Vec<Expr>>),
     /// `WITH RECURSIVE`: the rows of `seed`, then those of `step` over the rows before, until there are none.
@@ -86,6 +85,13 @@ pub enum QueryBody {
         seed: Box<QueryPlan>,
         step: Box<QueryPlan>,
     },
+}
+
+/// A query of a set operation and how its rows are joined to those before.
+pub struct SetBranch {
+    pub op: SetOp,
+    pub all: bool,
+    pub plan: QueryPlan,
 }
 
 pub struct SelectPlan {
@@ -198,10 +204,11 @@ pub struct Planner<'a> {
     pub binder: Binder<'a>,
     pub queries: Vec<QueryPlan>,
     pub uses: Vec<TableUse>,
-    pub common: Vec<ast::CommonTable>,
+    pub common: Vec<Arc<ast::CommonTable>>,
     /// Recursive tables being planned, which their own queries may name, and the queries that stand for them.
     pub working: Vec<(String, usize)>,
-    pub depth: usize,
+    /// The SELECTs around the one being planned, those of common tables that it names included.
+    pub selects: usize,
     /// The tables of the FROM clause being planned have a slot behind their columns for the row's primary key.
     pub keyed: bool,
     /// The locking clauses of the query being planned.
@@ -211,6 +218,3 @@ pub struct Planner<'a> {
     /// With the parameters of the first execution, for estimates; `None` when there are none yet.
     pub sample: Option<&'a EvalCtx<'a>>,
 }
-
-/// How deep queries may nest.
-const DEPTH_MAX: usize = 30;

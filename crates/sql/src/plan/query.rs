@@ -5,8 +5,9 @@ use super::items::{Item, check_grouping, item_at};
 use super::order::OrderWish;
 use super::scope::{OUTER, Scope};
 use super::walk::has_subquery;
-use super::{AGGREGATE, DEPTH_MAX, GroupPlan, OutputColumn, Planner, QueryBody, QueryPlan, SelectPlan};
+use super::{AGGREGATE, GroupPlan, OutputColumn, Planner, QueryBody, QueryPlan, SelectPlan, SetBranch};
 use crate::dictionary::names_equal;
+use crate::error::depth::{SELECTS_MAX, check_stack};
 use crate::error::{Result, SqlError};
 use crate::expr::{AggFunc, Aggregate, Expr, Node, build};
 use crate::parse::ast::{self, Literal, OrderItem, Query};
@@ -15,19 +16,12 @@ use crate::types::{ColumnMeta, SqlMode, SqlType};
 impl Planner<'_> {
     /// Plans a query in the scope around it.
     pub fn query(&mut self, query: &Query, outer: Option<&Scope>) -> Result<QueryPlan> {
-        self.depth += 1;
-        if self.depth > DEPTH_MAX {
-            return Err(SqlError::not_supported("query nested this deeply"));
-        }
-        let (common, locks) = (self.common.len(), self.locks.clone());
-        let keyed = std::mem::take(&mut self.keyed);
+        let common = self.common.len();
         if let Some(with) = &query.with {
             self.common.extend(with.tables.iter().cloned());
         }
-        let planned = self.query_body(query, outer);
+        let planned = self.nested(|planner| planner.query_body(query, outer));
         self.common.truncate(common);
-        (self.locks, self.keyed) = (locks, keyed);
-        self.depth -= 1;
         let mut plan = planned?;
         if let Some(ast::Into::Variables(names)) = &query.into {
             if names.len() != plan.columns.len() {
@@ -37,6 +31,18 @@ impl Planner<'_> {
         }
         plan.outer = self.outer_slots(&plan);
         Ok(plan)
+    }
+
+    /// Plans a query inside another: what belongs to the one around it is put aside.
+    fn nested(&mut self, plan: impl FnOnce(&mut Self) -> Result<QueryPlan>) -> Result<QueryPlan> {
+        check_stack()?;
+        if self.state.process.is_interrupted() {
+            return Err(SqlError::interrupted());
+        }
+        let (locks, keyed) = (self.locks.clone(), std::mem::take(&mut self.keyed));
+        let planned = plan(self);
+        (self.locks, self.keyed) = (locks, keyed);
+        planned
     }
 
     fn query_body(&mut self, query: &Query, outer: Option<&Scope>) -> Result<QueryPlan> {
@@ -51,7 +57,9 @@ impl Planner<'_> {
             }
         };
         let mut plan = match &query.body {
-            ast::QueryBody::Select(select) => self.select(select, query, outer, limit.as_ref())?,
+            ast::QueryBody::Select(select) => {
+                self.select(select, (&query.order_by, &query.locks), outer, limit.as_ref())?
+            }
             ast::QueryBody::Query(inner) => {
                 let inner = self.query(inner, outer)?;
                 if query.order_by.is_empty() && limit.is_none() {
@@ -59,18 +67,13 @@ impl Planner<'_> {
                 }
                 let columns = inner.columns.iter().map(OutputColumn::copy).collect();
                 // A query around a query: a union of one.
-                let nothing = QueryPlan::of(QueryBody::Values(Vec::new()), Vec::new());
                 let body = QueryBody::Set {
-                    op: ast::SetOp::Union,
-                    all: true,
-                    left: Box::new(inner),
-                    right: Box::new(nothing),
+                    first: Box::new(inner),
+                    rest: Vec::new(),
                 };
                 QueryPlan::of(body, columns)
             }
-            ast::QueryBody::SetOperation { op, all, left, right } => {
-                self.set_operation(*op, *all, left, right, outer)?
-            }
+            ast::QueryBody::SetOperation { first, rest } => self.set_operation(first, rest, outer)?,
             ast::QueryBody::Values(rows) => self.values(rows, outer)?,
         };
         if !matches!(query.body, ast::QueryBody::Select(_)) {
@@ -81,50 +84,60 @@ impl Planner<'_> {
         Ok(plan)
     }
 
-    fn bare(&mut self, body: &ast::QueryBody, outer: Option<&Scope>) -> Result<QueryPlan> {
-        let query = Query {
-            with: None,
-            body: body.clone(),
-            order_by: Vec::new(),
-            limit: None,
-            locks: Vec::new(),
-            into: None,
-        };
-        self.query(&query, outer)
+    /// A query of a set operation.
+    fn branch(&mut self, body: &ast::QueryBody, outer: Option<&Scope>) -> Result<QueryPlan> {
+        let mut plan = self.nested(|planner| match body {
+            ast::QueryBody::Select(select) => planner.select(select, (&[], &[]), outer, None),
+            ast::QueryBody::Query(inner) => planner.query(inner, outer),
+            ast::QueryBody::SetOperation { first, rest } => planner.set_operation(first, rest, outer),
+            ast::QueryBody::Values(rows) => planner.values(rows, outer),
+        })?;
+        plan.outer = self.outer_slots(&plan);
+        Ok(plan)
     }
 
     fn set_operation(
         &mut self,
-        op: ast::SetOp,
-        all: bool,
-        left: &ast::QueryBody,
-        right: &ast::QueryBody,
+        first: &ast::QueryBody,
+        rest: &[ast::SetOperand],
         outer: Option<&Scope>,
     ) -> Result<QueryPlan> {
-        let mut left = self.bare(left, outer)?;
-        let mut right = self.bare(right, outer)?;
-        if left.columns.len() != right.columns.len() {
-            return Err(SqlError::select_column_count());
+        let mut first = self.branch(first, outer)?;
+        if rest.is_empty() {
+            return Ok(first);
+        }
+        let mut branches = Vec::with_capacity(rest.len());
+        let mut types: Vec<SqlType> = first.columns.iter().map(|column| column.ty.clone()).collect();
+        for operand in rest {
+            let plan = self.branch(&operand.body, outer)?;
+            if plan.columns.len() != types.len() {
+                return Err(SqlError::select_column_count());
+            }
+            for (ty, column) in types.iter_mut().zip(&plan.columns) {
+                *ty = build::common_type(&[ty, &column.ty], "UNION", self.binder.ctx)?;
+            }
+            branches.push(SetBranch {
+                op: operand.op,
+                all: operand.all,
+                plan,
+            });
         }
         let results = self.state.results_collation();
-        let mut columns = Vec::new();
-        for (i, (a, b)) in left.columns.iter().zip(&right.columns).enumerate() {
-            let ty = build::common_type(&[&a.ty, &b.ty], "UNION", self.binder.ctx)?;
-            let meta = ColumnMeta::of_expression(&a.name, &ty, results);
-            columns.push(OutputColumn {
-                name: a.name.clone(),
+        let named = first.columns.iter().zip(types);
+        let columns: Vec<OutputColumn> = named
+            .map(|(column, ty)| OutputColumn {
+                name: column.name.clone(),
+                meta: ColumnMeta::of_expression(&column.name, &ty, results),
                 ty,
-                meta,
-            });
-            debug_assert!(i < left.columns.len());
+            })
+            .collect();
+        self.convert_output(&mut first, &columns)?;
+        for branch in &mut branches {
+            self.convert_output(&mut branch.plan, &columns)?;
         }
-        self.convert_output(&mut left, &columns)?;
-        self.convert_output(&mut right, &columns)?;
         let body = QueryBody::Set {
-            op,
-            all,
-            left: Box::new(left),
-            right: Box::new(right),
+            first: Box::new(first),
+            rest: branches,
         };
         Ok(QueryPlan::of(body, columns))
     }
@@ -145,9 +158,11 @@ impl Planner<'_> {
                     convert(e, &column.ty)?;
                 }
             }
-            QueryBody::Set { left, right, .. } => {
-                self.convert_output(left, columns)?;
-                self.convert_output(right, columns)?;
+            QueryBody::Set { first, rest } => {
+                self.convert_output(first, columns)?;
+                for branch in rest {
+                    self.convert_output(&mut branch.plan, columns)?;
+                }
             }
             QueryBody::Recursive { .. } => {}
             QueryBody::Values(rows) => {
@@ -167,16 +182,14 @@ impl Planner<'_> {
         table: &ast::CommonTable,
         outer: Option<&Scope>,
     ) -> Result<QueryPlan> {
-        if !mentions(&table.query, &table.name) {
+        if !table.recursive || !mentions(&table.query, &table.name) {
             return self.query(&table.query, outer);
         }
-        let ast::QueryBody::SetOperation {
-            op: ast::SetOp::Union,
-            all,
-            left,
-            right,
-        } = &table.query.body
-        else {
+        let union = match &table.query.body {
+            ast::QueryBody::SetOperation { first, rest } => rest.split_last().map(|last| (first, last)),
+            _ => None,
+        };
+        let Some((first, (step, rest))) = union.filter(|(_, (step, _))| step.op == ast::SetOp::Union) else {
             return Err(SqlError::new(
                 3573,
                 format!(
@@ -190,7 +203,7 @@ impl Planner<'_> {
                 "ORDER BY or LIMIT in a recursive common table expression",
             ));
         }
-        let seed = self.bare(left, outer)?;
+        let seed = self.nested(|planner| planner.set_operation(first, rest, outer))?;
         let mut columns: Vec<OutputColumn> = seed.columns.iter().map(OutputColumn::copy).collect();
         for (column, name) in columns.iter_mut().zip(&table.columns) {
             column.name.clone_from(name);
@@ -201,7 +214,8 @@ impl Planner<'_> {
             .push(QueryPlan::of(QueryBody::Values(Vec::new()), stand_in));
         let working = self.queries.len() - 1;
         self.working.push((table.name.clone(), working));
-        let step = self.bare(right, outer);
+        let all = step.all;
+        let step = self.branch(&step.body, outer);
         self.working.pop();
         let mut step = step?;
         if step.columns.len() != columns.len() {
@@ -210,7 +224,7 @@ impl Planner<'_> {
         self.convert_output(&mut step, &columns)?;
         let body = QueryBody::Recursive {
             working,
-            all: *all,
+            all,
             seed: Box::new(seed),
             step: Box::new(step),
         };
@@ -300,7 +314,23 @@ impl Planner<'_> {
     fn select(
         &mut self,
         select: &ast::Select,
-        query: &Query,
+        around: (&[OrderItem], &[ast::LockClause]),
+        outer: Option<&Scope>,
+        limit: Option<&Expr>,
+    ) -> Result<QueryPlan> {
+        if self.selects > SELECTS_MAX {
+            return Err(SqlError::too_high_nesting_for_select());
+        }
+        self.selects += 1;
+        let planned = self.select_block(select, around, outer, limit);
+        self.selects -= 1;
+        planned
+    }
+
+    fn select_block(
+        &mut self,
+        select: &ast::Select,
+        (order_by, locks): (&[OrderItem], &[ast::LockClause]),
         outer: Option<&Scope>,
         limit: Option<&Expr>,
     ) -> Result<QueryPlan> {
@@ -308,7 +338,7 @@ impl Planner<'_> {
             return Err(SqlError::not_supported("GROUP BY ... WITH ROLLUP"));
         }
         let mut from = self.tables_of(&select.from, outer, select.straight_join)?;
-        self.check_locks(&query.locks, &from)?;
+        self.check_locks(locks, &from)?;
         let filter = match &select.filter {
             Some(filter) => Some(self.condition(filter, &from.scope, "where clause")?),
             None => None,
@@ -336,7 +366,7 @@ impl Planner<'_> {
             None => None,
         };
         let mut order = Vec::new();
-        for item in &query.order_by {
+        for item in order_by {
             let expr = match ordinal(&item.expr) {
                 Some(n) => item_at(&items, n, "order clause")?.expr.clone(),
                 None => clause(self, &item.expr, "order clause")?,
@@ -475,12 +505,16 @@ fn mentions(query: &Query, name: &str) -> bool {
     fn in_body(body: &ast::QueryBody, name: &str) -> bool {
         match body {
             ast::QueryBody::Select(select) => select.from.iter().any(|t| in_ref(t, name)),
-            ast::QueryBody::SetOperation { left, right, .. } => in_body(left, name) || in_body(right, name),
+            ast::QueryBody::SetOperation { first, rest } => {
+                in_body(first, name) || rest.iter().any(|operand| in_body(&operand.body, name))
+            }
             ast::QueryBody::Values(_) => false,
             ast::QueryBody::Query(query) => mentions(query, name),
         }
     }
-    in_body(&query.body, name)
+    // A common table of the query's own hides one of that name around it.
+    let own = query.with.iter().flat_map(|with| &with.tables);
+    own.clone().all(|table| table.name != name) && in_body(&query.body, name)
 }
 
 /// The number an ORDER BY or GROUP BY item is, if it is one.

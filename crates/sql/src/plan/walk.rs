@@ -72,9 +72,9 @@ impl QueryPlan {
         self.limit.iter().chain(&self.offset).for_each(|e| e.walk(f));
         match &self.body {
             QueryBody::Select(select) => select.walk(f, leaves),
-            QueryBody::Set { left, right, .. } => {
-                left.walk(f, leaves);
-                right.walk(f, leaves);
+            QueryBody::Set { first, rest } => {
+                first.walk(f, leaves);
+                rest.iter().for_each(|branch| branch.plan.walk(f, leaves));
             }
             QueryBody::Recursive { seed, step, .. } => {
                 seed.walk(f, leaves);

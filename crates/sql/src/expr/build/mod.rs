@@ -70,6 +70,17 @@ pub(crate) fn as_text(e: Expr, bind: &BindCtx) -> Expr {
     expr(ty, Node::Cast(Box::new(e)))
 }
 
+/// The value of the steps before, in a step of a [`chain`].
+pub fn previous(ty: &SqlType) -> Expr {
+    expr(ty.clone(), Node::Previous)
+}
+
+/// The last step's value; every step but the first has one [`previous`].
+pub fn chain(steps: Vec<Expr>) -> Expr {
+    let ty = steps.last().map_or_else(SqlType::boolean, |last| last.ty.clone());
+    expr(ty, Node::Chain(steps))
+}
+
 pub fn arith(op: ArithOp, left: Expr, right: Expr, bind: &BindCtx) -> Result<Expr> {
     let (left, right) = (as_number(left), as_number(right));
     let (a, b) = (number_kind(&left.ty), number_kind(&right.ty));

@@ -128,6 +128,12 @@ pub enum Expr {
         left: Box<Expr>,
         right: Box<Expr>,
     },
+    /// Operators of one precedence, from the left: `first op₁ e₁ op₂ e₂ …`. Only long chains, so that they stay shallow;
+    /// short ones are nested [`Expr::Binary`].
+    Chain {
+        first: Box<Expr>,
+        rest: Vec<(BinaryOp, Expr)>,
+    },
     /// AND and OR are n-ary so that long chains stay shallow.
     And(Vec<Expr>),
     Or(Vec<Expr>),

@@ -1,6 +1,7 @@
 //! Queries: blocks, set operations, what stands in FROM.
 
 use super::{Expr, ObjectName};
+use std::sync::Arc;
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct Query {
@@ -14,12 +15,14 @@ pub struct Query {
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct With {
-    pub recursive: bool,
-    pub tables: Vec<CommonTable>,
+    /// Shared with the planner, which keeps those in scope.
+    pub tables: Vec<Arc<CommonTable>>,
 }
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct CommonTable {
+    /// WITH RECURSIVE: its query may name it.
+    pub recursive: bool,
     pub name: String,
     pub columns: Vec<String>,
     pub query: Query,
@@ -28,16 +31,23 @@ pub struct CommonTable {
 #[derive(Debug, Clone, PartialEq)]
 pub enum QueryBody {
     Select(Box<Select>),
+    /// From the left: `first op₁ query₁ op₂ query₂ …`.
     SetOperation {
-        op: SetOp,
-        all: bool,
-        left: Box<QueryBody>,
-        right: Box<QueryBody>,
+        first: Box<QueryBody>,
+        rest: Vec<SetOperand>,
     },
     /// `VALUES ROW(1, 2), ROW(3, 4)`
     Values(Vec<Vec<Expr>>),
     /// A parenthesised query with its own ORDER BY or LIMIT.
     Query(Box<Query>),
+}
+
+/// A query of a set operation and how it is joined to those before it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SetOperand {
+    pub op: SetOp,
+    pub all: bool,
+    pub body: QueryBody,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

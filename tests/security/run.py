@@ -1,0 +1,43 @@
+#!/usr/bin/env python3
+"""What no client may do to a server, whatever it sends: end it, stop it answering, or take its memory.
+
+    tests/security/run.py [--address HOST:PORT[:USER]] [PART...]
+
+Each part is a module of this folder with a `run(server, report)`: `server` gives connections and says whether it is
+still the same process.
+"""
+import argparse
+import importlib
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent))
+
+from support.address import Address  # noqa: E402
+from support.report import Report  # noqa: E402
+from support.server import Server  # noqa: E402
+
+PARTS = ["depth"]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--address", help="HOST:PORT[:USER]; default: a Tidemark server of its own")
+    parser.add_argument("parts", nargs="*", default=PARTS)
+    options = parser.parse_args()
+    report = Report("security")
+    modules = [importlib.import_module(part) for part in options.parts or PARTS]
+    if options.address:
+        for module in modules:
+            module.run(Address.parse(options.address), report)
+    else:
+        with Server("security", "--max-connections=500") as server:
+            for module in modules:
+                module.run(server.address, report)
+            report.equal(server.stop(), 0, "stops")
+    report.close()
+
+
+if __name__ == "__main__":
+    main()

@@ -14,15 +14,15 @@ mod record;
 mod ring;
 mod segments;
 
-pub use group::Stage;
 pub use reader::Reader;
-pub use record::{RECORD_HEADER, Record, RecordedOp, TxnNote};
+pub(crate) use record::{RECORD_HEADER, RecordedOp};
+pub use record::{Record, TxnNote};
 pub(crate) use record::{finish as finish_record, push_op};
 pub(crate) use segments::Segments;
 
 use crate::error::{Error, Result};
 use crate::ids::Lsn;
-use group::Group;
+use group::{Group, Stage};
 use parking_lot::{Condvar, Mutex};
 use reader::AHEAD_ONE;
 use record::RECORD_MAX;
@@ -31,9 +31,9 @@ use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
 use std::time::Duration;
 
 /// The first position of a new log; 0 stands for none.
-pub const LOG_START: Lsn = Lsn(4096);
+pub(crate) const LOG_START: Lsn = Lsn(4096);
 /// The smallest buffer: holds the largest record several times over.
-pub const BUFFER_MIN: u64 = 1 << 20;
+const BUFFER_MIN: u64 = 1 << 20;
 
 /// What happens when the log cannot be written.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -44,10 +44,14 @@ pub enum OnFailure {
     Refuse,
 }
 
+/// How the log is to work.
 #[derive(Clone, Debug)]
 pub struct LogConfig {
+    /// Size of the buffer; rounded up to a power of two, and at least a mebibyte.
     pub buffer_bytes: u64,
+    /// What a commit waits for: 1 the disk, 2 the operating system, 0 nothing.
     pub flush_at_trx_commit: u8,
+    /// What happens when the log cannot be written.
     pub on_failure: OnFailure,
 }
 
@@ -56,6 +60,7 @@ pub struct LogConfig {
 #[derive(Default)]
 struct Position(AtomicU64);
 
+/// The redo log of an open store.
 pub struct Log {
     tail: Position,
     written: Position,
@@ -95,12 +100,18 @@ pub struct MtrLsn {
     pub end: Lsn,
 }
 
+/// The log's positions, and counters since it was opened.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct LogStatus {
+    /// Where the next record will begin.
     pub tail: Lsn,
+    /// Everything before it is with the operating system.
     pub written: Lsn,
+    /// Everything before it survives a power cut.
     pub flushed: Lsn,
+    /// The moment up to which every commit is complete.
     pub tide: Lsn,
+    /// Syncs since the log was opened.
     pub syncs: u64,
     /// Times a thread slept until another had written for it.
     pub waits: u64,
@@ -155,16 +166,13 @@ impl Log {
         Lsn(self.tide.0.load(Ordering::SeqCst))
     }
 
-    /// The tide itself, for those who need other orderings.
-    pub fn tide_cell(&self) -> &AtomicU64 {
-        &self.tide.0
-    }
-
+    /// The number of this start, which every record written since bears.
     #[inline]
     pub fn epoch(&self) -> u32 {
         self.epoch
     }
 
+    /// What a commit waits for; see [`set_flush_at_trx_commit`](Self::set_flush_at_trx_commit).
     #[inline]
     pub fn flush_at_trx_commit(&self) -> u8 {
         self.flush_at_trx_commit.load(Ordering::Relaxed)
@@ -176,6 +184,7 @@ impl Log {
         self.flush_at_trx_commit.store(mode, Ordering::Relaxed);
     }
 
+    /// The log's positions and counters now.
     pub fn status(&self) -> LogStatus {
         LogStatus {
             tail: self.tail(),
@@ -189,7 +198,7 @@ impl Log {
 
     /// The longest record the log takes: whoever builds large mini-transactions must stop below.
     #[inline]
-    pub fn record_max(&self) -> usize {
+    pub(crate) fn record_max(&self) -> usize {
         ((self.ring.len() / 2) as usize).min(RECORD_MAX)
     }
 

@@ -27,14 +27,14 @@ pub struct Dirty {
 }
 
 impl Pool {
-    pub fn dirty_count(&self) -> usize {
+    pub(crate) fn dirty_count(&self) -> usize {
         self.dirty.load(Ordering::Relaxed)
     }
 
     /// Notes that the page is about to change at a position of the log not before `position()`. For its exclusive
     /// holder, before it reserves its place in the log.
     #[inline]
-    pub fn set_dirty(&self, page: PageId, position: impl Fn() -> Lsn) {
+    pub(crate) fn set_dirty(&self, page: PageId, position: impl Fn() -> Lsn) {
         let rec_lsn = &self.arena.state(page).rec_lsn;
         let mut old = rec_lsn.load(Ordering::Relaxed);
         while old & !IN_FLIGHT == 0 {
@@ -70,7 +70,7 @@ impl Pool {
 
     /// The dirty pages, in the order in which the eviction hand will come to them. A page dirtied meanwhile may be
     /// missing.
-    pub fn dirty_pages(&self) -> impl Iterator<Item = Dirty> + '_ {
+    pub(crate) fn dirty_pages(&self) -> impl Iterator<Item = Dirty> + '_ {
         self.frames.names_ahead().filter_map(|page| {
             let rec_lsn = self.arena.state(page).rec_lsn.load(Ordering::SeqCst) & !IN_FLIGHT;
             (rec_lsn != 0).then_some(Dirty {
@@ -81,7 +81,7 @@ impl Pool {
     }
 
     /// The lowest `rec_lsn` of all logged pages. Only between batches of the cleaner.
-    pub fn oldest_rec_lsn(&self) -> Option<Lsn> {
+    pub(crate) fn oldest_rec_lsn(&self) -> Option<Lsn> {
         let logged = self.frames.names().filter(|page| !page.is_scratch());
         logged
             .map(|page| Lsn(self.arena.state(page).rec_lsn.load(Ordering::SeqCst)))
@@ -91,7 +91,7 @@ impl Pool {
 
     /// Copies a dirty page out to be written, sealed; it is in flight from now on. `None` if somebody holds it, or it
     /// is clean.
-    pub fn take_off(&self, page: PageId, copy: &mut PageBuf) -> Option<Dirty> {
+    pub(crate) fn take_off(&self, page: PageId, copy: &mut PageBuf) -> Option<Dirty> {
         let state = self.arena.state(page);
         if !state.latch.try_lock_shared() {
             return None;
@@ -119,7 +119,7 @@ impl Pool {
     }
 
     /// Writes a run of pages with consecutive numbers.
-    pub fn write_run(&self, first: PageId, pages: &[u8]) -> std::io::Result<()> {
+    pub(crate) fn write_run(&self, first: PageId, pages: &[u8]) -> std::io::Result<()> {
         let (file, offset) = self.place(first);
         self.writes
             .fetch_add((pages.len() / crate::ids::PAGE_SIZE) as u64, Ordering::Relaxed);
@@ -128,17 +128,17 @@ impl Pool {
 
     /// What the disk, not the pool, has of a page's beginning.
     #[cfg(test)]
-    pub fn read_raw(&self, page: PageId, out: &mut [u8]) -> std::io::Result<()> {
+    pub(crate) fn read_raw(&self, page: PageId, out: &mut [u8]) -> std::io::Result<()> {
         let (file, offset) = self.place(page);
         file.read_at(out, offset)
     }
 
-    pub fn sync_data(&self) -> std::io::Result<()> {
+    pub(crate) fn sync_data(&self) -> std::io::Result<()> {
         self.data.sync()
     }
 
     /// The copy taken is on disk, for certain.
-    pub fn landed(&self, dirty: Dirty) {
+    pub(crate) fn landed(&self, dirty: Dirty) {
         let old = self
             .arena
             .state(dirty.page)
@@ -150,16 +150,16 @@ impl Pool {
     }
 
     /// The copy taken did not reach the disk: the page is as dirty as it was.
-    pub fn lost(&self, dirty: Dirty) {
+    pub(crate) fn lost(&self, dirty: Dirty) {
         let rec_lsn = &self.arena.state(dirty.page).rec_lsn;
         rec_lsn.store(dirty.rec_lsn.0, Ordering::SeqCst);
     }
 
-    pub fn is_dirty(&self, page: PageId) -> bool {
+    pub(crate) fn is_dirty(&self, page: PageId) -> bool {
         self.arena.state(page).rec_lsn.load(Ordering::Acquire) != 0
     }
 
-    pub fn cleaner_signal(&self) -> &Arc<Signal> {
+    pub(crate) fn cleaner_signal(&self) -> &Arc<Signal> {
         &self.cleaner
     }
 }

@@ -60,6 +60,7 @@ pub mod ids;
 pub mod log;
 pub mod pool;
 pub mod store;
+mod sync;
 pub mod tree;
 
 pub use error::{Error, Result};

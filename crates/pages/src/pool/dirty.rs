@@ -10,9 +10,8 @@
 
 use super::{PageBuf, Pool};
 use crate::ids::{Lsn, PageId};
-use parking_lot::{Condvar, Mutex};
+use crate::sync::{Condvar, Mutex, Ordering};
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 const IN_FLIGHT: u64 = 1 << 63;
@@ -100,7 +99,7 @@ impl Pool {
         let taken = if rec_lsn == 0 || rec_lsn & IN_FLIGHT != 0 {
             None
         } else {
-            self.copy_page(page, copy);
+            self.arena.copy_out(page, copy);
             state.rec_lsn.store(IN_FLIGHT, Ordering::SeqCst);
             copy.seal(page);
             Some(Dirty {
@@ -110,31 +109,6 @@ impl Pool {
         };
         state.latch.unlock_shared();
         taken
-    }
-
-    #[allow(unsafe_code)]
-    fn copy_page(&self, page: PageId, copy: &mut PageBuf) {
-        // SAFETY: the caller holds a share of the page's latch, so nobody changes it.
-        copy.copy_from_slice(&unsafe { self.arena.page(page).as_ref() }[..]);
-    }
-
-    /// Writes a run of pages with consecutive numbers.
-    pub(crate) fn write_run(&self, first: PageId, pages: &[u8]) -> std::io::Result<()> {
-        let (file, offset) = self.place(first);
-        self.writes
-            .fetch_add((pages.len() / crate::ids::PAGE_SIZE) as u64, Ordering::Relaxed);
-        file.write_at(pages, offset)
-    }
-
-    /// What the disk, not the pool, has of a page's beginning.
-    #[cfg(test)]
-    pub(crate) fn read_raw(&self, page: PageId, out: &mut [u8]) -> std::io::Result<()> {
-        let (file, offset) = self.place(page);
-        file.read_at(out, offset)
-    }
-
-    pub(crate) fn sync_data(&self) -> std::io::Result<()> {
-        self.data.sync()
     }
 
     /// The copy taken is on disk, for certain.
@@ -245,70 +219,5 @@ impl Signal {
                 self.cleaned.notify_one();
             }
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::disk::sim::SimDisk;
-    use crate::disk::{Access, Disk};
-
-    fn pool() -> Pool {
-        let disk = SimDisk::new(1);
-        let file = |name| disk.open(name, true, Access::Direct).unwrap();
-        Pool::new(64, 1 << 20, file("data"), file("scratch")).unwrap()
-    }
-
-    fn change(pool: &Pool, page: PageId, lsn: u64) {
-        let mut guard = pool.exclusive(page).unwrap();
-        pool.set_dirty(page, || Lsn(lsn));
-        guard.bytes_mut().set_lsn(Lsn(lsn + 16));
-    }
-
-    #[test]
-    fn a_page_changed_while_its_copy_is_written_stays_dirty_from_that_change_on() {
-        let pool = pool();
-        let (page, mut copy) = (PageId(5), PageBuf::zeroed());
-        change(&pool, page, 100);
-        change(&pool, page, 200);
-        assert_eq!((pool.dirty_count(), pool.oldest_rec_lsn()), (1, Some(Lsn(100))));
-
-        let taken = pool.take_off(page, &mut copy).unwrap();
-        assert!(copy.is_intact(page) && copy.lsn() == Lsn(216));
-        assert!(pool.is_dirty(page), "not evicted before the copy has landed");
-        assert!(pool.take_off(page, &mut copy).is_none());
-        change(&pool, page, 300);
-        pool.landed(taken);
-        assert_eq!((pool.dirty_count(), pool.oldest_rec_lsn()), (1, Some(Lsn(300))));
-
-        let taken = pool.take_off(page, &mut copy).unwrap();
-        pool.landed(taken);
-        assert_eq!((pool.dirty_count(), pool.oldest_rec_lsn()), (0, None));
-        assert!(!pool.is_dirty(page));
-    }
-
-    #[test]
-    fn a_copy_that_was_lost_leaves_the_page_as_dirty_as_it_was() {
-        let pool = pool();
-        let (page, mut copy) = (PageId(5), PageBuf::zeroed());
-        change(&pool, page, 100);
-        let taken = pool.take_off(page, &mut copy).unwrap();
-        change(&pool, page, 300);
-        pool.lost(taken);
-        assert_eq!((pool.dirty_count(), pool.oldest_rec_lsn()), (1, Some(Lsn(100))));
-    }
-
-    #[test]
-    fn a_page_that_somebody_is_changing_is_not_taken() {
-        let pool = pool();
-        change(&pool, PageId(5), 100);
-        let guard = pool.exclusive(PageId(5)).unwrap();
-        assert!(pool.take_off(PageId(5), &mut PageBuf::zeroed()).is_none());
-        drop(guard);
-        assert!(
-            pool.take_off(PageId(6), &mut PageBuf::zeroed()).is_none(),
-            "nor a page that is not there"
-        );
     }
 }

@@ -15,9 +15,13 @@
 mod ahead;
 mod arena;
 mod dirty;
+#[cfg(test)]
+mod dirty_tests;
 mod frames;
 mod guard;
 mod latch;
+#[cfg(test)]
+mod latch_tests;
 mod page;
 
 pub(crate) use dirty::{Dirty, Health, Signal, Wanted};
@@ -257,6 +261,25 @@ impl Pool {
             return Ok(());
         }
         Err(Error::corrupt(page, "its checksum does not fit its content"))
+    }
+
+    /// Writes a run of pages with consecutive numbers.
+    pub(crate) fn write_run(&self, first: PageId, pages: &[u8]) -> std::io::Result<()> {
+        let (file, offset) = self.place(first);
+        self.writes
+            .fetch_add((pages.len() / PAGE_SIZE) as u64, Ordering::Relaxed);
+        file.write_at(pages, offset)
+    }
+
+    /// What the disk, not the pool, has of a page's beginning.
+    #[cfg(test)]
+    pub(crate) fn read_raw(&self, page: PageId, out: &mut [u8]) -> std::io::Result<()> {
+        let (file, offset) = self.place(page);
+        file.read_at(out, offset)
+    }
+
+    pub(crate) fn sync_data(&self) -> std::io::Result<()> {
+        self.data.sync()
     }
 
     fn is_pinned(&self, page: PageId) -> bool {

@@ -400,8 +400,8 @@ impl Drop for Mtr<'_> {
     fn drop(&mut self) {
         if !self.committed && !self.is_empty() {
             // Pages are half changed and nothing in the log says how; only the log knows what they were.
-            eprintln!(
-                "tidemark: a mini-transaction was abandoned after it had changed pages; stopping to recover."
+            ::log::error!(
+                "a mini-transaction was abandoned after it had changed pages; stopping to recover."
             );
             std::process::abort();
         }

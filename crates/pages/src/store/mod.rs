@@ -129,6 +129,8 @@ impl Store {
     /// Opens what is on the disk, recovering it if need be, or begins anew if it is empty.
     pub fn open(config: StoreConfig, ops: OpTable) -> Result<(Arc<Store>, Recovered)> {
         let disk = &*config.disk;
+        // First, so that a directory of another version is left as it is.
+        let found = ControlFile::open(disk)?;
         let access = if config.direct {
             Access::Direct
         } else {
@@ -140,7 +142,7 @@ impl Store {
         let doublewrite = Doublewrite::open(disk)?;
 
         let mut recovered = Recovered::default();
-        let (mut file, mut control) = match ControlFile::open(disk)? {
+        let (mut file, mut control) = match found {
             Some(found) => found,
             None => {
                 recovered.created = true;

@@ -18,7 +18,7 @@ from support.address import Address  # noqa: E402
 from support.report import Report  # noqa: E402
 from support.server import Server  # noqa: E402
 
-PARTS = ["depth"]
+PARTS = ["depth", "memory", "hangs"]
 
 
 def main():

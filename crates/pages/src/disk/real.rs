@@ -16,9 +16,9 @@ use std::sync::Arc;
 /// The name of the file whose lock says that an engine works here.
 const LOCK_NAME: &str = "lock";
 
-/// A directory of the operating system's, locked for as long as this lives.
 pub struct RealDisk {
     directory: PathBuf,
+    read_only: bool,
     _lock: fs::File,
 }
 
@@ -34,6 +34,19 @@ impl RealDisk {
         lock_exclusively(&lock)?;
         Ok(RealDisk {
             directory: directory.to_owned(),
+            read_only: false,
+            _lock: lock,
+        })
+    }
+
+    /// Takes a directory that must be there, to read from it only. It is locked all the same: no engine may be changing
+    /// it meanwhile.
+    pub fn open_read_only(directory: &Path) -> io::Result<RealDisk> {
+        let lock = OpenOptions::new().read(true).open(directory.join(LOCK_NAME))?;
+        lock_exclusively(&lock)?;
+        Ok(RealDisk {
+            directory: directory.to_owned(),
+            read_only: true,
             _lock: lock,
         })
     }
@@ -55,7 +68,11 @@ fn lock_exclusively(file: &fs::File) -> io::Result<()> {
 impl Disk for RealDisk {
     fn open(&self, name: &str, create: bool, access: Access) -> io::Result<Arc<dyn File>> {
         let mut options = OpenOptions::new();
-        options.read(true).write(true).create(create).truncate(false);
+        options
+            .read(true)
+            .write(!self.read_only)
+            .create(create && !self.read_only)
+            .truncate(false);
         let path = self.path(name);
         if access == Access::Direct {
             let mut direct = options.clone();

@@ -24,9 +24,9 @@
 use super::{Result, SqlError, er};
 use std::cell::Cell;
 
-/// The nodes on the longest path down a statement's syntax tree. MySQL runs out of its own stack at 800 to 2,000, by
+/// The nodes on the longest path down a statement's syntax tree. MySQL runs out of its own stack at 450 to 2,000, by
 /// the kind of node.
-pub const HEIGHT_MAX: usize = 1000;
+pub const HEIGHT_MAX: usize = 500;
 
 /// How many SELECTs may stand inside each other, as in MySQL; error 1473.
 pub const SELECTS_MAX: usize = 63;

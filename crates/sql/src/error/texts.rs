@@ -360,6 +360,11 @@ impl SqlError {
         )
     }
 
+    pub fn regexp_buffer_overflow() -> Self {
+        let message = "The result string is larger than the result buffer.";
+        SqlError::new(er::REGEXP_BUFFER_OVERFLOW, message)
+    }
+
     pub fn group_concat_cut(row: u64) -> Self {
         SqlError::new(
             er::CUT_VALUE_GROUP_CONCAT,

@@ -197,6 +197,8 @@ impl Default for Warnings {
 /// All that is fixed while one statement runs.
 pub struct Env<'a> {
     pub params: &'a [Value],
+    /// The statement is only prepared: a parameter without a value is NULL, not an error.
+    pub unbound: bool,
     pub session: &'a dyn SessionInfo,
     pub subqueries: &'a dyn Subqueries,
     pub warnings: &'a Warnings,
@@ -228,6 +230,7 @@ impl<'a> Env<'a> {
     ) -> Env<'a> {
         Env {
             params: &[],
+            unbound: false,
             session,
             subqueries,
             warnings,
@@ -263,6 +266,46 @@ impl<'a> Env<'a> {
             return Err(error);
         }
         self.warnings.warn(error);
+        Ok(())
+    }
+}
+
+/// Counts the steps of work on long texts, and looks now and then whether the statement has been interrupted.
+pub(crate) struct Watch<'a> {
+    session: Option<&'a dyn SessionInfo>,
+    steps: usize,
+}
+
+impl<'a> Watch<'a> {
+    /// The steps between two looks: some milliseconds.
+    const STEPS: usize = 1 << 20;
+
+    pub fn new(env: &Env<'a>) -> Watch<'a> {
+        Watch {
+            session: Some(env.session),
+            steps: 0,
+        }
+    }
+
+    /// For work that ends soon in any case.
+    pub fn nobody() -> Watch<'a> {
+        Watch {
+            session: None,
+            steps: 0,
+        }
+    }
+
+    /// Error 1317 if the statement is to end.
+    #[inline]
+    pub fn step(&mut self, steps: usize) -> Result<()> {
+        self.steps += steps;
+        if self.steps < Watch::STEPS {
+            return Ok(());
+        }
+        self.steps = 0;
+        if self.session.is_some_and(|session| session.interrupted()) {
+            return Err(SqlError::interrupted());
+        }
         Ok(())
     }
 }

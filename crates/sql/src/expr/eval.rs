@@ -17,12 +17,11 @@ impl Expr {
         match &self.node {
             Node::Literal(value) => Ok(value.borrowed()),
             Node::Column(slot) => Ok(ctx.row.column(*slot)),
-            Node::Param(index) => {
-                let value = ctx.env.params.get(*index);
-                Ok(value
-                    .ok_or_else(|| SqlError::wrong_arguments("EXECUTE"))?
-                    .borrowed())
-            }
+            Node::Param(index) => match ctx.env.params.get(*index) {
+                Some(value) => Ok(value.borrowed()),
+                None if ctx.env.unbound => Ok(Val::Null),
+                None => Err(SqlError::wrong_arguments("EXECUTE")),
+            },
             Node::UserVar(name) => Ok(ctx.env.session.user_variable(name).unwrap_or(Val::Null)),
             Node::AssignVar(name, e) => {
                 let value = e.eval(ctx)?.into_owned();

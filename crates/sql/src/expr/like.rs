@@ -4,7 +4,7 @@
 //! return, the latest `%`: whatever an earlier one swallowed need never change, so no pattern takes more than the
 //! product of the lengths. Single characters are compared under the collation.
 
-use super::env::EvalCtx;
+use super::env::{EvalCtx, Watch};
 use super::node::Expr;
 use crate::error::{Result, SqlError, er};
 use crate::types::Collation;
@@ -70,14 +70,19 @@ impl LikePattern {
     }
 
     pub fn matches(&self, text: &[u8]) -> bool {
-        if text.is_ascii() || self.collation.is_binary() {
-            return self.run(text.len(), |at| text[at] as char);
-        }
-        let chars = chars(text, self.collation);
-        self.run(chars.len(), |at| chars[at])
+        matches!(self.matches_watched(text, &mut Watch::nobody()), Ok(true))
     }
 
-    fn run(&self, len: usize, text: impl Fn(usize) -> char) -> bool {
+    /// `watch` ends a long search of a statement that is interrupted.
+    pub(crate) fn matches_watched(&self, text: &[u8], watch: &mut Watch) -> Result<bool> {
+        if text.is_ascii() || self.collation.is_binary() {
+            return self.run(text.len(), |at| text[at] as char, watch);
+        }
+        let chars = chars(text, self.collation);
+        self.run(chars.len(), |at| chars[at], watch)
+    }
+
+    fn run(&self, len: usize, text: impl Fn(usize) -> char, watch: &mut Watch) -> Result<bool> {
         let (mut at, mut part) = (0, 0);
         let mut retry: Option<(usize, usize)> = None;
         loop {
@@ -85,7 +90,7 @@ impl LikePattern {
                 Some(Part::Any) => {
                     part += 1;
                     if part == self.parts.len() {
-                        return true;
+                        return Ok(true);
                     }
                     retry = Some((at, part));
                     continue;
@@ -96,7 +101,7 @@ impl LikePattern {
                 Some(Part::Char(c)) => self.same(*c, text(at)),
             };
             if step && part == self.parts.len() {
-                return true;
+                return Ok(true);
             }
             if step {
                 at += 1;
@@ -105,10 +110,12 @@ impl LikePattern {
             }
             match &mut retry {
                 Some((from, after)) if *from < len => {
+                    // The only way to more steps than characters.
+                    watch.step(at - *from + 1)?;
                     *from += 1;
                     (at, part) = (*from, *after);
                 }
-                _ => return false,
+                _ => return Ok(false),
             }
         }
     }
@@ -130,14 +137,17 @@ pub(crate) fn like<'a>(
         return Ok(None);
     }
     if let Some(pattern) = compiled {
-        return Ok(Some(pattern.matches(&value.to_text())));
+        return Ok(Some(
+            pattern.matches_watched(&value.to_text(), &mut Watch::new(ctx.env))?,
+        ));
     }
     let pattern = args[1].eval(ctx)?;
     if pattern.is_null() {
         return Ok(None);
     }
+    let pattern = LikePattern::new(&pattern.to_text(), escape, collation);
     Ok(Some(
-        LikePattern::new(&pattern.to_text(), escape, collation).matches(&value.to_text()),
+        pattern.matches_watched(&value.to_text(), &mut Watch::new(ctx.env))?,
     ))
 }
 

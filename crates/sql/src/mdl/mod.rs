@@ -8,6 +8,12 @@
 //! sessions. With a sequentially consistent fence between the write and the read on both sides, at least one of the
 //! two sees the other. No cache line is written by two sessions unless one of them does DDL.
 //!
+//! A name's lock is made when it is first asked for and goes when nobody has it any more: no definition, no session's list,
+//! no waiter. The map of names has one reference of its own, so a lock that is referred to once is the map's alone.
+//! Whoever wants it must come to the map for it, under the map's mutex, and who has a reference keeps it above one: there
+//! are never two locks of one name in use. The map is swept whenever it has twice the names that were left the last time,
+//! which costs each new name a constant.
+//!
 //! Whoever must wait does so under one mutex and one condition variable, where cycles of waits are found as well: the
 //! one that closes a cycle gets the deadlock error.
 
@@ -123,9 +129,31 @@ pub struct Patience<'a> {
 /// All metadata locks of a database.
 #[derive(Default)]
 pub struct Locks {
-    names: Mutex<HashMap<(String, String), Arc<TableLock>>>,
+    names: Mutex<Names>,
     state: Mutex<State>,
     changed: Condvar,
+}
+
+/// The locks by name.
+#[derive(Default)]
+struct Names {
+    locks: HashMap<(String, String), Arc<TableLock>>,
+    /// How many there were after the last sweep.
+    swept_len: usize,
+}
+
+impl Names {
+    /// Fewer are not swept.
+    const LEN_MIN: usize = 256;
+
+    /// Removes the locks that nobody has if there are many more than after the last sweep.
+    fn sweep(&mut self) {
+        if self.locks.len() < (2 * self.swept_len).max(Names::LEN_MIN) {
+            return;
+        }
+        self.locks.retain(|_, lock| Arc::strong_count(lock) > 1);
+        self.swept_len = self.locks.len();
+    }
 }
 
 #[derive(Default)]
@@ -152,7 +180,9 @@ impl Locks {
     /// The lock of a name. Names compare as they are written.
     pub fn lock(&self, schema: &str, name: &str) -> Arc<TableLock> {
         let mut names = self.names.lock();
+        names.sweep();
         let lock = names
+            .locks
             .entry((schema.to_owned(), name.to_owned()))
             .or_insert_with(|| {
                 Arc::new(TableLock {
@@ -528,6 +558,56 @@ mod tests {
         });
         ddl.release_owned_after(0);
         late.use_table(&t, Mode::Write, &patience(0)).unwrap();
+    }
+
+    #[test]
+    fn names_that_nobody_uses_go() {
+        let locks = Arc::new(Locks::default());
+        let (kept, held) = (locks.lock("test", "kept"), locks.lock("test", "held"));
+        let holder = locks.holder(1);
+        holder.own(&held, Block::Definition, &patience(0)).unwrap();
+        let address = Arc::as_ptr(&held);
+        drop(held);
+        for n in 0..100_000 {
+            locks.lock("test", &format!("t{n}"));
+        }
+        assert!(locks.names.lock().locks.len() <= Names::LEN_MIN);
+        assert!(Arc::ptr_eq(&kept, &locks.lock("test", "kept")));
+        assert_eq!(Arc::as_ptr(&locks.lock("test", "held")), address);
+        let other = locks.holder(2);
+        let again = locks.lock("test", "held");
+        assert_eq!(
+            other.use_table(&again, Mode::Read, &patience(5)),
+            Err(Failure::Timeout)
+        );
+    }
+
+    /// Sessions that own one name in turn, asking for its lock anew each time, while names come and go beside it: two
+    /// locks of that name at once would let two sessions in.
+    #[test]
+    fn a_swept_name_has_one_lock() {
+        let locks = Arc::new(Locks::default());
+        let inside = AtomicU64::new(0);
+        thread::scope(|scope| {
+            for id in 1..4 {
+                let (locks, inside) = (&locks, &inside);
+                scope.spawn(move || {
+                    let me = locks.holder(id);
+                    for n in 0..3_000 {
+                        let lock = locks.lock("test", "t");
+                        me.own(&lock, Block::Definition, &patience(10_000)).unwrap();
+                        drop(lock);
+                        assert_eq!(inside.fetch_add(1, Ordering::SeqCst), 0);
+                        inside.fetch_sub(1, Ordering::SeqCst);
+                        me.release_owned_after(0);
+                        for other in 0..30 {
+                            locks.lock("test", &format!("{id}-{n}-{other}"));
+                        }
+                    }
+                });
+            }
+        });
+        assert!(locks.names.lock().locks.len() <= 2 * Names::LEN_MIN);
     }
 
     #[test]

@@ -69,7 +69,7 @@ fn errors_say_where() {
 #[test]
 fn deep_nesting_is_an_error_not_a_crash() {
     let sql = format!("SELECT {}1{}", "(".repeat(50_000), ")".repeat(50_000));
-    assert_eq!(parse(sql.as_bytes(), 0, SqlMode::DEFAULT).unwrap_err().code, 1235);
+    assert_eq!(parse(sql.as_bytes(), 0, SqlMode::DEFAULT).unwrap_err().code, 1436);
     let sql = format!("SELECT {}1", "NOT ".repeat(50_000));
     assert!(parse(sql.as_bytes(), 0, SqlMode::DEFAULT).is_err());
     let sql = format!("SELECT {}1", "- ".repeat(50_000));

@@ -25,7 +25,8 @@ use tidemark_engine::{Isolation, Moment, TableId, Transaction};
 /// none yet.
 pub fn plan(statement: &Statement, state: &SessionState, params: &[Value]) -> Result<Box<dyn Planned>> {
     let ctx = state.bind_ctx();
-    let env = state.env(&NoSubqueries, if params.is_empty() { &NULLS } else { params });
+    let mut env = state.env(&NoSubqueries, params);
+    env.unbound = params.is_empty();
     let sample = env.ctx();
     let mut planner = Planner {
         state,
@@ -71,9 +72,6 @@ pub fn plan(statement: &Statement, state: &SessionState, params: &[Value]) -> Re
     planned.one_shot = planned.uses_variables();
     Ok(Box::new(planned))
 }
-
-/// Stand in for the parameters of a statement that is only prepared.
-static NULLS: [Value; 4096] = [const { Value::Null }; 4096];
 
 enum Body {
     Query(Box<QueryPlan>),

@@ -10,6 +10,8 @@
 
 mod admin;
 mod argument;
+#[cfg(test)]
+mod depth_tests;
 mod dispatch;
 mod locked;
 mod plan_cache;

@@ -10,8 +10,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 /// What was answered, as text: rows with `|` between values, OKs as `ok N` with their info.
 #[derive(Default)]
-struct Text {
-    lines: Vec<String>,
+pub(super) struct Text {
+    pub(super) lines: Vec<String>,
     row: Vec<String>,
     last_insert_id: u64,
     warnings: u16,
@@ -88,14 +88,14 @@ impl ResultSink for Text {
 }
 
 /// A database in a directory of its own.
-struct World {
+pub(super) struct World {
     database: Option<Arc<Database>>,
     dir: PathBuf,
     next_id: AtomicU64,
 }
 
 impl World {
-    fn new(name: &str) -> World {
+    pub(super) fn new(name: &str) -> World {
         let dir = std::env::temp_dir().join(format!("tidemark-session-{}-{name}", std::process::id()));
         let _ = std::fs::remove_dir_all(&dir);
         let mut world = World {
@@ -143,7 +143,7 @@ impl World {
         self.connect("root", None)
     }
 
-    fn session(&self) -> Session {
+    pub(super) fn session(&self) -> Session {
         self.connect("root", Some("d"))
     }
 }
@@ -157,7 +157,7 @@ impl Drop for World {
     }
 }
 
-fn run(session: &mut Session, sql: &str) -> Result<Text> {
+pub(super) fn run(session: &mut Session, sql: &str) -> Result<Text> {
     let mut text = Text::default();
     session.query(sql.as_bytes(), &mut text)?;
     Ok(text)

@@ -31,7 +31,16 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
         "to_base64",
         (1, 1),
         |args, bind| hex_text(args, 65_535, bind),
-        |args, _, ctx| Ok(Val::string(to_base64(&known!(text(&args[0], ctx)?)))),
+        |args, _, ctx| {
+            let bytes = known!(text(&args[0], ctx)?);
+            // A line feed behind every 76 of the digits but the last.
+            let digits = bytes.len().div_ceil(3) * 4;
+            let lines = digits.saturating_sub(1) / 76;
+            if !within_packet((digits + lines) as u128, "to_base64", ctx) {
+                return Ok(Val::Null);
+            }
+            Ok(Val::string(to_base64(&bytes)))
+        },
     ),
     def("from_base64", (1, 1), binary_text, |args, _, ctx| {
         Ok(from_base64(&known!(text(&args[0], ctx)?)).map_or(Val::Null, Val::string))

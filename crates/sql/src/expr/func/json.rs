@@ -28,9 +28,14 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
         }
     }),
     def("json_quote", (1, 1), text_result, |args, _, ctx| {
-        Ok(Val::string(quoted(&String::from_utf8_lossy(&known!(text(
-            &args[0], ctx
-        )?)))))
+        let text = known!(text(&args[0], ctx)?);
+        // A control character becomes six.
+        let longer = text.iter().filter(|b| matches!(b, b'"' | b'\\')).count();
+        let control = text.iter().filter(|b| **b < 32).count() * 5;
+        if !within_packets((text.len() + longer + control + 2) as u128, 6, "json_quote", ctx) {
+            return Ok(Val::Null);
+        }
+        Ok(Val::string(quoted(&String::from_utf8_lossy(&text))))
     }),
     def("json_array", (0, MANY), json_result, |args, _, ctx| {
         let list = args

@@ -23,7 +23,7 @@ pub(super) use json::value_to_json;
 pub(super) use regexp::same_kind;
 
 use super::build::{self, BindCtx, as_number, as_text};
-use super::env::EvalCtx;
+use super::env::{EvalCtx, Watch};
 use super::eval::text;
 use super::node::Expr;
 use super::types::text_type;
@@ -254,7 +254,13 @@ fn double<'a>(e: &'a Expr, ctx: &EvalCtx<'a>) -> Result<Option<f64>> {
 
 /// A text that may be no longer than a packet; a longer one is NULL with a warning.
 fn within_packet<'a>(length: u128, name: &str, ctx: &EvalCtx<'a>) -> bool {
-    let fits = length <= ctx.env.max_allowed_packet as u128;
+    within_packets(length, 1, name, ctx)
+}
+
+/// The same for a function that MySQL does not bound (HEX, MAKE_SET, JSON_QUOTE): what it makes of one text within a
+/// packet passes, what calls inside each other would add up to does not.
+fn within_packets<'a>(length: u128, packets: u128, name: &str, ctx: &EvalCtx<'a>) -> bool {
+    let fits = length <= ctx.env.max_allowed_packet as u128 * packets;
     if !fits {
         ctx.env
             .warnings

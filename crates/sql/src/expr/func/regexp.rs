@@ -138,39 +138,69 @@ fn replace<'a>(args: &'a [Expr], _ty: &'a SqlType, ctx: &EvalCtx<'a>) -> Result<
         Some(e) => known!(int(e, ctx)?).max(0) as usize,
         None => 0,
     };
-    // MySQL's `$1` takes as many digits as there are groups; braces keep Rust's from taking letters too.
-    let template = braced(&replacement);
-    let mut out = subject[..from].to_vec();
+    let pieces = pieces(&replacement);
+    let max = ctx.env.max_allowed_packet as usize;
+    let mut watch = Watch::new(ctx.env);
+    let mut out = Vec::new();
+    let mut add = |part: &[u8]| {
+        if out.len() + part.len() > max {
+            return Err(SqlError::regexp_buffer_overflow());
+        }
+        out.extend_from_slice(part);
+        Ok(())
+    };
+    add(&subject[..from])?;
     let mut last = from;
     for (i, captures) in regex.captures_iter(&subject[from..]).enumerate() {
+        watch.step(16)?;
         let Some(whole) = captures.get(0) else { continue };
         if occurrence != 0 && i + 1 != occurrence {
             continue;
         }
-        out.extend_from_slice(&subject[last..from + whole.start()]);
-        captures.expand(&template, &mut out);
+        add(&subject[last..from + whole.start()])?;
+        for piece in &pieces {
+            watch.step(1)?;
+            match piece {
+                Piece::Text(text) => add(text)?,
+                Piece::Group(n) => add(captures.get(*n).map_or(&b""[..], |group| group.as_bytes()))?,
+            }
+        }
         last = from + whole.end();
     }
-    out.extend_from_slice(&subject[last..]);
+    add(&subject[last..])?;
     Ok(Val::string(out))
 }
 
-fn braced(replacement: &[u8]) -> Vec<u8> {
-    let mut out = Vec::with_capacity(replacement.len());
+/// A part of a replacement.
+#[derive(Debug, PartialEq)]
+enum Piece {
+    Text(Vec<u8>),
+    /// `$n`: what the n-th group matched.
+    Group(usize),
+}
+
+fn pieces(replacement: &[u8]) -> Vec<Piece> {
+    let mut out = Vec::new();
+    let mut text = Vec::new();
     let mut bytes = replacement.iter().copied().peekable();
     while let Some(b) = bytes.next() {
         match b {
-            b'\\' => out.extend(bytes.next()),
+            b'\\' => text.extend(bytes.next()),
             b'$' if bytes.peek().is_some_and(u8::is_ascii_digit) => {
-                out.extend_from_slice(b"${");
+                let mut group = 0usize;
                 while let Some(digit) = bytes.next_if(u8::is_ascii_digit) {
-                    out.push(digit);
+                    group = group.saturating_mul(10).saturating_add((digit - b'0') as usize);
                 }
-                out.push(b'}');
+                if !text.is_empty() {
+                    out.push(Piece::Text(std::mem::take(&mut text)));
+                }
+                out.push(Piece::Group(group));
             }
-            b'$' => out.extend_from_slice(b"$$"),
-            other => out.push(other),
+            other => text.push(other),
         }
+    }
+    if !text.is_empty() {
+        out.push(Piece::Text(text));
     }
     out
 }

@@ -271,6 +271,10 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
                     chosen.push(text);
                 }
             }
+            let total: usize = chosen.iter().map(|text| text.len() + 1).sum();
+            if !within_packets(total as u128, 2, "make_set", ctx) {
+                return Ok(Val::Null);
+            }
             Ok(Val::string(chosen.join(&b','.to_owned())))
         },
     ),
@@ -308,10 +312,11 @@ fn charset(ty: &SqlType) -> Charset {
 fn concat<'a>(args: &'a [Expr], _ty: &'a SqlType, ctx: &EvalCtx<'a>) -> Result<Val<'a>> {
     let mut out = known!(text(&args[0], ctx)?).into_owned();
     for arg in &args[1..] {
-        out.extend_from_slice(&known!(text(arg, ctx)?));
-        if !within_packet(out.len() as u128, "concat", ctx) {
+        let more = known!(text(arg, ctx)?);
+        if !within_packet((out.len() + more.len()) as u128, "concat", ctx) {
             return Ok(Val::Null);
         }
+        out.extend_from_slice(&more);
     }
     Ok(Val::string(out))
 }
@@ -399,7 +404,9 @@ fn pad<'a>(args: &'a [Expr], ty: &'a SqlType, ctx: &EvalCtx<'a>, left: bool) -> 
     if per_round == 0 {
         return Ok(Val::Str(subject));
     }
-    if !within_packet(length as u128 * 4, if left { "lpad" } else { "rpad" }, ctx) {
+    // MySQL reckons with the longest character of the set.
+    let longest = charset.max_bytes() as u128;
+    if !within_packet(length as u128 * longest, if left { "lpad" } else { "rpad" }, ctx) {
         return Ok(Val::Null);
     }
     let mut fill = filler.repeat(missing / per_round);
@@ -447,8 +454,11 @@ fn replace<'a>(args: &'a [Expr], _ty: &'a SqlType, ctx: &EvalCtx<'a>) -> Result<
     }
     let mut out = Vec::with_capacity(subject.len());
     let mut at = 0;
+    let mut watch = Watch::new(ctx.env);
     while at < subject.len() {
-        if subject[at..].starts_with(&from) {
+        let begins = subject[at] == from[0];
+        watch.step(if begins { from.len() } else { 1 })?;
+        if begins && subject[at..].starts_with(&from) {
             out.extend_from_slice(&to);
             at += from.len();
         } else {
@@ -474,6 +484,10 @@ fn insert<'a>(args: &'a [Expr], ty: &'a SqlType, ctx: &EvalCtx<'a>) -> Result<Va
     let length = if length < 0 { count } else { length };
     let start = charset.prefix_len(&subject, position as usize - 1);
     let end = start + charset.prefix_len(&subject[start..], length as usize);
+    let total = subject.len() - (end - start) + inserted.len();
+    if !within_packet(total as u128, "insert", ctx) {
+        return Ok(Val::Null);
+    }
     Ok(Val::string(
         [&subject[..start], &inserted, &subject[end..]].concat(),
     ))
@@ -483,6 +497,10 @@ fn quote<'a>(args: &'a [Expr], _ty: &'a SqlType, ctx: &EvalCtx<'a>) -> Result<Va
     let Some(text) = text(&args[0], ctx)? else {
         return Ok(Val::str("NULL"));
     };
+    let escaped = text.iter().filter(|b| matches!(b, b'\'' | b'\\' | 0 | 26));
+    if !within_packet((text.len() + escaped.count() + 2) as u128, "quote", ctx) {
+        return Ok(Val::Null);
+    }
     let mut out = vec![b'\''];
     for b in text.iter() {
         match b {
@@ -502,7 +520,11 @@ fn hex<'a>(args: &'a [Expr], _ty: &'a SqlType, ctx: &EvalCtx<'a>) -> Result<Val<
         Val::Null => Ok(Val::Null),
         Val::Str(bytes) => {
             let encoded = args[0].ty.collation.charset().encode(&bytes);
-            Ok(Val::string(upper_hex(encoded.as_deref().unwrap_or(&bytes))))
+            let bytes = encoded.as_deref().unwrap_or(&bytes);
+            if !within_packets(bytes.len() as u128 * 2, 2, "hex", ctx) {
+                return Ok(Val::Null);
+            }
+            Ok(Val::string(upper_hex(bytes)))
         }
         Val::Member(_, bytes) => Ok(Val::string(upper_hex(&bytes))),
         Val::Date(_) | Val::Time(_) | Val::DateTime(_) => Ok(Val::string(upper_hex(&value.to_text()))),
@@ -510,8 +532,13 @@ fn hex<'a>(args: &'a [Expr], _ty: &'a SqlType, ctx: &EvalCtx<'a>) -> Result<Val<
     }
 }
 
-fn upper_hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|b| format!("{b:02X}")).collect()
+fn upper_hex(bytes: &[u8]) -> Vec<u8> {
+    let digits = b"0123456789ABCDEF";
+    let mut out = Vec::with_capacity(bytes.len() * 2);
+    for b in bytes {
+        out.extend([digits[(b >> 4) as usize], digits[(b & 15) as usize]]);
+    }
+    out
 }
 
 pub(super) fn unhex(text: &[u8]) -> Option<Vec<u8>> {
@@ -583,5 +610,10 @@ fn export_set<'a>(args: &'a [Expr], _ty: &'a SqlType, ctx: &EvalCtx<'a>) -> Resu
     let shown: Vec<&[u8]> = (0..count)
         .map(|i| if bits >> i & 1 != 0 { &*on } else { &*off })
         .collect();
+    let separators = separator.len() * count.saturating_sub(1);
+    let total = shown.iter().map(|text| text.len()).sum::<usize>() + separators;
+    if !within_packet(total as u128, "export_set", ctx) {
+        return Ok(Val::Null);
+    }
     Ok(Val::string(shown.join(&*separator)))
 }

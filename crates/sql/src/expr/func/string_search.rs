@@ -179,34 +179,36 @@ fn locate<'a>(
         return Ok(Val::Int(0));
     }
     let start = charset.prefix_len(&haystack, from as usize - 1);
-    let found = find(&needle, &haystack[start..], ty.collation);
+    let found = find(&needle, &haystack[start..], ty.collation, ctx)?;
     Ok(Val::Int(found.map_or(0, |at| {
         charset.char_count(&haystack[..start + at]) as i64 + 1
     })))
 }
 
 /// The byte at which a part begins that equals the needle under the collation.
-fn find(needle: &[u8], haystack: &[u8], collation: Collation) -> Option<usize> {
+fn find(needle: &[u8], haystack: &[u8], collation: Collation, ctx: &EvalCtx) -> Result<Option<usize>> {
     let charset = collation.charset();
+    let mut watch = Watch::new(ctx.env);
     let wanted = charset.char_count(needle);
     let mut at = 0;
     loop {
         let end = at + charset.prefix_len(&haystack[at..], wanted);
         if charset.char_count(&haystack[at..end]) < wanted {
-            return None;
+            return Ok(None);
         }
+        watch.step(end - at + 1)?;
         let part = &haystack[at..end];
         if part == needle
             || part.len() == needle.len() && part.eq_ignore_ascii_case(needle) && collation.ignores_case()
         {
-            return Some(at);
+            return Ok(Some(at));
         }
         if !(part.is_ascii() && needle.is_ascii()) && collation.ignores_case() && collation.eq(part, needle) {
-            return Some(at);
+            return Ok(Some(at));
         }
         at += charset.prefix_len(&haystack[at..], 1).max(1);
         if at > haystack.len() {
-            return None;
+            return Ok(None);
         }
     }
 }
@@ -243,8 +245,11 @@ fn substring_index<'a>(args: &'a [Expr], _ty: &'a SqlType, ctx: &EvalCtx<'a>) ->
     }
     let mut places = Vec::new();
     let mut at = 0;
+    let mut watch = Watch::new(ctx.env);
     while at + delimiter.len() <= subject.len() {
-        if subject[at..].starts_with(&delimiter) {
+        let begins = subject[at] == delimiter[0];
+        watch.step(if begins { delimiter.len() } else { 1 })?;
+        if begins && subject[at..].starts_with(&delimiter) {
             places.push(at);
             at += delimiter.len();
         } else {

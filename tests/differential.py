@@ -1,19 +1,23 @@
 #!/usr/bin/env python3
 """Random statements sent to two servers, whose answers must be the same.
 
-    tests/differential.py --address 127.0.0.1:3306 --against 127.0.0.1:3307:USER [--seed N] [--statements 2000]
+    tests/differential.py --against HOST:PORT:USER [--address HOST:PORT:USER] [--seed N] [--seconds 60 | --seeds 20] [--statements 500]
 
 For bug hunting beside a real MySQL server; CI has none and does not run it. Each seed makes tables of random types with
 random indexes and sends both servers the same inserts, updates, deletes, replaces, transactions and queries. Rows,
-affected rows, generated ids, warning counts and error numbers are compared. A difference is printed with the statements that lead to it.
+affected rows, generated ids, warning counts and error numbers are compared. A difference is printed as a golden script, without
+the statements that it does not need; `tests/golden.py --record` fills in what the other server answers.
 """
-import argparse
+import itertools
 import random
-import sys
+import time
+from contextlib import ExitStack
 
 import pymysql
 
 from support.address import Address
+from support.report import FIXED_SEED, Report, suite_parser
+from support.server import Server
 
 TYPES = ["TINYINT", "SMALLINT UNSIGNED", "INT", "BIGINT", "BIGINT UNSIGNED", "DECIMAL(8,2)", "DOUBLE", "CHAR(6)", "VARCHAR(10)",
          "VARCHAR(10) COLLATE utf8mb4_bin", "VARCHAR(10) COLLATE utf8mb4_general_ci", "VARBINARY(8)", "TEXT", "DATE", "TIME", "DATETIME", "DATETIME(3)", "YEAR",
@@ -180,38 +184,88 @@ def perform(connection, sql: str):
             return f"error {error.args[0]}"
 
 
-def run(seed: int, statements: int, ours: Address, theirs: Address) -> bool:
-    script = Script(seed)
-    connections = [a.connect(conv={}, charset="utf8mb4") for a in (ours, theirs)]
-    history = ["DROP DATABASE IF EXISTS differential", "CREATE DATABASE differential", "USE differential", *script.start()]
-    for sql in history:
-        for connection in connections:
-            perform(connection, sql)
-    for _ in range(statements):
+SETUP = ["DROP DATABASE IF EXISTS differential", "CREATE DATABASE differential", "USE differential"]
+TRIES_MAX = 300         # to leave statements out
+
+
+class Pair:
+    """The two servers, each with one connection."""
+
+    def __init__(self, ours: Address, theirs: Address):
+        self.connections = [address.connect(conv={}, charset="utf8mb4") for address in (ours, theirs)]
+
+    def ask(self, sql: str) -> list:
+        return [perform(connection, sql) for connection in self.connections]
+
+    def differ_after(self, statements: list[str]) -> bool:
+        """True if the answers to the last statement differ, played from the start."""
+        for sql in ["ROLLBACK", *SETUP, *statements[:-1]]:
+            self.ask(sql)
+        ours, theirs = self.ask(statements[-1])
+        return ours != theirs
+
+    def close(self) -> None:
+        for connection in self.connections:
+            connection.close()
+
+
+def shortened(statements: list[str], still_differ) -> list[str]:
+    """What is left when no part of the statements before the last can be left out, halves first, then quarters, and so on."""
+    part, tries = len(statements) // 2, 0
+    while part:
+        at = 0
+        while at < len(statements) - 1 and tries < TRIES_MAX:
+            candidate = statements[:at] + statements[min(at + part, len(statements) - 1):]
+            tries += 1
+            if still_differ(candidate):
+                statements = candidate
+            else:
+                at += part
+        part //= 2
+    return statements
+
+
+def run(seed: int, count: int, ours: Address, theirs: Address, report: Report) -> None:
+    script, pair = Script(seed), Pair(ours, theirs)
+    played = script.start()
+    for sql in SETUP + played:
+        pair.ask(sql)
+    for _ in range(count):
         sql = script.next()
-        mine, real = (perform(connection, sql) for connection in connections)
-        if not sql.startswith("SELECT"):
-            history.append(sql)
+        mine, real = pair.ask(sql)
         if mine != real:
-            print(f"seed {seed}: {sql}\n  expected {str(real)[:1500]}\n  seen     {str(mine)[:1500]}")
-            for table in script.tables:
-                print(f"  {next(h for h in history if h.startswith('CREATE TABLE ' + table.name))}")
-            return False
-    return True
+            found = played + [sql]
+            again = pair.differ_after(found)
+            lines = shortened(found, pair.differ_after) if again else found
+            text = "".join(f"{line}\n" for line in lines)
+            report.fail(str(seed), f"expected {str(real)[:1500]}\n  seen     {str(mine)[:1500]}\n# {'' if again else 'It did not come again. '}--seed {seed}\n{text}")
+            break
+        if not sql.startswith("SELECT"):
+            played.append(sql)
+    else:
+        report.ok(str(seed))
+    pair.close()
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--address", required=True, type=Address.parse)
+    parser = suite_parser(__doc__)
+    parser.add_argument("--address", type=Address.parse, help="default: a Tidemark of its own")
     parser.add_argument("--against", required=True, type=Address.parse)
-    parser.add_argument("--seed", type=int, help="one seed; default: --seeds many from 1")
-    parser.add_argument("--seeds", type=int, default=20)
+    parser.add_argument("--seed", type=int, default=FIXED_SEED, help="of the first")
+    parser.add_argument("--seeds", type=int, default=20, help="so many")
+    parser.add_argument("--seconds", type=float, help="go on with the next seed until so many")
     parser.add_argument("--statements", type=int, default=500)
     options = parser.parse_args()
-    seeds = [options.seed] if options.seed is not None else range(1, options.seeds + 1)
-    right = sum(run(seed, options.statements, options.address, options.against) for seed in seeds)
-    print(f"{right} passed, {len(seeds) - right} failed")
-    sys.exit(right != len(seeds))
+    report = Report("differential", options.filters)
+    until = time.monotonic() + (options.seconds or 0)
+    with ExitStack() as servers:
+        ours = options.address or servers.enter_context(Server("differential")).address
+        for seed in itertools.count(options.seed):
+            if time.monotonic() >= until if options.seconds else seed == options.seed + options.seeds:
+                break
+            if report.wants(str(seed)):
+                run(seed, options.statements, ours, options.against, report)
+    report.close()
 
 
 if __name__ == "__main__":

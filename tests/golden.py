@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Golden scripts: a text file per behaviour, which reads as what one would type and see.
 
-    tests/golden.py [FILE|FOLDER ...]                                     compare, with a Tidemark server of its own
+    tests/golden.py [FILE|FOLDER|FILTER ...]                              compare, with a Tidemark server of its own
     tests/golden.py --address 127.0.0.1:3306 [FILE|FOLDER ...]            compare with that server
     tests/golden.py --address 127.0.0.1:3306:USER --record [FILE ...]     write down what that server answers
     tests/golden.py --against 127.0.0.1:3306:USER [FILE|FOLDER ...]       compare with MySQL, which may differ where a file says so
@@ -41,27 +41,27 @@ does. Where Tidemark means to differ, the file says so among its first lines, `#
 the first cell of a row in docs/compatibility.md. `--against` holds both to their word: a file that is so marked must not
 agree with MySQL, and any other must.
 """
-import argparse
 import difflib
-import itertools
 import queue
 import re
 import sys
 import threading
 import time
+from contextlib import ExitStack
 from pathlib import Path
 
 import pymysql
 from pymysql.constants import CLIENT, FIELD_TYPE, FLAG
 
 from support.address import Address, hang_up
-from support.report import Report
+from support.report import Report, suite_parser
 from support.server import Server
 from support.waits import Observer, Wait, has_cycle
 
 HERE = Path(__file__).resolve().parent
 COMPATIBILITY = HERE.parent / "docs/compatibility.md"
 DEFAULT_LEVEL = "SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ"    # whatever the server at --address was told
+LANES = 4                    # servers of its own that play scripts at the same time
 ANSWER_AT_ONCE_S = 0.02      # before the server is asked whether a statement waits
 LOOK_AGAIN_AFTER_S = 0.01
 BLOCKED_AFTER_S = 2.0        # recording: a statement that takes longer, and is not said to wait, waits for a metadata lock
@@ -383,16 +383,17 @@ def reason_to_differ(text: str) -> str | None:
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = suite_parser(__doc__)
     where = parser.add_mutually_exclusive_group()
     where.add_argument("--address", type=Address.parse, metavar="HOST:PORT[:USER]")
     where.add_argument("--against", type=Address.parse, metavar="HOST:PORT[:USER]", help="a MySQL server")
     parser.add_argument("--record", action="store_true")
-    parser.add_argument("paths", nargs="*", type=Path, default=[HERE / "sql", HERE / "isolation"])
     options = parser.parse_args()
     remember_sqlstate()
-    files = sorted(f for p in options.paths for f in (p.rglob("*.test") if p.is_dir() else [p]))
-    report = Report("golden")
+    paths = [Path(word) for word in options.filters if Path(word).exists()]
+    report = Report("golden", [word for word in options.filters if not Path(word).exists()])
+    found = (f for p in paths or [HERE / "sql", HERE / "isolation"] for f in (p.rglob("*.test") if p.is_dir() else [p]))
+    files = sorted(f for f in found if report.wants(test_name(f)))
     if address := options.address or options.against:
         listed = 0
         for path in files:
@@ -403,16 +404,44 @@ def main():
         if options.against:
             print(f"  {report.passed - listed} as here, {listed} listed", flush=True)
     else:
-        files.sort(key=start_options)
-        for arguments, together in itertools.groupby(files, start_options):
-            with Server("golden", *arguments) as server:
-                for path in together:
-                    run_one(report, path, server.address, options.record)
+        play_in_lanes(report, sorted(files, key=start_options), options.record)
     report.close()
 
 
+def play_in_lanes(report: Report, files: list[Path], record: bool) -> None:
+    """Plays the files on several servers at a time: most of what a script does is wait."""
+    left: queue.SimpleQueue[Path] = queue.SimpleQueue()
+    for path in files:
+        left.put(path)
+
+    def lane() -> None:
+        with ExitStack() as servers:
+            server = None
+            while not left.empty():
+                try:
+                    path = left.get_nowait()
+                except queue.Empty:
+                    return
+                try:
+                    if server is None or server.arguments != start_options(path):
+                        servers.close()
+                        server = servers.enter_context(Server("golden", *start_options(path)))
+                except Exception as error:  # the server does not start
+                    server = None
+                    report.fail(test_name(path), f"{type(error).__name__}: {error}")
+                else:
+                    run_one(report, path, server.address, record)
+
+    threads = [threading.Thread(target=lane) for _ in range(min(LANES, len(files)))]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+
 def test_name(path: Path) -> str:
-    return f"{path.resolve().parent.name}/{path.stem}"
+    path = path.resolve().with_suffix("")
+    return str(path.relative_to(HERE)) if path.is_relative_to(HERE) else path.name
 
 
 def run_one(report: Report, path: Path, address: Address, record: bool, is_mysql: bool = False) -> bool:

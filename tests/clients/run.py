@@ -17,10 +17,10 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
 
-from support.report import Report  # noqa: E402
+from support.report import Report, suite_parser  # noqa: E402
 from support.server import Server, ServerFailed, binary, free_port  # noqa: E402
 
-report = Report("clients")
+report = Report("clients", suite_parser(__doc__).parse_args().filters)
 
 
 def client(program: str, server: Server, *arguments: str, script: str = "") -> subprocess.CompletedProcess:
@@ -202,15 +202,17 @@ def damage() -> None:
 
 
 def main():
-    for suite in (new_user, options, damage):
+    for suite in (part for part in (new_user, options, damage) if report.wants(part.__name__)):
         try:
             suite()
         except (ServerFailed, OSError, subprocess.SubprocessError) as error:
             report.fail(suite.__name__, str(error))
+    with_server = [part for part in (batch, accounts, administration, dump) if report.wants(part.__name__)]
     try:
-        with Server("clients") as server:
-            for suite in (batch, accounts, administration, dump):
-                suite(server)
+        if with_server:
+            with Server("clients") as server:
+                for suite in with_server:
+                    suite(server)
     except (ServerFailed, OSError, subprocess.SubprocessError) as error:
         report.fail("session", str(error))
     report.close()

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """kill -9 in the middle of oltp_read_write, again and again.
 
-    tests/crash/run.py [--rounds 20] [--seed N]
+    tests/crash/run.py [--rounds 20 | --seconds N] [--seed N] [ROUND ...]
 
 Each round: sysbench runs oltp_read_write with 16 clients, beside it eight connections keep a journal; after a random
 moment the server is killed. Some rounds kill it a second time while it recovers. Then it starts again, and
@@ -14,8 +14,10 @@ moment the server is killed. Some rounds kill it a second time while it recovers
 A journal transaction writes a row, adds to a counter, adds three details in another table and moves money between two
 accounts, so that a part of it, had it survived alone, would show. Every fourth round runs with
 innodb_flush_log_at_trx_commit = 2, which gives up power failures but not the death of the process.
+
+A round draws from the seed and its number, so `--seed N round_7` makes the choices of that round alone.
 """
-import argparse
+import itertools
 import random
 import subprocess
 import sys
@@ -29,7 +31,7 @@ HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
 
 from support.address import Address  # noqa: E402
-from support.report import Report  # noqa: E402
+from support.report import FIXED_SEED, Report, suite_parser  # noqa: E402
 from support.server import Server  # noqa: E402
 
 JOURNALS = 8
@@ -124,13 +126,15 @@ def verify(address: Address, acknowledged: list[int], report: Report, name: str)
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = suite_parser(__doc__)
     parser.add_argument("--rounds", type=int, default=20)
-    parser.add_argument("--seed", type=int, default=int(time.time()))
+    parser.add_argument("--seconds", type=float, help="go on with rounds until so many")
+    parser.add_argument("--seed", type=int, default=FIXED_SEED)
     options = parser.parse_args()
     print(f"  seed {options.seed}", flush=True)
-    chance = random.Random(options.seed)
-    report = Report("crash")
+    report = Report("crash", options.filters)
+    until = time.monotonic() + (options.seconds or 0)
+    rounds = itertools.takewhile(lambda _: time.monotonic() < until, itertools.count(1)) if options.seconds else range(1, options.rounds + 1)
     # A small pool and a small log: pages are evicted and log segments recycled while it runs.
     server = Server("crash", "--innodb-buffer-pool-size=16M", "--innodb-log-file-size=16M")
     server.start()
@@ -138,15 +142,18 @@ def main():
     acknowledged = [0] * JOURNALS
     commits = 0
     try:
-        for number in range(1, options.rounds + 1):
+        for number in rounds:
             name = f"round_{number}"
+            if not report.wants(name):
+                continue
+            chance = random.Random(f"{options.seed}/{number}")
             load = subprocess.Popen(sysbench(server.address, "run", "--threads=16", "--time=60"), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
             journals = [Journal(n, server.address, acknowledged[n], chance.getrandbits(32)) for n in range(JOURNALS)]
             for journal in journals:
                 journal.start()
             # However busy the machine is, the blow falls when there is something to lose.
-            begun, until = sum(acknowledged), time.monotonic() + 60
-            while sum(j.acknowledged for j in journals) == begun and time.monotonic() < until:
+            begun, gives_up = sum(acknowledged), time.monotonic() + 60
+            while sum(j.acknowledged for j in journals) == begun and time.monotonic() < gives_up:
                 time.sleep(0.01)
             time.sleep(chance.uniform(0.0, 2.0))
             died = not server.is_running()

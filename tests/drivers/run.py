@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Ordinary drivers of six kinds against one server.
 
-    tests/drivers/run.py [--address HOST:PORT[:USER]] [python go java node rust]
+    tests/drivers/run.py [--address HOST:PORT[:USER]] [LANGUAGE ...]
 
 Without an address it starts a Tidemark server of its own. Each language has a program beside this file that reads
 `expected.json`, makes the same checks through its own driver, and prints a line per check: `ok NAME`,
@@ -11,7 +11,6 @@ The checks: connecting with each authentication plugin, with a wrong password an
 prepared parameter, fetched by text and by binary protocol; a 20 MB value; commit and rollback; error numbers and
 SQLSTATEs, among them a lock wait timeout and a deadlock; several statements in one; affected rows and generated ids.
 """
-import argparse
 import os
 import shutil
 import subprocess
@@ -22,7 +21,7 @@ HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
 
 from support.address import Address  # noqa: E402
-from support.report import Report  # noqa: E402
+from support.report import Report, suite_parser  # noqa: E402
 from support.server import ROOT, Server  # noqa: E402
 
 BUILD = ROOT / "target/drivers"
@@ -90,11 +89,10 @@ def run(language: str, address: Address, plugins: list[str], report: Report) -> 
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = suite_parser(__doc__)
     parser.add_argument("--address", help="HOST:PORT[:USER]; default: a Tidemark server of its own")
-    parser.add_argument("languages", nargs="*")
     options = parser.parse_args()
-    report = Report("drivers")
+    report = Report("drivers", options.filters)
     server = None
     if options.address:
         address = Address.parse(options.address)
@@ -103,7 +101,7 @@ def main():
         address = server.address
     try:
         plugins = prepare_accounts(address)
-        for language in options.languages or programs():
+        for language in filter(report.wants, programs()):
             run(language, address, plugins, report)
         address.execute("SELECT 1")  # whatever the programs did, the server still answers
     finally:

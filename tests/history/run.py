@@ -14,7 +14,6 @@ level forbids; what is found and allowed is printed. `check.py` has the names an
 First the checker itself is checked, with a short history for each anomaly; and in the rounds at READ COMMITTED and REPEATABLE READ
 it must find what those levels are known to allow, or the clients are too tame to prove anything.
 """
-import argparse
 import itertools
 import os
 import random
@@ -29,7 +28,7 @@ sys.path[:0] = [str(HERE), str(HERE.parent)]
 from check import ABORTED, COMMITTED, FORBIDDEN, UNKNOWN, Findings, History, Transaction, check_bank, check_registers  # noqa: E402
 from clients import ACCOUNTS, BALANCE, DATABASE, SCHEMA, run_clients, text  # noqa: E402
 from support.address import Address  # noqa: E402
-from support.report import Report  # noqa: E402
+from support.report import FIXED_SEED, Report, suite_parser  # noqa: E402
 from support.server import Server  # noqa: E402
 
 LOOK_EVERY_S = 0.1
@@ -75,6 +74,10 @@ def make_history(options, address: Address, meanwhile, workload: str, level: str
     return transactions, judge(workload, level, transactions, address)
 
 
+def round_name(workload: str, level: str) -> str:
+    return f"{workload}/{level.lower().replace(' ', '_')}"
+
+
 def play_round(options, address: Address, server: Server | None, workload: str, level: str, seed: int, report: Report) -> Counter:
     started, killer = time.monotonic(), Killer(server, options.kills, seed)
     transactions, findings = make_history(options, address, killer, workload, level, seed)
@@ -84,7 +87,7 @@ def play_round(options, address: Address, server: Server | None, workload: str, 
     detail = (f"{len(transactions)} transactions, {committed} committed, {unknown} unknown, {killer.kills} kills, {took:.0f} s; "
               f"{findings.summary()}")
     forbidden = findings.forbidden(level)
-    name = f"{workload}/{level.lower().replace(' ', '_')}"
+    name = round_name(workload, level)
     if forbidden:
         report.fail(name, detail + "".join(f"\n    {kind}: {example}" for kind in forbidden for example in findings.examples[kind]))
     elif not committed:
@@ -146,6 +149,8 @@ def check_sabotage(options, report: Report) -> None:
     os.environ["TIDEMARK_BINARY"] = str(options.sabotaged.resolve())
     for broken, workload, level, anomalies in SABOTAGE:
         name = f"sabotage/{broken}/{workload}/{level.lower().replace(' ', '_')}"
+        if not report.wants(name):
+            continue
         for at in range(ROUNDS_UNTIL_FOUND):
             transactions, findings = round_of(options, broken, workload, level, at)
             if found := sorted(anomalies.intersection(findings.forbidden(level))):
@@ -154,20 +159,22 @@ def check_sabotage(options, report: Report) -> None:
         else:
             report.fail(name, f"no {' or '.join(sorted(anomalies))} in {ROUNDS_UNTIL_FOUND} rounds; in the last {findings.summary()}")
     for workload, level in sorted({(workload, level) for _, workload, level, _ in SABOTAGE}):
-        transactions, findings = round_of(options, "nothing", workload, level, 0)
-        report.check(not findings.forbidden(level), f"sabotage/nothing/{workload}/{level.lower().replace(' ', '_')}", findings.summary())
+        name = f"sabotage/nothing/{workload}/{level.lower().replace(' ', '_')}"
+        if report.wants(name):
+            _, findings = round_of(options, "nothing", workload, level, 0)
+            report.check(not findings.forbidden(level), name, findings.summary())
 
 
 def round_of(options, broken: str, workload: str, level: str, at: int) -> tuple[list[Transaction], Findings]:
     os.environ["TIDEMARK_SABOTAGE"] = broken
     with Server("sabotage") as server:
-        return make_history(options, server.address, lambda: time.sleep(LOOK_EVERY_S), workload, level, (options.seed or 1) + at)
+        return make_history(options, server.address, lambda: time.sleep(LOOK_EVERY_S), workload, level, options.seed + at)
 
 
 def run(options, address: Address, server: Server | None, report: Report) -> None:
-    seed = options.seed if options.seed is not None else int(time.time())
+    seed = options.seed
     print(f"  seed {seed}", flush=True)
-    rounds = itertools.product(options.levels, options.workloads)
+    rounds = [(level, workload) for level, workload in itertools.product(options.levels, options.workloads) if report.wants(round_name(workload, level))]
     totals: dict[tuple[str, str], Counter] = defaultdict(Counter)
     if options.total_seconds or options.total_transactions:
         rounds = itertools.cycle(rounds)
@@ -175,7 +182,7 @@ def run(options, address: Address, server: Server | None, report: Report) -> Non
         try:
             totals[level, workload] += play_round(options, address, server, workload, level, seed, report)
         except Exception as error:
-            report.fail(f"{workload}/{level}", f"{type(error).__name__}: {error}")
+            report.fail(round_name(workload, level), f"{type(error).__name__}: {error}")
             if server and not server.is_running():
                 print(server.log_tail(), flush=True)
                 server.start()
@@ -195,13 +202,13 @@ def describe(counts: Counter) -> str:
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = suite_parser(__doc__)
     parser.add_argument("--address", type=Address.parse)
     parser.add_argument("--seconds", type=float, default=10)
     parser.add_argument("--transactions", type=int, default=10**9, help="end a round at about so many")
     parser.add_argument("--total-seconds", type=float, default=0, help="go on with rounds until so many")
     parser.add_argument("--total-transactions", type=int, default=0, help="go on with rounds until so many")
-    parser.add_argument("--seed", type=int)
+    parser.add_argument("--seed", type=int, default=FIXED_SEED)
     parser.add_argument("--clients", type=int, default=16)
     parser.add_argument("--processes", type=int, default=2)
     parser.add_argument("--kills", type=float, default=4.0, help="seconds between kills of the suite's own server; 0: none")
@@ -209,8 +216,9 @@ def main():
     parser.add_argument("--workloads", type=lambda text: text.split(","), default=list(SCHEMA))
     parser.add_argument("--sabotaged", type=Path, metavar="BINARY", help="a server built with the feature `sabotage`")
     options = parser.parse_args()
-    report = Report("history")
-    check_the_checker(report)
+    report = Report("history", options.filters)
+    if report.wants("checker"):
+        check_the_checker(report)
     if options.sabotaged:
         check_sabotage(options, report)
     elif options.address:

@@ -7,7 +7,6 @@
 The bound is the pool and 200 MB, taken from /proc: the most that was ever resident. One UPDATE writes five
 times more old versions than the pool holds while an older view still needs them, and is then rolled back.
 """
-import argparse
 import subprocess
 import sys
 from pathlib import Path
@@ -16,7 +15,7 @@ HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
 
 from support.address import Address  # noqa: E402
-from support.report import Report  # noqa: E402
+from support.report import Report, suite_parser  # noqa: E402
 from support.server import Server  # noqa: E402
 
 ROW_BYTES = 4 + 4 + 120 + 60  # id, k, c, pad of a sysbench row
@@ -29,7 +28,7 @@ def sysbench(address: Address, script: str, command: str, rows: int, *options: s
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = suite_parser(__doc__)
     parser.add_argument("--full", action="store_true")
     parser.add_argument("--pool-mb", type=int)
     parser.add_argument("--seconds", type=int, default=5, help="per workload")
@@ -37,7 +36,7 @@ def main():
     pool_mb = options.pool_mb or (128 if options.full else 16)
     rows = pool_mb * MB * 10 // ROW_BYTES
     limit = (pool_mb + 200) * MB
-    report = Report("larger_than_pool")
+    report = Report("larger_than_pool", options.filters)
     server = Server("larger", f"--innodb-buffer-pool-size={pool_mb}M", "--innodb-log-file-size=256M").start()
     address = server.address
 
@@ -51,7 +50,7 @@ def main():
         loaded = sysbench(address, "oltp_read_write", "prepare", rows)
         report.check(loaded.returncode == 0, f"load_{rows}_rows", (loaded.stdout + loaded.stderr)[-500:])
         memory("load")
-        for script in ("oltp_point_select", "oltp_update_non_index", "oltp_update_index", "oltp_read_write"):
+        for script in filter(report.wants, ("oltp_point_select", "oltp_update_non_index", "oltp_update_index", "oltp_read_write")):
             ran = sysbench(address, script, "run", rows, "--threads=16", f"--time={options.seconds}", "--events=0", "--rand-type=uniform")
             report.check(ran.returncode == 0 and "FATAL" not in ran.stdout + ran.stderr, script, (ran.stdout + ran.stderr)[-500:])
             memory(script)

@@ -9,7 +9,6 @@ log; `sys.innodb_lock_waits` says who waits for whom, since when, on which key, 
 names ends the wait, at once, as do KILL QUERY and a client that goes away. The text is InnoDB's and is read the same way from
 MySQL with `--address`; the log is read only of a server of one's own.
 """
-import argparse
 import re
 import sys
 import threading
@@ -22,7 +21,7 @@ HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
 
 from support.address import Address, hang_up  # noqa: E402
-from support.report import Report  # noqa: E402
+from support.report import Report, suite_parser  # noqa: E402
 from support.server import Server  # noqa: E402
 
 DATABASE = "lock_reports"
@@ -322,12 +321,14 @@ CASES = (two_in_a_deadlock, gaps_in_a_deadlock, three_in_a_deadlock, waiting_tra
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = suite_parser(__doc__)
     parser.add_argument("--address", help="HOST:PORT[:USER]")
     options = parser.parse_args()
-    report = Report("lock_reports")
+    report = Report("lock_reports", options.filters)
 
     def run(case, about) -> None:
+        if not report.wants(case.__name__):
+            return
         try:
             case(report, about)
         except Exception as error:  # whatever went wrong in there is this case's failure

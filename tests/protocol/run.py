@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """The wire protocol by hand: what well-behaved drivers never send, and the limits of a connection.
 
-    tests/protocol/run.py [--address HOST:PORT[:USER]]
+    tests/protocol/run.py [--address HOST:PORT[:USER]] [--seed N] [CASE ...]
+    tests/protocol/run.py random --seed N --seconds 60        a hunt: the random cases with one seed after the other
 
 Packets are written byte by byte. Whatever one connection sends, it alone is answered with an error or closed; the
 server goes on and every other connection with it, which each check ends by asking.
 """
-import argparse
+import itertools
 import random
 import socket
 import struct
@@ -21,7 +22,7 @@ HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent)]
 
 from support.address import Address  # noqa: E402
-from support.report import Report  # noqa: E402
+from support.report import FIXED_SEED, Report, suite_parser  # noqa: E402
 from support.server import Server  # noqa: E402
 from texts import TEXTS, answers  # noqa: E402
 
@@ -118,8 +119,8 @@ def error_code(packet: bytes) -> int:
 
 
 class Suite:
-    def __init__(self, address: Address, report: Report):
-        self.address, self.report = address, report
+    def __init__(self, address: Address, seed: int, report: Report):
+        self.address, self.seed, self.report = address, seed, report
 
     def case(self, name: str, body) -> None:
         with self.report.case(name):
@@ -128,7 +129,8 @@ class Suite:
 
     def run(self) -> None:
         for name in sorted(n for n in dir(self) if n.startswith("case_")):
-            self.case(name.removeprefix("case_"), getattr(self, name))
+            if self.report.wants(short := name.removeprefix("case_")):
+                self.case(short, getattr(self, name))
 
     def case_greeting(self):
         wire = Wire(self.address, login=False)
@@ -352,7 +354,7 @@ class Suite:
             wire.close()
 
     def case_random_bytes(self):
-        chance = random.Random(7)
+        chance = random.Random(f"bytes {self.seed}")
         for _ in range(60):
             wire = Wire(self.address, login=chance.random() < 0.5)
             try:
@@ -367,7 +369,7 @@ class Suite:
 
     def case_random_commands(self):
         """Every command with random bodies."""
-        chance = random.Random(11)
+        chance = random.Random(f"commands {self.seed}")
         for code in (2, 3, 4, 17, 22, 23, 24, 25, 26, 27, 28, 31):
             for _ in range(12):
                 wire = Wire(self.address)
@@ -517,15 +519,27 @@ class Suite:
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = suite_parser(__doc__)
     parser.add_argument("--address", help="HOST:PORT[:USER]; default: a Tidemark server of its own")
+    parser.add_argument("--seed", type=int, default=FIXED_SEED, help="of the random cases")
+    parser.add_argument("--seconds", type=float, default=0, help="go on with the next seed until so many")
     options = parser.parse_args()
-    report = Report("protocol")
+    report = Report("protocol", options.filters)
+    until = time.monotonic() + options.seconds
+
+    def run(address: Address) -> None:
+        for seed in itertools.count(options.seed):
+            if options.seconds:
+                report.note(f"--seed {seed}")
+            Suite(address, seed, report).run()
+            if report.failed or time.monotonic() >= until:
+                break
+
     if options.address:
-        Suite(Address.parse(options.address), report).run()
+        run(Address.parse(options.address))
     else:
         with Server("protocol", "--max-connections=500") as server:
-            Suite(server.address, report).run()
+            run(server.address)
             report.equal(server.stop(), 0, "stops")
     report.close()
 

@@ -26,7 +26,7 @@ from generate import Generator, Schedule  # noqa: E402
 from play import Player  # noqa: E402
 from shrink import as_script, shrink  # noqa: E402
 from support.address import Address  # noqa: E402
-from support.report import Report  # noqa: E402
+from support.report import FIXED_SEED, Report  # noqa: E402
 from support.server import Server  # noqa: E402
 
 WEIGHTS_ARE_OLD_FOR_S = 0.11   # MySQL copies INNODB_TRX no more often
@@ -83,7 +83,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--address", type=Address.parse, help="the server under test; default: a Tidemark of its own")
     parser.add_argument("--against", type=Address.parse, required=True)
-    parser.add_argument("--seed", type=int, default=int(time.time()) * 1000)
+    parser.add_argument("--seed", type=int, default=FIXED_SEED)
     parser.add_argument("--count", type=int, default=1000, help="at most so many")
     parser.add_argument("--seconds", type=float, default=float("inf"), help="stop after so many")
     options = parser.parse_args()

@@ -2,14 +2,16 @@
 """Random schedules of two to four sessions, played on two servers that must behave alike.
 
     tests/schedules/run.py --against HOST:PORT[:USER] [--address HOST:PORT[:USER]] [--seed N] [--count 1000] [--lanes 4]
-    tests/schedules/run.py --mariadb [--seconds 60] [--fresh-seconds 60]     against Debian's MariaDB: a fixed seed and then a fresh one
+    tests/schedules/run.py --mariadb [--count 2000]                   against Debian's MariaDB
+    tests/schedules/run.py --mariadb 17 23                            just the schedules of these seeds
     tests/schedules/run.py --mariadb --arbiter HOST:PORT[:USER]       and asks a third server who is alone with its answer
 
 Compared are, step by step: rows, affected counts, errors, who waits, and who is woken by which step with what answer; and
 at the end the table by each of its indexes. A schedule on which the servers differ is played again and again: if both have
 shown the same at least once, and several sessions were let go at once before they differed, it was a race and is counted as such. If the
 difference stays it is shortened and printed as a golden script with what the other server answers, unless it is a
-known one (`known.py`): those are counted. `--seed N --count 1` repeats one. Without a seed it is the time; it is printed.
+known one (`known.py`): those are counted. A seed as an argument repeats one. How many are
+played is a number, not a time, so that every run of the tests plays the same ones; with `--seconds` it is a hunt.
 
 MySQL and MariaDB differ too. An arbiter, a MySQL server, plays what differs as well, and a difference from MariaDB is known only if
 the arbiter does not answer as MariaDB does.
@@ -18,7 +20,6 @@ the arbiter does not answer as MariaDB does.
 
 Every lane is a process with databases of its own on both servers; schedule n of a run has the seed N + n.
 """
-import argparse
 import multiprocessing
 import sys
 import time
@@ -36,10 +37,9 @@ from play import Hang, Player, Transcript  # noqa: E402
 from shrink import as_script, shrink  # noqa: E402
 from support.address import Address  # noqa: E402
 from support.mariadb import MariaDB  # noqa: E402
-from support.report import Report  # noqa: E402
+from support.report import FIXED_SEED, Report, suite_parser  # noqa: E402
 from support.server import Server  # noqa: E402
 
-FIXED_SEED = 1
 DIFFERENCES_MAX = 20           # by then there is enough to look at
 REPLAYS_MAX = 20               # of what may be a race
 NOBODY, THEIRS, OURS, ALL_DIFFER = ("", "# The arbiter answers as the server under test.\n", "# The arbiter answers as the other server.\n",
@@ -180,11 +180,11 @@ def work(options, ours: Address, theirs: Address, number: int, seeds, found: mul
             player.close()
 
 
-def run(options, seed: int, seconds: float | None, ours: Address, theirs: Address, report: Report) -> None:
+def run(options, seeds: list[int] | range, seconds: float | None, ours: Address, theirs: Address, report: Report) -> None:
     found: multiprocessing.Queue = multiprocessing.Queue()
     options.until = time.time() + seconds if seconds else None
     started, differences, played, known = time.monotonic(), 0, 0, Counter()
-    lanes = [multiprocessing.Process(target=work, daemon=True, args=(options, ours, theirs, n, range(seed + n, seed + options.count, options.lanes), found))
+    lanes = [multiprocessing.Process(target=work, daemon=True, args=(options, ours, theirs, n, seeds[n::options.lanes], found))
              for n in range(options.lanes)]
     for lane in lanes:
         lane.start()
@@ -208,7 +208,7 @@ def run(options, seed: int, seconds: float | None, ours: Address, theirs: Addres
     for lane in lanes:
         lane.join()
     took = time.monotonic() - started
-    name = f"{played} schedules from seed {seed} in {took:.0f} s, known differences: {dict(known) or 'none'}"
+    name = f"{played} schedules from seed {seeds[0]} in {took:.0f} s, known differences: {dict(known) or 'none'}"
     if not differences:
         report.check(played > 0, name)
     else:
@@ -216,15 +216,14 @@ def run(options, seed: int, seconds: float | None, ours: Address, theirs: Addres
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = suite_parser(__doc__)
     parser.add_argument("--address", type=Address.parse, help="the server under test; default: a Tidemark of its own")
     parser.add_argument("--against", type=Address.parse)
     parser.add_argument("--mariadb", action="store_true")
     parser.add_argument("--arbiter", type=Address.parse, metavar="HOST:PORT[:USER]", help="a MySQL server, to say who is alone with its answer")
-    parser.add_argument("--seed", type=int)
-    parser.add_argument("--count", type=int, default=1_000_000, help="at most so many")
+    parser.add_argument("--seed", type=int, default=FIXED_SEED, help="of the first")
+    parser.add_argument("--count", type=int, help="so many; default: 1000, or as many as the time allows")
     parser.add_argument("--seconds", type=float, help="stop after so many")
-    parser.add_argument("--fresh-seconds", type=float, help="after so many with the fresh seed")
     parser.add_argument("--lanes", type=int, default=4)
     parser.add_argument("--name", default="", help="of the databases, if several runs share a server")
     parser.add_argument("--levels", type=lambda text: tuple(text.upper().split(",")), default=LEVELS, help="only these, separated by commas")
@@ -240,10 +239,9 @@ def main():
             parser.error("--against or --mariadb")
         if "MariaDB" in theirs.execute("SELECT VERSION()")[0][0] and not options.avoid_nothing:
             options.avoid |= MARIADB_AVOIDS
-        fresh = int(time.time()) * 1000 if options.seed is None else options.seed
-        if options.mariadb and options.seed is None:
-            run(options, FIXED_SEED, options.seconds, ours, theirs, report)
-        run(options, fresh, options.fresh_seconds or options.seconds, ours, theirs, report)
+        count = options.count or (1_000_000 if options.seconds else 1000)
+        seeds = [int(word) for word in options.filters] or range(options.seed, options.seed + count)
+        run(options, seeds, options.seconds, ours, theirs, report)
     report.close()
 
 

@@ -6,7 +6,6 @@
 Each part is a module of this folder with a `run(server, report)`: `server` gives connections and says whether it is
 still the same process.
 """
-import argparse
 import importlib
 import sys
 from pathlib import Path
@@ -15,19 +14,18 @@ HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
 
 from support.address import Address  # noqa: E402
-from support.report import Report  # noqa: E402
+from support.report import Report, suite_parser  # noqa: E402
 from support.server import Server  # noqa: E402
 
 PARTS = ["depth", "memory", "hangs"]
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = suite_parser(__doc__)
     parser.add_argument("--address", help="HOST:PORT[:USER]; default: a Tidemark server of its own")
-    parser.add_argument("parts", nargs="*", default=PARTS)
     options = parser.parse_args()
-    report = Report("security")
-    modules = [importlib.import_module(part) for part in options.parts or PARTS]
+    report = Report("security", options.filters)
+    modules = [importlib.import_module(part) for part in PARTS if report.wants(part)]
     if options.address:
         for module in modules:
             module.run(Address.parse(options.address), report)

@@ -9,7 +9,6 @@ end soon after the time is over, with nothing but commits, deadlocks and lock ti
 transaction is open and none is waited for; and if the rows are what the committed updates make of them. With `--against` the same clients
 are let loose on that server, in turns, and the rates are compared.
 """
-import argparse
 import multiprocessing
 import random
 import sys
@@ -24,7 +23,7 @@ HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
 
 from support.address import Address  # noqa: E402
-from support.report import Report  # noqa: E402
+from support.report import Report, suite_parser  # noqa: E402
 from support.server import Server  # noqa: E402
 
 LEVELS = ("READ UNCOMMITTED", "READ COMMITTED", "REPEATABLE READ", "SERIALIZABLE")
@@ -170,7 +169,7 @@ def play_round(options, address: Address, level: str, report: Report) -> None:
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = suite_parser(__doc__)
     parser.add_argument("--address", type=Address.parse)
     parser.add_argument("--against", type=Address.parse)
     parser.add_argument("--seconds", type=float, default=5)
@@ -178,7 +177,8 @@ def main():
     parser.add_argument("--processes", type=int, default=2)
     parser.add_argument("--levels", type=lambda text: text.upper().split(","), default=list(LEVELS))
     options = parser.parse_args()
-    report = Report("stress")
+    report = Report("stress", options.filters)
+    options.levels = [level for level in options.levels if report.wants(level.lower().replace(" ", "_"))]
     if options.address:
         for level in options.levels:
             play_round(options, options.address, level, report)

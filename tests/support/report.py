@@ -1,32 +1,48 @@
 """A count of checks, printed as they run.
 
 A suite is a program that makes one `Report`, checks things through it, and ends with `report.close()`: the last line is
-`N passed, N failed`, and the exit status is non-zero if anything failed.
+`SUITE: N passed, N failed`, and the exit status is non-zero if anything failed. Its options begin with those of `suite_parser`:
+words that say which cases to run. A suite asks `report.wants` before each case that can run without the others.
 """
+import argparse
 import sys
+import threading
 import time
 import traceback
 from contextlib import contextmanager
 
 
+FIXED_SEED = 1      # what every suite draws from, so that runs repeat each other; a hunt draws from a fresh one
+
+
+def suite_parser(about: str) -> argparse.ArgumentParser:
+    """Options of a suite: so far the filters, to be given to its `Report`."""
+    options = argparse.ArgumentParser(description=about, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options.add_argument("filters", nargs="*", metavar="FILTER", help="run only cases that have one of these in their name")
+    return options
+
+
 class Report:
-    def __init__(self, suite: str):
+    def __init__(self, suite: str, filters: list[str] | tuple[str, ...] = ()):
         self.suite = suite
+        self.filters = filters
         self.passed = 0
         self.failed = 0
         self.skipped = 0
         self.started = time.monotonic()
+        self.lock = threading.Lock()      # cases may run in several threads
+
+    def wants(self, name: str) -> bool:
+        """True if the case of this name is to run: there is no filter, or one is part of the name."""
+        return not self.filters or any(word in name for word in self.filters)
 
     def ok(self, name: str, detail: str = "") -> None:
-        self.passed += 1
         self._line("ok", name, detail)
 
     def fail(self, name: str, detail: str = "") -> None:
-        self.failed += 1
         self._line("FAILED", name, detail)
 
     def skip(self, name: str, why: str) -> None:
-        self.skipped += 1
         self._line("skipped", name, why)
 
     def note(self, text: str) -> None:
@@ -58,4 +74,8 @@ class Report:
 
     def _line(self, verdict: str, name: str, detail: str) -> None:
         shown = f": {detail}" if detail else ""
-        print(f"  {verdict:7} {self.suite}/{name}{shown}", flush=True)
+        with self.lock:
+            self.passed += verdict == "ok"
+            self.failed += verdict == "FAILED"
+            self.skipped += verdict == "skipped"
+            print(f"  {verdict:7} {self.suite}/{name}{shown}", flush=True)

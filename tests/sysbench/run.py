@@ -2,14 +2,13 @@
 """Stock sysbench, unmodified: every workload, prepared statements on and off, both isolation levels, many clients.
 
     tests/sysbench/run.py              small tables, a second per cell, 1, 16 and 64 clients
-    tests/sysbench/run.py --quick      16 clients only
+    tests/sysbench/run.py --quick      16 clients, each level with one way to prepare
     tests/sysbench/run.py --full       8 tables of 200,000 rows, then one of 2,000,000; 1, 16, 64, 256 and 1,024 clients
 
 A cell fails if sysbench reports any error but deadlocks it may ignore (1213), or makes no progress. Workloads that keep
 the number of rows must have kept it, in the table and in its index. At the end the server stops and `tidemark check`
 reads the whole data directory.
 """
-import argparse
 import re
 import resource
 import subprocess
@@ -20,7 +19,7 @@ HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
 
 from support.address import Address  # noqa: E402
-from support.report import Report  # noqa: E402
+from support.report import Report, suite_parser  # noqa: E402
 from support.server import ROOT, Server  # noqa: E402
 
 DATABASE = "sbtest"
@@ -41,6 +40,8 @@ WORKLOADS = {
 
 
 class Matrix:
+    modes = {"RC": ("auto", "disable"), "RR": ("auto", "disable")}      # of prepared statements
+
     def __init__(self, address: Address, tables: int, rows: int, seconds: int, report: Report):
         self.address, self.tables, self.rows, self.seconds, self.report = address, tables, rows, seconds, report
 
@@ -103,7 +104,7 @@ class Matrix:
                     self.bulk_insert(min(count, 64))
                 continue
             for level in LEVELS:
-                for mode in ("auto", "disable"):
+                for mode in self.modes[level]:
                     for count in clients:
                         self.cell(workload, level, mode, count)
             if WORKLOADS[workload][2]:
@@ -114,22 +115,23 @@ class Matrix:
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = suite_parser(__doc__)
     parser.add_argument("--address", help="HOST:PORT[:USER]; default: a Tidemark server of its own")
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--full", action="store_true")
     parser.add_argument("--seconds", type=int, default=1, help="per cell")
     parser.add_argument("--clients", help="a list, as 1,16,64")
-    parser.add_argument("workloads", nargs="*", help="default: all")
     options = parser.parse_args()
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, 65536), hard))
-    report = Report("sysbench")
+    report = Report("sysbench", options.filters)
     clients = [1, 16, 64, 256, 1024] if options.full else [16] if options.quick else [1, 16, 64]
     if options.clients:
         clients = [int(c) for c in options.clients.split(",")]
+    if options.quick:
+        Matrix.modes = {"RC": ("disable",), "RR": ("auto",)}
     shapes = [(8, 200_000), (1, 2_000_000)] if options.full else [(2, 10_000)]
-    workloads = options.workloads or [*WORKLOADS, "bulk_insert"]
+    workloads = [name for name in [*WORKLOADS, "bulk_insert"] if report.wants(name)]
     server = None
     if options.address:
         address = Address.parse(options.address)

@@ -1,0 +1,273 @@
+"""Everything that is tested, in the order of the list below. `./test` runs this program.
+
+    ./test                          everything (about 20 minutes on two cores)
+    ./test --quick                  everything, smaller (4 minutes once built)
+    ./test SUITE...                 only these suites
+    ./test SUITE FILTER...          only what has one of the filters in its name: `./test golden locks/fairness unit tree::`
+    ./test hunt [HUNT...] [--seconds N] [--seed N] [--against HOST:PORT:USER]
+    ./test --list                   the suites
+
+What a filter is compared with: a script's path in golden, a test's name in unit, a seed in schedules, a round in crash, a
+package in format and clippy (and in unit, where a word is a package's name), elsewhere the name of a case as it is printed.
+
+Every suite draws from a fixed seed, so a run repeats the run before it as far as a program of many threads can. A hunt
+draws from a fresh one, prints it, and goes on for so many seconds; what it finds is printed as a script, or as the command
+that repeats it. HUNT is one of: {hunts}.
+Without `--against`, a MySQL server, schedules are compared with Debian's MariaDB, and placement and differential are left out.
+
+Every check is printed, and the last line is `N passed, N failed[, N skipped]`; the exit status says whether anything failed.
+What is missing is installed by tests/setup.sh. Only the standard library is imported here, so that any Python will do.
+"""
+import os
+import re
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+PYTHON = "target/test-python/bin/python"
+COUNT = re.compile(r"^\w+: (\d+) passed, (\d+) failed(?:, (\d+) skipped)?$")
+UNIT_COUNT = re.compile(r"^test result: .* (\d+) passed; (\d+) failed; (\d+) ignored")
+HUNT_SECONDS = 300
+
+
+class Runner:
+    """Runs commands and adds up what they count."""
+
+    def __init__(self, quick: bool):
+        self.quick = quick
+        self.passed = self.failed = self.skipped = 0
+        self.is_built = False
+
+    def step(self, name: str, *command: str) -> None:
+        """One check that is right if the command is."""
+        print(f"== {name}", flush=True)
+        started = time.monotonic()
+        if subprocess.run(command).returncode == 0:
+            self.passed += 1
+            print(f"  ok      {name} ({time.monotonic() - started:.0f} s)", flush=True)
+        else:
+            self.failed += 1
+            print(f"  FAILED  {name}", flush=True)
+
+    def counted(self, name: str, count: re.Pattern, command: Iterable[str], environment: dict[str, str] | None = None) -> None:
+        """Many checks: what the command counts, in the lines that match `count`, is added up."""
+        print(f"== {name}", flush=True)
+        started, passed, failed, skipped, counts = time.monotonic(), 0, 0, 0, 0
+        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env={**os.environ, **(environment or {})}) as process:
+            for line in process.stdout:
+                sys.stdout.buffer.write(line)
+                sys.stdout.buffer.flush()
+                if found := count.match(line.decode(errors="replace").rstrip()):
+                    counts += 1
+                    ok, bad, left_out = (int(number or 0) for number in found.groups())
+                    passed, failed, skipped = passed + ok, failed + bad, skipped + left_out
+        if not counts or process.returncode and not failed:
+            failed += 1
+            print(f"  FAILED  {name}: {'its exit status is' if counts else 'it ended without a count, its exit status is'} {process.returncode}", flush=True)
+        self.passed, self.failed, self.skipped = self.passed + passed, self.failed + failed, self.skipped + skipped
+        print(f"   {name} took {time.monotonic() - started:.0f} s", flush=True)
+
+    def build(self) -> None:
+        if not self.is_built:
+            self.step("build", "cargo", "build", "--release")
+            self.is_built = True
+
+    def close(self) -> int:
+        skipped = f", {self.skipped} skipped" if self.skipped else ""
+        print(f"{self.passed} passed, {self.failed} failed{skipped}", flush=True)
+        return 0 if self.passed and not self.failed else 1
+
+
+@dataclass(frozen=True)
+class Suite:
+    needs: list[str]
+    run: Callable[[Runner, list[str]], None]
+
+
+def packages(filters: list[str]) -> list[str]:
+    return [part for name in filters for part in ("-p", name)]
+
+
+def formatted(runner: Runner, filters: list[str]) -> None:
+    runner.step("format", "cargo", "fmt", "--check", *(packages(filters) or ["--all"]))
+
+
+def clippy(runner: Runner, filters: list[str]) -> None:
+    runner.step("clippy", "cargo", "clippy", "-q", *(packages(filters) or ["--workspace"]), "--all-targets", "--", "-D", "warnings")
+
+
+def build(runner: Runner, _: list[str]) -> None:
+    runner.build()
+
+
+def unit(runner: Runner, filters: list[str]) -> None:
+    members = {path.name if path.name == "tidemark" else f"tidemark-{path.name}" for path in (ROOT / "crates").iterdir()}
+    which = packages([word for word in filters if word in members]) or ["--workspace"]
+    names = [word for word in filters if word not in members]
+    runner.counted("unit", UNIT_COUNT, ["cargo", "test", *which, "--no-fail-fast", *(["--", *names] if names else [])])
+
+
+def sabotage(runner: Runner, filters: list[str]) -> None:
+    """The suite `history` against a server that was built to be broken."""
+    runner.step("sabotage_build", "cargo", "build", "-q", "-p", "tidemark", "--features", "sabotage")
+    binary = Path(os.environ.get("CARGO_TARGET_DIR", "target")) / "debug/tidemark"
+    seconds = "2" if runner.quick else "5"
+    runner.counted("sabotage", COUNT, [PYTHON, "tests/history/run.py", "--sabotaged", str(binary), "--seconds", seconds, *filters])
+
+
+def examples(runner: Runner, filters: list[str]) -> None:
+    for file in sorted((ROOT / "examples").glob("*.rs")):
+        if not filters or any(word in file.stem for word in filters):
+            runner.step(f"example_{file.stem}", "cargo", "run", "-q", "--release", "-p", "tidemark-engine", "--example", file.stem)
+
+
+def program(path: str, *needs: str, full: str = "", quick: str | None = None, server: bool = True) -> Suite:
+    """A Python program below tests/, with its arguments in full and in quick runs (the same if None)."""
+    name = Path(path).parent.name or Path(path).stem
+
+    def run(runner: Runner, filters: list[str]) -> None:
+        if server:
+            runner.build()
+        runner.counted(name, COUNT, [PYTHON, f"tests/{path}", *(quick if runner.quick and quick is not None else full).split(), *filters])
+
+    return Suite(["cargo", "packages", *needs], run)
+
+
+SUITES = {
+    "format": Suite(["cargo", "rustfmt"], formatted),
+    "clippy": Suite(["cargo", "clippy"], clippy),
+    "build": Suite(["cargo"], build),
+    "unit": Suite(["cargo"], unit),
+    "golden": program("golden.py"),
+    "lock_reports": program("lock_reports/run.py"),
+    "schedules": program("schedules/run.py", "mariadbd", full="--mariadb --count 2000", quick="--mariadb --count 200"),
+    "history": program("history/run.py", full="--seconds 8", quick="--seconds 1"),
+    "sabotage": Suite(["cargo", "packages"], sabotage),
+    "stress": program("stress/run.py", full="--seconds 10", quick="--seconds 2"),
+    "protocol": program("protocol/run.py"),
+    "security": program("security/run.py"),
+    "clients": program("clients/run.py", "mariadb"),
+    "drivers": program("drivers/run.py", "drivers"),
+    "invariants": program("invariants/run.py", quick="--seconds 0.5"),
+    "sysbench": program("sysbench/run.py", "sysbench", quick="--quick"),
+    "crash": program("crash/run.py", "sysbench", full="--rounds 20", quick="--rounds 3"),
+    "larger_than_pool": program("larger_than_pool/run.py", "sysbench", quick="--pool-mb 8 --seconds 1"),
+    "examples": Suite(["cargo"], examples),
+}
+
+
+@dataclass(frozen=True)
+class Hunt:
+    needs: list[str]
+    command: str                # {seed} and {seconds} are filled in, {against} with what the other server is
+    with_mysql: bool = False    # without a MySQL server to compare with there is nothing to hunt
+
+
+HUNTS = {
+    "schedules": Hunt(["packages", "mariadbd"], "schedules/run.py {against} --seed {seed} --seconds {seconds}"),
+    "placement": Hunt(["packages"], "schedules/placement.py {against} --seed {seed} --seconds {seconds} --count 1000000000", with_mysql=True),
+    "differential": Hunt(["packages"], "differential.py {against} --seed {seed} --seconds {seconds}", with_mysql=True),
+    "history": Hunt(["packages"], "history/run.py --seed {seed} --total-seconds {seconds}"),
+    "crash": Hunt(["packages", "sysbench"], "crash/run.py --seed {seed} --seconds {seconds}"),
+    "protocol": Hunt(["packages"], "protocol/run.py random --seed {seed} --seconds {seconds}"),
+}
+
+
+def hunt(runner: Runner, names: list[str], seconds: int, seed: int, against: str | None) -> None:
+    print(f"seed {seed}, {seconds} seconds for each: {' '.join(names)}", flush=True)
+    runner.build()
+    for name in names:
+        if HUNTS[name].with_mysql and not against:
+            runner.skipped += 1
+            print(f"  skipped {name}: it needs --against, a MySQL server", flush=True)
+            continue
+        other = f"--against {against}" if against else "--mariadb"
+        command = HUNTS[name].command.format(seed=seed, seconds=seconds, against=other).split()
+        runner.counted(name, COUNT, [PYTHON, f"tests/{command[0]}", *command[1:]])
+
+
+def usage(complaint: str) -> None:
+    print(f"{complaint}; --help says what there is", file=sys.stderr)
+    sys.exit(2)
+
+
+def take_option(words: list[str], name: str) -> str | None:
+    """Takes `name VALUE` out of the words."""
+    if name not in words:
+        return None
+    at = words.index(name)
+    if at + 1 == len(words):
+        usage(f"{name} wants a value")
+    value = words[at + 1]
+    del words[at:at + 2]
+    return value
+
+
+def number(text: str | None, default: int) -> int:
+    if text is not None and not text.isdigit():
+        usage(f"{text} is no number")
+    return int(text) if text else default
+
+
+def asked_suites(words: list[str]) -> list[tuple[str, list[str]]]:
+    """The suites in the order of the list above, each with the words that stand behind it, which are its filters."""
+    asked: dict[str, list[str]] = {}
+    suite = None
+    for word in words:
+        if word in SUITES:
+            suite = word
+            asked.setdefault(suite, [])
+        elif suite is None:
+            usage(f"no suite is called {word}")
+        else:
+            asked[suite].append(word)
+    return [(name, asked.get(name, [])) for name in SUITES if not asked or name in asked]
+
+
+def prepare(needs: Iterable[str]) -> None:
+    if subprocess.run(["tests/setup.sh", *dict.fromkeys(needs)]).returncode:
+        sys.exit(1)
+
+
+def main() -> int:
+    os.chdir(ROOT)
+    # Where rustup puts cargo, and Debian mariadbd.
+    os.environ["PATH"] = f"{Path.home()}/.cargo/bin:{os.environ['PATH']}:/usr/sbin"
+    words = sys.argv[1:]
+    if "-h" in words or "--help" in words:
+        print(__doc__.format(hunts=", ".join(HUNTS)).strip())
+        return 0
+    if "--list" in words:
+        print("\n".join(SUITES))
+        return 0
+    started = time.monotonic()
+    if words[:1] == ["hunt"]:
+        names = words[1:]
+        seconds, seed = number(take_option(names, "--seconds"), HUNT_SECONDS), number(take_option(names, "--seed"), int(time.time()) * 1000)
+        against = take_option(names, "--against")
+        if unknown := [name for name in names if name not in HUNTS]:
+            usage(f"no hunt is called {unknown[0]}")
+        runner = Runner(quick=False)
+        names = names or list(HUNTS)
+        prepare(["cargo", *(need for name in names for need in HUNTS[name].needs)])
+        hunt(runner, names, seconds, seed, against)
+    else:
+        runner = Runner(quick="--quick" in words)
+        words = [word for word in words if word != "--quick"]
+        if unknown := [word for word in words if word.startswith("-")]:
+            usage(f"unknown option {unknown[0]}")
+        asked = asked_suites(words)
+        prepare(need for name, _ in asked for need in SUITES[name].needs)
+        for name, filters in asked:
+            SUITES[name].run(runner, filters)
+    minutes, seconds = divmod(round(time.monotonic() - started), 60)
+    print(f"in {minutes} min {seconds} s", flush=True)
+    return runner.close()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -181,6 +181,7 @@ fn decoy() -> AccountAuth {
         auth_string: [&b"$A$005$"[..], &[b'.'; 63]].concat(),
         fast_digest: None,
         locked: false,
+        require_tls: false,
     }
 }
 

@@ -169,7 +169,11 @@ impl Connection {
         let info = self.authenticate(&login, false)?;
         let database = Arc::clone(&self.shared.database);
         let session = Session::connect(database, info).map_err(End::Told)?;
-        if self.peer.surplus && !session.state().has_global(Privileges::SUPER) {
+        if self.peer.surplus
+            && !session
+                .state()
+                .has_global(Privileges::SUPER.union(Privileges::CONNECTION_ADMIN))
+        {
             return Err(End::Told(errors::too_many_connections()));
         }
         self.greet(&session)?;
@@ -194,9 +198,14 @@ impl Connection {
             account.as_ref(),
             &attempt,
         )?;
+        // The account may have been changed while the client was asked: what it has proved is then worth nothing.
+        let account = account.filter(|account| self.shared.database.is_current(account));
         let Some(account) = account else {
             return Err(End::Told(errors::access_denied(&user, &self.peer.host, true)));
         };
+        if account.require_tls && !self.channel.transport.is_tls() {
+            return Err(End::Told(errors::access_denied(&user, &self.peer.host, true)));
+        }
         Ok(ConnectInfo {
             connection_id: self.peer.connection_id,
             user,

@@ -6,16 +6,21 @@
 use super::{Access, Disk, File, Part};
 use crate::ids::PAGE_SIZE;
 use std::cell::UnsafeCell;
-use std::fs::{self, OpenOptions};
+use std::fs::{self, DirBuilder, OpenOptions};
 use std::io::{self, ErrorKind};
 use std::os::fd::AsRawFd;
-use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::os::unix::fs::{DirBuilderExt, FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// The name of the file whose lock says that an engine works here.
 const LOCK_NAME: &str = "lock";
 
+/// Whoever can read the files can read every table, whatever was granted: they are the owner's, and the group's to read.
+const DIRECTORY_MODE: u32 = 0o750;
+const FILE_MODE: u32 = 0o640;
+
+/// A directory of the operating system's, locked for as long as this lives.
 pub struct RealDisk {
     directory: PathBuf,
     read_only: bool,
@@ -25,9 +30,13 @@ pub struct RealDisk {
 impl RealDisk {
     /// Takes the directory, creating it if it is not there. Fails with `WouldBlock` if another engine has it.
     pub fn open(directory: &Path) -> io::Result<RealDisk> {
-        fs::create_dir_all(directory)?;
+        DirBuilder::new()
+            .recursive(true)
+            .mode(DIRECTORY_MODE)
+            .create(directory)?;
         let lock = OpenOptions::new()
             .create(true)
+            .mode(FILE_MODE)
             .truncate(false)
             .write(true)
             .open(directory.join(LOCK_NAME))?;
@@ -72,7 +81,8 @@ impl Disk for RealDisk {
             .read(true)
             .write(!self.read_only)
             .create(create && !self.read_only)
-            .truncate(false);
+            .truncate(false)
+            .mode(FILE_MODE);
         let path = self.path(name);
         if access == Access::Direct {
             let mut direct = options.clone();

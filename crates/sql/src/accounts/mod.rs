@@ -5,13 +5,15 @@
 //! REVOKE reach sessions that are already open at their next statement.
 
 pub mod password;
+pub mod pattern;
 pub mod privilege;
 
+pub use pattern::pattern_matches;
 pub use privilege::{Level, Privileges};
 
 use crate::dictionary::codec::{Reader, Writer};
 use crate::error::{Result, SqlError, er};
-use parking_lot::RwLock;
+use parking_lot::{Mutex, MutexGuard, RwLock};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -19,6 +21,24 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use tidemark_engine::Engine;
 
 const SPACE: &str = "account";
+
+/// The format of a stored account: 2 has `REQUIRE SSL`, and sets of privileges of 128 bits where 1 had 64.
+const FORMAT: u8 = 2;
+
+impl Writer {
+    fn privileges(&mut self, set: Privileges) {
+        self.u64(set.0 as u64);
+        self.u64((set.0 >> 64) as u64);
+    }
+}
+
+impl Reader<'_> {
+    fn privileges(&mut self, format: u8) -> Result<Privileges> {
+        let low = self.u64()? as u128;
+        let high = if format == 1 { 0 } else { self.u64()? as u128 };
+        Ok(Privileges(high << 64 | low))
+    }
+}
 
 /// What the server needs to let somebody in: the account that a user name and a host select, and how it proves itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -36,6 +56,17 @@ pub struct AccountAuth {
     /// `caching_sha2_password` can be checked against it.
     pub fast_digest: Option<[u8; 32]>,
     pub locked: bool,
+    /// The account may be used over TLS only.
+    pub require_tls: bool,
+}
+
+impl AccountAuth {
+    /// The same account with the same secret, whatever is remembered of it besides.
+    fn is_as(&self, other: &AccountAuth) -> bool {
+        let parts = |auth: &AccountAuth| (auth.plugin, auth.locked, auth.require_tls);
+        (&self.user, &self.host, &self.auth_string) == (&other.user, &other.host, &other.auth_string)
+            && parts(self) == parts(other)
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -78,6 +109,7 @@ impl Account {
                 auth_string: Vec::new(),
                 fast_digest: None,
                 locked: false,
+                require_tls: false,
             },
             global: Privileges::NONE,
             databases: BTreeMap::new(),
@@ -85,7 +117,12 @@ impl Account {
         }
     }
 
-    pub fn set_password(&mut self, plugin: AuthPlugin, password: &[u8]) {
+    /// Gives the account a password of at most [`password::PASSWORD_LEN_MAX`] bytes. Returns false if it is longer, which
+    /// is found before anything is hashed.
+    pub fn set_password(&mut self, plugin: AuthPlugin, password: &[u8]) -> bool {
+        if password.len() > password::PASSWORD_LEN_MAX {
+            return false;
+        }
         self.auth.plugin = plugin;
         self.auth.fast_digest = None;
         self.auth.auth_string = match plugin {
@@ -95,17 +132,24 @@ impl Account {
                 password::caching_sha2_string(password)
             }
         };
+        true
     }
 
-    /// What the account may do with a database, not counting single tables.
+    /// What the account may do with a database, not counting single tables. Of several grants whose patterns match, the
+    /// most specific decides.
     pub fn on_database(&self, schema: &str) -> Privileges {
-        let mut all = self.global;
-        for (pattern, privileges) in &self.databases {
-            if pattern_matches(pattern, schema, false) {
-                all = all.union(*privileges);
-            }
-        }
-        all
+        self.by_pattern(|pattern| pattern_matches(pattern, schema, false))
+    }
+
+    /// What the account may do with every database that a pattern, as GRANT is given, may stand for.
+    pub fn on_databases_like(&self, wanted: &str) -> Privileges {
+        self.by_pattern(|pattern| pattern::covers(pattern, wanted))
+    }
+
+    fn by_pattern(&self, fits: impl Fn(&str) -> bool) -> Privileges {
+        let fitting = self.databases.iter().filter(|(pattern, _)| fits(pattern));
+        let granted = fitting.max_by_key(|(pattern, _)| pattern::specificity(pattern));
+        granted.map_or(self.global, |(_, privileges)| self.global.union(*privileges))
     }
 
     pub fn on_table(&self, schema: &str, table: &str) -> Privileges {
@@ -132,21 +176,22 @@ impl Account {
 
     fn encode(&self) -> Vec<u8> {
         let mut w = Writer::default();
-        w.u8(1);
+        w.u8(FORMAT);
         w.u8(self.auth.plugin as u8);
         w.bytes(&self.auth.auth_string);
         w.bool(self.auth.locked);
-        w.u64(self.global.0);
+        w.bool(self.auth.require_tls);
+        w.privileges(self.global);
         w.u64(self.databases.len() as u64);
         for (name, privileges) in &self.databases {
             w.str(name);
-            w.u64(privileges.0);
+            w.privileges(*privileges);
         }
         w.u64(self.tables.len() as u64);
         for ((schema, name), privileges) in &self.tables {
             w.str(schema);
             w.str(name);
-            w.u64(privileges.0);
+            w.privileges(*privileges);
         }
         w.0
     }
@@ -155,7 +200,8 @@ impl Account {
         let mut account = Account::new(user, host);
         let what = account.quoted();
         let mut r = Reader::new(bytes, &what);
-        if r.u8()? != 1 {
+        let format = r.u8()?;
+        if !(1..=FORMAT).contains(&format) {
             return Err(SqlError::unknown(format!(
                 "The stored account {what} is of an unknown format"
             )));
@@ -166,12 +212,17 @@ impl Account {
         };
         account.auth.auth_string = r.bytes()?.to_vec();
         account.auth.locked = r.bool()?;
-        account.global = Privileges(r.u64()?);
-        for _ in 0..r.u64()? {
-            account.databases.insert(r.str()?, Privileges(r.u64()?));
+        account.auth.require_tls = format > 1 && r.bool()?;
+        account.global = r.privileges(format)?;
+        // Before dynamic privileges were kept by name, SUPER stood for all of them.
+        if format == 1 && account.global.contains(Privileges::SUPER) {
+            account.global = account.global.union(Privileges::ALL_DYNAMIC);
         }
         for _ in 0..r.u64()? {
-            account.tables.insert((r.str()?, r.str()?), Privileges(r.u64()?));
+            account.databases.insert(r.str()?, r.privileges(format)?);
+        }
+        for _ in 0..r.u64()? {
+            account.tables.insert((r.str()?, r.str()?), r.privileges(format)?);
         }
         Ok(account)
     }
@@ -181,48 +232,13 @@ impl Account {
     }
 }
 
-/// LIKE with `%`, `_` and backslash, as host and database patterns use it.
-///
-/// With one point of return, the latest `%`: what an earlier one swallowed need never change, so that no pattern takes
-/// more than the product of the lengths.
-pub fn pattern_matches(pattern: &str, text: &str, ignore_case: bool) -> bool {
-    let pattern: Vec<char> = pattern.chars().collect();
-    let text: Vec<char> = text.chars().collect();
-    let same = |a: char, b: char| a == b || (ignore_case && a.eq_ignore_ascii_case(&b));
-    let (mut part, mut at) = (0, 0);
-    // Behind the latest `%`: where the pattern goes on, and where in the text that was tried last.
-    let mut retry: Option<(usize, usize)> = None;
-    loop {
-        let len = match &pattern[part..] {
-            [] if at == text.len() => return true,
-            [] => None,
-            ['%', ..] => {
-                part += 1;
-                retry = Some((part, at));
-                continue;
-            }
-            ['_', ..] => (at < text.len()).then_some(1),
-            ['\\', c, ..] => text.get(at).filter(|t| same(*c, **t)).map(|_| 2),
-            [c, ..] => text.get(at).filter(|t| same(*c, **t)).map(|_| 1),
-        };
-        if let Some(len) = len {
-            part += len;
-            at += 1;
-            continue;
-        }
-        match &mut retry {
-            Some((after, from)) if *from < text.len() => {
-                *from += 1;
-                (part, at) = (*after, *from);
-            }
-            _ => return false,
-        }
-    }
-}
-
-/// Whether a client's host is one of a pattern's. `localhost` is the socket and the loopback addresses.
+/// Whether a client's host is one of a pattern's. A client of this machine is `localhost`, and by TCP also a loopback
+/// address; which of the two is not told apart.
 fn host_matches(pattern: &str, host: &str) -> bool {
     let local = matches!(host, "localhost" | "127.0.0.1" | "::1" | "::ffff:127.0.0.1");
+    if local && matches!(pattern, "127.0.0.1" | "::1") {
+        return true;
+    }
     if pattern.is_empty() || pattern == "%" {
         return true;
     }
@@ -267,6 +283,9 @@ pub struct Accounts {
     list: RwLock<Vec<Arc<Account>>>,
     /// Grows with every change: what was allowed at the same version still is.
     version: AtomicU64,
+    /// Held by a statement from reading the accounts it changes to storing them: the copy that it stores is of what was
+    /// there, and undoes no other statement's change.
+    change: Mutex<()>,
 }
 
 impl Accounts {
@@ -281,6 +300,7 @@ impl Accounts {
         let accounts = Accounts {
             list: RwLock::new(list),
             version: AtomicU64::new(1),
+            change: Mutex::new(()),
         };
         if accounts.list.read().is_empty() {
             let mut root = Account::new("root", "localhost");
@@ -297,6 +317,11 @@ impl Accounts {
 
     pub fn version(&self) -> u64 {
         self.version.load(Ordering::Acquire)
+    }
+
+    /// The right to change accounts, one statement at a time.
+    pub fn change(&self) -> MutexGuard<'_, ()> {
+        self.change.lock()
     }
 
     /// The account a connection is given.
@@ -322,14 +347,19 @@ impl Accounts {
         self.list.read().clone()
     }
 
-    /// Remembers the digest of a password that has just been checked.
-    pub fn cache_digest(&self, user: &str, host: &str, digest: [u8; 32]) {
+    /// Remembers the digest of a password that has just been checked, unless the account has another one by now.
+    pub fn cache_digest(&self, checked: &AccountAuth, digest: [u8; 32]) {
         let mut list = self.list.write();
         for account in list.iter_mut() {
-            if account.auth.user == user && account.auth.host == host {
+            if account.auth.is_as(checked) {
                 Arc::make_mut(account).auth.fast_digest = Some(digest);
             }
         }
+    }
+
+    /// True if the account is still there with the secret, and as open, as it was when a login began.
+    pub fn is_current(&self, checked: &AccountAuth) -> bool {
+        self.list.read().iter().any(|account| account.auth.is_as(checked))
     }
 
     /// Stores new or changed accounts and removes others, all or nothing.

@@ -13,7 +13,7 @@ const DIGEST_TEXT_LEN: usize = 43;
 /// `$A$005$`: the algorithm, and the rounds in thousands.
 const PREFIX: &str = "$A$005$";
 /// Longer passwords are refused, since their length is the price of every round.
-const PASSWORD_LEN_MAX: usize = 256;
+pub const PASSWORD_LEN_MAX: usize = 256;
 const CRYPT_ALPHABET: &[u8; 64] = b"./0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
 /// `*` and 40 hex digits; empty for the empty password.

@@ -1,8 +1,15 @@
 //! Privileges as sets of bits, with MySQL's names and order.
+//!
+//! The lower half of a set holds the static privileges, which older tools see as columns of `mysql.user`; the upper half
+//! the dynamic ones, which have names with underscores, exist on the global level only, and each stand for a part of what
+//! SUPER used to allow. A name that is neither is no privilege.
 
 /// A set of privileges.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Privileges(pub u64);
+pub struct Privileges(pub u128);
+
+/// Where the dynamic privileges begin.
+const DYNAMIC: u32 = 64;
 
 macro_rules! privileges {
     ($($constant:ident = $bit:literal $name:literal $levels:literal;)*) => {
@@ -67,7 +74,83 @@ impl Level {
     }
 }
 
+/// The dynamic privileges, in the order SHOW GRANTS lists them; a set's bit [`DYNAMIC`] + n is the n-th. Appended to, never
+/// reordered: stored accounts have these bits.
+const DYNAMIC_NAMES: &[&str] = &[
+    "ALLOW_NONEXISTENT_DEFINER",
+    "APPLICATION_PASSWORD_ADMIN",
+    "AUDIT_ABORT_EXEMPT",
+    "AUDIT_ADMIN",
+    "AUTHENTICATION_POLICY_ADMIN",
+    "BACKUP_ADMIN",
+    "BINLOG_ADMIN",
+    "BINLOG_ENCRYPTION_ADMIN",
+    "CLONE_ADMIN",
+    "CONNECTION_ADMIN",
+    "CREATE_SPATIAL_REFERENCE_SYSTEM",
+    "ENCRYPTION_KEY_ADMIN",
+    "FIREWALL_EXEMPT",
+    "FLUSH_OPTIMIZER_COSTS",
+    "FLUSH_PRIVILEGES",
+    "FLUSH_STATUS",
+    "FLUSH_TABLES",
+    "FLUSH_USER_RESOURCES",
+    "GROUP_REPLICATION_ADMIN",
+    "GROUP_REPLICATION_STREAM",
+    "INNODB_REDO_LOG_ARCHIVE",
+    "INNODB_REDO_LOG_ENABLE",
+    "OPTIMIZE_LOCAL_TABLE",
+    "PASSWORDLESS_USER_ADMIN",
+    "PERSIST_RO_VARIABLES_ADMIN",
+    "REPLICATION_APPLIER",
+    "REPLICATION_SLAVE_ADMIN",
+    "RESOURCE_GROUP_ADMIN",
+    "RESOURCE_GROUP_USER",
+    "ROLE_ADMIN",
+    "SENSITIVE_VARIABLES_OBSERVER",
+    "SERVICE_CONNECTION_ADMIN",
+    "SESSION_VARIABLES_ADMIN",
+    "SET_ANY_DEFINER",
+    "SHOW_ROUTINE",
+    "SYSTEM_USER",
+    "SYSTEM_VARIABLES_ADMIN",
+    "TABLE_ENCRYPTION_ADMIN",
+    "TELEMETRY_LOG_ADMIN",
+    "TRANSACTION_GTID_TAG",
+    "XA_RECOVER_ADMIN",
+];
+
+const fn dynamic(name: &str) -> Privileges {
+    let mut at = 0;
+    while at < DYNAMIC_NAMES.len() {
+        if same(DYNAMIC_NAMES[at].as_bytes(), name.as_bytes()) {
+            return Privileges(1 << (DYNAMIC + at as u32));
+        }
+        at += 1;
+    }
+    panic!("no such dynamic privilege")
+}
+
+const fn same(a: &[u8], b: &[u8]) -> bool {
+    if a.len() != b.len() {
+        return false;
+    }
+    let mut at = 0;
+    while at < a.len() {
+        if a[at] != b[at] {
+            return false;
+        }
+        at += 1;
+    }
+    true
+}
+
 impl Privileges {
+    pub const CONNECTION_ADMIN: Privileges = dynamic("CONNECTION_ADMIN");
+    pub const SYSTEM_USER: Privileges = dynamic("SYSTEM_USER");
+    pub const SYSTEM_VARIABLES_ADMIN: Privileges = dynamic("SYSTEM_VARIABLES_ADMIN");
+    pub const ALL_DYNAMIC: Privileges = Privileges(((1 << DYNAMIC_NAMES.len()) - 1) << DYNAMIC);
+
     pub const NONE: Privileges = Privileges(0);
 
     /// `ALL PRIVILEGES` on a level, which is everything but GRANT OPTION.
@@ -75,12 +158,19 @@ impl Privileges {
         let on_level = ALL
             .iter()
             .filter(|(set, _, levels)| levels.contains(level.letter()) && *set != Privileges::GRANT_OPTION);
-        Privileges(on_level.fold(0, |all, (set, _, _)| all | set.0))
+        let all = Privileges(on_level.fold(0, |all, (set, _, _)| all | set.0));
+        match level {
+            Level::Global => all.union(Privileges::ALL_DYNAMIC),
+            Level::Database | Level::Table => all,
+        }
     }
 
     /// The privilege of this upper-case name that may be granted on the level. `None`: no such privilege;
     /// `Some(None)`: not on this level.
     pub fn by_name(name: &str, level: Level) -> Option<Option<Privileges>> {
+        if DYNAMIC_NAMES.contains(&name) {
+            return Some((level == Level::Global).then(|| dynamic(name)));
+        }
         let (set, _, levels) = ALL.iter().find(|(_, n, _)| *n == name)?;
         Some(levels.contains(level.letter()).then_some(*set))
     }
@@ -105,9 +195,15 @@ impl Privileges {
         self.0 == 0
     }
 
-    /// As SHOW GRANTS writes the set on a level, without GRANT OPTION.
+    /// The names of the dynamic privileges in the set.
+    pub fn dynamic_names(self) -> impl Iterator<Item = &'static str> {
+        let names = DYNAMIC_NAMES.iter().enumerate();
+        names.filter_map(move |(at, name)| (self.0 >> (DYNAMIC + at as u32) & 1 == 1).then_some(*name))
+    }
+
+    /// As SHOW GRANTS writes the static privileges of the set on a level, without GRANT OPTION.
     pub fn text(self, level: Level) -> String {
-        let plain = self.without(Privileges::GRANT_OPTION);
+        let plain = self.without(Privileges::GRANT_OPTION.union(Privileges::ALL_DYNAMIC));
         if plain.is_empty() {
             return "USAGE".to_owned();
         }
@@ -135,6 +231,8 @@ mod tests {
         );
         assert_eq!(Privileges::by_name("SUPER", Level::Database), Some(None));
         assert_eq!(Privileges::by_name("FLY", Level::Global), None);
+        assert_eq!(Privileges::by_name("NO_SUCH_THING", Level::Global), None);
+        assert_eq!(Privileges::by_name("BACKUP_ADMIN", Level::Database), Some(None));
         assert!(!Privileges::all(Level::Global).contains(Privileges::GRANT_OPTION));
         assert_eq!(
             Privileges::all(Level::Database).text(Level::Database),
@@ -145,5 +243,15 @@ mod tests {
             "SELECT, DROP"
         );
         assert_eq!(Privileges::NONE.text(Level::Table), "USAGE");
+        let backup = Privileges::by_name("BACKUP_ADMIN", Level::Global)
+            .flatten()
+            .unwrap();
+        assert!(!backup.intersects(Privileges::SUPER));
+        assert_eq!(backup.text(Level::Global), "USAGE");
+        assert_eq!(backup.dynamic_names().collect::<Vec<_>>(), ["BACKUP_ADMIN"]);
+        assert_eq!(
+            Privileges::ALL_DYNAMIC.dynamic_names().count(),
+            DYNAMIC_NAMES.len()
+        );
     }
 }

@@ -109,9 +109,14 @@ impl Database {
         account.map(|account| account.auth.clone())
     }
 
+    /// True if the account is still there, and its secret is what it was when a login began.
+    pub fn is_current(&self, account: &AccountAuth) -> bool {
+        self.accounts.is_current(account)
+    }
+
     /// Remembers SHA256(SHA256(password)) of an account that has just proved to know the password.
     pub fn remember_digest(&self, account: &AccountAuth, digest: [u8; 32]) {
-        self.accounts.cache_digest(&account.user, &account.host, digest);
+        self.accounts.cache_digest(account, digest);
     }
 
     pub(crate) fn full_account(&self, user: &str, host: &str) -> Arc<Account> {

@@ -1,6 +1,7 @@
 //! CREATE, ALTER, DROP and RENAME USER, SET PASSWORD, GRANT and REVOKE.
 //!
-//! Each statement changes copies of the accounts it names and stores them all at once.
+//! Each statement changes copies of the accounts it names and stores them all at once, while it holds the right to change
+//! accounts. An account that has SYSTEM_USER is changed only by one that has it too.
 
 use crate::accounts::{self, Account, AuthPlugin, Level, Privileges, password};
 use crate::context::SessionState;
@@ -8,7 +9,8 @@ use crate::context::answer::Answer;
 use crate::dictionary::is_open_schema;
 use crate::error::{Result, SqlError, er};
 use crate::parse::ast::{
-    AuthSecret, Grant, Privilege, PrivilegeLevel, Revoke, Statement, UserAuth, UserName, UserSpec,
+    AccountOptions, AuthSecret, Grant, Privilege, PrivilegeLevel, Revoke, Statement, UserAuth, UserName,
+    UserSpec,
 };
 
 pub fn is_account_statement(statement: &Statement) -> bool {
@@ -26,9 +28,18 @@ pub fn is_account_statement(statement: &Statement) -> bool {
 }
 
 pub fn execute(state: &SessionState, statement: &Statement) -> Result<Answer> {
+    let _changing = state.database.accounts.change();
     match statement {
-        Statement::CreateUser { users, if_not_exists } => create(state, users, *if_not_exists),
-        Statement::AlterUser { users, if_exists } => alter(state, users, *if_exists),
+        Statement::CreateUser {
+            users,
+            options,
+            if_not_exists,
+        } => create(state, users, options, *if_not_exists),
+        Statement::AlterUser {
+            users,
+            options,
+            if_exists,
+        } => alter(state, users, options, *if_exists),
         Statement::DropUser { users, if_exists } => drop_users(state, users, *if_exists),
         Statement::RenameUser(pairs) => rename(state, pairs),
         Statement::SetPassword { user, password } => set_password(state, user.as_ref(), password),
@@ -63,12 +74,27 @@ fn require_create_user(state: &SessionState) -> Result<()> {
     state.require_global(Privileges::CREATE_USER, "CREATE USER")
 }
 
+/// Error 1227 if the account is above the session's own.
+fn require_system_user(state: &SessionState, account: &Account) -> Result<()> {
+    if account.global.contains(Privileges::SYSTEM_USER) {
+        return state.require_global(Privileges::SYSTEM_USER, "SYSTEM_USER");
+    }
+    Ok(())
+}
+
+fn set_options(account: &mut Account, options: &AccountOptions) {
+    let auth = &mut account.auth;
+    auth.locked = options.locked.unwrap_or(auth.locked);
+    auth.require_tls = options.require_tls.unwrap_or(auth.require_tls);
+}
+
 fn apply(state: &SessionState, put: Vec<Account>, remove: Vec<(String, String)>) -> Result<()> {
     let database = &state.database;
     database.accounts.apply(database.engine(), put, remove)
 }
 
-fn authenticate(account: &mut Account, auth: &UserAuth) -> Result<()> {
+/// Gives the account another secret. `statement` is what error 1396 names, for a password that is too long.
+fn authenticate(account: &mut Account, auth: &UserAuth, statement: &str) -> Result<()> {
     let plugin = match &auth.plugin {
         None => match account.auth.auth_string.is_empty() {
             true => AuthPlugin::CachingSha2Password,
@@ -84,7 +110,11 @@ fn authenticate(account: &mut Account, auth: &UserAuth) -> Result<()> {
             account.auth.auth_string = Vec::new();
             account.auth.fast_digest = None;
         }
-        AuthSecret::Password(text) => account.set_password(plugin, text),
+        AuthSecret::Password(text) => {
+            if !account.set_password(plugin, text) {
+                return Err(failed(statement, &[account.quoted()]));
+            }
+        }
         AuthSecret::Hash(hash) => {
             let valid = hash.is_empty()
                 || match plugin {
@@ -105,7 +135,12 @@ fn authenticate(account: &mut Account, auth: &UserAuth) -> Result<()> {
     Ok(())
 }
 
-fn create(state: &SessionState, users: &[UserSpec], if_not_exists: bool) -> Result<()> {
+fn create(
+    state: &SessionState,
+    users: &[UserSpec],
+    options: &AccountOptions,
+    if_not_exists: bool,
+) -> Result<()> {
     require_create_user(state)?;
     let mut put: Vec<Account> = Vec::new();
     let mut existing = Vec::new();
@@ -129,8 +164,9 @@ fn create(state: &SessionState, users: &[UserSpec], if_not_exists: bool) -> Resu
                 ),
                 secret: auth.secret.clone(),
             };
-            authenticate(&mut account, &with_default)?;
+            authenticate(&mut account, &with_default, "CREATE USER")?;
         }
+        set_options(&mut account, options);
         put.push(account);
     }
     if !existing.is_empty() {
@@ -153,12 +189,12 @@ fn default_plugin(state: &SessionState) -> AuthPlugin {
         .unwrap_or(AuthPlugin::CachingSha2Password)
 }
 
-fn alter(state: &SessionState, users: &[UserSpec], if_exists: bool) -> Result<()> {
+fn alter(state: &SessionState, users: &[UserSpec], options: &AccountOptions, if_exists: bool) -> Result<()> {
     let own = &state.info.account;
     let only_own = users
         .iter()
         .all(|spec| named(state, &spec.name) == (&own.user, &own.host));
-    if !only_own {
+    if !only_own || *options != AccountOptions::default() {
         require_create_user(state)?;
     }
     let mut put = Vec::new();
@@ -168,10 +204,12 @@ fn alter(state: &SessionState, users: &[UserSpec], if_exists: bool) -> Result<()
         match state.database.accounts.get(name.0, name.1) {
             None => missing.push(quoted(name)),
             Some(account) => {
+                require_system_user(state, &account)?;
                 let mut account = Account::clone(&account);
                 if let Some(auth) = &spec.auth {
-                    authenticate(&mut account, auth)?;
+                    authenticate(&mut account, auth, "ALTER USER")?;
                 }
+                set_options(&mut account, options);
                 put.push(account);
             }
         }
@@ -201,7 +239,10 @@ fn drop_users(state: &SessionState, users: &[UserName], if_exists: bool) -> Resu
     for user in users {
         let name = named(state, user);
         match state.database.accounts.get(name.0, name.1) {
-            Some(account) => remove.push((account.auth.user.clone(), account.auth.host.clone())),
+            Some(account) => {
+                require_system_user(state, &account)?;
+                remove.push((account.auth.user.clone(), account.auth.host.clone()));
+            }
             None => missing.push(quoted(name)),
         }
     }
@@ -223,6 +264,7 @@ fn rename(state: &SessionState, pairs: &[(UserName, UserName)]) -> Result<()> {
         let (old, new) = (named(state, old), named(state, new));
         match state.database.accounts.get(old.0, old.1) {
             Some(account) if state.database.accounts.get(new.0, new.1).is_none() => {
+                require_system_user(state, &account)?;
                 let mut account = Account::clone(&account);
                 remove.push((account.auth.user.clone(), account.auth.host.clone()));
                 account.auth.user = new.0.to_owned();
@@ -250,9 +292,12 @@ fn set_password(state: &SessionState, user: Option<&UserName>, text: &[u8]) -> R
             "Can't find any matching row in the user table",
         )
     })?;
+    require_system_user(state, &account)?;
     let mut account = Account::clone(&account);
     let plugin = account.auth.plugin;
-    account.set_password(plugin, text);
+    if !account.set_password(plugin, text) {
+        return Err(failed("SET PASSWORD", &[account.quoted()]));
+    }
     apply(state, vec![account], Vec::new())
 }
 
@@ -269,10 +314,15 @@ fn privileges(list: &[Privilege], level: Level) -> Result<Privileges> {
             "PROXY" => return Err(SqlError::not_supported("GRANT PROXY")),
             name => match Privileges::by_name(name, level) {
                 Some(Some(found)) => set = set.union(found),
-                // Dynamic privileges are parts of SUPER here.
-                None if level == Level::Global && is_dynamic(name) => set = set.union(Privileges::SUPER),
+                None if name.contains('_') && level == Level::Global => return Err(no_such_privilege()),
                 None => {
                     return Err(SqlError::syntax(name, 1));
+                }
+                Some(None) if name.contains('_') => {
+                    return Err(SqlError::new(
+                        er::ILLEGAL_PRIVILEGE_LEVEL,
+                        format!("Illegal privilege level specified for {name}"),
+                    ));
                 }
                 Some(None) if level == Level::Table => {
                     return Err(SqlError::new(
@@ -287,8 +337,13 @@ fn privileges(list: &[Privilege], level: Level) -> Result<Privileges> {
     Ok(set)
 }
 
-fn is_dynamic(name: &str) -> bool {
-    name.contains('_') && name.bytes().all(|b| b.is_ascii_uppercase() || b == b'_')
+/// Error 1149, as MySQL answers a dynamic privilege that is none.
+fn no_such_privilege() -> SqlError {
+    SqlError::new(
+        er::SYNTAX_ERROR,
+        "You have an error in your SQL syntax; check the manual that corresponds to your MySQL server version for the \
+         right syntax to use",
+    )
 }
 
 /// Where a grant applies.
@@ -333,7 +388,7 @@ fn require_to_give(state: &SessionState, place: &Place, set: Privileges) -> Resu
     let account = state.account();
     let held = match place {
         Place::Global => account.global,
-        Place::Database(name) => account.on_database(name),
+        Place::Database(name) => account.on_databases_like(name),
         Place::Table(schema, name) => account.on_table(schema, name),
     };
     if held.contains(set.union(Privileges::GRANT_OPTION)) {
@@ -369,20 +424,18 @@ fn give(state: &SessionState, grant: &Grant) -> Result<()> {
         return Err(SqlError::no_such_table(schema, name));
     }
     let mut put = Vec::new();
-    for spec in &grant.users {
-        let name = named(state, &spec.name);
+    for user in &grant.users {
+        let name = named(state, user);
         let account = state.database.accounts.get(name.0, name.1).ok_or_else(|| {
             SqlError::new(
                 er::CANT_CREATE_USER_WITH_GRANT,
                 "You are not allowed to create a user with GRANT",
             )
         })?;
+        require_system_user(state, &account)?;
         let mut account = Account::clone(&account);
         let held = place.set(&mut account);
         *held = held.union(set);
-        if let Some(auth) = &spec.auth {
-            authenticate(&mut account, auth)?;
-        }
         put.push(account);
     }
     apply(state, put, Vec::new())
@@ -414,6 +467,7 @@ fn take(state: &SessionState, revoke: &Revoke) -> Result<()> {
             }
             return Err(no_such_grant(name));
         };
+        require_system_user(state, &account)?;
         let mut account = Account::clone(&account);
         match &place {
             None => {

@@ -3,7 +3,14 @@
 use super::ast::*;
 use super::lexer::{Kind, Op, unquote};
 use super::parser::Parser;
-use crate::error::Result;
+use crate::error::{Result, SqlError};
+
+const RESOURCE_LIMITS: [&str; 4] = [
+    "MAX_QUERIES_PER_HOUR",
+    "MAX_UPDATES_PER_HOUR",
+    "MAX_CONNECTIONS_PER_HOUR",
+    "MAX_USER_CONNECTIONS",
+];
 
 impl Parser<'_> {
     pub(super) fn user_name(&mut self) -> Result<UserName> {
@@ -69,11 +76,12 @@ impl Parser<'_> {
                 AuthSecret::Password(self.string()?)
             };
         }
-        if self.accept("REPLACE") {
-            self.string()?;
+        if self.is("REPLACE") {
+            return Err(SqlError::not_supported("REPLACE 'current password'"));
         }
-        let _ = self.accept_all(&["RETAIN", "CURRENT", "PASSWORD"])
-            || self.accept_all(&["DISCARD", "OLD", "PASSWORD"]);
+        if self.is("RETAIN") || self.is("DISCARD") {
+            return Err(SqlError::not_supported("a second password of an account"));
+        }
         Ok(UserSpec {
             name,
             auth: Some(auth),
@@ -92,31 +100,91 @@ impl Parser<'_> {
         }
     }
 
-    /// REQUIRE, WITH resource limits, PASSWORD EXPIRE, ACCOUNT LOCK, COMMENT: accepted without effect.
-    fn account_options(&mut self) -> Result<()> {
-        if !self.is_any(&[
-            "REQUIRE",
-            "WITH",
-            "PASSWORD",
-            "ACCOUNT",
-            "COMMENT",
-            "ATTRIBUTE",
-            "DEFAULT",
-        ]) && !self.is_any(&["FAILED_LOGIN_ATTEMPTS", "PASSWORD_LOCK_TIME"])
-        {
-            return Ok(());
+    /// What follows the users of CREATE USER and ALTER USER. What is not honoured is refused, but where it says no more than
+    /// the default, as dumps do.
+    fn account_options(&mut self) -> Result<AccountOptions> {
+        let mut options = AccountOptions::default();
+        if self.accept("REQUIRE") {
+            options.require_tls = Some(match self.accept_any(&["NONE", "SSL"]) {
+                Some(word) => word == "SSL",
+                None if self.is_any(&["X509", "CIPHER", "ISSUER", "SUBJECT"]) => {
+                    return Err(SqlError::not_supported(
+                        "REQUIRE of client certificates and ciphers",
+                    ));
+                }
+                None => return self.error(),
+            });
         }
-        while !self.at_end() {
-            self.advance();
+        if self.accept("WITH") {
+            let limit = |p: &mut Self| p.accept_any(&RESOURCE_LIMITS).is_some();
+            if !limit(self) {
+                return self.error();
+            }
+            loop {
+                self.zero("resource limits of an account")?;
+                if !limit(self) {
+                    break;
+                }
+            }
         }
-        Ok(())
+        loop {
+            if self.accept("ACCOUNT") {
+                options.locked = Some(match self.accept_any(&["LOCK", "UNLOCK"]) {
+                    Some(word) => word == "LOCK",
+                    None => return self.error(),
+                });
+            } else if self.accept("PASSWORD") {
+                self.password_option()?;
+            } else if self.accept("FAILED_LOGIN_ATTEMPTS") {
+                self.zero("FAILED_LOGIN_ATTEMPTS")?;
+            } else if self.accept("PASSWORD_LOCK_TIME") {
+                self.zero("PASSWORD_LOCK_TIME")?;
+            } else if self.is_any(&["COMMENT", "ATTRIBUTE"]) {
+                return Err(SqlError::not_supported("comments and attributes of accounts"));
+            } else if self.accept_all(&["DEFAULT", "ROLE"]) {
+                return Err(SqlError::not_supported("DEFAULT ROLE"));
+            } else {
+                return Ok(options);
+            }
+        }
+    }
+
+    /// `PASSWORD EXPIRE …`, `HISTORY …`, `REUSE INTERVAL …`, `REQUIRE CURRENT …`.
+    fn password_option(&mut self) -> Result<()> {
+        let (what, defaults): (_, &[&'static str]) = if self.accept("EXPIRE") {
+            ("PASSWORD EXPIRE", &["DEFAULT", "NEVER"])
+        } else if self.accept("HISTORY") {
+            ("PASSWORD HISTORY", &["DEFAULT"])
+        } else if self.accept_all(&["REUSE", "INTERVAL"]) {
+            ("PASSWORD REUSE INTERVAL", &["DEFAULT"])
+        } else if self.accept_all(&["REQUIRE", "CURRENT"]) {
+            ("PASSWORD REQUIRE CURRENT", &["DEFAULT", "OPTIONAL"])
+        } else {
+            return self.error();
+        };
+        match self.accept_any(defaults) {
+            Some(_) => Ok(()),
+            None => Err(SqlError::not_supported(what)),
+        }
+    }
+
+    /// A number that switches something off: any other is error 1235.
+    fn zero(&mut self, what: &str) -> Result<()> {
+        match self.number()? {
+            0 => Ok(()),
+            _ => Err(SqlError::not_supported(what)),
+        }
     }
 
     pub(super) fn create_user(&mut self) -> Result<Statement> {
         let if_not_exists = self.accept_all(&["IF", "NOT", "EXISTS"]);
         let users = self.list(Parser::user_spec)?;
-        self.account_options()?;
-        Ok(Statement::CreateUser { users, if_not_exists })
+        let options = self.account_options()?;
+        Ok(Statement::CreateUser {
+            users,
+            options,
+            if_not_exists,
+        })
     }
 
     pub(super) fn alter_user(&mut self) -> Result<Statement> {
@@ -144,8 +212,12 @@ impl Parser<'_> {
             }
             p.user_spec()
         })?;
-        self.account_options()?;
-        Ok(Statement::AlterUser { users, if_exists })
+        let options = self.account_options()?;
+        Ok(Statement::AlterUser {
+            users,
+            options,
+            if_exists,
+        })
     }
 
     /// After `SET PASSWORD`.
@@ -228,9 +300,8 @@ impl Parser<'_> {
         self.expect("ON")?;
         let level = self.privilege_level()?;
         self.expect("TO")?;
-        let users = self.list(Parser::user_spec)?;
+        let users = self.list(Parser::user_name)?;
         let grant_option = self.accept_all(&["WITH", "GRANT", "OPTION"]);
-        self.account_options()?;
         Ok(Statement::Grant(Grant {
             privileges,
             level,
@@ -247,6 +318,10 @@ impl Parser<'_> {
         } else {
             None
         };
+        // Without ON, the names are those of roles.
+        if level.is_none() && !privileges.iter().any(|privilege| privilege.name == "ALL") {
+            return self.skip_unsupported("REVOKE of roles");
+        }
         self.expect("FROM")?;
         let users = self.list(Parser::user_name)?;
         Ok(Statement::Revoke(Revoke {

@@ -35,7 +35,11 @@ impl Session {
             SqlError::new(er::NO_SUCH_THREAD, message)
         })?;
         let own = process.user().0 == self.state.info.user;
-        if !own && !self.state.has_global(Privileges::SUPER) {
+        if !own
+            && !self
+                .state
+                .has_global(Privileges::SUPER.union(Privileges::CONNECTION_ADMIN))
+        {
             let message = format!("You are not owner of thread {id}");
             return Err(SqlError::new(er::KILL_DENIED, message));
         }

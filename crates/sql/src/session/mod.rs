@@ -158,6 +158,8 @@ impl Session {
         );
         fresh.info.collation = collation;
         *state = fresh;
+        // Plans were made under the variables of before, and allowed to the account of before.
+        self.plans.clear();
         self.statements = Statements::default();
         self.transaction = TransactionState::default();
         if let Some(schema) = schema {

@@ -157,7 +157,7 @@ impl Session {
         }
         if global {
             self.state.require_global(
-                Privileges::SUPER.union(Privileges::CREATE_USER),
+                Privileges::SUPER.union(Privileges::SYSTEM_VARIABLES_ADMIN),
                 "SUPER or SYSTEM_VARIABLES_ADMIN",
             )?;
             self.state.database.globals().put(at, setting.clone());

@@ -349,11 +349,12 @@ pub fn create_user(state: &SessionState, user: &UserName) -> Result<Rows> {
         ),
     };
     rows.push(vec![string(format!(
-        "CREATE USER `{}`@`{}` IDENTIFIED WITH '{}'{secret} REQUIRE NONE PASSWORD EXPIRE DEFAULT ACCOUNT {} PASSWORD \
+        "CREATE USER `{}`@`{}` IDENTIFIED WITH '{}'{secret} REQUIRE {} PASSWORD EXPIRE DEFAULT ACCOUNT {} PASSWORD \
          HISTORY DEFAULT PASSWORD REUSE INTERVAL DEFAULT PASSWORD REQUIRE CURRENT DEFAULT",
         auth.user,
         auth.host,
         auth.plugin.name(),
+        if auth.require_tls { "SSL" } else { "NONE" },
         if auth.locked { "LOCK" } else { "UNLOCK" },
     ))]);
     Ok(rows)
@@ -413,6 +414,14 @@ fn grant_lines(account: &Account) -> Vec<String> {
         format!("GRANT {} ON {on} TO {to}{option}", set.text(level))
     };
     let mut lines = vec![line(account.global, Level::Global, "*.*")];
+    let dynamic: Vec<&str> = account.global.dynamic_names().collect();
+    if !dynamic.is_empty() {
+        let option = match account.global.contains(Privileges::GRANT_OPTION) {
+            true => " WITH GRANT OPTION",
+            false => "",
+        };
+        lines.push(format!("GRANT {} ON *.* TO {to}{option}", dynamic.join(",")));
+    }
     for (name, set) in &account.databases {
         lines.push(line(*set, Level::Database, &format!("`{name}`.*")));
     }

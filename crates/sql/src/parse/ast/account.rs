@@ -16,6 +16,15 @@ pub struct UserSpec {
     pub auth: Option<UserAuth>,
 }
 
+/// What CREATE USER and ALTER USER say of the accounts besides their secrets.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct AccountOptions {
+    /// `ACCOUNT LOCK` = Some(true), `ACCOUNT UNLOCK` = Some(false)
+    pub locked: Option<bool>,
+    /// `REQUIRE SSL` = Some(true), `REQUIRE NONE` = Some(false)
+    pub require_tls: Option<bool>,
+}
+
 #[derive(Debug, Clone, PartialEq)]
 pub struct UserAuth {
     pub plugin: Option<String>,
@@ -52,7 +61,7 @@ pub struct Privilege {
 pub struct Grant {
     pub privileges: Vec<Privilege>,
     pub level: PrivilegeLevel,
-    pub users: Vec<UserSpec>,
+    pub users: Vec<UserName>,
     pub grant_option: bool,
 }
 

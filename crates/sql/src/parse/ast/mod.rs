@@ -126,10 +126,12 @@ pub enum Statement {
 
     CreateUser {
         users: Vec<UserSpec>,
+        options: AccountOptions,
         if_not_exists: bool,
     },
     AlterUser {
         users: Vec<UserSpec>,
+        options: AccountOptions,
         if_exists: bool,
     },
     DropUser {

@@ -184,7 +184,7 @@ pub(crate) struct Opened {
 /// The ops that redo must know.
 pub(crate) fn ops() -> OpTable {
     let mut ops = OpTable::new();
-    tree::op::register(&mut ops);
+    tree::register(&mut ops);
     ops
 }
 

@@ -184,21 +184,25 @@ fn warn(history: &History, excess: &HistoryExcess) {
     let observer = history.observer.lock().clone();
     match (observer, &excess.oldest) {
         (Some(observer), _) => observer(excess),
-        (None, _) if excess.is_retained => eprintln!(
-            "tidemark: {} transactions are not purged, {} bytes of old versions are kept, on purpose",
-            excess.transactions, excess.bytes
+        (None, _) if excess.is_retained => ::log::warn!(
+            "{} transactions are not purged, {} bytes of old versions are kept, on purpose",
+            excess.transactions,
+            excess.bytes
         ),
         (None, Some(view)) => {
             let open = view.opened.elapsed().unwrap_or_default().as_secs();
-            eprintln!(
-                "tidemark: {} transactions are not purged, {} bytes of old versions are kept; transaction {} has had \
+            ::log::warn!(
+                "{} transactions are not purged, {} bytes of old versions are kept; transaction {} has had \
                  its view open for {open} s",
-                excess.transactions, excess.bytes, view.owner
+                excess.transactions,
+                excess.bytes,
+                view.owner
             );
         }
-        (None, None) => eprintln!(
-            "tidemark: {} transactions are not purged, {} bytes of old versions are kept: purge cannot keep up",
-            excess.transactions, excess.bytes
+        (None, None) => ::log::warn!(
+            "{} transactions are not purged, {} bytes of old versions are kept: purge cannot keep up",
+            excess.transactions,
+            excess.bytes
         ),
     }
 }

@@ -4,20 +4,16 @@
 //! are dealt out over some copies of the counters, each on lines of its own; adding goes to the thread's copy, and who
 //! reads takes the sum. Two threads may share a copy, so its counters are atomic all the same.
 
+use crossbeam_utils::CachePadded;
 use std::cell::Cell;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 /// As many as cores are likely to add at once.
 const STRIPES: usize = 32;
 
-/// Two lines: processors fetch lines in pairs.
-#[derive(Default)]
-#[repr(align(128))]
-struct Stripe<C>(C);
-
 /// A set of counters, `C`, in several copies.
 #[derive(Default)]
-pub struct Striped<C>([Stripe<C>; STRIPES]);
+pub struct Striped<C>([CachePadded<C>; STRIPES]);
 
 static NEXT: AtomicUsize = AtomicUsize::new(0);
 
@@ -34,14 +30,14 @@ impl<C> Striped<C> {
             at = NEXT.fetch_add(1, Ordering::Relaxed) % STRIPES;
             OWN.set(at);
         }
-        &self.0[at].0
+        &self.0[at]
     }
 
     /// What has been added to one of the counters.
     pub fn sum(&self, counter: impl Fn(&C) -> &AtomicU64) -> u64 {
         self.0
             .iter()
-            .map(|stripe| counter(&stripe.0).load(Ordering::Relaxed))
+            .map(|stripe| counter(stripe).load(Ordering::Relaxed))
             .fold(0, u64::wrapping_add)
     }
 }

@@ -334,7 +334,7 @@ impl Drop for Transaction {
         if self.inner.active
             && let Err(error) = self.rollback()
         {
-            eprintln!("tidemark: a transaction could not be rolled back: {error}; this will be tried again.");
+            ::log::error!("a transaction could not be rolled back: {error}; this will be tried again.");
             let fresh = Inner::new(&self.core);
             let unfinished = std::mem::replace(&mut self.inner, fresh);
             self.core.unfinished.lock().push(unfinished);

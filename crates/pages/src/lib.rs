@@ -25,7 +25,7 @@
 //!
 //! # fn main() -> tidemark_pages::Result<()> {
 //! let mut ops = OpTable::new();
-//! tree::op::register(&mut ops);
+//! tree::register(&mut ops);
 //! let disk = SimDisk::new(1);
 //! let mut config = StoreConfig::new(Arc::new(disk.clone()));
 //! config.on_log_failure = OnFailure::Refuse; // else the process would end with the power
@@ -52,6 +52,7 @@
 //! ```
 
 #![deny(unsafe_code)]
+#![warn(missing_docs)]
 
 pub mod disk;
 mod error;
@@ -59,6 +60,7 @@ pub mod ids;
 pub mod log;
 pub mod pool;
 pub mod store;
+mod sync;
 pub mod tree;
 
 pub use error::{Error, Result};

@@ -20,6 +20,7 @@
 
 use super::sync::{AtomicU64, CHUNK_IDS, Ordering, PLACES_MAX, fence};
 use crate::ids::{Lsn, TxnId};
+use crossbeam_utils::CachePadded;
 use parking_lot::Mutex;
 use std::sync::OnceLock;
 
@@ -28,13 +29,9 @@ use std::sync::OnceLock;
 const DIRECTORY: u64 = 1 << 26;
 const DIRECTORY_PART: u64 = 1 << 13;
 
-/// A cache line of its own.
-#[repr(align(128))]
-pub(crate) struct Padded<T>(pub T);
-
 pub(crate) struct Txns {
-    next: Padded<AtomicU64>,
-    settled: Padded<AtomicU64>,
+    next: CachePadded<AtomicU64>,
+    settled: CachePadded<AtomicU64>,
     settling: Mutex<()>,
     /// What is known of a chunk, by its number: see [`Word`].
     directory: Box<[OnceLock<Box<[AtomicU64]>>]>,
@@ -120,8 +117,8 @@ impl Txns {
     pub fn new(next: TxnId) -> Txns {
         let next = next.0.max(1);
         Txns {
-            next: Padded(AtomicU64::new(next)),
-            settled: Padded(AtomicU64::new(next)),
+            next: CachePadded::new(AtomicU64::new(next)),
+            settled: CachePadded::new(AtomicU64::new(next)),
             settling: Mutex::new(()),
             directory: (0..DIRECTORY / DIRECTORY_PART).map(|_| OnceLock::new()).collect(),
             places: (0..PLACES_MAX).map(|_| OnceLock::new()).collect(),
@@ -136,16 +133,16 @@ impl Txns {
 
     /// The id that the next writer will get.
     pub fn next(&self) -> TxnId {
-        TxnId(self.next.0.load(Ordering::Acquire))
+        TxnId(self.next.load(Ordering::Acquire))
     }
 
     pub fn settled(&self) -> TxnId {
-        TxnId(self.settled.0.load(Ordering::Acquire))
+        TxnId(self.settled.load(Ordering::Acquire))
     }
 
     /// A new writer's id.
     pub fn assign(&self) -> TxnId {
-        let id = self.next.0.fetch_add(1, Ordering::AcqRel);
+        let id = self.next.fetch_add(1, Ordering::AcqRel);
         let chunk = id / CHUNK_IDS;
         if !Word::of(self.directory_entry(chunk).load(Ordering::Acquire)).is_of(chunk) {
             self.add_chunk(chunk);
@@ -254,7 +251,7 @@ impl Txns {
         }
         if id > start {
             // Release: who reads this `settled` and then the tide reads one at least as high as ours.
-            self.settled.0.store(id.0, Ordering::Release);
+            self.settled.store(id.0, Ordering::Release);
         }
     }
 

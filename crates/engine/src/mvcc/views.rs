@@ -30,8 +30,9 @@
 
 use super::copies::Watch;
 use super::sync::{AtomicU64, AtomicUsize, Ordering, PART_SLOTS, PARTS_MAX, fence};
-use super::txns::{Padded, Txns};
+use super::txns::Txns;
 use crate::ids::{Lsn, TxnId};
+use crossbeam_utils::CachePadded;
 use parking_lot::Mutex;
 use std::sync::OnceLock;
 
@@ -96,7 +97,7 @@ pub(crate) enum Registered {
 pub(crate) struct SlotNo(usize);
 
 pub(crate) struct Views {
-    parts: Box<[OnceLock<Box<[Padded<Slot>]>>]>,
+    parts: Box<[OnceLock<Box<[CachePadded<Slot>]>>]>,
     used: AtomicUsize,
     free: Mutex<Vec<usize>>,
     /// The two halves of the [`Past`].
@@ -148,9 +149,9 @@ impl Views {
                 low: AtomicU64::new(0),
                 high: AtomicU64::new(0),
             };
-            (0..PART_SLOTS).map(|_| Padded(slot())).collect()
+            (0..PART_SLOTS).map(|_| CachePadded::new(slot())).collect()
         });
-        &part[no % PART_SLOTS].0
+        &part[no % PART_SLOTS]
     }
 
     /// A slot for a session; given back with [`Self::release`].

@@ -117,7 +117,7 @@ pub(crate) fn run_down(core: &Core) {
 /// Trouble here is nobody's statement: say so and try again later.
 fn report<E: std::fmt::Display>(doing: &str, done: Result<(), E>) {
     if let Err(error) = done {
-        eprintln!("tidemark: {doing} failed: {error}");
+        ::log::error!("{doing} failed: {error}");
     }
 }
 

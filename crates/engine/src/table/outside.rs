@@ -19,9 +19,7 @@ use crate::core::Core;
 use crate::error::{Error, Result};
 use crate::ids::PageId;
 use crate::log::TxnNote;
-use crate::pool::page_type;
 use crate::transaction::Inner;
-use crate::tree::op::TreeOp;
 use crate::tree::{MAX_ENTRY_LEN, OVERFLOW_CAPACITY, Tree};
 use std::cell::{Cell, OnceCell};
 
@@ -181,17 +179,7 @@ impl Table {
         let mut next = PageId(0);
         for data in value.chunks(OVERFLOW_CAPACITY).rev() {
             let mut mtr = core.store.begin_mtr()?;
-            mtr.reserve_pages(1)?;
-            let page = mtr.alloc_page(page_type::OVERFLOW, 0)?;
-            let id = mtr.id(page);
-            mtr.apply(
-                page,
-                &TreeOp::Overflow {
-                    next: next.0,
-                    index: self.indexes[0].id.0,
-                    data,
-                },
-            );
+            let id = self.indexes[0].tree.overflow().write_page(&mut mtr, next, data)?;
             if let Some(t) = &mut t {
                 t.buffers.note.clear();
                 entry::Undo::OutsidePage { page: id }.encode(&mut t.buffers.note);

@@ -20,11 +20,13 @@ pub enum Access {
     Direct,
 }
 
+/// A directory of files.
 pub trait Disk: Send + Sync {
     /// Opens `name`, creating it (empty) if asked to and it is not there.
     fn open(&self, name: &str, create: bool, access: Access) -> io::Result<Arc<dyn File>>;
     /// The names of all files, sorted.
     fn list(&self) -> io::Result<Vec<String>>;
+    /// Removes the file; [`sync_dir`](Self::sync_dir) makes that certain.
     fn remove(&self, name: &str) -> io::Result<()>;
     /// Gives the file a new name, replacing what had that name.
     fn rename(&self, from: &str, to: &str) -> io::Result<()>;
@@ -34,11 +36,13 @@ pub trait Disk: Send + Sync {
 
 /// A stretch of a file that is read as one.
 pub enum Part<'b> {
+    /// Bytes to read, and where to.
     Into(&'b mut [u8]),
     /// So many bytes that nobody wants.
     Skip(usize),
 }
 
+/// An open file. It is used by many threads at once.
 pub trait File: Send + Sync {
     /// Reads all of `out`; what lies behind the end of the file reads as zeros.
     fn read_at(&self, out: &mut [u8], offset: u64) -> io::Result<()>;
@@ -55,10 +59,13 @@ pub trait File: Send + Sync {
         }
         Ok(())
     }
+    /// Writes all of `data`; [`sync`](Self::sync) makes that certain.
     fn write_at(&self, data: &[u8], offset: u64) -> io::Result<()>;
     /// Makes what was written certain (`fdatasync`).
     fn sync(&self) -> io::Result<()>;
+    /// The file's length in bytes.
     fn len(&self) -> io::Result<u64>;
+    /// True if the file's length is 0.
     fn is_empty(&self) -> io::Result<bool> {
         Ok(self.len()? == 0)
     }
@@ -66,5 +73,6 @@ pub trait File: Send + Sync {
     fn allocate(&self, offset: u64, len: u64) -> io::Result<()>;
     /// Gives the room of this range back; it reads as zeros afterwards.
     fn punch(&self, offset: u64, len: u64) -> io::Result<()>;
+    /// Makes the file so long; what is added reads as zeros.
     fn truncate(&self, len: u64) -> io::Result<()>;
 }

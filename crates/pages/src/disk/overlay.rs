@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 const BLOCK: usize = 4096;
 
+/// A disk whose changes stay in memory.
 pub struct Overlay {
     below: Arc<dyn Disk>,
     /// Every name that was opened, created or removed (`None`) since.
@@ -17,6 +18,7 @@ pub struct Overlay {
 }
 
 impl Overlay {
+    /// Begins with what is on `below`.
     pub fn new(below: Arc<dyn Disk>) -> Overlay {
         Overlay {
             below,

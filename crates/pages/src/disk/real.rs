@@ -23,7 +23,6 @@ const FILE_MODE: u32 = 0o640;
 /// A directory of the operating system's, locked for as long as this lives.
 pub struct RealDisk {
     directory: PathBuf,
-    read_only: bool,
     _lock: fs::File,
 }
 
@@ -43,19 +42,6 @@ impl RealDisk {
         lock_exclusively(&lock)?;
         Ok(RealDisk {
             directory: directory.to_owned(),
-            read_only: false,
-            _lock: lock,
-        })
-    }
-
-    /// Takes a directory that must be there, to read from it only. It is locked all the same: no engine may be changing
-    /// it meanwhile.
-    pub fn open_read_only(directory: &Path) -> io::Result<RealDisk> {
-        let lock = OpenOptions::new().read(true).open(directory.join(LOCK_NAME))?;
-        lock_exclusively(&lock)?;
-        Ok(RealDisk {
-            directory: directory.to_owned(),
-            read_only: true,
             _lock: lock,
         })
     }
@@ -79,8 +65,8 @@ impl Disk for RealDisk {
         let mut options = OpenOptions::new();
         options
             .read(true)
-            .write(!self.read_only)
-            .create(create && !self.read_only)
+            .write(true)
+            .create(create)
             .truncate(false)
             .mode(FILE_MODE);
         let path = self.path(name);

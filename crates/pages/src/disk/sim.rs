@@ -31,6 +31,7 @@ pub struct Faults {
     pub sync_takes: Duration,
 }
 
+/// A disk in memory. A clone is the same disk.
 #[derive(Clone)]
 pub struct SimDisk {
     shared: Arc<Mutex<State>>,
@@ -74,10 +75,12 @@ enum Change {
 pub struct Random(u64);
 
 impl Random {
+    /// A generator whose numbers follow from `seed`.
     pub fn new(seed: u64) -> Random {
         Random(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1)
     }
 
+    /// The next number.
     pub fn draw(&mut self) -> u64 {
         self.0 ^= self.0 >> 12;
         self.0 ^= self.0 << 25;
@@ -85,6 +88,7 @@ impl Random {
         self.0.wrapping_mul(0x2545_F491_4F6C_DD1D) >> 11
     }
 
+    /// A number below `end`.
     pub fn below(&mut self, end: u64) -> u64 {
         self.draw() % end
     }
@@ -187,6 +191,7 @@ impl State {
 }
 
 impl SimDisk {
+    /// An empty disk. `seed` decides what a power cut leaves of unsynced writes.
     pub fn new(seed: u64) -> SimDisk {
         SimDisk {
             shared: Arc::new(Mutex::new(State {
@@ -202,6 +207,7 @@ impl SimDisk {
         }
     }
 
+    /// Replaces the faults to come.
     pub fn set_faults(&self, faults: Faults) {
         self.shared.lock().faults = faults;
     }
@@ -214,6 +220,7 @@ impl SimDisk {
         }
     }
 
+    /// True once the power is off: every call fails.
     pub fn is_dead(&self) -> bool {
         self.shared.lock().dead
     }

@@ -16,10 +16,11 @@
 use super::Log;
 use crate::error::Result;
 use crate::ids::Lsn;
-use parking_lot::Mutex;
+use crate::sync::{
+    AtomicBool, AtomicU32, GAP_SPINS, Mutex, Ordering, Thread, current, park, park_timeout, spin_loop,
+    thread_local,
+};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use std::thread::{self, Thread};
 use std::time::Duration;
 
 /// How far a position has come.
@@ -69,7 +70,7 @@ impl Sleeper {
     fn sleep(&self) -> u32 {
         loop {
             match self.state.load(Ordering::Acquire) {
-                ASLEEP => thread::park(),
+                ASLEEP => park(),
                 state => return state,
             }
         }
@@ -83,7 +84,7 @@ impl Sleeper {
 
 thread_local! {
     static SLEEPER: Arc<Sleeper> =
-        Arc::new(Sleeper { state: AtomicU32::new(ASLEEP), thread: thread::current() });
+        Arc::new(Sleeper { state: AtomicU32::new(ASLEEP), thread: current() });
 }
 
 /// Where a leader waits for a record being copied.
@@ -93,8 +94,6 @@ struct Gap {
     leader: Mutex<Option<Thread>>,
 }
 
-/// Looks at the links before sleeping over a gap: a copy takes less than a microsecond if its thread runs.
-const GAP_SPINS: u32 = 64;
 /// A leader's lone sleep; it is woken, so this only bounds what cannot happen.
 const GAP_SLEEP: Duration = Duration::from_millis(100);
 
@@ -153,7 +152,7 @@ impl Log {
             let complete = self.ring.advance();
             if complete < lsn && spins < GAP_SPINS {
                 spins += 1;
-                std::hint::spin_loop();
+                spin_loop();
                 continue;
             }
             let in_the_way = complete < lsn;
@@ -233,10 +232,10 @@ impl Log {
 
     fn sleep_over_gap(&self, seen: Lsn) {
         let gap = &self.group.gap;
-        *gap.leader.lock() = Some(thread::current());
+        *gap.leader.lock() = Some(current());
         gap.announced.store(true, Ordering::SeqCst);
         if self.ring.advance() == seen && self.check().is_ok() {
-            thread::park_timeout(GAP_SLEEP);
+            park_timeout(GAP_SLEEP);
         }
         gap.announced.store(false, Ordering::SeqCst);
     }

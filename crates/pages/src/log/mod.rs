@@ -8,32 +8,36 @@
 //! A write or sync of the log that fails is fatal: what the file then holds is unknown, and trying again would only hide
 //! it. The process stops; what was acknowledged is on disk.
 
+mod append;
 mod group;
 mod reader;
 mod record;
 mod ring;
+#[cfg(test)]
+mod ring_tests;
 mod segments;
 
-pub use group::Stage;
+pub use append::MtrLsn;
 pub use reader::Reader;
-pub use record::{RECORD_HEADER, Record, RecordedOp, TxnNote};
+pub(crate) use record::{RECORD_HEADER, RecordedOp};
+pub use record::{Record, TxnNote};
 pub(crate) use record::{finish as finish_record, push_op};
 pub(crate) use segments::Segments;
 
 use crate::error::{Error, Result};
 use crate::ids::Lsn;
-use group::Group;
+use crossbeam_utils::CachePadded;
+use group::{Group, Stage};
 use parking_lot::{Condvar, Mutex};
 use reader::AHEAD_ONE;
-use record::RECORD_MAX;
 use ring::Ring;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
 use std::time::Duration;
 
 /// The first position of a new log; 0 stands for none.
-pub const LOG_START: Lsn = Lsn(4096);
+pub(crate) const LOG_START: Lsn = Lsn(4096);
 /// The smallest buffer: holds the largest record several times over.
-pub const BUFFER_MIN: u64 = 1 << 20;
+const BUFFER_MIN: u64 = 1 << 20;
 
 /// What happens when the log cannot be written.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -44,25 +48,26 @@ pub enum OnFailure {
     Refuse,
 }
 
+/// How the log is to work.
 #[derive(Clone, Debug)]
 pub struct LogConfig {
+    /// Size of the buffer; rounded up to a power of two, and at least a mebibyte.
     pub buffer_bytes: u64,
+    /// What a commit waits for: 1 the disk, 2 the operating system, 0 nothing.
     pub flush_at_trx_commit: u8,
+    /// What happens when the log cannot be written.
     pub on_failure: OnFailure,
 }
 
-/// Alone on its cache line, so that what changes often does not slow down what is read often.
-#[repr(align(128))]
-#[derive(Default)]
-struct Position(AtomicU64);
-
+/// The redo log of an open store.
 pub struct Log {
-    tail: Position,
-    written: Position,
-    flushed: Position,
-    tide: Position,
+    // What changes often does not share a cache line with what is read often.
+    tail: CachePadded<AtomicU64>,
+    written: CachePadded<AtomicU64>,
+    flushed: CachePadded<AtomicU64>,
+    tide: CachePadded<AtomicU64>,
     /// A mini-transaction may begin while the tail is below; see `admit`.
-    admit_until: Position,
+    admit_until: CachePadded<AtomicU64>,
     ring: Ring,
     segments: Segments,
     group: Group,
@@ -86,21 +91,18 @@ struct AdmissionState {
     disk_full: bool,
 }
 
-/// A mini-transaction's place in the log.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct MtrLsn {
-    /// Where its record begins: its address, for undo.
-    pub start: Lsn,
-    /// Where its record ends: its time.
-    pub end: Lsn,
-}
-
+/// The log's positions, and counters since it was opened.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct LogStatus {
+    /// Where the next record will begin.
     pub tail: Lsn,
+    /// Everything before it is with the operating system.
     pub written: Lsn,
+    /// Everything before it survives a power cut.
     pub flushed: Lsn,
+    /// The moment up to which every commit is complete.
     pub tide: Lsn,
+    /// Syncs since the log was opened.
     pub syncs: u64,
     /// Times a thread slept until another had written for it.
     pub waits: u64,
@@ -110,13 +112,13 @@ impl Log {
     /// A log that goes on at `end`, where recovery found the old one to end.
     pub(crate) fn open(segments: Segments, config: &LogConfig, epoch: u32, end: Lsn) -> Log {
         let buffer = config.buffer_bytes.max(BUFFER_MIN).next_power_of_two();
-        let at = || Position(AtomicU64::new(end.0));
+        let at = || CachePadded::new(AtomicU64::new(end.0));
         Log {
             tail: at(),
             written: at(),
             flushed: at(),
             tide: at(),
-            admit_until: Position(AtomicU64::new(u64::MAX)),
+            admit_until: CachePadded::new(AtomicU64::new(u64::MAX)),
             ring: Ring::new(buffer as usize, end),
             segments,
             group: Group::default(),
@@ -130,44 +132,10 @@ impl Log {
         }
     }
 
-    /// Where the next record will begin.
-    #[inline]
-    pub fn tail(&self) -> Lsn {
-        Lsn(self.tail.0.load(Ordering::SeqCst))
-    }
-
-    /// Everything before it is with the operating system.
-    #[inline]
-    pub fn written(&self) -> Lsn {
-        Lsn(self.written.0.load(Ordering::Acquire))
-    }
-
-    /// Everything before it survives a power cut.
-    #[inline]
-    pub fn flushed(&self) -> Lsn {
-        Lsn(self.flushed.0.load(Ordering::Acquire))
-    }
-
-    /// The highest position up to which every commit is complete, and as durable as `flush_at_trx_commit` asks. A read
-    /// view is a copy of it.
-    #[inline]
-    pub fn tide(&self) -> Lsn {
-        Lsn(self.tide.0.load(Ordering::SeqCst))
-    }
-
-    /// The tide itself, for those who need other orderings.
-    pub fn tide_cell(&self) -> &AtomicU64 {
-        &self.tide.0
-    }
-
+    /// The number of this start, which every record written since bears.
     #[inline]
     pub fn epoch(&self) -> u32 {
         self.epoch
-    }
-
-    #[inline]
-    pub fn flush_at_trx_commit(&self) -> u8 {
-        self.flush_at_trx_commit.load(Ordering::Relaxed)
     }
 
     /// 1: a commit is durable before it is acknowledged. 2: it is with the operating system. 0: it is in the buffer.
@@ -176,6 +144,7 @@ impl Log {
         self.flush_at_trx_commit.store(mode, Ordering::Relaxed);
     }
 
+    /// The log's positions and counters now.
     pub fn status(&self) -> LogStatus {
         LogStatus {
             tail: self.tail(),
@@ -185,59 +154,6 @@ impl Log {
             syncs: self.syncs.load(Ordering::Relaxed),
             waits: self.waits.load(Ordering::Relaxed),
         }
-    }
-
-    /// The longest record the log takes: whoever builds large mini-transactions must stop below.
-    #[inline]
-    pub fn record_max(&self) -> usize {
-        ((self.ring.len() / 2) as usize).min(RECORD_MAX)
-    }
-
-    /// Appends a finished record. `before_publish` runs with the record's end when its place is certain and nobody can
-    /// have been told of it yet. Only a full buffer makes this wait.
-    #[inline]
-    pub(crate) fn append(&self, record: &[u8], before_publish: impl FnOnce(Lsn)) -> MtrLsn {
-        assert!(
-            record.len() <= self.record_max(),
-            "a mini-transaction of {} bytes",
-            record.len()
-        );
-        let start = Lsn(self.tail.0.fetch_add(record.len() as u64, Ordering::SeqCst));
-        let end = Lsn(start.0 + record.len() as u64);
-        before_publish(end);
-        if end.0 > self.written.0.load(Ordering::Acquire) + self.ring.len() && !self.wait_for_room(end) {
-            return MtrLsn { start, end };
-        }
-        self.ring.fill(start, record);
-        self.ring.publish(start, end);
-        self.close_gap();
-        MtrLsn { start, end }
-    }
-
-    /// False if the log has failed, so that what would be written goes nowhere.
-    #[cold]
-    fn wait_for_room(&self, end: Lsn) -> bool {
-        self.wait_for(Lsn(end.0 - self.ring.len()), Stage::Written)
-            .is_ok()
-    }
-
-    /// Returns when a commit at `lsn` is as durable as `flush_at_trx_commit` asks; the tide has then reached it.
-    #[inline]
-    pub fn wait_durable(&self, lsn: Lsn) -> Result<()> {
-        if self.tide() >= lsn {
-            return Ok(());
-        }
-        let stage = match self.flush_at_trx_commit() {
-            0 => Stage::Complete,
-            2 => Stage::Written,
-            _ => Stage::Flushed,
-        };
-        if stage == Stage::Complete {
-            self.ring.advance();
-        }
-        self.wait_for(lsn, stage)?;
-        self.raise_tide(lsn);
-        Ok(())
     }
 
     /// Returns when everything before `lsn` survives a power cut, whatever `flush_at_trx_commit` says.
@@ -272,29 +188,6 @@ impl Log {
         self.segments.reader(lsn)
     }
 
-    #[inline]
-    fn raise_tide(&self, lsn: Lsn) {
-        self.tide.0.fetch_max(lsn.0, Ordering::SeqCst);
-    }
-
-    /// The tide rises before those who wait can see why, so whoever was covered finds it risen.
-    fn publish_written(&self, to: Lsn) {
-        if self.flush_at_trx_commit() != 1 {
-            self.raise_tide(to);
-        }
-        self.written.0.store(to.0, Ordering::Release);
-    }
-
-    fn publish_flushed(&self, to: Lsn) {
-        self.syncs.fetch_add(1, Ordering::Relaxed);
-        self.raise_tide(to);
-        self.flushed.0.store(to.0, Ordering::Release);
-    }
-
-    fn count_wait(&self) {
-        self.waits.fetch_add(1, Ordering::Relaxed);
-    }
-
     /// Ok while the log works.
     #[inline]
     pub fn check(&self) -> Result<()> {
@@ -306,7 +199,7 @@ impl Log {
 
     fn fail(&self, doing: &str, error: Error) -> Error {
         if self.on_failure == OnFailure::Abort {
-            eprintln!("tidemark: {doing} failed: {error}. What was acknowledged is safe; stopping.");
+            ::log::error!("{doing} failed: {error}. What was acknowledged is safe; stopping.");
             std::process::abort();
         }
         self.failed.store(true, Ordering::SeqCst);
@@ -321,7 +214,7 @@ impl Log {
 impl Log {
     /// Whether mini-transactions must wait for a checkpoint.
     pub(crate) fn is_full(&self) -> bool {
-        self.tail().0 >= self.admit_until.0.load(Ordering::Relaxed)
+        self.tail().0 >= self.admit_until.load(Ordering::Relaxed)
     }
 
     /// Whether the segments made ahead are running out.
@@ -334,7 +227,7 @@ impl Log {
     /// nothing.
     #[inline]
     pub(crate) fn admit(&self, wake: impl Fn()) -> Result<()> {
-        if self.tail.0.load(Ordering::Relaxed) < self.admit_until.0.load(Ordering::Relaxed) {
+        if self.tail.load(Ordering::Relaxed) < self.admit_until.load(Ordering::Relaxed) {
             return self.check();
         }
         self.wait_for_admission(wake)
@@ -346,7 +239,7 @@ impl Log {
             self.check()?;
             wake();
             let mut state = self.admission.state.lock();
-            if self.tail().0 < self.admit_until.0.load(Ordering::Relaxed) {
+            if self.tail().0 < self.admit_until.load(Ordering::Relaxed) {
                 return Ok(());
             }
             if state.disk_full {
@@ -370,7 +263,7 @@ impl Log {
         // Those admitted that have not reached the tail yet may together take a buffer.
         let until = (end.0.saturating_sub(self.ring.len())).min(redo_from.0 + capacity);
         let mut state = self.admission.state.lock();
-        self.admit_until.0.store(until, Ordering::Relaxed);
+        self.admit_until.store(until, Ordering::Relaxed);
         state.disk_full = prepared.is_err();
         self.admission.changed.notify_all();
         prepared

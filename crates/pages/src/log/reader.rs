@@ -5,6 +5,7 @@ use super::segments::Segments;
 use crate::error::Result;
 use crate::ids::Lsn;
 
+/// Reads records one after the other, as far as they are valid.
 pub struct Reader<'l> {
     segments: &'l Segments,
     at: Lsn,
@@ -32,7 +33,7 @@ impl<'l> Reader<'l> {
     }
 
     /// Records of an older epoch than this end the log.
-    pub fn not_before(self, epoch: u32) -> Reader<'l> {
+    pub(crate) fn not_before(self, epoch: u32) -> Reader<'l> {
         Reader { epoch, ..self }
     }
 

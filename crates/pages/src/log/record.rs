@@ -29,16 +29,30 @@ pub const RECORD_MAX: usize = (1 << 24) - 1;
 pub enum TxnNote<'a> {
     /// A change that can be undone: `payload` says how. `prev` is where the transaction's previous such record begins.
     Undo {
+        /// The transaction.
         txn: TxnId,
+        /// Where the undo record before this one begins; zero if this is the first.
         prev: Lsn,
+        /// What the floor above needs to undo the change.
         payload: &'a [u8],
     },
     /// A change undone: what remains to be undone begins at `undo_next`.
-    Clr { txn: TxnId, undo_next: Lsn },
+    Clr {
+        /// The transaction.
+        txn: TxnId,
+        /// Where undoing goes on; zero if nothing is left to undo.
+        undo_next: Lsn,
+    },
     /// The transaction has committed.
-    Commit { txn: TxnId },
+    Commit {
+        /// The transaction.
+        txn: TxnId,
+    },
     /// The transaction is undone completely.
-    RolledBack { txn: TxnId },
+    RolledBack {
+        /// The transaction.
+        txn: TxnId,
+    },
 }
 
 const UNDO: u8 = 1;
@@ -47,6 +61,7 @@ const COMMIT: u8 = 3;
 const ROLLED_BACK: u8 = 4;
 
 impl TxnNote<'_> {
+    /// The transaction that the note is about.
     pub fn txn(&self) -> TxnId {
         match *self {
             TxnNote::Undo { txn, .. }
@@ -97,6 +112,7 @@ fn place(lsn: Lsn) -> u32 {
 /// A record read back.
 #[derive(Clone, Debug)]
 pub struct Record {
+    /// Where it begins: its address, for undo.
     pub lsn: Lsn,
     /// Where the next record begins: this record's time.
     pub end: Lsn,
@@ -127,7 +143,7 @@ pub fn claimed_len(header: &[u8; RECORD_HEADER]) -> Option<usize> {
 
 impl Record {
     /// The record in these bytes, if it was written whole and for this place.
-    pub fn parse(lsn: Lsn, bytes: Vec<u8>) -> Option<Record> {
+    pub(crate) fn parse(lsn: Lsn, bytes: Vec<u8>) -> Option<Record> {
         let ops_len = (u32_at(&bytes, 12) & 0x00FF_FFFF) as usize;
         if u32_at(&bytes, 4) ^ place(lsn) != checksum(&bytes) || RECORD_HEADER + ops_len > bytes.len() {
             return None;
@@ -136,7 +152,7 @@ impl Record {
         Some(Record { lsn, end, bytes })
     }
 
-    pub fn epoch(&self) -> u32 {
+    pub(crate) fn epoch(&self) -> u32 {
         u32_at(&self.bytes, 8)
     }
 
@@ -144,6 +160,7 @@ impl Record {
         RECORD_HEADER + (u32_at(&self.bytes, 12) & 0x00FF_FFFF) as usize
     }
 
+    /// What the mini-transaction means to its transaction; `None` if it belongs to none.
     pub fn note(&self) -> Result<Option<TxnNote<'_>>> {
         let txn = TxnId(u64_at(&self.bytes, 16));
         let prev = Lsn(u64_at(&self.bytes, 24));
@@ -166,7 +183,7 @@ impl Record {
         }))
     }
 
-    pub fn ops(&self) -> impl Iterator<Item = Result<RecordedOp<'_>>> + '_ {
+    pub(crate) fn ops(&self) -> impl Iterator<Item = Result<RecordedOp<'_>>> + '_ {
         let mut rest = &self.bytes[RECORD_HEADER..self.payload_at()];
         std::iter::from_fn(move || {
             if rest.is_empty() {

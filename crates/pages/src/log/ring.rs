@@ -11,7 +11,7 @@
 
 use super::record::{RECORD_ALIGN, first_word_at};
 use crate::ids::Lsn;
-use std::sync::atomic::{AtomicU64, Ordering};
+use crate::sync::{AtomicU64, Ordering};
 
 pub struct Ring {
     words: Box<[AtomicU64]>,
@@ -104,70 +104,5 @@ impl Ring {
             out.extend_from_slice(&self.word(at).load(Ordering::Relaxed).to_le_bytes());
             at += 8;
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use std::thread;
-
-    /// Fills laps of a small ring from several threads; the follower sees every byte, in order, exactly once.
-    #[test]
-    fn parallel_filling_is_seen_whole_and_in_order() {
-        let ring = Ring::new(1 << 12, Lsn(4096));
-        let (tail, written) = (AtomicU64::new(4096), AtomicU64::new(4096));
-        let end = 4096 + 4000 * 160;
-        thread::scope(|scope| {
-            for _ in 0..3 {
-                scope.spawn(|| {
-                    loop {
-                        let start = tail.fetch_add(160, Ordering::SeqCst);
-                        if start >= end {
-                            return;
-                        }
-                        while start + 160 > written.load(Ordering::Acquire) + ring.len() {
-                            thread::yield_now();
-                        }
-                        let mut record = [0; 160];
-                        record[8..16].copy_from_slice(&start.to_le_bytes());
-                        record[152..].copy_from_slice(&start.to_le_bytes());
-                        ring.fill(Lsn(start), &record);
-                        ring.publish(Lsn(start), Lsn(start + 160));
-                    }
-                });
-            }
-            let mut out = Vec::new();
-            let mut at = 4096;
-            while at < end {
-                let complete = ring.advance().0.min(end);
-                if complete == at {
-                    thread::yield_now();
-                    continue;
-                }
-                ring.copy_out(Lsn(at), Lsn(complete), &mut out);
-                for record in out.chunks_exact(160) {
-                    assert_eq!(record[8..16], at.to_le_bytes());
-                    assert_eq!(record[152..], at.to_le_bytes());
-                    at += 160;
-                }
-                assert_eq!(at, complete, "only whole records");
-                written.store(complete, Ordering::Release);
-            }
-        });
-    }
-
-    #[test]
-    fn links_of_other_laps_are_not_followed() {
-        let ring = Ring::new(1 << 12, Lsn(4096));
-        ring.publish(Lsn(4096), Lsn(4096 + 4096));
-        assert_eq!(ring.advance(), Lsn(8192));
-        assert_eq!(
-            ring.advance(),
-            Lsn(8192),
-            "the slot still holds the link of the lap before"
-        );
-        ring.publish(Lsn(8192 + 4096), Lsn(8192 + 4096 + 16));
-        assert_eq!(ring.advance(), Lsn(8192), "and now one of the lap after");
     }
 }

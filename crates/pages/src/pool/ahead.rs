@@ -27,12 +27,12 @@ struct Coming {
 impl Pool {
     /// Whether the page is in memory this moment.
     #[inline]
-    pub fn is_resident(&self, page: PageId) -> bool {
+    pub(crate) fn is_resident(&self, page: PageId) -> bool {
         page.is_valid() && self.arena.state(page).latch.is_resident()
     }
 
     /// Brings in those of the pages that are not in memory, as far as that can be done at once.
-    pub fn read_ahead(&self, pages: &mut Vec<PageId>) {
+    pub(crate) fn read_ahead(&self, pages: &mut Vec<PageId>) {
         pages.retain(|page| page.is_valid() && !self.is_resident(*page));
         pages.sort_unstable();
         pages.dedup();

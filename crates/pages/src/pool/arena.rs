@@ -114,6 +114,12 @@ impl Arena {
         // SAFETY: in bounds, for only `seat` says where pages lie.
         unsafe { self.frames.add(frame as usize) }
     }
+
+    /// Copies a page that is in memory. For a holder of its latch, shared or exclusive.
+    pub fn copy_out(&self, page: PageId, copy: &mut PageBuf) {
+        // SAFETY: the caller holds the page's latch, so nobody changes it.
+        copy.copy_from_slice(&unsafe { self.page(page).as_ref() }[..]);
+    }
 }
 
 impl Drop for Arena {

@@ -10,9 +10,8 @@
 
 use super::{PageBuf, Pool};
 use crate::ids::{Lsn, PageId};
-use parking_lot::{Condvar, Mutex};
+use crate::sync::{Condvar, Mutex, Ordering};
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 const IN_FLIGHT: u64 = 1 << 63;
@@ -27,14 +26,14 @@ pub struct Dirty {
 }
 
 impl Pool {
-    pub fn dirty_count(&self) -> usize {
+    pub(crate) fn dirty_count(&self) -> usize {
         self.dirty.load(Ordering::Relaxed)
     }
 
     /// Notes that the page is about to change at a position of the log not before `position()`. For its exclusive
     /// holder, before it reserves its place in the log.
     #[inline]
-    pub fn set_dirty(&self, page: PageId, position: impl Fn() -> Lsn) {
+    pub(crate) fn set_dirty(&self, page: PageId, position: impl Fn() -> Lsn) {
         let rec_lsn = &self.arena.state(page).rec_lsn;
         let mut old = rec_lsn.load(Ordering::Relaxed);
         while old & !IN_FLIGHT == 0 {
@@ -70,7 +69,7 @@ impl Pool {
 
     /// The dirty pages, in the order in which the eviction hand will come to them. A page dirtied meanwhile may be
     /// missing.
-    pub fn dirty_pages(&self) -> impl Iterator<Item = Dirty> + '_ {
+    pub(crate) fn dirty_pages(&self) -> impl Iterator<Item = Dirty> + '_ {
         self.frames.names_ahead().filter_map(|page| {
             let rec_lsn = self.arena.state(page).rec_lsn.load(Ordering::SeqCst) & !IN_FLIGHT;
             (rec_lsn != 0).then_some(Dirty {
@@ -81,7 +80,7 @@ impl Pool {
     }
 
     /// The lowest `rec_lsn` of all logged pages. Only between batches of the cleaner.
-    pub fn oldest_rec_lsn(&self) -> Option<Lsn> {
+    pub(crate) fn oldest_rec_lsn(&self) -> Option<Lsn> {
         let logged = self.frames.names().filter(|page| !page.is_scratch());
         logged
             .map(|page| Lsn(self.arena.state(page).rec_lsn.load(Ordering::SeqCst)))
@@ -91,7 +90,7 @@ impl Pool {
 
     /// Copies a dirty page out to be written, sealed; it is in flight from now on. `None` if somebody holds it, or it
     /// is clean.
-    pub fn take_off(&self, page: PageId, copy: &mut PageBuf) -> Option<Dirty> {
+    pub(crate) fn take_off(&self, page: PageId, copy: &mut PageBuf) -> Option<Dirty> {
         let state = self.arena.state(page);
         if !state.latch.try_lock_shared() {
             return None;
@@ -100,7 +99,7 @@ impl Pool {
         let taken = if rec_lsn == 0 || rec_lsn & IN_FLIGHT != 0 {
             None
         } else {
-            self.copy_page(page, copy);
+            self.arena.copy_out(page, copy);
             state.rec_lsn.store(IN_FLIGHT, Ordering::SeqCst);
             copy.seal(page);
             Some(Dirty {
@@ -112,33 +111,8 @@ impl Pool {
         taken
     }
 
-    #[allow(unsafe_code)]
-    fn copy_page(&self, page: PageId, copy: &mut PageBuf) {
-        // SAFETY: the caller holds a share of the page's latch, so nobody changes it.
-        copy.copy_from_slice(&unsafe { self.arena.page(page).as_ref() }[..]);
-    }
-
-    /// Writes a run of pages with consecutive numbers.
-    pub fn write_run(&self, first: PageId, pages: &[u8]) -> std::io::Result<()> {
-        let (file, offset) = self.place(first);
-        self.writes
-            .fetch_add((pages.len() / crate::ids::PAGE_SIZE) as u64, Ordering::Relaxed);
-        file.write_at(pages, offset)
-    }
-
-    /// What the disk, not the pool, has of a page's beginning.
-    #[cfg(test)]
-    pub fn read_raw(&self, page: PageId, out: &mut [u8]) -> std::io::Result<()> {
-        let (file, offset) = self.place(page);
-        file.read_at(out, offset)
-    }
-
-    pub fn sync_data(&self) -> std::io::Result<()> {
-        self.data.sync()
-    }
-
     /// The copy taken is on disk, for certain.
-    pub fn landed(&self, dirty: Dirty) {
+    pub(crate) fn landed(&self, dirty: Dirty) {
         let old = self
             .arena
             .state(dirty.page)
@@ -150,16 +124,16 @@ impl Pool {
     }
 
     /// The copy taken did not reach the disk: the page is as dirty as it was.
-    pub fn lost(&self, dirty: Dirty) {
+    pub(crate) fn lost(&self, dirty: Dirty) {
         let rec_lsn = &self.arena.state(dirty.page).rec_lsn;
         rec_lsn.store(dirty.rec_lsn.0, Ordering::SeqCst);
     }
 
-    pub fn is_dirty(&self, page: PageId) -> bool {
+    pub(crate) fn is_dirty(&self, page: PageId) -> bool {
         self.arena.state(page).rec_lsn.load(Ordering::Acquire) != 0
     }
 
-    pub fn cleaner_signal(&self) -> &Arc<Signal> {
+    pub(crate) fn cleaner_signal(&self) -> &Arc<Signal> {
         &self.cleaner
     }
 }
@@ -245,70 +219,5 @@ impl Signal {
                 self.cleaned.notify_one();
             }
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::disk::sim::SimDisk;
-    use crate::disk::{Access, Disk};
-
-    fn pool() -> Pool {
-        let disk = SimDisk::new(1);
-        let file = |name| disk.open(name, true, Access::Direct).unwrap();
-        Pool::new(64, 1 << 20, file("data"), file("scratch")).unwrap()
-    }
-
-    fn change(pool: &Pool, page: PageId, lsn: u64) {
-        let mut guard = pool.exclusive(page).unwrap();
-        pool.set_dirty(page, || Lsn(lsn));
-        guard.bytes_mut().set_lsn(Lsn(lsn + 16));
-    }
-
-    #[test]
-    fn a_page_changed_while_its_copy_is_written_stays_dirty_from_that_change_on() {
-        let pool = pool();
-        let (page, mut copy) = (PageId(5), PageBuf::zeroed());
-        change(&pool, page, 100);
-        change(&pool, page, 200);
-        assert_eq!((pool.dirty_count(), pool.oldest_rec_lsn()), (1, Some(Lsn(100))));
-
-        let taken = pool.take_off(page, &mut copy).unwrap();
-        assert!(copy.is_intact(page) && copy.lsn() == Lsn(216));
-        assert!(pool.is_dirty(page), "not evicted before the copy has landed");
-        assert!(pool.take_off(page, &mut copy).is_none());
-        change(&pool, page, 300);
-        pool.landed(taken);
-        assert_eq!((pool.dirty_count(), pool.oldest_rec_lsn()), (1, Some(Lsn(300))));
-
-        let taken = pool.take_off(page, &mut copy).unwrap();
-        pool.landed(taken);
-        assert_eq!((pool.dirty_count(), pool.oldest_rec_lsn()), (0, None));
-        assert!(!pool.is_dirty(page));
-    }
-
-    #[test]
-    fn a_copy_that_was_lost_leaves_the_page_as_dirty_as_it_was() {
-        let pool = pool();
-        let (page, mut copy) = (PageId(5), PageBuf::zeroed());
-        change(&pool, page, 100);
-        let taken = pool.take_off(page, &mut copy).unwrap();
-        change(&pool, page, 300);
-        pool.lost(taken);
-        assert_eq!((pool.dirty_count(), pool.oldest_rec_lsn()), (1, Some(Lsn(100))));
-    }
-
-    #[test]
-    fn a_page_that_somebody_is_changing_is_not_taken() {
-        let pool = pool();
-        change(&pool, PageId(5), 100);
-        let guard = pool.exclusive(PageId(5)).unwrap();
-        assert!(pool.take_off(PageId(5), &mut PageBuf::zeroed()).is_none());
-        drop(guard);
-        assert!(
-            pool.take_off(PageId(6), &mut PageBuf::zeroed()).is_none(),
-            "nor a page that is not there"
-        );
     }
 }

@@ -7,7 +7,7 @@
 use super::{Health, Pool};
 use crate::error::{Error, Result};
 use crate::ids::PageId;
-use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering, fence};
+use crate::sync::{AtomicU32, AtomicUsize, Ordering, fence};
 use std::time::{Duration, Instant};
 
 const EMPTY: u32 = u32::MAX;

@@ -9,7 +9,7 @@
 use super::Pool;
 use super::latch::{Latch, Version};
 use super::page::PageBuf;
-use crate::ids::{PAGE_SIZE, PageId};
+use crate::ids::PageId;
 use std::mem;
 use std::ops::Deref;
 use std::ptr::NonNull;
@@ -57,31 +57,17 @@ impl<'p> OptimisticGuard<'p> {
         }
     }
 
+    /// Where the page lies: [`PAGE_SIZE`](crate::ids::PAGE_SIZE) readable bytes, aligned to a page of memory, for as long
+    /// as the pool lives. Others may be writing there, even another page, so read through raw pointers, with atomic or
+    /// volatile loads, and check every offset found there before following it.
     #[inline]
-    pub fn id(&self) -> PageId {
-        self.page
-    }
-
-    /// Where the page lies: [`PAGE_SIZE`] readable bytes, aligned to a page of memory, for as long as the pool lives.
-    /// Others may be writing there, even another page, so read through raw pointers, with atomic or volatile loads, and
-    /// check every offset found there before following it.
-    #[inline]
-    pub fn as_ptr(&self) -> *const u8 {
+    pub(crate) fn as_ptr(&self) -> *const u8 {
         self.at.0.as_ptr().cast_const().cast()
-    }
-
-    /// One byte of the page, as it may be.
-    #[inline]
-    #[allow(unsafe_code)]
-    pub fn byte_at(&self, at: usize) -> u8 {
-        assert!(at < PAGE_SIZE);
-        // SAFETY: in bounds of memory that is always readable; a volatile read assumes nothing of the value.
-        unsafe { self.as_ptr().add(at).read_volatile() }
     }
 
     /// Ok if everything read through this guard so far was true, at one moment.
     #[inline]
-    pub fn validate(&self) -> Result<(), Restart> {
+    pub(crate) fn validate(&self) -> Result<(), Restart> {
         if self.pool.latch_of(self.page).validate(self.version) {
             Ok(())
         } else {
@@ -91,7 +77,7 @@ impl<'p> OptimisticGuard<'p> {
 
     /// A share of the page, unchanged since this guard was obtained.
     #[inline]
-    pub fn into_shared(self) -> Result<SharedGuard<'p>, Restart> {
+    pub(crate) fn into_shared(self) -> Result<SharedGuard<'p>, Restart> {
         if self.pool.latch_of(self.page).share_at(self.version) {
             Ok(SharedGuard::new(self.pool, self.page))
         } else {
@@ -101,7 +87,7 @@ impl<'p> OptimisticGuard<'p> {
 
     /// The page for oneself, unchanged since this guard was obtained. Waits for sharers.
     #[inline]
-    pub fn into_exclusive(self) -> Result<ExclusiveGuard<'p>, Restart> {
+    pub(crate) fn into_exclusive(self) -> Result<ExclusiveGuard<'p>, Restart> {
         if self.pool.latch_of(self.page).exclude_at(self.version) {
             Ok(ExclusiveGuard::new(self.pool, self.page))
         } else {
@@ -110,6 +96,7 @@ impl<'p> OptimisticGuard<'p> {
     }
 }
 
+/// A share of a page: others may read it, nobody changes it.
 pub struct SharedGuard<'p> {
     pool: &'p Pool,
     page: PageId,
@@ -123,6 +110,7 @@ impl<'p> SharedGuard<'p> {
         SharedGuard { pool, page, at }
     }
 
+    /// The page's number.
     #[inline]
     pub fn id(&self) -> PageId {
         self.page
@@ -161,11 +149,13 @@ impl<'p> ExclusiveGuard<'p> {
         ExclusiveGuard { pool, page, at }
     }
 
+    /// The page's number.
     #[inline]
     pub fn id(&self) -> PageId {
         self.page
     }
 
+    /// Keeps a share of the page, without letting anybody else change it between.
     #[inline]
     pub fn downgrade(self) -> SharedGuard<'p> {
         let guard = mem::ManuallyDrop::new(self);

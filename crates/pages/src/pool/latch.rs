@@ -22,8 +22,10 @@
 //! *Marked* is the second chance of the eviction clock: the hand sets it, whoever uses the page clears it, so use costs
 //! a store only between two rounds of the hand.
 
-use parking_lot_core::{DEFAULT_PARK_TOKEN, FilterOp, ParkToken, UnparkToken};
-use std::sync::atomic::{AtomicU64, Ordering, fence};
+use crate::sync::{
+    AtomicU64, DEFAULT_PARK_TOKEN, FilterOp, LATCH_SPINS, Ordering, ParkToken, UnparkToken, fence, park_at,
+    spin_loop, unpark_filter,
+};
 
 const SHARERS: u64 = (1 << 14) - 1;
 const EXCLUSIVE: u64 = 1 << 14;
@@ -31,7 +33,6 @@ const RESIDENT: u64 = 1 << 15;
 const WAITERS: u64 = 1 << 16;
 const MARKED: u64 = 1 << 17;
 const VERSION_ONE: u64 = 1 << 20;
-const SPINS: u32 = 40;
 
 const WAITS_SHARED: ParkToken = DEFAULT_PARK_TOKEN;
 const WAITS_EXCLUSIVE: ParkToken = ParkToken(1);
@@ -229,20 +230,6 @@ impl Latch {
         }
     }
 
-    /// Takes a resident page for itself if nobody is in the way.
-    pub fn try_lock_exclusive(&self) -> bool {
-        loop {
-            let word = self.load();
-            if Want::Exclusive.is_blocked_by(word) || word & RESIDENT == 0 {
-                return false;
-            }
-            if self.exchange(word, (word | EXCLUSIVE) & !MARKED) {
-                fence(Ordering::Release);
-                return true;
-            }
-        }
-    }
-
     /// One step of the eviction clock: marks a page that was used since the last round; takes, exclusively, one that
     /// was not. True if it was taken.
     pub fn take_if_unused(&self) -> bool {
@@ -320,11 +307,11 @@ impl Latch {
 
     #[cold]
     fn wait(&self, want: Want) {
-        for _ in 0..SPINS {
+        for _ in 0..LATCH_SPINS {
             if !want.is_blocked_by(self.0.load(Ordering::Relaxed)) {
                 return;
             }
-            std::hint::spin_loop();
+            spin_loop();
         }
         let word = self.load();
         if !want.is_blocked_by(word) || (word & WAITERS == 0 && !self.exchange(word, word | WAITERS)) {
@@ -347,7 +334,7 @@ impl Latch {
         // SAFETY: the key is the address of this latch, which only this module parks on; the closures neither panic
         // nor call into the parking lot.
         unsafe {
-            parking_lot_core::park(self.key(), still_blocked, || {}, |_, _| {}, token, None);
+            park_at(self.key(), still_blocked, || {}, |_, _| {}, token, None);
         }
     }
 
@@ -368,7 +355,7 @@ impl Latch {
     /// optimistic readers before and between them.
     #[cold]
     #[allow(unsafe_code)]
-    fn wake(&self) {
+    pub(super) fn wake(&self) {
         let mut sharers = 0;
         let mut done = false;
         let filter = |token: ParkToken| {
@@ -384,191 +371,12 @@ impl Latch {
         };
         // SAFETY: as in `park`.
         unsafe {
-            parking_lot_core::unpark_filter(self.key(), filter, |result| {
+            unpark_filter(self.key(), filter, |result| {
                 if !result.have_more_threads {
                     self.0.fetch_and(!WAITERS, Ordering::Relaxed);
                 }
                 UnparkToken(0)
             });
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use std::sync::atomic::AtomicUsize;
-    use std::thread;
-    use std::time::Duration;
-
-    fn resident() -> Latch {
-        let latch = Latch::default();
-        assert!(!latch.lock_exclusive());
-        latch.set_resident();
-        latch.unlock_exclusive();
-        latch
-    }
-
-    #[test]
-    fn versions_tell_of_changes_and_of_evictions() {
-        let latch = Latch::default();
-        assert_eq!(latch.optimistic(), None);
-        assert!(!latch.lock_shared());
-        let latch = resident();
-        let version = latch.optimistic().unwrap();
-        assert!(latch.lock_shared());
-        assert!(latch.validate(version), "sharers change nothing");
-        assert!(!latch.try_lock_exclusive());
-        latch.unlock_shared();
-        assert!(latch.share_at(version));
-        latch.unlock_shared();
-        assert!(latch.exclude_at(version));
-        assert!(!latch.validate(version) && !latch.try_lock_shared());
-        latch.unlock_exclusive();
-        assert!(!latch.validate(version) && !latch.share_at(version) && !latch.exclude_at(version));
-
-        let version = latch.optimistic().unwrap();
-        assert!(!latch.take_if_unused(), "the first round only marks");
-        assert!(latch.validate(version));
-        assert!(latch.take_if_unused());
-        latch.unlock_evicted();
-        assert!(!latch.validate(version) && !latch.is_resident());
-        assert!(!latch.lock_exclusive());
-        latch.set_resident();
-        latch.unlock_exclusive();
-        assert!(
-            !latch.validate(version),
-            "the same page come back is not the same reading"
-        );
-    }
-
-    #[test]
-    fn use_gives_a_second_chance() {
-        let latch = resident();
-        assert!(!latch.take_if_unused());
-        latch.optimistic();
-        assert!(!latch.take_if_unused());
-        assert!(latch.take_if_unused());
-    }
-
-    /// Starts a thread that will wait, and returns when it sleeps (or has had ample time to).
-    fn sleeper<'s, T: Send + 's>(
-        scope: &'s thread::Scope<'s, '_>,
-        f: impl FnOnce() -> T + Send + 's,
-    ) -> thread::ScopedJoinHandle<'s, T> {
-        let handle = scope.spawn(f);
-        thread::sleep(Duration::from_millis(30));
-        handle
-    }
-
-    /// That all of them come back; a thread that sleeps for ever is woken in the end, so that the test can fail.
-    fn all_come_back(latch: &Latch, waiting: &[&dyn Fn() -> bool]) {
-        let begun = std::time::Instant::now();
-        while !waiting.iter().all(|is_finished| is_finished()) {
-            if begun.elapsed() > Duration::from_secs(5) {
-                while !waiting.iter().all(|is_finished| is_finished()) {
-                    latch.wake();
-                    thread::sleep(Duration::from_millis(5));
-                }
-                panic!("somebody waited for a free latch");
-            }
-            thread::sleep(Duration::from_millis(1));
-        }
-    }
-
-    #[test]
-    fn an_optimistic_reader_does_not_use_up_a_wake_up() {
-        let latch = resident();
-        thread::scope(|scope| {
-            latch.lock_exclusive();
-            let reader = sleeper(scope, || latch.optimistic());
-            let writer = sleeper(scope, || {
-                latch.lock_exclusive();
-                latch.unlock_exclusive();
-            });
-            latch.unlock_exclusive();
-            all_come_back(&latch, &[&|| reader.is_finished(), &|| writer.is_finished()]);
-        });
-    }
-
-    /// The page changes while they wait for it as it was, so they take nothing.
-    #[test]
-    fn who_finds_the_page_changed_passes_the_wake_up_on() {
-        let latch = resident();
-        let version = latch.optimistic().unwrap();
-        thread::scope(|scope| {
-            latch.lock_shared();
-            let write = || {
-                latch.lock_exclusive();
-                latch.unlock_exclusive();
-            };
-            let first = sleeper(scope, write);
-            let sharer = sleeper(scope, || latch.share_at(version));
-            let excluder = sleeper(scope, || latch.exclude_at(version));
-            let last = sleeper(scope, write);
-            latch.unlock_shared();
-            all_come_back(
-                &latch,
-                &[
-                    &|| first.is_finished(),
-                    &|| sharer.is_finished(),
-                    &|| excluder.is_finished(),
-                    &|| last.is_finished(),
-                ],
-            );
-            assert!(!sharer.join().unwrap() && !excluder.join().unwrap());
-        });
-    }
-
-    /// Many more threads than processors, every kind of hold: exclusion holds and nobody sleeps for ever.
-    #[test]
-    fn crowds_pass_through() {
-        let latch = resident();
-        let (inside, sum) = (AtomicUsize::new(0), AtomicUsize::new(0));
-        thread::scope(|scope| {
-            for t in 0..32 {
-                let (latch, inside, sum) = (&latch, &inside, &sum);
-                scope.spawn(move || {
-                    for i in 0..300 {
-                        match (t + i) % 4 {
-                            0 => {
-                                latch.lock_exclusive();
-                                assert_eq!(inside.fetch_add(1000, Ordering::SeqCst), 0);
-                                if i % 64 == 0 {
-                                    thread::sleep(Duration::from_micros(100));
-                                }
-                                sum.store(sum.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
-                                inside.fetch_sub(1000, Ordering::SeqCst);
-                                latch.unlock_exclusive();
-                            }
-                            1 => {
-                                latch.lock_exclusive();
-                                latch.downgrade();
-                                assert!(inside.fetch_add(1, Ordering::SeqCst) < 1000);
-                                inside.fetch_sub(1, Ordering::SeqCst);
-                                latch.unlock_shared();
-                            }
-                            2 => {
-                                assert!(latch.lock_shared());
-                                assert!(inside.fetch_add(1, Ordering::SeqCst) < 1000);
-                                thread::yield_now();
-                                inside.fetch_sub(1, Ordering::SeqCst);
-                                latch.unlock_shared();
-                            }
-                            _ => {
-                                let version = latch.optimistic().unwrap();
-                                let before = sum.load(Ordering::Relaxed);
-                                let again = sum.load(Ordering::Relaxed);
-                                if latch.validate(version) {
-                                    assert_eq!(before, again);
-                                }
-                            }
-                        }
-                    }
-                });
-            }
-        });
-        assert_eq!(sum.load(Ordering::Relaxed), 32 * 75);
-        assert!(latch.try_lock_exclusive());
     }
 }

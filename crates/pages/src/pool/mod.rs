@@ -15,14 +15,18 @@
 mod ahead;
 mod arena;
 mod dirty;
+#[cfg(test)]
+mod dirty_tests;
 mod frames;
 mod guard;
 mod latch;
+#[cfg(test)]
+mod latch_tests;
 mod page;
 
-pub use dirty::{Dirty, Health, Signal, Wanted};
-pub use guard::{ExclusiveGuard, OptimisticGuard, Restart, SharedGuard};
-pub use latch::Version;
+pub(crate) use dirty::{Dirty, Health, Signal, Wanted};
+pub(crate) use guard::OptimisticGuard;
+pub use guard::{ExclusiveGuard, SharedGuard};
 pub use page::{PAGE_HEADER, PageBuf, page_type};
 
 use crate::disk::File;
@@ -35,8 +39,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 /// Fewer frames than this and a few threads changing several pages each could wait for one another's frames.
-pub const FRAMES_MIN: usize = 64;
+const FRAMES_MIN: usize = 64;
 
+/// The pages in memory; see the module's head.
 pub struct Pool {
     arena: Arena,
     frames: Frames,
@@ -55,11 +60,17 @@ pub struct Pool {
 /// Gauges and counters since the pool was made.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct PoolStatus {
+    /// Pages that fit into memory.
     pub frames: usize,
+    /// Frames that hold a page.
     pub used: usize,
+    /// Pages that differ from their copies on disk.
     pub dirty: usize,
+    /// Pages read from disk.
     pub reads: u64,
+    /// Pages written to disk.
     pub writes: u64,
+    /// Pages that made room for another.
     pub evictions: u64,
     /// Times a thread found no clean page to evict and waited for the cleaner.
     pub starved: u64,
@@ -68,7 +79,7 @@ pub struct PoolStatus {
 impl Pool {
     /// A pool of `frames` pages. Page 0 and every page `1 + k × pinned_every` stay in memory once read: the store keeps
     /// what it must always be able to reach there.
-    pub fn new(
+    pub(crate) fn new(
         frames: usize,
         pinned_every: u32,
         data: Arc<dyn File>,
@@ -90,11 +101,13 @@ impl Pool {
         })
     }
 
+    /// Pages that fit into memory.
     #[inline]
     pub fn frames(&self) -> usize {
         self.frames.len()
     }
 
+    /// Gauges and counters now.
     pub fn status(&self) -> PoolStatus {
         PoolStatus {
             frames: self.frames.len(),
@@ -110,7 +123,7 @@ impl Pool {
     /// Reads the page without a latch. What is seen is worth nothing until validated. Brings the page in if need be,
     /// so a caller on its way down must hold nothing that others wait for.
     #[inline]
-    pub fn optimistic(&self, page: PageId) -> Result<OptimisticGuard<'_>> {
+    pub(crate) fn optimistic(&self, page: PageId) -> Result<OptimisticGuard<'_>> {
         let latch = self.latch(page)?;
         loop {
             if let Some(version) = latch.optimistic() {
@@ -127,7 +140,7 @@ impl Pool {
 
     /// As [`optimistic`](Self::optimistic), but waits for no holder of the page: `None` if there is an exclusive one.
     /// For a caller who holds a latch that the holder may be waiting for. Reading the page from disk is waited for.
-    pub fn try_optimistic(&self, page: PageId) -> Result<Option<OptimisticGuard<'_>>> {
+    pub(crate) fn try_optimistic(&self, page: PageId) -> Result<Option<OptimisticGuard<'_>>> {
         let latch = self.latch(page)?;
         loop {
             match latch.try_optimistic() {
@@ -142,6 +155,7 @@ impl Pool {
         }
     }
 
+    /// A share of the page, read from disk if need be. Waits for an exclusive holder.
     #[inline]
     pub fn shared(&self, page: PageId) -> Result<SharedGuard<'_>> {
         let latch = self.latch(page)?;
@@ -154,6 +168,7 @@ impl Pool {
         Ok(SharedGuard::new(self, page))
     }
 
+    /// The page for oneself, read from disk if need be. Waits for every other holder.
     #[inline]
     pub fn exclusive(&self, page: PageId) -> Result<ExclusiveGuard<'_>> {
         let latch = self.latch(page)?;
@@ -163,25 +178,8 @@ impl Pool {
         Ok(ExclusiveGuard::new(self, page))
     }
 
-    /// The page for oneself if it is in memory and free this moment.
-    pub fn try_exclusive(&self, page: PageId) -> Result<Option<ExclusiveGuard<'_>>> {
-        Ok(self
-            .latch(page)?
-            .try_lock_exclusive()
-            .then(|| ExclusiveGuard::new(self, page)))
-    }
-
-    /// A share of the page if it is in memory and free this moment.
-    #[inline]
-    pub fn try_shared(&self, page: PageId) -> Result<Option<SharedGuard<'_>>> {
-        Ok(self
-            .latch(page)?
-            .try_lock_shared()
-            .then(|| SharedGuard::new(self, page)))
-    }
-
     /// The page for oneself, to be formatted: what the disk has of it is not read. For whoever allocated it.
-    pub fn exclusive_unread(&self, page: PageId) -> Result<ExclusiveGuard<'_>> {
+    pub(crate) fn exclusive_unread(&self, page: PageId) -> Result<ExclusiveGuard<'_>> {
         let latch = self.latch(page)?;
         if !latch.lock_exclusive() {
             self.bring_in_with(page, |buffer| {
@@ -193,7 +191,7 @@ impl Pool {
     }
 
     /// Says that nobody needs the page's content any more: it is clean, whatever it was, and next to be evicted.
-    pub fn discard(&self, page: PageId) {
+    pub(crate) fn discard(&self, page: PageId) {
         debug_assert!(page.is_scratch(), "a logged page's changes must reach the disk");
         let latch = &self.arena.state(page).latch;
         if latch.lock_exclusive() {
@@ -263,6 +261,25 @@ impl Pool {
             return Ok(());
         }
         Err(Error::corrupt(page, "its checksum does not fit its content"))
+    }
+
+    /// Writes a run of pages with consecutive numbers.
+    pub(crate) fn write_run(&self, first: PageId, pages: &[u8]) -> std::io::Result<()> {
+        let (file, offset) = self.place(first);
+        self.writes
+            .fetch_add((pages.len() / PAGE_SIZE) as u64, Ordering::Relaxed);
+        file.write_at(pages, offset)
+    }
+
+    /// What the disk, not the pool, has of a page's beginning.
+    #[cfg(test)]
+    pub(crate) fn read_raw(&self, page: PageId, out: &mut [u8]) -> std::io::Result<()> {
+        let (file, offset) = self.place(page);
+        file.read_at(out, offset)
+    }
+
+    pub(crate) fn sync_data(&self) -> std::io::Result<()> {
+        self.data.sync()
     }
 
     fn is_pinned(&self, page: PageId) -> bool {

@@ -15,8 +15,11 @@ use crate::error::{Error, Result};
 use crate::ids::{Lsn, PAGE_SIZE, TxnId};
 use std::sync::Arc;
 
-/// Changes whenever the meaning of any stored byte does.
-pub const FORMAT_VERSION: u32 = 1;
+/// The version of the format that this engine writes. It is raised whenever the meaning of any stored byte changes:
+/// `docs/architecture.md` lists the versions, and `tests/formats` has a data directory of each.
+pub const FORMAT_VERSION: u32 = 2;
+/// The oldest version that this engine opens, and thereby turns into its own.
+const OLDEST_VERSION: u32 = 1;
 const MAGIC: &[u8; 8] = b"tidemark";
 const NAME: &str = "control";
 const BLOCK: usize = 4096;
@@ -111,14 +114,23 @@ fn encode(sequence: u64, control: &Control) -> [u8; BLOCK] {
 fn decode(block: &[u8; BLOCK]) -> Result<Option<(u64, Control)>> {
     let u32_at = |at: usize| u32::from_le_bytes(block[at..at + 4].try_into().expect("four bytes"));
     let u64_at = |at: usize| u64::from_le_bytes(block[at..at + 8].try_into().expect("eight bytes"));
-    if &block[..8] != MAGIC || u32_at(12) != crc32c::crc32c(&block[16..USED]) {
+    if &block[..8] != MAGIC {
         return Ok(None);
     }
-    if u32_at(8) != FORMAT_VERSION || u32_at(28) != PAGE_SIZE as u32 {
-        let (version, page) = (u32_at(8), u32_at(28));
+    // Before the checksum, which may cover something else in another version.
+    let version = u32_at(8);
+    if !(OLDEST_VERSION..=FORMAT_VERSION).contains(&version) {
         return Err(Error::CannotOpen(format!(
-            "its format is version {version} with pages of {page} bytes; this engine writes version \
-             {FORMAT_VERSION} with pages of {PAGE_SIZE} bytes"
+            "its format is version {version}; this engine opens versions {OLDEST_VERSION} to {FORMAT_VERSION}"
+        )));
+    }
+    if u32_at(12) != crc32c::crc32c(&block[16..USED]) {
+        return Ok(None);
+    }
+    let page_bytes = u32_at(28);
+    if page_bytes != PAGE_SIZE as u32 {
+        return Err(Error::CannotOpen(format!(
+            "its pages have {page_bytes} bytes; this engine opens pages of {PAGE_SIZE} bytes"
         )));
     }
     let control = Control {

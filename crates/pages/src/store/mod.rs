@@ -42,8 +42,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread::JoinHandle;
 
+/// How a store is opened.
 #[derive(Clone)]
 pub struct StoreConfig {
+    /// Where its files are.
     pub disk: Arc<dyn Disk>,
     /// Pages of the pool: its memory limit.
     pub pool_pages: usize,
@@ -51,13 +53,19 @@ pub struct StoreConfig {
     pub direct: bool,
     /// How far redo may have to go back.
     pub log_capacity_bytes: u64,
+    /// Size of the log's buffer; at least a mebibyte.
     pub log_buffer_bytes: u64,
+    /// What a commit waits for: 1 the disk, 2 the operating system, 0 nothing.
     pub flush_at_trx_commit: u8,
+    /// What happens when the log cannot be written.
     pub on_log_failure: OnFailure,
+    /// More dirty pages than this share of the pool, in percent, are written behind.
     pub max_dirty_pages_pct: f64,
 }
 
 impl StoreConfig {
+    /// The defaults: a pool of 128 MiB, a log of 100 MiB behind a buffer of 16 MiB, durable commits, direct access; a log that
+    /// fails ends the process.
     pub fn new(disk: Arc<dyn Disk>) -> StoreConfig {
         StoreConfig {
             disk,
@@ -77,6 +85,7 @@ const LOG_CAPACITY_MIN: u64 = 4 << 20;
 
 type RetainHook = Box<dyn Fn() -> Option<Retain> + Send + Sync>;
 
+/// Pages and their log, open.
 pub struct Store {
     pool: Pool,
     log: Log,
@@ -97,15 +106,22 @@ pub struct Store {
     dirty_max: AtomicUsize,
 }
 
+/// Gauges and counters of an open store.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct StoreStatus {
+    /// The buffer pool.
     pub pool: PoolStatus,
+    /// The redo log.
     pub log: LogStatus,
     /// Where recovery would begin.
     pub redo_from: Lsn,
+    /// Checkpoints since the store was opened.
     pub checkpoints: u64,
+    /// Pages the data file has.
     pub file_pages: u32,
+    /// Pages of the data file that are not allocated.
     pub file_pages_free: u32,
+    /// Scratch pages in use.
     pub scratch_pages: usize,
 }
 
@@ -113,6 +129,8 @@ impl Store {
     /// Opens what is on the disk, recovering it if need be, or begins anew if it is empty.
     pub fn open(config: StoreConfig, ops: OpTable) -> Result<(Arc<Store>, Recovered)> {
         let disk = &*config.disk;
+        // First, so that a directory of another version is left as it is.
+        let found = ControlFile::open(disk)?;
         let access = if config.direct {
             Access::Direct
         } else {
@@ -124,7 +142,7 @@ impl Store {
         let doublewrite = Doublewrite::open(disk)?;
 
         let mut recovered = Recovered::default();
-        let (mut file, mut control) = match ControlFile::open(disk)? {
+        let (mut file, mut control) = match found {
             Some(found) => found,
             None => {
                 recovered.created = true;
@@ -234,11 +252,13 @@ impl Store {
         self.log.flush(end)
     }
 
+    /// The pages in memory.
     #[inline]
     pub fn pool(&self) -> &Pool {
         &self.pool
     }
 
+    /// The redo log.
     #[inline]
     pub fn log(&self) -> &Log {
         &self.log
@@ -261,7 +281,7 @@ impl Store {
 
     /// As [`begin_mtr`](Self::begin_mtr), for scratch pages.
     #[inline]
-    pub fn begin_scratch_mtr(&self) -> Mtr<'_> {
+    pub(crate) fn begin_scratch_mtr(&self) -> Mtr<'_> {
         Mtr::new_scratch(self)
     }
 
@@ -334,11 +354,13 @@ impl Store {
         }
     }
 
+    /// Has the cleaner write pages when more than this share of the pool, in percent from 1 to 95, is dirty.
     pub fn set_max_dirty_pages_pct(&self, percent: f64) {
         let most = self.pool.frames() as f64 * percent.clamp(1.0, 95.0) / 100.0;
         self.dirty_max.store(most as usize, Ordering::Relaxed);
     }
 
+    /// Gauges and counters now.
     pub fn status(&self) -> StoreStatus {
         let (file_pages, file_pages_free) = self.space.count();
         StoreStatus {

@@ -117,6 +117,7 @@ enum Note {
     Other(TxnNote<'static>),
 }
 
+/// A mini-transaction: changes of pages that take effect together, at [`commit`](Mtr::commit).
 pub struct Mtr<'s> {
     store: &'s Store,
     pages: Pages<'s>,
@@ -159,6 +160,7 @@ impl<'s> Mtr<'s> {
         mtr
     }
 
+    /// The store whose pages it changes.
     #[inline]
     pub fn store(&self) -> &'s Store {
         self.store
@@ -178,11 +180,13 @@ impl<'s> Mtr<'s> {
         })
     }
 
+    /// The bytes of a page that it holds.
     #[inline]
     pub fn page(&self, handle: PageHandle) -> &PageBuf {
         &self.pages.get(handle).guard
     }
 
+    /// The number of a page that it holds.
     #[inline]
     pub fn id(&self, handle: PageHandle) -> PageId {
         self.pages.get(handle).guard.id()
@@ -190,7 +194,7 @@ impl<'s> Mtr<'s> {
 
     /// Whether this mini-transaction holds the page already, and as what.
     #[inline]
-    pub fn handle_of(&self, page: PageId) -> Option<PageHandle> {
+    pub(crate) fn handle_of(&self, page: PageId) -> Option<PageHandle> {
         self.pages.handle_of(page)
     }
 
@@ -209,7 +213,7 @@ impl<'s> Mtr<'s> {
     }
 
     /// Changes bytes of a logged page that mean nothing after a restart, and no other ones: nothing is recorded.
-    pub fn change_unlogged(&mut self, handle: PageHandle, change: impl FnOnce(&mut PageBuf)) {
+    pub(crate) fn change_unlogged(&mut self, handle: PageHandle, change: impl FnOnce(&mut PageBuf)) {
         let store = self.store;
         let latched = self.pages.get_mut(handle);
         // Dirty all the same: the change must survive the page's being evicted.
@@ -292,7 +296,7 @@ impl<'s> Mtr<'s> {
     }
 
     /// The same, not far from another page if that can be had.
-    pub fn alloc_page_near(&mut self, near: PageId, page_type: u8, level: u8) -> Result<PageHandle> {
+    pub(crate) fn alloc_page_near(&mut self, near: PageId, page_type: u8, level: u8) -> Result<PageHandle> {
         if self.reserved.is_empty() && !self.scratch {
             self.with_space(|space, mtr| space.reserve_near(mtr, near))?;
         }
@@ -350,6 +354,7 @@ impl<'s> Mtr<'s> {
         done
     }
 
+    /// Logs the changes as one record and releases the pages. Returns where the record stands.
     #[inline]
     pub fn commit(self) -> MtrLsn {
         self.commit_with(|_| {})
@@ -395,8 +400,8 @@ impl Drop for Mtr<'_> {
     fn drop(&mut self) {
         if !self.committed && !self.is_empty() {
             // Pages are half changed and nothing in the log says how; only the log knows what they were.
-            eprintln!(
-                "tidemark: a mini-transaction was abandoned after it had changed pages; stopping to recover."
+            ::log::error!(
+                "a mini-transaction was abandoned after it had changed pages; stopping to recover."
             );
             std::process::abort();
         }

@@ -12,10 +12,13 @@ use crate::error::{Error, Result};
 use crate::ids::PageId;
 use crate::pool::{PAGE_HEADER, PageBuf};
 
+/// A change of one page.
 pub trait PageOp {
+    /// Its number in the log; each kind has its own.
     const KIND: u8;
     /// Appends the arguments, at most 65,535 bytes.
     fn encode(&self, out: &mut Vec<u8>);
+    /// Does it. Deterministic: redo calls it on the same page with the same result.
     fn apply(&self, page: &mut PageBuf);
 }
 
@@ -39,6 +42,10 @@ impl OpTable {
         table
     }
 
+    /// Teaches recovery a kind of op.
+    ///
+    /// # Panics
+    /// If the kind is taken.
     pub fn register(&mut self, kind: u8, redo: Redo) {
         let before = self.redo[usize::from(kind)].replace(redo);
         assert!(before.is_none(), "two kinds of op with number {kind}");

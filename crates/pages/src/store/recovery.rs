@@ -22,6 +22,7 @@ use std::collections::HashMap;
 /// A transaction that neither committed nor rolled back.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Loser {
+    /// Its id.
     pub txn: TxnId,
     /// Its first record: the log may not be recycled from here on until it is undone.
     pub first_lsn: Lsn,
@@ -42,7 +43,9 @@ pub struct Recovered {
     pub clean: bool,
     /// The data directory is new.
     pub created: bool,
+    /// Pages that a power cut had torn, restored from the doublewrite file.
     pub torn_pages_repaired: usize,
+    /// Records that redo went through.
     pub records_redone: u64,
 }
 

@@ -44,6 +44,7 @@ impl Append<'_> {
         NodeMut::new(&mut self.page).format(page_type::TREE, 0, self.tree.index.0, lower, b"");
     }
 
+    /// Appends an entry.
     pub fn push(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
         check_size(key.len(), value.len())?;
         let node = Node::new(&self.page);

@@ -66,6 +66,7 @@ impl<'t> LeafWrite<'t> {
         LeafWrite { tree, mtr, page }
     }
 
+    /// The page: search it, count it, read its entries and fences.
     #[inline]
     pub fn node(&self) -> Node<'_> {
         Node::new(self.mtr.page(self.page))
@@ -122,6 +123,7 @@ impl<'t> LeafWrite<'t> {
         node.key(slot).len() + len <= MAX_ENTRY_LEN && NodeMut::replace_fits(node, slot, len)
     }
 
+    /// Removes the entry at `slot`.
     #[inline]
     pub fn remove(&mut self, slot: usize) {
         self.mtr.apply(self.page, &TreeOp::Remove { slot });

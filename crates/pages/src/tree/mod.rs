@@ -24,7 +24,7 @@
 //! **Scans** know no sibling pointers. The upper fence of a leaf is a key of the next one, so the next leaf is one
 //! descent away, whatever happened in between.
 //!
-//! The files: [`node`] the page, [`op`] its changes in the log, `racy` reading without a latch, `leaf` the handles,
+//! The files: `node` the page, `op` its changes in the log, `racy` reading without a latch, `leaf` the handles,
 //! `split`, `merge`, `append` the shape, `scan` walking the leaves, `estimate` counting roughly, `overflow` large values,
 //! `free` dropping a tree, `verify` trusting nothing.
 
@@ -33,8 +33,8 @@ mod estimate;
 mod free;
 mod leaf;
 mod merge;
-pub mod node;
-pub mod op;
+mod node;
+mod op;
 mod overflow;
 mod racy;
 mod scan;
@@ -54,7 +54,8 @@ use std::sync::Arc;
 
 pub use append::Append;
 pub use leaf::{Full, LeafRead, LeafWrite};
-pub use node::{MAX_ENTRY_LEN, MAX_KEY_LEN, Node, entry_size};
+pub use node::{MAX_ENTRY_LEN, MAX_KEY_LEN, Node, PageBytes, entry_size};
+pub use op::register;
 pub use overflow::{OVERFLOW_CAPACITY, Overflow, overflow_owner};
 pub use scan::NextLeaf;
 pub use verify::{Visitor, verify_overflow};
@@ -153,16 +154,19 @@ impl Tree {
         }
     }
 
+    /// The store that the tree lies in.
     #[inline]
     pub fn store(&self) -> &Arc<Store> {
         &self.store
     }
 
+    /// The number that every page of the tree bears.
     #[inline]
     pub fn index(&self) -> IndexId {
         self.index
     }
 
+    /// The page where every descent begins; it never moves.
     #[inline]
     pub fn root(&self) -> PageId {
         self.root
@@ -293,6 +297,7 @@ impl Tree {
         self.read_below_in_scan(key, 0)
     }
 
+    /// Like [`read_below`](Self::read_below), for a scan that has come through `steps` leaves.
     pub fn read_below_in_scan(&self, key: &[u8], steps: u32) -> Result<LeafRead<'_>> {
         if key.is_empty() {
             return self.read(key);

@@ -175,41 +175,49 @@ pub struct Node<'p> {
 }
 
 impl<'p> Node<'p> {
+    /// A view of the page, which is a tree page.
     #[inline]
     pub fn new(page: &'p PageBytes) -> Node<'p> {
         Node { page }
     }
 
+    /// What the page holds; see [`page_type`](crate::pool::page_type).
     #[inline]
     pub fn page_type(self) -> u8 {
         self.page[TYPE_AT]
     }
 
+    /// The level in the tree; 0 is a leaf.
     #[inline]
     pub fn level(self) -> u8 {
         self.page[LEVEL_AT]
     }
 
+    /// True for a page of level 0.
     #[inline]
     pub fn is_leaf(self) -> bool {
         self.level() == 0
     }
 
+    /// The number of the tree that the page belongs to.
     #[inline]
     pub fn index(self) -> u64 {
         u64::from_le_bytes(self.page[INDEX_AT..INDEX_AT + 8].try_into().expect("eight bytes"))
     }
 
+    /// Entries in the page.
     #[inline]
     pub fn count(self) -> usize {
         get_u16(self.page, COUNT_AT)
     }
 
+    /// The lowest key that belongs here; empty in the leftmost page of a level.
     #[inline]
     pub fn lower_fence(self) -> &'p [u8] {
         self.fence(LOWER_AT)
     }
 
+    /// The lowest key that belongs to the next page; empty in the rightmost page of a level.
     #[inline]
     pub fn upper_fence(self) -> &'p [u8] {
         self.fence(UPPER_AT)
@@ -241,6 +249,7 @@ impl<'p> Node<'p> {
         ))
     }
 
+    /// The key of an entry.
     #[inline]
     pub fn key(self, slot: usize) -> &'p [u8] {
         debug_assert!(slot < self.count());
@@ -249,11 +258,13 @@ impl<'p> Node<'p> {
         &self.page[at..at + slot.key_len]
     }
 
+    /// The value of an entry.
     #[inline]
     pub fn value(self, slot: usize) -> &'p [u8] {
         self.entry(slot).1
     }
 
+    /// The key and the value of an entry.
     #[inline]
     pub fn entry(self, slot: usize) -> (&'p [u8], &'p [u8]) {
         let (cell, key_len) = self.cell(slot);

@@ -18,7 +18,7 @@ use super::op::TreeOp;
 use crate::error::{Error, Result};
 use crate::ids::{IndexId, PAGE_SIZE, PageId};
 use crate::pool::page_type;
-use crate::store::Store;
+use crate::store::{Mtr, Store};
 
 const INDEX_AT: usize = 32;
 const NEXT_AT: usize = 40;
@@ -83,43 +83,18 @@ impl Tree {
 }
 
 impl Overflow<'_> {
-    /// Writes a chain, each page as a mini-transaction of its own, and answers its first page. Until an entry names
-    /// it, it belongs to nobody: if the transaction ends without one, [`Overflow::free`] it.
-    pub fn write(&self, value: &[u8]) -> Result<PageId> {
-        // From the end, so that every page knows its successor.
-        let mut next = PageId(0);
-        for data in value.chunks(OVERFLOW_CAPACITY).rev() {
-            match self.write_page(next, data) {
-                Ok(page) => next = page,
-                Err(e) => {
-                    if next != PageId(0) {
-                        self.free(next)?;
-                    }
-                    return Err(e);
-                }
-            }
-        }
-        if next == PageId(0) {
-            self.write_page(next, b"")
-        } else {
-            Ok(next)
-        }
-    }
-
-    fn write_page(&self, next: PageId, data: &[u8]) -> Result<PageId> {
-        let mut mtr = self.store.begin_mtr()?;
+    /// Adds a page to a chain, in front of `next`, as part of the caller's mini-transaction. A chain is written from its
+    /// end, so that every page knows its successor; the last one's is [`PageId::NONE`]. At most [`OVERFLOW_CAPACITY`] bytes
+    /// go into a page. Until an entry names the chain's first page, it belongs to nobody.
+    pub fn write_page(&self, mtr: &mut Mtr<'_>, next: PageId, data: &[u8]) -> Result<PageId> {
         let page = mtr.alloc_page(page_type::OVERFLOW, 0)?;
-        let id = mtr.id(page);
-        mtr.apply(
-            page,
-            &TreeOp::Overflow {
-                next: next.0,
-                index: self.index.0,
-                data,
-            },
-        );
-        mtr.commit();
-        Ok(id)
+        let op = TreeOp::Overflow {
+            next: next.0,
+            index: self.index.0,
+            data,
+        };
+        mtr.apply(page, &op);
+        Ok(mtr.id(page))
     }
 
     /// Calls `f` with the chain's bytes, piece by piece, each under its page's latch.
@@ -145,17 +120,5 @@ impl Overflow<'_> {
     /// Appends the chain's pages to `out`, for whoever frees them together with the entry that names them.
     pub fn pages(&self, first: PageId, out: &mut Vec<PageId>) -> Result<()> {
         self.read_with(first, |page, _| out.push(page))
-    }
-
-    /// Frees a chain that no entry names.
-    pub fn free(&self, first: PageId) -> Result<()> {
-        let mut pages = Vec::new();
-        self.pages(first, &mut pages)?;
-        let mut mtr = self.store.begin_mtr()?;
-        for page in pages {
-            mtr.free_page(page)?;
-        }
-        mtr.commit();
-        Ok(())
     }
 }

@@ -19,6 +19,7 @@ use crate::ids::PageId;
 
 /// The leaf to the right of one that is held.
 pub enum NextLeaf<'t> {
+    /// It, latched shared.
     Leaf(LeafRead<'t>),
     /// There is none.
     End,

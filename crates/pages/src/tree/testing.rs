@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::op::register;
+use super::{OVERFLOW_CAPACITY, Tree};
 use crate::ids::PageId;
 use crate::store::{OpTable, Store};
 
@@ -63,4 +64,30 @@ pub fn ops() -> OpTable {
 pub fn used_pages(store: &Store) -> usize {
     let used = (0..store.file_pages()).filter(|&page| store.is_used(PageId(page)).expect("a bitmap"));
     used.count()
+}
+
+/// Writes a value as an overflow chain, each page by itself, and returns its first page.
+pub fn write_chain(tree: &Tree, value: &[u8]) -> PageId {
+    let write_page = |next, data: &[u8]| {
+        let mut mtr = tree.store().begin_mtr().unwrap();
+        let page = tree.overflow().write_page(&mut mtr, next, data).unwrap();
+        mtr.commit();
+        page
+    };
+    if value.is_empty() {
+        return write_page(PageId::NONE, b"");
+    }
+    value
+        .chunks(OVERFLOW_CAPACITY)
+        .rev()
+        .fold(PageId::NONE, write_page)
+}
+
+/// Frees a chain that no entry names.
+pub fn free_chain(tree: &Tree, first: PageId) {
+    let mut pages = Vec::new();
+    tree.overflow().pages(first, &mut pages).unwrap();
+    let mut mtr = tree.store().begin_mtr().unwrap();
+    pages.iter().for_each(|&page| mtr.free_page(page).unwrap());
+    mtr.commit();
 }

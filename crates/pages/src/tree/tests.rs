@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashSet};
 use std::ops::Bound;
 use std::sync::Arc;
 
-use super::testing::{Random, TestStore};
+use super::testing::{Random, TestStore, free_chain, write_chain};
 use super::*;
 
 /// Checks a tree and gathers what is in it.
@@ -289,7 +289,7 @@ fn overflow_chains_keep_large_values() {
     for len in [0, 1, OVERFLOW_CAPACITY, OVERFLOW_CAPACITY + 1, 100_000] {
         let value: Vec<u8> = (0..len).map(|n| (n * 7) as u8).collect();
         let before = test.pages_in_use();
-        let first = overflow.write(&value).unwrap();
+        let first = write_chain(&tree, &value);
         let mut read = Vec::new();
         overflow.read(first, &mut read).unwrap();
         assert!(read == value);
@@ -303,7 +303,7 @@ fn overflow_chains_keep_large_values() {
             len as u64
         );
         assert_eq!(test.pages_in_use(), before + seen);
-        overflow.free(first).unwrap();
+        free_chain(&tree, first);
         assert_eq!(test.pages_in_use(), before);
     }
     assert!(
@@ -321,7 +321,7 @@ fn a_dropped_tree_leaves_only_its_root() {
         let mut value = vec![0; random.below(300)];
         value.splice(..0, [0; 4]);
         if n % 100 == 0 {
-            let first = tree.overflow().write(&vec![1; random.below(200_000)]).unwrap();
+            let first = write_chain(&tree, &vec![1; random.below(200_000)]);
             value[..4].copy_from_slice(&first.0.to_le_bytes());
         }
         tree.put(&number(random.next()), &value).unwrap();

@@ -4,11 +4,12 @@
 //! sorted, a bounded number at a time, so that trees are filled from left to right as far as possible. A unique index is
 //! checked when it is complete, by comparing neighbours.
 
-use crate::core::Core;
 use crate::error::{Error, Result};
-use crate::ids::TxnId;
+use crate::ids::{IndexNo, TxnId};
+use crate::kernel::Kernel;
 use crate::mvcc::Address;
-use crate::table::{EntryHead, Head, IndexNo, OUTSIDE, Outside, RowBuf, RowView, Table, row_of};
+use crate::schema::{Datum, RowBuf};
+use crate::table::{EntryHead, Head, OUTSIDE, Outside, RowView, Table, row_of};
 use crate::tree::Append;
 use std::ops::Range;
 
@@ -54,7 +55,7 @@ impl<'t> Builder<'t> {
     /// Fills the table with the rows of another, as `f` makes them.
     pub fn copy_rows(
         &mut self,
-        core: &Core,
+        kernel: &Kernel,
         from: &Table,
         f: &mut dyn FnMut(&RowView, &mut RowBuf) -> Result<()>,
         check: Check<'_>,
@@ -71,7 +72,8 @@ impl<'t> Builder<'t> {
             buf.reset(table.schema().columns.len());
             f(&view, &mut buf)?;
             outside.check()?;
-            let (key, value) = table.encode_new_row(core, &buf, TxnId::NONE)?;
+            buf.check()?;
+            let (key, value) = table.encode_new_row(kernel, &buf, TxnId::NONE)?;
             if rows > 0 && key <= last && append.is_some() {
                 // Not in the new key's order: from here on each row finds its own place.
                 if let Some(append) = append.take() {
@@ -109,15 +111,10 @@ impl<'t> Builder<'t> {
 
     fn add(&mut self, row: &RowView, writer: TxnId) -> Result<()> {
         for n in self.indexes.clone() {
-            let (mut key, mut value) = (Vec::new(), Vec::new());
-            self.table.encode_entry(
-                n,
-                &|c| row.get(c),
-                row.primary_key(),
-                writer,
-                &mut key,
-                &mut value,
-            )?;
+            let entry = self
+                .table
+                .encode_entry(n, &|c| row.get(c), row.primary_key(), writer);
+            let (key, value) = entry?;
             let run = &mut self.runs[n - self.indexes.start];
             run.bytes += key.len() + value.len() + 64;
             run.entries.push((key, value));
@@ -234,15 +231,12 @@ fn each_entry(
 
 impl Table {
     /// Key and value of a new row, of the columns that were set.
-    fn encode_new_row(&self, core: &Core, buf: &RowBuf, writer: TxnId) -> Result<(Vec<u8>, Vec<u8>)> {
+    fn encode_new_row(&self, kernel: &Kernel, buf: &RowBuf, writer: TxnId) -> Result<(Vec<u8>, Vec<u8>)> {
         let values: Vec<_> = (0..self.schema().columns.len()).map(|c| buf.get(c)).collect();
-        let row: Vec<_> = values
-            .iter()
-            .map(|v| v.unwrap_or(crate::table::Datum::Null))
-            .collect();
+        let row: Vec<_> = values.iter().map(|v| v.unwrap_or(Datum::Null)).collect();
         let mut key = Vec::new();
         self.encode_primary(&row, &mut key)?;
-        let (row, has_outside) = self.encode_unlogged_row(core, &row, key.len())?;
+        let (row, has_outside) = self.encode_unlogged_row(kernel, &row, key.len())?;
         let flags = if has_outside { OUTSIDE } else { 0 };
         let mut value = Head {
             flags,

@@ -26,15 +26,21 @@ use std::sync::Arc;
 pub struct CheckReport {
     /// Whether the directory had been stopped cleanly, so that nothing had to be recovered first.
     pub was_clean: bool,
+    /// Pages reached.
     pub pages: u64,
+    /// Tables in the catalog.
     pub tables: u64,
+    /// Their indexes, the clustered ones included.
     pub indexes: u64,
+    /// Rows that are not deleted.
     pub rows: u64,
+    /// Entries of secondary indexes that are not deleted.
     pub entries: u64,
     /// Entries marked deleted that purge had not got to.
     pub deleted_entries: u64,
     /// Pages of columns that stand outside their rows.
     pub outside_pages: u64,
+    /// Pages within the file that are not allocated.
     pub free_pages: u64,
     /// Empty if all is well. The first few dozen are kept.
     pub faults: Vec<String>,
@@ -71,7 +77,7 @@ impl Engine {
                 was_clean: opened.was_clean,
                 ..CheckReport::default()
             },
-            reached: vec![0; core.store.file_pages() as usize / 64 + 1],
+            reached: vec![0; core.kernel.store.file_pages() as usize / 64 + 1],
         };
         check.everything()?;
         Ok(check.report)
@@ -106,14 +112,14 @@ impl Checker<'_> {
 
     fn everything(&mut self) -> Result<()> {
         let catalog = &self.core.catalog;
-        let done = self.walk(&catalog.tree, &mut |_, _, _| Ok(()));
+        let done = self.walk(catalog.system().tree(), &mut |_, _, _| Ok(()));
         self.note("the catalog", done)?;
         for table in catalog.tables() {
             self.report.tables += 1;
             self.table(&table)?;
         }
-        for garbage in catalog.garbage_trees()? {
-            let tree = Tree::new(self.core.store.clone(), garbage.index, garbage.root);
+        for garbage in catalog.garbage.trees()? {
+            let tree = Tree::new(self.core.kernel.store.clone(), garbage.index, garbage.root);
             let layout = garbage
                 .schema
                 .as_ref()
@@ -182,8 +188,7 @@ impl Checker<'_> {
             }
         }
         for n in 1..table.indexes.len() {
-            let (mut entry_key, mut entry) = (Vec::new(), Vec::new());
-            table.encode_entry(n, &|c| row.get(c), key, TxnId::NONE, &mut entry_key, &mut entry)?;
+            let (entry_key, entry) = table.encode_entry(n, &|c| row.get(c), key, TxnId::NONE)?;
             outside.check()?;
             let leaf = table.indexes[n].tree.read(&entry_key)?;
             let same = leaf
@@ -211,7 +216,7 @@ impl Checker<'_> {
 
     fn chain(&mut self, index: IndexId, first: PageId) -> Result<()> {
         let core = self.core;
-        verify_overflow(core.store.pool(), index, first, &mut |page| {
+        verify_overflow(core.kernel.store.pool(), index, first, &mut |page| {
             self.report.outside_pages += 1;
             self.reach(page)
         })?;
@@ -254,11 +259,12 @@ impl Checker<'_> {
 
     /// What is allocated against what was reached.
     fn space(&mut self) -> Result<()> {
-        let store = &self.core.store;
+        let store = &self.core.kernel.store;
         let garbage: Vec<IndexId> = self
             .core
             .catalog
-            .garbage_trees()?
+            .garbage
+            .trees()?
             .iter()
             .map(|g| g.index)
             .collect();

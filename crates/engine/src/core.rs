@@ -1,161 +1,49 @@
-//! What everybody in an open engine shares.
+//! What an open engine's transactions, purge and changes of definitions share above the tables: the kernel, the catalog,
+//! and what is left to be done in the background.
 
 use crate::catalog::Catalog;
 use crate::error::Result;
-use crate::history::History;
-use crate::ids::{Lsn, TxnId};
-use crate::lock::{Locks, Owner, UniqueKeys};
-use crate::mvcc::{
-    Generations, HotRows, Past, PurgeQueue, SlotNo, Tides, Txns, Versions, ViewCopy, Views, Writers,
-};
-use crate::purge;
-use crate::store::Store;
-use crate::striped::Striped;
-use crate::table::Collator;
-use crate::transaction;
+use crate::kernel::Kernel;
+use crate::txn::TxnContext;
 use parking_lot::{Condvar, Mutex};
-use std::collections::BTreeMap;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::time::{Duration, SystemTime};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 /// The superblock's slot that says whether a sweep is due.
 const SWEEP_SLOT: usize = 1;
 
 pub(crate) struct Core {
-    pub store: Arc<Store>,
-    pub txns: Txns,
-    pub views: Views,
-    pub view_copy: ViewCopy,
-    pub writers: Writers,
-    pub locks: Locks,
-    pub unique: UniqueKeys,
-    pub generations: Generations,
-    pub purge: PurgeQueue,
-    pub hot: HotRows,
-    pub rounds: Mutex<purge::Rounds>,
-    pub tides: Tides,
-    /// The moment from which on history is kept on purpose.
-    pub kept_from: Mutex<Option<Past>>,
-    pub history: History,
-    /// Purge was not told of everything that it will find: the next start is to look for itself.
-    pub hints_lost: AtomicBool,
-    /// Threads that purge when there is much to do.
-    pub purge_threads: usize,
+    pub kernel: Kernel,
     pub catalog: Catalog,
-    pub collator: Arc<dyn Collator>,
-    pub counters: Striped<Counters>,
-    pub read_only: bool,
+    /// Wakes purge, and stops all background threads.
     pub background: Bell,
+    /// Transactions that could not be rolled back yet, and whose handle is gone.
+    pub unfinished: Mutex<Vec<TxnContext>>,
     /// The garbage list may have trees to free.
     pub reclaim: AtomicBool,
-    /// Transactions that could not be rolled back yet, and that nobody has a hold of any more.
-    pub unfinished: Mutex<Vec<transaction::Inner>>,
-    pub owners: Owners,
-}
-
-/// Everybody who may hold locks, with the slot of its view.
-#[derive(Default)]
-pub(crate) struct Owners {
-    last: AtomicU64,
-    all: Mutex<BTreeMap<u64, (Arc<Owner>, SlotNo)>>,
-}
-
-impl Owners {
-    pub fn add(&self, slot: SlotNo) -> Arc<Owner> {
-        let owner = Owner::new(self.last.fetch_add(1, Ordering::Relaxed) + 1);
-        self.all.lock().insert(owner.number, (owner.clone(), slot));
-        owner
-    }
-
-    pub fn remove(&self, owner: &Owner) {
-        self.all.lock().remove(&owner.number);
-    }
-
-    /// All there are now, in the order in which they came.
-    pub fn all(&self) -> Vec<(Arc<Owner>, SlotNo)> {
-        self.all.lock().values().cloned().collect()
-    }
-}
-
-#[derive(Default)]
-pub(crate) struct Counters {
-    pub commits: AtomicU64,
-    pub rollbacks: AtomicU64,
-    pub rows_read: AtomicU64,
-    pub rows_inserted: AtomicU64,
-    pub rows_updated: AtomicU64,
-    pub rows_deleted: AtomicU64,
+    /// A purge task was lost: the next start sweeps all trees.
+    pub tasks_lost: AtomicBool,
 }
 
 impl Core {
-    pub fn new(
-        store: Arc<Store>,
-        catalog: Catalog,
-        next: TxnId,
-        collator: Arc<dyn Collator>,
-        read_only: bool,
-        purge_threads: usize,
-    ) -> Core {
-        let rounds = purge::Rounds::new();
-        let purge = PurgeQueue::default();
-        purge.add_buffer(&rounds.moved);
+    pub fn new(kernel: Kernel, catalog: Catalog) -> Core {
         Core {
-            store,
-            txns: Txns::new(next),
-            views: Views::new(),
-            view_copy: ViewCopy::new(next),
-            writers: Writers::new(),
-            locks: Locks::new(),
-            unique: UniqueKeys::new(),
-            generations: Generations::new(),
-            purge,
-            hot: HotRows::default(),
-            rounds: Mutex::new(rounds),
-            tides: Tides::default(),
-            kept_from: Mutex::new(None),
-            history: History::default(),
-            hints_lost: AtomicBool::new(false),
-            purge_threads,
+            kernel,
             catalog,
-            collator,
-            counters: Striped::default(),
-            read_only,
             background: Bell::default(),
-            reclaim: AtomicBool::new(false),
             unfinished: Mutex::new(Vec::new()),
-            owners: Owners::default(),
+            reclaim: AtomicBool::new(false),
+            tasks_lost: AtomicBool::new(false),
         }
     }
 
-    /// Every commit at or before this is complete, and durable if commits are.
-    #[inline]
-    pub fn tide(&self) -> Lsn {
-        self.store.log().tide()
-    }
-
-    pub fn versions(&self) -> Versions<'_> {
-        Versions {
-            store: &self.store,
-            generations: &self.generations,
-            queue: &self.purge,
-            hot: &self.hot,
-        }
-    }
-
-    /// Remembers which moment of the log this one of the clock is.
-    pub fn sample_tide(&self) {
-        let (settled, tide) = (self.txns.settled(), self.tide());
-        self.tides.sample(SystemTime::now(), settled, tide);
-    }
-
-    /// Whether the entries that are marked deleted have lost their hints.
+    /// True if entries that are marked deleted have lost their purge tasks.
     pub fn needs_sweep(&self) -> Result<bool> {
-        Ok(self.store.root(SWEEP_SLOT)? != 0)
+        Ok(self.kernel.store.root(SWEEP_SLOT)? != 0)
     }
 
     pub fn set_needs_sweep(&self, needs: bool) -> Result<()> {
-        let mut mtr = self.store.begin_mtr()?;
+        let mut mtr = self.kernel.store.begin_mtr()?;
         mtr.set_root(SWEEP_SLOT, needs as u64)?;
         mtr.commit();
         Ok(())
@@ -185,7 +73,7 @@ impl Bell {
         self.stopped.load(Ordering::Relaxed)
     }
 
-    /// Returns when rung, or after so long.
+    /// Returns when rung, or after `at_most`.
     pub fn wait(&self, at_most: Duration) {
         let mut rung = self.rung.lock();
         if !*rung {

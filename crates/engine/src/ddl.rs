@@ -7,24 +7,32 @@
 //! The caller sees to it that nobody uses the tables it changes (meta data locks are the SQL floor's).
 
 use crate::build::Builder;
-use crate::catalog::{Catalog, Definition, GarbageTree, meta_key, next_ids_key, table_key};
+use crate::catalog::{Catalog, Definition, meta_key, next_ids_key, table_key};
 use crate::core::Core;
 use crate::error::{Error, Result};
-use crate::ids::{PageId, TableId};
+use crate::garbage::GarbageTree;
+use crate::ids::{IndexNo, Isolation, PageId, TableId};
 use crate::lock::Interrupt;
-use crate::table::{IndexNo, IndexSchema, RowBuf, RowView, Table, TableSchema};
-use crate::transaction::{Isolation, Transaction};
+use crate::schema::{IndexSchema, RowBuf, TableSchema};
+use crate::table::{RowView, Table};
+use crate::transaction::Transaction;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-/// See the module's head.
+/// The meta space of the names that tables were created with: name → table id.
+pub(crate) const TABLE_NAMES: &str = "tidemark.table_names";
+
+/// A change of definitions, from [`Engine::ddl`](crate::Engine::ddl). All of it happens at [`Ddl::commit`]; dropped before
+/// that, none of it does. One at a time.
 pub struct Ddl {
     core: Arc<Core>,
     interrupt: Option<Arc<Interrupt>>,
     meta: BTreeMap<Vec<u8>, Option<Vec<u8>>>,
     /// The tables as they will be; `None`: dropped.
     tables: HashMap<TableId, Option<New>>,
+    /// The tables that were given a name here.
+    named: HashMap<TableId, Vec<u8>>,
     /// Trees made here.
     made: Vec<GarbageTree>,
     /// Trees that will be nobody's.
@@ -41,7 +49,7 @@ struct New {
 
 impl Ddl {
     pub(crate) fn new(core: Arc<Core>) -> Result<Ddl> {
-        if core.read_only {
+        if core.kernel.read_only {
             return Err(Error::ReadOnly);
         }
         core.catalog.take_turn();
@@ -50,6 +58,7 @@ impl Ddl {
             interrupt: None,
             meta: BTreeMap::new(),
             tables: HashMap::new(),
+            named: HashMap::new(),
             made: Vec::new(),
             dropped: Vec::new(),
         })
@@ -73,6 +82,7 @@ impl Ddl {
         Ok(tree)
     }
 
+    /// Creates an empty table and returns its id. Fails if the definition is not valid ([`TableSchema::validate`]).
     pub fn create_table(&mut self, schema: &TableSchema) -> Result<TableId> {
         schema.validate()?;
         let id = self.core.catalog.new_table_id();
@@ -85,10 +95,7 @@ impl Ddl {
             schema: schema.clone(),
             indexes,
         };
-        let table = self
-            .core
-            .catalog
-            .open_table(id, &definition, None, &self.core.collator)?;
+        let table = self.core.catalog.open_table(id, &definition, None)?;
         self.tables.insert(
             id,
             Some(New {
@@ -100,10 +107,47 @@ impl Ddl {
         Ok(id)
     }
 
+    /// [`Self::create_table`], to be found again by [`Engine::table_named`](crate::Engine::table_named). Fails if a table has
+    /// the name already. A table without a name is found by its id alone; a caller that keeps names of its own, as the SQL
+    /// floor does, needs none here.
+    pub fn create_named_table(&mut self, name: &str, schema: &TableSchema) -> Result<TableId> {
+        if self.meta_get(TABLE_NAMES, name.as_bytes())?.is_some() {
+            return Err(Error::Unsupported("two tables of one name"));
+        }
+        let id = self.create_table(schema)?;
+        self.give_name(id, name.as_bytes().to_vec())?;
+        Ok(id)
+    }
+
+    /// The name that a table has, as this DDL has it.
+    fn name_of(&self, table: TableId) -> Result<Option<Vec<u8>>> {
+        if let Some(name) = self.named.get(&table) {
+            return Ok(Some(name.clone()));
+        }
+        let id = table.0.to_le_bytes();
+        for (name, value) in self.core.catalog.meta_scan(TABLE_NAMES)? {
+            if value == id && self.meta_get(TABLE_NAMES, &name)?.is_some_and(|now| now == id) {
+                return Ok(Some(name));
+            }
+        }
+        Ok(None)
+    }
+
+    fn give_name(&mut self, table: TableId, name: Vec<u8>) -> Result<()> {
+        self.put_meta(TABLE_NAMES, &name, &table.0.to_le_bytes())?;
+        self.named.insert(table, name);
+        Ok(())
+    }
+
+    /// Drops a table. [`Error::NoSuchTable`] if there is none of this id.
     pub fn drop_table(&mut self, table: TableId) -> Result<()> {
         let definition = self.definition(table)?;
         for n in 0..definition.indexes.len() {
             self.drop_tree(&definition, n);
+        }
+        if let Some(name) = self.name_of(table)? {
+            self.named.remove(&table);
+            self.delete_meta(TABLE_NAMES, &name)?;
         }
         self.tables.insert(table, None);
         Ok(())
@@ -127,10 +171,7 @@ impl Ddl {
     fn redefine(&mut self, id: TableId, definition: Definition) -> Result<()> {
         let old = self.table(id)?;
         let state = Some(old.state.clone());
-        let table = self
-            .core
-            .catalog
-            .open_table(id, &definition, state, &self.core.collator)?;
+        let table = self.core.catalog.open_table(id, &definition, state)?;
         let is_empty_table = matches!(self.tables.get(&id), Some(Some(new)) if new.is_empty_table);
         self.tables.insert(
             id,
@@ -166,10 +207,10 @@ impl Ddl {
             return Err(Error::Unsupported("dropping an index that is not there"));
         }
         self.drop_tree(&definition, index);
-        // Hints that purge has not followed yet name indexes by their old numbers.
-        self.core.purge.flush_buffers();
-        if self.core.purge.len() > 0 {
-            self.core.hints_lost.store(true, Ordering::Relaxed);
+        // Purge tasks that purge has not followed yet name indexes by their old numbers.
+        self.core.kernel.mvcc.queue.flush_buffers();
+        if self.core.kernel.mvcc.queue.len() > 0 {
+            self.core.tasks_lost.store(true, Ordering::Relaxed);
         }
         definition.indexes.remove(index);
         definition.schema.secondary.remove(index - 1);
@@ -189,16 +230,21 @@ impl Ddl {
         }
         let (from, to) = (self.table(from)?, self.table(to)?);
         let mut builder = Builder::new(&to, 1..to.indexes.len());
-        let rows = builder.copy_rows(&self.core, &from, f, &|| self.check())?;
+        let rows = builder.copy_rows(&self.core.kernel, &from, f, &|| self.check())?;
         builder.finish(&|| self.check())?;
         Ok(rows)
     }
 
-    /// A new, empty table of the same definition takes the old one's place; its id is returned.
+    /// A new, empty table of the same definition, and name, takes the old one's place; its id is returned.
     pub fn truncate(&mut self, table: TableId) -> Result<TableId> {
         let schema = self.definition(table)?.schema;
+        let name = self.name_of(table)?;
         self.drop_table(table)?;
-        self.create_table(&schema)
+        let id = self.create_table(&schema)?;
+        if let Some(name) = name {
+            self.give_name(id, name)?;
+        }
+        Ok(id)
     }
 
     /// The table as this DDL has it, for tables created or changed in it.
@@ -210,11 +256,13 @@ impl Ddl {
         }
     }
 
+    /// Sets a key of a meta space to a value.
     pub fn put_meta(&mut self, space: &str, key: &[u8], value: &[u8]) -> Result<()> {
         self.meta.insert(meta_key(space, key), Some(value.to_vec()));
         Ok(())
     }
 
+    /// Removes a key from a meta space.
     pub fn delete_meta(&mut self, space: &str, key: &[u8]) -> Result<()> {
         self.meta.insert(meta_key(space, key), None);
         Ok(())
@@ -225,10 +273,11 @@ impl Ddl {
         let key = meta_key(space, key);
         match self.meta.get(&key) {
             Some(value) => Ok(value.clone()),
-            None => self.core.catalog.read(&key),
+            None => self.core.catalog.system().read(&key),
         }
     }
 
+    /// Makes all of it visible at once, and durable at the default durability.
     pub fn commit(mut self) -> Result<()> {
         let core = self.core.clone();
         let catalog = &core.catalog;
@@ -239,7 +288,7 @@ impl Ddl {
         self.write_catalog(catalog, &mut txn)?;
         txn.commit()?;
         // The commit is below the tide by now, so every view to come knows it.
-        let now = core.tide();
+        let now = core.kernel.mvcc.tide();
         for (id, new) in self.tables.drain() {
             let table = new.map(|new| {
                 new.table.set_defined(now);
@@ -252,35 +301,36 @@ impl Ddl {
     }
 
     fn write_catalog(&self, catalog: &Catalog, txn: &mut Transaction) -> Result<()> {
-        let Transaction { core, inner } = txn;
-        inner.start_write(core)?;
+        let txn = &mut txn.txn();
+        let system = catalog.system();
+        txn.start_write()?;
         for (key, value) in &self.meta {
-            catalog.put(inner, key, value.as_deref())?;
+            system.put(txn, key, value.as_deref())?;
         }
         let mut used: Vec<PageId> = Vec::new();
         for (id, new) in &self.tables {
             match new {
                 Some(new) => {
-                    catalog.put(inner, &table_key(*id), Some(&new.definition.encode()))?;
+                    system.put(txn, &table_key(*id), Some(&new.definition.encode()))?;
                     used.extend(new.definition.indexes.iter().map(|(_, root)| *root));
                 }
                 None => {
-                    catalog.put(inner, &table_key(*id), None)?;
-                    catalog.forget_auto_increment(inner, *id)?;
+                    system.put(txn, &table_key(*id), None)?;
+                    catalog.forget_auto_increment(txn, *id)?;
                 }
             }
         }
         for tree in &self.made {
             if used.contains(&tree.root) {
-                catalog.put_garbage_tree(inner, tree, false)?;
+                catalog.garbage.put_tree(txn, tree, false)?;
             }
         }
         for tree in &self.dropped {
             if !self.made.contains(tree) {
-                catalog.put_garbage_tree(inner, tree, true)?;
+                catalog.garbage.put_tree(txn, tree, true)?;
             }
         }
-        catalog.put(inner, &next_ids_key(), Some(&catalog.next_ids()))
+        system.put(txn, &next_ids_key(), Some(&catalog.next_ids()))
     }
 }
 
@@ -289,6 +339,7 @@ impl Drop for Ddl {
     fn drop(&mut self) {
         self.core
             .catalog
+            .garbage
             .release_claims(self.made.iter().map(|tree| tree.index));
         self.core.catalog.end_turn();
         self.core.reclaim.store(true, Ordering::Release);

@@ -2,20 +2,21 @@
 
 use crate::catalog::Catalog;
 use crate::core::Core;
-use crate::ddl::Ddl;
+use crate::ddl::{Ddl, TABLE_NAMES};
 use crate::disk::Disk;
 use crate::disk::real::RealDisk;
 use crate::error::{Error, Result};
-use crate::history::{self, HistoryExcess, HistoryLimits, ViewInfo};
-use crate::ids::{Lsn, PAGE_SIZE, TableId, TxnId};
+use crate::ids::{Isolation, Lsn, PAGE_SIZE, TableId, TxnId};
+use crate::kernel::{HistoryExcess, HistoryLimits, Kernel, ViewInfo};
 use crate::lock::{DeadlockInfo, LockInfo, LockWaitInfo, TransactionInfo};
 use crate::log::OnFailure;
 use crate::mvcc::{HotRow, SAMPLE_EVERY};
-use crate::purge;
+use crate::purge::{self, Purge};
 use crate::store::{OpTable, Retain, Store, StoreConfig};
-use crate::table::{BinaryCollator, Collator, Table, undo};
+use crate::table::{BinaryCollator, Collator, Table};
 use crate::transaction::{self, Transaction};
 use crate::tree;
+use crate::undo;
 use parking_lot::Mutex;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -24,18 +25,28 @@ use std::sync::atomic::Ordering;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
+/// How often [`Engine::write`] runs its closure.
+const WRITE_RUNS_MAX: u32 = 10;
+
 /// How to open a data directory.
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct Config {
+    /// The data directory. Created if it is not there.
     pub datadir: PathBuf,
+    /// Memory for pages. Default: 128 MiB.
     pub buffer_pool_bytes: u64,
+    /// Size that the redo log is kept below by checkpoints. Default: 100 MiB.
     pub log_capacity_bytes: u64,
+    /// Memory for log records that are not written yet. Default: 16 MiB.
     pub log_buffer_bytes: u64,
     /// 1: a commit is on disk before it is acknowledged. 2: it is with the operating system. 0: neither; once a second.
     pub flush_at_trx_commit: u8,
+    /// Files are read and written past the page cache of the operating system. Default: true.
     pub o_direct: bool,
+    /// Share of the pool that may be dirty before the page cleaner hurries, in percent. Default: 90.
     pub max_dirty_pages_pct: f64,
+    /// Makes sort keys of text. Default: [`BinaryCollator`], which compares bytes.
     pub collator: Arc<dyn Collator>,
     /// Refuse every write.
     pub read_only: bool,
@@ -72,30 +83,49 @@ impl Config {
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct Status {
+    /// Every commit at or before this is complete.
     pub tide: Lsn,
+    /// Where the next log record goes.
     pub log_tail: Lsn,
+    /// The log is on disk up to here.
     pub log_flushed: Lsn,
+    /// Recovery would begin to read the log here.
     pub checkpoint: Lsn,
+    /// Syncs of the log.
     pub log_syncs: u64,
+    /// How often a thread waited for room in the log buffer.
     pub log_waits: u64,
     /// Bytes of the log that recovery would read, or that a running transaction needs to be undone.
     pub log_kept_bytes: u64,
+    /// Pages that the pool has room for.
     pub pool_pages_total: u64,
+    /// Pages in the pool.
     pub pool_pages_data: u64,
+    /// Of these, pages that differ from the disk.
     pub pool_pages_dirty: u64,
+    /// Room that is not used.
     pub pool_pages_free: u64,
+    /// Pages read from disk.
     pub pool_reads: u64,
+    /// Pages written to disk.
     pub pool_pages_written: u64,
+    /// Pages that gave up their room to others.
     pub pool_evictions: u64,
+    /// Pages in the data file.
     pub data_file_pages: u64,
     /// Of these, pages that nobody uses.
     pub data_file_pages_free: u64,
+    /// Scratch pages in use: old versions and graveyards.
     pub scratch_pages: u64,
+    /// Views registered.
     pub open_views: u64,
     /// What no open view is older than.
     pub oldest_view: Lsn,
+    /// Transactions that have written and not ended.
     pub active_writers: u64,
+    /// Transactions that wrote and were committed.
     pub commits: u64,
+    /// Transactions that wrote and were rolled back.
     pub rollbacks: u64,
     /// Transactions whose old versions, or what else they left, purge has not removed yet.
     pub history_length: u64,
@@ -107,14 +137,23 @@ pub struct Status {
     pub longest_chain: u32,
     /// Deleted entries that only old views want, and that were moved out of the way.
     pub buried_entries: u64,
+    /// Waits for locks so far.
     pub row_lock_waits: u64,
+    /// Waits for locks at present.
     pub row_lock_current_waits: u64,
+    /// Time spent waiting for locks, in milliseconds.
     pub row_lock_time_ms: u64,
+    /// The longest of these waits, in milliseconds.
     pub row_lock_time_max_ms: u64,
+    /// Deadlocks found.
     pub deadlocks: u64,
+    /// Rows shown by consistent reads.
     pub rows_read: u64,
+    /// Rows inserted.
     pub rows_inserted: u64,
+    /// Rows updated.
     pub rows_updated: u64,
+    /// Rows deleted.
     pub rows_deleted: u64,
 }
 
@@ -123,6 +162,7 @@ pub struct Status {
 #[derive(Clone)]
 pub struct Engine {
     core: Arc<Core>,
+    purge: Arc<Purge>,
     background: Arc<Background>,
 }
 
@@ -133,7 +173,7 @@ struct Background {
 
 impl Background {
     /// Purge, and the clock: a round of purge may take long, and moments are asked for to a tenth of a second.
-    fn start(core: &Arc<Core>, sweep_below: Option<TxnId>) -> Result<Background> {
+    fn start(core: &Arc<Core>, purge: &Arc<Purge>, sweep_below: Option<TxnId>) -> Result<Background> {
         let background = Background {
             core: core.clone(),
             threads: Mutex::default(),
@@ -143,14 +183,11 @@ impl Background {
             background.threads.lock().push(thread);
             Ok(())
         };
-        let (for_purge, for_clock) = (core.clone(), core.clone());
-        spawn(
-            "tidemark-purge",
-            Box::new(move || purge::run(&for_purge, sweep_below)),
-        )?;
+        let (purge, for_clock) = (purge.clone(), core.clone());
+        spawn("tidemark-purge", Box::new(move || purge.run(sweep_below)))?;
         let watch_the_clock = move || {
             while !for_clock.background.is_stopped() {
-                for_clock.sample_tide();
+                for_clock.kernel.mvcc.sample_tide();
                 std::thread::park_timeout(SAMPLE_EVERY);
             }
         };
@@ -219,34 +256,28 @@ pub(crate) fn open_core(config: &Config) -> Result<Opened> {
         ..StoreConfig::new(disk)
     };
     let (store, recovered) = Store::open(store_config, ops())?;
-    let catalog = Catalog::open(store.clone())?;
+    let catalog = Catalog::open(store.clone(), config.collator.clone())?;
     let next = TxnId(recovered.next_txn.0.max(1));
-    let core = Arc::new(Core::new(
-        store,
-        catalog,
-        next,
-        config.collator.clone(),
-        config.read_only,
-        config.purge_threads,
-    ));
+    let kernel = Kernel::new(store, next, config.read_only);
+    let core = Arc::new(Core::new(kernel, catalog));
     // The catalog's own losers come undone first: the tables they touched are then as they were committed.
-    core.catalog.load(&core.collator)?;
+    core.catalog.load()?;
     for loser in &recovered.losers {
         undo::undo_loser(&core, loser.txn, loser.undo_from)?;
     }
     if !recovered.losers.is_empty() {
-        core.catalog.reload(&core.collator)?;
+        core.catalog.reload()?;
     }
     purge::reclaim_chains(&core)?;
     let hook = Arc::downgrade(&core);
     // The store may outlive the engine: until the last of its parts is dropped, and for as long as somebody keeps a table.
     // Then nobody knows what the transactions that could not be rolled back need, nor what ids were given.
-    core.store.set_retain_hook(move || {
+    core.kernel.store.set_retain_hook(move || {
         let core = hook.upgrade()?;
         // In this order: whoever is not among the writers yet will take an id that is not below `next_txn`.
-        let next_txn = core.txns.next();
+        let next_txn = core.kernel.mvcc.txns.next();
         Some(Retain {
-            oldest: core.writers.oldest().unwrap_or(Lsn::MAX),
+            oldest: core.kernel.mvcc.writers.oldest().unwrap_or(Lsn::MAX),
             next_txn,
         })
     });
@@ -261,8 +292,12 @@ pub(crate) fn open_core(config: &Config) -> Result<Opened> {
     })
 }
 
-fn history_age(core: &Core) -> f64 {
-    let ended = core.purge.earliest().and_then(|lsn| core.tides.when(lsn));
+fn history_age(kernel: &Kernel) -> f64 {
+    let ended = kernel
+        .mvcc
+        .queue
+        .earliest()
+        .and_then(|lsn| kernel.mvcc.tides.when(lsn));
     let age = ended.and_then(|at| at.elapsed().ok());
     age.unwrap_or_default().as_secs_f64()
 }
@@ -272,32 +307,39 @@ impl Engine {
     pub fn open(config: Config) -> Result<Engine> {
         let Opened { core, next, .. } = open_core(&config)?;
         let sweep_below = core.needs_sweep()?.then_some(next);
-        let background = Arc::new(Background::start(&core, sweep_below)?);
-        Ok(Engine { core, background })
+        let purge = Arc::new(Purge::new(core.clone(), config.purge_threads));
+        let background = Arc::new(Background::start(&core, &purge, sweep_below)?);
+        Ok(Engine {
+            core,
+            purge,
+            background,
+        })
     }
 
     /// Stops the background work, writes everything out and closes the directory. No transaction may be active.
     pub fn shutdown(&self) -> Result<()> {
         transaction::finish_unfinished(&self.core);
-        if self.core.writers.count() > 0 {
+        if self.core.kernel.mvcc.writers.count() > 0 {
             return Err(Error::Unsupported("a clean stop while transactions are writing"));
         }
         self.background.stop();
-        purge::run_down(&self.core);
-        if self.core.purge.len() > 0 || self.core.hints_lost.load(Ordering::Relaxed) {
+        self.purge.run_down();
+        if self.core.kernel.mvcc.queue.len() > 0 || self.core.tasks_lost.load(Ordering::Relaxed) {
             // Old views are still open: what they kept from being purged is for the next start.
             self.core.set_needs_sweep(true)?;
         }
         for table in self.core.catalog.tables() {
             table.state.settle()?;
         }
-        Ok(self.core.store.shutdown()?)
+        Ok(self.core.kernel.store.shutdown()?)
     }
 
+    /// Counters and gauges as they are now.
     pub fn status(&self) -> Status {
-        let (core, store) = (&self.core, self.core.store.status());
+        let kernel = &self.core.kernel;
+        let (mvcc, store) = (&kernel.mvcc, kernel.store.status());
         let count = |c: &std::sync::atomic::AtomicU64| c.load(Ordering::Relaxed);
-        let kept_from = core
+        let kept_from = mvcc
             .writers
             .oldest()
             .map_or(store.redo_from, |first| first.min(store.redo_from));
@@ -319,118 +361,151 @@ impl Engine {
             data_file_pages: store.file_pages as u64,
             data_file_pages_free: store.file_pages_free as u64,
             scratch_pages: store.scratch_pages as u64,
-            open_views: core.views.open_count() as u64,
-            oldest_view: purge::oldest_view(core),
-            active_writers: core.writers.count(),
-            commits: core.counters.sum(|c| &c.commits),
-            rollbacks: core.counters.sum(|c| &c.rollbacks),
-            history_length: core.purge.transactions(),
-            history_age_s: history_age(core),
-            version_bytes: history::version_bytes(core),
-            longest_chain: core.hot.longest_chain(),
-            buried_entries: purge::buried_entries(core),
-            row_lock_waits: count(&core.locks.stats.waits),
-            row_lock_current_waits: count(&core.locks.stats.waiting),
-            row_lock_time_ms: count(&core.locks.stats.wait_ms),
-            row_lock_time_max_ms: count(&core.locks.stats.wait_ms_max),
-            deadlocks: count(&core.locks.stats.deadlocks),
-            rows_read: core.counters.sum(|c| &c.rows_read),
-            rows_inserted: core.counters.sum(|c| &c.rows_inserted),
-            rows_updated: core.counters.sum(|c| &c.rows_updated),
-            rows_deleted: core.counters.sum(|c| &c.rows_deleted),
+            open_views: mvcc.views.open_count() as u64,
+            oldest_view: mvcc.oldest_view(),
+            active_writers: mvcc.writers.count(),
+            commits: kernel.counters.sum(|c| &c.commits),
+            rollbacks: kernel.counters.sum(|c| &c.rollbacks),
+            history_length: mvcc.queue.transactions(),
+            history_age_s: history_age(kernel),
+            version_bytes: kernel.version_bytes(),
+            longest_chain: mvcc.hot.longest_chain(),
+            buried_entries: purge::buried_entries(&self.core),
+            row_lock_waits: count(&kernel.locks.stats.waits),
+            row_lock_current_waits: count(&kernel.locks.stats.waiting),
+            row_lock_time_ms: count(&kernel.locks.stats.wait_ms),
+            row_lock_time_max_ms: count(&kernel.locks.stats.wait_ms_max),
+            deadlocks: count(&kernel.locks.stats.deadlocks),
+            rows_read: kernel.counters.sum(|c| &c.rows_read),
+            rows_inserted: kernel.counters.sum(|c| &c.rows_inserted),
+            rows_updated: kernel.counters.sum(|c| &c.rows_updated),
+            rows_deleted: kernel.counters.sum(|c| &c.rows_deleted),
         }
     }
 
     /// The rows that change most: a sample of the last seconds.
     pub fn hot_rows(&self, most: usize) -> Vec<HotRow> {
-        self.core.hot.hottest(most)
+        self.core.kernel.mvcc.hot.hottest(most)
     }
 
+    /// Changes [`Config::flush_at_trx_commit`] of the running engine.
     pub fn set_flush_at_trx_commit(&self, mode: u8) {
-        self.core.store.log().set_flush_at_trx_commit(mode);
+        self.core.kernel.store.log().set_flush_at_trx_commit(mode);
     }
 
+    /// Changes [`Config::max_dirty_pages_pct`] of the running engine.
     pub fn set_max_dirty_pages_pct(&self, pct: f64) {
-        self.core.store.set_max_dirty_pages_pct(pct);
+        self.core.kernel.store.set_max_dirty_pages_pct(pct);
     }
 
     /// Every lock that is an object, granted or waiting. The lock that a transaction has by having written a row is one
     /// only once somebody has met it.
     pub fn locks(&self) -> Vec<LockInfo> {
-        let all = self.core.owners.all();
+        let all = self.core.kernel.owners.all();
         let owners: Vec<_> = all.into_iter().map(|(owner, _)| owner).collect();
-        self.core.locks.show(&owners)
+        self.core.kernel.locks.show(&owners)
     }
 
     /// Who waits for whom: each waiting request with each lock in its way.
     pub fn lock_waits(&self) -> Vec<LockWaitInfo> {
-        self.core.locks.show_waits()
+        self.core.kernel.locks.show_waits()
     }
 
     /// The open transactions.
     pub fn transactions(&self) -> Vec<TransactionInfo> {
-        let core = &self.core;
-        let all = core.owners.all();
-        let shown = all
-            .iter()
-            .filter_map(|(owner, slot)| core.locks.show_transaction(owner, core.views.peek(*slot)));
+        let kernel = &self.core.kernel;
+        let all = kernel.owners.all();
+        let shown = all.iter().filter_map(|(owner, slot)| {
+            let view = kernel.mvcc.views.peek(*slot);
+            kernel.locks.show_transaction(owner, view)
+        });
         shown.collect()
     }
 
     /// The open views, oldest first, and what old versions are kept for each alone. Reads all of those.
     pub fn views(&self) -> Result<Vec<ViewInfo>> {
-        history::views(&self.core)
+        self.core.kernel.view_infos()
     }
 
     /// How much history is too much; see [`HistoryLimits`].
     pub fn set_history_limits(&self, limits: HistoryLimits) {
-        self.core.history.set_limits(limits);
+        self.core.kernel.history.set_limits(limits);
     }
 
     /// How long a view must have been the oldest for what was deleted since to be put out of the way: a tenth of a second
     /// unless this is called. Until then it stays in its index, and is stepped over, and locked, by who meets it.
     pub fn set_bury_after(&self, age: Duration) {
-        self.core.history.set_bury_after(age);
+        self.core.kernel.history.set_bury_after(age);
     }
 
     /// Has `observer` told, by the purge thread and about once a minute, that history has passed a limit.
     pub fn set_on_history_excess(&self, observer: Option<Arc<dyn Fn(&HistoryExcess) + Send + Sync>>) {
-        self.core.history.set_observer(observer);
+        self.core.kernel.history.set_observer(observer);
     }
 
     /// For how long old versions are kept whether or not a view needs them, in whole seconds, so that the past can be
     /// read ([`Transaction::see_past`]). History begins when this is first called.
     pub fn set_undo_retention(&self, retention: Duration) {
-        self.core.history.set_retention(retention);
+        self.core.kernel.history.set_retention(retention);
         self.core.background.ring();
     }
 
     /// The last deadlock that was found and broken.
     pub fn latest_deadlock(&self) -> Option<Arc<DeadlockInfo>> {
-        self.core.locks.latest_deadlock()
+        self.core.kernel.locks.latest_deadlock()
     }
 
     /// `innodb_deadlock_detect`. Without it a cycle of waits lasts until one of them times out.
     pub fn set_deadlock_detect(&self, on: bool) {
-        self.core.locks.set_deadlock_detect(on);
+        self.core.kernel.locks.set_deadlock_detect(on);
     }
 
     /// Has `observer` told of every deadlock, by the thread that found it, before it is broken for anybody to see. It
     /// must not call the engine but for looking.
     pub fn set_on_deadlock(&self, observer: Option<Arc<dyn Fn(&DeadlockInfo) + Send + Sync>>) {
-        self.core.locks.set_on_deadlock(observer);
+        self.core.kernel.locks.set_on_deadlock(observer);
     }
 
-    /// A transaction for one connection, idle.
+    /// A transaction for one connection or thread, idle. Reuse it: [`Transaction::begin`] starts the next.
     pub fn transaction(&self) -> Transaction {
         Transaction::new(self.core.clone())
     }
 
+    /// Runs `f` in a transaction at REPEATABLE READ and commits it; returns what `f` returned. If the transaction loses a
+    /// deadlock, or a lock is not granted in time, it is rolled back and `f` runs again in a new one, up to ten times in
+    /// all: so `f` should change nothing but the database. On any other error the transaction is rolled back and the error
+    /// returned.
+    pub fn write<R>(&self, mut f: impl FnMut(&mut Transaction) -> Result<R>) -> Result<R> {
+        let mut txn = self.transaction();
+        let mut runs = 1;
+        loop {
+            txn.begin(Isolation::RepeatableRead, false);
+            let done = f(&mut txn).and_then(|result| txn.commit().map(|()| result));
+            let Err(error) = done else { return done };
+            if txn.is_active() {
+                txn.rollback()?;
+            }
+            match error {
+                Error::Deadlock | Error::LockWaitTimeout if runs < WRITE_RUNS_MAX => runs += 1,
+                error => return Err(error),
+            }
+        }
+    }
+
+    /// A handle on a table. [`Error::NoSuchTable`] if there is none of this id.
     pub fn table(&self, id: TableId) -> Result<Arc<Table>> {
         self.core.catalog.table(id)
     }
 
-    /// All tables of the catalog.
+    /// A handle on the table that was created with this name ([`Ddl::create_named_table`]). [`Error::NoSuchTable`] if there
+    /// is none.
+    pub fn table_named(&self, name: &str) -> Result<Arc<Table>> {
+        let id = self.meta_get(TABLE_NAMES, name.as_bytes())?;
+        let id = id.and_then(|bytes| bytes.try_into().ok()).map(u64::from_le_bytes);
+        self.table(TableId(id.ok_or(Error::NoSuchTable)?))
+    }
+
+    /// The ids of all tables.
     pub fn table_ids(&self) -> Vec<TableId> {
         self.core.catalog.tables().iter().map(|t| t.id()).collect()
     }
@@ -443,7 +518,8 @@ impl Engine {
     /// Committed meta data: what the floor above keeps in the catalog (names, definitions, accounts).
     pub fn meta_get(&self, space: &str, key: &[u8]) -> Result<Option<Vec<u8>>> {
         let _committed = self.core.catalog.committing.read();
-        self.core.catalog.read(&crate::catalog::meta_key(space, key))
+        let key = crate::catalog::meta_key(space, key);
+        self.core.catalog.system().read(&key)
     }
 
     /// All of a meta space, in key order.
@@ -452,9 +528,9 @@ impl Engine {
         self.core.catalog.meta_scan(space)
     }
 
-    /// Follows every hint that can be followed now, for tests and for who wants a clean stop to find nothing to do.
+    /// Follows every purge task that can be followed now. For tests, and to leave nothing to do to a clean stop.
     pub fn purge(&self) -> Result<()> {
-        while purge::purge(&self.core, true)? {}
+        while self.purge.round(true)? {}
         Ok(())
     }
 }
@@ -464,9 +540,7 @@ mod tests {
     use super::*;
     use crate::TableSchema;
     use crate::disk::sim::{Faults, SimDisk};
-    use crate::{
-        Column, ColumnType, Datum, Flow, IndexSchema, Isolation, Keep, KeyPart, KeyRange, Read, RowView,
-    };
+    use crate::{Column, ColumnType, Datum, Flow, IndexSchema, Keep, KeyPart, KeyRange, Read, RowView};
 
     fn config(disk: &SimDisk) -> Config {
         let mut config = Config::new("");
@@ -504,7 +578,7 @@ mod tests {
             .insert(&mut txn, &[Datum::Int(1)])
             .unwrap();
         // All of it is on disk, so that the checkpoint could pass it.
-        while core.store.status().pool.dirty > 0 {
+        while core.kernel.store.status().pool.dirty > 0 {
             std::thread::sleep(Duration::from_millis(5));
         }
         disk.set_faults(Faults {
@@ -517,7 +591,7 @@ mod tests {
             1,
             "the rollback could not read its note"
         );
-        let (store, next) = (core.store.clone(), core.txns.next());
+        let (store, next) = (core.kernel.store.clone(), core.kernel.mvcc.txns.next());
         drop(core);
         store.checkpoint().unwrap();
         drop(store);

@@ -4,8 +4,10 @@
 use crate::ids::PageId;
 use std::{fmt, io};
 
+/// What most of the engine returns.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
+/// What went wrong.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Error {
@@ -15,7 +17,9 @@ pub enum Error {
     DiskFull,
     /// Something on disk is not what was written there.
     Corrupt {
+        /// The page, if it is known.
         page: Option<PageId>,
+        /// What is wrong there.
         what: String,
     },
     /// The data directory was written by another format version, or is in use.
@@ -23,7 +27,9 @@ pub enum Error {
     /// A unique index already holds the key. `index` is 0 for the primary key, `n` for the table's n-th secondary
     /// index; `primary_key` is the encoded primary key of the row that holds it.
     DuplicateKey {
+        /// 0 for the primary key, `n` for the n-th secondary index.
         index: usize,
+        /// The encoded primary key.
         primary_key: Vec<u8>,
     },
     /// This transaction was chosen to break a cycle of waits, and has been marked for rollback: the caller rolls it
@@ -37,16 +43,21 @@ pub enum Error {
     Interrupted,
     /// A row or a key does not fit the page format.
     RowTooLarge {
+        /// Its length.
         bytes: usize,
+        /// What fits.
         max_bytes: usize,
     },
     /// A column that cannot be NULL was given NULL, or a value did not have its column's type.
     WrongValue {
+        /// The column's number.
         column: usize,
+        /// What is wrong with the value.
         what: &'static str,
     },
     /// The transaction was begun READ ONLY, or the engine was.
     ReadOnly,
+    /// No table has that id or name.
     NoSuchTable,
     /// The table was dropped or truncated under a handle.
     TableGone,
@@ -67,6 +78,7 @@ pub enum Error {
 }
 
 impl Error {
+    /// [`Error::Corrupt`] of this page, or of none.
     pub fn corrupt(page: impl Into<Option<PageId>>, what: impl Into<String>) -> Error {
         Error::Corrupt {
             page: page.into(),
@@ -74,6 +86,7 @@ impl Error {
         }
     }
 
+    /// [`Error::Callback`] with the caller's own error.
     pub fn callback(error: impl std::error::Error + Send + Sync + 'static) -> Error {
         Error::Callback(Box::new(error))
     }

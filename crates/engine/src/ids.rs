@@ -20,3 +20,20 @@ impl fmt::Display for TableId {
         self.0.fmt(f)
     }
 }
+
+/// An index of a table: 0 is the clustered index, `n` the table's n-th secondary index.
+pub type IndexNo = usize;
+
+/// An isolation level. What each means for reads and for locks stands in `docs/architecture.md`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub enum Isolation {
+    /// Plain reads return the newest version, committed or not.
+    ReadUncommitted,
+    /// A view per statement; locks of rows that do not match are released.
+    ReadCommitted,
+    /// A view per transaction, and locks on gaps.
+    #[default]
+    RepeatableRead,
+    /// Like REPEATABLE READ. That plain reads lock is for the caller to ask for, with [`Read::Locking`](crate::Read).
+    Serializable,
+}

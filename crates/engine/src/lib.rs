@@ -4,29 +4,112 @@
 //! commit record ends. The *tide* is the highest such number up to which every commit is complete, and a read view is a
 //! copy of the tide.
 //!
-//! Files, pages, the log and B+trees are the crate `tidemark-pages`. `mvcc`, `lock`, `table`, `transaction` and `purge` make
-//! transactions of that and share what they need through `core`; `engine` and `ddl` open it all and change definitions;
-//! `build` fills indexes, `check` verifies a directory.
+//! ```
+//! use tidemark_engine::*;
+//!
+//! # fn main() -> Result<()> {
+//! # let directory = std::env::temp_dir().join(format!("tidemark-front-page-{}", std::process::id()));
+//! let engine = Engine::open(Config::new(&directory))?;
+//!
+//! // CREATE TABLE account (id INT PRIMARY KEY, balance BIGINT NOT NULL)
+//! let column = |bytes| Column { ty: ColumnType::Int { bytes }, nullable: false };
+//! let schema = TableSchema {
+//!     columns: vec![column(4), column(8)],
+//!     primary: Some(IndexSchema { parts: vec![KeyPart::column(0)], unique: true }),
+//!     secondary: vec![],
+//! };
+//! let mut ddl = engine.ddl()?;
+//! ddl.create_named_table("account", &schema)?;
+//! ddl.commit()?;
+//!
+//! // One transaction, run again if it loses a deadlock.
+//! let account = engine.table_named("account")?;
+//! engine.write(|txn| {
+//!     account.insert(txn, &[Datum::Int(1), Datum::Int(100)])?;
+//!     account.insert(txn, &[Datum::Int(2), Datum::Int(50)])
+//! })?;
+//!
+//! // A consistent read: no locks, no waiting.
+//! let mut txn = engine.transaction();
+//! txn.begin(Isolation::RepeatableRead, true);
+//! let mut sum = 0;
+//! let all = KeyRange::all();
+//! account.scan(&mut txn, 0, &all, false, false, Read::Consistent, &mut |row| {
+//!     sum += row.get(1).as_int().unwrap_or(0);
+//!     Ok((Keep::Locked, Flow::Continue))
+//! })?;
+//! txn.commit()?;
+//! assert_eq!(sum, 150);
+//! engine.shutdown()?;
+//! # std::fs::remove_dir_all(&directory)?;
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! [`Engine`] opens a directory, [`Ddl`] changes definitions, [`Table`] reads and writes rows in a [`Transaction`]. What a
+//! table is stands in [`TableSchema`]; keys are encoded by [`Table::encode_key`] and grouped by [`KeyRange`].
+//!
+//! Files, pages, the log and B+trees are the crate `tidemark-pages`.
+//!
+//! # Floors
+//!
+//! From top to bottom. A module imports only modules that stand below it here; the picture in `docs/architecture.md` says
+//! what each is for.
+//!
+//! ```text
+//! check
+//! engine
+//! ddl
+//! build
+//! purge
+//! access
+//! transaction
+//! undo
+//! core
+//! catalog
+//! table
+//! garbage
+//! system_tree
+//! txn
+//! kernel
+//! mvcc
+//! lock
+//! schema
+//! bytes
+//! striped
+//! sabotage
+//! error
+//! ids
+//! ```
 
 #![forbid(unsafe_code)]
 
+mod access;
 mod build;
+mod bytes;
 mod catalog;
 mod check;
 mod core;
 mod ddl;
 mod engine;
 pub mod error;
-mod history;
+mod garbage;
 pub mod ids;
+mod kernel;
 mod lock;
 mod mvcc;
 mod purge;
 #[cfg(feature = "sabotage")]
 mod sabotage;
+mod schema;
 mod striped;
+mod system_tree;
 mod table;
+#[cfg(test)]
+mod testing;
 mod transaction;
+mod txn;
+mod undo;
 
 pub use tidemark_pages::disk;
 pub(crate) use tidemark_pages::{log, pool, store, tree};
@@ -35,16 +118,16 @@ pub use check::CheckReport;
 pub use ddl::Ddl;
 pub use engine::{Config, Engine, Status};
 pub use error::{Error, Result};
-pub use history::{HistoryExcess, HistoryLimits, ViewInfo};
-pub use ids::{IndexId, Lsn, PAGE_SIZE, PageId, TableId, TxnId};
+pub use ids::{IndexId, IndexNo, Isolation, Lsn, PAGE_SIZE, PageId, TableId, TxnId};
+pub use kernel::{HistoryExcess, HistoryLimits, ViewInfo};
 pub use lock::{
-    DeadlockInfo, DeadlockMember, Interrupt, LockInfo, LockKind, LockMode, LockPlace, LockWaitInfo,
-    TransactionInfo,
+    DeadlockInfo, DeadlockMember, DuplicateLock, Interrupt, LockInfo, LockKind, LockMode, LockPlace,
+    LockWait, LockWaitInfo, TransactionInfo,
 };
 pub use mvcc::HotRow;
+pub use schema::{Column, ColumnType, Datum, IndexSchema, KeyPart, RowBuf, TableSchema};
 pub use striped::Striped;
 pub use table::{
-    Action, BinaryCollator, Collator, Column, ColumnType, Datum, DuplicateLock, Flow, IndexNo, IndexSchema,
-    KEY_BYTES_MAX, Keep, KeyPart, KeyRange, LockWait, Read, RowBuf, RowView, Table, TableSchema,
+    Action, BinaryCollator, Collator, Flow, KEY_BYTES_MAX, Keep, KeyRange, RangeScan, Read, RowView, Table,
 };
-pub use transaction::{Isolation, Moment, Savepoint, Transaction};
+pub use transaction::{Moment, Savepoint, Transaction};

@@ -35,7 +35,7 @@ use loom::sync::atomic::{AtomicU64, Ordering};
 use loom::sync::{Arc, Mutex};
 use loom::thread;
 use txns::Txns;
-use views::{Past, SlotNo, View, Views};
+use views::{SlotNo, TidePoint, View, Views};
 
 /// All orders with up to so many switches that no thread had to make. Without a bound three threads take minutes.
 fn model(switches: usize, run: impl Fn() + Send + Sync + 'static) {
@@ -309,11 +309,11 @@ fn a_view_of_the_past_keeps_what_it_needs_or_is_refused() {
         let world = World::new();
         let (old, new) = (world.txns.assign(), world.txns.assign());
         world.commit(old, Lsn(15));
-        let past = Past {
+        let past = TidePoint {
             lsn: Lsn(15),
             settled: old,
         };
-        world.views.set_past(past);
+        world.views.set_retention_floor(past);
         world.commit(new, Lsn(20));
         let slot = world.views.acquire();
         let reader = {
@@ -321,7 +321,7 @@ fn a_view_of_the_past_keeps_what_it_needs_or_is_refused() {
             thread::spawn(move || world.views.open_at(slot, past, &world.txns))
         };
         // The past moves on, and a pruner looks at who is there.
-        world.views.set_past(Past {
+        world.views.set_retention_floor(TidePoint {
             lsn: Lsn(20),
             settled: old,
         });

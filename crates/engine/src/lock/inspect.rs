@@ -8,9 +8,7 @@ use super::mode::{LockKind, LockMode};
 use super::owner::{Owner, Wait};
 use super::queue::{Queue, Request};
 use super::{LockKey, Locks};
-use crate::ids::{Lsn, TableId, TxnId};
-use crate::table::IndexNo;
-use crate::transaction::Isolation;
+use crate::ids::{IndexNo, Isolation, Lsn, TableId, TxnId};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, SystemTime};
@@ -18,6 +16,7 @@ use std::time::{Duration, SystemTime};
 /// Where a lock lies.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum LockPlace {
+    /// The whole table.
     Table,
     /// An entry, by its encoded key.
     Key(Vec<u8>),
@@ -30,15 +29,21 @@ pub enum LockPlace {
 /// One lock, or one request for a lock.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct LockInfo {
+    /// As in [`Transaction::owner`](crate::Transaction::owner).
     pub owner: u64,
     /// If it has written.
     pub txn: Option<TxnId>,
+    /// The table.
     pub table: TableId,
     /// `None`: the lock is on the table.
     pub index: Option<IndexNo>,
+    /// Shared, exclusive, or an intention.
     pub mode: LockMode,
+    /// Record, gap, both, or the whole table.
     pub kind: LockKind,
+    /// Where in the index.
     pub place: LockPlace,
+    /// Held; else it waits.
     pub granted: bool,
 }
 
@@ -76,8 +81,11 @@ impl LockInfo {
 /// A request that waits, and one of the locks it waits for.
 #[derive(Clone, Debug)]
 pub struct LockWaitInfo {
+    /// The request that waits.
     pub waiting: LockInfo,
+    /// A lock in its way.
     pub blocking: LockInfo,
+    /// How long it has waited.
     pub waited: Duration,
 }
 
@@ -85,10 +93,13 @@ pub struct LockWaitInfo {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct TransactionInfo {
+    /// As in [`Transaction::owner`](crate::Transaction::owner).
     pub owner: u64,
     /// If it has written.
     pub txn: Option<TxnId>,
+    /// When the transaction began.
     pub started: SystemTime,
+    /// Its isolation level.
     pub isolation: Isolation,
     /// Whether it has read rows without locking them.
     pub has_read: bool,
@@ -102,20 +113,25 @@ pub struct TransactionInfo {
     pub weight: u64,
     /// Lock objects, and tables locked.
     pub row_locks: u64,
+    /// Tables that it has locks or intentions on.
     pub table_locks: u64,
 }
 
 /// A cycle of waits that was broken.
 #[derive(Clone, Debug)]
 pub struct DeadlockInfo {
+    /// When it was found.
     pub at: SystemTime,
     /// Each waits for the next, and the last for the first.
     pub members: Vec<DeadlockMember>,
 }
 
+/// One transaction of a deadlock.
 #[derive(Clone, Debug)]
 pub struct DeadlockMember {
+    /// The transaction.
     pub transaction: TransactionInfo,
+    /// The request by which it waits.
     pub waits_for: LockInfo,
     /// Of its locks, those that the member before waits for.
     pub holds: Vec<LockInfo>,

@@ -43,7 +43,7 @@ mod unique;
 mod waiting;
 
 pub use inspect::{DeadlockInfo, DeadlockMember, LockInfo, LockPlace, LockWaitInfo, TransactionInfo};
-pub use mode::{LockKind, LockMode};
+pub use mode::{DuplicateLock, LockKind, LockMode, LockWait};
 pub(crate) use mode::{Want, locks_gaps};
 pub use owner::Interrupt;
 pub(crate) use owner::{LockKey, Owner};
@@ -52,12 +52,11 @@ pub(crate) use table::TableLocks;
 pub(crate) use unique::UniqueKeys;
 
 use crate::error::{Error, Result};
-use crate::ids::{IndexId, Lsn, TableId, TxnId};
-use crate::table::IndexNo;
+use crate::ids::{IndexId, IndexNo, Lsn, TableId, TxnId};
 use deadlock::OnDeadlock;
 use owner::Wait;
 use parking_lot::{Mutex, MutexGuard};
-use queue::{Queue, Request};
+use queue::{Arrival, Queue, Request};
 use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::hash::{BuildHasher, BuildHasherDefault, Hash, Hasher, RandomState};
@@ -163,6 +162,16 @@ pub(crate) enum Implicit {
     Other(TxnId, Arc<Owner>),
 }
 
+/// A request for the lock on one key of an index.
+pub(crate) struct LockRequest<'a> {
+    pub locks: &'a Arc<IndexLocks>,
+    pub key: &'a [u8],
+    pub want: Want,
+    /// The transaction that holds the row's implicit lock, if a transaction that was active a moment ago wrote it.
+    pub held: Implicit,
+    pub may_wait: bool,
+}
+
 /// What becomes of a lock that is granted at once.
 pub(crate) enum Object<'r> {
     /// Nothing: the caller makes sure by other means that it is not lost, or asked only whether it could be had.
@@ -207,18 +216,15 @@ impl Locks {
         &self.shards[(hash >> 32) as usize % SHARDS]
     }
 
-    /// Asks for a lock. The caller holds the latch of the key's leaf. `writer` is the owner of the row's implicit lock,
-    /// if a transaction that was active a moment ago wrote it. `object` says what becomes of a lock granted at once.
-    pub fn acquire(
-        &self,
-        owner: &Arc<Owner>,
-        locks: &Arc<IndexLocks>,
-        key: &[u8],
-        want: Want,
-        held: Implicit,
-        object: Object<'_>,
-        may_wait: bool,
-    ) -> Attempt {
+    /// Asks for a lock. The caller holds the latch of the key's leaf. `object` says what becomes of a lock granted at once.
+    pub fn acquire(&self, owner: &Arc<Owner>, request: LockRequest<'_>, object: Object<'_>) -> Attempt {
+        let LockRequest {
+            locks,
+            key,
+            want,
+            held,
+            may_wait,
+        } = request;
         let index = locks.index;
         let hash = self.hash(index, key);
         let mut shard = self.shard(hash).lock();
@@ -255,15 +261,19 @@ impl Locks {
             queues.len() - 1
         });
         let queue = &mut queues[at];
-        let own_write = matches!(held, Implicit::Own);
+        let arrival = Arrival {
+            want,
+            own_write: matches!(held, Implicit::Own),
+            object: !matches!(object, Object::None),
+            may_wait,
+        };
         if let Implicit::Other(txn, writer) = held {
             queue.make_explicit(txn, &writer);
         }
         if in_run {
             locks.make_runs_explicit(queue, key, owner);
         }
-        let stays = !matches!(object, Object::None);
-        let attempt = queue.enter(owner, want, own_write, stays, may_wait, &self.waiting);
+        let attempt = queue.enter(owner, arrival, &self.waiting);
         if let Object::Run(run) = object {
             match attempt {
                 Attempt::Granted { .. } => run.single(key),

@@ -10,14 +10,19 @@
 //! Whoever locks rows has an *intention* lock on their table, which is in the way of nobody but of those who want the
 //! whole table. (After Gray, Lorie, Putzolu and Traiger, *Granularity of Locks and Degrees of Consistency*, 1976.)
 
-use crate::transaction::Isolation;
+use crate::ids::Isolation;
 use std::fmt;
 
+/// How strongly a record or a table is locked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum LockMode {
+    /// Of a table: rows of it are to be locked shared.
     IntentionShared,
+    /// Of a table: rows of it are to be locked exclusively, or changed.
     IntentionExclusive,
+    /// Others may read, and lock shared.
     Shared,
+    /// No other lock of the same record or table is granted.
     Exclusive,
     /// Held by a statement whose rows are to have auto-increment values in a row.
     AutoIncrement,
@@ -67,11 +72,13 @@ impl fmt::Display for LockMode {
 pub enum LockKind {
     /// A whole table.
     Table,
+    /// A record without the gap in front of it.
     Record,
     /// The gap in front of a record.
     Gap,
     /// Both.
     NextKey,
+    /// Leave to insert into a gap.
     InsertIntention,
 }
 
@@ -154,6 +161,35 @@ impl Want {
                 InsertIntention => other.has_gap(),
                 Record | NextKey => other.has_record(),
             }
+    }
+}
+
+/// What a request does if another transaction has the row or table locked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LockWait {
+    /// Waits, up to the transaction's lock wait timeout.
+    Wait,
+    /// Fails with [`Error::LockNoWait`](crate::Error::LockNoWait).
+    NoWait,
+    /// Continues without the row.
+    Skip,
+}
+
+/// How a duplicate key that an insert meets is locked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DuplicateLock {
+    /// For a plain INSERT, and INSERT IGNORE.
+    Shared,
+    /// For a statement that goes on to change the row it met: REPLACE, ON DUPLICATE KEY UPDATE.
+    Exclusive,
+}
+
+impl DuplicateLock {
+    pub(crate) fn mode(self) -> LockMode {
+        match self {
+            DuplicateLock::Shared => LockMode::Shared,
+            DuplicateLock::Exclusive => LockMode::Exclusive,
+        }
     }
 }
 

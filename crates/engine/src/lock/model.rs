@@ -2,8 +2,8 @@
 //! granted and what waits is worked out anew, from the list of requests alone, before each step.
 
 use super::*;
-use crate::table::testing::Random;
-use crate::transaction::Isolation;
+use crate::ids::Isolation;
+use crate::testing::Random;
 
 const OWNERS: u64 = 5;
 const KEYS: [&[u8]; 3] = [b"a", b"b", SUPREMUM];
@@ -111,15 +111,14 @@ impl World {
         let (want, may_wait) = (self.want(key), self.random.below(3) > 0);
         let before = self.queue(key);
         let expected = World::must_wait(&before, number, want);
-        let attempt = self.locks.acquire(
-            &owner,
-            &self.index,
+        let request = LockRequest {
+            locks: &self.index,
             key,
             want,
-            Implicit::Nobody,
-            Object::Single,
+            held: Implicit::Nobody,
             may_wait,
-        );
+        };
+        let attempt = self.locks.acquire(&owner, request, Object::Single);
         let came = match attempt {
             Attempt::Granted { .. } => false,
             Attempt::Queued(_) => may_wait,

@@ -4,8 +4,7 @@ use super::IndexLocks;
 use super::mode::{LockMode, Want};
 use super::structure::Structures;
 use super::table::TABLES;
-use crate::ids::{IndexId, Lsn, TableId, TxnId};
-use crate::transaction::Isolation;
+use crate::ids::{IndexId, Isolation, Lsn, TableId, TxnId};
 use parking_lot::{Condvar, Mutex, MutexGuard};
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -50,10 +49,12 @@ impl Interrupt {
         self.changed.notify_all();
     }
 
+    /// The next statement is not interrupted.
     pub fn reset(&self) {
         self.killed.store(false, Ordering::SeqCst);
     }
 
+    /// True from [`Self::kill`] to [`Self::reset`].
     #[inline]
     pub fn is_killed(&self) -> bool {
         self.killed.load(Ordering::Relaxed)

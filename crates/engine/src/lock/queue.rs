@@ -31,6 +31,17 @@ pub(super) struct Request {
     pub structure: u64,
 }
 
+/// A new request.
+#[derive(Clone, Copy)]
+pub(super) struct Arrival {
+    pub want: Want,
+    /// The owner has the record locked by having written it.
+    pub own_write: bool,
+    /// A lock that is granted at once stays as an object; else the caller makes sure by other means that it is not lost.
+    pub object: bool,
+    pub may_wait: bool,
+}
+
 impl Request {
     /// By who holds the record.
     fn may_be_overtaken(&self) -> bool {
@@ -155,18 +166,14 @@ impl Queue {
         self.add_granted(writer, epoch, Want::WRITE);
     }
 
-    /// Asks for a lock. With `object`, a lock that is granted at once stays as an object; without, the caller makes sure
-    /// by other means that it is not lost.
-    pub fn enter(
-        &mut self,
-        owner: &Arc<Owner>,
-        want: Want,
-        own_write: bool,
-        object: bool,
-        may_wait: bool,
-        waiting: &Waiting,
-    ) -> Attempt {
-        let mut want = want;
+    /// Asks for a lock.
+    pub fn enter(&mut self, owner: &Arc<Owner>, arrival: Arrival, waiting: &Waiting) -> Attempt {
+        let Arrival {
+            mut want,
+            own_write,
+            object,
+            may_wait,
+        } = arrival;
         if self.holds(owner, want) {
             return Attempt::Granted { new: false };
         }

@@ -6,7 +6,9 @@
 use super::intentions;
 use super::mode::{LockMode, Want};
 use super::owner::Owner;
-use super::{Attempt, Implicit, IndexLocks, LockKey, Locks, Object, Queue, find, queues, remove_queue};
+use super::{
+    Attempt, Implicit, IndexLocks, LockKey, LockRequest, Locks, Object, Queue, find, queues, remove_queue,
+};
 use crate::ids::{IndexId, TableId};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -62,12 +64,14 @@ impl Locks {
         }
         let attempt = self.acquire(
             owner,
-            &table.0,
-            &table.name(),
-            want,
-            Implicit::Nobody,
+            LockRequest {
+                locks: &table.0,
+                key: &table.name(),
+                want,
+                held: Implicit::Nobody,
+                may_wait,
+            },
             Object::Single,
-            may_wait,
         );
         if want.is_watched() {
             // Its request is counted by itself now.

@@ -1,5 +1,5 @@
 use super::*;
-use crate::transaction::Isolation;
+use crate::ids::Isolation;
 use std::thread;
 
 const INDEX: IndexId = IndexId(1);
@@ -21,15 +21,18 @@ impl Fixture {
     }
 
     fn attempt(&self, owner: &Arc<Owner>, key: &[u8], want: Want) -> Attempt {
-        self.locks.acquire(
-            owner,
-            &self.index,
+        self.acquire(owner, key, want, Implicit::Nobody, true)
+    }
+
+    fn acquire(&self, owner: &Arc<Owner>, key: &[u8], want: Want, held: Implicit, may_wait: bool) -> Attempt {
+        let request = LockRequest {
+            locks: &self.index,
             key,
             want,
-            Implicit::Nobody,
-            Object::Single,
-            true,
-        )
+            held,
+            may_wait,
+        };
+        self.locks.acquire(owner, request, Object::Single)
     }
 
     /// Takes a lock that must be free.
@@ -53,15 +56,7 @@ impl Fixture {
     }
 
     fn busy(&self, owner: &Arc<Owner>, key: &[u8], want: Want) -> bool {
-        match self.locks.acquire(
-            owner,
-            &self.index,
-            key,
-            want,
-            Implicit::Nobody,
-            Object::Single,
-            false,
-        ) {
+        match self.acquire(owner, key, want, Implicit::Nobody, false) {
             Attempt::Busy => true,
             Attempt::Granted { new } => {
                 if new {
@@ -145,7 +140,7 @@ fn an_implicit_lock_becomes_an_object_only_while_its_writer_runs() {
     let [a, b] = owners();
     a.begin_writing(TxnId(7));
     let writer = || Implicit::Other(TxnId(7), a.clone());
-    let acquire = |w| f.locks.acquire(&b, &f.index, b"k", X, w, Object::Single, true);
+    let acquire = |held| f.acquire(&b, b"k", X, held, true);
     let Attempt::Queued(key) = acquire(writer()) else {
         panic!("granted though the writer runs")
     };
@@ -298,9 +293,11 @@ fn the_most_wanted_go_first_but_not_for_ever() {
         }
         let second = f.wait(&wanted, b"k", X, LONG);
         let third = f.wait(&wants, b"other", X, LONG);
+        // All three wait by now: their threads have begun to.
         let is_wanted = || {
             let counts = f.locks.waiting.wanted(&holder);
-            counts.iter().any(|(number, _)| *number == wanted.number)
+            let has = |owner: &Owner| counts.iter().any(|(number, _)| *number == owner.number);
+            has(&wanted) && has(&old) == overtaken
         };
         while !is_wanted() {
             thread::yield_now();

@@ -17,7 +17,7 @@ pub(crate) struct VersionBuffer {
     /// Where in the page the work begins that purge has not been told of.
     told: usize,
     /// Whether there is any.
-    has_hints: bool,
+    has_tasks: bool,
     /// Transactions that ended and that purge has not been told of.
     transactions: u32,
     /// The last transaction that ended here.
@@ -35,7 +35,7 @@ impl VersionBuffer {
             page: None,
             end: 0,
             told: 0,
-            has_hints: false,
+            has_tasks: false,
             transactions: 0,
             ended: Lsn::ZERO,
             full: Vec::new(),
@@ -79,7 +79,7 @@ impl VersionBuffer {
         let at = self.end;
         write(guard.scratch_mut(), at, version, key, columns);
         self.end += len;
-        self.has_hints |= version.flags & PURGE != 0;
+        self.has_tasks |= version.flags & PURGE != 0;
         Ok(Address::new(page, at))
     }
 
@@ -98,7 +98,7 @@ impl VersionBuffer {
         if guard.u16_at(LIVE_AT) == 0 {
             to.free(guard);
         } else {
-            let (from, to) = if self.has_hints {
+            let (from, to) = if self.has_tasks {
                 (self.told, self.end)
             } else {
                 (0, 0)
@@ -112,7 +112,7 @@ impl VersionBuffer {
                 transactions: std::mem::take(&mut self.transactions),
             });
         }
-        self.has_hints = false;
+        self.has_tasks = false;
         Ok(())
     }
 
@@ -137,7 +137,7 @@ impl VersionBuffer {
     pub fn flush(&mut self, queue: &PurgeQueue) {
         if let Some(page) = self.page
             && !self.running
-            && self.has_hints
+            && self.has_tasks
         {
             queue.push(PurgeItem {
                 lsn: self.ended,
@@ -148,7 +148,7 @@ impl VersionBuffer {
                 transactions: std::mem::take(&mut self.transactions),
             });
             self.told = self.end;
-            self.has_hints = false;
+            self.has_tasks = false;
         }
     }
 

@@ -21,7 +21,7 @@
 use super::copies::{Copy, Need, Watch};
 use super::txns::Txns;
 use super::versions::{Address, DELETED, Versions};
-use super::views::{Past, View, Views};
+use super::views::{TidePoint, View, Views};
 use crate::error::{Error, Result};
 use crate::ids::{Lsn, TxnId};
 use parking_lot::{Mutex, RwLock};
@@ -81,14 +81,14 @@ impl ViewCopy {
         true
     }
 
-    /// From now on views may be opened at `past`, or no longer before now. Answers what it has become: what was thrown
-    /// away since `past` was thought of is gone.
-    pub fn set_past(&self, views: &Views, past: Past) -> Past {
+    /// From now on views may be opened at `floor` and later. Returns where the floor came to lie: what was thrown away
+    /// since `floor` was chosen is gone.
+    pub fn set_retention_floor(&self, views: &Views, floor: TidePoint) -> TidePoint {
         let _nobody_looks = self.watch.lock();
-        let lsn = past.lsn.max(self.with(|copy| copy.horizon()));
-        let past = Past { lsn, ..past };
-        views.set_past(past);
-        past
+        let lsn = floor.lsn.max(self.with(|copy| copy.horizon()));
+        let floor = TidePoint { lsn, ..floor };
+        views.set_retention_floor(floor);
+        floor
     }
 
     /// Does something with the copy as it is, before anybody can take the next.
@@ -98,7 +98,7 @@ impl ViewCopy {
 
     fn follow(&self, watch: &mut Watch) {
         let mut copy = self.copy.write();
-        let closed = match copy.has_past() && !watch.has_past() {
+        let closed = match copy.has_floor() && !watch.has_floor() {
             true => Some(Lsn::ZERO),
             false => watch.oldest_closed(),
         };
@@ -114,7 +114,7 @@ impl ViewCopy {
     /// The oldest of the views that have been closed since the last call, as far as copies have shown: what no view before
     /// it wanted is wanted as it was then. While views may be opened in the past, any may have been.
     pub fn take_oldest_closed(&self) -> Lsn {
-        match self.with(|copy| copy.has_past()) {
+        match self.with(|copy| copy.has_floor()) {
             true => Lsn::ZERO,
             false => Lsn(self.oldest_closed.swap(Lsn::MAX.0, Ordering::Relaxed)),
         }
@@ -135,45 +135,44 @@ impl ViewCopy {
     pub fn certainly_all_see(&self, writer: TxnId, txns: &Txns) -> bool {
         self.all_see(writer) || self.copy.read().all_see(writer, txns)
     }
+}
 
+/// What pruning needs to know.
+pub(crate) struct Pruner<'m, T> {
+    pub versions: Versions<'m>,
+    pub copy: &'m ViewCopy,
+    pub views: &'m Views,
+    pub txns: &'m Txns,
+    /// Returns the tide.
+    pub tide: T,
+}
+
+impl<T: Fn() -> Lsn> Pruner<'_, T> {
     /// Prunes the chain that hangs at `newest` below a row written by `writer`, whose leaf the caller has latched
     /// exclusively. Answers what is left of it. What comes before the first version that is left is still to be discarded
     /// ([`Versions::discard_until`]), once nothing leads to it any more; so whatever fails, and wherever, every chain is
     /// whole.
-    pub fn prune(
-        &self,
-        versions: &Versions,
-        views: &Views,
-        txns: &Txns,
-        tide: impl Fn() -> Lsn,
-        writer: TxnId,
-        newest: Address,
-    ) -> Result<Chain> {
-        if newest == Address::NONE || self.all_see(writer) {
+    pub fn prune(&self, writer: TxnId, newest: Address) -> Result<Chain> {
+        if newest == Address::NONE || self.copy.all_see(writer) {
             return Ok(Chain {
                 dropped_until: newest,
                 ..Chain::NONE
             });
         }
-        let (chain, waiting) = self.prune_once(versions, txns, writer, newest)?;
-        if waiting >= WALK_BEFORE_REFRESH && self.try_refresh(views, txns, tide) {
-            return Ok(self.prune_once(versions, txns, writer, chain.first)?.0);
+        let (chain, waiting) = self.prune_once(writer, newest)?;
+        if waiting >= WALK_BEFORE_REFRESH && self.copy.try_refresh(self.views, self.txns, &self.tide) {
+            return Ok(self.prune_once(writer, chain.first)?.0);
         }
         Ok(chain)
     }
 
     /// Also answers how many versions were kept only because the copy is too old to tell.
-    fn prune_once(
-        &self,
-        versions: &Versions,
-        txns: &Txns,
-        writer: TxnId,
-        newest: Address,
-    ) -> Result<(Chain, usize)> {
+    fn prune_once(&self, writer: TxnId, newest: Address) -> Result<(Chain, usize)> {
+        let (versions, txns) = (&self.versions, self.txns);
         // What is cut off because every view has left it behind begins here.
         let mut cut = None;
         // Held all along: look-ups in the copy are right only until the next one is taken.
-        let copy = self.copy.read();
+        let copy = self.copy.copy.read();
         let (mut first, mut last_kept) = (newest, None);
         let (mut at, mut superseder) = (newest, writer);
         let (mut len, mut waiting) = (0u32, 0);
@@ -199,7 +198,7 @@ impl ViewCopy {
                 cut = Some(at);
                 break;
             };
-            if copy.has_past() && len == 0 && version.judged & GROWN != 0 {
+            if copy.has_floor() && len == 0 && version.judged & GROWN != 0 {
                 // While history is kept on purpose the chain is long, and looked through only when it has doubled.
                 let walked = version.judged & !GROWN;
                 if version.below < walked.saturating_mul(2).saturating_add(GROWN_MIN) {
@@ -226,7 +225,7 @@ impl ViewCopy {
                     waiting += 1;
                     (last_kept, len) = (Some(at), len + 1);
                 }
-                Need::None | Need::Past => {
+                Need::None | Need::AllPassed => {
                     link(last_kept, &mut first, version.older)?;
                     if last_kept.is_some() {
                         versions.discard(at)?;
@@ -239,10 +238,10 @@ impl ViewCopy {
         for (address, judged, above) in news {
             versions.judge(address, judged, len - above - 1)?;
         }
-        if copy.has_past() {
+        if copy.has_floor() {
             waiting = 0;
         }
-        let judged = if copy.has_past() { GROWN | len } else { 0 };
+        let judged = if copy.has_floor() { GROWN | len } else { 0 };
         let dropped_until = if first == Address::NONE {
             cut.unwrap_or(first)
         } else {

@@ -4,7 +4,7 @@
 use super::*;
 use crate::ids::{Lsn, TxnId};
 use crate::store::{OpTable, Store};
-use crate::table::testing::Random;
+use crate::testing::Random;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -64,18 +64,14 @@ impl World {
 
     fn update(&mut self) {
         let id = self.txns.assign();
-        let tide = || self.tide();
-        let chain = self
-            .copy
-            .prune(
-                &self.versions(),
-                &self.views,
-                &self.txns,
-                tide,
-                self.writer,
-                self.older,
-            )
-            .unwrap();
+        let pruner = Pruner {
+            versions: self.versions(),
+            copy: &self.copy,
+            views: &self.views,
+            txns: &self.txns,
+            tide: || self.tide(),
+        };
+        let chain = pruner.prune(self.writer, self.older).unwrap();
         assert_eq!(self.chain(chain.first).len(), chain.len as usize);
         let version = Version {
             flags: LINKED,
@@ -132,7 +128,7 @@ impl World {
             return Some(self.value);
         }
         let mut columns = Vec::new();
-        let seen = walk(
+        let seen = chain::walk(
             &self.versions(),
             &self.txns,
             view,
@@ -199,14 +195,14 @@ fn with_history_kept_the_past_can_be_read() {
     let mut world = World::new();
     (0..50).for_each(|_| world.update());
     let mut moments = Vec::new();
-    let kept_from = Past {
+    let kept_from = TidePoint {
         lsn: world.tide(),
         settled: world.txns.settled(),
     };
-    world.copy.set_past(&world.views, kept_from);
+    world.copy.set_retention_floor(&world.views, kept_from);
     for _ in 0..200 {
         moments.push((
-            Past {
+            TidePoint {
                 lsn: world.tide(),
                 settled: world.txns.settled(),
             },
@@ -222,13 +218,13 @@ fn with_history_kept_the_past_can_be_read() {
     }
     // The past moves on: what is before it can no longer be asked for, and goes.
     let (from, value) = moments[150];
-    world.copy.set_past(&world.views, from);
+    world.copy.set_retention_floor(&world.views, from);
     assert!(world.views.open_at(slot, moments[149].0, &world.txns).is_none());
     (0..400).for_each(|_| world.update());
     let view = world.views.open_at(slot, from, &world.txns).expect("it is kept");
     assert_eq!(world.read(&view), Some(value));
     world.views.close(slot);
-    world.copy.set_past(&world.views, Past::NONE);
+    world.copy.set_retention_floor(&world.views, TidePoint::NONE);
     (0..40).for_each(|_| world.update());
     let tide = || world.tide();
     world.copy.refresh_with(&world.views, &world.txns, tide, |_| ());

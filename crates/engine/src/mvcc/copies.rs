@@ -5,7 +5,7 @@
 //! (`views.rs`): a view that it lacks is not older than its horizon.
 
 use super::txns::{Txns, Window};
-use super::views::{Past, Registered, View};
+use super::views::{Registered, TidePoint, View};
 use crate::ids::{Lsn, TxnId};
 
 /// What can be said of the views that a copy lacks: those to come, and those that were just being opened.
@@ -18,7 +18,7 @@ struct Missed {
     /// What look-ups they may need.
     unsure: Vec<Window>,
     /// They may be opened in the past, so that the horizon is no accident of the moment.
-    has_past: bool,
+    has_floor: bool,
 }
 
 /// A copy of the open views, sorted.
@@ -40,8 +40,8 @@ pub(crate) struct Watch {
 /// What a copy of the views knows of a version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Need {
-    /// Every view sees who superseded it, and so needs nothing older either.
-    Past,
+    /// Every view sees the superseder, and so needs nothing older either.
+    AllPassed,
     /// No view needs it.
     None,
     /// Some view needs it. So many open views do not see who superseded it: only they can need it, or anything older,
@@ -52,16 +52,16 @@ pub(crate) enum Need {
 }
 
 impl Watch {
-    /// A look begins: the tide, and below which writer all had ended. What is said of `past` was announced before.
-    pub fn begin(&mut self, tide: Lsn, settled: TxnId, past: Past) {
+    /// A look begins: the tide, and below which writer all had ended. The retention `floor` was announced before.
+    pub fn begin(&mut self, tide: Lsn, settled: TxnId, floor: TidePoint) {
         self.closed.clear();
         self.opened.clear();
-        self.missed.horizon = tide.min(past.lsn);
-        self.missed.settled = settled.min(past.settled);
-        self.missed.has_past = past != Past::NONE;
+        self.missed.horizon = tide.min(floor.lsn);
+        self.missed.settled = settled.min(floor.settled);
+        self.missed.has_floor = floor != TidePoint::NONE;
         self.missed.unsure.clear();
-        if self.missed.has_past {
-            self.missed.unsure.push(Window::upwards(past.settled));
+        if self.missed.has_floor {
+            self.missed.unsure.push(Window::upwards(floor.settled));
         }
     }
 
@@ -95,8 +95,8 @@ impl Watch {
         self.closed.iter().map(|view| view.lsn).min()
     }
 
-    pub fn has_past(&self) -> bool {
-        self.missed.has_past
+    pub fn has_floor(&self) -> bool {
+        self.missed.has_floor
     }
 }
 
@@ -124,8 +124,8 @@ impl Copy {
     }
 
     /// Views may be opened in the past, so that the horizon is no accident of the moment.
-    pub fn has_past(&self) -> bool {
-        self.missed.has_past
+    pub fn has_floor(&self) -> bool {
+        self.missed.has_floor
     }
 
     /// Becomes what the watcher saw at the last look, having been what it saw at the look before.
@@ -194,7 +194,7 @@ impl Copy {
     /// Whether any view, open now or later, may want the version that `writer` wrote and `superseder` replaced.
     pub fn need(&self, writer: TxnId, superseder: TxnId, txns: &Txns) -> Need {
         if self.all_see(superseder, txns) {
-            return Need::Past;
+            return Need::AllPassed;
         }
         if !self.knows_end_of(superseder, txns) {
             return Need::Unknown;

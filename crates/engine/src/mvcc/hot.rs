@@ -22,6 +22,7 @@ const LONG: u32 = 8;
 /// A row that is changed often, or has many versions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HotRow {
+    /// The table.
     pub table: TableId,
     /// Its key in the clustered index.
     pub key: Vec<u8>,
@@ -51,7 +52,7 @@ impl HotRows {
     pub fn sample(&self, page: &PageBuf) {
         let mut seen: HashMap<(TableId, &[u8]), Count> = HashMap::new();
         each_in(page, &mut |version, key| {
-            // A record of a change, whether its version is still wanted by anybody or was pruned since; not a mere hint.
+            // A record of a change, whether its version is still wanted by anybody or was pruned since; not a mere purge task.
             if version.flags & ENTRY == 0 && version.writer != version.superseder {
                 let count = seen.entry((version.table, key)).or_default();
                 count.updates += 1;
@@ -196,13 +197,13 @@ mod tests {
     #[test]
     fn changes_count_whatever_became_of_their_versions() {
         let hot = HotRows::default();
-        let (pruned, hint, own) = (0, ENTRY | PURGE, 2);
+        let (pruned, task, own) = (0, ENTRY | PURGE, 2);
         hot.sample(&page_of(&[
             (b"row", 1, pruned, 1),
             (b"row", 1, pruned, 1),
             (b"row", 2, LINKED, 1),
-            (b"entry", 0, hint, 1),
-            (b"entry", 0, hint, 1),
+            (b"entry", 0, task, 1),
+            (b"entry", 0, task, 1),
             (b"again", 0, PURGE, own),
             (b"again", 0, PURGE, own),
         ]));

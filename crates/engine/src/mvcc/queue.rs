@@ -25,7 +25,7 @@ pub(crate) struct PageLife {
 pub(crate) struct PurgeItem {
     pub lsn: Lsn,
     pub page: PageLife,
-    /// Where the hints stand.
+    /// Where the purge tasks stand.
     pub from: usize,
     pub to: usize,
     /// The page is full, and can go afterwards.

@@ -4,7 +4,7 @@
 //! A sample is taken several times a second if the tide has moved. Old ones are thinned out rather than dropped, so that a
 //! moment is known to about a thousandth of its age: ten times the time takes 2,300 samples more.
 
-use super::views::Past;
+use super::views::TidePoint;
 use crate::ids::{Lsn, TxnId};
 use parking_lot::Mutex;
 use std::time::{Duration, SystemTime};
@@ -78,14 +78,14 @@ impl Tides {
     }
 
     /// The latest moment known that is not later than `at`.
-    pub fn at(&self, at: SystemTime) -> Option<Past> {
+    pub fn at(&self, at: SystemTime) -> Option<TidePoint> {
         self.last(|sample| sample.at <= at)
     }
 
     /// The view at this position.
-    pub fn at_position(&self, lsn: Lsn) -> Option<Past> {
+    pub fn at_position(&self, lsn: Lsn) -> Option<TidePoint> {
         let sample = self.last(|sample| sample.lsn <= lsn)?;
-        Some(Past {
+        Some(TidePoint {
             lsn,
             settled: sample.settled,
         })
@@ -98,11 +98,11 @@ impl Tides {
         samples.get(after).or(samples.last()).map(|sample| sample.at)
     }
 
-    fn last(&self, is_not_after: impl Fn(&Sample) -> bool) -> Option<Past> {
+    fn last(&self, is_not_after: impl Fn(&Sample) -> bool) -> Option<TidePoint> {
         let samples = &self.samples.lock().list;
         let after = samples.partition_point(is_not_after);
         let sample = samples.get(after.checked_sub(1)?)?;
-        Some(Past {
+        Some(TidePoint {
             lsn: sample.lsn,
             settled: sample.settled,
         })

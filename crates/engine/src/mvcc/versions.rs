@@ -29,7 +29,7 @@
 //!
 //! A record knows who wrote it and who superseded it, so whether a view needs it can be told from the record alone; table
 //! and key say where its chain hangs. One with the purge flag also says that its change left something behind: `indexes`
-//! name the entries to look at once nobody can see them. It is a hint; purge looks for itself.
+//! name the entries to look at once nobody can see them. That is a *purge task*: it says where to look, and purge finds out what is to be done.
 
 use super::generations::{GENERATION_BITS, Generations};
 use super::hot::HotRows;
@@ -84,7 +84,7 @@ pub(crate) const DELETED: u8 = 1;
 pub(crate) const LINKED: u8 = 2;
 /// The change left entries behind that purge should look at.
 pub(crate) const PURGE: u8 = 4;
-/// Only a hint: the key is that of the one entry to look at, in the index that `indexes` names, or else of the row.
+/// Nothing but a purge task: the key is that of the one entry to look at, in the index that `indexes` names, or else of the row.
 pub(crate) const ENTRY: u8 = 8;
 /// The change may have left the row itself behind, or what of it stood outside.
 pub(crate) const ROW: u8 = 16;
@@ -178,7 +178,7 @@ pub(super) fn write(page: &mut PageBuf, at: usize, version: &Version, key: &[u8]
     let body = at + RECORD_HEADER;
     page[body..body + key.len()].copy_from_slice(key);
     page[body + key.len()..body + key.len() + columns.len()].copy_from_slice(columns);
-    // A hint lives until purge has followed it, whatever becomes of the version.
+    // A purge task lives until purge has followed it, whatever becomes of the version.
     let live = (version.flags & LINKED != 0) as u16 + (version.flags & PURGE != 0) as u16;
     page.put_u16(LIVE_AT, page.u16_at(LIVE_AT) + live);
     if live > 0 {
@@ -274,8 +274,8 @@ impl<'e> Versions<'e> {
         Ok(())
     }
 
-    /// The hint has been followed, or left to another.
-    pub fn forget_hint(&self, address: Address) -> Result<()> {
+    /// The purge task has been followed, or left to another.
+    pub fn forget_task(&self, address: Address) -> Result<()> {
         self.release(address, PURGE)
     }
 

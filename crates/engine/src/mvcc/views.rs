@@ -24,9 +24,9 @@
 //! whatever `low` the copier finds in a slot, whoever is below it had ended at or before the moment that it finds there: the
 //! final `low` is stored between two stores of the final moment.
 //!
-//! *The past.* If history is kept for some time, a view may also be opened at an earlier tide, down to the `Past` that
+//! *The past.* If history is kept for some time, a view may also be opened at an earlier tide, down to the *retention floor* that
 //! is announced here. That moment is then what the horizon is lowered to, before the copier's fence; whoever opens such
-//! a view registers it, fences, and only then looks whether the past still reaches back so far.
+//! a view registers it, fences, and only then checks that the floor is still not above it.
 
 use super::copies::Watch;
 use super::sync::{AtomicU64, AtomicUsize, Ordering, PART_SLOTS, PARTS_MAX, fence};
@@ -39,16 +39,17 @@ use std::sync::OnceLock;
 const PROVISIONAL: u64 = 1 << 63;
 const NONE: u64 = 0;
 
-/// The earliest moment at which a view may be opened, and an id below which everybody had ended by then.
+/// A moment of the log: a tide, and an id below which every transaction had ended by then. A view can be opened at it if it
+/// is not below the *retention floor*, the earliest such moment that history is kept for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Past {
+pub(crate) struct TidePoint {
     pub lsn: Lsn,
     pub settled: TxnId,
 }
 
-impl Past {
-    /// Views are opened now and never earlier.
-    pub const NONE: Past = Past {
+impl TidePoint {
+    /// As a retention floor: views are opened at the tide and never earlier.
+    pub const NONE: TidePoint = TidePoint {
         lsn: Lsn(u64::MAX),
         settled: TxnId(u64::MAX),
     };
@@ -100,9 +101,9 @@ pub(crate) struct Views {
     parts: Box<[OnceLock<Box<[CachePadded<Slot>]>>]>,
     used: AtomicUsize,
     free: Mutex<Vec<usize>>,
-    /// The two halves of the [`Past`].
-    past_lsn: AtomicU64,
-    past_settled: AtomicU64,
+    /// The two halves of the retention floor.
+    floor_lsn: AtomicU64,
+    floor_settled: AtomicU64,
 }
 
 impl Views {
@@ -111,20 +112,20 @@ impl Views {
             parts: (0..PARTS_MAX).map(|_| OnceLock::new()).collect(),
             used: AtomicUsize::new(0),
             free: Mutex::new(Vec::new()),
-            past_lsn: AtomicU64::new(Past::NONE.lsn.0),
-            past_settled: AtomicU64::new(Past::NONE.settled.0),
+            floor_lsn: AtomicU64::new(TidePoint::NONE.lsn.0),
+            floor_settled: AtomicU64::new(TidePoint::NONE.settled.0),
         }
     }
 
-    /// Views may be opened at `past` and later. It moves forwards, or back to where nothing was thrown away since. Not
+    /// Views may be opened at `floor` and later. It moves forwards, or back to where nothing was thrown away since. Not
     /// while somebody copies the views, who must not see one half of it without the other.
-    pub fn set_past(&self, past: Past) {
-        self.past_lsn.store(past.lsn.0, Ordering::SeqCst);
-        self.past_settled.store(past.settled.0, Ordering::SeqCst);
+    pub fn set_retention_floor(&self, floor: TidePoint) {
+        self.floor_lsn.store(floor.lsn.0, Ordering::SeqCst);
+        self.floor_settled.store(floor.settled.0, Ordering::SeqCst);
     }
 
-    /// Opens a view at an earlier moment, of which `settled` was true. `None`: the past does not reach back so far.
-    pub fn open_at(&self, slot: SlotNo, at: Past, txns: &Txns) -> Option<View> {
+    /// Opens a view at an earlier moment, of which `settled` was true. `None`: it lies below the retention floor.
+    pub fn open_at(&self, slot: SlotNo, at: TidePoint, txns: &Txns) -> Option<View> {
         let slot = self.slot(slot.0);
         let view = View {
             lsn: at.lsn,
@@ -135,7 +136,7 @@ impl Views {
         slot.high.store(view.high.0, Ordering::Relaxed);
         slot.lsn.store(at.lsn.0, Ordering::Release);
         fence(Ordering::SeqCst);
-        if self.past_lsn.load(Ordering::SeqCst) <= at.lsn.0 {
+        if self.floor_lsn.load(Ordering::SeqCst) <= at.lsn.0 {
             return Some(view);
         }
         slot.lsn.store(NONE, Ordering::Release);
@@ -204,11 +205,11 @@ impl Views {
     /// Looks at every slot.
     pub fn look(&self, watch: &mut Watch, txns: &Txns, tide: impl Fn() -> Lsn) {
         let settled = txns.settled();
-        let past = Past {
-            settled: TxnId(self.past_settled.load(Ordering::SeqCst)),
-            lsn: Lsn(self.past_lsn.load(Ordering::SeqCst)),
+        let floor = TidePoint {
+            settled: TxnId(self.floor_settled.load(Ordering::SeqCst)),
+            lsn: Lsn(self.floor_lsn.load(Ordering::SeqCst)),
         };
-        watch.begin(tide(), settled, past);
+        watch.begin(tide(), settled, floor);
         fence(Ordering::SeqCst);
         let used = self.used.load(Ordering::SeqCst);
         watch.expect(used);

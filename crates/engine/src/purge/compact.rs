@@ -8,12 +8,10 @@
 //! A version is moved by whoever holds the leaf of its row exclusively, like everything that concerns a chain: what led to
 //! the old place, be it the row, a younger version, or a buried row, leads to the new one before the latch goes.
 
-use super::batch::{AT_ONCE, HELD_MAX};
-use super::follow::{prune, relink};
 use crate::core::Core;
 use crate::error::Result;
 use crate::mvcc::{self, Address, Need, PageLife, Record, Version, VersionBuffer};
-use crate::table::{Buried, Head, Table};
+use crate::table::{AT_ONCE, Buried, HELD_MAX, Head, Table, relink};
 use crate::tree::LeafWrite;
 use parking_lot::Mutex;
 use std::time::Instant;
@@ -21,12 +19,15 @@ use std::time::Instant;
 /// Prunes what nobody needs from the chains that lead into the page.
 pub(super) fn look_through(core: &Core, page: PageLife) -> Result<()> {
     // The copy first, then the page, as those do who prune a chain.
-    let records = core.view_copy.with(|copy| {
+    let records = core.kernel.mvcc.view_copy.with(|copy| {
         let mut garbage = |v: &Version| {
-            let need = || copy.need(v.writer, v.superseder, &core.txns);
-            v.flags & mvcc::LINKED != 0 && matches!(need(), Need::None | Need::Past)
+            let need = || copy.need(v.writer, v.superseder, &core.kernel.mvcc.txns);
+            v.flags & mvcc::LINKED != 0 && matches!(need(), Need::None | Need::AllPassed)
         };
-        core.versions().records(page, 0, usize::MAX, &mut garbage)
+        core.kernel
+            .mvcc
+            .versions()
+            .records(page, 0, usize::MAX, &mut garbage)
     })?;
     let mut rest = &records[..];
     while let [first, others @ ..] = rest {
@@ -36,8 +37,8 @@ pub(super) fn look_through(core: &Core, page: PageLife) -> Result<()> {
             // Somebody who was just looking for the past came and went, or has come.
             (Need::By(_) | Need::Unknown, Ok(_)) => others,
             // No way down a chain leads beyond a version that everybody sees.
-            (Need::Past, _) | (_, Err(_)) => {
-                core.versions().discard(first.address)?;
+            (Need::AllPassed, _) | (_, Err(_)) => {
+                core.kernel.mvcc.versions().discard(first.address)?;
                 others
             }
         };
@@ -49,8 +50,7 @@ fn need_of(core: &Core, record: &Record) -> Need {
     let Version {
         writer, superseder, ..
     } = record.version;
-    core.view_copy
-        .with(|copy| copy.need(writer, superseder, &core.txns))
+    core.kernel.mvcc.need(writer, superseder)
 }
 
 /// Prunes the chains that the first of the versions belong to, as many as are of rows in one leaf: who writes many rows
@@ -71,8 +71,8 @@ fn prune_in_leaf(core: &Core, table: &Table, records: &[Record]) -> Result<usize
         let is_pruned = done > 0 && records[done - 1].key == record.key;
         if !is_pruned && let Ok(slot) = leaf.node().search(&record.key) {
             let head = Head::of(leaf.node().value(slot));
-            let chain = prune(core, head.writer, head.older)?;
-            relink(core, &mut leaf, slot, &head, &chain)?;
+            let chain = core.kernel.mvcc.prune(head.writer, head.older)?;
+            relink(&core.kernel, &mut leaf, slot, &head, &chain)?;
         }
         done += 1;
     }
@@ -81,15 +81,15 @@ fn prune_in_leaf(core: &Core, table: &Table, records: &[Record]) -> Result<usize
 
 /// Moves what lives in a thin page. Answers false if it is too early.
 pub(super) fn move_out(core: &Core, page: PageLife, to: &Mutex<VersionBuffer>) -> Result<bool> {
-    let versions = core.versions();
+    let versions = core.kernel.mvcc.versions();
     if !versions.is_thin(page)? {
         return Ok(true);
     }
     let mut alive = |v: &Version| v.flags & (mvcc::LINKED | mvcc::PURGE) != 0;
     let records = versions.records(page, 0, usize::MAX, &mut alive)?;
     // The new page will go when every view has passed this, so all that made the versions must have ended by then.
-    let now = core.view_copy.with(|copy| {
-        let ended = |r: &Record| copy.knows_end_of(r.version.superseder, &core.txns);
+    let now = core.kernel.mvcc.view_copy.with(|copy| {
+        let ended = |r: &Record| copy.knows_end_of(r.version.superseder, &core.kernel.mvcc.txns);
         records.iter().all(ended).then_some(copy.horizon())
     });
     let Some(now) = now else {
@@ -98,16 +98,16 @@ pub(super) fn move_out(core: &Core, page: PageLife, to: &Mutex<VersionBuffer>) -
     let moved = records
         .iter()
         .try_for_each(|record| move_record(core, record, to));
-    to.lock().end_batch(now, &core.purge);
+    to.lock().end_batch(now, &core.kernel.mvcc.queue);
     moved.map(|()| true)
 }
 
 fn move_record(core: &Core, record: &Record, to: &Mutex<VersionBuffer>) -> Result<()> {
-    let versions = core.versions();
+    let versions = core.kernel.mvcc.versions();
     let append = |version: &Version| to.lock().append(&versions, version, &record.key, &record.columns);
     let drop_old = || {
         versions.discard(record.address)?;
-        versions.forget_hint(record.address)
+        versions.forget_task(record.address)
     };
     let Ok(table) = core.catalog.table(record.version.table) else {
         return drop_old();
@@ -126,7 +126,7 @@ fn move_record(core: &Core, record: &Record, to: &Mutex<VersionBuffer>) -> Resul
             let new = append(&version)?;
             link.lead_to(core, &table, &mut leaf, new)?;
         }
-        // No chain leads to it any more; a hint may remain.
+        // No chain leads to it any more; a task may remain.
         None => {
             version.flags &= !mvcc::LINKED;
             if version.flags & mvcc::PURGE != 0 {
@@ -151,7 +151,7 @@ impl Link<'_> {
                 leaf.put_unlogged(slot, Head::OLDER_AT, &new.0.to_le_bytes());
                 Ok(())
             }
-            Link::Version(version) => core.versions().relink(version, new),
+            Link::Version(version) => core.kernel.mvcc.versions().relink(version, new),
             Link::Buried(buried) => table.indexes[0].graveyard.relink(&buried, new),
         }
     }
@@ -164,7 +164,7 @@ fn find_link<'r>(
     leaf: &LeafWrite<'_>,
     record: &'r Record,
 ) -> Result<Option<Link<'r>>> {
-    let versions = core.versions();
+    let versions = core.kernel.mvcc.versions();
     let follow = |first: Link<'r>, from: Address| -> Result<Option<Link<'r>>> {
         let (mut link, mut at) = (first, from);
         while at != Address::NONE {
@@ -181,7 +181,7 @@ fn find_link<'r>(
     if let Ok(slot) = leaf.node().search(&record.key) {
         let head = Head::of(leaf.node().value(slot));
         // Below a writer whom every view sees nothing counts, and of a former run nothing means anything.
-        if !core.view_copy.certainly_all_see(head.writer, &core.txns)
+        if !core.kernel.mvcc.all_see(head.writer)
             && let Some(link) = follow(Link::Row(slot), head.older)?
         {
             return Ok(Some(link));

@@ -1,32 +1,29 @@
-//! Purge, in the background: removes what nobody can see any more, and what only old views can see puts out of the way.
+//! Purge, in the background: removes what no view can see any more, and moves what only old views can see out of the way.
 //!
-//! A transaction that deleted a row, or moved an entry, has left a hint (`mvcc::versions`). Once every view sees it, purge
-//! looks at the entries that the hint names. One that is marked deleted, by a writer whom every view sees, is gone for
-//! everybody, and is taken out; any other has become somebody else's business, who has left a hint of his own. So hints
-//! may be followed in any order, twice, or about rows that have changed since; by several threads at once; and many of
-//! them together, in the order of the entries (`batch`).
+//! A transaction that deleted a row, or moved an entry, has left a *purge task* (`mvcc::versions`). Once every view sees the
+//! transaction, purge looks at the entries that the task names. One that is marked deleted, by a writer that every view sees,
+//! is hidden from all of them, and is removed; any other has been changed by another transaction, which has left a task of
+//! its own. So tasks may be followed in any order, twice, or about rows that have changed since; by several threads at once;
+//! and many of them together, in the order of the entries (`tasks`).
 //!
-//! While an old view holds hints back, they are followed as far as that view allows (`follow`), and the pages they
+//! While an old view holds tasks back, they are followed as far as that view allows (`table::deleted`), and the pages they
 //! stand in are rid of garbage (`compact`).
 //!
-//! Versions do not outlive the engine, and hints with them: after an unclean stop a sweep goes once through all trees
+//! Versions do not outlive the engine, and tasks with them: after an unclean stop a sweep goes once through all trees
 //! (`reclaim`).
 
-mod batch;
 mod compact;
-mod follow;
-mod graves;
 mod reclaim;
+mod tasks;
 
-pub(crate) use graves::count as buried_entries;
 pub(crate) use reclaim::{reclaim, reclaim_chains};
 
-use self::batch::Batch;
+use self::tasks::Batch;
 use crate::core::Core;
 use crate::error::{Error, Result};
-use crate::history;
 use crate::ids::{Lsn, TxnId};
-use crate::mvcc::{self, Past, PurgeItem, VersionBuffer};
+use crate::kernel::Kernel;
+use crate::mvcc::{self, PurgeItem, TidePoint, VersionBuffer};
 use crate::table::OUTSIDE;
 use crate::transaction;
 use parking_lot::Mutex;
@@ -44,73 +41,172 @@ const THIN_AT_ONCE: usize = 64;
 /// Graveyards are cleared so often, and no more than one part in so many of the time.
 const CLEAR_EVERY: Duration = Duration::from_millis(200);
 const CLEAR_SHARE: u32 = 20;
-/// Items whose hints are followed together.
+/// Items whose tasks are followed together.
 const ITEMS_MAX: usize = 4096;
 /// Items for each thread that helps.
 const SHARE: u64 = 64;
 
-/// What purge remembers from round to round. Whoever holds it has a round: there is one at a time.
-pub(crate) struct Rounds {
+/// Purge of one open engine: its thread runs [`Self::run`], and a caller may ask for a round of its own.
+pub(crate) struct Purge {
+    core: Arc<Core>,
+    /// Threads that purge when there is much to do.
+    threads: usize,
+    /// Whoever holds it has a round: there is one at a time.
+    rounds: Mutex<Rounds>,
+}
+
+/// What purge remembers from round to round.
+struct Rounds {
     oldest: Lsn,
     since: Instant,
     cleared: Instant,
     clearing_took: Duration,
     /// Where versions are moved to.
-    pub moved: Arc<Mutex<VersionBuffer>>,
+    moved: Arc<Mutex<VersionBuffer>>,
 }
 
-impl Rounds {
-    pub fn new() -> Rounds {
-        Rounds {
-            oldest: Lsn::ZERO,
-            since: Instant::now(),
-            cleared: Instant::now(),
-            clearing_took: Duration::ZERO,
-            moved: Arc::new(VersionBuffer::new()),
+impl Purge {
+    pub fn new(core: Arc<Core>, threads: usize) -> Purge {
+        let moved = Arc::new(VersionBuffer::new());
+        core.kernel.mvcc.queue.add_buffer(&moved);
+        Purge {
+            core,
+            threads,
+            rounds: Mutex::new(Rounds {
+                oldest: Lsn::ZERO,
+                since: Instant::now(),
+                cleared: Instant::now(),
+                clearing_took: Duration::ZERO,
+                moved,
+            }),
         }
     }
-}
 
-/// Runs until the bell says stop.
-pub(crate) fn run(core: &Core, sweep_below: Option<TxnId>) {
-    let mut flushed = Instant::now();
-    report("freeing", reclaim(core, sweep_below.is_some()));
-    if let Some(below) = sweep_below {
-        // Last: it is what says that nothing of the crash is left.
-        report("sweeping", reclaim::sweep(core, below));
-    }
-    while !core.background.is_stopped() {
-        let round = purge(core, false);
-        let pause = match round {
-            Ok(true) => PAUSE_BUSY,
-            _ => PAUSE,
-        };
-        report("purging", round.map(|_| ()));
-        if core.reclaim.swap(false, Ordering::AcqRel) {
-            report("freeing", reclaim(core, false));
+    /// Runs until the bell says stop. With `sweep_below`, first removes what writers below that id left marked deleted.
+    pub fn run(&self, sweep_below: Option<TxnId>) {
+        let core = &*self.core;
+        let mut flushed = Instant::now();
+        report("freeing", reclaim(core, sweep_below.is_some()));
+        if let Some(below) = sweep_below {
+            // Last: it is what says that nothing of the crash is left.
+            report("sweeping", reclaim::sweep(core, below));
         }
-        if flushed.elapsed() >= SECOND {
-            transaction::finish_unfinished(core);
-            // For commits that did not wait to be durable, and for rollbacks, whose end nobody waits for.
-            let log = core.store.log();
-            if log.flushed() < log.tail() {
-                report("flushing the log", log.flush_all());
+        while !core.background.is_stopped() {
+            let round = self.round(false);
+            let pause = match round {
+                Ok(true) => PAUSE_BUSY,
+                _ => PAUSE,
+            };
+            report("purging", round.map(|_| ()));
+            if core.reclaim.swap(false, Ordering::AcqRel) {
+                report("freeing", reclaim(core, false));
             }
-            report("giving room back", core.store.trim_scratch());
-            flushed = Instant::now();
+            if flushed.elapsed() >= SECOND {
+                transaction::finish_unfinished(core);
+                // For commits that did not wait to be durable, and for rollbacks, whose end nobody waits for.
+                let log = core.kernel.store.log();
+                if log.flushed() < log.tail() {
+                    report("flushing the log", log.flush_all());
+                }
+                report("giving room back", core.kernel.store.trim_scratch());
+                flushed = Instant::now();
+            }
+            core.background.wait(pause);
         }
-        core.background.wait(pause);
     }
-}
 
-/// Purges all there is, without regard to how old the views are; what cannot be purged is left to the next start.
-pub(crate) fn run_down(core: &Core) {
-    loop {
-        match purge(core, true) {
-            Ok(true) => {}
-            Ok(false) => return,
-            failed => return report("purging", failed.map(|_| ())),
+    /// Purges all there is, without regard to how old the views are; what cannot be purged is left to the next start.
+    pub fn run_down(&self) {
+        loop {
+            match self.round(true) {
+                Ok(true) => {}
+                Ok(false) => return,
+                failed => return report("purging", failed.map(|_| ())),
+            }
         }
+    }
+
+    /// One round. With `all`, without regard to how old the views are or how long it takes. Returns true if there was
+    /// anything to do.
+    pub fn round(&self, all: bool) -> Result<bool> {
+        let mut rounds = self.rounds.lock();
+        let core = &*self.core;
+        let mvcc = &core.kernel.mvcc;
+        mvcc.txns.settle(mvcc.tide());
+        mvcc.sample_tide();
+        move_retention_floor(&core.kernel);
+        core.kernel.watch_history();
+        mvcc.queue.flush_buffers();
+        let (oldest, horizon) = mvcc.refresh_with(|copy| {
+            mvcc.txns.recycle(copy.settled(), &copy.windows());
+            mvcc.txns
+                .collapse(copy.horizon(), |first, last| copy.tells_apart(first, last));
+            (copy.oldest(), copy.horizon())
+        });
+        let due = self.follow_due(oldest);
+        let held_back = follow_held_back(core, &mut rounds, oldest, horizon, all);
+        // Whatever fails, the rest is done.
+        Ok(due? | held_back?)
+    }
+
+    /// Follows the tasks that every view has passed, with help if there are many. What fails keeps nothing else from being done.
+    fn follow_due(&self, oldest: Lsn) -> Result<bool> {
+        let core = &*self.core;
+        let work = || {
+            let (mut any, mut failed, mut again) = (false, Ok(()), Vec::new());
+            loop {
+                let mut items = Vec::new();
+                let done = follow_items(core, &mut items, || core.kernel.mvcc.queue.pop(oldest));
+                if items.is_empty() {
+                    break;
+                }
+                if done.is_ok() {
+                    any = true;
+                    continue;
+                }
+                // To know who is to blame.
+                for item in items {
+                    let next = Cell::new(Some(item));
+                    match follow_items(core, &mut Vec::new(), || next.take()) {
+                        Ok(()) => any = true,
+                        Err(error) => {
+                            match error {
+                                Error::Corrupt { .. } => give_up(core, &item),
+                                _ => again.push(item),
+                            }
+                            failed = Err(error);
+                        }
+                    }
+                }
+            }
+            again
+                .into_iter()
+                .for_each(|item| core.kernel.mvcc.queue.hold(item));
+            failed.map(|()| any)
+        };
+        if core
+            .kernel
+            .mvcc
+            .queue
+            .earliest()
+            .is_none_or(|earliest| earliest > oldest)
+        {
+            return Ok(false);
+        }
+        let helpers = (core.kernel.mvcc.queue.len() / SHARE).min(self.threads.saturating_sub(1) as u64);
+        if helpers == 0 {
+            return work();
+        }
+        std::thread::scope(|scope| {
+            let helpers: Vec<_> = (0..helpers).map(|_| scope.spawn(work)).collect();
+            let mut done = work();
+            for helper in helpers {
+                // A panic there has said its reason already.
+                let helped = helper.join().unwrap_or(Ok(false));
+                done = done.and_then(|any| Ok(any | helped?));
+            }
+            done
+        })
     }
 }
 
@@ -121,52 +217,26 @@ fn report<E: std::fmt::Display>(doing: &str, done: Result<(), E>) {
     }
 }
 
-/// One round. With `all`, without regard to how old the views are or how long it takes. Answers whether there was anything
-/// to do.
-pub(crate) fn purge(core: &Core, all: bool) -> Result<bool> {
-    let mut rounds = core.rounds.lock();
-    core.txns.settle(core.tide());
-    core.sample_tide();
-    move_past(core);
-    history::look(core);
-    core.purge.flush_buffers();
-    let (oldest, horizon) = core.view_copy.refresh_with(
-        &core.views,
-        &core.txns,
-        || core.tide(),
-        |copy| {
-            core.txns.recycle(copy.settled(), &copy.windows());
-            core.txns
-                .collapse(copy.horizon(), |first, last| copy.tells_apart(first, last));
-            (copy.oldest(), copy.horizon())
-        },
-    );
-    let due = follow_due(core, oldest);
-    let held_back = follow_held_back(core, &mut rounds, oldest, horizon, all);
-    // Whatever fails, the rest is done.
-    Ok(due? | held_back?)
-}
-
 /// Does what can be done about what old views hold back.
 fn follow_held_back(core: &Core, rounds: &mut Rounds, oldest: Lsn, horizon: Lsn, all: bool) -> Result<bool> {
     let (mut any, mut done) = (false, Ok(()));
     if rounds.oldest != oldest {
         (rounds.oldest, rounds.since) = (oldest, Instant::now());
     }
-    if all || rounds.since.elapsed() >= core.history.bury_after() {
+    if all || rounds.since.elapsed() >= core.kernel.history.bury_after() {
         match follow_fresh(core, horizon) {
             Ok(followed) => any = followed,
             Err(error) => done = Err(error),
         }
     }
-    for page in core.purge.take_thin(THIN_AT_ONCE) {
+    for page in core.kernel.mvcc.queue.take_thin(THIN_AT_ONCE) {
         match compact::move_out(core, page, &rounds.moved) {
             Ok(true) => {}
-            Ok(false) => core.purge.report_thin(page),
+            Ok(false) => core.kernel.mvcc.queue.report_thin(page),
             Err(error) => {
                 // A damaged one goes as a whole, once every view has passed it.
                 if !matches!(error, Error::Corrupt { .. }) {
-                    core.purge.report_thin(page);
+                    core.kernel.mvcc.queue.report_thin(page);
                 }
                 done = done.and(Err(error));
             }
@@ -175,142 +245,95 @@ fn follow_held_back(core: &Core, rounds: &mut Rounds, oldest: Lsn, horizon: Lsn,
     let pause = CLEAR_EVERY.max(rounds.clearing_took * CLEAR_SHARE);
     if all || rounds.cleared.elapsed() >= pause {
         let start = Instant::now();
-        if graves::count(core) > 0 {
-            done = done.and(graves::clear(core));
+        if buried_entries(core) > 0 {
+            done = done.and(clear_graveyards(core));
         }
-        core.purge.forget_dead(&core.generations);
+        core.kernel.mvcc.queue.forget_dead(&core.kernel.mvcc.generations);
         (rounds.cleared, rounds.clearing_took) = (Instant::now(), start.elapsed());
     }
     done.map(|()| any)
 }
 
-/// Moves the past on to where history is to be kept from.
-fn move_past(core: &Core) {
-    let (settled, tide, now) = (core.txns.settled(), core.tide(), SystemTime::now());
-    let retention = core.history.retention();
-    let mut kept = core.kept_from.lock();
-    let from = match *kept {
+/// Moves the retention floor on to where history is to be kept from.
+fn move_retention_floor(kernel: &Kernel) {
+    let mvcc = &kernel.mvcc;
+    let (settled, tide, now) = (mvcc.txns.settled(), mvcc.tide(), SystemTime::now());
+    let retention = kernel.history.retention();
+    mvcc.move_retention_floor(|floor| match floor {
         _ if retention.is_zero() => None,
         // What is thrown away is not to be had again: history begins now.
-        None => Some(Past { lsn: tide, settled }),
-        Some(from) => {
-            let until = core
+        None => Some(TidePoint { lsn: tide, settled }),
+        Some(floor) => {
+            let until = mvcc
                 .tides
                 .at(now.checked_sub(retention).unwrap_or(SystemTime::UNIX_EPOCH));
-            Some(until.filter(|until| until.lsn > from.lsn).unwrap_or(from))
+            Some(until.filter(|until| until.lsn > floor.lsn).unwrap_or(floor))
         }
-    };
-    if *kept != from {
-        let past = core.view_copy.set_past(&core.views, from.unwrap_or(Past::NONE));
-        *kept = from.map(|_| past);
-    }
+    });
 }
 
-/// Follows the hints that every view has passed, with help if there are many. What fails keeps nothing else from being done.
-fn follow_due(core: &Core, oldest: Lsn) -> Result<bool> {
-    let work = || {
-        let (mut any, mut failed, mut again) = (false, Ok(()), Vec::new());
-        loop {
-            let mut items = Vec::new();
-            let done = follow_items(core, &mut items, || core.purge.pop(oldest));
-            if items.is_empty() {
-                break;
-            }
-            if done.is_ok() {
-                any = true;
-                continue;
-            }
-            // To know who is to blame.
-            for item in items {
-                let next = Cell::new(Some(item));
-                match follow_items(core, &mut Vec::new(), || next.take()) {
-                    Ok(()) => any = true,
-                    Err(error) => {
-                        match error {
-                            Error::Corrupt { .. } => give_up(core, &item),
-                            _ => again.push(item),
-                        }
-                        failed = Err(error);
-                    }
-                }
-            }
-        }
-        again.into_iter().for_each(|item| core.purge.hold(item));
-        failed.map(|()| any)
-    };
-    if core.purge.earliest().is_none_or(|earliest| earliest > oldest) {
-        return Ok(false);
-    }
-    let helpers = (core.purge.len() / SHARE).min(core.purge_threads.saturating_sub(1) as u64);
-    if helpers == 0 {
-        return work();
-    }
-    std::thread::scope(|scope| {
-        let helpers: Vec<_> = (0..helpers).map(|_| scope.spawn(work)).collect();
-        let mut done = work();
-        for helper in helpers {
-            // A panic there has said its reason already.
-            let helped = helper.join().unwrap_or(Ok(false));
-            done = done.and_then(|any| Ok(any | helped?));
-        }
-        done
-    })
-}
-
-/// Follows the hints of items that every view has passed, and lets their pages go.
+/// Follows the tasks of items that every view has passed, and lets their pages go.
 fn follow_items(core: &Core, items: &mut Vec<PurgeItem>, pop: impl Fn() -> Option<PurgeItem>) -> Result<()> {
     let (mut batch, mut outside) = (Batch::default(), Vec::new());
-    gather(core, &mut batch, items, pop, &mut |hint| {
-        outside.extend(follow::outside_of(core, hint));
+    gather(core, &mut batch, items, pop, &mut |task| {
+        outside.extend(tasks::outside_of(core, task));
     })?;
-    follow::follow(core, &mut batch, &outside)?;
-    items.iter().try_for_each(|item| core.versions().finish(item))
+    tasks::follow(core, &mut batch, &outside)?;
+    items
+        .iter()
+        .try_for_each(|item| core.kernel.mvcc.versions().finish(item))
 }
 
-/// Trying again does not mend what is damaged. The next start looks for what the hints name, if it can be read then.
+/// Trying again does not mend what is damaged. The next start looks for what the tasks name, if it can be read then.
 fn give_up(core: &Core, item: &PurgeItem) {
-    core.hints_lost.store(true, Ordering::Relaxed);
+    core.tasks_lost.store(true, Ordering::Relaxed);
     // If the page itself is damaged, it stays for as long as the engine runs.
-    let _ = core.versions().finish(item);
+    let _ = core.kernel.mvcc.versions().finish(item);
 }
 
 /// Does what can be done about fresh items while old views hold them back. What fails is left until they do not.
 fn follow_fresh(core: &Core, up_to: Lsn) -> Result<bool> {
     let (mut any, mut done) = (false, Ok(()));
     let (mut items, mut followed) = (Vec::new(), Vec::new());
-    let versions = core.versions();
+    let versions = core.kernel.mvcc.versions();
     loop {
         // Held first, so that nothing is lost if the rest fails.
-        let pop = || core.purge.pop_fresh(up_to).inspect(|item| core.purge.hold(*item));
+        let pop = || {
+            core.kernel
+                .mvcc
+                .queue
+                .pop_fresh(up_to)
+                .inspect(|item| core.kernel.mvcc.queue.hold(*item))
+        };
         let mut batch = Batch::default();
-        let gathered = gather(core, &mut batch, &mut items, pop, &mut |hint| {
+        let gathered = gather(core, &mut batch, &mut items, pop, &mut |task| {
             // What stands outside a row is kept until every view has passed.
-            if hint.version.row_flags & OUTSIDE == 0 {
-                followed.push(hint.address);
+            if task.version.row_flags & OUTSIDE == 0 {
+                followed.push(task.address);
             }
         });
         if items.is_empty() {
             return done.map(|()| any);
         }
         any = true;
-        let all = gathered.and_then(|()| follow::follow_early(core, &mut batch));
+        let all = gathered.and_then(|()| tasks::follow_early(core, &mut batch));
         let forgotten = all.and_then(|all| {
-            let mut hints = followed.iter().filter(|_| all);
-            hints.try_for_each(|hint| versions.forget_hint(*hint))
+            let mut tasks = followed.iter().filter(|_| all);
+            tasks.try_for_each(|task| versions.forget_task(*task))
         });
         followed.clear();
         done = done.and(forgotten);
         for item in items.drain(..).filter(|item| item.last) {
             let looked = compact::look_through(core, item.page).and_then(|()| versions.is_thin(item.page));
             if matches!(looked, Ok(true)) {
-                core.purge.report_thin(item.page);
+                core.kernel.mvcc.queue.report_thin(item.page);
             }
             done = done.and(looked.map(|_| ()));
         }
     }
 }
 
-/// Takes items until what their hints name fills a batch, and calls `f` with each hint.
+/// Takes items until what their tasks name fills a batch, and calls `f` with each task.
 fn gather(
     core: &Core,
     batch: &mut Batch,
@@ -326,20 +349,48 @@ fn gather(
         if item.from >= item.to {
             continue;
         }
-        let mut is_hint = |v: &mvcc::Version| v.flags & mvcc::PURGE != 0;
-        let hints = core
+        let mut is_task = |v: &mvcc::Version| v.flags & mvcc::PURGE != 0;
+        let tasks = core
+            .kernel
+            .mvcc
             .versions()
-            .records(item.page, item.from, item.to, &mut is_hint)?;
-        for hint in &hints {
-            f(hint);
-            batch.add(core, hint)?;
+            .records(item.page, item.from, item.to, &mut is_task)?;
+        for task in &tasks {
+            f(task);
+            batch.add(core, task)?;
         }
     }
     Ok(())
 }
 
-/// What no view is older than.
-pub(crate) fn oldest_view(core: &Core) -> Lsn {
-    core.view_copy
-        .refresh_with(&core.views, &core.txns, || core.tide(), |copy| copy.oldest())
+/// How many deleted entries all graveyards hold.
+pub(crate) fn buried_entries(core: &Core) -> u64 {
+    core.catalog
+        .tables()
+        .iter()
+        .map(|table| table.buried_entries())
+        .sum()
+}
+
+/// Looks through the graveyards that a closed view looked into, and removes what no view needs any more. Until such a view
+/// has gone, all that is buried stays needed, and nothing is looked through, however much it is.
+fn clear_graveyards(core: &Core) -> Result<()> {
+    let copy = &core.kernel.mvcc.view_copy;
+    let gone = copy.take_oldest_closed();
+    let mut cleared = Ok(());
+    for table in core.catalog.tables() {
+        // Rows last: a secondary entry may need a check of its row.
+        for n in (0..table.indexes.len()).rev() {
+            let graveyard = &table.indexes[n].graveyard;
+            if graveyard.count() > 0 && graveyard.concerned(gone) {
+                // Trouble with one keeps no other from being cleared.
+                let stopped = || core.background.is_stopped();
+                cleared = cleared.and(table.clear_graveyard(&core.kernel, n, &stopped));
+            }
+        }
+    }
+    if cleared.is_err() {
+        copy.put_oldest_closed(gone);
+    }
+    cleared
 }

@@ -15,8 +15,8 @@
 //! A descending part is the same with every bit flipped, marker included. A secondary key is its parts followed by the
 //! clustered key, which makes every key distinct and tells where the row is.
 
-use super::schema::{ColumnType, Datum, IndexSchema, TableSchema};
 use crate::error::{Error, Result};
+use crate::schema::{ColumnType, Datum, IndexSchema, TableSchema};
 
 /// How text compares. The engine stores text as the caller gave it and orders it by these keys.
 pub trait Collator: Send + Sync {
@@ -253,7 +253,7 @@ fn terminate(out: &mut Vec<u8>, at: usize) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::table::testing::Random;
+    use crate::testing::Random;
     use std::cmp::Ordering;
 
     fn codec(ty: ColumnType, nullable: bool, descending: bool) -> KeyPartCodec {

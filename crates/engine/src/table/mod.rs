@@ -1,53 +1,63 @@
 //! Tables: a clustered index that holds the rows, and secondary indexes that lead to it.
 //!
+//! ```text
+//!            access: get, scan, insert, modify …                      a transaction's calls
+//!        ┌────────────────┬──────────────┬───────────────────┐
+//!     read::Reader   locking::Cursor  write::Writer          │
+//!     consistent     locking scans    inserts, changes       │
+//!        │                │              │                   ▼
+//!        │   ┌────────────┴──────────────┤              deleted: what deleted entries tell,
+//!        ▼   ▼                           ▼              and where purge puts them
+//!   ┌─────────────────────┐   ┌─────────────────────────┐   ┌───────────┐
+//!   │ clustered index     │◄──┤ secondary index         │   │ graveyard │  one beside each index,
+//!   │ primary key → row   │   │ parts, primary key →    │   │           │  for old views alone
+//!   └──────────┬──────────┘   └─────────────────────────┘   └───────────┘
+//!              └─► outside: columns too long for their row
+//! ```
+//!
 //! | file | idea |
 //! |---|---|
-//! | `schema`, `range` | what a table is, in the engine's terms; ranges of keys |
+//! | `range` | ranges of keys |
 //! | `key`, `row`, `entry` | how keys, rows and the heads of entries are encoded |
 //! | `outside` | columns too long for their row |
-//! | `graveyard`, `buried` | deleted entries out of the way, and how old views find them |
+//! | `secondary` | which entries a row has |
+//! | `deleted` | deleted entries: what a reader can tell from them, and how purge takes them out |
 //! | `read`, `locking` | consistent reads, locking reads |
-//! | `insert`, `plan` and `write`, `secondary`, `undo` | rows added, changed, indexed, restored |
+//! | `write` | rows added and changed |
 //! | `state` | counters that outlive a definition |
+//! | `estimate` | estimates for a planner |
 
-mod buried;
+mod deleted;
 mod entry;
-mod graveyard;
-mod insert;
+mod estimate;
 mod key;
 mod locking;
 mod outside;
-mod plan;
 mod range;
 mod read;
 mod row;
-mod schema;
 mod secondary;
 mod state;
-#[cfg(test)]
-pub(crate) mod testing;
-pub(crate) mod undo;
 mod write;
 
 pub use key::{BinaryCollator, Collator, KEY_BYTES_MAX};
 pub use range::KeyRange;
-pub use row::{RowBuf, RowView};
-pub use schema::{Column, ColumnType, Datum, IndexNo, IndexSchema, KeyPart, TableSchema};
+pub use row::RowView;
 
-pub(crate) use entry::{DELETED, EntryHead, Head, OUTSIDE, Undo, row_of};
-pub(crate) use graveyard::{Buried, Graveyard, Witness};
-use locking::key_behind;
+pub(crate) use deleted::{AT_ONCE, Buried, Graveyard, HELD_MAX, relink};
+pub(crate) use entry::{DELETED, EntryHead, Head, OUTSIDE, ROW_AT, STORED_AT, row_of, stored_of};
+pub(crate) use locking::key_behind;
 pub(crate) use outside::{Outside, first_page};
 pub(crate) use row::RowLayout;
-pub(crate) use schema::Reader;
-pub(crate) use secondary::Wanted;
 pub(crate) use state::TableState;
 
 use crate::error::{Error, Result};
-use crate::ids::{IndexId, Lsn, PAGE_SIZE, TableId};
-use crate::lock::{IndexLocks, LockMode, TableLocks};
-use crate::transaction::{Sight, Transaction};
+use crate::garbage::Garbage;
+use crate::ids::{IndexId, IndexNo, Lsn, TableId};
+use crate::lock::{IndexLocks, LockWait, TableLocks};
+use crate::schema::{Datum, TableSchema};
 use crate::tree::Tree;
+use crate::txn::Sight;
 use key::KeyPartCodec;
 use row::EntryLayout;
 use std::sync::Arc;
@@ -56,35 +66,68 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 /// Bytes in the hidden row id that clusters a table without a primary key.
 pub(crate) const ROW_ID_BYTES: usize = 8;
 
+/// Which entries of a table a scan visits, and how.
+#[derive(Clone, Copy, Debug)]
+pub struct RangeScan<'r> {
+    /// The index that is scanned; 0 is the clustered one.
+    pub index: IndexNo,
+    /// The entries of that index.
+    pub range: &'r KeyRange,
+    /// From the end of the range to its beginning.
+    pub reverse: bool,
+    /// Rows show only what the index [covers](Table::covers), so that they need not be looked up.
+    pub covering: bool,
+}
+
+impl<'r> RangeScan<'r> {
+    /// A scan of a range in index order, showing whole rows.
+    pub fn new(index: IndexNo, range: &'r KeyRange) -> RangeScan<'r> {
+        RangeScan {
+            index,
+            range,
+            reverse: false,
+            covering: false,
+        }
+    }
+
+    /// Sets whether the scan goes backwards.
+    pub fn reverse(self, reverse: bool) -> RangeScan<'r> {
+        RangeScan { reverse, ..self }
+    }
+
+    /// Sets whether the index alone answers.
+    pub fn covering(self, covering: bool) -> RangeScan<'r> {
+        RangeScan { covering, ..self }
+    }
+}
+
 /// What a read sees.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Read {
     /// The transaction's view; locks nothing and waits for nobody.
     Consistent,
     /// The newest committed row, which stays locked.
-    Locking { exclusive: bool, wait: LockWait },
-}
-
-/// What a locking read does about a row that is locked.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum LockWait {
-    Wait,
-    /// Fails with [`Error::LockNoWait`].
-    NoWait,
-    /// Goes on without the row.
-    Skip,
+    Locking {
+        /// Exclusive (`FOR UPDATE`) rather than shared (`FOR SHARE`).
+        exclusive: bool,
+        /// What to do about a row that another transaction has locked.
+        wait: LockWait,
+    },
 }
 
 /// Whether a scan goes on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Flow {
+    /// To the next row.
     Continue,
+    /// The scan ends.
     Stop,
 }
 
 /// What becomes of the lock on the row just read. A consistent read has none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Keep {
+    /// It stays, to the end of the transaction.
     Locked,
     /// The row did not match: under READ COMMITTED and below its lock may go at once, unless held before.
     Release,
@@ -101,25 +144,8 @@ pub enum Action {
     Touch,
     /// The row takes the values set in the [`RowBuf`].
     Update,
+    /// The row is deleted.
     Delete,
-}
-
-/// How a duplicate key that an insert meets is locked.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum DuplicateLock {
-    /// For a plain INSERT, and INSERT IGNORE.
-    Shared,
-    /// For a statement that goes on to change the row it met: REPLACE, ON DUPLICATE KEY UPDATE.
-    Exclusive,
-}
-
-impl DuplicateLock {
-    pub(crate) fn mode(self) -> LockMode {
-        match self {
-            DuplicateLock::Shared => LockMode::Shared,
-            DuplicateLock::Exclusive => LockMode::Exclusive,
-        }
-    }
 }
 
 /// An open table. Cheap to keep and share; goes stale ([`Error::TableGone`]) when the table is dropped.
@@ -134,6 +160,7 @@ pub struct Table {
     pub(crate) indexes: Vec<Index>,
     locks: TableLocks,
     pub(crate) state: Arc<TableState>,
+    garbage: Arc<Garbage>,
     closed: AtomicBool,
     /// Views older than this do not know the table as it is.
     defined: AtomicU64,
@@ -154,6 +181,7 @@ impl Table {
         trees: Vec<Tree>,
         state: Arc<TableState>,
         collator: Arc<dyn Collator>,
+        garbage: Arc<Garbage>,
     ) -> Table {
         let primary = schema
             .primary
@@ -179,6 +207,7 @@ impl Table {
             indexes: trees.into_iter().enumerate().map(index).collect(),
             locks: TableLocks::new(id),
             state,
+            garbage,
             schema,
             collator,
             closed: AtomicBool::new(false),
@@ -186,10 +215,12 @@ impl Table {
         }
     }
 
+    /// The table's id, never used twice.
     pub fn id(&self) -> TableId {
         self.id
     }
 
+    /// The definition.
     pub fn schema(&self) -> &TableSchema {
         &self.schema
     }
@@ -221,6 +252,15 @@ impl Table {
         }
     }
 
+    /// Fails if the table has no such index.
+    #[inline]
+    pub(crate) fn check_index(&self, index: IndexNo) -> Result<()> {
+        match index < self.indexes.len() {
+            true => Ok(()),
+            false => Err(Error::Unsupported("an index that the table does not have")),
+        }
+    }
+
     /// Whether the view knows the table as it is: a change of its definition leaves no older versions behind.
     #[inline]
     fn check_known(&self, sight: Sight) -> Result<()> {
@@ -244,6 +284,7 @@ impl Table {
 
     /// Appends the encoded key of the index's first `values.len()` parts.
     pub fn encode_key(&self, index: IndexNo, values: &[Datum], out: &mut Vec<u8>) -> Result<()> {
+        self.check_index(index)?;
         let parts = match index {
             0 => &self.primary[..],
             n => &self.entries[n - 1].parts[..self.entries[n - 1].own],
@@ -316,151 +357,21 @@ impl Table {
         values
     }
 
-    /// Whether the index alone can answer for all these columns.
+    /// True if the index alone has the values of all these columns. False for an index that the table does not have.
     pub fn covers(&self, index: IndexNo, columns: &[usize]) -> bool {
         match index {
             0 => true,
-            n => columns.iter().all(|c| self.entries[n - 1].covers(*c)),
+            n => self
+                .entries
+                .get(n - 1)
+                .is_some_and(|entry| columns.iter().all(|c| entry.covers(*c))),
         }
-    }
-
-    /// Reads the one row that has this whole key in a unique index. Returns whether there is one.
-    pub fn get(
-        &self,
-        txn: &mut Transaction,
-        index: IndexNo,
-        key: &[u8],
-        read: Read,
-        f: &mut dyn FnMut(&RowView) -> Result<Keep>,
-    ) -> Result<bool> {
-        let Transaction { core, inner } = txn;
-        self.get_row(core, inner, index, key, read, f)
-    }
-
-    /// Reads the rows of a range in index order, or backwards. With `covering`, the rows show only what the index
-    /// [covers](Table::covers). An error of `f` ends the scan and is returned.
-    pub fn scan(
-        &self,
-        txn: &mut Transaction,
-        index: IndexNo,
-        range: &KeyRange,
-        reverse: bool,
-        covering: bool,
-        read: Read,
-        f: &mut dyn FnMut(&RowView) -> Result<(Keep, Flow)>,
-    ) -> Result<()> {
-        let Transaction { core, inner } = txn;
-        self.scan_rows(core, inner, index, range, reverse, covering, read, f)
-    }
-
-    /// Inserts a row, all columns given in order. After [`Error::DuplicateKey`] the row that has the key is locked
-    /// shared, and part of the work may be done: the caller rolls back to the statement's (or row's) savepoint.
-    pub fn insert(&self, txn: &mut Transaction, row: &[Datum]) -> Result<()> {
-        self.insert_with(txn, row, DuplicateLock::Shared)
-    }
-
-    pub fn insert_with(&self, txn: &mut Transaction, row: &[Datum], lock: DuplicateLock) -> Result<()> {
-        let Transaction { core, inner } = txn;
-        self.insert_row(core, inner, row, lock)
-    }
-
-    /// Locks the row exclusively, shows its newest version to `f` and does what `f` says. Returns whether the row
-    /// exists. May change the primary key.
-    pub fn modify(
-        &self,
-        txn: &mut Transaction,
-        primary_key: &[u8],
-        f: &mut dyn FnMut(&RowView, &mut RowBuf) -> Result<Action>,
-    ) -> Result<bool> {
-        let Transaction { core, inner } = txn;
-        self.modify_row(core, inner, primary_key, write::Came::ByKey, f)
-    }
-
-    /// [`Table::modify`] for REPLACE and ON DUPLICATE KEY UPDATE, which lock exclusively what has their new keys.
-    pub fn modify_duplicate(
-        &self,
-        txn: &mut Transaction,
-        primary_key: &[u8],
-        f: &mut dyn FnMut(&RowView, &mut RowBuf) -> Result<Action>,
-    ) -> Result<bool> {
-        txn.inner.duplicates = DuplicateLock::Exclusive;
-        let found = self.modify(txn, primary_key, f);
-        txn.inner.duplicates = DuplicateLock::Shared;
-        found
-    }
-
-    /// [`Table::modify`] for every row of a range. The caller sees to it that no update moves a row within `index`
-    /// (it would be met again).
-    pub fn modify_range(
-        &self,
-        txn: &mut Transaction,
-        index: IndexNo,
-        range: &KeyRange,
-        reverse: bool,
-        f: &mut dyn FnMut(&RowView, &mut RowBuf) -> Result<(Action, Flow)>,
-    ) -> Result<()> {
-        let Transaction { core, inner } = txn;
-        self.modify_rows(core, inner, index, range, reverse, None, f)
-    }
-
-    /// [`Table::modify_range`], forwards, for an UPDATE: under READ COMMITTED and below, a row of the clustered index
-    /// that somebody else has locked is judged by `matches` as it was last committed, and passed over if it does not
-    /// match so. Otherwise it is waited for, and `f` decides.
-    pub fn update_range(
-        &self,
-        txn: &mut Transaction,
-        index: IndexNo,
-        range: &KeyRange,
-        matches: &mut dyn FnMut(&RowView) -> Result<bool>,
-        f: &mut dyn FnMut(&RowView, &mut RowBuf) -> Result<(Action, Flow)>,
-    ) -> Result<()> {
-        let Transaction { core, inner } = txn;
-        self.modify_rows(core, inner, index, range, false, Some(matches), f)
-    }
-
-    /// Locks the rows of a range exclusively for a statement that changes them afterwards; about `matches`,
-    /// which an UPDATE in no order has, see [`Table::update_range`].
-    pub fn scan_to_change(
-        &self,
-        txn: &mut Transaction,
-        index: IndexNo,
-        range: &KeyRange,
-        reverse: bool,
-        matches: Option<&mut dyn FnMut(&RowView) -> Result<bool>>,
-        f: &mut dyn FnMut(&RowView) -> Result<(Keep, Flow)>,
-    ) -> Result<()> {
-        let Transaction { core, inner } = txn;
-        // Each for a lifetime of its own, which an `Option` cannot give it.
-        let judge: Option<locking::Judge<'_>> = match matches {
-            Some(matches) => Some(matches),
-            None => None,
-        };
-        self.scan_rows_to_change(core, inner, index, range, reverse, judge, f)
     }
 
     /// Takes `n` consecutive values off the counter: the first of them is returned, and each next one is `step`
     /// further. Values are congruent to `offset` modulo `step`, as with auto_increment_increment and _offset.
     pub fn auto_increment_reserve(&self, n: u64, step: u64, offset: u64) -> Result<u64> {
         self.state.reserve(n, step, offset)
-    }
-
-    /// The same, unless another has the table locked with [`LockMode::AutoIncrement`](crate::LockMode), or waits for
-    /// that: so the values reserved under that lock follow each other without gaps.
-    pub fn auto_increment_reserve_unlocked(
-        &self,
-        txn: &Transaction,
-        n: u64,
-        step: u64,
-        offset: u64,
-    ) -> Result<Option<u64>> {
-        let taken = || txn.core.locks.counts_alone(self.locks());
-        self.state.reserve_unless(taken, n, step, offset)
-    }
-
-    /// [`Self::auto_increment_observe`] under the same condition; false if it was not met, and the counter is not moved.
-    pub fn auto_increment_observe_unlocked(&self, txn: &Transaction, value: u64) -> Result<bool> {
-        let taken = || txn.core.locks.counts_alone(self.locks());
-        self.state.observe_unless(taken, value)
     }
 
     /// The value that would be reserved now. It stays so while all who use the counter lock the table first.
@@ -482,83 +393,4 @@ impl Table {
     pub fn auto_increment_peek(&self) -> u64 {
         self.state.peek()
     }
-
-    /// About how many rows there are.
-    pub fn estimate_rows(&self) -> u64 {
-        self.indexes[0].tree.estimate_all().unwrap_or(0)
-    }
-
-    /// About how many entries of the index lie in the range.
-    pub fn estimate_range(&self, index: IndexNo, range: &KeyRange) -> u64 {
-        let Some(span) = range::Span::of(range) else {
-            return 0;
-        };
-        let upper = span.upper.as_deref().unwrap_or(&[]);
-        self.indexes[index]
-            .tree
-            .estimate_range(&span.lower, upper)
-            .unwrap_or(0)
-    }
-
-    /// About how many rows share a value of the index's first `parts` parts.
-    pub fn records_per_key(&self, index: IndexNo, parts: usize) -> f64 {
-        let unique = self
-            .schema
-            .index(index)
-            .is_none_or(|i| i.unique && parts >= i.parts.len());
-        if unique || parts == 0 {
-            return if unique { 1.0 } else { self.estimate_rows() as f64 };
-        }
-        self.sample_records_per_key(index, parts).unwrap_or(1.0)
-    }
-
-    /// Counts how often the first parts change within a few leaves spread over the index.
-    fn sample_records_per_key(&self, index: IndexNo, parts: usize) -> Result<f64> {
-        let codecs = match index {
-            0 => &self.primary[..],
-            n => &self.entries[n - 1].parts[..],
-        };
-        let prefix = |key: &[u8]| {
-            codecs[..parts]
-                .iter()
-                .fold(0, |at, p| at + p.skip(&key[at..]).unwrap_or(key.len() - at))
-        };
-        let tree = &self.indexes[index].tree;
-        let (mut entries, mut values) = (0u64, 0u64);
-        let mut leaf = tree.read(&[])?;
-        let mut fence = Vec::new();
-        for _ in 0..LEAVES_SAMPLED {
-            let node = leaf.node();
-            let mut last: Option<&[u8]> = None;
-            for slot in 0..node.count() {
-                let key = node.key(slot);
-                let value = &key[..prefix(key)];
-                entries += 1;
-                values += (last != Some(value)) as u64;
-                last = Some(value);
-            }
-            match leaf.next(&mut fence)? {
-                Some((next, _)) => leaf = next,
-                None => break,
-            }
-        }
-        Ok(if values == 0 {
-            1.0
-        } else {
-            entries as f64 / values as f64
-        })
-    }
-
-    /// About how many bytes its pages take: the clustered index, and the secondary ones.
-    pub fn size_bytes(&self) -> (u64, u64) {
-        let size = |index: &Index| -> Result<u64> {
-            let leaf_entries = index.tree.read(&[])?.node().count().max(1) as u64;
-            Ok((index.tree.estimate_all()? / leaf_entries + 1) * PAGE_SIZE as u64)
-        };
-        let size = |index| size(index).unwrap_or(0);
-        (size(&self.indexes[0]), self.indexes[1..].iter().map(size).sum())
-    }
 }
-
-/// Leaves that a sample looks at.
-const LEAVES_SAMPLED: usize = 8;

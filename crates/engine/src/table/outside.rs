@@ -13,14 +13,15 @@
 //! the version that names it.
 
 use super::row::RowLayout;
-use super::schema::{Datum, Reader};
 use super::{Table, entry};
-use crate::core::Core;
+use crate::bytes::ByteReader;
 use crate::error::{Error, Result};
 use crate::ids::PageId;
+use crate::kernel::Kernel;
 use crate::log::TxnNote;
-use crate::transaction::Inner;
+use crate::schema::Datum;
 use crate::tree::{MAX_ENTRY_LEN, OVERFLOW_CAPACITY, Tree};
+use crate::txn::{Txn, Undo};
 use std::cell::{Cell, OnceCell};
 
 const REFERENCE_BYTES: usize = 12;
@@ -38,7 +39,7 @@ pub(crate) fn reference(first: PageId, len: usize) -> [u8; REFERENCE_BYTES] {
 
 /// The first page of the chain that a reference names.
 pub(crate) fn first_page(reference: &[u8]) -> Option<PageId> {
-    Reader(reference).u32().map(PageId)
+    ByteReader(reference).u32().map(PageId)
 }
 
 /// A row's outside columns, read when asked for.
@@ -135,10 +136,10 @@ pub(crate) fn is_long(key_len: usize, row_len: usize) -> bool {
 impl Table {
     /// Moves a row's longest columns out until it fits, and encodes it. Holds no latch. Without a transaction nobody
     /// would free the columns after a crash but whoever frees the tree.
-    pub(super) fn encode_long_row(
+    pub(crate) fn encode_long_row(
         &self,
-        core: &Core,
-        mut t: Option<&mut Inner>,
+        kernel: &Kernel,
+        mut txn: Option<&mut Txn<'_>>,
         values: &mut [Owned],
         key_len: usize,
         out: &mut Vec<u8>,
@@ -167,7 +168,7 @@ impl Table {
                 });
             };
             if let Owned::Bytes(bytes) = &values[column] {
-                let first = self.write_chain(core, t.as_deref_mut(), bytes)?;
+                let first = self.write_chain(kernel, txn.as_deref_mut(), bytes)?;
                 values[column] = Owned::Reference(reference(first, bytes.len()).to_vec());
             }
         }
@@ -175,23 +176,23 @@ impl Table {
         self.layout.encode(|c| values[c].datum(), is_reference, out)
     }
 
-    fn write_chain(&self, core: &Core, mut t: Option<&mut Inner>, value: &[u8]) -> Result<PageId> {
+    fn write_chain(&self, kernel: &Kernel, mut txn: Option<&mut Txn<'_>>, value: &[u8]) -> Result<PageId> {
         let mut next = PageId(0);
         for data in value.chunks(OVERFLOW_CAPACITY).rev() {
-            let mut mtr = core.store.begin_mtr()?;
+            let mut mtr = kernel.store.begin_mtr()?;
             let id = self.indexes[0].tree.overflow().write_page(&mut mtr, next, data)?;
-            if let Some(t) = &mut t {
-                t.buffers.note.clear();
-                entry::Undo::OutsidePage { page: id }.encode(&mut t.buffers.note);
+            if let Some(txn) = &mut txn {
+                txn.buffers.note.clear();
+                Undo::OutsidePage { page: id }.encode(&mut txn.buffers.note);
                 mtr.note(TxnNote::Undo {
-                    txn: t.id,
-                    prev: t.last_undo,
-                    payload: &t.buffers.note,
+                    txn: txn.id,
+                    prev: txn.last_undo,
+                    payload: &txn.buffers.note,
                 });
             }
             let lsn = mtr.commit();
-            if let Some(t) = &mut t {
-                t.wrote(lsn.start);
+            if let Some(txn) = &mut txn {
+                txn.wrote(lsn.start);
             }
             next = id;
         }
@@ -201,13 +202,13 @@ impl Table {
     /// A row for a tree that nobody looks at yet, and whether it has columns outside.
     pub(crate) fn encode_unlogged_row(
         &self,
-        core: &Core,
+        kernel: &Kernel,
         row: &[Datum],
         key_len: usize,
     ) -> Result<(Vec<u8>, bool)> {
         let mut values: Vec<Owned> = row.iter().map(|d| Owned::of(*d)).collect();
         let mut out = Vec::new();
-        self.encode_long_row(core, None, &mut values, key_len, &mut out)?;
+        self.encode_long_row(kernel, None, &mut values, key_len, &mut out)?;
         Ok((out, values.iter().any(|v| matches!(v, Owned::Reference(_)))))
     }
 }

@@ -4,13 +4,17 @@
 
 use std::ops::Bound;
 
+/// A range of an index's encoded keys. See the module's head for what a bound means: it is a prefix.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KeyRange {
+    /// The lower bound.
     pub lower: Bound<Vec<u8>>,
+    /// The upper bound.
     pub upper: Bound<Vec<u8>>,
 }
 
 impl KeyRange {
+    /// Every key.
     pub fn all() -> KeyRange {
         KeyRange {
             lower: Bound::Unbounded,
@@ -45,6 +49,7 @@ impl KeyRange {
         }
     }
 
+    /// True if `key` lies within both bounds.
     pub fn contains(&self, key: &[u8]) -> bool {
         self.above_lower(key) && self.below_upper(key)
     }

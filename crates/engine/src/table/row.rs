@@ -12,8 +12,8 @@
 
 use super::key::KeyPartCodec;
 use super::outside::Outside;
-use super::schema::{Column, ColumnType, Datum, IndexSchema, TableSchema};
 use crate::error::{Error, Result};
+use crate::schema::{Column, ColumnType, Datum, IndexSchema, TableSchema};
 
 /// Bytes a row may take inside its leaf before its longest columns are moved out.
 pub(crate) const OUTSIDE: u16 = 0x8000;
@@ -418,78 +418,5 @@ impl<'a> RowView<'a> {
     /// The row's encoded primary key: what [`super::Table::modify`] takes.
     pub fn primary_key(&self) -> &'a [u8] {
         self.primary_key
-    }
-}
-
-/// A row being changed: starts as the old row (or, for a copied table, as nothing but NULLs), and remembers what was
-/// set.
-#[derive(Default)]
-pub struct RowBuf {
-    cells: Vec<Cell>,
-    changed: Vec<usize>,
-    arena: Vec<u8>,
-}
-
-#[derive(Clone, Copy)]
-enum Cell {
-    Unset,
-    Null,
-    Int(i64),
-    UInt(u64),
-    Float(f32),
-    Double(f64),
-    Bytes { at: usize, len: usize },
-}
-
-impl RowBuf {
-    /// Forgets everything, for a row of so many columns.
-    pub(crate) fn reset(&mut self, columns: usize) {
-        if self.cells.len() == columns {
-            for c in self.changed.drain(..) {
-                self.cells[c] = Cell::Unset;
-            }
-        } else {
-            self.changed.clear();
-            self.cells.clear();
-            self.cells.resize(columns, Cell::Unset);
-        }
-        self.arena.clear();
-    }
-
-    /// Sets a column. Whether the value has the column's type is checked when the row is written.
-    pub fn set(&mut self, column: usize, value: Datum) {
-        if matches!(self.cells[column], Cell::Unset) {
-            self.changed.push(column);
-        }
-        self.cells[column] = match value {
-            Datum::Null => Cell::Null,
-            Datum::Int(v) => Cell::Int(v),
-            Datum::UInt(v) => Cell::UInt(v),
-            Datum::Float(v) => Cell::Float(v),
-            Datum::Double(v) => Cell::Double(v),
-            Datum::Bytes(b) => {
-                let at = self.arena.len();
-                self.arena.extend_from_slice(b);
-                Cell::Bytes { at, len: b.len() }
-            }
-        };
-    }
-
-    /// What the column was set to, if it was.
-    pub fn get(&self, column: usize) -> Option<Datum<'_>> {
-        Some(match self.cells[column] {
-            Cell::Unset => return None,
-            Cell::Null => Datum::Null,
-            Cell::Int(v) => Datum::Int(v),
-            Cell::UInt(v) => Datum::UInt(v),
-            Cell::Float(v) => Datum::Float(v),
-            Cell::Double(v) => Datum::Double(v),
-            Cell::Bytes { at, len } => Datum::Bytes(&self.arena[at..at + len]),
-        })
-    }
-
-    /// The columns that were set.
-    pub fn changed(&self) -> &[usize] {
-        &self.changed
     }
 }

@@ -13,128 +13,115 @@
 //! What is marked deleted cannot tell: the scan locks it and looks at the next. If nothing comes next, a scan whose range is not
 //! tested against entries stops without the supremum: that the last entry lies behind the range is seen at the end of its page.
 
+use super::super::Keep;
 use super::super::entry::{EntryHead, Head};
-use super::super::schema::IndexNo;
-use super::super::{Keep, Table};
-use super::{Course, Got, Step};
+use super::{Cursor, LockOutcome, Move};
 use crate::error::Result;
-use crate::ids::TxnId;
+use crate::ids::{IndexNo, TxnId};
 use crate::lock::{SUPREMUM, Want};
-use crate::transaction::Inner;
 use crate::tree::{LeafRead, LeafWrite, NextLeaf, Node};
 
-impl Table {
-    pub(super) fn lock_gap(&self, t: &mut Inner, course: &Course<'_>, key: &[u8], writer: TxnId) {
-        let locks = &self.indexes[course.n].locks;
-        t.lock_gap(course.core, locks, key, course.lock.mode, writer);
+impl Cursor<'_, '_, '_> {
+    pub(super) fn lock_gap(&mut self, key: &[u8], writer: TxnId) {
+        let locks = &self.table.indexes[self.n].locks;
+        self.txn.lock_gap(locks, key, self.lock.mode, writer);
     }
 
     /// Locks the upper end of a range, at an entry behind it.
-    pub(super) fn lock_beyond(
-        &self,
-        t: &mut Inner,
-        course: &mut Course<'_>,
-        key: &[u8],
-        value: &[u8],
-    ) -> Result<Step> {
-        let n = course.n;
-        if course.gaps && (course.shape.equality || n == 0) {
-            self.lock_gap(t, course, key, self.writer(n, value));
-            return Ok(Step::Stop);
+    pub(super) fn lock_beyond(&mut self, key: &[u8], value: &[u8]) -> Result<Move> {
+        let n = self.n;
+        if self.gaps && (self.target.equality || n == 0) {
+            self.lock_gap(key, writer_of(n, value));
+            return Ok(Move::Stop);
         }
-        if course.shape.equality {
-            return Ok(Step::Stop);
+        if self.target.equality {
+            return Ok(Move::Stop);
         }
-        if n == 0 && course.judge.is_some() {
-            // Locked for a moment, if nobody else has it.
-            let (locks, writer) = (&self.indexes[0].locks, self.writer(0, value));
-            if !t.is_locked(course.core, locks, key, writer) {
-                t.note_write(course.core, locks, key);
+        if n == 0 && self.matches.is_some() {
+            // Locked for a moment, if no other transaction has it.
+            let (locks, writer) = (&self.table.indexes[0].locks, writer_of(0, value));
+            if !self.txn.is_locked(locks, key, writer) {
+                self.txn.note_write(locks, key);
             }
-            return Ok(Step::Stop);
+            return Ok(Move::Stop);
         }
-        let want = Want::scanned(course.lock.mode, course.gaps);
-        let fresh = match self.get_lock(t, course, n, key, want, self.writer(n, value))? {
-            Got::Wait(lock) => return Ok(Step::Wait(lock)),
-            Got::Skipped => return Ok(Step::Over),
-            Got::Held { fresh } => fresh,
+        let want = Want::scanned(self.lock.mode, self.gaps);
+        let fresh = match self.get_lock(n, key, want, writer_of(n, value))? {
+            LockOutcome::Wait(lock) => return Ok(Move::Wait(lock)),
+            LockOutcome::Skipped => return Ok(Move::Skip),
+            LockOutcome::Held { fresh } => fresh,
         };
-        let mut is_row = !self.is_deleted(n, value);
-        if is_row && n != 0 && course.lock.looks_at_rows() {
-            let primary_key = &key[self.entries[n - 1].primary_at(key)..];
+        let mut is_row = !is_deleted(n, value);
+        if is_row && n != 0 && self.lock.looks_at_rows() {
+            let primary_key = &key[self.table.entries[n - 1].primary_at(key)..];
             is_row = false;
-            let row = self.lock_row_of(t, course, primary_key, &mut |_| {
+            let row = self.lock_row_of(primary_key, &mut |_| {
                 is_row = true;
                 Ok(Keep::Release)
             })?;
             match row {
-                Got::Wait(lock) => {
-                    course.fresh = fresh.then(|| key.to_vec());
-                    return Ok(Step::Wait(lock));
+                LockOutcome::Wait(lock) => {
+                    self.fresh = fresh.then(|| key.to_vec());
+                    return Ok(Move::Wait(lock));
                 }
-                Got::Skipped => return Ok(Step::Over),
-                Got::Held { fresh: false } => return Ok(if is_row { Step::Stop } else { Step::Over }),
-                Got::Held { fresh: true } => {}
+                LockOutcome::Skipped => return Ok(Move::Skip),
+                LockOutcome::Held { fresh: false } => {
+                    return Ok(if is_row { Move::Stop } else { Move::Skip });
+                }
+                LockOutcome::Held { fresh: true } => {}
             }
         }
-        course.let_go(self, t, n, key, want, fresh);
-        Ok(if is_row { Step::Stop } else { Step::Over })
+        self.let_go(n, key, want, fresh);
+        Ok(if is_row { Move::Stop } else { Move::Skip })
     }
 
-    /// The same at the lower end, for who comes down; `found` says whether there was a row. An equality without any stops
-    /// at the gap.
-    pub(super) fn lock_before(
-        &self,
-        t: &mut Inner,
-        course: &mut Course<'_>,
-        key: &[u8],
-        value: &[u8],
-        found: bool,
-    ) -> Result<Step> {
-        if course.shape.equality && !found {
-            if course.gaps {
-                self.lock_gap(t, course, key, self.writer(course.n, value));
+    /// Locks the lower end of a range that is scanned backwards, at the entry before it. `found` says whether the range has
+    /// a row; an equality without any stops at the gap.
+    pub(super) fn lock_before(&mut self, key: &[u8], value: &[u8], found: bool) -> Result<Move> {
+        if self.target.equality && !found {
+            if self.gaps {
+                self.lock_gap(key, writer_of(self.n, value));
             }
-            return Ok(Step::Stop);
+            return Ok(Move::Stop);
         }
-        let want = Want::scanned(course.lock.mode, course.gaps);
-        let fresh = match self.get_lock(t, course, course.n, key, want, self.writer(course.n, value))? {
-            Got::Wait(lock) => return Ok(Step::Wait(lock)),
-            Got::Skipped => return Ok(Step::Stop),
-            Got::Held { fresh } => fresh,
+        let want = Want::scanned(self.lock.mode, self.gaps);
+        let fresh = match self.get_lock(self.n, key, want, writer_of(self.n, value))? {
+            LockOutcome::Wait(lock) => return Ok(Move::Wait(lock)),
+            LockOutcome::Skipped => return Ok(Move::Stop),
+            LockOutcome::Held { fresh } => fresh,
         };
-        match (course.n, course.shape.equality) {
+        match (self.n, self.target.equality) {
             // The row is read before it turns out not to be meant, and stays locked.
             (0, _) => {}
             (n, true) if !EntryHead::of(value).is_deleted() => {
-                let primary_key = &key[self.entries[n - 1].primary_at(key)..];
-                let row = self.lock_row_of(t, course, primary_key, &mut |_| Ok(Keep::Locked))?;
-                if let Got::Wait(lock) = row {
-                    return Ok(Step::Wait(lock));
+                let primary_key = &key[self.table.entries[n - 1].primary_at(key)..];
+                let row = self.lock_row_of(primary_key, &mut |_| Ok(Keep::Locked))?;
+                if let LockOutcome::Wait(lock) = row {
+                    return Ok(Move::Wait(lock));
                 }
             }
-            (n, _) => course.let_go(self, t, n, key, want, fresh),
+            (n, _) => self.let_go(n, key, want, fresh),
         }
-        Ok(Step::Stop)
+        Ok(Move::Stop)
     }
+}
 
-    fn writer(&self, n: IndexNo, value: &[u8]) -> TxnId {
-        match n {
-            0 => Head::of(value).writer,
-            _ => EntryHead::of(value).writer,
-        }
+fn writer_of(n: IndexNo, value: &[u8]) -> TxnId {
+    match n {
+        0 => Head::of(value).writer,
+        _ => EntryHead::of(value).writer,
     }
+}
 
-    fn is_deleted(&self, n: IndexNo, value: &[u8]) -> bool {
-        match n {
-            0 => Head::of(value).is_deleted(),
-            _ => EntryHead::of(value).is_deleted(),
-        }
+fn is_deleted(n: IndexNo, value: &[u8]) -> bool {
+    match n {
+        0 => Head::of(value).is_deleted(),
+        _ => EntryHead::of(value).is_deleted(),
     }
 }
 
 /// A leaf in hand that the next can be reached from.
-pub(in crate::table) trait Latched<'t> {
+pub(crate) trait Latched<'t> {
     fn node(&self) -> Node<'_>;
     fn next(&self) -> Result<NextLeaf<'t>>;
 }
@@ -159,7 +146,7 @@ impl<'t> Latched<'t> for LeafWrite<'t> {
 
 /// Calls `f` with the first key at or behind a slot of the leaf, and its writer, or the supremum, while all leaves up to it are latched.
 /// Answers false if they could not be latched from here: let go and come again.
-pub(in crate::table) fn key_behind<'t>(
+pub(crate) fn key_behind<'t>(
     leaf: &dyn Latched<'t>,
     slot: usize,
     f: &mut dyn FnMut(&[u8], TxnId),

@@ -3,20 +3,18 @@
 use super::super::entry::{Head, row_of};
 use super::super::outside::Outside;
 use super::super::row::RowView;
-use super::super::{Keep, LockWait, Table};
+use super::super::{Keep, Table};
 use super::{Locking, key_behind};
-use crate::core::Core;
 use crate::error::{Error, Result};
-use crate::lock::{LockMode, Want};
-use crate::transaction::{Ask, Inner, RowLock};
+use crate::lock::{LockMode, LockWait, Want};
 use crate::tree::LeafRead;
+use crate::txn::{Ask, RowLock, Txn};
 
 impl Table {
     /// Locks one row by its whole clustered key and shows it. Answers whether there is one (that could be locked).
     pub(in crate::table) fn lock_point(
         &self,
-        core: &Core,
-        t: &mut Inner,
+        txn: &mut Txn<'_>,
         key: &[u8],
         lock: Locking,
         f: &mut dyn FnMut(&RowView) -> Result<Keep>,
@@ -24,14 +22,14 @@ impl Table {
         let index = &self.indexes[0];
         let want = Want::record(lock.mode);
         loop {
-            t.check()?;
+            txn.check()?;
             let leaf = index.tree.read(key)?;
             let slot = match leaf.node().search(key) {
                 Ok(slot) => slot,
                 Err(slot) => {
-                    if self.lock_gap_behind(core, t, &leaf, slot, lock.mode)? {
+                    if self.lock_gap_behind(txn, &leaf, slot, lock.mode)? {
                         drop(leaf);
-                        self.check_not_buried(core, t, key)?;
+                        self.check_not_buried(txn, key)?;
                         return Ok(false);
                     }
                     continue;
@@ -46,11 +44,11 @@ impl Table {
                 writer: head.writer,
                 wait: lock.wait,
             };
-            let fresh = match t.lock(core, &ask) {
-                RowLock::Held { new } => new && !t.locks_gaps(),
+            let fresh = match txn.lock(&ask) {
+                RowLock::Held { new } => new && !txn.locks_gaps(),
                 // The search goes on behind the row it skips, and finds that nothing else has its key.
                 RowLock::Busy if lock.wait == LockWait::Skip => {
-                    match self.lock_gap_behind(core, t, &leaf, slot + 1, lock.mode)? {
+                    match self.lock_gap_behind(txn, &leaf, slot + 1, lock.mode)? {
                         true => return Ok(false),
                         false => continue,
                     }
@@ -58,11 +56,11 @@ impl Table {
                 RowLock::Busy => return Err(Error::LockNoWait),
                 RowLock::Wait(wait) => {
                     drop(leaf);
-                    t.wait(core, &wait)?;
+                    txn.wait(&wait)?;
                     continue;
                 }
             };
-            self.check_unchanged(core, t, head.writer)?;
+            self.check_unchanged(txn, head.writer)?;
             let mut keep = Keep::Release;
             if !head.is_deleted() {
                 let row = row_of(value);
@@ -71,7 +69,7 @@ impl Table {
                 outside.check()?;
             }
             if fresh && keep == Keep::Release {
-                core.locks.release(&t.owner, index.id, key, want);
+                txn.kernel.locks.release(&txn.owner, index.id, key, want);
             }
             return Ok(!head.is_deleted());
         }
@@ -81,18 +79,17 @@ impl Table {
     /// reached from here: let go and come again.
     fn lock_gap_behind(
         &self,
-        core: &Core,
-        t: &mut Inner,
+        txn: &mut Txn<'_>,
         leaf: &LeafRead<'_>,
         slot: usize,
         mode: LockMode,
     ) -> Result<bool> {
-        if !t.locks_gaps() {
+        if !txn.locks_gaps() {
             return Ok(true);
         }
         let locks = &self.indexes[0].locks;
         key_behind(leaf, slot, &mut |next, writer| {
-            t.lock_gap(core, locks, next, mode, writer)
+            txn.lock_gap(locks, next, mode, writer)
         })
     }
 }

@@ -1,29 +1,16 @@
-//! Deleted entries out of the way (the *graveyard* of Alhomssi and Leis, *Scalable and Robust Snapshot Isolation for
-//! High-Performance Storage Engines*, VLDB 2023).
+//! The graveyard of an index: its tree of buried entries, and stretches of them copied out.
 //!
-//! An entry that was deleted must be kept while an old view may want it. Left where it is, everybody has to step over it: a
-//! queue whose head is deleted row by row becomes slower with each of them. So purge moves such an entry out of its
-//! index, into a tree beside it that only old views look into. The tree lies in scratch pages: it is not logged, spills
-//! under pressure, and is void after a restart, since no view outlives one.
+//! The tree lies in scratch pages: it is not logged, spills under pressure, and is void after a restart, since no view
+//! outlives one.
 //!
 //! ```text
 //!  clustered:  key │ u64::MAX − number, big-endian  →  deleter u64 │ older u64
-//!  secondary:  entry key                            →  deleter u64 [│ from u64 │ until u64 │ stored columns]
+//!  secondary:  entry key                            →  deleter u64 [│ begin u64 │ end u64 │ stored columns]
 //! ```
 //!
-//! **A row that came back** under the key of a buried one begins a new chain, and behind the end of that chain the buried
-//! row goes on: a reader whose view sees no version of the row in the index asks here. A row may be buried several times;
-//! the numbers put the latest first, and each speaks for the time between its birth and its deletion.
-//!
-//! **A secondary entry** says that the row may once have had it; a view that does not see who deleted it asks the row. But
-//! most often that is not needed: when the entry is buried, a version of the row is known that has it and that an old view
-//! wants. Who sees the writer of that version (`from`) and not who replaced it (`until`) sees that very version, so the
-//! entry is there for him, with what it stores as in that version. If the same entry stands in the index again, that one
-//! speaks for both, unless it was born there after the view: then this one does.
-//!
-//! **Nobody sees an entry twice, or not at all.** An entry is buried, and a buried one changed or removed, by purge alone,
-//! holding the leaf that the key belongs to exclusively. Readers look here with that leaf in hand. `newest` is raised
-//! before the first entry goes: a view that is not older can never want one, and does not look.
+//! A row may be buried several times; the numbers put the latest first, and each stands for the time between its insertion
+//! and its deletion. A secondary entry is there once, with the validity interval of the version that was known when it was
+//! buried.
 
 use crate::error::Result;
 use crate::ids::{IndexId, Lsn, TxnId};
@@ -37,7 +24,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 const NUMBER_BYTES: usize = 8;
-/// What stands before the stored columns of a secondary entry that has a witness.
+/// Bytes before the stored columns of a secondary entry that has a validity interval.
 const ENTRY_HEAD: usize = 24;
 
 pub(crate) struct Graveyard {
@@ -52,20 +39,21 @@ pub(crate) struct Graveyard {
     number: AtomicU64,
 }
 
-/// A version of its row that has a secondary entry: who sees `from` and not `until` sees that version.
+/// The validity interval of a secondary entry: a view that sees `begin` but not `end` sees the version of the row that
+/// `begin` wrote, which has the entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Witness<B> {
-    pub from: TxnId,
-    pub until: TxnId,
+pub(crate) struct Validity<B> {
+    pub begin: TxnId,
+    pub end: TxnId,
     /// The entry's stored columns in that version.
     pub stored: B,
 }
 
-impl Witness<Vec<u8>> {
-    pub fn borrowed(&self) -> Witness<&[u8]> {
-        Witness {
-            from: self.from,
-            until: self.until,
+impl Validity<Vec<u8>> {
+    pub fn borrowed(&self) -> Validity<&[u8]> {
+        Validity {
+            begin: self.begin,
+            end: self.end,
             stored: &self.stored,
         }
     }
@@ -83,19 +71,19 @@ pub(crate) struct Buried<'b> {
     /// Of a row: the chain below the deletion.
     pub older: Address,
     /// Of a secondary entry.
-    pub witness: Option<Witness<&'b [u8]>>,
+    pub validity: Option<Validity<&'b [u8]>>,
     number: u64,
 }
 
 impl Buried<'_> {
     /// A row's, for who has its key anyway.
     pub fn with_key<'k>(&self, key: &'k [u8]) -> Buried<'k> {
-        debug_assert!(self.key == key && self.witness.is_none());
+        debug_assert!(self.key == key && self.validity.is_none());
         Buried {
             key,
             deleter: self.deleter,
             older: self.older,
-            witness: None,
+            validity: None,
             number: self.number,
         }
     }
@@ -224,9 +212,9 @@ fn decode<'b>(full: &'b [u8], value: &'b [u8], is_clustered: bool) -> Buried<'b>
         bytes.map_or(0, u64::from_le_bytes)
     };
     let (key, number) = split_full(full, is_clustered);
-    let witness = (!is_clustered && value.len() >= ENTRY_HEAD).then(|| Witness {
-        from: TxnId(word(8)),
-        until: TxnId(word(16)),
+    let validity = (!is_clustered && value.len() >= ENTRY_HEAD).then(|| Validity {
+        begin: TxnId(word(8)),
+        end: TxnId(word(16)),
         stored: &value[ENTRY_HEAD..],
     });
     Buried {
@@ -237,7 +225,7 @@ fn decode<'b>(full: &'b [u8], value: &'b [u8], is_clustered: bool) -> Buried<'b>
         } else {
             Address::NONE
         },
-        witness,
+        validity,
         number,
     }
 }
@@ -263,7 +251,7 @@ impl Graveyard {
         self.concerned(view.lsn)
     }
 
-    /// The same of a view at this moment.
+    /// Like [`Self::concerns`], for a view at this LSN.
     #[inline]
     pub fn concerned(&self, lsn: Lsn) -> bool {
         self.newest.load(Ordering::Acquire) > lsn.0
@@ -299,18 +287,19 @@ impl Graveyard {
         self.bury(key, ended, &row_value(deleter, older))
     }
 
-    /// The same of a secondary entry.
+    /// Takes in a secondary entry that its index is about to lose, and that no view at or after `ended` needs. Returns false
+    /// if it cannot. The caller holds the entry's leaf exclusively.
     pub fn bury_entry(
         &self,
         key: &[u8],
         deleter: TxnId,
-        witness: Option<Witness<&[u8]>>,
+        validity: Option<Validity<&[u8]>>,
         ended: Lsn,
     ) -> Result<bool> {
         let mut value = deleter.0.to_le_bytes().to_vec();
-        if let Some(Witness { from, until, stored }) = witness {
-            value.extend_from_slice(&from.0.to_le_bytes());
-            value.extend_from_slice(&until.0.to_le_bytes());
+        if let Some(Validity { begin, end, stored }) = validity {
+            value.extend_from_slice(&begin.0.to_le_bytes());
+            value.extend_from_slice(&end.0.to_le_bytes());
             value.extend_from_slice(stored);
         }
         self.bury(key, ended, &value)
@@ -382,32 +371,30 @@ impl Graveyard {
         if self.count() > 0 {
             // No key begins with another.
             let behind = [key, &[0]].concat();
-            self.collect(key, Some(&behind), false, 0, usize::MAX, &mut found)?;
+            let wanted = Wanted {
+                lower: key,
+                upper: Some(&behind),
+                reverse: false,
+                most: usize::MAX,
+            };
+            self.collect(&wanted, 0, &mut found)?;
         }
         Ok(found)
     }
 
-    /// About the first `most` entries whose keys lie at or above `lower` and below `upper`, or with `reverse` the last
-    /// ones, backwards; all of one key together. Answers whether those are all there are. `steps` is how often a scan has
-    /// asked before.
-    pub fn collect(
-        &self,
-        lower: &[u8],
-        upper: Option<&[u8]>,
-        reverse: bool,
-        steps: u32,
-        most: usize,
-        found: &mut Stretch,
-    ) -> Result<bool> {
+    /// Collects about the first `most` entries whose keys lie at or above `lower` and below `upper`, or with `reverse` the
+    /// last ones, backwards; all of one key together. Returns true if those are all there are. `steps` is how often a scan
+    /// has asked before.
+    pub fn collect(&self, wanted: &Wanted<'_>, steps: u32, found: &mut Stretch) -> Result<bool> {
         let Some(tree) = self.tree.get() else {
             return Ok(true);
         };
-        let what = Asked {
+        let Wanted {
             lower,
             upper,
             reverse,
-            most,
-        };
+            ..
+        } = *wanted;
         let mut fence = Vec::new();
         let (mut leaf, mut slots) = match (reverse, upper) {
             (false, _) => {
@@ -432,8 +419,8 @@ impl Graveyard {
                 leaf.warm();
             }
             let taken = match self.is_clustered {
-                true => take_rows(leaf.node(), slots, &what, found),
-                false => take_entries(leaf.node(), slots, &what, found),
+                true => take_rows(leaf.node(), slots, wanted, found),
+                false => take_entries(leaf.node(), slots, wanted, found),
             };
             match taken {
                 Taken::Leaf => {}
@@ -455,12 +442,14 @@ impl Graveyard {
     }
 }
 
-/// What is asked of a graveyard, as in [`Graveyard::collect`].
-struct Asked<'k> {
-    lower: &'k [u8],
-    upper: Option<&'k [u8]>,
-    reverse: bool,
-    most: usize,
+/// Which buried entries are asked for.
+pub(crate) struct Wanted<'k> {
+    pub lower: &'k [u8],
+    /// `None`: to the end.
+    pub upper: Option<&'k [u8]>,
+    pub reverse: bool,
+    /// About how many.
+    pub most: usize,
 }
 
 /// What was taken of a leaf of a graveyard.
@@ -474,13 +463,13 @@ enum Taken {
 }
 
 /// Keys of secondary entries stand in the graveyard as they are, so the bounds are places.
-fn take_entries(node: Node<'_>, slots: Range<usize>, what: &Asked<'_>, found: &mut Stretch) -> Taken {
-    let Asked {
+fn take_entries(node: Node<'_>, slots: Range<usize>, wanted: &Wanted<'_>, found: &mut Stretch) -> Taken {
+    let Wanted {
         lower,
         upper,
         reverse,
         most,
-    } = *what;
+    } = *wanted;
     let at = |key: &[u8]| node.search(key).unwrap_or_else(|slot| slot);
     let within = at(lower).max(slots.start)..upper.map_or(slots.end, at).min(slots.end);
     let room = most.saturating_sub(found.ends.len());
@@ -505,20 +494,20 @@ fn take_entries(node: Node<'_>, slots: Range<usize>, what: &Asked<'_>, found: &m
 }
 
 /// Keys of rows have numbers behind them; those of one key stay together.
-fn take_rows(node: Node<'_>, mut slots: Range<usize>, what: &Asked<'_>, found: &mut Stretch) -> Taken {
-    let reverse = what.reverse;
+fn take_rows(node: Node<'_>, mut slots: Range<usize>, wanted: &Wanted<'_>, found: &mut Stretch) -> Taken {
+    let reverse = wanted.reverse;
     while let Some(slot) = if reverse { slots.next_back() } else { slots.next() } {
         let (cell, full_len) = node.cell(slot);
         let key = split_full(&cell[..full_len], true).0;
-        let above = key >= what.lower;
-        let below = what.upper.is_none_or(|upper| key < upper);
+        let above = key >= wanted.lower;
+        let below = wanted.upper.is_none_or(|upper| key < upper);
         match (above, below, reverse) {
             (true, true, _) => {}
             // A key that `lower` only extends, or that `upper` does.
             (false, _, false) | (_, false, true) => continue,
             (_, false, false) | (false, _, true) => return Taken::Range,
         }
-        if found.ends.len() >= what.most && found.last_key().is_some_and(|last| last != key) {
+        if found.ends.len() >= wanted.most && found.last_key().is_some_and(|last| last != key) {
             return Taken::Enough;
         }
         found.push(cell, full_len);

@@ -1,11 +1,12 @@
 //! What a range looks for, as far as locks depend on it.
 
 use super::super::range::KeyRange;
-use super::super::schema::IndexNo;
 use super::super::{KeyPartCodec, ROW_ID_BYTES, Table};
+use crate::ids::IndexNo;
 use std::ops::Bound;
 
-pub(super) struct Shape {
+/// What a range looks for.
+pub(super) struct Target {
     /// The leading parts are given.
     pub equality: bool,
     /// All parts of a unique key are given.
@@ -19,7 +20,7 @@ pub(super) struct Shape {
 }
 
 impl Table {
-    pub(super) fn shape(&self, n: IndexNo, range: &KeyRange) -> Shape {
+    pub(super) fn target(&self, n: IndexNo, range: &KeyRange) -> Target {
         let equality = match (&range.lower, &range.upper) {
             (Bound::Included(a), Bound::Included(b)) if a == b => Some(a),
             _ => None,
@@ -30,7 +31,7 @@ impl Table {
             }
             _ => None,
         };
-        Shape {
+        Target {
             equality: equality.is_some(),
             unique: equality.is_some_and(|key| self.is_unique_key(n, key)),
             whole: equality.is_some_and(|key| self.is_whole_key(n, key)),

@@ -1,25 +1,39 @@
 //! What a table is: columns and indexes, in the engine's own terms. Names, defaults and SQL types belong to the floor
 //! above, which keeps them beside the table in the catalog's meta spaces.
 
+mod row_buf;
+
+pub use row_buf::RowBuf;
+
+use crate::bytes::ByteReader;
 use crate::error::{Error, Result};
+use crate::ids::IndexNo;
 
 /// One column's value, borrowed. The engine knows six shapes; everything else is the SQL floor's encoding into one of
 /// them.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Datum<'a> {
+    /// No value.
     Null,
+    /// A signed integer.
     Int(i64),
+    /// An unsigned integer.
     UInt(u64),
+    /// A 32-bit float.
     Float(f32),
+    /// A 64-bit float.
     Double(f64),
+    /// Bytes: strings, decimals, dates, whatever the floor above encodes so.
     Bytes(&'a [u8]),
 }
 
 impl<'a> Datum<'a> {
+    /// True for NULL.
     pub fn is_null(&self) -> bool {
         matches!(self, Datum::Null)
     }
 
+    /// The number, if it is an integer that fits.
     pub fn as_int(&self) -> Option<i64> {
         match *self {
             Datum::Int(v) => Some(v),
@@ -28,6 +42,7 @@ impl<'a> Datum<'a> {
         }
     }
 
+    /// The number, if it is an integer that is not negative.
     pub fn as_uint(&self) -> Option<u64> {
         match *self {
             Datum::UInt(v) => Some(v),
@@ -36,6 +51,7 @@ impl<'a> Datum<'a> {
         }
     }
 
+    /// The bytes, if it has any.
     pub fn as_bytes(&self) -> Option<&'a [u8]> {
         match *self {
             Datum::Bytes(v) => Some(v),
@@ -44,26 +60,33 @@ impl<'a> Datum<'a> {
     }
 }
 
+/// The type of a column, as far as storing and ordering need it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ColumnType {
     /// Signed, stored in 1 to 8 bytes.
     Int {
+        /// 1 to 8.
         bytes: u8,
     },
     /// Unsigned, stored in 1 to 8 bytes.
     UInt {
+        /// 1 to 8.
         bytes: u8,
     },
+    /// 32 bits.
     Float,
+    /// 64 bits.
     Double,
     /// Exactly `len` bytes whose byte order is their value order (packed decimals, temporal values).
     Fixed {
+        /// How many.
         len: u16,
     },
     /// Any number of bytes, compared as bytes.
     Bytes,
     /// Any number of bytes, compared by the collation's sort key.
     Text {
+        /// Passed on to the [`Collator`](crate::Collator).
         collation: u16,
     },
 }
@@ -81,21 +104,28 @@ impl ColumnType {
     }
 }
 
+/// A column of a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Column {
+    /// The type.
     pub ty: ColumnType,
+    /// The column may be NULL.
     pub nullable: bool,
 }
 
+/// One part of an index key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KeyPart {
+    /// Number of the column in the table, from 0.
     pub column: usize,
     /// Only the first so many characters (of text) or bytes (of bytes) are indexed.
     pub prefix: Option<u32>,
+    /// Larger values come first.
     pub descending: bool,
 }
 
 impl KeyPart {
+    /// The whole column, ascending.
     pub fn column(column: usize) -> KeyPart {
         KeyPart {
             column,
@@ -105,20 +135,23 @@ impl KeyPart {
     }
 }
 
+/// An index: its key parts in order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct IndexSchema {
+    /// The key parts, in order; at least one.
     pub parts: Vec<KeyPart>,
+    /// No two rows share a key without NULLs.
     pub unique: bool,
 }
 
-/// Index 0 is the clustered index, `n` the table's n-th secondary index.
-pub type IndexNo = usize;
-
+/// A table: its columns and indexes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TableSchema {
+    /// The columns, in order.
     pub columns: Vec<Column>,
     /// `None`: the table is clustered by a hidden row id.
     pub primary: Option<IndexSchema>,
+    /// The secondary indexes, in order: index number 1 is the first.
     pub secondary: Vec<IndexSchema>,
 }
 
@@ -211,8 +244,9 @@ impl TableSchema {
         }
     }
 
+    /// The definition from its encoding; `None` if the bytes are not one.
     pub fn decode(bytes: &[u8]) -> Option<TableSchema> {
-        let mut r = Reader(bytes);
+        let mut r = ByteReader(bytes);
         let mut columns = Vec::new();
         for _ in 0..r.u16()? {
             let (tag, arg, nullable) = (r.u8()?, r.u16()?, r.u8()? != 0);
@@ -252,33 +286,6 @@ impl TableSchema {
         };
         schema.validate().ok()?;
         Some(schema)
-    }
-}
-
-/// Reads little-endian numbers off a slice, refusing to read past its end.
-pub(crate) struct Reader<'a>(pub &'a [u8]);
-
-impl<'a> Reader<'a> {
-    pub fn take(&mut self, n: usize) -> Option<&'a [u8]> {
-        let (head, tail) = self.0.split_at_checked(n)?;
-        self.0 = tail;
-        Some(head)
-    }
-
-    pub fn u8(&mut self) -> Option<u8> {
-        self.take(1).map(|b| b[0])
-    }
-
-    pub fn u16(&mut self) -> Option<u16> {
-        self.take(2).map(|b| u16::from_le_bytes([b[0], b[1]]))
-    }
-
-    pub fn u32(&mut self) -> Option<u32> {
-        Some(u32::from_le_bytes(self.take(4)?.try_into().ok()?))
-    }
-
-    pub fn u64(&mut self) -> Option<u64> {
-        Some(u64::from_le_bytes(self.take(8)?.try_into().ok()?))
     }
 }
 

@@ -16,19 +16,18 @@
 //! sees that sees a row with these entries, and whoever does not asks the row; and the transaction, if it goes on, has no
 //! lock on what it has not changed.
 
-use super::entry::{self, EntryHead, Head, Undo, restore};
-use super::outside::Outside;
-use super::row::RowView;
-use super::schema::IndexNo;
-use super::{Table, key_behind};
 use crate::core::Core;
 use crate::error::{Error, Result};
-use crate::ids::{Lsn, PageId, TxnId};
+use crate::ids::{IndexNo, Lsn, PageId, TxnId};
+use crate::kernel::Kernel;
 use crate::lock::Owner;
 use crate::log::TxnNote;
 use crate::mvcc::{Address, VersionBuffer};
-use crate::transaction::Inner;
-use crate::tree::{Full, LeafWrite};
+use crate::table::{
+    EntryHead, Head, Outside, ROW_AT, RowView, STORED_AT, Table, key_behind, row_of, stored_of,
+};
+use crate::tree::Full;
+use crate::txn::{TxnContext, Undo, restore};
 use parking_lot::Mutex;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -37,7 +36,7 @@ use std::sync::atomic::Ordering;
 struct Undoer<'e> {
     core: &'e Core,
     txn: TxnId,
-    /// Where to leave hints for purge; `None` while recovering, when the sweep will find everything.
+    /// Where to leave purge tasks; `None` while recovering, when the sweep will find everything.
     versions: Option<&'e Mutex<VersionBuffer>>,
     /// Who goes on after this, and so keeps its locks on what is undone: they were in the rows.
     goes_on: Option<&'e Arc<Owner>>,
@@ -46,18 +45,19 @@ struct Undoer<'e> {
 }
 
 /// Undoes a transaction's changes down to that note, which stays. `partly`: the transaction goes on.
-pub(crate) fn undo_to(core: &Core, t: &mut Inner, stop: Lsn, partly: bool) -> Result<()> {
+pub(crate) fn undo_to(core: &Core, context: &mut TxnContext, stop: Lsn, partly: bool) -> Result<()> {
     let undoer = Undoer {
         core,
-        txn: t.id,
-        versions: Some(&t.versions),
-        goes_on: partly.then_some(&t.owner),
-        keeps_gaps: t.locks_gaps(),
+        txn: context.id,
+        versions: Some(&context.versions),
+        goes_on: partly.then_some(&context.owner),
+        keeps_gaps: context.locks_gaps(),
     };
-    while t.last_undo > stop {
-        t.last_undo = undoer.undo_at(t.last_undo)?;
-        let changes = t.owner.changes.load(Ordering::Relaxed);
-        t.owner
+    while context.last_undo > stop {
+        context.last_undo = undoer.undo_at(context.last_undo)?;
+        let changes = context.owner.changes.load(Ordering::Relaxed);
+        context
+            .owner
             .changes
             .store(changes.saturating_sub(1), Ordering::Relaxed);
     }
@@ -76,20 +76,24 @@ pub(crate) fn undo_loser(core: &Core, txn: TxnId, mut last: Lsn) -> Result<()> {
     while last != Lsn::ZERO {
         last = undoer.undo_at(last)?;
     }
-    log_rolled_back(core, txn).map(|_| ())
+    log_rolled_back(&core.kernel, txn).map(|_| ())
 }
 
 /// The transaction is undone completely.
-pub(crate) fn log_rolled_back(core: &Core, txn: TxnId) -> Result<Lsn> {
-    let mut mtr = core.store.begin_urgent_mtr()?;
+pub(crate) fn log_rolled_back(kernel: &Kernel, txn: TxnId) -> Result<Lsn> {
+    let mut mtr = kernel.store.begin_urgent_mtr()?;
     mtr.note(TxnNote::RolledBack { txn });
-    Ok(mtr.commit_with(|end| core.txns.end(txn, end)).end)
+    Ok(mtr.commit_with(|end| kernel.mvcc.txns.end(txn, end)).end)
 }
 
 impl Undoer<'_> {
+    fn kernel(&self) -> &Kernel {
+        &self.core.kernel
+    }
+
     /// Undoes the change whose note is there. Answers where the note before it is.
     fn undo_at(&self, lsn: Lsn) -> Result<Lsn> {
-        let record = self.core.store.log().read_record(lsn)?;
+        let record = self.kernel().store.log().read_record(lsn)?;
         let Some(TxnNote::Undo { txn, prev, payload }) = record.note()? else {
             return Err(Error::corrupt(None, format!("no undo note at {lsn}")));
         };
@@ -117,25 +121,31 @@ impl Undoer<'_> {
                 back,
                 middle,
             } => match self.core.catalog.table(table) {
-                Ok(table) => self.undo_replace(&table, key, front, back, middle, clr)?,
+                Ok(table) => {
+                    let new = self.current(&table, key)?;
+                    let mut old = Vec::new();
+                    restore(&new, front, back, middle, &mut old)
+                        .ok_or_else(|| Error::corrupt(None, "an undo note does not fit its row"))?;
+                    self.undo_replace(&table, key, &new, old, clr)?;
+                }
                 Err(_) => self.skip(clr)?,
             },
             Undo::OutsidePage { page } => self.free_page(page, clr)?,
-            Undo::Catalog { key, before } => self.core.catalog.undo(key, before, clr)?,
+            Undo::Catalog { key, before } => self.core.catalog.system().undo(key, before, clr)?,
         }
         Ok(prev)
     }
 
     /// There is nothing left to change.
     fn skip(&self, clr: TxnNote<'_>) -> Result<()> {
-        let mut mtr = self.core.store.begin_urgent_mtr()?;
+        let mut mtr = self.kernel().store.begin_urgent_mtr()?;
         mtr.note(clr);
         mtr.commit();
         Ok(())
     }
 
     fn free_page(&self, page: PageId, clr: TxnNote<'_>) -> Result<()> {
-        let mut mtr = self.core.store.begin_urgent_mtr()?;
+        let mut mtr = self.kernel().store.begin_urgent_mtr()?;
         mtr.free_page(page)?;
         mtr.note(clr);
         mtr.commit();
@@ -167,7 +177,7 @@ impl Undoer<'_> {
                 return self.remove_entry(table, n, entry_key);
             }
             if self.mark_entry(table, n, entry_key, self.txn)? {
-                self.hint(table, n, entry_key);
+                self.add_purge_task(table, n, entry_key);
             }
             Ok(())
         })?;
@@ -178,7 +188,7 @@ impl Undoer<'_> {
                 return Err(Error::corrupt(None, "a row vanished while it was being undone"));
             };
             if table.hand_on_locks(
-                self.core,
+                self.kernel(),
                 0,
                 &leaf,
                 slot,
@@ -198,24 +208,20 @@ impl Undoer<'_> {
         Ok(())
     }
 
+    /// Gives a row that is `new` now its value `old` back.
     fn undo_replace(
         &self,
         table: &Table,
         key: &[u8],
-        front: usize,
-        back: usize,
-        middle: &[u8],
+        new: &[u8],
+        mut old: Vec<u8>,
         clr: TxnNote<'_>,
     ) -> Result<()> {
-        let new = self.current(table, key)?;
-        let new_head = Head::of(&new);
-        let mut old = Vec::new();
-        restore(&new, front, back, middle, &mut old)
-            .ok_or_else(|| Error::corrupt(None, "an undo note does not fit its row"))?;
+        let new_head = Head::of(new);
         let old_head = Head::of(&old);
         let mut new_entries = Vec::new();
         if !new_head.is_deleted() {
-            self.each_entry(table, key, &new, &mut |n, entry_key| {
+            self.each_entry(table, key, new, &mut |n, entry_key| {
                 new_entries.push((n, entry_key.to_vec()));
                 Ok(())
             })?;
@@ -236,11 +242,11 @@ impl Undoer<'_> {
             if self.is_only_in_newest(table, *n, entry_key)? {
                 self.remove_entry(table, *n, entry_key)?;
             } else if self.mark_entry(table, *n, entry_key, old_head.writer)? {
-                self.hint(table, *n, entry_key);
+                self.add_purge_task(table, *n, entry_key);
             }
         }
         if old_head.is_deleted() {
-            self.hint(table, 0, key);
+            self.add_purge_task(table, 0, key);
         }
         self.write_back(table, key, &mut old, clr)
     }
@@ -262,18 +268,20 @@ impl Undoer<'_> {
                 Some(_) if old_head.writer == self.txn => older,
                 Some(_) => {
                     undone = older;
-                    let version = self.core.versions().read(undone, None)?;
+                    let version = self.kernel().mvcc.versions().read(undone, None)?;
                     version.map_or(Address::NONE, |version| version.older)
                 }
                 None => Address::NONE,
             };
-            old[..entry::ROW_AT].copy_from_slice(&old_head.bytes());
+            old[..ROW_AT].copy_from_slice(&old_head.bytes());
             // Where gaps are not locked, who inserted over a deleted row keeps no more than it locked as a duplicate.
             if let Some(owner) = self.goes_on
                 && old_head.writer != self.txn
                 && (self.keeps_gaps || !old_head.is_deleted())
             {
-                self.core.locks.keep_record(&table.indexes[0].locks, owner, key);
+                self.kernel()
+                    .locks
+                    .keep_record(&table.indexes[0].locks, owner, key);
             }
             match leaf.replace(slot, old) {
                 Ok(()) => {
@@ -281,7 +289,7 @@ impl Undoer<'_> {
                     leaf.finish();
                     // Nobody can come to it any more. It is undone, and the log says so; a version that cannot be discarded
                     // goes with its page.
-                    let _ = self.core.versions().discard(undone);
+                    let _ = self.kernel().mvcc.versions().discard(undone);
                     return Ok(());
                 }
                 Err(Full) => {
@@ -300,7 +308,7 @@ impl Undoer<'_> {
         value: &[u8],
         f: &mut dyn FnMut(IndexNo, &[u8]) -> Result<()>,
     ) -> Result<()> {
-        table.each_entry(key, Head::of(value).flags, entry::row_of(value), u64::MAX, f)
+        table.each_entry(key, Head::of(value).flags, row_of(value), u64::MAX, f)
     }
 
     fn remove_entry(&self, table: &Table, n: IndexNo, entry_key: &[u8]) -> Result<()> {
@@ -314,7 +322,7 @@ impl Undoer<'_> {
                 return Ok(());
             }
             if table.hand_on_locks(
-                self.core,
+                self.kernel(),
                 n,
                 &leaf,
                 slot,
@@ -336,7 +344,7 @@ impl Undoer<'_> {
     /// while recovering.
     fn is_only_in_newest(&self, table: &Table, n: IndexNo, entry_key: &[u8]) -> Result<bool> {
         match self.versions {
-            Some(_) => Ok(!table.older_has_entry(self.core, n, entry_key)?),
+            Some(_) => Ok(!table.older_has_entry(self.kernel(), n, entry_key)?),
             None => Ok(false),
         }
     }
@@ -359,12 +367,12 @@ impl Undoer<'_> {
         }
         // What the transaction had deleted before stays locked by its id.
         if let Some(owner) = self.goes_on.filter(|_| self.keeps_gaps && writer != self.txn) {
-            self.core
+            self.kernel()
                 .locks
                 .keep_record(&table.indexes[n].locks, owner, entry_key);
         }
         let head = EntryHead::deleted(writer).bytes();
-        let fits = leaf.splice(slot, 0, entry::STORED_AT, &head);
+        let fits = leaf.splice(slot, 0, STORED_AT, &head);
         debug_assert!(fits.is_ok(), "the length stays");
         leaf.finish();
         Ok(true)
@@ -380,7 +388,7 @@ impl Undoer<'_> {
         old: &[u8],
     ) -> Result<()> {
         let mut value = Vec::new();
-        let row = entry::row_of(old);
+        let row = row_of(old);
         let outside = Outside::of(&table.indexes[0].tree, &table.layout, Head::of(old).flags, row);
         let view = RowView::row(&table.layout, key, row, &outside);
         let mut writer = Head::of(old).writer;
@@ -389,11 +397,10 @@ impl Undoer<'_> {
         outside.check()?;
         if writer == self.txn
             && self.versions.is_some()
-            && let Some(before) =
-                table.entry_writer_before(self.core, n, entry_key, entry::stored_of(&value))?
+            && let Some(before) = table.entry_writer_before(self.kernel(), n, entry_key, stored_of(&value))?
         {
             writer = before;
-            value[..entry::STORED_AT].copy_from_slice(&EntryHead::standing(writer).bytes());
+            value[..STORED_AT].copy_from_slice(&EntryHead::standing(writer).bytes());
         }
         let tree = table.indexes[n].tree.urgent();
         loop {
@@ -403,8 +410,8 @@ impl Undoer<'_> {
                 Ok(slot) => leaf.replace(slot, &value),
                 Err(slot) => {
                     let locks = &table.indexes[n].locks;
-                    let core = self.core;
-                    let mut divide = |next: &[u8], _| core.locks.divide_gap(locks, next, entry_key);
+                    let kernel = self.kernel();
+                    let mut divide = |next: &[u8], _| kernel.locks.divide_gap(locks, next, entry_key);
                     if !locks.has_no_gaps() && !key_behind(&leaf, slot, &mut divide)? {
                         continue;
                     }
@@ -424,60 +431,16 @@ impl Undoer<'_> {
         }
     }
 
-    /// Tells purge of an entry that the rollback leaves marked deleted. The hint names the entry itself rather than the row
+    /// Tells purge of an entry that the rollback leaves marked deleted. The purge task names the entry itself rather than the row
     /// that had it: what of that row stands outside is freed by this very rollback.
-    fn hint(&self, table: &Table, n: IndexNo, entry_key: &[u8]) {
+    fn add_purge_task(&self, table: &Table, n: IndexNo, entry_key: &[u8]) {
         // A rollback does not fail because purge cannot be told: there will be a sweep.
         if let Some(buffer) = self.versions
-            && table.hint(self.core, buffer, self.txn, n, entry_key).is_err()
+            && table
+                .add_purge_task(self.kernel(), buffer, self.txn, n, entry_key)
+                .is_err()
         {
-            self.core.hints_lost.store(true, Ordering::Relaxed);
+            self.core.tasks_lost.store(true, Ordering::Relaxed);
         }
-    }
-}
-
-impl Table {
-    /// Before the entry at this slot is taken out: hands its locks on to the gap it leaves. With an owner, whose entry it
-    /// is, also the lock that he has by having written it. Answers false if the next leaf could not be reached from
-    /// here: let go and come again.
-    pub(crate) fn hand_on_locks(
-        &self,
-        core: &Core,
-        n: IndexNo,
-        leaf: &LeafWrite<'_>,
-        slot: usize,
-        owner: Option<&Arc<Owner>>,
-    ) -> Result<bool> {
-        let locks = &self.indexes[n].locks;
-        if owner.is_none() && !core.locks.is_locked(locks, leaf.node().key(slot)) {
-            return Ok(true);
-        }
-        key_behind(leaf, slot + 1, &mut |next, _| {
-            if let Some(owner) = owner {
-                core.locks.keep_gap(locks, owner, next);
-            }
-            core.locks.join_gaps(locks, leaf.node().key(slot), next);
-        })
-    }
-
-    /// Calls `f` with the keys of a row's entries in the secondary indexes of the mask (bit n − 1 for index n).
-    pub(crate) fn each_entry(
-        &self,
-        key: &[u8],
-        flags: u8,
-        row: &[u8],
-        indexes: u64,
-        f: &mut dyn FnMut(IndexNo, &[u8]) -> Result<()>,
-    ) -> Result<()> {
-        let outside = Outside::of(&self.indexes[0].tree, &self.layout, flags, row);
-        let view = RowView::row(&self.layout, key, row, &outside);
-        let mut entry_key = Vec::new();
-        for n in (1..self.indexes.len()).filter(|n| indexes >> (n - 1) & 1 == 1) {
-            entry_key.clear();
-            self.encode_entry_key(n, &|c| view.get(c), key, &mut entry_key)?;
-            outside.check()?;
-            f(n, &entry_key)?;
-        }
-        Ok(())
     }
 }

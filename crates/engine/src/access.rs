@@ -1,0 +1,143 @@
+//! Reading and writing the rows of a table in a transaction: the part of [`Table`] that takes a [`Transaction`].
+//!
+//! Callbacks run under the latch of the leaf where the row lies. They must be short, must not wait, and must not call the
+//! engine: they copy out what they want.
+
+use crate::error::Result;
+use crate::ids::IndexNo;
+use crate::lock::DuplicateLock;
+use crate::schema::{Datum, RowBuf};
+use crate::table::{Action, Flow, Keep, KeyRange, RangeScan, Read, RowView, Table};
+use crate::transaction::Transaction;
+
+impl Table {
+    /// Reads the one row that has this whole key in a unique index. Returns whether there is one.
+    pub fn get(
+        &self,
+        txn: &mut Transaction,
+        index: IndexNo,
+        key: &[u8],
+        read: Read,
+        f: &mut dyn FnMut(&RowView) -> Result<Keep>,
+    ) -> Result<bool> {
+        self.get_row(&mut txn.txn(), index, key, read, f)
+    }
+
+    /// Reads the rows of a range in index order, or backwards. With `covering`, the rows show only what the index
+    /// [covers](Table::covers). An error of `f` ends the scan and is returned.
+    pub fn scan(
+        &self,
+        txn: &mut Transaction,
+        index: IndexNo,
+        range: &KeyRange,
+        reverse: bool,
+        covering: bool,
+        read: Read,
+        f: &mut dyn FnMut(&RowView) -> Result<(Keep, Flow)>,
+    ) -> Result<()> {
+        let scan = RangeScan::new(index, range).reverse(reverse).covering(covering);
+        self.scan_rows(&mut txn.txn(), &scan, read, f)
+    }
+
+    /// Inserts a row, all columns given in order. After [`Error::DuplicateKey`] the row that has the key is locked
+    /// shared, and part of the work may be done: the caller rolls back to the statement's (or row's) savepoint.
+    pub fn insert(&self, txn: &mut Transaction, row: &[Datum]) -> Result<()> {
+        self.insert_with(txn, row, DuplicateLock::Shared)
+    }
+
+    /// [`Table::insert`], locking a duplicate as `lock` says.
+    pub fn insert_with(&self, txn: &mut Transaction, row: &[Datum], lock: DuplicateLock) -> Result<()> {
+        self.insert_row(&mut txn.txn(), row, lock)
+    }
+
+    /// Locks the row exclusively, shows its newest version to `f` and does what `f` says. Returns whether the row
+    /// exists. May change the primary key.
+    pub fn modify(
+        &self,
+        txn: &mut Transaction,
+        primary_key: &[u8],
+        f: &mut dyn FnMut(&RowView, &mut RowBuf) -> Result<Action>,
+    ) -> Result<bool> {
+        self.modify_row(&mut txn.txn(), primary_key, f)
+    }
+
+    /// [`Table::modify`] for REPLACE and ON DUPLICATE KEY UPDATE, which lock exclusively what has their new keys.
+    pub fn modify_duplicate(
+        &self,
+        txn: &mut Transaction,
+        primary_key: &[u8],
+        f: &mut dyn FnMut(&RowView, &mut RowBuf) -> Result<Action>,
+    ) -> Result<bool> {
+        txn.txn().duplicates = DuplicateLock::Exclusive;
+        let found = self.modify(txn, primary_key, f);
+        txn.txn().duplicates = DuplicateLock::Shared;
+        found
+    }
+
+    /// [`Table::modify`] for every row of a range. The caller sees to it that no update moves a row within `index`
+    /// (it would be visited again).
+    pub fn modify_range(
+        &self,
+        txn: &mut Transaction,
+        index: IndexNo,
+        range: &KeyRange,
+        reverse: bool,
+        f: &mut dyn FnMut(&RowView, &mut RowBuf) -> Result<(Action, Flow)>,
+    ) -> Result<()> {
+        let scan = RangeScan::new(index, range).reverse(reverse);
+        self.modify_rows(&mut txn.txn(), &scan, None, f)
+    }
+
+    /// [`Table::modify_range`], forwards, for an UPDATE: under READ COMMITTED and below, a row of the clustered index that
+    /// another transaction has locked is matched by `matches` as it was last committed, and passed over if it does not match.
+    /// If it does, it is waited for, and `f` decides.
+    pub fn update_range(
+        &self,
+        txn: &mut Transaction,
+        index: IndexNo,
+        range: &KeyRange,
+        matches: &mut dyn FnMut(&RowView) -> Result<bool>,
+        f: &mut dyn FnMut(&RowView, &mut RowBuf) -> Result<(Action, Flow)>,
+    ) -> Result<()> {
+        self.modify_rows(&mut txn.txn(), &RangeScan::new(index, range), Some(matches), f)
+    }
+
+    /// Locks the rows of a range exclusively for a statement that changes them afterwards; about `matches`, which an UPDATE
+    /// in no order has, see [`Table::update_range`].
+    pub fn scan_to_change(
+        &self,
+        txn: &mut Transaction,
+        index: IndexNo,
+        range: &KeyRange,
+        reverse: bool,
+        matches: Option<&mut dyn FnMut(&RowView) -> Result<bool>>,
+        f: &mut dyn FnMut(&RowView) -> Result<(Keep, Flow)>,
+    ) -> Result<()> {
+        // Each for a lifetime of its own, which an `Option` cannot give it.
+        let matches: Option<&mut dyn FnMut(&RowView) -> Result<bool>> = match matches {
+            Some(matches) => Some(matches),
+            None => None,
+        };
+        let scan = RangeScan::new(index, range).reverse(reverse);
+        self.scan_rows_to_change(&mut txn.txn(), &scan, matches, f)
+    }
+
+    /// The same, unless another has the table locked with [`LockMode::AutoIncrement`](crate::LockMode), or waits for
+    /// that: so the values reserved under that lock follow each other without gaps.
+    pub fn auto_increment_reserve_unlocked(
+        &self,
+        txn: &Transaction,
+        n: u64,
+        step: u64,
+        offset: u64,
+    ) -> Result<Option<u64>> {
+        let taken = || txn.kernel().locks.counts_alone(self.locks());
+        self.state.reserve_unless(taken, n, step, offset)
+    }
+
+    /// [`Self::auto_increment_observe`] under the same condition; false if it was not met, and the counter is not moved.
+    pub fn auto_increment_observe_unlocked(&self, txn: &Transaction, value: u64) -> Result<bool> {
+        let taken = || txn.kernel().locks.counts_alone(self.locks());
+        self.state.observe_unless(taken, value)
+    }
+}

@@ -1,0 +1,49 @@
+//! What every transaction of an open engine shares: the store, the versions, the locks, and counters.
+//!
+//! The kernel knows no tables. Tables, the catalog and everything above take it as `&Kernel`, mostly inside a `Txn`, which
+//! is a transaction's context together with the kernel it runs in.
+
+mod counters;
+mod history;
+mod owners;
+
+pub(crate) use counters::Counters;
+pub use history::{HistoryExcess, HistoryLimits, ViewInfo};
+pub(crate) use owners::Owners;
+
+use crate::ids::TxnId;
+use crate::lock::{Locks, UniqueKeys};
+use crate::mvcc::Mvcc;
+use crate::store::Store;
+use crate::striped::Striped;
+use history::History;
+use std::sync::Arc;
+
+/// See the module's head.
+pub(crate) struct Kernel {
+    pub store: Arc<Store>,
+    pub mvcc: Mvcc,
+    pub locks: Locks,
+    pub unique: UniqueKeys,
+    pub owners: Owners,
+    pub history: History,
+    pub counters: Striped<Counters>,
+    /// Every write is refused.
+    pub read_only: bool,
+}
+
+impl Kernel {
+    /// `next` is the first transaction id to be given.
+    pub fn new(store: Arc<Store>, next: TxnId, read_only: bool) -> Kernel {
+        Kernel {
+            mvcc: Mvcc::new(store.clone(), next),
+            store,
+            locks: Locks::new(),
+            unique: UniqueKeys::new(),
+            owners: Owners::default(),
+            history: History::default(),
+            counters: Striped::default(),
+            read_only,
+        }
+    }
+}

@@ -1,0 +1,31 @@
+//! All lock owners, one per session, each with the slot in which the session registers its view.
+
+use crate::lock::Owner;
+use crate::mvcc::SlotNo;
+use parking_lot::Mutex;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+#[derive(Default)]
+pub(crate) struct Owners {
+    last: AtomicU64,
+    all: Mutex<BTreeMap<u64, (Arc<Owner>, SlotNo)>>,
+}
+
+impl Owners {
+    pub fn add(&self, slot: SlotNo) -> Arc<Owner> {
+        let owner = Owner::new(self.last.fetch_add(1, Ordering::Relaxed) + 1);
+        self.all.lock().insert(owner.number, (owner.clone(), slot));
+        owner
+    }
+
+    pub fn remove(&self, owner: &Owner) {
+        self.all.lock().remove(&owner.number);
+    }
+
+    /// All there are now, in the order in which they were added.
+    pub fn all(&self) -> Vec<(Arc<Owner>, SlotNo)> {
+        self.all.lock().values().cloned().collect()
+    }
+}

@@ -1,0 +1,277 @@
+//! Consistent reads: what a view sees of a table. They take no lock and wait for no transaction.
+//!
+//! ```text
+//!              Table::get                    Table::scan
+//!                  │                ┌────────────┼──────────────┐
+//!              Reader::row      clustered    covering       secondary
+//!                  │                │            │              │ entries, a batch at a time
+//!                  │                └── Reader::leaves ─────────┤  leaf by leaf; once the view is older than something in
+//!                  │                            │               │  the graveyard: deleted::read, index and graveyard as one
+//!                  ▼                            ▼               ▼
+//!              Reader::value ◄───────────── Reader::row ◄───────┘
+//!                  │ the writer is visible: the row as it lies in the page
+//!                  │ it is not: along the chain of versions (mvcc::chain), and behind its end what the graveyard has
+//! ```
+//!
+//! Through a secondary index, an entry whose writer the view sees stands for its row. Any other is a *candidate that needs a
+//! row check*: the row's visible version must still have this very entry, or the row is found under another key. What an
+//! entry can tell by itself is [`Reader::entry_visibility`](super::deleted).
+//!
+//! | file | idea |
+//! |---|---|
+//! | `point` | one row by its whole clustered key |
+//! | `clustered` | a range of rows |
+//! | `covering` | a range of entries that answer by themselves |
+//! | `secondary` | a range of entries, and their rows |
+
+mod clustered;
+mod covering;
+mod point;
+mod secondary;
+
+use super::range::Span;
+use super::row::RowView;
+use super::{Flow, Keep, RangeScan, Read, Table};
+use crate::error::{Error, Result};
+use crate::ids::{IndexNo, TxnId};
+use crate::kernel::Kernel;
+use crate::lock::{Interrupt, LockMode, LockWait};
+use crate::tree::LeafRead;
+use crate::txn::{Sight, Txn};
+use std::ops::Range;
+
+use super::locking::{Locking, Visit};
+
+/// What a scan does with each row.
+pub(super) type Show<'f> = &'f mut dyn FnMut(&RowView) -> Result<(Keep, Flow)>;
+
+/// A consistent read of one table: the table, what is seen of it, and for which transaction.
+#[derive(Clone, Copy)]
+pub(crate) struct Reader<'r> {
+    pub table: &'r Table,
+    pub kernel: &'r Kernel,
+    pub sight: Sight,
+    /// The reading transaction's id, 0 if it has written nothing: it sees its own versions.
+    pub own: TxnId,
+    /// Ends the scan.
+    interrupt: &'r Interrupt,
+}
+
+/// The entries of an index that are still to be visited, and in which direction.
+#[derive(Clone)]
+pub(super) struct ScanRange {
+    pub index: IndexNo,
+    pub span: Span,
+    pub reverse: bool,
+}
+
+impl<'r> Reader<'r> {
+    /// Also returns the buffer for the columns of old versions.
+    #[inline]
+    fn new(table: &'r Table, sight: Sight, txn: &'r mut Txn<'_>) -> (Reader<'r>, &'r mut Vec<u8>) {
+        let kernel = txn.kernel;
+        let context = &mut **txn;
+        let reader = Reader {
+            table,
+            kernel,
+            sight,
+            own: context.id,
+            interrupt: &context.owner.interrupt,
+        };
+        (reader, &mut context.buffers.version)
+    }
+
+    /// True if the reader sees what `writer` wrote.
+    #[inline]
+    pub fn sees(&self, writer: TxnId) -> bool {
+        match self.sight {
+            Sight::Latest => true,
+            Sight::View(view) => {
+                (writer == self.own && self.own != TxnId::NONE) || view.sees(writer, &self.kernel.mvcc.txns)
+            }
+        }
+    }
+
+    /// Fails if the statement is to end.
+    #[inline]
+    pub fn check(&self) -> Result<()> {
+        match self.interrupt.is_killed() {
+            true => Err(Error::Interrupted),
+            false => Ok(()),
+        }
+    }
+
+    /// Calls `f` with every leaf that has entries of the range, and the slots that are in it. Returns what is left of the
+    /// range, from the first leaf on at which the view is found to be older than something in the index's graveyard.
+    fn leaves(
+        &self,
+        range: &ScanRange,
+        f: &mut dyn FnMut(&LeafRead<'_>, Range<usize>) -> Result<Flow>,
+    ) -> Result<Option<ScanRange>> {
+        let ScanRange { index, span, reverse } = range;
+        let (index, reverse) = (&self.table.indexes[*index], *reverse);
+        let mut fence = Vec::new();
+        let at = |leaf: &LeafRead<'_>, key: &[u8]| leaf.node().search(key).unwrap_or_else(|slot| slot);
+        let mut leaf = match (reverse, &span.upper) {
+            (false, _) => index.tree.read(&span.lower)?,
+            (true, Some(upper)) => index.tree.read_below(upper)?,
+            (true, None) => index.tree.read_last()?,
+        };
+        // A leaf that was merged with its neighbour holds entries that were visited already.
+        let mut visited: Option<usize> = None;
+        loop {
+            if let Sight::View(view) = &self.sight
+                && index.graveyard.concerns(view)
+            {
+                let mut rest = range.clone();
+                if visited.is_some() {
+                    rest.span.go_on_at(&fence, reverse);
+                }
+                return Ok(Some(rest));
+            }
+            let mut from = at(&leaf, &span.lower);
+            let mut to = span
+                .upper
+                .as_ref()
+                .map_or(leaf.node().count(), |upper| at(&leaf, upper));
+            match (visited, reverse) {
+                (Some(visited), false) => from = from.max(visited),
+                (Some(visited), true) => to = to.min(visited),
+                (None, _) => {}
+            }
+            if from < to && f(&leaf, from..to)? == Flow::Stop {
+                return Ok(None);
+            }
+            self.check()?;
+            let next = match reverse {
+                false if to < leaf.node().count() => None,
+                false => leaf.next(&mut fence)?,
+                true if from > 0 => None,
+                true => leaf.previous(&mut fence)?,
+            };
+            match next {
+                Some((next, slot)) => (leaf, visited) = (next, Some(slot)),
+                None => return Ok(None),
+            }
+            let beyond = match reverse {
+                false => span.upper.as_ref().is_some_and(|upper| fence >= *upper),
+                true => fence <= span.lower,
+            };
+            if beyond {
+                return Ok(None);
+            }
+        }
+    }
+}
+
+impl Table {
+    /// See [`Table::get`].
+    #[inline]
+    pub(crate) fn get_row(
+        &self,
+        txn: &mut Txn<'_>,
+        index: IndexNo,
+        key: &[u8],
+        read: Read,
+        f: &mut dyn FnMut(&RowView) -> Result<Keep>,
+    ) -> Result<bool> {
+        txn.check()?;
+        self.check_open()?;
+        self.check_index(index)?;
+        if index == 0 {
+            return match read {
+                Read::Consistent => {
+                    let sight = txn.sight()?;
+                    self.check_known(sight)?;
+                    let (reader, buffer) = Reader::new(self, sight, txn);
+                    reader.row(key, buffer, &mut |row| f(row).map(|_| true))
+                }
+                Read::Locking { exclusive, wait } => {
+                    self.intend(txn, exclusive)?;
+                    self.lock_point(txn, key, locking(exclusive, wait, false, true), f)
+                }
+            };
+        }
+        let mut found = false;
+        let range = super::KeyRange::prefix(key);
+        self.scan_rows(txn, &RangeScan::new(index, &range), read, &mut |row| {
+            found = true;
+            Ok((f(row)?, Flow::Stop))
+        })?;
+        Ok(found)
+    }
+
+    /// See [`Table::scan`].
+    pub(crate) fn scan_rows(
+        &self,
+        txn: &mut Txn<'_>,
+        scan: &RangeScan<'_>,
+        read: Read,
+        f: Show<'_>,
+    ) -> Result<()> {
+        txn.check()?;
+        self.check_open()?;
+        self.check_index(scan.index)?;
+        let Some(span) = Span::of(scan.range) else {
+            return Ok(());
+        };
+        let sight = match read {
+            Read::Consistent => txn.sight()?,
+            Read::Locking { exclusive, wait } => {
+                self.intend(txn, exclusive)?;
+                let lock = locking(exclusive, wait, scan.covering, !scan.covering);
+                return self.scan_locking(txn, scan, lock, None, Visit::Show(f));
+            }
+        };
+        self.check_known(sight)?;
+        let (reader, buffer) = Reader::new(self, sight, txn);
+        let range = ScanRange {
+            index: scan.index,
+            span,
+            reverse: scan.reverse,
+        };
+        match scan.index {
+            0 => reader.clustered(range, buffer, f),
+            _ if scan.covering => reader.covering(range, buffer, f),
+            _ => reader.secondary(range, buffer, f),
+        }
+    }
+
+    /// Takes the intention lock for locking rows of the table.
+    pub(super) fn intend(&self, txn: &mut Txn<'_>, exclusive: bool) -> Result<()> {
+        let mode = match exclusive {
+            true => LockMode::IntentionExclusive,
+            false => LockMode::IntentionShared,
+        };
+        txn.intend(&self.locks, mode)
+    }
+}
+
+pub(super) fn locking(exclusive: bool, wait: LockWait, covering: bool, tests_entries: bool) -> Locking {
+    let mode = if exclusive {
+        LockMode::Exclusive
+    } else {
+        LockMode::Shared
+    };
+    Locking {
+        mode,
+        wait,
+        covering,
+        tests_entries,
+    }
+}
+
+/// Calls `f` with the slots in the direction of the scan.
+#[inline]
+fn in_order(
+    mut slots: Range<usize>,
+    reverse: bool,
+    f: &mut dyn FnMut(usize) -> Result<Flow>,
+) -> Result<Flow> {
+    while let Some(slot) = if reverse { slots.next_back() } else { slots.next() } {
+        if f(slot)? == Flow::Stop {
+            return Ok(Flow::Stop);
+        }
+    }
+    Ok(Flow::Continue)
+}

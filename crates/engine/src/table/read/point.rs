@@ -1,0 +1,69 @@
+//! One row by its whole clustered key: the version that the reader sees, where it lies.
+
+use super::super::entry::{Head, row_of};
+use super::super::outside::Outside;
+use super::super::row::RowView;
+use super::Reader;
+use crate::error::Result;
+use crate::mvcc::Seen;
+use crate::txn::Sight;
+
+impl Reader<'_> {
+    /// Shows the visible version of a row, if there is one, and returns what `f` does; else false.
+    #[inline]
+    pub fn row(
+        &self,
+        key: &[u8],
+        buffer: &mut Vec<u8>,
+        f: &mut dyn FnMut(&RowView) -> Result<bool>,
+    ) -> Result<bool> {
+        let leaf = self.table.indexes[0].tree.read(key)?;
+        match (leaf.node().search(key), self.sight) {
+            (Ok(slot), _) => self.value(key, leaf.node().value(slot), buffer, f),
+            (Err(_), Sight::View(view)) => self.deleted_row(&view, key, buffer, f),
+            (Err(_), Sight::Latest) => Ok(false),
+        }
+    }
+
+    /// Like [`Self::row`], for a clustered value whose leaf the caller has latched.
+    #[inline]
+    pub fn value(
+        &self,
+        key: &[u8],
+        value: &[u8],
+        buffer: &mut Vec<u8>,
+        f: &mut dyn FnMut(&RowView) -> Result<bool>,
+    ) -> Result<bool> {
+        let head = Head::of(value);
+        if self.sees(head.writer) {
+            if head.is_deleted() {
+                return Ok(false);
+            }
+            return self.show(key, head.flags, row_of(value), f);
+        }
+        let Sight::View(view) = self.sight else {
+            return Ok(false);
+        };
+        match self.kernel.mvcc.walk(&view, self.own, head.older, buffer)? {
+            Seen::Nothing => Ok(false),
+            Seen::Unborn => self.deleted_row(&view, key, buffer, f),
+            Seen::Row { flags } => self.show(key, flags, buffer, f),
+        }
+    }
+
+    /// Shows a row whose head has these flags.
+    #[inline]
+    pub fn show(
+        &self,
+        key: &[u8],
+        flags: u8,
+        row: &[u8],
+        f: &mut dyn FnMut(&RowView) -> Result<bool>,
+    ) -> Result<bool> {
+        let layout = &self.table.layout;
+        let outside = Outside::of(&self.table.indexes[0].tree, layout, flags, row);
+        let shown = f(&RowView::row(layout, key, row, &outside))?;
+        outside.check()?;
+        Ok(shown)
+    }
+}

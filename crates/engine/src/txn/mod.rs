@@ -1,0 +1,499 @@
+//! A transaction's context: what a running transaction has, and what reading and writing rows asks of it.
+//!
+//! [`TxnContext`] is the state: isolation level, view, id, the last undo note, locks and buffers. It belongs to a session
+//! and is reused from transaction to transaction. [`Txn`] is the context together with the kernel, borrowed for one call;
+//! tables, the catalog and undo take it as `&mut Txn`. What begins and ends a transaction stands above the tables, in
+//! `transaction`, because ending one may have to undo changes of tables.
+//!
+//! ```text
+//!   transaction::Transaction   begin, commit, rollback, savepoints      (above tables and undo)
+//!   table, catalog, undo       take  &mut Txn
+//!   txn::Txn                   = &Kernel + &mut TxnContext
+//! ```
+//!
+//! A context costs nothing until the first read, which takes a view, or the first write, which takes an id.
+
+mod note;
+
+pub(crate) use note::{Undo, difference, restore};
+
+use crate::error::{Error, Result};
+use crate::ids::{IndexId, Isolation, Lsn, TableId, TxnId};
+use crate::kernel::Kernel;
+use crate::lock::{
+    Attempt, DuplicateLock, Implicit, IndexLocks, LockKey, LockKind, LockMode, LockRequest, LockWait, Object,
+    Owner, Run, TableLocks, Want, locks_gaps,
+};
+use crate::mvcc::{SlotNo, VersionBuffer, View};
+use crate::schema::RowBuf;
+use parking_lot::Mutex;
+use std::ops::{Deref, DerefMut};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+/// All of a transaction but the engine it runs in.
+pub(crate) struct TxnContext {
+    pub owner: Arc<Owner>,
+    pub versions: Arc<Mutex<VersionBuffer>>,
+    /// Where its view is registered.
+    pub slot: SlotNo,
+    pub active: bool,
+    pub read_only: bool,
+    pub isolation: Isolation,
+    pub view: Option<View>,
+    /// 0 until the first write.
+    pub id: TxnId,
+    /// The LSN of the undo note of the last change that is not undone.
+    pub last_undo: Lsn,
+    /// Counts the transactions that used this context, so that a savepoint of an earlier one is refused.
+    pub number: u64,
+    /// The newest commit whose rows were locked before it was durable.
+    pub observed: Lsn,
+    /// Chosen as a deadlock's victim: only a rollback is possible.
+    pub doomed: bool,
+    /// A rollback has failed half-way: only another rollback is possible.
+    pub broken: bool,
+    keeps_unique: bool,
+    /// The tables that it has an intention lock on.
+    pub intentions: Vec<(TableId, LockMode)>,
+    /// The indexes in which it has noted a write.
+    noted: Vec<IndexId>,
+    /// The lock wait timeout.
+    pub timeout: Duration,
+    pub snapshot_isolation: bool,
+    /// How a row is locked that has a key which a changed row is to have.
+    pub duplicates: DuplicateLock,
+    pub buffers: Buffers,
+}
+
+/// Buffers that keep their room from one statement to the next.
+#[derive(Default)]
+pub(crate) struct Buffers {
+    pub key: Vec<u8>,
+    pub value: Vec<u8>,
+    pub note: Vec<u8>,
+    pub version: Vec<u8>,
+    /// The key behind the one that is inserted.
+    pub next: Vec<u8>,
+    pub row: RowBuf,
+}
+
+/// What a read sees.
+#[derive(Clone, Copy)]
+pub(crate) enum Sight {
+    /// READ UNCOMMITTED: the newest version, whoever wrote it.
+    Latest,
+    View(View),
+}
+
+/// The outcome of a request for a row lock.
+pub(crate) enum RowLock {
+    /// Granted. `new` if by this request, as an object that can be released.
+    Held {
+        new: bool,
+    },
+    /// Release every latch, then [`Txn::wait`].
+    Wait(LockKey),
+    Busy,
+}
+
+/// A lock that is asked for, under the latch of its key's leaf.
+pub(crate) struct Ask<'a> {
+    pub locks: &'a Arc<IndexLocks>,
+    pub key: &'a [u8],
+    pub want: Want,
+    /// The row's or entry's.
+    pub writer: TxnId,
+    pub wait: LockWait,
+}
+
+/// A transaction's context and the kernel it runs in. See the module's head.
+pub(crate) struct Txn<'k> {
+    pub kernel: &'k Kernel,
+    context: &'k mut TxnContext,
+}
+
+impl Deref for Txn<'_> {
+    type Target = TxnContext;
+
+    #[inline]
+    fn deref(&self) -> &TxnContext {
+        self.context
+    }
+}
+
+impl DerefMut for Txn<'_> {
+    #[inline]
+    fn deref_mut(&mut self) -> &mut TxnContext {
+        self.context
+    }
+}
+
+impl TxnContext {
+    /// An idle context, registered with the kernel until [`Self::retire`].
+    pub fn new(kernel: &Kernel) -> TxnContext {
+        let versions = Arc::new(VersionBuffer::new());
+        kernel.mvcc.queue.add_buffer(&versions);
+        let slot = kernel.mvcc.views.acquire();
+        TxnContext {
+            owner: kernel.owners.add(slot),
+            versions,
+            slot,
+            active: false,
+            read_only: false,
+            isolation: Isolation::default(),
+            view: None,
+            id: TxnId::NONE,
+            last_undo: Lsn::ZERO,
+            number: 0,
+            observed: Lsn::ZERO,
+            doomed: false,
+            broken: false,
+            keeps_unique: false,
+            intentions: Vec::new(),
+            noted: Vec::new(),
+            timeout: Duration::from_secs(50),
+            snapshot_isolation: false,
+            duplicates: DuplicateLock::Shared,
+            buffers: Buffers::default(),
+        }
+    }
+
+    /// Gives back what a session has besides its transaction.
+    pub fn retire(&self, kernel: &Kernel) {
+        kernel.owners.remove(&self.owner);
+        kernel.mvcc.views.release(self.slot);
+        let _ = self.versions.lock().retire(&kernel.mvcc.versions());
+    }
+
+    pub fn check_whole(&self) -> Result<()> {
+        match self.broken {
+            true => Err(Error::Stopped("a transaction could not be rolled back".into())),
+            false => Ok(()),
+        }
+    }
+
+    /// The view that what is locked and changed must agree with, if snapshot isolation asks for that.
+    #[inline]
+    pub fn view_to_keep(&self) -> Option<View> {
+        let keeps = self.snapshot_isolation && self.isolation >= Isolation::RepeatableRead;
+        self.view.filter(|_| keeps)
+    }
+
+    /// Fails if the statement should not go on.
+    #[inline]
+    pub fn check(&self) -> Result<()> {
+        self.check_whole()?;
+        if self.owner.interrupt.is_killed() {
+            return Err(Error::Interrupted);
+        }
+        if self.doomed {
+            return Err(Error::Deadlock);
+        }
+        match self.active {
+            true => Ok(()),
+            false => Err(Error::Unsupported("reading or writing outside a transaction")),
+        }
+    }
+
+    /// A row was left as it is, which weighs as much as a change.
+    pub fn touched(&mut self) {
+        self.owner.changes.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// A change was logged.
+    pub fn wrote(&mut self, note: Lsn) {
+        self.last_undo = note;
+        self.owner.changes.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// This statement relies on locks that keep its new keys unique.
+    pub fn rely_on_unique(&mut self) {
+        if !self.keeps_unique {
+            self.keeps_unique = true;
+            self.owner.keeps_unique.store(true, Ordering::Relaxed);
+        }
+    }
+
+    #[inline]
+    pub fn forget_unique(&mut self) {
+        if self.keeps_unique {
+            self.keeps_unique = false;
+            self.owner.keeps_unique.store(false, Ordering::Relaxed);
+        }
+    }
+
+    /// Whether this transaction's locks are on gaps, too.
+    #[inline]
+    pub fn locks_gaps(&self) -> bool {
+        locks_gaps(self.isolation)
+    }
+}
+
+impl<'k> Txn<'k> {
+    #[inline]
+    pub fn new(kernel: &'k Kernel, context: &'k mut TxnContext) -> Txn<'k> {
+        Txn { kernel, context }
+    }
+
+    /// What a consistent read of this transaction sees; takes the view if there is none yet. Not under a latch.
+    #[inline]
+    pub fn sight(&mut self) -> Result<Sight> {
+        if let Some(view) = self.view {
+            return Ok(Sight::View(view));
+        }
+        self.owner.note_read();
+        if self.isolation == Isolation::ReadUncommitted {
+            return Ok(Sight::Latest);
+        }
+        // Locks are let go of before their commit is durable, so what this transaction has locked or written upon may
+        // be above the tide still. A view must not be older than that.
+        if self.observed > self.kernel.mvcc.tide() {
+            self.kernel.store.log().wait_durable(self.observed)?;
+        }
+        let view = self.kernel.mvcc.open_view(self.slot);
+        self.view = Some(view);
+        Ok(Sight::View(view))
+    }
+
+    #[inline]
+    pub fn close_view(&mut self) {
+        if self.view.take().is_some() {
+            self.kernel.mvcc.views.close(self.slot);
+        }
+    }
+
+    /// To be called before every write to a table: gives the transaction its id.
+    #[inline]
+    pub fn start_write_to(&mut self, table: &TableLocks) -> Result<()> {
+        self.check_writable()?;
+        self.intend(table, LockMode::IntentionExclusive)?;
+        self.start_write()
+    }
+
+    fn check_writable(&self) -> Result<()> {
+        self.check()?;
+        match self.read_only || self.kernel.read_only {
+            true => Err(Error::ReadOnly),
+            false => Ok(()),
+        }
+    }
+
+    /// Gives the transaction its id, if it has none.
+    pub fn start_write(&mut self) -> Result<()> {
+        self.check_writable()?;
+        let delay = self.kernel.history.delay();
+        if !delay.is_zero() {
+            std::thread::sleep(delay);
+            self.check()?;
+        }
+        if self.id == TxnId::NONE {
+            let tail = self.kernel.store.log().tail();
+            self.id = self.kernel.mvcc.txns.assign();
+            self.kernel.mvcc.writers.enter(self.id, self.owner.clone(), tail);
+            self.owner.begin_writing(self.id);
+        }
+        Ok(())
+    }
+
+    pub fn lock(&mut self, ask: &Ask<'_>) -> RowLock {
+        self.ask(ask, Object::Single)
+    }
+
+    /// The same for a scan's next-key lock: see [`Run`].
+    pub fn lock_in_run(&mut self, ask: &Ask<'_>, run: &mut Run) -> RowLock {
+        self.ask(ask, Object::Run(run))
+    }
+
+    /// A lock on a gap is never waited for. `writer` is that of the entry behind it.
+    pub fn lock_gap(&mut self, locks: &Arc<IndexLocks>, key: &[u8], mode: LockMode, writer: TxnId) {
+        let ask = Ask {
+            locks,
+            key,
+            want: Want::gap(mode),
+            writer,
+            wait: LockWait::Wait,
+        };
+        self.lock(&ask);
+    }
+
+    /// A row is locked as InnoDB would lock it by an object, while here its writer's id will do.
+    #[inline]
+    pub fn note_write(&mut self, locks: &IndexLocks, key: &[u8]) {
+        if !self.noted.contains(&locks.index)
+            && !self.kernel.locks.holds(&self.owner, locks, key, Want::WRITE)
+        {
+            self.noted.push(locks.index);
+            self.owner.note_structure(locks, Want::WRITE);
+        }
+    }
+
+    /// Notes that rows of a table are to be locked or changed; waits for who has the table locked.
+    #[inline]
+    pub fn intend(&mut self, table: &TableLocks, mode: LockMode) -> Result<()> {
+        let covered = |(id, has): &(TableId, LockMode)| {
+            *id == table.table() && (*has == mode || *has == LockMode::IntentionExclusive)
+        };
+        if self.intentions.iter().any(covered) {
+            return Ok(());
+        }
+        if !self.kernel.locks.intend(&self.owner, table, mode) {
+            self.lock_table(table, mode, LockWait::Wait)?;
+        }
+        self.intentions.push((table.table(), mode));
+        Ok(())
+    }
+
+    pub fn lock_table(&mut self, table: &TableLocks, mode: LockMode, wait: LockWait) -> Result<bool> {
+        self.check()?;
+        let mut waited = false;
+        loop {
+            let may_wait = wait == LockWait::Wait;
+            let owners = || {
+                self.kernel
+                    .owners
+                    .all()
+                    .into_iter()
+                    .map(|(owner, _)| owner)
+                    .collect()
+            };
+            match self
+                .kernel
+                .locks
+                .acquire_table(&self.owner, table, mode, may_wait, owners)
+            {
+                Attempt::Granted { new } => return Ok(new || waited),
+                Attempt::Queued(key) => self.wait(&key)?,
+                Attempt::Busy => return Err(Error::LockNoWait),
+            }
+            waited = true;
+        }
+    }
+
+    /// Asks whether the row or entry may be written: for a caller who will make it its own under the same latch, so
+    /// that the lock needs no object.
+    pub fn lock_to_write(&mut self, locks: &Arc<IndexLocks>, key: &[u8], writer: TxnId) -> RowLock {
+        let ask = Ask {
+            locks,
+            key,
+            want: Want::WRITE,
+            writer,
+            wait: LockWait::Wait,
+        };
+        self.ask(&ask, Object::None)
+    }
+
+    /// Asks whether a new key may stand in front of `next`.
+    pub fn lock_to_insert(&mut self, locks: &Arc<IndexLocks>, next: &[u8]) -> RowLock {
+        let ask = Ask {
+            locks,
+            key: next,
+            want: Want::INSERT,
+            writer: TxnId::NONE,
+            wait: LockWait::Wait,
+        };
+        self.ask(&ask, Object::None)
+    }
+
+    /// Whether somebody else has the row locked.
+    pub fn is_locked(&mut self, locks: &Arc<IndexLocks>, key: &[u8], writer: TxnId) -> bool {
+        let ask = Ask {
+            locks,
+            key,
+            want: Want::WRITE,
+            writer,
+            wait: LockWait::NoWait,
+        };
+        matches!(self.ask(&ask, Object::None), RowLock::Busy)
+    }
+
+    fn ask(&mut self, ask: &Ask<'_>, object: Object<'_>) -> RowLock {
+        let Ask {
+            locks,
+            key,
+            want,
+            writer,
+            wait,
+        } = *ask;
+        let mut held = Implicit::Nobody;
+        if writer == self.id && writer != TxnId::NONE {
+            if !matches!(object, Object::None) {
+                self.note_write(locks, key);
+            }
+            if want.kind == LockKind::Record {
+                return RowLock::Held { new: false };
+            }
+            held = Implicit::Own;
+        } else if self.kernel.mvcc.txns.is_active(writer)
+            && let Some(owner) = self.kernel.mvcc.writers.owner(writer)
+        {
+            held = Implicit::Other(writer, owner);
+        }
+        if matches!(object, Object::None) && locks.is_free() && !matches!(held, Implicit::Other(..)) {
+            self.meet(writer);
+            return RowLock::Held { new: false };
+        }
+        let may_wait = wait == LockWait::Wait;
+        match self.kernel.locks.acquire(
+            &self.owner,
+            LockRequest {
+                locks,
+                key,
+                want,
+                held,
+                may_wait,
+            },
+            object,
+        ) {
+            Attempt::Granted { new } => {
+                self.meet(writer);
+                RowLock::Held { new }
+            }
+            Attempt::Queued(key) => RowLock::Wait(key),
+            Attempt::Busy => RowLock::Busy,
+        }
+    }
+
+    /// What `writer` wrote has been locked. If he has ended, a view of this transaction must not be older than that:
+    /// asked when the lock is granted, for he may have ended a moment ago.
+    #[inline]
+    fn meet(&mut self, writer: TxnId) {
+        if writer != self.id
+            && writer >= self.kernel.mvcc.txns.settled()
+            && let Some(lsn) = self.kernel.mvcc.txns.ended(writer)
+            && lsn > self.kernel.mvcc.tide()
+        {
+            self.observed = self.observed.max(lsn);
+        }
+    }
+
+    /// Waits for a lock that [`Self::lock`] queued for.
+    pub fn wait(&mut self, key: &LockKey) -> Result<()> {
+        let outcome = self.kernel.locks.wait(&self.owner, key, self.timeout);
+        self.doomed |= matches!(outcome, Err(Error::Deadlock));
+        self.observed = self.observed.max(outcome?);
+        Ok(())
+    }
+
+    /// The transaction has ended, at `lsn` if it wrote: closes its view, releases its locks, and is idle again.
+    pub fn end(&mut self, lsn: Lsn) {
+        self.close_view();
+        self.owner.ended.store(lsn.0, Ordering::Relaxed);
+        self.kernel.locks.release_all(&self.owner);
+        if self.id != TxnId::NONE {
+            self.kernel.mvcc.writers.leave(self.id);
+            self.versions.lock().end_transaction(lsn, &self.kernel.mvcc.queue);
+        }
+        self.owner.end();
+        self.forget_unique();
+        self.intentions.clear();
+        self.noted.clear();
+        self.active = false;
+        self.id = TxnId::NONE;
+        self.last_undo = Lsn::ZERO;
+        self.observed = Lsn::ZERO;
+        self.doomed = false;
+        self.broken = false;
+    }
+}

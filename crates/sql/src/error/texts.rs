@@ -312,6 +312,14 @@ impl SqlError {
         )
     }
 
+    /// A function that could not do its work, and why.
+    pub fn function_failed(function: &str, why: impl fmt::Display) -> Self {
+        SqlError::new(
+            er::ERROR_WHEN_EXECUTING_COMMAND,
+            format!("Error when executing command {function}: {why}"),
+        )
+    }
+
     pub fn temporal_overflow(kind: &str) -> Self {
         let message = format!("Datetime function: {kind} field overflow");
         SqlError::new(er::DATETIME_FUNCTION_OVERFLOW, message)

@@ -3,6 +3,7 @@
 use super::*;
 use crate::types::Collation;
 use sha1::Digest;
+use std::sync::OnceLock;
 
 pub(super) static FUNCTIONS: &[FuncDef] = &[
     def(
@@ -50,13 +51,15 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
         if !(1..=1024).contains(&n) {
             return Err(SqlError::value_out_of_range("length", "random_bytes"));
         }
-        Ok(Val::string(random_bytes(n as usize)))
+        let mut bytes = vec![0; n as usize];
+        fill_random(&mut bytes, "random_bytes")?;
+        Ok(Val::string(bytes))
     }),
     volatile(
         "uuid",
         (0, 0),
         |_, bind| Ok(server_text(36, false, bind)),
-        |_, _, ctx| Ok(Val::string(uuid(ctx))),
+        |_, _, _| Ok(Val::string(uuid()?)),
     ),
     volatile(
         "uuid_short",
@@ -65,7 +68,7 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
         |_, _, ctx| {
             let seconds = (ctx.env.now_micros / 1_000_000) as u64;
             Ok(Val::UInt(
-                1 << 56 | (seconds & 0xFFFF_FFFF) << 24 | random_u64() & 0xFF_FFFF,
+                1 << 56 | (seconds & 0xFFFF_FFFF) << 24 | random_u64("uuid_short")? & 0xFF_FFFF,
             ))
         },
     ),
@@ -219,35 +222,47 @@ fn from_base64(text: &[u8]) -> Option<Vec<u8>> {
     Some(out)
 }
 
-pub(super) fn random_bytes(n: usize) -> Vec<u8> {
-    let mut bytes = vec![0; n];
-    // Without a source of entropy the machine has no business running a server; zeros are then as good.
-    let _ = getrandom::fill(&mut bytes);
-    bytes
+/// Fills the buffer with random bytes of the operating system for `function`, which fails if there are none.
+fn fill_random(out: &mut [u8], function: &str) -> Result<()> {
+    no_random_bytes(getrandom::fill(out), function)
 }
 
-pub(super) fn random_u64() -> u64 {
+fn no_random_bytes(filled: Result<(), getrandom::Error>, function: &str) -> Result<()> {
+    filled.map_err(|error| {
+        SqlError::function_failed(function, format_args!("no random bytes from the system: {error}"))
+    })
+}
+
+/// A random number from the operating system for `function`, which fails if there is none.
+pub(super) fn random_u64(function: &str) -> Result<u64> {
     let mut bytes = [0; 8];
-    let _ = getrandom::fill(&mut bytes);
-    u64::from_le_bytes(bytes)
+    fill_random(&mut bytes, function)?;
+    Ok(u64::from_le_bytes(bytes))
 }
 
 /// Version 1: the time in 100 ns since 1582, and random bits for clock sequence and node.
-fn uuid(_ctx: &EvalCtx) -> String {
+fn uuid() -> Result<String> {
     let since_1970 = std::time::SystemTime::now()
         .duration_since(std::time::UNIX_EPOCH)
         .unwrap_or_default();
     let ticks = since_1970.as_nanos() as u64 / 100 + 0x01B2_1DD2_1381_4000;
-    let ticks = ticks & !0xF | random_u64() & 0xF;
-    static NODE: LazyLock<u64> = LazyLock::new(|| random_u64() & 0xFFFF_FFFF_FFFF | 1 << 40);
-    format!(
+    let ticks = ticks & !0xF | random_u64("uuid")? & 0xF;
+    static NODE: OnceLock<u64> = OnceLock::new();
+    let node = match NODE.get() {
+        Some(node) => *node,
+        None => {
+            let drawn = random_u64("uuid")? & 0xFFFF_FFFF_FFFF | 1 << 40;
+            *NODE.get_or_init(|| drawn)
+        }
+    };
+    Ok(format!(
         "{:08x}-{:04x}-{:04x}-{:04x}-{:012x}",
         ticks as u32,
         ticks >> 32 & 0xFFFF,
         ticks >> 48 & 0x0FFF | 0x1000,
-        random_u64() & 0x3FFF | 0x8000,
-        *NODE
-    )
+        random_u64("uuid")? & 0x3FFF | 0x8000,
+        node
+    ))
 }
 
 fn dashed(hex: &str) -> String {
@@ -301,6 +316,18 @@ fn inet_aton(text: &[u8]) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn without_random_bytes_a_function_fails() {
+        let error = no_random_bytes(Err(getrandom::Error::UNSUPPORTED), "random_bytes").unwrap_err();
+        assert_eq!(error.code, 1220);
+        assert!(
+            error
+                .message
+                .starts_with("Error when executing command random_bytes: no random bytes")
+        );
+        assert!(no_random_bytes(Ok(()), "random_bytes").is_ok());
+    }
 
     #[test]
     fn encodings() {

@@ -1,11 +1,13 @@
 //! Numeric functions.
 
+use super::digest::random_u64;
 use super::*;
 use crate::expr::env::RandState;
 use crate::expr::node::NumKind;
 use crate::expr::types::{decimal_shape, number_kind};
 use crate::types::Decimal;
 use crate::types::convert::clamp_int;
+use std::collections::hash_map::Entry;
 
 pub(super) static FUNCTIONS: &[FuncDef] = &[
     def("abs", (1, 1), same_number, abs),
@@ -371,10 +373,13 @@ fn rand<'a>(args: &'a [Expr], ty: &'a SqlType, ctx: &EvalCtx<'a>) -> Result<Val<
     if let Some(seed) = seed.filter(|_| !fixed) {
         return Ok(Val::Double(RandState::seeded(seed).advance()));
     }
-    let state = states.entry(site).or_insert_with(|| match seed {
-        Some(seed) => RandState::seeded(seed),
-        None => RandState::new(super::digest::random_u64(), super::digest::random_u64()),
-    });
+    let state = match states.entry(site) {
+        Entry::Occupied(state) => state.into_mut(),
+        Entry::Vacant(place) => place.insert(match seed {
+            Some(seed) => RandState::seeded(seed),
+            None => RandState::new(random_u64("rand")?, random_u64("rand")?),
+        }),
+    };
     Ok(Val::Double(state.advance()))
 }
 

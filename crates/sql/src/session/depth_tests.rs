@@ -5,6 +5,69 @@
 
 use super::tests::{World, run};
 use crate::error::{depth, er};
+use crate::expr::{BindCtx, Expr, build};
+use crate::parse::parse;
+use crate::types::SqlMode;
+
+/// What cannot fail (clone, drop, comparison, a walk) must fit the reserve, for the highest tree that there is. A level of
+/// syntax may become more levels when it is bound, of which each was made by a checked recursion with larger frames than
+/// its copy's.
+#[test]
+fn walks_over_the_highest_tree_fit_the_reserve() {
+    fn on_a_stack_of<T: Send + 'static>(bytes: usize, f: impl FnOnce() -> T + Send + 'static) -> T {
+        let thread = std::thread::Builder::new().stack_size(bytes);
+        let run = move || {
+            depth::set_stack_len(bytes);
+            f()
+        };
+        thread.spawn(run).unwrap().join().unwrap()
+    }
+    let forms = [
+        ("", "'a'", " COLLATE utf8mb4_bin"),
+        ("NOT ", "1", ""),
+        ("ABS(", "1", ")"),
+        ("CASE WHEN 1 THEN ", "1", " END"),
+        ("1 BETWEEN 0 AND ", "1", ""),
+        ("(1, ", "1", ")"),
+    ];
+    for (before, within, behind) in forms {
+        let highest = on_a_stack_of(64 << 20, move || {
+            let sql = |n: usize| format!("SELECT {}{within}{}", before.repeat(n), behind.repeat(n));
+            let parsed = |n| parse(sql(n).as_bytes(), 0, SqlMode::DEFAULT);
+            let n = (1..=depth::HEIGHT_MAX)
+                .rev()
+                .find(|n| parsed(*n).is_ok())
+                .unwrap();
+            assert!(n > depth::HEIGHT_MAX - 10, "{before}{behind}: {n}");
+            parsed(n).unwrap().statement
+        });
+        on_a_stack_of(depth::RESERVE, move || {
+            let copy = highest.clone();
+            assert!(copy == highest);
+        });
+    }
+    let bound = |levels: usize| {
+        on_a_stack_of(64 << 20, move || {
+            let mut e: Expr = build::param(0, crate::types::SqlType::bigint());
+            for level in 0..levels {
+                e = match level % 3 {
+                    0 => build::neg(e, &BindCtx::default()).unwrap(),
+                    1 => build::call("ABS", vec![e], &BindCtx::default()).unwrap(),
+                    _ => build::case(None, vec![(build::null(), e)], None, &BindCtx::default()).unwrap(),
+                };
+            }
+            e
+        })
+    };
+    let high = bound(depth::HEIGHT_MAX);
+    on_a_stack_of(depth::RESERVE, move || drop(high.clone()));
+    let higher = bound(3 * depth::HEIGHT_MAX);
+    on_a_stack_of(depth::RESERVE, move || {
+        let mut nodes = 0;
+        higher.walk(&mut |_| nodes += 1);
+        assert!(nodes > 3 * depth::HEIGHT_MAX && !higher.is_constant());
+    });
+}
 
 /// What stands before, within and behind the innermost of `n` levels.
 const NESTED: &[(&str, &str, &str)] = &[
@@ -154,7 +217,8 @@ fn the_deepest_statement_of_every_form_fits_the_stack() {
             let queries = form.0.contains("(SELECT")
                 || form.0.starts_with('|') && form.0.contains("FROM (")
                 || form.0.contains("WITH");
-            let least = if queries { 10 } else { 30 };
+            let many_nodes = form.0.contains("XOR");
+            let least = if queries || many_nodes { 10 } else { 30 };
             assert!(
                 runs >= least,
                 "{form:?} runs to {runs} only, then error {error:?}"

@@ -20,11 +20,11 @@ pub(crate) struct Builder<'t> {
     table: &'t Table,
     indexes: Range<IndexNo>,
     /// Entries of each index, not yet in the tree.
-    runs: Vec<Run>,
+    runs: Vec<SortRun>,
 }
 
 #[derive(Default)]
-struct Run {
+struct SortRun {
     entries: Vec<(Vec<u8>, Vec<u8>)>,
     bytes: usize,
     /// Whether entries are in the tree already.
@@ -36,7 +36,7 @@ type Check<'c> = &'c dyn Fn() -> Result<()>;
 impl<'t> Builder<'t> {
     /// Builds these secondary indexes of the table.
     pub fn new(table: &'t Table, indexes: Range<IndexNo>) -> Builder<'t> {
-        let runs = indexes.clone().map(|_| Run::default()).collect();
+        let runs = indexes.clone().map(|_| SortRun::default()).collect();
         Builder { table, indexes, runs }
     }
 

@@ -4,7 +4,7 @@
 //! both parts; a key that is taken out joins two gaps, and whoever had locked the key, or the gap in front of it, has
 //! locked part of the joined one. Both happen in the mini-transaction's own latch, before anybody can see the change.
 
-use super::mode::Want;
+use super::mode::LockType;
 use super::owner::Owner;
 use super::{IndexLocks, LockKey, Locks, Queue, find, locks_gaps, queues, remove_queue};
 use std::sync::Arc;
@@ -25,7 +25,7 @@ impl Locks {
         key: &LockKey,
         owner: &Arc<Owner>,
         epoch: u32,
-        want: Want,
+        want: LockType,
     ) {
         let mut shard = self.shard(key.hash).lock();
         let at = find(&shard, key).unwrap_or_else(|| {
@@ -74,7 +74,7 @@ impl Locks {
         }
         let new = self.key(index, new);
         for (owner, epoch, mode) in heirs {
-            self.add_granted(index, &new, &owner, epoch, Want::gap(mode));
+            self.add_granted(index, &new, &owner, epoch, LockType::gap(mode));
         }
     }
 
@@ -84,7 +84,7 @@ impl Locks {
     pub fn join_gaps(&self, index: &Arc<IndexLocks>, old: &[u8], next: &[u8]) {
         for (owner, epoch, want) in index.runs_that_end_between(old, next) {
             let next = self.key(index, next);
-            self.add_granted(index, &next, &owner, epoch, Want::gap(want.mode));
+            self.add_granted(index, &next, &owner, epoch, LockType::gap(want.mode));
         }
         let old = self.key(index, old);
         let heirs = self.with_queue(&old, |queue| -> Vec<_> {
@@ -100,7 +100,7 @@ impl Locks {
         // In this order: an insert that counts the locks on gaps meanwhile must not find none.
         let next = self.key(index, next);
         for (owner, epoch, mode) in heirs {
-            self.add_granted(index, &next, &owner, epoch, Want::gap(mode));
+            self.add_granted(index, &next, &owner, epoch, LockType::gap(mode));
         }
         let mut shard = self.shard(old.hash).lock();
         if let Some(at) = find(&shard, &old) {
@@ -114,15 +114,21 @@ impl Locks {
     pub fn keep_record(&self, index: &Arc<IndexLocks>, owner: &Arc<Owner>, key: &[u8]) {
         let epoch = owner.held().epoch;
         let key = self.key(index, key);
-        self.add_granted(index, &key, owner, epoch, Want::WRITE);
+        self.add_granted(index, &key, owner, epoch, LockType::WRITE);
     }
 
     /// The lock that `owner` has by having written `old`, which it is about to take out itself while its transaction
     /// goes on, becomes one on the gap in front of `next`.
     pub fn keep_gap(&self, index: &Arc<IndexLocks>, owner: &Arc<Owner>, next: &[u8]) {
         let epoch = owner.held().epoch;
-        owner.note_structure(index, Want::WRITE);
+        owner.note_structure(index, LockType::WRITE);
         let next = self.key(index, next);
-        self.add_granted(index, &next, owner, epoch, Want::gap(super::LockMode::Exclusive));
+        self.add_granted(
+            index,
+            &next,
+            owner,
+            epoch,
+            LockType::gap(super::LockMode::Exclusive),
+        );
     }
 }

@@ -44,10 +44,10 @@ mod waiting;
 
 pub use inspect::{DeadlockInfo, DeadlockMember, LockInfo, LockPlace, LockWaitInfo, TransactionInfo};
 pub use mode::{DuplicateLock, LockKind, LockMode, LockWait};
-pub(crate) use mode::{Want, locks_gaps};
+pub(crate) use mode::{LockType, locks_gaps};
 pub use owner::Interrupt;
 pub(crate) use owner::{LockKey, Owner};
-pub(crate) use range::Run;
+pub(crate) use range::KeyRun;
 pub(crate) use table::TableLocks;
 pub(crate) use unique::UniqueKeys;
 
@@ -166,19 +166,19 @@ pub(crate) enum Implicit {
 pub(crate) struct LockRequest<'a> {
     pub locks: &'a Arc<IndexLocks>,
     pub key: &'a [u8],
-    pub want: Want,
+    pub want: LockType,
     /// The transaction that holds the row's implicit lock, if a transaction that was active a moment ago wrote it.
     pub held: Implicit,
     pub may_wait: bool,
 }
 
 /// What becomes of a lock that is granted at once.
-pub(crate) enum Object<'r> {
+pub(crate) enum Materialise<'r> {
     /// Nothing: the caller makes sure by other means that it is not lost, or asked only whether it could be had.
-    None,
+    No,
     Single,
     /// A next-key lock of a scan: once the scan has locked enough keys, they become a run.
-    Run(&'r mut Run),
+    InRun(&'r mut KeyRun),
 }
 
 /// How a request turned out.
@@ -217,7 +217,7 @@ impl Locks {
     }
 
     /// Asks for a lock. The caller holds the latch of the key's leaf. `object` says what becomes of a lock granted at once.
-    pub fn acquire(&self, owner: &Arc<Owner>, request: LockRequest<'_>, object: Object<'_>) -> Attempt {
+    pub fn acquire(&self, owner: &Arc<Owner>, request: LockRequest<'_>, object: Materialise<'_>) -> Attempt {
         let LockRequest {
             locks,
             key,
@@ -234,7 +234,7 @@ impl Locks {
                 .position(|q| q.key.index == index && *q.key.key == *key)
         });
         if locks.own_run_covers(owner, key, want) {
-            if let Object::Run(run) = object {
+            if let Materialise::InRun(run) = object {
                 run.break_off();
             }
             return Attempt::Granted { new: false };
@@ -242,8 +242,8 @@ impl Locks {
         let in_run = locks.is_in_run(key, Some(owner));
         if found.is_none() && !in_run && !matches!(held, Implicit::Other(..)) {
             match object {
-                Object::None => return Attempt::Granted { new: false },
-                Object::Run(run) if run.is_long() => {
+                Materialise::No => return Attempt::Granted { new: false },
+                Materialise::InRun(run) if run.is_long() => {
                     locks.lengthen(owner, want, key, run);
                     return Attempt::Granted { new: false };
                 }
@@ -264,7 +264,7 @@ impl Locks {
         let arrival = Arrival {
             want,
             own_write: matches!(held, Implicit::Own),
-            object: !matches!(object, Object::None),
+            object: !matches!(object, Materialise::No),
             may_wait,
         };
         if let Implicit::Other(txn, writer) = held {
@@ -274,7 +274,7 @@ impl Locks {
             locks.make_runs_explicit(queue, key, owner);
         }
         let attempt = queue.enter(owner, arrival, &self.waiting);
-        if let Object::Run(run) = object {
+        if let Materialise::InRun(run) = object {
             match attempt {
                 Attempt::Granted { .. } => run.single(key),
                 _ => run.break_off(),
@@ -359,7 +359,7 @@ impl Locks {
     }
 
     /// Lets go of one lock before the transaction ends.
-    pub fn release(&self, owner: &Owner, index: IndexId, key: &[u8], want: Want) {
+    pub fn release(&self, owner: &Owner, index: IndexId, key: &[u8], want: LockType) {
         let hash = self.hash(index, key);
         let mut held = owner.held();
         // The latest is the likeliest.
@@ -411,7 +411,7 @@ impl Locks {
     }
 
     /// Whether the owner has a lock object on the key that covers `want`.
-    pub fn holds(&self, owner: &Owner, locks: &IndexLocks, key: &[u8], want: Want) -> bool {
+    pub fn holds(&self, owner: &Owner, locks: &IndexLocks, key: &[u8], want: LockType) -> bool {
         if locks.is_free() {
             return false;
         }

@@ -86,41 +86,41 @@ use LockKind::{Gap, InsertIntention, NextKey, Record, Table};
 
 /// What is asked for, or held.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Want {
+pub(crate) struct LockType {
     pub mode: LockMode,
     pub kind: LockKind,
 }
 
-impl Want {
-    pub const INSERT: Want = Want {
+impl LockType {
+    pub const INSERT: LockType = LockType {
         mode: Exclusive,
         kind: InsertIntention,
     };
 
-    pub const WRITE: Want = Want::record(Exclusive);
+    pub const WRITE: LockType = LockType::record(Exclusive);
 
-    pub const fn table(mode: LockMode) -> Want {
-        Want { mode, kind: Table }
+    pub const fn table(mode: LockMode) -> LockType {
+        LockType { mode, kind: Table }
     }
 
-    pub const fn record(mode: LockMode) -> Want {
-        Want { mode, kind: Record }
+    pub const fn record(mode: LockMode) -> LockType {
+        LockType { mode, kind: Record }
     }
 
-    pub const fn gap(mode: LockMode) -> Want {
-        Want { mode, kind: Gap }
+    pub const fn gap(mode: LockMode) -> LockType {
+        LockType { mode, kind: Gap }
     }
 
-    pub const fn next_key(mode: LockMode) -> Want {
-        Want { mode, kind: NextKey }
+    pub const fn next_key(mode: LockMode) -> LockType {
+        LockType { mode, kind: NextKey }
     }
 
     /// A record, with or without the gap in front of it.
-    pub const fn scanned(mode: LockMode, gaps: bool) -> Want {
+    pub const fn scanned(mode: LockMode, gaps: bool) -> LockType {
         if gaps {
-            Want::next_key(mode)
+            LockType::next_key(mode)
         } else {
-            Want::record(mode)
+            LockType::record(mode)
         }
     }
 
@@ -142,7 +142,7 @@ impl Want {
     }
 
     /// Whether who holds this needs not ask for `other` on the same key or table.
-    pub fn covers(self, other: Want) -> bool {
+    pub fn covers(self, other: LockType) -> bool {
         self.mode.covers(other.mode)
             && match self.kind {
                 InsertIntention => false,
@@ -153,7 +153,7 @@ impl Want {
 
     /// Whether who asks for this must wait for another owner who has, or asked before for, `other` on the same key or
     /// table.
-    pub fn waits_for(self, other: Want) -> bool {
+    pub fn waits_for(self, other: LockType) -> bool {
         !self.mode.gets_along_with(other.mode)
             && match self.kind {
                 Table => other.kind == Table,
@@ -206,22 +206,22 @@ pub(crate) fn locks_gaps(isolation: Isolation) -> bool {
 mod tests {
     use super::*;
 
-    fn all() -> impl Iterator<Item = Want> + Clone {
+    fn all() -> impl Iterator<Item = LockType> + Clone {
         [Shared, Exclusive]
             .into_iter()
-            .flat_map(|mode| [Record, Gap, NextKey, InsertIntention].map(|kind| Want { mode, kind }))
+            .flat_map(|mode| [Record, Gap, NextKey, InsertIntention].map(|kind| LockType { mode, kind }))
     }
 
-    fn pairs() -> impl Iterator<Item = (Want, Want)> {
+    fn pairs() -> impl Iterator<Item = (LockType, LockType)> {
         all().flat_map(|a| all().map(move |b| (a, b)))
     }
 
     #[test]
     fn gap_locks_wait_for_nobody_and_only_inserts_wait_for_them() {
         for held in all() {
-            assert!(!Want::gap(Exclusive).waits_for(held), "{held:?}");
-            assert_eq!(Want::INSERT.waits_for(held), held.has_gap(), "{held:?}");
-            assert!(!held.waits_for(Want::INSERT), "{held:?}");
+            assert!(!LockType::gap(Exclusive).waits_for(held), "{held:?}");
+            assert_eq!(LockType::INSERT.waits_for(held), held.has_gap(), "{held:?}");
+            assert!(!held.waits_for(LockType::INSERT), "{held:?}");
         }
     }
 
@@ -254,7 +254,7 @@ mod tests {
         for (a, row) in modes.iter().zip(shares) {
             for (b, shared) in modes.iter().zip(row.chars()) {
                 assert_eq!(
-                    !Want::table(*a).waits_for(Want::table(*b)),
+                    !LockType::table(*a).waits_for(LockType::table(*b)),
                     shared == '1',
                     "{a} {b}"
                 );

@@ -12,7 +12,7 @@ const KEYS: [&[u8]; 3] = [b"a", b"b", SUPREMUM];
 #[derive(Clone, Debug, PartialEq)]
 struct Seen {
     owner: u64,
-    want: Want,
+    want: LockType,
     granted: bool,
 }
 
@@ -60,20 +60,20 @@ impl World {
         KEYS.iter().find(|key| waits(key)).copied()
     }
 
-    fn want(&mut self, key: &[u8]) -> Want {
+    fn want(&mut self, key: &[u8]) -> LockType {
         let mode = [LockMode::Shared, LockMode::Exclusive][self.random.below(2) as usize];
         match self.random.below(4) {
-            _ if key.is_empty() => [Want::gap(mode), Want::INSERT][self.random.below(2) as usize],
-            0 => Want::record(mode),
-            1 => Want::gap(mode),
-            2 => Want::next_key(mode),
-            _ => Want::INSERT,
+            _ if key.is_empty() => [LockType::gap(mode), LockType::INSERT][self.random.below(2) as usize],
+            0 => LockType::record(mode),
+            1 => LockType::gap(mode),
+            2 => LockType::next_key(mode),
+            _ => LockType::INSERT,
         }
     }
 
     /// What the specification says of a new request: must it wait?
-    fn must_wait(queue: &[Seen], owner: u64, mut want: Want) -> bool {
-        let holds = |what: Want| {
+    fn must_wait(queue: &[Seen], owner: u64, mut want: LockType) -> bool {
+        let holds = |what: LockType| {
             queue
                 .iter()
                 .any(|r| r.granted && r.owner == owner && r.want.covers(what))
@@ -81,11 +81,11 @@ impl World {
         if holds(want) {
             return false;
         }
-        if want.kind == LockKind::NextKey && holds(Want::record(want.mode)) {
-            want = Want::gap(want.mode);
+        if want.kind == LockKind::NextKey && holds(LockType::record(want.mode)) {
+            want = LockType::gap(want.mode);
         }
-        let exclusive = |w: Want| w.has_record() && w.mode == LockMode::Exclusive;
-        let overtakes = exclusive(want) && holds(Want::record(LockMode::Shared));
+        let exclusive = |w: LockType| w.has_record() && w.mode == LockMode::Exclusive;
+        let overtakes = exclusive(want) && holds(LockType::record(LockMode::Shared));
         queue.iter().any(|r| {
             let overtaken = overtakes && !r.granted && exclusive(r.want);
             r.owner != owner && want.waits_for(r.want) && !overtaken
@@ -118,7 +118,7 @@ impl World {
             held: Implicit::Nobody,
             may_wait,
         };
-        let attempt = self.locks.acquire(&owner, request, Object::Single);
+        let attempt = self.locks.acquire(&owner, request, Materialise::Single);
         let came = match attempt {
             Attempt::Granted { .. } => false,
             Attempt::Queued(_) => may_wait,
@@ -151,7 +151,7 @@ impl World {
                     );
                     // An insert intention that was granted may be followed by locks on the gap.
                     let clash = queue.iter().any(|o| o.granted && in_the_way(o));
-                    assert!(!clash || r.want == Want::INSERT, "{queue:?}");
+                    assert!(!clash || r.want == LockType::INSERT, "{queue:?}");
                 } else {
                     assert!(
                         queue[..i].iter().any(in_the_way),

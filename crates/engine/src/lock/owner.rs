@@ -1,7 +1,7 @@
 //! Who holds and waits for locks: one owner per session, the same for all its transactions.
 
 use super::IndexLocks;
-use super::mode::{LockMode, Want};
+use super::mode::{LockMode, LockType};
 use super::structure::Structures;
 use super::table::TABLES;
 use crate::ids::{IndexId, Isolation, Lsn, TableId, TxnId};
@@ -197,7 +197,7 @@ impl Owner {
     }
 
     /// Counts a lock that is no object, or not yet.
-    pub fn note_structure(&self, index: &IndexLocks, want: Want) {
+    pub fn note_structure(&self, index: &IndexLocks, want: LockType) {
         self.held.lock().structures.of(index, want);
     }
 

@@ -12,7 +12,7 @@
 //!
 //! Granted requests stand in front of waiting ones, in the order of their structures.
 
-use super::mode::{LockKind, LockMode, Want};
+use super::mode::{LockKind, LockMode, LockType};
 use super::owner::{Held, Owner, Wait};
 use super::waiting::Waiting;
 use super::{Attempt, IndexLocks, LockKey};
@@ -25,7 +25,7 @@ pub(super) struct Request {
     pub owner: Arc<Owner>,
     /// The owner's transaction, to tell a lock that is just being let go.
     pub epoch: u32,
-    pub want: Want,
+    pub want: LockType,
     pub granted: bool,
     /// The place of its structure.
     pub structure: u64,
@@ -34,7 +34,7 @@ pub(super) struct Request {
 /// A new request.
 #[derive(Clone, Copy)]
 pub(super) struct Arrival {
-    pub want: Want,
+    pub want: LockType,
     /// The owner has the record locked by having written it.
     pub own_write: bool,
     /// A lock that is granted at once stays as an object; else the caller makes sure by other means that it is not lost.
@@ -82,22 +82,22 @@ impl Queue {
             .position(|r| r.owner.number == owner.number && !r.granted)
     }
 
-    pub fn holds(&self, owner: &Owner, want: Want) -> bool {
+    pub fn holds(&self, owner: &Owner, want: LockType) -> bool {
         self.requests
             .iter()
             .any(|r| r.granted && r.owner.number == owner.number && r.want.covers(want))
     }
 
     /// Of which kind InnoDB's structure for a lock is: one on the supremum is never said to be on a gap.
-    fn kind_of(&self, want: Want) -> Want {
+    fn kind_of(&self, want: LockType) -> LockType {
         match want.kind {
-            LockKind::Gap if self.key.key.is_empty() => Want::next_key(want.mode),
+            LockKind::Gap if self.key.key.is_empty() => LockType::next_key(want.mode),
             _ => want,
         }
     }
 
     /// Enters a lock that the owner has. `held` is the owner's.
-    fn put_granted(&mut self, owner: &Arc<Owner>, held: &mut Held, want: Want) {
+    fn put_granted(&mut self, owner: &Arc<Owner>, held: &mut Held, want: LockType) {
         let structure = match want.kind {
             LockKind::Table => 0,
             _ => held.structures.of(&self.index, self.kind_of(want)),
@@ -121,7 +121,7 @@ impl Queue {
         self.requests.insert(at, request);
     }
 
-    fn count(&self, want: Want) {
+    fn count(&self, want: LockType) {
         if want.is_watched() {
             self.index.watched.fetch_add(1, Ordering::AcqRel);
         }
@@ -137,7 +137,7 @@ impl Queue {
 
     /// Grants a lock that is in nobody's way, or was there before the queue was: to the transaction `epoch` of `owner`,
     /// unless that is ending.
-    pub fn add_granted(&mut self, owner: &Arc<Owner>, epoch: u32, want: Want) {
+    pub fn add_granted(&mut self, owner: &Arc<Owner>, epoch: u32, want: LockType) {
         let mut held = owner.held();
         if held.epoch != epoch || self.holds(owner, want) {
             return;
@@ -147,7 +147,7 @@ impl Queue {
 
     /// The same for a lock on a gap that grows or is divided. InnoDB has a structure for it even if another of the owner's
     /// locks says as much.
-    pub fn inherit(&mut self, owner: &Arc<Owner>, epoch: u32, want: Want) {
+    pub fn inherit(&mut self, owner: &Arc<Owner>, epoch: u32, want: LockType) {
         self.add_granted(owner, epoch, want);
         let mut held = owner.held();
         if held.epoch == epoch {
@@ -163,7 +163,7 @@ impl Queue {
         }
         let epoch = held.epoch;
         drop(held);
-        self.add_granted(writer, epoch, Want::WRITE);
+        self.add_granted(writer, epoch, LockType::WRITE);
     }
 
     /// Asks for a lock.
@@ -177,7 +177,7 @@ impl Queue {
         if self.holds(owner, want) {
             return Attempt::Granted { new: false };
         }
-        let record = Want::record(want.mode);
+        let record = LockType::record(want.mode);
         if want.kind == LockKind::NextKey && (own_write || self.holds(owner, record)) {
             // Of a next-key lock only the gap is wanting, which is never waited for.
             want.kind = LockKind::Gap;
@@ -223,18 +223,18 @@ impl Queue {
     }
 
     /// Whether the owner's request passes by those who wait for the record exclusively.
-    fn overtakes(&self, owner: &Owner, want: Want) -> bool {
+    fn overtakes(&self, owner: &Owner, want: LockType) -> bool {
         let exclusive = want.has_record() && want.mode == LockMode::Exclusive;
-        exclusive && self.holds(owner, Want::record(LockMode::Shared))
+        exclusive && self.holds(owner, LockType::record(LockMode::Shared))
     }
 
-    fn overtakes_somebody(&self, owner: &Owner, want: Want) -> bool {
+    fn overtakes_somebody(&self, owner: &Owner, want: LockType) -> bool {
         let mut waiting = self.requests[self.granted()..].iter();
         waiting.any(Request::may_be_overtaken) && self.overtakes(owner, want)
     }
 
     /// One of those a new request would wait for.
-    fn first_in_the_way(&self, owner: &Owner, want: Want) -> Option<u64> {
+    fn first_in_the_way(&self, owner: &Owner, want: LockType) -> Option<u64> {
         let granted = self.granted();
         let overtakes = self.overtakes(owner, want);
         let held = self.requests[..granted].iter().rev();

@@ -10,7 +10,7 @@
 //! What holds: an entry lies between a run's ends only if its owner has it locked with the gap in front of it, or put it
 //! there himself. The gap in front of the first entry is locked, too.
 
-use super::mode::Want;
+use super::mode::LockType;
 use super::owner::Owner;
 use super::{IndexLocks, Queue};
 use std::collections::BTreeMap;
@@ -22,7 +22,7 @@ use std::sync::atomic::Ordering;
 pub(super) struct Runs {
     owner: Arc<Owner>,
     epoch: u32,
-    want: Want,
+    want: LockType,
     /// First key → last key. No two overlap.
     spans: BTreeMap<Vec<u8>, Vec<u8>>,
 }
@@ -82,14 +82,14 @@ fn up_to(key: &[u8]) -> (Bound<&[u8]>, Bound<&[u8]>) {
 
 /// A scan's run, as it grows.
 #[derive(Default)]
-pub(crate) struct Run {
+pub(crate) struct KeyRun {
     /// Keys locked one by one.
     singles: usize,
     /// The entry locked last, if the next one will stand beside it.
     last: Option<Vec<u8>>,
 }
 
-impl Run {
+impl KeyRun {
     /// Locks on single keys that a scan takes first.
     const SINGLES: usize = 64;
 
@@ -100,7 +100,7 @@ impl Run {
 
     /// Whether the next lock is to be one on a run.
     pub(super) fn is_long(&self) -> bool {
-        self.singles >= Run::SINGLES
+        self.singles >= KeyRun::SINGLES
     }
 
     /// A key has been locked by itself.
@@ -141,7 +141,7 @@ impl IndexLocks {
     }
 
     /// Whether the owner has a run over a key that covers what he wants there.
-    pub(super) fn own_run_covers(&self, owner: &Owner, key: &[u8], want: Want) -> bool {
+    pub(super) fn own_run_covers(&self, owner: &Owner, key: &[u8], want: LockType) -> bool {
         self.has_runs()
             && self
                 .runs
@@ -152,7 +152,13 @@ impl IndexLocks {
 
     /// Lengthens a scan's run by an entry that nobody else has locked. The caller holds the entry's leaf, and the queue of
     /// its key.
-    pub(super) fn lengthen(self: &Arc<Self>, owner: &Arc<Owner>, want: Want, key: &[u8], run: &mut Run) {
+    pub(super) fn lengthen(
+        self: &Arc<Self>,
+        owner: &Arc<Owner>,
+        want: LockType,
+        key: &[u8],
+        run: &mut KeyRun,
+    ) {
         let mut runs = self.runs.lock();
         let mut held = owner.held();
         let epoch = held.epoch;
@@ -194,7 +200,7 @@ impl IndexLocks {
     }
 
     /// The owners whose runs go over `one` key and not over the `other`.
-    pub(super) fn runs_that_end_between(&self, one: &[u8], other: &[u8]) -> Vec<(Arc<Owner>, u32, Want)> {
+    pub(super) fn runs_that_end_between(&self, one: &[u8], other: &[u8]) -> Vec<(Arc<Owner>, u32, LockType)> {
         if !self.has_runs() {
             return Vec::new();
         }
@@ -206,7 +212,7 @@ impl IndexLocks {
     }
 
     /// Calls `f` with every run: its owner, what he holds, its first and its last key.
-    pub(super) fn each_run(&self, mut f: impl FnMut(&Owner, Want, &[u8], &[u8])) {
+    pub(super) fn each_run(&self, mut f: impl FnMut(&Owner, LockType, &[u8], &[u8])) {
         for run in self.runs.lock().iter() {
             for (first, last) in &run.spans {
                 f(&run.owner, run.want, first, last);

@@ -7,7 +7,7 @@
 //! as one page, which is true of small tables.
 
 use super::IndexLocks;
-use super::mode::Want;
+use super::mode::LockType;
 use crate::ids::IndexId;
 use std::sync::atomic::Ordering;
 
@@ -16,7 +16,7 @@ pub(super) struct Structures(Vec<Structure>);
 
 struct Structure {
     index: IndexId,
-    want: Want,
+    want: LockType,
     /// Its place in the index's order.
     place: u64,
     waits: bool,
@@ -32,7 +32,7 @@ impl Structures {
     }
 
     /// The place of the structure that a lock belongs to which is granted at once: the latest of its kind, or a new one.
-    pub fn of(&mut self, index: &IndexLocks, want: Want) -> u64 {
+    pub fn of(&mut self, index: &IndexLocks, want: LockType) -> u64 {
         let latest = self.0.iter().rev();
         let mut alike = latest.filter(|s| s.index == index.index && s.want == want && !s.waits);
         match alike.next() {
@@ -42,7 +42,7 @@ impl Structures {
     }
 
     /// A new one; a request that waits has one of its own.
-    pub fn add(&mut self, index: &IndexLocks, want: Want, waits: bool) -> u64 {
+    pub fn add(&mut self, index: &IndexLocks, want: LockType, waits: bool) -> u64 {
         let place = index.structures.fetch_add(1, Ordering::Relaxed);
         self.0.push(Structure {
             index: index.index,

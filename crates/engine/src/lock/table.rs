@@ -4,10 +4,11 @@
 //! somebody wants the table shared or exclusively.
 
 use super::intentions;
-use super::mode::{LockMode, Want};
+use super::mode::{LockMode, LockType};
 use super::owner::Owner;
 use super::{
-    Attempt, Implicit, IndexLocks, LockKey, LockRequest, Locks, Object, Queue, find, queues, remove_queue,
+    Attempt, Implicit, IndexLocks, LockKey, LockRequest, Locks, Materialise, Queue, find, queues,
+    remove_queue,
 };
 use crate::ids::{IndexId, TableId};
 use std::sync::Arc;
@@ -55,7 +56,7 @@ impl Locks {
         may_wait: bool,
         owners: impl FnOnce() -> Vec<Arc<Owner>>,
     ) -> Attempt {
-        let want = Want::table(mode);
+        let want = LockType::table(mode);
         if want.is_watched() {
             let key = self.table_key(table);
             intentions::watch(&table.0.watched, owners, |owner| {
@@ -71,7 +72,7 @@ impl Locks {
                 held: Implicit::Nobody,
                 may_wait,
             },
-            Object::Single,
+            Materialise::Single,
         );
         if want.is_watched() {
             // Its request is counted by itself now.
@@ -104,7 +105,7 @@ impl Locks {
         });
         let queue = &mut queues(&mut shard, key.hash)[at];
         for mode in modes {
-            queue.add_granted(owner, epoch, Want::table(mode));
+            queue.add_granted(owner, epoch, LockType::table(mode));
         }
         if queue.requests.is_empty() {
             remove_queue(&mut shard, key.hash, at);
@@ -123,7 +124,7 @@ impl Locks {
     }
 
     pub fn release_table(&self, owner: &Owner, table: &TableLocks, mode: LockMode) {
-        self.release(owner, TABLES, &table.name(), Want::table(mode));
+        self.release(owner, TABLES, &table.name(), LockType::table(mode));
     }
 
     fn table_key(&self, table: &TableLocks) -> LockKey {

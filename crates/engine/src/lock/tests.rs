@@ -3,8 +3,8 @@ use crate::ids::Isolation;
 use std::thread;
 
 const INDEX: IndexId = IndexId(1);
-const S: Want = Want::record(LockMode::Shared);
-const X: Want = Want::record(LockMode::Exclusive);
+const S: LockType = LockType::record(LockMode::Shared);
+const X: LockType = LockType::record(LockMode::Exclusive);
 const LONG: Duration = Duration::from_secs(20);
 
 struct Fixture {
@@ -20,11 +20,18 @@ impl Fixture {
         }
     }
 
-    fn attempt(&self, owner: &Arc<Owner>, key: &[u8], want: Want) -> Attempt {
+    fn attempt(&self, owner: &Arc<Owner>, key: &[u8], want: LockType) -> Attempt {
         self.acquire(owner, key, want, Implicit::Nobody, true)
     }
 
-    fn acquire(&self, owner: &Arc<Owner>, key: &[u8], want: Want, held: Implicit, may_wait: bool) -> Attempt {
+    fn acquire(
+        &self,
+        owner: &Arc<Owner>,
+        key: &[u8],
+        want: LockType,
+        held: Implicit,
+        may_wait: bool,
+    ) -> Attempt {
         let request = LockRequest {
             locks: &self.index,
             key,
@@ -32,11 +39,11 @@ impl Fixture {
             held,
             may_wait,
         };
-        self.locks.acquire(owner, request, Object::Single)
+        self.locks.acquire(owner, request, Materialise::Single)
     }
 
     /// Takes a lock that must be free.
-    fn take(&self, owner: &Arc<Owner>, key: &[u8], want: Want) {
+    fn take(&self, owner: &Arc<Owner>, key: &[u8], want: LockType) {
         assert!(matches!(self.attempt(owner, key, want), Attempt::Granted { .. }));
     }
 
@@ -45,7 +52,7 @@ impl Fixture {
         &self,
         owner: &Arc<Owner>,
         key: &[u8],
-        want: Want,
+        want: LockType,
         timeout: Duration,
     ) -> thread::JoinHandle<Result<()>> {
         let Attempt::Queued(key) = self.attempt(owner, key, want) else {
@@ -55,7 +62,7 @@ impl Fixture {
         thread::spawn(move || locks.wait(&owner, &key, timeout).map(|_| ()))
     }
 
-    fn busy(&self, owner: &Arc<Owner>, key: &[u8], want: Want) -> bool {
+    fn busy(&self, owner: &Arc<Owner>, key: &[u8], want: LockType) -> bool {
         match self.acquire(owner, key, want, Implicit::Nobody, false) {
             Attempt::Busy => true,
             Attempt::Granted { new } => {

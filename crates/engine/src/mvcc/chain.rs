@@ -11,7 +11,7 @@
 //! them each time would make its updates a thousand times dearer. But what hangs below a version can become garbage
 //! only when a view is closed that does not see who superseded the version; for views opened later see it. So a pruner
 //! leaves in each version that it keeps how many such views there were. The next one stops where their number is
-//! still the same: no view of that kind can have come, so none has gone, and everything below is as it was judged. An
+//! still the same: no view of that kind can have come, so none has gone, and everything below is as it was found. An
 //! update beside any number of views looks at the versions made since the last one, and each view that is closed costs
 //! one walk.
 //!
@@ -30,7 +30,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// So many versions that a newer copy might find superfluous are worth taking one.
 const WALK_BEFORE_REFRESH: usize = 2;
 
-/// In a version's `judged`: the chain's length when it was last walked, rather than a number of views.
+/// In a version's `pruner_mark`: the chain's length when it was last walked, rather than a number of views.
 const GROWN: u32 = 1 << 31;
 /// A chain this short is always walked.
 const GROWN_MIN: u32 = 16;
@@ -198,21 +198,21 @@ impl<T: Fn() -> Lsn> Pruner<'_, T> {
                 cut = Some(at);
                 break;
             };
-            if copy.has_floor() && len == 0 && version.judged & GROWN != 0 {
+            if copy.has_floor() && len == 0 && version.pruner_mark & GROWN != 0 {
                 // While history is kept on purpose the chain is long, and looked through only when it has doubled.
-                let walked = version.judged & !GROWN;
+                let walked = version.pruner_mark & !GROWN;
                 if version.below < walked.saturating_mul(2).saturating_add(GROWN_MIN) {
                     let chain = Chain {
                         first,
                         len: version.below + 1,
-                        judged: version.judged,
+                        pruner_mark: version.pruner_mark,
                         dropped_until: first,
                     };
                     return Ok((chain, 0));
                 }
             }
             match copy.need(version.writer, superseder, txns) {
-                Need::By(views) if version.judged == views + 1 => {
+                Need::By(views) if version.pruner_mark == views + 1 => {
                     // Nobody who may need anything from here on has gone since the last look.
                     len += 1 + version.below;
                     break;
@@ -235,13 +235,13 @@ impl<T: Fn() -> Lsn> Pruner<'_, T> {
             superseder = version.writer;
             at = version.older;
         }
-        for (address, judged, above) in news {
-            versions.judge(address, judged, len - above - 1)?;
+        for (address, pruner_mark, above) in news {
+            versions.mark(address, pruner_mark, len - above - 1)?;
         }
         if copy.has_floor() {
             waiting = 0;
         }
-        let judged = if copy.has_floor() { GROWN | len } else { 0 };
+        let pruner_mark = if copy.has_floor() { GROWN | len } else { 0 };
         let dropped_until = if first == Address::NONE {
             cut.unwrap_or(first)
         } else {
@@ -250,7 +250,7 @@ impl<T: Fn() -> Lsn> Pruner<'_, T> {
         let chain = Chain {
             first,
             len,
-            judged,
+            pruner_mark,
             dropped_until,
         };
         Ok((chain, waiting))
@@ -263,7 +263,7 @@ pub(crate) struct Chain {
     pub first: Address,
     pub len: u32,
     /// The word to leave in a version that is put before it.
-    pub judged: u32,
+    pub pruner_mark: u32,
     /// The first version of the old chain that is not to be discarded.
     pub dropped_until: Address,
 }
@@ -272,7 +272,7 @@ impl Chain {
     pub const NONE: Chain = Chain {
         first: Address::NONE,
         len: 0,
-        judged: 0,
+        pruner_mark: 0,
         dropped_until: Address::NONE,
     };
 }

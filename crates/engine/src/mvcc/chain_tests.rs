@@ -1,5 +1,5 @@
 //! Random updates of one row beside views that come and go: after each update the chain must hold exactly what the views
-//! need (and what is too new to be judged), and every view must read what it saw at first.
+//! need (and what is too new to be decided), and every view must read what it saw at first.
 
 use super::*;
 use crate::ids::{Lsn, TxnId};
@@ -81,7 +81,7 @@ impl World {
             older: chain.first,
             table: crate::ids::TableId(1),
             indexes: 0,
-            judged: chain.judged,
+            pruner_mark: chain.pruner_mark,
             below: chain.len,
         };
         let columns = self.value.to_le_bytes();

@@ -147,7 +147,7 @@ mod tests {
                 older: Address::NONE,
                 table: TableId(7),
                 indexes: 0,
-                judged: 0,
+                pruner_mark: 0,
                 below: *below,
             };
             write(&mut page, at, &version, key, b"columns");

@@ -17,7 +17,7 @@
 //!  record: 0 length u16 | flags u8 | row's flags u8 | key length u16 | columns length u16
 //!          8 writer u64 | 16 older u64
 //!         24 table u64  | 32 indexes u64
-//!         40 superseder u64 | 48 judged u32 | 52 below u32
+//!         40 superseder u64 | 48 pruner_mark u32 | 52 below u32
 //!         56 key | columns
 //! ```
 //!
@@ -102,7 +102,7 @@ pub(crate) struct Version {
     /// The secondary indexes (bit n − 1 for index n) in which the change left entries.
     pub indexes: u64,
     /// What the last pruner found, for the next one (see `chain`).
-    pub judged: u32,
+    pub pruner_mark: u32,
     /// How many versions hung below then.
     pub below: u32,
 }
@@ -139,7 +139,7 @@ fn parse(page: &PageBuf, at: usize) -> Option<(Version, &[u8], &[u8])> {
         table: TableId(page.u64_at(at + 24)),
         indexes: page.u64_at(at + 32),
         superseder: TxnId(page.u64_at(at + 40)),
-        judged: page.u32_at(at + 48),
+        pruner_mark: page.u32_at(at + 48),
         below: page.u32_at(at + 52),
     };
     Some((
@@ -173,7 +173,7 @@ pub(super) fn write(page: &mut PageBuf, at: usize, version: &Version, key: &[u8]
     page.put_u64(at + 24, version.table.0);
     page.put_u64(at + 32, version.indexes);
     page.put_u64(at + 40, version.superseder.0);
-    page.put_u32(at + 48, version.judged);
+    page.put_u32(at + 48, version.pruner_mark);
     page.put_u32(at + 52, version.below);
     let body = at + RECORD_HEADER;
     page[body..body + key.len()].copy_from_slice(key);
@@ -247,10 +247,10 @@ impl<'e> Versions<'e> {
     }
 
     /// Leaves word for the next pruner.
-    pub fn judge(&self, address: Address, judged: u32, below: u32) -> Result<()> {
+    pub fn mark(&self, address: Address, pruner_mark: u32, below: u32) -> Result<()> {
         if let Some(mut page) = self.exclusive(address.page())? {
             let page = page.scratch_mut();
-            page.put_u32(address.at() + 48, judged);
+            page.put_u32(address.at() + 48, pruner_mark);
             page.put_u32(address.at() + 52, below);
         }
         Ok(())

@@ -20,7 +20,7 @@ pub(crate) const OUTSIDE: u16 = 0x8000;
 
 /// Where a column stands in a row.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Place {
+pub(crate) enum ColumnPlace {
     Fixed { offset: u32 },
     Variable { ordinal: u32 },
 }
@@ -29,7 +29,7 @@ pub(crate) enum Place {
 #[derive(Debug)]
 pub(crate) struct RowLayout {
     pub columns: Vec<Column>,
-    places: Vec<(Place, Option<u32>)>,
+    places: Vec<(ColumnPlace, Option<u32>)>,
     fixed_end: usize,
     pub variables: Vec<usize>,
 }
@@ -49,13 +49,13 @@ impl RowLayout {
             let place = match column.ty.fixed_len() {
                 Some(len) => {
                     offset += len;
-                    Place::Fixed {
+                    ColumnPlace::Fixed {
                         offset: (offset - len) as u32,
                     }
                 }
                 None => {
                     variables.push(i);
-                    Place::Variable {
+                    ColumnPlace::Variable {
                         ordinal: variables.len() as u32 - 1,
                     }
                 }
@@ -105,8 +105,8 @@ impl RowLayout {
             return Datum::Null;
         }
         match self.places[column].0 {
-            Place::Variable { ordinal } => Datum::Bytes(self.variable(row, ordinal as usize).0),
-            Place::Fixed { offset } => {
+            ColumnPlace::Variable { ordinal } => Datum::Bytes(self.variable(row, ordinal as usize).0),
+            ColumnPlace::Fixed { offset } => {
                 let ty = self.columns[column].ty;
                 let len = ty.fixed_len().unwrap_or(0);
                 let Some(bytes) = row.get(offset as usize..offset as usize + len) else {
@@ -139,8 +139,8 @@ impl RowLayout {
 
     pub fn is_outside(&self, row: &[u8], column: usize) -> bool {
         match self.places[column].0 {
-            Place::Variable { ordinal } => self.variable(row, ordinal as usize).1,
-            Place::Fixed { .. } => false,
+            ColumnPlace::Variable { ordinal } => self.variable(row, ordinal as usize).1,
+            ColumnPlace::Fixed { .. } => false,
         }
     }
 
@@ -177,7 +177,7 @@ impl RowLayout {
                 out[start + bit / 8] |= 1 << (bit % 8);
             }
             match place {
-                Place::Fixed { offset } => {
+                ColumnPlace::Fixed { offset } => {
                     let at = start + offset as usize;
                     let len = column.ty.fixed_len().unwrap_or(0);
                     let bytes = match (column.ty, value) {
@@ -207,7 +207,7 @@ impl RowLayout {
                     };
                     out[at..at + len].copy_from_slice(&bytes.to_le_bytes()[..len]);
                 }
-                Place::Variable { ordinal } => {
+                ColumnPlace::Variable { ordinal } => {
                     match value {
                         Datum::Null => {}
                         Datum::Bytes(b) => out.extend_from_slice(b),
@@ -248,13 +248,13 @@ pub(crate) struct EntryLayout {
     pub stored: Vec<usize>,
     stored_layout: RowLayout,
     /// Where each of the table's columns is found.
-    sources: Vec<Source>,
+    sources: Vec<ColumnSource>,
     /// The clustered key's length, if it is always the same.
     primary_len: Option<usize>,
 }
 
 #[derive(Clone, Copy, Debug)]
-enum Source {
+enum ColumnSource {
     Nowhere,
     Key { part: usize },
     Stored { column: usize },
@@ -274,14 +274,14 @@ impl EntryLayout {
             Some(_) => primary.iter().map(|p| p.ty.fixed_len()).sum(),
         };
         parts.extend(primary);
-        let mut sources = vec![Source::Nowhere; schema.columns.len()];
+        let mut sources = vec![ColumnSource::Nowhere; schema.columns.len()];
         let mut stored = Vec::new();
         for (i, part) in parts.iter().enumerate() {
-            let known = matches!(sources[part.column], Source::Nowhere);
+            let known = matches!(sources[part.column], ColumnSource::Nowhere);
             if known && part.reversible() {
-                sources[part.column] = Source::Key { part: i };
+                sources[part.column] = ColumnSource::Key { part: i };
             } else if known && part.prefix.is_none() {
-                sources[part.column] = Source::Stored { column: stored.len() };
+                sources[part.column] = ColumnSource::Stored { column: stored.len() };
                 stored.push(part.column);
             }
         }
@@ -297,7 +297,7 @@ impl EntryLayout {
     }
 
     pub fn covers(&self, column: usize) -> bool {
-        !matches!(self.sources[column], Source::Nowhere)
+        !matches!(self.sources[column], ColumnSource::Nowhere)
     }
 
     /// Appends the part of the entry's value that holds columns.
@@ -312,9 +312,9 @@ impl EntryLayout {
 
     pub fn get<'a>(&self, key: &'a [u8], stored: &'a [u8], column: usize) -> Datum<'a> {
         match self.sources[column] {
-            Source::Nowhere => Datum::Null,
-            Source::Stored { column } => self.stored_layout.get(stored, column),
-            Source::Key { part } => {
+            ColumnSource::Nowhere => Datum::Null,
+            ColumnSource::Stored { column } => self.stored_layout.get(stored, column),
+            ColumnSource::Key { part } => {
                 let mut rest = key;
                 for p in &self.parts[..part] {
                     rest = &rest[p.skip(rest).unwrap_or(rest.len())..];

@@ -21,8 +21,8 @@ use crate::error::{Error, Result};
 use crate::ids::{IndexId, Isolation, Lsn, TableId, TxnId};
 use crate::kernel::Kernel;
 use crate::lock::{
-    Attempt, DuplicateLock, Implicit, IndexLocks, LockKey, LockKind, LockMode, LockRequest, LockWait, Object,
-    Owner, Run, TableLocks, Want, locks_gaps,
+    Attempt, DuplicateLock, Implicit, IndexLocks, KeyRun, LockKey, LockKind, LockMode, LockRequest, LockType,
+    LockWait, Materialise, Owner, TableLocks, locks_gaps,
 };
 use crate::mvcc::{SlotNo, VersionBuffer, View};
 use crate::schema::RowBuf;
@@ -99,10 +99,10 @@ pub(crate) enum RowLock {
 }
 
 /// A lock that is asked for, under the latch of its key's leaf.
-pub(crate) struct Ask<'a> {
+pub(crate) struct RowLockRequest<'a> {
     pub locks: &'a Arc<IndexLocks>,
     pub key: &'a [u8],
-    pub want: Want,
+    pub want: LockType,
     /// The row's or entry's.
     pub writer: TxnId,
     pub wait: LockWait,
@@ -297,39 +297,39 @@ impl<'k> Txn<'k> {
         Ok(())
     }
 
-    pub fn lock(&mut self, ask: &Ask<'_>) -> RowLock {
-        self.ask(ask, Object::Single)
+    pub fn lock(&mut self, request: &RowLockRequest<'_>) -> RowLock {
+        self.request(request, Materialise::Single)
     }
 
-    /// The same for a scan's next-key lock: see [`Run`].
-    pub fn lock_in_run(&mut self, ask: &Ask<'_>, run: &mut Run) -> RowLock {
-        self.ask(ask, Object::Run(run))
+    /// Like [`Self::lock`], for a scan's next-key lock: see [`KeyRun`].
+    pub fn lock_in_run(&mut self, request: &RowLockRequest<'_>, run: &mut KeyRun) -> RowLock {
+        self.request(request, Materialise::InRun(run))
     }
 
     /// A lock on a gap is never waited for. `writer` is that of the entry behind it.
     pub fn lock_gap(&mut self, locks: &Arc<IndexLocks>, key: &[u8], mode: LockMode, writer: TxnId) {
-        let ask = Ask {
+        let request = RowLockRequest {
             locks,
             key,
-            want: Want::gap(mode),
+            want: LockType::gap(mode),
             writer,
             wait: LockWait::Wait,
         };
-        self.lock(&ask);
+        self.lock(&request);
     }
 
     /// A row is locked as InnoDB would lock it by an object, while here its writer's id will do.
     #[inline]
     pub fn note_write(&mut self, locks: &IndexLocks, key: &[u8]) {
         if !self.noted.contains(&locks.index)
-            && !self.kernel.locks.holds(&self.owner, locks, key, Want::WRITE)
+            && !self.kernel.locks.holds(&self.owner, locks, key, LockType::WRITE)
         {
             self.noted.push(locks.index);
-            self.owner.note_structure(locks, Want::WRITE);
+            self.owner.note_structure(locks, LockType::WRITE);
         }
     }
 
-    /// Notes that rows of a table are to be locked or changed; waits for who has the table locked.
+    /// Notes that rows of a table are to be locked or changed; waits for transactions that have the table locked.
     #[inline]
     pub fn intend(&mut self, table: &TableLocks, mode: LockMode) -> Result<()> {
         let covered = |(id, has): &(TableId, LockMode)| {
@@ -374,51 +374,51 @@ impl<'k> Txn<'k> {
     /// Asks whether the row or entry may be written: for a caller who will make it its own under the same latch, so
     /// that the lock needs no object.
     pub fn lock_to_write(&mut self, locks: &Arc<IndexLocks>, key: &[u8], writer: TxnId) -> RowLock {
-        let ask = Ask {
+        let request = RowLockRequest {
             locks,
             key,
-            want: Want::WRITE,
+            want: LockType::WRITE,
             writer,
             wait: LockWait::Wait,
         };
-        self.ask(&ask, Object::None)
+        self.request(&request, Materialise::No)
     }
 
     /// Asks whether a new key may stand in front of `next`.
     pub fn lock_to_insert(&mut self, locks: &Arc<IndexLocks>, next: &[u8]) -> RowLock {
-        let ask = Ask {
+        let request = RowLockRequest {
             locks,
             key: next,
-            want: Want::INSERT,
+            want: LockType::INSERT,
             writer: TxnId::NONE,
             wait: LockWait::Wait,
         };
-        self.ask(&ask, Object::None)
+        self.request(&request, Materialise::No)
     }
 
-    /// Whether somebody else has the row locked.
+    /// True if another transaction has the row locked.
     pub fn is_locked(&mut self, locks: &Arc<IndexLocks>, key: &[u8], writer: TxnId) -> bool {
-        let ask = Ask {
+        let request = RowLockRequest {
             locks,
             key,
-            want: Want::WRITE,
+            want: LockType::WRITE,
             writer,
             wait: LockWait::NoWait,
         };
-        matches!(self.ask(&ask, Object::None), RowLock::Busy)
+        matches!(self.request(&request, Materialise::No), RowLock::Busy)
     }
 
-    fn ask(&mut self, ask: &Ask<'_>, object: Object<'_>) -> RowLock {
-        let Ask {
+    fn request(&mut self, request: &RowLockRequest<'_>, object: Materialise<'_>) -> RowLock {
+        let RowLockRequest {
             locks,
             key,
             want,
             writer,
             wait,
-        } = *ask;
+        } = *request;
         let mut held = Implicit::Nobody;
         if writer == self.id && writer != TxnId::NONE {
-            if !matches!(object, Object::None) {
+            if !matches!(object, Materialise::No) {
                 self.note_write(locks, key);
             }
             if want.kind == LockKind::Record {
@@ -430,8 +430,8 @@ impl<'k> Txn<'k> {
         {
             held = Implicit::Other(writer, owner);
         }
-        if matches!(object, Object::None) && locks.is_free() && !matches!(held, Implicit::Other(..)) {
-            self.meet(writer);
+        if matches!(object, Materialise::No) && locks.is_free() && !matches!(held, Implicit::Other(..)) {
+            self.observe(writer);
             return RowLock::Held { new: false };
         }
         let may_wait = wait == LockWait::Wait;
@@ -447,7 +447,7 @@ impl<'k> Txn<'k> {
             object,
         ) {
             Attempt::Granted { new } => {
-                self.meet(writer);
+                self.observe(writer);
                 RowLock::Held { new }
             }
             Attempt::Queued(key) => RowLock::Wait(key),
@@ -455,10 +455,10 @@ impl<'k> Txn<'k> {
         }
     }
 
-    /// What `writer` wrote has been locked. If he has ended, a view of this transaction must not be older than that:
-    /// asked when the lock is granted, for he may have ended a moment ago.
+    /// What `writer` wrote has been locked. If the writer has ended, a view of this transaction must not be older than that
+    /// end: asked when the lock is granted, because the writer may have ended a moment ago.
     #[inline]
-    fn meet(&mut self, writer: TxnId) {
+    fn observe(&mut self, writer: TxnId) {
         if writer != self.id
             && writer >= self.kernel.mvcc.txns.settled()
             && let Some(lsn) = self.kernel.mvcc.txns.ended(writer)

@@ -44,7 +44,7 @@ pub(crate) enum Removal {
     Remove,
     /// It has to stay for now. Its purge task is kept, and followed again when no view is in the way.
     Later,
-    /// Its leaf had to be released: ask again.
+    /// Its leaf had to be released: to be asked about again.
     Retry,
 }
 

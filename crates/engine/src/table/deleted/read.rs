@@ -8,7 +8,7 @@ use super::super::entry::{EntryHead, stored_of};
 use super::super::read::{Reader, ScanRange};
 use super::super::row::RowView;
 use super::super::{Flow, Table};
-use super::store::{Buried, Group, Wanted};
+use super::store::{Buried, SameKey, Wanted};
 use crate::error::{Error, Result};
 use crate::ids::TxnId;
 use crate::mvcc::{Seen, View};
@@ -24,7 +24,7 @@ pub(in crate::table) enum Candidate<'a> {
     /// An entry of the index, key and value. It shadows what is buried under the same key.
     InIndex(&'a [u8], &'a [u8]),
     /// What is buried under a key of which the index has no entry that shadows it; the latest first.
-    Deleted(Group<'a>),
+    Deleted(SameKey<'a>),
 }
 
 /// What a secondary entry tells by itself. The table stands in the folder's head.

@@ -99,7 +99,7 @@ pub(crate) struct Stretch {
 
 /// Some entries of a stretch, those of one key for instance. The latest of a key comes first.
 #[derive(Clone, Copy)]
-pub(crate) struct Group<'b> {
+pub(crate) struct SameKey<'b> {
     of: &'b Stretch,
     from: usize,
     to: usize,
@@ -151,7 +151,7 @@ impl Stretch {
 
     /// The entries of the same key as the one at a place, from there on.
     #[inline]
-    pub fn group_at(&self, from: usize, reverse: bool) -> Option<Group<'_>> {
+    pub fn group_at(&self, from: usize, reverse: bool) -> Option<SameKey<'_>> {
         if from >= self.ends.len() {
             return None;
         }
@@ -160,7 +160,7 @@ impl Stretch {
         while self.is_clustered && to < self.ends.len() && self.key(to) == self.key(from) {
             to += 1;
         }
-        Some(Group {
+        Some(SameKey {
             of: self,
             from,
             to,
@@ -169,7 +169,7 @@ impl Stretch {
     }
 }
 
-impl<'b> Group<'b> {
+impl<'b> SameKey<'b> {
     #[inline]
     pub fn key(&self) -> &'b [u8] {
         self.of.key(self.from)
@@ -186,7 +186,7 @@ impl<'b> Group<'b> {
     }
 
     pub fn iter(&self) -> impl Iterator<Item = Buried<'b>> + use<'b> {
-        let Group {
+        let SameKey {
             of,
             from,
             to,

@@ -6,7 +6,7 @@ use super::target::Target;
 use super::{Locking, Matches, Visit, key_behind};
 use crate::error::Result;
 use crate::ids::{IndexNo, TxnId};
-use crate::lock::{LockKey, Run, SUPREMUM, Want};
+use crate::lock::{KeyRun, LockKey, LockType, SUPREMUM};
 use crate::tree::{NextLeaf, Node};
 use crate::txn::Txn;
 
@@ -29,7 +29,7 @@ pub(super) struct Cursor<'c, 'k, 'm> {
     /// The entry that has just been locked at once, while its row is still to be looked at.
     pub fresh: Option<Vec<u8>>,
     /// The entries locked with their gaps, one beside the other.
-    pub run: Run,
+    pub run: KeyRun,
 }
 
 /// Where the cursor goes from an entry.
@@ -81,7 +81,7 @@ impl Table {
             span,
             matches,
             fresh: None,
-            run: Run::default(),
+            run: KeyRun::default(),
         };
         match scan.reverse {
             false => cursor.up(&mut visit)?,
@@ -234,7 +234,7 @@ impl Cursor<'_, '_, '_> {
     }
 
     /// Releases a lock that turned out not to be needed, where gaps are not locked.
-    pub(super) fn let_go(&self, n: IndexNo, key: &[u8], want: Want, fresh: bool) {
+    pub(super) fn let_go(&self, n: IndexNo, key: &[u8], want: LockType, fresh: bool) {
         if fresh && !self.gaps {
             let locks = &self.txn.kernel.locks;
             locks.release(&self.txn.owner, self.table.indexes[n].id, key, want);

@@ -18,7 +18,7 @@ use super::super::entry::{EntryHead, Head};
 use super::{Cursor, LockOutcome, Move};
 use crate::error::Result;
 use crate::ids::{IndexNo, TxnId};
-use crate::lock::{SUPREMUM, Want};
+use crate::lock::{LockType, SUPREMUM};
 use crate::tree::{LeafRead, LeafWrite, NextLeaf, Node};
 
 impl Cursor<'_, '_, '_> {
@@ -45,7 +45,7 @@ impl Cursor<'_, '_, '_> {
             }
             return Ok(Move::Stop);
         }
-        let want = Want::scanned(self.lock.mode, self.gaps);
+        let want = LockType::scanned(self.lock.mode, self.gaps);
         let fresh = match self.get_lock(n, key, want, writer_of(n, value))? {
             LockOutcome::Wait(lock) => return Ok(Move::Wait(lock)),
             LockOutcome::Skipped => return Ok(Move::Skip),
@@ -84,7 +84,7 @@ impl Cursor<'_, '_, '_> {
             }
             return Ok(Move::Stop);
         }
-        let want = Want::scanned(self.lock.mode, self.gaps);
+        let want = LockType::scanned(self.lock.mode, self.gaps);
         let fresh = match self.get_lock(self.n, key, want, writer_of(self.n, value))? {
             LockOutcome::Wait(lock) => return Ok(Move::Wait(lock)),
             LockOutcome::Skipped => return Ok(Move::Stop),

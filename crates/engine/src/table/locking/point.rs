@@ -6,9 +6,9 @@ use super::super::row::RowView;
 use super::super::{Keep, Table};
 use super::{Locking, key_behind};
 use crate::error::{Error, Result};
-use crate::lock::{LockMode, LockWait, Want};
+use crate::lock::{LockMode, LockType, LockWait};
 use crate::tree::LeafRead;
-use crate::txn::{Ask, RowLock, Txn};
+use crate::txn::{RowLock, RowLockRequest, Txn};
 
 impl Table {
     /// Locks one row by its whole clustered key and shows it. Answers whether there is one (that could be locked).
@@ -20,7 +20,7 @@ impl Table {
         f: &mut dyn FnMut(&RowView) -> Result<Keep>,
     ) -> Result<bool> {
         let index = &self.indexes[0];
-        let want = Want::record(lock.mode);
+        let want = LockType::record(lock.mode);
         loop {
             txn.check()?;
             let leaf = index.tree.read(key)?;
@@ -37,14 +37,14 @@ impl Table {
             };
             let value = leaf.node().value(slot);
             let head = Head::of(value);
-            let ask = Ask {
+            let request = RowLockRequest {
                 locks: &index.locks,
                 key,
                 want,
                 writer: head.writer,
                 wait: lock.wait,
             };
-            let fresh = match txn.lock(&ask) {
+            let fresh = match txn.lock(&request) {
                 RowLock::Held { new } => new && !txn.locks_gaps(),
                 // The search goes on behind the row it skips, and finds that nothing else has its key.
                 RowLock::Busy if lock.wait == LockWait::Skip => {

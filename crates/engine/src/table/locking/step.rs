@@ -7,8 +7,8 @@ use super::super::{Flow, Keep};
 use super::{Cursor, LockOutcome, Move, Visit};
 use crate::error::{Error, Result};
 use crate::ids::{IndexNo, TxnId};
-use crate::lock::{LockKind, LockMode, LockWait, Want};
-use crate::txn::{Ask, RowLock};
+use crate::lock::{LockKind, LockMode, LockType, LockWait};
+use crate::txn::{RowLock, RowLockRequest};
 
 impl Cursor<'_, '_, '_> {
     /// Locks one entry of the range and visits it.
@@ -19,7 +19,7 @@ impl Cursor<'_, '_, '_> {
         let head = EntryHead::of(value);
         let alone = self.target.unique && !head.is_deleted();
         let gaps = self.gaps && !alone;
-        let want = Want::scanned(self.lock.mode, gaps);
+        let want = LockType::scanned(self.lock.mode, gaps);
         let fresh = match self.get_lock(self.n, key, want, head.writer)? {
             LockOutcome::Held { fresh } => fresh,
             LockOutcome::Skipped => return Ok(Move::Skip),
@@ -75,7 +75,7 @@ impl Cursor<'_, '_, '_> {
     pub(super) fn step_clustered(&mut self, key: &[u8], value: &[u8], visit: &mut Visit<'_>) -> Result<Move> {
         let head = Head::of(value);
         let alone = self.target.unique || (!self.reverse && self.target.first.as_deref() == Some(key));
-        let want = Want::scanned(self.lock.mode, self.gaps && !alone);
+        let want = LockType::scanned(self.lock.mode, self.gaps && !alone);
         if !self.is_worth_waiting_for(key, value)? {
             return Ok(Move::Skip);
         }
@@ -120,7 +120,7 @@ impl Cursor<'_, '_, '_> {
         let fresh = self.n != 0 && self.fresh.take().is_some();
         let (keep, flow) = hand_over(self.txn, key)?;
         if keep == Keep::Release && self.n != 0 {
-            self.let_go(self.n, key, Want::record(self.lock.mode), fresh);
+            self.let_go(self.n, key, LockType::record(self.lock.mode), fresh);
         }
         if self.target.unique || self.target.whole {
             return Ok(Flow::Stop);
@@ -140,7 +140,7 @@ impl Cursor<'_, '_, '_> {
             return Ok(LockOutcome::Held { fresh: true });
         };
         let head = Head::of(value);
-        let want = Want::record(self.lock.mode);
+        let want = LockType::record(self.lock.mode);
         let fresh = match self.get_lock(0, key, want, head.writer)? {
             LockOutcome::Held { fresh } => fresh,
             other => return Ok(other),
@@ -166,13 +166,13 @@ impl Cursor<'_, '_, '_> {
         &mut self,
         n: IndexNo,
         key: &[u8],
-        want: Want,
+        want: LockType,
         writer: TxnId,
     ) -> Result<LockOutcome> {
         let index = &self.table.indexes[n];
         let fresh = n == self.n && self.fresh.take().is_some_and(|fresh| fresh == key);
         let in_run = n == self.n && want.kind == LockKind::NextKey;
-        let ask = Ask {
+        let request = RowLockRequest {
             locks: &index.locks,
             key,
             want,
@@ -180,8 +180,8 @@ impl Cursor<'_, '_, '_> {
             wait: self.lock.wait,
         };
         let asked = match in_run {
-            true => self.txn.lock_in_run(&ask, &mut self.run),
-            false => self.txn.lock(&ask),
+            true => self.txn.lock_in_run(&request, &mut self.run),
+            false => self.txn.lock(&request),
         };
         match asked {
             RowLock::Held { new } => Ok(LockOutcome::Held { fresh: new || fresh }),

@@ -16,9 +16,9 @@ use super::Writer;
 use super::insert::Entering;
 use crate::error::{Error, Result};
 use crate::ids::{IndexNo, TxnId};
-use crate::lock::{LockKey, LockMode, LockWait, SUPREMUM, Want};
+use crate::lock::{LockKey, LockMode, LockType, LockWait, SUPREMUM};
 use crate::tree::{Full, NextLeaf};
-use crate::txn::{Ask, RowLock};
+use crate::txn::{RowLock, RowLockRequest};
 
 impl Writer<'_, '_> {
     /// Adds an entry, or brings back the one that was marked deleted. `mode` is how a duplicate is locked.
@@ -115,20 +115,20 @@ impl Writer<'_, '_> {
                     let head = EntryHead::of(value);
                     let same = other.starts_with(own);
                     let want = match (same, mode) {
-                        (false, LockMode::Shared) => Want::gap(mode),
-                        _ => Want::next_key(mode),
+                        (false, LockMode::Shared) => LockType::gap(mode),
+                        _ => LockType::next_key(mode),
                     };
                     if same && head.writer == self.txn.id {
                         self.txn.kernel.locks.keep_record(locks, &self.txn.owner, other);
                     }
-                    let ask = Ask {
+                    let request = RowLockRequest {
                         locks,
                         key: other,
                         want,
                         writer: head.writer,
                         wait: LockWait::Wait,
                     };
-                    if let RowLock::Wait(wait) = self.txn.lock(&ask) {
+                    if let RowLock::Wait(wait) = self.txn.lock(&request) {
                         return Ok(Some(wait));
                     }
                     if !same {

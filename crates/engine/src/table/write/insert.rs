@@ -9,11 +9,11 @@ use super::super::outside::{Owned, is_long};
 use super::super::{Action, Table};
 use super::{FoundBy, Writer};
 use crate::error::{Error, Result};
-use crate::lock::{DuplicateLock, IndexLocks, LockKey, LockWait, Want};
+use crate::lock::{DuplicateLock, IndexLocks, LockKey, LockType, LockWait};
 use crate::mvcc::Address;
 use crate::schema::Datum;
 use crate::tree::{Full, LeafWrite};
-use crate::txn::{Ask, RowLock, Undo};
+use crate::txn::{RowLock, RowLockRequest, Undo};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -184,14 +184,14 @@ impl Writer<'_, '_> {
         if !own {
             // As a duplicate first, as InnoDB does: of two that wait for the deleter, only one gets any further.
             self.txn.rely_on_unique();
-            let ask = Ask {
+            let request = RowLockRequest {
                 locks,
                 key,
-                want: Want::record(lock.mode()),
+                want: LockType::record(lock.mode()),
                 writer: head.writer,
                 wait: LockWait::Wait,
             };
-            if let RowLock::Wait(wait) = self.txn.lock(&ask) {
+            if let RowLock::Wait(wait) = self.txn.lock(&request) {
                 return Ok(Some(wait));
             }
         }

@@ -134,7 +134,7 @@ impl<'w, 'k> Writer<'w, 'k> {
             older: chain.first,
             table: self.table.id,
             indexes,
-            judged: chain.judged,
+            pruner_mark: chain.pruner_mark,
             below: chain.len,
         };
         let address = self
@@ -236,7 +236,7 @@ impl Table {
             older: Address::NONE,
             table: self.id,
             indexes: if n == 0 { 0 } else { 1 << (n - 1) },
-            judged: 0,
+            pruner_mark: 0,
             below: 0,
         };
         to.lock()

@@ -8,10 +8,10 @@ use super::change::{Decision, RowChange};
 use super::{FoundBy, Writer};
 use crate::error::Result;
 use crate::ids::TxnId;
-use crate::lock::{LockMode, LockWait, Want};
+use crate::lock::{LockMode, LockType, LockWait};
 use crate::schema::RowBuf;
 use crate::tree::LeafWrite;
-use crate::txn::{Ask, RowLock, Undo};
+use crate::txn::{RowLock, RowLockRequest, Undo};
 use std::sync::atomic::Ordering;
 
 impl Writer<'_, '_> {
@@ -257,20 +257,20 @@ impl Writer<'_, '_> {
     fn release_row(&self, key: &[u8], fresh: bool) {
         if fresh && !self.txn.locks_gaps() {
             let locks = &self.txn.kernel.locks;
-            locks.release(&self.txn.owner, self.table.indexes[0].id, key, Want::WRITE);
+            locks.release(&self.txn.owner, self.table.indexes[0].id, key, LockType::WRITE);
         }
     }
 
     /// Turns the right to write the row, which its latch gave, into a lock object. Nobody can be in the way.
     fn make_lock_object(&mut self, key: &[u8], writer: TxnId) {
         let locks = &self.table.indexes[0].locks;
-        let ask = Ask {
+        let request = RowLockRequest {
             locks,
             key,
-            want: Want::WRITE,
+            want: LockType::WRITE,
             writer,
             wait: LockWait::NoWait,
         };
-        let _ = self.txn.lock(&ask);
+        let _ = self.txn.lock(&request);
     }
 }

@@ -6,7 +6,6 @@ pub mod accounts;
 pub mod context;
 pub mod ddl;
 pub mod dictionary;
-pub mod dml;
 pub mod error;
 pub mod exec;
 pub mod expr;

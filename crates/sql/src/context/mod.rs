@@ -10,7 +10,7 @@
 //!   only so long.
 //! - [`state`]: variables, current database, account, diagnostics; [`access`]: what the account may do, and where names lead.
 //! - [`sink`]: where results go; [`answer`]: results made in memory; [`command`]: kinds of statements, as they are counted;
-//!   [`planned`]: what the session runs.
+//!   [`table_use`]: the tables of a plan, to be locked and checked.
 
 pub mod access;
 pub mod answer;
@@ -20,10 +20,10 @@ pub mod counters;
 pub mod database;
 pub mod deadlocks;
 pub mod options;
-pub mod planned;
 pub mod process;
 pub mod sink;
 pub mod state;
+pub mod table_use;
 pub mod timer;
 
 pub use answer::{Answer, Done, Rows};

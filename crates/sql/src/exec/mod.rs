@@ -8,14 +8,19 @@
 //! - [`source`]: tables and joins.
 //! - [`select`]: grouping, distinctness, order, limit.
 //! - [`output`]: where rows go.
+//! - [`statement`]: whole statements; [`change`]: INSERT, UPDATE and DELETE; [`past`]: AS OF.
 
+mod change;
 pub mod output;
+mod past;
 mod rows;
 mod select;
 mod sorter;
 mod source;
+pub mod statement;
 
 pub use output::{Collect, Output, SinkOutput};
+pub use statement::{Outcome, run};
 
 use crate::context::SessionState;
 use crate::error::{Result, SqlError};

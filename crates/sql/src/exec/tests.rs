@@ -1,9 +1,9 @@
 //! Queries from text to rows, on a real engine.
 
-use crate::context::planned::Outcome;
 use crate::context::{ConnectInfo, Database, OkInfo, Options, ResultSink};
 use crate::ddl;
 use crate::error::Result;
+use crate::exec::{self, Outcome};
 use crate::parse;
 use crate::plan;
 use crate::session::Session;
@@ -137,7 +137,7 @@ impl World {
         let plan = plan::plan(&parsed.statement, state, params)?;
         let mut out = Text::default();
         self.txn.begin(Isolation::RepeatableRead, false);
-        let outcome = plan.run(state, &mut self.txn, params, &mut out);
+        let outcome = exec::run(&plan, state, &mut self.txn, params, &mut out);
         match outcome {
             Ok(outcome) => {
                 self.txn.commit()?;

@@ -3,7 +3,7 @@
 use super::Planner;
 use super::scope::{Scope, ScopeColumn, ScopeTable};
 use crate::accounts::Privileges;
-use crate::context::planned::TableUse;
+use crate::context::table_use::TableUse;
 use crate::dictionary::{TableDef, names_equal, virtual_schema};
 use crate::error::{Result, SqlError, er};
 use crate::expr::{CmpOp, Expr, build};

@@ -6,8 +6,8 @@
 //! - [`query`]: SELECT, UNION and their kin; [`items`] their select lists, [`from`] their tables, [`join`] the order of
 //!   those, [`filter`] what is left to be tested on them, [`order`] how not to sort them, [`group`] their groups; [`walk`]:
 //!   through a whole plan.
-//! - [`joined`]: UPDATE and DELETE of the rows that a join finds.
-//! - [`statement`]: whole statements, as the session runs them.
+//! - [`change`]: INSERT, UPDATE and DELETE; [`past`]: AS OF.
+//! - [`statement`]: whole statements, as the session has them run.
 //! - [`explain`]: a plan for people to read.
 //!
 //! A plan holds no session's state and no values of parameters: it is used until a definition changes.
@@ -15,25 +15,25 @@
 pub mod access;
 pub mod alone;
 pub mod bind;
+pub mod change;
 pub mod explain;
 mod filter;
 pub mod from;
 mod group;
 mod items;
 mod join;
-mod joined;
 pub mod order;
-mod past;
+pub mod past;
 mod query;
 pub mod scope;
 pub mod statement;
 mod steer;
 mod walk;
 
-pub use statement::plan;
+pub use statement::{StatementPlan, plan};
 
 use crate::context::SessionState;
-use crate::context::planned::TableUse;
+use crate::context::table_use::TableUse;
 use crate::dictionary::TableDef;
 use crate::expr::{Aggregate, EvalCtx, Expr};
 use crate::parse::ast::{self, SetOp};
@@ -217,4 +217,23 @@ pub struct Planner<'a> {
     pub moments: Vec<Option<ast::AsOf>>,
     /// With the parameters of the first execution, for estimates; `None` when there are none yet.
     pub sample: Option<&'a EvalCtx<'a>>,
+}
+
+impl<'a> Planner<'a> {
+    /// For one statement. `sample` is an evaluation with the parameters of the first execution.
+    fn new(state: &'a SessionState, binder: Binder<'a>, sample: Option<&'a EvalCtx<'a>>) -> Planner<'a> {
+        Planner {
+            state,
+            binder,
+            queries: Vec::new(),
+            uses: Vec::new(),
+            common: Vec::new(),
+            working: Vec::new(),
+            selects: 0,
+            keyed: false,
+            locks: Vec::new(),
+            moments: Vec::new(),
+            sample,
+        }
+    }
 }

@@ -59,7 +59,7 @@ impl Planner<'_> {
     }
 }
 
-pub(super) fn has_subquery(e: &Expr) -> bool {
+pub fn has_subquery(e: &Expr) -> bool {
     let mut found = false;
     e.walk(&mut |e| found |= matches!(e.node, Node::Subquery { .. }));
     found

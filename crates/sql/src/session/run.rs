@@ -2,12 +2,12 @@
 //! no longer serves and is made anew.
 
 use super::Session;
-use crate::context::planned::{Outcome, Planned};
 use crate::context::timer::Alarm;
 use crate::context::{OkInfo, ResultSink, command, status};
 use crate::error::{Result, SqlError, er};
+use crate::exec::{self, Outcome};
 use crate::parse::ast::Statement;
-use crate::plan::plan;
+use crate::plan::{StatementPlan, plan};
 use crate::types::Value;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -17,7 +17,7 @@ const REPLANS_MAX: usize = 20;
 
 /// A plan and what it was made for.
 pub(super) struct ReadyPlan {
-    pub plan: Box<dyn Planned>,
+    pub plan: Box<StatementPlan>,
     /// The dictionary's epoch it was planned at.
     epoch: u64,
     /// The accounts' version at which its privileges were checked; 0: not yet.
@@ -143,11 +143,11 @@ impl Session {
                     return Err(error);
                 }
             };
-            let result = plan.run(&self.state, &mut self.txn, params, out);
+            let result = exec::run(plan, &self.state, &mut self.txn, params, out);
             let result = in_time(alarm, result);
             self.end_statement(start, result)?
         } else {
-            in_time(alarm, plan.run(&self.state, &mut self.txn, params, out))?
+            in_time(alarm, exec::run(plan, &self.state, &mut self.txn, params, out))?
         };
         self.send_outcome(outcome, more, out)?;
         Ok(Ran::Done)
@@ -162,7 +162,7 @@ impl Session {
         }
     }
 
-    fn check_privileges(&self, plan: &dyn Planned) -> Result<()> {
+    fn check_privileges(&self, plan: &StatementPlan) -> Result<()> {
         for used in plan.uses() {
             let command = privilege_name(used.privileges);
             let table = &used.table;

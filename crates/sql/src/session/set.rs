@@ -5,10 +5,10 @@ use super::Session;
 use super::argument::evaluate;
 use crate::accounts::Privileges;
 use crate::context::Answer;
-use crate::context::planned::HIDDEN_VARIABLE;
 use crate::error::{Result, SqlError, er};
 use crate::expr::SessionInfo;
 use crate::parse::ast::{self, Expr, Scope, SetItem};
+use crate::plan::statement::HIDDEN_VARIABLE;
 use crate::types::{Charset, Collation, Value};
 use crate::variables::{self, DEFS, Kind, Setting, check_settable, find, persist};
 

@@ -11,9 +11,9 @@
 use super::Session;
 use super::locked::Locked;
 use crate::context::Answer;
-use crate::context::planned::Planned;
 use crate::error::{Result, SqlError, er};
 use crate::parse::ast::{BeginOptions, Scope, SetTransaction};
+use crate::plan::StatementPlan;
 use crate::variables::{DEFS, Setting, find, isolation_name};
 use std::sync::atomic::Ordering;
 use tidemark_engine::{Isolation, Savepoint};
@@ -86,7 +86,7 @@ impl Session {
 
     /// Before a statement that touches tables.
     #[inline]
-    pub(super) fn begin_statement(&mut self, plan: &dyn Planned) -> Result<StatementStart> {
+    pub(super) fn begin_statement(&mut self, plan: &StatementPlan) -> Result<StatementStart> {
         let multi = self.state.in_transaction.get();
         if !multi {
             let next = self.transaction.next_read_only;

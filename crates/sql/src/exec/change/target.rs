@@ -1,78 +1,16 @@
-//! The table that a statement writes to.
+//! A target at work: values on their way into its columns, defaults, CHECK constraints, and rows in the engine's form.
 
-use super::Run;
+use super::ChangeContext;
 use super::rows::Slots;
-use crate::dictionary::{ColumnDefault, TableDef};
+use crate::dictionary::ColumnDefault;
 use crate::error::{Result, SqlError, er};
-use crate::expr::{EvalCtx, Expr, Row};
-use crate::parse;
-use crate::plan::bind::{Binder, PlainHooks};
-use crate::plan::scope::{Scope, ScopeColumn, ScopeTable};
+use crate::expr::{EvalCtx, Row};
+use crate::plan::change::Target;
 use crate::types::storage::Scratch;
 use crate::types::{TimeZone, Val, Value, assign};
-use std::sync::Arc;
-use tidemark_engine::{Datum, RowBuf, Table};
-
-/// A table with what its definition means, bound and ready.
-pub struct Target {
-    pub def: Arc<TableDef>,
-    pub table: Arc<Table>,
-    /// The expression defaults, by column.
-    defaults: Vec<Option<Expr>>,
-    has_computed: bool,
-    checks: Vec<(String, Expr)>,
-}
-
-/// The columns of a table as a scope sees them.
-pub fn scope_table(def: &TableDef, alias: Option<&str>, base: usize) -> ScopeTable {
-    let columns = def.columns.iter().enumerate().map(|(at, column)| ScopeColumn {
-        name: column.name.clone(),
-        ty: column.ty.clone(),
-        slot: base + at,
-        hidden: column.invisible,
-        merged: false,
-    });
-    ScopeTable {
-        schema: alias.is_none().then(|| def.schema.clone()),
-        alias: alias.unwrap_or(&def.name).to_owned(),
-        columns: columns.collect(),
-    }
-}
+use tidemark_engine::{Datum, RowBuf};
 
 impl Target {
-    pub fn new(def: Arc<TableDef>, table: Arc<Table>, binder: &Binder) -> Result<Target> {
-        let mut scope = Scope::default();
-        scope.add(scope_table(&def, None, 0))?;
-        let bind = |text: &str| {
-            let parsed = parse::parse_expression(text)?;
-            binder.bind(&parsed, &scope, &mut PlainHooks)
-        };
-        let mut defaults = Vec::with_capacity(def.columns.len());
-        for column in &def.columns {
-            defaults.push(match &column.default {
-                Some(ColumnDefault::Expression(text)) => Some(bind(text)?),
-                _ => None,
-            });
-        }
-        let mut checks = Vec::new();
-        for check in def.options.checks.iter().filter(|check| check.enforced) {
-            checks.push((check.name.clone(), bind(&check.expression)?));
-        }
-        Ok(Target {
-            has_computed: defaults.iter().any(Option::is_some),
-            def,
-            table,
-            defaults,
-            checks,
-        })
-    }
-
-    /// The position of a column that a statement names; error 1054.
-    pub fn column(&self, name: &str) -> Result<usize> {
-        let found = self.def.column(name);
-        found.ok_or_else(|| SqlError::unknown_column(name, "field list"))
-    }
-
     /// The value a column takes by default; `row` holds the values so far, which an expression may use. `None` if it
     /// has no default.
     pub fn default_value(&self, column: usize, row: &[Value], ctx: &EvalCtx) -> Result<Option<Value>> {
@@ -91,16 +29,6 @@ impl Target {
                 None => None,
             },
         })
-    }
-
-    /// True if the column's default is an expression, which may be computed from other columns.
-    pub fn is_computed(&self, column: usize) -> bool {
-        self.defaults[column].is_some()
-    }
-
-    /// True if any column's default is an expression.
-    pub fn has_computed(&self) -> bool {
-        self.has_computed
     }
 
     /// As [`Target::default_value`]; without a default it is error 1364, or the type's zero and a warning.
@@ -142,10 +70,6 @@ impl Target {
         Ok(())
     }
 
-    pub fn has_checks(&self) -> bool {
-        !self.checks.is_empty()
-    }
-
     /// Error 1062 for the key of an index that a row has in common with another.
     pub fn duplicate(&self, index: usize, row: &dyn Row) -> SqlError {
         let Some(index) = self.def.index_by_number(index) else {
@@ -177,7 +101,7 @@ impl Target {
     /// Inserts a row of values that have their columns' types.
     pub fn insert(
         &self,
-        run: Run,
+        run: ChangeContext,
         row: &[Value],
         lock: tidemark_engine::DuplicateLock,
     ) -> Result<(), tidemark_engine::Error> {
@@ -205,23 +129,6 @@ impl Target {
                 self.def.columns[*column].ty.store(value, zone, &mut room),
             );
         }
-    }
-
-    /// Whether no unique index comes after this one.
-    pub fn is_last_unique(&self, index: usize) -> bool {
-        let others = self.def.indexes.iter();
-        others
-            .filter(|other| other.unique)
-            .all(|other| other.number <= index)
-    }
-
-    /// Whether one of the columns is part of the index, or decides where the row stands.
-    pub fn moves(&self, columns: &[usize], index: usize) -> bool {
-        let has = |number| {
-            let def = self.def.index_by_number(number);
-            def.is_some_and(|def| def.parts.iter().any(|part| columns.contains(&part.column)))
-        };
-        has(0) || has(index)
     }
 
     fn store<'v>(&self, row: &'v [Value], zone: &TimeZone, rooms: &'v mut [Scratch], data: &mut [Datum<'v>]) {

@@ -1,35 +1,21 @@
-//! `SET a = …, b = …`: what a statement makes of a row's columns.
-//!
-//! Assignments are evaluated left to right, each seeing those before it, as MySQL does (in a join there is more to it, see
-//! `joined`). If no column takes another value by them the row stays as it is; if one does, the columns that are ON UPDATE
-//! CURRENT_TIMESTAMP follow, and the CHECK constraints are asked.
+//! `SET a = …, b = …`: the expressions that a statement assigns to columns, and what follows from the assignment: columns that
+//! are ON UPDATE CURRENT_TIMESTAMP, and whether a unique key may change.
 
-use super::has_subquery;
-use super::insert::literal_default;
-use super::rows::Changed;
-use super::target::{Target, now};
+use super::literal_default;
+use super::target::Target;
 use crate::error::{Result, SqlError};
-use crate::expr::{EvalCtx, Expr, Row, build};
+use crate::expr::{Expr, build};
 use crate::parse::ast;
 use crate::plan::bind::{Binder, Hooks};
 use crate::plan::scope::Scope;
-use crate::types::{SqlType, Value};
-
-/// New values of a row, by column.
-pub type Set = Vec<(usize, Value)>;
-
-pub fn put(set: &mut Set, at: usize, value: Value) {
-    match set.iter_mut().find(|(there, _)| *there == at) {
-        Some(before) => before.1 = value,
-        None => set.push((at, value)),
-    }
-}
+use crate::plan::walk::has_subquery;
+use crate::types::SqlType;
 
 /// The assignments to the columns of one table.
 pub struct Assignments {
     list: Vec<(usize, Expr)>,
     /// The columns that become the current time when something else changes.
-    on_update_now: Vec<usize>,
+    pub on_update_now: Vec<usize>,
     touches_unique: bool,
 }
 
@@ -100,31 +86,6 @@ impl Assignments {
     pub fn has_subquery(&self) -> bool {
         self.list.iter().any(|(_, expr)| has_subquery(expr))
     }
-
-    /// Evaluates the assignments for a row; whether any column takes another value.
-    pub fn apply(&self, target: &Target, row: &dyn Row, ctx: &EvalCtx, set: &mut Set) -> Result<bool> {
-        set.clear();
-        for (column, expr) in &self.list {
-            let so_far = Changed { base: row, set };
-            let value = evaluate(*column, expr, target, &so_far, ctx)?;
-            put(set, *column, value);
-        }
-        self.follow_up(target, row, ctx, set)
-    }
-
-    /// Whether the values differ from the row's; if so, adds what follows from that.
-    pub fn follow_up(&self, target: &Target, row: &dyn Row, ctx: &EvalCtx, set: &mut Set) -> Result<bool> {
-        if set.iter().all(|(column, value)| row.column(*column) == *value) {
-            return Ok(false);
-        }
-        for &column in &self.on_update_now {
-            put(set, column, now(ctx, target.def.columns[column].ty.scale));
-        }
-        if target.has_checks() {
-            target.check(&Changed { base: row, set }, ctx)?;
-        }
-        Ok(true)
-    }
 }
 
 /// Binds what is assigned to a column.
@@ -147,12 +108,6 @@ pub fn assigned_value(
         &target.def.columns[column].ty,
         binder.ctx,
     ))
-}
-
-/// The value that an assignment gives to a column of a row.
-pub fn evaluate(column: usize, expr: &Expr, target: &Target, row: &dyn Row, ctx: &EvalCtx) -> Result<Value> {
-    let value = expr.eval(&ctx.env.ctx_with(row))?;
-    Ok(target.assigned(column, value, ctx)?.into_owned())
 }
 
 /// Gives DEFAULT its meaning in an assignment to a column.

@@ -7,250 +7,49 @@
 //!
 //! The rows of a query are all read before the first is inserted, so that a table can be copied into itself.
 
-use super::assignments::Assignments;
 use super::counter::Counter;
 use super::rows::{Changed, Slots, Stored};
-use super::target::{Target, scope_table};
-use super::{Outcome, QueryPlanner, RowSource, Run, is_ignorable};
+use super::{ChangeContext, Changes, is_ignorable};
 use crate::dictionary::ColumnDefault;
 use crate::error::{Result, SqlError};
-use crate::expr::{Expr, Row, SessionInfo, build};
-use crate::parse::ast;
-use crate::plan::bind::{Binder, Hooks};
-use crate::plan::scope::{Scope, ScopeColumn, ScopeTable};
+use crate::exec::{Collect, Exec, Purpose, Scene};
+use crate::expr::{Row, SessionInfo};
+use crate::plan::change::{Assignments, Given, InsertPlan, InsertSource, OnDuplicate, SourceQuery};
 use crate::types::{SqlMode, TypeKind, Val, Value};
-use std::sync::Arc;
 use tidemark_engine::{Action, DuplicateLock, Error};
 
-/// What a VALUES row gives a column.
-enum Given {
-    Value(Expr),
-    Default,
+/// Runs the statement. The environment must say `writes`, and be strict only without IGNORE.
+pub fn run<'a>(plan: &'a InsertPlan, run: ChangeContext<'a>) -> Result<Changes> {
+    let mut work = InsertRun {
+        plan,
+        run,
+        outcome: Changes::default(),
+        copied: 0,
+        changed: 0,
+        skipped: 0,
+        counter: Counter::new(run, &plan.target.table, plan.is_bulk()),
+    };
+    let rows = work.all_rows()?;
+    work.finish(rows)
 }
 
-enum Source {
-    Rows(Vec<Vec<Given>>),
-    Query(Arc<dyn RowSource>),
-}
-
-enum OnDuplicate {
-    Fail,
-    /// REPLACE
-    Replace,
-    /// ON DUPLICATE KEY UPDATE
-    Update(Assignments),
-}
-
-pub struct InsertPlan {
-    pub target: Target,
-    /// For each value of a source row, its column.
-    columns: Vec<usize>,
-    source: Source,
-    on_duplicate: OnDuplicate,
-    ignore: bool,
-    auto_increment: Option<usize>,
-    /// A value in VALUES reads a column.
-    reads_columns: bool,
-}
-
-/// VALUES(c) is the slot of `c` behind those of the old row.
-struct OnDuplicateHooks<'a> {
-    target: &'a Target,
-}
-
-impl Hooks for OnDuplicateHooks<'_> {
-    fn inserted(&mut self, column: &ast::ColumnName) -> Result<Expr> {
-        let at = self.target.column(&column.column)?;
-        let width = self.target.def.columns.len();
-        Ok(build::column(width + at, self.target.def.columns[at].ty.clone()))
-    }
-}
-
-impl InsertPlan {
-    pub fn new(
-        insert: &ast::Insert,
-        target: Target,
-        binder: &Binder,
-        queries: &dyn QueryPlanner,
-        hooks: &mut dyn Hooks,
-    ) -> Result<InsertPlan> {
-        let def = &target.def;
-        let columns = if insert.columns.is_empty() {
-            let visible = def
-                .columns
-                .iter()
-                .enumerate()
-                .filter(|(_, column)| !column.invisible);
-            visible.map(|(at, _)| at).collect()
-        } else {
-            let mut columns = Vec::with_capacity(insert.columns.len());
-            for name in &insert.columns {
-                let at = target.column(name)?;
-                if columns.contains(&at) {
-                    return Err(SqlError::column_specified_twice(name));
-                }
-                columns.push(at);
-            }
-            columns
-        };
-        let source = match &insert.source {
-            ast::InsertSource::Values(rows) => {
-                Source::Rows(bind_rows(rows, &columns, &target, binder, hooks)?)
-            }
-            ast::InsertSource::Query(query) => {
-                let source = queries.query(query)?;
-                if source.width() != columns.len() {
-                    return Err(SqlError::column_count(1));
-                }
-                Source::Query(source)
-            }
-        };
-        let on_duplicate = if insert.replace {
-            OnDuplicate::Replace
-        } else if insert.on_duplicate.is_empty() {
-            OnDuplicate::Fail
-        } else {
-            let mut scope = Scope::default();
-            scope.add(scope_table(def, None, 0))?;
-            if let Some((alias, names)) = &insert.row_alias {
-                scope.add(alias_table(&target, &columns, alias, names)?)?;
-            }
-            let mut hooks = OnDuplicateHooks { target: &target };
-            let binder = binder.in_clause("field list");
-            let assignments = Assignments::bind(&insert.on_duplicate, &target, &scope, &binder, &mut hooks)?;
-            if assignments.has_subquery() {
-                return Err(SqlError::not_supported("a subquery in ON DUPLICATE KEY UPDATE"));
-            }
-            OnDuplicate::Update(assignments)
-        };
-        let reads_columns = match &source {
-            Source::Rows(rows) => rows
-                .iter()
-                .flatten()
-                .any(|given| matches!(given, Given::Value(e) if !e.columns().is_empty())),
-            Source::Query(_) => false,
-        };
-        Ok(InsertPlan {
-            reads_columns,
-            auto_increment: def.auto_increment(),
-            columns,
-            source,
-            on_duplicate,
-            ignore: insert.ignore,
-            target,
-        })
-    }
-
-    /// Runs the statement. The environment must say `writes`, and be strict only without IGNORE.
-    pub fn run<'a>(&'a self, run: Run<'a>) -> Result<Outcome> {
-        let mut work = Work {
-            plan: self,
-            run,
-            outcome: Outcome::default(),
-            copied: 0,
-            changed: 0,
-            skipped: 0,
-            counter: Counter::new(run, &self.target.table, self.is_bulk()),
-        };
-        let rows = work.all_rows()?;
-        work.finish(rows)
-    }
-
-    /// Whether it is not known beforehand how many rows it inserts.
-    fn is_bulk(&self) -> bool {
-        matches!(self.source, Source::Query(_))
-    }
-
-    pub fn ignores(&self) -> bool {
-        self.ignore
-    }
-}
-
-fn bind_rows(
-    rows: &[Vec<ast::Expr>],
-    columns: &[usize],
-    target: &Target,
-    binder: &Binder,
-    hooks: &mut dyn Hooks,
-) -> Result<Vec<Vec<Given>>> {
-    let mut scope = Scope::default();
-    scope.add(scope_table(&target.def, None, 0))?;
-    struct ValueHooks<'a> {
-        target: &'a Target,
-        inner: &'a mut dyn Hooks,
-    }
-    impl Hooks for ValueHooks<'_> {
-        fn default_of(&mut self, column: Option<&ast::ColumnName>) -> Result<Expr> {
-            let Some(name) = column else {
-                return Err(SqlError::not_supported("DEFAULT inside an expression"));
-            };
-            literal_default(self.target, self.target.column(&name.column)?)
-        }
-        fn subquery(
-            &mut self,
-            query: &ast::Query,
-            scope: &Scope,
-            binder: &Binder,
-        ) -> Result<(usize, Vec<crate::types::SqlType>)> {
-            self.inner.subquery(query, scope, binder)
-        }
-    }
-    let mut bound = Vec::with_capacity(rows.len());
-    for (at, row) in rows.iter().enumerate() {
-        if row.len() != columns.len() && !row.is_empty() {
-            return Err(SqlError::column_count(at + 1));
-        }
-        let given = row.iter().zip(columns).map(|(value, column)| {
-            Ok(match value {
-                ast::Expr::Default(None) => Given::Default,
-                value => {
-                    let mut hooks = ValueHooks {
-                        target,
-                        inner: &mut *hooks,
-                    };
-                    let value = binder.bind(value, &scope, &mut hooks)?;
-                    Given::Value(build::assignable(
-                        value,
-                        &target.def.columns[*column].ty,
-                        binder.ctx,
-                    ))
-                }
-            })
-        });
-        bound.push(given.collect::<Result<_>>()?);
-    }
-    Ok(bound)
-}
-
-/// DEFAULT(column) of a column with a constant default.
-pub(super) fn literal_default(target: &Target, column: usize) -> Result<Expr> {
-    let def = &target.def.columns[column];
-    match &def.default {
-        Some(ColumnDefault::Literal(value)) => Ok(build::typed_literal(def.ty.clone(), value.clone())),
-        Some(_) => Err(SqlError::not_supported("DEFAULT(column) of a computed default")),
-        None => Err(SqlError::no_default(&def.name)),
-    }
-}
-
-/// `VALUES (…) AS alias (names)`: the new row under names of its own.
-fn alias_table(target: &Target, columns: &[usize], alias: &str, names: &[String]) -> Result<ScopeTable> {
-    if !names.is_empty() && names.len() != columns.len() {
-        return Err(SqlError::column_count(1));
-    }
-    let width = target.def.columns.len();
-    let named = columns.iter().enumerate().map(|(nth, &at)| ScopeColumn {
-        name: names.get(nth).unwrap_or(&target.def.columns[at].name).clone(),
-        ty: target.def.columns[at].ty.clone(),
-        slot: width + at,
-        hidden: false,
-        // With its own column names the alias is optional, otherwise the old row's come first.
-        merged: names.is_empty(),
+/// The rows of the query that is read from.
+fn source_rows(source: &SourceQuery, run: ChangeContext) -> Result<Vec<Vec<Value>>> {
+    let exec = Exec::new(run.session, run.txn, &source.queries, Purpose::Copy);
+    let mut env = run.session.env(&exec, run.env.params);
+    env.strict = run.env.strict;
+    env.writes = run.env.writes;
+    let mut rows = Vec::new();
+    let mut collect = Collect::new(|row: &[Value]| {
+        rows.push(row.to_vec());
+        Ok(true)
     });
-    Ok(ScopeTable {
-        schema: None,
-        alias: alias.to_owned(),
-        columns: named.collect(),
-    })
+    let scene = Scene {
+        env: &env,
+        outer: None,
+    };
+    exec.query(&source.query, scene, &mut collect)?;
+    Ok(rows)
 }
 
 /// The row that has the key, and behind it the one that was to be inserted.
@@ -270,10 +69,10 @@ impl Row for OldAndNew<'_> {
 }
 
 /// One execution.
-struct Work<'a> {
+struct InsertRun<'a> {
     plan: &'a InsertPlan,
-    run: Run<'a>,
-    outcome: Outcome,
+    run: ChangeContext<'a>,
+    outcome: Changes,
     /// Rows inserted; rows replaced or updated; rows left out by IGNORE.
     copied: u64,
     changed: u64,
@@ -281,11 +80,11 @@ struct Work<'a> {
     counter: Counter<'a>,
 }
 
-impl Work<'_> {
+impl InsertRun<'_> {
     fn all_rows(&mut self) -> Result<u64> {
         let plan = self.plan;
         match &plan.source {
-            Source::Rows(rows) => {
+            InsertSource::Rows(rows) => {
                 let mut values = Vec::with_capacity(plan.target.def.columns.len());
                 for (at, row) in rows.iter().enumerate() {
                     self.run.env.row_number.set(at as u64 + 1);
@@ -295,12 +94,8 @@ impl Work<'_> {
                 }
                 Ok(rows.len() as u64)
             }
-            Source::Query(source) => {
-                let mut rows: Vec<Vec<Value>> = Vec::new();
-                source.rows(self.run, &mut |row| {
-                    rows.push(row.to_vec());
-                    Ok(())
-                })?;
+            InsertSource::Query(source) => {
+                let rows = source_rows(source, self.run)?;
                 let total = rows.len() as u64;
                 let mut values = Vec::with_capacity(plan.target.def.columns.len());
                 for (at, row) in rows.into_iter().enumerate() {
@@ -399,7 +194,7 @@ impl Work<'_> {
     }
 
     fn is_single_row(&self) -> bool {
-        matches!(&self.plan.source, Source::Rows(rows) if rows.len() == 1)
+        matches!(&self.plan.source, InsertSource::Rows(rows) if rows.len() == 1)
     }
 
     /// Fills in the AUTO_INCREMENT column.
@@ -588,7 +383,7 @@ impl Work<'_> {
         Ok(found.then_some(changed))
     }
 
-    fn finish(mut self, rows: u64) -> Result<Outcome> {
+    fn finish(mut self, rows: u64) -> Result<Changes> {
         if let Some(first) = self.outcome.generated_id {
             self.outcome.last_insert_id = first;
             self.run.session.set_last_insert_id(first);

@@ -7,46 +7,15 @@
 //! before them, and so do the other tables': MySQL changes such a row as it is read. The assignments to other tables
 //! see the rows as they were.
 
-use super::assignments::{Assignments, Set, evaluate, put};
+use super::assignments::{Set, evaluate, put};
 use super::rows::{Changed, Slots, Stored};
-use super::target::Target;
-use super::{Outcome, Run, is_ignorable, update};
+use super::{ChangeContext, Changes, is_ignorable, update};
 use crate::error::{Result, SqlError, er};
 use crate::exec::{Exec, Scene};
-use crate::plan::QueryPlan;
+use crate::plan::change::{JoinedAction, JoinedPlan, JoinedTarget};
 use crate::types::{Val, Value};
 use std::collections::HashSet;
 use tidemark_engine::Action;
-
-/// A table whose rows change.
-pub struct JoinedTarget {
-    pub target: Target,
-    /// Where its columns begin in the joined row.
-    pub base: usize,
-    pub deed: Deed,
-}
-
-pub enum Deed {
-    Delete,
-    Update(JoinedUpdate),
-}
-
-/// What an UPDATE does to one of its tables.
-pub struct JoinedUpdate {
-    /// Their values are over the joined row.
-    pub assignments: Assignments,
-    /// The assignments see those before them.
-    pub as_read: bool,
-}
-
-pub struct JoinedPlan {
-    /// The join; its body is a SELECT without output.
-    pub join: QueryPlan,
-    pub targets: Vec<JoinedTarget>,
-    pub ignore: bool,
-    /// A table that changes is read without an index, which safe updates refuse.
-    pub full_scan: bool,
-}
 
 /// What is to become of a table's rows.
 #[derive(Default)]
@@ -61,44 +30,46 @@ struct Counts {
     changed: u64,
 }
 
-impl JoinedTarget {
-    /// The slot that holds the row's primary key as the engine knows it; NULL in a row that an outer join added.
-    pub fn key_slot(&self) -> usize {
-        self.base + self.target.def.columns.len()
-    }
+/// Runs the statement; `exec` has its queries.
+pub fn run<'a>(plan: &'a JoinedPlan, exec: &Exec, run: ChangeContext<'a>) -> Result<Changes> {
+    JoinedRun { plan, run }.run(exec)
 }
 
-impl JoinedPlan {
-    fn updates(&self) -> bool {
-        self.targets.iter().any(|t| matches!(t.deed, Deed::Update(_)))
-    }
+/// One execution.
+struct JoinedRun<'a> {
+    plan: &'a JoinedPlan,
+    run: ChangeContext<'a>,
+}
 
-    pub fn run(&self, exec: &Exec, run: Run) -> Result<Outcome> {
-        if self.full_scan && run.session.settings.sql_safe_updates {
+impl JoinedRun<'_> {
+    fn run(&self, exec: &Exec) -> Result<Changes> {
+        let (plan, run) = (self.plan, self.run);
+        if plan.full_scan && run.session.settings.sql_safe_updates {
             return Err(SqlError::new(
                 er::UPDATE_WITHOUT_KEY_IN_SAFE_MODE,
                 "You are using safe update mode and you tried to update a table without a WHERE that uses a KEY column.",
             ));
         }
-        let collected = self.collect(exec, run)?;
+        let collected = self.collect(exec)?;
         let mut counts = Counts::default();
-        for (target, collected) in self.targets.iter().zip(collected) {
+        for (target, collected) in plan.targets.iter().zip(collected) {
             for (key, set) in collected.changes {
-                self.apply(target, &key, set, run, &mut counts)?;
+                self.apply(target, &key, set, &mut counts)?;
             }
         }
         let Counts { matched, changed } = counts;
-        Ok(match self.updates() {
+        Ok(match plan.updates() {
             true => update::outcome(run, matched, changed),
-            false => Outcome {
+            false => Changes {
                 affected_rows: changed,
-                ..Outcome::default()
+                ..Changes::default()
             },
         })
     }
 
-    fn collect(&self, exec: &Exec, run: Run) -> Result<Vec<Collected>> {
-        let mut collected: Vec<Collected> = self.targets.iter().map(|_| Collected::default()).collect();
+    fn collect(&self, exec: &Exec) -> Result<Vec<Collected>> {
+        let (plan, run) = (self.plan, self.run);
+        let mut collected: Vec<Collected> = plan.targets.iter().map(|_| Collected::default()).collect();
         // The new values, by slot, of the row that the table read first is at.
         let mut new: Set = Vec::new();
         let mut new_of = Vec::new();
@@ -106,8 +77,8 @@ impl JoinedPlan {
             env: run.env,
             outer: None,
         };
-        exec.joined(&self.join, scene, &mut |row| {
-            for (target, collected) in self.targets.iter().zip(&mut collected) {
+        exec.joined(&plan.join, scene, &mut |row| {
+            for (target, collected) in plan.targets.iter().zip(&mut collected) {
                 let Val::Str(key) = &row[target.key_slot()] else {
                     continue;
                 };
@@ -116,9 +87,9 @@ impl JoinedPlan {
                 }
                 let key = key.to_vec();
                 let mut set = Vec::new();
-                if let Deed::Update(update) = &target.deed {
+                if let JoinedAction::Update(update) = &target.action {
                     run.env.row_number.set(collected.changes.len() as u64 + 1);
-                    if update.as_read || new_of != key_of_first(&self.targets, row) {
+                    if update.as_read || new_of != key_of_first(&plan.targets, row) {
                         new.clear();
                     }
                     for (column, expr) in update.assignments.list() {
@@ -144,23 +115,17 @@ impl JoinedPlan {
         Ok(collected)
     }
 
-    fn apply(
-        &self,
-        target: &JoinedTarget,
-        key: &[u8],
-        set: Set,
-        run: Run,
-        counts: &mut Counts,
-    ) -> Result<()> {
+    fn apply(&self, target: &JoinedTarget, key: &[u8], set: Set, counts: &mut Counts) -> Result<()> {
+        let run = self.run;
         let savepoint = run.txn.borrow_mut().savepoint();
-        match self.change(target, key, set, run) {
+        match self.change(target, key, set) {
             Ok(Some(changed)) => {
                 counts.matched += 1;
                 counts.changed += u64::from(changed);
                 Ok(())
             }
             Ok(None) => Ok(()),
-            Err(error) if self.ignore && is_ignorable(&error) => {
+            Err(error) if self.plan.ignore && is_ignorable(&error) => {
                 run.txn.borrow_mut().rollback_to(&savepoint)?;
                 run.env.warnings.warn(error);
                 counts.matched += 1;
@@ -171,14 +136,15 @@ impl JoinedPlan {
     }
 
     /// Changes a row that is locked already; whether it was changed, `None` if it is gone.
-    fn change(&self, target: &JoinedTarget, key: &[u8], mut set: Set, run: Run) -> Result<Option<bool>> {
-        let JoinedTarget { target, deed, .. } = target;
+    fn change(&self, target: &JoinedTarget, key: &[u8], mut set: Set) -> Result<Option<bool>> {
+        let run = self.run;
+        let JoinedTarget { target, action, .. } = target;
         let ctx = run.env.ctx();
         let mut after = Vec::new();
         let mut changed = false;
         let txn = &mut **run.txn.borrow_mut();
         let found = target.table.modify(txn, key, &mut |view, buf| {
-            let Deed::Update(update) = deed else {
+            let JoinedAction::Update(update) = action else {
                 changed = true;
                 return Ok(Action::Delete);
             };
@@ -210,7 +176,7 @@ impl JoinedPlan {
 fn key_of_first(targets: &[JoinedTarget], row: &[Value]) -> Vec<u8> {
     let first = targets
         .iter()
-        .find(|target| matches!(&target.deed, Deed::Update(update) if update.as_read));
+        .find(|target| matches!(&target.action, JoinedAction::Update(update) if update.as_read));
     match first.map(|target| &row[target.key_slot()]) {
         Some(Val::Str(key)) => key.to_vec(),
         _ => Vec::new(),

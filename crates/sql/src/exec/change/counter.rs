@@ -11,7 +11,7 @@
 //!   step, and wait if somebody has it locked.
 //! - 2, *interleaved*: yes. The lock is never asked for.
 
-use super::Run;
+use super::ChangeContext;
 use crate::error::Result;
 use crate::variables::CounterMode;
 use std::ops::Range;
@@ -21,7 +21,7 @@ use tidemark_engine::{LockMode, LockWait, Table};
 const TAKEN_AT_ONCE_MAX: u64 = 65_535;
 
 pub struct Counter<'a> {
-    run: Run<'a>,
+    run: ChangeContext<'a>,
     table: &'a Table,
     /// How many rows there will be is not known.
     bulk: bool,
@@ -35,7 +35,7 @@ pub struct Counter<'a> {
 }
 
 impl<'a> Counter<'a> {
-    pub fn new(run: Run<'a>, table: &'a Table, bulk: bool) -> Counter<'a> {
+    pub fn new(run: ChangeContext<'a>, table: &'a Table, bulk: bool) -> Counter<'a> {
         Counter {
             run,
             table,

@@ -1,23 +1,70 @@
 //! UPDATE and DELETE of joined tables: which tables change, and the join that finds their rows.
 
-use super::from::{FromInput, FromTable};
-use super::group::BlockHooks;
-use super::order::OrderWish;
-use super::{Planner, QueryBody, QueryPlan, SelectPlan, Source};
+use super::assignments::{Assignments, assigned_value};
+use super::target::Target;
 use crate::accounts::Privileges;
-use crate::context::planned::TableUse;
-use crate::dml::assignments::{Assignments, assigned_value};
-use crate::dml::joined::{Deed, JoinedPlan, JoinedTarget, JoinedUpdate};
-use crate::dml::target::Target;
+use crate::context::table_use::TableUse;
 use crate::error::{Result, SqlError, er};
 use crate::expr::Expr;
 use crate::mdl::Mode;
 use crate::parse::ast;
+use crate::plan::from::{self, FromInput, FromTable};
+use crate::plan::group::BlockHooks;
+use crate::plan::join;
+use crate::plan::order::OrderWish;
+use crate::plan::{Planner, QueryBody, QueryPlan, SelectPlan, Source};
 use std::sync::Arc;
 use tidemark_engine::LockWait;
 
+/// A table whose rows change.
+pub struct JoinedTarget {
+    pub target: Target,
+    /// Where its columns begin in the joined row.
+    pub base: usize,
+    pub action: JoinedAction,
+}
+
+/// What becomes of its rows.
+pub enum JoinedAction {
+    Delete,
+    Update(JoinedUpdate),
+}
+
+/// What an UPDATE does to one of its tables.
+pub struct JoinedUpdate {
+    /// Their values are over the joined row.
+    pub assignments: Assignments,
+    /// The assignments see those before them.
+    pub as_read: bool,
+}
+
+/// UPDATE or DELETE of joined tables.
+pub struct JoinedPlan {
+    /// The join; its body is a SELECT without output.
+    pub join: QueryPlan,
+    pub targets: Vec<JoinedTarget>,
+    pub ignore: bool,
+    /// A table that changes is read without an index, which safe updates refuse.
+    pub full_scan: bool,
+}
+
+impl JoinedTarget {
+    /// The slot that holds the row's primary key as the engine knows it; NULL in a row that an outer join added.
+    pub fn key_slot(&self) -> usize {
+        self.base + self.target.def.columns.len()
+    }
+}
+
+impl JoinedPlan {
+    /// Whether it is an UPDATE.
+    pub fn updates(&self) -> bool {
+        let mut targets = self.targets.iter();
+        targets.any(|target| matches!(target.action, JoinedAction::Update(_)))
+    }
+}
+
 impl Planner<'_> {
-    pub(super) fn joined_update(&mut self, update: &ast::Update) -> Result<JoinedPlan> {
+    pub(in crate::plan) fn joined_update(&mut self, update: &ast::Update) -> Result<JoinedPlan> {
         if !update.order_by.is_empty() {
             return Err(SqlError::wrong_usage("UPDATE", "ORDER BY"));
         }
@@ -57,12 +104,12 @@ impl Planner<'_> {
         }
         changed.sort_by_key(|(at, ..)| *at);
         let changed = changed.into_iter().map(|(at, target, list)| {
-            let deed = Deed::Update(JoinedUpdate {
+            let action = JoinedAction::Update(JoinedUpdate {
                 assignments: Assignments::new(list, &target),
                 as_read: false,
             });
             let base = from.tables[at].base;
-            (at, JoinedTarget { target, base, deed })
+            (at, JoinedTarget { target, base, action })
         });
         let targets: Vec<(usize, JoinedTarget)> = changed.collect();
         refuse_two_names(&from.tables, &targets)?;
@@ -70,7 +117,7 @@ impl Planner<'_> {
         Ok(plan)
     }
 
-    pub(super) fn joined_delete(&mut self, delete: &ast::Delete) -> Result<JoinedPlan> {
+    pub(in crate::plan) fn joined_delete(&mut self, delete: &ast::Delete) -> Result<JoinedPlan> {
         let mut from = self.keyed_tables(&delete.from)?;
         let mut targets: Vec<(usize, JoinedTarget)> = Vec::new();
         for name in &delete.targets {
@@ -87,15 +134,15 @@ impl Planner<'_> {
             }
             let target = self.joined_target(&from.tables[at], "DELETE", Privileges::DELETE)?;
             let base = from.tables[at].base;
-            let deed = Deed::Delete;
-            targets.push((at, JoinedTarget { target, base, deed }));
+            let action = JoinedAction::Delete;
+            targets.push((at, JoinedTarget { target, base, action }));
         }
         targets.sort_by_key(|(at, _)| *at);
         self.joined(&mut from, delete.filter.as_ref(), targets, delete.ignore)
     }
 
     /// The FROM clause, each stored table with a slot for its rows' primary keys.
-    fn keyed_tables(&mut self, list: &[ast::TableRef]) -> Result<super::from::From<'static>> {
+    fn keyed_tables(&mut self, list: &[ast::TableRef]) -> Result<from::From<'static>> {
         self.keyed = true;
         let from = self.tables_of(list, None, false);
         self.keyed = false;
@@ -119,7 +166,7 @@ impl Planner<'_> {
 
     fn joined(
         &mut self,
-        from: &mut super::from::From,
+        from: &mut from::From,
         filter: Option<&ast::Expr>,
         mut targets: Vec<(usize, JoinedTarget)>,
         ignore: bool,
@@ -138,10 +185,10 @@ impl Planner<'_> {
         }
         let mut needed = Vec::new();
         let mut read: Vec<&Expr> = filter.iter().collect();
-        read.extend(from.tree.iter().flat_map(super::join::conditions));
+        read.extend(from.tree.iter().flat_map(join::conditions));
         for (_, target) in &targets {
             needed.push(target.key_slot());
-            if let Deed::Update(update) = &target.deed {
+            if let JoinedAction::Update(update) = &target.action {
                 read.extend(update.assignments.list().iter().map(|(_, value)| value));
             }
         }
@@ -196,7 +243,7 @@ impl JoinedTarget {
                 index = leaf.path.index;
             }
         });
-        if let Deed::Update(update) = &mut self.deed {
+        if let JoinedAction::Update(update) = &mut self.action {
             update.as_read = alone && !self.target.moves(&update.assignments.written(), index);
         }
     }
@@ -204,9 +251,9 @@ impl JoinedTarget {
 
 /// Error 1706 if a table changes under two names and its primary key with it.
 fn refuse_two_names(tables: &[FromTable], targets: &[(usize, JoinedTarget)]) -> Result<()> {
-    let moves = |target: &JoinedTarget| match &target.deed {
-        Deed::Update(update) => target.target.moves(&update.assignments.assigned(), 0),
-        Deed::Delete => false,
+    let moves = |target: &JoinedTarget| match &target.action {
+        JoinedAction::Update(update) => target.target.moves(&update.assignments.assigned(), 0),
+        JoinedAction::Delete => false,
     };
     for (n, (at, one)) in targets.iter().enumerate() {
         for (other_at, other) in &targets[n + 1..] {

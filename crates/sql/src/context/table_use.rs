@@ -1,0 +1,40 @@
+//! The tables of a plan: the session takes their metadata locks and checks their privileges before the plan runs.
+
+use crate::accounts::Privileges;
+use crate::dictionary::TableDef;
+use crate::mdl::Mode;
+use std::sync::Arc;
+
+/// A table of a plan and what is done with it.
+#[derive(Clone, Debug)]
+pub struct TableUse {
+    pub table: Arc<TableDef>,
+    /// `Write` for the targets of data changes and for locking reads.
+    pub mode: Mode,
+    /// What the account must be allowed, all of it.
+    pub privileges: Privileges,
+    /// What the statement calls it, if not by its name: LOCK TABLES goes by that.
+    pub alias: Option<String>,
+}
+
+impl TableUse {
+    pub fn new(table: Arc<TableDef>, mode: Mode, privileges: Privileges) -> TableUse {
+        TableUse {
+            table,
+            mode,
+            privileges,
+            alias: None,
+        }
+    }
+
+    /// The same under another name.
+    pub fn named(mut self, alias: &str) -> TableUse {
+        self.alias = (alias != self.table.name).then(|| alias.to_owned());
+        self
+    }
+
+    /// What the statement calls it.
+    pub fn name(&self) -> &str {
+        self.alias.as_deref().unwrap_or(&self.table.name)
+    }
+}

@@ -1,0 +1,55 @@
+//! What assignments make of a row.
+//!
+//! They are evaluated left to right, each seeing those before it, as MySQL does (in a join there is more to it, see
+//! `joined`). If no column takes another value by them the row stays as it is; if one does, the columns that are ON UPDATE
+//! CURRENT_TIMESTAMP follow, and the CHECK constraints are tested.
+
+use super::rows::Changed;
+use super::target::now;
+use crate::error::Result;
+use crate::expr::{EvalCtx, Expr, Row};
+use crate::plan::change::{Assignments, Target};
+use crate::types::Value;
+
+/// New values of a row, by column.
+pub type Set = Vec<(usize, Value)>;
+
+pub fn put(set: &mut Set, at: usize, value: Value) {
+    match set.iter_mut().find(|(there, _)| *there == at) {
+        Some(before) => before.1 = value,
+        None => set.push((at, value)),
+    }
+}
+
+impl Assignments {
+    /// Evaluates the assignments for a row; whether any column takes another value.
+    pub fn apply(&self, target: &Target, row: &dyn Row, ctx: &EvalCtx, set: &mut Set) -> Result<bool> {
+        set.clear();
+        for (column, expr) in self.list() {
+            let so_far = Changed { base: row, set };
+            let value = evaluate(*column, expr, target, &so_far, ctx)?;
+            put(set, *column, value);
+        }
+        self.follow_up(target, row, ctx, set)
+    }
+
+    /// Whether the values differ from the row's; if so, adds what follows from that.
+    pub fn follow_up(&self, target: &Target, row: &dyn Row, ctx: &EvalCtx, set: &mut Set) -> Result<bool> {
+        if set.iter().all(|(column, value)| row.column(*column) == *value) {
+            return Ok(false);
+        }
+        for &column in &self.on_update_now {
+            put(set, column, now(ctx, target.def.columns[column].ty.scale));
+        }
+        if target.has_checks() {
+            target.check(&Changed { base: row, set }, ctx)?;
+        }
+        Ok(true)
+    }
+}
+
+/// The value that an assignment gives to a column of a row.
+pub fn evaluate(column: usize, expr: &Expr, target: &Target, row: &dyn Row, ctx: &EvalCtx) -> Result<Value> {
+    let value = expr.eval(&ctx.env.ctx_with(row))?;
+    Ok(target.assigned(column, value, ctx)?.into_owned())
+}

@@ -1,0 +1,54 @@
+//! Data changes: INSERT, REPLACE, UPDATE and DELETE at work, as `plan::change` has planned them.
+//!
+//! A statement happens as a whole or not at all: the session takes a savepoint first and rolls back to it if the statement
+//! fails.
+//!
+//! - [`target`]: rows on their way into the table: defaults, checks, keys, the engine's form.
+//! - [`rows`]: rows as expressions see them; [`assignments`]: what SET makes of them.
+//! - [`insert`]: INSERT and REPLACE, with what happens on duplicate keys; [`counter`]: their AUTO_INCREMENT values.
+//! - [`selection`]: the passes of UPDATE and DELETE over their rows; [`update`], [`delete`]: what they do to each.
+//! - [`joined`]: UPDATE and DELETE of the rows that a join finds.
+
+mod assignments;
+mod counter;
+pub mod delete;
+pub mod insert;
+pub mod joined;
+mod rows;
+mod selection;
+mod target;
+pub mod update;
+
+use crate::context::SessionState;
+use crate::error::{SqlError, er};
+use crate::expr::Env;
+use std::cell::RefCell;
+use tidemark_engine::Transaction;
+
+/// What a running data change has at hand. The transaction is shared with the statement's subqueries; nothing holds it
+/// across an evaluation that may run one.
+#[derive(Clone, Copy)]
+pub struct ChangeContext<'a> {
+    pub session: &'a SessionState,
+    pub txn: &'a RefCell<&'a mut Transaction>,
+    pub env: &'a Env<'a>,
+}
+
+/// What a data change did.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Changes {
+    pub affected_rows: u64,
+    /// For the OK packet: the first generated value, or the last one given for the AUTO_INCREMENT column.
+    pub last_insert_id: u64,
+    /// The first value generated, which LAST_INSERT_ID() then answers.
+    pub generated_id: Option<u64>,
+    pub info: String,
+}
+
+/// Error 1366 and its like become warnings under IGNORE, which is what `strict` in the environment says.
+fn is_ignorable(error: &SqlError) -> bool {
+    matches!(
+        error.code,
+        er::DUP_ENTRY | er::BAD_NULL | er::CHECK_CONSTRAINT_VIOLATED
+    )
+}

@@ -1,0 +1,284 @@
+//! The passes of UPDATE and DELETE over the rows of one table.
+//!
+//! *In place*: one pass; each row of the path is locked, tested and changed under its leaf's latch. *Collected*: the first
+//! pass locks and copies the rows that match, then they are sorted, cut and changed one by one by primary key. The plan says
+//! which ([`RowSelection`]).
+
+use super::rows::{Slots, Stored};
+use super::{ChangeContext, is_ignorable};
+use crate::error::{Result, SqlError, er};
+use crate::expr::compare::order_values;
+use crate::expr::{EvalCtx, Row};
+use crate::plan::change::{RowSelection, Target};
+use crate::types::{Val, Value};
+use std::cmp::Ordering;
+use tidemark_engine::{Action, Flow, Keep, KeyRange, RowBuf, RowView};
+
+/// What a statement does to the rows it touches.
+pub trait RowChange {
+    /// Decides about a row that satisfies the condition; remembers what is to be written.
+    fn decide(&mut self, row: &dyn Row) -> Result<Action>;
+    /// Writes what was decided.
+    fn write(&mut self, buf: &mut RowBuf);
+    /// The error text for a change that met a duplicate key.
+    fn explain(&mut self, error: tidemark_engine::Error) -> SqlError;
+    /// The row that was decided about was found, and now is as decided.
+    fn done(&mut self);
+
+    /// The row was found but could not be changed, which IGNORE makes a warning.
+    fn passed_over(&mut self) {}
+}
+
+/// One statement's passes over the rows it selects.
+pub struct ChangeScan<'a> {
+    pub rows: &'a RowSelection,
+    pub target: &'a Target,
+    pub run: ChangeContext<'a>,
+}
+
+impl<'a> ChangeScan<'a> {
+    /// Applies a change to all rows, within the running statement.
+    pub fn change(&self, change: &mut dyn RowChange) -> Result<()> {
+        let run = self.run;
+        if run.session.settings.sql_safe_updates && self.rows.path.is_full() && self.rows.limit.is_none() {
+            return Err(SqlError::new(
+                er::UPDATE_WITHOUT_KEY_IN_SAFE_MODE,
+                "You are using safe update mode and you tried to update a table without a WHERE that uses a KEY column.",
+            ));
+        }
+        let limit = self.limit()?;
+        if limit == 0 {
+            return Ok(());
+        }
+        match self.rows.in_place {
+            true => self.change_in_place(limit, change),
+            false => self.change_collected(limit, change),
+        }
+    }
+
+    /// The ranges of the path, one after the other.
+    fn ranges(&self, ctx: &EvalCtx) -> Result<Vec<KeyRange>> {
+        let target = self.target;
+        let mut ranges = self.rows.path.ranges(&target.def, &target.table, ctx)?;
+        if self.rows.reverse {
+            ranges.reverse();
+        }
+        Ok(ranges)
+    }
+
+    fn limit(&self) -> Result<u64> {
+        let run = self.run;
+        let Some(limit) = &self.rows.limit else {
+            return Ok(u64::MAX);
+        };
+        match limit.eval(&run.env.ctx())? {
+            Val::Int(n) if n >= 0 => Ok(n as u64),
+            Val::UInt(n) => Ok(n),
+            _ => Err(SqlError::wrong_arguments("LIMIT")),
+        }
+    }
+
+    fn matches(&self, row: &dyn Row) -> Result<bool> {
+        let run = self.run;
+        match &self.rows.filter {
+            Some(filter) => filter.is_true(&run.env.ctx_with(row)),
+            None => Ok(true),
+        }
+    }
+
+    /// Whether a row that somebody else has locked matches as it was last committed.
+    fn judge(&self, view: &RowView) -> tidemark_engine::Result<bool> {
+        let (target, run) = (self.target, self.run);
+        let row = Stored {
+            def: &target.def,
+            view,
+            zone: run.env.time_zone,
+        };
+        Ok(self.matches(&row)?)
+    }
+
+    fn change_in_place(&self, mut left: u64, change: &mut dyn RowChange) -> Result<()> {
+        let (target, run) = (self.target, self.run);
+        let zone = run.env.time_zone;
+        let mut visit = |view: &RowView, buf: &mut RowBuf| -> tidemark_engine::Result<(Action, Flow)> {
+            let row = Stored {
+                def: &target.def,
+                view,
+                zone,
+            };
+            if !self.matches(&row)? {
+                return Ok((Action::Skip, Flow::Continue));
+            }
+            let action = change.decide(&row)?;
+            if action == Action::Update {
+                change.write(buf);
+            }
+            change.done();
+            left -= 1;
+            Ok((action, if left == 0 { Flow::Stop } else { Flow::Continue }))
+        };
+        let result = self.visit_in_place(&mut visit);
+        result.map_err(|error| change.explain(error))
+    }
+
+    fn visit_in_place(
+        &self,
+        visit: &mut dyn FnMut(&RowView, &mut RowBuf) -> tidemark_engine::Result<(Action, Flow)>,
+    ) -> tidemark_engine::Result<()> {
+        let (target, run) = (self.target, self.run);
+        let ctx = run.env.ctx();
+        let txn = &mut **run.txn.borrow_mut();
+        if self.rows.path.point && self.rows.path.index == 0 {
+            let mut key = Vec::with_capacity(64);
+            match self
+                .rows
+                .path
+                .point_key(&target.def, &target.table, &ctx, &mut key)?
+            {
+                None => return Ok(()),
+                Some(true) => {
+                    let mut one = |view: &RowView, buf: &mut RowBuf| Ok(visit(view, buf)?.0);
+                    target.table.modify(txn, &key, &mut one)?;
+                    return Ok(());
+                }
+                Some(false) => {}
+            }
+        }
+        let mut stopped = false;
+        for range in self.ranges(&ctx)? {
+            if stopped {
+                break;
+            }
+            let mut one = |view: &RowView, buf: &mut RowBuf| {
+                let (action, flow) = visit(view, buf)?;
+                stopped = flow == Flow::Stop;
+                Ok((action, flow))
+            };
+            let (table, index) = (&target.table, self.rows.path.index);
+            match self.rows.judges {
+                true => {
+                    let mut judge = |view: &RowView| self.judge(view);
+                    table.update_range(txn, index, &range, &mut judge, &mut one)?;
+                }
+                false => table.modify_range(txn, index, &range, self.rows.reverse, &mut one)?,
+            }
+        }
+        Ok(())
+    }
+
+    fn change_collected(&self, limit: u64, change: &mut dyn RowChange) -> Result<()> {
+        let (target, run) = (self.target, self.run);
+        let mut rows = self.collect(limit)?;
+        self.sort(&mut rows)?;
+        rows.truncate(usize::try_from(limit).unwrap_or(usize::MAX));
+        for (key, row) in rows {
+            let action = match change.decide(&Slots(&row)) {
+                Ok(action) => action,
+                Err(error) if self.rows.ignore && is_ignorable(&error) => {
+                    run.env.warnings.warn(error);
+                    continue;
+                }
+                Err(error) => return Err(error),
+            };
+            let savepoint = run.txn.borrow_mut().savepoint();
+            let result = {
+                let mut txn = run.txn.borrow_mut();
+                target.table.modify(&mut txn, &key, &mut |_, buf| {
+                    if action == Action::Update {
+                        change.write(buf);
+                    }
+                    Ok(action)
+                })
+            };
+            match result.map_err(|error| change.explain(error)) {
+                Ok(found) if found => change.done(),
+                Ok(_) => {}
+                Err(error) if self.rows.ignore && is_ignorable(&error) => {
+                    run.txn.borrow_mut().rollback_to(&savepoint)?;
+                    run.env.warnings.warn(error);
+                    change.passed_over();
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+
+    /// Locks and copies the rows that match, with their primary keys.
+    fn collect(&self, limit: u64) -> Result<Vec<(Vec<u8>, Vec<Value>)>> {
+        let (target, run) = (self.target, self.run);
+        let zone = run.env.time_zone;
+        let enough = match self.rows.order_by.is_empty() && !self.rows.filter_queries {
+            true => limit,
+            false => u64::MAX,
+        };
+        let mut rows: Vec<(Vec<u8>, Vec<Value>)> = Vec::new();
+        for range in &self.ranges(&run.env.ctx())? {
+            let mut take = |view: &RowView| {
+                let row = Stored {
+                    def: &target.def,
+                    view,
+                    zone,
+                };
+                if !self.rows.filter_queries && !self.matches(&row)? {
+                    return Ok((Keep::Release, Flow::Continue));
+                }
+                rows.push((view.primary_key().to_vec(), row.copy()));
+                let flow = if rows.len() as u64 >= enough {
+                    Flow::Stop
+                } else {
+                    Flow::Continue
+                };
+                Ok((Keep::Locked, flow))
+            };
+            let txn = &mut **run.txn.borrow_mut();
+            let (table, index) = (&target.table, self.rows.path.index);
+            let mut judge = |view: &RowView| self.judge(view);
+            let judge: Option<&mut dyn FnMut(&RowView) -> _> = match self.rows.judges {
+                true => Some(&mut judge),
+                false => None,
+            };
+            let scanned = table.scan_to_change(txn, index, range, self.rows.reverse, judge, &mut take);
+            scanned.map_err(|error| SqlError::in_table(error, &target.def.name))?;
+            if rows.len() as u64 >= enough {
+                break;
+            }
+        }
+        if self.rows.filter_queries {
+            let mut matching = Vec::with_capacity(rows.len());
+            for (key, row) in rows {
+                if self.matches(&Slots(&row))? {
+                    matching.push((key, row));
+                }
+            }
+            rows = matching;
+        }
+        Ok(rows)
+    }
+
+    fn sort(&self, rows: &mut Vec<(Vec<u8>, Vec<Value>)>) -> Result<()> {
+        let run = self.run;
+        if self.rows.order_by.is_empty() {
+            return Ok(());
+        }
+        let mut keyed = Vec::with_capacity(rows.len());
+        for (key, row) in rows.drain(..) {
+            let mut sort_key = Vec::with_capacity(self.rows.order_by.len());
+            for key in &self.rows.order_by {
+                sort_key.push(key.expr.eval(&run.env.ctx_with(&Slots(&row)))?.into_owned());
+            }
+            keyed.push((sort_key, key, row));
+        }
+        keyed.sort_by(|(a, ..), (b, ..)| {
+            let pairs = a.iter().zip(b).zip(&self.rows.order_by);
+            let orders = pairs.map(|((a, b), key)| {
+                // Values of one type always compare.
+                let order = order_values(a, b, key.kind, run.env).unwrap_or(Ordering::Equal);
+                if key.descending { order.reverse() } else { order }
+            });
+            orders.fold(Ordering::Equal, Ordering::then)
+        });
+        rows.extend(keyed.into_iter().map(|(_, key, row)| (key, row)));
+        Ok(())
+    }
+}

@@ -1,0 +1,95 @@
+//! UPDATE of one table.
+//!
+//! A row whose values come out as they were is matched but not changed: nothing is written.
+
+use super::assignments::Set;
+use super::rows::{Changed, Slots};
+use super::selection::{ChangeScan, RowChange};
+use super::{ChangeContext, Changes};
+use crate::error::{Result, SqlError};
+use crate::expr::Row;
+use crate::plan::change::UpdatePlan;
+use crate::types::Value;
+use tidemark_engine::{Action, RowBuf};
+
+/// Runs the statement.
+pub fn run<'a>(plan: &'a UpdatePlan, run: ChangeContext<'a>) -> Result<Changes> {
+    let mut work = UpdateRun {
+        plan,
+        run,
+        set: Vec::with_capacity(plan.assignments.list().len()),
+        after: Vec::new(),
+        pending: false,
+        matched: 0,
+        changed: 0,
+    };
+    let (rows, target) = (&plan.rows, &plan.target);
+    ChangeScan { rows, target, run }.change(&mut work)?;
+    Ok(outcome(run, work.matched, work.changed))
+}
+
+/// What an UPDATE answers.
+pub fn outcome(run: ChangeContext, matched: u64, changed: u64) -> Changes {
+    let warnings = run.env.warnings.count();
+    Changes {
+        affected_rows: if run.session.wants_found_rows() {
+            matched
+        } else {
+            changed
+        },
+        info: format!("Rows matched: {matched}  Changed: {changed}  Warnings: {warnings}"),
+        ..Changes::default()
+    }
+}
+
+struct UpdateRun<'a> {
+    plan: &'a UpdatePlan,
+    run: ChangeContext<'a>,
+    set: Set,
+    /// The whole row after the change, where a duplicate key could need it for its text.
+    after: Vec<Value>,
+    /// The row decided about is to change.
+    pending: bool,
+    matched: u64,
+    changed: u64,
+}
+
+impl RowChange for UpdateRun<'_> {
+    fn decide(&mut self, row: &dyn Row) -> Result<Action> {
+        let plan = self.plan;
+        self.run.env.row_number.set(self.matched + 1);
+        let ctx = self.run.env.ctx();
+        self.pending = plan.assignments.apply(&plan.target, row, &ctx, &mut self.set)?;
+        if self.pending && plan.assignments.touches_unique() {
+            self.after = Changed {
+                base: row,
+                set: &self.set,
+            }
+            .copy(plan.target.def.columns.len());
+        }
+        Ok(if self.pending {
+            Action::Update
+        } else if plan.sets_unread {
+            Action::Touch
+        } else {
+            Action::Keep
+        })
+    }
+
+    fn write(&mut self, buf: &mut RowBuf) {
+        self.plan.target.write(&self.set, buf, self.run.env.time_zone);
+    }
+
+    fn explain(&mut self, error: tidemark_engine::Error) -> SqlError {
+        self.plan.target.explain(error, &Slots(&self.after))
+    }
+
+    fn passed_over(&mut self) {
+        self.matched += 1;
+    }
+
+    fn done(&mut self) {
+        self.matched += 1;
+        self.changed += u64::from(self.pending);
+    }
+}

@@ -1,0 +1,178 @@
+//! Runs a planned statement.
+
+use super::change::{self, ChangeContext, Changes};
+use super::past::one_moment;
+use super::{Collect, Exec, Output, Purpose, Scene, SinkOutput};
+use crate::context::{ResultSink, SessionState};
+use crate::error::{Result, SqlError, er};
+use crate::expr::{Env, SessionInfo};
+use crate::plan::QueryPlan;
+use crate::plan::statement::{Body, HIDDEN_VARIABLE, StatementPlan};
+use crate::types::{SqlType, Value};
+use std::cell::RefCell;
+use tidemark_engine::{Isolation, Moment, Transaction};
+
+/// What running a plan came to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// Columns and so many rows went to the sink. The session commits and then ends the result.
+    Rows(u64),
+    /// A data change. The session commits and then answers OK.
+    Done {
+        affected_rows: u64,
+        /// The first generated AUTO_INCREMENT value, or the last given one; 0 for none.
+        last_insert_id: u64,
+        info: String,
+    },
+}
+
+/// Runs a plan. It neither commits nor rolls back: after an error the session undoes the statement. It sends columns and
+/// rows, but neither the end of the result nor an OK.
+pub fn run(
+    plan: &StatementPlan,
+    state: &SessionState,
+    txn: &mut Transaction,
+    params: &[Value],
+    out: &mut dyn ResultSink,
+) -> Result<Outcome> {
+    if let Body::Query(query) = &plan.body
+        && let Some(at) = one_moment(&plan.moments, state, params)?
+    {
+        return run_in_past(plan, query, at, state, params, out);
+    }
+    let txn = RefCell::new(txn);
+    let exec = Exec::new(state, &txn, &plan.queries, purpose(plan));
+    let mut env = state.env(&exec, params);
+    env.writes = plan.writes();
+    env.strict &= !plan.ignores();
+    let run = ChangeContext {
+        session: state,
+        txn: &txn,
+        env: &env,
+    };
+    match &plan.body {
+        Body::Query(query) => select(plan, query, &exec, &env, out),
+        Body::Insert(plan) => Ok(changed(state, change::insert::run(plan, run)?)),
+        Body::Update(plan) => Ok(changed(state, change::update::run(plan, run)?)),
+        Body::Delete(plan) => Ok(changed(state, change::delete::run(plan, run)?)),
+        Body::Joined(plan) => Ok(changed(state, change::joined::run(plan, &exec, run)?)),
+        Body::Do(list) => {
+            for expr in list {
+                expr.eval(&env.ctx())?;
+            }
+            Ok(Outcome::Done {
+                affected_rows: 0,
+                last_insert_id: 0,
+                info: String::new(),
+            })
+        }
+        Body::Explain(rows) => {
+            out.columns(plan.columns().unwrap_or(&[]))?;
+            let mut output = SinkOutput::new(out, rows.types(), state);
+            for row in rows.rows() {
+                output.values(row)?;
+            }
+            Ok(Outcome::Rows(output.rows))
+        }
+    }
+}
+
+/// What the rows that it reads are for.
+fn purpose(plan: &StatementPlan) -> Purpose {
+    match &plan.body {
+        // The value of SET.
+        Body::Query(query) if query.into.iter().any(|name| name == HIDDEN_VARIABLE) => Purpose::Write,
+        Body::Query(_) | Body::Explain(_) => Purpose::Answer,
+        Body::Update(_) => Purpose::Copy,
+        Body::Insert(_) | Body::Delete(_) | Body::Joined(_) | Body::Do(_) => Purpose::Write,
+    }
+}
+
+/// Runs a query in a view of the past, beside the session's own transaction.
+fn run_in_past(
+    plan: &StatementPlan,
+    query: &QueryPlan,
+    at: Moment,
+    state: &SessionState,
+    params: &[Value],
+    out: &mut dyn ResultSink,
+) -> Result<Outcome> {
+    let mut past = state.database.engine().transaction();
+    past.begin(Isolation::RepeatableRead, true);
+    let done = state.process.beside(past.owner(), || {
+        past.see_past(at)?;
+        let txn = RefCell::new(&mut past);
+        let exec = Exec::new(state, &txn, &plan.queries, Purpose::Answer);
+        let env = state.env(&exec, params);
+        select(plan, query, &exec, &env, out)
+    });
+    past.rollback()?;
+    done
+}
+
+fn select(
+    plan: &StatementPlan,
+    query: &QueryPlan,
+    exec: &Exec,
+    env: &Env,
+    out: &mut dyn ResultSink,
+) -> Result<Outcome> {
+    let scene = Scene { env, outer: None };
+    let session = exec.session;
+    if !query.into.is_empty() {
+        return into_variables(query, exec, scene);
+    }
+    out.columns(plan.columns().unwrap_or(&[]))?;
+    let types: Vec<SqlType> = query.columns.iter().map(|c| c.ty.clone()).collect();
+    let mut output = SinkOutput::new(out, types, session);
+    let found = exec.query(query, scene, &mut output)?;
+    let sent = output.rows;
+    session
+        .found_rows
+        .set(if query.calc_found_rows { found } else { sent });
+    Ok(Outcome::Rows(sent))
+}
+
+fn into_variables(query: &QueryPlan, exec: &Exec, scene: Scene) -> Result<Outcome> {
+    let mut row: Option<Vec<Value>> = None;
+    let mut collect = Collect::new(|values: &[Value]| {
+        if row.is_some() {
+            return Err(SqlError::new(
+                er::TOO_MANY_ROWS,
+                "Result consisted of more than one row",
+            ));
+        }
+        row = Some(values.to_vec());
+        Ok(true)
+    });
+    exec.query(query, scene, &mut collect)?;
+    let affected_rows = row.is_some() as u64;
+    match row {
+        Some(row) => {
+            for (name, value) in query.into.iter().zip(row) {
+                exec.session.set_user_variable(name, value);
+            }
+        }
+        None => exec.session.warnings.warn(SqlError::new(
+            er::SP_FETCH_NO_DATA,
+            "No data - zero rows fetched, selected, or processed",
+        )),
+    }
+    Ok(Outcome::Done {
+        affected_rows,
+        last_insert_id: 0,
+        info: String::new(),
+    })
+}
+
+/// Tells the session what a data change did.
+fn changed(session: &SessionState, done: Changes) -> Outcome {
+    if let Some(id) = done.generated_id {
+        session.last_insert_id.set(id);
+    }
+    Outcome::Done {
+        affected_rows: done.affected_rows,
+        last_insert_id: done.last_insert_id,
+        info: done.info,
+    }
+}

@@ -1,0 +1,55 @@
+//! Plans DELETE from one table.
+
+use super::selection::{Clauses, RowSelection};
+use super::target::Target;
+use crate::accounts::Privileges;
+use crate::error::Result;
+use crate::expr::EvalCtx;
+use crate::parse::ast;
+use crate::plan::Planner;
+use crate::plan::group::BlockHooks;
+
+/// DELETE from one table.
+pub struct DeletePlan {
+    pub target: Target,
+    pub rows: RowSelection,
+    pub ignore: bool,
+}
+
+impl Planner<'_> {
+    pub(in crate::plan) fn delete(
+        &mut self,
+        delete: &ast::Delete,
+        table: &ast::TableName,
+        sample: &EvalCtx,
+    ) -> Result<DeletePlan> {
+        let mut privileges = Privileges::DELETE;
+        if delete.filter.is_some() {
+            privileges = privileges.union(Privileges::SELECT);
+        }
+        let target = self.target(&table.name, table.alias.as_deref(), privileges)?;
+        let binder = self.binder;
+        let mut hooks = BlockHooks {
+            planner: self,
+            aggregates: None,
+            aliases: &[],
+            alias_first: false,
+        };
+        let clauses = Clauses {
+            table,
+            filter: delete.filter.as_ref(),
+            order_by: &delete.order_by,
+            limit: delete.limit.as_ref(),
+            ignore: delete.ignore,
+            written: &[],
+            plain: true,
+        };
+        let rows = RowSelection::plan(clauses, &target, &binder, &mut hooks, sample)?;
+        self.refuse_reads_of(target.def.id, &target.def.name, Vec::new())?;
+        Ok(DeletePlan {
+            target,
+            rows,
+            ignore: delete.ignore,
+        })
+    }
+}

@@ -1,0 +1,265 @@
+//! Plans INSERT and REPLACE: which columns get values, from which expressions or query, and what is done about a key that is
+//! there already.
+
+use super::assignments::Assignments;
+use super::literal_default;
+use super::target::{Target, scope_table};
+use crate::accounts::Privileges;
+use crate::context::table_use::TableUse;
+use crate::error::{Result, SqlError};
+use crate::expr::{Expr, build};
+use crate::parse::ast;
+use crate::plan::bind::{Binder, Hooks};
+use crate::plan::group::BlockHooks;
+use crate::plan::scope::{Scope, ScopeColumn, ScopeTable};
+use crate::plan::{Planner, QueryPlan};
+
+/// What a VALUES row gives a column.
+pub enum Given {
+    Value(Expr),
+    Default,
+}
+
+/// Where the rows come from.
+pub enum InsertSource {
+    Rows(Vec<Vec<Given>>),
+    Query(Box<SourceQuery>),
+}
+
+/// What becomes of a row whose key is there.
+pub enum OnDuplicate {
+    Fail,
+    /// REPLACE
+    Replace,
+    /// ON DUPLICATE KEY UPDATE
+    Update(Assignments),
+}
+
+/// The query that INSERT … SELECT reads, with its subqueries, which it numbers by itself.
+pub struct SourceQuery {
+    pub query: QueryPlan,
+    pub queries: Vec<QueryPlan>,
+}
+
+/// INSERT and REPLACE.
+pub struct InsertPlan {
+    pub target: Target,
+    /// For each value of a source row, its column.
+    pub columns: Vec<usize>,
+    pub source: InsertSource,
+    pub on_duplicate: OnDuplicate,
+    pub ignore: bool,
+    /// The AUTO_INCREMENT column.
+    pub auto_increment: Option<usize>,
+    /// A value in VALUES reads a column.
+    pub reads_columns: bool,
+}
+
+impl Planner<'_> {
+    pub(in crate::plan) fn insert(&mut self, insert: &ast::Insert) -> Result<InsertPlan> {
+        let mut privileges = Privileges::INSERT;
+        if insert.replace {
+            privileges = privileges.union(Privileges::DELETE);
+        }
+        if !insert.on_duplicate.is_empty() {
+            privileges = privileges.union(Privileges::UPDATE);
+        }
+        let target = self.target(&insert.table, None, privileges)?;
+        let columns = columns_of(insert, &target)?;
+        let binder = self.binder;
+        let mut source_uses = Vec::new();
+        let source = match &insert.source {
+            ast::InsertSource::Values(rows) => {
+                let mut hooks = BlockHooks {
+                    planner: self,
+                    aggregates: None,
+                    aliases: &[],
+                    alias_first: false,
+                };
+                InsertSource::Rows(bind_rows(rows, &columns, &target, &binder, &mut hooks)?)
+            }
+            ast::InsertSource::Query(query) => {
+                let (source, uses) = self.source_query(query)?;
+                source_uses = uses;
+                if source.query.columns.len() != columns.len() {
+                    return Err(SqlError::column_count(1));
+                }
+                InsertSource::Query(Box::new(source))
+            }
+        };
+        let on_duplicate = bind_on_duplicate(insert, &target, &columns, &binder)?;
+        let reads_columns = match &source {
+            InsertSource::Rows(rows) => rows
+                .iter()
+                .flatten()
+                .any(|given| matches!(given, Given::Value(e) if !e.columns().is_empty())),
+            InsertSource::Query(_) => false,
+        };
+        self.refuse_reads_of(target.def.id, &target.def.name, Vec::new())?;
+        self.uses.extend(source_uses);
+        Ok(InsertPlan {
+            reads_columns,
+            auto_increment: target.def.auto_increment(),
+            columns,
+            source,
+            on_duplicate,
+            ignore: insert.ignore,
+            target,
+        })
+    }
+
+    /// Plans the query that INSERT reads from. It runs by itself, before the first row is inserted, so its subqueries have
+    /// numbers of their own.
+    fn source_query(&self, query: &ast::Query) -> Result<(SourceQuery, Vec<TableUse>)> {
+        let mut planner = Planner::new(self.state, self.binder, self.sample);
+        let query = planner.query(query, None)?;
+        planner.moments(false)?;
+        let source = SourceQuery {
+            query,
+            queries: planner.queries,
+        };
+        Ok((source, planner.uses))
+    }
+}
+
+impl InsertPlan {
+    /// Whether it is not known beforehand how many rows it inserts.
+    pub fn is_bulk(&self) -> bool {
+        matches!(self.source, InsertSource::Query(_))
+    }
+}
+
+/// The columns that an INSERT gives values to: those it lists, or all that can be seen. Errors 1054 and 1110.
+fn columns_of(insert: &ast::Insert, target: &Target) -> Result<Vec<usize>> {
+    if insert.columns.is_empty() {
+        let all = target.def.columns.iter().enumerate();
+        let visible = all.filter(|(_, column)| !column.invisible);
+        return Ok(visible.map(|(at, _)| at).collect());
+    }
+    let mut columns = Vec::with_capacity(insert.columns.len());
+    for name in &insert.columns {
+        let at = target.column(name)?;
+        if columns.contains(&at) {
+            return Err(SqlError::column_specified_twice(name));
+        }
+        columns.push(at);
+    }
+    Ok(columns)
+}
+
+/// What becomes of a row whose key is there, by the statement's form.
+fn bind_on_duplicate(
+    insert: &ast::Insert,
+    target: &Target,
+    columns: &[usize],
+    binder: &Binder,
+) -> Result<OnDuplicate> {
+    Ok(if insert.replace {
+        OnDuplicate::Replace
+    } else if insert.on_duplicate.is_empty() {
+        OnDuplicate::Fail
+    } else {
+        let mut scope = Scope::default();
+        scope.add(scope_table(&target.def, None, 0))?;
+        if let Some((alias, names)) = &insert.row_alias {
+            scope.add(alias_table(target, columns, alias, names)?)?;
+        }
+        let mut hooks = OnDuplicateHooks { target };
+        let binder = binder.in_clause("field list");
+        let assignments = Assignments::bind(&insert.on_duplicate, target, &scope, &binder, &mut hooks)?;
+        if assignments.has_subquery() {
+            return Err(SqlError::not_supported("a subquery in ON DUPLICATE KEY UPDATE"));
+        }
+        OnDuplicate::Update(assignments)
+    })
+}
+
+/// VALUES(c) is the slot of `c` behind those of the old row.
+struct OnDuplicateHooks<'a> {
+    target: &'a Target,
+}
+
+impl Hooks for OnDuplicateHooks<'_> {
+    fn inserted(&mut self, column: &ast::ColumnName) -> Result<Expr> {
+        let at = self.target.column(&column.column)?;
+        let width = self.target.def.columns.len();
+        Ok(build::column(width + at, self.target.def.columns[at].ty.clone()))
+    }
+}
+
+fn bind_rows(
+    rows: &[Vec<ast::Expr>],
+    columns: &[usize],
+    target: &Target,
+    binder: &Binder,
+    hooks: &mut dyn Hooks,
+) -> Result<Vec<Vec<Given>>> {
+    let mut scope = Scope::default();
+    scope.add(scope_table(&target.def, None, 0))?;
+    struct ValueHooks<'a> {
+        target: &'a Target,
+        inner: &'a mut dyn Hooks,
+    }
+    impl Hooks for ValueHooks<'_> {
+        fn default_of(&mut self, column: Option<&ast::ColumnName>) -> Result<Expr> {
+            let Some(name) = column else {
+                return Err(SqlError::not_supported("DEFAULT inside an expression"));
+            };
+            literal_default(self.target, self.target.column(&name.column)?)
+        }
+        fn subquery(
+            &mut self,
+            query: &ast::Query,
+            scope: &Scope,
+            binder: &Binder,
+        ) -> Result<(usize, Vec<crate::types::SqlType>)> {
+            self.inner.subquery(query, scope, binder)
+        }
+    }
+    let mut bound = Vec::with_capacity(rows.len());
+    for (at, row) in rows.iter().enumerate() {
+        if row.len() != columns.len() && !row.is_empty() {
+            return Err(SqlError::column_count(at + 1));
+        }
+        let given = row.iter().zip(columns).map(|(value, column)| {
+            Ok(match value {
+                ast::Expr::Default(None) => Given::Default,
+                value => {
+                    let mut hooks = ValueHooks {
+                        target,
+                        inner: &mut *hooks,
+                    };
+                    let value = binder.bind(value, &scope, &mut hooks)?;
+                    Given::Value(build::assignable(
+                        value,
+                        &target.def.columns[*column].ty,
+                        binder.ctx,
+                    ))
+                }
+            })
+        });
+        bound.push(given.collect::<Result<_>>()?);
+    }
+    Ok(bound)
+}
+
+/// `VALUES (…) AS alias (names)`: the new row under names of its own.
+fn alias_table(target: &Target, columns: &[usize], alias: &str, names: &[String]) -> Result<ScopeTable> {
+    if !names.is_empty() && names.len() != columns.len() {
+        return Err(SqlError::column_count(1));
+    }
+    let width = target.def.columns.len();
+    let named = columns.iter().enumerate().map(|(nth, &at)| ScopeColumn {
+        name: names.get(nth).unwrap_or(&target.def.columns[at].name).clone(),
+        ty: target.def.columns[at].ty.clone(),
+        slot: width + at,
+        hidden: false,
+        // With its own column names the alias is optional, otherwise the old row's come first.
+        merged: names.is_empty(),
+    });
+    Ok(ScopeTable {
+        schema: None,
+        alias: alias.to_owned(),
+        columns: named.collect(),
+    })
+}

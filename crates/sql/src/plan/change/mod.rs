@@ -1,0 +1,37 @@
+//! Planning of data changes: INSERT, REPLACE, UPDATE and DELETE.
+//!
+//! Each is planned once into data that any session can run with its own parameters; `exec::change` runs it.
+//!
+//! - [`target`]: the table written to; [`assignments`]: what SET gives to its columns.
+//! - [`insert`], [`update`], [`delete`]: the statements; [`selection`]: how the last two find their rows.
+//! - [`joined`]: UPDATE and DELETE of the rows that a join finds.
+
+pub mod assignments;
+pub mod delete;
+pub mod insert;
+pub mod joined;
+pub mod selection;
+pub mod target;
+pub mod update;
+
+pub use assignments::Assignments;
+pub use delete::DeletePlan;
+pub use insert::{Given, InsertPlan, InsertSource, OnDuplicate, SourceQuery};
+pub use joined::{JoinedAction, JoinedPlan, JoinedTarget, JoinedUpdate};
+pub use selection::RowSelection;
+pub use target::Target;
+pub use update::UpdatePlan;
+
+use crate::dictionary::ColumnDefault;
+use crate::error::{Result, SqlError};
+use crate::expr::{Expr, build};
+
+/// DEFAULT(column) of a column with a constant default.
+fn literal_default(target: &Target, column: usize) -> Result<Expr> {
+    let def = &target.def.columns[column];
+    match &def.default {
+        Some(ColumnDefault::Literal(value)) => Ok(build::typed_literal(def.ty.clone(), value.clone())),
+        Some(_) => Err(SqlError::not_supported("DEFAULT(column) of a computed default")),
+        None => Err(SqlError::no_default(&def.name)),
+    }
+}

@@ -1,0 +1,144 @@
+//! Chooses how an UPDATE or DELETE of one table finds its rows: the index, the order, and whether rows are changed as they are
+//! found.
+//!
+//! Rows are changed *in place*, in the pass that finds them, if the expressions run no queries, the order is the path's, and
+//! the change moves no row within the index (a row moved ahead would be met again, the Halloween problem). They are
+//! *collected* first otherwise.
+//!
+//! Where an index gives the wanted order it is read in that, from either end, and no further than LIMIT says: `DELETE …
+//! ORDER BY id LIMIT 1` takes one row off a queue and locks no other.
+
+use super::target::{Target, scope_table};
+use crate::error::Result;
+use crate::expr::types::cmp_kind;
+use crate::expr::{CmpKind, EvalCtx, Expr};
+use crate::parse::ast;
+use crate::plan::access::{AccessPath, Request, conjuncts};
+use crate::plan::bind::{Binder, Hooks};
+use crate::plan::from::hints;
+use crate::plan::order::{Direction, OrderWish, choose_in_order};
+use crate::plan::scope::Scope;
+use crate::plan::walk::has_subquery;
+
+/// A table of fewer rows is read as a whole only where no index helps.
+const SMALL_TABLE_ROWS: u64 = 100;
+
+/// One expression of ORDER BY.
+pub struct ChangeOrder {
+    pub expr: Expr,
+    pub kind: CmpKind,
+    pub descending: bool,
+}
+
+/// The rows of one table that a statement touches.
+pub struct RowSelection {
+    pub path: AccessPath,
+    pub reverse: bool,
+    pub filter: Option<Expr>,
+    /// What they are sorted by; nothing if the path gives them in the order wanted.
+    pub order_by: Vec<ChangeOrder>,
+    pub limit: Option<Expr>,
+    pub in_place: bool,
+    /// An UPDATE in no order: under READ COMMITTED and below, rows that others have locked are judged before they are
+    /// waited for.
+    pub judges: bool,
+    pub filter_queries: bool,
+    pub ignore: bool,
+    /// The columns that say which rows, and in which order; and the primary key of those whose places are remembered before they
+    /// are changed.
+    pub columns_read: Vec<usize>,
+}
+
+/// The clauses that say which.
+pub struct Clauses<'a> {
+    pub table: &'a ast::TableName,
+    pub filter: Option<&'a ast::Expr>,
+    pub order_by: &'a [ast::OrderItem],
+    pub limit: Option<&'a ast::Expr>,
+    pub ignore: bool,
+    /// The columns that the statement may change.
+    pub written: &'a [usize],
+    /// The statement's own expressions run no queries.
+    pub plain: bool,
+}
+
+impl RowSelection {
+    /// Binds the clauses and chooses the index that the rows are found by.
+    pub fn plan(
+        clauses: Clauses,
+        target: &Target,
+        binder: &Binder,
+        hooks: &mut dyn Hooks,
+        sample: &EvalCtx,
+    ) -> Result<RowSelection> {
+        let mut scope = Scope::default();
+        scope.add(scope_table(&target.def, clauses.table.alias.as_deref(), 0))?;
+        let filter = match clauses.filter {
+            Some(filter) => Some(binder.in_clause("where clause").bind(filter, &scope, hooks)?),
+            None => None,
+        };
+        let mut wish = OrderWish {
+            order: Vec::new(),
+            limited: clauses.limit.is_some(),
+        };
+        for item in clauses.order_by {
+            let expr = binder.in_clause("order clause").bind(&item.expr, &scope, hooks)?;
+            wish.order.push((expr, item.descending));
+        }
+        let limit = match clauses.limit {
+            Some(limit) => Some(binder.bind(limit, &Scope::default(), hooks)?),
+            None => None,
+        };
+        let filter_queries = filter.as_ref().is_some_and(has_subquery);
+        let tests = filter.as_ref().map(conjuncts).unwrap_or_default();
+        let needed: Vec<usize> = (0..target.def.columns.len()).collect();
+        let alias = clauses.table.alias.as_ref().unwrap_or(&target.def.name);
+        let (allowed, forced) = hints(&clauses.table.hints, &target.def, alias)?;
+        // It locks what it reads: in a small table, the fewest rows.
+        let forced = forced || target.table.estimate_rows() < SMALL_TABLE_ROWS;
+        let request = Request {
+            def: &target.def,
+            table: &target.table,
+            base: 0,
+            conjuncts: &tests,
+            needed: &needed,
+            known: &|_| false,
+            fixed_query: &|_| false,
+            allowed: allowed.as_deref(),
+            forced,
+            sample: Some(sample),
+        };
+        let (path, direction) = choose_in_order(&request, &wish)?;
+        let ordering = wish.order.iter().map(|(expr, _)| expr);
+        let mut columns_read: Vec<usize> = filter.iter().chain(ordering).flat_map(Expr::columns).collect();
+        let mut order_by = Vec::new();
+        if direction.is_none() {
+            for (expr, descending) in wish.order {
+                let kind = cmp_kind(&expr, &expr, "order by", binder.ctx)?;
+                order_by.push(ChangeOrder {
+                    expr,
+                    kind,
+                    descending,
+                });
+            }
+        }
+        let moves = target.moves(clauses.written, path.index);
+        let in_place = order_by.is_empty() && clauses.plain && !filter_queries && !clauses.ignore && !moves;
+        if !order_by.is_empty() || (moves && !path.point) {
+            let primary = target.def.primary().into_iter().flat_map(|index| &index.parts);
+            columns_read.extend(primary.map(|part| part.column));
+        }
+        Ok(RowSelection {
+            path,
+            reverse: direction == Some(Direction::Backwards),
+            filter,
+            order_by,
+            limit,
+            in_place,
+            judges: !clauses.written.is_empty() && clauses.order_by.is_empty() && !filter_queries,
+            filter_queries,
+            ignore: clauses.ignore,
+            columns_read,
+        })
+    }
+}

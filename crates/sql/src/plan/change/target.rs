@@ -1,0 +1,104 @@
+//! Resolves the target of INSERT, UPDATE or DELETE: binds its defaults and CHECK constraints, finds the columns that a
+//! statement names, and tells which changes move a row within an index.
+
+use crate::dictionary::{ColumnDefault, TableDef};
+use crate::error::{Result, SqlError};
+use crate::expr::Expr;
+use crate::parse;
+use crate::plan::bind::{Binder, PlainHooks};
+use crate::plan::scope::{Scope, ScopeColumn, ScopeTable};
+use std::sync::Arc;
+use tidemark_engine::Table;
+
+/// A table with what its definition means, bound and ready.
+pub struct Target {
+    pub def: Arc<TableDef>,
+    pub table: Arc<Table>,
+    /// The expression defaults, by column.
+    pub defaults: Vec<Option<Expr>>,
+    has_computed: bool,
+    /// The enforced CHECK constraints, by name.
+    pub checks: Vec<(String, Expr)>,
+}
+
+/// The columns of a table as a scope sees them.
+pub fn scope_table(def: &TableDef, alias: Option<&str>, base: usize) -> ScopeTable {
+    let columns = def.columns.iter().enumerate().map(|(at, column)| ScopeColumn {
+        name: column.name.clone(),
+        ty: column.ty.clone(),
+        slot: base + at,
+        hidden: column.invisible,
+        merged: false,
+    });
+    ScopeTable {
+        schema: alias.is_none().then(|| def.schema.clone()),
+        alias: alias.unwrap_or(&def.name).to_owned(),
+        columns: columns.collect(),
+    }
+}
+
+impl Target {
+    pub fn new(def: Arc<TableDef>, table: Arc<Table>, binder: &Binder) -> Result<Target> {
+        let mut scope = Scope::default();
+        scope.add(scope_table(&def, None, 0))?;
+        let bind = |text: &str| {
+            let parsed = parse::parse_expression(text)?;
+            binder.bind(&parsed, &scope, &mut PlainHooks)
+        };
+        let mut defaults = Vec::with_capacity(def.columns.len());
+        for column in &def.columns {
+            defaults.push(match &column.default {
+                Some(ColumnDefault::Expression(text)) => Some(bind(text)?),
+                _ => None,
+            });
+        }
+        let mut checks = Vec::new();
+        for check in def.options.checks.iter().filter(|check| check.enforced) {
+            checks.push((check.name.clone(), bind(&check.expression)?));
+        }
+        Ok(Target {
+            has_computed: defaults.iter().any(Option::is_some),
+            def,
+            table,
+            defaults,
+            checks,
+        })
+    }
+
+    /// The position of a column that a statement names; error 1054.
+    pub fn column(&self, name: &str) -> Result<usize> {
+        let found = self.def.column(name);
+        found.ok_or_else(|| SqlError::unknown_column(name, "field list"))
+    }
+
+    /// True if the column's default is an expression, which may be computed from other columns.
+    pub fn is_computed(&self, column: usize) -> bool {
+        self.defaults[column].is_some()
+    }
+
+    /// True if any column's default is an expression.
+    pub fn has_computed(&self) -> bool {
+        self.has_computed
+    }
+
+    pub fn has_checks(&self) -> bool {
+        !self.checks.is_empty()
+    }
+
+    /// Whether no unique index comes after this one.
+    pub fn is_last_unique(&self, index: usize) -> bool {
+        let others = self.def.indexes.iter();
+        others
+            .filter(|other| other.unique)
+            .all(|other| other.number <= index)
+    }
+
+    /// Whether one of the columns is part of the index, or decides where the row stands.
+    pub fn moves(&self, columns: &[usize], index: usize) -> bool {
+        let has = |number| {
+            let def = self.def.index_by_number(number);
+            def.is_some_and(|def| def.parts.iter().any(|part| columns.contains(&part.column)))
+        };
+        has(0) || has(index)
+    }
+}

@@ -1,0 +1,66 @@
+//! Plans UPDATE of one table.
+
+use super::assignments::Assignments;
+use super::selection::{Clauses, RowSelection};
+use super::target::{Target, scope_table};
+use crate::accounts::Privileges;
+use crate::error::Result;
+use crate::expr::EvalCtx;
+use crate::parse::ast;
+use crate::plan::Planner;
+use crate::plan::group::BlockHooks;
+use crate::plan::scope::Scope;
+
+/// UPDATE of one table.
+pub struct UpdatePlan {
+    pub target: Target,
+    pub rows: RowSelection,
+    pub assignments: Assignments,
+    pub ignore: bool,
+    /// Some column that is set is not read. MySQL then writes the row even if it stays as it is, and counts that as a
+    /// change.
+    pub sets_unread: bool,
+}
+
+impl Planner<'_> {
+    pub(in crate::plan) fn update(
+        &mut self,
+        update: &ast::Update,
+        table: &ast::TableName,
+        sample: &EvalCtx,
+    ) -> Result<UpdatePlan> {
+        let privileges = Privileges::UPDATE.union(Privileges::SELECT);
+        let target = self.target(&table.name, table.alias.as_deref(), privileges)?;
+        let binder = self.binder.in_clause("field list");
+        let mut hooks = BlockHooks {
+            planner: self,
+            aggregates: None,
+            aliases: &[],
+            alias_first: false,
+        };
+        let mut scope = Scope::default();
+        scope.add(scope_table(&target.def, table.alias.as_deref(), 0))?;
+        let assignments = Assignments::bind(&update.assignments, &target, &scope, &binder, &mut hooks)?;
+        let clauses = Clauses {
+            table,
+            filter: update.filter.as_ref(),
+            order_by: &update.order_by,
+            limit: update.limit.as_ref(),
+            ignore: update.ignore,
+            written: &assignments.written(),
+            plain: !assignments.has_subquery(),
+        };
+        let rows = RowSelection::plan(clauses, &target, &binder, &mut hooks, sample)?;
+        let mut read = rows.columns_read.to_vec();
+        read.extend(assignments.list().iter().flat_map(|(_, value)| value.columns()));
+        let sets_unread = assignments.assigned().iter().any(|column| !read.contains(column));
+        self.refuse_reads_of(target.def.id, &target.def.name, Vec::new())?;
+        Ok(UpdatePlan {
+            target,
+            rows,
+            assignments,
+            ignore: update.ignore,
+            sets_unread,
+        })
+    }
+}

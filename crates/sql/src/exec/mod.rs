@@ -24,10 +24,10 @@ pub use statement::{Outcome, run};
 
 use crate::context::SessionState;
 use crate::error::{Result, SqlError};
-use crate::expr::{CmpKind, Env, EvalCtx, Row, Subqueries};
+use crate::expr::{Env, EvalCtx, Row, Subqueries};
 use crate::plan::{Leaf, QueryPlan};
 use crate::types::sort::sort_key;
-use crate::types::{SqlType, Val, Value};
+use crate::types::{CmpKind, SqlType, Val, Value};
 use source::HashTable;
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};

@@ -288,7 +288,7 @@ impl Accumulator {
                             Ordering::Greater
                         };
                         let kind = if spec.ty.is_string() {
-                            super::CmpKind::Str(spec.ty.collation)
+                            crate::types::CmpKind::Str(spec.ty.collation)
                         } else {
                             kind_of(&spec.ty)
                         };

@@ -1,9 +1,9 @@
 //! Comparison of two values as one of the kinds that the binder chose.
 
 use super::env::{Env, EvalCtx};
-use super::node::{CmpKind, CmpOp, Expr, InSet, Node};
+use super::node::{CmpOp, Expr, InSet, Node};
 use crate::error::Result;
-use crate::types::Val;
+use crate::types::{CmpKind, Val};
 use std::cmp::Ordering;
 
 /// `None` if either is NULL, or is not what it should be compared as (no date, NaN).

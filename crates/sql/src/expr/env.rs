@@ -4,11 +4,11 @@
 //! is two pointers, so that making one per row costs nothing. Everything is behind `&`: one statement is evaluated by
 //! one thread, and what changes (warnings, user variables) uses interior mutability.
 
-use super::CmpKind;
 use crate::error::{Result, SqlError};
-use crate::types::{Collation, SqlMode, SqlType, TimeZone, Val, Value};
-use std::cell::{Cell, RefCell};
+use crate::types::{CmpKind, Collation, Conversion, SqlType, TimeZone, Val, Value, Warnings};
+use std::cell::RefCell;
 use std::collections::HashMap;
+use std::ops::{Deref, DerefMut};
 
 /// Access to the current row by slot. Values borrow from the row.
 pub trait Row {
@@ -120,104 +120,35 @@ impl Subqueries for NoSubqueries {
     }
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum WarningLevel {
-    Note,
-    Warning,
-    Error,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Warning {
-    pub level: WarningLevel,
-    pub code: u16,
-    pub message: String,
-}
-
-/// The diagnostics area of a statement: counts all, keeps the first `max_error_count`.
-#[derive(Debug)]
-pub struct Warnings {
-    list: RefCell<Vec<Warning>>,
-    count: Cell<u32>,
-    limit: usize,
-}
-
-impl Warnings {
-    /// `limit` is `max_error_count`.
-    pub fn new(limit: usize) -> Warnings {
-        Warnings {
-            list: RefCell::new(Vec::new()),
-            count: Cell::new(0),
-            limit,
-        }
-    }
-
-    pub fn push(&self, level: WarningLevel, error: SqlError) {
-        self.count.set(self.count.get().saturating_add(1));
-        let mut list = self.list.borrow_mut();
-        if list.len() < self.limit {
-            list.push(Warning {
-                level,
-                code: error.code,
-                message: error.message,
-            });
-        }
-    }
-
-    pub fn warn(&self, error: SqlError) {
-        self.push(WarningLevel::Warning, error);
-    }
-
-    pub fn note(&self, error: SqlError) {
-        self.push(WarningLevel::Note, error);
-    }
-
-    /// The count in OK and EOF packets.
-    pub fn count(&self) -> u16 {
-        self.count.get().min(u16::MAX as u32) as u16
-    }
-
-    pub fn clear(&self) {
-        self.count.set(0);
-        self.list.borrow_mut().clear();
-    }
-
-    /// A copy for `SHOW WARNINGS`.
-    pub fn to_vec(&self) -> Vec<Warning> {
-        self.list.borrow().clone()
-    }
-}
-
-impl Default for Warnings {
-    fn default() -> Self {
-        Warnings::new(1024)
-    }
-}
-
-/// All that is fixed while one statement runs.
+/// All that is fixed while one statement runs. What conversions of values need of it is a part, which it dereferences to.
 pub struct Env<'a> {
     pub params: &'a [Value],
     /// The statement is only prepared: a parameter without a value is NULL, not an error.
     pub unbound: bool,
     pub session: &'a dyn SessionInfo,
     pub subqueries: &'a dyn Subqueries,
-    pub warnings: &'a Warnings,
-    pub sql_mode: SqlMode,
-    /// Bad values for columns are errors rather than warnings: strict mode and no IGNORE.
-    pub strict: bool,
-    /// The statement writes rows: in strict mode division by zero and bad casts are then errors.
-    pub writes: bool,
-    pub time_zone: &'a TimeZone,
-    /// NOW() in microseconds since 1970 UTC.
-    pub now_micros: i64,
+    pub conversion: Conversion<'a>,
     pub collation_connection: Collation,
     pub div_precision_increment: u8,
     pub group_concat_max_len: u64,
     pub max_allowed_packet: u64,
-    /// The row of a multi-row statement, from 1, as error texts count.
-    pub row_number: Cell<u64>,
     /// State of RAND() and RAND(n), by call site.
     pub random: RefCell<HashMap<usize, RandState>>,
+}
+
+impl<'a> Deref for Env<'a> {
+    type Target = Conversion<'a>;
+
+    #[inline]
+    fn deref(&self) -> &Conversion<'a> {
+        &self.conversion
+    }
+}
+
+impl DerefMut for Env<'_> {
+    fn deref_mut(&mut self) -> &mut Self::Target {
+        &mut self.conversion
+    }
 }
 
 impl<'a> Env<'a> {
@@ -233,17 +164,11 @@ impl<'a> Env<'a> {
             unbound: false,
             session,
             subqueries,
-            warnings,
-            sql_mode: SqlMode::DEFAULT,
-            strict: true,
-            writes: false,
-            time_zone,
-            now_micros: 0,
+            conversion: Conversion::new(warnings, time_zone),
             collation_connection: Collation::DEFAULT,
             div_precision_increment: 4,
             group_concat_max_len: 1024,
             max_allowed_packet: 64 << 20,
-            row_number: Cell::new(1),
             random: RefCell::default(),
         }
     }
@@ -258,15 +183,6 @@ impl<'a> Env<'a> {
 
     pub fn ctx_with(&'a self, row: &'a dyn Row) -> EvalCtx<'a> {
         EvalCtx { row, env: self }
-    }
-
-    /// A fault in a value: an error where the statement is strict about what it writes, else a warning.
-    pub fn complain(&self, error: SqlError) -> Result<()> {
-        if self.strict && self.writes {
-            return Err(error);
-        }
-        self.warnings.warn(error);
-        Ok(())
     }
 }
 

@@ -1,11 +1,11 @@
 //! The evaluator.
 
 use super::env::{EvalCtx, Linked};
-use super::node::{CmpKind, CmpOp, Expr, Node, Quantifier, SubqueryKind};
+use super::node::{CmpOp, Expr, Node, Quantifier, SubqueryKind};
 use super::{arith, cast, compare, interval, like};
 use crate::error::depth::check_stack;
 use crate::error::{Result, SqlError};
-use crate::types::{Val, Value};
+use crate::types::{CmpKind, Val, Value};
 use std::borrow::Cow;
 
 impl Expr {

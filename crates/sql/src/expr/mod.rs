@@ -30,10 +30,8 @@ pub(crate) mod types;
 pub use aggregate::{Accumulator, AggFunc, Aggregate};
 pub use build::BindCtx;
 pub use compare::{compare_values, order_values};
-pub use env::{
-    Env, EvalCtx, NoRow, NoSubqueries, Row, SessionInfo, Subqueries, Warning, WarningLevel, Warnings,
-};
+pub use env::{Env, EvalCtx, NoRow, NoSubqueries, Row, SessionInfo, Subqueries};
 pub use func::{FuncDef, Volatility, resolve_function};
 pub use node::{
-    ArithOp, BitOp, CmpKind, CmpOp, Expr, IntervalUnit, Node, NumKind, Quantifier, SubqueryKind, VarScope,
+    ArithOp, BitOp, CmpOp, Expr, IntervalUnit, Node, NumKind, Quantifier, SubqueryKind, VarScope,
 };

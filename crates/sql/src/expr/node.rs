@@ -2,7 +2,7 @@
 
 use super::func::FuncDef;
 use super::like::{LikePattern, RegexCache};
-use crate::types::{Collation, SqlType, Value};
+use crate::types::{CmpKind, Collation, SqlType, Value};
 use std::cmp::Ordering;
 use std::sync::Arc;
 
@@ -193,21 +193,6 @@ impl CmpOp {
             CmpOp::NullSafeEq => "<=>",
         }
     }
-}
-
-/// As what two values are compared.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum CmpKind {
-    /// Signed and unsigned integers, by value.
-    Int,
-    Decimal,
-    Double,
-    Str(Collation),
-    /// DATE, DATETIME, TIMESTAMP: texts are read as such.
-    DateTime,
-    Time,
-    /// ENUM and SET against their like: by number.
-    Member,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

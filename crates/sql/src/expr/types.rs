@@ -2,9 +2,9 @@
 //! common.
 
 use super::build::BindCtx;
-use super::node::{CmpKind, Expr, IntervalUnit, Node, NumKind};
+use super::node::{Expr, IntervalUnit, Node, NumKind};
 use crate::error::{Result, SqlError};
-use crate::types::{Charset, Collation, Derivation, SqlType, TypeKind};
+use crate::types::{Charset, CmpKind, Collation, Derivation, SqlType, TypeKind};
 
 impl PartialOrd for NumKind {
     fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {

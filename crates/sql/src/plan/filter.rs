@@ -3,7 +3,8 @@
 use super::access::AccessPath;
 use super::steer::KeyValue;
 use crate::dictionary::TableDef;
-use crate::expr::{CmpKind, CmpOp, Expr, Node};
+use crate::expr::{CmpOp, Expr, Node};
+use crate::types::CmpKind;
 
 /// A guess at the share of rows that pass a condition.
 pub(super) fn selectivity(e: &Expr) -> f64 {

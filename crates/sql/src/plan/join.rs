@@ -13,7 +13,8 @@ use super::scope::OUTER;
 use super::walk::has_subquery;
 use super::{AGGREGATE, HashJoin, Input, Leaf, Planner, Source};
 use crate::error::Result;
-use crate::expr::{CmpKind, CmpOp, Expr, Node, build};
+use crate::expr::{CmpOp, Expr, Node, build};
+use crate::types::CmpKind;
 use std::sync::Arc;
 use tidemark_engine::LockWait;
 

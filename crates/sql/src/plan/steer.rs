@@ -8,9 +8,9 @@
 use super::access::Request;
 use crate::dictionary::{IndexDef, TableDef};
 use crate::error::Result;
-use crate::expr::{CmpKind, CmpOp, EvalCtx, Expr, Node};
+use crate::expr::{CmpOp, EvalCtx, Expr, Node};
 use crate::types::storage::{KeyBound, Scratch, key_bound};
-use crate::types::{SqlType, TypeKind, Val, Value};
+use crate::types::{CmpKind, SqlType, TypeKind, Val, Value};
 use std::ops::Bound;
 use tidemark_engine::{Datum, KeyRange, Table};
 

@@ -209,7 +209,7 @@ impl Session {
             || before.sql_select_limit != settings.sql_select_limit
             || before.sql_safe_updates != settings.sql_safe_updates;
         if before.max_error_count != settings.max_error_count {
-            self.state.warnings = crate::expr::Warnings::new(settings.max_error_count);
+            self.state.warnings = crate::types::Warnings::new(settings.max_error_count);
         }
         self.state.settings = settings;
         if plans_differ {

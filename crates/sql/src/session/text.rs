@@ -5,8 +5,8 @@ use super::dispatch::{is_planned, keeps_diagnostics};
 use super::run::Ran;
 use crate::context::{ResultSink, capability};
 use crate::error::{Result, SqlError};
-use crate::expr::WarningLevel;
 use crate::parse::{Parsed, expect_single, parse, parse_shape};
+use crate::types::WarningLevel;
 use std::sync::atomic::Ordering;
 
 impl Session {

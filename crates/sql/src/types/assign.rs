@@ -4,23 +4,23 @@
 //! warning, and the nearest value that does fit is stored. NULL passes through: whether the column takes it is the
 //! caller's to check ([`SqlError::bad_null`], [`zero_value`]).
 
+use super::Conversion;
 use super::convert::{double_prefix, excerpt, refused_by_mode};
 use super::storage::{int_range, timestamp_in_range};
 use super::temporal::{TIME_MAX_MICROS, parse};
 use super::{Charset, Date, DateTime, Decimal, SqlMode, SqlType, Time, TypeKind, Val, Value};
 use crate::error::{Result, SqlError, er};
-use crate::expr::Env;
 use std::borrow::Cow;
 
 /// A column being written, for the error texts.
 struct Target<'a> {
     ty: &'a SqlType,
     column: &'a str,
-    env: &'a Env<'a>,
+    env: &'a Conversion<'a>,
 }
 
 /// Converts a value to a column's type as INSERT and UPDATE do.
-pub fn assign<'a>(value: Val<'a>, ty: &SqlType, column: &str, env: &Env) -> Result<Val<'a>> {
+pub fn assign<'a>(value: Val<'a>, ty: &SqlType, column: &str, env: &Conversion) -> Result<Val<'a>> {
     use TypeKind::*;
     let target = Target { ty, column, env };
     match (&value, ty.kind) {

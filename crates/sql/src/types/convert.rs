@@ -2,10 +2,10 @@
 //! eight digits, and what had to be guessed at leaves a warning (or is an error where the statement writes in strict
 //! mode).
 
+use super::Conversion;
 use super::temporal::parse::{self, ParsedDateTime};
 use super::{Date, DateTime, Decimal, SqlMode, Time, Val};
 use crate::error::{Result, SqlError};
-use crate::expr::Env;
 use std::borrow::Cow;
 use std::fmt::Write;
 
@@ -123,7 +123,7 @@ pub fn bytes_to_uint(bytes: &[u8]) -> u64 {
 
 impl<'a> Val<'a> {
     /// As a double. Texts that are no numbers leave warning 1292.
-    pub fn to_f64(&self, env: &Env) -> Result<f64> {
+    pub fn to_f64(&self, env: &Conversion) -> Result<f64> {
         Ok(match self {
             Val::Null => 0.0,
             Val::Int(v) => *v as f64,
@@ -149,7 +149,7 @@ impl<'a> Val<'a> {
 
     /// As an integer between the least signed and the greatest unsigned one. Numbers round; texts are cut at the first
     /// character that is no digit, with a warning.
-    pub fn to_int(&self, env: &Env) -> Result<i128> {
+    pub fn to_int(&self, env: &Conversion) -> Result<i128> {
         Ok(match self {
             Val::Null => 0,
             Val::Int(v) => *v as i128,
@@ -176,16 +176,16 @@ impl<'a> Val<'a> {
     }
 
     /// As a signed integer, clamped: for positions, lengths and counts.
-    pub fn to_i64(&self, env: &Env) -> Result<i64> {
+    pub fn to_i64(&self, env: &Conversion) -> Result<i64> {
         Ok(self.to_int(env)?.clamp(i64::MIN as i128, i64::MAX as i128) as i64)
     }
 
     /// As the 64 bits that bit operators work on: negative numbers wrap.
-    pub fn to_bits(&self, env: &Env) -> Result<u64> {
+    pub fn to_bits(&self, env: &Conversion) -> Result<u64> {
         Ok(self.to_int(env)? as u64)
     }
 
-    pub fn to_decimal(&self, env: &Env) -> Result<Decimal> {
+    pub fn to_decimal(&self, env: &Conversion) -> Result<Decimal> {
         Ok(match self {
             Val::Null => Decimal::ZERO,
             Val::Int(v) => Decimal::from(*v),
@@ -210,7 +210,7 @@ impl<'a> Val<'a> {
     }
 
     /// As a condition: NULL is neither.
-    pub fn truth(&self, env: &Env) -> Result<Option<bool>> {
+    pub fn truth(&self, env: &Conversion) -> Result<Option<bool>> {
         Ok(match self {
             Val::Null => None,
             Val::Int(v) => Some(*v != 0),
@@ -257,7 +257,7 @@ impl<'a> Val<'a> {
     }
 
     /// As a date with time. `None`: NULL, or no date at all (which has left a warning). A TIME is of today.
-    pub fn to_datetime(&self, env: &Env) -> Result<Option<DateTime>> {
+    pub fn to_datetime(&self, env: &Conversion) -> Result<Option<DateTime>> {
         let parsed = match self {
             Val::Null => return Ok(None),
             Val::Date(d) => return Ok(Some(d.midnight())),
@@ -282,7 +282,7 @@ impl<'a> Val<'a> {
         }
     }
 
-    fn finish_datetime(&self, parsed: ParsedDateTime, env: &Env) -> Result<DateTime> {
+    fn finish_datetime(&self, parsed: ParsedDateTime, env: &Conversion) -> Result<DateTime> {
         if parsed.truncated {
             env.complain(SqlError::truncated_wrong_value(
                 "datetime",
@@ -292,7 +292,7 @@ impl<'a> Val<'a> {
         Ok(parsed.in_zone(env.time_zone))
     }
 
-    pub fn to_date(&self, env: &Env) -> Result<Option<Date>> {
+    pub fn to_date(&self, env: &Conversion) -> Result<Option<Date>> {
         Ok(match self {
             Val::Date(d) => Some(*d),
             other => other.to_datetime(env)?.map(|t| t.date),
@@ -300,7 +300,7 @@ impl<'a> Val<'a> {
     }
 
     /// As a duration. `None`: NULL, or no time at all (which has left a warning).
-    pub fn to_time(&self, env: &Env) -> Result<Option<Time>> {
+    pub fn to_time(&self, env: &Conversion) -> Result<Option<Time>> {
         let parsed = match self {
             Val::Null => return Ok(None),
             Val::Time(t) => return Ok(Some(*t)),
@@ -337,7 +337,7 @@ fn with_fraction(number: i64, micros: i64, fsp: u8) -> Decimal {
 }
 
 /// The statement's date in the session's zone.
-pub fn today(env: &Env) -> Date {
+pub fn today(env: &Conversion) -> Date {
     env.time_zone.local(env.now_micros, 0).date
 }
 

@@ -5,9 +5,9 @@
 //! duration in microseconds; DECIMAL as its fixed memcomparable form; text under its collation's sort keys. Text and
 //! binary strings are lent to and from the page without a copy.
 
+use super::CmpKind;
 use super::temporal::TIME_MAX_MICROS;
 use super::{DateTime, Decimal, SqlType, Time, TimeZone, TypeKind, Val, Value};
-use crate::expr::CmpKind;
 use std::borrow::Cow;
 use tidemark_engine::{ColumnType, Datum};
 

@@ -3,10 +3,10 @@
 use super::literal::{bool_literal, int_literal, literal, type_of_value};
 use super::{BindCtx, as_number, as_text, boolean, call};
 use crate::error::{Result, SqlError};
-use crate::expr::node::{CmpKind, CmpOp, Expr, InSet, Node};
+use crate::expr::node::{CmpOp, Expr, InSet, Node};
 use crate::expr::types::cmp_kind;
 use crate::types::temporal::parse;
-use crate::types::{Date, Decimal, SqlType, TypeKind, Val, Value};
+use crate::types::{CmpKind, Date, Decimal, SqlType, TypeKind, Val, Value};
 
 /// The operands of a comparison, literals turned into what they are compared with, and the kind of comparison.
 pub(crate) fn comparable(left: Expr, right: Expr, op: &str, bind: &BindCtx) -> Result<(CmpKind, Expr, Expr)> {

@@ -12,7 +12,7 @@ pub use literal::*;
 use super::node::*;
 use super::types::{cmp_kind, common_collation, number_kind, result_type};
 use crate::error::{Result, SqlError};
-use crate::types::{Charset, Collation, Decimal, Derivation, SqlMode, SqlType, TypeKind, Val};
+use crate::types::{Charset, CmpKind, Collation, Decimal, Derivation, SqlMode, SqlType, TypeKind, Val};
 use literal::literal;
 
 /// What types depend on besides the operands.

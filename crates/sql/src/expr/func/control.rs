@@ -3,8 +3,9 @@
 use super::*;
 use crate::expr::cast::to_kind;
 use crate::expr::compare::{compare_values, holds};
-use crate::expr::node::{CmpKind, CmpOp};
+use crate::expr::node::CmpOp;
 use crate::expr::types::{cmp_kind, result_type};
+use crate::types::CmpKind;
 use std::cmp::Ordering;
 
 pub(super) static FUNCTIONS: &[FuncDef] = &[

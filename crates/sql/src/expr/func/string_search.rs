@@ -2,9 +2,8 @@
 
 use super::control::{field_kind, same};
 use super::*;
-use crate::expr::node::CmpKind;
 use crate::expr::types::common_collation;
-use crate::types::Collation;
+use crate::types::{CmpKind, Collation};
 
 pub(super) static FUNCTIONS: &[FuncDef] = &[
     def("length", (1, 1), int_type, |args, _, ctx| {

@@ -2,7 +2,7 @@
 //! where that differs. Warnings have their level before their number.
 
 use super::*;
-use crate::expr::WarningLevel;
+use crate::types::WarningLevel;
 
 fn assigned(expression: &str, ty: &SqlType, mode: SqlMode) -> String {
     let (session, warnings, zone) = (TestSession::default(), Warnings::default(), TimeZone::UTC);

@@ -10,14 +10,14 @@ mod metadata;
 mod nasty;
 
 use super::cast::display;
-use super::{BindCtx, Env, Expr, NoRow, NoSubqueries, Row, SessionInfo, VarScope, Warnings, build};
+use super::{BindCtx, Env, Expr, NoRow, NoSubqueries, Row, SessionInfo, VarScope, build};
 use crate::error::{Result, SqlError};
 use crate::parse::{expression_in, parse_expression};
 use crate::plan::bind::{Binder, PlainHooks};
 use crate::plan::scope::{Scope, ScopeColumn, ScopeTable};
 use crate::types::assign::assign;
 use crate::types::meta::{type_byte, wire};
-use crate::types::{Collation, SqlMode, SqlType, TimeZone, Value};
+use crate::types::{Collation, SqlMode, SqlType, TimeZone, Value, Warnings};
 use std::cell::RefCell;
 use std::collections::HashMap;
 

@@ -11,7 +11,7 @@
 use super::target::{Target, scope_table};
 use crate::error::Result;
 use crate::expr::types::cmp_kind;
-use crate::expr::{CmpKind, EvalCtx, Expr};
+use crate::expr::{EvalCtx, Expr};
 use crate::parse::ast;
 use crate::plan::access::{AccessPath, Request, conjuncts};
 use crate::plan::bind::{Binder, Hooks};
@@ -19,6 +19,7 @@ use crate::plan::from::hints;
 use crate::plan::order::{Direction, OrderWish, choose_in_order};
 use crate::plan::scope::Scope;
 use crate::plan::walk::has_subquery;
+use crate::types::CmpKind;
 
 /// A table of fewer rows is read as a whole only where no index helps.
 const SMALL_TABLE_ROWS: u64 = 100;

@@ -1,0 +1,19 @@
+//! As what two values are compared. The binder decides it from their types (`expr::types::cmp_kind`); evaluation, sort keys
+//! and bounds of index ranges follow it.
+
+use super::Collation;
+
+/// As what two values are compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CmpKind {
+    /// Signed and unsigned integers, by value.
+    Int,
+    Decimal,
+    Double,
+    Str(Collation),
+    /// DATE, DATETIME, TIMESTAMP: texts are read as such.
+    DateTime,
+    Time,
+    /// ENUM and SET against their like: by number.
+    Member,
+}

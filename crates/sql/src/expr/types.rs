@@ -317,16 +317,6 @@ fn numeric_result(typed: &[&SqlType]) -> SqlType {
     SqlType::decimal((int + scale).clamp(1, 65), scale as u8)
 }
 
-impl SqlType {
-    /// As the type of a literal or a parameter: its collation gives way to a column's.
-    pub fn literal(mut self) -> SqlType {
-        if self.is_string() {
-            self.derivation = Derivation::Literal;
-        }
-        self
-    }
-}
-
 impl IntervalUnit {
     pub fn has_microseconds(self) -> bool {
         use IntervalUnit::*;

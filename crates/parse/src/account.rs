@@ -1,0 +1,334 @@
+//! CREATE USER, ALTER USER, SET PASSWORD, GRANT, REVOKE.
+
+use super::ast::*;
+use super::lexer::{Kind, Op, unquote};
+use super::parser::Parser;
+use tidemark_types::error::{Result, SqlError};
+
+const RESOURCE_LIMITS: [&str; 4] = [
+    "MAX_QUERIES_PER_HOUR",
+    "MAX_UPDATES_PER_HOUR",
+    "MAX_CONNECTIONS_PER_HOUR",
+    "MAX_USER_CONNECTIONS",
+];
+
+impl Parser<'_> {
+    pub(super) fn user_name(&mut self) -> Result<UserName> {
+        if self.accept("CURRENT_USER") {
+            if self.accept_op(Op::LParen) {
+                self.expect_op(Op::RParen)?;
+            }
+            return Ok(UserName {
+                user: String::new(),
+                host: String::new(),
+                current: true,
+            });
+        }
+        let user = self.name_or_string()?;
+        let mut host = "%".to_string();
+        if self.token().kind == Kind::At {
+            let token = self.advance();
+            let raw = &self.text(token)[1..];
+            host = match raw.first() {
+                Some(b'\'' | b'"' | b'`') => String::from_utf8_lossy(&unquote(raw, self.mode)).into_owned(),
+                Some(_) => String::from_utf8_lossy(raw).into_owned(),
+                None => self.name_or_string()?,
+            };
+            // An unquoted host may hold what the lexer does not take for a name: `10.0.0.%`, `my-host`.
+            while matches!(self.token().kind, Kind::Op(Op::Percent | Op::Minus)) {
+                let token = self.advance();
+                host.push_str(&self.word_text(token));
+                if matches!(self.token().kind, Kind::Word | Kind::Int) && self.token().start == token.end {
+                    let token = self.advance();
+                    host.push_str(&self.word_text(token));
+                }
+            }
+        }
+        Ok(UserName {
+            user,
+            host,
+            current: false,
+        })
+    }
+
+    fn user_spec(&mut self) -> Result<UserSpec> {
+        let name = self.user_name()?;
+        if !self.accept("IDENTIFIED") {
+            return Ok(UserSpec { name, auth: None });
+        }
+        let mut auth = UserAuth {
+            plugin: None,
+            secret: AuthSecret::None,
+        };
+        if self.accept("WITH") {
+            auth.plugin = Some(self.name_or_string()?.to_ascii_lowercase());
+            if self.accept("BY") {
+                auth.secret = AuthSecret::Password(self.string()?);
+            } else if self.accept("AS") {
+                auth.secret = AuthSecret::Hash(self.hash()?);
+            }
+        } else {
+            self.expect("BY")?;
+            auth.secret = if self.accept("PASSWORD") {
+                auth.plugin = Some("mysql_native_password".to_string());
+                AuthSecret::Hash(self.string()?)
+            } else {
+                AuthSecret::Password(self.string()?)
+            };
+        }
+        if self.is("REPLACE") {
+            return Err(SqlError::not_supported("REPLACE 'current password'"));
+        }
+        if self.is("RETAIN") || self.is("DISCARD") {
+            return Err(SqlError::not_supported("a second password of an account"));
+        }
+        Ok(UserSpec {
+            name,
+            auth: Some(auth),
+        })
+    }
+
+    fn hash(&mut self) -> Result<Vec<u8>> {
+        let token = self.token();
+        if token.kind != Kind::Hex {
+            return self.string();
+        }
+        self.advance();
+        match super::expr::number_literal(token.kind, self.text(token)) {
+            Literal::Hex(bytes) => Ok(bytes),
+            _ => self.error(),
+        }
+    }
+
+    /// What follows the users of CREATE USER and ALTER USER. What is not honoured is refused, but where it says no more than
+    /// the default, as dumps do.
+    fn account_options(&mut self) -> Result<AccountOptions> {
+        let mut options = AccountOptions::default();
+        if self.accept("REQUIRE") {
+            options.require_tls = Some(match self.accept_any(&["NONE", "SSL"]) {
+                Some(word) => word == "SSL",
+                None if self.is_any(&["X509", "CIPHER", "ISSUER", "SUBJECT"]) => {
+                    return Err(SqlError::not_supported(
+                        "REQUIRE of client certificates and ciphers",
+                    ));
+                }
+                None => return self.error(),
+            });
+        }
+        if self.accept("WITH") {
+            let limit = |p: &mut Self| p.accept_any(&RESOURCE_LIMITS).is_some();
+            if !limit(self) {
+                return self.error();
+            }
+            loop {
+                self.zero("resource limits of an account")?;
+                if !limit(self) {
+                    break;
+                }
+            }
+        }
+        loop {
+            if self.accept("ACCOUNT") {
+                options.locked = Some(match self.accept_any(&["LOCK", "UNLOCK"]) {
+                    Some(word) => word == "LOCK",
+                    None => return self.error(),
+                });
+            } else if self.accept("PASSWORD") {
+                self.password_option()?;
+            } else if self.accept("FAILED_LOGIN_ATTEMPTS") {
+                self.zero("FAILED_LOGIN_ATTEMPTS")?;
+            } else if self.accept("PASSWORD_LOCK_TIME") {
+                self.zero("PASSWORD_LOCK_TIME")?;
+            } else if self.is_any(&["COMMENT", "ATTRIBUTE"]) {
+                return Err(SqlError::not_supported("comments and attributes of accounts"));
+            } else if self.accept_all(&["DEFAULT", "ROLE"]) {
+                return Err(SqlError::not_supported("DEFAULT ROLE"));
+            } else {
+                return Ok(options);
+            }
+        }
+    }
+
+    /// `PASSWORD EXPIRE …`, `HISTORY …`, `REUSE INTERVAL …`, `REQUIRE CURRENT …`.
+    fn password_option(&mut self) -> Result<()> {
+        let (what, defaults): (_, &[&'static str]) = if self.accept("EXPIRE") {
+            ("PASSWORD EXPIRE", &["DEFAULT", "NEVER"])
+        } else if self.accept("HISTORY") {
+            ("PASSWORD HISTORY", &["DEFAULT"])
+        } else if self.accept_all(&["REUSE", "INTERVAL"]) {
+            ("PASSWORD REUSE INTERVAL", &["DEFAULT"])
+        } else if self.accept_all(&["REQUIRE", "CURRENT"]) {
+            ("PASSWORD REQUIRE CURRENT", &["DEFAULT", "OPTIONAL"])
+        } else {
+            return self.error();
+        };
+        match self.accept_any(defaults) {
+            Some(_) => Ok(()),
+            None => Err(SqlError::not_supported(what)),
+        }
+    }
+
+    /// A number that switches something off: any other is error 1235.
+    fn zero(&mut self, what: &str) -> Result<()> {
+        match self.number()? {
+            0 => Ok(()),
+            _ => Err(SqlError::not_supported(what)),
+        }
+    }
+
+    pub(super) fn create_user(&mut self) -> Result<Statement> {
+        let if_not_exists = self.accept_all(&["IF", "NOT", "EXISTS"]);
+        let users = self.list(Parser::user_spec)?;
+        let options = self.account_options()?;
+        Ok(Statement::CreateUser {
+            users,
+            options,
+            if_not_exists,
+        })
+    }
+
+    pub(super) fn alter_user(&mut self) -> Result<Statement> {
+        let if_exists = self.if_exists();
+        let users = self.list(|p| {
+            if p.is("USER") && p.token_at(1).kind == Kind::Op(Op::LParen) {
+                // USER() is the current user.
+                p.advance();
+                p.in_parens(|_| Ok(()))?;
+                p.expect("IDENTIFIED")?;
+                p.expect("BY")?;
+                let name = UserName {
+                    user: String::new(),
+                    host: String::new(),
+                    current: true,
+                };
+                let auth = UserAuth {
+                    plugin: None,
+                    secret: AuthSecret::Password(p.string()?),
+                };
+                return Ok(UserSpec {
+                    name,
+                    auth: Some(auth),
+                });
+            }
+            p.user_spec()
+        })?;
+        let options = self.account_options()?;
+        Ok(Statement::AlterUser {
+            users,
+            options,
+            if_exists,
+        })
+    }
+
+    /// After `SET PASSWORD`.
+    pub(super) fn set_password(&mut self) -> Result<Statement> {
+        let user = if self.accept("FOR") {
+            Some(self.user_name()?)
+        } else {
+            None
+        };
+        if !self.accept_op(Op::Eq) {
+            self.expect("TO")?;
+        }
+        let password = if self.is("PASSWORD") && self.token_at(1).kind == Kind::Op(Op::LParen) {
+            self.advance();
+            self.in_parens(Parser::string)?
+        } else {
+            self.string()?
+        };
+        Ok(Statement::SetPassword { user, password })
+    }
+
+    fn privileges(&mut self) -> Result<Vec<Privilege>> {
+        self.list(|p| {
+            let mut name = String::new();
+            while p.token().kind == Kind::Word && !p.is("ON") && !p.is("TO") && !p.is("FROM") {
+                if !name.is_empty() {
+                    name.push(' ');
+                }
+                name.push_str(&p.word_upper()?);
+            }
+            if name.is_empty() {
+                return p.error();
+            }
+            if name == "ALL PRIVILEGES" {
+                name = "ALL".to_string();
+            }
+            let columns = if p.is_op(Op::LParen) {
+                p.in_parens(Parser::name_list)?
+            } else {
+                Vec::new()
+            };
+            Ok(Privilege { name, columns })
+        })
+    }
+
+    fn privilege_level(&mut self) -> Result<PrivilegeLevel> {
+        self.accept_any(&["TABLE", "FUNCTION", "PROCEDURE"]);
+        if self.accept_op(Op::Star) {
+            if self.accept_op(Op::Dot) {
+                self.expect_op(Op::Star)?;
+                return Ok(PrivilegeLevel::Global);
+            }
+            return Ok(PrivilegeLevel::Database(None));
+        }
+        let first = self.name()?;
+        if !self.accept_op(Op::Dot) {
+            return Ok(PrivilegeLevel::Table(ObjectName {
+                schema: None,
+                name: first,
+            }));
+        }
+        if self.accept_op(Op::Star) {
+            return Ok(PrivilegeLevel::Database(Some(first)));
+        }
+        let name = self.any_name()?;
+        Ok(PrivilegeLevel::Table(ObjectName {
+            schema: Some(first),
+            name,
+        }))
+    }
+
+    pub(super) fn grant(&mut self) -> Result<Statement> {
+        if self.is("PROXY") {
+            return self.skip_unsupported("GRANT PROXY");
+        }
+        let privileges = self.privileges()?;
+        if self.is("TO") {
+            return self.skip_unsupported("GRANT of roles");
+        }
+        self.expect("ON")?;
+        let level = self.privilege_level()?;
+        self.expect("TO")?;
+        let users = self.list(Parser::user_name)?;
+        let grant_option = self.accept_all(&["WITH", "GRANT", "OPTION"]);
+        Ok(Statement::Grant(Grant {
+            privileges,
+            level,
+            users,
+            grant_option,
+        }))
+    }
+
+    pub(super) fn revoke(&mut self) -> Result<Statement> {
+        let if_exists = self.if_exists();
+        let privileges = self.privileges()?;
+        let level = if self.accept("ON") {
+            Some(self.privilege_level()?)
+        } else {
+            None
+        };
+        // Without ON, the names are those of roles.
+        if level.is_none() && !privileges.iter().any(|privilege| privilege.name == "ALL") {
+            return self.skip_unsupported("REVOKE of roles");
+        }
+        self.expect("FROM")?;
+        let users = self.list(Parser::user_name)?;
+        Ok(Statement::Revoke(Revoke {
+            privileges,
+            level,
+            users,
+            if_exists,
+        }))
+    }
+}

@@ -1,0 +1,451 @@
+//! Statements about the session and the server: transactions, SET, PREPARE, SHOW, EXPLAIN, KILL, FLUSH, LOCK TABLES.
+
+use super::ast::*;
+use super::lexer::{Kind, Op};
+use super::parser::Parser;
+use tidemark_types::error::{Result, SqlError};
+
+impl Parser<'_> {
+    /// A whole statement; the caller checks that nothing follows.
+    pub(super) fn statement(&mut self) -> Result<Statement> {
+        if self.token().kind == Kind::End {
+            return match self.commented {
+                true => Ok(Statement::Empty),
+                false => Err(SqlError::empty_query()),
+            };
+        }
+        if self.is_op(Op::LParen) || self.is_any(&["SELECT", "WITH", "VALUES", "TABLE"]) {
+            return self.query_statement();
+        }
+        let token = self.token();
+        if token.kind != Kind::Word {
+            return self.error();
+        }
+        let word = self.word_text(token).to_ascii_uppercase();
+        self.advance();
+        match word.as_str() {
+            "INSERT" => self.insert(false),
+            "REPLACE" => self.insert(true),
+            "UPDATE" => self.update(),
+            "DELETE" => self.delete(),
+            "DO" => Ok(Statement::Do(self.list(Parser::expr)?)),
+            "EXPLAIN" | "DESCRIBE" | "DESC" => self.explain(),
+            "BEGIN" => {
+                self.accept("WORK");
+                Ok(Statement::Begin(BeginOptions::default()))
+            }
+            "START" => self.start(),
+            "COMMIT" => {
+                self.accept("WORK");
+                let (chain, release) = self.completion();
+                Ok(Statement::Commit { chain, release })
+            }
+            "ROLLBACK" => self.rollback(),
+            "SAVEPOINT" => Ok(Statement::Savepoint(self.name()?)),
+            "RELEASE" => {
+                self.expect("SAVEPOINT")?;
+                Ok(Statement::ReleaseSavepoint(self.name()?))
+            }
+            "PREPARE" => self.prepare(),
+            "EXECUTE" => self.execute(),
+            "DEALLOCATE" => {
+                self.expect("PREPARE")?;
+                Ok(Statement::Deallocate(self.name()?))
+            }
+            "SET" => self.set(),
+            "USE" => Ok(Statement::Use(self.name()?)),
+            "SHOW" => self.show(),
+            "KILL" => self.kill(),
+            "FLUSH" => self.flush(),
+            "LOCK" => self.lock_tables(),
+            "UNLOCK" => {
+                if !self.accept("TABLES") {
+                    self.expect("TABLE")?;
+                }
+                Ok(Statement::UnlockTables)
+            }
+            "CREATE" => self.create(),
+            "DROP" => self.drop(),
+            "ALTER" => self.alter(),
+            "RENAME" => self.rename(),
+            "TRUNCATE" => {
+                self.accept("TABLE");
+                Ok(Statement::TruncateTable(self.object_name()?))
+            }
+            "ANALYZE" => self.maintenance(MaintenanceKind::Analyze),
+            "OPTIMIZE" => self.maintenance(MaintenanceKind::Optimize),
+            "CHECK" => self.maintenance(MaintenanceKind::Check),
+            "REPAIR" => self.maintenance(MaintenanceKind::Repair),
+            "CHECKSUM" => self.maintenance(MaintenanceKind::Checksum),
+            "GRANT" => self.grant(),
+            "REVOKE" => self.revoke(),
+            "HANDLER" | "XA" | "CALL" | "LOAD" | "SIGNAL" | "RESIGNAL" | "INSTALL" | "UNINSTALL"
+            | "RESET" | "PURGE" | "CHANGE" | "STOP" | "BINLOG" | "CACHE" | "IMPORT" | "CLONE" | "RESTART"
+            | "SHUTDOWN" => self.skip_unsupported(&word),
+            _ => {
+                self.step_back();
+                self.error()
+            }
+        }
+    }
+
+    fn query_statement(&mut self) -> Result<Statement> {
+        let with = self.is("WITH");
+        if with && self.with_precedes_change() {
+            return Err(SqlError::not_supported("WITH before UPDATE or DELETE"));
+        }
+        Ok(Statement::Query(Box::new(self.query()?)))
+    }
+
+    fn with_precedes_change(&self) -> bool {
+        let (mut depth, mut ahead) = (0usize, 0);
+        loop {
+            match self.token_at(ahead).kind {
+                Kind::Op(Op::LParen) => depth += 1,
+                Kind::Op(Op::RParen) => depth = depth.saturating_sub(1),
+                Kind::End | Kind::Op(Op::Semicolon) => return false,
+                Kind::Word if depth == 0 && self.is_ahead(ahead, "SELECT") => return false,
+                Kind::Word
+                    if depth == 0 && (self.is_ahead(ahead, "UPDATE") || self.is_ahead(ahead, "DELETE")) =>
+                {
+                    return true;
+                }
+                _ => {}
+            }
+            ahead += 1;
+        }
+    }
+
+    fn explain(&mut self) -> Result<Statement> {
+        let mut analyze = false;
+        let mut format = ExplainFormat::Traditional;
+        loop {
+            if self.accept("ANALYZE") {
+                analyze = true;
+                format = ExplainFormat::Tree;
+            } else if self.is("FORMAT") && self.token_at(1).kind == Kind::Op(Op::Eq) {
+                self.advance();
+                self.advance();
+                format = match self.word_upper()?.as_str() {
+                    "TRADITIONAL" => ExplainFormat::Traditional,
+                    "TREE" => ExplainFormat::Tree,
+                    "JSON" => ExplainFormat::Json,
+                    _ => {
+                        self.step_back();
+                        return self.error();
+                    }
+                };
+            } else if self.is_any(&["EXTENDED", "PARTITIONS"]) && self.is_ahead(1, "SELECT") {
+                self.advance();
+            } else {
+                break;
+            }
+        }
+        if self.is_any(&[
+            "SELECT", "INSERT", "REPLACE", "UPDATE", "DELETE", "WITH", "TABLE", "VALUES",
+        ]) || self.is_op(Op::LParen)
+        {
+            let statement = self.statement()?;
+            return Ok(Statement::Explain(Box::new(Explain {
+                format,
+                analyze,
+                statement,
+            })));
+        }
+        if self.is("FOR") {
+            return self.skip_unsupported("EXPLAIN FOR CONNECTION");
+        }
+        let table = self.object_name()?;
+        let column = match self.token().kind {
+            Kind::Str => Some(self.string_text()?),
+            _ if self.is_name() => Some(self.name()?),
+            _ => None,
+        };
+        Ok(Statement::Describe { table, column })
+    }
+
+    // -------------------------------------------------------------------------------------------- transactions
+
+    fn start(&mut self) -> Result<Statement> {
+        if self.is_any(&["REPLICA", "SLAVE", "GROUP_REPLICATION"]) {
+            return self.skip_unsupported("START REPLICA");
+        }
+        self.expect("TRANSACTION")?;
+        let mut options = BeginOptions::default();
+        while !self.at_end() {
+            if self.accept_all(&["WITH", "CONSISTENT", "SNAPSHOT"]) {
+                options.consistent_snapshot = true;
+            } else if options.read_only.is_some() {
+                return self.error();
+            } else if self.accept_all(&["READ", "ONLY"]) {
+                options.read_only = Some(true);
+            } else if self.accept_all(&["READ", "WRITE"]) {
+                options.read_only = Some(false);
+            } else {
+                return self.error();
+            }
+            if !self.accept_op(Op::Comma) {
+                break;
+            }
+        }
+        Ok(Statement::Begin(options))
+    }
+
+    /// `AND [NO] CHAIN`, `[NO] RELEASE`
+    fn completion(&mut self) -> (bool, bool) {
+        let chain = self.accept_all(&["AND", "CHAIN"]);
+        if !chain {
+            self.accept_all(&["AND", "NO", "CHAIN"]);
+        }
+        let release = self.accept("RELEASE");
+        if !release {
+            self.accept_all(&["NO", "RELEASE"]);
+        }
+        (chain, release)
+    }
+
+    fn rollback(&mut self) -> Result<Statement> {
+        self.accept("WORK");
+        if self.accept("TO") {
+            self.accept("SAVEPOINT");
+            return Ok(Statement::RollbackTo(self.name()?));
+        }
+        let (chain, release) = self.completion();
+        Ok(Statement::Rollback { chain, release })
+    }
+
+    fn prepare(&mut self) -> Result<Statement> {
+        let name = self.name()?;
+        self.expect("FROM")?;
+        let source = match self.token().kind {
+            Kind::At => PrepareSource::UserVar(self.variable_name()?),
+            _ => PrepareSource::Text(self.string()?),
+        };
+        Ok(Statement::Prepare { name, source })
+    }
+
+    fn execute(&mut self) -> Result<Statement> {
+        let name = self.name()?;
+        let using = if self.accept("USING") {
+            self.list(Parser::variable_name)?
+        } else {
+            Vec::new()
+        };
+        Ok(Statement::Execute { name, using })
+    }
+
+    // ------------------------------------------------------------------------------------------------- SET
+
+    fn set(&mut self) -> Result<Statement> {
+        if self.accept("PASSWORD") {
+            return self.set_password();
+        }
+        if self.is("ROLE") || self.is("RESOURCE") || self.is("DEFAULT") && self.is_ahead(1, "ROLE") {
+            return self.skip_unsupported("SET ROLE");
+        }
+        let scope_words = ["GLOBAL", "SESSION", "LOCAL"];
+        if self.is("TRANSACTION") || scope_words.iter().any(|w| self.is(w)) && self.is_ahead(1, "TRANSACTION")
+        {
+            let scope = self.scope_word();
+            self.advance();
+            return self.set_transaction(scope);
+        }
+        Ok(Statement::Set(self.list(Parser::set_item)?))
+    }
+
+    fn scope_word(&mut self) -> Option<Scope> {
+        match self.accept_any(&["GLOBAL", "SESSION", "LOCAL", "PERSIST", "PERSIST_ONLY"])? {
+            "GLOBAL" => Some(Scope::Global),
+            "SESSION" | "LOCAL" => Some(Scope::Session),
+            _ => Some(Scope::Persist),
+        }
+    }
+
+    fn set_transaction(&mut self, scope: Option<Scope>) -> Result<Statement> {
+        let mut set = SetTransaction {
+            scope,
+            isolation: None,
+            read_only: None,
+        };
+        let parts = self.list(|p| {
+            if set.isolation.is_none() && p.accept_all(&["ISOLATION", "LEVEL"]) {
+                set.isolation = Some(p.isolation_level()?);
+            } else if set.read_only.is_some() {
+                return p.error();
+            } else if p.accept_all(&["READ", "ONLY"]) {
+                set.read_only = Some(true);
+            } else if p.accept_all(&["READ", "WRITE"]) {
+                set.read_only = Some(false);
+            } else {
+                return p.error();
+            }
+            Ok(())
+        })?;
+        let _ = parts;
+        Ok(Statement::SetTransaction(set))
+    }
+
+    fn isolation_level(&mut self) -> Result<IsolationLevel> {
+        if self.accept_all(&["READ", "UNCOMMITTED"]) {
+            Ok(IsolationLevel::ReadUncommitted)
+        } else if self.accept_all(&["READ", "COMMITTED"]) {
+            Ok(IsolationLevel::ReadCommitted)
+        } else if self.accept_all(&["REPEATABLE", "READ"]) {
+            Ok(IsolationLevel::RepeatableRead)
+        } else if self.accept("SERIALIZABLE") {
+            Ok(IsolationLevel::Serializable)
+        } else {
+            self.error()
+        }
+    }
+
+    fn set_item(&mut self) -> Result<SetItem> {
+        if self.accept("NAMES") {
+            let charset = if self.accept("DEFAULT") {
+                None
+            } else {
+                Some(self.name_or_string()?)
+            };
+            let collation = if self.accept("COLLATE") {
+                Some(self.name_or_string()?)
+            } else {
+                None
+            };
+            return Ok(SetItem::Names { charset, collation });
+        }
+        if self.charset_words() {
+            let charset = if self.accept("DEFAULT") {
+                None
+            } else {
+                Some(self.name_or_string()?)
+            };
+            return Ok(SetItem::CharacterSet(charset));
+        }
+        if self.token().kind == Kind::At {
+            let name = self.variable_name()?;
+            self.assign_sign()?;
+            return Ok(SetItem::UserVar {
+                name,
+                value: self.expr()?,
+            });
+        }
+        let at_signs = self.token().kind == Kind::AtAt;
+        let (scope, name) = if at_signs {
+            match self.system_variable()? {
+                Expr::SysVar { scope, name } => (scope, name),
+                _ => return self.error(),
+            }
+        } else {
+            let scope = self.scope_word();
+            let mut name = self.name()?;
+            while self.accept_op(Op::Dot) {
+                name = format!("{name}.{}", self.any_name()?);
+            }
+            (scope, name.to_ascii_lowercase())
+        };
+        self.assign_sign()?;
+        let value = self.set_value()?;
+        let of_transaction = matches!(
+            name.as_str(),
+            "transaction_isolation" | "transaction_read_only" | "tx_isolation" | "tx_read_only"
+        );
+        if at_signs && scope.is_none() && of_transaction {
+            return Ok(SetItem::NextTransaction { name, value });
+        }
+        Ok(SetItem::Variable { scope, name, value })
+    }
+
+    fn assign_sign(&mut self) -> Result<()> {
+        if self.accept_op(Op::Eq) {
+            Ok(())
+        } else {
+            self.expect_op(Op::Assign)
+        }
+    }
+
+    /// A value where bare words (`ON`, `utf8mb4`, `READ-COMMITTED` must be quoted) are strings.
+    fn set_value(&mut self) -> Result<Expr> {
+        let next = self.token_at(1);
+        let ends = matches!(next.kind, Kind::End | Kind::Op(Op::Comma | Op::Semicolon));
+        let token = self.token();
+        if ends && token.kind == Kind::Word {
+            let word = self.word_text(token);
+            self.advance();
+            return Ok(match word.to_ascii_uppercase().as_str() {
+                "DEFAULT" => Expr::Default(None),
+                "NULL" => Expr::Literal(Literal::Null),
+                _ => Expr::str(&word),
+            });
+        }
+        self.expr()
+    }
+
+    // ---------------------------------------------------------------------------------------- server matters
+
+    fn kill(&mut self) -> Result<Statement> {
+        let query_only = self.accept("QUERY");
+        if !query_only {
+            self.accept("CONNECTION");
+        }
+        Ok(Statement::Kill {
+            id: self.expr()?,
+            query_only,
+        })
+    }
+
+    fn flush(&mut self) -> Result<Statement> {
+        self.accept_any(&["NO_WRITE_TO_BINLOG", "LOCAL"]);
+        let mut words = Vec::new();
+        while !self.at_end() {
+            let token = self.advance();
+            words.push(self.word_text(token).to_ascii_uppercase());
+        }
+        if words.is_empty() {
+            self.error()
+        } else {
+            Ok(Statement::Flush(words))
+        }
+    }
+
+    fn lock_tables(&mut self) -> Result<Statement> {
+        if self.is("INSTANCE") {
+            return self.skip_unsupported("LOCK INSTANCE FOR BACKUP");
+        }
+        if !self.accept("TABLES") {
+            self.expect("TABLE")?;
+        }
+        Ok(Statement::LockTables(self.list(|p| {
+            let table = p.object_name()?;
+            let named = p.is("AS") || p.is_name() && !p.is_any(&["LOCAL"]);
+            let alias = if named { p.alias()? } else { None };
+            p.accept("LOW_PRIORITY");
+            let write = match p.accept_any(&["READ", "WRITE"]) {
+                Some(word) => word == "WRITE",
+                None => return p.error(),
+            };
+            p.accept("LOCAL");
+            Ok(LockTable { table, alias, write })
+        })?))
+    }
+
+    fn maintenance(&mut self, kind: MaintenanceKind) -> Result<Statement> {
+        self.accept_any(&["NO_WRITE_TO_BINLOG", "LOCAL"]);
+        if !self.accept("TABLE") {
+            self.expect("TABLES")?;
+        }
+        let tables = self.list(Parser::object_name)?;
+        let options: &[&str] = match kind {
+            MaintenanceKind::Check => &["QUICK", "FAST", "MEDIUM", "EXTENDED", "CHANGED"],
+            MaintenanceKind::Repair => &["QUICK", "EXTENDED", "USE_FRM"],
+            MaintenanceKind::Checksum => &["QUICK", "EXTENDED"],
+            MaintenanceKind::Analyze if self.is_any(&["UPDATE", "DROP"]) => {
+                return self.skip_unsupported("ANALYZE TABLE … HISTOGRAM");
+            }
+            MaintenanceKind::Analyze | MaintenanceKind::Optimize => &[],
+        };
+        while self.accept_any(options).is_some()
+            || kind == MaintenanceKind::Check && self.accept_all(&["FOR", "UPGRADE"])
+        {}
+        Ok(Statement::TableMaintenance { kind, tables })
+    }
+}

@@ -1,0 +1,226 @@
+//! ALTER TABLE and ALTER DATABASE.
+
+use super::ast::*;
+use super::lexer::{Kind, Op};
+use super::parser::Parser;
+use tidemark_types::error::{Result, SqlError};
+
+impl Parser<'_> {
+    // ------------------------------------------------------------------------------------------------ ALTER
+
+    pub(super) fn alter(&mut self) -> Result<Statement> {
+        if self.accept("DATABASE") || self.accept("SCHEMA") {
+            let named = self.is_name() && !self.is_any(&["CHARSET", "ENCRYPTION"]);
+            let name = if named { Some(self.name()?) } else { None };
+            let (charset, collation) = self.database_options()?;
+            return Ok(Statement::AlterDatabase {
+                name,
+                charset,
+                collation,
+            });
+        }
+        if self.accept("USER") {
+            return self.alter_user();
+        }
+        if self.accept("TABLE") {
+            let name = self.object_name()?;
+            let actions = if self.at_end() {
+                Vec::new()
+            } else {
+                self.list(Parser::alter_action)?
+            };
+            return Ok(Statement::AlterTable(Box::new(AlterTable { name, actions })));
+        }
+        if self.token().kind == Kind::Word {
+            let what = self.word_upper()?;
+            return self.skip_unsupported(&format!("ALTER {what}"));
+        }
+        self.error()
+    }
+
+    fn alter_action(&mut self) -> Result<AlterAction> {
+        if self.accept("ADD") {
+            return self.alter_add();
+        }
+        if self.accept("MODIFY") {
+            self.accept("COLUMN");
+            let column = self.column_def()?;
+            return Ok(AlterAction::ModifyColumn {
+                column,
+                position: self.column_position()?,
+            });
+        }
+        if self.accept("CHANGE") {
+            self.accept("COLUMN");
+            let old = self.name()?;
+            let column = self.column_def()?;
+            return Ok(AlterAction::ChangeColumn {
+                old,
+                column,
+                position: self.column_position()?,
+            });
+        }
+        if self.accept("DROP") {
+            return self.alter_drop();
+        }
+        if self.accept("RENAME") {
+            return self.alter_rename();
+        }
+        if self.accept("ALTER") {
+            return self.alter_alter();
+        }
+        if self.accept_all(&["CONVERT", "TO"]) {
+            if !self.charset_words() {
+                return self.error();
+            }
+            let charset = self.name_or_string()?.to_ascii_lowercase();
+            let collation = if self.accept("COLLATE") {
+                Some(self.name_or_string()?.to_ascii_lowercase())
+            } else {
+                None
+            };
+            return Ok(AlterAction::ConvertTo { charset, collation });
+        }
+        if let Some(word) = self.accept_any(&["ENABLE", "DISABLE"]) {
+            self.expect("KEYS")?;
+            return Ok(AlterAction::Ignored(format!("{word} KEYS")));
+        }
+        if let Some(word) = self.accept_any(&["ALGORITHM", "LOCK"]) {
+            self.accept_op(Op::Eq);
+            self.any_name()?;
+            return Ok(AlterAction::Ignored(word.to_string()));
+        }
+        if self.accept("FORCE") {
+            return Ok(AlterAction::Ignored("FORCE".to_string()));
+        }
+        if self.accept_all(&["ORDER", "BY"]) {
+            self.order_items()?;
+            return Ok(AlterAction::Ignored("ORDER BY".to_string()));
+        }
+        if self.is_any(&[
+            "PARTITION",
+            "DISCARD",
+            "IMPORT",
+            "COALESCE",
+            "REORGANIZE",
+            "EXCHANGE",
+            "REMOVE",
+        ]) {
+            let what = self.word_upper()?;
+            while !self.at_end() {
+                self.advance();
+            }
+            return Ok(AlterAction::Unsupported(format!("ALTER TABLE ... {what}")));
+        }
+        let mut options = TableOptions::default();
+        self.table_options(&mut options, false)?;
+        if options == TableOptions::default() {
+            return self.error();
+        }
+        Ok(AlterAction::Options(options))
+    }
+
+    fn column_position(&mut self) -> Result<Option<ColumnPosition>> {
+        if self.accept("FIRST") {
+            return Ok(Some(ColumnPosition::First));
+        }
+        if self.accept("AFTER") {
+            return Ok(Some(ColumnPosition::After(self.name()?)));
+        }
+        Ok(None)
+    }
+
+    fn alter_add(&mut self) -> Result<AlterAction> {
+        if let Some(index) = self.index_element()? {
+            return Ok(AlterAction::AddIndex(index));
+        }
+        if self.is_any(&["CONSTRAINT", "FOREIGN", "CHECK"]) {
+            return self.constraint();
+        }
+        if self.is("PARTITION") {
+            return Ok(AlterAction::Unsupported(
+                "ALTER TABLE ... ADD PARTITION".to_string(),
+            ));
+        }
+        self.accept("COLUMN");
+        if self.is_op(Op::LParen) {
+            // ADD COLUMN (a INT, b INT): the list goes on as further ADD actions.
+            return Err(SqlError::not_supported("ADD COLUMN with a parenthesised list"));
+        }
+        let column = self.column_def()?;
+        let position = self.column_position()?.unwrap_or(ColumnPosition::Last);
+        Ok(AlterAction::AddColumn { column, position })
+    }
+
+    fn alter_drop(&mut self) -> Result<AlterAction> {
+        if self.accept_all(&["PRIMARY", "KEY"]) {
+            return Ok(AlterAction::DropPrimaryKey);
+        }
+        if self.accept_all(&["FOREIGN", "KEY"]) {
+            return Ok(AlterAction::DropForeignKey(self.name()?));
+        }
+        if self.accept("INDEX") || self.accept("KEY") {
+            return Ok(AlterAction::DropIndex(self.any_name()?));
+        }
+        if self.accept("CONSTRAINT") {
+            return Ok(AlterAction::DropConstraint(self.any_name()?));
+        }
+        if self.accept("CHECK") {
+            return Ok(AlterAction::DropCheck(self.any_name()?));
+        }
+        self.accept("COLUMN");
+        Ok(AlterAction::DropColumn(self.name()?))
+    }
+
+    fn alter_rename(&mut self) -> Result<AlterAction> {
+        if self.accept("COLUMN") {
+            let old = self.name()?;
+            self.expect("TO")?;
+            return Ok(AlterAction::RenameColumn {
+                old,
+                new: self.name()?,
+            });
+        }
+        if self.accept("INDEX") || self.accept("KEY") {
+            let old = self.any_name()?;
+            self.expect("TO")?;
+            return Ok(AlterAction::RenameIndex {
+                old,
+                new: self.any_name()?,
+            });
+        }
+        let _ = self.accept("TO") || self.accept("AS");
+        Ok(AlterAction::RenameTo(self.object_name()?))
+    }
+
+    fn alter_alter(&mut self) -> Result<AlterAction> {
+        if self.accept("INDEX") {
+            let name = self.any_name()?;
+            let visible = !self.accept("INVISIBLE");
+            if visible {
+                self.expect("VISIBLE")?;
+            }
+            return Ok(AlterAction::ShowIndex { name, visible });
+        }
+        if self.accept("CHECK") || self.accept("CONSTRAINT") {
+            let name = self.any_name()?;
+            let enforced = !self.accept("NOT");
+            self.expect("ENFORCED")?;
+            return Ok(AlterAction::EnforceCheck { name, enforced });
+        }
+        self.accept("COLUMN");
+        let column = self.name()?;
+        if self.accept_all(&["DROP", "DEFAULT"]) {
+            return Ok(AlterAction::SetDefault {
+                column,
+                default: None,
+            });
+        }
+        self.expect("SET")?;
+        self.expect("DEFAULT")?;
+        Ok(AlterAction::SetDefault {
+            column,
+            default: Some(self.default_value()?),
+        })
+    }
+}

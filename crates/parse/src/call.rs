@@ -1,0 +1,333 @@
+//! Function calls, among them those whose arguments are not a plain list: EXTRACT, TRIM, SUBSTRING, POSITION, CAST,
+//! COUNT(*), GROUP_CONCAT, TIMESTAMPADD and their like.
+
+use super::ast::*;
+use super::lexer::{Kind, Op};
+use super::parser::Parser;
+use tidemark_types::error::{Result, SqlError};
+
+fn plain(name: &str, args: Vec<Expr>) -> FunctionCall {
+    FunctionCall {
+        schema: None,
+        name: name.to_string(),
+        args,
+        distinct: false,
+        star: false,
+        order_by: Vec::new(),
+        separator: None,
+    }
+}
+
+/// Whether the type of what a function answers follows from the values of its constants: how many digits of a second, how
+/// many decimal places, what the format has in it.
+fn type_follows_from_values(name: &str) -> bool {
+    matches!(
+        name,
+        "NOW"
+            | "SYSDATE"
+            | "CURTIME"
+            | "ROUND"
+            | "TRUNCATE"
+            | "STR_TO_DATE"
+            | "UNIX_TIMESTAMP"
+            | "TIME"
+            | "TIMESTAMP"
+            | "TIMEDIFF"
+            | "ADDTIME"
+            | "SUBTIME"
+            | "MAKETIME"
+            | "SEC_TO_TIME"
+            | "FROM_UNIXTIME"
+    )
+}
+
+impl Parser<'_> {
+    /// The cursor is at the opening parenthesis; the name is upper-cased.
+    pub(super) fn function(&mut self, schema: Option<String>, name: String) -> Result<Expr> {
+        self.expect_op(Op::LParen)?;
+        let mut call = match name.as_str() {
+            "CAST" => return self.cast(),
+            "EXTRACT" | "TRIM" | "SUBSTRING" | "SUBSTR" | "MID" | "POSITION" | "TIMESTAMPADD"
+            | "TIMESTAMPDIFF" | "GET_FORMAT" | "DATE_ADD" | "DATE_SUB" | "ADDDATE" | "SUBDATE" | "CHAR"
+            | "COUNT" | "SUM" | "AVG" | "MIN" | "MAX" | "GROUP_CONCAT" | "BIT_AND" | "BIT_OR" | "BIT_XOR"
+            | "STD" | "STDDEV" | "STDDEV_POP" | "STDDEV_SAMP" | "VAR_POP" | "VAR_SAMP" | "VARIANCE"
+            | "JSON_ARRAYAGG" | "JSON_OBJECTAGG" => self.special_call(&name)?,
+            _ => {
+                let mut args = Vec::new();
+                if !self.is_op(Op::RParen) {
+                    args.push(self.expr()?);
+                    while self.accept_op(Op::Comma) {
+                        args.push(self.expr()?);
+                    }
+                }
+                Box::new(plain(&name, args))
+            }
+        };
+        self.expect_op(Op::RParen)?;
+        if self.is("OVER") {
+            return Err(SqlError::not_supported("window functions"));
+        }
+        call.schema = schema;
+        self.needs_literal |=
+            type_follows_from_values(&name) && call.args.iter().any(|arg| matches!(arg, Expr::Param(_)));
+        self.link()?;
+        Ok(Expr::Function(call))
+    }
+
+    /// What stands between the parentheses of a function whose arguments are no plain list.
+    #[inline(never)]
+    fn special_call(&mut self, name: &str) -> Result<Box<FunctionCall>> {
+        let call = match name {
+            "EXTRACT" => self.extract()?,
+            "TRIM" => self.trim()?,
+            "SUBSTRING" | "SUBSTR" | "MID" => self.substring()?,
+            "POSITION" => self.position()?,
+            "TIMESTAMPADD" | "TIMESTAMPDIFF" => {
+                let unit = Expr::str(&self.word_upper()?);
+                self.expect_op(Op::Comma)?;
+                let mut args = self.list(Parser::expr)?;
+                args.insert(0, unit);
+                plain(name, args)
+            }
+            "GET_FORMAT" => {
+                let kind = Expr::str(&self.word_upper()?);
+                self.expect_op(Op::Comma)?;
+                plain(name, vec![kind, self.expr()?])
+            }
+            "DATE_ADD" | "DATE_SUB" | "ADDDATE" | "SUBDATE" => self.date_arithmetic(name)?,
+            "CHAR" => self.char_function()?,
+            _ => self.aggregate(name)?,
+        };
+        Ok(Box::new(call))
+    }
+
+    fn cast(&mut self) -> Result<Expr> {
+        let expr = Box::new(self.expr()?);
+        self.expect("AS")?;
+        let ty = self.cast_type()?;
+        self.expect_op(Op::RParen)?;
+        self.link()?;
+        Ok(Expr::Cast { expr, ty })
+    }
+
+    fn extract(&mut self) -> Result<FunctionCall> {
+        let unit = Expr::str(&self.word_upper()?);
+        self.expect("FROM")?;
+        Ok(plain("EXTRACT", vec![unit, self.expr()?]))
+    }
+
+    fn trim(&mut self) -> Result<FunctionCall> {
+        let side = self.accept_any(&["BOTH", "LEADING", "TRAILING"]);
+        if side.is_some() && self.accept("FROM") {
+            return Ok(plain(
+                "TRIM",
+                vec![Expr::str(side.unwrap_or("BOTH")), Expr::str(" "), self.expr()?],
+            ));
+        }
+        let first = self.expr()?;
+        if self.accept("FROM") {
+            let text = self.expr()?;
+            return Ok(plain(
+                "TRIM",
+                vec![Expr::str(side.unwrap_or("BOTH")), first, text],
+            ));
+        }
+        if side.is_some() {
+            self.error()
+        } else {
+            Ok(plain("TRIM", vec![first]))
+        }
+    }
+
+    fn substring(&mut self) -> Result<FunctionCall> {
+        let mut args = vec![self.expr()?];
+        if self.accept("FROM") {
+            args.push(self.expr()?);
+            if self.accept("FOR") {
+                args.push(self.expr()?);
+            }
+        } else {
+            while self.accept_op(Op::Comma) {
+                args.push(self.expr()?);
+            }
+        }
+        Ok(plain("SUBSTRING", args))
+    }
+
+    fn position(&mut self) -> Result<FunctionCall> {
+        // The first operand ends before IN, so it is one without predicates.
+        let needle = self.simple()?;
+        self.expect("IN")?;
+        Ok(plain("LOCATE", vec![needle, self.expr()?]))
+    }
+
+    fn char_function(&mut self) -> Result<FunctionCall> {
+        let args = self.list(Parser::expr)?;
+        if self.accept("USING") {
+            self.name_or_string()?;
+        }
+        Ok(plain("CHAR", args))
+    }
+
+    fn date_arithmetic(&mut self, name: &str) -> Result<FunctionCall> {
+        let date = self.expr()?;
+        self.expect_op(Op::Comma)?;
+        let amount = if self.is("INTERVAL") {
+            self.interval()?
+        } else if matches!(name, "ADDDATE" | "SUBDATE") {
+            Expr::Interval {
+                value: Box::new(self.expr()?),
+                unit: "DAY".to_string(),
+            }
+        } else {
+            return self.error();
+        };
+        let name = if name.ends_with("SUB") || name.starts_with("SUB") {
+            "DATE_SUB"
+        } else {
+            "DATE_ADD"
+        };
+        Ok(plain(name, vec![date, amount]))
+    }
+
+    fn aggregate(&mut self, name: &str) -> Result<FunctionCall> {
+        let mut call = plain(name, Vec::new());
+        if name == "COUNT" && self.accept_op(Op::Star) {
+            call.star = true;
+            return Ok(call);
+        }
+        call.distinct = self.accept("DISTINCT");
+        if !call.distinct {
+            self.accept("ALL");
+        }
+        call.args = self.list(Parser::expr)?;
+        if name == "GROUP_CONCAT" {
+            if self.accept_all(&["ORDER", "BY"]) {
+                call.order_by = self.order_items()?;
+            }
+            if self.accept("SEPARATOR") {
+                call.separator = Some(self.string()?);
+            }
+        }
+        Ok(call)
+    }
+
+    /// The target of CAST and CONVERT.
+    pub(super) fn cast_type(&mut self) -> Result<TypeName> {
+        if let Some(word) = self.accept_any(&["SIGNED", "UNSIGNED"]) {
+            let _ = self.accept("INTEGER") || self.accept("INT");
+            return Ok(TypeName {
+                name: "BIGINT".to_string(),
+                unsigned: word == "UNSIGNED",
+                ..TypeName::default()
+            });
+        }
+        self.data_type()
+    }
+
+    /// A type with its attributes, as in a column definition; also of CAST.
+    pub(super) fn data_type(&mut self) -> Result<TypeName> {
+        if self.token().kind != Kind::Word {
+            return self.error();
+        }
+        let written = self.word_upper()?;
+        let mut ty = TypeName {
+            name: canonical(&written).to_string(),
+            ..TypeName::default()
+        };
+        match written.as_str() {
+            "BOOL" | "BOOLEAN" => ty.length = Some(1),
+            "DOUBLE" => {
+                self.accept("PRECISION");
+            }
+            "CHAR" | "CHARACTER" if self.accept("VARYING") => ty.name = "VARCHAR".to_string(),
+            "NATIONAL" => {
+                ty.charset = Some("utf8mb3".to_string());
+                match self.word_upper()?.as_str() {
+                    "VARCHAR" => ty.name = "VARCHAR".to_string(),
+                    "CHAR" | "CHARACTER" if self.accept("VARYING") => ty.name = "VARCHAR".to_string(),
+                    "CHAR" | "CHARACTER" => ty.name = "CHAR".to_string(),
+                    _ => return self.error(),
+                }
+            }
+            "NCHAR" | "NVARCHAR" => ty.charset = Some("utf8mb3".to_string()),
+            "LONG" => {
+                ty.name = if self.accept("VARBINARY") {
+                    "MEDIUMBLOB"
+                } else {
+                    "MEDIUMTEXT"
+                }
+                .to_string();
+                self.accept("VARCHAR");
+            }
+            "SERIAL" => ty.unsigned = true,
+            _ if canonical(&written) == "?" => {
+                self.step_back();
+                return self.error();
+            }
+            _ => {}
+        }
+        if matches!(ty.name.as_str(), "ENUM" | "SET") {
+            ty.members = self.in_parens(|p| p.list(Parser::string))?;
+        } else if self.accept_op(Op::LParen) {
+            ty.length = Some(self.number()?);
+            if self.accept_op(Op::Comma) {
+                ty.decimals = Some(self.number()?);
+            }
+            self.expect_op(Op::RParen)?;
+        }
+        self.type_attributes(&mut ty)?;
+        Ok(ty)
+    }
+
+    fn type_attributes(&mut self, ty: &mut TypeName) -> Result<()> {
+        loop {
+            if self.accept("UNSIGNED") {
+                ty.unsigned = true;
+            } else if self.accept("SIGNED") {
+            } else if self.accept("ZEROFILL") {
+                ty.zerofill = true;
+                ty.unsigned = true;
+            } else if self.accept("BINARY") {
+                ty.binary = true;
+            } else if self.accept_all(&["CHARACTER", "SET"])
+                || self.accept_all(&["CHAR", "SET"])
+                || self.accept("CHARSET")
+            {
+                ty.charset = Some(self.name_or_string()?.to_ascii_lowercase());
+            } else if self.accept("ASCII") {
+                ty.charset = Some("latin1".to_string());
+            } else if self.is("COLLATE") {
+                self.advance();
+                ty.collation = Some(self.name_or_string()?.to_ascii_lowercase());
+            } else {
+                return Ok(());
+            }
+        }
+    }
+}
+
+/// One name for each type; `?` for none.
+fn canonical(name: &str) -> &str {
+    match name {
+        "BOOL" | "BOOLEAN" | "INT1" => "TINYINT",
+        "INT2" => "SMALLINT",
+        "INT3" | "MIDDLEINT" => "MEDIUMINT",
+        "INTEGER" | "INT4" => "INT",
+        "INT8" | "SERIAL" => "BIGINT",
+        "DEC" | "NUMERIC" | "FIXED" => "DECIMAL",
+        "REAL" | "FLOAT8" => "DOUBLE",
+        "FLOAT4" => "FLOAT",
+        "CHARACTER" | "NCHAR" | "NATIONAL" => "CHAR",
+        "VARCHARACTER" | "NVARCHAR" => "VARCHAR",
+        "LONG" => "MEDIUMTEXT",
+        "TINYINT" | "SMALLINT" | "MEDIUMINT" | "INT" | "BIGINT" | "DECIMAL" | "FLOAT" | "DOUBLE" | "BIT"
+        | "YEAR" | "DATE" | "TIME" | "DATETIME" | "TIMESTAMP" | "CHAR" | "VARCHAR" | "BINARY"
+        | "VARBINARY" | "TINYTEXT" | "TEXT" | "MEDIUMTEXT" | "LONGTEXT" | "TINYBLOB" | "BLOB"
+        | "MEDIUMBLOB" | "LONGBLOB" | "ENUM" | "SET" | "JSON" | "GEOMETRY" | "POINT" | "LINESTRING"
+        | "POLYGON" | "MULTIPOINT" | "MULTILINESTRING" | "MULTIPOLYGON" | "GEOMETRYCOLLECTION" | "VECTOR" => {
+            name
+        }
+        _ => "?",
+    }
+}

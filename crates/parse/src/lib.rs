@@ -1,0 +1,133 @@
+//! MySQL's SQL, from text to syntax tree.
+//!
+//! The parser is written for MySQL's grammar rather than taken from a library for many dialects: it knows where in the
+//! text each thing stood, which gives error 1064 its "near", select items the names MySQL gives them, and the plan
+//! cache its literals; literals are bytes in any character set; and precedence, comments and the many small statements
+//! are MySQL's. What is recognised but not supported becomes [`ast::Statement::Unsupported`] or error 1235 at once.
+//!
+//! ```
+//! use tidemark_parse::ast::Statement;
+//! use tidemark_parse::shape::Shape;
+//! use tidemark_parse::{parse, print};
+//! use tidemark_types::SqlMode;
+//!
+//! let sql = b"SELECT a FROM t WHERE id = 7; COMMIT";
+//! let parsed = parse(sql, 0, SqlMode::DEFAULT)?;
+//! assert!(matches!(parsed.statement, Statement::Query(_)));
+//! assert!(matches!(parse(sql, parsed.next, SqlMode::DEFAULT)?.statement, Statement::Commit { .. }));
+//!
+//! // Statements that differ in their literals have one shape.
+//! let shape = |sql: &[u8]| {
+//!     let mut shape = Shape::default();
+//!     assert!(shape.scan(sql, 0, SqlMode::DEFAULT));
+//!     shape.key().to_vec()
+//! };
+//! assert_eq!(shape(b"SELECT a FROM t WHERE id = 7"), shape(b"SELECT a FROM t WHERE id = 8"));
+//!
+//! // Errors are MySQL's, and say near what.
+//! assert_eq!(parse(b"SELECT FROM", 0, SqlMode::DEFAULT).unwrap_err().code, 1064);
+//!
+//! // An expression prints as SHOW CREATE TABLE prints it.
+//! let expression = tidemark_parse::parse_expression("a+1 > 2", SqlMode::DEFAULT)?;
+//! assert_eq!(print::expr(&expression), "((`a` + 1) > 2)");
+//! # Ok::<(), tidemark_types::error::SqlError>(())
+//! ```
+//!
+//! - [`lexer`]: tokens, comments, quoting.
+//! - [`parser`]: the cursor and the depth limit; the grammar is in `expr`, `call`, `query`, `dml`, `ddl`, `table`,
+//!   `alter`, `admin`, `show`, `account`.
+//! - [`shape`]: a statement's text with its literals taken out, the key of the plan cache.
+//! - [`print`]: an expression back as text.
+
+#![forbid(unsafe_code)]
+
+mod account;
+mod admin;
+mod alter;
+pub mod ast;
+mod call;
+mod ddl;
+mod dml;
+mod expr;
+pub mod lexer;
+pub mod parser;
+pub mod print;
+mod query;
+mod reserved;
+pub mod shape;
+mod show;
+mod table;
+#[cfg(test)]
+mod tests;
+
+pub use reserved::is_reserved;
+
+use ast::Statement;
+use lexer::{Kind, Lexer, syntax_error};
+use parser::Parser;
+use tidemark_types::SqlMode;
+use tidemark_types::error::Result;
+
+/// One parsed statement of a text that may hold several.
+#[derive(Debug)]
+pub struct Parsed {
+    pub statement: Statement,
+    /// How many `?` it has, or how many of the shape's literals were given.
+    pub param_count: usize,
+    /// Where the next statement begins; the text's length if there is none.
+    pub next: usize,
+    /// A literal of the shape stands where the grammar needs it as such: this shape cannot be shared.
+    pub needs_literal: bool,
+}
+
+/// A text as a client sends it, without what MySQL ignores around it: white space, semicolons at its end, and one NUL
+/// byte there, which `mysqlslap` sends.
+pub fn trim(sql: &[u8]) -> &[u8] {
+    let blank = |b: &u8| matches!(b, b' ' | b'\t' | b'\n' | 0x0b | 0x0c | b'\r');
+    let sql = sql.strip_suffix(b"\0").unwrap_or(sql);
+    let start = sql.iter().position(|b| !blank(b)).unwrap_or(sql.len());
+    let end = sql.iter().rposition(|b| !blank(b) && *b != b';');
+    &sql[start..end.map_or(start, |end| end + 1).max(start)]
+}
+
+/// Checks that nothing but white space and comments follows the statement that ends at `end`. Error 1064 names what does.
+pub fn expect_single(sql: &[u8], end: usize, mode: SqlMode) -> Result<()> {
+    let token = Lexer::new(sql, end, mode).token()?;
+    match token.kind {
+        Kind::End => Ok(()),
+        _ => Err(syntax_error(sql, token.start as usize)),
+    }
+}
+
+/// Parses the statement that begins at `start`. A text that holds nothing but comments is [`Statement::Empty`], one
+/// without even these is error 1065.
+pub fn parse(sql: &[u8], start: usize, mode: SqlMode) -> Result<Parsed> {
+    parse_shape(sql, start, mode, &[])
+}
+
+/// The same, with the literals at these offsets as parameters.
+pub fn parse_shape(sql: &[u8], start: usize, mode: SqlMode, literals: &[u32]) -> Result<Parsed> {
+    let mut parser = Parser::new(sql, start, mode, literals)?;
+    let statement = parser.statement()?;
+    parser.expect_end()?;
+    Ok(Parsed {
+        statement,
+        param_count: parser.param_count(),
+        next: parser.next_statement(),
+        needs_literal: parser.needs_literal,
+    })
+}
+
+/// A single expression: defaults and checks that the dictionary keeps as text. They are printed in one form, whatever the
+/// SQL mode was, and so read back in one mode.
+pub fn parse_expression(text: &str) -> Result<ast::Expr> {
+    expression_in(text, SqlMode::DEFAULT)
+}
+
+/// A single expression, under an SQL mode.
+pub fn expression_in(text: &str, mode: SqlMode) -> Result<ast::Expr> {
+    let mut parser = Parser::new(text.as_bytes(), 0, mode, &[])?;
+    let expr = parser.expression()?;
+    parser.expect_end()?;
+    Ok(expr)
+}

@@ -1,0 +1,382 @@
+//! The parser's core: a cursor over the tokens of one statement, and the small things every rule needs.
+//!
+//! Recursive descent. The rules live in the sibling modules: `expr`, `query`, `dml`, `ddl`, `admin`, `account`, each an
+//! `impl Parser`.
+//!
+//! No statement may exhaust the stack (`error::depth`). Every rule that can come to itself again begins with
+//! [`Parser::enter`], which looks at the stack, and every node that has others below it is counted by
+//! [`Parser::link`]: `height` is that of the highest tree made since the rule entered last, so that a link is on top of
+//! whatever its own rule has made. Rules that make many trees side by side (the operands of a chain, the items of a
+//! list) enter anew for each, and [`Parser::leave`] keeps the highest.
+
+use super::ast::*;
+use super::lexer::{Kind, Lexer, Op, Token, syntax_error, unquote};
+use super::reserved::is_reserved;
+use tidemark_types::SqlMode;
+use tidemark_types::error::depth::{HEIGHT_MAX, SELECTS_MAX, check_stack};
+use tidemark_types::error::{Result, SqlError};
+
+/// How many tables a query block may join, as in MySQL.
+const TABLES_MAX: usize = 61;
+
+/// A rule that has been entered: the height of what stood beside it before.
+pub(super) struct Level(usize);
+
+pub struct Parser<'a> {
+    pub(super) sql: &'a [u8],
+    tokens: Vec<Token>,
+    /// The text has a comment.
+    pub(super) commented: bool,
+    pos: usize,
+    pub(super) mode: SqlMode,
+    height: usize,
+    /// The SELECTs around the cursor.
+    selects: usize,
+    /// The tables of the FROM clause at the cursor.
+    tables: usize,
+    /// Offsets of the literals that are parameters of the statement's shape, ascending.
+    shape_params: &'a [u32],
+    params: usize,
+    /// A literal that the grammar wants as such was taken out as a parameter: the shape cannot be shared.
+    pub(super) needs_literal: bool,
+}
+
+impl<'a> Parser<'a> {
+    /// Lexes the statement that begins at `start`, up to its semicolon.
+    pub fn new(sql: &'a [u8], start: usize, mode: SqlMode, shape_params: &'a [u32]) -> Result<Parser<'a>> {
+        let mut lexer = Lexer::new(sql, start, mode);
+        let mut tokens = Vec::with_capacity(64);
+        loop {
+            let token = lexer.token()?;
+            tokens.push(token);
+            if matches!(token.kind, Kind::End | Kind::Op(Op::Semicolon)) {
+                break;
+            }
+        }
+        Ok(Parser {
+            sql,
+            tokens,
+            commented: lexer.commented,
+            pos: 0,
+            mode,
+            height: 0,
+            selects: 0,
+            tables: 0,
+            shape_params,
+            params: 0,
+            needs_literal: false,
+        })
+    }
+
+    /// Where the next statement begins.
+    pub fn next_statement(&self) -> usize {
+        self.tokens.last().map_or(self.sql.len(), |t| t.end as usize)
+    }
+
+    pub fn param_count(&self) -> usize {
+        self.params.max(self.shape_params.len())
+    }
+
+    // ------------------------------------------------------------------------------------------- the cursor
+
+    pub(super) fn token(&self) -> Token {
+        self.tokens[self.pos]
+    }
+
+    pub(super) fn token_at(&self, ahead: usize) -> Token {
+        self.tokens[(self.pos + ahead).min(self.tokens.len() - 1)]
+    }
+
+    pub(super) fn advance(&mut self) -> Token {
+        let token = self.tokens[self.pos];
+        if self.pos + 1 < self.tokens.len() {
+            self.pos += 1;
+        }
+        token
+    }
+
+    /// Before the token read last, for an error there.
+    pub(super) fn step_back(&mut self) {
+        self.pos = self.pos.saturating_sub(1);
+    }
+
+    pub(super) fn text(&self, token: Token) -> &'a [u8] {
+        &self.sql[token.start as usize..token.end as usize]
+    }
+
+    /// The source from a token's start to the end of the last token read.
+    pub(super) fn source_since(&self, start: u32) -> String {
+        let end = self.tokens[self.pos.saturating_sub(1)].end;
+        String::from_utf8_lossy(&self.sql[start as usize..(end.max(start)) as usize]).into_owned()
+    }
+
+    pub(super) fn at_end(&self) -> bool {
+        matches!(self.token().kind, Kind::End | Kind::Op(Op::Semicolon))
+    }
+
+    pub(super) fn error<T>(&self) -> Result<T> {
+        let token = self.token();
+        let at = if token.kind == Kind::End {
+            self.sql.len()
+        } else {
+            token.start as usize
+        };
+        Err(syntax_error(self.sql, at))
+    }
+
+    pub(super) fn expect_end(&self) -> Result<()> {
+        if self.at_end() { Ok(()) } else { self.error() }
+    }
+
+    /// Begins a rule that may come to itself again.
+    #[inline]
+    pub(super) fn enter(&mut self) -> Result<Level> {
+        check_stack()?;
+        Ok(Level(std::mem::take(&mut self.height)))
+    }
+
+    #[inline]
+    pub(super) fn leave(&mut self, level: Level) {
+        self.height = self.height.max(level.0);
+    }
+
+    /// Counts a node on top of what the rule entered last has made.
+    #[inline]
+    pub(super) fn link(&mut self) -> Result<()> {
+        self.height += 1;
+        if self.height > HEIGHT_MAX {
+            return Err(SqlError::stack_overrun());
+        }
+        Ok(())
+    }
+
+    /// Begins a SELECT, with a FROM clause of its own; gives the number of tables in the one around it.
+    pub(super) fn enter_select(&mut self) -> Result<usize> {
+        self.selects += 1;
+        if self.selects > SELECTS_MAX + 1 {
+            return Err(SqlError::too_high_nesting_for_select());
+        }
+        Ok(std::mem::take(&mut self.tables))
+    }
+
+    pub(super) fn leave_select(&mut self, tables_around: usize) {
+        self.selects -= 1;
+        self.tables = tables_around;
+    }
+
+    /// Counts a table of the FROM clause; error 1116.
+    pub(super) fn count_table(&mut self) -> Result<()> {
+        self.tables += 1;
+        if self.tables > TABLES_MAX {
+            return Err(SqlError::too_many_tables());
+        }
+        Ok(())
+    }
+
+    // ---------------------------------------------------------------------------------------- words and signs
+
+    fn word_is(&self, token: Token, word: &str) -> bool {
+        token.kind == Kind::Word && self.text(token).eq_ignore_ascii_case(word.as_bytes())
+    }
+
+    pub(super) fn is(&self, word: &str) -> bool {
+        self.word_is(self.token(), word)
+    }
+
+    pub(super) fn is_ahead(&self, ahead: usize, word: &str) -> bool {
+        self.word_is(self.token_at(ahead), word)
+    }
+
+    pub(super) fn is_any(&self, words: &[&str]) -> bool {
+        words.iter().any(|word| self.is(word))
+    }
+
+    pub(super) fn accept(&mut self, word: &str) -> bool {
+        let found = self.is(word);
+        if found {
+            self.advance();
+        }
+        found
+    }
+
+    /// All of the words, or none.
+    pub(super) fn accept_all(&mut self, words: &[&str]) -> bool {
+        let found = words.iter().enumerate().all(|(i, word)| self.is_ahead(i, word));
+        if found {
+            words.iter().for_each(|_| {
+                self.advance();
+            });
+        }
+        found
+    }
+
+    pub(super) fn accept_any(&mut self, words: &[&'static str]) -> Option<&'static str> {
+        words.iter().find(|word| self.accept(word)).copied()
+    }
+
+    pub(super) fn expect(&mut self, word: &str) -> Result<()> {
+        if self.accept(word) { Ok(()) } else { self.error() }
+    }
+
+    pub(super) fn is_op(&self, op: Op) -> bool {
+        self.token().kind == Kind::Op(op)
+    }
+
+    pub(super) fn accept_op(&mut self, op: Op) -> bool {
+        let found = self.is_op(op);
+        if found {
+            self.advance();
+        }
+        found
+    }
+
+    pub(super) fn expect_op(&mut self, op: Op) -> Result<()> {
+        if self.accept_op(op) { Ok(()) } else { self.error() }
+    }
+
+    pub(super) fn list<T>(&mut self, mut item: impl FnMut(&mut Self) -> Result<T>) -> Result<Vec<T>> {
+        let mut out = vec![item(self)?];
+        while self.accept_op(Op::Comma) {
+            out.push(item(self)?);
+        }
+        Ok(out)
+    }
+
+    pub(super) fn in_parens<T>(&mut self, item: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
+        self.expect_op(Op::LParen)?;
+        let out = item(self)?;
+        self.expect_op(Op::RParen)?;
+        Ok(out)
+    }
+
+    // ------------------------------------------------------------------------------------------------- names
+
+    /// A quoted token's content as a name.
+    fn quoted_name(&self, token: Token) -> Result<String> {
+        let bytes = unquote(self.text(token), self.mode);
+        String::from_utf8(bytes).map_err(|_| syntax_error(self.sql, token.start as usize))
+    }
+
+    pub(super) fn word_text(&self, token: Token) -> String {
+        String::from_utf8_lossy(self.text(token)).into_owned()
+    }
+
+    pub(super) fn is_name(&self) -> bool {
+        let token = self.token();
+        match token.kind {
+            Kind::Quoted => true,
+            Kind::Word => !is_reserved(self.text(token)),
+            _ => false,
+        }
+    }
+
+    pub(super) fn name(&mut self) -> Result<String> {
+        let token = self.token();
+        if !self.is_name() {
+            return self.error();
+        }
+        self.advance();
+        match token.kind {
+            Kind::Quoted => self.quoted_name(token),
+            _ => Ok(self.word_text(token)),
+        }
+    }
+
+    /// A name after a dot, where reserved words are names too.
+    pub(super) fn any_name(&mut self) -> Result<String> {
+        if self.token().kind == Kind::Word {
+            let token = self.advance();
+            return Ok(self.word_text(token));
+        }
+        self.name()
+    }
+
+    /// A name that may also be written as a string: aliases, user names, character sets.
+    pub(super) fn name_or_string(&mut self) -> Result<String> {
+        if self.token().kind == Kind::Str {
+            let bytes = self.string()?;
+            return Ok(String::from_utf8_lossy(&bytes).into_owned());
+        }
+        self.any_name()
+    }
+
+    pub(super) fn object_name(&mut self) -> Result<ObjectName> {
+        let first = self.name()?;
+        if self.accept_op(Op::Dot) {
+            let name = self.any_name()?;
+            return Ok(ObjectName {
+                schema: Some(first),
+                name,
+            });
+        }
+        Ok(ObjectName {
+            schema: None,
+            name: first,
+        })
+    }
+
+    pub(super) fn name_list(&mut self) -> Result<Vec<String>> {
+        self.list(Parser::name)
+    }
+
+    // ---------------------------------------------------------------------------------------------- literals
+
+    /// Whether the literal at this token is a parameter of the shape; gives its number.
+    pub(super) fn shape_param(&self, token: Token) -> Option<usize> {
+        if self.shape_params.is_empty() {
+            return None;
+        }
+        self.shape_params.binary_search(&token.start).ok()
+    }
+
+    pub(super) fn next_param(&mut self) -> usize {
+        self.params += 1;
+        self.params - 1
+    }
+
+    fn literal_token(&mut self) -> Token {
+        let token = self.advance();
+        self.needs_literal |= self.shape_param(token).is_some();
+        token
+    }
+
+    /// A string the grammar wants as such; adjacent ones are one.
+    pub(super) fn string(&mut self) -> Result<Vec<u8>> {
+        if !matches!(self.token().kind, Kind::Str | Kind::NationalStr) {
+            return self.error();
+        }
+        let token = self.literal_token();
+        let raw = self.text(token);
+        let raw = if token.kind == Kind::NationalStr {
+            &raw[1..]
+        } else {
+            raw
+        };
+        let mut out = unquote(raw, self.mode);
+        while self.token().kind == Kind::Str {
+            let token = self.literal_token();
+            out.extend(unquote(self.text(token), self.mode));
+        }
+        Ok(out)
+    }
+
+    pub(super) fn string_text(&mut self) -> Result<String> {
+        let bytes = self.string()?;
+        Ok(String::from_utf8_lossy(&bytes).into_owned())
+    }
+
+    /// An unsigned integer the grammar wants as such.
+    pub(super) fn number(&mut self) -> Result<u64> {
+        if self.token().kind != Kind::Int {
+            return self.error();
+        }
+        let text = self.text(self.token());
+        match std::str::from_utf8(text).ok().and_then(|t| t.parse().ok()) {
+            Some(n) => {
+                self.literal_token();
+                Ok(n)
+            }
+            None => self.error(),
+        }
+    }
+}

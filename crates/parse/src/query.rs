@@ -1,0 +1,610 @@
+//! SELECT and all that surrounds it: WITH, UNION, joins, ORDER BY, LIMIT, locking clauses, INTO.
+
+use super::ast::*;
+use super::lexer::{Kind, Op};
+use super::parser::Parser;
+use std::sync::Arc;
+use tidemark_types::error::{Result, SqlError, er};
+
+impl Parser<'_> {
+    pub(super) fn query(&mut self) -> Result<Query> {
+        let level = self.enter()?;
+        let out = self.query_inner()?;
+        self.link()?;
+        self.leave(level);
+        Ok(out)
+    }
+
+    fn query_inner(&mut self) -> Result<Query> {
+        let with = if self.accept("WITH") {
+            Some(self.with()?)
+        } else {
+            None
+        };
+        let mut early_into = None;
+        let body = self.set_operations(&mut early_into)?;
+        let mut query = Query {
+            with,
+            body,
+            order_by: Vec::new(),
+            limit: None,
+            locks: Vec::new(),
+            into: early_into,
+        };
+        if self.accept_all(&["ORDER", "BY"]) {
+            query.order_by = self.order_items()?;
+        }
+        if self.accept("LIMIT") {
+            query.limit = Some(self.limit()?);
+        }
+        if self.accept("PROCEDURE") {
+            return Err(SqlError::not_supported("PROCEDURE ANALYSE"));
+        }
+        loop {
+            if self.accept("INTO") {
+                query.into = Some(self.into()?);
+            } else if let Some(lock) = self.lock_clause()? {
+                query.locks.push(lock);
+            } else {
+                return Ok(query);
+            }
+        }
+    }
+
+    fn with(&mut self) -> Result<With> {
+        let recursive = self.accept("RECURSIVE");
+        let tables = self.list(|p| {
+            let name = p.name()?;
+            let columns = if p.is_op(Op::LParen) {
+                p.in_parens(Parser::name_list)?
+            } else {
+                Vec::new()
+            };
+            p.expect("AS")?;
+            let query = p.in_parens(Parser::query)?;
+            Ok(Arc::new(CommonTable {
+                recursive,
+                name,
+                columns,
+                query,
+            }))
+        })?;
+        Ok(With { tables })
+    }
+
+    fn set_operations(&mut self, into: &mut Option<Into>) -> Result<QueryBody> {
+        let first = self.intersections(into)?;
+        let mut rest = Vec::new();
+        while let Some(word) = self.accept_any(&["UNION", "EXCEPT"]) {
+            let op = if word == "UNION" {
+                SetOp::Union
+            } else {
+                SetOp::Except
+            };
+            let all = self.all_or_distinct();
+            let body = self.intersections(into)?;
+            rest.push(SetOperand { op, all, body });
+        }
+        self.set_operation_of(first, rest)
+    }
+
+    fn intersections(&mut self, into: &mut Option<Into>) -> Result<QueryBody> {
+        let level = self.enter()?;
+        let first = self.query_primary(into)?;
+        let mut rest = Vec::new();
+        while self.accept("INTERSECT") {
+            let all = self.all_or_distinct();
+            let body = self.query_primary(into)?;
+            let op = SetOp::Intersect;
+            rest.push(SetOperand { op, all, body });
+        }
+        let out = self.set_operation_of(first, rest);
+        self.leave(level);
+        out
+    }
+
+    fn all_or_distinct(&mut self) -> bool {
+        let all = self.accept("ALL");
+        if !all {
+            self.accept("DISTINCT");
+        }
+        all
+    }
+
+    fn set_operation_of(&mut self, first: QueryBody, rest: Vec<SetOperand>) -> Result<QueryBody> {
+        if rest.is_empty() {
+            return Ok(first);
+        }
+        self.link()?;
+        let first = Box::new(first);
+        Ok(QueryBody::SetOperation { first, rest })
+    }
+
+    fn query_primary(&mut self, into: &mut Option<Into>) -> Result<QueryBody> {
+        let level = self.enter()?;
+        let out = if self.is_op(Op::LParen) {
+            let query = self.in_parens(Parser::query)?;
+            QueryBody::Query(Box::new(query))
+        } else {
+            let tables_around = self.enter_select()?;
+            let block = self.query_block(into)?;
+            self.leave_select(tables_around);
+            block
+        };
+        self.link()?;
+        self.leave(level);
+        Ok(out)
+    }
+
+    /// SELECT, VALUES or TABLE.
+    fn query_block(&mut self, into: &mut Option<Into>) -> Result<QueryBody> {
+        if self.accept("VALUES") {
+            let rows = self.list(|p| {
+                p.expect("ROW")?;
+                p.in_parens(|p| p.list(Parser::expr))
+            })?;
+            return Ok(QueryBody::Values(rows));
+        }
+        if self.accept("TABLE") {
+            let name = self.object_name()?;
+            let table = TableRef::Table(TableName {
+                name,
+                alias: None,
+                hints: Vec::new(),
+                as_of: None,
+            });
+            let select = Select {
+                items: vec![SelectItem::All],
+                from: vec![table],
+                ..Select::default()
+            };
+            return Ok(QueryBody::Select(Box::new(select)));
+        }
+        Ok(QueryBody::Select(Box::new(self.select(into)?)))
+    }
+
+    fn select(&mut self, into: &mut Option<Into>) -> Result<Select> {
+        self.expect("SELECT")?;
+        let mut select = Select::default();
+        loop {
+            match self.accept_any(&[
+                "ALL",
+                "DISTINCT",
+                "DISTINCTROW",
+                "HIGH_PRIORITY",
+                "STRAIGHT_JOIN",
+                "SQL_SMALL_RESULT",
+                "SQL_BIG_RESULT",
+                "SQL_BUFFER_RESULT",
+                "SQL_NO_CACHE",
+                "SQL_CACHE",
+                "SQL_CALC_FOUND_ROWS",
+            ]) {
+                Some("DISTINCT" | "DISTINCTROW") => select.distinct = true,
+                Some("STRAIGHT_JOIN") => select.straight_join = true,
+                Some("SQL_CALC_FOUND_ROWS") => select.calc_found_rows = true,
+                Some(_) => {}
+                None => break,
+            }
+        }
+        select.items = self.list(Parser::select_item)?;
+        if self.accept("INTO") {
+            *into = Some(self.into()?);
+        }
+        if self.accept("FROM") && !self.accept("DUAL") {
+            select.from = self.list(Parser::table_ref)?;
+        }
+        if self.accept("WHERE") {
+            select.filter = Some(self.expr()?);
+        }
+        if self.accept_all(&["GROUP", "BY"]) {
+            select.group_by = self.order_items()?;
+            select.with_rollup = self.accept_all(&["WITH", "ROLLUP"]);
+        }
+        if self.accept("HAVING") {
+            select.having = Some(self.expr()?);
+        }
+        if self.is("WINDOW") {
+            return Err(SqlError::not_supported("window functions"));
+        }
+        Ok(select)
+    }
+
+    fn select_item(&mut self) -> Result<SelectItem> {
+        if self.accept_op(Op::Star) {
+            return Ok(SelectItem::All);
+        }
+        if let Some(name) = self.qualified_star()? {
+            return Ok(SelectItem::AllOf(name));
+        }
+        let start = self.token().start;
+        let expr = self.expr()?;
+        let text = self.source_since(start);
+        let alias = self.alias()?;
+        Ok(SelectItem::Expr { expr, alias, text })
+    }
+
+    /// `t.*` or `s.t.*`
+    fn qualified_star(&mut self) -> Result<Option<ObjectName>> {
+        let dot = Kind::Op(Op::Dot);
+        let star = Kind::Op(Op::Star);
+        if !self.is_name() || self.token_at(1).kind != dot {
+            return Ok(None);
+        }
+        let qualified = self.token_at(3).kind == dot && self.token_at(4).kind == star;
+        if self.token_at(2).kind != star && !qualified {
+            return Ok(None);
+        }
+        let name = if qualified {
+            self.object_name()?
+        } else {
+            ObjectName {
+                schema: None,
+                name: self.name()?,
+            }
+        };
+        self.advance();
+        self.advance();
+        Ok(Some(name))
+    }
+
+    pub(super) fn alias(&mut self) -> Result<Option<String>> {
+        if self.accept("AS") {
+            return if self.token().kind == Kind::Str || self.is_name() {
+                self.name_or_string().map(Some)
+            } else {
+                self.error()
+            };
+        }
+        if self.is_name() || self.token().kind == Kind::Str {
+            return self.name_or_string().map(Some);
+        }
+        Ok(None)
+    }
+
+    pub(super) fn order_items(&mut self) -> Result<Vec<OrderItem>> {
+        self.list(|p| {
+            let expr = p.expr()?;
+            let descending = p.accept("DESC");
+            if !descending {
+                p.accept("ASC");
+            }
+            Ok(OrderItem { expr, descending })
+        })
+    }
+
+    fn limit(&mut self) -> Result<Limit> {
+        let first = self.limit_value()?;
+        if self.accept_op(Op::Comma) {
+            return Ok(Limit {
+                offset: Some(first),
+                count: self.limit_value()?,
+            });
+        }
+        let offset = if self.accept("OFFSET") {
+            Some(self.limit_value()?)
+        } else {
+            None
+        };
+        Ok(Limit { offset, count: first })
+    }
+
+    /// A number or a parameter.
+    pub(super) fn limit_value(&mut self) -> Result<Expr> {
+        let token = self.token();
+        match token.kind {
+            Kind::Int => self.literal(token),
+            Kind::Param => {
+                self.advance();
+                Ok(Expr::Param(self.next_param()))
+            }
+            _ => self.error(),
+        }
+    }
+
+    fn into(&mut self) -> Result<Into> {
+        if self.accept_any(&["OUTFILE", "DUMPFILE"]).is_some() {
+            return Err(SqlError::not_supported("SELECT ... INTO OUTFILE"));
+        }
+        Ok(Into::Variables(self.list(Parser::variable_name)?))
+    }
+
+    fn lock_clause(&mut self) -> Result<Option<LockClause>> {
+        if self.accept_all(&["LOCK", "IN", "SHARE", "MODE"]) {
+            return Ok(Some(LockClause {
+                exclusive: false,
+                of: Vec::new(),
+                wait: LockWaitOption::Wait,
+            }));
+        }
+        if !self.accept("FOR") {
+            return Ok(None);
+        }
+        let exclusive = match self.accept_any(&["UPDATE", "SHARE"]) {
+            Some(word) => word == "UPDATE",
+            None => return self.error(),
+        };
+        let of = if self.accept("OF") {
+            self.list(Parser::object_name)?
+        } else {
+            Vec::new()
+        };
+        let wait = if self.accept("NOWAIT") {
+            LockWaitOption::NoWait
+        } else if self.accept_all(&["SKIP", "LOCKED"]) {
+            LockWaitOption::SkipLocked
+        } else {
+            LockWaitOption::Wait
+        };
+        Ok(Some(LockClause { exclusive, of, wait }))
+    }
+
+    // ------------------------------------------------------------------------------------------------- FROM
+
+    pub(super) fn table_ref(&mut self) -> Result<TableRef> {
+        let level = self.enter()?;
+        let out = self.joins();
+        self.leave(level);
+        out
+    }
+
+    fn joins(&mut self) -> Result<TableRef> {
+        let mut left = self.table_factor()?;
+        loop {
+            let natural = self.accept("NATURAL");
+            let kind = match self.join_kind(natural)? {
+                Some(kind) => kind,
+                None if natural => return self.error(),
+                None => return Ok(left),
+            };
+            // `a JOIN b JOIN c ON … ON …`: the right side takes further joins that come before this one's ON.
+            let mut right = self.table_factor()?;
+            if !natural && kind != JoinKind::Straight || kind == JoinKind::Straight {
+                while !self.is("ON") && !self.is("USING") && self.nested_join_follows() {
+                    right = self.join_rest(right)?;
+                }
+            }
+            let condition = if natural {
+                JoinCondition::Natural
+            } else {
+                self.join_condition()?
+            };
+            if matches!(kind, JoinKind::Left | JoinKind::Right) && condition == JoinCondition::None {
+                return self.error();
+            }
+            self.link()?;
+            left = TableRef::Join(Box::new(Join {
+                kind,
+                left,
+                right,
+                condition,
+            }));
+        }
+    }
+
+    fn join_condition(&mut self) -> Result<JoinCondition> {
+        if self.accept("ON") {
+            return Ok(JoinCondition::On(self.expr()?));
+        }
+        if self.accept("USING") {
+            return Ok(JoinCondition::Using(self.in_parens(Parser::name_list)?));
+        }
+        Ok(JoinCondition::None)
+    }
+
+    /// Whether the ON clauses after the joins that follow show that the next join nests to the right: there are then
+    /// as many ON or USING in a row as joins before them.
+    fn nested_join_follows(&self) -> bool {
+        let (mut ahead, mut depth, mut joins) = (0, 0usize, 0usize);
+        loop {
+            let token = self.token_at(ahead);
+            match token.kind {
+                Kind::Op(Op::LParen) => depth += 1,
+                Kind::Op(Op::RParen) if depth == 0 => return false,
+                Kind::Op(Op::RParen) => depth -= 1,
+                Kind::End | Kind::Op(Op::Semicolon) => return false,
+                Kind::Op(Op::Comma) if depth == 0 => return false,
+                Kind::Word if depth == 0 => {
+                    if self.is_ahead(ahead, "JOIN") || self.is_ahead(ahead, "STRAIGHT_JOIN") {
+                        joins += 1;
+                    } else if self.is_ahead(ahead, "ON") || self.is_ahead(ahead, "USING") {
+                        return self.two_conditions_follow(ahead, joins);
+                    } else if ["WHERE", "GROUP", "ORDER", "LIMIT", "HAVING", "SET"]
+                        .iter()
+                        .any(|w| self.is_ahead(ahead, w))
+                    {
+                        return false;
+                    }
+                }
+                _ => {}
+            }
+            ahead += 1;
+        }
+    }
+
+    /// From the first ON: more conditions before the next join than that one join needs.
+    fn two_conditions_follow(&self, mut ahead: usize, joins: usize) -> bool {
+        let (mut depth, mut conditions) = (0usize, 0usize);
+        loop {
+            match self.token_at(ahead).kind {
+                Kind::Op(Op::LParen) => depth += 1,
+                Kind::Op(Op::RParen) if depth == 0 => break,
+                Kind::Op(Op::RParen) => depth -= 1,
+                Kind::End | Kind::Op(Op::Semicolon) => break,
+                Kind::Word if depth == 0 => {
+                    if self.is_ahead(ahead, "ON") || self.is_ahead(ahead, "USING") {
+                        conditions += 1;
+                    } else if ["JOIN", "STRAIGHT_JOIN", "WHERE", "GROUP", "ORDER", "LIMIT"]
+                        .iter()
+                        .any(|w| self.is_ahead(ahead, w))
+                    {
+                        break;
+                    }
+                }
+                _ => {}
+            }
+            ahead += 1;
+        }
+        joins > 0 && conditions > joins
+    }
+
+    fn join_rest(&mut self, left: TableRef) -> Result<TableRef> {
+        let Some(kind) = self.join_kind(false)? else {
+            return self.error();
+        };
+        let right = self.table_factor()?;
+        let condition = self.join_condition()?;
+        self.link()?;
+        Ok(TableRef::Join(Box::new(Join {
+            kind,
+            left,
+            right,
+            condition,
+        })))
+    }
+
+    fn join_kind(&mut self, natural: bool) -> Result<Option<JoinKind>> {
+        if !natural && self.accept("STRAIGHT_JOIN") {
+            return Ok(Some(JoinKind::Straight));
+        }
+        let kind = match self.accept_any(&["JOIN", "INNER", "CROSS", "LEFT", "RIGHT"]) {
+            Some("JOIN") => return Ok(Some(JoinKind::Inner)),
+            Some("LEFT") => JoinKind::Left,
+            Some("RIGHT") => JoinKind::Right,
+            Some(_) => JoinKind::Inner,
+            None => return Ok(None),
+        };
+        if kind != JoinKind::Inner {
+            self.accept("OUTER");
+        }
+        self.expect("JOIN")?;
+        Ok(Some(kind))
+    }
+
+    fn table_factor(&mut self) -> Result<TableRef> {
+        if self.is("LATERAL") || self.query_in_parens_follows() && self.derived_follows() {
+            let lateral = self.accept("LATERAL");
+            self.count_table()?;
+            let query = Box::new(self.in_parens(Parser::query)?);
+            let Some(alias) = self.alias()? else {
+                return Err(SqlError::new(
+                    er::DERIVED_MUST_HAVE_ALIAS,
+                    "Every derived table must have its own alias",
+                ));
+            };
+            let columns = if self.is_op(Op::LParen) {
+                self.in_parens(Parser::name_list)?
+            } else {
+                Vec::new()
+            };
+            return Ok(TableRef::Derived {
+                query,
+                alias,
+                columns,
+                lateral,
+            });
+        }
+        if self.is_op(Op::LParen) {
+            let mut list = self.in_parens(|p| p.list(Parser::table_ref))?;
+            self.link()?;
+            return Ok(if list.len() == 1 {
+                list.remove(0)
+            } else {
+                TableRef::Nested(list)
+            });
+        }
+        if self.is("JSON_TABLE") {
+            return Err(SqlError::not_supported("JSON_TABLE"));
+        }
+        self.count_table()?;
+        let name = self.object_name()?;
+        if self.is("PARTITION") {
+            return Err(SqlError::not_supported("PARTITION"));
+        }
+        let as_of = self.as_of()?;
+        let alias = self.alias()?;
+        let mut hints = Vec::new();
+        while let Some(hint) = self.index_hint()? {
+            hints.push(hint);
+        }
+        Ok(TableRef::Table(TableName {
+            name,
+            alias,
+            hints,
+            as_of,
+        }))
+    }
+
+    /// Tidemark's own: `AS OF TIMESTAMP expression`, `AS OF LSN expression`.
+    fn as_of(&mut self) -> Result<Option<AsOf>> {
+        if !self.is("AS") || !self.is_ahead(1, "OF") {
+            return Ok(None);
+        }
+        self.advance();
+        self.advance();
+        if self.accept("LSN") {
+            return Ok(Some(AsOf::Lsn(Box::new(self.expr()?))));
+        }
+        self.expect("TIMESTAMP")?;
+        Ok(Some(AsOf::Time(Box::new(self.expr()?))))
+    }
+
+    /// A parenthesis that begins a query is a derived table unless more parentheses wrap a join.
+    fn derived_follows(&self) -> bool {
+        let mut ahead = 0;
+        while self.token_at(ahead).kind == Kind::Op(Op::LParen) {
+            ahead += 1;
+        }
+        if ahead == 1 {
+            return true;
+        }
+        // `((SELECT …) AS a JOIN …)`: after the inner query's parenthesis comes a name.
+        let mut depth = ahead;
+        loop {
+            match self.token_at(ahead).kind {
+                Kind::Op(Op::LParen) => depth += 1,
+                Kind::Op(Op::RParen) => {
+                    depth -= 1;
+                    if depth == 1 {
+                        let next = self.token_at(ahead + 1).kind;
+                        return next == Kind::Op(Op::RParen)
+                            || self.is_ahead(ahead + 1, "UNION")
+                            || self.is_ahead(ahead + 1, "LIMIT")
+                            || self.is_ahead(ahead + 1, "ORDER");
+                    }
+                }
+                Kind::End | Kind::Op(Op::Semicolon) => return true,
+                _ => {}
+            }
+            ahead += 1;
+        }
+    }
+
+    fn index_hint(&mut self) -> Result<Option<IndexHint>> {
+        let kind = if self.is("USE") {
+            IndexHintKind::Use
+        } else if self.is("FORCE") {
+            IndexHintKind::Force
+        } else if self.is("IGNORE") {
+            IndexHintKind::Ignore
+        } else {
+            return Ok(None);
+        };
+        if !self.is_ahead(1, "INDEX") && !self.is_ahead(1, "KEY") {
+            return Ok(None);
+        }
+        self.advance();
+        self.advance();
+        if self.accept("FOR") && !self.accept("JOIN") {
+            let _ = self.accept_all(&["ORDER", "BY"]) || self.accept_all(&["GROUP", "BY"]);
+        }
+        let indexes = self.in_parens(|p| {
+            if p.is_op(Op::RParen) {
+                Ok(Vec::new())
+            } else {
+                p.list(Parser::any_name)
+            }
+        })?;
+        Ok(Some(IndexHint { kind, indexes }))
+    }
+}

@@ -1,0 +1,170 @@
+//! SHOW in its many forms.
+
+use super::ast::*;
+use super::lexer::Op;
+use super::parser::Parser;
+use tidemark_types::error::Result;
+
+impl Parser<'_> {
+    pub(super) fn show(&mut self) -> Result<Statement> {
+        let full = self.accept("FULL");
+        let _ = self.accept("EXTENDED");
+        let what = match self.show_kind(full)? {
+            Some(what) => what,
+            None => return self.skip_unsupported("this form of SHOW"),
+        };
+        let filter = if self.accept("LIKE") {
+            ShowFilter::Like(self.string()?)
+        } else if self.accept("WHERE") {
+            ShowFilter::Where(self.expr()?)
+        } else {
+            ShowFilter::None
+        };
+        Ok(Statement::Show(Show { what, filter }))
+    }
+
+    fn schema_after_from(&mut self) -> Result<Option<String>> {
+        if self.accept("FROM") || self.accept("IN") {
+            self.name().map(Some)
+        } else {
+            Ok(None)
+        }
+    }
+
+    /// `FROM table [FROM schema]`
+    fn table_after_from(&mut self) -> Result<ObjectName> {
+        if !self.accept("FROM") {
+            self.expect("IN")?;
+        }
+        let mut table = self.object_name()?;
+        if let Some(schema) = self.schema_after_from()? {
+            table.schema = Some(schema);
+        }
+        Ok(table)
+    }
+
+    fn scoped(&mut self) -> bool {
+        self.accept_any(&["GLOBAL", "SESSION", "LOCAL"]) == Some("GLOBAL")
+    }
+
+    fn row_limit(&mut self) -> Result<Option<(u64, u64)>> {
+        if !self.accept("LIMIT") {
+            return Ok(None);
+        }
+        let first = self.number()?;
+        if self.accept_op(Op::Comma) {
+            return Ok(Some((first, self.number()?)));
+        }
+        Ok(Some((0, first)))
+    }
+
+    fn show_kind(&mut self, full: bool) -> Result<Option<ShowKind>> {
+        if self.is_any(&["GLOBAL", "SESSION", "LOCAL"])
+            && !self.is_ahead(1, "VARIABLES")
+            && !self.is_ahead(1, "STATUS")
+        {
+            return self.error();
+        }
+        let global = self.scoped();
+        if self.accept("COUNT") {
+            self.in_parens(|p| p.expect_op(Op::Star))?;
+            return Ok(Some(match self.accept_any(&["WARNINGS", "ERRORS"]) {
+                Some("WARNINGS") => ShowKind::CountWarnings,
+                Some(_) => ShowKind::CountErrors,
+                None => return self.error(),
+            }));
+        }
+        let word = self.word_upper()?;
+        Ok(Some(match word.as_str() {
+            "DATABASES" | "SCHEMAS" => ShowKind::Databases,
+            "TABLES" => ShowKind::Tables {
+                schema: self.schema_after_from()?,
+                full,
+            },
+            "TABLE" if self.accept("STATUS") => ShowKind::TableStatus {
+                schema: self.schema_after_from()?,
+            },
+            "OPEN" if self.accept("TABLES") => ShowKind::OpenTables {
+                schema: self.schema_after_from()?,
+            },
+            "COLUMNS" | "FIELDS" => ShowKind::Columns {
+                table: self.table_after_from()?,
+                full,
+            },
+            "INDEX" | "INDEXES" | "KEYS" => ShowKind::Index {
+                table: self.table_after_from()?,
+            },
+            "CREATE" => return self.show_create(),
+            "VARIABLES" => ShowKind::Variables { global },
+            "STATUS" => ShowKind::Status { global },
+            "PROCESSLIST" => ShowKind::ProcessList { full },
+            "WARNINGS" => ShowKind::Warnings {
+                limit: self.row_limit()?,
+            },
+            "ERRORS" => ShowKind::Errors {
+                limit: self.row_limit()?,
+            },
+            "ENGINES" => ShowKind::Engines,
+            "STORAGE" if self.accept("ENGINES") => ShowKind::Engines,
+            "ENGINE" => {
+                let engine = self.any_name()?.to_ascii_uppercase();
+                ShowKind::EngineStatus {
+                    engine,
+                    what: self.word_upper()?,
+                }
+            }
+            "CHARSET" => ShowKind::Charset,
+            "CHARACTER" if self.accept("SET") => ShowKind::Charset,
+            "CHAR" if self.accept("SET") => ShowKind::Charset,
+            "COLLATION" => ShowKind::Collation,
+            "GRANTS" => {
+                let of = if self.accept("FOR") {
+                    Some(self.user_name()?)
+                } else {
+                    None
+                };
+                ShowKind::Grants(of)
+            }
+            "PRIVILEGES" => ShowKind::Privileges,
+            "PLUGINS" => ShowKind::Plugins,
+            "TRIGGERS" => ShowKind::Triggers {
+                schema: self.schema_after_from()?,
+            },
+            "EVENTS" => ShowKind::Events {
+                schema: self.schema_after_from()?,
+            },
+            "PROCEDURE" if self.accept("STATUS") => ShowKind::ProcedureStatus,
+            "FUNCTION" if self.accept("STATUS") => ShowKind::FunctionStatus,
+            "MASTER" if self.accept("STATUS") => ShowKind::MasterStatus,
+            "BINARY" if self.accept("LOG") => {
+                self.expect("STATUS")?;
+                ShowKind::MasterStatus
+            }
+            "MASTER" | "BINARY" if self.accept("LOGS") => ShowKind::BinaryLogs,
+            "REPLICA" | "SLAVE" if self.accept("STATUS") => ShowKind::ReplicaStatus,
+            "PROFILES" => ShowKind::Profiles,
+            "BINLOG" | "RELAYLOG" | "REPLICAS" | "REPLICA" | "SLAVE" | "PROFILE" | "PARSE_TREE"
+            | "PROCEDURE" | "FUNCTION" => return Ok(None),
+            _ => {
+                self.step_back();
+                return self.error();
+            }
+        }))
+    }
+
+    fn show_create(&mut self) -> Result<Option<ShowKind>> {
+        let word = self.word_upper()?;
+        Ok(Some(match word.as_str() {
+            "TABLE" | "VIEW" => ShowKind::CreateTable(self.object_name()?),
+            "DATABASE" | "SCHEMA" => {
+                let if_not_exists = self.accept_all(&["IF", "NOT", "EXISTS"]);
+                ShowKind::CreateDatabase {
+                    name: self.name()?,
+                    if_not_exists,
+                }
+            }
+            "USER" => ShowKind::CreateUser(self.user_name()?),
+            _ => return Ok(None),
+        }))
+    }
+}

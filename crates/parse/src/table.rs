@@ -1,0 +1,405 @@
+//! CREATE TABLE, and what a table is made of: columns, keys, constraints, options.
+
+use super::ast::*;
+use super::lexer::Op;
+use super::parser::Parser;
+use tidemark_types::error::{Result, SqlError, er};
+
+impl Parser<'_> {
+    // ----------------------------------------------------------------------------------------------- tables
+
+    pub(super) fn create_table(&mut self, temporary: bool) -> Result<Statement> {
+        let if_not_exists = self.if_not_exists();
+        let name = self.object_name()?;
+        let mut table = CreateTable {
+            name,
+            temporary,
+            if_not_exists,
+            columns: Vec::new(),
+            indexes: Vec::new(),
+            foreign_keys: Vec::new(),
+            checks: Vec::new(),
+            options: TableOptions::default(),
+            like: None,
+            query: None,
+            partitioned: false,
+        };
+        if self.accept("LIKE") {
+            table.like = Some(self.object_name()?);
+            return Ok(Statement::CreateTable(Box::new(table)));
+        }
+        if self.is_op(Op::LParen) && self.is_ahead(1, "LIKE") {
+            table.like = Some(self.in_parens(|p| {
+                p.advance();
+                p.object_name()
+            })?);
+            return Ok(Statement::CreateTable(Box::new(table)));
+        }
+        if self.is_op(Op::LParen) && !self.query_in_parens_follows() {
+            self.in_parens(|p| p.list(|p| p.table_element(&mut table)))?;
+        }
+        self.table_options(&mut table.options, true)?;
+        if self.accept_all(&["PARTITION", "BY"]) {
+            table.partitioned = true;
+            while !self.at_end() {
+                self.advance();
+            }
+        }
+        let _ = self.accept("IGNORE") || self.accept("REPLACE");
+        self.accept("AS");
+        if self.is_any(&["SELECT", "WITH"]) || self.is_op(Op::LParen) {
+            table.query = Some(Box::new(self.query()?));
+        }
+        if table.columns.is_empty() && table.query.is_none() {
+            return if self.at_end() {
+                Err(SqlError::new(
+                    er::TABLE_MUST_HAVE_COLUMNS,
+                    "A table must have at least 1 column",
+                ))
+            } else {
+                self.error()
+            };
+        }
+        Ok(Statement::CreateTable(Box::new(table)))
+    }
+
+    fn table_element(&mut self, table: &mut CreateTable) -> Result<()> {
+        if let Some(index) = self.index_element()? {
+            table.indexes.push(index);
+            return Ok(());
+        }
+        if self.is_any(&["CONSTRAINT", "FOREIGN", "CHECK"]) {
+            match self.constraint()? {
+                AlterAction::AddIndex(index) => table.indexes.push(index),
+                AlterAction::AddForeignKey(key) => table.foreign_keys.push(key),
+                AlterAction::AddCheck(check) => table.checks.push(check),
+                _ => return self.error(),
+            }
+            return Ok(());
+        }
+        let column = self.column_def()?;
+        table.columns.push(column);
+        Ok(())
+    }
+
+    /// PRIMARY KEY, UNIQUE, INDEX, KEY, FULLTEXT, SPATIAL as an element of a table.
+    pub(super) fn index_element(&mut self) -> Result<Option<IndexDef>> {
+        let kind = if self.accept_all(&["PRIMARY", "KEY"]) {
+            IndexKind::Primary
+        } else if self.accept("UNIQUE") {
+            let _ = self.accept("INDEX") || self.accept("KEY");
+            IndexKind::Unique
+        } else if self.accept("FULLTEXT") {
+            let _ = self.accept("INDEX") || self.accept("KEY");
+            IndexKind::FullText
+        } else if self.accept("SPATIAL") {
+            let _ = self.accept("INDEX") || self.accept("KEY");
+            IndexKind::Spatial
+        } else if self.accept("INDEX") || self.accept("KEY") {
+            IndexKind::Plain
+        } else {
+            return Ok(None);
+        };
+        self.index_rest(kind, None).map(Some)
+    }
+
+    fn index_rest(&mut self, kind: IndexKind, name: Option<String>) -> Result<IndexDef> {
+        let mut index = IndexDef {
+            kind,
+            name,
+            parts: Vec::new(),
+            comment: None,
+            invisible: false,
+        };
+        if self.is_name() && !(self.is("USING") || self.is("TYPE")) {
+            index.name = Some(self.name()?);
+        }
+        self.index_type()?;
+        index.parts = self.index_parts()?;
+        self.index_options(&mut index)?;
+        Ok(index)
+    }
+
+    pub(super) fn index_type(&mut self) -> Result<()> {
+        if self.accept("USING") || self.accept("TYPE") {
+            self.any_name()?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn index_parts(&mut self) -> Result<Vec<IndexPart>> {
+        self.in_parens(|p| p.list(Parser::index_part))
+    }
+
+    fn index_part(&mut self) -> Result<IndexPart> {
+        let mut part = IndexPart {
+            column: String::new(),
+            length: None,
+            descending: false,
+            expression: None,
+        };
+        if self.is_op(Op::LParen) {
+            part.expression = Some(self.in_parens(Parser::expr)?);
+        } else {
+            part.column = self.name()?;
+            if self.is_op(Op::LParen) {
+                part.length = Some(self.in_parens(Parser::number)?);
+            }
+        }
+        part.descending = self.accept("DESC");
+        self.accept("ASC");
+        Ok(part)
+    }
+
+    pub(super) fn index_options(&mut self, index: &mut IndexDef) -> Result<()> {
+        loop {
+            if self.accept("COMMENT") {
+                index.comment = Some(self.string_text()?);
+            } else if self.is("USING") || self.is("TYPE") {
+                self.index_type()?;
+            } else if self.accept("KEY_BLOCK_SIZE") {
+                self.accept_op(Op::Eq);
+                self.number()?;
+            } else if self.accept("INVISIBLE") {
+                index.invisible = true;
+            } else if self.accept("VISIBLE") {
+            } else if self.accept_all(&["WITH", "PARSER"]) {
+                self.name()?;
+            } else {
+                return Ok(());
+            }
+        }
+    }
+
+    /// `[CONSTRAINT [name]] PRIMARY KEY | UNIQUE | FOREIGN KEY | CHECK …`
+    pub(super) fn constraint(&mut self) -> Result<AlterAction> {
+        let mut name = None;
+        if self.accept("CONSTRAINT") && self.is_name() {
+            name = Some(self.name()?);
+        }
+        if self.accept_all(&["PRIMARY", "KEY"]) {
+            return Ok(AlterAction::AddIndex(self.index_rest(IndexKind::Primary, name)?));
+        }
+        if self.accept("UNIQUE") {
+            let _ = self.accept("INDEX") || self.accept("KEY");
+            return Ok(AlterAction::AddIndex(self.index_rest(IndexKind::Unique, name)?));
+        }
+        if self.accept_all(&["FOREIGN", "KEY"]) {
+            let own = if self.is_name() { Some(self.name()?) } else { None };
+            let columns = self.in_parens(Parser::name_list)?;
+            return Ok(AlterAction::AddForeignKey(
+                self.references(name.or(own), columns)?,
+            ));
+        }
+        if self.accept("CHECK") {
+            return Ok(AlterAction::AddCheck(self.check(name)?));
+        }
+        self.error()
+    }
+
+    fn check(&mut self, name: Option<String>) -> Result<CheckDef> {
+        self.expect_op(Op::LParen)?;
+        let start = self.token().start;
+        let expr = self.expr()?;
+        let text = self.source_since(start);
+        self.expect_op(Op::RParen)?;
+        let enforced = !self.accept_all(&["NOT", "ENFORCED"]);
+        self.accept("ENFORCED");
+        Ok(CheckDef {
+            name,
+            expr,
+            text,
+            enforced,
+        })
+    }
+
+    fn references(&mut self, name: Option<String>, columns: Vec<String>) -> Result<ForeignKey> {
+        self.expect("REFERENCES")?;
+        let table = self.object_name()?;
+        let referenced = if self.is_op(Op::LParen) {
+            self.in_parens(Parser::name_list)?
+        } else {
+            Vec::new()
+        };
+        let mut key = ForeignKey {
+            name,
+            columns,
+            table,
+            referenced,
+            on_delete: None,
+            on_update: None,
+        };
+        if self.accept("MATCH") {
+            self.word_upper()?;
+        }
+        while self.accept("ON") {
+            let deleting = match self.accept_any(&["DELETE", "UPDATE"]) {
+                Some(word) => word == "DELETE",
+                None => return self.error(),
+            };
+            let mut action = self.word_upper()?;
+            if matches!(action.as_str(), "SET" | "NO") {
+                action = format!("{action} {}", self.word_upper()?);
+            }
+            *(if deleting {
+                &mut key.on_delete
+            } else {
+                &mut key.on_update
+            }) = Some(action);
+        }
+        Ok(key)
+    }
+
+    pub(super) fn column_def(&mut self) -> Result<ColumnDef> {
+        let name = self.name()?;
+        let serial = self.is("SERIAL");
+        let ty = self.data_type()?;
+        let mut column = ColumnDef {
+            name,
+            ty,
+            nullable: serial.then_some(false),
+            default: None,
+            on_update: None,
+            auto_increment: serial,
+            key: serial.then_some(ColumnKey::Unique),
+            comment: None,
+            invisible: false,
+            generated: None,
+            check: None,
+            references: None,
+        };
+        while self.column_attribute(&mut column)? {}
+        Ok(column)
+    }
+
+    fn column_attribute(&mut self, column: &mut ColumnDef) -> Result<bool> {
+        if self.accept_all(&["NOT", "NULL"]) {
+            column.nullable = Some(false);
+        } else if self.accept("NULL") {
+            column.nullable = Some(true);
+        } else if self.accept("DEFAULT") {
+            column.default = Some(self.default_value()?);
+        } else if self.accept_all(&["ON", "UPDATE"]) {
+            column.on_update = Some(self.simple()?);
+        } else if self.accept("AUTO_INCREMENT") {
+            column.auto_increment = true;
+        } else if self.accept_all(&["PRIMARY", "KEY"]) || self.is("KEY") && self.accept("KEY") {
+            column.key = Some(ColumnKey::Primary);
+        } else if self.accept("UNIQUE") {
+            self.accept("KEY");
+            column.key = Some(ColumnKey::Unique);
+        } else if self.accept("COMMENT") {
+            column.comment = Some(self.string_text()?);
+        } else if self.accept("COLLATE") {
+            column.ty.collation = Some(self.name_or_string()?.to_ascii_lowercase());
+        } else if self.charset_words() {
+            column.ty.charset = Some(self.name_or_string()?.to_ascii_lowercase());
+        } else if self.accept("INVISIBLE") {
+            column.invisible = true;
+        } else if self.accept("VISIBLE") {
+        } else if self.accept("COLUMN_FORMAT") || self.accept("STORAGE") {
+            self.any_name()?;
+        } else if self.is("GENERATED") || self.is("AS") {
+            self.accept_all(&["GENERATED", "ALWAYS"]);
+            self.expect("AS")?;
+            let expr = self.in_parens(Parser::expr)?;
+            let stored = self.accept("STORED");
+            self.accept("VIRTUAL");
+            column.generated = Some((expr, stored));
+        } else if self.is("CONSTRAINT") || self.is("CHECK") {
+            let mut name = None;
+            if self.accept("CONSTRAINT") && self.is_name() {
+                name = Some(self.name()?);
+            }
+            self.expect("CHECK")?;
+            column.check = Some(self.check(name)?);
+        } else if self.is("REFERENCES") {
+            column.references = Some(self.references(None, vec![column.name.clone()])?);
+        } else {
+            return Ok(false);
+        }
+        Ok(true)
+    }
+
+    pub(super) fn default_value(&mut self) -> Result<DefaultValue> {
+        let computed = self.is_op(Op::LParen);
+        let expr = self.simple()?;
+        Ok(DefaultValue { expr, computed })
+    }
+
+    pub(super) fn table_options(&mut self, options: &mut TableOptions, commas: bool) -> Result<()> {
+        loop {
+            if commas {
+                self.accept_op(Op::Comma);
+            }
+            let default = self.accept("DEFAULT");
+            if self.charset_words() {
+                self.accept_op(Op::Eq);
+                options.charset = Some(self.name_or_string()?.to_ascii_lowercase());
+                continue;
+            }
+            if self.accept("COLLATE") {
+                self.accept_op(Op::Eq);
+                options.collation = Some(self.name_or_string()?.to_ascii_lowercase());
+                continue;
+            }
+            if default {
+                return self.error();
+            }
+            if !self.table_option(options)? {
+                return Ok(());
+            }
+        }
+    }
+
+    fn table_option(&mut self, options: &mut TableOptions) -> Result<bool> {
+        const OTHERS: &[&str] = &[
+            "MAX_ROWS",
+            "MIN_ROWS",
+            "AVG_ROW_LENGTH",
+            "CHECKSUM",
+            "DELAY_KEY_WRITE",
+            "KEY_BLOCK_SIZE",
+            "PACK_KEYS",
+            "STATS_AUTO_RECALC",
+            "STATS_PERSISTENT",
+            "STATS_SAMPLE_PAGES",
+            "INSERT_METHOD",
+            "COMPRESSION",
+            "ENCRYPTION",
+            "CONNECTION",
+            "PASSWORD",
+            "TABLESPACE",
+            "AUTOEXTEND_SIZE",
+            "ENGINE_ATTRIBUTE",
+            "SECONDARY_ENGINE_ATTRIBUTE",
+        ];
+        if self.accept("ENGINE") || self.accept("TYPE") {
+            self.accept_op(Op::Eq);
+            options.engine = Some(self.name_or_string()?);
+        } else if self.accept("AUTO_INCREMENT") {
+            self.accept_op(Op::Eq);
+            options.auto_increment = Some(self.number()?);
+        } else if self.accept("COMMENT") {
+            self.accept_op(Op::Eq);
+            options.comment = Some(self.string_text()?);
+        } else if self.accept("ROW_FORMAT") {
+            self.accept_op(Op::Eq);
+            options.row_format = Some(self.any_name()?.to_ascii_uppercase());
+        } else if self.accept_all(&["DATA", "DIRECTORY"]) || self.accept_all(&["INDEX", "DIRECTORY"]) {
+            self.accept_op(Op::Eq);
+            options
+                .others
+                .push(("DIRECTORY".to_string(), self.string_text()?));
+        } else if self.accept("UNION") {
+            return Err(SqlError::not_supported("UNION table option"));
+        } else if let Some(name) = self.accept_any(OTHERS) {
+            self.accept_op(Op::Eq);
+            let token = self.advance();
+            options.others.push((name.to_string(), self.word_text(token)));
+        } else {
+            return Ok(false);
+        }
+        Ok(true)
+    }
+}

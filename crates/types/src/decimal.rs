@@ -1,0 +1,679 @@
+//! DECIMAL: exact decimal numbers of up to 65 digits, 30 of them after the point.
+//!
+//! A number is a coefficient and a scale: 12.30 is 1230 at scale 2, and the scale is part of how it is shown. Most
+//! coefficients fit 128 bits and stay inline; larger ones (a product of two wide columns) are a boxed big integer. The
+//! rules for the scale of results are MySQL's: the larger of both for sums, the sum for products, the dividend's plus
+//! `div_precision_increment` for quotients. Like MySQL's, a quotient is computed in groups of nine digits and cut, not
+//! rounded, at the last group.
+
+use num_bigint::BigInt;
+use num_traits::{Signed, ToPrimitive, Zero};
+use std::cmp::Ordering;
+use std::fmt;
+
+pub const MAX_PRECISION: u32 = 65;
+pub const MAX_SCALE: u8 = 30;
+/// Digits per group in MySQL's format.
+const GROUP: u32 = 9;
+/// Digits in MySQL's buffer of nine groups.
+const BUFFER_DIGITS: u32 = 81;
+
+#[derive(Clone)]
+pub struct Decimal(Repr);
+
+#[derive(Clone)]
+enum Repr {
+    /// The coefficient in two halves, so that the value needs no 16-byte alignment.
+    Small {
+        scale: u8,
+        high: i64,
+        low: u64,
+    },
+    Big(Box<(BigInt, u8)>),
+}
+
+/// 10^n for n up to 38.
+fn pow10(n: u32) -> i128 {
+    10i128.pow(n)
+}
+
+fn big_pow10(n: u32) -> BigInt {
+    BigInt::from(10).pow(n)
+}
+
+/// Decimal digits of a coefficient; 0 has none.
+fn digits_of(coefficient: i128) -> u32 {
+    let abs = coefficient.unsigned_abs();
+    if abs == 0 { 0 } else { abs.ilog10() + 1 }
+}
+
+impl Decimal {
+    pub const ZERO: Decimal = Decimal(Repr::Small {
+        scale: 0,
+        high: 0,
+        low: 0,
+    });
+
+    /// `coefficient / 10^scale`
+    #[inline]
+    pub fn new(coefficient: i128, scale: u8) -> Decimal {
+        Decimal(Repr::Small {
+            scale,
+            high: (coefficient >> 64) as i64,
+            low: coefficient as u64,
+        })
+    }
+
+    fn from_big(coefficient: BigInt, scale: u8) -> Decimal {
+        match coefficient.to_i128() {
+            Some(small) => Decimal::new(small, scale),
+            None => Decimal(Repr::Big(Box::new((coefficient, scale)))),
+        }
+    }
+
+    fn small(&self) -> Option<i128> {
+        match &self.0 {
+            Repr::Small { high, low, .. } => Some((*high as i128) << 64 | *low as i128),
+            Repr::Big(_) => None,
+        }
+    }
+
+    fn big(&self) -> BigInt {
+        match &self.0 {
+            Repr::Small { .. } => BigInt::from(self.small().unwrap_or(0)),
+            Repr::Big(b) => b.0.clone(),
+        }
+    }
+
+    #[inline]
+    pub fn scale(&self) -> u8 {
+        match &self.0 {
+            Repr::Small { scale, .. } => *scale,
+            Repr::Big(b) => b.1,
+        }
+    }
+
+    #[inline]
+    pub fn is_zero(&self) -> bool {
+        matches!(&self.0, Repr::Small { high: 0, low: 0, .. })
+    }
+
+    #[inline]
+    pub fn is_negative(&self) -> bool {
+        match &self.0 {
+            Repr::Small { high, .. } => *high < 0,
+            Repr::Big(b) => b.0.is_negative(),
+        }
+    }
+
+    /// Significant digits: of the coefficient, and at least the scale.
+    #[inline]
+    pub fn precision(&self) -> u32 {
+        self.digits().max(self.scale() as u32).max(1)
+    }
+
+    fn digits(&self) -> u32 {
+        match self.small() {
+            Some(c) => digits_of(c),
+            None => self.big().abs().to_string().len() as u32,
+        }
+    }
+
+    /// Digits before the point.
+    #[inline]
+    pub fn integer_digits(&self) -> u32 {
+        self.digits().saturating_sub(self.scale() as u32)
+    }
+
+    /// The largest number of this precision and scale: 99.99 for (4,2).
+    #[inline]
+    pub fn max_value(precision: u32, scale: u8) -> Decimal {
+        if precision <= 38 {
+            return Decimal::new(pow10(precision) - 1, scale);
+        }
+        Decimal::from_big(big_pow10(precision) - 1, scale)
+    }
+
+    #[inline]
+    pub fn neg(&self) -> Decimal {
+        match self.small().and_then(i128::checked_neg) {
+            Some(c) => Decimal::new(c, self.scale()),
+            None => Decimal::from_big(-self.big(), self.scale()),
+        }
+    }
+
+    #[inline]
+    pub fn abs(&self) -> Decimal {
+        if self.is_negative() {
+            self.neg()
+        } else {
+            self.clone()
+        }
+    }
+
+    /// The coefficient this number has at a larger scale.
+    fn coefficient_at(&self, scale: u8) -> Option<i128> {
+        let by = scale.checked_sub(self.scale())? as u32;
+        if by > 38 {
+            return None;
+        }
+        self.small()?.checked_mul(pow10(by))
+    }
+
+    fn big_at(&self, scale: u8) -> BigInt {
+        self.big() * big_pow10((scale - self.scale()) as u32)
+    }
+
+    #[inline]
+    pub fn add(&self, other: &Decimal) -> Decimal {
+        let scale = self.scale().max(other.scale());
+        let small = self.coefficient_at(scale).zip(other.coefficient_at(scale));
+        match small.and_then(|(a, b)| a.checked_add(b)) {
+            Some(sum) => Decimal::new(sum, scale),
+            None => Decimal::from_big(self.big_at(scale) + other.big_at(scale), scale),
+        }
+    }
+
+    #[inline]
+    pub fn sub(&self, other: &Decimal) -> Decimal {
+        self.add(&other.neg())
+    }
+
+    pub fn mul(&self, other: &Decimal) -> Decimal {
+        let scale = self.scale() as u32 + other.scale() as u32;
+        let product = match self
+            .small()
+            .zip(other.small())
+            .and_then(|(a, b)| a.checked_mul(b))
+        {
+            Some(product) => Decimal::new(product, scale as u8),
+            None => Decimal::from_big(self.big() * other.big(), scale as u8),
+        };
+        if scale > MAX_SCALE as u32 {
+            product.round(MAX_SCALE)
+        } else {
+            product
+        }
+    }
+
+    /// The quotient with `increment` more digits than the dividend shows, cut at a whole group of nine; `None` for
+    /// division by zero. The caller rounds to the scale it shows.
+    pub fn div(&self, other: &Decimal, increment: u8) -> Option<Decimal> {
+        if other.is_zero() {
+            return None;
+        }
+        let groups = |digits: u32| digits.div_ceil(GROUP) * GROUP;
+        let scale = groups(self.scale() as u32) + groups(other.scale() as u32);
+        let extra = (increment as u32).saturating_sub(scale - self.scale() as u32 - other.scale() as u32);
+        let scale = groups(scale + extra).min(BUFFER_DIGITS - GROUP);
+        // coefficient = a / 10^sa * 10^scale / (b / 10^sb)
+        let shift = scale as i32 - self.scale() as i32 + other.scale() as i32;
+        let (up, down) = (shift.max(0) as u32, (-shift).max(0) as u32);
+        if up <= 38
+            && down == 0
+            && let Some((a, b)) = self.small().zip(other.small())
+            && let Some(numerator) = a.checked_mul(pow10(up))
+        {
+            return Some(Decimal::new(numerator / b, scale as u8));
+        }
+        let quotient = self.big() * big_pow10(up) / (other.big() * big_pow10(down));
+        Some(Decimal::from_big(quotient, scale as u8))
+    }
+
+    /// The remainder with the sign of the dividend; `None` for division by zero.
+    pub fn rem(&self, other: &Decimal) -> Option<Decimal> {
+        if other.is_zero() {
+            return None;
+        }
+        let scale = self.scale().max(other.scale());
+        if let Some((a, b)) = self.coefficient_at(scale).zip(other.coefficient_at(scale)) {
+            return Some(Decimal::new(a.wrapping_rem(b), scale));
+        }
+        Some(Decimal::from_big(self.big_at(scale) % other.big_at(scale), scale))
+    }
+
+    /// To another scale, half away from zero.
+    #[inline]
+    pub fn round(&self, scale: u8) -> Decimal {
+        self.rescale(scale as i32, true).pad(scale)
+    }
+
+    /// To another scale, cutting what is beyond.
+    #[inline]
+    pub fn truncate(&self, scale: u8) -> Decimal {
+        self.rescale(scale as i32, false).pad(scale)
+    }
+
+    /// Rounds or cuts at `scale` digits after (negative: before) the point; never adds digits.
+    pub fn rescale(&self, scale: i32, round: bool) -> Decimal {
+        let drop = self.scale() as i32 - scale;
+        if drop <= 0 {
+            return self.clone();
+        }
+        let kept = scale.max(0) as u8;
+        let refill = (-scale).max(0) as u32;
+        if drop <= 38
+            && refill <= 38
+            && let Some(c) = self.small()
+        {
+            let unit = pow10(drop as u32);
+            let mut quotient = c / unit;
+            let rest = (c % unit).unsigned_abs();
+            if round && rest >= unit.unsigned_abs() - rest {
+                quotient += c.signum();
+            }
+            if let Some(refilled) = quotient.checked_mul(pow10(refill)) {
+                return Decimal::new(refilled, kept);
+            }
+        }
+        let unit = big_pow10(drop as u32);
+        let c = self.big();
+        let mut quotient = &c / &unit;
+        let rest = (&c % &unit).abs();
+        if round && &rest * 2 >= unit {
+            quotient += c.signum();
+        }
+        Decimal::from_big(quotient * big_pow10(refill), kept)
+    }
+
+    fn pad(self, scale: u8) -> Decimal {
+        if self.scale() >= scale {
+            return self;
+        }
+        match self.coefficient_at(scale) {
+            Some(c) => Decimal::new(c, scale),
+            None => Decimal::from_big(self.big_at(scale), scale),
+        }
+    }
+
+    /// The largest integer not above.
+    #[inline]
+    pub fn floor(&self) -> Decimal {
+        let cut = self.truncate(0);
+        if self.is_negative() && cut.cmp(self) != Ordering::Equal {
+            cut.sub(&Decimal::from(1i64))
+        } else {
+            cut
+        }
+    }
+
+    /// The smallest integer not below.
+    #[inline]
+    pub fn ceil(&self) -> Decimal {
+        self.neg().floor().neg()
+    }
+
+    /// Rounded to an integer; `None` outside 128 bits.
+    #[inline]
+    pub fn to_i128(&self) -> Option<i128> {
+        self.round(0).small()
+    }
+
+    /// Cut to an integer; `None` outside 128 bits.
+    #[inline]
+    pub fn trunc_to_i128(&self) -> Option<i128> {
+        self.truncate(0).small()
+    }
+
+    pub fn to_f64(&self) -> f64 {
+        // A coefficient below 2^53 and a power of ten below 10^22 are both exact: one rounding.
+        if let Some(c) = self.small()
+            && c.unsigned_abs() < 1 << 53
+            && self.scale() <= 22
+        {
+            return c as f64 / 10f64.powi(self.scale() as i32);
+        }
+        self.to_string().parse().unwrap_or(0.0)
+    }
+
+    /// From text that is a plain decimal number, with or without exponent; `None` if it is not. Digits beyond the
+    /// 30th after the point are rounded away.
+    #[inline]
+    pub fn parse(text: &str) -> Option<Decimal> {
+        let (d, used) = Decimal::parse_prefix(text.as_bytes())?;
+        (used == text.len()).then_some(d)
+    }
+
+    /// The number a text begins with and how many bytes it takes; `None` if it begins with none.
+    pub fn parse_prefix(text: &[u8]) -> Option<(Decimal, usize)> {
+        let mut at = 0;
+        let negative = match text.first() {
+            Some(b'-') => {
+                at = 1;
+                true
+            }
+            Some(b'+') => {
+                at = 1;
+                false
+            }
+            _ => false,
+        };
+        let int_start = at;
+        while text.get(at).is_some_and(u8::is_ascii_digit) {
+            at += 1;
+        }
+        let int = &text[int_start..at];
+        let mut fraction: &[u8] = &[];
+        if text.get(at) == Some(&b'.') {
+            let start = at + 1;
+            let mut end = start;
+            while text.get(end).is_some_and(u8::is_ascii_digit) {
+                end += 1;
+            }
+            fraction = &text[start..end];
+            if !(int.is_empty() && fraction.is_empty()) {
+                at = end;
+            }
+        }
+        if int.is_empty() && fraction.is_empty() {
+            return None;
+        }
+        let mut exponent = 0i32;
+        if matches!(text.get(at), Some(b'e' | b'E')) {
+            let mut end = at + 1;
+            if matches!(text.get(end), Some(b'+' | b'-')) {
+                end += 1;
+            }
+            let digits = end;
+            while text.get(end).is_some_and(u8::is_ascii_digit) {
+                end += 1;
+            }
+            if end > digits {
+                let written = std::str::from_utf8(&text[at + 1..end]).unwrap_or("0");
+                let beyond = if written.starts_with('-') {
+                    -100_000
+                } else {
+                    100_000
+                };
+                exponent = written.parse::<i32>().unwrap_or(beyond).clamp(-100_000, 100_000);
+                at = end;
+            }
+        }
+        Some((Decimal::from_digits(negative, int, fraction, exponent), at))
+    }
+
+    fn from_digits(negative: bool, int: &[u8], fraction: &[u8], exponent: i32) -> Decimal {
+        // Too many digits to matter: what lies beyond the buffer on the right cannot be seen.
+        let fraction = &fraction[..fraction.len().min(200)];
+        let mut c = 0i128;
+        let mut big: Option<BigInt> = None;
+        let significant = int.iter().skip_while(|d| **d == b'0').count() + fraction.len();
+        if significant <= 38 {
+            for d in int.iter().chain(fraction) {
+                c = c * 10 + (d - b'0') as i128;
+            }
+        } else if significant > 400 {
+            big = Some(big_pow10(400));
+        } else {
+            let all: Vec<u8> = int.iter().chain(fraction).map(|d| d - b'0').collect();
+            big = BigInt::from_radix_be(num_bigint::Sign::Plus, &all, 10);
+        }
+        let scale = fraction.len() as i32 - exponent;
+        let mut big = big.unwrap_or_else(|| BigInt::from(c));
+        if negative {
+            big = -big;
+            c = -c;
+        }
+        if (0..=MAX_SCALE as i32).contains(&scale) && significant <= 38 {
+            return Decimal::new(c, scale as u8);
+        }
+        if big.is_zero() {
+            return Decimal::new(0, scale.clamp(0, MAX_SCALE as i32) as u8);
+        }
+        if scale < 0 {
+            return Decimal::from_big(big * big_pow10((-scale).min(400) as u32), 0);
+        }
+        let drop = scale - MAX_SCALE as i32;
+        if drop <= 0 {
+            return Decimal::from_big(big, scale as u8);
+        }
+        if drop > 600 {
+            return Decimal::new(0, MAX_SCALE);
+        }
+        let unit = big_pow10(drop as u32);
+        let mut quotient = &big / &unit;
+        if (&big % &unit).abs() * 2 >= unit {
+            quotient += big.signum();
+        }
+        Decimal::from_big(quotient, MAX_SCALE)
+    }
+
+    /// From a double, by its shortest decimal form; `None` for NaN and infinities.
+    pub fn from_f64(value: f64) -> Option<Decimal> {
+        value
+            .is_finite()
+            .then(|| Decimal::parse(&format!("{value:e}")))
+            .flatten()
+    }
+
+    /// Bytes of the storage form of DECIMAL(precision, scale).
+    #[inline]
+    pub fn storage_len(precision: u32, scale: u8) -> usize {
+        let part = |digits: u32| (digits / GROUP * 4) as usize + LEFTOVER[(digits % GROUP) as usize];
+        part(precision - scale as u32) + part(scale as u32)
+    }
+
+    /// The storage form: big-endian groups of nine digits, the sign bit flipped and all bits inverted for negative
+    /// numbers, so that bytes order as numbers do. The number must fit precision and scale.
+    pub fn store(&self, precision: u32, scale: u8, out: &mut Vec<u8>) {
+        let start = out.len();
+        let text = self.round(scale).abs().to_string();
+        let (int, fraction) = text.split_once('.').unwrap_or((&text, ""));
+        let int_digits = (precision - scale as u32) as usize;
+        let int = int.trim_start_matches('0');
+        let padded = format!("{int:0>int_digits$}");
+        let padded = if int_digits == 0 { "" } else { &padded };
+        let first = int_digits % GROUP as usize;
+        put_group(&padded[..first], out);
+        padded.as_bytes()[first..]
+            .chunks(GROUP as usize)
+            .for_each(|g| put_group(as_text(g), out));
+        fraction
+            .as_bytes()
+            .chunks(GROUP as usize)
+            .for_each(|g| put_group(as_text(g), out));
+        if self.is_negative() && !self.is_zero() {
+            out[start..].iter_mut().for_each(|b| *b = !*b);
+        }
+        out[start] ^= 0x80;
+    }
+
+    /// [`Decimal::store`] into a fixed room; says how many bytes it took.
+    #[inline]
+    pub fn store_into(&self, precision: u32, scale: u8, out: &mut [u8; 32]) -> usize {
+        let mut bytes = Vec::with_capacity(32);
+        self.store(precision, scale, &mut bytes);
+        out[..bytes.len()].copy_from_slice(&bytes);
+        bytes.len()
+    }
+
+    /// Reads the storage form.
+    pub fn load(bytes: &[u8], precision: u32, scale: u8) -> Decimal {
+        let Some(first) = bytes.first() else {
+            return Decimal::new(0, scale);
+        };
+        let negative = first & 0x80 == 0;
+        let mut at = 0;
+        let mut next = |len: usize| {
+            let mut v = 0u32;
+            for _ in 0..len {
+                let mut b = bytes.get(at).copied().unwrap_or(0);
+                b ^= if at == 0 { 0x80 } else { 0 };
+                b = if negative { !b } else { b };
+                v = v << 8 | b as u32;
+                at += 1;
+            }
+            v
+        };
+        let int_digits = precision - scale as u32;
+        let mut groups = Vec::with_capacity(12);
+        if !int_digits.is_multiple_of(GROUP) {
+            groups.push((int_digits % GROUP, next(LEFTOVER[(int_digits % GROUP) as usize])));
+        }
+        groups.extend((0..int_digits / GROUP).map(|_| (GROUP, 0)));
+        groups.extend((0..scale as u32 / GROUP).map(|_| (GROUP, 0)));
+        let skip = (!int_digits.is_multiple_of(GROUP)) as usize;
+        groups.iter_mut().skip(skip).for_each(|g| g.1 = next(4));
+        if !(scale as u32).is_multiple_of(GROUP) {
+            let digits = scale as u32 % GROUP;
+            groups.push((digits, next(LEFTOVER[digits as usize])));
+        }
+        let sign = if negative { -1 } else { 1 };
+        if precision <= 38 {
+            let c = groups
+                .iter()
+                .fold(0i128, |c, (digits, v)| c * pow10(*digits) + *v as i128);
+            return Decimal::new(sign * c, scale);
+        }
+        let c = groups
+            .iter()
+            .fold(BigInt::zero(), |c, (digits, v)| c * big_pow10(*digits) + *v);
+        Decimal::from_big(c * sign, scale)
+    }
+}
+
+/// Bytes for 0 to 8 digits.
+const LEFTOVER: [usize; 10] = [0, 1, 1, 2, 2, 3, 3, 4, 4, 4];
+
+fn as_text(digits: &[u8]) -> &str {
+    std::str::from_utf8(digits).unwrap_or("0")
+}
+
+fn put_group(digits: &str, out: &mut Vec<u8>) {
+    let value: u32 = digits.parse().unwrap_or(0);
+    out.extend_from_slice(&value.to_be_bytes()[4 - LEFTOVER[digits.len()]..]);
+}
+
+impl From<i64> for Decimal {
+    fn from(v: i64) -> Self {
+        Decimal::new(v as i128, 0)
+    }
+}
+
+impl From<u64> for Decimal {
+    fn from(v: u64) -> Self {
+        Decimal::new(v as i128, 0)
+    }
+}
+
+impl PartialEq for Decimal {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other) == Ordering::Equal
+    }
+}
+
+impl Eq for Decimal {}
+
+impl PartialOrd for Decimal {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Decimal {
+    fn cmp(&self, other: &Self) -> Ordering {
+        let scale = self.scale().max(other.scale());
+        match self.coefficient_at(scale).zip(other.coefficient_at(scale)) {
+            Some((a, b)) => a.cmp(&b),
+            None => self.big_at(scale).cmp(&other.big_at(scale)),
+        }
+    }
+}
+
+impl fmt::Debug for Decimal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl fmt::Display for Decimal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let digits = match self.small() {
+            Some(c) => c.unsigned_abs().to_string(),
+            None => self.big().abs().to_string(),
+        };
+        let scale = self.scale() as usize;
+        let sign = if self.is_negative() { "-" } else { "" };
+        if scale == 0 {
+            return write!(f, "{sign}{digits}");
+        }
+        if digits.len() <= scale {
+            return write!(f, "{sign}0.{digits:0>scale$}");
+        }
+        let (int, fraction) = digits.split_at(digits.len() - scale);
+        write!(f, "{sign}{int}.{fraction}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn d(text: &str) -> Decimal {
+        Decimal::parse(text).unwrap()
+    }
+
+    #[test]
+    fn sums_products_and_quotients_have_mysql_scales() {
+        assert_eq!(d("1.10").add(&d("2.005")).to_string(), "3.105");
+        assert_eq!(d("1.10").mul(&d("-2.5")).to_string(), "-2.750");
+        assert_eq!(d("1").div(&d("3"), 4).unwrap().to_string(), "0.333333333");
+        assert_eq!(d("2").div(&d("3"), 4).unwrap().round(4).to_string(), "0.6667");
+        assert_eq!(d("-7.5").rem(&d("2")).unwrap().to_string(), "-1.5");
+        assert!(d("1").div(&d("0.00"), 4).is_none());
+        let wide = d("99999999999999999999999999999999999999999999999999999999999999999");
+        assert_eq!(wide.precision(), 65);
+        assert_eq!(wide.add(&d("1")).to_string(), format!("1{}", "0".repeat(65)));
+    }
+
+    #[test]
+    fn rounding_is_half_away_from_zero() {
+        assert_eq!(d("2.5").round(0).to_string(), "3");
+        assert_eq!(d("-2.5").round(0).to_string(), "-3");
+        assert_eq!(d("2.449").round(1).to_string(), "2.4");
+        assert_eq!(d("155").rescale(-1, true).to_string(), "160");
+        assert_eq!(d("-1.1").floor().to_string(), "-2");
+        assert_eq!(d("-1.1").ceil().to_string(), "-1");
+        assert_eq!(d("1.5").round(3).to_string(), "1.500");
+    }
+
+    #[test]
+    fn storage_form_orders_as_numbers_and_reads_back() {
+        let numbers = [
+            "-99999999999.99",
+            "-1234567890.12",
+            "-1.00",
+            "-0.01",
+            "0.00",
+            "0.01",
+            "9.99",
+            "1234567890.12",
+        ];
+        let stored: Vec<Vec<u8>> = numbers
+            .iter()
+            .map(|n| {
+                let mut out = Vec::new();
+                d(n).store(13, 2, &mut out);
+                assert_eq!(out.len(), Decimal::storage_len(13, 2));
+                assert_eq!(Decimal::load(&out, 13, 2).to_string(), *n);
+                out
+            })
+            .collect();
+        assert!(stored.is_sorted());
+        let mut out = Vec::new();
+        let wide = format!("-{}.{}", "7".repeat(35), "3".repeat(30));
+        d(&wide).store(65, 30, &mut out);
+        assert_eq!(Decimal::load(&out, 65, 30).to_string(), wide);
+    }
+
+    #[test]
+    fn text_with_exponents_and_rubbish() {
+        assert_eq!(d("1.5e3").to_string(), "1500");
+        assert_eq!(d("15e-1").to_string(), "1.5");
+        assert_eq!(d(".5").to_string(), "0.5");
+        assert_eq!(Decimal::parse_prefix(b"12abc").map(|p| p.1), Some(2));
+        assert_eq!(Decimal::parse_prefix(b"abc").map(|p| p.1), None);
+        assert_eq!(Decimal::from_f64(0.1).unwrap().to_string(), "0.1");
+        assert!(d("0").is_zero() && !d("-0").is_negative());
+    }
+}

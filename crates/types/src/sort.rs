@@ -1,0 +1,119 @@
+//! Sort keys of values: bytes that compare as the values do, for ORDER BY, GROUP BY and DISTINCT.
+//!
+//! A key begins with 0 for NULL (which sorts first) or 1, so keys of several columns may stand one after the other: those
+//! of fixed length as they are, texts with their zeros escaped (`00 FF`) and an end mark (`00 00`). Equal keys mean
+//! equal values: 1.0 and 1.00, `a` and `A` under a collation that says so.
+
+use super::{Decimal, SqlType, TypeKind, Val};
+
+/// Appends the key of a value whose expression has this type.
+pub fn sort_key(value: &Val, ty: &SqlType, out: &mut Vec<u8>) {
+    if value.is_null() {
+        out.push(0);
+        return;
+    }
+    out.push(1);
+    match value {
+        Val::Null => {}
+        Val::Int(_) | Val::UInt(_) if ty.is_integer() => push_int(value, out),
+        Val::Int(v) if ty.kind == TypeKind::Decimal => push_decimal(&Decimal::from(*v), out),
+        Val::UInt(v) if ty.kind == TypeKind::Decimal => push_decimal(&Decimal::from(*v), out),
+        Val::Int(v) if ty.is_float() => push_double(*v as f64, out),
+        Val::UInt(v) if ty.is_float() => push_double(*v as f64, out),
+        Val::Int(_) | Val::UInt(_) => push_int(value, out),
+        Val::Float(v) => push_double(*v as f64, out),
+        Val::Double(v) => push_double(*v, out),
+        Val::Decimal(d) if ty.is_float() => push_double(d.to_f64(), out),
+        Val::Decimal(d) => push_decimal(d, out),
+        Val::Str(text) => push_text(text, ty, out),
+        Val::Member(n, _) if ty.is_member() => out.extend_from_slice(&n.to_be_bytes()),
+        Val::Member(_, text) => push_text(text, ty, out),
+        Val::Date(d) => out.extend_from_slice(&d.midnight().pack().to_be_bytes()),
+        Val::DateTime(t) => out.extend_from_slice(&t.pack().to_be_bytes()),
+        Val::Time(t) => out.extend_from_slice(&(t.micros as u64 ^ 1 << 63).to_be_bytes()),
+    }
+}
+
+/// Signed and unsigned integers in one order: a byte for the sign, then the number.
+fn push_int(value: &Val, out: &mut Vec<u8>) {
+    let (sign, bits) = match value {
+        Val::Int(v) => ((*v >= 0) as u8, *v as u64),
+        Val::UInt(v) => (1, *v),
+        _ => (1, 0),
+    };
+    out.push(sign);
+    out.extend_from_slice(&bits.to_be_bytes());
+}
+
+fn push_double(value: f64, out: &mut Vec<u8>) {
+    // Zero has one key, whatever its sign.
+    let bits = if value == 0.0 { 0 } else { value.to_bits() };
+    let ordered = if bits >> 63 != 0 { !bits } else { bits | 1 << 63 };
+    out.extend_from_slice(&ordered.to_be_bytes());
+}
+
+/// All decimals at one precision: as wide as they can be.
+fn push_decimal(value: &Decimal, out: &mut Vec<u8>) {
+    value.store(81 + 30, 30, out);
+}
+
+fn push_text(text: &[u8], ty: &SqlType, out: &mut Vec<u8>) {
+    let start = out.len();
+    ty.collation.sort_key(text, out);
+    if out[start..].contains(&0) {
+        let key = out.split_off(start);
+        for b in key {
+            out.push(b);
+            if b == 0 {
+                out.push(0xFF);
+            }
+        }
+    }
+    out.extend_from_slice(&[0, 0]);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Collation;
+
+    fn key(value: Val, ty: &SqlType) -> Vec<u8> {
+        let mut out = Vec::new();
+        sort_key(&value, ty, &mut out);
+        out
+    }
+
+    #[test]
+    fn keys_order_as_values() {
+        let int = SqlType::bigint();
+        let ints = [
+            Val::Null,
+            Val::Int(i64::MIN),
+            Val::Int(-1),
+            Val::Int(0),
+            Val::Int(7),
+            Val::UInt(u64::MAX),
+        ];
+        assert!(ints.iter().map(|v| key(v.clone(), &int)).is_sorted());
+        let d = |t: &str| Val::Decimal(Decimal::parse(t).unwrap());
+        let decimal = SqlType::decimal(20, 4);
+        assert!(
+            ["-10", "-9.5", "0", "0.001", "2", "10"]
+                .iter()
+                .map(|t| key(d(t), &decimal))
+                .is_sorted()
+        );
+        assert_eq!(key(d("1.0"), &decimal), key(d("1.00"), &decimal));
+        let text = SqlType::varchar(10, Collation::DEFAULT);
+        assert_eq!(key(Val::str("abc"), &text), key(Val::str("ÁBC"), &text));
+        assert!(key(Val::str("ab"), &text) < key(Val::str("abc"), &text));
+        let double = SqlType::double();
+        assert!(
+            [-1e300, -1.0, 0.0, 1e-9, 5.0]
+                .iter()
+                .map(|v| key(Val::Double(*v), &double))
+                .is_sorted()
+        );
+        assert_eq!(key(Val::Double(-0.0), &double), key(Val::Double(0.0), &double));
+    }
+}

@@ -1,0 +1,368 @@
+//! Dates and times as MySQL has them: with zero dates, zero months and days, and times beyond a day.
+//!
+//! A DATE or DATETIME is a record of fields, not a point on a line: `0000-00-00` and `2020-02-00` are values (which
+//! `sql_mode` may refuse). Comparison is by fields, so the packed form, in which the engine stores them, orders the same
+//! way. A TIME is a signed duration in microseconds. Fractional digits are a property of how a value is shown, and
+//! every value carries them.
+
+pub mod calendar;
+pub mod format;
+pub mod parse;
+
+use calendar::{day_number, from_day_number};
+use std::cmp::Ordering;
+use std::fmt;
+
+pub const MICROS_PER_SECOND: i64 = 1_000_000;
+pub const MICROS_PER_DAY: i64 = 86_400 * MICROS_PER_SECOND;
+/// 838:59:59
+pub const TIME_MAX_MICROS: i64 = (838 * 3600 + 59 * 60 + 59) * MICROS_PER_SECOND;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct Date {
+    pub year: u16,
+    pub month: u8,
+    pub day: u8,
+}
+
+/// A signed duration. Equality and order ignore how many digits are shown.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Time {
+    pub micros: i64,
+    /// Fractional digits shown.
+    pub fsp: u8,
+}
+
+/// Equality and order ignore how many digits are shown.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct DateTime {
+    pub date: Date,
+    pub hour: u8,
+    pub minute: u8,
+    pub second: u8,
+    pub fsp: u8,
+    pub micro: u32,
+}
+
+impl Date {
+    pub const ZERO: Date = Date {
+        year: 0,
+        month: 0,
+        day: 0,
+    };
+
+    #[inline]
+    pub fn new(year: u16, month: u8, day: u8) -> Date {
+        Date { year, month, day }
+    }
+
+    #[inline]
+    pub fn is_zero(self) -> bool {
+        self == Date::ZERO
+    }
+
+    /// A zero month or day in an otherwise set date.
+    #[inline]
+    pub fn has_zero_part(self) -> bool {
+        self.month == 0 || self.day == 0
+    }
+
+    /// In 24 bits, in the order of dates.
+    #[inline]
+    pub fn pack(self) -> u64 {
+        (self.year as u64) << 9 | (self.month as u64) << 5 | self.day as u64
+    }
+
+    #[inline]
+    pub fn unpack(packed: u64) -> Date {
+        Date {
+            year: (packed >> 9) as u16,
+            month: (packed >> 5) as u8 & 15,
+            day: packed as u8 & 31,
+        }
+    }
+
+    /// Days since year 0, as `TO_DAYS` counts.
+    #[inline]
+    pub fn day_number(self) -> i64 {
+        day_number(self.year as i64, self.month as i64, self.day as i64)
+    }
+
+    #[inline]
+    pub fn from_day_number(days: i64) -> Option<Date> {
+        from_day_number(days)
+    }
+
+    #[inline]
+    pub fn midnight(self) -> DateTime {
+        DateTime {
+            date: self,
+            ..DateTime::default()
+        }
+    }
+
+    /// 20240131
+    #[inline]
+    pub fn to_number(self) -> i64 {
+        self.year as i64 * 10_000 + self.month as i64 * 100 + self.day as i64
+    }
+}
+
+impl Time {
+    #[inline]
+    pub fn new(micros: i64, fsp: u8) -> Time {
+        Time { micros, fsp }
+    }
+
+    #[inline]
+    pub fn from_hms(negative: bool, hour: u64, minute: u64, second: u64, micro: u64, fsp: u8) -> Time {
+        let micros = (hour * 3600 + minute * 60 + second) as i64 * MICROS_PER_SECOND + micro as i64;
+        Time {
+            micros: if negative { -micros } else { micros },
+            fsp,
+        }
+    }
+
+    #[inline]
+    pub fn negative(self) -> bool {
+        self.micros < 0
+    }
+
+    /// Hours, minutes, seconds, microseconds of the absolute value.
+    pub fn parts(self) -> (u32, u8, u8, u32) {
+        let abs = self.micros.unsigned_abs();
+        let seconds = abs / 1_000_000;
+        (
+            (seconds / 3600) as u32,
+            (seconds / 60 % 60) as u8,
+            (seconds % 60) as u8,
+            (abs % 1_000_000) as u32,
+        )
+    }
+
+    /// ±hhmmss without the fraction.
+    #[inline]
+    pub fn to_number(self) -> i64 {
+        let (h, m, s, _) = self.parts();
+        let n = h as i64 * 10_000 + m as i64 * 100 + s as i64;
+        if self.negative() { -n } else { n }
+    }
+
+    /// Rounded half away from zero to this many fractional digits, and shown so.
+    #[inline]
+    pub fn round(self, fsp: u8) -> Time {
+        Time {
+            micros: round_micros(self.micros, fsp),
+            fsp,
+        }
+    }
+}
+
+/// Half away from zero.
+pub(crate) fn round_micros(micros: i64, fsp: u8) -> i64 {
+    let unit = 10i64.pow(6 - fsp.min(6) as u32);
+    let half = unit / 2;
+    let shifted = if micros < 0 { micros - half } else { micros + half };
+    shifted / unit * unit
+}
+
+impl DateTime {
+    pub fn new(date: Date, hour: u8, minute: u8, second: u8, micro: u32, fsp: u8) -> DateTime {
+        DateTime {
+            date,
+            hour,
+            minute,
+            second,
+            micro,
+            fsp,
+        }
+    }
+
+    #[inline]
+    pub fn is_zero(self) -> bool {
+        self.date.is_zero() && self.micros_of_day() == 0
+    }
+
+    #[inline]
+    pub fn micros_of_day(self) -> i64 {
+        (self.hour as i64 * 3600 + self.minute as i64 * 60 + self.second as i64) * MICROS_PER_SECOND
+            + self.micro as i64
+    }
+
+    #[inline]
+    pub fn time(self) -> Time {
+        Time {
+            micros: self.micros_of_day(),
+            fsp: self.fsp,
+        }
+    }
+
+    /// In 64 bits, in the order of date and time.
+    #[inline]
+    pub fn pack(self) -> u64 {
+        let seconds = (self.hour as u64) << 12 | (self.minute as u64) << 6 | self.second as u64;
+        self.date.pack() << 41 | seconds << 24 | self.micro as u64
+    }
+
+    pub fn unpack(packed: u64, fsp: u8) -> DateTime {
+        DateTime {
+            date: Date::unpack(packed >> 41),
+            hour: (packed >> 36) as u8 & 31,
+            minute: (packed >> 30) as u8 & 63,
+            second: (packed >> 24) as u8 & 63,
+            micro: packed as u32 & 0xFF_FFFF,
+            fsp,
+        }
+    }
+
+    /// Microseconds since year 0.
+    #[inline]
+    pub fn to_micros(self) -> i64 {
+        self.date.day_number() * MICROS_PER_DAY + self.micros_of_day()
+    }
+
+    /// `None` outside years 0..=9999.
+    #[inline]
+    pub fn from_micros(micros: i64, fsp: u8) -> Option<DateTime> {
+        let date = Date::from_day_number(micros.div_euclid(MICROS_PER_DAY))?;
+        Some(DateTime::from_parts(date, micros.rem_euclid(MICROS_PER_DAY), fsp))
+    }
+
+    pub fn from_parts(date: Date, micros_of_day: i64, fsp: u8) -> DateTime {
+        let seconds = micros_of_day / MICROS_PER_SECOND;
+        DateTime {
+            date,
+            hour: (seconds / 3600) as u8,
+            minute: (seconds / 60 % 60) as u8,
+            second: (seconds % 60) as u8,
+            micro: (micros_of_day % MICROS_PER_SECOND) as u32,
+            fsp,
+        }
+    }
+
+    /// Rounded half up to this many fractional digits; `None` past the year 9999.
+    pub fn round(self, fsp: u8) -> Option<DateTime> {
+        let micros = round_micros(self.micros_of_day(), fsp);
+        if micros < MICROS_PER_DAY {
+            return Some(DateTime::from_parts(self.date, micros, fsp));
+        }
+        if self.date.has_zero_part() {
+            return None;
+        }
+        Some(DateTime::from_parts(
+            Date::from_day_number(self.date.day_number() + 1)?,
+            0,
+            fsp,
+        ))
+    }
+
+    /// The fraction beyond `fsp` digits cut off.
+    #[inline]
+    pub fn truncate(self, fsp: u8) -> DateTime {
+        let unit = 10u32.pow(6 - fsp.min(6) as u32);
+        DateTime {
+            micro: self.micro / unit * unit,
+            fsp,
+            ..self
+        }
+    }
+
+    /// 20240131235959 without the fraction.
+    #[inline]
+    pub fn to_number(self) -> i64 {
+        let time = self.hour as i64 * 10_000 + self.minute as i64 * 100 + self.second as i64;
+        self.date.to_number() * 1_000_000 + time
+    }
+}
+
+impl PartialEq for Time {
+    fn eq(&self, other: &Self) -> bool {
+        self.micros == other.micros
+    }
+}
+impl Eq for Time {}
+impl PartialOrd for Time {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+impl Ord for Time {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.micros.cmp(&other.micros)
+    }
+}
+
+impl PartialEq for DateTime {
+    fn eq(&self, other: &Self) -> bool {
+        self.pack() == other.pack()
+    }
+}
+impl Eq for DateTime {}
+impl PartialOrd for DateTime {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+impl Ord for DateTime {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.pack().cmp(&other.pack())
+    }
+}
+
+impl fmt::Display for Date {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:04}-{:02}-{:02}", self.year, self.month, self.day)
+    }
+}
+
+fn write_fraction(f: &mut fmt::Formatter<'_>, micro: u32, fsp: u8) -> fmt::Result {
+    if fsp == 0 {
+        return Ok(());
+    }
+    let fsp = fsp.min(6) as usize;
+    write!(f, ".{:0fsp$}", micro / 10u32.pow(6 - fsp as u32))
+}
+
+impl fmt::Display for Time {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (h, m, s, micro) = self.parts();
+        let sign = if self.negative() { "-" } else { "" };
+        write!(f, "{sign}{h:02}:{m:02}:{s:02}")?;
+        write_fraction(f, micro, self.fsp)
+    }
+}
+
+impl fmt::Display for DateTime {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "{} {:02}:{:02}:{:02}",
+            self.date, self.hour, self.minute, self.second
+        )?;
+        write_fraction(f, self.micro, self.fsp)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn packing_keeps_order_and_value() {
+        let a = DateTime::new(Date::new(2024, 2, 29), 23, 59, 59, 999_999, 6);
+        let b = DateTime::new(Date::new(2024, 3, 1), 0, 0, 0, 0, 6);
+        assert_eq!(
+            DateTime::unpack(a.pack(), 6).to_string(),
+            "2024-02-29 23:59:59.999999"
+        );
+        assert!(a.pack() < b.pack());
+        assert_eq!(
+            Date::unpack(Date::new(9999, 12, 31).pack()),
+            Date::new(9999, 12, 31)
+        );
+        assert!(Date::new(9999, 12, 31).pack() < 1 << 23);
+        assert_eq!(a.round(3).unwrap().to_string(), "2024-03-01 00:00:00.000");
+        assert_eq!(Time::new(-1_500_000, 0).round(0).to_string(), "-00:00:02");
+        assert_eq!(Time::new(TIME_MAX_MICROS, 0).to_string(), "838:59:59");
+    }
+}

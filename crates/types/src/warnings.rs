@@ -1,0 +1,87 @@
+//! The diagnostics area of a statement: its warnings, as SHOW WARNINGS lists them and OK packets count them.
+//!
+//! Interior mutability, because whoever converts or evaluates a value may add one, and all of them hold the statement's
+//! environment by shared reference.
+
+use crate::error::SqlError;
+use std::cell::{Cell, RefCell};
+
+/// How serious a condition is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WarningLevel {
+    Note,
+    Warning,
+    Error,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Warning {
+    pub level: WarningLevel,
+    pub code: u16,
+    pub message: String,
+}
+
+/// The diagnostics area of a statement: counts all, keeps the first `max_error_count`.
+#[derive(Debug)]
+pub struct Warnings {
+    list: RefCell<Vec<Warning>>,
+    count: Cell<u32>,
+    limit: usize,
+}
+
+impl Warnings {
+    /// `limit` is `max_error_count`.
+    #[inline]
+    pub fn new(limit: usize) -> Warnings {
+        Warnings {
+            list: RefCell::new(Vec::new()),
+            count: Cell::new(0),
+            limit,
+        }
+    }
+
+    pub fn push(&self, level: WarningLevel, error: SqlError) {
+        self.count.set(self.count.get().saturating_add(1));
+        let mut list = self.list.borrow_mut();
+        if list.len() < self.limit {
+            list.push(Warning {
+                level,
+                code: error.code,
+                message: error.message,
+            });
+        }
+    }
+
+    #[inline]
+    pub fn warn(&self, error: SqlError) {
+        self.push(WarningLevel::Warning, error);
+    }
+
+    #[inline]
+    pub fn note(&self, error: SqlError) {
+        self.push(WarningLevel::Note, error);
+    }
+
+    /// The count in OK and EOF packets.
+    #[inline]
+    pub fn count(&self) -> u16 {
+        self.count.get().min(u16::MAX as u32) as u16
+    }
+
+    #[inline]
+    pub fn clear(&self) {
+        self.count.set(0);
+        self.list.borrow_mut().clear();
+    }
+
+    /// A copy for `SHOW WARNINGS`.
+    pub fn to_vec(&self) -> Vec<Warning> {
+        self.list.borrow().clone()
+    }
+}
+
+impl Default for Warnings {
+    fn default() -> Self {
+        Warnings::new(1024)
+    }
+}

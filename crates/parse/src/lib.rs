@@ -40,6 +40,7 @@
 //! - [`print`]: an expression back as text.
 
 #![forbid(unsafe_code)]
+#![warn(clippy::too_many_arguments)]
 
 mod account;
 mod admin;

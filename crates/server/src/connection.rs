@@ -9,7 +9,7 @@ use crate::capability;
 use crate::channel::Channel;
 use crate::command::{self, CHANGE_USER, Commands, Next};
 use crate::errors;
-use crate::handshake::{self, Login, Nonce};
+use crate::handshake::{self, Greeting, Login, Nonce};
 use crate::packet::{Input, ReadError};
 use crate::server::Shared;
 use crate::transport::{Patience, Socket, Transport};
@@ -134,16 +134,16 @@ impl Connection {
     fn log_in(&mut self) -> Result<Session, End> {
         let tls = self.shared.tls.clone();
         let ours = capability::of_server(tls.is_some());
-        handshake::put_greeting(
-            self.channel.out.begin(),
-            &self.shared.version,
-            self.peer.connection_id,
-            &self.nonce,
-            ours,
-            GREETING_COLLATION,
-            status::AUTOCOMMIT,
-            &self.shared.greeting_plugin,
-        );
+        let greeting = Greeting {
+            version: &self.shared.version,
+            connection_id: self.peer.connection_id,
+            nonce: &self.nonce,
+            capabilities: ours,
+            collation: GREETING_COLLATION,
+            status: status::AUTOCOMMIT,
+            plugin: &self.shared.greeting_plugin,
+        };
+        handshake::put_greeting(self.channel.out.begin(), &greeting);
         self.channel.out.end();
         self.channel.send()?;
 

@@ -27,17 +27,31 @@ impl Nonce {
     }
 }
 
+/// What the server says first.
+pub struct Greeting<'a> {
+    pub version: &'a str,
+    pub connection_id: u64,
+    pub nonce: &'a Nonce,
+    pub capabilities: Capabilities,
+    /// The server's collation, by the low byte of its number.
+    pub collation: u16,
+    /// The status flags.
+    pub status: u16,
+    /// The authentication plugin that it begins with.
+    pub plugin: &'a str,
+}
+
 /// Writes the greeting's payload.
-pub fn put_greeting(
-    packet: &mut Vec<u8>,
-    version: &str,
-    connection_id: u64,
-    nonce: &Nonce,
-    capabilities: Capabilities,
-    collation: u16,
-    status: u16,
-    plugin: &str,
-) {
+pub fn put_greeting(packet: &mut Vec<u8>, greeting: &Greeting) {
+    let Greeting {
+        version,
+        connection_id,
+        nonce,
+        capabilities,
+        collation,
+        status,
+        plugin,
+    } = *greeting;
     let (first, second) = nonce.bytes().split_at(NONCE_FIRST_LEN);
     let (low, high) = (capabilities.0 as u16, (capabilities.0 >> 16) as u16);
     packet.push(PROTOCOL_VERSION);
@@ -169,13 +183,15 @@ mod tests {
         let mut packet = Vec::new();
         put_greeting(
             &mut packet,
-            "8.0.36-tidemark",
-            77,
-            &nonce,
-            capabilities,
-            255,
-            2,
-            "caching_sha2_password",
+            &Greeting {
+                version: "8.0.36-tidemark",
+                connection_id: 77,
+                nonce: &nonce,
+                capabilities,
+                collation: 255,
+                status: 2,
+                plugin: "caching_sha2_password",
+            },
         );
         let read = HandshakePacket::deserialize((), &mut ParseBuf(&packet)).unwrap();
         assert_eq!(read.server_version_str(), "8.0.36-tidemark");

@@ -11,9 +11,9 @@ use crate::errors;
 use crate::packet::Mark;
 use crate::reply;
 use crate::wire::{put_bytes, put_lenenc};
-use tidemark_sql::types::ColumnMeta;
 use tidemark_sql::types::convert::{format_double, format_float};
 use tidemark_sql::types::meta::{flag, wire};
+use tidemark_sql::types::{ColumnMeta, Date, DateTime, Time};
 use tidemark_sql::{OkInfo, Result, ResultSink, SqlError, status};
 
 /// Answers are sent in portions of about this size.
@@ -281,7 +281,8 @@ impl<const BINARY: bool> ResultSink for Results<'_, BINARY> {
         put_bytes(self.payload(), value);
     }
 
-    fn date(&mut self, year: u16, month: u8, day: u8) {
+    fn date(&mut self, value: Date) {
+        let Date { year, month, day } = value;
         let mut text = Text::default();
         text.date(year, month, day);
         let year = year.to_le_bytes();
@@ -294,22 +295,15 @@ impl<const BINARY: bool> ResultSink for Results<'_, BINARY> {
         );
     }
 
-    fn datetime(
-        &mut self,
-        year: u16,
-        month: u8,
-        day: u8,
-        hour: u8,
-        minute: u8,
-        second: u8,
-        micros: u32,
-        decimals: u8,
-    ) {
+    fn datetime(&mut self, value: DateTime) {
+        let Date { year, month, day } = value.date;
+        let (hour, minute, second) = (value.hour, value.minute, value.second);
+        let micros = value.micro;
         let mut text = Text::default();
         text.date(year, month, day);
         text.push(b' ');
         text.two_digits(hour);
-        text.clock(minute, second, micros, decimals);
+        text.clock(minute, second, micros, value.fsp);
         let mut binary = [0; 11];
         binary[..2].copy_from_slice(&year.to_le_bytes());
         binary[2..7].copy_from_slice(&[month, day, hour, minute, second]);
@@ -327,7 +321,9 @@ impl<const BINARY: bool> ResultSink for Results<'_, BINARY> {
         );
     }
 
-    fn time(&mut self, negative: bool, hours: u32, minutes: u8, seconds: u8, micros: u32, decimals: u8) {
+    fn time(&mut self, value: Time) {
+        let negative = value.negative();
+        let (hours, minutes, seconds, micros) = value.parts();
         let mut text = Text::default();
         if negative {
             text.push(b'-');
@@ -336,7 +332,7 @@ impl<const BINARY: bool> ResultSink for Results<'_, BINARY> {
             Ok(hours @ 0..=99) => text.two_digits(hours),
             _ => text.extend(itoa::Buffer::new().format(hours).as_bytes()),
         }
-        text.clock(minutes, seconds, micros, decimals);
+        text.clock(minutes, seconds, micros, value.fsp);
         let mut binary = [0; 12];
         binary[0] = negative as u8;
         binary[1..5].copy_from_slice(&(hours / 24).to_le_bytes());
@@ -502,6 +498,34 @@ mod tests {
         }
     }
 
+    fn date(year: u16, month: u8, day: u8) -> Date {
+        Date { year, month, day }
+    }
+
+    fn datetime(
+        (year, month, day): (u16, u8, u8),
+        (hour, minute, second): (u8, u8, u8),
+        micro: u32,
+        fsp: u8,
+    ) -> DateTime {
+        DateTime {
+            date: date(year, month, day),
+            hour,
+            minute,
+            second,
+            fsp,
+            micro,
+        }
+    }
+
+    fn time(negative: bool, (hours, minutes, seconds): (i64, i64, i64), micros: i64, fsp: u8) -> Time {
+        let micros = (hours * 3600 + minutes * 60 + seconds) * 1_000_000 + micros;
+        Time {
+            micros: if negative { -micros } else { micros },
+            fsp,
+        }
+    }
+
     /// The payload of one row of columns of these types.
     fn row<const BINARY: bool>(types: &[u8], values: impl Fn(&mut dyn ResultSink)) -> Result<Vec<u8>> {
         let columns: Vec<ColumnMeta> = types.iter().map(|t| column(*t, 16, 0)).collect();
@@ -549,10 +573,10 @@ mod tests {
     #[test]
     fn text_of_dates_and_times() {
         let packet = row::<false>(&[wire::DATE, wire::DATETIME, wire::TIME, wire::TIME], |out| {
-            out.date(2024, 2, 9);
-            out.datetime(2024, 2, 9, 1, 2, 3, 40_500, 3);
-            out.time(true, 838, 59, 59, 0, 0);
-            out.time(false, 1, 2, 3, 4, 6);
+            out.date(date(2024, 2, 9));
+            out.datetime(datetime((2024, 2, 9), (1, 2, 3), 40_500, 3));
+            out.time(time(true, (838, 59, 59), 0, 0));
+            out.time(time(false, (1, 2, 3), 4, 6));
         });
         let expected = b"\x0a2024-02-09\x172024-02-09 01:02:03.040\x0a-838:59:59\x0f01:02:03.000004";
         assert_eq!(packet.unwrap(), expected);
@@ -616,12 +640,12 @@ mod tests {
             wire::TIME,
         ];
         let packet = row::<true>(&types, |out| {
-            out.date(2024, 2, 9);
-            out.date(0, 0, 0);
-            out.datetime(2024, 2, 9, 1, 2, 3, 0, 0);
-            out.datetime(2024, 2, 9, 0, 0, 0, 5, 6);
-            out.time(true, 25, 1, 2, 0, 0);
-            out.time(false, 0, 0, 0, 0, 0);
+            out.date(date(2024, 2, 9));
+            out.date(date(0, 0, 0));
+            out.datetime(datetime((2024, 2, 9), (1, 2, 3), 0, 0));
+            out.datetime(datetime((2024, 2, 9), (0, 0, 0), 5, 6));
+            out.time(time(true, (25, 1, 2), 0, 0));
+            out.time(time(false, (0, 0, 0), 0, 0));
         });
         let mut expected = vec![0, 0];
         expected.extend_from_slice(&[4, 0xe8, 7, 2, 9]);

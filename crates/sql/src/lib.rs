@@ -1,6 +1,7 @@
 //! The SQL floor of Tidemark: from statement text to rows, with MySQL's semantics.
 
 #![forbid(unsafe_code)]
+#![warn(clippy::too_many_arguments)]
 
 pub mod accounts;
 pub mod context;

@@ -6,6 +6,7 @@
 //! - [`logger`]: what the server has to say while it runs.
 
 #![forbid(unsafe_code)]
+#![warn(clippy::too_many_arguments)]
 
 mod arguments;
 mod check;

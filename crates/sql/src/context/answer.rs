@@ -106,21 +106,9 @@ pub fn put_value(out: &mut dyn ResultSink, value: &Value) {
         Value::Double(v) => out.double(*v),
         Value::Decimal(v) => out.decimal(&v.to_string()),
         Value::Str(v) | Value::Member(_, v) => out.bytes(v),
-        Value::Date(v) => out.date(v.year, v.month, v.day),
-        Value::DateTime(v) => out.datetime(
-            v.date.year,
-            v.date.month,
-            v.date.day,
-            v.hour,
-            v.minute,
-            v.second,
-            v.micro,
-            v.fsp,
-        ),
-        Value::Time(v) => {
-            let (hours, minutes, seconds, micros) = v.parts();
-            out.time(v.negative(), hours, minutes, seconds, micros, v.fsp);
-        }
+        Value::Date(v) => out.date(*v),
+        Value::DateTime(v) => out.datetime(*v),
+        Value::Time(v) => out.time(*v),
     }
 }
 

@@ -5,7 +5,7 @@
 //! executor asks [`ResultSink::is_full`] between rows and calls [`ResultSink::flush`] only where it holds no latch.
 
 use crate::error::Result;
-use crate::types::ColumnMeta;
+use crate::types::{ColumnMeta, Date, DateTime, Time};
 
 /// What a statement without rows answers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -47,20 +47,9 @@ pub trait ResultSink {
     fn decimal(&mut self, digits: &str);
     /// Text and blobs, already in the result's character set.
     fn bytes(&mut self, value: &[u8]);
-    fn date(&mut self, year: u16, month: u8, day: u8);
-    /// `decimals` is the number of fractional digits the text protocol prints.
-    fn datetime(
-        &mut self,
-        year: u16,
-        month: u8,
-        day: u8,
-        hour: u8,
-        minute: u8,
-        second: u8,
-        micros: u32,
-        decimals: u8,
-    );
-    fn time(&mut self, negative: bool, hours: u32, minutes: u8, seconds: u8, micros: u32, decimals: u8);
+    fn date(&mut self, value: Date);
+    fn datetime(&mut self, value: DateTime);
+    fn time(&mut self, value: Time);
     /// Ends the row in memory; never blocks. An error (a row larger than `max_allowed_packet`) ends the statement.
     fn end_row(&mut self) -> Result<()>;
 

@@ -60,17 +60,9 @@ impl<'a> SinkOutput<'a> {
             Val::Float(v) => self.sink.float(*v),
             Val::Double(v) => self.sink.double(*v),
             Val::Decimal(v) => self.sink.decimal(&v.to_string()),
-            Val::Date(v) => self.sink.date(v.year, v.month, v.day),
-            Val::DateTime(v) => {
-                let d = v.date;
-                self.sink
-                    .datetime(d.year, d.month, d.day, v.hour, v.minute, v.second, v.micro, v.fsp);
-            }
-            Val::Time(v) => {
-                let (hours, minutes, seconds, micros) = v.parts();
-                self.sink
-                    .time(v.negative(), hours, minutes, seconds, micros, v.fsp);
-            }
+            Val::Date(v) => self.sink.date(*v),
+            Val::DateTime(v) => self.sink.datetime(*v),
+            Val::Time(v) => self.sink.time(*v),
         }
     }
 

@@ -6,10 +6,10 @@ use super::sorter::Sorter;
 use super::source::Step;
 use super::{Exec, Flow, Scene};
 use crate::error::depth::check_stack;
-use crate::error::{Result, SqlError};
+use crate::error::{Result, SqlError, er};
 use crate::expr::{Accumulator, EvalCtx, Expr, Row};
 use crate::parse::ast::SetOp;
-use crate::plan::{GroupPlan, QueryBody, QueryPlan, SelectPlan, SetBranch};
+use crate::plan::{GroupPlan, QueryBody, QueryPlan, Recursion, SelectPlan, SetBranch};
 use crate::types::sort::sort_key;
 use crate::types::{SqlType, Val, Value};
 use std::collections::{HashMap, HashSet};
@@ -352,16 +352,11 @@ impl Exec<'_, '_> {
                 })?;
                 tail.finish(out)
             }
-            QueryBody::Recursive {
-                working,
-                all,
-                seed,
-                step,
-            } => {
+            QueryBody::Recursive(recursion) => {
                 let types: Vec<SqlType> = plan.columns.iter().map(|c| c.ty.clone()).collect();
                 let ctx = scene.env.ctx();
                 let mut tail = Tail::new(plan, false, &ctx)?;
-                self.recursive(*working, !all, (seed, step), &types, scene, &mut |row| {
+                self.recursive(recursion, &types, scene, &mut |row| {
                     Ok(tail.values(row, &types, &ctx, out)? != Flow::Stop)
                 })?;
                 tail.finish(out)
@@ -394,9 +389,7 @@ impl Exec<'_, '_> {
     /// Each round's query reads the rows that the round before added.
     fn recursive(
         &self,
-        working: usize,
-        distinct: bool,
-        (seed, step): (&QueryPlan, &QueryPlan),
+        recursion: &Recursion,
         types: &[SqlType],
         scene: Scene,
         f: &mut dyn FnMut(&[Value]) -> Result<bool>,
@@ -408,12 +401,16 @@ impl Exec<'_, '_> {
             self.check_interrupt()?;
             let mut rows = Vec::new();
             let mut more = true;
-            let query = if round == 0 { seed } else { step };
+            let query = if round == 0 {
+                &recursion.seed
+            } else {
+                &recursion.step
+            };
             self.query(
                 query,
                 scene,
                 &mut Collect::new(|row: &[Value]| {
-                    if !distinct || seen.insert(row_key(row, types)) {
+                    if recursion.all || seen.insert(row_key(row, types)) {
                         rows.push(row.to_vec());
                         more = f(row)?;
                     }
@@ -425,7 +422,7 @@ impl Exec<'_, '_> {
             }
             if round > depth_max {
                 return Err(SqlError::new(
-                    3636,
+                    er::CTE_MAX_RECURSION_DEPTH,
                     format!(
                         "Recursive query aborted after {round} iterations. Try increasing @@cte_max_recursion_depth to a \
                          larger value."
@@ -433,7 +430,7 @@ impl Exec<'_, '_> {
                 ));
             }
             round += 1;
-            self.forget(working, rows);
+            self.forget(recursion.working, rows);
         }
     }
 

@@ -10,7 +10,7 @@ use crate::dictionary::TableDef;
 use crate::error::{Result, SqlError};
 use crate::expr::{EvalCtx, Expr, Row};
 use crate::information_schema;
-use crate::plan::{HashJoin, Input, Leaf, Source};
+use crate::plan::{HashJoin, Input, Leaf, LeftJoin, Source};
 use crate::types::Value;
 use crate::types::sort::sort_key;
 use std::collections::HashMap;
@@ -53,9 +53,7 @@ impl Exec<'_, '_> {
             Source::One => next(Step::Row(row)),
             Source::Leaf(leaf) => self.leaf(leaf, row, scene, direct, next),
             Source::Inner(list) => self.inner(list, row, scene, direct, next),
-            Source::Left { left, right, filter } => {
-                self.left_join(left, right, filter.as_ref(), row, scene, next)
-            }
+            Source::Left(join) => self.left_join(join, row, scene, next),
         }
     }
 
@@ -79,15 +77,8 @@ impl Exec<'_, '_> {
         })
     }
 
-    fn left_join(
-        &self,
-        left: &Source,
-        right: &Source,
-        filter: Option<&Expr>,
-        row: &mut Vec<Value>,
-        scene: Scene,
-        next: Next,
-    ) -> Result<Flow> {
+    fn left_join(&self, join: &LeftJoin, row: &mut Vec<Value>, scene: Scene, next: Next) -> Result<Flow> {
+        let LeftJoin { left, right, filter } = join;
         let mut added = Vec::new();
         right.walk(&mut |_| {}, &mut |leaf| {
             added.extend(leaf.needed.iter().map(|column| leaf.base + column))

@@ -7,7 +7,7 @@ use crate::exec::{self, Outcome};
 use crate::parse;
 use crate::plan;
 use crate::session::Session;
-use crate::types::{ColumnMeta, SqlMode, Value};
+use crate::types::{ColumnMeta, Date, DateTime, SqlMode, Time, Value};
 use std::sync::Arc;
 use tidemark_engine::{Isolation, Transaction};
 
@@ -46,16 +46,14 @@ impl ResultSink for Text {
     fn bytes(&mut self, value: &[u8]) {
         self.row.push(String::from_utf8_lossy(value).into_owned());
     }
-    fn date(&mut self, year: u16, month: u8, day: u8) {
-        self.row.push(format!("{year}-{month:02}-{day:02}"));
+    fn date(&mut self, value: Date) {
+        self.row.push(value.to_string());
     }
-    fn datetime(&mut self, y: u16, mo: u8, d: u8, h: u8, mi: u8, s: u8, _micros: u32, _decimals: u8) {
-        self.row.push(format!("{y}-{mo:02}-{d:02} {h:02}:{mi:02}:{s:02}"));
+    fn datetime(&mut self, value: DateTime) {
+        self.row.push(DateTime { fsp: 0, ..value }.to_string());
     }
-    fn time(&mut self, negative: bool, hours: u32, minutes: u8, seconds: u8, _micros: u32, _decimals: u8) {
-        let sign = if negative { "-" } else { "" };
-        self.row
-            .push(format!("{sign}{hours:02}:{minutes:02}:{seconds:02}"));
+    fn time(&mut self, value: Time) {
+        self.row.push(Time { fsp: 0, ..value }.to_string());
     }
     fn end_row(&mut self) -> Result<()> {
         self.rows.push(self.row.join("|"));

@@ -146,10 +146,10 @@ impl<'q> Explainer<'q> {
                     self.block(&branch.plan, name(branch.op), depth + 1);
                 }
             }
-            QueryBody::Recursive { seed, step, .. } => {
+            QueryBody::Recursive(recursion) => {
                 self.line(depth, "Materialize recursive CTE".to_string());
-                self.block(seed, kind, depth + 1);
-                self.block(step, "UNION", depth + 1);
+                self.block(&recursion.seed, kind, depth + 1);
+                self.block(&recursion.step, "UNION", depth + 1);
             }
             QueryBody::Values(rows) => {
                 let id = self.id();
@@ -258,10 +258,10 @@ impl<'q> Explainer<'q> {
                 list.iter()
                     .for_each(|s| self.source(s, id, kind, depth + 1, first));
             }
-            Source::Left { left, right, .. } => {
+            Source::Left(join) => {
                 self.line(depth, "Nested loop left join".to_string());
-                self.source(left, id, kind, depth + 1, first);
-                self.source(right, id, kind, depth + 1, first);
+                self.source(&join.left, id, kind, depth + 1, first);
+                self.source(&join.right, id, kind, depth + 1, first);
             }
         }
     }

@@ -11,7 +11,7 @@ use super::from::{FromInput, FromTable, Tree};
 use super::order::{Direction, OrderWish, choose_in_order};
 use super::scope::OUTER;
 use super::walk::has_subquery;
-use super::{AGGREGATE, HashJoin, Input, Leaf, Planner, Source};
+use super::{AGGREGATE, HashJoin, Input, Leaf, LeftJoin, Planner, Source};
 use crate::error::Result;
 use crate::expr::{CmpOp, Expr, Node, build};
 use crate::types::CmpKind;
@@ -34,12 +34,20 @@ struct Condition {
     late: bool,
 }
 
+/// The tables to join, and what is wanted of the join.
+#[derive(Clone, Copy)]
+pub(super) struct JoinInput<'j> {
+    pub tables: &'j [FromTable],
+    /// The slots that are read after the join.
+    pub needed: &'j [usize],
+    pub wish: &'j OrderWish,
+    /// How each table's rows are locked: exclusively, and how to wait.
+    pub locks: &'j [Option<(bool, LockWait)>],
+}
+
 struct Joiner<'j, 'a> {
     planner: &'j Planner<'a>,
-    tables: &'j [FromTable],
-    needed: &'j [usize],
-    wish: &'j OrderWish,
-    locks: &'j [Option<(bool, LockWait)>],
+    input: JoinInput<'j>,
 }
 
 /// Most tables whose order is searched from each of them.
@@ -71,11 +79,8 @@ impl Planner<'_> {
     pub(super) fn source(
         &self,
         tree: Option<Tree>,
-        tables: &[FromTable],
         filter: Option<Expr>,
-        needed: &[usize],
-        wish: &OrderWish,
-        locks: &[Option<(bool, LockWait)>],
+        input: JoinInput,
     ) -> Result<Joined> {
         let Some(tree) = tree else {
             return Ok(Joined {
@@ -84,13 +89,7 @@ impl Planner<'_> {
                 ordered: false,
             });
         };
-        let joiner = Joiner {
-            planner: self,
-            tables,
-            needed,
-            wish,
-            locks,
-        };
+        let joiner = Joiner { planner: self, input };
         let pool: Vec<Condition> = filter
             .iter()
             .flat_map(conjuncts)
@@ -111,7 +110,7 @@ impl Planner<'_> {
 
 impl Joiner<'_, '_> {
     fn table_of(&self, slot: usize) -> usize {
-        self.tables.partition_point(|t| t.base <= slot) - 1
+        self.input.tables.partition_point(|t| t.base <= slot) - 1
     }
 
     fn classify(&self, expr: &Expr) -> Condition {
@@ -206,7 +205,7 @@ impl Joiner<'_, '_> {
                 let left = Box::new(self.build(*left, before, known, ordered)?);
                 let right = Box::new(self.build(*right, on, &there, None)?);
                 let filter = (!after.is_empty()).then(|| all_of(&after));
-                Ok(Source::Left { left, right, filter })
+                Ok(Source::Left(LeftJoin { left, right, filter }))
             }
         }
     }
@@ -338,7 +337,7 @@ impl Joiner<'_, '_> {
         known: &[usize],
         ordered: Option<&mut bool>,
     ) -> Result<Leaf> {
-        let table = &self.tables[at];
+        let table = &self.input.tables[at];
         let (late, early): (Vec<&Condition>, Vec<&Condition>) = pool.iter().partition(|c| c.late);
         let input = match &table.input {
             FromInput::Stored { def, table } => Input::Stored {
@@ -357,12 +356,13 @@ impl Joiner<'_, '_> {
         };
         let end = table.base + input.width();
         let needed: Vec<usize> = self
+            .input
             .needed
             .iter()
             .filter(|s| (table.base..end).contains(s))
             .map(|s| s - table.base)
             .collect();
-        let keyed = matches!(table.input, FromInput::Stored { .. }) && self.needed.contains(&end);
+        let keyed = matches!(table.input, FromInput::Stored { .. }) && self.input.needed.contains(&end);
         let keyed = keyed && self.table_of(end) == at;
         let mut leaf = Leaf {
             alias: table.alias.clone(),
@@ -372,7 +372,7 @@ impl Joiner<'_, '_> {
             reverse: false,
             filter: None,
             late_filter: (!late.is_empty()).then(|| all_of(late.iter().copied())),
-            lock: self.locks[at],
+            lock: self.input.locks[at],
             hash: None,
             rows_out: 100.0,
             input,
@@ -436,10 +436,10 @@ impl Joiner<'_, '_> {
                 None
             },
         };
-        let Some(ordered) = ordered.filter(|_| !self.wish.order.is_empty()) else {
+        let Some(ordered) = ordered.filter(|_| !self.input.wish.order.is_empty()) else {
             return Ok((choose(&request)?, false));
         };
-        let (path, direction) = choose_in_order(&request, self.wish)?;
+        let (path, direction) = choose_in_order(&request, self.input.wish)?;
         *ordered = direction.is_some();
         Ok((path, direction == Some(Direction::Backwards)))
     }

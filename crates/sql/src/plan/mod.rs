@@ -77,14 +77,16 @@ pub enum QueryBody {
         rest: Vec<SetBranch>,
     },
     Values(Vec<Vec<Expr>>),
-    /// `WITH RECURSIVE`: the rows of `seed`, then those of `step` over the rows before, until there are none.
-    Recursive {
-        /// The query by whose number `step` knows the rows before.
-        working: usize,
-        all: bool,
-        seed: Box<QueryPlan>,
-        step: Box<QueryPlan>,
-    },
+    Recursive(Recursion),
+}
+
+/// `WITH RECURSIVE`: the rows of `seed`, then those of `step` over the rows before, until there are none.
+pub struct Recursion {
+    /// The query by whose number `step` knows the rows before.
+    pub working: usize,
+    pub all: bool,
+    pub seed: Box<QueryPlan>,
+    pub step: Box<QueryPlan>,
 }
 
 /// A query of a set operation and how its rows are joined to those before.
@@ -127,13 +129,16 @@ pub enum Source {
     Leaf(Box<Leaf>),
     /// One inside the other, in this order, each filtered as soon as its tables are there.
     Inner(Vec<Source>),
-    Left {
-        left: Box<Source>,
-        /// Tested with ON: its conditions stand at its tables.
-        right: Box<Source>,
-        /// The part of WHERE that is tested on the joined row.
-        filter: Option<Expr>,
-    },
+    Left(LeftJoin),
+}
+
+/// LEFT JOIN: each row of the left with those of the right that match, or with NULLs.
+pub struct LeftJoin {
+    pub left: Box<Source>,
+    /// Tested with ON: its conditions stand at its tables.
+    pub right: Box<Source>,
+    /// The part of WHERE that is tested on the joined row.
+    pub filter: Option<Expr>,
 }
 
 /// One table of the FROM clause.

@@ -2,10 +2,13 @@
 
 use super::group::BlockHooks;
 use super::items::{Item, check_grouping, item_at};
+use super::join::JoinInput;
 use super::order::OrderWish;
 use super::scope::{OUTER, Scope};
 use super::walk::has_subquery;
-use super::{AGGREGATE, GroupPlan, OutputColumn, Planner, QueryBody, QueryPlan, SelectPlan, SetBranch};
+use super::{
+    AGGREGATE, GroupPlan, OutputColumn, Planner, QueryBody, QueryPlan, Recursion, SelectPlan, SetBranch,
+};
 use crate::dictionary::names_equal;
 use crate::error::depth::{SELECTS_MAX, check_stack};
 use crate::error::{Result, SqlError};
@@ -164,7 +167,7 @@ impl Planner<'_> {
                     self.convert_output(&mut branch.plan, columns)?;
                 }
             }
-            QueryBody::Recursive { .. } => {}
+            QueryBody::Recursive(_) => {}
             QueryBody::Values(rows) => {
                 for row in rows {
                     for (e, column) in row.iter_mut().zip(columns) {
@@ -222,12 +225,12 @@ impl Planner<'_> {
             return Err(SqlError::select_column_count());
         }
         self.convert_output(&mut step, &columns)?;
-        let body = QueryBody::Recursive {
+        let body = QueryBody::Recursive(Recursion {
             working,
             all,
             seed: Box::new(seed),
             step: Box::new(step),
-        };
+        });
         let mut plan = QueryPlan::of(body, columns);
         plan.outer = self.outer_slots(&plan);
         Ok(plan)
@@ -419,7 +422,13 @@ impl Planner<'_> {
         let width = from.scope.width();
         let tree = from.tree.take();
         let lock_of: Vec<_> = from.tables.iter().map(|t| self.lock_of(&t.alias)).collect();
-        let joined = self.source(tree, &from.tables, filter, &needed, &wish, &lock_of)?;
+        let input = JoinInput {
+            tables: &from.tables,
+            needed: &needed,
+            wish: &wish,
+            locks: &lock_of,
+        };
+        let joined = self.source(tree, filter, input)?;
         let ordered = joined.ordered && !wish.order.is_empty();
         let group = grouped.then(|| {
             let mut keep = Vec::new();

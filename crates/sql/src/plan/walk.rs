@@ -76,9 +76,9 @@ impl QueryPlan {
                 first.walk(f, leaves);
                 rest.iter().for_each(|branch| branch.plan.walk(f, leaves));
             }
-            QueryBody::Recursive { seed, step, .. } => {
-                seed.walk(f, leaves);
-                step.walk(f, leaves);
+            QueryBody::Recursive(recursion) => {
+                recursion.seed.walk(f, leaves);
+                recursion.step.walk(f, leaves);
             }
             QueryBody::Values(rows) => rows.iter().flatten().for_each(|e| e.walk(f)),
         }
@@ -120,10 +120,10 @@ impl Source {
                 }
             }
             Source::Inner(list) => list.iter().for_each(|source| source.walk(f, leaves)),
-            Source::Left { left, right, filter } => {
-                left.walk(f, leaves);
-                right.walk(f, leaves);
-                filter.iter().for_each(|e| e.walk(f));
+            Source::Left(join) => {
+                join.left.walk(f, leaves);
+                join.right.walk(f, leaves);
+                join.filter.iter().for_each(|e| e.walk(f));
             }
         }
     }

@@ -9,7 +9,7 @@ use crate::error::{Result, SqlError, er};
 use crate::expr::SessionInfo;
 use crate::parse::ast::{self, Expr, Scope, SetItem};
 use crate::plan::statement::HIDDEN_VARIABLE;
-use crate::types::{Charset, Collation, Value};
+use crate::types::{Charset, Collation, Date, DateTime, Time, Value};
 use crate::variables::{self, DEFS, Kind, Setting, check_settable, find, persist};
 
 impl Session {
@@ -267,9 +267,9 @@ impl crate::context::ResultSink for Discard {
     fn double(&mut self, _: f64) {}
     fn decimal(&mut self, _: &str) {}
     fn bytes(&mut self, _: &[u8]) {}
-    fn date(&mut self, _: u16, _: u8, _: u8) {}
-    fn datetime(&mut self, _: u16, _: u8, _: u8, _: u8, _: u8, _: u8, _: u32, _: u8) {}
-    fn time(&mut self, _: bool, _: u32, _: u8, _: u8, _: u32, _: u8) {}
+    fn date(&mut self, _: Date) {}
+    fn datetime(&mut self, _: DateTime) {}
+    fn time(&mut self, _: Time) {}
     fn end_row(&mut self) -> Result<()> {
         Ok(())
     }

@@ -3,7 +3,7 @@
 use super::Session;
 use crate::context::{ConnectInfo, Database, OkInfo, Options, ResultSink, capability, status};
 use crate::error::Result;
-use crate::types::ColumnMeta;
+use crate::types::{ColumnMeta, Date, DateTime, Time};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -46,17 +46,14 @@ impl ResultSink for Text {
     fn bytes(&mut self, value: &[u8]) {
         self.row.push(String::from_utf8_lossy(value).into_owned());
     }
-    fn date(&mut self, year: u16, month: u8, day: u8) {
-        self.row.push(format!("{year:04}-{month:02}-{day:02}"));
+    fn date(&mut self, value: Date) {
+        self.row.push(value.to_string());
     }
-    fn datetime(&mut self, y: u16, mo: u8, d: u8, h: u8, mi: u8, s: u8, _: u32, _: u8) {
-        self.row
-            .push(format!("{y:04}-{mo:02}-{d:02} {h:02}:{mi:02}:{s:02}"));
+    fn datetime(&mut self, value: DateTime) {
+        self.row.push(DateTime { fsp: 0, ..value }.to_string());
     }
-    fn time(&mut self, negative: bool, hours: u32, minutes: u8, seconds: u8, _: u32, _: u8) {
-        let sign = if negative { "-" } else { "" };
-        self.row
-            .push(format!("{sign}{hours:02}:{minutes:02}:{seconds:02}"));
+    fn time(&mut self, value: Time) {
+        self.row.push(Time { fsp: 0, ..value }.to_string());
     }
     fn end_row(&mut self) -> Result<()> {
         self.lines.push(self.row.join("|"));

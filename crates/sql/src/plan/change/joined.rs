@@ -10,7 +10,7 @@ use crate::mdl::Mode;
 use crate::parse::ast;
 use crate::plan::from::{self, FromInput, FromTable};
 use crate::plan::group::BlockHooks;
-use crate::plan::join;
+use crate::plan::join::{self, JoinInput};
 use crate::plan::order::OrderWish;
 use crate::plan::{Planner, QueryBody, QueryPlan, SelectPlan, Source};
 use std::sync::Arc;
@@ -202,7 +202,13 @@ impl Planner<'_> {
             limited: false,
         };
         let tree = from.tree.take();
-        let joined = self.source(tree, &from.tables, filter, &needed, &wish, &locks)?;
+        let input = JoinInput {
+            tables: &from.tables,
+            needed: &needed,
+            wish: &wish,
+            locks: &locks,
+        };
+        let joined = self.source(tree, filter, input)?;
         if let Some(first) = first_base(&joined.source)
             && let Some((at, target)) = targets.iter_mut().find(|(_, target)| target.base == first)
         {
@@ -278,7 +284,7 @@ fn first_base(source: &Source) -> Option<usize> {
         Source::One => None,
         Source::Leaf(leaf) => Some(leaf.base),
         Source::Inner(list) => list.first().and_then(first_base),
-        Source::Left { left, .. } => first_base(left),
+        Source::Left(join) => first_base(&join.left),
     }
 }
 

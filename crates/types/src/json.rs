@@ -453,7 +453,7 @@ impl fmt::Display for Json {
 
 /// One step of a path.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Step {
+pub enum PathStep {
     Member(String),
     AnyMember,
     Element(usize),
@@ -465,24 +465,24 @@ pub enum Step {
 }
 
 /// A path like `$.a[0]."b c"`; `None` if it is none.
-pub fn parse_path(text: &str) -> Option<Vec<Step>> {
+pub fn parse_path(text: &str) -> Option<Vec<PathStep>> {
     let mut steps = Vec::new();
     let mut rest = text.trim().strip_prefix('$')?.trim_start();
     while !rest.is_empty() {
         if let Some(after) = rest.strip_prefix("**") {
-            steps.push(Step::Anywhere);
+            steps.push(PathStep::Anywhere);
             rest = after;
         } else if let Some(after) = rest.strip_prefix('.') {
             let after = after.trim_start();
             if let Some(after) = after.strip_prefix('*') {
-                steps.push(Step::AnyMember);
+                steps.push(PathStep::AnyMember);
                 rest = after;
             } else if after.starts_with('"') {
                 let mut reader = Reader {
                     text: after.as_bytes(),
                     at: 0,
                 };
-                steps.push(Step::Member(reader.string().ok()?));
+                steps.push(PathStep::Member(reader.string().ok()?));
                 rest = &after[reader.at..];
             } else {
                 let named = |c: char| c.is_alphanumeric() || matches!(c, '_' | '$');
@@ -490,53 +490,53 @@ pub fn parse_path(text: &str) -> Option<Vec<Step>> {
                 if end == 0 || after.starts_with(|c: char| c.is_ascii_digit()) {
                     return None;
                 }
-                steps.push(Step::Member(after[..end].to_string()));
+                steps.push(PathStep::Member(after[..end].to_string()));
                 rest = &after[end..];
             }
         } else {
             let (inner, after) = rest.strip_prefix('[')?.split_once(']')?;
             let inner = inner.trim();
             steps.push(match inner.strip_prefix("last") {
-                Some("") => Step::FromLast(0),
-                Some(minus) => Step::FromLast(minus.trim().strip_prefix('-')?.trim().parse().ok()?),
-                None if inner == "*" => Step::AnyElement,
-                None => Step::Element(inner.parse().ok()?),
+                Some("") => PathStep::FromLast(0),
+                Some(minus) => PathStep::FromLast(minus.trim().strip_prefix('-')?.trim().parse().ok()?),
+                None if inner == "*" => PathStep::AnyElement,
+                None => PathStep::Element(inner.parse().ok()?),
             });
             rest = after;
         }
         rest = rest.trim_start();
     }
-    (steps.last() != Some(&Step::Anywhere)).then_some(steps)
+    (steps.last() != Some(&PathStep::Anywhere)).then_some(steps)
 }
 
 /// Whether a path can lead to several places.
-pub fn has_wildcard(path: &[Step]) -> bool {
+pub fn has_wildcard(path: &[PathStep]) -> bool {
     path.iter()
-        .any(|s| matches!(s, Step::AnyMember | Step::AnyElement | Step::Anywhere))
+        .any(|s| matches!(s, PathStep::AnyMember | PathStep::AnyElement | PathStep::Anywhere))
 }
 
 /// Every place a path leads to.
-pub fn find<'a>(root: &'a Json, path: &[Step], out: &mut Vec<&'a Json>) {
+pub fn find<'a>(root: &'a Json, path: &[PathStep], out: &mut Vec<&'a Json>) {
     let Some((step, rest)) = path.split_first() else {
         out.push(root);
         return;
     };
     match (step, root) {
-        (Step::Member(name), Json::Object(_)) => {
+        (PathStep::Member(name), Json::Object(_)) => {
             if let Some(value) = root.member(name) {
                 find(value, rest, out);
             }
         }
-        (Step::AnyMember, Json::Object(members)) => members.iter().for_each(|(_, v)| find(v, rest, out)),
-        (Step::AnyElement, Json::Array(list)) => list.iter().for_each(|v| find(v, rest, out)),
-        (Step::Element(_) | Step::FromLast(_), Json::Array(list)) => {
+        (PathStep::AnyMember, Json::Object(members)) => members.iter().for_each(|(_, v)| find(v, rest, out)),
+        (PathStep::AnyElement, Json::Array(list)) => list.iter().for_each(|v| find(v, rest, out)),
+        (PathStep::Element(_) | PathStep::FromLast(_), Json::Array(list)) => {
             if let Some(value) = element(step, list.len()).and_then(|at| list.get(at)) {
                 find(value, rest, out);
             }
         }
         // A scalar is its own first element.
-        (Step::Element(0) | Step::FromLast(0), _) => find(root, rest, out),
-        (Step::Anywhere, _) => {
+        (PathStep::Element(0) | PathStep::FromLast(0), _) => find(root, rest, out),
+        (PathStep::Anywhere, _) => {
             find(root, rest, out);
             match root {
                 Json::Array(list) => list.iter().for_each(|v| find(v, path, out)),
@@ -548,17 +548,17 @@ pub fn find<'a>(root: &'a Json, path: &[Step], out: &mut Vec<&'a Json>) {
     }
 }
 
-fn element(step: &Step, len: usize) -> Option<usize> {
+fn element(step: &PathStep, len: usize) -> Option<usize> {
     match step {
-        Step::Element(at) => Some(*at),
-        Step::FromLast(back) => len.checked_sub(back + 1),
+        PathStep::Element(at) => Some(*at),
+        PathStep::FromLast(back) => len.checked_sub(back + 1),
         _ => None,
     }
 }
 
 /// What a changing function does at its path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Change {
+pub enum PathEdit {
     Set,
     Insert,
     Replace,
@@ -567,11 +567,11 @@ pub enum Change {
 }
 
 /// Changes the place a path (without wildcards) leads to.
-pub fn change(root: &mut Json, path: &[Step], kind: Change, value: &Json) {
+pub fn change(root: &mut Json, path: &[PathStep], kind: PathEdit, value: &Json) {
     let Some((step, rest)) = path.split_first() else {
         match kind {
-            Change::Set | Change::Replace => *root = value.clone(),
-            Change::Append => {
+            PathEdit::Set | PathEdit::Replace => *root = value.clone(),
+            PathEdit::Append => {
                 let old = std::mem::replace(root, Json::Null);
                 let mut list = if let Json::Array(list) = old {
                     list
@@ -581,38 +581,42 @@ pub fn change(root: &mut Json, path: &[Step], kind: Change, value: &Json) {
                 list.push(value.clone());
                 *root = Json::Array(list);
             }
-            Change::Insert | Change::Remove => {}
+            PathEdit::Insert | PathEdit::Remove => {}
         }
         return;
     };
-    let adds = matches!(kind, Change::Set | Change::Insert) && rest.is_empty();
+    let adds = matches!(kind, PathEdit::Set | PathEdit::Insert) && rest.is_empty();
     match (step, root) {
-        (Step::Member(name), Json::Object(members)) => match members.iter().position(|(n, _)| n == name) {
-            Some(at) if kind == Change::Remove && rest.is_empty() => {
-                members.remove(at);
-            }
-            Some(at) => change(&mut members[at].1, rest, kind, value),
-            None if adds => {
-                let mut all = std::mem::take(members);
-                all.push((name.clone(), value.clone()));
-                if let Json::Object(sorted) = Json::object(all) {
-                    *members = sorted;
+        (PathStep::Member(name), Json::Object(members)) => {
+            match members.iter().position(|(n, _)| n == name) {
+                Some(at) if kind == PathEdit::Remove && rest.is_empty() => {
+                    members.remove(at);
                 }
+                Some(at) => change(&mut members[at].1, rest, kind, value),
+                None if adds => {
+                    let mut all = std::mem::take(members);
+                    all.push((name.clone(), value.clone()));
+                    if let Json::Object(sorted) = Json::object(all) {
+                        *members = sorted;
+                    }
+                }
+                None => {}
             }
-            None => {}
-        },
-        (Step::Element(_) | Step::FromLast(_), Json::Array(list)) => match element(step, list.len()) {
-            Some(at) if at < list.len() && kind == Change::Remove && rest.is_empty() => {
-                list.remove(at);
+        }
+        (PathStep::Element(_) | PathStep::FromLast(_), Json::Array(list)) => {
+            match element(step, list.len()) {
+                Some(at) if at < list.len() && kind == PathEdit::Remove && rest.is_empty() => {
+                    list.remove(at);
+                }
+                Some(at) if at < list.len() => change(&mut list[at], rest, kind, value),
+                Some(_) if adds => list.push(value.clone()),
+                _ => {}
             }
-            Some(at) if at < list.len() => change(&mut list[at], rest, kind, value),
-            Some(_) if adds => list.push(value.clone()),
-            _ => {}
-        },
-        (Step::Element(0) | Step::FromLast(0), root) if kind != Change::Remove => {
+        }
+        (PathStep::Element(0) | PathStep::FromLast(0), root) if kind != PathEdit::Remove => {
             change(root, rest, kind, value)
         }
-        (Step::Element(_), root) if adds => {
+        (PathStep::Element(_), root) if adds => {
             let old = std::mem::replace(root, Json::Null);
             *root = Json::Array(vec![old, value.clone()]);
         }
@@ -666,13 +670,13 @@ mod tests {
         change(
             &mut changed,
             &parse_path("$.a[5]").unwrap(),
-            Change::Set,
+            PathEdit::Set,
             &Json::Int(9),
         );
         change(
             &mut changed,
             &parse_path("$.\"c d\"").unwrap(),
-            Change::Remove,
+            PathEdit::Remove,
             &Json::Null,
         );
         assert_eq!(changed.to_string(), r#"{"a": [1, {"b": 2}, 9]}"#);

@@ -7,7 +7,7 @@ use crate::types::{ColumnMeta, SqlType, TypeKind, Value};
 
 pub enum Answer {
     Ok(Done),
-    Rows(Rows),
+    Rows(ResultRows),
 }
 
 /// An OK before the session has added its state.
@@ -32,7 +32,7 @@ impl Answer {
 
 /// A result held in memory.
 #[derive(Clone, Debug)]
-pub struct Rows {
+pub struct ResultRows {
     pub columns: Vec<(String, SqlType)>,
     pub rows: Vec<Vec<Value>>,
 }
@@ -46,9 +46,9 @@ pub fn bigint() -> SqlType {
     SqlType::new(TypeKind::BigInt)
 }
 
-impl Rows {
-    pub fn new(columns: &[(&str, SqlType)]) -> Rows {
-        Rows {
+impl ResultRows {
+    pub fn new(columns: &[(&str, SqlType)]) -> ResultRows {
+        ResultRows {
             columns: columns
                 .iter()
                 .map(|(name, ty)| ((*name).to_owned(), ty.clone()))
@@ -58,8 +58,8 @@ impl Rows {
     }
 
     /// All columns text of this length.
-    pub fn of_text(names: &[&str], length: u32) -> Rows {
-        Rows {
+    pub fn of_text(names: &[&str], length: u32) -> ResultRows {
+        ResultRows {
             columns: names
                 .iter()
                 .map(|name| ((*name).to_owned(), text(length)))

@@ -26,7 +26,7 @@ pub mod state;
 pub mod table_use;
 pub mod timer;
 
-pub use answer::{Answer, Done, Rows};
+pub use answer::{Answer, Done, ResultRows};
 pub use client::{Client, ConnectInfo, capability};
 pub use counters::Traffic;
 pub use database::Database;

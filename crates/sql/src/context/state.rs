@@ -169,18 +169,18 @@ impl SessionState {
     }
 
     /// How this session waits for metadata locks.
-    pub fn with_patience<T>(
+    pub fn with_wait_policy<T>(
         &self,
-        f: impl FnOnce(&mdl::Patience<'_>) -> Result<T, mdl::Failure>,
+        f: impl FnOnce(&mdl::WaitPolicy<'_>) -> Result<T, mdl::Failure>,
     ) -> Result<T> {
         let interrupted = || self.process.is_interrupted();
         let look = || self.process.end_if_abandoned();
-        let patience = mdl::Patience {
+        let policy = mdl::WaitPolicy {
             timeout: self.settings.lock_wait_timeout,
             interrupted: &interrupted,
             look: &look,
         };
-        f(&patience).map_err(|failure| match failure {
+        f(&policy).map_err(|failure| match failure {
             mdl::Failure::Timeout => SqlError::lock_wait_timeout(),
             mdl::Failure::Deadlock => SqlError::deadlock(),
             mdl::Failure::Interrupted => SqlError::interrupted(),

@@ -5,7 +5,7 @@
 //! of the rows into a new table.
 
 use super::create::{column_key, now_s, table_comment};
-use super::{Run, check, check_table_name, column, default, index};
+use super::{DdlContext, check, check_table_name, column, default, index};
 use crate::accounts::Privileges;
 use crate::context::answer::{Answer, Done};
 use crate::dictionary::{ColumnDef, ColumnDefault, IndexDef, TableDef, names_equal};
@@ -167,7 +167,7 @@ fn unknown_column(name: &str) -> SqlError {
     SqlError::new(er::BAD_FIELD, format!("Unknown column '{name}' in 'table'"))
 }
 
-impl Run<'_> {
+impl DdlContext<'_> {
     pub(super) fn create_index(
         &self,
         table: &ObjectName,

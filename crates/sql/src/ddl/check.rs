@@ -6,7 +6,7 @@
 //!
 //! Names of constraints are unique in a database. One that was made up from its table's name follows that name.
 
-use super::Run;
+use super::DdlContext;
 use crate::dictionary::{CheckDef, ColumnDef, TableDef, names_equal};
 use crate::error::{Result, SqlError, er};
 use crate::parse::ast::{self, BinaryOp, CreateTable, Expr, FunctionCall};
@@ -320,7 +320,7 @@ pub(super) fn children(expr: &Expr) -> Vec<&Expr> {
     }
 }
 
-impl Run<'_> {
+impl DdlContext<'_> {
     /// Error 3822 if another table of the database than this one has a constraint of such a name.
     pub(super) fn names_are_free(&self, schema: &str, table: &str, checks: &[CheckDef]) -> Result<()> {
         if checks.is_empty() {

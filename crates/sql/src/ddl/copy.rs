@@ -1,7 +1,7 @@
 //! ALTER TABLE by copying the rows into a new table, converting each value to its new column's type.
 
 use super::alter::{Draft, initial_value};
-use super::{Run, default, index};
+use super::{DdlContext, default, index};
 use crate::dictionary::{Change, IndexDef, TableDef};
 use crate::error::{Result, SqlError, er};
 use crate::expr::NoSubqueries;
@@ -9,7 +9,7 @@ use crate::types::assign::{assign, zero_value};
 use crate::types::{DateTime, Value};
 use tidemark_engine::{Error, Keep, Read, TableId};
 
-impl Run<'_> {
+impl DdlContext<'_> {
     /// Creates the draft's table and fills it with the old one's rows; answers its id and their number.
     pub(super) fn copy_table(
         &self,

@@ -1,6 +1,6 @@
 //! CREATE TABLE.
 
-use super::{Run, check, check_table_name, column, index};
+use super::{DdlContext, check, check_table_name, column, index};
 use crate::accounts::Privileges;
 use crate::context::answer::Answer;
 use crate::context::state::clock_micros;
@@ -10,7 +10,7 @@ use crate::parse::ast::{self, ColumnKey, CreateTable, IndexKind};
 use crate::types::{Collation, SqlMode};
 use tidemark_engine::TableId;
 
-impl Run<'_> {
+impl DdlContext<'_> {
     pub(super) fn create_table(&self, create: &CreateTable) -> Result<Answer> {
         let (schema, name) = self.target(&create.name)?;
         check_table_name(name)?;

@@ -1,13 +1,13 @@
 //! CREATE, ALTER and DROP DATABASE.
 
-use super::Run;
+use super::DdlContext;
 use super::column::{check_identifier, collation};
 use crate::accounts::Privileges;
 use crate::context::answer::Answer;
 use crate::dictionary::{SchemaDef, virtual_schema};
 use crate::error::{Result, SqlError, er};
 
-impl Run<'_> {
+impl DdlContext<'_> {
     pub(super) fn create_database(
         &self,
         name: &str,

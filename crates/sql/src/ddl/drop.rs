@@ -1,6 +1,6 @@
 //! DROP, TRUNCATE and RENAME TABLE.
 
-use super::{Run, check, check_table_name};
+use super::{DdlContext, check, check_table_name};
 use crate::accounts::Privileges;
 use crate::context::answer::Answer;
 use crate::dictionary::TableDef;
@@ -9,7 +9,7 @@ use crate::parse::ast::ObjectName;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-impl Run<'_> {
+impl DdlContext<'_> {
     pub(super) fn drop_tables(
         &self,
         tables: &[ObjectName],

@@ -2,9 +2,9 @@
 //! to do; CHECK reads the table through; OPTIMIZE makes it anew, as `ALTER TABLE … FORCE` does: trees keep themselves half
 //! full and better by merging pages, a copy is full, and what was free in the old trees goes back to the file.
 
-use super::Run;
+use super::DdlContext;
 use crate::accounts::Privileges;
-use crate::context::answer::{Answer, Rows, bigint, text};
+use crate::context::answer::{Answer, ResultRows, bigint, text};
 use crate::dictionary::TableDef;
 use crate::error::{Result, SqlError, er};
 use crate::parse::ast::{MaintenanceKind, ObjectName};
@@ -12,7 +12,7 @@ use crate::types::Value;
 use std::sync::Arc;
 use tidemark_engine::{Flow, Isolation, Keep, KeyRange, Read};
 
-impl Run<'_> {
+impl DdlContext<'_> {
     pub(super) fn maintain(
         &self,
         kind: MaintenanceKind,
@@ -40,7 +40,7 @@ impl Run<'_> {
             MaintenanceKind::Check => "check",
             MaintenanceKind::Repair | MaintenanceKind::Checksum => "repair",
         };
-        let mut rows = Rows::new(&[
+        let mut rows = ResultRows::new(&[
             ("Table", text(512)),
             ("Op", text(40)),
             ("Msg_type", text(40)),
@@ -152,7 +152,7 @@ impl Run<'_> {
         tables: &[ObjectName],
         open: &dyn Fn(&ObjectName) -> Result<Arc<TableDef>>,
     ) -> Result<Answer> {
-        let mut rows = Rows::new(&[("Table", text(512)), ("Checksum", bigint())]);
+        let mut rows = ResultRows::new(&[("Table", text(512)), ("Checksum", bigint())]);
         for name in tables {
             let (schema, table) = self.state.resolve(name)?;
             let full = Value::string(format!("{schema}.{table}"));

@@ -52,7 +52,7 @@ pub fn is_ddl(statement: &Statement) -> bool {
 
 /// Carries out a statement for which [`is_ddl`] holds, but for [`maintain`].
 pub fn execute(state: &SessionState, statement: &Statement) -> Result<Answer> {
-    let run = Run::new(state);
+    let run = DdlContext::new(state);
     match statement {
         Statement::CreateDatabase {
             name,
@@ -93,17 +93,17 @@ pub fn maintain(
     tables: &[ObjectName],
     may: &dyn Fn(&TableDef) -> Result<()>,
 ) -> Result<Answer> {
-    Run::new(state).maintain(kind, tables, may)
+    DdlContext::new(state).maintain(kind, tables, may)
 }
 
 /// One statement's run; the metadata locks it took end with it.
-struct Run<'a> {
+struct DdlContext<'a> {
     state: &'a SessionState,
     owned_before: usize,
     used_before: usize,
 }
 
-impl Drop for Run<'_> {
+impl Drop for DdlContext<'_> {
     fn drop(&mut self) {
         let locks = &self.state.locks;
         locks.release_owned_after(self.owned_before);
@@ -111,9 +111,9 @@ impl Drop for Run<'_> {
     }
 }
 
-impl<'a> Run<'a> {
-    fn new(state: &'a SessionState) -> Run<'a> {
-        Run {
+impl<'a> DdlContext<'a> {
+    fn new(state: &'a SessionState) -> DdlContext<'a> {
+        DdlContext {
             state,
             owned_before: state.locks.owned_count(),
             used_before: state.locks.used_count(),
@@ -127,12 +127,12 @@ impl<'a> Run<'a> {
         let database = dictionary.locks().lock(schema, "");
         let table = dictionary.locks().lock(schema, name);
         self.state
-            .with_patience(|patience| locks.use_table(&database, Mode::Read, patience))?;
+            .with_wait_policy(|policy| locks.use_table(&database, Mode::Read, policy))?;
         self.state
-            .with_patience(|patience| locks.own(&table, Block::Definition, patience))
+            .with_wait_policy(|policy| locks.own(&table, Block::Definition, policy))
     }
 
-    /// [`Run::own_table`] for several, always in the same order.
+    /// [`DdlContext::own_table`] for several, always in the same order.
     fn own_tables(&self, names: &[(&str, &str)]) -> Result<()> {
         let mut names = names.to_vec();
         names.sort_unstable();
@@ -145,7 +145,7 @@ impl<'a> Run<'a> {
     fn own_database(&self, schema: &str) -> Result<()> {
         let lock = self.state.database.dictionary().locks().lock(schema, "");
         self.state
-            .with_patience(|patience| self.state.locks.own(&lock, Block::Definition, patience))
+            .with_wait_policy(|policy| self.state.locks.own(&lock, Block::Definition, policy))
     }
 
     /// The database and name of a table to be changed; a database that is not stored cannot be.

@@ -25,7 +25,7 @@ pub use statement::{Outcome, run};
 use crate::context::SessionState;
 use crate::error::{Result, SqlError};
 use crate::expr::{Env, EvalCtx, Row, Subqueries};
-use crate::plan::{Leaf, QueryPlan};
+use crate::plan::{QueryPlan, TableScan};
 use crate::types::sort::sort_key;
 use crate::types::{CmpKind, SqlType, Val, Value};
 use source::HashTable;
@@ -36,7 +36,7 @@ use tidemark_engine::{Isolation, LockWait, Read, Transaction};
 
 /// What becomes of the scan that delivered a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Flow {
+pub enum ScanControl {
     Next,
     /// No more rows are wanted.
     Stop,
@@ -58,7 +58,7 @@ pub enum Purpose {
 
 /// What queries see of the statement around them: the environment, and the row outside.
 #[derive(Clone, Copy)]
-pub struct Scene<'a> {
+pub struct QueryScope<'a> {
     pub env: &'a Env<'a>,
     pub outer: Option<&'a dyn Row>,
 }
@@ -70,7 +70,7 @@ pub struct Exec<'a, 't> {
     queries: &'a [QueryPlan],
     results: RefCell<HashMap<usize, Rc<Vec<Vec<Value>>>>>,
     sets: RefCell<HashMap<usize, Rc<ValueSet>>>,
-    hashes: RefCell<HashMap<*const Leaf, Rc<HashTable>>>,
+    hashes: RefCell<HashMap<*const TableScan, Rc<HashTable>>>,
     /// How plain reads are done.
     read: Read,
 }
@@ -126,18 +126,18 @@ impl<'a, 't> Exec<'a, 't> {
         if let Some(rows) = self.results.borrow().get(&id) {
             return Ok(Rc::clone(rows));
         }
-        let rows = Rc::new(self.all_rows(id, Scene { env, outer: None })?);
+        let rows = Rc::new(self.all_rows(id, QueryScope { env, outer: None })?);
         self.results.borrow_mut().insert(id, Rc::clone(&rows));
         Ok(rows)
     }
 
-    fn all_rows(&self, id: usize, scene: Scene) -> Result<Vec<Vec<Value>>> {
+    fn all_rows(&self, id: usize, scope: QueryScope) -> Result<Vec<Vec<Value>>> {
         let mut rows = Vec::new();
         let mut collect = Collect::new(|row: &[Value]| {
             rows.push(row.to_vec());
             Ok(true)
         });
-        self.query(&self.queries[id], scene, &mut collect)?;
+        self.query(&self.queries[id], scope, &mut collect)?;
         Ok(rows)
     }
 
@@ -173,11 +173,11 @@ impl<'a, 't> Exec<'a, 't> {
     }
 
     /// The rows of a subquery or derived table for an outer row.
-    fn rows_for(&self, id: usize, scene: Scene) -> Result<Rc<Vec<Vec<Value>>>> {
+    fn rows_for(&self, id: usize, scope: QueryScope) -> Result<Rc<Vec<Vec<Value>>>> {
         if self.queries[id].outer.is_empty() {
-            self.kept_rows(id, scene.env)
+            self.kept_rows(id, scope.env)
         } else {
-            Ok(Rc::new(self.all_rows(id, scene)?))
+            Ok(Rc::new(self.all_rows(id, scope)?))
         }
     }
 }
@@ -202,7 +202,7 @@ impl Subqueries for Exec<'_, '_> {
         });
         self.query(
             &self.queries[id],
-            Scene {
+            QueryScope {
                 env: ctx.env,
                 outer: Some(ctx.row),
             },
@@ -224,7 +224,7 @@ impl Subqueries for Exec<'_, '_> {
         });
         self.query(
             &self.queries[id],
-            Scene {
+            QueryScope {
                 env: ctx.env,
                 outer: Some(ctx.row),
             },
@@ -284,7 +284,7 @@ impl Subqueries for Exec<'_, '_> {
         let mut collect = Collect::new(f);
         self.query(
             &self.queries[id],
-            Scene {
+            QueryScope {
                 env: ctx.env,
                 outer: Some(ctx.row),
             },

@@ -1,6 +1,6 @@
 //! Where the rows of a query go: into the client's result, or to the caller.
 
-use super::Flow;
+use super::ScanControl;
 use crate::context::{ResultSink, SessionState};
 use crate::error::Result;
 use crate::expr::{EvalCtx, Expr};
@@ -8,10 +8,10 @@ use crate::types::{Charset, SqlType, TypeKind, Val, Value};
 
 pub trait Output {
     /// A row, by its expressions.
-    fn row(&mut self, exprs: &[Expr], ctx: &EvalCtx) -> Result<Flow>;
+    fn row(&mut self, exprs: &[Expr], ctx: &EvalCtx) -> Result<ScanControl>;
 
     /// A row that was computed before.
-    fn values(&mut self, row: &[Value]) -> Result<Flow>;
+    fn values(&mut self, row: &[Value]) -> Result<ScanControl>;
 
     /// Makes room; not under a latch.
     fn flush(&mut self) -> Result<()> {
@@ -66,19 +66,19 @@ impl<'a> SinkOutput<'a> {
         }
     }
 
-    fn end(&mut self) -> Result<Flow> {
+    fn end(&mut self) -> Result<ScanControl> {
         self.sink.end_row()?;
         self.rows += 1;
         Ok(if self.sink.is_full() {
-            Flow::Pause
+            ScanControl::Pause
         } else {
-            Flow::Next
+            ScanControl::Next
         })
     }
 }
 
 impl Output for SinkOutput<'_> {
-    fn row(&mut self, exprs: &[Expr], ctx: &EvalCtx) -> Result<Flow> {
+    fn row(&mut self, exprs: &[Expr], ctx: &EvalCtx) -> Result<ScanControl> {
         self.sink.begin_row();
         for expr in exprs {
             let value = expr.eval(ctx)?;
@@ -87,7 +87,7 @@ impl Output for SinkOutput<'_> {
         self.end()
     }
 
-    fn values(&mut self, row: &[Value]) -> Result<Flow> {
+    fn values(&mut self, row: &[Value]) -> Result<ScanControl> {
         self.sink.begin_row();
         let types = std::mem::take(&mut self.types);
         for (value, ty) in row.iter().zip(&types) {
@@ -115,17 +115,25 @@ impl<F: FnMut(&[Value]) -> Result<bool>> Collect<F> {
 }
 
 impl<F: FnMut(&[Value]) -> Result<bool>> Output for Collect<F> {
-    fn row(&mut self, exprs: &[Expr], ctx: &EvalCtx) -> Result<Flow> {
+    fn row(&mut self, exprs: &[Expr], ctx: &EvalCtx) -> Result<ScanControl> {
         self.row.clear();
         for expr in exprs {
             self.row.push(expr.eval(ctx)?.into_owned());
         }
         let more = (self.f)(&self.row)?;
-        Ok(if more { Flow::Next } else { Flow::Stop })
+        Ok(if more {
+            ScanControl::Next
+        } else {
+            ScanControl::Stop
+        })
     }
 
-    fn values(&mut self, row: &[Value]) -> Result<Flow> {
+    fn values(&mut self, row: &[Value]) -> Result<ScanControl> {
         let more = (self.f)(row)?;
-        Ok(if more { Flow::Next } else { Flow::Stop })
+        Ok(if more {
+            ScanControl::Next
+        } else {
+            ScanControl::Stop
+        })
     }
 }

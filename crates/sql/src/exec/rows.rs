@@ -28,7 +28,7 @@ impl Row for JoinedRow<'_> {
 }
 
 /// A row in its page behind the joined row so far.
-pub struct LeafRow<'a> {
+pub struct PageRow<'a> {
     pub view: &'a RowView<'a>,
     pub def: &'a TableDef,
     pub base: usize,
@@ -37,7 +37,7 @@ pub struct LeafRow<'a> {
     pub outer: Option<&'a dyn Row>,
 }
 
-impl Row for LeafRow<'_> {
+impl Row for PageRow<'_> {
     #[inline]
     fn column(&self, slot: usize) -> Val<'_> {
         let column = slot.wrapping_sub(self.base);

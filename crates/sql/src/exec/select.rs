@@ -3,8 +3,8 @@
 use super::output::{Collect, Output};
 use super::rows::{GroupRow, JoinedRow};
 use super::sorter::Sorter;
-use super::source::Step;
-use super::{Exec, Flow, Scene};
+use super::source::Produced;
+use super::{Exec, QueryScope, ScanControl};
 use crate::error::depth::check_stack;
 use crate::error::{Result, SqlError, er};
 use crate::expr::{Accumulator, EvalCtx, Expr, Row};
@@ -69,12 +69,12 @@ impl<'t> Tail<'t> {
     }
 
     /// A row of the query, as expressions over the row of `ctx`.
-    fn row(&mut self, exprs: &[Expr], ctx: &EvalCtx, out: &mut dyn Output) -> Result<Flow> {
+    fn row(&mut self, exprs: &[Expr], ctx: &EvalCtx, out: &mut dyn Output) -> Result<ScanControl> {
         if self.distinct.is_some() {
             self.key.clear();
             output_key(exprs, ctx, &mut self.key)?;
             if !self.is_new() {
-                return Ok(Flow::Next);
+                return Ok(ScanControl::Next);
             }
         }
         self.found += 1;
@@ -84,29 +84,29 @@ impl<'t> Tail<'t> {
                 false => order_key(self.plan, ctx, sorter.key())?,
             }
             sorter.push(exprs.iter().map(|e| e.eval(ctx).map(Val::into_owned)))?;
-            return Ok(Flow::Next);
+            return Ok(ScanControl::Next);
         }
         if self.skip > 0 {
             self.skip -= 1;
-            return Ok(Flow::Next);
+            return Ok(ScanControl::Next);
         }
         if self.left == 0 {
             return Ok(self.enough());
         }
         self.left -= 1;
         let flow = out.row(exprs, ctx)?;
-        Ok(if self.left == 0 && flow == Flow::Next {
+        Ok(if self.left == 0 && flow == ScanControl::Next {
             self.enough()
         } else {
             flow
         })
     }
 
-    fn enough(&self) -> Flow {
+    fn enough(&self) -> ScanControl {
         if self.plan.calc_found_rows {
-            Flow::Next
+            ScanControl::Next
         } else {
-            Flow::Stop
+            ScanControl::Stop
         }
     }
 
@@ -117,12 +117,12 @@ impl<'t> Tail<'t> {
         types: &[SqlType],
         ctx: &EvalCtx,
         out: &mut dyn Output,
-    ) -> Result<Flow> {
+    ) -> Result<ScanControl> {
         if self.distinct.is_some() {
             self.key.clear();
             append_key(row, types, &mut self.key);
             if !self.is_new() {
-                return Ok(Flow::Next);
+                return Ok(ScanControl::Next);
             }
         }
         self.found += 1;
@@ -140,37 +140,38 @@ impl<'t> Tail<'t> {
                 false => order_key(self.plan, &ctx, sorter.key())?,
             }
             sorter.push(row.iter().cloned().map(Ok::<_, SqlError>))?;
-            return Ok(Flow::Next);
+            return Ok(ScanControl::Next);
         }
         self.deliver(row, out)
     }
 
-    fn deliver(&mut self, row: &[Value], out: &mut dyn Output) -> Result<Flow> {
+    fn deliver(&mut self, row: &[Value], out: &mut dyn Output) -> Result<ScanControl> {
         if self.skip > 0 {
             self.skip -= 1;
-            return Ok(Flow::Next);
+            return Ok(ScanControl::Next);
         }
         if self.left == 0 {
             return Ok(self.enough());
         }
         self.left -= 1;
         let flow = out.values(row)?;
-        if flow == Flow::Pause {
+        if flow == ScanControl::Pause {
             out.flush()?;
         }
-        if flow == Flow::Stop || self.left == 0 {
-            return Ok(if flow == Flow::Stop {
-                Flow::Stop
+        if flow == ScanControl::Stop || self.left == 0 {
+            return Ok(if flow == ScanControl::Stop {
+                ScanControl::Stop
             } else {
                 self.enough()
             });
         }
-        Ok(Flow::Next)
+        Ok(ScanControl::Next)
     }
 
     fn finish(mut self, out: &mut dyn Output) -> Result<u64> {
         if let Some(sorter) = self.sorter.take() {
-            let sorted = sorter.finish(|row| Ok::<_, SqlError>(self.deliver(row, out)? != Flow::Stop))?;
+            let sorted =
+                sorter.finish(|row| Ok::<_, SqlError>(self.deliver(row, out)? != ScanControl::Stop))?;
             // Duplicates were counted in.
             self.found = self.found.min(sorted as u64);
         }
@@ -260,11 +261,11 @@ impl Group {
         self,
         plan: &GroupPlan,
         select: &SelectPlan,
-        scene: Scene,
+        scope: QueryScope,
         tail: &mut Tail,
         out: &mut dyn Output,
-    ) -> Result<Flow> {
-        let ctx = scene.env.ctx();
+    ) -> Result<ScanControl> {
+        let ctx = scope.env.ctx();
         let finished = self
             .accumulators
             .into_iter()
@@ -275,16 +276,16 @@ impl Group {
             keep: &plan.keep,
             first: &self.first,
             aggregates: &aggregates,
-            outer: scene.outer,
+            outer: scope.outer,
         };
         let ctx = EvalCtx {
             row: &row,
-            env: scene.env,
+            env: scope.env,
         };
         if let Some(having) = &select.having
             && !having.is_true(&ctx)?
         {
-            return Ok(Flow::Next);
+            return Ok(ScanControl::Next);
         }
         tail.row(&select.output, &ctx, out)
     }
@@ -337,27 +338,27 @@ impl<'g> Groups<'g> {
 
 impl Exec<'_, '_> {
     /// Runs a query; answers how many rows it has, those beyond its limit included if it was asked to count them.
-    pub fn query(&self, plan: &QueryPlan, scene: Scene, out: &mut dyn Output) -> Result<u64> {
+    pub fn query(&self, plan: &QueryPlan, scope: QueryScope, out: &mut dyn Output) -> Result<u64> {
         check_stack()?;
         self.check_interrupt()?;
         match &plan.body {
-            QueryBody::Select(select) => self.select(plan, select, scene, out),
+            QueryBody::Select(select) => self.select(plan, select, scope, out),
             QueryBody::Set { first, rest } => {
                 let types: Vec<SqlType> = plan.columns.iter().map(|c| c.ty.clone()).collect();
-                let ctx = scene.env.ctx();
+                let ctx = scope.env.ctx();
                 let distinct = rest.last().is_some_and(|last| !last.all);
                 let mut tail = Tail::new(plan, distinct, &ctx)?;
-                self.set_operation(first, rest, &types, scene, &mut |row| {
-                    Ok(tail.values(row, &types, &ctx, out)? != Flow::Stop)
+                self.set_operation(first, rest, &types, scope, &mut |row| {
+                    Ok(tail.values(row, &types, &ctx, out)? != ScanControl::Stop)
                 })?;
                 tail.finish(out)
             }
             QueryBody::Recursive(recursion) => {
                 let types: Vec<SqlType> = plan.columns.iter().map(|c| c.ty.clone()).collect();
-                let ctx = scene.env.ctx();
+                let ctx = scope.env.ctx();
                 let mut tail = Tail::new(plan, false, &ctx)?;
-                self.recursive(recursion, &types, scene, &mut |row| {
-                    Ok(tail.values(row, &types, &ctx, out)? != Flow::Stop)
+                self.recursive(recursion, &types, scope, &mut |row| {
+                    Ok(tail.values(row, &types, &ctx, out)? != ScanControl::Stop)
                 })?;
                 tail.finish(out)
             }
@@ -365,19 +366,19 @@ impl Exec<'_, '_> {
                 let types: Vec<SqlType> = plan.columns.iter().map(|c| c.ty.clone()).collect();
                 let outside = JoinedRow {
                     values: &[],
-                    outer: scene.outer,
+                    outer: scope.outer,
                 };
                 let ctx = EvalCtx {
                     row: &outside,
-                    env: scene.env,
+                    env: scope.env,
                 };
-                let mut tail = Tail::new(plan, false, &scene.env.ctx())?;
+                let mut tail = Tail::new(plan, false, &scope.env.ctx())?;
                 for row in rows {
                     let values = row
                         .iter()
                         .map(|e| e.eval(&ctx).map(Val::into_owned))
                         .collect::<Result<Vec<_>>>()?;
-                    if tail.values(&values, &types, &ctx, out)? == Flow::Stop {
+                    if tail.values(&values, &types, &ctx, out)? == ScanControl::Stop {
                         break;
                     }
                 }
@@ -391,7 +392,7 @@ impl Exec<'_, '_> {
         &self,
         recursion: &Recursion,
         types: &[SqlType],
-        scene: Scene,
+        scope: QueryScope,
         f: &mut dyn FnMut(&[Value]) -> Result<bool>,
     ) -> Result<()> {
         let depth_max = self.session.settings.cte_max_recursion_depth;
@@ -408,7 +409,7 @@ impl Exec<'_, '_> {
             };
             self.query(
                 query,
-                scene,
+                scope,
                 &mut Collect::new(|row: &[Value]| {
                     if recursion.all || seen.insert(row_key(row, types)) {
                         rows.push(row.to_vec());
@@ -440,21 +441,21 @@ impl Exec<'_, '_> {
         first: &QueryPlan,
         rest: &[SetBranch],
         types: &[SqlType],
-        scene: Scene,
+        scope: QueryScope,
         f: &mut dyn FnMut(&[Value]) -> Result<bool>,
     ) -> Result<()> {
         if rest.iter().all(|branch| branch.op == SetOp::Union) {
-            return self.union(first, rest, types, scene, f);
+            return self.union(first, rest, types, scope, f);
         }
         let Some((last, before)) = rest.split_last() else {
-            return self.each_row(first, scene, f);
+            return self.each_row(first, scope, f);
         };
         if before.is_empty() {
-            return self.set_step(&mut |f| self.each_row(first, scene, f), last, types, scene, f);
+            return self.set_step(&mut |f| self.each_row(first, scope, f), last, types, scope, f);
         }
-        // Step by step, each over the rows that the one before has left.
+        // Produced by step, each over the rows that the one before has left.
         let mut rows = Vec::new();
-        self.each_row(first, scene, &mut |row| {
+        self.each_row(first, scope, &mut |row| {
             rows.push(row.to_vec());
             Ok(true)
         })?;
@@ -465,7 +466,7 @@ impl Exec<'_, '_> {
                 &mut |f| rows.iter().try_for_each(|row| f(row).map(|_| ())),
                 branch,
                 types,
-                scene,
+                scope,
                 &mut |row| {
                     if branch.all || seen.insert(row_key(row, types)) {
                         next.push(row.to_vec());
@@ -487,7 +488,7 @@ impl Exec<'_, '_> {
             },
             last,
             types,
-            scene,
+            scope,
             f,
         )
     }
@@ -498,7 +499,7 @@ impl Exec<'_, '_> {
         left: &mut dyn FnMut(&mut dyn FnMut(&[Value]) -> Result<bool>) -> Result<()>,
         branch: &SetBranch,
         types: &[SqlType],
-        scene: Scene,
+        scope: QueryScope,
         f: &mut dyn FnMut(&[Value]) -> Result<bool>,
     ) -> Result<()> {
         if branch.op == SetOp::Union {
@@ -508,14 +509,14 @@ impl Exec<'_, '_> {
                 Ok(more)
             })?;
             return if more {
-                self.each_row(&branch.plan, scene, f)
+                self.each_row(&branch.plan, scope, f)
             } else {
                 Ok(())
             };
         }
         // How often each row is on the right.
         let mut counts: HashMap<Vec<u8>, u64> = HashMap::new();
-        self.each_row(&branch.plan, scene, &mut |row| {
+        self.each_row(&branch.plan, scope, &mut |row| {
             *counts.entry(row_key(row, types)).or_default() += 1;
             Ok(true)
         })?;
@@ -539,7 +540,7 @@ impl Exec<'_, '_> {
         first: &QueryPlan,
         rest: &[SetBranch],
         types: &[SqlType],
-        scene: Scene,
+        scope: QueryScope,
         f: &mut dyn FnMut(&[Value]) -> Result<bool>,
     ) -> Result<()> {
         let last_distinct = rest.iter().rposition(|branch| !branch.all);
@@ -553,7 +554,7 @@ impl Exec<'_, '_> {
                 break;
             }
             let in_set = own_set.is_some_and(|last| at <= last + 1);
-            self.each_row(plan, scene, &mut |row| {
+            self.each_row(plan, scope, &mut |row| {
                 if !in_set || seen.insert(row_key(row, types)) {
                     more = f(row)?;
                 }
@@ -566,42 +567,42 @@ impl Exec<'_, '_> {
     fn each_row(
         &self,
         plan: &QueryPlan,
-        scene: Scene,
+        scope: QueryScope,
         f: &mut dyn FnMut(&[Value]) -> Result<bool>,
     ) -> Result<()> {
-        self.query(plan, scene, &mut Collect::new(f)).map(|_| ())
+        self.query(plan, scope, &mut Collect::new(f)).map(|_| ())
     }
 
     /// Hands every row of a join to `f`, copied and whole.
     pub fn joined(
         &self,
         plan: &QueryPlan,
-        scene: Scene,
+        scope: QueryScope,
         f: &mut dyn FnMut(&[Value]) -> Result<()>,
     ) -> Result<()> {
         let QueryBody::Select(select) = &plan.body else {
             return Err(SqlError::not_supported("a change of what is no join"));
         };
         let mut row = vec![Value::Null; select.width];
-        self.source(&select.source, &mut row, scene, false, &mut |step| {
-            let Step::Row(row) = step else {
-                return Ok(Flow::Next);
+        self.source(&select.source, &mut row, scope, false, &mut |produced| {
+            let Produced::Row(row) = produced else {
+                return Ok(ScanControl::Next);
             };
             let joined = JoinedRow {
                 values: row,
-                outer: scene.outer,
+                outer: scope.outer,
             };
             let ctx = EvalCtx {
                 row: &joined,
-                env: scene.env,
+                env: scope.env,
             };
             if let Some(filter) = &select.filter
                 && !filter.is_true(&ctx)?
             {
-                return Ok(Flow::Next);
+                return Ok(ScanControl::Next);
             }
             f(row)?;
-            Ok(Flow::Next)
+            Ok(ScanControl::Next)
         })?;
         Ok(())
     }
@@ -610,69 +611,75 @@ impl Exec<'_, '_> {
         &self,
         plan: &QueryPlan,
         select: &SelectPlan,
-        scene: Scene,
+        scope: QueryScope,
         out: &mut dyn Output,
     ) -> Result<u64> {
-        let mut tail = Tail::new(plan, select.distinct, &scene.env.ctx())?;
+        let mut tail = Tail::new(plan, select.distinct, &scope.env.ctx())?;
         if tail.is_empty() {
             return Ok(0);
         }
         let mut row = vec![Value::Null; select.width];
         let mut groups = select.group.as_ref().map(Groups::new);
-        let mut ended = Flow::Next;
-        let flow = self.source(&select.source, &mut row, scene, select.latch_safe, &mut |step| {
-            let joined;
-            let row: &dyn Row = match &step {
-                Step::Row(values) => {
-                    joined = JoinedRow {
-                        values: values.as_slice(),
-                        outer: scene.outer,
-                    };
-                    &joined
+        let mut ended = ScanControl::Next;
+        let flow = self.source(
+            &select.source,
+            &mut row,
+            scope,
+            select.latch_safe,
+            &mut |produced| {
+                let joined;
+                let row: &dyn Row = match &produced {
+                    Produced::Row(values) => {
+                        joined = JoinedRow {
+                            values: values.as_slice(),
+                            outer: scope.outer,
+                        };
+                        &joined
+                    }
+                    Produced::PageRow(page_row) => *page_row,
+                    Produced::Flush => {
+                        out.flush()?;
+                        return Ok(ScanControl::Next);
+                    }
+                };
+                let ctx = EvalCtx { row, env: scope.env };
+                if let Some(filter) = &select.filter
+                    && !filter.is_true(&ctx)?
+                {
+                    return Ok(ScanControl::Next);
                 }
-                Step::Leaf(leaf) => *leaf,
-                Step::Flush => {
-                    out.flush()?;
-                    return Ok(Flow::Next);
+                let Some(groups) = &mut groups else {
+                    return tail.row(&select.output, &ctx, out);
+                };
+                if groups.plan.first_only {
+                    // The first value in index order is the least or greatest; NULLs count for neither.
+                    let arg = &groups.plan.aggregates[0].args[0];
+                    if arg.eval(&ctx)?.is_null() {
+                        return Ok(ScanControl::Next);
+                    }
+                    groups.take(row, &ctx)?;
+                    return Ok(ScanControl::Stop);
                 }
-            };
-            let ctx = EvalCtx { row, env: scene.env };
-            if let Some(filter) = &select.filter
-                && !filter.is_true(&ctx)?
-            {
-                return Ok(Flow::Next);
-            }
-            let Some(groups) = &mut groups else {
-                return tail.row(&select.output, &ctx, out);
-            };
-            if groups.plan.first_only {
-                // The first value in index order is the least or greatest; NULLs count for neither.
-                let arg = &groups.plan.aggregates[0].args[0];
-                if arg.eval(&ctx)?.is_null() {
-                    return Ok(Flow::Next);
+                match groups.take(row, &ctx)? {
+                    Some(group) => {
+                        ended = group.emit(groups.plan, select, scope, &mut tail, out)?;
+                        Ok(ended)
+                    }
+                    None => Ok(ScanControl::Next),
                 }
-                groups.take(row, &ctx)?;
-                return Ok(Flow::Stop);
-            }
-            match groups.take(row, &ctx)? {
-                Some(group) => {
-                    ended = group.emit(groups.plan, select, scene, &mut tail, out)?;
-                    Ok(ended)
-                }
-                None => Ok(Flow::Next),
-            }
-        })?;
+            },
+        )?;
         if let Some(mut groups) = groups
-            && (ended != Flow::Stop || flow != Flow::Stop)
+            && (ended != ScanControl::Stop || flow != ScanControl::Stop)
         {
             if groups.groups.is_empty() && groups.plan.keys.is_empty() {
                 groups.groups.push(Group::new(groups.plan, None));
             }
             for group in std::mem::take(&mut groups.groups) {
-                match group.emit(groups.plan, select, scene, &mut tail, out)? {
-                    Flow::Stop => break,
-                    Flow::Pause => out.flush()?,
-                    Flow::Next => {}
+                match group.emit(groups.plan, select, scope, &mut tail, out)? {
+                    ScanControl::Stop => break,
+                    ScanControl::Pause => out.flush()?,
+                    ScanControl::Next => {}
                 }
             }
         }

@@ -4,13 +4,13 @@
 //! The row so far is one vector of slots that every table fills in at its place. Only the innermost source may hand out
 //! rows that are still in their page, and only if what follows is safe under its latch.
 
-use super::rows::{JoinedRow, LeafRow};
-use super::{Exec, Flow, Scene};
+use super::rows::{JoinedRow, PageRow};
+use super::{Exec, QueryScope, ScanControl};
 use crate::dictionary::TableDef;
 use crate::error::{Result, SqlError};
 use crate::expr::{EvalCtx, Expr, Row};
 use crate::information_schema;
-use crate::plan::{HashJoin, Input, Leaf, LeftJoin, Source};
+use crate::plan::{HashJoin, Input, LeftJoin, RowSource, TableScan};
 use crate::types::Value;
 use crate::types::sort::sort_key;
 use std::collections::HashMap;
@@ -23,15 +23,15 @@ use tidemark_engine::{Keep, KeyRange, Read, RowView, Table};
 const BATCH_ROWS: usize = 256;
 
 /// What a source hands on.
-pub enum Step<'s> {
+pub enum Produced<'s> {
     Row(&'s mut Vec<Value>),
     /// In its page.
-    Leaf(&'s LeafRow<'s>),
+    PageRow(&'s PageRow<'s>),
     /// No row, no latch: a chance to send what is full.
     Flush,
 }
 
-pub type Next<'n> = &'n mut dyn FnMut(Step) -> Result<Flow>;
+pub type Next<'n> = &'n mut dyn FnMut(Produced) -> Result<ScanControl>;
 
 /// A table's rows by the values of some expressions over it.
 pub struct HashTable {
@@ -43,131 +43,137 @@ impl Exec<'_, '_> {
     /// Hands all rows of the source to `next`. `direct`: it takes rows in their pages.
     pub fn source(
         &self,
-        source: &Source,
+        source: &RowSource,
         row: &mut Vec<Value>,
-        scene: Scene,
+        scope: QueryScope,
         direct: bool,
         next: Next,
-    ) -> Result<Flow> {
+    ) -> Result<ScanControl> {
         match source {
-            Source::One => next(Step::Row(row)),
-            Source::Leaf(leaf) => self.leaf(leaf, row, scene, direct, next),
-            Source::Inner(list) => self.inner(list, row, scene, direct, next),
-            Source::Left(join) => self.left_join(join, row, scene, next),
+            RowSource::One => next(Produced::Row(row)),
+            RowSource::Table(scan) => self.scan(scan, row, scope, direct, next),
+            RowSource::Inner(list) => self.inner(list, row, scope, direct, next),
+            RowSource::Left(join) => self.left_join(join, row, scope, next),
         }
     }
 
     fn inner(
         &self,
-        list: &[Source],
+        list: &[RowSource],
         row: &mut Vec<Value>,
-        scene: Scene,
+        scope: QueryScope,
         direct: bool,
         next: Next,
-    ) -> Result<Flow> {
+    ) -> Result<ScanControl> {
         let Some((first, rest)) = list.split_first() else {
-            return next(Step::Row(row));
+            return next(Produced::Row(row));
         };
         if rest.is_empty() {
-            return self.source(first, row, scene, direct, next);
+            return self.source(first, row, scope, direct, next);
         }
-        self.source(first, row, scene, false, &mut |step| match step {
-            Step::Row(row) => self.inner(rest, row, scene, direct, next),
+        self.source(first, row, scope, false, &mut |produced| match produced {
+            Produced::Row(row) => self.inner(rest, row, scope, direct, next),
             other => next(other),
         })
     }
 
-    fn left_join(&self, join: &LeftJoin, row: &mut Vec<Value>, scene: Scene, next: Next) -> Result<Flow> {
+    fn left_join(
+        &self,
+        join: &LeftJoin,
+        row: &mut Vec<Value>,
+        scope: QueryScope,
+        next: Next,
+    ) -> Result<ScanControl> {
         let LeftJoin { left, right, filter } = join;
         let mut added = Vec::new();
-        right.walk(&mut |_| {}, &mut |leaf| {
-            added.extend(leaf.needed.iter().map(|column| leaf.base + column))
+        right.walk(&mut |_| {}, &mut |scan| {
+            added.extend(scan.needed.iter().map(|column| scan.base + column))
         });
         let passes = |row: &[Value]| match filter {
             Some(filter) => filter.is_true(&EvalCtx {
                 row: &JoinedRow {
                     values: row,
-                    outer: scene.outer,
+                    outer: scope.outer,
                 },
-                env: scene.env,
+                env: scope.env,
             }),
             None => Ok(true),
         };
-        self.source(left, row, scene, false, &mut |step| {
-            let row = match step {
-                Step::Row(row) => row,
+        self.source(left, row, scope, false, &mut |produced| {
+            let row = match produced {
+                Produced::Row(row) => row,
                 other => return next(other),
             };
             let mut matched = false;
-            let flow = self.source(right, row, scene, false, &mut |step| match step {
-                Step::Row(row) => {
+            let flow = self.source(right, row, scope, false, &mut |produced| match produced {
+                Produced::Row(row) => {
                     matched = true;
                     if passes(row)? {
-                        next(Step::Row(row))
+                        next(Produced::Row(row))
                     } else {
-                        Ok(Flow::Next)
+                        Ok(ScanControl::Next)
                     }
                 }
                 other => next(other),
             })?;
-            if flow == Flow::Stop || matched {
+            if flow == ScanControl::Stop || matched {
                 return Ok(flow);
             }
             for slot in &added {
                 row[*slot] = Value::Null;
             }
             if passes(row)? {
-                next(Step::Row(row))
+                next(Produced::Row(row))
             } else {
-                Ok(Flow::Next)
+                Ok(ScanControl::Next)
             }
         })
     }
 
     // -------------------------------------------------------------------------------------------- one table
 
-    fn leaf(
+    fn scan(
         &self,
-        leaf: &Leaf,
+        scan: &TableScan,
         row: &mut Vec<Value>,
-        scene: Scene,
+        scope: QueryScope,
         direct: bool,
         next: Next,
-    ) -> Result<Flow> {
-        if let Some(hash) = &leaf.hash {
-            return self.probe(leaf, hash, row, scene, next);
+    ) -> Result<ScanControl> {
+        if let Some(hash) = &scan.hash {
+            return self.probe(scan, hash, row, scope, next);
         }
-        self.read_leaf(leaf, row, scene, direct && leaf.late_filter.is_none(), next)
+        self.read_table(scan, row, scope, direct && scan.late_filter.is_none(), next)
     }
 
     /// All rows of a table that pass its filters.
-    fn read_leaf(
+    fn read_table(
         &self,
-        leaf: &Leaf,
+        scan: &TableScan,
         row: &mut Vec<Value>,
-        scene: Scene,
+        scope: QueryScope,
         direct: bool,
         next: Next,
-    ) -> Result<Flow> {
-        match &leaf.input {
+    ) -> Result<ScanControl> {
+        match &scan.input {
             Input::Stored { def, table } => {
-                let scan = Scan {
+                let reading = TableReading {
                     exec: self,
-                    leaf,
+                    scan,
                     def,
                     table,
-                    scene,
+                    scope,
                     direct,
                 };
-                scan.run(row, next)
+                reading.run(row, next)
             }
             Input::Virtual(def) => {
                 let rows = information_schema::rows(def, self.session)?;
-                self.kept(leaf, &rows, row, scene, next)
+                self.kept(scan, &rows, row, scope, next)
             }
             Input::Derived { query, .. } => {
-                let rows = self.rows_for(*query, scene)?;
-                self.kept(leaf, &rows, row, scene, next)
+                let rows = self.rows_for(*query, scope)?;
+                self.kept(scan, &rows, row, scope, next)
             }
         }
     }
@@ -175,37 +181,37 @@ impl Exec<'_, '_> {
     /// Rows that are in memory.
     fn kept(
         &self,
-        leaf: &Leaf,
+        scan: &TableScan,
         rows: &[Vec<Value>],
         row: &mut Vec<Value>,
-        scene: Scene,
+        scope: QueryScope,
         next: Next,
-    ) -> Result<Flow> {
+    ) -> Result<ScanControl> {
         for (n, values) in rows.iter().enumerate() {
             if n % BATCH_ROWS == 0 {
                 self.check_interrupt()?;
             }
-            row[leaf.base..leaf.base + values.len()].clone_from_slice(values);
-            if !self.passes(leaf.filter.as_ref(), row, scene)? {
+            row[scan.base..scan.base + values.len()].clone_from_slice(values);
+            if !self.passes(scan.filter.as_ref(), row, scope)? {
                 continue;
             }
-            if self.hand_on(leaf, row, scene, next)? == Flow::Stop {
-                return Ok(Flow::Stop);
+            if self.hand_on(scan, row, scope, next)? == ScanControl::Stop {
+                return Ok(ScanControl::Stop);
             }
         }
-        Ok(Flow::Next)
+        Ok(ScanControl::Next)
     }
 
-    fn passes(&self, filter: Option<&Expr>, row: &[Value], scene: Scene) -> Result<bool> {
+    fn passes(&self, filter: Option<&Expr>, row: &[Value], scope: QueryScope) -> Result<bool> {
         match filter {
             Some(filter) => {
                 let row = JoinedRow {
                     values: row,
-                    outer: scene.outer,
+                    outer: scope.outer,
                 };
                 filter.is_true(&EvalCtx {
                     row: &row,
-                    env: scene.env,
+                    env: scope.env,
                 })
             }
             None => Ok(true),
@@ -213,13 +219,19 @@ impl Exec<'_, '_> {
     }
 
     /// A copied row goes through the late filter to the next source, and a full result is sent.
-    fn hand_on(&self, leaf: &Leaf, row: &mut Vec<Value>, scene: Scene, next: Next) -> Result<Flow> {
-        if !self.passes(leaf.late_filter.as_ref(), row, scene)? {
-            return Ok(Flow::Next);
+    fn hand_on(
+        &self,
+        scan: &TableScan,
+        row: &mut Vec<Value>,
+        scope: QueryScope,
+        next: Next,
+    ) -> Result<ScanControl> {
+        if !self.passes(scan.late_filter.as_ref(), row, scope)? {
+            return Ok(ScanControl::Next);
         }
-        let flow = next(Step::Row(row))?;
-        if flow == Flow::Pause {
-            next(Step::Flush)?;
+        let flow = next(Produced::Row(row))?;
+        if flow == ScanControl::Pause {
+            next(Produced::Flush)?;
         }
         Ok(flow)
     }
@@ -228,13 +240,13 @@ impl Exec<'_, '_> {
 
     fn probe(
         &self,
-        leaf: &Leaf,
+        scan: &TableScan,
         hash: &HashJoin,
         row: &mut Vec<Value>,
-        scene: Scene,
+        scope: QueryScope,
         next: Next,
-    ) -> Result<Flow> {
-        let table = self.hash_table(leaf, hash, row.len(), scene)?;
+    ) -> Result<ScanControl> {
+        let table = self.hash_table(scan, hash, row.len(), scope)?;
         let all: Vec<u32>;
         let found: &[u32] = if hash.probe.is_empty() {
             all = (0..table.rows.len() as u32).collect();
@@ -242,13 +254,13 @@ impl Exec<'_, '_> {
         } else {
             let probe = JoinedRow {
                 values: row,
-                outer: scene.outer,
+                outer: scope.outer,
             };
             match key_of(
                 &hash.probe,
                 &EvalCtx {
                     row: &probe,
-                    env: scene.env,
+                    env: scope.env,
                 },
             )? {
                 Some(key) => table.by_key.get(&key).map_or(&[][..], Vec::as_slice),
@@ -259,18 +271,24 @@ impl Exec<'_, '_> {
             if n % BATCH_ROWS == 0 {
                 self.check_interrupt()?;
             }
-            for (column, value) in leaf.needed.iter().zip(&table.rows[*at as usize]) {
-                row[leaf.base + column] = value.clone();
+            for (column, value) in scan.needed.iter().zip(&table.rows[*at as usize]) {
+                row[scan.base + column] = value.clone();
             }
-            if self.hand_on(leaf, row, scene, next)? == Flow::Stop {
-                return Ok(Flow::Stop);
+            if self.hand_on(scan, row, scope, next)? == ScanControl::Stop {
+                return Ok(ScanControl::Stop);
             }
         }
-        Ok(Flow::Next)
+        Ok(ScanControl::Next)
     }
 
-    fn hash_table(&self, leaf: &Leaf, hash: &HashJoin, width: usize, scene: Scene) -> Result<Rc<HashTable>> {
-        let key: *const Leaf = leaf;
+    fn hash_table(
+        &self,
+        scan: &TableScan,
+        hash: &HashJoin,
+        width: usize,
+        scope: QueryScope,
+    ) -> Result<Rc<HashTable>> {
+        let key: *const TableScan = scan;
         if let Some(table) = self.hashes.borrow().get(&key) {
             return Ok(Rc::clone(table));
         }
@@ -279,45 +297,45 @@ impl Exec<'_, '_> {
             by_key: HashMap::new(),
         };
         let mut depends = false;
-        leaf.filter.iter().for_each(|filter| {
+        scan.filter.iter().for_each(|filter| {
             depends |= filter
                 .columns()
                 .iter()
                 .any(|slot| *slot >= crate::plan::scope::OUTER);
         });
         let mut room = vec![Value::Null; width];
-        let late = leaf.late_filter.is_some();
-        debug_assert!(!late || leaf.hash.is_some());
-        self.read_plain(leaf, &mut room, scene, &mut |step| {
-            let Step::Row(row) = step else {
-                return Ok(Flow::Next);
+        let late = scan.late_filter.is_some();
+        debug_assert!(!late || scan.hash.is_some());
+        self.read_plain(scan, &mut room, scope, &mut |produced| {
+            let Produced::Row(row) = produced else {
+                return Ok(ScanControl::Next);
             };
             if !hash.build.is_empty() {
                 let built = JoinedRow {
                     values: row,
-                    outer: scene.outer,
+                    outer: scope.outer,
                 };
                 let Some(key) = key_of(
                     &hash.build,
                     &EvalCtx {
                         row: &built,
-                        env: scene.env,
+                        env: scope.env,
                     },
                 )?
                 else {
-                    return Ok(Flow::Next);
+                    return Ok(ScanControl::Next);
                 };
                 table.by_key.entry(key).or_default().push(table.rows.len() as u32);
             }
             table
                 .rows
-                .push(leaf.needed.iter().map(|c| row[leaf.base + c].clone()).collect());
-            Ok(Flow::Next)
+                .push(scan.needed.iter().map(|c| row[scan.base + c].clone()).collect());
+            Ok(ScanControl::Next)
         })?;
         let table = Rc::new(table);
         // A table filtered by an outer row serves that row only.
         let derived =
-            matches!(&leaf.input, Input::Derived { query, .. } if !self.queries[*query].outer.is_empty());
+            matches!(&scan.input, Input::Derived { query, .. } if !self.queries[*query].outer.is_empty());
         if !depends && !derived {
             self.hashes.borrow_mut().insert(key, Rc::clone(&table));
         }
@@ -325,34 +343,40 @@ impl Exec<'_, '_> {
     }
 
     /// The table's rows without the conditions that are tested after the join.
-    fn read_plain(&self, leaf: &Leaf, row: &mut Vec<Value>, scene: Scene, next: Next) -> Result<Flow> {
-        match &leaf.input {
+    fn read_plain(
+        &self,
+        scan: &TableScan,
+        row: &mut Vec<Value>,
+        scope: QueryScope,
+        next: Next,
+    ) -> Result<ScanControl> {
+        match &scan.input {
             Input::Stored { def, table } => {
-                let scan = Scan {
+                let reading = TableReading {
                     exec: self,
-                    leaf,
+                    scan,
                     def,
                     table,
-                    scene,
+                    scope,
                     direct: false,
                 };
-                scan.copied(row, false, next)
+                reading.copied(row, false, next)
             }
             _ => {
-                let rows = match &leaf.input {
-                    Input::Derived { query, .. } => self.rows_for(*query, scene)?,
-                    _ => Rc::new(match leaf.input.def() {
+                let rows = match &scan.input {
+                    Input::Derived { query, .. } => self.rows_for(*query, scope)?,
+                    _ => Rc::new(match scan.input.def() {
                         Some(def) => information_schema::rows(def, self.session)?,
                         None => Vec::new(),
                     }),
                 };
                 for values in rows.iter() {
-                    row[leaf.base..leaf.base + values.len()].clone_from_slice(values);
-                    if self.passes(leaf.filter.as_ref(), row, scene)? {
-                        next(Step::Row(row))?;
+                    row[scan.base..scan.base + values.len()].clone_from_slice(values);
+                    if self.passes(scan.filter.as_ref(), row, scope)? {
+                        next(Produced::Row(row))?;
                     }
                 }
-                Ok(Flow::Next)
+                Ok(ScanControl::Next)
             }
         }
     }
@@ -372,58 +396,58 @@ fn key_of(exprs: &[Expr], ctx: &EvalCtx) -> Result<Option<Vec<u8>>> {
 }
 
 /// One reading of a stored table.
-struct Scan<'s, 'a, 't> {
+struct TableReading<'s, 'a, 't> {
     exec: &'s Exec<'a, 't>,
-    leaf: &'s Leaf,
+    scan: &'s TableScan,
     def: &'s Arc<TableDef>,
     table: &'s Table,
-    scene: Scene<'s>,
+    scope: QueryScope<'s>,
     direct: bool,
 }
 
-impl Scan<'_, '_, '_> {
+impl TableReading<'_, '_, '_> {
     fn read(&self) -> Read {
-        match self.leaf.lock {
+        match self.scan.lock {
             Some((exclusive, wait)) => Read::Locking { exclusive, wait },
             None => self.exec.read,
         }
     }
 
-    fn run(&self, row: &mut Vec<Value>, next: Next) -> Result<Flow> {
+    fn run(&self, row: &mut Vec<Value>, next: Next) -> Result<ScanControl> {
         if !self.direct {
             return self.copied(row, true, next);
         }
-        let leaf = self.leaf;
-        let steering = JoinedRow {
+        let scan = self.scan;
+        let so_far = JoinedRow {
             values: row,
-            outer: self.scene.outer,
+            outer: self.scope.outer,
         };
         let ctx = EvalCtx {
-            row: &steering,
-            env: self.scene.env,
+            row: &so_far,
+            env: self.scope.env,
         };
-        let mut visit = |view: &RowView| -> Result<(Keep, Flow)> {
+        let mut visit = |view: &RowView| -> Result<(Keep, ScanControl)> {
             let found = self.row(view, row);
-            if let Some(filter) = &leaf.filter
+            if let Some(filter) = &scan.filter
                 && !filter.is_true(&EvalCtx {
                     row: &found,
-                    env: self.scene.env,
+                    env: self.scope.env,
                 })?
             {
-                return Ok((self.rejected(None), Flow::Next));
+                return Ok((self.rejected(None), ScanControl::Next));
             }
-            Ok((Keep::Locked, next(Step::Leaf(&found))?))
+            Ok((Keep::Locked, next(Produced::PageRow(&found))?))
         };
         // The first read decides between a point and ranges.
-        if leaf.path.point {
+        if scan.path.point {
             let mut key = Vec::with_capacity(40);
-            match leaf.path.point_key(self.def, self.table, &ctx, &mut key)? {
-                None => return Ok(Flow::Next),
+            match scan.path.point_key(self.def, self.table, &ctx, &mut key)? {
+                None => return Ok(ScanControl::Next),
                 Some(true) => {
-                    let mut flow = Flow::Next;
+                    let mut flow = ScanControl::Next;
                     let found = self.table.get(
                         &mut self.exec.txn.borrow_mut(),
-                        leaf.path.index,
+                        scan.path.index,
                         &key,
                         self.read(),
                         &mut |view| {
@@ -438,8 +462,8 @@ impl Scan<'_, '_, '_> {
                 Some(false) => {}
             }
         }
-        let mut ranges = leaf.path.ranges(self.def, self.table, &ctx)?;
-        if leaf.reverse {
+        let mut ranges = scan.path.ranges(self.def, self.table, &ctx)?;
+        if scan.reverse {
             ranges.reverse();
         }
         for range in ranges {
@@ -447,72 +471,72 @@ impl Scan<'_, '_, '_> {
             while let Some(range) = rest.take() {
                 let (flow, resume) = self.pass(&range, &mut |view| {
                     let found = self.row(view, row);
-                    if let Some(filter) = &leaf.filter
+                    if let Some(filter) = &scan.filter
                         && !filter.is_true(&EvalCtx {
                             row: &found,
-                            env: self.scene.env,
+                            env: self.scope.env,
                         })?
                     {
-                        return Ok((self.rejected(Some(&range)), Flow::Next));
+                        return Ok((self.rejected(Some(&range)), ScanControl::Next));
                     }
-                    Ok((Keep::Locked, next(Step::Leaf(&found))?))
+                    Ok((Keep::Locked, next(Produced::PageRow(&found))?))
                 })?;
-                if self.after(flow, next)? == Flow::Stop {
-                    return Ok(Flow::Stop);
+                if self.after(flow, next)? == ScanControl::Stop {
+                    return Ok(ScanControl::Stop);
                 }
                 rest = resume;
             }
         }
-        Ok(Flow::Next)
+        Ok(ScanControl::Next)
     }
 
-    fn after(&self, flow: Flow, next: Next) -> Result<Flow> {
-        if flow == Flow::Pause {
-            next(Step::Flush)?;
-            return Ok(Flow::Next);
+    fn after(&self, flow: ScanControl, next: Next) -> Result<ScanControl> {
+        if flow == ScanControl::Pause {
+            next(Produced::Flush)?;
+            return Ok(ScanControl::Next);
         }
         Ok(flow)
     }
 
-    fn row<'r>(&'r self, view: &'r RowView<'r>, values: &'r [Value]) -> LeafRow<'r> {
-        LeafRow {
+    fn row<'r>(&'r self, view: &'r RowView<'r>, values: &'r [Value]) -> PageRow<'r> {
+        PageRow {
             view,
             def: self.def,
-            base: self.leaf.base,
-            zone: self.scene.env.time_zone,
+            base: self.scan.base,
+            zone: self.scope.env.time_zone,
             values,
-            outer: self.scene.outer,
+            outer: self.scope.outer,
         }
     }
 
     /// Rows are copied in batches and handed on when no latch is held.
-    fn copied(&self, row: &mut Vec<Value>, late: bool, next: Next) -> Result<Flow> {
-        let leaf = self.leaf;
-        let width = leaf.needed.len();
+    fn copied(&self, row: &mut Vec<Value>, late: bool, next: Next) -> Result<ScanControl> {
+        let scan = self.scan;
+        let width = scan.needed.len();
         let mut batch: Vec<Value> = Vec::new();
         let mut count = 0usize;
         let ranges = {
-            let steering = JoinedRow {
+            let so_far = JoinedRow {
                 values: row,
-                outer: self.scene.outer,
+                outer: self.scope.outer,
             };
             let ctx = EvalCtx {
-                row: &steering,
-                env: self.scene.env,
+                row: &so_far,
+                env: self.scope.env,
             };
             let mut key = Vec::with_capacity(40);
-            let point = if leaf.path.point {
-                leaf.path.point_key(self.def, self.table, &ctx, &mut key)?
+            let point = if scan.path.point {
+                scan.path.point_key(self.def, self.table, &ctx, &mut key)?
             } else {
                 Some(false)
             };
             match point {
-                None => return Ok(Flow::Next),
+                None => return Ok(ScanControl::Next),
                 Some(true) => {
                     let read = self.read();
                     let found = self.table.get(
                         &mut self.exec.txn.borrow_mut(),
-                        leaf.path.index,
+                        scan.path.index,
                         &key,
                         read,
                         &mut |view| {
@@ -524,31 +548,32 @@ impl Scan<'_, '_, '_> {
                     None
                 }
                 Some(false) => {
-                    let mut ranges = leaf.path.ranges(self.def, self.table, &ctx)?;
-                    if leaf.reverse {
+                    let mut ranges = scan.path.ranges(self.def, self.table, &ctx)?;
+                    if scan.reverse {
                         ranges.reverse();
                     }
                     Some(ranges)
                 }
             }
         };
-        let mut deliver = |batch: &mut Vec<Value>, count: &mut usize, row: &mut Vec<Value>| -> Result<Flow> {
-            let mut values = batch.drain(..);
-            for _ in 0..std::mem::take(count) {
-                for (column, value) in leaf.needed.iter().zip(values.by_ref().take(width)) {
-                    row[leaf.base + column] = value;
+        let mut deliver =
+            |batch: &mut Vec<Value>, count: &mut usize, row: &mut Vec<Value>| -> Result<ScanControl> {
+                let mut values = batch.drain(..);
+                for _ in 0..std::mem::take(count) {
+                    for (column, value) in scan.needed.iter().zip(values.by_ref().take(width)) {
+                        row[scan.base + column] = value;
+                    }
+                    let flow = if late {
+                        self.exec.hand_on(scan, row, self.scope, next)?
+                    } else {
+                        next(Produced::Row(row))?
+                    };
+                    if flow == ScanControl::Stop {
+                        return Ok(ScanControl::Stop);
+                    }
                 }
-                let flow = if late {
-                    self.exec.hand_on(leaf, row, self.scene, next)?
-                } else {
-                    next(Step::Row(row))?
-                };
-                if flow == Flow::Stop {
-                    return Ok(Flow::Stop);
-                }
-            }
-            Ok(Flow::Next)
-        };
+                Ok(ScanControl::Next)
+            };
         let Some(ranges) = ranges else {
             return deliver(&mut batch, &mut count, row);
         };
@@ -558,16 +583,23 @@ impl Scan<'_, '_, '_> {
                 let (_, resume) = self.pass(&range, &mut |view| {
                     let keep = self.take(view, row, Some(&range), &mut batch, &mut count)?;
                     let full = count >= BATCH_ROWS;
-                    Ok((keep, if full { Flow::Pause } else { Flow::Next }))
+                    Ok((
+                        keep,
+                        if full {
+                            ScanControl::Pause
+                        } else {
+                            ScanControl::Next
+                        },
+                    ))
                 })?;
                 rest = resume;
-                if rest.is_some() && deliver(&mut batch, &mut count, row)? == Flow::Stop {
-                    return Ok(Flow::Stop);
+                if rest.is_some() && deliver(&mut batch, &mut count, row)? == ScanControl::Stop {
+                    return Ok(ScanControl::Stop);
                 }
             }
             // Small ranges are delivered together, but what an index point found is not held back for long.
-            if count >= BATCH_ROWS / 4 && deliver(&mut batch, &mut count, row)? == Flow::Stop {
-                return Ok(Flow::Stop);
+            if count >= BATCH_ROWS / 4 && deliver(&mut batch, &mut count, row)? == ScanControl::Stop {
+                return Ok(ScanControl::Stop);
             }
         }
         deliver(&mut batch, &mut count, row)
@@ -582,16 +614,16 @@ impl Scan<'_, '_, '_> {
         count: &mut usize,
     ) -> Result<Keep> {
         let found = self.row(view, row);
-        if let Some(filter) = &self.leaf.filter
+        if let Some(filter) = &self.scan.filter
             && !filter.is_true(&EvalCtx {
                 row: &found,
-                env: self.scene.env,
+                env: self.scope.env,
             })?
         {
             return Ok(self.rejected(range));
         }
-        let base = self.leaf.base;
-        batch.extend(self.leaf.needed.iter().map(|column| match column {
+        let base = self.scan.base;
+        batch.extend(self.scan.needed.iter().map(|column| match column {
             column if *column < self.def.columns.len() => found.column(base + column).into_owned(),
             _ => Value::string(view.primary_key()),
         }));
@@ -602,8 +634,8 @@ impl Scan<'_, '_, '_> {
     /// What becomes of the lock of a row that does not match. One that is found by a constant key (`range`: as a range of
     /// that one key) is read before there is a plan, and stays locked.
     fn rejected(&self, range: Option<&KeyRange>) -> Keep {
-        let path = &self.leaf.path;
-        let constant = self.leaf.lock.is_some()
+        let path = &self.scan.path;
+        let constant = self.scan.lock.is_some()
             && match range {
                 None => path.is_constant_point(),
                 Some(range) => path.is_constant_key(self.def, range),
@@ -619,37 +651,37 @@ impl Scan<'_, '_, '_> {
     fn pass(
         &self,
         range: &KeyRange,
-        visit: &mut dyn FnMut(&RowView) -> Result<(Keep, Flow)>,
-    ) -> Result<(Flow, Option<KeyRange>)> {
-        let path = &self.leaf.path;
-        let mut last = Flow::Next;
+        visit: &mut dyn FnMut(&RowView) -> Result<(Keep, ScanControl)>,
+    ) -> Result<(ScanControl, Option<KeyRange>)> {
+        let path = &self.scan.path;
+        let mut last = ScanControl::Next;
         let mut stopped_at = Vec::new();
         let read = self.read();
         let scanned = self.table.scan(
             &mut self.exec.txn.borrow_mut(),
             path.index,
             range,
-            self.leaf.reverse,
+            self.scan.reverse,
             path.covering && path.index != 0,
             read,
             &mut |view| {
                 let (keep, flow) = visit(view)?;
                 last = flow;
-                if flow == Flow::Next {
+                if flow == ScanControl::Next {
                     return Ok((keep, tidemark_engine::Flow::Continue));
                 }
-                if flow == Flow::Pause {
+                if flow == ScanControl::Pause {
                     self.position(view, &mut stopped_at)?;
                 }
                 Ok((keep, tidemark_engine::Flow::Stop))
             },
         );
         scanned.map_err(|error| self.explain(error))?;
-        if last != Flow::Pause {
+        if last != ScanControl::Pause {
             return Ok((last, None));
         }
         let mut rest = range.clone();
-        if self.leaf.reverse {
+        if self.scan.reverse {
             rest.upper = Bound::Excluded(stopped_at);
         } else {
             rest.lower = Bound::Excluded(stopped_at);
@@ -659,7 +691,7 @@ impl Scan<'_, '_, '_> {
 
     /// The whole key of a row in the index that is read.
     fn position(&self, view: &RowView, key: &mut Vec<u8>) -> Result<()> {
-        let path = &self.leaf.path;
+        let path = &self.scan.path;
         if path.index != 0
             && let Some(index) = self.def.index_by_number(path.index)
         {

@@ -2,7 +2,7 @@
 
 use super::change::{self, ChangeContext, Changes};
 use super::past::one_moment;
-use super::{Collect, Exec, Output, Purpose, Scene, SinkOutput};
+use super::{Collect, Exec, Output, Purpose, QueryScope, SinkOutput};
 use crate::context::{ResultSink, SessionState};
 use crate::error::{Result, SqlError, er};
 use crate::expr::{Env, SessionInfo};
@@ -117,15 +117,15 @@ fn select(
     env: &Env,
     out: &mut dyn ResultSink,
 ) -> Result<Outcome> {
-    let scene = Scene { env, outer: None };
+    let scope = QueryScope { env, outer: None };
     let session = exec.session;
     if !query.into.is_empty() {
-        return into_variables(query, exec, scene);
+        return into_variables(query, exec, scope);
     }
     out.columns(plan.columns().unwrap_or(&[]))?;
     let types: Vec<SqlType> = query.columns.iter().map(|c| c.ty.clone()).collect();
     let mut output = SinkOutput::new(out, types, session);
-    let found = exec.query(query, scene, &mut output)?;
+    let found = exec.query(query, scope, &mut output)?;
     let sent = output.rows;
     session
         .found_rows
@@ -133,7 +133,7 @@ fn select(
     Ok(Outcome::Rows(sent))
 }
 
-fn into_variables(query: &QueryPlan, exec: &Exec, scene: Scene) -> Result<Outcome> {
+fn into_variables(query: &QueryPlan, exec: &Exec, scope: QueryScope) -> Result<Outcome> {
     let mut row: Option<Vec<Value>> = None;
     let mut collect = Collect::new(|values: &[Value]| {
         if row.is_some() {
@@ -145,7 +145,7 @@ fn into_variables(query: &QueryPlan, exec: &Exec, scene: Scene) -> Result<Outcom
         row = Some(values.to_vec());
         Ok(true)
     });
-    exec.query(query, scene, &mut collect)?;
+    exec.query(query, scope, &mut collect)?;
     let affected_rows = row.is_some() as u64;
     match row {
         Some(row) => {

@@ -3,7 +3,7 @@
 //!
 //! A look stops nobody but those who begin or end a wait, so a lock that is just being taken or given up may be shown or not.
 
-use super::{Block, Holder, Locks, Mode, TableLock, Want};
+use super::{Block, Holder, LockRequest, Locks, Mode, TableLock};
 use std::collections::HashMap;
 use std::sync::{Arc, Weak};
 
@@ -31,24 +31,24 @@ pub struct ShownWait {
     pub blocking: Shown,
 }
 
-fn show(lock: &TableLock, want: Want, session: u64, granted: bool) -> Shown {
+fn show(lock: &TableLock, want: LockRequest, session: u64, granted: bool) -> Shown {
     let object = match (&*lock.schema, &*lock.name) {
         ("", "") => Object::Global,
         (schema, "") => Object::Schema(schema.to_owned()),
         (schema, name) => Object::Table(schema.to_owned(), name.to_owned()),
     };
     let kind = match (&object, want) {
-        (Object::Table(..), Want::Use(Mode::Read)) => "SHARED_READ",
-        (Object::Table(..), Want::Use(Mode::Write)) => "SHARED_WRITE",
-        (Object::Table(..), Want::Own(Block::Writers)) => "SHARED_READ_ONLY",
-        (Object::Table(..), Want::Own(Block::Users)) => "SHARED_NO_READ_WRITE",
-        (_, Want::Use(_)) => "INTENTION_EXCLUSIVE",
-        (_, Want::Own(Block::Writers)) => "SHARED",
-        (_, Want::Own(_)) => "EXCLUSIVE",
+        (Object::Table(..), LockRequest::Use(Mode::Read)) => "SHARED_READ",
+        (Object::Table(..), LockRequest::Use(Mode::Write)) => "SHARED_WRITE",
+        (Object::Table(..), LockRequest::Own(Block::Writers)) => "SHARED_READ_ONLY",
+        (Object::Table(..), LockRequest::Own(Block::Users)) => "SHARED_NO_READ_WRITE",
+        (_, LockRequest::Use(_)) => "INTENTION_EXCLUSIVE",
+        (_, LockRequest::Own(Block::Writers)) => "SHARED",
+        (_, LockRequest::Own(_)) => "EXCLUSIVE",
     };
     let duration = match (&object, want) {
-        (Object::Global, Want::Use(_)) => "STATEMENT",
-        (Object::Global, Want::Own(_)) => "EXPLICIT",
+        (Object::Global, LockRequest::Use(_)) => "STATEMENT",
+        (Object::Global, LockRequest::Own(_)) => "EXPLICIT",
         _ => "TRANSACTION",
     };
     Shown {
@@ -67,12 +67,12 @@ impl Holder {
         let used = self.used.lock();
         let shown = used.iter().filter(|(lock, _)| wanted(lock));
         let mut shown: Vec<_> = shown
-            .map(|(lock, mode)| show(lock, Want::Use(*mode), self.session, true))
+            .map(|(lock, mode)| show(lock, LockRequest::Use(*mode), self.session, true))
             .collect();
         drop(used);
         let owned = self.owned.lock();
         let owned = owned.iter().filter(|(lock, _)| wanted(lock));
-        shown.extend(owned.map(|(lock, block)| show(lock, Want::Own(*block), self.session, true)));
+        shown.extend(owned.map(|(lock, block)| show(lock, LockRequest::Own(*block), self.session, true)));
         shown
     }
 }
@@ -135,7 +135,7 @@ impl Locks {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::patience;
+    use super::super::tests::policy;
     use super::*;
     use std::thread;
 
@@ -144,14 +144,14 @@ mod tests {
         let locks = Arc::new(Locks::default());
         let t = locks.lock("test", "t");
         let (reader, ddl, late) = (locks.holder(1), locks.holder(2), locks.holder(3));
-        reader.use_table(&t, Mode::Read, &patience(20_000)).unwrap();
+        reader.use_table(&t, Mode::Read, &policy(20_000)).unwrap();
         thread::scope(|scope| {
-            scope.spawn(|| ddl.own(&t, Block::Definition, &patience(20_000)).unwrap());
+            scope.spawn(|| ddl.own(&t, Block::Definition, &policy(20_000)).unwrap());
             while locks.waiting_states().is_empty() {
                 thread::yield_now();
             }
             scope.spawn(|| {
-                late.use_table(&t, Mode::Write, &patience(20_000)).unwrap();
+                late.use_table(&t, Mode::Write, &policy(20_000)).unwrap();
                 late.release_used();
             });
             while locks.waiting_states().len() < 2 {

@@ -119,7 +119,7 @@ pub enum Failure {
 }
 
 /// How long a session is ready to wait, and how it learns that it should not.
-pub struct Patience<'a> {
+pub struct WaitPolicy<'a> {
     pub timeout: Duration,
     pub interrupted: &'a dyn Fn() -> bool,
     /// Called now and then, to find a reason for that.
@@ -159,11 +159,11 @@ impl Names {
 #[derive(Default)]
 struct State {
     sessions: Vec<Weak<Holder>>,
-    waits: HashMap<u64, (Arc<TableLock>, Want)>,
+    waits: HashMap<u64, (Arc<TableLock>, LockRequest)>,
 }
 
 #[derive(Clone, Copy)]
-enum Want {
+enum LockRequest {
     Use(Mode),
     Own(Block),
 }
@@ -213,14 +213,14 @@ impl Locks {
         self.changed.notify_all();
     }
 
-    /// Waits until `state` and the lock words change, or patience ends, or it is time to look up.
+    /// Waits until `state` and the lock words change, or policy ends, or it is time to look up.
     fn wait(
         &self,
         state: &mut parking_lot::MutexGuard<'_, State>,
         deadline: Option<Instant>,
-        patience: &Patience<'_>,
+        policy: &WaitPolicy<'_>,
     ) -> Result<(), Failure> {
-        if (patience.interrupted)() {
+        if (policy.interrupted)() {
             return Err(Failure::Interrupted);
         }
         let look_at = Instant::now() + LOOK_EVERY;
@@ -228,9 +228,9 @@ impl Locks {
         let woken = !self.changed.wait_until(state, wake_at).timed_out();
         let timed_out = !woken && deadline.is_some_and(|deadline| Instant::now() >= deadline);
         if !woken && !timed_out {
-            (patience.look)();
+            (policy.look)();
         }
-        if (patience.interrupted)() {
+        if (policy.interrupted)() {
             return Err(Failure::Interrupted);
         }
         if timed_out {
@@ -242,10 +242,10 @@ impl Locks {
 
 impl State {
     /// The sessions that a wait of `session` for `want` on `lock` waits for.
-    fn blockers(&self, session: u64, lock: &Arc<TableLock>, want: Want, found: &mut Vec<u64>) {
+    fn blockers(&self, session: u64, lock: &Arc<TableLock>, want: LockRequest, found: &mut Vec<u64>) {
         let compatible = |readers: bool| match want {
-            Want::Use(mode) => readers && mode == Mode::Read,
-            Want::Own(block) => readers && block == Block::Writers,
+            LockRequest::Use(mode) => readers && mode == Mode::Read,
+            LockRequest::Own(block) => readers && block == Block::Writers,
         };
         match lock.blocker() {
             Blocker::Owner(owner) if owner != session => found.push(owner),
@@ -255,13 +255,15 @@ impl State {
                 found.extend(owners.map(|holder| holder.session));
                 // Those who keep writers off, and wait for the last of them.
                 let becoming = self.waits.iter().filter(|(waiting, (of, want))| {
-                    **waiting != session && Arc::ptr_eq(of, lock) && matches!(want, Want::Own(Block::Writers))
+                    **waiting != session
+                        && Arc::ptr_eq(of, lock)
+                        && matches!(want, LockRequest::Own(Block::Writers))
                 });
                 found.extend(becoming.map(|(waiting, _)| *waiting));
             }
             _ => {}
         }
-        if let Want::Own(block) = want {
+        if let LockRequest::Own(block) = want {
             for holder in self.sessions.iter().filter_map(Weak::upgrade) {
                 if holder.session != session && holder.uses(lock, block) {
                     found.push(holder.session);
@@ -271,7 +273,7 @@ impl State {
     }
 
     /// Whether a wait of `session` would close a cycle.
-    fn closes_cycle(&self, session: u64, lock: &Arc<TableLock>, want: Want) -> bool {
+    fn closes_cycle(&self, session: u64, lock: &Arc<TableLock>, want: LockRequest) -> bool {
         let mut open = Vec::new();
         self.blockers(session, lock, want, &mut open);
         let mut seen = Vec::new();
@@ -310,7 +312,7 @@ impl Holder {
         &self,
         lock: &Arc<TableLock>,
         mode: Mode,
-        patience: &Patience<'_>,
+        policy: &WaitPolicy<'_>,
     ) -> Result<(), Failure> {
         if !self.note_use(lock, mode) {
             return Ok(());
@@ -319,7 +321,7 @@ impl Holder {
         if !lock.stops(self.session, mode) {
             return Ok(());
         }
-        self.wait_to_use(lock, mode, patience)
+        self.wait_to_use(lock, mode, policy)
     }
 
     /// Writes down the use; false if it was there already.
@@ -346,21 +348,21 @@ impl Holder {
     }
 
     #[cold]
-    fn wait_to_use(&self, lock: &Arc<TableLock>, mode: Mode, patience: &Patience<'_>) -> Result<(), Failure> {
-        let deadline = Instant::now().checked_add(patience.timeout);
+    fn wait_to_use(&self, lock: &Arc<TableLock>, mode: Mode, policy: &WaitPolicy<'_>) -> Result<(), Failure> {
+        let deadline = Instant::now().checked_add(policy.timeout);
         let locks = &self.locks;
         let mut state = locks.state.lock();
         self.forget_use(lock, mode);
         locks.changed.notify_all();
         // Whoever blocks writes the lock's word under this mutex, so that after the test below nobody slips in.
         while lock.stops(self.session, mode) {
-            if state.closes_cycle(self.session, lock, Want::Use(mode)) {
+            if state.closes_cycle(self.session, lock, LockRequest::Use(mode)) {
                 return Err(Failure::Deadlock);
             }
             state
                 .waits
-                .insert(self.session, (Arc::clone(lock), Want::Use(mode)));
-            let waited = locks.wait(&mut state, deadline, patience);
+                .insert(self.session, (Arc::clone(lock), LockRequest::Use(mode)));
+            let waited = locks.wait(&mut state, deadline, policy);
             state.waits.remove(&self.session);
             waited?;
         }
@@ -418,8 +420,8 @@ impl Holder {
     }
 
     /// Takes the lock for this session alone (as far as `block` says), until [`Holder::release_owned`].
-    pub fn own(&self, lock: &Arc<TableLock>, block: Block, patience: &Patience<'_>) -> Result<(), Failure> {
-        let deadline = Instant::now().checked_add(patience.timeout);
+    pub fn own(&self, lock: &Arc<TableLock>, block: Block, policy: &WaitPolicy<'_>) -> Result<(), Failure> {
+        let deadline = Instant::now().checked_add(policy.timeout);
         let locks = &self.locks;
         let mut state = locks.state.lock();
         let own_readers = u64::from(self.owns(lock));
@@ -433,7 +435,7 @@ impl Holder {
                 (Blocker::Readers(n), Block::Users | Block::Definition) if n == own_readers => {
                     break Blocker::Owner(self.session);
                 }
-                _ => self.wait_to_own(&mut state, lock, block, deadline, patience)?,
+                _ => self.wait_to_own(&mut state, lock, block, deadline, policy)?,
             }
         };
         lock.set_blocker(mine);
@@ -447,7 +449,7 @@ impl Holder {
             if !in_use {
                 break;
             }
-            if let Err(failure) = self.wait_to_own(&mut state, lock, block, deadline, patience) {
+            if let Err(failure) = self.wait_to_own(&mut state, lock, block, deadline, policy) {
                 if own_readers > 0 {
                     lock.set_blocker(Blocker::Readers(own_readers));
                 } else {
@@ -471,14 +473,14 @@ impl Holder {
         lock: &Arc<TableLock>,
         block: Block,
         deadline: Option<Instant>,
-        patience: &Patience<'_>,
+        policy: &WaitPolicy<'_>,
     ) -> Result<(), Failure> {
-        if state.closes_cycle(self.session, lock, Want::Own(block)) {
+        if state.closes_cycle(self.session, lock, LockRequest::Own(block)) {
             return Err(Failure::Deadlock);
         }
-        let wait = (Arc::clone(lock), Want::Own(block));
+        let wait = (Arc::clone(lock), LockRequest::Own(block));
         state.waits.insert(self.session, wait);
-        let waited = self.locks.wait(state, deadline, patience);
+        let waited = self.locks.wait(state, deadline, policy);
         state.waits.remove(&self.session);
         waited
     }
@@ -523,8 +525,8 @@ mod tests {
         false
     }
 
-    pub(super) fn patience(ms: u64) -> Patience<'static> {
-        Patience {
+    pub(super) fn policy(ms: u64) -> WaitPolicy<'static> {
+        WaitPolicy {
             timeout: Duration::from_millis(ms),
             interrupted: &never,
             look: &|| {},
@@ -536,28 +538,22 @@ mod tests {
         let locks = Arc::new(Locks::default());
         let t = locks.lock("test", "t");
         let (reader, late, ddl) = (locks.holder(1), locks.holder(2), locks.holder(3));
-        reader.use_table(&t, Mode::Read, &patience(0)).unwrap();
-        assert_eq!(
-            ddl.own(&t, Block::Definition, &patience(20)),
-            Err(Failure::Timeout)
-        );
-        late.use_table(&t, Mode::Read, &patience(0)).unwrap();
+        reader.use_table(&t, Mode::Read, &policy(0)).unwrap();
+        assert_eq!(ddl.own(&t, Block::Definition, &policy(20)), Err(Failure::Timeout));
+        late.use_table(&t, Mode::Read, &policy(0)).unwrap();
         late.release_used();
 
         thread::scope(|scope| {
-            let waiting = scope.spawn(|| ddl.own(&t, Block::Definition, &patience(10_000)));
+            let waiting = scope.spawn(|| ddl.own(&t, Block::Definition, &policy(10_000)));
             while t.blocker() != Blocker::Owner(3) {
                 thread::yield_now();
             }
-            assert_eq!(
-                late.use_table(&t, Mode::Read, &patience(20)),
-                Err(Failure::Timeout)
-            );
+            assert_eq!(late.use_table(&t, Mode::Read, &policy(20)), Err(Failure::Timeout));
             reader.release_used();
             waiting.join().unwrap().unwrap();
         });
         ddl.release_owned_after(0);
-        late.use_table(&t, Mode::Write, &patience(0)).unwrap();
+        late.use_table(&t, Mode::Write, &policy(0)).unwrap();
     }
 
     #[test]
@@ -615,26 +611,26 @@ mod tests {
         let locks = Arc::new(Locks::default());
         let t = locks.lock("test", "t");
         let (dump, other) = (locks.holder(1), locks.holder(2));
-        dump.own(&t, Block::Writers, &patience(0)).unwrap();
-        other.use_table(&t, Mode::Read, &patience(0)).unwrap();
+        dump.own(&t, Block::Writers, &policy(0)).unwrap();
+        other.use_table(&t, Mode::Read, &policy(0)).unwrap();
         assert_eq!(
-            other.use_table(&t, Mode::Write, &patience(10)),
+            other.use_table(&t, Mode::Write, &policy(10)),
             Err(Failure::Timeout)
         );
         // Another may lock it likewise; neither lets writers in before both are gone.
         let second = locks.holder(3);
-        second.own(&t, Block::Writers, &patience(0)).unwrap();
+        second.own(&t, Block::Writers, &policy(0)).unwrap();
         assert_eq!(
-            second.own(&t, Block::Definition, &patience(10)),
+            second.own(&t, Block::Definition, &policy(10)),
             Err(Failure::Timeout)
         );
         drop(dump);
         assert_eq!(
-            other.use_table(&t, Mode::Write, &patience(10)),
+            other.use_table(&t, Mode::Write, &policy(10)),
             Err(Failure::Timeout)
         );
         second.release_owned_after(0);
-        other.use_table(&t, Mode::Write, &patience(0)).unwrap();
+        other.use_table(&t, Mode::Write, &policy(0)).unwrap();
     }
 
     #[test]
@@ -642,24 +638,24 @@ mod tests {
         let locks = Arc::new(Locks::default());
         let (t, u) = (locks.lock("test", "t"), locks.lock("test", "u"));
         let (a, b) = (locks.holder(1), locks.holder(2));
-        a.own(&t, Block::Definition, &patience(0)).unwrap();
-        b.own(&u, Block::Definition, &patience(0)).unwrap();
+        a.own(&t, Block::Definition, &policy(0)).unwrap();
+        b.own(&u, Block::Definition, &policy(0)).unwrap();
         let killed = AtomicBool::new(false);
         thread::scope(|scope| {
             let waiting = scope.spawn(|| {
                 let interrupted = || killed.load(Ordering::SeqCst);
-                let patience = Patience {
+                let policy = WaitPolicy {
                     timeout: Duration::from_secs(10),
                     interrupted: &interrupted,
                     look: &|| {},
                 };
-                a.use_table(&u, Mode::Read, &patience)
+                a.use_table(&u, Mode::Read, &policy)
             });
             while !locks.state.lock().waits.contains_key(&1) {
                 thread::yield_now();
             }
             assert_eq!(
-                b.use_table(&t, Mode::Read, &patience(10_000)),
+                b.use_table(&t, Mode::Read, &policy(10_000)),
                 Err(Failure::Deadlock)
             );
             killed.store(true, Ordering::SeqCst);
@@ -673,19 +669,19 @@ mod tests {
         let locks = Arc::new(Locks::default());
         let (t, u) = (locks.lock("test", "t"), locks.lock("test", "u"));
         let (writer, reader, late) = (locks.holder(1), locks.holder(2), locks.holder(3));
-        writer.use_table(&t, Mode::Write, &patience(0)).unwrap();
-        late.own(&u, Block::Definition, &patience(0)).unwrap();
+        writer.use_table(&t, Mode::Write, &policy(0)).unwrap();
+        late.own(&u, Block::Definition, &policy(0)).unwrap();
         thread::scope(|scope| {
-            scope.spawn(|| reader.own(&t, Block::Writers, &patience(10_000)));
+            scope.spawn(|| reader.own(&t, Block::Writers, &policy(10_000)));
             while !locks.state.lock().waits.contains_key(&2) {
                 thread::yield_now();
             }
-            scope.spawn(|| late.use_table(&t, Mode::Write, &patience(10_000)));
+            scope.spawn(|| late.use_table(&t, Mode::Write, &policy(10_000)));
             while !locks.state.lock().waits.contains_key(&3) {
                 thread::yield_now();
             }
             assert_eq!(
-                writer.use_table(&u, Mode::Read, &patience(10_000)),
+                writer.use_table(&u, Mode::Read, &policy(10_000)),
                 Err(Failure::Deadlock)
             );
             writer.release_all();
@@ -709,7 +705,7 @@ mod tests {
                 scope.spawn(move || {
                     let me = locks.holder(id);
                     for _ in 0..20_000 {
-                        me.use_table(t, Mode::Read, &patience(10_000)).unwrap();
+                        me.use_table(t, Mode::Read, &policy(10_000)).unwrap();
                         inside.fetch_add(1, Ordering::SeqCst);
                         assert!(!changing.load(Ordering::SeqCst));
                         inside.fetch_sub(1, Ordering::SeqCst);
@@ -719,7 +715,7 @@ mod tests {
             }
             let me = locks.holder(9);
             for _ in 0..500 {
-                me.own(&t, Block::Definition, &patience(10_000)).unwrap();
+                me.own(&t, Block::Definition, &policy(10_000)).unwrap();
                 changing.store(true, Ordering::SeqCst);
                 assert_eq!(inside.load(Ordering::SeqCst), 0);
                 changing.store(false, Ordering::SeqCst);

@@ -1,12 +1,12 @@
 //! Access paths: how the rows of one table that satisfy a condition are found.
 //!
 //! A condition is taken apart at its ANDs. Comparisons of a column with something that is known before the table is read
-//! (a constant, a parameter, a column of a table read earlier, the outer row) can steer an index (see [`super::steer`]).
-//! If a conjunct is an OR, each of its branches, together with the other conjuncts, may steer the same index another way.
-//! What steers is remembered as expressions, so one plan serves all parameters. The whole condition is still tested on
+//! (a constant, a parameter, a column of a table read earlier, the outer row) can bound an index (see [`super::index_bounds`]).
+//! If a conjunct is an OR, each of its branches, together with the other conjuncts, may bound the same index another way.
+//! Bounds are kept as expressions, so one plan serves all parameters. The whole condition is still tested on
 //! every row found: a path may only find too much, never too little.
 
-use super::steer::{EqualPart, Steering, bound_of};
+use super::index_bounds::{EqualPart, IndexBounds, bound_of};
 use crate::dictionary::{IndexDef, TableDef};
 use crate::error::Result;
 use crate::expr::{EvalCtx, Expr, Node};
@@ -27,8 +27,8 @@ const FULL_SCAN_COST: f64 = 10.0;
 #[derive(Clone, Debug)]
 pub struct AccessPath {
     pub index: IndexNo,
-    /// What steers it: nothing, or each branch of an OR, none of which is without effect.
-    pub steerings: Vec<Steering>,
+    /// Its bounds: none, or those of each branch of an OR, none of which is without effect.
+    pub bounds: Vec<IndexBounds>,
     /// At most one row: all parts of a unique index equal one value each.
     pub point: bool,
     /// The index alone answers for all columns needed.
@@ -107,8 +107,8 @@ impl Request<'_> {
 
     fn path(&self, index: &IndexDef, table_rows: f64) -> Result<Option<AccessPath>> {
         let covering = self.table.covers(index.number, self.needed);
-        let steering = self.steering(index);
-        if steering.is_none() {
+        let bounds = self.index_bounds(index);
+        if bounds.is_none() {
             if !covering || index.number == 0 {
                 return Ok(None);
             }
@@ -120,17 +120,17 @@ impl Request<'_> {
         let whole = index.unique && index.parts.iter().all(|part| part.prefix.is_none());
         let mut path = AccessPath {
             index: index.number,
-            point: whole && steering.equal.iter().all(single) && steering.equal.len() == index.parts.len(),
+            point: whole && bounds.equal.iter().all(single) && bounds.equal.len() == index.parts.len(),
             covering,
             rows: table_rows,
             cost: 0.0,
-            steerings: vec![steering],
+            bounds: vec![bounds],
         };
         self.estimate(&mut path, index, table_rows)?;
         Ok(Some(path))
     }
 
-    /// A path for each conjunct that is an OR whose branches all steer the index.
+    /// A path for each conjunct that is an OR whose branches all bound the index.
     fn paths_by_or(&self, index: &IndexDef, table_rows: f64) -> impl Iterator<Item = Result<AccessPath>> {
         (0..self.conjuncts.len()).filter_map(move |at| {
             let Node::Or(branches) = &self.conjuncts[at].node else {
@@ -138,18 +138,18 @@ impl Request<'_> {
             };
             let others = self.conjuncts.iter().enumerate().filter(|(n, _)| *n != at);
             let others: Vec<&Expr> = others.map(|(_, conjunct)| *conjunct).collect();
-            let steering = |branch: &Expr| {
+            let bounds = |branch: &Expr| {
                 let mut together = conjuncts(branch);
                 together.extend(&others);
                 let request = Request {
                     conjuncts: &together,
                     ..*self
                 };
-                Some(request.steering(index)).filter(|steering| !steering.is_none())
+                Some(request.index_bounds(index)).filter(|bounds| !bounds.is_none())
             };
             let mut path = AccessPath {
                 index: index.number,
-                steerings: branches.iter().map(steering).collect::<Option<_>>()?,
+                bounds: branches.iter().map(bounds).collect::<Option<_>>()?,
                 point: false,
                 covering: self.table.covers(index.number, self.needed),
                 rows: table_rows,
@@ -177,14 +177,14 @@ impl Request<'_> {
         } else if path.is_full() {
             table_rows
         } else {
-            descents = path.steerings.iter().map(Steering::combinations).sum();
-            let rows = path.steerings.iter().map(|steering| {
-                let per_key = match steering.equal.len() {
+            descents = path.bounds.iter().map(IndexBounds::combinations).sum();
+            let rows = path.bounds.iter().map(|bounds| {
+                let per_key = match bounds.equal.len() {
                     0 => table_rows,
                     n if index.unique && n == index.parts.len() => 1.0,
                     n => self.table.records_per_key(path.index, n),
                 };
-                per_key * steering.combinations() * if steering.range.is_some() { 0.3 } else { 1.0 }
+                per_key * bounds.combinations() * if bounds.range.is_some() { 0.3 } else { 1.0 }
             });
             rows.sum::<f64>().min(table_rows)
         };
@@ -203,7 +203,7 @@ impl AccessPath {
     pub fn full(index: IndexNo, covering: bool, rows: f64, cost: f64) -> AccessPath {
         AccessPath {
             index,
-            steerings: Vec::new(),
+            bounds: Vec::new(),
             point: false,
             covering,
             rows,
@@ -212,14 +212,14 @@ impl AccessPath {
     }
 
     pub fn is_full(&self) -> bool {
-        self.steerings.is_empty()
+        self.bounds.is_empty()
     }
 
-    /// What is true of every row it finds: the steering, unless there are several.
-    pub fn steering(&self) -> &Steering {
-        match self.steerings.as_slice() {
+    /// What is true of every row it finds: its bounds, unless there are several.
+    pub fn single_bounds(&self) -> &IndexBounds {
+        match self.bounds.as_slice() {
             [only] => only,
-            _ => Steering::NONE,
+            _ => IndexBounds::NONE,
         }
     }
 
@@ -230,12 +230,12 @@ impl AccessPath {
         };
         let whole =
             matches!((&range.lower, &range.upper), (Bound::Included(a), Bound::Included(b)) if a == b);
-        let steering = self.steering();
-        let equal = steering
+        let bounds = self.single_bounds();
+        let equal = bounds
             .equal
             .iter()
             .all(|part| part.values.len() == 1 && !part.null);
-        whole && equal && steering.parts() == index.parts.len() && self.is_constant()
+        whole && equal && bounds.parts() == index.parts.len() && self.is_constant()
     }
 
     /// A point whose key depends on no other table.
@@ -246,14 +246,14 @@ impl AccessPath {
     fn is_constant(&self) -> bool {
         !self.runs_queries()
             && self
-                .steering()
+                .single_bounds()
                 .values()
                 .all(|value| value.expr.columns().is_empty())
     }
 
     /// Whether its bounds are answers of subqueries.
     fn runs_queries(&self) -> bool {
-        self.steerings.iter().flat_map(Steering::values).any(|value| {
+        self.bounds.iter().flat_map(IndexBounds::values).any(|value| {
             let mut found = false;
             value
                 .expr
@@ -267,7 +267,7 @@ impl AccessPath {
     }
 
     /// For a [`point`](AccessPath::point): its key, for the values of this execution. `None` means that no row can match
-    /// (a NULL, or a value the column cannot hold); `Some(false)` that a value does not steer after all and the path
+    /// (a NULL, or a value the column cannot hold); `Some(false)` that a value is no bound after all and the path
     /// must be read by [`ranges`](AccessPath::ranges).
     pub fn point_key(
         &self,
@@ -282,20 +282,25 @@ impl AccessPath {
         };
         let mut rooms: [Scratch; 16] = [[0; 32]; 16];
         let mut values: [Value; 16] = [const { Val::Null }; 16];
-        for ((part, equal), value) in index.parts.iter().zip(&self.steering().equal).zip(&mut values) {
-            let steering = &equal.values[0];
-            let given = steering.expr.eval(ctx)?;
+        for ((part, equal), value) in index
+            .parts
+            .iter()
+            .zip(&self.single_bounds().equal)
+            .zip(&mut values)
+        {
+            let bounds = &equal.values[0];
+            let given = bounds.expr.eval(ctx)?;
             if given.is_null() {
                 return Ok(None);
             }
-            match bound_of(&given, steering.kind, &def.columns[part.column].ty, ctx) {
+            match bound_of(&given, bounds.kind, &def.columns[part.column].ty, ctx) {
                 KeyBound::Exact(v) => *value = v,
                 KeyBound::Between(_) => return Ok(None),
                 KeyBound::Unusable => return Ok(Some(false)),
             }
         }
         let mut data = [Datum::Null; 16];
-        let count = self.steering().equal.len();
+        let count = self.single_bounds().equal.len();
         for (((value, part), room), datum) in values.iter().zip(&index.parts).zip(&mut rooms).zip(&mut data) {
             *datum = def.columns[part.column].ty.store(value, ctx.env.time_zone, room);
         }
@@ -309,11 +314,11 @@ impl AccessPath {
             return Ok(vec![KeyRange::all()]);
         };
         let mut ranges = Vec::new();
-        match self.steerings.as_slice() {
+        match self.bounds.as_slice() {
             [] => ranges.push(KeyRange::all()),
             all => {
-                for steering in all {
-                    steering.ranges(def, table, index, ctx, &mut ranges)?;
+                for bounds in all {
+                    bounds.ranges(def, table, index, ctx, &mut ranges)?;
                 }
             }
         }

@@ -1,8 +1,8 @@
 //! EXPLAIN: a plan for people to read, as MySQL's table or as a tree of lines.
 
 use super::access::AccessPath;
-use super::steer::{EqualPart, Steering};
-use super::{Input, Leaf, QueryBody, QueryPlan, SelectPlan, Source};
+use super::index_bounds::{EqualPart, IndexBounds};
+use super::{Input, QueryBody, QueryPlan, RowSource, SelectPlan, TableScan};
 use crate::context::SessionState;
 use crate::dictionary::{IndexDef, TableDef};
 use crate::error::{Result, SqlError};
@@ -25,12 +25,12 @@ const NAMES: [&str; 12] = [
 ];
 
 /// What EXPLAIN answers.
-pub struct Rows {
+pub struct Explanation {
     tree: bool,
     rows: Vec<Vec<Value>>,
 }
 
-impl Rows {
+impl Explanation {
     pub fn types(&self) -> Vec<SqlType> {
         let text = SqlType::varchar(1024, Collation::DEFAULT);
         if self.tree {
@@ -103,14 +103,14 @@ impl<'q> Explainer<'q> {
         })
     }
 
-    pub fn finish(self) -> Rows {
+    pub fn finish(self) -> Explanation {
         let tree = self.format == ExplainFormat::Tree;
         let rows = if tree {
             vec![vec![string(self.lines.join("\n") + "\n")]]
         } else {
             self.rows
         };
-        Rows { tree, rows }
+        Explanation { tree, rows }
     }
 
     fn id(&mut self) -> u64 {
@@ -155,7 +155,7 @@ impl<'q> Explainer<'q> {
                 let id = self.id();
                 self.line(
                     depth,
-                    format!("Rows fetched before execution  (rows={})", rows.len()),
+                    format!("Explanation fetched before execution  (rows={})", rows.len()),
                 );
                 self.plain_row(id, kind, "No tables used");
             }
@@ -180,8 +180,8 @@ impl<'q> Explainer<'q> {
                     subqueries.push(*id);
                 }
             },
-            &mut |leaf| {
-                if let Input::Derived { query, .. } = &leaf.input {
+            &mut |scan| {
+                if let Input::Derived { query, .. } = &scan.input {
                     derived.push(*query);
                 }
             },
@@ -225,12 +225,15 @@ impl<'q> Explainer<'q> {
         let before = self.rows.len();
         self.source(&select.source, id, kind, depth, &mut true);
         if self.rows.len() == before {
-            let what = if matches!(select.source, Source::One) {
+            let what = if matches!(select.source, RowSource::One) {
                 "No tables used"
             } else {
                 ""
             };
-            self.line(depth, "Rows fetched before execution  (rows=1)".to_string());
+            self.line(
+                depth,
+                "Explanation fetched before execution  (rows=1)".to_string(),
+            );
             self.plain_row(id, kind, what);
         } else if let Some(row) = self.rows.get_mut(before) {
             add_extra(&mut row[11], &extra);
@@ -249,16 +252,16 @@ impl<'q> Explainer<'q> {
         }
     }
 
-    fn source(&mut self, source: &Source, id: u64, kind: &str, depth: usize, first: &mut bool) {
+    fn source(&mut self, source: &RowSource, id: u64, kind: &str, depth: usize, first: &mut bool) {
         match source {
-            Source::One => {}
-            Source::Leaf(leaf) => self.leaf(leaf, id, kind, depth, std::mem::take(first)),
-            Source::Inner(list) => {
+            RowSource::One => {}
+            RowSource::Table(scan) => self.scan(scan, id, kind, depth, std::mem::take(first)),
+            RowSource::Inner(list) => {
                 self.line(depth, "Nested loop inner join".to_string());
                 list.iter()
                     .for_each(|s| self.source(s, id, kind, depth + 1, first));
             }
-            Source::Left(join) => {
+            RowSource::Left(join) => {
                 self.line(depth, "Nested loop left join".to_string());
                 self.source(&join.left, id, kind, depth + 1, first);
                 self.source(&join.right, id, kind, depth + 1, first);
@@ -266,40 +269,40 @@ impl<'q> Explainer<'q> {
         }
     }
 
-    fn leaf(&mut self, leaf: &Leaf, id: u64, kind: &str, depth: usize, first: bool) {
+    fn scan(&mut self, scan: &TableScan, id: u64, kind: &str, depth: usize, first: bool) {
         let mut extra = Vec::new();
-        if leaf.filter.is_some() || leaf.late_filter.is_some() {
+        if scan.filter.is_some() || scan.late_filter.is_some() {
             extra.push("Using where");
         }
-        let reads_index = leaf.path.covering && leaf.path.index != 0;
+        let reads_index = scan.path.covering && scan.path.index != 0;
         if reads_index {
             extra.push("Using index");
         }
-        if leaf.reverse {
+        if scan.reverse {
             extra.push("Backward index scan");
         }
-        if leaf.hash.is_some() {
+        if scan.hash.is_some() {
             extra.push("Using join buffer (hash join)");
         }
         let derived_name;
-        let table = match &leaf.input {
+        let table = match &scan.input {
             Input::Derived { .. } => {
-                derived_name = format!("<derived {}>", leaf.alias);
+                derived_name = format!("<derived {}>", scan.alias);
                 derived_name.as_str()
             }
-            _ => &leaf.alias,
+            _ => &scan.alias,
         };
-        let rows = leaf.path.rows.max(1.0);
+        let rows = scan.path.rows.max(1.0);
         self.describe(
             Line {
                 id,
                 select_type: kind,
                 table,
-                def: leaf.input.def().map(|def| &**def),
-                path: &leaf.path,
+                def: scan.input.def().map(|def| &**def),
+                path: &scan.path,
                 first,
                 rows,
-                filtered: (leaf.rows_out / rows * 100.0).clamp(1.0, 100.0),
+                filtered: (scan.rows_out / rows * 100.0).clamp(1.0, 100.0),
                 extra,
             },
             depth,
@@ -334,10 +337,9 @@ impl<'q> Explainer<'q> {
         let path = line.path;
         let index = line.def.and_then(|def| def.index_by_number(path.index));
         let used = index.filter(|_| !path.is_full() || path.covering && path.index != 0);
-        let steering = path.steering();
+        let bounds = path.single_bounds();
         let one_value = |part: &EqualPart| part.values.len() + part.null as usize == 1;
-        let one_key =
-            path.steerings.len() == 1 && steering.range.is_none() && steering.equal.iter().all(one_value);
+        let one_key = path.bounds.len() == 1 && bounds.range.is_none() && bounds.equal.iter().all(one_value);
         let access = match used {
             None => "ALL",
             Some(_) if path.is_full() => "index",
@@ -368,7 +370,7 @@ impl<'q> Explainer<'q> {
         };
         let reference = match access {
             "const" | "eq_ref" | "ref" => {
-                let parts = steering.values();
+                let parts = bounds.values();
                 let names = parts.map(|value| {
                     if value.expr.columns().is_empty() {
                         "const"
@@ -412,10 +414,10 @@ fn add_extra(cell: &mut Value, extra: &[&str]) {
     *cell = optional(parts.join("; "));
 }
 
-/// Bytes of the key parts that steer, as MySQL counts them.
+/// Bytes of the key parts that are bounded, as MySQL counts them.
 fn key_length(def: &TableDef, index: &IndexDef, path: &AccessPath) -> u32 {
-    let steered = path.steerings.iter().map(Steering::parts).max();
-    let parts = steered.unwrap_or(index.parts.len());
+    let bounded = path.bounds.iter().map(IndexBounds::parts).max();
+    let parts = bounded.unwrap_or(index.parts.len());
     let length = |part: &crate::dictionary::IndexPart| {
         let ty = &def.columns[part.column].ty;
         let bytes = match ty.kind {

@@ -1,7 +1,7 @@
 //! What a path leaves of a condition: the conjuncts that it does not itself see to, and the share of rows that they let pass.
 
 use super::access::AccessPath;
-use super::steer::KeyValue;
+use super::index_bounds::KeyValue;
 use crate::dictionary::TableDef;
 use crate::expr::{CmpOp, Expr, Node};
 use crate::types::CmpKind;
@@ -39,15 +39,15 @@ pub(super) fn absorbed(e: &Expr, path: &AccessPath, def: &TableDef, base: usize)
         _ => false,
     };
     let same = |a: &Expr, b: &Expr| format!("{:?}", a.node) == format!("{:?}", b.node);
-    let steering = path.steering();
-    let next = steering.equal.len();
+    let bounds = path.single_bounds();
+    let next = bounds.equal.len();
     match &e.node {
         Node::Compare(op, kind, sides) => {
             for (column, value, op) in [(&sides[0], &sides[1], *op), (&sides[1], &sides[0], op.flipped())] {
                 if !exact(*kind, column, value) {
                     continue;
                 }
-                let equal = steering.equal.iter().enumerate().any(|(at, part)| {
+                let equal = bounds.equal.iter().enumerate().any(|(at, part)| {
                     op == CmpOp::Eq
                         && !part.null
                         && part.values.len() == 1
@@ -57,7 +57,7 @@ pub(super) fn absorbed(e: &Expr, path: &AccessPath, def: &TableDef, base: usize)
                 if equal {
                     return true;
                 }
-                let Some(range) = steering.range.as_ref().filter(|_| is_part(column, next)) else {
+                let Some(range) = bounds.range.as_ref().filter(|_| is_part(column, next)) else {
                     continue;
                 };
                 let bound = match op {
@@ -82,7 +82,7 @@ pub(super) fn absorbed(e: &Expr, path: &AccessPath, def: &TableDef, base: usize)
             args,
         } => {
             let [column, from, to] = &**args;
-            let Some(range) = steering.range.as_ref().filter(|_| is_part(column, next)) else {
+            let Some(range) = bounds.range.as_ref().filter(|_| is_part(column, next)) else {
                 return false;
             };
             let is = |bound: &Option<(KeyValue, bool)>, value: &Expr| {
@@ -100,7 +100,7 @@ pub(super) fn absorbed(e: &Expr, path: &AccessPath, def: &TableDef, base: usize)
             value,
             list,
             ..
-        } => steering.equal.iter().enumerate().any(|(at, part)| {
+        } => bounds.equal.iter().enumerate().any(|(at, part)| {
             is_part(value, at)
                 && part.values.len() == list.len()
                 && list.len() <= 1000

@@ -33,7 +33,7 @@ pub(super) enum FromInput {
 
 /// The shape of the joins. Leaves are positions in [`From::tables`].
 pub(super) enum Tree {
-    Leaf(usize),
+    Table(usize),
     Inner {
         list: Vec<Tree>,
         on: Vec<Expr>,
@@ -93,11 +93,11 @@ impl From<'_> {
 }
 
 impl Tree {
-    pub fn leaves(&self) -> Vec<usize> {
+    pub fn tables(&self) -> Vec<usize> {
         match self {
-            Tree::Leaf(at) => vec![*at],
-            Tree::Inner { list, .. } => list.iter().flat_map(Tree::leaves).collect(),
-            Tree::Left { left, right, .. } => [left.leaves(), right.leaves()].concat(),
+            Tree::Table(at) => vec![*at],
+            Tree::Inner { list, .. } => list.iter().flat_map(Tree::tables).collect(),
+            Tree::Left { left, right, .. } => [left.tables(), right.tables()].concat(),
         }
     }
 }
@@ -283,7 +283,7 @@ impl Planner<'_> {
             allowed,
             forced,
         });
-        Ok(Tree::Leaf(from.tables.len() - 1))
+        Ok(Tree::Table(from.tables.len() - 1))
     }
 
     fn derived(
@@ -341,7 +341,7 @@ impl Planner<'_> {
             allowed: None,
             forced: false,
         });
-        Ok(Tree::Leaf(from.tables.len() - 1))
+        Ok(Tree::Table(from.tables.len() - 1))
     }
 
     fn join(&mut self, join: &ast::Join, from: &mut From) -> Result<Tree> {

@@ -1,6 +1,6 @@
 //! The order of joins and the way each table is read.
 //!
-//! Conditions are tested as soon as the tables they name are there, and steer indexes where they can. Inner joins are
+//! Conditions are tested as soon as the tables they name are there, and bound indexes where they can. Inner joins are
 //! put in a good order: from each possible first table on, the next is always the one that makes the row so far
 //! cheapest to extend, and the cheapest whole wins. A table that no index leads to is met through a hash table built
 //! once. A left join whose WHERE condition refuses the NULLs it would add is an inner one.
@@ -11,7 +11,7 @@ use super::from::{FromInput, FromTable, Tree};
 use super::order::{Direction, OrderWish, choose_in_order};
 use super::scope::OUTER;
 use super::walk::has_subquery;
-use super::{AGGREGATE, HashJoin, Input, Leaf, LeftJoin, Planner, Source};
+use super::{AGGREGATE, HashJoin, Input, LeftJoin, Planner, RowSource, TableScan};
 use crate::error::Result;
 use crate::expr::{CmpOp, Expr, Node, build};
 use crate::types::CmpKind;
@@ -19,7 +19,7 @@ use std::sync::Arc;
 use tidemark_engine::LockWait;
 
 pub(super) struct Joined {
-    pub source: Source,
+    pub source: RowSource,
     /// What must be tested when the row is whole.
     pub filter: Option<Expr>,
     /// Rows come in the order wished for.
@@ -56,7 +56,7 @@ const SEARCH_MAX: usize = 8;
 /// All join conditions of a tree.
 pub(super) fn conditions(tree: &Tree) -> Vec<&Expr> {
     match tree {
-        Tree::Leaf(_) => Vec::new(),
+        Tree::Table(_) => Vec::new(),
         Tree::Inner { list, on, .. } => on.iter().chain(list.iter().flat_map(conditions)).collect(),
         Tree::Left { left, right, on } => on
             .iter()
@@ -69,7 +69,7 @@ pub(super) fn conditions(tree: &Tree) -> Vec<&Expr> {
 /// Those that hold for every row of the result.
 pub(super) fn inner_conditions(tree: &Tree) -> Vec<&Expr> {
     match tree {
-        Tree::Leaf(_) => Vec::new(),
+        Tree::Table(_) => Vec::new(),
         Tree::Inner { list, on, .. } => on.iter().chain(list.iter().flat_map(inner_conditions)).collect(),
         Tree::Left { left, .. } => inner_conditions(left),
     }
@@ -84,7 +84,7 @@ impl Planner<'_> {
     ) -> Result<Joined> {
         let Some(tree) = tree else {
             return Ok(Joined {
-                source: Source::One,
+                source: RowSource::One,
                 filter,
                 ordered: false,
             });
@@ -129,7 +129,7 @@ impl Joiner<'_, '_> {
     /// Turns left joins into inner ones where a condition refuses the rows they add.
     fn simplify(&self, tree: Tree, pool: &[Condition]) -> Tree {
         match tree {
-            Tree::Leaf(at) => Tree::Leaf(at),
+            Tree::Table(at) => Tree::Table(at),
             Tree::Inner { list, on, straight } => {
                 let mut all = pool.to_vec();
                 all.extend(on.iter().flat_map(conjuncts).map(|c| self.classify(c)));
@@ -137,7 +137,7 @@ impl Joiner<'_, '_> {
                 Tree::Inner { list, on, straight }
             }
             Tree::Left { left, right, on } => {
-                let inner = right.leaves();
+                let inner = right.tables();
                 if pool.iter().any(|c| self.refuses_nulls(&c.expr, &inner)) {
                     let list = vec![*left, *right];
                     return self.simplify(
@@ -187,9 +187,9 @@ impl Joiner<'_, '_> {
         mut pool: Vec<Condition>,
         known: &[usize],
         ordered: Option<&mut bool>,
-    ) -> Result<Source> {
+    ) -> Result<RowSource> {
         match tree {
-            Tree::Leaf(at) => Ok(Source::Leaf(Box::new(self.leaf(at, &pool, known, ordered)?))),
+            Tree::Table(at) => Ok(RowSource::Table(Box::new(self.scan(at, &pool, known, ordered)?))),
             Tree::Inner { .. } => {
                 let mut items = Vec::new();
                 let mut straight = false;
@@ -197,7 +197,7 @@ impl Joiner<'_, '_> {
                 self.inner(items, pool, known, straight, ordered)
             }
             Tree::Left { left, right, on } => {
-                let mut there = left.leaves();
+                let mut there = left.tables();
                 there.extend_from_slice(known);
                 let is_left = |c: &Condition| c.tables.iter().all(|t| there.contains(t));
                 let (before, after): (Vec<_>, Vec<_>) = pool.into_iter().partition(is_left);
@@ -205,7 +205,7 @@ impl Joiner<'_, '_> {
                 let left = Box::new(self.build(*left, before, known, ordered)?);
                 let right = Box::new(self.build(*right, on, &there, None)?);
                 let filter = (!after.is_empty()).then(|| all_of(&after));
-                Ok(Source::Left(LeftJoin { left, right, filter }))
+                Ok(RowSource::Left(LeftJoin { left, right, filter }))
             }
         }
     }
@@ -228,16 +228,16 @@ impl Joiner<'_, '_> {
         known: &[usize],
         straight: bool,
         mut ordered: Option<&mut bool>,
-    ) -> Result<Source> {
+    ) -> Result<RowSource> {
         let order = self.order(&items, &pool, known, straight)?;
         let mut items: Vec<Option<Tree>> = items.into_iter().map(Some).collect();
         let mut there = known.to_vec();
         let mut list = Vec::new();
         for at in order {
             let Some(item) = items[at].take() else { continue };
-            let leaves = item.leaves();
+            let inside = item.tables();
             let mut with = there.clone();
-            with.extend(&leaves);
+            with.extend(&inside);
             let ready = |c: &Condition| c.tables.iter().all(|t| with.contains(t));
             let (mine, rest): (Vec<_>, Vec<_>) = pool.into_iter().partition(ready);
             pool = rest;
@@ -249,7 +249,7 @@ impl Joiner<'_, '_> {
         Ok(if list.len() == 1 {
             list.remove(0)
         } else {
-            Source::Inner(list)
+            RowSource::Inner(list)
         })
     }
 
@@ -308,7 +308,7 @@ impl Joiner<'_, '_> {
             let Some((step, out, at)) = next else { break };
             cost += step;
             rows = (rows * out).max(1.0);
-            there.extend(items[at].leaves());
+            there.extend(items[at].tables());
             order.push(at);
         }
         Ok((cost + rows, order))
@@ -316,27 +316,27 @@ impl Joiner<'_, '_> {
 
     /// What joining an item costs per row so far (or once, if it is hashed), and how many rows each makes.
     fn step(&self, item: &Tree, pool: &[Condition], there: &[usize]) -> Result<((f64, bool), f64)> {
-        let leaves = item.leaves();
-        let first = leaves[0];
+        let inside = item.tables();
+        let first = inside[0];
         let ready: Vec<Condition> = pool
             .iter()
-            .filter(|c| c.tables.iter().all(|t| there.contains(t) || leaves.contains(t)))
+            .filter(|c| c.tables.iter().all(|t| there.contains(t) || inside.contains(t)))
             .cloned()
             .collect();
-        let leaf = self.leaf(first, &ready, there, None)?;
-        let hashed = leaf.hash.is_some();
-        Ok(((leaf.path.cost, hashed), leaf.rows_out))
+        let scan = self.scan(first, &ready, there, None)?;
+        let hashed = scan.hash.is_some();
+        Ok(((scan.path.cost, hashed), scan.rows_out))
     }
 
-    // ------------------------------------------------------------------------------------------------ leaves
+    // --------------------------------------------------------------------------------------------- one table
 
-    fn leaf(
+    fn scan(
         &self,
         at: usize,
         pool: &[Condition],
         known: &[usize],
         ordered: Option<&mut bool>,
-    ) -> Result<Leaf> {
+    ) -> Result<TableScan> {
         let table = &self.input.tables[at];
         let (late, early): (Vec<&Condition>, Vec<&Condition>) = pool.iter().partition(|c| c.late);
         let input = match &table.input {
@@ -364,7 +364,7 @@ impl Joiner<'_, '_> {
             .collect();
         let keyed = matches!(table.input, FromInput::Stored { .. }) && self.input.needed.contains(&end);
         let keyed = keyed && self.table_of(end) == at;
-        let mut leaf = Leaf {
+        let mut scan = TableScan {
             alias: table.alias.clone(),
             base: table.base,
             needed,
@@ -378,44 +378,44 @@ impl Joiner<'_, '_> {
             input,
         };
         let mut rest: Vec<&Condition> = early;
-        if let Input::Stored { def, .. } = &leaf.input {
+        if let Input::Stored { def, .. } = &scan.input {
             let def = Arc::clone(def);
             let all: Vec<&Condition> = pool.iter().collect();
             if keyed {
                 // The rows themselves are locked and changed, so an index alone is no shorter way.
-                leaf.needed = (0..def.columns.len()).collect();
+                scan.needed = (0..def.columns.len()).collect();
             }
-            (leaf.path, leaf.reverse) = self.path(&leaf, table, &all, known, ordered)?;
-            rest.retain(|c| !absorbed(&c.expr, &leaf.path, &def, leaf.base));
+            (scan.path, scan.reverse) = self.path(&scan, table, &all, known, ordered)?;
+            rest.retain(|c| !absorbed(&c.expr, &scan.path, &def, scan.base));
             let late: Vec<&Condition> = late
                 .into_iter()
-                .filter(|c| !absorbed(&c.expr, &leaf.path, &def, leaf.base))
+                .filter(|c| !absorbed(&c.expr, &scan.path, &def, scan.base))
                 .collect();
-            leaf.late_filter = (!late.is_empty()).then(|| all_of(late.iter().copied()));
+            scan.late_filter = (!late.is_empty()).then(|| all_of(late.iter().copied()));
         }
         let selectivity: f64 = rest.iter().map(|c| selectivity(&c.expr)).product();
-        leaf.rows_out = (leaf.path.rows * selectivity).max(0.01);
+        scan.rows_out = (scan.path.rows * selectivity).max(0.01);
         if keyed {
-            leaf.needed.push(leaf.input.width());
+            scan.needed.push(scan.input.width());
         }
-        let is_full = leaf.path.is_full() && (keyed || !matches!(leaf.lock, Some((true, _))));
+        let is_full = scan.path.is_full() && (keyed || !matches!(scan.lock, Some((true, _))));
         if is_full && !known.is_empty() {
-            self.hash(&mut leaf, at, &mut rest)?;
+            self.hash(&mut scan, at, &mut rest)?;
         }
-        leaf.filter = (!rest.is_empty()).then(|| all_of(rest.iter().copied()));
-        Ok(leaf)
+        scan.filter = (!rest.is_empty()).then(|| all_of(rest.iter().copied()));
+        Ok(scan)
     }
 
     fn path(
         &self,
-        leaf: &Leaf,
+        scan: &TableScan,
         from: &FromTable,
         early: &[&Condition],
         known: &[usize],
         ordered: Option<&mut bool>,
     ) -> Result<(AccessPath, bool)> {
-        let Input::Stored { def, table } = &leaf.input else {
-            return Ok((leaf.path.clone(), false));
+        let Input::Stored { def, table } = &scan.input else {
+            return Ok((scan.path.clone(), false));
         };
         let conditions: Vec<&Expr> = early.iter().map(|c| &c.expr).collect();
         let is_known =
@@ -423,9 +423,9 @@ impl Joiner<'_, '_> {
         let request = Request {
             def,
             table,
-            base: leaf.base,
+            base: scan.base,
             conjuncts: &conditions,
-            needed: &leaf.needed,
+            needed: &scan.needed,
             known: &is_known,
             fixed_query: &|id| self.planner.queries[id].outer.is_empty(),
             allowed: from.allowed.as_deref(),
@@ -446,7 +446,7 @@ impl Joiner<'_, '_> {
 
     /// Prepares a table without a useful index to be met by hashing: its own conditions are tested as the hash table
     /// is built, equalities with what is known become keys, others are tested on the joined row.
-    fn hash(&self, leaf: &mut Leaf, at: usize, rest: &mut Vec<&Condition>) -> Result<()> {
+    fn hash(&self, scan: &mut TableScan, at: usize, rest: &mut Vec<&Condition>) -> Result<()> {
         let mut hash = HashJoin {
             build: Vec::new(),
             probe: Vec::new(),
@@ -466,13 +466,13 @@ impl Joiner<'_, '_> {
             }
         }
         let keyed = !hash.build.is_empty();
-        others.extend(leaf.late_filter.take());
-        leaf.late_filter = (!others.is_empty()).then(|| build::and(others));
+        others.extend(scan.late_filter.take());
+        scan.late_filter = (!others.is_empty()).then(|| build::and(others));
         if keyed {
-            leaf.rows_out = (leaf.rows_out * 0.1).max(0.1);
+            scan.rows_out = (scan.rows_out * 0.1).max(0.1);
         }
         *rest = own;
-        leaf.hash = Some(hash);
+        scan.hash = Some(hash);
         Ok(())
     }
 

@@ -20,6 +20,7 @@ pub mod explain;
 mod filter;
 pub mod from;
 mod group;
+mod index_bounds;
 mod items;
 mod join;
 pub mod order;
@@ -27,7 +28,6 @@ pub mod past;
 mod query;
 pub mod scope;
 pub mod statement;
-mod steer;
 mod walk;
 
 pub use statement::{StatementPlan, plan};
@@ -99,7 +99,7 @@ pub struct SetBranch {
 pub struct SelectPlan {
     /// Slots of the joined row.
     pub width: usize,
-    pub source: Source,
+    pub source: RowSource,
     /// Conditions that must wait for the whole row: those with subqueries.
     pub filter: Option<Expr>,
     pub group: Option<GroupPlan>,
@@ -123,26 +123,26 @@ pub struct GroupPlan {
 }
 
 /// Where rows come from.
-pub enum Source {
+pub enum RowSource {
     /// No FROM: one row of no columns.
     One,
-    Leaf(Box<Leaf>),
+    Table(Box<TableScan>),
     /// One inside the other, in this order, each filtered as soon as its tables are there.
-    Inner(Vec<Source>),
+    Inner(Vec<RowSource>),
     Left(LeftJoin),
 }
 
 /// LEFT JOIN: each row of the left with those of the right that match, or with NULLs.
 pub struct LeftJoin {
-    pub left: Box<Source>,
+    pub left: Box<RowSource>,
     /// Tested with ON: its conditions stand at its tables.
-    pub right: Box<Source>,
+    pub right: Box<RowSource>,
     /// The part of WHERE that is tested on the joined row.
     pub filter: Option<Expr>,
 }
 
 /// One table of the FROM clause.
-pub struct Leaf {
+pub struct TableScan {
     pub alias: String,
     pub base: usize,
     pub input: Input,

@@ -88,7 +88,7 @@ fn gives_order(path: &AccessPath, def: &TableDef, base: usize, order: &[(Expr, b
     let fixed: Vec<usize> = index
         .parts
         .iter()
-        .zip(&path.steering().equal)
+        .zip(&path.single_bounds().equal)
         .filter(|(_, equal)| equal.values.len() + equal.null as usize == 1)
         .map(|(part, _)| part.column)
         .collect();

@@ -33,7 +33,7 @@ pub enum Body {
     /// UPDATE or DELETE of joined tables.
     Joined(Box<JoinedPlan>),
     Do(Vec<Expr>),
-    Explain(explain::Rows),
+    Explain(explain::Explanation),
 }
 
 /// A statement ready to run, as often as its parameters fit. It holds no values and no session's state.
@@ -151,8 +151,8 @@ impl Planner<'_> {
     /// `derived` are those of the FROM clause.
     pub(super) fn refuse_reads_of(&self, target: TableId, name: &str, mut derived: Vec<usize>) -> Result<()> {
         for query in &self.queries {
-            query.walk(&mut |_| {}, &mut |leaf| {
-                if let Input::Derived { query, .. } = &leaf.input {
+            query.walk(&mut |_| {}, &mut |scan| {
+                if let Input::Derived { query, .. } = &scan.input {
                     derived.push(*query);
                 }
             });
@@ -164,8 +164,8 @@ impl Planner<'_> {
             .enumerate()
             .filter(|(id, _)| !derived.contains(id))
         {
-            query.walk(&mut |_| {}, &mut |leaf| {
-                reads |= matches!(&leaf.input, Input::Stored { def, .. } if def.id == target);
+            query.walk(&mut |_| {}, &mut |scan| {
+                reads |= matches!(&scan.input, Input::Stored { def, .. } if def.id == target);
             });
         }
         if reads {
@@ -177,7 +177,7 @@ impl Planner<'_> {
         Ok(())
     }
 
-    fn explained(&self, body: &Body, format: ast::ExplainFormat) -> Result<explain::Rows> {
+    fn explained(&self, body: &Body, format: ast::ExplainFormat) -> Result<explain::Explanation> {
         let mut explainer = explain::Explainer::new(format, &self.queries)?;
         match body {
             Body::Query(query) => explainer.query(query),

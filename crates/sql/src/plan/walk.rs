@@ -1,10 +1,10 @@
-//! Through all that a plan evaluates: its expressions and its leaves; which columns of a row, and of the rows around a
+//! Through all that a plan evaluates: its expressions and its tables; which columns of a row, and of the rows around a
 //! query, are read.
 
 use super::Planner;
+use super::index_bounds::IndexBounds;
 use super::scope::OUTER;
-use super::steer::Steering;
-use super::{AGGREGATE, Input, Leaf, QueryBody, QueryPlan, SelectPlan, Source};
+use super::{AGGREGATE, Input, QueryBody, QueryPlan, RowSource, SelectPlan, TableScan};
 use crate::expr::{Expr, Node};
 
 impl Planner<'_> {
@@ -49,8 +49,8 @@ impl Planner<'_> {
             &mut |_| {},
         );
         let mut derived = Vec::new();
-        plan.walk(&mut |_| {}, &mut |leaf| {
-            if let Input::Derived { query, .. } = &leaf.input {
+        plan.walk(&mut |_| {}, &mut |scan| {
+            if let Input::Derived { query, .. } = &scan.input {
                 derived.extend(self.queries[*query].outer.iter().copied());
             }
         });
@@ -66,19 +66,19 @@ pub fn has_subquery(e: &Expr) -> bool {
 }
 
 impl QueryPlan {
-    /// Visits the expressions and the leaves of this query, not those of the queries it refers to by number.
-    pub fn walk(&self, f: &mut dyn FnMut(&Expr), leaves: &mut dyn FnMut(&Leaf)) {
+    /// Visits the expressions and the scanned tables of this query, not those of the queries it refers to by number.
+    pub fn walk(&self, f: &mut dyn FnMut(&Expr), scans: &mut dyn FnMut(&TableScan)) {
         self.order.iter().for_each(|(e, _)| e.walk(f));
         self.limit.iter().chain(&self.offset).for_each(|e| e.walk(f));
         match &self.body {
-            QueryBody::Select(select) => select.walk(f, leaves),
+            QueryBody::Select(select) => select.walk(f, scans),
             QueryBody::Set { first, rest } => {
-                first.walk(f, leaves);
-                rest.iter().for_each(|branch| branch.plan.walk(f, leaves));
+                first.walk(f, scans);
+                rest.iter().for_each(|branch| branch.plan.walk(f, scans));
             }
             QueryBody::Recursive(recursion) => {
-                recursion.seed.walk(f, leaves);
-                recursion.step.walk(f, leaves);
+                recursion.seed.walk(f, scans);
+                recursion.step.walk(f, scans);
             }
             QueryBody::Values(rows) => rows.iter().flatten().for_each(|e| e.walk(f)),
         }
@@ -86,8 +86,8 @@ impl QueryPlan {
 }
 
 impl SelectPlan {
-    fn walk(&self, f: &mut dyn FnMut(&Expr), leaves: &mut dyn FnMut(&Leaf)) {
-        self.source.walk(f, leaves);
+    fn walk(&self, f: &mut dyn FnMut(&Expr), scans: &mut dyn FnMut(&TableScan)) {
+        self.source.walk(f, scans);
         self.output
             .iter()
             .chain(&self.filter)
@@ -103,26 +103,26 @@ impl SelectPlan {
     }
 }
 
-impl Source {
-    pub fn walk(&self, f: &mut dyn FnMut(&Expr), leaves: &mut dyn FnMut(&Leaf)) {
+impl RowSource {
+    pub fn walk(&self, f: &mut dyn FnMut(&Expr), scans: &mut dyn FnMut(&TableScan)) {
         match self {
-            Source::One => {}
-            Source::Leaf(leaf) => {
-                leaves(leaf);
-                leaf.filter
+            RowSource::One => {}
+            RowSource::Table(scan) => {
+                scans(scan);
+                scan.filter
                     .iter()
-                    .chain(&leaf.late_filter)
+                    .chain(&scan.late_filter)
                     .for_each(|e| e.walk(f));
-                let steering = leaf.path.steerings.iter().flat_map(Steering::values);
-                steering.for_each(|v| v.expr.walk(f));
-                if let Some(hash) = &leaf.hash {
+                let bounds = scan.path.bounds.iter().flat_map(IndexBounds::values);
+                bounds.for_each(|v| v.expr.walk(f));
+                if let Some(hash) = &scan.hash {
                     hash.build.iter().chain(&hash.probe).for_each(|e| e.walk(f));
                 }
             }
-            Source::Inner(list) => list.iter().for_each(|source| source.walk(f, leaves)),
-            Source::Left(join) => {
-                join.left.walk(f, leaves);
-                join.right.walk(f, leaves);
+            RowSource::Inner(list) => list.iter().for_each(|source| source.walk(f, scans)),
+            RowSource::Left(join) => {
+                join.left.walk(f, scans);
+                join.right.walk(f, scans);
                 join.filter.iter().for_each(|e| e.walk(f));
             }
         }

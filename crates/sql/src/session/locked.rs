@@ -63,7 +63,7 @@ fn conflicting_read_lock() -> SqlError {
 
 impl SessionState {
     fn own(&self, lock: &Arc<TableLock>, block: Block) -> Result<()> {
-        let locked = self.with_patience(|patience| self.locks.own(lock, block, patience));
+        let locked = self.with_wait_policy(|policy| self.locks.own(lock, block, policy));
         if locked.is_err() {
             self.locks.release_owned_after(0);
         }
@@ -253,7 +253,7 @@ impl Session {
             return f(state);
         }
         let lock = state.definitions_lock();
-        let used = state.with_patience(|patience| state.locks.use_table(&lock, Mode::Write, patience));
+        let used = state.with_wait_policy(|policy| state.locks.use_table(&lock, Mode::Write, policy));
         let result = used.and_then(|()| f(state));
         state.locks.release_used();
         result

@@ -113,7 +113,7 @@ impl Session {
             let locks = &self.state.locks;
             let locked = self
                 .state
-                .with_patience(|patience| locks.use_table(&used.table.lock, used.mode, patience));
+                .with_wait_policy(|policy| locks.use_table(&used.table.lock, used.mode, policy));
             if let Err(error) = locked {
                 self.after_failed_lock(&error);
                 return Err(error);

@@ -3,7 +3,7 @@
 use super::string;
 use crate::accounts::Privileges;
 use crate::context::SessionState;
-use crate::context::answer::{Rows, text};
+use crate::context::answer::{ResultRows, text};
 use crate::dictionary::{ColumnDef, ColumnDefault, IndexDef, TableDef};
 use crate::error::{Result, SqlError};
 use crate::parse::ast::ObjectName;
@@ -11,7 +11,7 @@ use crate::parse::print::{identifier, quoted};
 use crate::types::{Collation, SqlType, TypeKind, Value};
 use std::fmt::Write;
 
-pub fn table(state: &SessionState, name: &ObjectName) -> Result<Rows> {
+pub fn table(state: &SessionState, name: &ObjectName) -> Result<ResultRows> {
     let table = state.table(name)?;
     if !state.sees_table(&table.schema, &table.name) {
         let info = &state.info;
@@ -22,12 +22,12 @@ pub fn table(state: &SessionState, name: &ObjectName) -> Result<Rows> {
             &table.name,
         ));
     }
-    let mut rows = Rows::new(&[("Table", text(64)), ("Create Table", text(1024))]);
+    let mut rows = ResultRows::new(&[("Table", text(64)), ("Create Table", text(1024))]);
     rows.push(vec![string(&table.name), string(table_text(state, &table))]);
     Ok(rows)
 }
 
-pub fn database(state: &SessionState, name: &str, if_not_exists: bool) -> Result<Rows> {
+pub fn database(state: &SessionState, name: &str, if_not_exists: bool) -> Result<ResultRows> {
     let schema = state
         .database
         .dictionary()
@@ -48,7 +48,7 @@ pub fn database(state: &SessionState, name: &str, if_not_exists: bool) -> Result
         collation.charset().name(),
         collate(collation)
     );
-    let mut rows = Rows::new(&[("Database", text(64)), ("Create Database", text(1024))]);
+    let mut rows = ResultRows::new(&[("Database", text(64)), ("Create Database", text(1024))]);
     rows.push(vec![string(&schema.name), string(out)]);
     Ok(rows)
 }

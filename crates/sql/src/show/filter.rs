@@ -1,6 +1,6 @@
 //! The LIKE and the WHERE of SHOW: conditions on rows that stand in memory.
 
-use crate::context::{Rows, SessionState};
+use crate::context::{ResultRows, SessionState};
 use crate::error::Result;
 use crate::expr::NoSubqueries;
 use crate::expr::like::LikePattern;
@@ -10,7 +10,7 @@ use crate::plan::scope::Scope;
 use crate::types::{Collation, Value};
 
 /// Keeps the rows for which a condition over their columns holds.
-pub fn keep_where(rows: &mut Rows, condition: &ast::Expr, state: &SessionState) -> Result<()> {
+pub fn keep_where(rows: &mut ResultRows, condition: &ast::Expr, state: &SessionState) -> Result<()> {
     let scope = Scope::of_row(rows.columns.iter().map(|(name, ty)| (name, ty)));
     let bound = bind_alone(condition, &scope, "where clause", state)?;
     let env = state.env(&NoSubqueries, &[]);
@@ -25,7 +25,7 @@ pub fn keep_where(rows: &mut Rows, condition: &ast::Expr, state: &SessionState) 
 }
 
 /// Keeps the rows whose first column is like a pattern.
-pub fn keep_like(rows: &mut Rows, pattern: &[u8]) {
+pub fn keep_like(rows: &mut ResultRows, pattern: &[u8]) {
     let pattern = LikePattern::new(pattern, Some('\\'), Collation::UTF8MB4_GENERAL_CI);
     rows.rows.retain(|row| match row.first() {
         Some(Value::Null) | None => false,

@@ -9,12 +9,12 @@ pub mod objects;
 pub mod server;
 
 use crate::context::SessionState;
-use crate::context::answer::{Rows, bigint, text};
+use crate::context::answer::{ResultRows, bigint, text};
 use crate::error::{Result, SqlError};
 use crate::parse::ast::{ObjectName, Show, ShowFilter, ShowKind};
 use crate::types::{SqlType, Value};
 
-pub fn show(state: &SessionState, show: &Show) -> Result<Rows> {
+pub fn show(state: &SessionState, show: &Show) -> Result<ResultRows> {
     if !matches!(show.filter, ShowFilter::None) && !takes_filter(&show.what) {
         let word = match &show.filter {
             ShowFilter::Like(_) => "LIKE",
@@ -47,7 +47,7 @@ fn takes_filter(what: &ShowKind) -> bool {
     )
 }
 
-fn rows(state: &SessionState, what: &ShowKind, filter: &ShowFilter) -> Result<Rows> {
+fn rows(state: &SessionState, what: &ShowKind, filter: &ShowFilter) -> Result<ResultRows> {
     match what {
         ShowKind::Databases => objects::databases(state, filter),
         ShowKind::Tables { schema, full } => objects::tables(state, schema.as_deref(), *full, filter),
@@ -72,7 +72,7 @@ fn rows(state: &SessionState, what: &ShowKind, filter: &ShowFilter) -> Result<Ro
         ShowKind::Privileges => Ok(server::privileges()),
         ShowKind::Plugins => Ok(server::plugins()),
         ShowKind::OpenTables { schema } => objects::open_tables(state, schema.as_deref()),
-        ShowKind::Triggers { .. } => Ok(Rows::of_text(
+        ShowKind::Triggers { .. } => Ok(ResultRows::of_text(
             &[
                 "Trigger",
                 "Event",
@@ -88,7 +88,7 @@ fn rows(state: &SessionState, what: &ShowKind, filter: &ShowFilter) -> Result<Ro
             ],
             64,
         )),
-        ShowKind::Events { .. } => Ok(Rows::of_text(
+        ShowKind::Events { .. } => Ok(ResultRows::of_text(
             &[
                 "Db",
                 "Name",
@@ -108,7 +108,7 @@ fn rows(state: &SessionState, what: &ShowKind, filter: &ShowFilter) -> Result<Ro
             ],
             64,
         )),
-        ShowKind::ProcedureStatus | ShowKind::FunctionStatus => Ok(Rows::of_text(
+        ShowKind::ProcedureStatus | ShowKind::FunctionStatus => Ok(ResultRows::of_text(
             &[
                 "Db",
                 "Name",
@@ -125,7 +125,7 @@ fn rows(state: &SessionState, what: &ShowKind, filter: &ShowFilter) -> Result<Ro
             ],
             64,
         )),
-        ShowKind::MasterStatus => Ok(Rows::of_text(
+        ShowKind::MasterStatus => Ok(ResultRows::of_text(
             &[
                 "File",
                 "Position",
@@ -139,8 +139,8 @@ fn rows(state: &SessionState, what: &ShowKind, filter: &ShowFilter) -> Result<Ro
             crate::error::er::NO_BINARY_LOGGING,
             "You are not using binary logging",
         )),
-        ShowKind::ReplicaStatus => Ok(Rows::of_text(&["Replica_IO_State"], 64)),
-        ShowKind::Profiles => Ok(Rows::new(&[
+        ShowKind::ReplicaStatus => Ok(ResultRows::of_text(&["Replica_IO_State"], 64)),
+        ShowKind::Profiles => Ok(ResultRows::new(&[
             ("Query_ID", bigint()),
             ("Duration", SqlType::double()),
             ("Query", text(300)),
@@ -160,7 +160,7 @@ pub fn describe_columns(state: &SessionState) -> Vec<crate::types::ColumnMeta> {
     metas(state, &objects::column_headings(false))
 }
 
-fn metas(state: &SessionState, rows: &Rows) -> Vec<crate::types::ColumnMeta> {
+fn metas(state: &SessionState, rows: &ResultRows) -> Vec<crate::types::ColumnMeta> {
     let results = state.results_collation();
     let columns = rows.columns.iter();
     columns
@@ -168,7 +168,7 @@ fn metas(state: &SessionState, rows: &Rows) -> Vec<crate::types::ColumnMeta> {
         .collect()
 }
 
-pub fn describe(state: &SessionState, table: &ObjectName, column: Option<&str>) -> Result<Rows> {
+pub fn describe(state: &SessionState, table: &ObjectName, column: Option<&str>) -> Result<ResultRows> {
     let mut rows = objects::columns(state, table, false)?;
     if let Some(pattern) = column {
         filter::keep_like(&mut rows, pattern.as_bytes());
@@ -176,8 +176,8 @@ pub fn describe(state: &SessionState, table: &ObjectName, column: Option<&str>) 
     Ok(rows)
 }
 
-fn count(name: &str, count: i64) -> Rows {
-    let mut rows = Rows::new(&[(name, bigint())]);
+fn count(name: &str, count: i64) -> ResultRows {
+    let mut rows = ResultRows::new(&[(name, bigint())]);
     rows.push(vec![Value::Int(count)]);
     rows
 }

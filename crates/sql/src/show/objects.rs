@@ -3,7 +3,7 @@
 use super::create::{extra, next_auto_increment, plain_default, require_visible};
 use super::{optional, string};
 use crate::context::SessionState;
-use crate::context::answer::{Rows, bigint, text};
+use crate::context::answer::{ResultRows, bigint, text};
 use crate::dictionary::{ColumnDef, IndexDef, TableDef, is_open_schema, virtual_schema};
 use crate::error::{Result, SqlError};
 use crate::parse::ast::{ObjectName, ShowFilter};
@@ -18,8 +18,8 @@ fn heading(base: &str, filter: &ShowFilter) -> String {
     }
 }
 
-pub fn databases(state: &SessionState, filter: &ShowFilter) -> Result<Rows> {
-    let mut rows = Rows::new(&[(&heading("Database", filter), text(64))]);
+pub fn databases(state: &SessionState, filter: &ShowFilter) -> Result<ResultRows> {
+    let mut rows = ResultRows::new(&[(&heading("Database", filter), text(64))]);
     for name in state.database.dictionary().schema_names() {
         if state.sees_database(&name) {
             rows.push(vec![string(name)]);
@@ -54,13 +54,18 @@ fn schema_or_current<'a>(state: &'a SessionState, schema: Option<&'a str>) -> Re
     Ok(schema)
 }
 
-pub fn tables(state: &SessionState, schema: Option<&str>, full: bool, filter: &ShowFilter) -> Result<Rows> {
+pub fn tables(
+    state: &SessionState,
+    schema: Option<&str>,
+    full: bool,
+    filter: &ShowFilter,
+) -> Result<ResultRows> {
     let schema = schema_or_current(state, schema)?;
     let name = heading(&format!("Tables_in_{schema}"), filter);
     let mut rows = if full {
-        Rows::new(&[(&name, text(64)), ("Table_type", text(11))])
+        ResultRows::new(&[(&name, text(64)), ("Table_type", text(11))])
     } else {
-        Rows::new(&[(&name, text(64))])
+        ResultRows::new(&[(&name, text(64))])
     };
     for table in visible_tables(state, schema) {
         let mut row = vec![string(&table.name)];
@@ -80,9 +85,9 @@ pub fn table_type(table: &TableDef) -> &'static str {
     }
 }
 
-pub fn open_tables(state: &SessionState, schema: Option<&str>) -> Result<Rows> {
+pub fn open_tables(state: &SessionState, schema: Option<&str>) -> Result<ResultRows> {
     let schema = schema_or_current(state, schema)?;
-    let mut rows = Rows::new(&[
+    let mut rows = ResultRows::new(&[
         ("Database", text(64)),
         ("Table", text(64)),
         ("In_use", bigint()),
@@ -159,16 +164,16 @@ pub fn status_of(state: &SessionState, table: &TableDef) -> [Value; 17] {
     ]
 }
 
-pub fn table_status(state: &SessionState, schema: Option<&str>) -> Result<Rows> {
+pub fn table_status(state: &SessionState, schema: Option<&str>) -> Result<ResultRows> {
     let schema = schema_or_current(state, schema)?;
     let unsigned = SqlType::bigint_unsigned;
     let time = || SqlType::new(TypeKind::DateTime);
-    let mut rows = Rows::new(&[
+    let mut rows = ResultRows::new(&[
         ("Name", text(64)),
         ("Engine", text(64)),
         ("Version", bigint()),
         ("Row_format", text(10)),
-        ("Rows", unsigned()),
+        ("ResultRows", unsigned()),
         ("Avg_row_length", unsigned()),
         ("Data_length", unsigned()),
         ("Max_data_length", unsigned()),
@@ -208,9 +213,9 @@ fn create_options(table: &TableDef) -> String {
     }
 }
 
-pub fn column_headings(full: bool) -> Rows {
+pub fn column_headings(full: bool) -> ResultRows {
     if full {
-        return Rows::of_text(
+        return ResultRows::of_text(
             &[
                 "Field",
                 "Type",
@@ -225,10 +230,10 @@ pub fn column_headings(full: bool) -> Rows {
             1024,
         );
     }
-    Rows::of_text(&["Field", "Type", "Null", "Key", "Default", "Extra"], 1024)
+    ResultRows::of_text(&["Field", "Type", "Null", "Key", "Default", "Extra"], 1024)
 }
 
-pub fn columns(state: &SessionState, name: &ObjectName, full: bool) -> Result<Rows> {
+pub fn columns(state: &SessionState, name: &ObjectName, full: bool) -> Result<ResultRows> {
     let table = state.table(name)?;
     require_visible(state, &table)?;
     let mut rows = column_headings(full);
@@ -288,10 +293,10 @@ pub fn key(table: &TableDef, position: usize) -> &'static str {
     }
 }
 
-pub fn indexes(state: &SessionState, name: &ObjectName) -> Result<Rows> {
+pub fn indexes(state: &SessionState, name: &ObjectName) -> Result<ResultRows> {
     let table = state.table(name)?;
     require_visible(state, &table)?;
-    let mut rows = Rows::new(&[
+    let mut rows = ResultRows::new(&[
         ("Table", text(64)),
         ("Non_unique", bigint()),
         ("Key_name", text(64)),

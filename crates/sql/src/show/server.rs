@@ -2,7 +2,7 @@
 
 use super::{optional, string};
 use crate::accounts::{Account, Level, Privileges, privilege};
-use crate::context::answer::{Rows, bigint, text};
+use crate::context::answer::{ResultRows, bigint, text};
 use crate::context::{SessionState, Traffic, command};
 use crate::error::{Result, SqlError, er};
 use crate::parse::ast::UserName;
@@ -11,8 +11,8 @@ use crate::variables::listed;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-pub fn variables(state: &SessionState, global: bool) -> Rows {
-    let mut rows = Rows::new(&[("Variable_name", text(64)), ("Value", text(2048))]);
+pub fn variables(state: &SessionState, global: bool) -> ResultRows {
+    let mut rows = ResultRows::new(&[("Variable_name", text(64)), ("Value", text(2048))]);
     for (name, at) in listed(global) {
         let setting = state.variable_setting(at, global);
         let value = match setting {
@@ -120,8 +120,8 @@ pub fn status_values(state: &SessionState) -> Vec<(String, String)> {
     values
 }
 
-pub fn status(state: &SessionState) -> Rows {
-    let mut rows = Rows::new(&[("Variable_name", text(64)), ("Value", text(1024))]);
+pub fn status(state: &SessionState) -> ResultRows {
+    let mut rows = ResultRows::new(&[("Variable_name", text(64)), ("Value", text(1024))]);
     for (name, value) in status_values(state) {
         rows.push(vec![string(name), string(value)]);
     }
@@ -168,8 +168,8 @@ pub fn processes(state: &SessionState, full: bool) -> Vec<Vec<Value>> {
     rows
 }
 
-pub fn process_list(state: &SessionState, full: bool) -> Rows {
-    let mut rows = Rows::new(&[
+pub fn process_list(state: &SessionState, full: bool) -> ResultRows {
+    let mut rows = ResultRows::new(&[
         ("Id", SqlType::bigint_unsigned()),
         ("User", text(32)),
         ("Host", text(261)),
@@ -183,8 +183,8 @@ pub fn process_list(state: &SessionState, full: bool) -> Rows {
     rows
 }
 
-pub fn diagnostics(state: &SessionState, errors_only: bool, limit: Option<(u64, u64)>) -> Rows {
-    let mut rows = Rows::new(&[
+pub fn diagnostics(state: &SessionState, errors_only: bool, limit: Option<(u64, u64)>) -> ResultRows {
+    let mut rows = ResultRows::new(&[
         ("Level", text(7)),
         ("Code", SqlType::bigint_unsigned()),
         ("Message", text(512)),
@@ -211,8 +211,8 @@ pub fn diagnostics(state: &SessionState, errors_only: bool, limit: Option<(u64, 
     rows
 }
 
-pub fn engines() -> Rows {
-    let mut rows = Rows::of_text(
+pub fn engines() -> ResultRows {
+    let mut rows = ResultRows::of_text(
         &["Engine", "Support", "Comment", "Transactions", "XA", "Savepoints"],
         80,
     );
@@ -231,7 +231,7 @@ pub fn engines() -> Rows {
     rows
 }
 
-pub fn engine_status(state: &SessionState, engine: &str, what: &str) -> Result<Rows> {
+pub fn engine_status(state: &SessionState, engine: &str, what: &str) -> Result<ResultRows> {
     state.require_global(Privileges::PROCESS, "PROCESS")?;
     if !engine.eq_ignore_ascii_case("innodb") {
         return Err(SqlError::new(
@@ -239,7 +239,7 @@ pub fn engine_status(state: &SessionState, engine: &str, what: &str) -> Result<R
             format!("Unknown storage engine '{engine}'"),
         ));
     }
-    let mut rows = Rows::of_text(&["Type", "Name", "Status"], 65_535);
+    let mut rows = ResultRows::of_text(&["Type", "Name", "Status"], 65_535);
     if what.eq_ignore_ascii_case("status") {
         let status = crate::monitor::status::text(&state.database, &state.settings.time_zone);
         rows.push(vec![string("InnoDB"), string(""), string(status)]);
@@ -247,8 +247,8 @@ pub fn engine_status(state: &SessionState, engine: &str, what: &str) -> Result<R
     Ok(rows)
 }
 
-pub fn charsets() -> Rows {
-    let mut rows = Rows::new(&[
+pub fn charsets() -> ResultRows {
+    let mut rows = ResultRows::new(&[
         ("Charset", text(64)),
         ("Description", text(2048)),
         ("Default collation", text(64)),
@@ -265,8 +265,8 @@ pub fn charsets() -> Rows {
     rows
 }
 
-pub fn collations() -> Rows {
-    let mut rows = Rows::new(&[
+pub fn collations() -> ResultRows {
+    let mut rows = ResultRows::new(&[
         ("Collation", text(64)),
         ("Charset", text(64)),
         ("Id", SqlType::bigint_unsigned()),
@@ -325,21 +325,21 @@ fn account_of(state: &SessionState, user: Option<&UserName>) -> Result<Arc<Accou
     })
 }
 
-pub fn grants(state: &SessionState, user: Option<&UserName>) -> Result<Rows> {
+pub fn grants(state: &SessionState, user: Option<&UserName>) -> Result<ResultRows> {
     let account = account_of(state, user)?;
     let heading = format!("Grants for {}@{}", account.auth.user, account.auth.host);
-    let mut rows = Rows::new(&[(&heading, text(1024))]);
+    let mut rows = ResultRows::new(&[(&heading, text(1024))]);
     for line in grant_lines(&account) {
         rows.push(vec![string(line)]);
     }
     Ok(rows)
 }
 
-pub fn create_user(state: &SessionState, user: &UserName) -> Result<Rows> {
+pub fn create_user(state: &SessionState, user: &UserName) -> Result<ResultRows> {
     let account = account_of(state, Some(user))?;
     let auth = &account.auth;
     let heading = format!("CREATE USER for {}@{}", auth.user, auth.host);
-    let mut rows = Rows::new(&[(&heading, text(1024))]);
+    let mut rows = ResultRows::new(&[(&heading, text(1024))]);
     let secret = match auth.auth_string.is_empty() {
         true => String::new(),
         false => format!(
@@ -359,8 +359,8 @@ pub fn create_user(state: &SessionState, user: &UserName) -> Result<Rows> {
     Ok(rows)
 }
 
-pub fn privileges() -> Rows {
-    let mut rows = Rows::of_text(&["Privilege", "Context", "Comment"], 80);
+pub fn privileges() -> ResultRows {
+    let mut rows = ResultRows::of_text(&["Privilege", "Context", "Comment"], 80);
     for (_, name, levels) in privilege::ALL {
         let context = match (levels.contains('d'), levels.contains('t')) {
             (_, true) => "Databases,Tables",
@@ -383,8 +383,8 @@ pub fn privileges() -> Rows {
     rows
 }
 
-pub fn plugins() -> Rows {
-    let mut rows = Rows::of_text(&["Name", "Status", "Type", "Library", "License"], 64);
+pub fn plugins() -> ResultRows {
+    let mut rows = ResultRows::of_text(&["Name", "Status", "Type", "Library", "License"], 64);
     for (name, kind) in [
         ("mysql_native_password", "AUTHENTICATION"),
         ("caching_sha2_password", "AUTHENTICATION"),

@@ -12,7 +12,7 @@ use super::rows::{Changed, Slots, Stored};
 use super::{ChangeContext, Changes, is_ignorable};
 use crate::dictionary::ColumnDefault;
 use crate::error::{Result, SqlError};
-use crate::exec::{Collect, Exec, Purpose, Scene};
+use crate::exec::{Collect, Exec, Purpose, QueryScope};
 use crate::expr::{Row, SessionInfo};
 use crate::plan::change::{Assignments, Given, InsertPlan, InsertSource, OnDuplicate, SourceQuery};
 use crate::types::{SqlMode, TypeKind, Val, Value};
@@ -44,11 +44,11 @@ fn source_rows(source: &SourceQuery, run: ChangeContext) -> Result<Vec<Vec<Value
         rows.push(row.to_vec());
         Ok(true)
     });
-    let scene = Scene {
+    let scope = QueryScope {
         env: &env,
         outer: None,
     };
-    exec.query(&source.query, scene, &mut collect)?;
+    exec.query(&source.query, scope, &mut collect)?;
     Ok(rows)
 }
 

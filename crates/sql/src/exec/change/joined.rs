@@ -11,7 +11,7 @@ use super::assignments::{Set, evaluate, put};
 use super::rows::{Changed, Slots, Stored};
 use super::{ChangeContext, Changes, is_ignorable, update};
 use crate::error::{Result, SqlError, er};
-use crate::exec::{Exec, Scene};
+use crate::exec::{Exec, QueryScope};
 use crate::plan::change::{JoinedAction, JoinedPlan, JoinedTarget};
 use crate::types::{Val, Value};
 use std::collections::HashSet;
@@ -73,11 +73,11 @@ impl JoinedRun<'_> {
         // The new values, by slot, of the row that the table read first is at.
         let mut new: Set = Vec::new();
         let mut new_of = Vec::new();
-        let scene = Scene {
+        let scope = QueryScope {
             env: run.env,
             outer: None,
         };
-        exec.joined(&plan.join, scene, &mut |row| {
+        exec.joined(&plan.join, scope, &mut |row| {
             for (target, collected) in plan.targets.iter().zip(&mut collected) {
                 let Val::Str(key) = &row[target.key_slot()] else {
                     continue;

@@ -3,7 +3,7 @@
 use super::*;
 use crate::error::er;
 use crate::types::convert::excerpt;
-use crate::types::json::{Change, Json, Step, change, find, has_wildcard, parse_path, quoted};
+use crate::types::json::{Json, PathEdit, PathStep, change, find, has_wildcard, parse_path, quoted};
 use crate::types::{Collation, Derivation};
 
 pub(super) static FUNCTIONS: &[FuncDef] = &[
@@ -117,16 +117,16 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
         Ok(Val::bool(all))
     }),
     def("json_set", (3, MANY), json_result, |args, _, ctx| {
-        changed(args, Change::Set, "json_set", ctx)
+        changed(args, PathEdit::Set, "json_set", ctx)
     }),
     def("json_insert", (3, MANY), json_result, |args, _, ctx| {
-        changed(args, Change::Insert, "json_insert", ctx)
+        changed(args, PathEdit::Insert, "json_insert", ctx)
     }),
     def("json_replace", (3, MANY), json_result, |args, _, ctx| {
-        changed(args, Change::Replace, "json_replace", ctx)
+        changed(args, PathEdit::Replace, "json_replace", ctx)
     }),
     def("json_array_append", (3, MANY), json_result, |args, _, ctx| {
-        changed(args, Change::Append, "json_array_append", ctx)
+        changed(args, PathEdit::Append, "json_array_append", ctx)
     }),
     def("json_remove", (2, MANY), json_result, |args, _, ctx| {
         let mut doc = known!(document(args, 0, "json_remove", ctx)?);
@@ -134,7 +134,7 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
             change(
                 &mut doc,
                 &known!(single_path(e, ctx)?),
-                Change::Remove,
+                PathEdit::Remove,
                 &Json::Null,
             );
         }
@@ -228,7 +228,7 @@ fn to_json<'a>(e: &'a Expr, ctx: &EvalCtx<'a>) -> Result<Json> {
     value_to_json(&e.eval(ctx)?, &e.ty)
 }
 
-fn path<'a>(e: &'a Expr, ctx: &EvalCtx<'a>) -> Result<Option<Vec<Step>>> {
+fn path<'a>(e: &'a Expr, ctx: &EvalCtx<'a>) -> Result<Option<Vec<PathStep>>> {
     let Some(written) = text(e, ctx)? else {
         return Ok(None);
     };
@@ -242,7 +242,7 @@ fn path<'a>(e: &'a Expr, ctx: &EvalCtx<'a>) -> Result<Option<Vec<Step>>> {
     })
 }
 
-fn single_path<'a>(e: &'a Expr, ctx: &EvalCtx<'a>) -> Result<Option<Vec<Step>>> {
+fn single_path<'a>(e: &'a Expr, ctx: &EvalCtx<'a>) -> Result<Option<Vec<PathStep>>> {
     match path(e, ctx)? {
         Some(p) if has_wildcard(&p) => Err(SqlError::new(
             er::INVALID_JSON_PATH_WILDCARD,
@@ -280,7 +280,7 @@ fn extract<'a>(args: &'a [Expr], _ty: &'a SqlType, ctx: &EvalCtx<'a>) -> Result<
     })
 }
 
-fn changed<'a>(args: &'a [Expr], kind: Change, function: &str, ctx: &EvalCtx<'a>) -> Result<Val<'a>> {
+fn changed<'a>(args: &'a [Expr], kind: PathEdit, function: &str, ctx: &EvalCtx<'a>) -> Result<Val<'a>> {
     if args.len().is_multiple_of(2) {
         return Err(SqlError::parameter_count(function));
     }

@@ -12,7 +12,7 @@ use crate::plan::from::{self, FromInput, FromTable};
 use crate::plan::group::BlockHooks;
 use crate::plan::join::{self, JoinInput};
 use crate::plan::order::OrderWish;
-use crate::plan::{Planner, QueryBody, QueryPlan, SelectPlan, Source};
+use crate::plan::{Planner, QueryBody, QueryPlan, RowSource, SelectPlan};
 use std::sync::Arc;
 use tidemark_engine::LockWait;
 
@@ -216,8 +216,8 @@ impl Planner<'_> {
             target.see_as_read(alone, &joined.source);
         }
         let mut full_scan = false;
-        joined.source.walk(&mut |_| {}, &mut |leaf| {
-            full_scan |= leaf.path.is_full() && matches!(leaf.lock, Some((true, _)));
+        joined.source.walk(&mut |_| {}, &mut |scan| {
+            full_scan |= scan.path.is_full() && matches!(scan.lock, Some((true, _)));
         });
         let select = SelectPlan {
             width: from.scope.width(),
@@ -241,12 +241,12 @@ impl Planner<'_> {
 impl JoinedTarget {
     /// Whether the table read first can be taken for changed as it is read: it is named once, and the change moves no
     /// row along the path that is read.
-    fn see_as_read(&mut self, alone: bool, source: &Source) {
+    fn see_as_read(&mut self, alone: bool, source: &RowSource) {
         let mut index = 0;
         let base = self.base;
-        source.walk(&mut |_| {}, &mut |leaf| {
-            if leaf.base == base {
-                index = leaf.path.index;
+        source.walk(&mut |_| {}, &mut |scan| {
+            if scan.base == base {
+                index = scan.path.index;
             }
         });
         if let JoinedAction::Update(update) = &mut self.action {
@@ -278,13 +278,13 @@ fn refuse_two_names(tables: &[FromTable], targets: &[(usize, JoinedTarget)]) -> 
     Ok(())
 }
 
-/// Where the columns begin of the stored table whose rows steer all others.
-fn first_base(source: &Source) -> Option<usize> {
+/// Where the columns begin of the stored table that is read first.
+fn first_base(source: &RowSource) -> Option<usize> {
     match source {
-        Source::One => None,
-        Source::Leaf(leaf) => Some(leaf.base),
-        Source::Inner(list) => list.first().and_then(first_base),
-        Source::Left(join) => first_base(&join.left),
+        RowSource::One => None,
+        RowSource::Table(scan) => Some(scan.base),
+        RowSource::Inner(list) => list.first().and_then(first_base),
+        RowSource::Left(join) => first_base(&join.left),
     }
 }
 

@@ -1,9 +1,10 @@
-//! What steers an index, and the key ranges that come of it.
+//! Bounds of an index: what sargable predicates allow of its keys, and the key ranges that come of it.
 //!
-//! A comparison of a column with something that is known before the table is read steers an index that begins with the
-//! column: equalities on the first parts, then one range on the next. Such a steering is remembered as expressions; the
-//! key ranges are made from their values when the statement runs. A condition `a OR b` gives several steerings of one
-//! index, whose ranges are united.
+//! A comparison of a column with something that is known before the table is read is *sargable* (usable as a search argument)
+//! on an index that begins with the column: equalities on the first parts, then one range on the next. The bounds are kept as
+//! expressions; the key ranges are made from their values when the statement runs. A condition `a OR b` gives several bounds
+//! of one index, whose ranges are united. After Selinger et al., *Access Path Selection in a Relational Database Management
+//! System*, SIGMOD 1979.
 
 use super::access::Request;
 use crate::dictionary::{IndexDef, TableDef};
@@ -17,7 +18,7 @@ use tidemark_engine::{Datum, KeyRange, Table};
 /// Most key ranges that IN lists multiply to; beyond that the later ones only filter.
 const RANGES_MAX: usize = 10_000;
 
-/// A value that steers an index, and how the column is compared with it.
+/// A value that bounds an index part, and how the column is compared with it.
 #[derive(Clone, Debug)]
 pub struct KeyValue {
     pub kind: CmpKind,
@@ -40,14 +41,14 @@ pub struct RangePart {
 
 /// Equalities on the first parts of an index, and maybe a range on the next.
 #[derive(Clone, Debug, Default)]
-pub struct Steering {
+pub struct IndexBounds {
     pub equal: Vec<EqualPart>,
     pub range: Option<RangePart>,
 }
 
-impl Steering {
-    /// Steers to nothing: the index is read from end to end.
-    pub const NONE: &Steering = &Steering {
+impl IndexBounds {
+    /// No bounds: the index is read from end to end.
+    pub const NONE: &IndexBounds = &IndexBounds {
         equal: Vec::new(),
         range: None,
     };
@@ -56,7 +57,7 @@ impl Steering {
         self.equal.is_empty() && self.range.is_none()
     }
 
-    /// How many parts of the index it steers.
+    /// How many parts of the index are bounded.
     pub fn parts(&self) -> usize {
         self.equal.len() + self.range.is_some() as usize
     }
@@ -89,15 +90,15 @@ impl Steering {
         ranges: &mut Vec<KeyRange>,
     ) -> Result<()> {
         let mut prefixes: Vec<Vec<Value>> = vec![Vec::new()];
-        let mut steering = true;
+        let mut all_bound = true;
         for (part, equal) in index.parts.iter().zip(&self.equal) {
             let column = &def.columns[part.column].ty;
             let Some(values) = equal.stored(column, ctx)? else {
-                steering = false;
+                all_bound = false;
                 break;
             };
             if prefixes.len() * values.len() > RANGES_MAX {
-                steering = false;
+                all_bound = false;
                 break;
             }
             let extended = prefixes.iter().flat_map(|prefix| {
@@ -112,7 +113,7 @@ impl Steering {
         ranges.reserve(prefixes.len());
         for mut prefix in prefixes {
             let range = match &self.range {
-                Some(range) if steering => range.key_range(&mut prefix, def, table, index, ctx)?,
+                Some(range) if all_bound => range.key_range(&mut prefix, def, table, index, ctx)?,
                 _ => {
                     let mut key = Vec::with_capacity(32);
                     encode(def, table, index, &prefix, ctx, &mut key)?;
@@ -130,25 +131,25 @@ impl Steering {
 }
 
 impl Request<'_> {
-    /// What steers an index by the conjuncts.
-    pub fn steering(&self, index: &IndexDef) -> Steering {
-        let mut steering = Steering::default();
+    /// The bounds that the conjuncts put on an index.
+    pub fn index_bounds(&self, index: &IndexDef) -> IndexBounds {
+        let mut bounds = IndexBounds::default();
         for part in &index.parts {
             let column = &self.def.columns[part.column].ty;
             if let Some(values) = self.equal_part(part.column) {
-                steering.equal.push(values);
+                bounds.equal.push(values);
                 if part.prefix.is_some() {
                     break;
                 }
             } else {
                 // A prefix of a text does not order as the text; an ENUM orders by number, not by label.
                 if part.prefix.is_none() && !column.is_member() {
-                    steering.range = self.range_part(part.column);
+                    bounds.range = self.range_part(part.column);
                 }
                 break;
             }
         }
-        steering
+        bounds
     }
 
     fn is_column(&self, e: &Expr, column: usize) -> bool {
@@ -213,7 +214,7 @@ impl Request<'_> {
             if !found
                 .values
                 .iter()
-                .all(|v| can_steer(v.kind, &self.def.columns[column].ty))
+                .all(|v| is_sargable(v.kind, &self.def.columns[column].ty))
             {
                 continue;
             }
@@ -241,10 +242,10 @@ impl Request<'_> {
 
     fn range_part(&self, column: usize) -> Option<RangePart> {
         let mut part = RangePart::default();
-        let steers = |kind| can_steer(kind, &self.def.columns[column].ty);
+        let sargable = |kind| is_sargable(kind, &self.def.columns[column].ty);
         for conjunct in self.conjuncts {
             match &conjunct.node {
-                Node::Compare(op, kind, sides) if steers(*kind) => {
+                Node::Compare(op, kind, sides) if sargable(*kind) => {
                     let Some((value, turned)) = self.other_side(sides, column) else {
                         continue;
                     };
@@ -271,7 +272,7 @@ impl Request<'_> {
                     if !self.is_column(value, column) {
                         continue;
                     }
-                    if steers(*low) && self.is_known(from) {
+                    if sargable(*low) && self.is_known(from) {
                         part.lower.get_or_insert((
                             KeyValue {
                                 kind: *low,
@@ -280,7 +281,7 @@ impl Request<'_> {
                             true,
                         ));
                     }
-                    if steers(*high) && self.is_known(to) {
+                    if sargable(*high) && self.is_known(to) {
                         part.upper.get_or_insert((
                             KeyValue {
                                 kind: *high,
@@ -298,7 +299,7 @@ impl Request<'_> {
 }
 
 /// Whether a comparison of this kind with a column of this type can go by the order of an index.
-fn can_steer(kind: CmpKind, column: &SqlType) -> bool {
+fn is_sargable(kind: CmpKind, column: &SqlType) -> bool {
     match kind {
         CmpKind::Int | CmpKind::Decimal => column.is_integer() || column.kind == TypeKind::Decimal,
         CmpKind::Double => column.is_integer() || column.kind == TypeKind::Double,
@@ -341,18 +342,18 @@ fn encode(
 }
 
 impl EqualPart {
-    /// The stored forms of the values; `None` if one of them does not steer.
+    /// The stored forms of the values; `None` if one of them is no bound.
     fn stored(&self, column: &SqlType, ctx: &EvalCtx) -> Result<Option<Vec<Value>>> {
         let mut stored = Vec::with_capacity(self.values.len() + 1);
         if self.null && column.nullable {
             stored.push(Val::Null);
         }
-        for steering in &self.values {
-            let given = steering.expr.eval(ctx)?;
+        for bounds in &self.values {
+            let given = bounds.expr.eval(ctx)?;
             if given.is_null() {
                 continue;
             }
-            match bound_of(&given, steering.kind, column, ctx) {
+            match bound_of(&given, bounds.kind, column, ctx) {
                 KeyBound::Exact(value) => stored.push(value),
                 KeyBound::Between(_) => {}
                 KeyBound::Unusable => return Ok(None),
@@ -428,14 +429,14 @@ impl RangePart {
 }
 
 fn end_of(bound: Option<&(KeyValue, bool)>, is_lower: bool, column: &SqlType, ctx: &EvalCtx) -> Result<End> {
-    let Some((steering, inclusive)) = bound else {
+    let Some((bounds, inclusive)) = bound else {
         return Ok(End::Open);
     };
-    let given = steering.expr.eval(ctx)?;
+    let given = bounds.expr.eval(ctx)?;
     if given.is_null() {
         return Ok(End::Nothing);
     }
-    Ok(match (bound_of(&given, steering.kind, column, ctx), is_lower) {
+    Ok(match (bound_of(&given, bounds.kind, column, ctx), is_lower) {
         (KeyBound::Exact(value), _) => End::At(value, *inclusive),
         // Above the value below it; up to and with the value below it.
         (KeyBound::Between(Some(below)), true) => End::At(below, false),

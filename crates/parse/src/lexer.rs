@@ -7,6 +7,7 @@
 use tidemark_types::SqlMode;
 use tidemark_types::error::{Result, SqlError};
 
+/// What a token is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// An unquoted identifier or keyword.
@@ -33,6 +34,7 @@ pub enum Kind {
     End,
 }
 
+/// An operator or a separator.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Op {
     LParen,
@@ -67,6 +69,7 @@ pub enum Op {
     LongArrow,
 }
 
+/// A token, by its place in the text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Token {
     pub kind: Kind,
@@ -77,6 +80,7 @@ pub struct Token {
 /// Executable comments up to this version are executed.
 const VERSION: u32 = 90700;
 
+/// Reads tokens off a text.
 pub struct Lexer<'a> {
     sql: &'a [u8],
     pos: usize,
@@ -88,11 +92,13 @@ pub struct Lexer<'a> {
     after_dot: bool,
 }
 
+/// Whether a byte may stand in an unquoted name.
 pub fn is_word_byte(b: u8) -> bool {
     b.is_ascii_alphanumeric() || b == b'_' || b == b'$' || b >= 0x80
 }
 
 impl<'a> Lexer<'a> {
+    /// From a place in the text on.
     pub fn new(sql: &'a [u8], pos: usize, mode: SqlMode) -> Lexer<'a> {
         Lexer {
             sql,
@@ -168,6 +174,7 @@ impl<'a> Lexer<'a> {
         }
     }
 
+    /// The next token; at the end of the text, again and again `End`.
     pub fn token(&mut self) -> Result<Token> {
         self.skip_space()?;
         let start = self.pos;

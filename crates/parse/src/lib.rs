@@ -51,7 +51,7 @@ mod ddl;
 mod dml;
 mod expr;
 pub mod lexer;
-pub mod parser;
+mod parser;
 pub mod print;
 mod query;
 mod reserved;
@@ -72,6 +72,7 @@ use tidemark_types::error::Result;
 /// One parsed statement of a text that may hold several.
 #[derive(Debug)]
 pub struct Parsed {
+    /// What it says.
     pub statement: Statement,
     /// How many `?` it has, or how many of the shape's literals were given.
     pub param_count: usize,

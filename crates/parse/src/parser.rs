@@ -22,6 +22,7 @@ const TABLES_MAX: usize = 61;
 /// A rule that has been entered: the height of what stood beside it before.
 pub(super) struct Level(usize);
 
+/// Reads syntax off the tokens.
 pub struct Parser<'a> {
     pub(super) sql: &'a [u8],
     tokens: Vec<Token>,
@@ -73,6 +74,7 @@ impl<'a> Parser<'a> {
         self.tokens.last().map_or(self.sql.len(), |t| t.end as usize)
     }
 
+    /// How many parameters there were so far.
     pub fn param_count(&self) -> usize {
         self.params.max(self.shape_params.len())
     }

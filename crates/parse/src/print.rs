@@ -4,6 +4,7 @@
 use crate::ast::{ColumnName, Expr, FunctionCall, Literal, TypeName, UnaryOp};
 use std::fmt::Write;
 
+/// The expression as SHOW CREATE TABLE prints it.
 pub fn expr(expr: &Expr) -> String {
     let mut out = String::new();
     write_expr(expr, &mut out);

@@ -264,6 +264,7 @@ const RESERVED: &[&str] = &[
     "ZEROFILL",
 ];
 
+/// Whether a word, in any case, is reserved: it is a name only in backquotes.
 pub fn is_reserved(word: &[u8]) -> bool {
     if word.len() > 20 || !word[0].is_ascii_alphabetic() {
         return false;

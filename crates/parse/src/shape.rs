@@ -176,6 +176,7 @@ impl Shape {
         });
     }
 
+    /// The shape: the text without literals, comments and superfluous space.
     #[inline]
     pub fn key(&self) -> &[u8] {
         &self.key
@@ -193,11 +194,13 @@ impl Shape {
         self.next
     }
 
+    /// How many literals it has.
     #[inline]
     pub fn len(&self) -> usize {
         self.literals.len()
     }
 
+    /// Whether it has none.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.literals.is_empty()

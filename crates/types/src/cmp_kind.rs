@@ -8,11 +8,15 @@ use super::Collation;
 pub enum CmpKind {
     /// Signed and unsigned integers, by value.
     Int,
+    /// Exact numbers, by value.
     Decimal,
+    /// As floating-point numbers: where the types have nothing better in common.
     Double,
+    /// As texts, by a collation.
     Str(Collation),
     /// DATE, DATETIME, TIMESTAMP: texts are read as such.
     DateTime,
+    /// As durations: texts are read as such.
     Time,
     /// ENUM and SET against their like: by number.
     Member,

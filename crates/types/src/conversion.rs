@@ -9,12 +9,15 @@ use std::cell::Cell;
 
 /// The circumstances under which values are converted and assigned.
 pub struct Conversion<'a> {
+    /// Where warnings go.
     pub warnings: &'a Warnings,
+    /// `@@sql_mode`
     pub sql_mode: SqlMode,
     /// Bad values for columns are errors rather than warnings: strict mode and no IGNORE.
     pub strict: bool,
     /// The statement writes rows: in strict mode division by zero and bad casts are then errors.
     pub writes: bool,
+    /// `@@time_zone`, which places TIMESTAMPs.
     pub time_zone: &'a TimeZone,
     /// NOW() in microseconds since 1970 UTC.
     pub now_micros: i64,

@@ -185,6 +185,7 @@ impl<'a> Val<'a> {
         Ok(self.to_int(env)? as u64)
     }
 
+    /// As an exact number; a text that is none gives what it begins with, and a complaint.
     pub fn to_decimal(&self, env: &Conversion) -> Result<Decimal> {
         Ok(match self {
             Val::Null => Decimal::ZERO,
@@ -292,6 +293,7 @@ impl<'a> Val<'a> {
         Ok(parsed.in_zone(env.time_zone))
     }
 
+    /// As a date. `None` for NULL and for what is no date, with a complaint.
     pub fn to_date(&self, env: &Conversion) -> Result<Option<Date>> {
         Ok(match self {
             Val::Date(d) => Some(*d),

@@ -11,13 +11,16 @@ use num_traits::{Signed, ToPrimitive, Zero};
 use std::cmp::Ordering;
 use std::fmt;
 
+/// Most digits that a DECIMAL column has.
 pub const MAX_PRECISION: u32 = 65;
+/// Most of them behind the point.
 pub const MAX_SCALE: u8 = 30;
 /// Digits per group in MySQL's format.
 const GROUP: u32 = 9;
 /// Digits in MySQL's buffer of nine groups.
 const BUFFER_DIGITS: u32 = 81;
 
+/// An exact number. A DECIMAL column has at most [`MAX_PRECISION`] digits.
 #[derive(Clone)]
 pub struct Decimal(Repr);
 
@@ -48,6 +51,7 @@ fn digits_of(coefficient: i128) -> u32 {
 }
 
 impl Decimal {
+    /// 0
     pub const ZERO: Decimal = Decimal(Repr::Small {
         scale: 0,
         high: 0,
@@ -85,6 +89,7 @@ impl Decimal {
         }
     }
 
+    /// Digits behind the point.
     #[inline]
     pub fn scale(&self) -> u8 {
         match &self.0 {
@@ -93,11 +98,13 @@ impl Decimal {
         }
     }
 
+    /// Whether it is 0, of whatever scale.
     #[inline]
     pub fn is_zero(&self) -> bool {
         matches!(&self.0, Repr::Small { high: 0, low: 0, .. })
     }
 
+    /// Whether it is below 0.
     #[inline]
     pub fn is_negative(&self) -> bool {
         match &self.0 {
@@ -134,6 +141,7 @@ impl Decimal {
         Decimal::from_big(big_pow10(precision) - 1, scale)
     }
 
+    /// The number with the other sign.
     #[inline]
     pub fn neg(&self) -> Decimal {
         match self.small().and_then(i128::checked_neg) {
@@ -142,6 +150,7 @@ impl Decimal {
         }
     }
 
+    /// The number without its sign.
     #[inline]
     pub fn abs(&self) -> Decimal {
         if self.is_negative() {
@@ -164,6 +173,7 @@ impl Decimal {
         self.big() * big_pow10((scale - self.scale()) as u32)
     }
 
+    /// The exact sum, of the larger scale.
     #[inline]
     pub fn add(&self, other: &Decimal) -> Decimal {
         let scale = self.scale().max(other.scale());
@@ -174,11 +184,13 @@ impl Decimal {
         }
     }
 
+    /// The exact difference, of the larger scale.
     #[inline]
     pub fn sub(&self, other: &Decimal) -> Decimal {
         self.add(&other.neg())
     }
 
+    /// The product, of both scales together: exact up to [`MAX_SCALE`] digits behind the point.
     pub fn mul(&self, other: &Decimal) -> Decimal {
         let scale = self.scale() as u32 + other.scale() as u32;
         let product = match self
@@ -315,6 +327,7 @@ impl Decimal {
         self.truncate(0).small()
     }
 
+    /// The nearest floating-point number.
     pub fn to_f64(&self) -> f64 {
         // A coefficient below 2^53 and a power of ten below 10^22 are both exact: one rounding.
         if let Some(c) = self.small()

@@ -6,24 +6,35 @@
 
 use std::fmt;
 
+/// A JSON document, or a part of one.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Json {
+    /// `null`
     Null,
+    /// `true` or `false`
     Bool(bool),
+    /// An integer that an `i64` holds.
     Int(i64),
+    /// One above that.
     UInt(u64),
+    /// Any other number.
     Double(f64),
     /// A DECIMAL, by its digits.
     Decimal(String),
+    /// A text.
     String(String),
+    /// Elements in order.
     Array(Vec<Json>),
+    /// Members by name, sorted as MySQL sorts them, each name once.
     Object(Vec<(String, Json)>),
 }
 
 /// Where a text stops being JSON, and why.
 #[derive(Clone, Debug, PartialEq)]
 pub struct JsonError {
+    /// Where the text is wrong, in bytes.
     pub position: usize,
+    /// MySQL's words for it.
     pub message: &'static str,
 }
 
@@ -31,6 +42,7 @@ pub struct JsonError {
 pub const DEPTH_MAX: usize = 100;
 
 impl Json {
+    /// Reads a document.
     pub fn parse(text: &str) -> Result<Json, JsonError> {
         let mut reader = Reader {
             text: text.as_bytes(),
@@ -84,6 +96,7 @@ impl Json {
         }
     }
 
+    /// How deep arrays and objects nest; 1 for a scalar.
     pub fn depth(&self) -> usize {
         1 + match self {
             Json::Array(list) => list.iter().map(Json::depth).max().unwrap_or(0),
@@ -92,6 +105,7 @@ impl Json {
         }
     }
 
+    /// The member of an object of this name.
     pub fn member(&self, name: &str) -> Option<&Json> {
         match self {
             Json::Object(members) => members.iter().find(|(n, _)| n == name).map(|(_, v)| v),
@@ -454,11 +468,15 @@ impl fmt::Display for Json {
 /// One step of a path.
 #[derive(Clone, Debug, PartialEq)]
 pub enum PathStep {
+    /// `.name`
     Member(String),
+    /// `.*`
     AnyMember,
+    /// `[n]`
     Element(usize),
     /// `[last - n]`
     FromLast(usize),
+    /// `[*]`
     AnyElement,
     /// `**`
     Anywhere,
@@ -559,10 +577,15 @@ fn element(step: &PathStep, len: usize) -> Option<usize> {
 /// What a changing function does at its path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PathEdit {
+    /// JSON_SET: replaces what is there, or adds.
     Set,
+    /// JSON_INSERT: only adds.
     Insert,
+    /// JSON_REPLACE: only replaces.
     Replace,
+    /// JSON_ARRAY_APPEND: adds to the array that is there.
     Append,
+    /// JSON_REMOVE
     Remove,
 }
 

@@ -5,61 +5,100 @@ use super::sql_type::{SqlType, TypeKind};
 
 /// Column flags of the protocol.
 pub mod flag {
+    /// It cannot be NULL.
     pub const NOT_NULL: u16 = 1;
+    /// It is part of the primary key.
     pub const PRI_KEY: u16 = 2;
+    /// It is a unique key.
     pub const UNIQUE_KEY: u16 = 4;
+    /// It begins an index that is not unique.
     pub const MULTIPLE_KEY: u16 = 8;
+    /// A BLOB or TEXT.
     pub const BLOB: u16 = 16;
+    /// It is unsigned.
     pub const UNSIGNED: u16 = 32;
+    /// It is filled up with zeros.
     pub const ZEROFILL: u16 = 64;
+    /// Its collation is binary.
     pub const BINARY: u16 = 128;
+    /// An ENUM.
     pub const ENUM: u16 = 256;
+    /// It is AUTO_INCREMENT.
     pub const AUTO_INCREMENT: u16 = 512;
+    /// A TIMESTAMP.
     pub const TIMESTAMP: u16 = 1024;
+    /// A SET.
     pub const SET: u16 = 2048;
+    /// It has no default.
     pub const NO_DEFAULT_VALUE: u16 = 4096;
+    /// It is ON UPDATE CURRENT_TIMESTAMP.
     pub const ON_UPDATE_NOW: u16 = 8192;
 }
 
 /// Type bytes of the protocol.
 pub mod wire {
+    /// TINYINT
     pub const TINY: u8 = 1;
+    /// SMALLINT
     pub const SHORT: u8 = 2;
+    /// INT
     pub const LONG: u8 = 3;
+    /// FLOAT
     pub const FLOAT: u8 = 4;
+    /// DOUBLE
     pub const DOUBLE: u8 = 5;
+    /// NULL
     pub const NULL: u8 = 6;
+    /// TIMESTAMP
     pub const TIMESTAMP: u8 = 7;
+    /// BIGINT
     pub const LONGLONG: u8 = 8;
+    /// MEDIUMINT
     pub const INT24: u8 = 9;
+    /// DATE
     pub const DATE: u8 = 10;
+    /// TIME
     pub const TIME: u8 = 11;
+    /// DATETIME
     pub const DATETIME: u8 = 12;
+    /// YEAR
     pub const YEAR: u8 = 13;
+    /// BIT
     pub const BIT: u8 = 16;
+    /// JSON
     pub const JSON: u8 = 245;
+    /// DECIMAL
     pub const NEWDECIMAL: u8 = 246;
+    /// All BLOB and TEXT types.
     pub const BLOB: u8 = 252;
+    /// VARCHAR, VARBINARY
     pub const VAR_STRING: u8 = 253;
+    /// CHAR, BINARY, ENUM, SET
     pub const STRING: u8 = 254;
 }
 
 /// A column definition packet in fields.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ColumnMeta {
+    /// The database of the column.
     pub db: String,
     /// The alias of the table.
     pub table: String,
+    /// The table's own name.
     pub org_table: String,
     /// The alias of the column.
     pub name: String,
+    /// The column's own name.
     pub org_name: String,
     /// Collation id; 63 for everything that is not text.
     pub charset: u16,
     /// Bytes the widest value needs.
     pub length: u32,
+    /// One of [`wire`].
     pub type_byte: u8,
+    /// Several of [`flag`].
     pub flags: u16,
+    /// Digits behind the point; 31 where they vary.
     pub decimals: u8,
 }
 

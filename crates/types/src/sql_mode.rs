@@ -3,13 +3,15 @@
 use crate::error::SqlError;
 use std::fmt;
 
+/// The modes that are set, one bit each.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct SqlMode(pub u64);
 
 macro_rules! modes {
     ($($name:ident = $bit:literal;)*) => {
         impl SqlMode {
-            $(pub const $name: SqlMode = SqlMode(1 << $bit);)*
+            $(#[doc = concat!("`", stringify!($name), "`")]
+            pub const $name: SqlMode = SqlMode(1 << $bit);)*
         }
         const NAMES: &[(&str, SqlMode)] = &[$((stringify!($name), SqlMode::$name)),*];
     };
@@ -50,6 +52,7 @@ impl SqlMode {
             | Self::NO_ENGINE_SUBSTITUTION.0,
     );
 
+    /// Whether all of these modes are set.
     #[inline]
     pub fn has(self, mode: SqlMode) -> bool {
         self.0 & mode.0 != 0

@@ -8,23 +8,38 @@ use super::collation::Collation;
 use std::fmt;
 use std::sync::Arc;
 
+/// A type without its attributes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum TypeKind {
     /// The type of `NULL`.
     Null,
+    /// TINYINT, BOOLEAN
     TinyInt,
+    /// SMALLINT
     SmallInt,
+    /// MEDIUMINT
     MediumInt,
+    /// INT
     Int,
+    /// BIGINT
     BigInt,
+    /// FLOAT
     Float,
+    /// DOUBLE
     Double,
+    /// DECIMAL
     Decimal,
+    /// BIT
     Bit,
+    /// YEAR
     Year,
+    /// DATE
     Date,
+    /// TIME
     Time,
+    /// DATETIME
     DateTime,
+    /// TIMESTAMP
     Timestamp,
     /// CHAR, and BINARY under the binary collation.
     Char,
@@ -32,38 +47,58 @@ pub enum TypeKind {
     VarChar,
     /// TINYTEXT / TINYBLOB, and so on: BLOB is TEXT under the binary collation.
     TinyText,
+    /// TEXT, BLOB
     Text,
+    /// MEDIUMTEXT, MEDIUMBLOB
     MediumText,
+    /// LONGTEXT, LONGBLOB
     LongText,
+    /// ENUM
     Enum,
+    /// SET
     Set,
+    /// JSON
     Json,
 }
 
 /// MySQL's coercibility, strongest first; the numbers are what `COERCIBILITY()` returns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Derivation {
+    /// A COLLATE clause.
     Explicit = 0,
+    /// Two collations that do not mix.
     None = 1,
+    /// A column.
     Implicit = 2,
+    /// `USER()`, `VERSION()` and their like.
     SystemConstant = 3,
+    /// A literal or a parameter.
     Literal = 4,
+    /// A number or a date made a text.
     Numeric = 5,
+    /// NULL.
     Ignorable = 6,
 }
 
+/// The type of a column or an expression, with its attributes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SqlType {
+    /// Which type.
     pub kind: TypeKind,
+    /// UNSIGNED
     pub unsigned: bool,
+    /// ZEROFILL
     pub zerofill: bool,
+    /// Whether it may be NULL.
     pub nullable: bool,
     /// Characters of a text (bytes of a binary string), digits of a DECIMAL, bits of a BIT, display width of a number.
     pub length: u32,
     /// Digits after the point of a DECIMAL, FLOAT or DOUBLE ([`SqlType::NOT_FIXED`] where these float), digits of
     /// fractional seconds.
     pub scale: u8,
+    /// Of texts; `binary` for everything else.
     pub collation: Collation,
+    /// How strongly the collation holds against another.
     pub derivation: Derivation,
     /// The members of an ENUM or SET.
     pub members: Option<Arc<[String]>>,
@@ -132,6 +167,7 @@ impl SqlType {
         SqlType::new(TypeKind::BigInt).with_length(21)
     }
 
+    /// BIGINT UNSIGNED
     #[inline]
     pub fn bigint_unsigned() -> SqlType {
         SqlType::bigint().unsigned()
@@ -149,6 +185,7 @@ impl SqlType {
         SqlType::new(TypeKind::Double).with_length(23)
     }
 
+    /// DECIMAL(precision, scale)
     #[inline]
     pub fn decimal(precision: u32, scale: u8) -> SqlType {
         let mut ty = SqlType::new(TypeKind::Decimal);
@@ -157,6 +194,7 @@ impl SqlType {
         ty
     }
 
+    /// VARCHAR of so many characters.
     #[inline]
     pub fn varchar(length: u32, collation: Collation) -> SqlType {
         let mut ty = SqlType::new(TypeKind::VarChar).with_length(length);
@@ -164,11 +202,13 @@ impl SqlType {
         ty
     }
 
+    /// VARBINARY of so many bytes.
     #[inline]
     pub fn varbinary(length: u32) -> SqlType {
         SqlType::varchar(length, Collation::BINARY)
     }
 
+    /// TEXT
     #[inline]
     pub fn text(collation: Collation) -> SqlType {
         let mut ty = SqlType::new(TypeKind::LongText);
@@ -176,16 +216,19 @@ impl SqlType {
         ty
     }
 
+    /// DATE
     #[inline]
     pub fn date() -> SqlType {
         SqlType::new(TypeKind::Date)
     }
 
+    /// TIME with so many fractional digits.
     #[inline]
     pub fn time(fsp: u8) -> SqlType {
         SqlType::new(TypeKind::Time).with_fsp(fsp)
     }
 
+    /// DATETIME with so many fractional digits.
     #[inline]
     pub fn datetime(fsp: u8) -> SqlType {
         SqlType::new(TypeKind::DateTime).with_fsp(fsp)
@@ -200,6 +243,7 @@ impl SqlType {
         self
     }
 
+    /// The type with another length.
     #[inline]
     pub fn with_length(mut self, length: u32) -> SqlType {
         self.length = length;
@@ -215,12 +259,14 @@ impl SqlType {
         self
     }
 
+    /// The type, nullable or not.
     #[inline]
     pub fn with_nullable(mut self, nullable: bool) -> SqlType {
         self.nullable = nullable;
         self
     }
 
+    /// The type with another collation.
     #[inline]
     pub fn with_collation(mut self, collation: Collation, derivation: Derivation) -> SqlType {
         self.collation = collation;
@@ -228,6 +274,7 @@ impl SqlType {
         self
     }
 
+    /// An ENUM or SET with these members.
     pub fn with_members(mut self, members: Arc<[String]>) -> SqlType {
         let longest = members
             .iter()
@@ -244,12 +291,14 @@ impl SqlType {
         self
     }
 
+    /// The type as UNSIGNED.
     #[inline]
     pub fn unsigned(mut self) -> SqlType {
         self.unsigned = true;
         self
     }
 
+    /// Whether it is a whole number, BIT and YEAR included.
     #[inline]
     pub fn is_integer(&self) -> bool {
         use TypeKind::*;
@@ -259,11 +308,13 @@ impl SqlType {
         )
     }
 
+    /// FLOAT or DOUBLE.
     #[inline]
     pub fn is_float(&self) -> bool {
         matches!(self.kind, TypeKind::Float | TypeKind::Double)
     }
 
+    /// Whether values are numbers.
     #[inline]
     pub fn is_numeric(&self) -> bool {
         self.is_integer() || self.is_float() || self.kind == TypeKind::Decimal
@@ -293,11 +344,13 @@ impl SqlType {
         )
     }
 
+    /// ENUM or SET.
     #[inline]
     pub fn is_member(&self) -> bool {
         matches!(self.kind, TypeKind::Enum | TypeKind::Set)
     }
 
+    /// One of the BLOB and TEXT types.
     #[inline]
     pub fn is_blob_or_text(&self) -> bool {
         use TypeKind::*;

@@ -6,6 +6,7 @@ use crate::error::{Result, SqlError};
 /// Day number of 1970-01-01.
 const EPOCH_DAY: i64 = 719_528;
 
+/// A time zone, as `@@time_zone` names one.
 #[derive(Clone, Debug)]
 pub enum TimeZone {
     /// The machine's.
@@ -17,8 +18,10 @@ pub enum TimeZone {
 }
 
 impl TimeZone {
+    /// `+00:00`
     pub const UTC: TimeZone = TimeZone::Offset(0);
 
+    /// The machine's.
     pub fn system() -> TimeZone {
         TimeZone::System(jiff::tz::TimeZone::system())
     }
@@ -37,6 +40,7 @@ impl TimeZone {
         }
     }
 
+    /// As `@@time_zone` prints it.
     pub fn name(&self) -> String {
         match self {
             TimeZone::System(_) => "SYSTEM".to_string(),

@@ -10,19 +10,29 @@ use super::decimal::Decimal;
 use super::temporal::{Date, DateTime, Time};
 use std::borrow::Cow;
 
+/// A value at run time.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum Val<'a> {
+    /// NULL
     #[default]
     Null,
+    /// A signed integer.
     Int(i64),
+    /// An unsigned integer; BIT and YEAR too.
     UInt(u64),
+    /// FLOAT
     Float(f32),
+    /// DOUBLE
     Double(f64),
+    /// DECIMAL
     Decimal(Decimal),
     /// Text (UTF-8) or a binary string.
     Str(Cow<'a, [u8]>),
+    /// DATE
     Date(Date),
+    /// TIME
     Time(Time),
+    /// DATETIME and TIMESTAMP.
     DateTime(DateTime),
     /// An ENUM (member number, 0 = the empty error member) or SET (bit mask): a number where a number is wanted, a text
     /// otherwise.
@@ -33,9 +43,12 @@ pub enum Val<'a> {
 pub type Value = Val<'static>;
 
 impl<'a> Val<'a> {
+    /// 1
     pub const TRUE: Val<'static> = Val::Int(1);
+    /// 0
     pub const FALSE: Val<'static> = Val::Int(0);
 
+    /// 1 or 0.
     #[inline]
     pub fn bool(b: bool) -> Val<'static> {
         Val::Int(b as i64)
@@ -52,11 +65,13 @@ impl<'a> Val<'a> {
         Val::Str(Cow::Owned(s.into()))
     }
 
+    /// Whether it is NULL.
     #[inline]
     pub fn is_null(&self) -> bool {
         matches!(self, Val::Null)
     }
 
+    /// The value with its bytes copied, if it has borrowed them.
     #[inline]
     pub fn into_owned(self) -> Value {
         match self {

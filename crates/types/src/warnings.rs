@@ -9,15 +9,22 @@ use std::cell::{Cell, RefCell};
 /// How serious a condition is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WarningLevel {
+    /// Worth knowing.
     Note,
+    /// Something was changed to make it fit.
     Warning,
+    /// The statement failed.
     Error,
 }
 
+/// One line of SHOW WARNINGS.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Warning {
+    /// How serious.
     pub level: WarningLevel,
+    /// The error number.
     pub code: u16,
+    /// The text.
     pub message: String,
 }
 
@@ -40,6 +47,7 @@ impl Warnings {
         }
     }
 
+    /// Counts a condition, and keeps it if there is room.
     pub fn push(&self, level: WarningLevel, error: SqlError) {
         self.count.set(self.count.get().saturating_add(1));
         let mut list = self.list.borrow_mut();
@@ -52,11 +60,13 @@ impl Warnings {
         }
     }
 
+    /// Adds a warning.
     #[inline]
     pub fn warn(&self, error: SqlError) {
         self.push(WarningLevel::Warning, error);
     }
 
+    /// Adds a note.
     #[inline]
     pub fn note(&self, error: SqlError) {
         self.push(WarningLevel::Note, error);
@@ -68,6 +78,7 @@ impl Warnings {
         self.count.get().min(u16::MAX as u32) as u16
     }
 
+    /// Forgets all: a new statement begins.
     #[inline]
     pub fn clear(&self) {
         self.count.set(0);

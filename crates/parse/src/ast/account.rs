@@ -10,6 +10,7 @@ pub struct UserName {
     pub current: bool,
 }
 
+/// A user of CREATE USER or ALTER USER, and how it proves itself.
 #[derive(Debug, Clone, PartialEq)]
 pub struct UserSpec {
     pub name: UserName,
@@ -25,12 +26,14 @@ pub struct AccountOptions {
     pub require_tls: Option<bool>,
 }
 
+/// IDENTIFIED …
 #[derive(Debug, Clone, PartialEq)]
 pub struct UserAuth {
     pub plugin: Option<String>,
     pub secret: AuthSecret,
 }
 
+/// A password, or what is stored of one.
 #[derive(Debug, Clone, PartialEq)]
 pub enum AuthSecret {
     /// `IDENTIFIED WITH plugin`
@@ -41,6 +44,7 @@ pub enum AuthSecret {
     Hash(Vec<u8>),
 }
 
+/// What privileges are on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PrivilegeLevel {
     /// `*.*`
@@ -50,6 +54,7 @@ pub enum PrivilegeLevel {
     Table(ObjectName),
 }
 
+/// A privilege by its name, on columns if some are listed.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Privilege {
     /// Upper-cased words: `ALL`, `SELECT`, `CREATE TEMPORARY TABLES`, …
@@ -57,6 +62,7 @@ pub struct Privilege {
     pub columns: Vec<String>,
 }
 
+/// GRANT
 #[derive(Debug, Clone, PartialEq)]
 pub struct Grant {
     pub privileges: Vec<Privilege>,
@@ -65,6 +71,7 @@ pub struct Grant {
     pub grant_option: bool,
 }
 
+/// REVOKE
 #[derive(Debug, Clone, PartialEq)]
 pub struct Revoke {
     pub privileges: Vec<Privilege>,

@@ -2,6 +2,7 @@
 
 use super::{ColumnName, Expr, ObjectName, OrderItem, Query, Statement, TableRef};
 
+/// INSERT and REPLACE.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Insert {
     pub replace: bool,
@@ -15,6 +16,7 @@ pub struct Insert {
     pub on_duplicate: Vec<Assignment>,
 }
 
+/// What is inserted.
 #[derive(Debug, Clone, PartialEq)]
 pub enum InsertSource {
     /// `INSERT … SET a = 1` arrives here too. An empty row means all defaults.
@@ -22,12 +24,14 @@ pub enum InsertSource {
     Query(Box<Query>),
 }
 
+/// `column = value`
 #[derive(Debug, Clone, PartialEq)]
 pub struct Assignment {
     pub column: ColumnName,
     pub value: Expr,
 }
 
+/// UPDATE
 #[derive(Debug, Clone, PartialEq)]
 pub struct Update {
     pub ignore: bool,
@@ -38,6 +42,7 @@ pub struct Update {
     pub limit: Option<Expr>,
 }
 
+/// DELETE
 #[derive(Debug, Clone, PartialEq)]
 pub struct Delete {
     pub ignore: bool,
@@ -49,6 +54,7 @@ pub struct Delete {
     pub limit: Option<Expr>,
 }
 
+/// FORMAT = …
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ExplainFormat {
     Traditional,
@@ -56,6 +62,7 @@ pub enum ExplainFormat {
     Json,
 }
 
+/// EXPLAIN of a statement.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Explain {
     pub format: ExplainFormat,

@@ -2,6 +2,7 @@
 
 use super::{Expr, ObjectName, Query, TypeName};
 
+/// CREATE TABLE
 #[derive(Debug, Clone, PartialEq)]
 pub struct CreateTable {
     pub name: ObjectName,
@@ -19,6 +20,7 @@ pub struct CreateTable {
     pub partitioned: bool,
 }
 
+/// PRIMARY KEY or UNIQUE behind a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ColumnKey {
     Primary,
@@ -33,6 +35,7 @@ pub struct DefaultValue {
     pub computed: bool,
 }
 
+/// A column of CREATE or ALTER TABLE.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ColumnDef {
     pub name: String,
@@ -53,6 +56,7 @@ pub struct ColumnDef {
     pub references: Option<ForeignKey>,
 }
 
+/// A CHECK constraint.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CheckDef {
     pub name: Option<String>,
@@ -61,6 +65,7 @@ pub struct CheckDef {
     pub enforced: bool,
 }
 
+/// A FOREIGN KEY constraint.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ForeignKey {
     pub name: Option<String>,
@@ -71,6 +76,7 @@ pub struct ForeignKey {
     pub on_update: Option<String>,
 }
 
+/// What an index is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum IndexKind {
     Primary,
@@ -80,6 +86,7 @@ pub enum IndexKind {
     Spatial,
 }
 
+/// An index of CREATE or ALTER TABLE.
 #[derive(Debug, Clone, PartialEq)]
 pub struct IndexDef {
     pub kind: IndexKind,
@@ -89,6 +96,7 @@ pub struct IndexDef {
     pub invisible: bool,
 }
 
+/// A column of an index.
 #[derive(Debug, Clone, PartialEq)]
 pub struct IndexPart {
     pub column: String,
@@ -98,6 +106,7 @@ pub struct IndexPart {
     pub expression: Option<Expr>,
 }
 
+/// `ENGINE = …` and what else stands behind the columns.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct TableOptions {
     pub engine: Option<String>,
@@ -110,12 +119,14 @@ pub struct TableOptions {
     pub others: Vec<(String, String)>,
 }
 
+/// ALTER TABLE
 #[derive(Debug, Clone, PartialEq)]
 pub struct AlterTable {
     pub name: ObjectName,
     pub actions: Vec<AlterAction>,
 }
 
+/// FIRST or AFTER a column.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ColumnPosition {
     Last,
@@ -123,6 +134,7 @@ pub enum ColumnPosition {
     After(String),
 }
 
+/// One of the changes that an ALTER TABLE lists.
 #[derive(Debug, Clone, PartialEq)]
 pub enum AlterAction {
     AddColumn {
@@ -180,6 +192,7 @@ pub enum AlterAction {
     Unsupported(String),
 }
 
+/// Which statement of table maintenance.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MaintenanceKind {
     Analyze,

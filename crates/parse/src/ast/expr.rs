@@ -2,6 +2,7 @@
 
 use super::{ColumnName, OrderItem, Query};
 
+/// A value as written.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Literal {
     Null,
@@ -25,6 +26,7 @@ pub enum Literal {
     Timestamp(String),
 }
 
+/// An operator of one operand.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum UnaryOp {
     Minus,
@@ -34,6 +36,7 @@ pub enum UnaryOp {
     Binary,
 }
 
+/// An operator of two operands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BinaryOp {
     Add,
@@ -58,6 +61,7 @@ pub enum BinaryOp {
 }
 
 impl BinaryOp {
+    /// Whether it compares.
     pub fn is_comparison(self) -> bool {
         use BinaryOp::*;
         matches!(
@@ -66,6 +70,7 @@ impl BinaryOp {
         )
     }
 
+    /// As it is written.
     pub fn text(self) -> &'static str {
         use BinaryOp::*;
         match self {
@@ -92,6 +97,7 @@ impl BinaryOp {
     }
 }
 
+/// Which variables `@@name` or SET means.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scope {
     Session,
@@ -103,6 +109,7 @@ pub enum Scope {
 /// The unit of an INTERVAL or EXTRACT, upper-cased: `DAY`, `DAY_HOUR`, …
 pub type IntervalUnit = String;
 
+/// An expression.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Expr {
     Literal(Literal),
@@ -220,10 +227,12 @@ pub enum Expr {
 }
 
 impl Expr {
+    /// An integer literal.
     pub fn int(value: u64) -> Expr {
         Expr::Literal(Literal::Int(value))
     }
 
+    /// A text literal.
     pub fn str(text: &str) -> Expr {
         Expr::Literal(Literal::Str {
             bytes: text.as_bytes().to_vec(),

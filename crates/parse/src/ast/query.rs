@@ -3,6 +3,7 @@
 use super::{Expr, ObjectName};
 use std::sync::Arc;
 
+/// A query: SELECT, UNION and their kin, with its WITH, ORDER BY and LIMIT.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Query {
     pub with: Option<With>,
@@ -13,12 +14,14 @@ pub struct Query {
     pub into: Option<Into>,
 }
 
+/// WITH
 #[derive(Debug, Clone, PartialEq)]
 pub struct With {
     /// Shared with the planner, which keeps those in scope.
     pub tables: Vec<Arc<CommonTable>>,
 }
 
+/// A common table expression.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CommonTable {
     /// WITH RECURSIVE: its query may name it.
@@ -28,6 +31,7 @@ pub struct CommonTable {
     pub query: Query,
 }
 
+/// A query without ORDER BY and LIMIT.
 #[derive(Debug, Clone, PartialEq)]
 pub enum QueryBody {
     Select(Box<Select>),
@@ -50,6 +54,7 @@ pub struct SetOperand {
     pub body: QueryBody,
 }
 
+/// UNION, INTERSECT or EXCEPT.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SetOp {
     Union,
@@ -57,6 +62,7 @@ pub enum SetOp {
     Except,
 }
 
+/// A query block.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Select {
     pub distinct: bool,
@@ -72,6 +78,7 @@ pub struct Select {
     pub having: Option<Expr>,
 }
 
+/// What stands between SELECT and FROM.
 #[derive(Debug, Clone, PartialEq)]
 pub enum SelectItem {
     /// `*`
@@ -86,18 +93,21 @@ pub enum SelectItem {
     },
 }
 
+/// An expression of ORDER BY or GROUP BY.
 #[derive(Debug, Clone, PartialEq)]
 pub struct OrderItem {
     pub expr: Expr,
     pub descending: bool,
 }
 
+/// LIMIT
 #[derive(Debug, Clone, PartialEq)]
 pub struct Limit {
     pub offset: Option<Expr>,
     pub count: Expr,
 }
 
+/// FOR UPDATE or FOR SHARE.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LockClause {
     pub exclusive: bool,
@@ -106,6 +116,7 @@ pub struct LockClause {
     pub wait: LockWaitOption,
 }
 
+/// What a locking read does about a lock of another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LockWaitOption {
     Wait,
@@ -113,6 +124,7 @@ pub enum LockWaitOption {
     SkipLocked,
 }
 
+/// INTO
 #[derive(Debug, Clone, PartialEq)]
 pub enum Into {
     Variables(Vec<String>),
@@ -120,6 +132,7 @@ pub enum Into {
     File,
 }
 
+/// What stands in FROM.
 #[derive(Debug, Clone, PartialEq)]
 pub enum TableRef {
     Table(TableName),
@@ -134,6 +147,7 @@ pub enum TableRef {
     Nested(Vec<TableRef>),
 }
 
+/// A table by its name.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TableName {
     pub name: ObjectName,
@@ -149,6 +163,7 @@ pub enum AsOf {
     Lsn(Box<Expr>),
 }
 
+/// What an index hint asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum IndexHintKind {
     Use,
@@ -156,12 +171,14 @@ pub enum IndexHintKind {
     Ignore,
 }
 
+/// USE, FORCE or IGNORE INDEX.
 #[derive(Debug, Clone, PartialEq)]
 pub struct IndexHint {
     pub kind: IndexHintKind,
     pub indexes: Vec<String>,
 }
 
+/// Which join.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum JoinKind {
     Inner,
@@ -171,6 +188,7 @@ pub enum JoinKind {
     Right,
 }
 
+/// A join of two.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Join {
     pub kind: JoinKind,
@@ -179,6 +197,7 @@ pub struct Join {
     pub condition: JoinCondition,
 }
 
+/// ON or USING.
 #[derive(Debug, Clone, PartialEq)]
 pub enum JoinCondition {
     None,

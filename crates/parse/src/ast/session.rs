@@ -2,6 +2,7 @@
 
 use super::{Expr, ObjectName, Scope};
 
+/// The options of START TRANSACTION.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct BeginOptions {
     pub consistent_snapshot: bool,
@@ -9,6 +10,7 @@ pub struct BeginOptions {
     pub read_only: Option<bool>,
 }
 
+/// An isolation level.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum IsolationLevel {
     ReadUncommitted,
@@ -17,6 +19,7 @@ pub enum IsolationLevel {
     Serializable,
 }
 
+/// SET TRANSACTION
 #[derive(Debug, Clone, PartialEq)]
 pub struct SetTransaction {
     /// None: the next transaction only.
@@ -25,12 +28,14 @@ pub struct SetTransaction {
     pub read_only: Option<bool>,
 }
 
+/// What PREPARE prepares.
 #[derive(Debug, Clone, PartialEq)]
 pub enum PrepareSource {
     Text(Vec<u8>),
     UserVar(String),
 }
 
+/// One of the assignments of SET.
 #[derive(Debug, Clone, PartialEq)]
 pub enum SetItem {
     /// `@name = value`
@@ -54,6 +59,7 @@ pub enum SetItem {
     CharacterSet(Option<String>),
 }
 
+/// A table of LOCK TABLES.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LockTable {
     pub table: ObjectName,

@@ -2,12 +2,14 @@
 
 use super::{Expr, ObjectName, UserName};
 
+/// SHOW
 #[derive(Debug, Clone, PartialEq)]
 pub struct Show {
     pub what: ShowKind,
     pub filter: ShowFilter,
 }
 
+/// The LIKE or WHERE of a SHOW.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ShowFilter {
     None,
@@ -16,6 +18,7 @@ pub enum ShowFilter {
     Where(Expr),
 }
 
+/// What is shown.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ShowKind {
     Databases,

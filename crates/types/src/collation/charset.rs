@@ -133,6 +133,7 @@ impl Charset {
         })
     }
 
+    /// The text in lower case, where the set has cases.
     #[inline]
     pub fn lower(self, text: &[u8]) -> Cow<'_, [u8]> {
         self.map_case(text, u8::is_ascii_uppercase, |c| {

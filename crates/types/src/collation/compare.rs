@@ -177,6 +177,7 @@ impl Collation {
         }
     }
 
+    /// How two texts of this collation compare.
     pub fn compare(self, a: &[u8], b: &[u8]) -> Ordering {
         let pad = self.pad_space();
         if self.weights() == Weights::CodePoint && !pad {
@@ -222,6 +223,7 @@ impl Collation {
         differing.map_or(Ordering::Equal, |w| w.cmp(&space))
     }
 
+    /// Whether two texts are equal by this collation.
     #[inline]
     pub fn eq(self, a: &[u8], b: &[u8]) -> bool {
         a == b || self.compare(a, b).is_eq()

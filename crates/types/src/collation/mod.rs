@@ -15,12 +15,20 @@ pub use sort_key::SqlCollator;
 
 use std::fmt;
 
+/// A character set: which characters a text may have, and how a client sees them. Within the server all texts are UTF-8,
+/// binary
+/// strings excepted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Charset {
+    /// `utf8mb4`
     Utf8mb4,
+    /// `utf8mb3`: UTF-8 without what takes four bytes.
     Utf8mb3,
+    /// `latin1`: Windows-1252.
     Latin1,
+    /// `ascii`
     Ascii,
+    /// `binary`: bytes.
     Binary,
 }
 
@@ -143,12 +151,19 @@ static COLLATIONS: &[Info] = &[
 ];
 
 impl Collation {
+    /// `utf8mb4_0900_ai_ci`
     pub const UTF8MB4_0900_AI_CI: Collation = Collation(255);
+    /// `utf8mb4_general_ci`
     pub const UTF8MB4_GENERAL_CI: Collation = Collation(45);
+    /// `utf8mb4_bin`
     pub const UTF8MB4_BIN: Collation = Collation(46);
+    /// `utf8mb3_general_ci`, of names in the dictionary.
     pub const UTF8MB3_GENERAL_CI: Collation = Collation(33);
+    /// `latin1_swedish_ci`
     pub const LATIN1_SWEDISH_CI: Collation = Collation(8);
+    /// `ascii_general_ci`
     pub const ASCII_GENERAL_CI: Collation = Collation(11);
+    /// `binary`, of byte strings.
     pub const BINARY: Collation = Collation(63);
     /// The server's default.
     pub const DEFAULT: Collation = Collation::UTF8MB4_0900_AI_CI;
@@ -161,11 +176,13 @@ impl Collation {
             .unwrap_or(&COLLATIONS[0])
     }
 
+    /// MySQL's number of it, which the protocol uses.
     #[inline]
     pub fn id(self) -> u16 {
         self.0
     }
 
+    /// The collation of this number, if it is supported.
     #[inline]
     pub fn from_id(id: u16) -> Option<Collation> {
         COLLATIONS.iter().find(|c| c.id == id).map(|c| Collation(c.id))
@@ -190,11 +207,13 @@ impl Collation {
         COLLATIONS.iter().map(|c| Collation(c.id))
     }
 
+    /// Its name in MySQL.
     #[inline]
     pub fn name(self) -> &'static str {
         self.info().name
     }
 
+    /// The character set it belongs to.
     #[inline]
     pub fn charset(self) -> Charset {
         self.info().charset
@@ -206,6 +225,7 @@ impl Collation {
         self.info().pad_space
     }
 
+    /// Whether it is that of byte strings.
     #[inline]
     pub fn is_binary(self) -> bool {
         self == Collation::BINARY
@@ -229,6 +249,7 @@ impl fmt::Debug for Collation {
 }
 
 impl Charset {
+    /// The character set of this name, in any case; `utf8` is `utf8mb3`.
     pub fn by_name(name: &str) -> Option<Charset> {
         Some(match name.to_ascii_lowercase().as_str() {
             "utf8mb4" => Charset::Utf8mb4,
@@ -240,6 +261,7 @@ impl Charset {
         })
     }
 
+    /// Its name in MySQL.
     pub fn name(self) -> &'static str {
         match self {
             Charset::Utf8mb4 => "utf8mb4",
@@ -250,6 +272,7 @@ impl Charset {
         }
     }
 
+    /// What SHOW CHARACTER SET says of it.
     pub fn description(self) -> &'static str {
         match self {
             Charset::Utf8mb4 => "UTF-8 Unicode",
@@ -260,6 +283,7 @@ impl Charset {
         }
     }
 
+    /// All of them.
     pub fn all() -> [Charset; 5] {
         [
             Charset::Ascii,
@@ -270,6 +294,7 @@ impl Charset {
         ]
     }
 
+    /// The collation that texts of this set take unless another is named.
     pub fn default_collation(self) -> Collation {
         match self {
             Charset::Utf8mb4 => Collation::UTF8MB4_0900_AI_CI,
@@ -280,6 +305,7 @@ impl Charset {
         }
     }
 
+    /// Its collation by code point.
     pub fn bin_collation(self) -> Collation {
         match self {
             Charset::Utf8mb4 => Collation::UTF8MB4_BIN,

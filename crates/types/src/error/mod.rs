@@ -15,11 +15,15 @@ use std::fmt;
 /// An error for the client: MySQL's number, its SQLSTATE and the text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SqlError {
+    /// MySQL's error number.
     pub code: u16,
+    /// Five characters, as ODBC and the SQL standard have them.
     pub sqlstate: [u8; 5],
+    /// MySQL's text.
     pub message: String,
 }
 
+/// The result of nearly everything here.
 pub type Result<T, E = SqlError> = std::result::Result<T, E>;
 
 impl fmt::Display for SqlError {
@@ -32,6 +36,7 @@ impl fmt::Display for SqlError {
 impl std::error::Error for SqlError {}
 
 impl SqlError {
+    /// An error of this number; the SQLSTATE goes with that.
     pub fn new(code: u16, message: impl Into<String>) -> Self {
         SqlError {
             code,

@@ -4,7 +4,8 @@ macro_rules! numbers {
     ($($name:ident = $code:literal $state:literal;)*) => {
         /// MySQL's error numbers under MySQL's names.
         pub mod er {
-            $(pub const $name: u16 = $code;)*
+            $(#[doc = concat!("Error ", $code, ".")]
+            pub const $name: u16 = $code;)*
         }
         /// The SQLSTATE of an error number; `HY000` where MySQL has no special one.
         pub fn sqlstate_of(code: u16) -> [u8; 5] {

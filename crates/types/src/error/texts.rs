@@ -24,6 +24,7 @@ impl SqlError {
         )
     }
 
+    /// Error 1064: `You have an error in your SQL syntax; {message}`.
     pub fn parse(message: impl fmt::Display) -> Self {
         SqlError::new(
             er::PARSE_ERROR,
@@ -31,26 +32,32 @@ impl SqlError {
         )
     }
 
+    /// Error 1065: `Query was empty`.
     pub fn empty_query() -> Self {
         SqlError::new(er::EMPTY_QUERY, "Query was empty")
     }
 
+    /// Error 1105: what has no number of its own.
     pub fn unknown(message: impl Into<String>) -> Self {
         SqlError::new(er::UNKNOWN_ERROR, message)
     }
 
+    /// Error 1317: `Query execution was interrupted`.
     pub fn interrupted() -> Self {
         SqlError::new(er::QUERY_INTERRUPTED, "Query execution was interrupted")
     }
 
+    /// Error 1221: `Incorrect usage of {a} and {b}`.
     pub fn wrong_usage(a: &str, b: &str) -> Self {
         SqlError::new(er::WRONG_USAGE, format!("Incorrect usage of {a} and {b}"))
     }
 
+    /// Error 1210: `Incorrect arguments to {to}`.
     pub fn wrong_arguments(to: &str) -> Self {
         SqlError::new(er::WRONG_ARGUMENTS, format!("Incorrect arguments to {to}"))
     }
 
+    /// Error 1243: `Unknown prepared statement handler ({id}) given to {caller}`.
     pub fn unknown_statement(id: u32, caller: &str) -> Self {
         let message = format!("Unknown prepared statement handler ({id}) given to {caller}");
         SqlError::new(er::UNKNOWN_STMT_HANDLER, message)
@@ -58,14 +65,17 @@ impl SqlError {
 
     // --- names ------------------------------------------------------------------------------------------------
 
+    /// Error 1046: `No database selected`.
     pub fn no_database() -> Self {
         SqlError::new(er::NO_DB, "No database selected")
     }
 
+    /// Error 1049: `Unknown database '{db}'`.
     pub fn unknown_database(db: &str) -> Self {
         SqlError::new(er::BAD_DB, format!("Unknown database '{db}'"))
     }
 
+    /// Error 1007: `Can't create database '{db}'; database exists`.
     pub fn database_exists(db: &str) -> Self {
         SqlError::new(
             er::DB_CREATE_EXISTS,
@@ -73,6 +83,7 @@ impl SqlError {
         )
     }
 
+    /// Error 1008: `Can't drop database '{db}'; database doesn't exist`.
     pub fn database_missing(db: &str) -> Self {
         SqlError::new(
             er::DB_DROP_EXISTS,
@@ -80,6 +91,7 @@ impl SqlError {
         )
     }
 
+    /// Error 1050: `Table '{table}' already exists`.
     pub fn table_exists(table: &str) -> Self {
         SqlError::new(er::TABLE_EXISTS, format!("Table '{table}' already exists"))
     }
@@ -89,6 +101,7 @@ impl SqlError {
         SqlError::new(er::BAD_TABLE, format!("Unknown table '{names}'"))
     }
 
+    /// Error 1146: `Table '{db}.{table}' doesn't exist`.
     pub fn no_such_table(db: &str, table: &str) -> Self {
         SqlError::new(er::NO_SUCH_TABLE, format!("Table '{db}.{table}' doesn't exist"))
     }
@@ -98,10 +111,12 @@ impl SqlError {
         SqlError::new(er::UNKNOWN_TABLE, format!("Unknown table '{table}' in {clause}"))
     }
 
+    /// Error 1054: `Unknown column '{column}' in '{clause}'`.
     pub fn unknown_column(column: &str, clause: &str) -> Self {
         SqlError::new(er::BAD_FIELD, format!("Unknown column '{column}' in '{clause}'"))
     }
 
+    /// Error 1052: `Column '{column}' in {clause} is ambiguous`.
     pub fn ambiguous_column(column: &str, clause: &str) -> Self {
         SqlError::new(
             er::NON_UNIQ,
@@ -109,18 +124,22 @@ impl SqlError {
         )
     }
 
+    /// Error 1066: `Not unique table/alias: '{alias}'`.
     pub fn not_unique_table(alias: &str) -> Self {
         SqlError::new(er::NONUNIQ_TABLE, format!("Not unique table/alias: '{alias}'"))
     }
 
+    /// Error 1060: `Duplicate column name '{column}'`.
     pub fn duplicate_column(column: &str) -> Self {
         SqlError::new(er::DUP_FIELDNAME, format!("Duplicate column name '{column}'"))
     }
 
+    /// Error 1061: `Duplicate key name '{key}'`.
     pub fn duplicate_key_name(key: &str) -> Self {
         SqlError::new(er::DUP_KEYNAME, format!("Duplicate key name '{key}'"))
     }
 
+    /// Error 1072: `Key column '{column}' doesn't exist in table`.
     pub fn key_column_missing(column: &str) -> Self {
         SqlError::new(
             er::KEY_COLUMN_DOES_NOT_EXIST,
@@ -128,11 +147,13 @@ impl SqlError {
         )
     }
 
+    /// Error 1091: `Can't DROP '{name}'; check that column/key exists`.
     pub fn cannot_drop(name: &str) -> Self {
         let message = format!("Can't DROP '{name}'; check that column/key exists");
         SqlError::new(er::CANT_DROP_FIELD_OR_KEY, message)
     }
 
+    /// Error 1110: `Column '{column}' specified twice`.
     pub fn column_specified_twice(column: &str) -> Self {
         SqlError::new(
             er::FIELD_SPECIFIED_TWICE,
@@ -140,10 +161,12 @@ impl SqlError {
         )
     }
 
+    /// Error 1305: `FUNCTION {name} does not exist`.
     pub fn unknown_function(name: &str) -> Self {
         SqlError::new(er::SP_DOES_NOT_EXIST, format!("FUNCTION {name} does not exist"))
     }
 
+    /// Error 1193: `Unknown system variable '{name}'`.
     pub fn unknown_system_variable(name: &str) -> Self {
         SqlError::new(
             er::UNKNOWN_SYSTEM_VARIABLE,
@@ -151,11 +174,13 @@ impl SqlError {
         )
     }
 
+    /// Error 1231: `Variable '{name}' can't be set to the value of '{value}'`.
     pub fn wrong_value_for_variable(name: &str, value: &str) -> Self {
         let message = format!("Variable '{name}' can't be set to the value of '{value}'");
         SqlError::new(er::WRONG_VALUE_FOR_VAR, message)
     }
 
+    /// Error 1232: `Incorrect argument type to variable '{name}'`.
     pub fn wrong_type_for_variable(name: &str) -> Self {
         SqlError::new(
             er::WRONG_TYPE_FOR_VAR,
@@ -163,10 +188,12 @@ impl SqlError {
         )
     }
 
+    /// Error 1273: `Unknown collation: '{name}'`.
     pub fn unknown_collation(name: &str) -> Self {
         SqlError::new(er::UNKNOWN_COLLATION, format!("Unknown collation: '{name}'"))
     }
 
+    /// Error 1115: `Unknown character set: '{name}'`.
     pub fn unknown_charset(name: &str) -> Self {
         SqlError::new(
             er::UNKNOWN_CHARACTER_SET,
@@ -174,11 +201,13 @@ impl SqlError {
         )
     }
 
+    /// Error 1253: `COLLATION '{collation}' is not valid for CHARACTER SET '{charset}'`.
     pub fn collation_charset_mismatch(collation: &str, charset: &str) -> Self {
         let message = format!("COLLATION '{collation}' is not valid for CHARACTER SET '{charset}'");
         SqlError::new(er::COLLATION_CHARSET_MISMATCH, message)
     }
 
+    /// Error 1298: `Unknown or incorrect time zone: '{name}'`.
     pub fn unknown_time_zone(name: &str) -> Self {
         SqlError::new(
             er::UNKNOWN_TIME_ZONE,
@@ -188,10 +217,12 @@ impl SqlError {
 
     // --- grouping and subqueries ------------------------------------------------------------------------------
 
+    /// Error 1111: `Invalid use of group function`.
     pub fn invalid_group_function() -> Self {
         SqlError::new(er::INVALID_GROUP_FUNC_USE, "Invalid use of group function")
     }
 
+    /// Error 1241: `Operand should contain {n} column(s)`.
     pub fn operand_columns(n: usize) -> Self {
         SqlError::new(
             er::OPERAND_COLUMNS,
@@ -199,10 +230,12 @@ impl SqlError {
         )
     }
 
+    /// Error 1242: `Subquery returns more than 1 row`.
     pub fn subquery_rows() -> Self {
         SqlError::new(er::SUBQUERY_NO_1_ROW, "Subquery returns more than 1 row")
     }
 
+    /// Error 1222: `The used SELECT statements have a different number of columns`.
     pub fn select_column_count() -> Self {
         let message = "The used SELECT statements have a different number of columns";
         SqlError::new(er::WRONG_NUMBER_OF_COLUMNS_IN_SELECT, message)
@@ -210,15 +243,18 @@ impl SqlError {
 
     // --- values -----------------------------------------------------------------------------------------------
 
+    /// Error 1136: `Column count doesn't match value count at row {row}`.
     pub fn column_count(row: usize) -> Self {
         let message = format!("Column count doesn't match value count at row {row}");
         SqlError::new(er::WRONG_VALUE_COUNT_ON_ROW, message)
     }
 
+    /// Error 1048: `Column '{column}' cannot be null`.
     pub fn bad_null(column: &str) -> Self {
         SqlError::new(er::BAD_NULL, format!("Column '{column}' cannot be null"))
     }
 
+    /// Error 1364: `Field '{column}' doesn't have a default value`.
     pub fn no_default(column: &str) -> Self {
         SqlError::new(
             er::NO_DEFAULT_FOR_FIELD,
@@ -226,6 +262,7 @@ impl SqlError {
         )
     }
 
+    /// Error 1067: `Invalid default value for '{column}'`.
     pub fn invalid_default(column: &str) -> Self {
         SqlError::new(
             er::INVALID_DEFAULT,
@@ -242,6 +279,7 @@ impl SqlError {
         )
     }
 
+    /// Error 1264: `Out of range value for column '{column}' at row {row}`.
     pub fn out_of_range(column: &str, row: u64) -> Self {
         SqlError::new(
             er::WARN_DATA_OUT_OF_RANGE,
@@ -249,6 +287,7 @@ impl SqlError {
         )
     }
 
+    /// Error 1406: `Data too long for column '{column}' at row {row}`.
     pub fn data_too_long(column: &str, row: u64) -> Self {
         SqlError::new(
             er::DATA_TOO_LONG,
@@ -256,6 +295,7 @@ impl SqlError {
         )
     }
 
+    /// Error 1265: `Data truncated for column '{column}' at row {row}`.
     pub fn data_truncated(column: &str, row: u64) -> Self {
         SqlError::new(
             er::WARN_DATA_TRUNCATED,
@@ -295,11 +335,13 @@ impl SqlError {
         )
     }
 
+    /// Error 1411: `Incorrect {kind} value: '{value}' for function {function}`.
     pub fn wrong_value_for_type(kind: &str, value: &str, function: &str) -> Self {
         let message = format!("Incorrect {kind} value: '{value}' for function {function}");
         SqlError::new(er::WRONG_VALUE_FOR_TYPE, message)
     }
 
+    /// Error 1365: `Division by 0`.
     pub fn division_by_zero() -> Self {
         SqlError::new(er::DIVISION_BY_ZERO, "Division by 0")
     }
@@ -320,11 +362,13 @@ impl SqlError {
         )
     }
 
+    /// Error 1441: `Datetime function: {kind} field overflow`.
     pub fn temporal_overflow(kind: &str) -> Self {
         let message = format!("Datetime function: {kind} field overflow");
         SqlError::new(er::DATETIME_FUNCTION_OVERFLOW, message)
     }
 
+    /// Error 1267: `Illegal mix of collations ({},{}) and ({},{}) for operation '{operation}'`.
     pub fn illegal_mix(a: (&str, &str), b: (&str, &str), operation: &str) -> Self {
         SqlError::new(
             er::CANT_AGGREGATE_2COLLATIONS,
@@ -335,11 +379,13 @@ impl SqlError {
         )
     }
 
+    /// Error 1271: `Illegal mix of collations for operation '{operation}'`.
     pub fn illegal_mix_many(operation: &str) -> Self {
         let message = format!("Illegal mix of collations for operation '{operation}'");
         SqlError::new(er::CANT_AGGREGATE_NCOLLATIONS, message)
     }
 
+    /// Error 1582: `Incorrect parameter count in the call to native function '{function}'`.
     pub fn parameter_count(function: &str) -> Self {
         SqlError::new(
             er::WRONG_PARAMCOUNT_TO_NATIVE_FCT,
@@ -347,6 +393,7 @@ impl SqlError {
         )
     }
 
+    /// Error 1583: `Incorrect parameters in the call to native function '{function}'`.
     pub fn wrong_parameters(function: &str) -> Self {
         SqlError::new(
             er::WRONG_PARAMETERS_TO_NATIVE_FCT,
@@ -354,6 +401,7 @@ impl SqlError {
         )
     }
 
+    /// Error 1300: `Invalid {charset} character string: '{bytes}'`.
     pub fn invalid_string(charset: &str, bytes: &str) -> Self {
         SqlError::new(
             er::INVALID_CHARACTER_STRING,
@@ -361,6 +409,7 @@ impl SqlError {
         )
     }
 
+    /// Error 1301: `Result of {function}() was larger than max_allowed_packet ({max}) - truncated`.
     pub fn packet_overflow(function: &str, max: u64) -> Self {
         SqlError::new(
             er::WARN_ALLOWED_PACKET_OVERFLOWED,
@@ -368,11 +417,13 @@ impl SqlError {
         )
     }
 
+    /// Error 3684: the result of REGEXP_REPLACE() is larger than `max_allowed_packet`.
     pub fn regexp_buffer_overflow() -> Self {
         let message = "The result string is larger than the result buffer.";
         SqlError::new(er::REGEXP_BUFFER_OVERFLOW, message)
     }
 
+    /// Error 1260: `Row {row} was cut by GROUP_CONCAT()`.
     pub fn group_concat_cut(row: u64) -> Self {
         SqlError::new(
             er::CUT_VALUE_GROUP_CONCAT,
@@ -380,6 +431,7 @@ impl SqlError {
         )
     }
 
+    /// Error 3020: `Invalid argument for logarithm`.
     pub fn invalid_logarithm() -> Self {
         SqlError::new(
             er::INVALID_ARGUMENT_FOR_LOGARITHM,
@@ -387,12 +439,14 @@ impl SqlError {
         )
     }
 
+    /// Error 3688: `{message}`.
     pub fn regexp(message: impl fmt::Display) -> Self {
         SqlError::new(er::REGEXP_RULE_SYNTAX, format!("{message}"))
     }
 
     // --- column definitions -----------------------------------------------------------------------------------
 
+    /// Error 1426: `Too-big precision {precision} specified for '{column}'. Maximum is {max}.`.
     pub fn too_big_precision(precision: u64, column: &str, max: u32) -> Self {
         SqlError::new(
             er::TOO_BIG_PRECISION,
@@ -400,6 +454,7 @@ impl SqlError {
         )
     }
 
+    /// Error 1425: `Too big scale {scale} specified for column '{column}'. Maximum is {max}.`.
     pub fn too_big_scale(scale: u64, column: &str, max: u32) -> Self {
         SqlError::new(
             er::TOO_BIG_SCALE,
@@ -407,12 +462,14 @@ impl SqlError {
         )
     }
 
+    /// Error 1427: `For float(M,D), double(M,D) or decimal(M,D), M must be >= D (column '{column}').`.
     pub fn scale_exceeds_precision(column: &str) -> Self {
         let message =
             format!("For float(M,D), double(M,D) or decimal(M,D), M must be >= D (column '{column}').");
         SqlError::new(er::M_BIGGER_THAN_D, message)
     }
 
+    /// Error 1074: `Column length too big for column '{column}' (max = {max}); use BLOB or TEXT instead`.
     pub fn too_big_column_length(column: &str, max: u32) -> Self {
         let message =
             format!("Column length too big for column '{column}' (max = {max}); use BLOB or TEXT instead");
@@ -421,22 +478,26 @@ impl SqlError {
 
     // --- locks and transactions -------------------------------------------------------------------------------
 
+    /// Error 1213: `Deadlock found when trying to get lock; try restarting transaction`.
     pub fn deadlock() -> Self {
         let message = "Deadlock found when trying to get lock; try restarting transaction";
         SqlError::new(er::LOCK_DEADLOCK, message)
     }
 
+    /// Error 1205: `Lock wait timeout exceeded; try restarting transaction`.
     pub fn lock_wait_timeout() -> Self {
         let message = "Lock wait timeout exceeded; try restarting transaction";
         SqlError::new(er::LOCK_WAIT_TIMEOUT, message)
     }
 
+    /// Error 3572: `Statement aborted because lock(s) could not be acquired immediately and NOWAIT is set.`.
     pub fn lock_nowait() -> Self {
         let message =
             "Statement aborted because lock(s) could not be acquired immediately and NOWAIT is set.";
         SqlError::new(er::LOCK_NOWAIT, message)
     }
 
+    /// Error 3024: `Query execution was interrupted, maximum statement execution time exceeded`.
     pub fn query_timeout() -> Self {
         SqlError::new(
             er::QUERY_TIMEOUT,
@@ -452,6 +513,7 @@ impl SqlError {
         }
     }
 
+    /// Error 1020: `Record has changed since last read in table '{table}'; try restarting transaction`.
     pub fn record_changed(table: &str) -> Self {
         SqlError::new(
             er::RECORD_CHANGED,
@@ -459,16 +521,19 @@ impl SqlError {
         )
     }
 
+    /// Error 1792: `Cannot execute statement in a READ ONLY transaction.`.
     pub fn read_only_transaction() -> Self {
         let message = "Cannot execute statement in a READ ONLY transaction.";
         SqlError::new(er::CANT_EXECUTE_IN_READ_ONLY_TRANSACTION, message)
     }
 
+    /// Error 1568: `Transaction characteristics can't be changed while a transaction is in progress`.
     pub fn transaction_in_progress() -> Self {
         let message = "Transaction characteristics can't be changed while a transaction is in progress";
         SqlError::new(er::CANT_CHANGE_TX_CHARACTERISTICS, message)
     }
 
+    /// Error 1305: `SAVEPOINT {name} does not exist`.
     pub fn savepoint_missing(name: &str) -> Self {
         SqlError::new(er::SP_DOES_NOT_EXIST, format!("SAVEPOINT {name} does not exist"))
     }

@@ -2,10 +2,12 @@
 
 use super::Date;
 
+/// Whether the year has a 29th of February.
 pub fn is_leap(year: i64) -> bool {
     year % 4 == 0 && (year % 100 != 0 || year % 400 == 0 && year != 0)
 }
 
+/// Days of a month from 1 to 12.
 pub fn days_in_month(year: i64, month: i64) -> i64 {
     match month {
         2 if is_leap(year) => 29,
@@ -15,6 +17,7 @@ pub fn days_in_month(year: i64, month: i64) -> i64 {
     }
 }
 
+/// 365 or 366.
 pub fn days_in_year(year: i64) -> i64 {
     if is_leap(year) { 366 } else { 365 }
 }
@@ -65,6 +68,7 @@ pub fn weekday(day_number: i64, sunday_first: bool) -> i64 {
     (day_number + 5 + sunday_first as i64).rem_euclid(7)
 }
 
+/// From 1 on.
 pub fn day_of_year(date: Date) -> i64 {
     date.day_number() - day_number(date.year as i64, 1, 1) + 1
 }
@@ -72,6 +76,7 @@ pub fn day_of_year(date: Date) -> i64 {
 /// How weeks are numbered: MySQL's modes 0 to 7 in their three bits.
 #[derive(Clone, Copy)]
 pub struct WeekMode {
+    /// Weeks begin on Monday rather than Sunday.
     pub monday_first: bool,
     /// Weeks are numbered 1 to 53 and belong to one year or the other, never week 0.
     pub week_year: bool,
@@ -129,6 +134,7 @@ pub fn week(date: Date, mode: WeekMode) -> (i64, i64) {
     (offset / 7 + 1, year)
 }
 
+/// The English names of the months.
 pub const MONTHS: [&str; 12] = [
     "January",
     "February",

@@ -120,8 +120,11 @@ pub fn format_time(time: Time, format: &[u8]) -> Option<String> {
 /// What a format of `STR_TO_DATE` yields: known from the format alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FormatKind {
+    /// A date without a time.
     Date,
+    /// A time without a date.
     Time,
+    /// Both.
     DateTime,
 }
 

@@ -13,21 +13,28 @@ use calendar::{day_number, from_day_number};
 use std::cmp::Ordering;
 use std::fmt;
 
+/// Microseconds in a second.
 pub const MICROS_PER_SECOND: i64 = 1_000_000;
+/// Microseconds in a day.
 pub const MICROS_PER_DAY: i64 = 86_400 * MICROS_PER_SECOND;
 /// 838:59:59
 pub const TIME_MAX_MICROS: i64 = (838 * 3600 + 59 * 60 + 59) * MICROS_PER_SECOND;
 
+/// A date, or what MySQL takes for one: month and day may be 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Date {
+    /// 0 to 9999.
     pub year: u16,
+    /// 0 to 12.
     pub month: u8,
+    /// 0 to 31.
     pub day: u8,
 }
 
 /// A signed duration. Equality and order ignore how many digits are shown.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Time {
+    /// Microseconds, negative below zero.
     pub micros: i64,
     /// Fractional digits shown.
     pub fsp: u8,
@@ -36,26 +43,35 @@ pub struct Time {
 /// Equality and order ignore how many digits are shown.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct DateTime {
+    /// The day.
     pub date: Date,
+    /// 0 to 23.
     pub hour: u8,
+    /// 0 to 59.
     pub minute: u8,
+    /// 0 to 59.
     pub second: u8,
+    /// Fractional digits shown.
     pub fsp: u8,
+    /// Microseconds, below a million.
     pub micro: u32,
 }
 
 impl Date {
+    /// `0000-00-00`
     pub const ZERO: Date = Date {
         year: 0,
         month: 0,
         day: 0,
     };
 
+    /// The date of these parts, which are not checked.
     #[inline]
     pub fn new(year: u16, month: u8, day: u8) -> Date {
         Date { year, month, day }
     }
 
+    /// Whether all parts are 0.
     #[inline]
     pub fn is_zero(self) -> bool {
         self == Date::ZERO
@@ -73,6 +89,7 @@ impl Date {
         (self.year as u64) << 9 | (self.month as u64) << 5 | self.day as u64
     }
 
+    /// From the stored form.
     #[inline]
     pub fn unpack(packed: u64) -> Date {
         Date {
@@ -88,11 +105,13 @@ impl Date {
         day_number(self.year as i64, self.month as i64, self.day as i64)
     }
 
+    /// The date of a day counted from year 0, as TO_DAYS() counts; `None` outside of what a DATE holds.
     #[inline]
     pub fn from_day_number(days: i64) -> Option<Date> {
         from_day_number(days)
     }
 
+    /// The beginning of the day.
     #[inline]
     pub fn midnight(self) -> DateTime {
         DateTime {
@@ -109,11 +128,13 @@ impl Date {
 }
 
 impl Time {
+    /// A duration of so many microseconds.
     #[inline]
     pub fn new(micros: i64, fsp: u8) -> Time {
         Time { micros, fsp }
     }
 
+    /// A duration of these parts.
     #[inline]
     pub fn from_hms(negative: bool, hour: u64, minute: u64, second: u64, micro: u64, fsp: u8) -> Time {
         let micros = (hour * 3600 + minute * 60 + second) as i64 * MICROS_PER_SECOND + micro as i64;
@@ -123,6 +144,7 @@ impl Time {
         }
     }
 
+    /// Whether it is below zero.
     #[inline]
     pub fn negative(self) -> bool {
         self.micros < 0
@@ -167,6 +189,7 @@ pub(crate) fn round_micros(micros: i64, fsp: u8) -> i64 {
 }
 
 impl DateTime {
+    /// The point in time of these parts, which are not checked.
     pub fn new(date: Date, hour: u8, minute: u8, second: u8, micro: u32, fsp: u8) -> DateTime {
         DateTime {
             date,
@@ -178,17 +201,20 @@ impl DateTime {
         }
     }
 
+    /// Whether all parts are 0.
     #[inline]
     pub fn is_zero(self) -> bool {
         self.date.is_zero() && self.micros_of_day() == 0
     }
 
+    /// Microseconds since midnight.
     #[inline]
     pub fn micros_of_day(self) -> i64 {
         (self.hour as i64 * 3600 + self.minute as i64 * 60 + self.second as i64) * MICROS_PER_SECOND
             + self.micro as i64
     }
 
+    /// The time of the day.
     #[inline]
     pub fn time(self) -> Time {
         Time {
@@ -204,6 +230,7 @@ impl DateTime {
         self.date.pack() << 41 | seconds << 24 | self.micro as u64
     }
 
+    /// From the stored form.
     pub fn unpack(packed: u64, fsp: u8) -> DateTime {
         DateTime {
             date: Date::unpack(packed >> 41),
@@ -228,6 +255,7 @@ impl DateTime {
         Some(DateTime::from_parts(date, micros.rem_euclid(MICROS_PER_DAY), fsp))
     }
 
+    /// So many microseconds after midnight.
     pub fn from_parts(date: Date, micros_of_day: i64, fsp: u8) -> DateTime {
         let seconds = micros_of_day / MICROS_PER_SECOND;
         DateTime {

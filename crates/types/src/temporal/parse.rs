@@ -10,8 +10,10 @@ use crate::SqlMode;
 use crate::convert::refused_by_mode;
 use crate::time_zone::{TimeZone, parse_offset};
 
+/// What a text says, before it is brought into a time zone.
 #[derive(Clone, Copy, Debug)]
 pub struct ParsedDateTime {
+    /// Date and time as written.
     pub value: DateTime,
     /// Seconds east of UTC, if the text says so.
     pub offset: Option<i32>,

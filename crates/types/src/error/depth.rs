@@ -89,6 +89,7 @@ fn first_check_or_error() -> Result<()> {
 }
 
 impl SqlError {
+    /// Error 1436: the statement nests too deeply.
     pub fn stack_overrun() -> Self {
         let message = format!(
             "Thread stack overrun:  the statement nests too deeply; {RESERVE} bytes of the stack, or a tree of at most \
@@ -97,6 +98,7 @@ impl SqlError {
         SqlError::new(er::STACK_OVERRUN_NEED_MORE, message)
     }
 
+    /// Error 1116: more than 61 tables in a join.
     pub fn too_many_tables() -> Self {
         SqlError::new(
             er::TOO_MANY_TABLES,
@@ -104,6 +106,7 @@ impl SqlError {
         )
     }
 
+    /// Error 1473: more than [`SELECTS_MAX`] SELECTs inside each other.
     pub fn too_high_nesting_for_select() -> Self {
         SqlError::new(
             er::TOO_HIGH_LEVEL_OF_NESTING_FOR_SELECT,

@@ -561,7 +561,7 @@ mod tests {
         let locks = Arc::new(Locks::default());
         let (kept, held) = (locks.lock("test", "kept"), locks.lock("test", "held"));
         let holder = locks.holder(1);
-        holder.own(&held, Block::Definition, &patience(0)).unwrap();
+        holder.own(&held, Block::Definition, &policy(0)).unwrap();
         let address = Arc::as_ptr(&held);
         drop(held);
         for n in 0..100_000 {
@@ -573,7 +573,7 @@ mod tests {
         let other = locks.holder(2);
         let again = locks.lock("test", "held");
         assert_eq!(
-            other.use_table(&again, Mode::Read, &patience(5)),
+            other.use_table(&again, Mode::Read, &policy(5)),
             Err(Failure::Timeout)
         );
     }
@@ -591,7 +591,7 @@ mod tests {
                     let me = locks.holder(id);
                     for n in 0..3_000 {
                         let lock = locks.lock("test", "t");
-                        me.own(&lock, Block::Definition, &patience(10_000)).unwrap();
+                        me.own(&lock, Block::Definition, &policy(10_000)).unwrap();
                         drop(lock);
                         assert_eq!(inside.fetch_add(1, Ordering::SeqCst), 0);
                         inside.fetch_sub(1, Ordering::SeqCst);

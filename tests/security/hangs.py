@@ -7,7 +7,6 @@ import pymysql
 # Each takes minutes or more if nobody ends it.
 SLOW = {
     "LIKE": "SELECT REPEAT('a', 4000000) LIKE CONCAT('%', REPEAT('a', 2000000), 'b%')",
-    "LIKE of many percents": "SELECT REPEAT('a', 4000000) LIKE CONCAT(REPEAT('%a', 1000000), 'b', REPEAT('a', 1000000), '%c')",
     "LIKE of characters": "SELECT REPEAT('ä', 4000000) LIKE CONCAT('%', REPEAT('Ä', 1000000), 'b%')",
     "LOCATE": "SELECT LOCATE(CONCAT(REPEAT('a', 2000000), 'b'), REPEAT('a', 4000000))",
     "REPLACE": "SELECT LENGTH(REPLACE(REPEAT('a', 40000000), CONCAT(REPEAT('a', 20000000), 'b'), 'c'))",

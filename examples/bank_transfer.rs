@@ -111,10 +111,7 @@ fn sum(table: &Table, txn: &mut Transaction) -> Result<i64> {
     let mut sum = 0;
     table.scan(
         txn,
-        0,
-        &KeyRange::all(),
-        false,
-        false,
+        &RangeScan::new(0, &KeyRange::all()),
         Read::Consistent,
         &mut |row| {
             sum += row.get(1).as_int().unwrap_or(0);

@@ -75,10 +75,7 @@ fn count(table: &Table, txn: &mut Transaction) -> Result<u64> {
     txn.statement_begin();
     table.scan(
         txn,
-        0,
-        &KeyRange::all(),
-        false,
-        false,
+        &RangeScan::new(0, &KeyRange::all()),
         Read::Consistent,
         &mut |_| {
             rows += 1;

@@ -188,10 +188,7 @@ fn scans_of_what_changed() {
             table
                 .scan(
                     &mut old,
-                    0,
-                    &KeyRange::all(),
-                    false,
-                    false,
+                    &RangeScan::new(0, &KeyRange::all()),
                     Read::Consistent,
                     &mut |row| {
                         sum += row.get(1).as_int().unwrap_or(0);

@@ -7,7 +7,7 @@ use crate::error::Result;
 use crate::ids::IndexNo;
 use crate::lock::DuplicateLock;
 use crate::schema::{Datum, RowBuf};
-use crate::table::{Action, Flow, Keep, KeyRange, RangeScan, Read, RowView, Table};
+use crate::table::{Action, Flow, Keep, RangeScan, Read, RowView, Table};
 use crate::transaction::Transaction;
 
 impl Table {
@@ -23,20 +23,15 @@ impl Table {
         self.get_row(&mut txn.txn(), index, key, read, f)
     }
 
-    /// Reads the rows of a range in index order, or backwards. With `covering`, the rows show only what the index
-    /// [covers](Table::covers). An error of `f` ends the scan and is returned.
+    /// Reads the rows that a scan visits. An error of `f` ends the scan and is returned.
     pub fn scan(
         &self,
         txn: &mut Transaction,
-        index: IndexNo,
-        range: &KeyRange,
-        reverse: bool,
-        covering: bool,
+        scan: &RangeScan<'_>,
         read: Read,
         f: &mut dyn FnMut(&RowView) -> Result<(Keep, Flow)>,
     ) -> Result<()> {
-        let scan = RangeScan::new(index, range).reverse(reverse).covering(covering);
-        self.scan_rows(&mut txn.txn(), &scan, read, f)
+        self.scan_rows(&mut txn.txn(), scan, read, f)
     }
 
     /// Inserts a row, all columns given in order. After [`Error::DuplicateKey`] the row that has the key is locked
@@ -74,42 +69,36 @@ impl Table {
         found
     }
 
-    /// [`Table::modify`] for every row of a range. The caller sees to it that no update moves a row within `index`
+    /// [`Table::modify`] for every row that a scan visits. The caller sees to it that no update moves a row within the index
     /// (it would be visited again).
     pub fn modify_range(
         &self,
         txn: &mut Transaction,
-        index: IndexNo,
-        range: &KeyRange,
-        reverse: bool,
+        scan: &RangeScan<'_>,
         f: &mut dyn FnMut(&RowView, &mut RowBuf) -> Result<(Action, Flow)>,
     ) -> Result<()> {
-        let scan = RangeScan::new(index, range).reverse(reverse);
-        self.modify_rows(&mut txn.txn(), &scan, None, f)
+        self.modify_rows(&mut txn.txn(), scan, None, f)
     }
 
-    /// [`Table::modify_range`], forwards, for an UPDATE: under READ COMMITTED and below, a row of the clustered index that
-    /// another transaction has locked is matched by `matches` as it was last committed, and passed over if it does not match.
-    /// If it does, it is waited for, and `f` decides.
+    /// [`Table::modify_range`] for an UPDATE: under READ COMMITTED and below, a row of the clustered index that another
+    /// transaction has locked is matched by `matches` as it was last committed, and passed over if it does not match. If it
+    /// does, it is waited for, and `f` decides.
     pub fn update_range(
         &self,
         txn: &mut Transaction,
-        index: IndexNo,
-        range: &KeyRange,
+        scan: &RangeScan<'_>,
         matches: &mut dyn FnMut(&RowView) -> Result<bool>,
         f: &mut dyn FnMut(&RowView, &mut RowBuf) -> Result<(Action, Flow)>,
     ) -> Result<()> {
-        self.modify_rows(&mut txn.txn(), &RangeScan::new(index, range), Some(matches), f)
+        self.modify_rows(&mut txn.txn(), scan, Some(matches), f)
     }
 
-    /// Locks the rows of a range exclusively for a statement that changes them afterwards; about `matches`, which an UPDATE
-    /// in no order has, see [`Table::update_range`].
+    /// Locks the rows that a scan visits exclusively, for a statement that changes them afterwards; about `matches`, which
+    /// an UPDATE in no order has, see [`Table::update_range`].
     pub fn scan_to_change(
         &self,
         txn: &mut Transaction,
-        index: IndexNo,
-        range: &KeyRange,
-        reverse: bool,
+        scan: &RangeScan<'_>,
         matches: Option<&mut dyn FnMut(&RowView) -> Result<bool>>,
         f: &mut dyn FnMut(&RowView) -> Result<(Keep, Flow)>,
     ) -> Result<()> {
@@ -118,8 +107,7 @@ impl Table {
             Some(matches) => Some(matches),
             None => None,
         };
-        let scan = RangeScan::new(index, range).reverse(reverse);
-        self.scan_rows_to_change(&mut txn.txn(), &scan, matches, f)
+        self.scan_rows_to_change(&mut txn.txn(), scan, matches, f)
     }
 
     /// The same, unless another has the table locked with [`LockMode::AutoIncrement`](crate::LockMode), or waits for

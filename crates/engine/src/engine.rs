@@ -540,7 +540,9 @@ mod tests {
     use super::*;
     use crate::TableSchema;
     use crate::disk::sim::{Faults, SimDisk};
-    use crate::{Column, ColumnType, Datum, Flow, IndexSchema, Keep, KeyPart, KeyRange, Read, RowView};
+    use crate::{
+        Column, ColumnType, Datum, Flow, IndexSchema, Keep, KeyPart, KeyRange, RangeScan, Read, RowView,
+    };
 
     fn config(disk: &SimDisk) -> Config {
         let mut config = Config::new("");
@@ -609,10 +611,7 @@ mod tests {
         table
             .scan(
                 &mut txn,
-                0,
-                &KeyRange::all(),
-                false,
-                false,
+                &RangeScan::new(0, &KeyRange::all()),
                 Read::Consistent,
                 &mut count,
             )

@@ -34,7 +34,7 @@
 //! txn.begin(Isolation::RepeatableRead, true);
 //! let mut sum = 0;
 //! let all = KeyRange::all();
-//! account.scan(&mut txn, 0, &all, false, false, Read::Consistent, &mut |row| {
+//! account.scan(&mut txn, &RangeScan::new(0, &all), Read::Consistent, &mut |row| {
 //!     sum += row.get(1).as_int().unwrap_or(0);
 //!     Ok((Keep::Locked, Flow::Continue))
 //! })?;

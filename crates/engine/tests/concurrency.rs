@@ -364,7 +364,7 @@ fn rows_that_did_not_match_are_let_go_under_read_committed_only() {
     ] {
         let mut txn = begin(&engine, isolation);
         table
-            .modify_range(&mut txn, 0, &KeyRange::all(), false, &mut |row, _| {
+            .modify_range(&mut txn, &RangeScan::new(0, &KeyRange::all()), &mut |row, _| {
                 let keep = row.get(0) == Datum::Int(5);
                 Ok((if keep { Action::Keep } else { Action::Skip }, Flow::Continue))
             })
@@ -459,7 +459,7 @@ fn more_data_than_the_pool_holds_works() {
     let mut old = begin(&engine, Isolation::RepeatableRead);
     old.consistent_snapshot().unwrap();
     table
-        .modify_range(&mut txn, 0, &KeyRange::all(), false, &mut |row, buf| {
+        .modify_range(&mut txn, &RangeScan::new(0, &KeyRange::all()), &mut |row, buf| {
             buf.set(2, Datum::Int(row.get(0).as_int().unwrap()));
             Ok((Action::Update, Flow::Continue))
         })

@@ -101,14 +101,14 @@ fn a_wrong_index_or_column_is_an_error() {
             wait: LockWait::Wait,
         },
     ] {
-        let scanned = table.scan(&mut txn, wrong, &all, false, false, read, &mut |_| {
+        let scanned = table.scan(&mut txn, &RangeScan::new(wrong, &all), read, &mut |_| {
             Ok((Keep::Locked, Flow::Continue))
         });
         assert!(matches!(scanned, Err(Error::Unsupported(_))), "{scanned:?}");
         let found = table.get(&mut txn, wrong, &[1], read, &mut |_| Ok(Keep::Locked));
         assert!(matches!(found, Err(Error::Unsupported(_))), "{found:?}");
     }
-    let modified = table.modify_range(&mut txn, wrong, &all, false, &mut |_, _| {
+    let modified = table.modify_range(&mut txn, &RangeScan::new(wrong, &all), &mut |_, _| {
         Ok((Action::Delete, Flow::Continue))
     });
     assert!(matches!(modified, Err(Error::Unsupported(_))), "{modified:?}");
@@ -117,7 +117,7 @@ fn a_wrong_index_or_column_is_an_error() {
     assert!(!table.covers(wrong, &[0]));
     assert_eq!(table.estimate_range(wrong, &all), 0);
     let columns = table.schema().columns.len();
-    let updated = table.modify_range(&mut txn, 0, &all, false, &mut |_, row| {
+    let updated = table.modify_range(&mut txn, &RangeScan::new(0, &all), &mut |_, row| {
         row.set(columns, Datum::Int(1));
         Ok((Action::Update, Flow::Continue))
     });
@@ -167,7 +167,8 @@ fn write_runs_again_after_a_deadlock() {
     let mut txn = begin(&engine, Isolation::RepeatableRead);
     let mut sum = 0;
     let all = KeyRange::all();
-    let scanned = table.scan(&mut txn, 0, &all, false, false, Read::Consistent, &mut |row| {
+    let scan = RangeScan::new(0, &all);
+    let scanned = table.scan(&mut txn, &scan, Read::Consistent, &mut |row| {
         sum += row.get(1).as_int().unwrap_or(0);
         Ok((Keep::Locked, Flow::Continue))
     });

@@ -234,10 +234,15 @@ fn a_shared_read_of_the_index_alone_leaves_the_row_unlocked() {
     };
     let mut seen = Vec::new();
     f.table
-        .scan(&mut txn, 1, &f.equal(1, 20), false, true, read, &mut |view| {
-            seen.push(view.get(1).as_int());
-            Ok((Keep::Locked, Flow::Continue))
-        })
+        .scan(
+            &mut txn,
+            &RangeScan::new(1, &f.equal(1, 20)).covering(true),
+            read,
+            &mut |view| {
+                seen.push(view.get(1).as_int());
+                Ok((Keep::Locked, Flow::Continue))
+            },
+        )
         .unwrap();
     assert_eq!(seen, [Some(20)]);
     assert_eq!(f.locks(), ["k 20/20 S", "k 30/30 S,GAP"]);

@@ -208,11 +208,16 @@ impl World {
             let range = KeyRange::prefix(key(&self.table, 1, &[Datum::Int(k)]));
             let mut ids = Vec::new();
             self.table
-                .scan(txn, 1, &range, reverse, true, Read::Consistent, &mut |view| {
-                    assert_eq!(view.get(1), Datum::Int(k));
-                    ids.push(view.get(0).as_int().unwrap());
-                    Ok((Keep::Locked, Flow::Continue))
-                })
+                .scan(
+                    txn,
+                    &RangeScan::new(1, &range).reverse(reverse).covering(true),
+                    Read::Consistent,
+                    &mut |view| {
+                        assert_eq!(view.get(1), Datum::Int(k));
+                        ids.push(view.get(0).as_int().unwrap());
+                        Ok((Keep::Locked, Flow::Continue))
+                    },
+                )
                 .unwrap();
             ids.sort();
             let expected: Vec<i64> = expected.iter().filter(|r| r.k == Some(k)).map(|r| r.id).collect();

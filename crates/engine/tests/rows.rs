@@ -81,10 +81,15 @@ fn every_index_finds_the_rows_in_its_order() {
     let mut covered = Vec::new();
     assert!(table.covers(1, &[0, 1]) && !table.covers(1, &[3]) && table.covers(3, &[0, 1, 3]));
     table
-        .scan(&mut txn, 1, &range, false, true, Read::Consistent, &mut |view| {
-            covered.push((view.get(1).as_int().unwrap(), view.get(0).as_int().unwrap()));
-            Ok((Keep::Locked, Flow::Continue))
-        })
+        .scan(
+            &mut txn,
+            &RangeScan::new(1, &range).covering(true),
+            Read::Consistent,
+            &mut |view| {
+                covered.push((view.get(1).as_int().unwrap(), view.get(0).as_int().unwrap()));
+                Ok((Keep::Locked, Flow::Continue))
+            },
+        )
         .unwrap();
     let found = rows(&table, &mut txn, 1, &range, false, Read::Consistent).unwrap();
     assert_eq!(
@@ -355,7 +360,7 @@ fn modify_range_changes_what_it_is_told() {
     let range = KeyRange::prefix(key(&table, 1, &[Datum::Int(4)]));
     let mut seen = 0;
     table
-        .modify_range(&mut txn, 1, &range, false, &mut |view, buf| {
+        .modify_range(&mut txn, &RangeScan::new(1, &range), &mut |view, buf| {
             seen += 1;
             let id = view.get(0).as_int().unwrap();
             Ok((

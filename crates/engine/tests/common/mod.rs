@@ -140,10 +140,15 @@ pub fn rows(
     read: Read,
 ) -> Result<Vec<Row>> {
     let mut rows = Vec::new();
-    table.scan(txn, index, range, reverse, false, read, &mut |view| {
-        rows.push(Row::of(view));
-        Ok((Keep::Locked, Flow::Continue))
-    })?;
+    table.scan(
+        txn,
+        &RangeScan::new(index, range).reverse(reverse),
+        read,
+        &mut |view| {
+            rows.push(Row::of(view));
+            Ok((Keep::Locked, Flow::Continue))
+        },
+    )?;
     Ok(rows)
 }
 

@@ -10,7 +10,7 @@ use crate::error::{Result, SqlError, er};
 use crate::parse::ast::{MaintenanceKind, ObjectName};
 use crate::types::Value;
 use std::sync::Arc;
-use tidemark_engine::{Flow, Isolation, Keep, KeyRange, Read};
+use tidemark_engine::{Flow, Isolation, Keep, KeyRange, RangeScan, Read};
 
 impl DdlContext<'_> {
     pub(super) fn maintain(
@@ -119,10 +119,7 @@ impl DdlContext<'_> {
             let mut count = 0u64;
             stored.scan(
                 &mut txn,
-                number,
-                &KeyRange::all(),
-                false,
-                false,
+                &RangeScan::new(number, &KeyRange::all()),
                 Read::Consistent,
                 &mut |row| {
                     for (i, column) in table.columns.iter().enumerate() {
@@ -178,10 +175,7 @@ impl DdlContext<'_> {
         let (mut sum, mut count) = (0u32, 0u64);
         stored.scan(
             &mut txn,
-            0,
-            &KeyRange::all(),
-            false,
-            false,
+            &RangeScan::new(0, &KeyRange::all()),
             Read::Consistent,
             &mut |row| {
                 // FNV-1a over the columns' texts; NULL counts as a byte no text has.

@@ -17,7 +17,7 @@ use std::collections::HashMap;
 use std::ops::Bound;
 use std::rc::Rc;
 use std::sync::Arc;
-use tidemark_engine::{Keep, KeyRange, Read, RowView, Table};
+use tidemark_engine::{Keep, KeyRange, RangeScan, Read, RowView, Table};
 
 /// Rows copied before the loops go on to the next table.
 const BATCH_ROWS: usize = 256;
@@ -657,14 +657,12 @@ impl TableReading<'_, '_, '_> {
         let mut last = ScanControl::Next;
         let mut stopped_at = Vec::new();
         let read = self.read();
-        let scanned = self.table.scan(
-            &mut self.exec.txn.borrow_mut(),
-            path.index,
-            range,
-            self.scan.reverse,
-            path.covering && path.index != 0,
-            read,
-            &mut |view| {
+        let scan = RangeScan::new(path.index, range)
+            .reverse(self.scan.reverse)
+            .covering(path.covering && path.index != 0);
+        let scanned = self
+            .table
+            .scan(&mut self.exec.txn.borrow_mut(), &scan, read, &mut |view| {
                 let (keep, flow) = visit(view)?;
                 last = flow;
                 if flow == ScanControl::Next {
@@ -674,8 +672,7 @@ impl TableReading<'_, '_, '_> {
                     self.position(view, &mut stopped_at)?;
                 }
                 Ok((keep, tidemark_engine::Flow::Stop))
-            },
-        );
+            });
         scanned.map_err(|error| self.explain(error))?;
         if last != ScanControl::Pause {
             return Ok((last, None));

@@ -12,7 +12,7 @@ use crate::expr::{EvalCtx, Row};
 use crate::plan::change::{RowSelection, Target};
 use crate::types::{Val, Value};
 use std::cmp::Ordering;
-use tidemark_engine::{Action, Flow, Keep, KeyRange, RowBuf, RowView};
+use tidemark_engine::{Action, Flow, Keep, KeyRange, RangeScan, RowBuf, RowView};
 
 /// What a statement does to the rows it touches.
 pub trait RowChange {
@@ -155,12 +155,13 @@ impl<'a> ChangeScan<'a> {
                 Ok((action, flow))
             };
             let (table, index) = (&target.table, self.rows.path.index);
+            let scan = RangeScan::new(index, &range).reverse(self.rows.reverse);
             match self.rows.judges {
                 true => {
                     let mut judge = |view: &RowView| self.judge(view);
-                    table.update_range(txn, index, &range, &mut judge, &mut one)?;
+                    table.update_range(txn, &scan, &mut judge, &mut one)?;
                 }
-                false => table.modify_range(txn, index, &range, self.rows.reverse, &mut one)?,
+                false => table.modify_range(txn, &scan, &mut one)?,
             }
         }
         Ok(())
@@ -238,7 +239,8 @@ impl<'a> ChangeScan<'a> {
                 true => Some(&mut judge),
                 false => None,
             };
-            let scanned = table.scan_to_change(txn, index, range, self.rows.reverse, judge, &mut take);
+            let scan = RangeScan::new(index, range).reverse(self.rows.reverse);
+            let scanned = table.scan_to_change(txn, &scan, judge, &mut take);
             scanned.map_err(|error| SqlError::in_table(error, &target.def.name))?;
             if rows.len() as u64 >= enough {
                 break;

@@ -100,6 +100,10 @@ def clippy(runner: Runner, filters: list[str]) -> None:
     runner.step("clippy", "cargo", "clippy", "-q", *(packages(filters) or ["--workspace"]), "--all-targets", "--", "-D", "warnings")
 
 
+def floors(runner: Runner, filters: list[str]) -> None:
+    runner.counted("floors", COUNT, [sys.executable, "tests/floors.py", *filters])
+
+
 def build(runner: Runner, _: list[str]) -> None:
     runner.build()
 
@@ -140,6 +144,7 @@ def program(path: str, *needs: str, full: str = "", quick: str | None = None, se
 SUITES = {
     "format": Suite(["cargo", "rustfmt"], formatted),
     "clippy": Suite(["cargo", "clippy"], clippy),
+    "floors": Suite([], floors),
     "build": Suite(["cargo"], build),
     "unit": Suite(["cargo"], unit),
     "golden": program("golden.py"),
@@ -165,6 +170,7 @@ class Hunt:
     needs: list[str]
     command: str                # {seed} and {seconds} are filled in, {against} with what the other server is
     with_mysql: bool = False    # without a MySQL server to compare with there is nothing to hunt
+    tests: str = ""             # in place of a program below tests/: cargo's tests with this in their names, which read the environment
 
 
 HUNTS = {
@@ -174,7 +180,10 @@ HUNTS = {
     "history": Hunt(["packages"], "history/run.py --seed {seed} --total-seconds {seconds}"),
     "crash": Hunt(["packages", "sysbench"], "crash/run.py --seed {seed} --seconds {seconds}"),
     "protocol": Hunt(["packages"], "protocol/run.py random --seed {seed} --seconds {seconds}"),
+    "fuzz": Hunt([], "", tests="of_any_"),
+    "properties": Hunt([], "", tests="properties"),
 }
+CASES_A_SECOND = 500        # of a property, more or less
 
 
 def hunt(runner: Runner, names: list[str], seconds: int, seed: int, against: str | None) -> None:
@@ -184,6 +193,10 @@ def hunt(runner: Runner, names: list[str], seconds: int, seed: int, against: str
         if HUNTS[name].with_mysql and not against:
             runner.skipped += 1
             print(f"  skipped {name}: it needs --against, a MySQL server", flush=True)
+            continue
+        if word := HUNTS[name].tests:
+            environment = {"TIDEMARK_FUZZ_SEED": str(seed), "TIDEMARK_FUZZ_SECONDS": str(seconds), "TIDEMARK_PROPERTY_CASES": str(seconds * CASES_A_SECOND)}
+            runner.counted(name, UNIT_COUNT, ["cargo", "test", "--workspace", "--no-fail-fast", "--", "--nocapture", word], environment)
             continue
         other = f"--against {against}" if against else "--mariadb"
         command = HUNTS[name].command.format(seed=seed, seconds=seconds, against=other).split()

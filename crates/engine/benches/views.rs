@@ -7,11 +7,9 @@
 
 use std::hint::black_box;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
 use tidemark_engine::disk::sim::SimDisk;
 use tidemark_engine::*;
-
-const RUNS: usize = 7;
+use tidemark_testing::bench::{line, time};
 
 fn engine() -> Engine {
     let mut config = Config::new("");
@@ -69,23 +67,6 @@ fn snapshot(engine: &Engine) -> Transaction {
     txn.begin(Isolation::RepeatableRead, true);
     txn.consistent_snapshot().expect("a view");
     txn
-}
-
-/// The median time of one of `n` calls.
-fn time(n: u32, mut f: impl FnMut()) -> Duration {
-    let mut runs: Vec<Duration> = (0..RUNS)
-        .map(|_| {
-            let start = Instant::now();
-            (0..n).for_each(|_| f());
-            start.elapsed() / n
-        })
-        .collect();
-    runs.sort();
-    runs[RUNS / 2]
-}
-
-fn line(what: &str, n: usize, took: Duration) {
-    println!("{what:<58} {n:>10} {took:>14.1?}");
 }
 
 fn views_beside_open_transactions() {

@@ -43,7 +43,10 @@ impl<'l> Reader<'l> {
     }
 
     /// The next record; `None` at the end of the log.
-    #[allow(clippy::should_implement_trait)]
+    #[allow(
+        clippy::should_implement_trait,
+        reason = "unlike an iterator's, it returns an error when reading fails"
+    )]
     pub fn next(&mut self) -> Result<Option<Record>> {
         let Some(header) = self.bytes(RECORD_HEADER)? else {
             return Ok(None);

@@ -279,3 +279,71 @@ mod tests {
         }
     }
 }
+
+#[cfg(test)]
+mod fuzz {
+    use super::*;
+    use tidemark_testing::fuzz::Corpus;
+
+    const LSN: Lsn = Lsn(4096);
+
+    fn record(note: Option<TxnNote>, payload: &[u8]) -> Vec<u8> {
+        let mut bytes = vec![0; RECORD_HEADER];
+        push_op(&mut bytes, PageId(7), 20, |out| out.extend_from_slice(b"abc"));
+        push_op(&mut bytes, PageId(8), 21, |_| {});
+        let ops_len = bytes.len() - RECORD_HEADER;
+        bytes.extend_from_slice(payload);
+        let len = bytes.len();
+        finish(&mut bytes, ops_len, note, 3);
+        bytes.truncate(len);
+        bytes
+    }
+
+    /// A record whose checksum is right may still say anything: each of its parts is read, or is an error.
+    #[test]
+    fn records_of_any_bytes() {
+        let txn = TxnId(5);
+        let undo = TxnNote::Undo {
+            txn,
+            prev: Lsn(64),
+            payload: b"undo me",
+        };
+        let corpus = Corpus::new("record")
+            .input(record(Some(undo), b"undo me"))
+            .input(record(
+                Some(TxnNote::Clr {
+                    txn,
+                    undo_next: Lsn(32),
+                }),
+                b"",
+            ))
+            .input(record(Some(TxnNote::Commit { txn }), b""))
+            .input(record(None, b""));
+        corpus.play(20_000, |input| {
+            let Some(header) = input.first_chunk::<RECORD_HEADER>() else {
+                return;
+            };
+            claimed_len(header);
+            let mut bytes = input.to_vec();
+            let crc = checksum(&bytes) ^ place(LSN);
+            bytes[4..8].copy_from_slice(&crc.to_le_bytes());
+            let Some(record) = Record::parse(LSN, bytes) else {
+                return;
+            };
+            assert!(record.end.0 >= LSN.0 + input.len() as u64 && record.end.0 % RECORD_ALIGN == 0);
+            let payload = match record.note() {
+                Ok(Some(TxnNote::Undo { payload, .. })) => payload.len(),
+                _ => 0,
+            };
+            let ops: usize = record
+                .ops()
+                .map_while(Result::ok)
+                .map(|op| op.arguments.len() + OP_HEADER)
+                .sum();
+            assert!(
+                RECORD_HEADER + ops + payload <= input.len(),
+                "more was read than is there"
+            );
+        });
+    }
+}

@@ -33,7 +33,10 @@ pub struct OpTable {
 
 impl OpTable {
     /// A table that knows the store's own ops.
-    #[allow(clippy::new_without_default)]
+    #[allow(
+        clippy::new_without_default,
+        reason = "a table with the store's ops is not an empty one"
+    )]
     pub fn new() -> OpTable {
         let mut table = OpTable { redo: [None; 256] };
         table.register(Format::KIND, Format::redo);

@@ -42,6 +42,8 @@ mod split;
 mod verify;
 
 #[cfg(test)]
+mod node_fuzz;
+#[cfg(test)]
 mod node_tests;
 #[cfg(test)]
 mod stress;

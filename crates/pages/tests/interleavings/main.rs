@@ -5,8 +5,11 @@
 //!
 //! Each model says what makes it fail; every such change was made once, and the model found it.
 
-// The models do not spin: `sync.rs` makes the numbers of looks before a sleep zero.
-#![allow(clippy::absurd_extreme_comparisons, clippy::reversed_empty_ranges)]
+#![allow(
+    clippy::absurd_extreme_comparisons,
+    clippy::reversed_empty_ranges,
+    reason = "the models do not spin: `sync.rs` makes the numbers of looks before a sleep zero"
+)]
 
 mod ids {
     pub use tidemark_pages::ids::*;

@@ -3,8 +3,10 @@
 //! A function is one line of a table: its name, how many arguments it takes, when it may be evaluated in advance, how the
 //! type of its result follows from its arguments, and how it is computed. The tables stand in one file per subject.
 
-// The functions that infer types share one signature, whether they change the number of arguments or not.
-#![allow(clippy::ptr_arg)]
+#![allow(
+    clippy::ptr_arg,
+    reason = "the functions that infer types share one signature, whether they change the number of arguments or not"
+)]
 
 mod control;
 mod digest;

@@ -1,4 +1,4 @@
-"""Statements that take long are ended by KILL QUERY within a tenth of a second, and by a client that leaves."""
+"""Statements that take long are ended by KILL QUERY within a tenth of a second."""
 import threading
 import time
 

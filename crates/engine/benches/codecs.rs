@@ -98,7 +98,7 @@ fn main() {
             };
             let all = KeyRange::all();
             table
-                .scan(&mut txn, 0, &all, false, false, Read::Consistent, &mut see)
+                .scan(&mut txn, &RangeScan::new(0, &all), Read::Consistent, &mut see)
                 .expect("a scan");
             assert_eq!(found, ROWS);
         });

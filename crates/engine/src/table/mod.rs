@@ -35,6 +35,7 @@ mod locking;
 mod outside;
 mod range;
 mod read;
+mod reader;
 mod row;
 mod secondary;
 mod state;

@@ -5,7 +5,7 @@
 //! a time, so that no leaf is held for long if little is left in the index and much beside it.
 
 use super::super::entry::{EntryHead, stored_of};
-use super::super::read::{Reader, ScanRange};
+use super::super::reader::{Reader, ScanRange};
 use super::super::row::RowView;
 use super::super::{Flow, Table};
 use super::store::{Buried, SameKey, Wanted};

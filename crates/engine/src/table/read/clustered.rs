@@ -2,8 +2,9 @@
 
 use super::super::Flow;
 use super::super::deleted::{Candidate, STRETCH};
+use super::super::reader::{Reader, ScanRange};
 use super::super::row::RowView;
-use super::{Reader, ScanRange, Show, in_order};
+use super::{Show, in_order};
 use crate::error::Result;
 use crate::txn::Sight;
 use std::sync::atomic::Ordering;

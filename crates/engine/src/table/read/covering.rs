@@ -3,8 +3,9 @@
 
 use super::super::Flow;
 use super::super::deleted::{Candidate, STRETCH, Visibility};
+use super::super::reader::{Reader, ScanRange};
 use super::super::row::RowView;
-use super::{Reader, ScanRange, Show, in_order};
+use super::{Show, in_order};
 use crate::error::Result;
 use std::sync::atomic::Ordering;
 

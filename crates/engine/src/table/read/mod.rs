@@ -30,12 +30,12 @@ mod point;
 mod secondary;
 
 use super::range::Span;
+use super::reader::{Reader, ScanRange};
 use super::row::RowView;
 use super::{Flow, Keep, RangeScan, Read, Table};
-use crate::error::{Error, Result};
-use crate::ids::{IndexNo, TxnId};
-use crate::kernel::Kernel;
-use crate::lock::{Interrupt, LockMode, LockWait};
+use crate::error::Result;
+use crate::ids::IndexNo;
+use crate::lock::{LockMode, LockWait};
 use crate::tree::LeafRead;
 use crate::txn::{Sight, Txn};
 use std::ops::Range;
@@ -45,62 +45,7 @@ use super::locking::{Locking, Visit};
 /// What a scan does with each row.
 pub(super) type Show<'f> = &'f mut dyn FnMut(&RowView) -> Result<(Keep, Flow)>;
 
-/// A consistent read of one table: the table, what is seen of it, and for which transaction.
-#[derive(Clone, Copy)]
-pub(crate) struct Reader<'r> {
-    pub table: &'r Table,
-    pub kernel: &'r Kernel,
-    pub sight: Sight,
-    /// The reading transaction's id, 0 if it has written nothing: it sees its own versions.
-    pub own: TxnId,
-    /// Ends the scan.
-    interrupt: &'r Interrupt,
-}
-
-/// The entries of an index that are still to be visited, and in which direction.
-#[derive(Clone)]
-pub(super) struct ScanRange {
-    pub index: IndexNo,
-    pub span: Span,
-    pub reverse: bool,
-}
-
-impl<'r> Reader<'r> {
-    /// Also returns the buffer for the columns of old versions.
-    #[inline]
-    fn new(table: &'r Table, sight: Sight, txn: &'r mut Txn<'_>) -> (Reader<'r>, &'r mut Vec<u8>) {
-        let kernel = txn.kernel;
-        let context = &mut **txn;
-        let reader = Reader {
-            table,
-            kernel,
-            sight,
-            own: context.id,
-            interrupt: &context.owner.interrupt,
-        };
-        (reader, &mut context.buffers.version)
-    }
-
-    /// True if the reader sees what `writer` wrote.
-    #[inline]
-    pub fn sees(&self, writer: TxnId) -> bool {
-        match self.sight {
-            Sight::Latest => true,
-            Sight::View(view) => {
-                (writer == self.own && self.own != TxnId::NONE) || view.sees(writer, &self.kernel.mvcc.txns)
-            }
-        }
-    }
-
-    /// Fails if the statement is to end.
-    #[inline]
-    pub fn check(&self) -> Result<()> {
-        match self.interrupt.is_killed() {
-            true => Err(Error::Interrupted),
-            false => Ok(()),
-        }
-    }
-
+impl Reader<'_> {
     /// Calls `f` with every leaf that has entries of the range, and the slots that are in it. Returns what is left of the
     /// range, from the first leaf on at which the view is found to be older than something in the index's graveyard.
     fn leaves(

@@ -2,8 +2,8 @@
 
 use super::super::entry::{Head, row_of};
 use super::super::outside::Outside;
+use super::super::reader::Reader;
 use super::super::row::RowView;
-use super::Reader;
 use crate::error::Result;
 use crate::mvcc::Seen;
 use crate::txn::Sight;

@@ -3,7 +3,8 @@
 
 use super::super::Flow;
 use super::super::deleted::{Candidate, STRETCH, STRETCH_MIN, Visibility};
-use super::{Reader, ScanRange, Show, in_order};
+use super::super::reader::{Reader, ScanRange};
+use super::{Show, in_order};
 use crate::error::Result;
 use crate::txn::Sight;
 use std::sync::atomic::Ordering;

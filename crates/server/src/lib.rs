@@ -24,6 +24,8 @@ mod command;
 mod connection;
 mod cursor;
 mod errors;
+#[cfg(test)]
+mod fuzz;
 mod handshake;
 mod listen;
 mod packet;

@@ -1,5 +1,8 @@
 //! Conversations with a database on a real engine.
 
+mod plans;
+mod shapes;
+
 use super::Session;
 use crate::context::{ConnectInfo, Database, OkInfo, Options, ResultSink, capability, status};
 use crate::error::Result;

@@ -28,7 +28,7 @@
 //! assert_eq!(parse(b"SELECT FROM", 0, SqlMode::DEFAULT).unwrap_err().code, 1064);
 //!
 //! // An expression prints as SHOW CREATE TABLE prints it.
-//! let expression = tidemark_parse::parse_expression("a+1 > 2", SqlMode::DEFAULT)?;
+//! let expression = tidemark_parse::parse_expression("a+1 > 2")?;
 //! assert_eq!(print::expr(&expression), "((`a` + 1) > 2)");
 //! # Ok::<(), tidemark_types::error::SqlError>(())
 //! ```

@@ -129,6 +129,8 @@ impl<'q> Explainer<'q> {
     fn block(&mut self, plan: &QueryPlan, kind: &str, depth: usize) {
         match &plan.body {
             QueryBody::Select(select) => self.select(plan, select, kind, depth),
+            // A query in parentheses, with an order or a limit of its own.
+            QueryBody::Set { first, rest } if rest.is_empty() => self.block(first, kind, depth),
             QueryBody::Set { first, rest } => {
                 let name = |op: SetOp| match op {
                     SetOp::Union => "UNION",
@@ -155,7 +157,7 @@ impl<'q> Explainer<'q> {
                 let id = self.id();
                 self.line(
                     depth,
-                    format!("Explanation fetched before execution  (rows={})", rows.len()),
+                    format!("Rows fetched before execution  (rows={})", rows.len()),
                 );
                 self.plain_row(id, kind, "No tables used");
             }
@@ -230,10 +232,7 @@ impl<'q> Explainer<'q> {
             } else {
                 ""
             };
-            self.line(
-                depth,
-                "Explanation fetched before execution  (rows=1)".to_string(),
-            );
+            self.line(depth, "Rows fetched before execution  (rows=1)".to_string());
             self.plain_row(id, kind, what);
         } else if let Some(row) = self.rows.get_mut(before) {
             add_extra(&mut row[11], &extra);

@@ -25,7 +25,7 @@ LESS = {
     "common table": 30, "common tables in turn": 30,
     "join in parentheses, right": 60, "join in parentheses, left": 60, "joins whose ON follow": 60,
     "JSON_ARRAY": 100, "JSON text": 100, "regular expression": 90,
-    # A level of these is several nodes of the 320 that may stand above each other.
+    # A level of these is several of the nodes that may stand above each other.
     "chains in parentheses": 25, "chains of 40 in parentheses": 20, "parentheses and OR, AND": 100, "SOUNDS LIKE": 100, "HEX": 100,
     "DATE_ADD": 100, "INTERVAL, the amount": 100, "INTERVAL, leading": 100, "INTERVAL, following": 100,
     "query in parentheses": 100, "query in parentheses with LIMIT": 100, "UNION in parentheses": 60,

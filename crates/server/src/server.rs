@@ -24,9 +24,6 @@ use std::time::{Duration, Instant};
 use tidemark_sql::error::depth;
 use tidemark_sql::{Database, SqlError};
 
-/// A statement that needs more of its thread's stack than there is gets an error (`tidemark_sql::error::depth`). Only
-/// what is touched takes memory.
-const STACK_LEN_MIN: usize = 1 << 20;
 /// How long a stop waits for statements that do not notice.
 const STOP_WAIT: Duration = Duration::from_secs(20);
 
@@ -170,9 +167,10 @@ impl Shared {
         }
     }
 
+    /// Of a connection's thread. A statement that needs more gets an error; `thread_stack` gives more, never less.
     fn stack_len(&self) -> usize {
         let wanted = self.database.variable_u64("thread_stack") as usize;
-        wanted.clamp(STACK_LEN_MIN, 1 << 30)
+        wanted.clamp(depth::STACK_LEN, 1 << 30)
     }
 }
 

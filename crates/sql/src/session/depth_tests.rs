@@ -158,9 +158,9 @@ fn statement((before, within, behind): (&str, &str, &str), n: usize) -> String {
 
 /// Runs on a thread with the stack of a connection.
 fn on_a_connections_stack(f: impl FnOnce() + Send + 'static) {
-    let thread = std::thread::Builder::new().stack_size(1 << 20);
+    let thread = std::thread::Builder::new().stack_size(depth::STACK_LEN);
     let thread = thread.spawn(|| {
-        depth::set_stack_len(1 << 20);
+        depth::set_stack_len(depth::STACK_LEN);
         f();
     });
     thread.unwrap().join().unwrap();

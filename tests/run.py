@@ -1,7 +1,7 @@
 """Everything that is tested, in the order of the list below. `./test` runs this program.
 
-    ./test                          everything (about 20 minutes on two cores)
-    ./test --quick                  everything, smaller (4 minutes once built)
+    ./test                          everything (25 to 30 minutes on two cores, builds included)
+    ./test --quick                  everything, smaller
     ./test SUITE...                 only these suites
     ./test SUITE FILTER...          only what has one of the filters in its name: `./test golden locks/fairness unit tree::`
     ./test hunt [HUNT...] [--seconds N] [--seed N] [--against HOST:PORT:USER]

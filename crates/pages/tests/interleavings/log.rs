@@ -185,8 +185,8 @@ fn a_full_ring_makes_room_by_being_written() {
 
 // ------------------------------------------------------------------------------------------------------------- group
 
-/// Fails if a record is linked before it is filled, if a leader that leaves does not hand the lead on, and if it lets
-/// another begin beside the one that it hands the lead to.
+/// Fails if a record is linked before it is filled, if a leader that leaves does not hand the lead on, and if a thread that
+/// begins to lead does not say so.
 #[test]
 fn every_commit_returns_and_is_on_disk() {
     model(within(2), || {

@@ -3,7 +3,10 @@
 //! its files, compiled here against *loom*'s atomics (`sync.rs`) instead of the real ones, in pools and logs of a few
 //! words.
 //!
-//! Each model says what makes it fail; every such change was made once, and the model found it.
+//! Each model says what makes it fail; every such change was made once, and the model found it. What no model here would
+//! find: the release fence of `lock_exclusive` left out; relaxed loads in `Ring::advance` and `announced` stored relaxed,
+//! since loom gives every sequentially consistent access a full fence; the second look under the group's mutex left out;
+//! the tide raised after `flushed`. These are argued for where they stand.
 
 #![allow(
     clippy::absurd_extreme_comparisons,

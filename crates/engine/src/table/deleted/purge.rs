@@ -42,7 +42,7 @@ enum Needed {
 /// What is to become of a deleted entry.
 pub(crate) enum Removal {
     Remove,
-    /// It has to stay for now. Its purge task is kept, and followed again when no view is in the way.
+    /// A view still needs it. Its purge task is kept, and followed again when no view is in the way.
     Later,
     /// Its leaf had to be released: to be asked about again.
     Retry,

@@ -10,9 +10,9 @@ use crate::tree::LeafWrite;
 use std::sync::Arc;
 
 impl Table {
-    /// Before the entry at this slot is taken out: hands its locks on to the gap it leaves. With an owner, whose entry it
-    /// is, also the lock that he has by having written it. Answers false if the next leaf could not be reached from
-    /// here: let go and come again.
+    /// Hands the locks of the entry at this slot on to the gap that it leaves; called before the entry is taken out. Given
+    /// the owner that wrote the entry, also hands on the lock that the writing was. Returns false if the next leaf could
+    /// not be reached from here: the caller releases its leaf and tries again.
     pub(crate) fn hand_on_locks(
         &self,
         kernel: &Kernel,

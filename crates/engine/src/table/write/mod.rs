@@ -95,7 +95,7 @@ impl<'w, 'k> Writer<'w, 'k> {
     }
 
     /// Keeps what a row was before this transaction changes it, if anybody may want it, and what purge must know.
-    /// Answers what the changed row's `older` will be. The caller holds the leaf's latch.
+    /// Returns what the changed row's `older` will be. The caller holds the leaf's latch.
     pub(super) fn supersede(
         &mut self,
         old: &Head,

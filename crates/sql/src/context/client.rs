@@ -3,7 +3,7 @@
 use crate::accounts::AccountAuth;
 use std::sync::Arc;
 
-/// Who connected, from where, and what their client can do. The server fills it in after authentication.
+/// What the server knows of a connection after authentication: the account, the address, the capabilities of the client.
 #[derive(Clone)]
 pub struct ConnectInfo {
     pub connection_id: u64,

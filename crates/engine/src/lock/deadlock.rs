@@ -1,13 +1,13 @@
-//! Deadlocks: found when a wait begins, or when one goes on for another reason, by following from who waits to whom it
-//! waits for (see [`waiting`](super::waiting)).
+//! Deadlock detection: when a wait begins, or its edge moves, the wait-for edges are followed (see
+//! [`waiting`](super::waiting)).
 //!
-//! Of the transactions on a cycle the one with the least to undo and to let go is rolled back: changes, and lock
-//! [structures](super::structure). Between equals it is the one whose wait began last, else the one that waits for that,
-//! and so on around the cycle: InnoDB's choice.
+//! Of the transactions on a cycle the one with the least weight (changes plus lock [structures](super::structure)) is
+//! rolled back. Between equals it is the one whose wait began last, else the one that waits for that, and so on around
+//! the cycle: InnoDB's choice.
 //!
-//! The walk does not stop the world, so its steps may be of different moments. A cycle counts only if, on a second look,
-//! each of its members is still in the very wait it was found in, and still waits for the next: then there was a moment
-//! between the two looks when all of them waited at once, and nobody who waits lets go of a lock.
+//! The search does not stop other threads, so its steps may see different moments. A cycle counts only if, on a second
+//! look, each of its members is still in the wait it was found in, and still waits for the next: then there was a
+//! moment between the two looks when all of them waited at once, and an owner that waits releases no lock.
 
 use super::Locks;
 use super::inspect::{DeadlockInfo, DeadlockMember};
@@ -16,11 +16,12 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::SystemTime;
 
-/// Called with every deadlock that is found, while all who are in it still wait.
+/// Called with every deadlock that is found, while all its members still wait.
 pub(crate) type OnDeadlock = Arc<dyn Fn(&DeadlockInfo) + Send + Sync>;
 
 impl Locks {
-    /// Breaks the cycle that `owner`, who waits, is on, if it is on one.
+    /// Searches for a cycle through `owner`, and wakes the chosen victim with
+    /// [`Error::Deadlock`](crate::Error::Deadlock).
     pub(super) fn break_cycles(&self, owner: &Arc<Owner>) {
         if !self.detect.load(Ordering::Relaxed) {
             return;
@@ -87,12 +88,12 @@ impl Locks {
                 cycle.rotate_left(last);
                 return Some(cycle);
             }
-            // Somebody on it has moved on, and maybe for another cycle.
+            // A member has stopped waiting, and may by now wait on another cycle.
         }
     }
 }
 
-/// Who gives way, of a cycle that begins with the one that came last.
+/// Chooses the victim of a cycle that begins with the owner whose wait began last.
 fn choose(cycle: &[Arc<Owner>]) -> Arc<Owner> {
     let mut order = cycle[1..].iter().chain(&cycle[..1]);
     let first = order.next().expect("a cycle has members");

@@ -1,8 +1,9 @@
-//! Gaps when keys come and go.
+//! Keeps locks on gaps right when keys are inserted and removed.
 //!
-//! A lock on a gap is kept under the key behind it. A key that is put into the gap divides it, and the lock must be on
-//! both parts; a key that is taken out joins two gaps, and whoever had locked the key, or the gap in front of it, has
-//! locked part of the joined one. Both happen in the mini-transaction's own latch, before anybody can see the change.
+//! A lock on a gap is kept under the key behind it. A key inserted into the gap divides it, and the lock must then be
+//! on both parts. A removed key joins two gaps, and an owner that had locked the key, or the gap in front of it, has
+//! locked part of the joined gap. Both happen under the mini-transaction's own latch, before any other thread can see
+//! the change.
 
 use super::mode::LockType;
 use super::owner::Owner;
@@ -43,7 +44,7 @@ impl Locks {
         }
     }
 
-    /// Whether there is a lock object for the key. The caller holds its leaf latched.
+    /// True if the key has a lock object, or lies in a run. The caller holds its leaf latched.
     pub fn is_locked(&self, index: &IndexLocks, key: &[u8]) -> bool {
         if index.is_free() {
             return false;
@@ -55,8 +56,8 @@ impl Locks {
         self.with_queue(&key, |_| ()).is_some()
     }
 
-    /// A new key stands in front of `next`: locks on the gap are on both parts of it now. The caller holds the new key's
-    /// leaf latched exclusively.
+    /// Inserting `new` in front of `next` divides a gap: copies the locks on it to the gap in front of `new`. The
+    /// caller holds the new key's leaf latched exclusively.
     pub fn divide_gap(&self, index: &Arc<IndexLocks>, next: &[u8], new: &[u8]) {
         let runs = index.runs_that_end_between(next, new);
         let next = self.key(index, next);
@@ -78,9 +79,9 @@ impl Locks {
         }
     }
 
-    /// A key is taken out, and its gap becomes part of the one in front of `next`. Who waited for the key is woken, and
-    /// will look again. The caller holds the old key's leaf latched exclusively. Under READ COMMITTED only what keeps a
-    /// statement's new keys unique lives on.
+    /// Removing `old` joins its gap with the one in front of `next`: moves the locks there. Requests that waited for
+    /// the key are woken and look up the row again. The caller holds the old key's leaf latched exclusively. Under READ
+    /// COMMITTED only the locks that keep a statement's new keys unique are inherited.
     pub fn join_gaps(&self, index: &Arc<IndexLocks>, old: &[u8], next: &[u8]) {
         for (owner, epoch, want) in index.runs_that_end_between(old, next) {
             let next = self.key(index, next);
@@ -97,7 +98,7 @@ impl Locks {
             heirs.map(|r| (r.owner.clone(), r.epoch, r.want.mode)).collect()
         });
         let Some(heirs) = heirs else { return };
-        // In this order: an insert that counts the locks on gaps meanwhile must not find none.
+        // In this order: an insert that reads the count of gap locks meanwhile must not read zero.
         let next = self.key(index, next);
         for (owner, epoch, mode) in heirs {
             self.add_granted(index, &next, &owner, epoch, LockType::gap(mode));
@@ -109,16 +110,16 @@ impl Locks {
         }
     }
 
-    /// The lock that `owner` has by having written a row, whose old writer is about to be put back while the transaction
-    /// goes on, becomes an object.
+    /// Makes `owner`'s implicit lock explicit when an undo is about to give the row its old writer back while the
+    /// transaction goes on.
     pub fn keep_record(&self, index: &Arc<IndexLocks>, owner: &Arc<Owner>, key: &[u8]) {
         let epoch = owner.held().epoch;
         let key = self.key(index, key);
         self.add_granted(index, &key, owner, epoch, LockType::WRITE);
     }
 
-    /// The lock that `owner` has by having written `old`, which it is about to take out itself while its transaction
-    /// goes on, becomes one on the gap in front of `next`.
+    /// Replaces `owner`'s implicit lock on an entry, which it is about to remove itself while its transaction goes on,
+    /// by one on the gap in front of `next`.
     pub fn keep_gap(&self, index: &Arc<IndexLocks>, owner: &Arc<Owner>, next: &[u8]) {
         let epoch = owner.held().epoch;
         owner.note_structure(index, LockType::WRITE);

@@ -1,8 +1,8 @@
-//! What can be seen of locks and of who holds them: for `data_locks`, `data_lock_waits`, `INNODB_TRX` and the text of a
-//! deadlock.
+//! Snapshots of locks, waits and their owners, for `data_locks`, `data_lock_waits`, `INNODB_TRX` and the description of
+//! a deadlock.
 //!
-//! A look goes from queue to queue and from owner to owner without stopping anybody, so two lines of one answer may be
-//! of different moments.
+//! A snapshot goes from queue to queue and from owner to owner without stopping other threads, so two of its lines may
+//! be of different moments.
 
 use super::mode::{LockKind, LockMode};
 use super::owner::{Owner, Wait};
@@ -31,7 +31,7 @@ pub enum LockPlace {
 pub struct LockInfo {
     /// As in [`Transaction::owner`](crate::Transaction::owner).
     pub owner: u64,
-    /// If it has written.
+    /// The transaction's id; `None` if it has not written.
     pub txn: Option<TxnId>,
     /// The table.
     pub table: TableId,
@@ -95,7 +95,7 @@ pub struct LockWaitInfo {
 pub struct TransactionInfo {
     /// As in [`Transaction::owner`](crate::Transaction::owner).
     pub owner: u64,
-    /// If it has written.
+    /// The transaction's id; `None` if it has not written.
     pub txn: Option<TxnId>,
     /// When the transaction began.
     pub started: SystemTime,
@@ -109,7 +109,7 @@ pub struct TransactionInfo {
     pub waits_for: Option<(LockInfo, SystemTime)>,
     /// Changes that a rollback would undo.
     pub changes: u64,
-    /// What it weighs when a deadlock's victim is chosen: its changes, and what InnoDB would have lock structures for.
+    /// Its weight when a deadlock's victim is chosen: changes plus lock structures, as InnoDB counts them.
     pub weight: u64,
     /// Lock objects, and tables locked.
     pub row_locks: u64,
@@ -188,7 +188,7 @@ impl Locks {
         }
     }
 
-    /// What `owner` waits for, and the locks of `of` that it waits for.
+    /// What `owner` waits for, and the locks held by `of` that block it.
     pub(super) fn show_wait(&self, owner: &Owner, of: &Owner) -> Option<(LockInfo, Vec<LockInfo>)> {
         let key = owner.waits_for()?;
         self.with_queue(&key, |queue| {
@@ -201,7 +201,7 @@ impl Locks {
         })?
     }
 
-    /// An open transaction; `None` if the owner has none.
+    /// Describes an open transaction; `None` if the owner has none.
     pub fn show_transaction(&self, owner: &Owner, view: Option<Lsn>) -> Option<TransactionInfo> {
         let started = owner.started()?;
         let waits_for = owner.waits_for().and_then(|key| {

@@ -1,33 +1,34 @@
 //! Row and table locks.
 //!
-//! A row that nobody contends has no lock object: the id of its active writer, in the row, *is* its exclusive lock. An
-//! object appears, in a hash table sharded by (index, key), when somebody must wait for such a row (the waiter makes the
-//! writer's lock explicit first), and for the locks of locking reads. Each index counts its keys that have objects, so a
-//! writer of an index without any never touches the table; and it counts its locks on gaps, so an insert looks for the
-//! key behind it only where there are some.
+//! A row without contention has no lock object: the id of its active writer, stored in the row, *is* its exclusive lock
+//! (an *implicit* lock). A lock object appears, in a hash table sharded by (index, key), when a transaction must wait
+//! for such a row (the waiter first makes the writer's lock explicit), and for the locks of locking reads. Each index
+//! counts its keys that have objects, so a writer of an index without any never touches the table; and it counts its
+//! locks on gaps, so an insert looks up the key behind it only where there are some.
 //!
 //! | file | idea |
 //! |---|---|
-//! | `mode` | what is locked, and who is in whose way |
+//! | `mode` | lock modes and kinds, and which of them conflict |
 //! | `queue` | the requests for one key, and the order in which they are granted |
 //! | `gap` | locks on gaps stay with them when keys come and go |
 //! | `range` | one lock for a run of entries |
 //! | `table` | locks on whole tables |
-//! | `intentions` | what those who lock rows mean to do with tables |
+//! | `intentions` | intention locks on tables, kept with their owner |
 //! | `deadlock` | cycles of waits |
-//! | `waiting` | all who wait, and how many wait for each |
-//! | `owner` | who holds and waits |
-//! | `structure` | what InnoDB would have lock structures for |
+//! | `waiting` | the wait-for graph, and how many wait for each owner |
+//! | `owner` | the holder of locks: one per session |
+//! | `structure` | the lock structures that InnoDB would have |
 //! | `inspect` | what can be seen from outside |
-//! | `unique` | keeps apart those who add the same key |
+//! | `unique` | serialises inserts of the same key |
 //!
-//! The invariant that ties locks to rows: **a lock is looked for, and a request enters the queue, only under the latch of
-//! the leaf where the key stands or would stand.** So between a writer's look at the row and its write, nobody can enter.
-//! A grant later on, when another lets go, needs no latch: the request was in the queue all the while.
+//! The invariant that ties locks to rows: **a lock is looked up, and a request enters the queue, only under the latch
+//! of the leaf where the key stands or would stand.** So between a writer's look at the row and its write, no request
+//! can enter. A later grant, when another owner releases its lock, needs no latch: the request was in the queue all the
+//! while.
 //!
-//! A cycle of waits is searched by whoever begins to wait, after entering the queue, one search at a time, and by whoever
-//! lets go and leaves another waiting for somebody else who waits: of the waits that close a cycle the last to be searched
-//! sees all the others.
+//! A search for a cycle of waits is made by every owner that begins to wait, after it has entered the queue, and by
+//! every owner whose release leaves a request waiting for an owner that waits itself. There is one search at a time, so
+//! of the waits that close a cycle the last to be searched sees all the others.
 
 mod deadlock;
 mod gap;
@@ -65,19 +66,19 @@ use std::sync::atomic::{self, AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 use waiting::Waiting;
 
-/// What an index knows of its locks.
+/// The lock counters and runs of one index (or, in [`TableLocks`], of one table).
 pub(crate) struct IndexLocks {
     pub index: IndexId,
     pub table: TableId,
     pub no: IndexNo,
     /// How many of its keys have lock objects.
     objects: AtomicU64,
-    /// How many requests there are that even those look for who need no object themselves: for gaps, or, of a table,
-    /// for the whole of it.
+    /// Requests on gaps, or, of a table, for the whole of it: while there are any, inserts and intention locks, which
+    /// otherwise need no object, must look up the lock table.
     watched: AtomicU64,
-    /// How many lock structures there have been.
+    /// Lock structures created so far; the next one's place in the order (see [`structure`]).
     structures: AtomicU64,
-    /// How many have runs.
+    /// Owners that hold runs.
     run_owners: AtomicU64,
     runs: Mutex<Vec<range::Runs>>,
 }
@@ -96,14 +97,14 @@ impl IndexLocks {
         })
     }
 
-    /// Whether nobody has a lock object here. To be asked under the latch of the leaf in question.
+    /// True if no key of this index has a lock object. Only valid under the latch of the leaf in question.
     #[inline]
     pub fn is_free(&self) -> bool {
         self.objects.load(Ordering::Acquire) == 0
     }
 
-    /// Whether nobody has a lock on a gap here. To be asked under the latch of the leaf where a key will stand: a lock
-    /// on the gap in front of a later key is taken under the latches of all leaves from the one that was searched on.
+    /// True if no gap of this index is locked. Only valid under the latch of the leaf where a key will stand: a lock on
+    /// the gap in front of a later key is taken under the latches of all leaves from the one that was searched on.
     #[inline]
     pub fn has_no_gaps(&self) -> bool {
         self.watched.load(Ordering::Acquire) == 0
@@ -135,7 +136,7 @@ pub(crate) struct Locks {
     shards: Box<[Mutex<Shard>]>,
     hasher: RandomState,
     waiting: Waiting,
-    /// Held by whoever searches for a cycle: the last one that was found.
+    /// Held during a search for a cycle; holds the last deadlock that was found.
     search: Mutex<Option<Arc<DeadlockInfo>>>,
     detect: AtomicBool,
     on_deadlock: Mutex<Option<OnDeadlock>>,
@@ -154,10 +155,10 @@ pub(crate) struct LockStats {
 /// The place behind the last key of an index, as a key: no other is empty.
 pub(crate) const SUPREMUM: &[u8] = &[];
 
-/// Whether somebody has the row locked by having written it.
+/// The implicit lock on a row: the one its writer has by having written it.
 pub(crate) enum Implicit {
-    Nobody,
-    /// Who asks.
+    None,
+    /// The requesting transaction wrote the row.
     Own,
     Other(TxnId, Arc<Owner>),
 }
@@ -172,9 +173,9 @@ pub(crate) struct LockRequest<'a> {
     pub may_wait: bool,
 }
 
-/// What becomes of a lock that is granted at once.
+/// What is recorded of a lock that is granted at once.
 pub(crate) enum Materialise<'r> {
-    /// Nothing: the caller makes sure by other means that it is not lost, or asked only whether it could be had.
+    /// Nothing: the caller ensures by other means that the lock is not lost, or only wanted to know whether it is free.
     No,
     Single,
     /// A next-key lock of a scan: once the scan has locked enough keys, they become a run.
@@ -183,11 +184,11 @@ pub(crate) enum Materialise<'r> {
 
 /// How a request turned out.
 pub(crate) enum Attempt {
-    /// `new`: it was not held before.
+    /// `new`: false if the owner held the lock before, or if nothing was recorded.
     Granted { new: bool },
     /// It has entered the queue: drop every latch, then [`Locks::wait`].
     Queued(LockKey),
-    /// It is held by another, and the caller would not wait. Nothing was entered.
+    /// Another owner holds it and `may_wait` is false. Nothing was entered.
     Busy,
 }
 
@@ -216,7 +217,8 @@ impl Locks {
         &self.shards[(hash >> 32) as usize % SHARDS]
     }
 
-    /// Asks for a lock. The caller holds the latch of the key's leaf. `object` says what becomes of a lock granted at once.
+    /// Requests a lock. The caller holds the latch of the key's leaf. `object` says what is recorded of a lock granted
+    /// at once.
     pub fn acquire(&self, owner: &Arc<Owner>, request: LockRequest<'_>, object: Materialise<'_>) -> Attempt {
         let LockRequest {
             locks,
@@ -286,8 +288,9 @@ impl Locks {
         attempt
     }
 
-    /// Waits for a queued request. Answers when the transaction ended that stood in the way last. On any error the request
-    /// is gone.
+    /// Waits for a queued request and returns the LSN at which the last transaction that blocked it ended (zero if
+    /// unknown). [`Error::LockWaitTimeout`], [`Error::Deadlock`] or [`Error::Interrupted`] otherwise; then no request
+    /// is left waiting.
     pub fn wait(&self, owner: &Arc<Owner>, key: &LockKey, timeout: Duration) -> Result<Lsn> {
         self.stats.waits.fetch_add(1, Ordering::Relaxed);
         self.stats.waiting.fetch_add(1, Ordering::Relaxed);
@@ -297,8 +300,8 @@ impl Locks {
         let outcome = self.sleep(owner, start.checked_add(timeout));
         let result = match outcome {
             Ok(after) => Ok(after),
-            // Granted in the last moment: a timeout is no reason to give it back. For the others the statement ends
-            // anyway, and the lock goes with the transaction.
+            // Granted at the last moment: a timeout is no reason to release it again. After the other errors the
+            // statement ends anyway, and the lock goes with the transaction.
             Err(error) => match self.leave(owner, key) {
                 true if matches!(error, Error::LockWaitTimeout) => Ok(match *owner.wait_state() {
                     Wait::Granted { after } => after,
@@ -358,11 +361,11 @@ impl Locks {
         false
     }
 
-    /// Lets go of one lock before the transaction ends.
+    /// Releases one lock before the transaction ends.
     pub fn release(&self, owner: &Owner, index: IndexId, key: &[u8], want: LockType) {
         let hash = self.hash(index, key);
         let mut held = owner.held();
-        // The latest is the likeliest.
+        // The most recent lock is the likeliest.
         let found = held
             .keys
             .iter()
@@ -373,11 +376,11 @@ impl Locks {
         self.release_key(owner, &key, |held| held.want == want);
     }
 
-    /// The transaction has ended: its writes are no locks any more, and its lock objects go.
+    /// The transaction has ended: its writes no longer lock rows, and its lock objects are released.
     pub fn release_all(&self, owner: &Owner) {
         let mut held = owner.held();
         held.txn = TxnId::NONE;
-        // From here on nobody can add to what it holds.
+        // The epoch changes under the mutex: from here on no other thread can materialise a lock for this transaction.
         held.epoch = held.epoch.wrapping_add(1);
         let mut keys = std::mem::take(&mut held.keys);
         let runs = std::mem::take(&mut held.runs);
@@ -387,8 +390,8 @@ impl Locks {
         for index in &runs {
             index.drop_runs(owner);
         }
-        // As InnoDB does, structure by structure, and the latest first: where several wait, they are woken in this order,
-        // and who need wait for only one of two locks on a key comes before who must wait for both.
+        // As InnoDB does, structure by structure, the latest first: where several requests wait, they are woken in this
+        // order, and a request that needs only one of two released keys is granted before one that needs both.
         if keys.len() > 1 {
             keys.sort_by_key(|(_, structure)| Reverse(*structure));
         }
@@ -410,7 +413,7 @@ impl Locks {
         moved.iter().for_each(|waiting| self.break_cycles(waiting));
     }
 
-    /// Whether the owner has a lock object on the key that covers `want`.
+    /// True if the owner has a lock object on the key that covers `want`.
     pub fn holds(&self, owner: &Owner, locks: &IndexLocks, key: &[u8], want: LockType) -> bool {
         if locks.is_free() {
             return false;
@@ -423,7 +426,7 @@ impl Locks {
             .is_some_and(|queue| queue.holds(owner, want))
     }
 
-    /// Looks at the queue of a key, if there is one.
+    /// Calls `f` with the queue of a key; `None` if it has none.
     fn with_queue<R>(&self, key: &LockKey, f: impl FnOnce(&Queue) -> R) -> Option<R> {
         let shard = self.shard(key.hash).lock();
         let at = find(&shard, key)?;

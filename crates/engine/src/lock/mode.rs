@@ -1,30 +1,30 @@
-//! What is locked, how strongly, and who is in whose way.
+//! Lock modes, lock kinds, and which of them conflict.
 //!
 //! A key has two sides: the *record* itself and the *gap* between it and the key before. A next-key lock is on both. The
 //! place behind the last key is the *supremum*, which has a gap and no record. An insert asks, at the key behind the place
-//! where it will stand, for leave to enter the gap: the *insert intention*.
+//! will stand, for permission to enter the gap: the *insert intention*.
 //!
-//! Locks on a gap are only in the way of inserts, so all gap locks get along, shared or exclusive. An insert intention is
-//! in nobody's way.
+//! Locks on a gap only block inserts, so all gap locks are compatible, shared or exclusive. An insert intention blocks
+//! nothing.
 //!
-//! Whoever locks rows has an *intention* lock on their table, which is in the way of nobody but of those who want the
+//! A transaction that locks rows has an *intention* lock on their table, which conflicts only with requests for the
 //! whole table. (After Gray, Lorie, Putzolu and Traiger, *Granularity of Locks and Degrees of Consistency*, 1976.)
 
 use crate::ids::Isolation;
 use std::fmt;
 
-/// How strongly a record or a table is locked.
+/// The strength of a lock on a record or a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum LockMode {
-    /// Of a table: rows of it are to be locked shared.
+    /// Of a table: the transaction locks rows of it in shared mode.
     IntentionShared,
-    /// Of a table: rows of it are to be locked exclusively, or changed.
+    /// Of a table: the transaction locks rows of it exclusively, or changes them.
     IntentionExclusive,
-    /// Others may read, and lock shared.
+    /// Others may read, and lock in shared mode.
     Shared,
-    /// No other lock of the same record or table is granted.
+    /// No other lock on the same record or table may be granted.
     Exclusive,
-    /// Held by a statement whose rows are to have auto-increment values in a row.
+    /// Of a table: held by a statement whose auto-increment values must be consecutive.
     AutoIncrement,
 }
 
@@ -67,7 +67,7 @@ impl fmt::Display for LockMode {
     }
 }
 
-/// What is locked.
+/// What a lock is on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum LockKind {
     /// A whole table.
@@ -76,15 +76,15 @@ pub enum LockKind {
     Record,
     /// The gap in front of a record.
     Gap,
-    /// Both.
+    /// A record and the gap in front of it.
     NextKey,
-    /// Leave to insert into a gap.
+    /// Permission to insert into a gap.
     InsertIntention,
 }
 
 use LockKind::{Gap, InsertIntention, NextKey, Record, Table};
 
-/// What is asked for, or held.
+/// A mode and a kind: what a request asks for, or a lock is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct LockType {
     pub mode: LockMode,
@@ -128,8 +128,8 @@ impl LockType {
         matches!(self.kind, Gap | NextKey)
     }
 
-    /// Whether somebody must look for it who would otherwise not look at all: an insert for locks on gaps, whoever
-    /// locks rows for a lock on their table.
+    /// True for the locks that others must look up who otherwise need no object: an insert looks for locks on gaps, and
+    /// a transaction that locks rows for a lock on their table.
     pub fn is_watched(self) -> bool {
         match self.kind {
             Table => matches!(self.mode, Shared | Exclusive),
@@ -141,7 +141,7 @@ impl LockType {
         matches!(self.kind, Record | NextKey)
     }
 
-    /// Whether who holds this needs not ask for `other` on the same key or table.
+    /// True if the holder of this lock need not request `other` on the same key or table.
     pub fn covers(self, other: LockType) -> bool {
         self.mode.covers(other.mode)
             && match self.kind {
@@ -151,8 +151,8 @@ impl LockType {
             }
     }
 
-    /// Whether who asks for this must wait for another owner who has, or asked before for, `other` on the same key or
-    /// table.
+    /// True if a request for this lock must wait for another owner's `other` on the same key or table, held or
+    /// requested before.
     pub fn waits_for(self, other: LockType) -> bool {
         !self.mode.gets_along_with(other.mode)
             && match self.kind {
@@ -164,23 +164,23 @@ impl LockType {
     }
 }
 
-/// What a request does if another transaction has the row or table locked.
+/// What a request does if another transaction holds a conflicting lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LockWait {
     /// Waits, up to the transaction's lock wait timeout.
     Wait,
     /// Fails with [`Error::LockNoWait`](crate::Error::LockNoWait).
     NoWait,
-    /// Continues without the row.
+    /// Skips the row.
     Skip,
 }
 
-/// How a duplicate key that an insert meets is locked.
+/// How an insert locks the existing row of a duplicate key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DuplicateLock {
-    /// For a plain INSERT, and INSERT IGNORE.
+    /// A plain INSERT, and INSERT IGNORE.
     Shared,
-    /// For a statement that goes on to change the row it met: REPLACE, ON DUPLICATE KEY UPDATE.
+    /// A statement that goes on to change the existing row: REPLACE, ON DUPLICATE KEY UPDATE.
     Exclusive,
 }
 
@@ -193,7 +193,7 @@ impl DuplicateLock {
     }
 }
 
-/// Whether locks of this level cover gaps, too.
+/// True if locking reads of this level lock gaps, too.
 pub(crate) fn locks_gaps(isolation: Isolation) -> bool {
     #[cfg(feature = "sabotage")]
     if crate::sabotage::breaks("gap") {

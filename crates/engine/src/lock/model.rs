@@ -1,5 +1,5 @@
-//! Random requests of a few owners for a few keys, against a specification that a page of paper could hold: what is
-//! granted and what waits is worked out anew, from the list of requests alone, before each step.
+//! Random requests of a few owners for a few keys, compared with a specification that fits on a page: what is granted
+//! and what waits is computed anew, from the list of requests alone, before each step.
 
 use super::*;
 use crate::ids::Isolation;
@@ -96,7 +96,7 @@ impl World {
         let number = self.random.below(OWNERS) + 1;
         let owner = self.owners[number as usize - 1].clone();
         if let Some(key) = self.waits_at(number) {
-            // Who waits can do nothing but give up.
+            // An owner that waits can do nothing but give up.
             if self.random.below(4) == 0 {
                 assert!(!self.locks.leave(&owner, &self.key(key)), "it was waiting");
                 *owner.wait_state() = Wait::Nothing;
@@ -115,7 +115,7 @@ impl World {
             locks: &self.index,
             key,
             want,
-            held: Implicit::Nobody,
+            held: Implicit::None,
             may_wait,
         };
         let attempt = self.locks.acquire(&owner, request, Materialise::Single);

@@ -1,4 +1,4 @@
-//! Who holds and waits for locks: one owner per session, the same for all its transactions.
+//! The holder of locks: one owner per session, used by all its transactions in turn.
 
 use super::IndexLocks;
 use super::mode::{LockMode, LockType};
@@ -20,17 +20,17 @@ pub struct Interrupt {
     changed: Condvar,
 }
 
-/// How often a thread that waits looks up.
+/// How often a waiting thread calls [`Interrupt::set_on_wait`]'s function.
 const LOOK_EVERY: Duration = Duration::from_millis(200);
 
 impl Interrupt {
-    /// Has the thread call `f` now and then while it waits for a lock: there may be a reason to [`Self::kill`] that nobody
-    /// else would notice. Only the first `f` counts.
+    /// Has the thread call `f` every 200 ms while it waits for a lock, so that it can [`Self::kill`] itself for a
+    /// reason that no other thread would notice (a closed connection, a time limit). Only the first `f` set counts.
     pub fn set_on_wait(&self, f: impl Fn() + Send + Sync + 'static) {
         let _ = self.on_wait.set(Box::new(f));
     }
 
-    /// When to look up next, if ever.
+    /// When to call the function next; `None` if there is none.
     pub(super) fn next_look(&self) -> Option<Instant> {
         self.on_wait.get().map(|_| Instant::now() + LOOK_EVERY)
     }
@@ -41,7 +41,7 @@ impl Interrupt {
         }
     }
 
-    /// May be called from any thread.
+    /// Interrupts the running statement. May be called from any thread.
     pub fn kill(&self) {
         self.killed.store(true, Ordering::SeqCst);
         // Taking the mutex orders this before a waiter's check or after its going to sleep.
@@ -49,7 +49,7 @@ impl Interrupt {
         self.changed.notify_all();
     }
 
-    /// The next statement is not interrupted.
+    /// Clears the interrupt, before the next statement.
     pub fn reset(&self) {
         self.killed.store(false, Ordering::SeqCst);
     }
@@ -61,7 +61,7 @@ impl Interrupt {
     }
 }
 
-/// Where a row lock is kept: in one index, under one key.
+/// The identity of a lock: an index and a key in it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct LockKey {
     pub index: IndexId,
@@ -74,13 +74,13 @@ pub(crate) struct LockKey {
 pub(super) enum Wait {
     #[default]
     Nothing,
-    /// The `number`-th wait of all.
+    /// `number` counts all waits of the engine.
     For {
         key: LockKey,
         number: u64,
         since: Instant,
     },
-    /// Who stood in the way last had ended at this moment, or has not.
+    /// `after` is the LSN at which the last transaction that blocked the request ended; zero if it has not.
     Granted { after: Lsn },
     /// Chosen to break a cycle.
     Victim,
@@ -92,34 +92,36 @@ pub(crate) struct Owner {
     pub interrupt: Arc<Interrupt>,
     /// Changes that a rollback would undo.
     pub changes: AtomicU64,
-    /// Of the owners it waits for, the one whose letting go it will be looked at again for; 0 if it does not wait.
+    /// The [number](Self::number) of the owner whose release will have the request examined again; 0 if it does not
+    /// wait.
     pub(super) waits_for: AtomicU64,
-    /// The number of its latest wait.
+    /// The number of its latest wait (see [`Wait::For`]).
     pub(super) wait_began: AtomicU64,
     /// When the open transaction began, in microseconds of Unix time; 0 if none is open.
     started: AtomicU64,
-    /// It has read rows without locking them.
+    /// The transaction has read rows without locking them.
     has_read: AtomicBool,
     isolation: AtomicU8,
-    /// Where in the log the transaction ended whose locks are being let go.
+    /// The LSN at which the transaction ended whose locks are being released.
     pub ended: AtomicU64,
-    /// The running statement relies on locks that keep its new keys unique: they must outlive the keys they are on.
+    /// True while the running statement relies on locks that keep its new keys unique: they must outlive the keys they
+    /// are on.
     pub keeps_unique: AtomicBool,
     held: Mutex<Held>,
 }
 
-/// The locks held as objects.
+/// What an owner holds, under its mutex.
 #[derive(Default)]
 pub(super) struct Held {
-    /// The transaction that writes, whose implicit locks may be made objects; 0 if none does.
+    /// The id of the running transaction once it writes: its implicit locks may be made explicit. 0 otherwise.
     pub txn: TxnId,
     /// Counts the transactions that have ended.
     pub epoch: u32,
-    /// What it means to do with tables, as far as that is no object.
+    /// Its intention locks on tables, except those that are lock objects.
     pub intentions: Vec<(TableId, LockMode)>,
     /// The indexes in which it has locked runs of entries.
     pub runs: Vec<Arc<IndexLocks>>,
-    /// One for each granted request, with the place of its structure.
+    /// The key of each granted request, with the place of its structure.
     pub keys: Vec<(LockKey, u64)>,
     pub structures: Structures,
 }
@@ -141,7 +143,7 @@ impl Owner {
         })
     }
 
-    /// A transaction begins, for others to see.
+    /// Notes that a transaction begins, for [`inspect`](super::inspect).
     #[inline]
     pub fn begin(&self, isolation: Isolation) {
         let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
@@ -188,7 +190,7 @@ impl Owner {
         (txn != TxnId::NONE).then_some(txn)
     }
 
-    /// How much a rollback would undo and let go: the victim of a deadlock is who has least.
+    /// The cost of a rollback in changes and lock structures. A deadlock's victim is the transaction with the least.
     pub(super) fn weight(&self) -> u64 {
         let held = self.held.lock();
         let tables = held.keys.iter().filter(|(key, _)| key.index == TABLES).count();
@@ -196,12 +198,12 @@ impl Owner {
         self.changes.load(Ordering::Relaxed) + locks as u64
     }
 
-    /// Counts a lock that is no object, or not yet.
+    /// Counts the structure of a lock that has no object, or none yet.
     pub fn note_structure(&self, index: &IndexLocks, want: LockType) {
         self.held.lock().structures.of(index, want);
     }
 
-    /// From now on the rows this transaction writes are locked by it.
+    /// From now on the rows written by `txn` are implicitly locked by this owner.
     pub fn begin_writing(&self, txn: TxnId) {
         self.held.lock().txn = txn;
     }
@@ -214,7 +216,7 @@ impl Owner {
         self.interrupt.wait.lock()
     }
 
-    /// Which of all waits this owner is in; 0 if in none.
+    /// The number of the wait this owner is in; 0 if it does not wait.
     pub(super) fn wait_number(&self) -> u64 {
         match &*self.wait_state() {
             Wait::For { number, .. } => *number,

@@ -1,14 +1,14 @@
-//! The queue of one key, or of one table: who holds it and who waits for it.
+//! The queue of one key, or of one table: the owners that hold a lock on it and those that wait for one.
 //!
 //! Requests are granted as InnoDB grants them, down to the order:
 //!
-//! - A new request waits for every conflicting one there is, granted or waiting. One exception: who holds the record, and
-//!   wants it exclusively, overtakes those who wait for that very lock of his, and for whom he would otherwise wait in a
-//!   deadlock.
-//! - Who waits remembers one owner it waits for: the first in the way, as InnoDB has them, where the latest structure
-//!   comes first. When that owner lets go, it is looked at again, those first that others wait for (see
-//!   [`waiting`](super::waiting)), else in order of arrival, against what is granted: so of `X (held), S, X, S` both
-//!   shared requests are granted together.
+//! - A new request waits for every conflicting one there is, granted or waiting. One exception: a request for the
+//!   record in exclusive mode, by an owner that holds it in shared mode, overtakes the exclusive requests that wait for
+//!   that shared lock; waiting for them would be a deadlock.
+//! - A waiting request records one owner it waits for: the first in its way, as InnoDB has them, where the latest
+//!   structure comes first. When that owner releases its lock, the request is examined again, those first that others
+//!   wait for (see [`waiting`](super::waiting)), else in order of arrival, against what is granted: so of `X (held), S,
+//!   X, S` both shared requests are granted together.
 //!
 //! Granted requests stand in front of waiting ones, in the order of their structures.
 
@@ -23,11 +23,11 @@ use std::time::Instant;
 
 pub(super) struct Request {
     pub owner: Arc<Owner>,
-    /// The owner's transaction, to tell a lock that is just being let go.
+    /// The owner's transaction: a lock of an earlier one is just being released.
     pub epoch: u32,
     pub want: LockType,
     pub granted: bool,
-    /// The place of its structure.
+    /// The place of its structure in the index's order; 0 for a table.
     pub structure: u64,
 }
 
@@ -37,13 +37,14 @@ pub(super) struct Arrival {
     pub want: LockType,
     /// The owner has the record locked by having written it.
     pub own_write: bool,
-    /// A lock that is granted at once stays as an object; else the caller makes sure by other means that it is not lost.
+    /// A lock that is granted at once stays as an object; otherwise the caller ensures by other means that it is not
+    /// lost.
     pub object: bool,
     pub may_wait: bool,
 }
 
 impl Request {
-    /// By who holds the record.
+    /// True if an owner that holds the record shared, and now wants it exclusively, passes by this request.
     fn may_be_overtaken(&self) -> bool {
         !self.granted && self.want.mode == LockMode::Exclusive && self.want.has_record()
     }
@@ -65,7 +66,7 @@ impl Queue {
         }
     }
 
-    /// To be called when nobody is left.
+    /// Removes the queue from the index's count. It must be empty.
     pub fn close(self) {
         debug_assert!(self.requests.is_empty());
         self.index.objects.fetch_sub(1, Ordering::AcqRel);
@@ -75,7 +76,7 @@ impl Queue {
         self.requests.partition_point(|r| r.granted)
     }
 
-    /// The owner's waiting request.
+    /// Position of the owner's waiting request.
     pub fn waiting(&self, owner: &Owner) -> Option<usize> {
         self.requests
             .iter()
@@ -88,7 +89,7 @@ impl Queue {
             .any(|r| r.granted && r.owner.number == owner.number && r.want.covers(want))
     }
 
-    /// Of which kind InnoDB's structure for a lock is: one on the supremum is never said to be on a gap.
+    /// The kind of InnoDB's structure for a lock: InnoDB never marks one on the supremum as a gap lock.
     fn kind_of(&self, want: LockType) -> LockType {
         match want.kind {
             LockKind::Gap if self.key.key.is_empty() => LockType::next_key(want.mode),
@@ -96,7 +97,7 @@ impl Queue {
         }
     }
 
-    /// Enters a lock that the owner has. `held` is the owner's.
+    /// Enters a granted lock of the owner. `held` is the owner's.
     fn put_granted(&mut self, owner: &Arc<Owner>, held: &mut Held, want: LockType) {
         let structure = match want.kind {
             LockKind::Table => 0,
@@ -135,8 +136,8 @@ impl Queue {
         request
     }
 
-    /// Grants a lock that is in nobody's way, or was there before the queue was: to the transaction `epoch` of `owner`,
-    /// unless that is ending.
+    /// Grants a lock that conflicts with none, or that is older than the queue, to the transaction `epoch` of `owner`;
+    /// does nothing if that transaction is ending or holds the lock already.
     pub fn add_granted(&mut self, owner: &Arc<Owner>, epoch: u32, want: LockType) {
         let mut held = owner.held();
         if held.epoch != epoch || self.holds(owner, want) {
@@ -145,8 +146,8 @@ impl Queue {
         self.put_granted(owner, &mut held, want);
     }
 
-    /// The same for a lock on a gap that grows or is divided. InnoDB has a structure for it even if another of the owner's
-    /// locks says as much.
+    /// Like [`Self::add_granted`], for a lock on a gap that grows or is divided: also counts a structure, which InnoDB
+    /// creates even if another lock of the owner covers this one.
     pub fn inherit(&mut self, owner: &Arc<Owner>, epoch: u32, want: LockType) {
         self.add_granted(owner, epoch, want);
         let mut held = owner.held();
@@ -155,7 +156,7 @@ impl Queue {
         }
     }
 
-    /// The lock that a transaction has by having written the row becomes an object.
+    /// Makes the implicit lock of a row's writer explicit, unless the transaction has ended.
     pub fn make_explicit(&mut self, txn: TxnId, writer: &Arc<Owner>) {
         let held = writer.held();
         if held.txn != txn {
@@ -166,7 +167,7 @@ impl Queue {
         self.add_granted(writer, epoch, LockType::WRITE);
     }
 
-    /// Asks for a lock.
+    /// Requests a lock: grants it, queues it, or refuses it if it would have to wait and may not.
     pub fn enter(&mut self, owner: &Arc<Owner>, arrival: Arrival, waiting: &Waiting) -> Attempt {
         let Arrival {
             mut want,
@@ -179,7 +180,7 @@ impl Queue {
         }
         let record = LockType::record(want.mode);
         if want.kind == LockKind::NextKey && (own_write || self.holds(owner, record)) {
-            // Of a next-key lock only the gap is wanting, which is never waited for.
+            // The record part is held already; only the gap is missing, and a gap lock never waits.
             want.kind = LockKind::Gap;
             if self.holds(owner, want) {
                 return Attempt::Granted { new: false };
@@ -187,8 +188,9 @@ impl Queue {
         }
         match self.first_in_the_way(owner, want) {
             None if want.kind == LockKind::InsertIntention => Attempt::Granted { new: false },
-            // Whom it overtakes waits for an object, as in InnoDB: for this one. Who only looks leaves none.
-            None if !(object || may_wait && self.overtakes_somebody(owner, want)) => {
+            // In InnoDB the request that is overtaken waits for the overtaking lock's object, so there must be one. A
+            // request that may not wait (a test whether the row is free) leaves none.
+            None if !(object || may_wait && self.overtakes_any(owner, want)) => {
                 Attempt::Granted { new: false }
             }
             None => {
@@ -222,18 +224,18 @@ impl Queue {
         }
     }
 
-    /// Whether the owner's request passes by those who wait for the record exclusively.
+    /// True if the owner's request passes by requests that wait for the record exclusively.
     fn overtakes(&self, owner: &Owner, want: LockType) -> bool {
         let exclusive = want.has_record() && want.mode == LockMode::Exclusive;
         exclusive && self.holds(owner, LockType::record(LockMode::Shared))
     }
 
-    fn overtakes_somebody(&self, owner: &Owner, want: LockType) -> bool {
+    fn overtakes_any(&self, owner: &Owner, want: LockType) -> bool {
         let mut waiting = self.requests[self.granted()..].iter();
         waiting.any(Request::may_be_overtaken) && self.overtakes(owner, want)
     }
 
-    /// One of those a new request would wait for.
+    /// The first owner that a new request would have to wait for.
     fn first_in_the_way(&self, owner: &Owner, want: LockType) -> Option<u64> {
         let granted = self.granted();
         let overtakes = self.overtakes(owner, want);
@@ -246,7 +248,7 @@ impl Queue {
             .map(|r| r.owner.number)
     }
 
-    /// All that the waiting request at `mine` waits for.
+    /// All requests that the waiting request at `mine` waits for.
     pub fn blockers(&self, mine: usize) -> impl Iterator<Item = &Request> {
         let me = &self.requests[mine];
         let overtakes = self.overtakes(&me.owner, me.want);
@@ -256,8 +258,8 @@ impl Queue {
         })
     }
 
-    /// Takes the owner's waiting request out; `None` if it does not wait here. About what is answered see
-    /// [`grant_after`](Self::grant_after).
+    /// Removes the owner's waiting request; `None` if it does not wait here. Returns what
+    /// [`grant_after`](Self::grant_after) returns.
     pub fn leave(&mut self, owner: &Owner, waiting: &Waiting) -> Option<Vec<Arc<Owner>>> {
         let at = self.waiting(owner)?;
         let request = self.take(at);
@@ -266,7 +268,8 @@ impl Queue {
         Some(self.grant_after(owner, waiting))
     }
 
-    /// Takes out what the owner holds here, of those that `which` names.
+    /// Releases those of the owner's locks here for which `which` returns true. Returns what
+    /// [`grant_after`](Self::grant_after) returns.
     pub fn release(
         &mut self,
         owner: &Owner,
@@ -282,8 +285,8 @@ impl Queue {
         self.grant_after(owner, waiting)
     }
 
-    /// `owner` has let go of something: grants what waited for him and can be granted now. Answers who waits on for
-    /// somebody that waits himself, and so may be on a cycle.
+    /// Grants, after a release by `owner`, the requests that waited for it and now conflict with nothing. Returns the
+    /// owners that still wait, now for an owner that waits itself: they may be on a cycle.
     fn grant_after(&mut self, owner: &Owner, waiting: &Waiting) -> Vec<Arc<Owner>> {
         let after = Lsn(owner.ended.load(Ordering::Relaxed));
         let mut moved = Vec::new();
@@ -328,11 +331,11 @@ impl Queue {
         found.into_iter().map(|(number, _)| number).collect()
     }
 
-    /// Grants the waiting request, or finds out for whom it waits now.
+    /// Grants the waiting request at `at`, or records the owner it waits for now.
     fn look_again(&mut self, at: usize, after: Lsn, moved: &mut Vec<Arc<Owner>>) {
         let granted = self.granted();
         let request = &self.requests[at];
-        // The oldest first: who waits has not been seen to wait for those yet.
+        // The oldest first: the request has waited for the later ones already.
         let blocker = self.requests[..granted]
             .iter()
             .find(|r| r.owner.number != request.owner.number && request.want.waits_for(r.want));
@@ -361,7 +364,8 @@ impl Queue {
         }
     }
 
-    /// The record is gone: nobody locks it any more, and whoever waits for it is woken, to look again.
+    /// The record is gone: drops all locks on it, and wakes every waiting request so that its statement looks up the
+    /// row again.
     pub fn dissolve(&mut self) {
         while let Some(at) = self.requests.len().checked_sub(1) {
             let request = self.take(at);
@@ -375,7 +379,7 @@ impl Queue {
     }
 }
 
-/// The owner's wait is over.
+/// Ends the owner's wait: its request is granted. `after` is where the last transaction that blocked it ended.
 fn wake(owner: &Owner, after: Lsn) {
     owner.waits_for.store(0, Ordering::Release);
     *owner.wait_state() = Wait::Granted { after };

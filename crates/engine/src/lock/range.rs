@@ -1,14 +1,14 @@
 //! Locks on runs of entries.
 //!
-//! A scan that locks gaps as well holds, behind it, everything between its first entry and its last: nothing can appear
-//! in there, and nothing there is anybody else's. So after a number of locks on single keys it goes on with one for the
-//! whole run, from key to key, however many entries that is.
+//! A scan that locks gaps holds everything between its first entry and its last: no entry can appear in there, and none
+//! in there belongs to another transaction. So after a number of locks on single keys the scan continues with one lock
+//! for the whole run, from key to key, however many entries that is.
 //!
-//! Like the lock that a writer has by his id in the row, such a lock is no object at any of its keys. Whoever asks for a
-//! key that lies in somebody's run makes him an object of it first, and queues behind that.
+//! Like a writer's implicit lock, a run has no lock object at any of its keys. A request for a key inside another
+//! owner's run first makes that run explicit at the key, and queues behind the object.
 //!
-//! What holds: an entry lies between a run's ends only if its owner has it locked with the gap in front of it, or put it
-//! there himself. The gap in front of the first entry is locked, too.
+//! Invariant: an entry lies between a run's ends only if the run's owner has it locked with the gap in front of it, or
+//! inserted it itself. The gap in front of the first entry is locked, too.
 
 use super::mode::LockType;
 use super::owner::Owner;
@@ -18,7 +18,7 @@ use std::ops::Bound;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-/// What one owner has locked in runs, in one index.
+/// The runs of one owner in one index, all of the same mode.
 pub(super) struct Runs {
     owner: Arc<Owner>,
     epoch: u32,
@@ -80,25 +80,25 @@ fn up_to(key: &[u8]) -> (Bound<&[u8]>, Bound<&[u8]>) {
     (Bound::Unbounded, Bound::Included(key))
 }
 
-/// A scan's run, as it grows.
+/// The run that one scan is building.
 #[derive(Default)]
 pub(crate) struct KeyRun {
-    /// Keys locked one by one.
+    /// Keys locked one by one so far.
     singles: usize,
-    /// The entry locked last, if the next one will stand beside it.
+    /// The entry locked last; `None` if the next one will not be its neighbour.
     last: Option<Vec<u8>>,
 }
 
 impl KeyRun {
-    /// Locks on single keys that a scan takes first.
+    /// Locks on single keys that a scan takes before it begins a run.
     const SINGLES: usize = 64;
 
-    /// The next entry does not belong to it.
+    /// The next entry to be locked is not the neighbour of the last one.
     pub fn break_off(&mut self) {
         self.last = None;
     }
 
-    /// Whether the next lock is to be one on a run.
+    /// True if the next lock extends the run rather than being a single object.
     pub(super) fn is_long(&self) -> bool {
         self.singles >= KeyRun::SINGLES
     }
@@ -117,7 +117,7 @@ impl KeyRun {
 }
 
 impl IndexLocks {
-    /// Makes objects, at the queue of a key, of the runs that others have over it.
+    /// Adds lock objects, to the queue of a key, for the runs that owners other than `but` have over it.
     pub(super) fn make_runs_explicit(&self, queue: &mut Queue, key: &[u8], but: &Owner) {
         for run in self.runs.lock().iter() {
             if run.owner.number != but.number && run.covers(key) {
@@ -126,7 +126,7 @@ impl IndexLocks {
         }
     }
 
-    /// Whether anybody but `but` has a run over a key.
+    /// True if an owner other than `but` has a run over the key.
     pub(super) fn is_in_run(&self, key: &[u8], but: Option<&Owner>) -> bool {
         self.has_runs()
             && self
@@ -140,7 +140,7 @@ impl IndexLocks {
         self.run_owners.load(Ordering::Acquire) != 0
     }
 
-    /// Whether the owner has a run over a key that covers what he wants there.
+    /// True if the owner has a run over the key that covers `want`.
     pub(super) fn own_run_covers(&self, owner: &Owner, key: &[u8], want: LockType) -> bool {
         self.has_runs()
             && self
@@ -150,8 +150,8 @@ impl IndexLocks {
                 .any(|run| run.owner.number == owner.number && run.want.covers(want) && run.covers(key))
     }
 
-    /// Lengthens a scan's run by an entry that nobody else has locked. The caller holds the entry's leaf, and the queue of
-    /// its key.
+    /// Extends a scan's run by an entry that no other owner has locked. The caller holds the latch of the entry's leaf,
+    /// and the lock table's shard of its key.
     pub(super) fn lengthen(
         self: &Arc<Self>,
         owner: &Arc<Owner>,
@@ -168,7 +168,7 @@ impl IndexLocks {
         match own {
             Some(own) => own.stretch(run.last.as_deref().unwrap_or(key), key),
             None => {
-                // Both counted before anybody can look for it.
+                // The counters rise before the run can be found.
                 self.objects.fetch_add(1, Ordering::AcqRel);
                 self.watched.fetch_add(1, Ordering::AcqRel);
                 self.run_owners.fetch_add(1, Ordering::AcqRel);
@@ -186,7 +186,7 @@ impl IndexLocks {
         run.remember(key);
     }
 
-    /// The owner's transaction has ended.
+    /// Removes the owner's runs, at the end of its transaction.
     pub(super) fn drop_runs(&self, owner: &Owner) {
         self.runs.lock().retain(|run| {
             let stays = run.owner.number != owner.number;
@@ -199,7 +199,7 @@ impl IndexLocks {
         });
     }
 
-    /// The owners whose runs go over `one` key and not over the `other`.
+    /// The runs that cover the key `one` but not the key `other`: owner, epoch and lock.
     pub(super) fn runs_that_end_between(&self, one: &[u8], other: &[u8]) -> Vec<(Arc<Owner>, u32, LockType)> {
         if !self.has_runs() {
             return Vec::new();
@@ -211,7 +211,7 @@ impl IndexLocks {
             .collect()
     }
 
-    /// Calls `f` with every run: its owner, what he holds, its first and its last key.
+    /// Calls `f` with every run: its owner, its lock, its first and its last key.
     pub(super) fn each_run(&self, mut f: impl FnMut(&Owner, LockType, &[u8], &[u8])) {
         for run in self.runs.lock().iter() {
             for (first, last) in &run.spans {

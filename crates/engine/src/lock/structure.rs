@@ -1,10 +1,10 @@
-//! What InnoDB would have lock structures for.
+//! Models InnoDB's lock structures.
 //!
-//! There, the locks of one kind that a transaction has on the records of one page are one structure with a bit for each
-//! record; a request that had to wait is a structure of its own, and stays one. Two things depend on these that can be
-//! seen from outside: how much a transaction weighs when a deadlock's victim is chosen, and, of the locks on a record,
-//! which stands first, for they stand in the order in which their structures came or were granted. Here an index counts
-//! as one page, which is true of small tables.
+//! In InnoDB, the locks of one kind that a transaction has on the records of one page are one structure with a bit for
+//! each record; a request that had to wait is a structure of its own, and stays one. Two visible things depend on them:
+//! the weight of a transaction when a deadlock's victim is chosen, and the order of the locks on a record, which is the
+//! order in which their structures were created or granted. Here an index counts as one page, which is true of small
+//! tables.
 
 use super::IndexLocks;
 use super::mode::LockType;
@@ -31,7 +31,7 @@ impl Structures {
         self.0.clear();
     }
 
-    /// The place of the structure that a lock belongs to which is granted at once: the latest of its kind, or a new one.
+    /// The place of the structure for a lock that is granted at once: the latest of its kind, or a new one.
     pub fn of(&mut self, index: &IndexLocks, want: LockType) -> u64 {
         let latest = self.0.iter().rev();
         let mut alike = latest.filter(|s| s.index == index.index && s.want == want && !s.waits);
@@ -41,7 +41,7 @@ impl Structures {
         }
     }
 
-    /// A new one; a request that waits has one of its own.
+    /// Creates a structure and returns its place; a request that `waits` has one of its own.
     pub fn add(&mut self, index: &IndexLocks, want: LockType, waits: bool) -> u64 {
         let place = index.structures.fetch_add(1, Ordering::Relaxed);
         self.0.push(Structure {
@@ -53,7 +53,7 @@ impl Structures {
         place
     }
 
-    /// The request waits no more, and stands before the others now if it was granted. Answers its new place.
+    /// Gives the structure of a request that has stopped waiting the latest place of all, and returns that.
     pub fn end_wait(&mut self, index: &IndexLocks, place: u64) -> u64 {
         let new = index.structures.fetch_add(1, Ordering::Relaxed);
         let waited = self

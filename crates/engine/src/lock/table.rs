@@ -1,7 +1,7 @@
 //! Locks on whole tables.
 //!
-//! Everybody who locks or writes rows means to, which is noted elsewhere (`intentions`) and becomes an object here when
-//! somebody wants the table shared or exclusively.
+//! Every transaction that locks or writes rows has an intention lock on their table. Intentions are noted with their
+//! owner (`intentions`) and become lock objects only when a transaction wants the table shared or exclusively.
 
 use super::intentions;
 use super::mode::{LockMode, LockType};
@@ -14,10 +14,10 @@ use crate::ids::{IndexId, TableId};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-/// Under which tables stand in the lock table: no index has this number.
+/// The index id under which tables stand in the lock table: no index has it.
 pub(super) const TABLES: IndexId = IndexId(0);
 
-/// What a table knows of its locks.
+/// The lock counters of one table.
 pub(crate) struct TableLocks(Arc<IndexLocks>);
 
 impl TableLocks {
@@ -29,7 +29,7 @@ impl TableLocks {
         self.0.table
     }
 
-    /// Whether nobody has more than an intention, or waits for it.
+    /// True if no transaction holds or wants more of the table than an intention.
     pub fn is_free(&self) -> bool {
         self.0.is_free()
     }
@@ -40,14 +40,14 @@ impl TableLocks {
 }
 
 impl Locks {
-    /// Notes an intention. False: the table is watched, and it is to be asked for like any other lock.
+    /// Notes an intention. Returns false if the table is watched: then it must be acquired like any other lock.
     #[inline]
     pub fn intend(&self, owner: &Owner, table: &TableLocks, mode: LockMode) -> bool {
         let noted = &mut owner.held().intentions;
         intentions::note(&table.0.watched, noted, (table.table(), mode))
     }
 
-    /// Asks for a table. `owners` are all there are.
+    /// Requests a lock on a whole table. `owners` returns all owners there are.
     pub fn acquire_table(
         &self,
         owner: &Arc<Owner>,
@@ -69,19 +69,19 @@ impl Locks {
                 locks: &table.0,
                 key: &table.name(),
                 want,
-                held: Implicit::Nobody,
+                held: Implicit::None,
                 may_wait,
             },
             Materialise::Single,
         );
         if want.is_watched() {
-            // Its request is counted by itself now.
+            // The request itself is counted by now.
             table.0.watched.fetch_sub(1, Ordering::SeqCst);
         }
         attempt
     }
 
-    /// Makes objects of what an owner has noted about a table.
+    /// Turns an owner's noted intentions on a table into lock objects.
     fn collect(&self, owner: &Arc<Owner>, table: &TableLocks, key: &LockKey) {
         let mut held = owner.held();
         let mut modes = Vec::new();
@@ -112,7 +112,7 @@ impl Locks {
         }
     }
 
-    /// Whether somebody has the auto-increment counter to himself, or waits for it.
+    /// True if a statement holds the auto-increment lock, or waits for it.
     pub fn counts_alone(&self, table: &TableLocks) -> bool {
         let alone = |queue: &Queue| {
             queue

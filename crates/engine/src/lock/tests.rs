@@ -21,7 +21,7 @@ impl Fixture {
     }
 
     fn attempt(&self, owner: &Arc<Owner>, key: &[u8], want: LockType) -> Attempt {
-        self.acquire(owner, key, want, Implicit::Nobody, true)
+        self.acquire(owner, key, want, Implicit::None, true)
     }
 
     fn acquire(
@@ -63,7 +63,7 @@ impl Fixture {
     }
 
     fn busy(&self, owner: &Arc<Owner>, key: &[u8], want: LockType) -> bool {
-        match self.acquire(owner, key, want, Implicit::Nobody, false) {
+        match self.acquire(owner, key, want, Implicit::None, false) {
             Attempt::Busy => true,
             Attempt::Granted { new } => {
                 if new {
@@ -109,7 +109,7 @@ fn nobody_overtakes_a_waiter() {
     let waiting = f.wait(&b, b"k", X, LONG);
     assert!(
         f.busy(&c, b"k", S),
-        "compatible with the holder, but not with who waits"
+        "compatible with the holder, but not with a waiting request"
     );
     f.locks.release_all(&a);
     waiting.join().unwrap().unwrap();
@@ -259,7 +259,7 @@ fn no_wakeup_is_lost() {
     assert_eq!(f.index.objects.load(Ordering::Relaxed), 0);
 }
 
-/// Lets go of what `who` holds, and answers the order in which those who wait for `b"k"` have had it.
+/// Releases the locks of `holder`, and returns the order in which the waiting owners were granted `b"k"`.
 fn order_on_k(
     f: &Fixture,
     holder: &Arc<Owner>,

@@ -1,4 +1,4 @@
-//! Keeps apart those who add the same key to a unique index at the same time.
+//! Serialises transactions that add the same key to a unique index at the same time.
 
 use crate::ids::IndexId;
 use parking_lot::{Mutex, MutexGuard};
@@ -19,7 +19,8 @@ impl UniqueKeys {
         }
     }
 
-    /// Held from the search for a duplicate until the key is in. Not to be held across a lock wait, nor twice.
+    /// Locks the key's stripe: to be held from the search for a duplicate until the key is inserted, not across a lock
+    /// wait, and never two at once.
     pub fn lock(&self, index: IndexId, key: &[u8]) -> MutexGuard<'_, ()> {
         let mut hasher = self.hasher.build_hasher();
         index.hash(&mut hasher);

@@ -1,15 +1,15 @@
-//! All who wait, each for one other: the wait-for graph, as InnoDB has it.
+//! The wait-for graph. As in InnoDB, each waiting request has one edge.
 //!
-//! A waiting request may be blocked by several owners, but is looked at again only when a certain one of them lets go;
-//! that is the one edge it has. Who is on a cycle of such edges waits for ever; who is on a cycle only by way of another
-//! of its blockers will get there, because the one it is waiting for at present lets go some day, and then its edge
+//! A waiting request may be blocked by several owners, but is examined again only when one certain owner releases a
+//! lock; that owner is its edge. A request on a cycle of such edges waits for ever. A request on a cycle only by way of
+//! another of its blockers does not: the owner that its edge names will release its lock some day, and then the edge
 //! moves.
 //!
-//! *Who goes first* when several wait for the same to let go: whoever others wait for, and of those the one that most
-//! wait for, directly or not; then the rest, in order of arrival. (Tian, Huang, Mozafari and Schoenebeck,
-//! *Contention-Aware Lock Scheduling for Transactional Databases*, VLDB 2018; InnoDB has it since MySQL 8.0.) So that nobody
-//! is passed over for ever, who has waited while twice as many waits began as there are now counts for as many as wait:
-//! at least half of those have overtaken him.
+//! *The order of grants* when several requests wait for the same owner: those come first that others wait for in turn,
+//! directly or not, the one that most wait for before the rest; then all others, in order of arrival. (Tian, Huang,
+//! Mozafari and Schoenebeck, *Contention-Aware Lock Scheduling for Transactional Databases*, VLDB 2018; InnoDB has it
+//! since MySQL 8.0.) Against starvation, a request that has waited while twice as many waits began as there are waiting
+//! requests now counts as if all of them waited for it: at least half of those waits have overtaken it.
 
 use super::owner::Owner;
 use parking_lot::Mutex;
@@ -19,9 +19,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 #[derive(Default)]
 pub(super) struct Waiting {
-    /// By the owners' numbers. No other lock is asked for while this is held.
+    /// Waiting owners by their number. No other lock is requested while this one is held.
     owners: Mutex<HashMap<u64, Arc<Owner>>>,
-    /// Waits there have been.
+    /// Waits begun so far.
     count: AtomicU64,
 }
 
@@ -34,14 +34,15 @@ impl Waiting {
         self.owners.lock().remove(&owner.number);
     }
 
-    /// The number of a new wait of the owner's: later ones are higher.
+    /// Gives a new wait its number, and returns it; later waits have higher numbers.
     pub fn begin(&self, owner: &Owner) -> u64 {
         let number = self.count.fetch_add(1, Ordering::Relaxed) + 1;
         owner.wait_began.store(number, Ordering::Relaxed);
         number
     }
 
-    /// The edges from `start` on, if they lead back to it: first the one it waits for, last itself.
+    /// Follows the edges from `start`. Returns the owners on the way if they lead back to it: first the one it waits
+    /// for, last itself.
     pub fn cycle(&self, start: &Owner) -> Option<Vec<Arc<Owner>>> {
         let owners = self.owners.lock();
         let mut cycle: Vec<Arc<Owner>> = Vec::new();
@@ -57,8 +58,8 @@ impl Waiting {
         None
     }
 
-    /// Of those who wait for `blocker`, the ones that others wait for in turn, or that have waited for long; each with how
-    /// many it counts for beside itself.
+    /// The owners waiting for `blocker` that others wait for in turn, or that have waited for long, as (owner's number,
+    /// how many requests it counts for beside its own).
     pub fn wanted(&self, blocker: &Owner) -> Vec<(u64, u64)> {
         let owners = self.owners.lock();
         let (many, begun) = (owners.len() as u64, self.count.load(Ordering::Relaxed));
@@ -74,7 +75,7 @@ impl Waiting {
             if at == blocker.number && weight > 1 {
                 add(owner.number, weight - 1);
             }
-            // A way that runs into a cycle has no end.
+            // A path that runs into a cycle not containing `start` would never end.
             for _ in 0..owners.len() {
                 if at == blocker.number {
                     break;

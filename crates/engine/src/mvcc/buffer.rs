@@ -1,4 +1,5 @@
-//! Where a session puts versions: one page after another, each told to purge when its transactions have ended.
+//! A session's version buffer: fills one scratch page after another, and queues each for purge when its transactions
+//! have ended.
 
 use super::hot;
 use super::queue::{PageLife, PurgeItem, PurgeQueue};
@@ -10,22 +11,22 @@ use crate::ids::{Lsn, PAGE_SIZE};
 use crate::pool::page_type;
 use parking_lot::Mutex;
 
-/// A session's place to append versions.
+/// Where one session appends versions.
 pub(crate) struct VersionBuffer {
     page: Option<PageLife>,
     end: usize,
-    /// Where in the page the work begins that purge has not been told of.
+    /// Offset in the page up to which its records have been queued for purge.
     told: usize,
-    /// Whether there is any.
+    /// True if a record after `told` has a purge task.
     has_tasks: bool,
-    /// Transactions that ended and that purge has not been told of.
+    /// Transactions that ended after the last item was queued.
     transactions: u32,
-    /// The last transaction that ended here.
+    /// Where the last transaction that used this buffer ended.
     ended: Lsn,
-    /// Pages that the running transaction has filled.
+    /// Pages filled by the running transaction, to be queued at its end.
     full: Vec<PurgeItem>,
     running: bool,
-    /// Pages filled.
+    /// Pages filled in the buffer's life.
     filled: u32,
 }
 
@@ -83,7 +84,7 @@ impl VersionBuffer {
         Ok(Address::new(page, at))
     }
 
-    /// No more is written to the current page.
+    /// Closes the current page: no more is written to it.
     fn close(&mut self, to: &Versions) -> Result<()> {
         let Some(page) = self.page else {
             return Ok(());
@@ -116,7 +117,7 @@ impl VersionBuffer {
         Ok(())
     }
 
-    /// The running transaction has ended, at this moment. What it filled goes to purge.
+    /// Ends the running transaction, at `lsn`: queues the pages it filled.
     pub fn end_transaction(&mut self, lsn: Lsn, queue: &PurgeQueue) {
         self.running = false;
         self.ended = lsn;
@@ -126,14 +127,15 @@ impl VersionBuffer {
         }
     }
 
-    /// What was appended is no transaction's work; all who had to do with it have ended by then.
+    /// Ends a batch of versions that purge moved here. They belong to no running transaction; all their writers have
+    /// ended by `lsn`.
     pub fn end_batch(&mut self, lsn: Lsn, queue: &PurgeQueue) {
         self.end_transaction(lsn, queue);
         self.transactions = 0;
         self.flush(queue);
     }
 
-    /// Tells purge of the ended transactions' work in the page being filled; the purge thread calls this now and then.
+    /// Queues the work of ended transactions in the page being filled. Called by the purge thread from time to time.
     pub fn flush(&mut self, queue: &PurgeQueue) {
         if let Some(page) = self.page
             && !self.running
@@ -152,12 +154,12 @@ impl VersionBuffer {
         }
     }
 
-    /// The page being filled, for who counts.
+    /// The page being filled, for statistics.
     pub fn page(&self) -> Option<PageLife> {
         self.page
     }
 
-    /// The session ends.
+    /// Closes the buffer when its session ends.
     pub fn retire(&mut self, to: &Versions) -> Result<()> {
         self.close(to)?;
         let ended = self.ended;

@@ -1,22 +1,22 @@
-//! A row's chain of older versions: walked by readers, pruned by the next writer.
+//! A row's chain of older versions: followed by readers, pruned by the next writer.
 //!
 //! *Precise pruning* (after Böttcher et al., *Scalable Garbage Collection for In-Memory MVCC Systems*, VLDB 2019). A
-//! version is needed only by a view that sees its writer and does not see who replaced it. Whoever updates a row with a
-//! chain drops the versions that no view needs, those between two old views included, so a chain is never longer than the
-//! views that need it plus two, whatever was done to the row since.
+//! version is needed only by a view that sees its writer and does not see the transaction that superseded it. A writer
+//! that updates a row with a chain drops the versions that no view needs, those between two old views included, so a
+//! chain is never longer than the number of views that need it plus two, however often the row was updated.
 //!
-//! The views are known from a copy, which is refreshed when a chain grows for want of a newer one.
+//! The open views are known from a copy, which is refreshed when a chain grows because the copy is too old.
 //!
-//! *A long chain is not walked for every update.* If a thousand views need a thousand versions of a row, looking at all of
-//! them each time would make its updates a thousand times dearer. But what hangs below a version can become garbage
-//! only when a view is closed that does not see who superseded the version; for views opened later see it. So a pruner
-//! leaves in each version that it keeps how many such views there were. The next one stops where their number is
-//! still the same: no view of that kind can have come, so none has gone, and everything below is as it was found. An
-//! update beside any number of views looks at the versions made since the last one, and each view that is closed costs
-//! one walk.
+//! *A long chain is not walked for every update.* If a thousand views need a thousand versions of a row, examining all
+//! of them each time would make its updates a thousand times dearer. But what hangs below a version becomes garbage
+//! only when a view is closed that does not see the version's superseder, and a view opened later sees it. So a pruner
+//! leaves in each version that it keeps how many such views there were. The next pruner stops where their number is
+//! still the same: no such view can have been opened, so none has been closed, and everything below is as it was found.
+//! An update beside any number of views examines only the versions made since the last one, and each view that is
+//! closed costs one walk.
 //!
-//! While history is kept on purpose (`innodb_undo_retention`) every version of that time stays, and a chain is walked only
-//! when it has doubled.
+//! While history is kept on purpose (`innodb_undo_retention`) every version of that period stays, and a chain is walked
+//! only when it has doubled.
 
 use super::copies::{Copy, Need, Watch};
 use super::txns::Txns;
@@ -27,7 +27,7 @@ use crate::ids::{Lsn, TxnId};
 use parking_lot::{Mutex, RwLock};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// So many versions that a newer copy might find superfluous are worth taking one.
+/// A refresh of the copy pays if this many versions might be dropped with a newer one.
 const WALK_BEFORE_REFRESH: usize = 2;
 
 /// In a version's `pruner_mark`: the chain's length when it was last walked, rather than a number of views.
@@ -38,16 +38,16 @@ const GROWN_MIN: u32 = 16;
 /// The copy of the open views that pruning uses.
 pub(crate) struct ViewCopy {
     copy: RwLock<Copy>,
-    /// Every writer below is seen by every view.
+    /// Writers below this id are seen by every view, open now or later.
     all_see_below: AtomicU64,
-    /// What the copy was made from; held by whoever makes it new.
+    /// What the copy was made from. Its mutex is held by the thread that refreshes the copy.
     watch: Mutex<Watch>,
-    /// The oldest view that was closed since somebody asked.
+    /// The oldest view closed since [`Self::take_oldest_closed`] was last called.
     oldest_closed: AtomicU64,
 }
 
 impl ViewCopy {
-    /// Every writer below `next` ended before the first view was opened.
+    /// All transactions below `next` must have ended before the first view is opened.
     pub fn new(next: TxnId) -> ViewCopy {
         ViewCopy {
             copy: RwLock::new(Copy::new(next)),
@@ -57,7 +57,7 @@ impl ViewCopy {
         }
     }
 
-    /// Takes a new copy and does something with it before anybody can take the next.
+    /// Refreshes the copy, and calls `then` with it before another thread can refresh it again.
     pub fn refresh_with<R>(
         &self,
         views: &Views,
@@ -71,7 +71,7 @@ impl ViewCopy {
         then(&self.copy.read())
     }
 
-    /// Takes a new copy, unless somebody is at it.
+    /// Refreshes the copy. Returns false, and does nothing, if another thread is refreshing it.
     fn try_refresh(&self, views: &Views, txns: &Txns, tide: impl Fn() -> Lsn) -> bool {
         let Some(mut watch) = self.watch.try_lock() else {
             return false;
@@ -81,17 +81,17 @@ impl ViewCopy {
         true
     }
 
-    /// From now on views may be opened at `floor` and later. Returns where the floor came to lie: what was thrown away
-    /// since `floor` was chosen is gone.
+    /// From now on views may be opened at `floor` and later. Returns the floor that was set: it is later than asked for
+    /// if versions after `floor` have been thrown away already.
     pub fn set_retention_floor(&self, views: &Views, floor: TidePoint) -> TidePoint {
-        let _nobody_looks = self.watch.lock();
+        let _no_refresh = self.watch.lock();
         let lsn = floor.lsn.max(self.with(|copy| copy.horizon()));
         let floor = TidePoint { lsn, ..floor };
         views.set_retention_floor(floor);
         floor
     }
 
-    /// Does something with the copy as it is, before anybody can take the next.
+    /// Calls `f` with the copy as it is; the copy is not refreshed meanwhile.
     pub fn with<R>(&self, f: impl FnOnce(&Copy) -> R) -> R {
         f(&self.copy.read())
     }
@@ -111,8 +111,8 @@ impl ViewCopy {
         }
     }
 
-    /// The oldest of the views that have been closed since the last call, as far as copies have shown: what no view before
-    /// it wanted is wanted as it was then. While views may be opened in the past, any may have been.
+    /// The oldest view closed since the last call, as far as copies have shown: whatever only younger views needed is
+    /// still needed as before. With a retention floor any view may have been closed, so the result is zero.
     pub fn take_oldest_closed(&self) -> Lsn {
         match self.with(|copy| copy.has_floor()) {
             true => Lsn::ZERO,
@@ -120,24 +120,24 @@ impl ViewCopy {
         }
     }
 
-    /// What is said to have been closed is still to be seen to.
+    /// Puts back what [`Self::take_oldest_closed`] returned, because the caller did not finish its work.
     pub fn put_oldest_closed(&self, oldest: Lsn) {
         self.oldest_closed.fetch_min(oldest.0, Ordering::Relaxed);
     }
 
-    /// Whether every view sees this writer, as far as one look tells.
+    /// True if every view sees this writer. A cheap test that may return false although it is so.
     #[inline]
     pub fn all_see(&self, writer: TxnId) -> bool {
         writer.0 < self.all_see_below.load(Ordering::Acquire)
     }
 
-    /// Whether every view sees this writer, by a closer look.
+    /// True if every view sees this writer, by the exact test.
     pub fn certainly_all_see(&self, writer: TxnId, txns: &Txns) -> bool {
         self.all_see(writer) || self.copy.read().all_see(writer, txns)
     }
 }
 
-/// What pruning needs to know.
+/// The parts that pruning needs.
 pub(crate) struct Pruner<'m, T> {
     pub versions: Versions<'m>,
     pub copy: &'m ViewCopy,
@@ -149,9 +149,9 @@ pub(crate) struct Pruner<'m, T> {
 
 impl<T: Fn() -> Lsn> Pruner<'_, T> {
     /// Prunes the chain that hangs at `newest` below a row written by `writer`, whose leaf the caller has latched
-    /// exclusively. Answers what is left of it. What comes before the first version that is left is still to be discarded
-    /// ([`Versions::discard_until`]), once nothing leads to it any more; so whatever fails, and wherever, every chain is
-    /// whole.
+    /// exclusively. Returns what is left of it. The caller discards what precedes the first version left
+    /// ([`Versions::discard_until`]) once nothing leads there any more; so if an error occurs, at whatever point, every
+    /// chain is whole.
     pub fn prune(&self, writer: TxnId, newest: Address) -> Result<Chain> {
         if newest == Address::NONE || self.copy.all_see(writer) {
             return Ok(Chain {
@@ -166,18 +166,18 @@ impl<T: Fn() -> Lsn> Pruner<'_, T> {
         Ok(chain)
     }
 
-    /// Also answers how many versions were kept only because the copy is too old to tell.
+    /// Also returns how many versions were kept only because the copy is too old to tell whether they are needed.
     fn prune_once(&self, writer: TxnId, newest: Address) -> Result<(Chain, usize)> {
         let (versions, txns) = (&self.versions, self.txns);
-        // What is cut off because every view has left it behind begins here.
+        // Where the part of the chain begins that is dropped because every view has passed it.
         let mut cut = None;
-        // Held all along: look-ups in the copy are right only until the next one is taken.
+        // Held throughout: look-ups by this copy are right only until the next one is taken.
         let copy = self.copy.copy.read();
         let (mut first, mut last_kept) = (newest, None);
         let (mut at, mut superseder) = (newest, writer);
         let (mut len, mut waiting) = (0u32, 0);
-        // Kept versions about which something else is true than what is written there: how many views may need them,
-        // and how many versions were kept above.
+        // Kept versions whose stored marks have changed: address, how many views may need them, how many versions were
+        // kept above.
         let mut news: Vec<(Address, u32, u32)> = Vec::new();
         let link = |last_kept: Option<Address>, first: &mut Address, to: Address| match last_kept {
             None => {
@@ -187,7 +187,7 @@ impl<T: Fn() -> Lsn> Pruner<'_, T> {
             Some(kept) => versions.relink(kept, to),
         };
         while at != Address::NONE {
-            // What every view has left behind may be gone already, and is nobody's business.
+            // A version that every view has passed may be gone already, which changes nothing.
             let is_past = copy.all_see(superseder, txns);
             let version = match is_past {
                 true => None,
@@ -199,7 +199,7 @@ impl<T: Fn() -> Lsn> Pruner<'_, T> {
                 break;
             };
             if copy.has_floor() && len == 0 && version.pruner_mark & GROWN != 0 {
-                // While history is kept on purpose the chain is long, and looked through only when it has doubled.
+                // While history is kept on purpose the chain is long, and is walked only when it has doubled.
                 let walked = version.pruner_mark & !GROWN;
                 if version.below < walked.saturating_mul(2).saturating_add(GROWN_MIN) {
                     let chain = Chain {
@@ -213,7 +213,7 @@ impl<T: Fn() -> Lsn> Pruner<'_, T> {
             }
             match copy.need(version.writer, superseder, txns) {
                 Need::By(views) if version.pruner_mark == views + 1 => {
-                    // Nobody who may need anything from here on has gone since the last look.
+                    // No view that may need anything from here on has been closed since the last walk.
                     len += 1 + version.below;
                     break;
                 }
@@ -262,7 +262,7 @@ impl<T: Fn() -> Lsn> Pruner<'_, T> {
 pub(crate) struct Chain {
     pub first: Address,
     pub len: u32,
-    /// The word to leave in a version that is put before it.
+    /// The mark to store in a version that is put in front of it.
     pub pruner_mark: u32,
     /// The first version of the old chain that is not to be discarded.
     pub dropped_until: Address,
@@ -277,11 +277,12 @@ impl Chain {
     };
 }
 
-/// What a view sees of a row whose writer it does not see.
+/// What a view sees of a row whose newest writer it does not see.
 pub(crate) enum Seen {
     /// The row was deleted.
     Nothing,
-    /// The chain does not reach back so far: the row did not exist, or was buried before it came again.
+    /// The chain does not reach back that far: the row did not exist, or its deleted entry was moved to the graveyard
+    /// before the row was inserted again.
     Unborn,
     /// The columns are in the buffer; these are the row's flags.
     Row { flags: u8 },

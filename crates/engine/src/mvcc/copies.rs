@@ -1,23 +1,23 @@
-//! What those who throw old versions away know of the open views: a copy, which follows what a watcher sees.
+//! A copy of the open views, as pruners and purge use it, and how it follows the views' slots.
 //!
-//! With what was seen last time in hand a look only finds what has changed, so that views that stand still are neither
-//! copied nor sorted again, however many. Why a copy stays good for ever, however old, stands with the registration
-//! (`views.rs`): a view that it lacks is not older than its horizon.
+//! A look at the slots only records what has changed since the last one, so views that stay open are neither copied nor
+//! sorted again, however many there are. Why a copy stays valid for ever, however old, is explained in `views.rs`: a
+//! view that it lacks is not older than its horizon.
 
 use super::txns::{Txns, Window};
 use super::views::{Registered, TidePoint, View};
 use crate::ids::{Lsn, TxnId};
 
-/// What can be said of the views that a copy lacks: those to come, and those that were just being opened.
+/// Bounds on the views that a copy lacks: those opened later, and those that were being opened at the time.
 #[derive(Clone, Debug, Default)]
 struct Missed {
-    /// They are at or above this.
+    /// Their positions are at or above this.
     horizon: Lsn,
     /// Writers below this had all ended at or before the horizon.
     settled: TxnId,
-    /// What look-ups they may need.
+    /// The ids that views just being opened may look up.
     unsure: Vec<Window>,
-    /// They may be opened in the past, so that the horizon is no accident of the moment.
+    /// Views may be opened in the past, so the horizon is the retention floor rather than the tide of the moment.
     has_floor: bool,
 }
 
@@ -28,7 +28,7 @@ pub(crate) struct Copy {
     missed: Missed,
 }
 
-/// What was seen in the slots at the last look, and what has changed since the look before.
+/// The contents of the slots at the last look, and what has changed since the look before.
 #[derive(Default)]
 pub(crate) struct Watch {
     slots: Vec<Option<View>>,
@@ -37,22 +37,24 @@ pub(crate) struct Watch {
     missed: Missed,
 }
 
-/// What a copy of the views knows of a version.
+/// Which views need a version, as far as a copy can tell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Need {
     /// Every view sees the superseder, and so needs nothing older either.
     AllPassed,
     /// No view needs it.
     None,
-    /// Some view needs it. So many open views do not see who superseded it: only they can need it, or anything older,
-    /// and since a view opened later sees it, an equal number later means that none of them has been closed.
+    /// Some view needs it. The number counts the open views that do not see its superseder: only they can need it, or
+    /// anything older. A view opened later sees the superseder, so an equal number later means that none of them has
+    /// been closed.
     By(u32),
-    /// Who superseded it ended too late, or has not.
+    /// The superseder ended after the horizon, or has not ended: the copy is too old to tell.
     Unknown,
 }
 
 impl Watch {
-    /// A look begins: the tide, and below which writer all had ended. The retention `floor` was announced before.
+    /// Begins a look: `tide`, and the id below which every writer had ended by then. The retention `floor` was
+    /// announced before.
     pub fn begin(&mut self, tide: Lsn, settled: TxnId, floor: TidePoint) {
         self.closed.clear();
         self.opened.clear();
@@ -65,12 +67,12 @@ impl Watch {
         }
     }
 
-    /// So many slots there are.
+    /// Sets the number of slots in use.
     pub fn expect(&mut self, slots: usize) {
         self.slots.resize(slots, None);
     }
 
-    /// This is in the slot of that number.
+    /// Records the content of one slot.
     #[inline]
     pub fn saw(&mut self, no: usize, registered: Registered) {
         let view = match registered {
@@ -90,7 +92,7 @@ impl Watch {
         }
     }
 
-    /// The oldest of the views that are gone since the look before.
+    /// The oldest view that was closed since the look before.
     pub fn oldest_closed(&self) -> Option<Lsn> {
         self.closed.iter().map(|view| view.lsn).min()
     }
@@ -101,7 +103,7 @@ impl Watch {
 }
 
 impl Copy {
-    /// There are no views, and every writer below `settled` ended before there will be.
+    /// A copy of no views. All writers below `settled` must have ended before the first view is opened.
     pub fn new(settled: TxnId) -> Copy {
         let missed = Missed {
             settled,
@@ -128,15 +130,15 @@ impl Copy {
         self.missed.has_floor
     }
 
-    /// Becomes what the watcher saw at the last look, having been what it saw at the look before.
+    /// Updates the copy to the watcher's last look; it must be at the look before.
     pub fn follow(&mut self, watch: &mut Watch) {
-        // What views that the older copy has missed are not below, views that this one misses are not below either.
+        // A view that this look has missed was missed by the one before as well, so the bounds of both hold for it.
         let before = (self.missed.horizon, self.missed.settled);
         self.missed.clone_from(&watch.missed);
         self.missed.horizon = self.missed.horizon.max(before.0);
         self.missed.settled = self.missed.settled.max(before.1);
         if !watch.closed.is_empty() {
-            // In the same order, so that one pass finds them all.
+            // Both sorted the same way, so that one pass removes them all.
             let order = |view: &View| (view.lsn, view.low, view.high);
             watch.closed.sort_unstable_by_key(order);
             let mut closed = watch.closed.iter().peekable();
@@ -146,12 +148,12 @@ impl Copy {
         }
         if !watch.opened.is_empty() {
             self.views.extend_from_slice(&watch.opened);
-            // Stable, for it makes use of the long run that is sorted.
+            // The stable sort takes advantage of the long run that is sorted already.
             self.views.sort_by_key(|view| (view.lsn, view.low, view.high));
         }
     }
 
-    /// What look-ups the open views may still need, those included that are being opened.
+    /// The ids that open views, and those being opened, may still look up.
     pub fn windows(&self) -> Vec<Window> {
         let window = |view: &View| Window {
             low: view.low.0,
@@ -168,30 +170,30 @@ impl Copy {
             .map_or(self.missed.settled, |oldest| oldest.low.min(self.missed.settled))
     }
 
-    /// No open view is older than this.
+    /// A position that no open view is older than.
     pub fn oldest(&self) -> Lsn {
         self.views
             .first()
             .map_or(self.missed.horizon, |view| view.lsn.min(self.missed.horizon))
     }
 
-    /// Whether an open view sees what ended at `first` and not what ended at `last`.
+    /// True if an open view sees what ended at `first` but not what ended at `last`.
     pub fn tells_apart(&self, first: Lsn, last: Lsn) -> bool {
         let below = |lsn: Lsn| self.views.partition_point(|view| view.lsn < lsn);
         below(first) < below(last)
     }
 
-    /// Whether `writer`'s work is seen by every view, open now or later.
+    /// True if every view, open now or later, sees `writer`.
     pub fn all_see(&self, writer: TxnId, txns: &Txns) -> bool {
         writer < self.all_see_below() || txns.ended(writer).is_some_and(|lsn| lsn <= self.oldest())
     }
 
-    /// Whether the transaction ended at or before the horizon: views that are not in the copy see it.
+    /// True if the transaction ended at or before the horizon, so that views missing from the copy see it.
     pub fn knows_end_of(&self, writer: TxnId, txns: &Txns) -> bool {
         writer < self.missed.settled || txns.ended(writer).is_some_and(|lsn| lsn <= self.missed.horizon)
     }
 
-    /// Whether any view, open now or later, may want the version that `writer` wrote and `superseder` replaced.
+    /// Which views, open now or later, need the version that `writer` wrote and `superseder` replaced.
     pub fn need(&self, writer: TxnId, superseder: TxnId, txns: &Txns) -> Need {
         if self.all_see(superseder, txns) {
             return Need::AllPassed;
@@ -199,7 +201,7 @@ impl Copy {
         if !self.knows_end_of(superseder, txns) {
             return Need::Unknown;
         }
-        // What is seen only grows from one view to a later one.
+        // Visibility is monotonic: what a view sees, every later view sees.
         let blind = self.views.partition_point(|view| !view.sees(superseder, txns));
         match self.views[..blind].last() {
             Some(newest) if newest.sees(writer, txns) => Need::By(blind as u32),

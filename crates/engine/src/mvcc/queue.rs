@@ -1,8 +1,8 @@
-//! What waits for purge: pages of versions, each with the moment that every view must have passed.
+//! The purge queue: pages of versions, each with the position that every view must have passed before it can be purged.
 //!
-//! An item is *fresh* until purge has looked at it. If an old view holds it back, purge takes out of its page what nobody
-//! needs for all that, and moves out of the way what only old views need; then it is *held* until they are closed. Pages that
-//! have become thin are listed apart.
+//! An item is *fresh* until purge has examined it. If an old view holds it back, purge removes from its page the
+//! versions that no view needs, and moves deleted entries that only old views need to the graveyards; then the item is
+//! *held* until those views are closed. Pages that keep few live versions (*thin* ones) are in a list of their own.
 
 use super::buffer::VersionBuffer;
 use super::generations::Generations;
@@ -13,24 +13,24 @@ use std::collections::{BinaryHeap, VecDeque};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 
-/// A scratch page in one of its lives.
+/// A scratch page and its generation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct PageLife {
     pub id: PageId,
     pub generation: u32,
 }
 
-/// A page, or part of one, that purge should look at when all views see `lsn`.
+/// A page, or part of one, to be purged when every view sees `lsn`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct PurgeItem {
     pub lsn: Lsn,
     pub page: PageLife,
-    /// Where the purge tasks stand.
+    /// Offset in the page of the first record whose purge task belongs to this item.
     pub from: usize,
     pub to: usize,
-    /// The page is full, and can go afterwards.
+    /// The page is full, so it can be freed after this item.
     pub last: bool,
-    /// Transactions that ended with this item.
+    /// Number of transactions whose ends this item stands for.
     pub transactions: u32,
 }
 
@@ -38,9 +38,9 @@ pub(crate) struct PurgeItem {
 pub(crate) struct PurgeQueue {
     fresh: Mutex<BinaryHeap<Reverse<Due>>>,
     held: Mutex<BinaryHeap<Reverse<Due>>>,
-    /// The longest known first: who could not be emptied yet does not keep the others from it.
+    /// In order of arrival: a page that cannot be emptied yet goes to the back, so that it does not block the others.
     thin: Mutex<VecDeque<PageLife>>,
-    /// Transactions in the items.
+    /// Number of transactions in the items.
     transactions: AtomicU64,
     /// The open sessions' buffers.
     buffers: Mutex<Vec<Weak<Mutex<VersionBuffer>>>>,
@@ -83,21 +83,21 @@ impl PurgeQueue {
         self.fresh.lock().push(Reverse(Due(item)));
     }
 
-    /// Purge has seen the item, and waits for the views to pass it.
+    /// Queues an item that purge has examined and that some view has not passed.
     pub fn hold(&self, item: PurgeItem) {
         self.transactions
             .fetch_add(item.transactions.into(), Ordering::Relaxed);
         self.held.lock().push(Reverse(Due(item)));
     }
 
-    /// The earliest item, if every view has passed it.
+    /// Takes the earliest item if every view has passed it (`oldest` is the oldest view).
     pub fn pop(&self, oldest: Lsn) -> Option<PurgeItem> {
         pop(&self.fresh, oldest)
             .or_else(|| pop(&self.held, oldest))
             .inspect(|item| self.left(item))
     }
 
-    /// The earliest fresh item, if it is not later than that.
+    /// Takes the earliest fresh item if it is not later than `up_to`.
     pub fn pop_fresh(&self, up_to: Lsn) -> Option<PurgeItem> {
         pop(&self.fresh, up_to).inspect(|item| self.left(item))
     }
@@ -111,7 +111,7 @@ impl PurgeQueue {
         self.thin.lock().push_back(page);
     }
 
-    /// Some pages that were reported thin.
+    /// Takes up to `most` pages that were reported thin.
     pub fn take_thin(&self, most: usize) -> Vec<PageLife> {
         let mut thin = self.thin.lock();
         let most = most.min(thin.len());
@@ -128,7 +128,7 @@ impl PurgeQueue {
         self.buffers.lock().iter().filter_map(Weak::upgrade).collect()
     }
 
-    /// Collects what sessions have not handed over yet.
+    /// Queues what sessions have in their buffers and have not handed over yet.
     pub fn flush_buffers(&self) {
         for buffer in self.live_buffers() {
             if let Some(mut buffer) = buffer.try_lock() {
@@ -168,17 +168,17 @@ impl PurgeQueue {
             .min()
     }
 
-    /// Items that wait.
+    /// Number of queued items.
     pub fn len(&self) -> u64 {
         (self.fresh.lock().len() + self.held.lock().len()) as u64
     }
 
-    /// Transactions whose work is not purged yet, about: those that purge has been told of.
+    /// Number of transactions not purged yet, not counting those still in sessions' buffers.
     pub fn transactions(&self) -> u64 {
         self.transactions.load(Ordering::Relaxed)
     }
 
-    /// Forgets pages that have ended otherwise.
+    /// Removes thin pages that have been freed in the meantime.
     pub fn forget_dead(&self, generations: &Generations) {
         let alive = |page: &PageLife| generations.is_current(page.id, page.generation);
         self.held.lock().retain(|Reverse(due)| {

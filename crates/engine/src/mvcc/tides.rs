@@ -1,26 +1,26 @@
-//! Which moment of the clock was which moment of the log: samples of the tide, for who asks for a view of the past by
-//! time, or how long ago something was.
+//! Samples of the tide: which LSN the log had reached at which time of the clock. They serve views of the past by time,
+//! and questions of how long ago an LSN was.
 //!
-//! A sample is taken several times a second if the tide has moved. Old ones are thinned out rather than dropped, so that a
-//! moment is known to about a thousandth of its age: ten times the time takes 2,300 samples more.
+//! A sample is taken several times a second if the tide has moved. Old ones are thinned out rather than dropped, so
+//! that a moment is known to about a thousandth of its age: each tenfold increase of the period adds 2,300 samples.
 
 use super::views::TidePoint;
 use crate::ids::{Lsn, TxnId};
 use parking_lot::Mutex;
 use std::time::{Duration, SystemTime};
 
-/// They are thinned when there are so many, and when there are twice as many as were left.
+/// Thinning begins at this many samples, and again whenever the number left by the last thinning has doubled.
 const SAMPLES_MIN: usize = 16_384;
-/// Between two samples there may lie one part in so many of their age.
+/// Two neighbouring samples are at most this fraction of their age apart.
 const PRECISION: u32 = 1000;
-/// Samples are taken so often.
+/// The interval between samples.
 pub(crate) const SAMPLE_EVERY: Duration = Duration::from_millis(50);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Sample {
     at: SystemTime,
     lsn: Lsn,
-    /// Everybody below had ended at or before `lsn`.
+    /// All transactions below had ended at or before `lsn`.
     settled: TxnId,
 }
 
@@ -32,11 +32,11 @@ pub(crate) struct Tides {
 #[derive(Default)]
 struct Samples {
     list: Vec<Sample>,
-    /// How many were left when they were thinned.
+    /// How many samples the last thinning left.
     left: usize,
 }
 
-/// Leaves of samples those that are needed at this moment.
+/// Drops the samples that [`PRECISION`] does not require at the time `now`.
 fn thin(samples: &mut Vec<Sample>, now: SystemTime) {
     let Some(mut kept) = samples.first().map(|first| first.at) else {
         return;
@@ -59,10 +59,10 @@ fn thin(samples: &mut Vec<Sample>, now: SystemTime) {
 }
 
 impl Tides {
-    /// `settled` must have been read before the tide `lsn`.
+    /// Adds a sample. `settled` must have been read before the tide `lsn`.
     pub fn sample(&self, at: SystemTime, settled: TxnId, lsn: Lsn) {
         let mut samples = self.samples.lock();
-        // The clock was set back: what it called later is not to come again, or comes to mean something else.
+        // The clock was set back: samples with later times are dropped, so that times stay in order with positions.
         let after = samples.list.partition_point(|sample| sample.at <= at);
         samples.list.truncate(after);
         if let Some(last) = samples.list.last()
@@ -77,12 +77,12 @@ impl Tides {
         }
     }
 
-    /// The latest moment known that is not later than `at`.
+    /// The latest sample that is not later than `at`.
     pub fn at(&self, at: SystemTime) -> Option<TidePoint> {
         self.last(|sample| sample.at <= at)
     }
 
-    /// The view at this position.
+    /// The tide point for a view at this position.
     pub fn at_position(&self, lsn: Lsn) -> Option<TidePoint> {
         let sample = self.last(|sample| sample.lsn <= lsn)?;
         Some(TidePoint {
@@ -91,7 +91,7 @@ impl Tides {
         })
     }
 
-    /// When the log was there, about.
+    /// About when the log reached this position.
     pub fn when(&self, lsn: Lsn) -> Option<SystemTime> {
         let samples = &self.samples.lock().list;
         let after = samples.partition_point(|sample| sample.lsn < lsn);

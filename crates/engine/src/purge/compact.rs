@@ -1,12 +1,13 @@
-//! Space follows what is needed, not what was written.
+//! Compaction of version pages: the space they take follows what is needed, not what was written.
 //!
 //! Rows written at the same time by one session share pages. If an old view keeps one version of each hundred, it would
-//! keep all the pages. So a page that purge comes to while an old view holds it back is looked through: versions that
-//! nobody needs are pruned from their chains; and if little of the page is alive then, or later, that little is moved to
-//! a page of purge's own.
+//! keep all the pages. So when purge comes to a page that an old view holds back, it examines the page's records:
+//! versions that no view needs are pruned from their chains; and if little of the page is alive then, or later, the
+//! rest is moved to a page of purge's own.
 //!
-//! A version is moved by whoever holds the leaf of its row exclusively, like everything that concerns a chain: what led to
-//! the old place, be it the row, a younger version, or a buried row, leads to the new one before the latch goes.
+//! A version is moved only while the leaf of its row is latched exclusively, as for every change of a chain: the
+//! pointer to the old place, be it in the row, in a younger version or in a row in the graveyard, is changed before the
+//! latch is released.
 
 use crate::core::Core;
 use crate::error::Result;
@@ -16,9 +17,9 @@ use crate::tree::LeafWrite;
 use parking_lot::Mutex;
 use std::time::Instant;
 
-/// Prunes what nobody needs from the chains that lead into the page.
+/// Prunes the chains of those versions in the page that no view needs.
 pub(super) fn look_through(core: &Core, page: PageLife) -> Result<()> {
-    // The copy first, then the page, as those do who prune a chain.
+    // The view copy is locked before the page, as pruners do.
     let records = core.kernel.mvcc.view_copy.with(|copy| {
         let mut garbage = |v: &Version| {
             let need = || copy.need(v.writer, v.superseder, &core.kernel.mvcc.txns);
@@ -34,9 +35,9 @@ pub(super) fn look_through(core: &Core, page: PageLife) -> Result<()> {
         let need = need_of(core, first);
         rest = match (need, core.catalog.table(first.version.table)) {
             (Need::None, Ok(table)) => &rest[prune_in_leaf(core, &table, rest)?..],
-            // Somebody who was just looking for the past came and went, or has come.
+            // A view of the past was opened since, or may be at this moment.
             (Need::By(_) | Need::Unknown, Ok(_)) => others,
-            // No way down a chain leads beyond a version that everybody sees.
+            // Never reached by a reader: no walk down a chain goes beyond a version that every view sees.
             (Need::AllPassed, _) | (_, Err(_)) => {
                 core.kernel.mvcc.versions().discard(first.address)?;
                 others
@@ -53,8 +54,8 @@ fn need_of(core: &Core, record: &Record) -> Need {
     core.kernel.mvcc.need(writer, superseder)
 }
 
-/// Prunes the chains that the first of the versions belong to, as many as are of rows in one leaf: who writes many rows
-/// writes neighbours. Answers how many, at least one.
+/// Prunes the chains of the first of these versions, for as many of them as belong to rows of one leaf: rows written by
+/// one session at a time are often neighbours. Returns how many versions that were, at least one.
 fn prune_in_leaf(core: &Core, table: &Table, records: &[Record]) -> Result<usize> {
     let mut leaf = table.indexes[0].tree.write(&records[0].key)?;
     let (since, mut done) = (Instant::now(), 0);
@@ -79,7 +80,7 @@ fn prune_in_leaf(core: &Core, table: &Table, records: &[Record]) -> Result<usize
     Ok(done)
 }
 
-/// Moves what lives in a thin page. Answers false if it is too early.
+/// Moves the live records of a thin page elsewhere. Returns false if a transaction that wrote to it has not ended yet.
 pub(super) fn move_out(core: &Core, page: PageLife, to: &Mutex<VersionBuffer>) -> Result<bool> {
     let versions = core.kernel.mvcc.versions();
     if !versions.is_thin(page)? {
@@ -87,7 +88,7 @@ pub(super) fn move_out(core: &Core, page: PageLife, to: &Mutex<VersionBuffer>) -
     }
     let mut alive = |v: &Version| v.flags & (mvcc::LINKED | mvcc::PURGE) != 0;
     let records = versions.records(page, 0, usize::MAX, &mut alive)?;
-    // The new page will go when every view has passed this, so all that made the versions must have ended by then.
+    // The new page is freed when every view has passed `now`, so all writers of these versions must have ended by then.
     let now = core.kernel.mvcc.view_copy.with(|copy| {
         let ended = |r: &Record| copy.knows_end_of(r.version.superseder, &core.kernel.mvcc.txns);
         records.iter().all(ended).then_some(copy.horizon())
@@ -117,7 +118,7 @@ fn move_record(core: &Core, record: &Record, to: &Mutex<VersionBuffer>) -> Resul
         return drop_old();
     }
     let mut leaf = table.indexes[0].tree.write(&record.key)?;
-    // As it is now: what hangs below may have changed.
+    // Read again, now under the latch: what hangs below may have changed.
     let Some(mut version) = versions.read(record.address, None)? else {
         return Ok(());
     };
@@ -126,7 +127,7 @@ fn move_record(core: &Core, record: &Record, to: &Mutex<VersionBuffer>) -> Resul
             let new = append(&version)?;
             link.lead_to(core, &table, &mut leaf, new)?;
         }
-        // No chain leads to it any more; a task may remain.
+        // No chain leads to the version any more; its purge task may remain.
         None => {
             version.flags &= !mvcc::LINKED;
             if version.flags & mvcc::PURGE != 0 {
@@ -137,7 +138,7 @@ fn move_record(core: &Core, record: &Record, to: &Mutex<VersionBuffer>) -> Resul
     drop_old()
 }
 
-/// What leads to a version.
+/// The pointer that leads to a version.
 enum Link<'b> {
     Row(usize),
     Version(Address),
@@ -157,7 +158,7 @@ impl Link<'_> {
     }
 }
 
-/// Finds what leads to a version of the row whose leaf is held.
+/// Finds the pointer to a version of a row. The caller has latched the row's leaf.
 fn find_link<'r>(
     core: &Core,
     table: &Table,
@@ -180,7 +181,8 @@ fn find_link<'r>(
     };
     if let Ok(slot) = leaf.node().search(&record.key) {
         let head = Head::of(leaf.node().value(slot));
-        // Below a writer whom every view sees nothing counts, and of a former run nothing means anything.
+        // A version below a writer that every view sees is out of reach, and a pointer left by an earlier run is
+        // meaningless.
         if !core.kernel.mvcc.all_see(head.writer)
             && let Some(link) = follow(Link::Row(slot), head.older)?
         {

@@ -1,15 +1,16 @@
-//! Purge, in the background: removes what no view can see any more, and moves what only old views can see out of the way.
+//! Purge, in the background: removes what no view can see any more, and moves to the graveyards what only old views can
+//! see.
 //!
-//! A transaction that deleted a row, or moved an entry, has left a *purge task* (`mvcc::versions`). Once every view sees the
-//! transaction, purge looks at the entries that the task names. One that is marked deleted, by a writer that every view sees,
-//! is hidden from all of them, and is removed; any other has been changed by another transaction, which has left a task of
-//! its own. So tasks may be followed in any order, twice, or about rows that have changed since; by several threads at once;
-//! and many of them together, in the order of the entries (`tasks`).
+//! A transaction that deleted a row, or moved an entry, has left a *purge task* (`mvcc::versions`). Once every view
+//! sees the transaction, purge examines the entries that the task names. One that is marked deleted, by a writer that
+//! every view sees, is invisible to all of them, and is removed; any other has been changed by a later transaction,
+//! which has left a task of its own. So tasks may be followed in any order, twice, or after further changes of their
+//! rows; by several threads at once; and many of them together, in the order of the entries (`tasks`).
 //!
-//! While an old view holds tasks back, they are followed as far as that view allows (`table::deleted`), and the pages they
-//! stand in are rid of garbage (`compact`).
+//! While an old view holds tasks back, they are followed as far as that view allows (`table::deleted`), and garbage is
+//! removed from their pages (`compact`).
 //!
-//! Versions do not outlive the engine, and tasks with them: after an unclean stop a sweep goes once through all trees
+//! Versions, and the tasks in them, do not outlive the engine: after an unclean stop all trees are swept once
 //! (`reclaim`).
 
 mod compact;
@@ -33,25 +34,25 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant, SystemTime};
 
 const PAUSE: Duration = Duration::from_millis(50);
-/// Between rounds while an old view is open.
+/// Pause between rounds while an old view is open.
 const PAUSE_BUSY: Duration = Duration::from_millis(5);
 const SECOND: Duration = Duration::from_secs(1);
-/// Thin pages emptied in one round.
+/// Thin pages to be emptied in one round.
 const THIN_AT_ONCE: usize = 64;
-/// Graveyards are cleared so often, and no more than one part in so many of the time.
+/// Interval at which graveyards are cleared; longer if clearing would take more than the given fraction of the time.
 const CLEAR_EVERY: Duration = Duration::from_millis(200);
 const CLEAR_SHARE: u32 = 20;
-/// Items whose tasks are followed together.
+/// Upper limit of items whose tasks are followed as one batch.
 const ITEMS_MAX: usize = 4096;
-/// Items for each thread that helps.
+/// Items that justify one more thread.
 const SHARE: u64 = 64;
 
-/// Purge of one open engine: its thread runs [`Self::run`], and a caller may ask for a round of its own.
+/// Purge of one open engine. Its thread runs [`Self::run`]; a caller may also run a round of its own.
 pub(crate) struct Purge {
     core: Arc<Core>,
-    /// Threads that purge when there is much to do.
+    /// Threads to purge with when there is much to do.
     threads: usize,
-    /// Whoever holds it has a round: there is one at a time.
+    /// Held for the length of a round: there is one at a time.
     rounds: Mutex<Rounds>,
 }
 
@@ -61,7 +62,7 @@ struct Rounds {
     since: Instant,
     cleared: Instant,
     clearing_took: Duration,
-    /// Where versions are moved to.
+    /// The buffer that compaction moves versions to.
     moved: Arc<Mutex<VersionBuffer>>,
 }
 
@@ -82,13 +83,14 @@ impl Purge {
         }
     }
 
-    /// Runs until the bell says stop. With `sweep_below`, first removes what writers below that id left marked deleted.
+    /// Runs until the engine's bell rings for the stop. With `sweep_below`, first removes the entries that writers
+    /// below that id left marked deleted.
     pub fn run(&self, sweep_below: Option<TxnId>) {
         let core = &*self.core;
         let mut flushed = Instant::now();
         report("freeing", reclaim(core, sweep_below.is_some()));
         if let Some(below) = sweep_below {
-            // Last: it is what says that nothing of the crash is left.
+            // The sweep is the last step: its completion says that nothing of the crash is left.
             report("sweeping", reclaim::sweep(core, below));
         }
         while !core.background.is_stopped() {
@@ -103,7 +105,8 @@ impl Purge {
             }
             if flushed.elapsed() >= SECOND {
                 transaction::finish_unfinished(core);
-                // For commits that did not wait to be durable, and for rollbacks, whose end nobody waits for.
+                // Commits that did not wait to be durable, and rollbacks, leave the flush of their records to this
+                // thread.
                 let log = core.kernel.store.log();
                 if log.flushed() < log.tail() {
                     report("flushing the log", log.flush_all());
@@ -115,7 +118,7 @@ impl Purge {
         }
     }
 
-    /// Purges all there is, without regard to how old the views are; what cannot be purged is left to the next start.
+    /// Purges everything in the queue, ignoring the age of views; what cannot be purged is left to the next start.
     pub fn run_down(&self) {
         loop {
             match self.round(true) {
@@ -126,8 +129,8 @@ impl Purge {
         }
     }
 
-    /// One round. With `all`, without regard to how old the views are or how long it takes. Returns true if there was
-    /// anything to do.
+    /// Runs one round. With `all`, ignores the age of views and any limit on time. Returns true if there was anything
+    /// to do.
     pub fn round(&self, all: bool) -> Result<bool> {
         let mut rounds = self.rounds.lock();
         let core = &*self.core;
@@ -145,11 +148,12 @@ impl Purge {
         });
         let due = self.follow_due(oldest);
         let held_back = follow_held_back(core, &mut rounds, oldest, horizon, all);
-        // Whatever fails, the rest is done.
+        // An error in one part does not keep the others from running.
         Ok(due? | held_back?)
     }
 
-    /// Follows the tasks that every view has passed, with help if there are many. What fails keeps nothing else from being done.
+    /// Follows the tasks of items that every view has passed, with helper threads if there are many. An error in one
+    /// item does not stop the others.
     fn follow_due(&self, oldest: Lsn) -> Result<bool> {
         let core = &*self.core;
         let work = || {
@@ -164,7 +168,7 @@ impl Purge {
                     any = true;
                     continue;
                 }
-                // To know who is to blame.
+                // One by one, to find out which item fails.
                 for item in items {
                     let next = Cell::new(Some(item));
                     match follow_items(core, &mut Vec::new(), || next.take()) {
@@ -201,7 +205,7 @@ impl Purge {
             let helpers: Vec<_> = (0..helpers).map(|_| scope.spawn(work)).collect();
             let mut done = work();
             for helper in helpers {
-                // A panic there has said its reason already.
+                // A helper that panicked has printed its message already.
                 let helped = helper.join().unwrap_or(Ok(false));
                 done = done.and_then(|any| Ok(any | helped?));
             }
@@ -210,14 +214,14 @@ impl Purge {
     }
 }
 
-/// Trouble here is nobody's statement: say so and try again later.
+/// An error here belongs to no statement: logs it. The next round tries again.
 fn report<E: std::fmt::Display>(doing: &str, done: Result<(), E>) {
     if let Err(error) = done {
         ::log::error!("{doing} failed: {error}");
     }
 }
 
-/// Does what can be done about what old views hold back.
+/// Follows what old views hold back as far as they allow, empties thin pages, and clears graveyards.
 fn follow_held_back(core: &Core, rounds: &mut Rounds, oldest: Lsn, horizon: Lsn, all: bool) -> Result<bool> {
     let (mut any, mut done) = (false, Ok(()));
     if rounds.oldest != oldest {
@@ -234,7 +238,7 @@ fn follow_held_back(core: &Core, rounds: &mut Rounds, oldest: Lsn, horizon: Lsn,
             Ok(true) => {}
             Ok(false) => core.kernel.mvcc.queue.report_thin(page),
             Err(error) => {
-                // A damaged one goes as a whole, once every view has passed it.
+                // A damaged page is freed as a whole, once every view has passed it.
                 if !matches!(error, Error::Corrupt { .. }) {
                     core.kernel.mvcc.queue.report_thin(page);
                 }
@@ -254,14 +258,14 @@ fn follow_held_back(core: &Core, rounds: &mut Rounds, oldest: Lsn, horizon: Lsn,
     done.map(|()| any)
 }
 
-/// Moves the retention floor on to where history is to be kept from.
+/// Moves the retention floor forward to the earliest moment that the settings require.
 fn move_retention_floor(kernel: &Kernel) {
     let mvcc = &kernel.mvcc;
     let (settled, tide, now) = (mvcc.txns.settled(), mvcc.tide(), SystemTime::now());
     let retention = kernel.history.retention();
     mvcc.move_retention_floor(|floor| match floor {
         _ if retention.is_zero() => None,
-        // What is thrown away is not to be had again: history begins now.
+        // Retention has just been switched on: what was thrown away before cannot be had again, so history begins now.
         None => Some(TidePoint { lsn: tide, settled }),
         Some(floor) => {
             let until = mvcc
@@ -272,7 +276,7 @@ fn move_retention_floor(kernel: &Kernel) {
     });
 }
 
-/// Follows the tasks of items that every view has passed, and lets their pages go.
+/// Follows the tasks of items that every view has passed, and frees their pages.
 fn follow_items(core: &Core, items: &mut Vec<PurgeItem>, pop: impl Fn() -> Option<PurgeItem>) -> Result<()> {
     let (mut batch, mut outside) = (Batch::default(), Vec::new());
     gather(core, &mut batch, items, pop, &mut |task| {
@@ -284,20 +288,22 @@ fn follow_items(core: &Core, items: &mut Vec<PurgeItem>, pop: impl Fn() -> Optio
         .try_for_each(|item| core.kernel.mvcc.versions().finish(item))
 }
 
-/// Trying again does not mend what is damaged. The next start looks for what the tasks name, if it can be read then.
+/// Drops an item whose page is damaged, since trying again would not help. The next start looks for the entries that
+/// its tasks named.
 fn give_up(core: &Core, item: &PurgeItem) {
     core.tasks_lost.store(true, Ordering::Relaxed);
-    // If the page itself is damaged, it stays for as long as the engine runs.
+    // If the page itself is damaged, it stays allocated for as long as the engine runs.
     let _ = core.kernel.mvcc.versions().finish(item);
 }
 
-/// Does what can be done about fresh items while old views hold them back. What fails is left until they do not.
+/// Follows fresh items that old views hold back, as far as those allow. A task that fails stays until every view has
+/// passed it.
 fn follow_fresh(core: &Core, up_to: Lsn) -> Result<bool> {
     let (mut any, mut done) = (false, Ok(()));
     let (mut items, mut followed) = (Vec::new(), Vec::new());
     let versions = core.kernel.mvcc.versions();
     loop {
-        // Held first, so that nothing is lost if the rest fails.
+        // Put into the held queue first, so that no item is lost if the rest fails.
         let pop = || {
             core.kernel
                 .mvcc
@@ -307,7 +313,7 @@ fn follow_fresh(core: &Core, up_to: Lsn) -> Result<bool> {
         };
         let mut batch = Batch::default();
         let gathered = gather(core, &mut batch, &mut items, pop, &mut |task| {
-            // What stands outside a row is kept until every view has passed.
+            // Columns outside a row are kept until every view has passed the task.
             if task.version.row_flags & OUTSIDE == 0 {
                 followed.push(task.address);
             }
@@ -333,7 +339,7 @@ fn follow_fresh(core: &Core, up_to: Lsn) -> Result<bool> {
     }
 }
 
-/// Takes items until what their tasks name fills a batch, and calls `f` with each task.
+/// Takes items from `pop` until what their tasks name fills a batch, and calls `f` with each task.
 fn gather(
     core: &Core,
     batch: &mut Batch,
@@ -363,7 +369,7 @@ fn gather(
     Ok(())
 }
 
-/// How many deleted entries all graveyards hold.
+/// The number of deleted entries in all graveyards.
 pub(crate) fn buried_entries(core: &Core) -> u64 {
     core.catalog
         .tables()
@@ -372,8 +378,8 @@ pub(crate) fn buried_entries(core: &Core) -> u64 {
         .sum()
 }
 
-/// Looks through the graveyards that a closed view looked into, and removes what no view needs any more. Until such a view
-/// has gone, all that is buried stays needed, and nothing is looked through, however much it is.
+/// Examines the graveyards that a closed view has read, and removes what no view needs any more. Until such a view is
+/// closed, all entries there stay needed, so nothing is examined, however much there is.
 fn clear_graveyards(core: &Core) -> Result<()> {
     let copy = &core.kernel.mvcc.view_copy;
     let gone = copy.take_oldest_closed();
@@ -383,7 +389,7 @@ fn clear_graveyards(core: &Core) -> Result<()> {
         for n in (0..table.indexes.len()).rev() {
             let graveyard = &table.indexes[n].graveyard;
             if graveyard.count() > 0 && graveyard.concerned(gone) {
-                // Trouble with one keeps no other from being cleared.
+                // An error in one graveyard does not keep the others from being cleared.
                 let stopped = || core.background.is_stopped();
                 cleared = cleared.and(table.clear_graveyard(&core.kernel, n, &stopped));
             }

@@ -1,4 +1,5 @@
-//! What a former run left: entries marked deleted whose purge tasks are lost, trees and chains that nobody has.
+//! Frees what an earlier run left behind: entries marked deleted whose purge tasks are lost, trees and chains that no
+//! table has.
 
 use crate::core::Core;
 use crate::error::Result;
@@ -8,7 +9,7 @@ use crate::table::{DELETED, Head, OUTSIDE, RowLayout, first_page, row_of};
 use crate::tree::{Tree, overflow_owner};
 use std::sync::Arc;
 
-/// Takes out all entries that were left marked deleted when the engine stopped: by writers below `below`.
+/// Removes all entries that were marked deleted when the engine stopped, by writers below the id `below`.
 pub(crate) fn sweep(core: &Core, below: TxnId) -> Result<()> {
     let gone = |writer: TxnId| writer < below;
     if core.background.is_stopped() {
@@ -33,8 +34,8 @@ pub(crate) fn sweep(core: &Core, below: TxnId) -> Result<()> {
     core.set_needs_sweep(false)
 }
 
-/// Frees the trees that no table has. After a crash, a table may have been in the making, with
-/// columns written outside rows that were not: those are searched for.
+/// Frees the trees that no table has. After a crash, a table may have been under construction, with overflow pages
+/// written for rows that never got into its tree: with `after_crash` those are searched for.
 pub(crate) fn reclaim(core: &Core, after_crash: bool) -> Result<()> {
     for garbage in core.catalog.trees_to_free()? {
         free_tree(core, &garbage, after_crash)?;
@@ -45,7 +46,8 @@ pub(crate) fn reclaim(core: &Core, after_crash: bool) -> Result<()> {
     Ok(())
 }
 
-/// Frees every chain whose obsoleting transaction has ended for good: at the start, before there are any views.
+/// Frees every chain in the garbage list whose obsoleting transaction has ended for good. Called at the start, before
+/// there are any views.
 pub(crate) fn reclaim_chains(core: &Core) -> Result<()> {
     for (first, _) in core.catalog.garbage.chains()? {
         core.catalog.garbage.free_chain(first, &|_| true)?;

@@ -1,9 +1,9 @@
-//! Purge tasks, many at a time.
+//! Purge tasks, followed in batches.
 //!
-//! Tasks come in the order in which rows were changed, and the entries that they name lie all over their indexes: taken as
-//! they come, each costs a descent or two, and a leaf that is in no cache. So purge gathers names from many tasks, sorts
-//! them, and goes through each index once, a leaf at a time. Secondary indexes come first, for an entry may need a check of
-//! its row. What becomes of an entry stands in `table::deleted`.
+//! Tasks come in the order in which rows were changed, while the entries that they name lie all over their indexes:
+//! followed one by one, each costs a descent or two, and a leaf that is in no cache. So purge gathers names from many
+//! tasks, sorts them, and goes through each index once, a leaf at a time. Secondary indexes come first, for an entry
+//! may need a check of its row. What is done with an entry is decided in `table::deleted`.
 
 use crate::core::Core;
 use crate::error::Result;
@@ -13,23 +13,23 @@ use crate::table::{OUTSIDE, Table, first_page};
 use std::cmp::Reverse;
 use std::sync::Arc;
 
-/// Names gathered, and bytes of them.
+/// Upper limits of a batch: names gathered, and bytes of their keys.
 const NAMES_MAX: usize = 1 << 16;
 const BYTES_MAX: usize = 4 << 20;
 
 #[derive(Default)]
 pub(super) struct Batch {
-    /// Those that are not dropped.
+    /// The tables that tasks have named and that are not dropped.
     tables: Vec<Arc<Table>>,
     keys: Vec<u8>,
     names: Vec<Name>,
 }
 
-/// An entry of an index; 0 is the rows'.
+/// An entry of an index, which is 0 for rows.
 struct Name {
     table: u32,
     index: u32,
-    /// How its key begins: most names need no closer look to be put in order.
+    /// The first eight bytes of the key as a number: most comparisons need no more.
     start: u64,
     from: u32,
     to: u32,
@@ -40,7 +40,7 @@ impl Batch {
         self.names.len() >= NAMES_MAX || self.keys.len() >= BYTES_MAX
     }
 
-    /// Adds what a task names.
+    /// Adds the entries that a task names.
     pub fn add(&mut self, core: &Core, task: &Record) -> Result<()> {
         let Some((at, table)) = self.table_of(core, task) else {
             // The chains of a dropped table go with its trees.
@@ -73,8 +73,8 @@ impl Batch {
         Some((at, self.tables[at].clone()))
     }
 
-    /// Calls `f` with the names of each index, sorted, and forgets them. Trouble with one index is reported when the others
-    /// are done.
+    /// Calls `f` with the names of each index, sorted, and empties the batch. An error in one index is returned after
+    /// the others are done.
     pub fn drain(&mut self, f: &mut dyn FnMut(&Table, IndexNo, &[&[u8]]) -> Result<()>) -> Result<()> {
         let Batch { tables, keys, names } = self;
         let key = |name: &Name| &keys[name.from as usize..name.to as usize];
@@ -96,7 +96,7 @@ impl Batch {
     }
 }
 
-/// How a key begins, as a number that orders as keys do.
+/// The first eight bytes of a key, as a number that orders as keys do.
 fn start_of(key: &[u8]) -> u64 {
     let mut start = [0; 8];
     let len = key.len().min(start.len());
@@ -122,7 +122,7 @@ fn each_named(table: &Table, task: &Record, f: &mut dyn FnMut(IndexNo, &[u8]) ->
     }
 }
 
-/// Removes what the batch names and every view sees deleted, and frees the chains that stood outside such rows.
+/// Removes the batch's entries that every view sees deleted, and frees the chains (`outside`) of such rows.
 pub(super) fn follow(core: &Core, batch: &mut Batch, outside: &[PageId]) -> Result<()> {
     let kernel = &core.kernel;
     let all_see = |writer| kernel.mvcc.all_see(writer);
@@ -132,7 +132,8 @@ pub(super) fn follow(core: &Core, batch: &mut Batch, outside: &[PageId]) -> Resu
         .try_for_each(|first| core.catalog.garbage.free_chain(*first, &all_see))
 }
 
-/// Removes or buries what the batch names, as far as old views allow. Returns true if the tasks are done with that.
+/// Removes the batch's entries, or moves them to the graveyards, as far as old views allow. Returns true if the tasks
+/// need no further visit for that.
 pub(super) fn follow_early(core: &Core, batch: &mut Batch) -> Result<bool> {
     let mut all = true;
     batch.drain(&mut |table, n, keys| {
@@ -142,7 +143,7 @@ pub(super) fn follow_early(core: &Core, batch: &mut Batch) -> Result<bool> {
     Ok(all)
 }
 
-/// The first pages of the chains that may be left behind outside a row that a task names.
+/// The first pages of the overflow chains that a task's row may have left behind.
 pub(super) fn outside_of(core: &Core, task: &Record) -> Vec<PageId> {
     let version = &task.version;
     if version.flags & mvcc::ROW == 0 || version.row_flags & OUTSIDE == 0 {

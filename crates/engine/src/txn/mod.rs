@@ -416,7 +416,7 @@ impl<'k> Txn<'k> {
             writer,
             wait,
         } = *request;
-        let mut held = Implicit::Nobody;
+        let mut held = Implicit::None;
         if writer == self.id && writer != TxnId::NONE {
             if !matches!(object, Materialise::No) {
                 self.note_write(locks, key);

@@ -14,11 +14,15 @@ pub enum Kind {
     Word,
     /// An identifier in backticks, or in double quotes under ANSI_QUOTES.
     Quoted,
+    /// `'…'`, or `"…"` unless ANSI_QUOTES is set.
     Str,
     /// `N'…'`
     NationalStr,
+    /// Digits alone.
     Int,
+    /// Digits with a point, without an exponent.
     Decimal,
+    /// A number with an exponent.
     Float,
     /// `0x…` or `x'…'`
     Hex,
@@ -30,50 +34,85 @@ pub enum Kind {
     At,
     /// `@@name`: only the two signs; the name follows as words.
     AtAt,
+    /// An operator or a separator.
     Op(Op),
+    /// The end of the text; returned again as often as asked for.
     End,
 }
 
 /// An operator or a separator.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Op {
+    /// `(`
     LParen,
+    /// `)`
     RParen,
+    /// `,`
     Comma,
+    /// `.`
     Dot,
+    /// `;`
     Semicolon,
+    /// `+`
     Plus,
+    /// `-`
     Minus,
+    /// `*`
     Star,
+    /// `/`
     Slash,
+    /// `%`
     Percent,
+    /// `=`
     Eq,
+    /// `<=>`
     NullSafeEq,
+    /// `<>`, `!=`
     Ne,
+    /// `<`
     Lt,
+    /// `<=`
     Le,
+    /// `>`
     Gt,
+    /// `>=`
     Ge,
+    /// `&`
     Amp,
+    /// `&&`
     AmpAmp,
+    /// `|`
     Pipe,
+    /// `||`
     PipePipe,
+    /// `^`
     Caret,
+    /// `~`
     Tilde,
+    /// `!`
     Bang,
+    /// `<<`
     ShiftLeft,
+    /// `>>`
     ShiftRight,
+    /// `:=`
     Assign,
+    /// `:`
     Colon,
+    /// `->`
     Arrow,
+    /// `->>`
     LongArrow,
 }
 
 /// A token, by its place in the text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Token {
+    /// What it is.
     pub kind: Kind,
+    /// Offset of its first byte in the text.
     pub start: u32,
+    /// Offset behind its last byte.
     pub end: u32,
 }
 

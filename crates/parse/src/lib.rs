@@ -40,7 +40,7 @@
 //! - [`print`]: an expression back as text.
 
 #![forbid(unsafe_code)]
-#![warn(clippy::too_many_arguments)]
+#![warn(missing_docs, clippy::too_many_arguments)]
 
 mod account;
 mod admin;
@@ -107,7 +107,7 @@ pub fn parse(sql: &[u8], start: usize, mode: SqlMode) -> Result<Parsed> {
     parse_shape(sql, start, mode, &[])
 }
 
-/// The same, with the literals at these offsets as parameters.
+/// Like [`parse`], but the literals at these offsets ([`shape::Shape::offsets`]) become [`ast::Expr::Param`].
 pub fn parse_shape(sql: &[u8], start: usize, mode: SqlMode, literals: &[u32]) -> Result<Parsed> {
     let mut parser = Parser::new(sql, start, mode, literals)?;
     let statement = parser.statement()?;

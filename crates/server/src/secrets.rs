@@ -49,11 +49,14 @@ impl PasswordKey {
 /// Where the certificate of TLS and its key are.
 #[derive(Clone, Debug)]
 pub struct CertificateFiles {
+    /// The chain in PEM, the server's own certificate first.
     pub certificate: PathBuf,
+    /// The private key in PEM.
     pub key: PathBuf,
 }
 
 impl CertificateFiles {
+    /// `server-cert.pem` and `server-key.pem` in a directory, MySQL's names.
     pub fn in_directory(dir: &Path) -> CertificateFiles {
         CertificateFiles {
             certificate: dir.join("server-cert.pem"),
@@ -78,6 +81,7 @@ impl CertificateFiles {
         fs::write(&self.certificate, made.cert.pem())
     }
 
+    /// Reads both files. Fails if one cannot be read, is not PEM, or the key is not the certificate's.
     pub fn load(&self) -> io::Result<Arc<ServerConfig>> {
         let of = |path: &Path, e: rustls::pki_types::pem::Error| {
             io::Error::other(format!("{}: {e}", path.display()))

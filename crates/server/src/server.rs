@@ -34,11 +34,13 @@ pub struct ServerOptions {
     pub bind_address: String,
     /// 0 takes any free port.
     pub port: u16,
+    /// Path of the Unix socket to listen on. `None`: no socket.
     pub socket: Option<PathBuf>,
     /// `None`: no TLS.
     pub certificate: Option<CertificateFiles>,
 }
 
+/// A server that listens: its listeners, and the threads that accept connections on them. [`Server::start`] makes one.
 pub struct Server {
     shared: Arc<Shared>,
     listeners: Vec<Arc<Listener>>,

@@ -41,6 +41,7 @@ impl Corpus {
         }
     }
 
+    /// Adds one input.
     pub fn input(mut self, input: impl Into<Vec<u8>>) -> Corpus {
         self.inputs.push(input.into());
         self

@@ -6,10 +6,12 @@
 pub struct Random(u64);
 
 impl Random {
+    /// The sequence of a seed.
     pub fn new(seed: u64) -> Random {
         Random(seed)
     }
 
+    /// The next number, any of 64 bits.
     pub fn number(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
         let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);

@@ -5,15 +5,20 @@ use super::ObjectName;
 /// `'user'@'host'`; host `%` if not written. An empty user with `current` set is CURRENT_USER().
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UserName {
+    /// The user's name as written; empty is the anonymous user, unless `current` is set.
     pub user: String,
+    /// The host pattern as written, `%` by default.
     pub host: String,
+    /// `CURRENT_USER`, `CURRENT_USER()`, `USER()`: the account of the session; the other fields are empty.
     pub current: bool,
 }
 
 /// A user of CREATE USER or ALTER USER, and how it proves itself.
 #[derive(Debug, Clone, PartialEq)]
 pub struct UserSpec {
+    /// The account.
     pub name: UserName,
+    /// `IDENTIFIED …`; `None`: no password for a new account, no change of an old one.
     pub auth: Option<UserAuth>,
 }
 
@@ -29,7 +34,9 @@ pub struct AccountOptions {
 /// IDENTIFIED …
 #[derive(Debug, Clone, PartialEq)]
 pub struct UserAuth {
+    /// `WITH plugin`, in lower case; `None`: the default plugin, or the account's own when it is changed.
     pub plugin: Option<String>,
+    /// The password, if one is given.
     pub secret: AuthSecret,
 }
 
@@ -51,6 +58,7 @@ pub enum PrivilegeLevel {
     Global,
     /// `db.*`; `*` is the current database (None).
     Database(Option<String>),
+    /// `[db.]table`
     Table(ObjectName),
 }
 
@@ -59,24 +67,32 @@ pub enum PrivilegeLevel {
 pub struct Privilege {
     /// Upper-cased words: `ALL`, `SELECT`, `CREATE TEMPORARY TABLES`, …
     pub name: String,
+    /// `SELECT (a, b)`: the columns as written; empty: all of the table.
     pub columns: Vec<String>,
 }
 
 /// GRANT
 #[derive(Debug, Clone, PartialEq)]
 pub struct Grant {
+    /// What is granted.
     pub privileges: Vec<Privilege>,
+    /// What it is granted on.
     pub level: PrivilegeLevel,
+    /// The accounts that get it.
     pub users: Vec<UserName>,
+    /// `WITH GRANT OPTION`: they may grant it further.
     pub grant_option: bool,
 }
 
 /// REVOKE
 #[derive(Debug, Clone, PartialEq)]
 pub struct Revoke {
+    /// What is taken away.
     pub privileges: Vec<Privilege>,
     /// None: `REVOKE ALL PRIVILEGES, GRANT OPTION FROM …`
     pub level: Option<PrivilegeLevel>,
+    /// The accounts that lose it.
     pub users: Vec<UserName>,
+    /// `IF EXISTS`: a warning rather than an error for an account that does not exist.
     pub if_exists: bool,
 }

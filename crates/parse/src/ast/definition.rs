@@ -5,16 +5,25 @@ use super::{Expr, ObjectName, Query, TypeName};
 /// CREATE TABLE
 #[derive(Debug, Clone, PartialEq)]
 pub struct CreateTable {
+    /// The new table's name.
     pub name: ObjectName,
+    /// `TEMPORARY` was written.
     pub temporary: bool,
+    /// `IF NOT EXISTS`: a note rather than an error if it exists.
     pub if_not_exists: bool,
+    /// The columns, in order; those of `AS SELECT` come in addition.
     pub columns: Vec<ColumnDef>,
     /// In order of appearance; those written on a column come from `ColumnDef::key` instead.
     pub indexes: Vec<IndexDef>,
+    /// FOREIGN KEY elements; those written on a column are in [`ColumnDef::references`].
     pub foreign_keys: Vec<ForeignKey>,
+    /// CHECK elements; those written on a column are in [`ColumnDef::check`].
     pub checks: Vec<CheckDef>,
+    /// What is written behind the columns.
     pub options: TableOptions,
+    /// `LIKE t`: the table whose definition is copied; `None`: not written.
     pub like: Option<ObjectName>,
+    /// `[AS] SELECT …`: the query whose rows fill it; `None`: not written.
     pub query: Option<Box<Query>>,
     /// `PARTITION BY` was written.
     pub partitioned: bool,
@@ -23,13 +32,16 @@ pub struct CreateTable {
 /// PRIMARY KEY or UNIQUE behind a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ColumnKey {
+    /// `PRIMARY KEY`, or `KEY` alone.
     Primary,
+    /// `UNIQUE [KEY]`
     Unique,
 }
 
 /// What stands after DEFAULT.
 #[derive(Debug, Clone, PartialEq)]
 pub struct DefaultValue {
+    /// A literal, CURRENT_TIMESTAMP, or an expression if `computed`.
     pub expr: Expr,
     /// It stands in parentheses: an expression to be evaluated for each row, be it a literal.
     pub computed: bool,
@@ -38,69 +50,100 @@ pub struct DefaultValue {
 /// A column of CREATE or ALTER TABLE.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ColumnDef {
+    /// The column's name as written.
     pub name: String,
+    /// Its type, character set and collation.
     pub ty: TypeName,
     /// `NOT NULL` = Some(false), `NULL` = Some(true)
     pub nullable: Option<bool>,
+    /// `DEFAULT`; `None`: not written.
     pub default: Option<DefaultValue>,
     /// `ON UPDATE CURRENT_TIMESTAMP[(n)]`
     pub on_update: Option<Expr>,
+    /// `AUTO_INCREMENT`, or the type SERIAL.
     pub auto_increment: bool,
+    /// `PRIMARY KEY` or `UNIQUE` on the column; `None`: neither.
     pub key: Option<ColumnKey>,
+    /// `COMMENT 'text'`; `None`: not written.
     pub comment: Option<String>,
     /// `INVISIBLE`
     pub invisible: bool,
     /// `GENERATED ALWAYS AS (…)`; the flag says STORED.
     pub generated: Option<(Expr, bool)>,
+    /// `CHECK (…)` on the column; `None`: not written.
     pub check: Option<CheckDef>,
+    /// `REFERENCES …` on the column; `None`: not written.
     pub references: Option<ForeignKey>,
 }
 
 /// A CHECK constraint.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CheckDef {
+    /// `CONSTRAINT name`, as written; `None`: a name is made from the table's.
     pub name: Option<String>,
+    /// The condition.
     pub expr: Expr,
+    /// The source text of the condition, without the parentheses.
     pub text: String,
+    /// False for `NOT ENFORCED`.
     pub enforced: bool,
 }
 
 /// A FOREIGN KEY constraint.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ForeignKey {
+    /// `CONSTRAINT name` or `FOREIGN KEY name`, as written; `None`: a name is made from the table's.
     pub name: Option<String>,
+    /// The referencing columns, as written.
     pub columns: Vec<String>,
+    /// The referenced table.
     pub table: ObjectName,
+    /// Its columns, as written; empty if none are listed.
     pub referenced: Vec<String>,
+    /// `ON DELETE`, upper-cased: `CASCADE`, `SET NULL`, `NO ACTION`, …; `None`: not written.
     pub on_delete: Option<String>,
+    /// `ON UPDATE`, upper-cased; `None`: not written.
     pub on_update: Option<String>,
 }
 
 /// What an index is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum IndexKind {
+    /// `PRIMARY KEY`
     Primary,
+    /// `UNIQUE [INDEX | KEY]`
     Unique,
+    /// `INDEX`, `KEY`
     Plain,
+    /// `FULLTEXT [INDEX | KEY]`
     FullText,
+    /// `SPATIAL [INDEX | KEY]`
     Spatial,
 }
 
 /// An index of CREATE or ALTER TABLE.
 #[derive(Debug, Clone, PartialEq)]
 pub struct IndexDef {
+    /// Primary, unique, plain, or one of the special kinds.
     pub kind: IndexKind,
+    /// The index's name as written; `None`: a name is made from its first column's.
     pub name: Option<String>,
+    /// What it orders by, the most significant first.
     pub parts: Vec<IndexPart>,
+    /// `COMMENT 'text'`; `None`: not written.
     pub comment: Option<String>,
+    /// `INVISIBLE`: kept up to date, but not used by the planner.
     pub invisible: bool,
 }
 
 /// A column of an index.
 #[derive(Debug, Clone, PartialEq)]
 pub struct IndexPart {
+    /// The column's name as written; empty for an expression.
     pub column: String,
+    /// `column(n)`: the first n characters or bytes only; `None`: the whole column.
     pub length: Option<u64>,
+    /// `DESC`
     pub descending: bool,
     /// `((expr))`: a functional key part, 1235.
     pub expression: Option<Expr>,
@@ -109,11 +152,17 @@ pub struct IndexPart {
 /// `ENGINE = …` and what else stands behind the columns.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct TableOptions {
+    /// `ENGINE`, as written; `None`: the default engine.
     pub engine: Option<String>,
+    /// `[DEFAULT] CHARACTER SET`, in lower case; `None`: the collation's, or the schema's default.
     pub charset: Option<String>,
+    /// `[DEFAULT] COLLATE`, in lower case; `None`: the character set's default.
     pub collation: Option<String>,
+    /// `AUTO_INCREMENT`: the counter's next value; `None`: not written.
     pub auto_increment: Option<u64>,
+    /// `COMMENT 'text'`; `None`: not written.
     pub comment: Option<String>,
+    /// `ROW_FORMAT`, upper-cased; `None`: not written.
     pub row_format: Option<String>,
     /// Accepted and ignored: MAX_ROWS, STATS_PERSISTENT, KEY_BLOCK_SIZE, … as (NAME, value).
     pub others: Vec<(String, String)>,
@@ -122,82 +171,130 @@ pub struct TableOptions {
 /// ALTER TABLE
 #[derive(Debug, Clone, PartialEq)]
 pub struct AlterTable {
+    /// The table to be changed.
     pub name: ObjectName,
+    /// The changes, in the order written; all happen or none.
     pub actions: Vec<AlterAction>,
 }
 
 /// FIRST or AFTER a column.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ColumnPosition {
+    /// Not written: behind all others.
     Last,
+    /// `FIRST`
     First,
+    /// `AFTER column`; the name as written.
     After(String),
 }
 
 /// One of the changes that an ALTER TABLE lists.
 #[derive(Debug, Clone, PartialEq)]
 pub enum AlterAction {
+    /// `ADD [COLUMN] name …`
     AddColumn {
+        /// The new column.
         column: ColumnDef,
+        /// Where it goes.
         position: ColumnPosition,
     },
+    /// `MODIFY [COLUMN] name …`
     ModifyColumn {
+        /// The column's new definition, under its old name.
         column: ColumnDef,
+        /// Where it goes; `None`: it stays where it is.
         position: Option<ColumnPosition>,
     },
+    /// `CHANGE [COLUMN] old name …`
     ChangeColumn {
+        /// The column's name so far, as written.
         old: String,
+        /// Its new definition and name.
         column: ColumnDef,
+        /// Where it goes; `None`: it stays where it is.
         position: Option<ColumnPosition>,
     },
+    /// `DROP [COLUMN] name`; the name as written.
     DropColumn(String),
+    /// `RENAME COLUMN old TO new`
     RenameColumn {
+        /// The name so far, as written.
         old: String,
+        /// The new name, as written.
         new: String,
     },
+    /// `ALTER [COLUMN] name SET DEFAULT …`, `… DROP DEFAULT`
     SetDefault {
+        /// The column's name as written.
         column: String,
+        /// The new default; `None`: it is dropped.
         default: Option<DefaultValue>,
     },
+    /// `ADD PRIMARY KEY | UNIQUE | INDEX | …`
     AddIndex(IndexDef),
+    /// `DROP INDEX name`, `DROP KEY name`; the name as written.
     DropIndex(String),
+    /// `DROP PRIMARY KEY`
     DropPrimaryKey,
+    /// `RENAME INDEX old TO new`, `RENAME KEY old TO new`
     RenameIndex {
+        /// The name so far, as written.
         old: String,
+        /// The new name, as written.
         new: String,
     },
+    /// `RENAME [TO | AS] name`
     RenameTo(ObjectName),
+    /// `ENGINE = …`, `COMMENT = …` and the other options of CREATE TABLE.
     Options(TableOptions),
+    /// `CONVERT TO CHARACTER SET charset [COLLATE collation]`
     ConvertTo {
+        /// The character set in lower case.
         charset: String,
+        /// The collation in lower case; `None`: the character set's default.
         collation: Option<String>,
     },
+    /// `ADD [CONSTRAINT name] FOREIGN KEY …`
     AddForeignKey(ForeignKey),
+    /// `DROP FOREIGN KEY name`; the name as written.
     DropForeignKey(String),
+    /// `ADD [CONSTRAINT name] CHECK (…)`
     AddCheck(CheckDef),
+    /// `DROP CONSTRAINT name`: of whatever kind; the name as written.
     DropConstraint(String),
+    /// `DROP CHECK name`; the name as written.
     DropCheck(String),
     /// `ALTER CHECK name [NOT] ENFORCED`
     EnforceCheck {
+        /// The constraint's name as written.
         name: String,
+        /// False for `NOT ENFORCED`.
         enforced: bool,
     },
     /// `ALTER INDEX name VISIBLE`
     ShowIndex {
+        /// The index's name as written.
         name: String,
+        /// False for `INVISIBLE`.
         visible: bool,
     },
     /// `ENABLE/DISABLE KEYS`, `ALGORITHM=…`, `LOCK=…`, `FORCE`, `ORDER BY`: nothing to do.
     Ignored(String),
+    /// Recognised, but fails with error 1235, whose text names this feature.
     Unsupported(String),
 }
 
 /// Which statement of table maintenance.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MaintenanceKind {
+    /// `ANALYZE TABLE`
     Analyze,
+    /// `OPTIMIZE TABLE`
     Optimize,
+    /// `CHECK TABLE`
     Check,
+    /// `REPAIR TABLE`
     Repair,
+    /// `CHECKSUM TABLE`
     Checksum,
 }

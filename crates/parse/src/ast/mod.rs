@@ -1,4 +1,4 @@
-//! The syntax tree: what a statement says, before anybody asks whether it makes sense.
+//! The syntax tree: a statement's form, before names are looked up and types are checked.
 //!
 //! One `Statement` per SQL statement. Queries and data changes are planned (`plan`), everything else is carried out by
 //! the session, the DDL module or the SHOW module, which read the variants below directly. The tree keeps names as
@@ -30,130 +30,212 @@ use std::fmt;
 pub enum Statement {
     /// Comments alone. It is executed, and does nothing.
     Empty,
+    /// `SELECT …`, `VALUES ROW …`, `TABLE t`, with set operations and WITH.
     Query(Box<Query>),
+    /// `INSERT …` and `REPLACE …`.
     Insert(Box<Insert>),
+    /// `UPDATE …`, of one table or several.
     Update(Box<Update>),
+    /// `DELETE …`, of one table or several.
     Delete(Box<Delete>),
+    /// `DO expr, …`: the expressions are evaluated and their values dropped.
     Do(Vec<Expr>),
+    /// `EXPLAIN` or `DESCRIBE` of a statement.
     Explain(Box<Explain>),
 
+    /// `BEGIN`, `START TRANSACTION …`.
     Begin(BeginOptions),
+    /// `COMMIT [AND CHAIN] [RELEASE]`
     Commit {
+        /// A transaction with the same isolation level and access mode begins at once.
         chain: bool,
+        /// The connection is closed afterwards.
         release: bool,
     },
+    /// `ROLLBACK [AND CHAIN] [RELEASE]`
     Rollback {
+        /// A transaction with the same isolation level and access mode begins at once.
         chain: bool,
+        /// The connection is closed afterwards.
         release: bool,
     },
+    /// `SAVEPOINT name`; the name as written.
     Savepoint(String),
+    /// `ROLLBACK TO [SAVEPOINT] name`; the name as written.
     RollbackTo(String),
+    /// `RELEASE SAVEPOINT name`; the name as written.
     ReleaseSavepoint(String),
+    /// `SET [GLOBAL | SESSION] TRANSACTION …`
     SetTransaction(SetTransaction),
 
+    /// `PREPARE name FROM …`
     Prepare {
+        /// The prepared statement's name as written.
         name: String,
+        /// Where its text comes from.
         source: PrepareSource,
     },
     /// `EXECUTE name USING @a, @b`
     Execute {
+        /// The prepared statement's name as written.
         name: String,
+        /// The user variables for its `?`, without `@`, as written; empty without USING.
         using: Vec<String>,
     },
+    /// `DEALLOCATE PREPARE name`, `DROP PREPARE name`; the name as written.
     Deallocate(String),
 
+    /// `SET …` of variables, NAMES and CHARACTER SET, in the order written.
     Set(Vec<SetItem>),
+    /// `USE schema`; the name as written.
     Use(String),
+    /// `SHOW …`
     Show(Show),
     /// `DESCRIBE t [column or pattern]`; plain `EXPLAIN t` too.
     Describe {
+        /// The table to be described.
         table: ObjectName,
+        /// A column's name, or a LIKE pattern of columns if a string was written; `None`: all columns.
         column: Option<String>,
     },
+    /// `KILL [CONNECTION | QUERY] id`
     Kill {
+        /// The connection id, an expression without columns.
         id: Expr,
+        /// `KILL QUERY`: ends the statement, not the connection.
         query_only: bool,
     },
     /// `FLUSH …`; the options as written, upper-cased words.
     Flush(Vec<String>),
+    /// `LOCK TABLES t READ, …`
     LockTables(Vec<LockTable>),
+    /// `UNLOCK TABLES`
     UnlockTables,
 
+    /// `CREATE DATABASE name …`, `CREATE SCHEMA name …`
     CreateDatabase {
+        /// The new schema's name as written.
         name: String,
+        /// `IF NOT EXISTS`: a warning rather than an error if it exists.
         if_not_exists: bool,
+        /// `CHARACTER SET`, in lower case; `None`: the collation's, or the server's default.
         charset: Option<String>,
+        /// `COLLATE`, in lower case; `None`: the character set's default.
         collation: Option<String>,
     },
+    /// `ALTER DATABASE [name] …`, `ALTER SCHEMA [name] …`
     AlterDatabase {
+        /// The schema's name as written; `None`: the current one.
         name: Option<String>,
+        /// `CHARACTER SET`, in lower case; `None`: not written.
         charset: Option<String>,
+        /// `COLLATE`, in lower case; `None`: not written.
         collation: Option<String>,
     },
+    /// `DROP DATABASE name`, `DROP SCHEMA name`
     DropDatabase {
+        /// The schema's name as written.
         name: String,
+        /// `IF EXISTS`: a note rather than an error if there is none.
         if_exists: bool,
     },
+    /// `CREATE TABLE …`
     CreateTable(Box<CreateTable>),
+    /// `ALTER TABLE …`
     AlterTable(Box<AlterTable>),
+    /// `DROP [TEMPORARY] TABLE t, …`
     DropTable {
+        /// The tables, in the order written.
         tables: Vec<ObjectName>,
+        /// `IF EXISTS`: a note rather than an error for each table that does not exist.
         if_exists: bool,
+        /// `TEMPORARY` was written.
         temporary: bool,
     },
-    /// `DROP VIEW`; there are no views, but IF EXISTS must answer.
+    /// `DROP VIEW v, …`; there are no views, but IF EXISTS must succeed with a note.
     DropView {
+        /// The views, in the order written.
         views: Vec<ObjectName>,
+        /// `IF EXISTS`: a note rather than an error for each.
         if_exists: bool,
     },
+    /// `TRUNCATE [TABLE] t`
     TruncateTable(ObjectName),
     /// `RENAME TABLE a TO b, …`
     RenameTable(Vec<(ObjectName, ObjectName)>),
+    /// `CREATE [UNIQUE] INDEX name ON t (…)`
     CreateIndex {
+        /// The table that gets the index.
         table: ObjectName,
+        /// Its definition; the name is always there.
         index: IndexDef,
+        /// `IF NOT EXISTS`, MariaDB's: a note rather than an error if the table has an index of this name.
         if_not_exists: bool,
     },
+    /// `DROP INDEX name ON t`
     DropIndex {
+        /// The table that loses the index.
         table: ObjectName,
+        /// The index's name as written; `PRIMARY` is the primary key.
         index: String,
     },
     /// ANALYZE, OPTIMIZE, CHECK, REPAIR, CHECKSUM TABLE.
     TableMaintenance {
+        /// Which of these statements.
         kind: MaintenanceKind,
+        /// The tables, in the order written.
         tables: Vec<ObjectName>,
     },
 
+    /// `CREATE USER …`
     CreateUser {
+        /// The accounts to create.
         users: Vec<UserSpec>,
+        /// What holds for all of them.
         options: AccountOptions,
+        /// `IF NOT EXISTS`: a note rather than an error for each that exists.
         if_not_exists: bool,
     },
+    /// `ALTER USER …`
     AlterUser {
+        /// The accounts to change.
         users: Vec<UserSpec>,
+        /// What is changed for all of them.
         options: AccountOptions,
+        /// `IF EXISTS`: a note rather than an error for each that does not exist.
         if_exists: bool,
     },
+    /// `DROP USER …`
     DropUser {
+        /// The accounts to drop.
         users: Vec<UserName>,
+        /// `IF EXISTS`: a note rather than an error for each that does not exist.
         if_exists: bool,
     },
+    /// `RENAME USER a TO b, …`, as (old, new).
     RenameUser(Vec<(UserName, UserName)>),
+    /// `SET PASSWORD [FOR user] = 'password'`
     SetPassword {
+        /// The account; `None`: the current user's.
         user: Option<UserName>,
+        /// The new password in clear text, as bytes of the connection's character set.
         password: Vec<u8>,
     },
+    /// `GRANT … ON … TO …`
     Grant(Grant),
+    /// `REVOKE … FROM …`
     Revoke(Revoke),
 
-    /// Recognised, answered with error 1235; the text names the thing.
+    /// Recognised, but fails with error 1235, whose text names this feature.
     Unsupported(String),
 }
 
 /// `[schema.]name`
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct ObjectName {
+    /// The schema's name as written, without quotes; `None`: the current one.
     pub schema: Option<String>,
+    /// The table's name as written, without quotes.
     pub name: String,
 }
 
@@ -169,8 +251,11 @@ impl fmt::Display for ObjectName {
 /// `[[schema.]table.]column`
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct ColumnName {
+    /// The schema's name as written; `None`: any schema whose table is in scope.
     pub schema: Option<String>,
+    /// The table's name or alias as written; `None`: any table in scope.
     pub table: Option<String>,
+    /// The column's name or alias as written. Columns are compared without regard to case.
     pub column: String,
 }
 

@@ -6,11 +6,17 @@ use std::sync::Arc;
 /// A query: SELECT, UNION and their kin, with its WITH, ORDER BY and LIMIT.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Query {
+    /// `WITH …` in front of it; `None`: not written.
     pub with: Option<With>,
+    /// What produces the rows.
     pub body: QueryBody,
+    /// `ORDER BY`, the most significant first; empty: no order.
     pub order_by: Vec<OrderItem>,
+    /// `LIMIT`; `None`: all rows.
     pub limit: Option<Limit>,
+    /// `FOR UPDATE`, `FOR SHARE`, `LOCK IN SHARE MODE`; empty: rows are not locked.
     pub locks: Vec<LockClause>,
+    /// `INTO …`; `None`: the rows go to the client.
     pub into: Option<Into>,
 }
 
@@ -26,18 +32,24 @@ pub struct With {
 pub struct CommonTable {
     /// WITH RECURSIVE: its query may name it.
     pub recursive: bool,
+    /// The name by which FROM refers to it, as written.
     pub name: String,
+    /// `name (a, b)`: its columns' names; empty: those of its query.
     pub columns: Vec<String>,
+    /// What it stands for.
     pub query: Query,
 }
 
 /// A query without ORDER BY and LIMIT.
 #[derive(Debug, Clone, PartialEq)]
 pub enum QueryBody {
+    /// `SELECT …`, or `TABLE t` as `SELECT * FROM t`.
     Select(Box<Select>),
     /// From the left: `first op₁ query₁ op₂ query₂ …`.
     SetOperation {
+        /// The leftmost query.
         first: Box<QueryBody>,
+        /// Those that follow, in the order in which they are combined.
         rest: Vec<SetOperand>,
     },
     /// `VALUES ROW(1, 2), ROW(3, 4)`
@@ -49,32 +61,45 @@ pub enum QueryBody {
 /// A query of a set operation and how it is joined to those before it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SetOperand {
+    /// How its rows are combined with those before it.
     pub op: SetOp,
+    /// `ALL`: duplicates are kept.
     pub all: bool,
+    /// The query to the right of the operator.
     pub body: QueryBody,
 }
 
 /// UNION, INTERSECT or EXCEPT.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SetOp {
+    /// `UNION`: the rows of either.
     Union,
+    /// `INTERSECT`: the rows that are in both; binds tighter than the others.
     Intersect,
+    /// `EXCEPT`: the rows of the left one that are not in the right one.
     Except,
 }
 
 /// A query block.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Select {
+    /// `DISTINCT`
     pub distinct: bool,
+    /// `SELECT STRAIGHT_JOIN`: tables are joined in the order written.
     pub straight_join: bool,
     /// SQL_CALC_FOUND_ROWS
     pub calc_found_rows: bool,
+    /// What is selected, at least one.
     pub items: Vec<SelectItem>,
     /// Comma-separated in FROM; empty without FROM or with FROM DUAL.
     pub from: Vec<TableRef>,
+    /// `WHERE`; `None`: all rows.
     pub filter: Option<Expr>,
+    /// `GROUP BY`; empty: no groups, or one of all rows if there are aggregates.
     pub group_by: Vec<OrderItem>,
+    /// `WITH ROLLUP`: rows with totals of each prefix of the groups are added.
     pub with_rollup: bool,
+    /// `HAVING`; `None`: all groups.
     pub having: Option<Expr>,
 }
 
@@ -87,8 +112,11 @@ pub enum SelectItem {
     AllOf(ObjectName),
     /// `text` is the expression as written: the column's name where there is no alias.
     Expr {
+        /// The value.
         expr: Expr,
+        /// `[AS] alias`, as written; `None`: not written.
         alias: Option<String>,
+        /// The source text of the expression.
         text: String,
     },
 }
@@ -96,37 +124,47 @@ pub enum SelectItem {
 /// An expression of ORDER BY or GROUP BY.
 #[derive(Debug, Clone, PartialEq)]
 pub struct OrderItem {
+    /// The sort or group key; an integer literal is the position of a selected item.
     pub expr: Expr,
+    /// `DESC`; else ascending, NULL first.
     pub descending: bool,
 }
 
 /// LIMIT
 #[derive(Debug, Clone, PartialEq)]
 pub struct Limit {
+    /// Rows to be skipped: `LIMIT offset, count` or `OFFSET offset`; `None`: none.
     pub offset: Option<Expr>,
+    /// Rows at most.
     pub count: Expr,
 }
 
 /// FOR UPDATE or FOR SHARE.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LockClause {
+    /// `FOR UPDATE`; else `FOR SHARE` or `LOCK IN SHARE MODE`.
     pub exclusive: bool,
     /// `OF t1, t2`; empty: all tables.
     pub of: Vec<ObjectName>,
+    /// What is done about rows that another transaction has locked.
     pub wait: LockWaitOption,
 }
 
 /// What a locking read does about a lock of another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LockWaitOption {
+    /// Waits, up to `innodb_lock_wait_timeout`: the default.
     Wait,
+    /// `NOWAIT`: fails at once.
     NoWait,
+    /// `SKIP LOCKED`: leaves those rows out.
     SkipLocked,
 }
 
 /// INTO
 #[derive(Debug, Clone, PartialEq)]
 pub enum Into {
+    /// `INTO @a, @b`: the names without `@`, as written.
     Variables(Vec<String>),
     /// `INTO OUTFILE`, `INTO DUMPFILE`: 1235
     File,
@@ -135,13 +173,20 @@ pub enum Into {
 /// What stands in FROM.
 #[derive(Debug, Clone, PartialEq)]
 pub enum TableRef {
+    /// A table, a virtual table or a common table expression, by its name.
     Table(TableName),
+    /// `[LATERAL] (SELECT …) [AS] alias [(columns)]`
     Derived {
+        /// The query that makes its rows.
         query: Box<Query>,
+        /// Its name, as written; required.
         alias: String,
+        /// Its columns' names; empty: those of the query.
         columns: Vec<String>,
+        /// `LATERAL`: the query may name tables to its left.
         lateral: bool,
     },
+    /// Two, joined by one of the words of JOIN.
     Join(Box<Join>),
     /// `(a, b)`: an inner join without condition.
     Nested(Vec<TableRef>),
@@ -150,58 +195,80 @@ pub enum TableRef {
 /// A table by its name.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TableName {
+    /// The table's name.
     pub name: ObjectName,
+    /// `[AS] alias`, as written; `None`: it is known by its own name.
     pub alias: Option<String>,
+    /// `USE`, `FORCE` and `IGNORE INDEX`, in the order written.
     pub hints: Vec<IndexHint>,
+    /// `AS OF …`: an earlier state of the table; `None`: the transaction's view.
     pub as_of: Option<AsOf>,
 }
 
 /// `AS OF TIMESTAMP …`, `AS OF LSN …`: the table as it was.
 #[derive(Debug, Clone, PartialEq)]
 pub enum AsOf {
+    /// `AS OF TIMESTAMP expr`: what was committed at that time.
     Time(Box<Expr>),
+    /// `AS OF LSN expr`: what was committed at or before that position of the log.
     Lsn(Box<Expr>),
 }
 
 /// What an index hint asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum IndexHintKind {
+    /// `USE INDEX`: no index but these; with an empty list, none at all.
     Use,
+    /// `FORCE INDEX`: as USE, and a table scan only where these cannot be used.
     Force,
+    /// `IGNORE INDEX`: any index but these.
     Ignore,
 }
 
 /// USE, FORCE or IGNORE INDEX.
 #[derive(Debug, Clone, PartialEq)]
 pub struct IndexHint {
+    /// What the hint asks for.
     pub kind: IndexHintKind,
+    /// The indexes' names as written; `PRIMARY` is the primary key.
     pub indexes: Vec<String>,
 }
 
 /// Which join.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum JoinKind {
+    /// `[INNER | CROSS] JOIN`
     Inner,
     /// STRAIGHT_JOIN: an inner join that keeps the written order.
     Straight,
+    /// `LEFT [OUTER] JOIN`: rows of the left side without a partner get NULLs for the right one.
     Left,
+    /// `RIGHT [OUTER] JOIN`: rows of the right side without a partner get NULLs for the left one.
     Right,
 }
 
 /// A join of two.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Join {
+    /// Inner or outer.
     pub kind: JoinKind,
+    /// What is before JOIN.
     pub left: TableRef,
+    /// What is behind JOIN.
     pub right: TableRef,
+    /// Which rows are partners.
     pub condition: JoinCondition,
 }
 
 /// ON or USING.
 #[derive(Debug, Clone, PartialEq)]
 pub enum JoinCondition {
+    /// Not written: every pair.
     None,
+    /// `ON expr`
     On(Expr),
+    /// `USING (a, b)`: the columns of these names, as written, are equal, and appear once in `*`.
     Using(Vec<String>),
+    /// `NATURAL`: as USING of all columns that both sides have by name.
     Natural,
 }

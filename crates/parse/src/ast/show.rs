@@ -5,14 +5,18 @@ use super::{Expr, ObjectName, UserName};
 /// SHOW
 #[derive(Debug, Clone, PartialEq)]
 pub struct Show {
+    /// What is shown.
     pub what: ShowKind,
+    /// Which rows of it.
     pub filter: ShowFilter,
 }
 
 /// The LIKE or WHERE of a SHOW.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ShowFilter {
+    /// All rows.
     None,
+    /// `LIKE 'pattern'`, on the first column.
     Like(Vec<u8>),
     /// `WHERE expr` over the columns of the result.
     Where(Expr),
@@ -21,68 +25,116 @@ pub enum ShowFilter {
 /// What is shown.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ShowKind {
+    /// `SHOW DATABASES`, `SHOW SCHEMAS`
     Databases,
+    /// `SHOW [FULL] TABLES [FROM schema]`
     Tables {
+        /// The schema as written; `None`: the current one.
         schema: Option<String>,
+        /// `FULL`: the type of each table, too.
         full: bool,
     },
+    /// `SHOW TABLE STATUS [FROM schema]`
     TableStatus {
+        /// The schema as written; `None`: the current one.
         schema: Option<String>,
     },
+    /// `SHOW [FULL] COLUMNS FROM t`, `SHOW FIELDS`
     Columns {
+        /// The table; a schema written behind it is its schema.
         table: ObjectName,
+        /// `FULL`: collation, privileges and comment, too.
         full: bool,
     },
+    /// `SHOW INDEX FROM t`, `SHOW KEYS`
     Index {
+        /// The table; a schema written behind it is its schema.
         table: ObjectName,
     },
+    /// `SHOW CREATE TABLE t`, `SHOW CREATE VIEW t`
     CreateTable(ObjectName),
+    /// `SHOW CREATE DATABASE [IF NOT EXISTS] name`
     CreateDatabase {
+        /// The schema's name as written.
         name: String,
+        /// `IF NOT EXISTS`: shown in the statement that is the result.
         if_not_exists: bool,
     },
+    /// `SHOW CREATE USER user`
     CreateUser(UserName),
+    /// `SHOW [GLOBAL | SESSION] VARIABLES`
     Variables {
+        /// `GLOBAL`; else the session's values.
         global: bool,
     },
+    /// `SHOW [GLOBAL | SESSION] STATUS`
     Status {
+        /// `GLOBAL`; else the session's counters.
         global: bool,
     },
+    /// `SHOW [FULL] PROCESSLIST`
     ProcessList {
+        /// `FULL`: whole statements rather than their first 100 characters.
         full: bool,
     },
+    /// `SHOW WARNINGS [LIMIT …]`
     Warnings {
+        /// (rows skipped, rows at most); `None`: all.
         limit: Option<(u64, u64)>,
     },
+    /// `SHOW ERRORS [LIMIT …]`
     Errors {
+        /// (rows skipped, rows at most); `None`: all.
         limit: Option<(u64, u64)>,
     },
+    /// `SHOW COUNT(*) WARNINGS`
     CountWarnings,
+    /// `SHOW COUNT(*) ERRORS`
     CountErrors,
+    /// `SHOW [STORAGE] ENGINES`
     Engines,
-    /// `SHOW ENGINE INNODB STATUS` and its like; upper-cased.
+    /// `SHOW ENGINE name STATUS` and the like.
     EngineStatus {
+        /// The engine's name, upper-cased.
         engine: String,
+        /// The word behind it, upper-cased: `STATUS`, `MUTEX`, …
         what: String,
     },
+    /// `SHOW CHARACTER SET`
     Charset,
+    /// `SHOW COLLATION`
     Collation,
+    /// `SHOW GRANTS [FOR user]`; `None`: the current user's.
     Grants(Option<UserName>),
+    /// `SHOW PRIVILEGES`
     Privileges,
+    /// `SHOW PLUGINS`
     Plugins,
+    /// `SHOW OPEN TABLES [FROM schema]`
     OpenTables {
+        /// The schema as written; `None`: all.
         schema: Option<String>,
     },
+    /// `SHOW TRIGGERS [FROM schema]`
     Triggers {
+        /// The schema as written; `None`: the current one.
         schema: Option<String>,
     },
+    /// `SHOW EVENTS [FROM schema]`
     Events {
+        /// The schema as written; `None`: the current one.
         schema: Option<String>,
     },
+    /// `SHOW PROCEDURE STATUS`
     ProcedureStatus,
+    /// `SHOW FUNCTION STATUS`
     FunctionStatus,
+    /// `SHOW MASTER STATUS`, `SHOW BINARY LOG STATUS`
     MasterStatus,
+    /// `SHOW BINARY LOGS`, `SHOW MASTER LOGS`
     BinaryLogs,
+    /// `SHOW REPLICA STATUS`, `SHOW SLAVE STATUS`
     ReplicaStatus,
+    /// `SHOW PROFILES`
     Profiles,
 }

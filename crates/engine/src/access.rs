@@ -34,8 +34,9 @@ impl Table {
         self.scan_rows(&mut txn.txn(), scan, read, f)
     }
 
-    /// Inserts a row, all columns given in order. After [`Error::DuplicateKey`] the row that has the key is locked
-    /// shared, and part of the work may be done: the caller rolls back to the statement's (or row's) savepoint.
+    /// Inserts a row, all columns given in order. After [`Error::DuplicateKey`](crate::Error::DuplicateKey) the row that
+    /// has the key is locked shared, and part of the work may be done: the caller rolls back to the statement's (or row's)
+    /// savepoint.
     pub fn insert(&self, txn: &mut Transaction, row: &[Datum]) -> Result<()> {
         self.insert_with(txn, row, DuplicateLock::Shared)
     }
@@ -110,8 +111,9 @@ impl Table {
         self.scan_rows_to_change(&mut txn.txn(), scan, matches, f)
     }
 
-    /// The same, unless another has the table locked with [`LockMode::AutoIncrement`](crate::LockMode), or waits for
-    /// that: so the values reserved under that lock follow each other without gaps.
+    /// Like [`Self::auto_increment_reserve`], but `None`, with nothing reserved, if another transaction holds or waits
+    /// for the table's [`LockMode::AutoIncrement`](crate::LockMode): so the values reserved under that lock are
+    /// consecutive.
     pub fn auto_increment_reserve_unlocked(
         &self,
         txn: &Transaction,
@@ -123,7 +125,8 @@ impl Table {
         self.state.reserve_unless(taken, n, step, offset)
     }
 
-    /// [`Self::auto_increment_observe`] under the same condition; false if it was not met, and the counter is not moved.
+    /// Like [`Self::auto_increment_observe`], but false, with the counter unchanged, if another transaction holds or
+    /// waits for the table's [`LockMode::AutoIncrement`](crate::LockMode).
     pub fn auto_increment_observe_unlocked(&self, txn: &Transaction, value: u64) -> Result<bool> {
         let taken = || txn.kernel().locks.counts_alone(self.locks());
         self.state.observe_unless(taken, value)

@@ -1,8 +1,8 @@
-//! Filling trees that nobody looks at yet: an index built over a table's rows, a table copied from another.
+//! Fills trees that no transaction uses yet: an index built over a table's rows, a table copied from another.
 //!
-//! No undo notes, no versions: until they are a table's, the trees are in the garbage list. Entries are collected and
-//! sorted, a bounded number at a time, so that trees are filled from left to right as far as possible. A unique index is
-//! checked when it is complete, by comparing neighbours.
+//! No undo notes, no versions: until a table takes them, the trees are in the garbage list. Entries are collected and
+//! sorted, a bounded number at a time, so that trees are filled from left to right as far as possible. A unique index
+//! is checked when it is complete, by comparing neighbours.
 
 use crate::error::{Error, Result};
 use crate::ids::{IndexNo, TxnId};
@@ -19,7 +19,7 @@ const RUN_BYTES: usize = 32 << 20;
 pub(crate) struct Builder<'t> {
     table: &'t Table,
     indexes: Range<IndexNo>,
-    /// Entries of each index, not yet in the tree.
+    /// Entries of each index that are not in its tree yet.
     runs: Vec<SortRun>,
 }
 
@@ -27,7 +27,7 @@ pub(crate) struct Builder<'t> {
 struct SortRun {
     entries: Vec<(Vec<u8>, Vec<u8>)>,
     bytes: usize,
-    /// Whether entries are in the tree already.
+    /// True once entries are in the tree: later runs are inserted one by one.
     begun: bool,
 }
 
@@ -40,7 +40,7 @@ impl<'t> Builder<'t> {
         Builder { table, indexes, runs }
     }
 
-    /// Adds the entries of the rows in the table. Nobody is writing to it.
+    /// Adds the entries of the rows in the table. No transaction may write to it meanwhile.
     pub fn index_rows(&mut self, check: Check<'_>) -> Result<()> {
         let table = self.table;
         each_row(table, check, &mut |key, value| {
@@ -75,7 +75,7 @@ impl<'t> Builder<'t> {
             buf.check()?;
             let (key, value) = table.encode_new_row(kernel, &buf, TxnId::NONE)?;
             if rows > 0 && key <= last && append.is_some() {
-                // Not in the new key's order: from here on each row finds its own place.
+                // The row is not behind all others in the new key's order: from here on rows are inserted one by one.
                 if let Some(append) = append.take() {
                     append.finish()?;
                 }
@@ -178,7 +178,7 @@ impl<'t> Builder<'t> {
     }
 }
 
-/// Calls `f` with every row that is not deleted. The leaf is latched meanwhile, so `f` gets a copy.
+/// Calls `f` with every row that is not deleted, as a copy. The leaf stays latched meanwhile.
 fn each_row(table: &Table, check: Check<'_>, f: &mut dyn FnMut(&[u8], &[u8]) -> Result<()>) -> Result<()> {
     each_entry(
         table,
@@ -230,7 +230,7 @@ fn each_entry(
 }
 
 impl Table {
-    /// Key and value of a new row, of the columns that were set.
+    /// Key and value of a new row, from the columns set in `buf`.
     fn encode_new_row(&self, kernel: &Kernel, buf: &RowBuf, writer: TxnId) -> Result<(Vec<u8>, Vec<u8>)> {
         let values: Vec<_> = (0..self.schema().columns.len()).map(|c| buf.get(c)).collect();
         let row: Vec<_> = values.iter().map(|v| v.unwrap_or(Datum::Null)).collect();

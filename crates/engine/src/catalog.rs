@@ -1,4 +1,4 @@
-//! The catalog: a tree of its own that names all others.
+//! The catalog: the tree that lists all other trees.
 //!
 //! ```text
 //!  01 | table id u64                     → definition: index ids, roots, schema
@@ -11,8 +11,8 @@
 //!
 //! Keys are big-endian. A value of any length is kept in chunks, under its key followed by the chunk's number.
 //!
-//! Changes of definitions are made by a transaction like any other, with undo notes, while holding `committing`; readers
-//! of meta data hold it shared, so they see all of a change or nothing.
+//! Definitions are changed by a transaction like any other, with undo notes, which holds `committing` while it commits;
+//! readers of meta data hold it shared, so they see all of a change or nothing.
 
 use crate::bytes::ByteReader;
 use crate::error::{Error, Result};
@@ -46,12 +46,12 @@ pub(crate) struct Catalog {
     pub committing: RwLock<()>,
     next_table: AtomicU64,
     next_index: AtomicU64,
-    /// Whether somebody is changing definitions.
+    /// True while a change of definitions is under way.
     busy: Mutex<bool>,
     idle: Condvar,
 }
 
-/// A table's definition as the catalog has it.
+/// A table's definition as the catalog stores it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Definition {
     pub schema: TableSchema,
@@ -141,7 +141,7 @@ impl Catalog {
         })
     }
 
-    /// Opens the tables there are, as of now.
+    /// Opens a handle for every table in the catalog.
     pub fn load(&self) -> Result<()> {
         if let Some(bytes) = self.system.read(&next_ids_key())? {
             let mut r = ByteReader(&bytes);
@@ -172,13 +172,13 @@ impl Catalog {
         Ok(())
     }
 
-    /// Opens them anew, because an unfinished change of definitions was undone.
+    /// Opens all tables again, after recovery has undone an unfinished change of definitions.
     pub fn reload(&self) -> Result<()> {
         self.tables.write().clear();
         self.load()
     }
 
-    /// A handle on a table, with the state of a former definition of it if there was one.
+    /// Makes a handle for a table. If an earlier definition of it was open, the counters of that are taken over.
     pub fn open_table(
         &self,
         id: TableId,
@@ -223,7 +223,7 @@ impl Catalog {
         tables
     }
 
-    /// Puts a table in the place of what had its id.
+    /// Replaces the open table of this id; `None` closes it.
     pub fn replace_table(&self, id: TableId, table: Option<Arc<Table>>) {
         let mut tables = self.tables.write();
         let old = match table {
@@ -243,12 +243,12 @@ impl Catalog {
         IndexId(self.next_index.fetch_add(1, Ordering::Relaxed))
     }
 
-    /// Makes an empty tree, in the garbage list until a table takes it.
+    /// Makes an empty tree, which is in the garbage list until a table takes it.
     pub fn create_tree(&self, schema: Option<&TableSchema>) -> Result<GarbageTree> {
         self.garbage.create_tree(self.new_index_id(), schema)
     }
 
-    /// The trees to be freed, as committed.
+    /// The trees in the garbage list as of the last commit, without those being made.
     pub fn trees_to_free(&self) -> Result<Vec<GarbageTree>> {
         let _committed = self.committing.read();
         self.garbage.trees_to_free()
@@ -262,7 +262,7 @@ impl Catalog {
         [table.to_le_bytes(), index.to_le_bytes()].concat()
     }
 
-    /// The turn to change definitions; given back by [`Self::end_turn`].
+    /// Waits until no other change of definitions is under way, and begins one. Ended by [`Self::end_turn`].
     pub fn take_turn(&self) {
         let mut busy = self.busy.lock();
         while *busy {
@@ -276,7 +276,7 @@ impl Catalog {
         self.idle.notify_one();
     }
 
-    /// The system tree, for keys of the floor above.
+    /// The system tree, for meta data of the layers above.
     pub fn system(&self) -> &SystemTree {
         &self.system
     }
@@ -301,7 +301,7 @@ impl Catalog {
         }
     }
 
-    /// Takes the counter of a dropped table out.
+    /// Removes the auto-increment counter of a dropped table.
     pub fn forget_auto_increment(&self, txn: &mut Txn<'_>, id: TableId) -> Result<()> {
         self.system.put(txn, &auto_increment_key(id), None)
     }

@@ -1,9 +1,10 @@
-//! Trusting nothing: a stopped data directory is opened on top of a disk that keeps writes in memory, recovered there if
-//! it was not stopped cleanly, and then everything is looked at.
+//! Verifies a stopped data directory. It is opened through a disk that keeps writes in memory, recovered there if it
+//! was not stopped cleanly, and then checked completely:
 //!
 //! - Every page in use is read, which verifies its checksum, and every tree walked, which verifies its order.
-//! - Every row decodes, has the primary key it stands under, and has one living entry in each secondary index, with the
-//!   columns that the entry keeps; and no index has more living entries than the table has rows. So they agree both ways.
+//! - Every row decodes, stands under its own primary key, and has one entry that is not deleted in each secondary
+//!   index, with the columns that the entry keeps; and no index has more such entries than the table has rows. So rows
+//!   and entries agree both ways.
 //! - Every page that is allocated is reached exactly once, and every page that is reached is allocated.
 
 use crate::core::Core;
@@ -56,7 +57,7 @@ impl Engine {
         Engine::check_with(config)
     }
 
-    /// The same, with settings of one's own.
+    /// Like [`Self::check`], with the given settings, such as another disk. Nothing is written to that either.
     pub fn check_with(mut config: Config) -> Result<CheckReport> {
         let below: Arc<dyn Disk> = match config.disk.take() {
             Some(disk) => disk,
@@ -98,7 +99,7 @@ impl Checker<'_> {
         }
     }
 
-    /// A fault in what was looked at is reported; trouble with looking is passed on.
+    /// Reports a fault in the data and returns `None`; an error of reading itself is returned.
     fn note<T>(&mut self, place: &str, done: Result<T>) -> Result<Option<T>> {
         match done {
             Ok(done) => Ok(Some(done)),
@@ -201,7 +202,7 @@ impl Checker<'_> {
         Ok(())
     }
 
-    /// Reaches the chains of a row. Those of a deleted row are in the garbage list, or freed.
+    /// Marks the pages of a row's chains as reached. Chains of a deleted row are in the garbage list, or freed.
     fn chains(&mut self, index: IndexId, value: &[u8], layout: &RowLayout) -> Result<()> {
         let flags = Head::of(value).flags;
         if flags & OUTSIDE == 0 || flags & DELETED != 0 {
@@ -257,7 +258,7 @@ impl Checker<'_> {
         tree.verify(&mut Walk { check: self, f })
     }
 
-    /// What is allocated against what was reached.
+    /// Compares the pages that are allocated with those that were reached.
     fn space(&mut self) -> Result<()> {
         let store = &self.core.kernel.store;
         let garbage: Vec<IndexId> = self

@@ -17,7 +17,7 @@ pub(crate) struct Core {
     pub catalog: Catalog,
     /// Wakes purge, and stops all background threads.
     pub background: Bell,
-    /// Transactions that could not be rolled back yet, and whose handle is gone.
+    /// Transactions whose rollback failed and whose handle is gone.
     pub unfinished: Mutex<Vec<TxnContext>>,
     /// The garbage list may have trees to free.
     pub reclaim: AtomicBool,

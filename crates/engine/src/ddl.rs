@@ -1,10 +1,10 @@
 //! Changes of definitions. A [`Ddl`] is a transaction on the catalog: all of it happens at [`Ddl::commit`], or, if it is
 //! dropped or the machine stops, none of it. The trees of dropped tables are freed in the background.
 //!
-//! What is to change is collected first, and the trees that it needs are built, in the garbage list until they are a
-//! table's. The catalog's own changes then are one short transaction.
+//! Changes are collected first, and the trees that they need are built; those are in the garbage list until a table
+//! takes them. The catalog itself is then changed by one short transaction.
 //!
-//! The caller sees to it that nobody uses the tables it changes (meta data locks are the SQL floor's).
+//! The caller ensures that no transaction uses the tables it changes (the SQL layer has metadata locks for that).
 
 use crate::build::Builder;
 use crate::catalog::{Catalog, Definition, meta_key, next_ids_key, table_key};
@@ -29,21 +29,21 @@ pub struct Ddl {
     core: Arc<Core>,
     interrupt: Option<Arc<Interrupt>>,
     meta: BTreeMap<Vec<u8>, Option<Vec<u8>>>,
-    /// The tables as they will be; `None`: dropped.
+    /// The tables as they will be after the commit; `None`: dropped.
     tables: HashMap<TableId, Option<New>>,
-    /// The tables that were given a name here.
+    /// Names given to tables by this DDL.
     named: HashMap<TableId, Vec<u8>>,
-    /// Trees made here.
+    /// Trees made by this DDL.
     made: Vec<GarbageTree>,
-    /// Trees that will be nobody's.
+    /// Trees of tables and indexes that this DDL drops.
     dropped: Vec<GarbageTree>,
 }
 
-/// A table made or changed here.
+/// A table made or changed by this DDL.
 struct New {
     definition: Definition,
     table: Arc<Table>,
-    /// Made here, so that rows can be put into it without anybody looking.
+    /// Made by this DDL and therefore not visible to others, so rows can be copied into it without locks.
     is_empty_table: bool,
 }
 
@@ -167,7 +167,7 @@ impl Ddl {
         }
     }
 
-    /// Gives a table its new definition, the rows and counters staying.
+    /// Gives a table a new definition; its rows and counters stay.
     fn redefine(&mut self, id: TableId, definition: Definition) -> Result<()> {
         let old = self.table(id)?;
         let state = Some(old.state.clone());
@@ -200,14 +200,14 @@ impl Ddl {
         builder.finish(&|| self.check())
     }
 
-    /// The indexes after it move up by one.
+    /// Drops an index; those after it move up by one. Fails if the table has none of this number, and for the clustered index (0).
     pub fn drop_index(&mut self, table: TableId, index: IndexNo) -> Result<()> {
         let mut definition = self.definition(table)?;
         if index == 0 || index >= definition.indexes.len() {
             return Err(Error::Unsupported("dropping an index that is not there"));
         }
         self.drop_tree(&definition, index);
-        // Purge tasks that purge has not followed yet name indexes by their old numbers.
+        // Purge tasks that have not been followed yet name indexes by their old numbers.
         self.core.kernel.mvcc.queue.flush_buffers();
         if self.core.kernel.mvcc.queue.len() > 0 {
             self.core.tasks_lost.store(true, Ordering::Relaxed);
@@ -281,7 +281,7 @@ impl Ddl {
     pub fn commit(mut self) -> Result<()> {
         let core = self.core.clone();
         let catalog = &core.catalog;
-        // Until the transaction has ended, either way.
+        // Held until the transaction has ended, either way.
         let visible = catalog.committing.write();
         let mut txn = Transaction::new(core.clone());
         txn.begin(Isolation::RepeatableRead, false);
@@ -335,7 +335,7 @@ impl Ddl {
 }
 
 impl Drop for Ddl {
-    /// Whether it was committed or not: what is in the garbage list now can be freed.
+    /// Committed or not, what is in the garbage list now can be freed.
     fn drop(&mut self) {
         self.core
             .catalog

@@ -50,7 +50,7 @@ pub struct Config {
     pub collator: Arc<dyn Collator>,
     /// Refuse every write.
     pub read_only: bool,
-    /// Threads that remove what nobody can see any more, when there is much of it.
+    /// Threads that purge when there is much to purge. Default: 1.
     pub purge_threads: usize,
     /// Another disk than the real one; `datadir` then means nothing.
     pub disk: Option<Arc<dyn Disk>>,
@@ -113,7 +113,7 @@ pub struct Status {
     pub pool_evictions: u64,
     /// Pages in the data file.
     pub data_file_pages: u64,
-    /// Of these, pages that nobody uses.
+    /// Of these, pages that are not allocated.
     pub data_file_pages_free: u64,
     /// Scratch pages in use: old versions and graveyards.
     pub scratch_pages: u64,
@@ -133,7 +133,7 @@ pub struct Status {
     pub history_age_s: f64,
     /// Bytes of the pages that old versions take.
     pub version_bytes: u64,
-    /// Versions in the longest chain that was met lately.
+    /// Versions in the longest chain seen lately.
     pub longest_chain: u32,
     /// Deleted entries that only old views want, and that were moved out of the way.
     pub buried_entries: u64,
@@ -235,7 +235,7 @@ pub(crate) fn open_disk(datadir: &Path) -> Result<RealDisk> {
     })
 }
 
-/// Opens the store, and everything above it up to the point where nobody has left anything half done.
+/// Opens the store and everything above it, and undoes what transactions of an earlier run left unfinished.
 pub(crate) fn open_core(config: &Config) -> Result<Opened> {
     let disk: Arc<dyn Disk> = match &config.disk {
         Some(disk) => disk.clone(),
@@ -270,11 +270,12 @@ pub(crate) fn open_core(config: &Config) -> Result<Opened> {
     }
     purge::reclaim_chains(&core)?;
     let hook = Arc::downgrade(&core);
-    // The store may outlive the engine: until the last of its parts is dropped, and for as long as somebody keeps a table.
-    // Then nobody knows what the transactions that could not be rolled back need, nor what ids were given.
+    // The store may outlive the engine: until the last of its parts is dropped, and as long as a table handle is kept.
+    // From then on the hook returns `None`: what unfinished transactions need of the log, and which ids were given, is
+    // no longer known.
     core.kernel.store.set_retain_hook(move || {
         let core = hook.upgrade()?;
-        // In this order: whoever is not among the writers yet will take an id that is not below `next_txn`.
+        // In this order: a transaction that is not among the writers yet will take an id that is not below `next_txn`.
         let next_txn = core.kernel.mvcc.txns.next();
         Some(Retain {
             oldest: core.kernel.mvcc.writers.oldest().unwrap_or(Lsn::MAX),
@@ -398,15 +399,15 @@ impl Engine {
         self.core.kernel.store.set_max_dirty_pages_pct(pct);
     }
 
-    /// Every lock that is an object, granted or waiting. The lock that a transaction has by having written a row is one
-    /// only once somebody has met it.
+    /// Every lock object, granted or waiting. The implicit lock of a row's writer is among them only once another
+    /// transaction has waited for it.
     pub fn locks(&self) -> Vec<LockInfo> {
         let all = self.core.kernel.owners.all();
         let owners: Vec<_> = all.into_iter().map(|(owner, _)| owner).collect();
         self.core.kernel.locks.show(&owners)
     }
 
-    /// Who waits for whom: each waiting request with each lock in its way.
+    /// Each waiting request with each lock in its way.
     pub fn lock_waits(&self) -> Vec<LockWaitInfo> {
         self.core.kernel.locks.show_waits()
     }
@@ -432,8 +433,8 @@ impl Engine {
         self.core.kernel.history.set_limits(limits);
     }
 
-    /// How long a view must have been the oldest for what was deleted since to be put out of the way: a tenth of a second
-    /// unless this is called. Until then it stays in its index, and is stepped over, and locked, by who meets it.
+    /// How long a view must have been the oldest before purge moves rows deleted since to a graveyard. Default: a tenth
+    /// of a second. Until then a deleted row stays in its index, where scans step over it, and locking scans lock it.
     pub fn set_bury_after(&self, age: Duration) {
         self.core.kernel.history.set_bury_after(age);
     }
@@ -460,8 +461,8 @@ impl Engine {
         self.core.kernel.locks.set_deadlock_detect(on);
     }
 
-    /// Has `observer` told of every deadlock, by the thread that found it, before it is broken for anybody to see. It
-    /// must not call the engine but for looking.
+    /// Calls `observer` for every deadlock, on the thread that found it, before the victim is woken. The observer may
+    /// call the engine only to look at it.
     pub fn set_on_deadlock(&self, observer: Option<Arc<dyn Fn(&DeadlockInfo) + Send + Sync>>) {
         self.core.kernel.locks.set_on_deadlock(observer);
     }

@@ -1,9 +1,9 @@
 //! The garbage list: trees and overflow chains that belong to no table, to be freed in the background.
 //!
-//! Whoever makes a tree puts it in the list in the same mini-transaction; the transaction that gives the tree a table takes
-//! it out. Dropping is the reverse. So whatever happens, every tree is either a table's or in the list, and what is in the
-//! list when the engine starts is freed. A chain is entered by the transaction that makes it obsolete, and freed once every
-//! view sees that transaction.
+//! A tree is entered in the list by the mini-transaction that makes it, and removed by the transaction that gives it to
+//! a table. Dropping is the reverse. So at any moment, a crash included, every tree either belongs to a table or is in
+//! the list, and what is in the list when the engine starts is freed. A chain is entered by the transaction that makes
+//! it obsolete, and freed once every view sees that transaction.
 //!
 //! ```text
 //!  03 01 | index id u64   → root u32 | the table's columns, if the tree is a clustered index, whose rows may have chains
@@ -66,7 +66,7 @@ impl GarbageTree {
     }
 }
 
-/// A single entry, so that it is made together with its tree.
+/// One entry, never in chunks, so that it is written by the mini-transaction that makes the tree.
 fn tree_key(index: IndexId) -> Vec<u8> {
     [&[GARBAGE, GARBAGE_TREE][..], &index.0.to_be_bytes(), &[0, 0]].concat()
 }
@@ -121,7 +121,7 @@ impl Garbage {
         }
     }
 
-    /// What becomes of these trees is in the catalog now.
+    /// Ends the claims on these trees: their definition is committed, or dropped.
     pub fn release_claims(&self, indexes: impl Iterator<Item = IndexId>) {
         let mut claimed = self.claimed.lock();
         indexes.for_each(|index| {
@@ -129,7 +129,7 @@ impl Garbage {
         });
     }
 
-    /// The garbage list: trees that nobody has, and those that are still being made.
+    /// All trees in the list, those still being made included.
     pub fn trees(&self) -> Result<Vec<GarbageTree>> {
         let all = self.system.read_all(&[GARBAGE, GARBAGE_TREE])?;
         let decode = |(key, value): &(Vec<u8>, Vec<u8>)| {
@@ -139,9 +139,9 @@ impl Garbage {
         Ok(all.iter().filter_map(decode).collect())
     }
 
-    /// The trees to be freed. The caller keeps changes of definitions from becoming visible meanwhile
-    /// (`Catalog::committing`): one that takes a tree from the list is seen with its claim on it, or not at all, and one that
-    /// has put a tree there has committed that.
+    /// The trees to be freed. The caller prevents changes of definitions from becoming visible meanwhile
+    /// (`Catalog::committing`): one that takes a tree from the list is seen with its claim on it, or not at all, and
+    /// one that has put a tree there has committed that.
     pub fn trees_to_free(&self) -> Result<Vec<GarbageTree>> {
         let mut trees = self.trees()?;
         let claimed = self.claimed.lock();
@@ -149,7 +149,7 @@ impl Garbage {
         Ok(trees)
     }
 
-    /// The tree is freed but for its root: out of the list with it.
+    /// Removes a tree from the list together with its root, the last page it has.
     pub fn forget_tree(&self, garbage: &GarbageTree) -> Result<()> {
         let key = tree_key(garbage.index);
         let mut leaf = self.system.tree().write(&key)?;
@@ -161,7 +161,7 @@ impl Garbage {
         Ok(())
     }
 
-    /// The transaction makes these chains obsolete.
+    /// Enters chains that the transaction makes obsolete.
     pub fn add_chains(&self, txn: &mut Txn<'_>, pages: &[PageId], index: IndexId) -> Result<()> {
         for page in pages {
             let mut value = txn.id.0.to_le_bytes().to_vec();
@@ -173,7 +173,7 @@ impl Garbage {
         Ok(())
     }
 
-    /// Frees a chain if a transaction that `passed` made it obsolete.
+    /// Frees a chain if `passed` is true of the transaction that made it obsolete.
     pub fn free_chain(&self, first: PageId, passed: &dyn Fn(TxnId) -> bool) -> Result<()> {
         let key = chunk_key(&chain_key(first), 0);
         let mut pages = Vec::new();
@@ -196,7 +196,7 @@ impl Garbage {
             let Ok(slot) = leaf.node().search(&key) else {
                 return Ok(());
             };
-            // Another may have freed the chain, and its first page been that of a new one since.
+            // Another thread may have freed the chain, and its first page may be that of a new one since.
             if leaf.node().value(slot) != value {
                 continue;
             }

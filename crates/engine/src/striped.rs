@@ -1,8 +1,8 @@
 //! Counters that every statement adds to, kept apart by thread.
 //!
-//! One counter for all would be a cache line that each core must fetch from another for every statement. Here threads
-//! are dealt out over some copies of the counters, each on lines of its own; adding goes to the thread's copy, and who
-//! reads takes the sum. Two threads may share a copy, so its counters are atomic all the same.
+//! A single counter would be a cache line that each core must fetch from another for every statement. Here threads are
+//! spread over some copies of the counters, each on lines of its own; an addition goes to the thread's copy, and
+//! reading sums all of them. Two threads may share a copy, so its counters are atomic all the same.
 
 use crossbeam_utils::CachePadded;
 use std::cell::Cell;

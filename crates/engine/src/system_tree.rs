@@ -4,8 +4,8 @@
 //! stands in the superblock. A value is kept in chunks, each an entry of its own under the key followed by the chunk's
 //! number, so that a definition may be longer than a page. Which keys there are stands in the head of `catalog`.
 //!
-//! No locks: whoever changes it (a change of definitions, or a transaction that makes an overflow chain obsolete) writes
-//! keys that no other transaction writes meanwhile.
+//! No locks: a transaction that changes it (a change of definitions, or one that makes an overflow chain obsolete)
+//! writes keys that no other transaction writes at the time.
 
 use crate::error::{Error, Result};
 use crate::ids::{IndexId, PageId};

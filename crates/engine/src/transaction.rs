@@ -1,11 +1,11 @@
 //! A connection's transaction. One per connection, reused: idle → begin → … → commit or rollback → idle. It costs
 //! nothing until the first read (a view) or the first write (an id).
 //!
-//! A commit is one record in the log. Storing its LSN in the array of `mvcc::txns`, before the record is published, is
-//! what makes it so: from then on lockers take the transaction for ended, and every view taken once the tide has passed
-//! that LSN sees all its writes. Locks go before the commit is durable (early lock release): who then writes the same
-//! row commits later in the log, so not before it is durable too; who only locked it, and so saw the commit, waits for
-//! the tide to reach it at its own end.
+//! A commit is one record in the log. It takes effect by storing its LSN in the array of `mvcc::txns`, before the
+//! record is published: from then on requests for locks find the transaction ended, and every view taken once the tide
+//! has passed that LSN sees all its writes. Locks are released before the commit is durable (early lock release): a
+//! transaction that then writes the same row commits later in the log, so it cannot be durable before this one; a
+//! transaction that only locked the row, and so saw the commit, waits at its own end until the tide has reached it.
 
 use crate::core::Core;
 use crate::error::{Error, Result};
@@ -21,7 +21,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, SystemTime};
 
-/// An earlier moment.
+/// An earlier moment, for [`Transaction::see_past`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Moment {
     /// A position in the log: what was committed at or before it.
@@ -35,7 +35,7 @@ pub enum Moment {
 pub struct Savepoint {
     /// The last change before it.
     undo: Lsn,
-    /// How many weigh.
+    /// Changes made before it, which are part of the transaction's weight in a deadlock.
     changes: u64,
     number: u64,
 }
@@ -68,8 +68,8 @@ impl Transaction {
         &self.core.kernel
     }
 
-    /// Starts a transaction; the last one must have ended. If it could not be rolled back, nothing is started, and
-    /// whatever is tried now fails.
+    /// Starts a transaction; the last one must have ended. If that one could not be rolled back, nothing is started,
+    /// and every operation fails until a [rollback](Self::rollback) succeeds.
     pub fn begin(&mut self, isolation: Isolation, read_only: bool) {
         if self.context.broken {
             return;
@@ -118,7 +118,7 @@ impl Transaction {
             Moment::Time(time) if time > SystemTime::now() => None,
             Moment::Time(time) => mvcc.tides.at(time),
         };
-        // Which transactions had ended when history began need not be looked up, nor can be.
+        // Transactions below the retention floor's id need not be looked up, and cannot be.
         let past = past.zip(mvcc.retention_floor()).map(|(past, floor)| TidePoint {
             settled: past.settled.max(floor.settled),
             ..past
@@ -130,7 +130,7 @@ impl Transaction {
         }
     }
 
-    /// Under READ COMMITTED and below, the next read takes a new view.
+    /// Begins a statement: under READ COMMITTED and below, the next read takes a new view.
     #[inline]
     pub fn statement_begin(&mut self) {
         if self.context.isolation <= Isolation::ReadCommitted {
@@ -138,7 +138,7 @@ impl Transaction {
         }
     }
 
-    /// The statement is over: under READ COMMITTED and below its view is given up.
+    /// Ends a statement: under READ COMMITTED and below its view is closed.
     #[inline]
     pub fn statement_end(&mut self) {
         self.statement_begin();
@@ -154,7 +154,7 @@ impl Transaction {
         }
     }
 
-    /// Undoes everything since; the savepoint remains. Locks are kept.
+    /// Undoes all changes since the savepoint, which remains. Locks are kept.
     pub fn rollback_to(&mut self, savepoint: &Savepoint) -> Result<()> {
         if savepoint.number != self.context.number || !self.context.active {
             return Err(Error::Unsupported("a savepoint of another transaction"));
@@ -168,8 +168,8 @@ impl Transaction {
         undone
     }
 
-    /// At the default durability, returns when the commit is on disk. If it fails, the transaction is still to be
-    /// rolled back.
+    /// Commits. At the default durability, returns when the commit is on disk. After an error the transaction is still
+    /// active, and can only be rolled back.
     pub fn commit(&mut self) -> Result<()> {
         let kernel = &self.core.kernel;
         let txn = &mut Txn::new(kernel, &mut self.context);
@@ -199,24 +199,24 @@ impl Transaction {
         Ok(())
     }
 
-    /// If it fails, the transaction goes on holding its locks, and can only be rolled back once more. One that is
-    /// dropped in that state is rolled back in the background as soon as that works.
+    /// Rolls back. After an error the transaction keeps its locks, and can only be rolled back once more. One that is
+    /// dropped in that state is rolled back in the background as soon as that succeeds.
     pub fn rollback(&mut self) -> Result<()> {
         roll_back(&self.core, &mut self.context)
     }
 
-    /// Whether it has neither read nor locked nor written anything yet. Rolling back to a savepoint that was set while
-    /// this was so is, in InnoDB, rolling back all of the transaction, locks included.
+    /// True if it has neither read nor locked nor written anything yet. Rolling back to a savepoint that was set in
+    /// that state is, in InnoDB, rolling back the whole transaction, locks included.
     pub fn is_untouched(&self) -> bool {
         self.context.view.is_none() && self.context.id == TxnId::NONE && self.context.intentions.is_empty()
     }
 
-    /// Whether it means to lock rows of a table, or has.
+    /// True if it has locked or changed rows of any table, or begun to.
     pub fn has_locked(&self) -> bool {
         !self.context.intentions.is_empty()
     }
 
-    /// Its id, once it has written.
+    /// Its id; `None` until its first write.
     pub fn id(&self) -> Option<TxnId> {
         (self.context.id != TxnId::NONE).then_some(self.context.id)
     }
@@ -231,7 +231,7 @@ impl Transaction {
         self.context.view.map(|view| view.lsn)
     }
 
-    /// For how long one lock is waited for before [`Error::LockWaitTimeout`]. Default: 50 seconds.
+    /// How long one lock is waited for before [`Error::LockWaitTimeout`]. Default: 50 seconds.
     pub fn set_lock_wait_timeout(&mut self, timeout: Duration) {
         self.context.timeout = timeout;
     }
@@ -254,13 +254,13 @@ impl Transaction {
         locks.release_table(&self.context.owner, table.locks(), mode);
     }
 
-    /// Distinct per connection's transaction object, and the same for all its transactions: who is meant in
-    /// [`LockInfo`](crate::LockInfo) and [`TransactionInfo`](crate::TransactionInfo).
+    /// The number that identifies this transaction object in [`LockInfo`](crate::LockInfo) and
+    /// [`TransactionInfo`](crate::TransactionInfo): distinct per object, the same for all transactions run with it.
     pub fn owner(&self) -> u64 {
         self.context.owner.number
     }
 
-    /// Ends the statement that runs, from another thread.
+    /// A handle by which another thread ends the running statement.
     pub fn interrupt(&self) -> Arc<Interrupt> {
         self.context.owner.interrupt.clone()
     }
@@ -295,8 +295,8 @@ fn roll_back(core: &Core, context: &mut TxnContext) -> Result<()> {
     Ok(())
 }
 
-/// Tries again to roll back the transactions that were dropped when that did not work; what cannot be undone even now
-/// is undone at the next start.
+/// Tries again to roll back the transactions whose rollback failed and whose handle was dropped. What still cannot be
+/// undone is undone at the next start.
 pub(crate) fn finish_unfinished(core: &Core) {
     let unfinished = std::mem::take(&mut *core.unfinished.lock());
     for mut context in unfinished {

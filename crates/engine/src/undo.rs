@@ -1,20 +1,21 @@
-//! Rolling back: each change's note in the log says how to undo it, and names the transaction's note before.
+//! Rollback: each change's note in the log says how to undo it, and names the transaction's note before.
 //!
-//! The same code rolls back a statement, a transaction, and, after a crash, those that had not committed. Undoing is
-//! logged as redo of its own (a *compensation record*, ARIES), which says where undoing goes on, so that a crash during a
-//! rollback does not undo anything twice.
+//! The same code rolls back a statement, a transaction, and, after a crash, the transactions that had not committed.
+//! Undoing is logged as redo of its own (a *compensation record*, ARIES), which says where undoing continues, so that a
+//! crash during a rollback does not undo anything twice.
 //!
-//! Only the clustered row is in the notes. Its secondary entries follow from the row before and after, and are put right
-//! first, each in a mini-transaction of its own. That may have been done already, or the entries may never have been
-//! written. So an entry is given back only if its writer is the transaction being undone; and one that the row is to lose
-//! is taken unless another has marked it deleted, for then it is not of this version. (Entries name their row, and who
-//! undoes its change has it locked: what is alive is of the row as it is, or as it is to be.)
+//! Only the clustered row is in the notes. Its secondary entries follow from the row before and after, and are
+//! corrected first, each in a mini-transaction of its own. That may have been done already, or the entries may never
+//! have been written. So an entry is restored only if its writer is the transaction being undone; and an entry that the
+//! row is to lose is marked or removed unless another transaction has marked it deleted, since then it does not belong
+//! to this version. (Entries name their row, and the transaction that undoes its change holds the row's lock: an entry
+//! that is not deleted belongs to the row as it is, or as it is to be.)
 //!
-//! An entry that a rollback leaves is removed if only the undone version had it, else marked deleted, because an old view
-//! may want it; purge is told. One that was removed so may be missing when an earlier change is undone, and is put back.
-//! Its writer becomes the row's as it was, or of the version before the transaction if that had the same entry: whoever
-//! sees that sees a row with these entries, and whoever does not asks the row; and the transaction, if it goes on, has no
-//! lock on what it has not changed.
+//! An entry that the row loses by the rollback is removed if only the undone version had it. Otherwise an old view may
+//! need it, and it is marked deleted with a purge task. An entry that was removed may be missing when an earlier change
+//! is undone, and is inserted again. Its writer becomes that of the restored row, or of the version before the
+//! transaction if that had the same entry: a view that sees that writer sees a row with this entry, and any other view
+//! checks the row; and the transaction, if it continues, holds no implicit lock on what it has not changed.
 
 use crate::core::Core;
 use crate::error::{Error, Result};
@@ -32,19 +33,20 @@ use parking_lot::Mutex;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-/// Whose changes are undone.
+/// Undoes the changes of one transaction.
 struct Undoer<'e> {
     core: &'e Core,
     txn: TxnId,
-    /// Where to leave purge tasks; `None` while recovering, when the sweep will find everything.
+    /// Where purge tasks are left; `None` during recovery, after which the sweep finds every deleted entry.
     versions: Option<&'e Mutex<VersionBuffer>>,
-    /// Who goes on after this, and so keeps its locks on what is undone: they were in the rows.
+    /// The owner, if its transaction continues after a partial rollback: its implicit locks on undone rows are then
+    /// made explicit.
     goes_on: Option<&'e Arc<Owner>>,
-    /// Whether it keeps the places of what is taken out, too, by locks on gaps.
+    /// True if it also keeps locks on the gaps where removed entries stood.
     keeps_gaps: bool,
 }
 
-/// Undoes a transaction's changes down to that note, which stays. `partly`: the transaction goes on.
+/// Undoes a transaction's changes back to the note at `stop`, which is not undone. `partly`: the transaction continues.
 pub(crate) fn undo_to(core: &Core, context: &mut TxnContext, stop: Lsn, partly: bool) -> Result<()> {
     let undoer = Undoer {
         core,
@@ -64,7 +66,7 @@ pub(crate) fn undo_to(core: &Core, context: &mut TxnContext, stop: Lsn, partly: 
     Ok(())
 }
 
-/// Undoes what a transaction left when the engine stopped.
+/// Undoes a transaction that was active when the engine stopped; its last note is at `last`.
 pub(crate) fn undo_loser(core: &Core, txn: TxnId, mut last: Lsn) -> Result<()> {
     let undoer = Undoer {
         core,
@@ -79,7 +81,7 @@ pub(crate) fn undo_loser(core: &Core, txn: TxnId, mut last: Lsn) -> Result<()> {
     log_rolled_back(&core.kernel, txn).map(|_| ())
 }
 
-/// The transaction is undone completely.
+/// Logs that the transaction is undone completely.
 pub(crate) fn log_rolled_back(kernel: &Kernel, txn: TxnId) -> Result<Lsn> {
     let mut mtr = kernel.store.begin_urgent_mtr()?;
     mtr.note(TxnNote::RolledBack { txn });
@@ -91,7 +93,7 @@ impl Undoer<'_> {
         &self.core.kernel
     }
 
-    /// Undoes the change whose note is there. Answers where the note before it is.
+    /// Undoes the change whose note is at `lsn`. Returns the LSN of the note before it.
     fn undo_at(&self, lsn: Lsn) -> Result<Lsn> {
         let record = self.kernel().store.log().read_record(lsn)?;
         let Some(TxnNote::Undo { txn, prev, payload }) = record.note()? else {
@@ -136,7 +138,7 @@ impl Undoer<'_> {
         Ok(prev)
     }
 
-    /// There is nothing left to change.
+    /// Logs the compensation record of a change that leaves nothing to be undone.
     fn skip(&self, clr: TxnNote<'_>) -> Result<()> {
         let mut mtr = self.kernel().store.begin_urgent_mtr()?;
         mtr.note(clr);
@@ -152,7 +154,8 @@ impl Undoer<'_> {
         Ok(())
     }
 
-    /// The clustered value that the transaction wrote last.
+    /// The clustered value that the transaction wrote last. An error if there is none: the row is locked, so it must be
+    /// there.
     fn current(&self, table: &Table, key: &[u8]) -> Result<Vec<u8>> {
         let leaf = table.indexes[0].tree.read(key)?;
         match leaf.get(key) {
@@ -166,8 +169,8 @@ impl Undoer<'_> {
 
     fn undo_insert(&self, table: &Table, key: &[u8], clr: TxnNote<'_>) -> Result<()> {
         let value = self.current(table, key)?;
-        // If the row was not there before, no view can want its entries. If one is buried under its key, an entry that
-        // was given back to the new row may be wanted by who sees the old one.
+        // A row that did not exist before has entries that no view needs. But if the graveyard has a row of the same
+        // key, a view that sees that row may need an entry that the new row took over.
         let came_back = {
             let _leaf = table.indexes[0].tree.read(key)?;
             table.indexes[0].graveyard.under(key)?.last_key().is_some()
@@ -202,13 +205,13 @@ impl Undoer<'_> {
         let sparse = leaf.is_sparse();
         leaf.finish();
         if sparse {
-            // It is undone, and the log says so; a leaf that stays sparse is no reason to undo it again.
+            // The change is undone and logged as such, so a failed merge is ignored: the leaf merely stays sparse.
             let _ = tree.merge(key);
         }
         Ok(())
     }
 
-    /// Gives a row that is `new` now its value `old` back.
+    /// Gives a row, whose value is `new`, its value `old` back.
     fn undo_replace(
         &self,
         table: &Table,
@@ -251,7 +254,7 @@ impl Undoer<'_> {
         self.write_back(table, key, &mut old, clr)
     }
 
-    /// Gives the row its old value, and the chain that hangs below the version that is the same.
+    /// Gives the row its old value, and makes it lead to the chain below the version that held that value.
     fn write_back(&self, table: &Table, key: &[u8], old: &mut [u8], clr: TxnNote<'_>) -> Result<()> {
         let tree = table.indexes[0].tree.urgent();
         loop {
@@ -259,8 +262,8 @@ impl Undoer<'_> {
             let Ok(slot) = leaf.node().search(key) else {
                 return Err(Error::corrupt(None, "a row vanished while it was being undone"));
             };
-            // The chain may have been pruned, or its versions moved, since the note was written: what hangs below the row
-            // now counts.
+            // The chain may have been pruned, or its versions moved, since the note was written: the row's present
+            // chain counts.
             let mut old_head = Head::of(old);
             let older = Head::of(leaf.node().value(slot)).older;
             let mut undone = Address::NONE;
@@ -274,7 +277,7 @@ impl Undoer<'_> {
                 None => Address::NONE,
             };
             old[..ROW_AT].copy_from_slice(&old_head.bytes());
-            // Where gaps are not locked, who inserted over a deleted row keeps no more than it locked as a duplicate.
+            // Without gap locks, an insert over a deleted row keeps only the lock it took on that row as a duplicate.
             if let Some(owner) = self.goes_on
                 && old_head.writer != self.txn
                 && (self.keeps_gaps || !old_head.is_deleted())
@@ -287,8 +290,8 @@ impl Undoer<'_> {
                 Ok(()) => {
                     leaf.mtr().note(clr);
                     leaf.finish();
-                    // Nobody can come to it any more. It is undone, and the log says so; a version that cannot be discarded
-                    // goes with its page.
+                    // No reader can reach the undone version any more. The change is undone and logged as such, so an
+                    // error is ignored: the version is freed with its page.
                     let _ = self.kernel().mvcc.versions().discard(undone);
                     return Ok(());
                 }
@@ -340,8 +343,8 @@ impl Undoer<'_> {
         Ok(())
     }
 
-    /// Whether no older version of the row has this entry, so that nobody can want it once the newest is undone. Not known
-    /// while recovering.
+    /// True if no older version of the row has this entry, so that no view can need it once the newest is undone. False
+    /// during recovery, when there are no versions to look at.
     fn is_only_in_newest(&self, table: &Table, n: IndexNo, entry_key: &[u8]) -> Result<bool> {
         match self.versions {
             Some(_) => Ok(!table.older_has_entry(self.kernel(), n, entry_key)?),
@@ -349,13 +352,14 @@ impl Undoer<'_> {
         }
     }
 
-    /// Whether an entry of a row that is being undone is of one of its other versions: marked deleted, by another.
+    /// True if an entry belongs to another version of the row than the one being undone: another transaction marked it
+    /// deleted.
     fn is_of_another(&self, value: &[u8]) -> bool {
         let head = EntryHead::of(value);
         head.writer != self.txn && head.is_deleted()
     }
 
-    /// Marks an entry deleted if it is of the version that is being undone.
+    /// Marks an entry deleted if it belongs to the version being undone. Returns whether it did.
     fn mark_entry(&self, table: &Table, n: IndexNo, entry_key: &[u8], writer: TxnId) -> Result<bool> {
         let tree = table.indexes[n].tree.urgent();
         let mut leaf = tree.write(entry_key)?;
@@ -365,7 +369,8 @@ impl Undoer<'_> {
         if self.is_of_another(leaf.node().value(slot)) {
             return Ok(false);
         }
-        // What the transaction had deleted before stays locked by its id.
+        // An entry deleted before by this transaction stays implicitly locked by its id; one of another writer needs an
+        // object.
         if let Some(owner) = self.goes_on.filter(|_| self.keeps_gaps && writer != self.txn) {
             self.kernel()
                 .locks
@@ -378,7 +383,7 @@ impl Undoer<'_> {
         Ok(true)
     }
 
-    /// Gives a row its entry back, if the transaction had taken it.
+    /// Restores an entry of a row, unmarked or inserted again, if this transaction had deleted it.
     fn revive_entry(
         &self,
         table: &Table,
@@ -431,10 +436,10 @@ impl Undoer<'_> {
         }
     }
 
-    /// Tells purge of an entry that the rollback leaves marked deleted. The purge task names the entry itself rather than the row
-    /// that had it: what of that row stands outside is freed by this very rollback.
+    /// Leaves a purge task for an entry that the rollback marks deleted. The task names the entry itself rather than
+    /// the row that had it: the chains of that row are freed by this very rollback.
     fn add_purge_task(&self, table: &Table, n: IndexNo, entry_key: &[u8]) {
-        // A rollback does not fail because purge cannot be told: there will be a sweep.
+        // A rollback does not fail because a task cannot be written: the next start's sweep finds the entry.
         if let Some(buffer) = self.versions
             && table
                 .add_purge_task(self.kernel(), buffer, self.txn, n, entry_key)

@@ -1,9 +1,9 @@
-//! How much history there is, who holds it back, and what happens when it is too much.
+//! How much history there is, which view holds it back, and what happens when it is too much.
 //!
-//! History is bounded on purpose or not at all: `innodb_max_purge_lag` counts transactions whose work is not purged, and a
-//! limit on bytes counts the pages of old versions. When a limit is passed, the observer is told, once in a while, who has
-//! the oldest view. Then writers are slowed down, each change by a delay that grows with the excess, as InnoDB does it:
-//! (lag ÷ limit − ½) × 10 ms, up to `innodb_max_purge_lag_delay`.
+//! History is unbounded unless a limit is set: `innodb_max_purge_lag` counts transactions whose work is not purged, and
+//! a limit on bytes counts the pages of old versions. When a limit is passed, the observer is called, about once a
+//! minute, with the oldest view. Then writers are slowed down, each change by a delay that grows with the excess, as
+//! InnoDB does it: (lag ÷ limit − ½) × 10 ms, up to `innodb_max_purge_lag_delay`.
 
 use super::Kernel;
 use crate::error::Result;
@@ -62,7 +62,7 @@ const WARN_EVERY: Duration = Duration::from_secs(60);
 const DELAY_MAX: Duration = Duration::from_secs(1);
 /// A view that has been the oldest for so long is an old one.
 const BURY_AFTER: Duration = Duration::from_millis(100);
-/// Between two looks at who has views.
+/// Interval at which the open views are listed.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
 #[derive(Default)]
@@ -100,7 +100,7 @@ impl History {
         self.retention_s.store(retention.as_secs(), Ordering::Relaxed);
     }
 
-    /// For how long a view is not taken for an old one, and what is deleted since is left where it is.
+    /// How long a view must have been the oldest before entries deleted since are moved to the graveyards.
     pub fn bury_after(&self) -> Duration {
         self.bury_after.lock().unwrap_or(BURY_AFTER)
     }
@@ -155,7 +155,7 @@ impl Kernel {
             Duration::ZERO => delay,
             most => delay.min(most),
         };
-        // Said before anybody is slowed down.
+        // Warned of before any writer is slowed down.
         if state.warned.is_none_or(|at| at.elapsed() >= WARN_EVERY) {
             state.warned = Some(Instant::now());
             let oldest = open.iter().min_by_key(|(_, view)| view.lsn);

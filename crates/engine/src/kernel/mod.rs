@@ -19,7 +19,7 @@ use crate::striped::Striped;
 use history::History;
 use std::sync::Arc;
 
-/// See the module's head.
+/// What every transaction of an open engine shares. See the module's head.
 pub(crate) struct Kernel {
     pub store: Arc<Store>,
     pub mvcc: Mvcc,
@@ -28,7 +28,7 @@ pub(crate) struct Kernel {
     pub owners: Owners,
     pub history: History,
     pub counters: Striped<Counters>,
-    /// Every write is refused.
+    /// Every write fails.
     pub read_only: bool,
 }
 

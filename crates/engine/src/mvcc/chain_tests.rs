@@ -18,7 +18,7 @@ struct World {
     copy: ViewCopy,
     tide: AtomicU64,
     buffer: parking_lot::Mutex<VersionBuffer>,
-    /// The row: who wrote it, what hangs below it, what it says.
+    /// The row: its writer, the chain below it, its columns.
     writer: TxnId,
     older: Address,
     value: u64,
@@ -160,7 +160,7 @@ fn a_chain_is_what_the_views_need() {
                 }
                 _ if random.below(3) > 0 => world.update(),
                 _ => {
-                    // A fresh look at who is there, as the purge thread takes often.
+                    // Refreshed often, as by the purge thread.
                     let tide = || world.tide();
                     world.copy.refresh_with(&world.views, &world.txns, tide, |_| ());
                     world.update();

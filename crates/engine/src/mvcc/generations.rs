@@ -1,8 +1,8 @@
-//! Which life a scratch page is in.
+//! Generations of scratch pages: they tell a page from its earlier uses.
 //!
 //! Every time a page is taken for versions it gets a *generation*, kept here and in the addresses that point into the
-//! page. A page that was freed has none. So whoever holds an old address can tell, under the page's latch, that what it
-//! meant is gone, even if the page is in use again.
+//! page. A page that was freed has none. So the holder of an old address can tell, under the page's latch, that the
+//! record it names is gone, even if the page is in use again.
 
 use crate::ids::PageId;
 use std::sync::OnceLock;
@@ -32,7 +32,7 @@ impl Generations {
         &part[n % PART]
     }
 
-    /// The page begins a life; the caller holds its latch exclusively.
+    /// Starts a new generation of the page and returns it; the caller holds its latch exclusively.
     pub fn begin(&self, page: PageId) -> u32 {
         let mut generation = 0;
         while generation == 0 {
@@ -42,12 +42,12 @@ impl Generations {
         generation
     }
 
-    /// Its life ends; the caller holds its latch exclusively.
+    /// Ends the page's generation: it is being freed. The caller holds its latch exclusively.
     pub fn end(&self, page: PageId) {
         self.entry(page).store(0, Ordering::Release);
     }
 
-    /// Whether the page is still in that life.
+    /// True if the page still has this generation.
     pub fn is_current(&self, page: PageId, generation: u32) -> bool {
         generation != 0 && self.entry(page).load(Ordering::Acquire) == generation
     }

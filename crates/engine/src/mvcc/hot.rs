@@ -1,9 +1,9 @@
-//! The rows that change most, and the longest chains: a sample, taken where it costs nobody anything.
+//! Statistics of the rows that change most and of the longest chains, by sampling outside the statements' own work.
 //!
-//! An update of a row leaves a version, so a page full of versions is a record of what its session changed lately. When a
-//! session has filled a page, one of [`ONE_IN`] is looked through: rows that stand in it more than once are counted, and
-//! rows with a long chain are noted. What is counted is halved every [`HALVED_EVERY`], so that it tells of the last
-//! seconds, and there are never more than [`ROWS_MAX`] rows.
+//! An update of a row leaves a version, so a page full of versions is a record of what its session changed lately. When
+//! a session has filled a page, one of [`ONE_IN`] is examined: rows with more than one version in it are counted, and
+//! rows with a long chain are noted. Counts are halved every [`HALVED_EVERY`], so that they describe the last seconds,
+//! and there are never more than [`ROWS_MAX`] rows.
 
 use super::versions::{ENTRY, each_in};
 use crate::ids::TableId;
@@ -12,11 +12,11 @@ use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
-/// Pages filled for one that is looked through.
+/// One in so many filled pages is examined.
 pub(super) const ONE_IN: u32 = 4;
 const HALVED_EVERY: Duration = Duration::from_secs(10);
 const ROWS_MAX: usize = 256;
-/// A chain of so many versions is noted, however seldom its row changes.
+/// A chain of at least this many versions is noted, however seldom its row changes.
 const LONG: u32 = 8;
 
 /// A row that is changed often, or has many versions.
@@ -48,11 +48,11 @@ struct Count {
 }
 
 impl HotRows {
-    /// Looks through a page that is full of versions.
+    /// Examines a page that is full of versions.
     pub fn sample(&self, page: &PageBuf) {
         let mut seen: HashMap<(TableId, &[u8]), Count> = HashMap::new();
         each_in(page, &mut |version, key| {
-            // A record of a change, whether its version is still wanted by anybody or was pruned since; not a mere purge task.
+            // A change counts whether its version is still needed or was pruned since; a mere purge task does not.
             if version.flags & ENTRY == 0 && version.writer != version.superseder {
                 let count = seen.entry((version.table, key)).or_default();
                 count.updates += 1;
@@ -72,7 +72,7 @@ impl HotRows {
         }
     }
 
-    /// The hottest rows, or with the longest chains if they change alike.
+    /// The rows with the most changes; between equals, those with the longest chains.
     pub fn hottest(&self, most: usize) -> Vec<HotRow> {
         let mut counts = self.0.lock();
         counts.fade(Instant::now());
@@ -88,7 +88,7 @@ impl HotRows {
         rows
     }
 
-    /// Versions in the longest chain that was met lately.
+    /// Versions in the longest chain seen lately.
     pub fn longest_chain(&self) -> u32 {
         let mut counts = self.0.lock();
         counts.fade(Instant::now());

@@ -162,7 +162,7 @@ impl Mvcc {
         self.view_copy.with(|copy| copy.horizon())
     }
 
-    /// Takes a new copy of the open views and calls `then` with it before anybody can take the next.
+    /// Refreshes the copy of the open views, and calls `then` with it before another thread can refresh it again.
     pub fn refresh_with<R>(&self, then: impl FnOnce(&Copy) -> R) -> R {
         self.view_copy
             .refresh_with(&self.views, &self.txns, || self.tide(), then)

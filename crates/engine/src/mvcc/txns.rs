@@ -1,12 +1,12 @@
 //! From a transaction's id to its moment in time.
 //!
 //! Ids are dense. An array holds, per id, the LSN at which its transaction ended: 0 while it is active. A commit stores
-//! it *before* its record can be passed by the tide, so whoever reads a tide at or above that LSN finds it here.
+//! it *before* its record can be passed by the tide, so a thread that reads a tide at or above that LSN finds it here.
 //! Nothing else happens at commit: no row is touched, no list is edited.
 //!
-//! `settled` is the id below which everybody has ended at or before the tide. Rows of such writers are visible to every
-//! view taken since, without a look-up. An id below it needs an entry here only for views that are older, so the array
-//! lives in chunks that are recycled once no open view has the chunk between its own `low` and `high`.
+//! All transactions below the id `settled` ended at or before the tide. Rows of such writers are visible to every view
+//! taken since, without a look-up. An id below it needs an entry here only for views that are older, so the array lives
+//! in chunks that are recycled once no open view has the chunk between its own `low` and `high`.
 //!
 //! *A transaction that writes and then idles* holds `settled` back for as long as it is open, while others come and go by
 //! the million. So a chunk all of whose ids have ended is *collapsed*, to one number: the latest of its ends. That number
@@ -14,9 +14,10 @@
 //! latest, and none will be opened before the latest, which is not above the copy's horizon. What is left of history
 //! then is one word for each chunk of ids.
 //!
-//! A chunk's room is used again at once, so who looks an id up reads the chunk's word, the id's slot, and the word once
+//! A recycled chunk's room is used again at once, so a look-up reads the chunk's word, the id's slot, and the word once
 //! more. If the word is the same, the slot was the id's: before a room's slots are cleared for another chunk a fence
-//! stands behind the change of the word, and whoever reads a cleared slot, or what was put there since, sees that change.
+//! follows the change of the word, and a thread that reads a cleared slot, or what was stored there since, sees that
+//! change.
 
 use super::sync::{AtomicU64, CHUNK_IDS, Ordering, PLACES_MAX, fence};
 use crate::ids::{Lsn, TxnId};
@@ -250,13 +251,13 @@ impl Txns {
             };
         }
         if id > start {
-            // Release: who reads this `settled` and then the tide reads one at least as high as ours.
+            // Release: a thread that reads this `settled` and then the tide reads a tide at least as high as ours.
             self.settled.store(id.0, Ordering::Release);
         }
     }
 
-    /// Recycles the chunks that are settled and in nobody's window. A registered view, even a provisional one, must be
-    /// among `windows` unless it registered after the caller read `settled`.
+    /// Recycles the chunks that are settled and that no window needs. A registered view, even a provisional one, must
+    /// be among `windows` unless it registered after the caller read `settled`.
     pub fn recycle(&self, settled: TxnId, windows: &[Window]) {
         let mut room = self.room.lock();
         let Room { free, live, open, .. } = &mut *room;

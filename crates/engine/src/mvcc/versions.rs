@@ -22,14 +22,16 @@
 //! ```
 //!
 //! A session fills one page after another (`buffer`). A page is freed whole: by purge, when every view sees the last
-//! transaction that wrote to it; or before that, by whoever takes the last live record out of it. A page that keeps few
-//! records among garbage is reported as *thin*, and purge moves what lives elsewhere. **The generation in an address
+//! transaction that wrote to it; or earlier, by the thread that releases its last live record. A page that keeps few
+//! records among garbage is reported as *thin*, and purge moves its live records elsewhere. **The generation in an
+//! address
 //! makes a pointer into a freed page harmless** (see `generations`). Readers never meet one, for a version that a
 //! registered view needs is never freed; writers and pruners may, and take it for the end of the chain.
 //!
-//! A record knows who wrote it and who superseded it, so whether a view needs it can be told from the record alone; table
-//! and key say where its chain hangs. One with the purge flag also says that its change left something behind: `indexes`
-//! name the entries to look at once nobody can see them. That is a *purge task*: it says where to look, and purge finds out what is to be done.
+//! A record names its writer and its superseder, so whether a view needs it can be told from the record alone; table
+//! and key say where its chain hangs. A record with the purge flag also says that its change left something behind:
+//! `indexes` names the entries to look at once no view can see them. That is a *purge task*: it says where to look, and
+//! purge finds out what is to be done.
 
 use super::generations::{GENERATION_BITS, Generations};
 use super::hot::HotRows;
@@ -47,9 +49,9 @@ pub(super) const RECORDS_AT: usize = 48;
 pub(super) const RECORD_HEADER: usize = 56;
 pub(super) const GRAIN: usize = 16;
 
-/// No more is written to the page.
+/// State: no more is written to the page.
 pub(super) const CLOSED: u8 = 1;
-/// And purge has been told that it is thin.
+/// State: the page has been reported thin.
 const REPORTED: u8 = 2;
 /// A closed page with fewer live bytes is thin: so pages hold twice what is alive in them, not more.
 const THIN: u16 = (PAGE_SIZE / 2) as u16;
@@ -93,7 +95,7 @@ pub(crate) const ROW: u8 = 16;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Version {
     pub flags: u8,
-    /// What stood in the row's own head, for who reads its columns.
+    /// The flags of the row's own head, which say how to read its columns.
     pub row_flags: u8,
     pub writer: TxnId,
     pub superseder: TxnId,
@@ -178,7 +180,7 @@ pub(super) fn write(page: &mut PageBuf, at: usize, version: &Version, key: &[u8]
     let body = at + RECORD_HEADER;
     page[body..body + key.len()].copy_from_slice(key);
     page[body + key.len()..body + key.len() + columns.len()].copy_from_slice(columns);
-    // A purge task lives until purge has followed it, whatever becomes of the version.
+    // A purge task keeps its record alive until purge has followed it, even if no chain leads to the version any more.
     let live = (version.flags & LINKED != 0) as u16 + (version.flags & PURGE != 0) as u16;
     page.put_u16(LIVE_AT, page.u16_at(LIVE_AT) + live);
     if live > 0 {
@@ -246,7 +248,7 @@ impl<'e> Versions<'e> {
         Ok(())
     }
 
-    /// Leaves word for the next pruner.
+    /// Stores marks for the next pruner.
     pub fn mark(&self, address: Address, pruner_mark: u32, below: u32) -> Result<()> {
         if let Some(mut page) = self.exclusive(address.page())? {
             let page = page.scratch_mut();
@@ -256,12 +258,12 @@ impl<'e> Versions<'e> {
         Ok(())
     }
 
-    /// The version has been taken out of its chain: nobody needs it.
+    /// Releases a version that has been taken out of its chain.
     pub fn discard(&self, address: Address) -> Result<()> {
         self.release(address, LINKED)
     }
 
-    /// Nothing leads to `from` any more, nor to what follows it down to `until`.
+    /// Releases the versions from `from` down to `until`, which nothing leads to any more.
     pub fn discard_until(&self, from: Address, until: Address) -> Result<()> {
         let mut at = from;
         while at != until && at != Address::NONE {
@@ -274,12 +276,13 @@ impl<'e> Versions<'e> {
         Ok(())
     }
 
-    /// The purge task has been followed, or left to another.
+    /// Releases a purge task that has been followed, or handed on.
     pub fn forget_task(&self, address: Address) -> Result<()> {
         self.release(address, PURGE)
     }
 
-    /// Takes a flag that keeps a record alive. Frees its page if that was the last of it; if little is left, says so.
+    /// Clears a flag that keeps a record alive. Frees the page if that was the last live record; reports it thin if few
+    /// are left.
     fn release(&self, address: Address, flag: u8) -> Result<()> {
         let life = address.page();
         let Some(mut guard) = self.exclusive(life)? else {
@@ -307,7 +310,7 @@ impl<'e> Versions<'e> {
         Ok(())
     }
 
-    /// Copies those records from `from` up to `to` (the end, if that is less) that `wanted` picks.
+    /// Copies out the records from offset `from` up to `to` (or the end, if that is less) that `wanted` selects.
     pub fn records(
         &self,
         page: PageLife,
@@ -337,13 +340,13 @@ impl<'e> Versions<'e> {
         Ok(records)
     }
 
-    /// Whether the page is closed and little of it is alive.
+    /// True if the page is closed and few of its bytes are alive.
     pub fn is_thin(&self, page: PageLife) -> Result<bool> {
         let guard = self.shared(page)?;
         Ok(guard.is_some_and(|page| page[STATE_AT] != 0 && page.u16_at(LIVE_BYTES_AT) < THIN))
     }
 
-    /// Every view sees all that happened in the item's page, which can go, if it is full.
+    /// Frees the item's page if it is full: every view has passed all that happened in it.
     pub fn finish(&self, item: &PurgeItem) -> Result<()> {
         if item.last
             && let Some(page) = self.exclusive(item.page)?

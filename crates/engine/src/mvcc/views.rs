@@ -1,8 +1,8 @@
-//! Read views, and how the others know of them.
+//! Read views, and how other threads learn of them.
 //!
-//! A view is a copy of the tide. Each session owns a slot, a cache line of its own, in which it registers its view by two
-//! stores; nobody takes a lock, and the price does not depend on how many transactions run. Those who throw old versions
-//! away read all slots, now and then, and keep a copy (`copies.rs`).
+//! A view is a copy of the tide. Each session owns a slot, a cache line of its own, in which it registers its view by
+//! two stores; no lock is taken, and the cost does not depend on how many transactions run. Pruners and purge read all
+//! slots from time to time, and keep a copy (`copies.rs`).
 //!
 //! ```text
 //!  open:                                   copy:
@@ -20,13 +20,13 @@
 //! superseded at or before the horizon, and that no view in the copy needs, is needed by no view at all.
 //!
 //! The same argument covers `low`: the opener re-reads `settled` after the fence, so either the copier saw its
-//! provisional `low` and spares what lies above it, or the final `low` is at least what the copier took for settled. And
-//! whatever `low` the copier finds in a slot, whoever is below it had ended at or before the moment that it finds there: the
-//! final `low` is stored between two stores of the final moment.
+//! provisional `low` and spares what lies above it, or the final `low` is at least what the copier took for settled.
+//! And whatever `low` the copier finds in a slot, every transaction below it had ended at or before the moment that it
+//! finds there: the final `low` is stored between two stores of the final moment.
 //!
-//! *The past.* If history is kept for some time, a view may also be opened at an earlier tide, down to the *retention floor* that
-//! is announced here. That moment is then what the horizon is lowered to, before the copier's fence; whoever opens such
-//! a view registers it, fences, and only then checks that the floor is still not above it.
+//! *The past.* If history is kept for some time, a view may also be opened at an earlier tide, down to the *retention
+//! floor* that is announced here. The horizon is then lowered to that moment, before the copier's fence; the opener of
+//! such a view registers it, fences, and only then checks that the floor is still not above it.
 
 use super::copies::Watch;
 use super::sync::{AtomicU64, AtomicUsize, Ordering, PART_SLOTS, PARTS_MAX, fence};
@@ -82,7 +82,7 @@ struct Slot {
     high: AtomicU64,
 }
 
-/// What a slot holds.
+/// The content of a slot.
 pub(crate) enum Registered {
     Nothing,
     View(View),
@@ -117,8 +117,9 @@ impl Views {
         }
     }
 
-    /// Views may be opened at `floor` and later. It moves forwards, or back to where nothing was thrown away since. Not
-    /// while somebody copies the views, who must not see one half of it without the other.
+    /// Announces that views may be opened at `floor` and later. It moves forwards, or back to where nothing was thrown
+    /// away since. The views must not be copied meanwhile, because a copy must not see one half of the floor without
+    /// the other.
     pub fn set_retention_floor(&self, floor: TidePoint) {
         self.floor_lsn.store(floor.lsn.0, Ordering::SeqCst);
         self.floor_settled.store(floor.settled.0, Ordering::SeqCst);
@@ -184,12 +185,12 @@ impl Views {
         slot.high.store(u64::MAX, Ordering::Relaxed);
         slot.lsn.store(tide().0 | PROVISIONAL, Ordering::Release);
         fence(Ordering::SeqCst);
-        // In this order: everybody below `low` ended at or before a tide that `lsn` is not below, and everybody at or
-        // above `high` is yet to begin, so will end after `lsn`.
+        // In this order: transactions below `low` ended at or before a tide that `lsn` is not below, and those at or
+        // above `high` are yet to begin, so will end after `lsn`.
         let low = txns.settled();
         let lsn = tide();
         let high = txns.next();
-        // First, so that nobody takes the new `low` for what was true at the provisional tide.
+        // First, so that no copier takes the new `low` for one that held at the provisional tide.
         slot.lsn.store(lsn.0 | PROVISIONAL, Ordering::Relaxed);
         slot.low.store(low.0, Ordering::Release);
         slot.high.store(high.0, Ordering::Relaxed);

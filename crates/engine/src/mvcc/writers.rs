@@ -1,4 +1,5 @@
-//! The transactions that are writing: whom to wait for when a row bears an id, and how far back the log must reach.
+//! The transactions that are writing, by id: the owner to wait for when a row bears an id, and how far back the log
+//! must reach.
 
 use crate::ids::{Lsn, TxnId};
 use crate::lock::Owner;
@@ -14,7 +15,7 @@ pub(crate) struct Writers {
 
 struct Writer {
     owner: Arc<Owner>,
-    /// No record of the transaction lies below.
+    /// All log records of the transaction are at or behind this.
     first: Lsn,
 }
 
@@ -29,7 +30,7 @@ impl Writers {
         &self.shards[(id.0 % SHARDS) as usize]
     }
 
-    /// To be called before the transaction logs anything, with the log's tail as it was then.
+    /// Enters a transaction before it logs anything; `first` is the log's tail read before that.
     pub fn enter(&self, id: TxnId, owner: Arc<Owner>, first: Lsn) {
         self.shard(id).lock().insert(id.0, Writer { owner, first });
     }
@@ -42,7 +43,7 @@ impl Writers {
         self.shard(id).lock().get(&id.0).map(|w| w.owner.clone())
     }
 
-    /// No writer needs the log below this.
+    /// The position below which no writer needs the log; `None` if there are no writers.
     pub fn oldest(&self) -> Option<Lsn> {
         self.shards
             .iter()

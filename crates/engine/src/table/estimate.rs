@@ -1,5 +1,5 @@
-//! Estimates for a planner: how many rows, entries of a range, rows per key, bytes. Each looks at a few pages and is wrong by
-//! a factor at times.
+//! Estimates for a planner: rows, entries of a range, rows per key, bytes. Each reads a few pages, and may be wrong by
+//! a factor.
 
 use super::range::Span;
 use super::{Index, KeyRange, Table};

@@ -96,7 +96,7 @@ impl<'r> RangeScan<'r> {
         RangeScan { reverse, ..self }
     }
 
-    /// Sets whether the index alone answers.
+    /// Sets whether rows show only the columns that the index [covers](Table::covers).
     pub fn covering(self, covering: bool) -> RangeScan<'r> {
         RangeScan { covering, ..self }
     }
@@ -105,7 +105,7 @@ impl<'r> RangeScan<'r> {
 /// What a read sees.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Read {
-    /// The transaction's view; locks nothing and waits for nobody.
+    /// A consistent read in the transaction's view; takes no lock and never waits.
     Consistent,
     /// The newest committed row, which stays locked.
     Locking {
@@ -141,9 +141,9 @@ pub enum Action {
     Skip,
     /// Nothing, but the row stays locked.
     Keep,
-    /// The same, and it counts as a change when a deadlock's victim is chosen.
+    /// Like [`Action::Keep`], and it counts as a change when a deadlock's victim is chosen.
     Touch,
-    /// The row takes the values set in the [`RowBuf`].
+    /// The row takes the values set in the [`RowBuf`](crate::RowBuf).
     Update,
     /// The row is deleted.
     Delete,
@@ -171,7 +171,7 @@ pub(crate) struct Index {
     pub id: IndexId,
     pub tree: Tree,
     pub locks: Arc<IndexLocks>,
-    /// Deleted entries that only old views want.
+    /// Deleted entries that only old views need.
     pub graveyard: Graveyard,
 }
 
@@ -230,12 +230,12 @@ impl Table {
         &self.locks
     }
 
-    /// Whether somebody has the whole table locked, or its auto-increment values, or waits for that.
+    /// True if a transaction holds or waits for a lock on the whole table, or on its auto-increment values.
     pub fn is_locked(&self) -> bool {
         !self.locks.is_free()
     }
 
-    /// The handle is of no more use: the table was dropped, or defined anew.
+    /// Marks the handle as stale: the table was dropped, or has a new definition.
     pub(crate) fn close(&self) {
         self.closed.store(true, Ordering::Release);
     }
@@ -299,8 +299,8 @@ impl Table {
         Ok(())
     }
 
-    /// Shows the values of an entry's key, the clustered key's behind a secondary one's, as `LOCK_DATA` has them.
-    /// Answers false if there is no such entry any more.
+    /// Calls `f` with the values of an entry's key, followed by the clustered key's for a secondary entry, as
+    /// `LOCK_DATA` shows them. Returns false if there is no such entry any more, or no such index.
     pub fn show_key(&self, index: IndexNo, key: &[u8], f: &mut dyn FnMut(&[Datum])) -> Result<bool> {
         let Some(of) = self.indexes.get(index) else {
             return Ok(false);
@@ -375,12 +375,13 @@ impl Table {
         self.state.reserve(n, step, offset)
     }
 
-    /// The value that would be reserved now. It stays so while all who use the counter lock the table first.
+    /// The value that would be reserved now. It stays the same as long as all users of the counter lock the table
+    /// first.
     pub fn auto_increment_next(&self, step: u64, offset: u64) -> Result<u64> {
         self.state.next_value(step, offset)
     }
 
-    /// A row was given this value explicitly: the counter goes on above it.
+    /// Notes that a row was given this value explicitly: the counter continues above it.
     pub fn auto_increment_observe(&self, value: u64) -> Result<()> {
         self.state.observe(value)
     }

@@ -42,7 +42,7 @@ pub(crate) fn first_page(reference: &[u8]) -> Option<PageId> {
     ByteReader(reference).u32().map(PageId)
 }
 
-/// A row's outside columns, read when asked for.
+/// A row's columns outside the row, each read when first asked for.
 pub(crate) struct Outside<'t> {
     tree: &'t Tree,
     columns: Vec<(usize, PageId, OnceCell<Vec<u8>>)>,
@@ -91,7 +91,7 @@ impl<'t> Outside<'t> {
     }
 }
 
-/// A value of one's own.
+/// An owned value.
 #[derive(Clone, Debug)]
 pub(crate) enum Owned {
     Null,
@@ -128,14 +128,14 @@ impl Owned {
     }
 }
 
-/// Whether a row of so many bytes should move columns out.
+/// True if a row of this length should move columns out.
 pub(crate) fn is_long(key_len: usize, row_len: usize) -> bool {
     key_len + entry::ROW_AT + row_len > ROW_BYTES_GOOD
 }
 
 impl Table {
-    /// Moves a row's longest columns out until it fits, and encodes it. Holds no latch. Without a transaction nobody
-    /// would free the columns after a crash but whoever frees the tree.
+    /// Moves a row's longest columns out until it fits, and encodes it. Holds no latch. Without a transaction, only
+    /// freeing the tree frees the columns written here after a crash.
     pub(crate) fn encode_long_row(
         &self,
         kernel: &Kernel,
@@ -199,7 +199,7 @@ impl Table {
         Ok(next)
     }
 
-    /// A row for a tree that nobody looks at yet, and whether it has columns outside.
+    /// Encodes a row for a tree that no transaction uses yet. Also returns whether it has columns outside.
     pub(crate) fn encode_unlogged_row(
         &self,
         kernel: &Kernel,

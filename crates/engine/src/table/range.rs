@@ -108,7 +108,7 @@ impl Span {
             .then_some(Span { lower, upper })
     }
 
-    /// What is left behind `key`, in the direction of the scan.
+    /// Moves the beginning behind `key`, in the direction of the scan.
     pub fn go_on_after(&mut self, key: &[u8], reverse: bool) {
         if reverse {
             self.upper = Some(key.to_vec());
@@ -119,7 +119,7 @@ impl Span {
         }
     }
 
-    /// What is left from `key` on, with it.
+    /// Moves the beginning back to `key`, inclusive.
     pub fn come_back_to(&mut self, key: &[u8], reverse: bool) {
         if reverse {
             let mut upper = key.to_vec();
@@ -131,7 +131,7 @@ impl Span {
         }
     }
 
-    /// What is left beyond a leaf's fence; false if that is nothing.
+    /// Moves the beginning to a leaf's fence; false if nothing is left.
     pub fn go_on_at(&mut self, fence: &[u8], reverse: bool) -> bool {
         if reverse {
             self.upper = Some(fence.to_vec());

@@ -15,7 +15,7 @@ use super::outside::Outside;
 use crate::error::{Error, Result};
 use crate::schema::{Column, ColumnType, Datum, IndexSchema, TableSchema};
 
-/// Bytes a row may take inside its leaf before its longest columns are moved out.
+/// Bit of an end offset: the column stands outside the row.
 pub(crate) const OUTSIDE: u16 = 0x8000;
 
 /// Where a column stands in a row.
@@ -25,7 +25,7 @@ pub(crate) enum ColumnPlace {
     Variable { ordinal: u32 },
 }
 
-/// The shape of a row, worked out once per table.
+/// The layout of a table's rows, computed once per table.
 #[derive(Debug)]
 pub(crate) struct RowLayout {
     pub columns: Vec<Column>,
@@ -237,7 +237,7 @@ fn number(bytes: &[u8]) -> u64 {
     }
 }
 
-/// The shape of a secondary index's entries.
+/// The layout of a secondary index's entries.
 #[derive(Debug)]
 pub(crate) struct EntryLayout {
     /// The index's own parts, then the clustered key's.
@@ -249,7 +249,7 @@ pub(crate) struct EntryLayout {
     stored_layout: RowLayout,
     /// Where each of the table's columns is found.
     sources: Vec<ColumnSource>,
-    /// The clustered key's length, if it is always the same.
+    /// The clustered key's length, if it is the same for all rows.
     primary_len: Option<usize>,
 }
 
@@ -338,7 +338,7 @@ impl EntryLayout {
         own.fold(0, |at, p| at + p.skip(&key[at..]).unwrap_or(key.len() - at))
     }
 
-    /// Whether one of the index's own parts is NULL (which never collides with anything).
+    /// True if one of the index's own parts is NULL: such a key is never a duplicate.
     pub fn has_null(&self, key: &[u8]) -> bool {
         let mut rest = key;
         self.parts[..self.own].iter().any(|p| {

@@ -14,7 +14,8 @@ use crate::schema::Datum;
 pub(super) const VERSIONS_MAX: usize = 64;
 
 impl Table {
-    /// Who wrote the version before the newest of an entry's row, if that has the same entry with the same columns.
+    /// The writer of the version before the newest of an entry's row, if that version has the same entry with the same
+    /// stored columns.
     pub(crate) fn entry_writer_before(
         &self,
         kernel: &Kernel,
@@ -51,7 +52,7 @@ impl Table {
     pub(crate) fn older_has_entry(&self, kernel: &Kernel, n: IndexNo, entry_key: &[u8]) -> Result<bool> {
         let primary_key = &entry_key[self.entries[n - 1].primary_at(entry_key)..];
         let clustered = &self.indexes[0];
-        // The chain belongs to who has the leaf.
+        // The row's chain may be read while its leaf is latched.
         let leaf = clustered.tree.read(primary_key)?;
         let newest = leaf.get(primary_key).map(Head::of);
         let buried = clustered.graveyard.under(primary_key)?.last_key().is_some();
@@ -131,7 +132,7 @@ impl Table {
         Ok(())
     }
 
-    /// Whether the row's entry in the index is this one.
+    /// True if the row's entry in the index has this key.
     pub(crate) fn has_entry(&self, n: IndexNo, row: &RowView, entry_key: &[u8]) -> Result<bool> {
         let mut key = Vec::with_capacity(entry_key.len());
         self.encode_entry_key(n, &|c| row.get(c), row.primary_key(), &mut key)?;

@@ -42,7 +42,8 @@ impl TableState {
         self.reserve_in(&mut self.stored.lock(), n, step, offset)
     }
 
-    /// The same, unless `taken` says that somebody has the counter to himself. Nobody reserves anything in between.
+    /// Like [`Self::reserve`], but `None` if `taken` returns true. No value is reserved between that call and this
+    /// reservation.
     pub fn reserve_unless(
         &self,
         taken: impl FnOnce() -> bool,
@@ -92,7 +93,7 @@ impl TableState {
         self.observe_unless(|| false, value).map(drop)
     }
 
-    /// The same, unless `taken` says that somebody has the counter to himself; answers whether the counter is above it.
+    /// Like [`Self::observe`], unless `taken` returns true. Returns whether the counter is above `value` now.
     pub fn observe_unless(&self, taken: impl FnOnce() -> bool, value: u64) -> Result<bool> {
         if value < self.peek() {
             return Ok(true);

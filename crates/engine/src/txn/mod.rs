@@ -82,7 +82,7 @@ pub(crate) struct Buffers {
 /// What a read sees.
 #[derive(Clone, Copy)]
 pub(crate) enum Sight {
-    /// READ UNCOMMITTED: the newest version, whoever wrote it.
+    /// READ UNCOMMITTED: the newest version, of whatever writer.
     Latest,
     View(View),
 }
@@ -160,7 +160,7 @@ impl TxnContext {
         }
     }
 
-    /// Gives back what a session has besides its transaction.
+    /// Gives the slot and the buffers back when the session ends.
     pub fn retire(&self, kernel: &Kernel) {
         kernel.owners.remove(&self.owner);
         kernel.mvcc.views.release(self.slot);
@@ -181,7 +181,7 @@ impl TxnContext {
         self.view.filter(|_| keeps)
     }
 
-    /// Fails if the statement should not go on.
+    /// Fails if the statement was interrupted, or only a rollback is possible.
     #[inline]
     pub fn check(&self) -> Result<()> {
         self.check_whole()?;
@@ -197,12 +197,12 @@ impl TxnContext {
         }
     }
 
-    /// A row was left as it is, which weighs as much as a change.
+    /// Counts a row that was left as it is but weighs as much as a change in a deadlock.
     pub fn touched(&mut self) {
         self.owner.changes.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// A change was logged.
+    /// Notes that a change was logged, with its undo note at this LSN.
     pub fn wrote(&mut self, note: Lsn) {
         self.last_undo = note;
         self.owner.changes.fetch_add(1, Ordering::Relaxed);
@@ -224,7 +224,7 @@ impl TxnContext {
         }
     }
 
-    /// Whether this transaction's locks are on gaps, too.
+    /// True if this transaction's locking reads lock gaps, too.
     #[inline]
     pub fn locks_gaps(&self) -> bool {
         locks_gaps(self.isolation)
@@ -247,8 +247,8 @@ impl<'k> Txn<'k> {
         if self.isolation == Isolation::ReadUncommitted {
             return Ok(Sight::Latest);
         }
-        // Locks are let go of before their commit is durable, so what this transaction has locked or written upon may
-        // be above the tide still. A view must not be older than that.
+        // Locks are released before their commit is durable, so the commits that this transaction has locked or written
+        // upon may still be above the tide. Its view must not be older than those.
         if self.observed > self.kernel.mvcc.tide() {
             self.kernel.store.log().wait_durable(self.observed)?;
         }
@@ -318,7 +318,7 @@ impl<'k> Txn<'k> {
         self.lock(&request);
     }
 
-    /// A row is locked as InnoDB would lock it by an object, while here its writer's id will do.
+    /// Counts a lock structure for a row that InnoDB would lock by one, and that is locked here by its writer's id.
     #[inline]
     pub fn note_write(&mut self, locks: &IndexLocks, key: &[u8]) {
         if !self.noted.contains(&locks.index)
@@ -329,7 +329,8 @@ impl<'k> Txn<'k> {
         }
     }
 
-    /// Notes that rows of a table are to be locked or changed; waits for transactions that have the table locked.
+    /// Takes an intention lock on a table whose rows are to be locked or changed; waits for transactions that have the
+    /// table locked.
     #[inline]
     pub fn intend(&mut self, table: &TableLocks, mode: LockMode) -> Result<()> {
         let covered = |(id, has): &(TableId, LockMode)| {
@@ -371,8 +372,8 @@ impl<'k> Txn<'k> {
         }
     }
 
-    /// Asks whether the row or entry may be written: for a caller who will make it its own under the same latch, so
-    /// that the lock needs no object.
+    /// Requests the exclusive lock of a row or entry for a caller that will write its own id there under the same
+    /// latch, so that no object is needed.
     pub fn lock_to_write(&mut self, locks: &Arc<IndexLocks>, key: &[u8], writer: TxnId) -> RowLock {
         let request = RowLockRequest {
             locks,
@@ -384,7 +385,7 @@ impl<'k> Txn<'k> {
         self.request(&request, Materialise::No)
     }
 
-    /// Asks whether a new key may stand in front of `next`.
+    /// Requests permission to insert a key in front of `next`.
     pub fn lock_to_insert(&mut self, locks: &Arc<IndexLocks>, next: &[u8]) -> RowLock {
         let request = RowLockRequest {
             locks,
@@ -455,8 +456,8 @@ impl<'k> Txn<'k> {
         }
     }
 
-    /// What `writer` wrote has been locked. If the writer has ended, a view of this transaction must not be older than that
-    /// end: asked when the lock is granted, because the writer may have ended a moment ago.
+    /// Notes that a row written by `writer` has been locked. If the writer has ended, a view of this transaction must
+    /// not be older than that end: looked up when the lock is granted, because the writer may have ended a moment ago.
     #[inline]
     fn observe(&mut self, writer: TxnId) {
         if writer != self.id
@@ -476,7 +477,7 @@ impl<'k> Txn<'k> {
         Ok(())
     }
 
-    /// The transaction has ended, at `lsn` if it wrote: closes its view, releases its locks, and is idle again.
+    /// Ends the transaction, at `lsn` if it wrote: closes its view, releases its locks, and is idle again.
     pub fn end(&mut self, lsn: Lsn) {
         self.close_view();
         self.owner.ended.store(lsn.0, Ordering::Relaxed);

@@ -1,10 +1,10 @@
 //! Deleted entries: how they are marked, what a reader can tell from them, and where they go when purge takes them out.
 //!
-//! An entry that is deleted is first only *marked*: views older than the deletion still need it, and its locks are where
-//! its gap is. Purge takes it out when no view sees it any more. If old views hold that back, purge moves it out of the way
-//! instead, into the *graveyard* of its index, a tree beside the index that only those views look into (Alhomssi and Leis,
-//! *Scalable and Robust Snapshot Isolation for High-Performance Storage Engines*, VLDB 2023). Left where it is, every scan
-//! would have to step over it: a queue whose head is deleted row by row would become slower with each of them.
+//! A deletion first only *marks* an entry: views older than the deletion still need it, and locks on its gap are kept
+//! under its key. Purge removes it when no view sees it any more. If old views hold that back, purge moves it to the
+//! *graveyard* of its index instead, a tree beside the index that only those views read (Alhomssi and Leis, *Scalable
+//! and Robust Snapshot Isolation for High-Performance Storage Engines*, VLDB 2023). If it were left in place, every
+//! scan would have to step over it: a queue whose head is deleted row by row would become slower with each of them.
 //!
 //! ```text
 //!             DELETE marks                 purge: no view needs it
@@ -39,10 +39,10 @@
 //! needs. `begin` wrote that version, `end` replaced it. A view that sees `begin` but not `end` sees exactly this version,
 //! so the entry is visible to it, with the stored columns as in that version, and the row is not looked up.
 //!
-//! **A row that came back** under the key of a buried one begins a new chain, and behind the end of that chain the buried
-//! row continues: a reader whose view sees no version of the row in the index asks the graveyard. If a secondary entry
-//! stands in the index again, it *shadows* what the graveyard has of the same key, unless it was freshly inserted after the
-//! view.
+//! **A row that came back** under the key of a buried one begins a new chain, and the buried row's chain continues
+//! behind the end of it: a reader whose view sees no version of the row in the index searches the graveyard. If the
+//! index has a secondary entry of a key again, that *shadows* the graveyard's entries of the same key, unless it was
+//! freshly inserted after the view.
 //!
 //! **No entry is seen twice, or missed.** Only purge moves an entry to the graveyard, and changes or removes it there,
 //! holding the leaf that the key belongs to exclusively. Readers look into the graveyard with that leaf in hand. The

@@ -76,7 +76,7 @@ pub(crate) struct Buried<'b> {
 }
 
 impl Buried<'_> {
-    /// A row's, for who has its key anyway.
+    /// A row's entry together with its key, which the caller has.
     pub fn with_key<'k>(&self, key: &'k [u8]) -> Buried<'k> {
         debug_assert!(self.key == key && self.validity.is_none());
         Buried {
@@ -281,14 +281,14 @@ impl Graveyard {
         full
     }
 
-    /// Takes in a row that its index is about to lose, and that no view at or after `ended` wants; `older` leads to its
-    /// chain. False if it cannot. The caller holds the row's leaf exclusively.
+    /// Takes over a row that is about to be removed from its index and that no view at or after `ended` needs; `older`
+    /// leads to its chain. Returns false if it cannot. The caller holds the row's leaf exclusively.
     pub fn bury_row(&self, key: &[u8], deleter: TxnId, older: Address, ended: Lsn) -> Result<bool> {
         self.bury(key, ended, &row_value(deleter, older))
     }
 
-    /// Takes in a secondary entry that its index is about to lose, and that no view at or after `ended` needs. Returns false
-    /// if it cannot. The caller holds the entry's leaf exclusively.
+    /// Takes over a secondary entry that is about to be removed from its index and that no view at or after `ended`
+    /// needs. Returns false if it cannot. The caller holds the entry's leaf exclusively.
     pub fn bury_entry(
         &self,
         key: &[u8],
@@ -344,7 +344,7 @@ impl Graveyard {
         self.put(self.tree()?, &full, &row_value(buried.deleter, older))
     }
 
-    /// Nobody wants it any more. The caller holds the key's leaf exclusively.
+    /// Removes an entry that no view needs any more. The caller holds the key's leaf exclusively.
     pub fn forget(&self, buried: &Buried<'_>) -> Result<()> {
         if self
             .tree()?
@@ -356,7 +356,7 @@ impl Graveyard {
         Ok(())
     }
 
-    /// A place for what is buried here.
+    /// A buffer for entries collected here.
     pub fn stretch(&self) -> Stretch {
         Stretch {
             is_clustered: self.is_clustered,
@@ -525,7 +525,7 @@ fn row_value(deleter: TxnId, older: Address) -> [u8; 16] {
 impl Drop for Graveyard {
     fn drop(&mut self) {
         if let Some(tree) = self.tree.get() {
-            // Its pages count against the pool until the engine is closed; there is nobody to tell.
+            // Its pages count against the pool until the engine is closed; there is no caller to return an error to.
             let _ = tree.free_scratch();
         }
     }

@@ -1,6 +1,6 @@
-//! The *semi-consistent* read: where gaps are not locked, an UPDATE that meets a locked row looks at it as it was last
-//! committed, and waits for it only if it matches so. Only in the clustered index, and not for a unique key: an entry of
-//! a secondary index is waited for like any other lock.
+//! The *semi-consistent* read: where gaps are not locked, an UPDATE evaluates its condition on the last committed
+//! version of a row that another transaction has locked, and waits for the row only if that matches. Only in the
+//! clustered index, and not for a unique key: an entry of a secondary index is waited for like any other lock.
 
 use super::super::entry::{Head, row_of};
 use super::super::outside::Outside;
@@ -10,7 +10,7 @@ use crate::error::Result;
 use crate::mvcc::{self, Address};
 
 impl Cursor<'_, '_, '_> {
-    /// True if another transaction has not locked the row, or the row matches as it was last committed.
+    /// True if no other transaction has locked the row, or its last committed version matches.
     pub(super) fn is_worth_waiting_for(&mut self, key: &[u8], value: &[u8]) -> Result<bool> {
         let Some(matches_committed) = self
             .matches

@@ -10,7 +10,7 @@ use crate::lock::{KeyRun, LockKey, LockType, SUPREMUM};
 use crate::tree::{NextLeaf, Node};
 use crate::txn::Txn;
 
-/// One locking scan on its way.
+/// The state of one locking scan.
 pub(super) struct Cursor<'c, 'k, 'm> {
     pub table: &'c Table,
     pub txn: &'c mut Txn<'k>,
@@ -26,13 +26,13 @@ pub(super) struct Cursor<'c, 'k, 'm> {
     /// Decides whether a clustered row that another transaction has locked is worth waiting for, by its last committed
     /// version.
     pub matches: Option<Matches<'m>>,
-    /// The entry that has just been locked at once, while its row is still to be looked at.
+    /// The entry locked last if its lock was new and its row is still to be examined: the lock may yet be released.
     pub fresh: Option<Vec<u8>>,
-    /// The entries locked with their gaps, one beside the other.
+    /// The run of neighbouring entries locked with their gaps.
     pub run: KeyRun,
 }
 
-/// Where the cursor goes from an entry.
+/// What the cursor does after an entry.
 pub(super) enum Move {
     /// To the next, after the row was shown, or was found marked deleted in the clustered index itself.
     Next,
@@ -97,9 +97,10 @@ impl Table {
 impl Cursor<'_, '_, '_> {
     fn up(&mut self, visit: &mut Visit<'_>) -> Result<()> {
         let tree = &self.table.indexes[self.n].tree;
-        // Whether the row that the range may end with has been locked, dead or alive: then there is nothing behind it to be locked.
+        // True once the row that the range may end with has been locked, deleted or not: then nothing behind it need be
+        // locked.
         let mut at_last = false;
-        // Whether the last entry that was met lies behind the range.
+        // True if the last entry visited lies behind the range.
         let mut beyond = false;
         'descend: loop {
             self.txn.check()?;

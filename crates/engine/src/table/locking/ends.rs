@@ -1,7 +1,7 @@
-//! What keeps the ends of a range as they are.
+//! Locks at the ends of a range.
 //!
-//! A scan locks something at the first entry that is not in its range any more, for only there does the range's last gap
-//! end. What, depends on how it finds out that the entry lies beyond:
+//! A scan must lock something at the first entry behind its range, because the range's last gap ends there. What it
+//! locks depends on how it finds out that the entry lies beyond:
 //!
 //! | range | where gaps are locked | where they are not |
 //! |---|---|---|
@@ -10,8 +10,9 @@
 //! | of another, if the index tells (a query) | the entry and its gap | the entry, until then |
 //! | … if the row must be looked at (a change, or `FOR UPDATE` of what the index covers) | the entry and its gap, and its row | both, until then |
 //!
-//! What is marked deleted cannot tell: the scan locks it and looks at the next. If nothing comes next, a scan whose range is not
-//! tested against entries stops without the supremum: that the last entry lies behind the range is seen at the end of its page.
+//! An entry marked deleted decides nothing: the scan locks it and continues with the next. If there is no next, a scan
+//! whose range is not tested against entries stops without the supremum: that the last entry lies behind the range is
+//! seen at the end of its page.
 
 use super::super::Keep;
 use super::super::entry::{EntryHead, Head};
@@ -38,7 +39,7 @@ impl Cursor<'_, '_, '_> {
             return Ok(Move::Stop);
         }
         if n == 0 && self.matches.is_some() {
-            // Locked for a moment, if no other transaction has it.
+            // Locked for a moment, if no other transaction holds it.
             let (locks, writer) = (&self.table.indexes[0].locks, writer_of(0, value));
             if !self.txn.is_locked(locks, key, writer) {
                 self.txn.note_write(locks, key);
@@ -91,7 +92,7 @@ impl Cursor<'_, '_, '_> {
             LockOutcome::Held { fresh } => fresh,
         };
         match (self.n, self.target.equality) {
-            // The row is read before it turns out not to be meant, and stays locked.
+            // The row is read before it turns out to lie outside the range, and stays locked.
             (0, _) => {}
             (n, true) if !EntryHead::of(value).is_deleted() => {
                 let primary_key = &key[self.table.entries[n - 1].primary_at(key)..];
@@ -120,7 +121,7 @@ fn is_deleted(n: IndexNo, value: &[u8]) -> bool {
     }
 }
 
-/// A leaf in hand that the next can be reached from.
+/// A latched leaf from which the next one can be latched.
 pub(crate) trait Latched<'t> {
     fn node(&self) -> Node<'_>;
     fn next(&self) -> Result<NextLeaf<'t>>;
@@ -144,8 +145,9 @@ impl<'t> Latched<'t> for LeafWrite<'t> {
     }
 }
 
-/// Calls `f` with the first key at or behind a slot of the leaf, and its writer, or the supremum, while all leaves up to it are latched.
-/// Answers false if they could not be latched from here: let go and come again.
+/// Calls `f` with the first key at or behind a slot of the leaf, and its writer, or the supremum, while all leaves up
+/// to it are latched. Returns false if they could not be latched from here: the caller releases its leaf and starts
+/// over.
 pub(crate) fn key_behind<'t>(
     leaf: &dyn Latched<'t>,
     slot: usize,

@@ -1,4 +1,4 @@
-//! What becomes of the locks on an entry that is taken out of its index: they are handed on to the gap that it leaves.
+//! Passes the locks on an entry that is removed from its index on to the gap that it leaves.
 
 use super::super::Table;
 use super::key_behind;
@@ -10,9 +10,9 @@ use crate::tree::LeafWrite;
 use std::sync::Arc;
 
 impl Table {
-    /// Hands the locks of the entry at this slot on to the gap that it leaves; called before the entry is taken out. Given
-    /// the owner that wrote the entry, also hands on the lock that the writing was. Returns false if the next leaf could
-    /// not be reached from here: the caller releases its leaf and tries again.
+    /// Passes the locks of the entry at this slot on to the gap that it leaves; called before the entry is removed.
+    /// Given the owner that wrote the entry, also passes on its implicit lock. Returns false if the next leaf could not
+    /// be latched from here: the caller releases its leaf and starts over.
     pub(crate) fn hand_on_locks(
         &self,
         kernel: &Kernel,

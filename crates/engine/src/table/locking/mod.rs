@@ -1,8 +1,8 @@
 //! Locking reads: which locks a scan takes, and in which order.
 //!
-//! They are InnoDB's. Under REPEATABLE READ and above a scan locks every entry it meets with the gap in front of it, so
-//! that nothing can appear where it has been; under READ COMMITTED, entries alone, and those that turn out not to match
-//! are let go. In detail:
+//! They are InnoDB's. Under REPEATABLE READ and above a scan locks every entry it visits with the gap in front of it,
+//! so that nothing can appear where it has been; under READ COMMITTED, entries alone, and those that do not match are
+//! unlocked again. In detail:
 //!
 //! | what is looked for | locked |
 //! |---|---|
@@ -16,14 +16,14 @@
 //! An entry of a secondary index is locked before its row, and its row alone; a shared read that the index covers leaves
 //! the row unlocked. What is marked deleted is locked like anything else: it is where its gap is.
 //!
-//! *A wait* ends where it began: the scan goes on at the entry it waited for, or behind it if that is gone, and does not
-//! look again at what lies before. Who waits for a gap keeps others out of it, so nothing that should have been met can
-//! have appeared there; where gaps are not locked, it may.
+//! *A wait* does not restart the scan: it continues at the entry it waited for, or behind it if that is gone, and does
+//! not look again at what lies before. While it waits for a gap no insert can enter that gap, so no row of the range
+//! can have appeared there; where gaps are not locked, one may.
 //!
-//! *Nothing appears in between.* A scan that locks gaps goes from leaf to leaf with the left one in hand, and locks the
-//! first entry of the right one before it lets go: an insert at the end of the left leaf comes before it and is seen, or
-//! after it and finds the lock. Backwards no hand is needed: the gap between two leaves is locked, at the right one's
-//! first entry, before the left one is looked at.
+//! *Nothing appears in between.* A scan that locks gaps keeps the left leaf latched while it moves to the next, and
+//! locks the first entry of the right one before it releases the left: an insert at the end of the left leaf comes
+//! before it and is seen, or after it and finds the lock. Backwards this is not necessary: the gap between two leaves
+//! is locked, at the right one's first entry, before the left one is visited.
 //!
 //! | file | idea |
 //! |---|---|
@@ -61,22 +61,22 @@ pub(super) enum Visit<'f> {
     Key(&'f mut dyn FnMut(&mut Txn<'_>, &[u8]) -> Result<(Keep, Flow)>),
 }
 
-/// Whether a row matches the condition of an UPDATE.
+/// Evaluates the condition of an UPDATE on a row.
 pub(crate) type Matches<'f> = &'f mut dyn FnMut(&RowView) -> Result<bool>;
 
-/// How a locking read asks for its locks.
+/// Parameters of a locking read.
 #[derive(Clone, Copy)]
 pub(super) struct Locking {
     pub mode: LockMode,
     pub wait: LockWait,
-    /// The index alone can answer.
+    /// The index alone has all the columns asked for.
     pub covering: bool,
     /// Whether an entry is in the range is known from the index, before its row is locked.
     pub tests_entries: bool,
 }
 
 impl Locking {
-    /// Whether the row of an entry is locked to find out that it lies behind the range.
+    /// True if the row of an entry is locked just to find out that it lies behind the range.
     fn looks_at_rows(&self) -> bool {
         !(self.tests_entries || self.covering && self.mode == LockMode::Shared)
     }

@@ -11,7 +11,7 @@ use crate::tree::LeafRead;
 use crate::txn::{RowLock, RowLockRequest, Txn};
 
 impl Table {
-    /// Locks one row by its whole clustered key and shows it. Answers whether there is one (that could be locked).
+    /// Locks one row by its whole clustered key and shows it. Returns false if there is none, or it was skipped.
     pub(in crate::table) fn lock_point(
         &self,
         txn: &mut Txn<'_>,
@@ -46,7 +46,7 @@ impl Table {
             };
             let fresh = match txn.lock(&request) {
                 RowLock::Held { new } => new && !txn.locks_gaps(),
-                // The search goes on behind the row it skips, and finds that nothing else has its key.
+                // The scan would continue behind the skipped row, and find no other of its key.
                 RowLock::Busy if lock.wait == LockWait::Skip => {
                     match self.lock_gap_behind(txn, &leaf, slot + 1, lock.mode)? {
                         true => return Ok(false),
@@ -75,8 +75,8 @@ impl Table {
         }
     }
 
-    /// Locks the gap in front of the row at or behind a slot, where gaps are locked. Answers false if it could not be
-    /// reached from here: let go and come again.
+    /// Locks the gap in front of the row at or behind a slot, where gaps are locked. Returns false if that row could
+    /// not be latched from here: the caller releases its leaf and starts over.
     fn lock_gap_behind(
         &self,
         txn: &mut Txn<'_>,

@@ -35,7 +35,7 @@ impl Cursor<'_, '_, '_> {
             _ => Move::Stop,
         };
         let Visit::Show(show) = visit else {
-            // Until its row is looked at, what becomes of the lock is open.
+            // Until its row has been examined, the lock may yet be released.
             self.fresh = fresh.then(|| key.to_vec());
             return Ok(Move::HandOver);
         };
@@ -51,7 +51,7 @@ impl Cursor<'_, '_, '_> {
         let primary_key = &key[layout.primary_at(key)..];
         let (n, mut flow) = (self.n, Flow::Continue);
         let row = self.lock_row_of(primary_key, &mut |row| {
-            // It was locked by its entry, and may have moved on before that.
+            // The row is locked after its entry, and may have changed in between.
             if !table.has_entry(n, row, key)? {
                 return Ok(Keep::Release);
             }
@@ -128,7 +128,8 @@ impl Cursor<'_, '_, '_> {
         Ok(flow)
     }
 
-    /// Locks the row of an entry and shows it. `fresh` if it was released again, so that the entry may be, too.
+    /// Locks the row of an entry and shows it. `fresh` if the row's lock was released again, so that the entry's may
+    /// be, too.
     pub(super) fn lock_row_of(
         &mut self,
         key: &[u8],
@@ -161,7 +162,7 @@ impl Cursor<'_, '_, '_> {
         })
     }
 
-    /// Asks for the lock of an entry, or of its row if `n` is 0.
+    /// Requests the lock of an entry, or of its row if `n` is 0.
     pub(super) fn get_lock(
         &mut self,
         n: IndexNo,

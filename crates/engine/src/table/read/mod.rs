@@ -13,15 +13,15 @@
 //!                  │ it is not: along the chain of versions (mvcc::chain), and behind its end what the graveyard has
 //! ```
 //!
-//! Through a secondary index, an entry whose writer the view sees stands for its row. Any other is a *candidate that needs a
-//! row check*: the row's visible version must still have this very entry, or the row is found under another key. What an
-//! entry can tell by itself is [`Reader::entry_visibility`](super::deleted).
+//! Through a secondary index, an entry whose writer the view sees represents its row. Any other is a *candidate that
+//! needs a row check*: the row's visible version must still have this very entry, or the row is found under another
+//! key. What an entry can tell by itself is [`Reader::entry_visibility`](super::deleted).
 //!
 //! | file | idea |
 //! |---|---|
 //! | `point` | one row by its whole clustered key |
 //! | `clustered` | a range of rows |
-//! | `covering` | a range of entries that answer by themselves |
+//! | `covering` | a range of entries that have all the columns asked for |
 //! | `secondary` | a range of entries, and their rows |
 
 mod clustered;

@@ -82,7 +82,7 @@ impl Reader<'_> {
         batch.clear();
         let mut take = |candidate: Candidate<'_>| {
             match self.entry_visibility(&candidate) {
-                // A dirty read may find an entry whose row has moved on already.
+                // A dirty read may find an entry whose row has been changed already.
                 Visibility::Visible(key, _) => batch.push(key, matches!(self.sight, Sight::Latest)),
                 Visibility::Hidden => {}
                 Visibility::NeedsRowCheck(key) => batch.push(key, true),

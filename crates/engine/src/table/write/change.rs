@@ -1,8 +1,9 @@
-//! Working out a change of a row, before the row is changed.
+//! Computes a change of a row before the row is changed.
 //!
-//! The row is shown to the caller's callback, under its latch; from the values that the callback sets follow the row as it
-//! will be, the entries of secondary indexes that go and come with it, and the chains outside it that become obsolete.
-//! Making the change (`update`) may then begin again as often as it likes: to split a leaf, or to wait, throws no work away.
+//! The row is shown to the caller's callback, under its latch; from the values that the callback sets follow the new
+//! row, the entries of secondary indexes that go and come with it, and the chains outside it that become obsolete.
+//! Making the change (`update`) may then start over as often as necessary, to split a leaf or to wait, without losing
+//! work.
 
 use super::super::entry::{self, Head};
 use super::super::outside::{Outside, Owned, first_page, is_long};
@@ -22,7 +23,7 @@ pub(super) struct EntryChange {
     pub new: Option<(Vec<u8>, Vec<u8>)>,
 }
 
-/// A change of a row, worked out but not made.
+/// A change of a row, computed but not made.
 pub(super) struct RowChange {
     /// The row as it will be; `None`: deleted.
     pub row: Option<Vec<u8>>,
@@ -41,7 +42,7 @@ impl RowChange {
     }
 }
 
-/// What found_by of looking at the row.
+/// What a look at the row has led to.
 pub(super) enum Decision {
     /// Nothing to do.
     Leave {
@@ -50,12 +51,12 @@ pub(super) enum Decision {
     Do(RowChange),
     /// The row, too long as it is.
     Long(Vec<Owned>),
-    /// Another primary key: the row as it will be, and its entries as they were.
+    /// Another primary key: the new row's values, and the keys of the old row's entries.
     Move(Vec<Owned>, Vec<Vec<u8>>),
 }
 
 impl Writer<'_, '_> {
-    /// Shows the row to `f` and works out what it wants. `None`: the row is not the one that was meant.
+    /// Shows the row to `f` and computes the change that it asks for. `None`: the row is not the one that was meant.
     pub(super) fn look(
         &mut self,
         key: &[u8],
@@ -125,7 +126,7 @@ impl Writer<'_, '_> {
         })
     }
 
-    /// Works out an update, of a row that stays short if it can.
+    /// Computes an update, keeping the row short if possible.
     fn plan_row(
         &mut self,
         key: &[u8],
@@ -190,7 +191,8 @@ impl Writer<'_, '_> {
         }))
     }
 
-    /// The same for a row that was encoded with columns outside; the row is locked, its leaf is not latched.
+    /// Like [`Self::plan_row`], for a row that was encoded with columns outside; the row is locked, its leaf is not
+    /// latched.
     pub(super) fn plan_update(
         &self,
         key: &[u8],

@@ -1,14 +1,14 @@
 //! Entries of secondary indexes: written after their row, by the transaction that holds the row's lock.
 //!
-//! An entry is never changed into another: a new key is a new entry, and the old one is marked deleted until purge takes it
-//! out (`deleted`).
+//! An entry is never changed into another: a new key is a new entry, and the old one is marked deleted until purge
+//! removes it (`deleted`).
 //!
-//! *Unique indexes.* Entries carry the primary key, so the tree itself keeps nothing apart that a unique index must. A
-//! transaction that adds an entry first looks whether any shares its own parts, marked deleted or not. If so, all that do
-//! are locked with their gaps, and the gap behind them; what is not deleted when its lock is granted is a duplicate. The
-//! locks stay, so that none can appear before the new entry is in. If there is none, nothing is locked: two transactions
-//! that add the same key at the same time are kept apart by one of a few hundred mutexes, taken by the key's hash and
-//! released before any lock wait.
+//! *Unique indexes.* Entries contain the primary key, so the tree itself does not prevent duplicates. A transaction
+//! that adds an entry first looks whether any shares its own parts, marked deleted or not. If so, all that do are
+//! locked with their gaps, and the gap behind them; any that is not deleted when its lock is granted is a duplicate.
+//! The locks stay, so that none can appear before the new entry is in. If there is none, nothing is locked:
+//! transactions that add the same key at the same time are serialised by one of a few hundred mutexes, chosen by the
+//! key's hash and released before any lock wait.
 
 use super::super::entry::{self, EntryHead, FRESH_INSERT};
 use super::super::{Index, Table};
@@ -21,7 +21,7 @@ use crate::tree::{Full, NextLeaf};
 use crate::txn::{RowLock, RowLockRequest};
 
 impl Writer<'_, '_> {
-    /// Adds an entry, or brings back the one that was marked deleted. `mode` is how a duplicate is locked.
+    /// Adds an entry, or unmarks one that is marked deleted. `mode` says how a duplicate is locked.
     pub(super) fn put_entry(
         &mut self,
         n: IndexNo,
@@ -92,7 +92,8 @@ impl Writer<'_, '_> {
         }
     }
 
-    /// Looks for another entry with the same own parts, and locks all there are. `Some`: wait, then look again.
+    /// Looks for other entries with the same own parts, and locks all there are. `Some`: wait for this lock, then look
+    /// again.
     fn find_duplicate(
         &mut self,
         n: IndexNo,
@@ -178,7 +179,7 @@ impl Writer<'_, '_> {
 }
 
 impl Table {
-    /// Whether there is any entry that begins so.
+    /// True if there is any entry whose key begins with `prefix`.
     fn has_prefix(&self, n: IndexNo, prefix: &[u8]) -> Result<bool> {
         let mut fence = Vec::new();
         let mut leaf = self.indexes[n].tree.read(prefix)?;

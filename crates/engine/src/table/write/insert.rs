@@ -1,7 +1,7 @@
-//! New rows.
+//! Inserts rows.
 //!
-//! One mini-transaction on the clustered leaf, with a note of how to undo it; then the entry of each secondary index. A row
-//! that stands under the same key is locked first, marked deleted or not: if not, it is a duplicate; if so, it gives way.
+//! One mini-transaction on the clustered leaf, with an undo note; then the entry of each secondary index. A row of the
+//! same key is locked first, marked deleted or not: if it is not, it is a duplicate; if it is, it is replaced.
 
 use super::super::entry::{self, Head};
 use super::super::locking::key_behind;
@@ -17,14 +17,14 @@ use crate::txn::{RowLock, RowLockRequest, Undo};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-/// What came of asking whether a new key may be put into a gap.
+/// The outcome of a request to insert a key into a gap.
 pub(super) enum Entering {
-    /// Nobody has it locked.
+    /// The gap is not locked.
     Free,
-    /// Nobody else has; but the locks on it must be divided.
+    /// No other owner has it locked, but the locks on it must be divided.
     Divides,
     Wait(LockKey),
-    /// The next leaf could not be reached from here: let go and come again.
+    /// The next leaf could not be latched from here: release all latches and start over.
     Again,
 }
 
@@ -40,8 +40,8 @@ impl Writer<'_, '_> {
         done
     }
 
-    /// Gives a row another primary key, in InnoDB's order: the old row goes, the new one comes, and then the entries of each
-    /// index. So a duplicate of the key is met before any entry is touched.
+    /// Gives a row another primary key, in InnoDB's order: deletes the old row, inserts the new one, and then changes
+    /// the entries of each index. So a duplicate of the key is found before any entry is touched.
     pub(super) fn move_row(&mut self, key: &[u8], values: &[Owned], entries: &[Vec<u8>]) -> Result<()> {
         self.modify_row(key, FoundBy::Move, &mut |_, _| Ok(Action::Delete))?;
         let row: Vec<Datum> = values.iter().map(Owned::datum).collect();
@@ -117,7 +117,7 @@ impl Writer<'_, '_> {
                         self.txn.wait(&wait)?;
                         continue;
                     }
-                    // Asked before the row is superseded, for that cannot be taken back.
+                    // Tested before the old version is saved, because that cannot be undone.
                     if !leaf.replace_fits(slot, value.len()) {
                         drop(leaf);
                         index.tree.split(key, value.len())?;
@@ -170,8 +170,8 @@ impl Writer<'_, '_> {
         done
     }
 
-    /// Locks the row that stands where another is to be inserted. `Some`: let go, wait, and look again; `None`: it is
-    /// marked deleted, and ours.
+    /// Locks the row that stands where another is to be inserted. `Some`: release the latches, wait for this lock, and
+    /// look again; `None`: the row is marked deleted, and locked by this transaction.
     fn lock_duplicate(&mut self, key: &[u8], head: &Head, lock: DuplicateLock) -> Result<Option<LockKey>> {
         let locks = &self.table.indexes[0].locks;
         let live = !head.is_deleted();
@@ -182,7 +182,7 @@ impl Writer<'_, '_> {
             self.txn.kernel.locks.keep_record(locks, &self.txn.owner, key);
         }
         if !own {
-            // As a duplicate first, as InnoDB does: of two that wait for the deleter, only one gets any further.
+            // Locked as a duplicate first, as InnoDB does: of two that wait for the deleter, only one gets any further.
             self.txn.rely_on_unique();
             let request = RowLockRequest {
                 locks,
@@ -208,7 +208,7 @@ impl Writer<'_, '_> {
         }
     }
 
-    /// Asks whether a new key may stand at this slot. `next` becomes the key behind it.
+    /// Requests to insert a key at this slot. `next` becomes the key behind it.
     pub(super) fn enter_gap(
         &mut self,
         locks: &Arc<IndexLocks>,

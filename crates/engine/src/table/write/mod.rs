@@ -94,8 +94,8 @@ impl<'w, 'k> Writer<'w, 'k> {
         .encode(&mut self.txn.buffers.note);
     }
 
-    /// Keeps what a row was before this transaction changes it, if anybody may want it, and what purge must know.
-    /// Returns what the changed row's `older` will be. The caller holds the leaf's latch.
+    /// Saves the row's present version before this transaction changes it, if any view may need it, and leaves a purge
+    /// task. Returns what the changed row's `older` will be. The caller holds the leaf's latch.
     pub(super) fn supersede(
         &mut self,
         old: &Head,
@@ -143,8 +143,8 @@ impl<'w, 'k> Writer<'w, 'k> {
             .lock()
             .append(&versions, &version, key, columns)?;
         if !own && chain.dropped_until != old.older {
-            // The row will lead to the new version now, and nothing to these. That they are not known to be garbage if
-            // this fails is no reason to fail.
+            // The row will lead to the new version, and nothing to the discarded ones. If marking them as garbage
+            // fails, they go with their page.
             let _ = versions.discard_until(old.older, chain.dropped_until);
         }
         Ok(if own { old.older } else { address })
@@ -219,7 +219,7 @@ impl Table {
         self.scan_locking(txn, scan, lock, matches, Visit::Key(&mut modify))
     }
 
-    /// Tells purge of one entry that a change leaves marked deleted (`n` = 0: of a row).
+    /// Leaves a purge task for one entry that a change marks deleted (`n` = 0: for a row).
     pub(crate) fn add_purge_task(
         &self,
         kernel: &Kernel,

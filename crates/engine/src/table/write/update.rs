@@ -1,4 +1,4 @@
-//! Changing or deleting one row, as `change` has worked it out.
+//! Changes or deletes one row, as computed by `change`.
 
 use super::super::Action;
 use super::super::entry::{self, Head};
@@ -148,8 +148,8 @@ impl Writer<'_, '_> {
         }
     }
 
-    /// Makes a planned change. If there is no room in the leaf, the row is locked by an object, the leaf let go, and
-    /// the plan handed back.
+    /// Makes a planned change. If the leaf has no room, the row is locked by an object, the leaf released, and the plan
+    /// returned.
     fn make(
         &mut self,
         mut leaf: LeafWrite<'_>,
@@ -168,7 +168,8 @@ impl Writer<'_, '_> {
         let mut indexes = left.fold(0, |bits, e| bits | 1 << (e.index - 1));
         let had_outside = head.flags & entry::OUTSIDE != 0;
         if had_outside {
-            // The keys may need what stands outside, and a rollback to a savepoint may free that before purge comes.
+            // The keys may need columns outside the row, and a rollback to a savepoint may free those before purge
+            // comes.
             for change in &plan.entries {
                 if let Some(key) = &change.old {
                     self.table.add_purge_task(
@@ -261,7 +262,7 @@ impl Writer<'_, '_> {
         }
     }
 
-    /// Turns the right to write the row, which its latch gave, into a lock object. Nobody can be in the way.
+    /// Replaces the right to write the row, which its latch gave, by a lock object. The request cannot conflict.
     fn make_lock_object(&mut self, key: &[u8], writer: TxnId) {
         let locks = &self.table.indexes[0].locks;
         let request = RowLockRequest {

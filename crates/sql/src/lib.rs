@@ -8,7 +8,7 @@ pub mod context;
 pub mod ddl;
 pub mod dictionary;
 pub mod exec;
-pub mod expr;
+use tidemark_expr as expr;
 pub mod information_schema;
 pub mod mdl;
 mod monitor;

@@ -13,6 +13,7 @@
 //!   [`table_use`]: the tables of a plan, to be locked and checked.
 
 pub mod access;
+mod alone;
 pub mod answer;
 pub mod client;
 pub mod command;
@@ -26,6 +27,7 @@ pub mod state;
 pub mod table_use;
 pub mod timer;
 
+pub use alone::bind_alone;
 pub use answer::{Answer, Done, ResultRows};
 pub use client::{Client, ConnectInfo, capability};
 pub use counters::Traffic;

@@ -386,7 +386,7 @@ impl DdlContext<'_> {
             AlterAction::Options(options) => {
                 self.check_engine(options, &old.name)?;
                 draft.rebuild |= options.engine.is_some();
-                let given = column::collation(options.charset.as_deref(), options.collation.as_deref())?;
+                let given = crate::expr::collation(options.charset.as_deref(), options.collation.as_deref())?;
                 if let Some(collation) = given {
                     // Columns keep theirs, which now differs from the table's.
                     draft.options.collation = collation;
@@ -400,7 +400,7 @@ impl DdlContext<'_> {
                 draft.auto_increment = options.auto_increment.or(draft.auto_increment);
             }
             AlterAction::ConvertTo { charset, collation } => {
-                let given = column::collation(Some(charset), collation.as_deref())?;
+                let given = crate::expr::collation(Some(charset), collation.as_deref())?;
                 let collation = given.unwrap_or(draft.options.collation);
                 draft.options.collation = collation;
                 for column in &mut draft.columns {

@@ -6,6 +6,7 @@ use crate::context::answer::Answer;
 use crate::context::state::clock_micros;
 use crate::dictionary::{ColumnDef, IndexDef, TableDef, TableOptions};
 use crate::error::{Result, SqlError, er};
+use crate::expr::collation;
 use crate::parse::ast::{self, ColumnKey, CreateTable, IndexKind};
 use crate::types::{Collation, SqlMode};
 use tidemark_engine::TableId;
@@ -70,7 +71,7 @@ impl DdlContext<'_> {
     fn define(&self, create: &CreateTable, database: Collation) -> Result<TableDef> {
         let options = &create.options;
         self.check_engine(options, &create.name.name)?;
-        let collation = column::collation(options.charset.as_deref(), options.collation.as_deref())?;
+        let collation = collation(options.charset.as_deref(), options.collation.as_deref())?;
         let collation = collation.unwrap_or(database);
         if create.columns.is_empty() {
             return Err(SqlError::new(

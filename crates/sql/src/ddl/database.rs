@@ -1,11 +1,12 @@
 //! CREATE, ALTER and DROP DATABASE.
 
 use super::DdlContext;
-use super::column::{check_identifier, collation};
+use super::column::check_identifier;
 use crate::accounts::Privileges;
 use crate::context::answer::Answer;
 use crate::dictionary::{SchemaDef, virtual_schema};
 use crate::error::{Result, SqlError, er};
+use crate::expr::collation;
 
 impl DdlContext<'_> {
     pub(super) fn create_database(

@@ -16,18 +16,14 @@ mod drop;
 mod index;
 mod maintenance;
 
-pub use column::collation;
-
 use crate::context::SessionState;
 use crate::context::answer::Answer;
 use crate::dictionary::{Change, CheckDef, ColumnDef, TableDef, virtual_schema};
 use crate::error::{Result, SqlError, er};
-use crate::expr::Expr;
+use crate::expr::{Binder, Expr, PlainHooks, Scope};
 use crate::mdl::{Block, Mode};
 use crate::parse::ast::{MaintenanceKind, ObjectName, Statement};
 use crate::parse::parse_expression;
-use crate::plan::bind::{Binder, PlainHooks};
-use crate::plan::scope::Scope;
 use std::sync::Arc;
 
 /// Whether a statement is one of this module's.

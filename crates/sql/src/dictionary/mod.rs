@@ -11,9 +11,8 @@ pub mod codec;
 pub mod table;
 pub mod virtual_tables;
 
-pub use table::{
-    CheckDef, ColumnDef, ColumnDefault, IndexDef, IndexPart, SchemaDef, TableDef, TableOptions, names_equal,
-};
+pub use crate::expr::names_equal;
+pub use table::{CheckDef, ColumnDef, ColumnDefault, IndexDef, IndexPart, SchemaDef, TableDef, TableOptions};
 
 use crate::error::{Result, SqlError};
 use crate::mdl::Locks;

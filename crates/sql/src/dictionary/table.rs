@@ -4,6 +4,7 @@
 //! in the engine's order. An index says itself which of the engine's indexes it is, because what `SHOW` lists is sorted
 //! (primary, unique, others) and what the engine numbers is not.
 
+use crate::expr::names_equal;
 use crate::mdl::TableLock;
 use crate::types::{Collation, SqlType, Value};
 use std::sync::Arc;
@@ -127,9 +128,4 @@ impl TableDef {
     pub fn auto_increment(&self) -> Option<usize> {
         self.columns.iter().position(|column| column.auto_increment)
     }
-}
-
-/// Column and index names, which compare without case.
-pub fn names_equal(a: &str, b: &str) -> bool {
-    a.eq_ignore_ascii_case(b) || a.to_lowercase() == b.to_lowercase()
 }

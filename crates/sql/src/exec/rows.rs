@@ -1,9 +1,8 @@
 //! The rows that expressions read while a query runs.
 
 use crate::dictionary::TableDef;
-use crate::expr::Row;
+use crate::expr::{OUTER, Row};
 use crate::plan::AGGREGATE;
-use crate::plan::scope::OUTER;
 use crate::types::{TimeZone, Val, Value};
 use tidemark_engine::RowView;
 

@@ -298,10 +298,7 @@ impl Exec<'_, '_> {
         };
         let mut depends = false;
         scan.filter.iter().for_each(|filter| {
-            depends |= filter
-                .columns()
-                .iter()
-                .any(|slot| *slot >= crate::plan::scope::OUTER);
+            depends |= filter.columns().iter().any(|slot| *slot >= crate::expr::OUTER);
         });
         let mut room = vec![Value::Null; width];
         let late = scan.late_filter.is_some();

@@ -1,12 +1,11 @@
 //! The FROM clause: its tables into the scope, its joins into a tree of conditions.
 
 use super::Planner;
-use super::scope::{Scope, ScopeColumn, ScopeTable};
 use crate::accounts::Privileges;
 use crate::context::table_use::TableUse;
 use crate::dictionary::{TableDef, names_equal, virtual_schema};
 use crate::error::{Result, SqlError, er};
-use crate::expr::{CmpOp, Expr, build};
+use crate::expr::{CmpOp, Expr, Scope, ScopeColumn, ScopeTable, build};
 use crate::mdl::Mode;
 use crate::parse::ast::{
     self, ColumnName, IndexHintKind, JoinCondition, JoinKind, LockClause, LockWaitOption, TableRef,

@@ -1,10 +1,8 @@
 //! Aggregates, and what a grouped query may read besides them.
 
-use super::bind::{Binder, Hooks};
-use super::scope::{OUTER, Scope};
 use super::{AGGREGATE, Planner};
 use crate::error::{Result, SqlError, er};
-use crate::expr::{Aggregate, CmpOp, Expr, Node, build};
+use crate::expr::{Aggregate, Binder, CmpOp, Expr, Hooks, Node, OUTER, Scope, build};
 use crate::parse::ast::{ColumnName, FunctionCall, Query};
 use crate::types::SqlType;
 

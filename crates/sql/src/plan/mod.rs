@@ -13,8 +13,6 @@
 //! A plan holds no session's state and no values of parameters: it is used until a definition changes.
 
 pub mod access;
-pub mod alone;
-pub mod bind;
 pub mod change;
 pub mod explain;
 mod filter;
@@ -26,7 +24,6 @@ mod join;
 pub mod order;
 pub mod past;
 mod query;
-pub mod scope;
 pub mod statement;
 mod walk;
 
@@ -35,11 +32,10 @@ pub use statement::{StatementPlan, plan};
 use crate::context::SessionState;
 use crate::context::table_use::TableUse;
 use crate::dictionary::TableDef;
-use crate::expr::{Aggregate, EvalCtx, Expr};
+use crate::expr::{Aggregate, Binder, EvalCtx, Expr};
 use crate::parse::ast::{self, SetOp};
 use crate::types::{ColumnMeta, SqlType};
 use access::AccessPath;
-use bind::Binder;
 use std::sync::Arc;
 use tidemark_engine::{LockWait, Table};
 

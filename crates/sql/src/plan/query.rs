@@ -4,7 +4,6 @@ use super::group::BlockHooks;
 use super::items::{Item, check_grouping, item_at};
 use super::join::JoinInput;
 use super::order::OrderWish;
-use super::scope::{OUTER, Scope};
 use super::walk::has_subquery;
 use super::{
     AGGREGATE, GroupPlan, OutputColumn, Planner, QueryBody, QueryPlan, Recursion, SelectPlan, SetBranch,
@@ -12,7 +11,7 @@ use super::{
 use crate::dictionary::names_equal;
 use crate::error::depth::{SELECTS_MAX, check_stack};
 use crate::error::{Result, SqlError};
-use crate::expr::{AggFunc, Aggregate, Expr, Node, build};
+use crate::expr::{AggFunc, Aggregate, Expr, Node, OUTER, Scope, build};
 use crate::parse::ast::{self, Literal, OrderItem, Query};
 use crate::types::{ColumnMeta, SqlMode, SqlType};
 

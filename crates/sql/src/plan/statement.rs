@@ -4,7 +4,6 @@
 //! plan uses, opens or continues the transaction, has the plan run, and commits or rolls back. A plan that was made for
 //! definitions that have changed since is made anew.
 
-use super::bind::Binder;
 use super::change::{DeletePlan, InsertPlan, JoinedPlan, Target, UpdatePlan};
 use super::explain;
 use super::past::AsOf;
@@ -14,7 +13,7 @@ use crate::context::SessionState;
 use crate::context::table_use::TableUse;
 use crate::dictionary::virtual_schema;
 use crate::error::{Result, SqlError, er};
-use crate::expr::{EvalCtx, Expr, NoSubqueries, Node, build};
+use crate::expr::{Binder, EvalCtx, Expr, NoSubqueries, Node, build};
 use crate::mdl::Mode;
 use crate::parse::ast::{self, Statement, TableRef};
 use crate::types::{ColumnMeta, Value};

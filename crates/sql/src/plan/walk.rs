@@ -3,9 +3,8 @@
 
 use super::Planner;
 use super::index_bounds::IndexBounds;
-use super::scope::OUTER;
 use super::{AGGREGATE, Input, QueryBody, QueryPlan, RowSource, SelectPlan, TableScan};
-use crate::expr::{Expr, Node};
+use crate::expr::{Expr, Node, OUTER};
 
 impl Planner<'_> {
     /// Adds the slots of this block's row that an expression reads, in subqueries too.

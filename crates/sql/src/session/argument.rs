@@ -1,11 +1,10 @@
 //! The values that statements like SET and KILL take: expressions without columns.
 
 use crate::context::SessionState;
+use crate::context::bind_alone;
 use crate::error::{Result, SqlError};
-use crate::expr::NoSubqueries;
+use crate::expr::{NoSubqueries, Scope};
 use crate::parse::ast;
-use crate::plan::alone::bind_alone;
-use crate::plan::scope::Scope;
 use crate::types::Value;
 
 /// The value of an expression without columns and subqueries.

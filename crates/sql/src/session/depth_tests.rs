@@ -5,7 +5,7 @@
 
 use super::tests::{World, run};
 use crate::error::{depth, er};
-use crate::expr::{BindCtx, Expr, build};
+use crate::expr::{BindCtx, Expr, build, call};
 use crate::parse::parse;
 use crate::types::SqlMode;
 
@@ -52,7 +52,7 @@ fn walks_over_the_highest_tree_fit_the_reserve() {
             for level in 0..levels {
                 e = match level % 3 {
                     0 => build::neg(e, &BindCtx::default()).unwrap(),
-                    1 => build::call("ABS", vec![e], &BindCtx::default()).unwrap(),
+                    1 => call("ABS", vec![e], &BindCtx::default()).unwrap(),
                     _ => build::case(None, vec![(build::null(), e)], None, &BindCtx::default()).unwrap(),
                 };
             }

@@ -40,7 +40,7 @@ impl Session {
             SetItem::Names { charset, collation } => {
                 let collation = match (charset, collation) {
                     (None, None) => self.state.server_collation(),
-                    (charset, collation) => crate::ddl::collation(charset.as_deref(), collation.as_deref())?
+                    (charset, collation) => crate::expr::collation(charset.as_deref(), collation.as_deref())?
                         .unwrap_or(Collation::DEFAULT),
                 };
                 self.state.values.set_names(collation);

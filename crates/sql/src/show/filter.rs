@@ -1,12 +1,10 @@
 //! The LIKE and the WHERE of SHOW: conditions on rows that stand in memory.
 
+use crate::context::bind_alone;
 use crate::context::{ResultRows, SessionState};
 use crate::error::Result;
-use crate::expr::NoSubqueries;
-use crate::expr::like::LikePattern;
+use crate::expr::{LikePattern, NoSubqueries, Scope};
 use crate::parse::ast;
-use crate::plan::alone::bind_alone;
-use crate::plan::scope::Scope;
 use crate::types::{Collation, Value};
 
 /// Keeps the rows for which a condition over their columns holds.

@@ -7,8 +7,7 @@
 use super::rows::{Slots, Stored};
 use super::{ChangeContext, is_ignorable};
 use crate::error::{Result, SqlError, er};
-use crate::expr::compare::order_values;
-use crate::expr::{EvalCtx, Row};
+use crate::expr::{EvalCtx, Row, order_values};
 use crate::plan::change::{RowSelection, Target};
 use crate::types::{Val, Value};
 use std::cmp::Ordering;

@@ -4,10 +4,8 @@
 use super::literal_default;
 use super::target::Target;
 use crate::error::{Result, SqlError};
-use crate::expr::{Expr, build};
+use crate::expr::{Binder, Expr, Hooks, Scope, build};
 use crate::parse::ast;
-use crate::plan::bind::{Binder, Hooks};
-use crate::plan::scope::Scope;
 use crate::plan::walk::has_subquery;
 use crate::types::SqlType;
 

@@ -7,11 +7,9 @@ use super::target::{Target, scope_table};
 use crate::accounts::Privileges;
 use crate::context::table_use::TableUse;
 use crate::error::{Result, SqlError};
-use crate::expr::{Expr, build};
+use crate::expr::{Binder, Expr, Hooks, Scope, ScopeColumn, ScopeTable, build};
 use crate::parse::ast;
-use crate::plan::bind::{Binder, Hooks};
 use crate::plan::group::BlockHooks;
-use crate::plan::scope::{Scope, ScopeColumn, ScopeTable};
 use crate::plan::{Planner, QueryPlan};
 
 /// What a VALUES row gives a column.

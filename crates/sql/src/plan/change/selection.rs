@@ -10,14 +10,11 @@
 
 use super::target::{Target, scope_table};
 use crate::error::Result;
-use crate::expr::types::cmp_kind;
-use crate::expr::{EvalCtx, Expr};
+use crate::expr::{Binder, EvalCtx, Expr, Hooks, Scope, cmp_kind};
 use crate::parse::ast;
 use crate::plan::access::{AccessPath, Request, conjuncts};
-use crate::plan::bind::{Binder, Hooks};
 use crate::plan::from::hints;
 use crate::plan::order::{Direction, OrderWish, choose_in_order};
-use crate::plan::scope::Scope;
 use crate::plan::walk::has_subquery;
 use crate::types::CmpKind;
 

@@ -3,10 +3,8 @@
 
 use crate::dictionary::{ColumnDefault, TableDef};
 use crate::error::{Result, SqlError};
-use crate::expr::Expr;
+use crate::expr::{Binder, Expr, PlainHooks, Scope, ScopeColumn, ScopeTable};
 use crate::parse;
-use crate::plan::bind::{Binder, PlainHooks};
-use crate::plan::scope::{Scope, ScopeColumn, ScopeTable};
 use std::sync::Arc;
 use tidemark_engine::Table;
 

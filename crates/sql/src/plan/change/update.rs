@@ -5,11 +5,10 @@ use super::selection::{Clauses, RowSelection};
 use super::target::{Target, scope_table};
 use crate::accounts::Privileges;
 use crate::error::Result;
-use crate::expr::EvalCtx;
+use crate::expr::{EvalCtx, Scope};
 use crate::parse::ast;
 use crate::plan::Planner;
 use crate::plan::group::BlockHooks;
-use crate::plan::scope::Scope;
 
 /// UPDATE of one table.
 pub struct UpdatePlan {

@@ -1,0 +1,420 @@
+//! Aggregate functions.
+//!
+//! The executor keeps one [`Accumulator`] per group and aggregate, feeds it rows with [`Accumulator::update`] and takes
+//! the result with [`Accumulator::finish`]. The result goes to a slot of the grouped row, where expressions above read
+//! it as a column of the type [`Aggregate::ty`].
+//!
+//! Sums of exact numbers are exact: integers add up in 128 bits and decimals as decimals. Variances are Welford's,
+//! one pass without cancellation.
+
+use super::build::{as_number, as_text};
+use super::compare::{compare_values, order_values};
+use super::infer::kind_of;
+use super::infer::{decimal_shape, number_kind, text_type};
+use super::node::NumKind;
+use super::{BindCtx, EvalCtx, Expr};
+use std::cmp::Ordering;
+use std::collections::HashSet;
+use tidemark_types::error::{Result, SqlError};
+use tidemark_types::sort::sort_key;
+use tidemark_types::{Decimal, SqlType, Val, Value};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AggFunc {
+    /// COUNT(*)
+    CountRows,
+    Count,
+    Sum,
+    Avg,
+    Min,
+    Max,
+    GroupConcat,
+    BitAnd,
+    BitOr,
+    BitXor,
+    StdPop,
+    StdSamp,
+    VarPop,
+    VarSamp,
+    AnyValue,
+}
+
+/// One aggregate of a query.
+#[derive(Clone, Debug)]
+pub struct Aggregate {
+    pub func: AggFunc,
+    pub args: Vec<Expr>,
+    pub distinct: bool,
+    /// GROUP_CONCAT's ORDER BY; true is descending.
+    pub order_by: Vec<(Expr, bool)>,
+    /// GROUP_CONCAT's SEPARATOR.
+    pub separator: Vec<u8>,
+    pub ty: SqlType,
+}
+
+fn by_name(name: &str) -> Option<AggFunc> {
+    Some(match name.to_ascii_lowercase().as_str() {
+        "count" => AggFunc::Count,
+        "sum" => AggFunc::Sum,
+        "avg" => AggFunc::Avg,
+        "min" => AggFunc::Min,
+        "max" => AggFunc::Max,
+        "group_concat" => AggFunc::GroupConcat,
+        "bit_and" => AggFunc::BitAnd,
+        "bit_or" => AggFunc::BitOr,
+        "bit_xor" => AggFunc::BitXor,
+        "std" | "stddev" | "stddev_pop" => AggFunc::StdPop,
+        "stddev_samp" => AggFunc::StdSamp,
+        "variance" | "var_pop" => AggFunc::VarPop,
+        "var_samp" => AggFunc::VarSamp,
+        "any_value" => AggFunc::AnyValue,
+        _ => return None,
+    })
+}
+
+impl Aggregate {
+    /// COUNT(*)
+    pub fn count_rows() -> Aggregate {
+        Aggregate {
+            func: AggFunc::CountRows,
+            args: Vec::new(),
+            distinct: false,
+            order_by: Vec::new(),
+            separator: Vec::new(),
+            ty: SqlType::bigint().with_nullable(false),
+        }
+    }
+
+    /// By name; `None` if it is no aggregate function. COUNT(*) is [`Aggregate::count_rows`].
+    pub fn resolve(name: &str, args: Vec<Expr>, distinct: bool, bind: &BindCtx) -> Option<Result<Aggregate>> {
+        by_name(name).map(|func| Aggregate::new(name, func, args, distinct, bind))
+    }
+
+    /// Whether a name is that of an aggregate function.
+    pub fn is_aggregate(name: &str) -> bool {
+        by_name(name).is_some()
+    }
+
+    fn new(name: &str, func: AggFunc, args: Vec<Expr>, distinct: bool, bind: &BindCtx) -> Result<Aggregate> {
+        let many = matches!(func, AggFunc::Count | AggFunc::GroupConcat);
+        if args.is_empty() || args.len() > 1 && !many || func == AggFunc::Count && args.len() > 1 && !distinct
+        {
+            return Err(SqlError::parameter_count(name));
+        }
+        let textual = func == AggFunc::GroupConcat;
+        let args: Vec<Expr> = args
+            .into_iter()
+            .map(|e| if textual { as_text(e, bind) } else { as_number(e) })
+            .collect();
+        let ty = result_type(func, &args, bind)?;
+        let distinct = distinct && !matches!(func, AggFunc::Min | AggFunc::Max | AggFunc::AnyValue);
+        Ok(Aggregate {
+            func,
+            args,
+            distinct,
+            order_by: Vec::new(),
+            separator: b",".to_vec(),
+            ty,
+        })
+    }
+
+    /// GROUP_CONCAT's own clauses.
+    pub fn with_order(mut self, order_by: Vec<(Expr, bool)>, separator: Option<Vec<u8>>) -> Aggregate {
+        self.order_by = order_by;
+        if let Some(separator) = separator {
+            self.separator = separator;
+        }
+        self
+    }
+
+    pub fn accumulator(&self) -> Accumulator {
+        let state = match self.func {
+            AggFunc::CountRows | AggFunc::Count => State::Count(0),
+            AggFunc::Sum | AggFunc::Avg => match number_kind(&self.args[0].ty) {
+                NumKind::Double => State::Double { sum: 0.0, count: 0 },
+                _ => State::Exact {
+                    int: 0,
+                    decimal: None,
+                    count: 0,
+                },
+            },
+            AggFunc::Min | AggFunc::Max | AggFunc::AnyValue => State::Best(None),
+            AggFunc::GroupConcat => State::Concat(Vec::new()),
+            AggFunc::BitAnd => State::Bits(u64::MAX),
+            AggFunc::BitOr | AggFunc::BitXor => State::Bits(0),
+            _ => State::Variance {
+                count: 0,
+                mean: 0.0,
+                squares: 0.0,
+            },
+        };
+        Accumulator {
+            state,
+            seen: self.distinct.then(HashSet::new),
+        }
+    }
+}
+
+fn result_type(func: AggFunc, args: &[Expr], bind: &BindCtx) -> Result<SqlType> {
+    let ty = &args[0].ty;
+    let (int, scale) = decimal_shape(ty);
+    Ok(match func {
+        AggFunc::CountRows | AggFunc::Count => SqlType::bigint().with_nullable(false),
+        AggFunc::Sum => match number_kind(ty) {
+            NumKind::Double => SqlType::double(),
+            _ => SqlType::decimal((int + scale + 22).min(65), scale as u8),
+        },
+        AggFunc::Avg => match number_kind(ty) {
+            NumKind::Double => SqlType::double(),
+            _ => {
+                let scale = (scale + bind.div_precision_increment as u32).min(30);
+                SqlType::decimal((int + scale).min(65), scale as u8)
+            }
+        },
+        AggFunc::Min | AggFunc::Max | AggFunc::AnyValue if ty.is_member() => {
+            text_type(ty.display_length() as u64, &[ty], "min", bind)?
+        }
+        AggFunc::Min | AggFunc::Max | AggFunc::AnyValue => ty.clone(),
+        AggFunc::GroupConcat => {
+            let types: Vec<&SqlType> = args.iter().map(|a| &a.ty).collect();
+            text_type(bind.group_concat_max_len, &types, "group_concat", bind)?
+        }
+        AggFunc::BitAnd | AggFunc::BitOr | AggFunc::BitXor => {
+            return Ok(SqlType::bigint_unsigned().with_nullable(false));
+        }
+        _ => SqlType::double(),
+    }
+    .with_nullable(!matches!(func, AggFunc::Count)))
+}
+
+/// What has been taken in so far.
+#[derive(Debug)]
+pub struct Accumulator {
+    state: State,
+    /// For DISTINCT: sort keys of the values met.
+    seen: Option<HashSet<Vec<u8>>>,
+}
+
+#[derive(Debug)]
+enum State {
+    Count(u64),
+    Exact {
+        int: i128,
+        decimal: Option<Decimal>,
+        count: u64,
+    },
+    Double {
+        sum: f64,
+        count: u64,
+    },
+    Best(Option<Value>),
+    /// The text of each row, and what it is ordered by.
+    Concat(Vec<(Vec<Value>, Vec<u8>)>),
+    Bits(u64),
+    Variance {
+        count: u64,
+        mean: f64,
+        squares: f64,
+    },
+}
+
+impl Accumulator {
+    /// Takes the row of `ctx` in.
+    pub fn update<'a>(&mut self, spec: &'a Aggregate, ctx: &EvalCtx<'a>) -> Result<()> {
+        if spec.func == AggFunc::CountRows {
+            if let State::Count(n) = &mut self.state {
+                *n += 1;
+            }
+            return Ok(());
+        }
+        let mut values: Vec<Val> = Vec::new();
+        let first = spec.args[0].eval(ctx)?;
+        if first.is_null() && spec.func != AggFunc::AnyValue {
+            return Ok(());
+        }
+        for arg in &spec.args[1..] {
+            let value = arg.eval(ctx)?;
+            if value.is_null() {
+                return Ok(());
+            }
+            values.push(value);
+        }
+        if let Some(seen) = &mut self.seen {
+            let mut key = Vec::new();
+            sort_key(&first, &spec.args[0].ty, &mut key);
+            for (value, arg) in values.iter().zip(&spec.args[1..]) {
+                sort_key(value, &arg.ty, &mut key);
+            }
+            if !seen.insert(key) {
+                return Ok(());
+            }
+        }
+        self.take(first, values, spec, ctx)
+    }
+
+    fn take<'a>(
+        &mut self,
+        value: Val<'a>,
+        rest: Vec<Val<'a>>,
+        spec: &'a Aggregate,
+        ctx: &EvalCtx<'a>,
+    ) -> Result<()> {
+        let env = ctx.env;
+        match &mut self.state {
+            State::Count(n) => *n += 1,
+            State::Exact { int, decimal, count } => {
+                *count += 1;
+                match value {
+                    Val::Int(v) => *int += v as i128,
+                    Val::UInt(v) => *int += v as i128,
+                    other => {
+                        let d = other.to_decimal(env)?;
+                        *decimal = Some(decimal.as_ref().map_or(d.clone(), |sum| sum.add(&d)));
+                    }
+                }
+            }
+            State::Double { sum, count } => {
+                *sum += value.to_f64(env)?;
+                *count += 1;
+            }
+            State::Best(best) => {
+                let better = match (&best, spec.func) {
+                    (None, _) => true,
+                    (Some(_), AggFunc::AnyValue) => false,
+                    (Some(best), func) => {
+                        let wanted = if func == AggFunc::Min {
+                            Ordering::Less
+                        } else {
+                            Ordering::Greater
+                        };
+                        let kind = if spec.ty.is_string() {
+                            tidemark_types::CmpKind::Str(spec.ty.collation)
+                        } else {
+                            kind_of(&spec.ty)
+                        };
+                        compare_values(kind, &value, best, env)? == Some(wanted)
+                    }
+                };
+                if better {
+                    let value = if spec.ty.is_string() && !value.is_null() {
+                        Val::Str(value.into_text())
+                    } else {
+                        value
+                    };
+                    *best = Some(value.into_owned());
+                }
+            }
+            State::Concat(rows) => {
+                let mut text = value.into_text().into_owned();
+                rest.iter().for_each(|v| text.extend_from_slice(&v.to_text()));
+                let keys = spec
+                    .order_by
+                    .iter()
+                    .map(|(e, _)| e.eval_owned(ctx))
+                    .collect::<Result<Vec<Value>>>()?;
+                rows.push((keys, text));
+            }
+            State::Bits(bits) => {
+                let value = value.to_bits(env)?;
+                match spec.func {
+                    AggFunc::BitAnd => *bits &= value,
+                    AggFunc::BitOr => *bits |= value,
+                    _ => *bits ^= value,
+                }
+            }
+            State::Variance { count, mean, squares } => {
+                let x = value.to_f64(env)?;
+                *count += 1;
+                let before = x - *mean;
+                *mean += before / *count as f64;
+                *squares += before * (x - *mean);
+            }
+        }
+        Ok(())
+    }
+
+    /// The result over the rows taken in; with none of them, what SQL says of the empty set.
+    pub fn finish(self, spec: &Aggregate, ctx: &EvalCtx) -> Result<Value> {
+        Ok(match self.state {
+            State::Count(n) => Val::Int(n as i64),
+            State::Exact { count: 0, .. }
+            | State::Double { count: 0, .. }
+            | State::Variance { count: 0, .. } => Val::Null,
+            State::Exact { int, decimal, count } => {
+                let whole = Decimal::new(int, 0);
+                let sum = decimal.map_or(whole.clone(), |d| d.add(&whole));
+                if spec.func == AggFunc::Sum {
+                    return Ok(Val::Decimal(sum.round(spec.ty.scale.max(sum.scale()))));
+                }
+                let increment = ctx.env.div_precision_increment;
+                let average = sum.div(&Decimal::from(count), increment).unwrap_or(Decimal::ZERO);
+                Val::Decimal(average.round(spec.ty.scale))
+            }
+            State::Double { sum, count } => {
+                if !sum.is_finite() {
+                    return Err(SqlError::value_out_of_range("DOUBLE", "sum(...)"));
+                }
+                Val::Double(if spec.func == AggFunc::Avg {
+                    sum / count as f64
+                } else {
+                    sum
+                })
+            }
+            State::Best(best) => best.unwrap_or(Val::Null),
+            State::Concat(rows) => concatenated(rows, spec, ctx)?,
+            State::Bits(bits) => Val::UInt(bits),
+            State::Variance { count, squares, .. } => {
+                let sample = matches!(spec.func, AggFunc::StdSamp | AggFunc::VarSamp);
+                if sample && count < 2 {
+                    return Ok(Val::Null);
+                }
+                let variance = squares / (count - sample as u64) as f64;
+                let root = matches!(spec.func, AggFunc::StdPop | AggFunc::StdSamp);
+                Val::Double(if root { variance.sqrt() } else { variance })
+            }
+        })
+    }
+}
+
+fn concatenated(mut rows: Vec<(Vec<Value>, Vec<u8>)>, spec: &Aggregate, ctx: &EvalCtx) -> Result<Value> {
+    if rows.is_empty() {
+        return Ok(Val::Null);
+    }
+    if !spec.order_by.is_empty() {
+        let mut failed = None;
+        rows.sort_by(|(a, _), (b, _)| {
+            for ((x, y), (e, descending)) in a.iter().zip(b).zip(&spec.order_by) {
+                match order_values(x, y, kind_of(&e.ty), ctx.env) {
+                    Ok(Ordering::Equal) => {}
+                    Ok(order) => return if *descending { order.reverse() } else { order },
+                    Err(e) => {
+                        failed = Some(e);
+                        return Ordering::Equal;
+                    }
+                }
+            }
+            Ordering::Equal
+        });
+        if let Some(error) = failed {
+            return Err(error);
+        }
+    }
+    let limit = ctx.env.group_concat_max_len.min(ctx.env.max_allowed_packet) as usize;
+    let mut out: Vec<u8> = Vec::new();
+    for (i, (_, text)) in rows.iter().enumerate() {
+        if i > 0 {
+            out.extend_from_slice(&spec.separator);
+        }
+        out.extend_from_slice(text);
+        if out.len() > limit {
+            let mut end = limit;
+            while end > 0 && !spec.ty.is_binary_string() && out[end] & 0xC0 == 0x80 {
+                end -= 1;
+            }
+            out.truncate(end);
+            ctx.env.complain(SqlError::group_concat_cut(i as u64 + 1))?;
+            break;
+        }
+    }
+    Ok(Val::Str(out.into()))
+}

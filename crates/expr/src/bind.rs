@@ -1,0 +1,488 @@
+//! Binding: from an expression's syntax to one that can be evaluated.
+//!
+//! Names become slots of the row ([`Scope`]), literals become values, and every operator is given its types through
+//! [`build`]. What means different things in different statements (aggregates, subqueries, `VALUES(c)`, `DEFAULT`)
+//! is asked of [`Hooks`], which the planner of each statement implements.
+
+use super::func::call as call_function;
+use super::scope::Scope;
+use crate::{
+    Aggregate, ArithOp, BindCtx, BitOp, CmpOp, Expr, IntervalUnit, Quantifier, SessionInfo, SubqueryKind,
+    VarScope, build,
+};
+use tidemark_parse::ast::{self, BinaryOp, FunctionCall, Literal, Query, UnaryOp};
+use tidemark_types::error::depth::check_stack;
+use tidemark_types::error::{Result, SqlError, er};
+use tidemark_types::{Charset, Collation, Derivation, SqlType, TypeKind, Value};
+
+/// The parts of an expression whose meaning depends on the statement around it.
+pub trait Hooks {
+    /// An aggregate function; the default is error 1111.
+    fn aggregate(&mut self, call: &FunctionCall, scope: &Scope, binder: &Binder) -> Result<Expr> {
+        let _ = (call, scope, binder);
+        Err(SqlError::invalid_group_function())
+    }
+
+    /// Plans a subquery that may refer to `scope`; answers its number and its columns' types.
+    fn subquery(&mut self, query: &Query, scope: &Scope, binder: &Binder) -> Result<(usize, Vec<SqlType>)> {
+        let _ = (query, scope, binder);
+        Err(SqlError::not_supported("a subquery in this place"))
+    }
+
+    /// `VALUES(column)`; outside ON DUPLICATE KEY UPDATE it is NULL.
+    fn inserted(&mut self, column: &ast::ColumnName) -> Result<Expr> {
+        let _ = column;
+        Ok(build::null())
+    }
+
+    /// `DEFAULT(column)`, or the bare word where the statement gives it a meaning.
+    fn default_of(&mut self, column: Option<&ast::ColumnName>) -> Result<Expr> {
+        let _ = column;
+        Err(SqlError::not_supported("DEFAULT in this place"))
+    }
+
+    /// A name that means something beside the scope's columns (an alias in HAVING or ORDER BY).
+    fn name(&mut self, name: &ast::ColumnName) -> Option<Result<Expr>> {
+        let _ = name;
+        None
+    }
+}
+
+/// For expressions without any of it.
+pub struct PlainHooks;
+
+impl Hooks for PlainHooks {}
+
+/// What binding needs to know of the statement and its session.
+#[derive(Clone, Copy)]
+pub struct Binder<'a> {
+    pub ctx: &'a BindCtx,
+    pub session: &'a dyn SessionInfo,
+    /// The parameters of this execution; a plan is good for others of the same types.
+    pub params: &'a [Value],
+    /// The clause that error texts name.
+    pub clause: &'static str,
+}
+
+impl<'a> Binder<'a> {
+    pub fn in_clause(self, clause: &'static str) -> Binder<'a> {
+        Binder { clause, ..self }
+    }
+
+    /// Recursion passes here at every level, so that this and the functions of the operators that applications nest keep
+    /// their frames small: the others stand in [`Binder::other`].
+    pub fn bind(&self, e: &ast::Expr, scope: &Scope, hooks: &mut dyn Hooks) -> Result<Expr> {
+        check_stack()?;
+        match e {
+            ast::Expr::Binary { op, left, right } => self.binary(*op, left, right, scope, hooks),
+            ast::Expr::Chain { first, rest } => self.chain(first, rest, scope, hooks),
+            ast::Expr::And(list) => Ok(build::and(self.bind_all(list, scope, hooks)?)),
+            ast::Expr::Or(list) => Ok(build::or(self.bind_all(list, scope, hooks)?)),
+            ast::Expr::Not(e) => Ok(build::not(self.bind(e, scope, hooks)?)),
+            ast::Expr::Unary { op, expr } => self.unary(*op, expr, scope, hooks),
+            ast::Expr::Function(call) => self.function(call, scope, hooks),
+            ast::Expr::Case {
+                operand,
+                whens,
+                otherwise,
+            } => self.case(operand.as_deref(), whens, otherwise.as_deref(), scope, hooks),
+            _ => self.other(e, scope, hooks),
+        }
+    }
+
+    #[inline(never)]
+    fn unary(&self, op: UnaryOp, e: &ast::Expr, scope: &Scope, hooks: &mut dyn Hooks) -> Result<Expr> {
+        let operand = self.bind(e, scope, hooks)?;
+        match op {
+            UnaryOp::Plus => Ok(operand),
+            UnaryOp::Minus => build::neg(operand, self.ctx),
+            UnaryOp::BitNot => Ok(build::bit_not(operand)),
+            UnaryOp::Binary => build::cast(operand, SqlType::varbinary(u32::MAX), self.ctx),
+        }
+    }
+
+    #[inline(never)]
+    fn case(
+        &self,
+        operand: Option<&ast::Expr>,
+        whens: &[(ast::Expr, ast::Expr)],
+        otherwise: Option<&ast::Expr>,
+        scope: &Scope,
+        hooks: &mut dyn Hooks,
+    ) -> Result<Expr> {
+        let operand = operand.map(|e| self.bind(e, scope, hooks)).transpose()?;
+        let mut bound = Vec::with_capacity(whens.len());
+        for (when, then) in whens {
+            let when = self.bind(when, scope, hooks)?;
+            bound.push((when, self.bind(then, scope, hooks)?));
+        }
+        let otherwise = otherwise.map(|e| self.bind(e, scope, hooks)).transpose()?;
+        build::case(operand, bound, otherwise, self.ctx)
+    }
+
+    #[inline(never)]
+    fn other(&self, e: &ast::Expr, scope: &Scope, hooks: &mut dyn Hooks) -> Result<Expr> {
+        let ctx = self.ctx;
+        let mut sub = |e: &ast::Expr| self.bind(e, scope, hooks);
+        Ok(match e {
+            ast::Expr::Literal(literal) => self.literal(literal)?,
+            ast::Expr::Param(at) => {
+                let ty = match self.params.get(*at) {
+                    Some(value) => build::type_of_value(value, ctx),
+                    None => SqlType::varchar(0, ctx.collation_connection),
+                };
+                build::param(*at, ty)
+            }
+            ast::Expr::Column(name) => match hooks.name(name) {
+                Some(found) => found?,
+                None => scope.resolve(name, self.clause)?,
+            },
+            ast::Expr::UserVar(name) => {
+                build::user_variable(name, self.session.user_variable(name).as_ref(), ctx)
+            }
+            ast::Expr::SysVar {
+                scope: var_scope,
+                name,
+            } => {
+                let var_scope = match var_scope {
+                    None => VarScope::Any,
+                    Some(ast::Scope::Session) => VarScope::Session,
+                    Some(ast::Scope::Global | ast::Scope::Persist) => VarScope::Global,
+                };
+                let current = self.session.system_variable(var_scope, name)?;
+                build::system_variable(var_scope, name, &current, ctx)
+            }
+            ast::Expr::AssignVar { name, value } => build::assign_variable(name, sub(value)?),
+            ast::Expr::IsNull { expr, negated } => build::is_null(sub(expr)?, *negated),
+            ast::Expr::IsTruth { expr, truth, negated } => match truth {
+                Some(truth) => build::is_truth(sub(expr)?, *truth, *negated),
+                None => build::is_null(sub(expr)?, *negated),
+            },
+            ast::Expr::Between {
+                expr,
+                low,
+                high,
+                negated,
+            } => build::between(sub(expr)?, sub(low)?, sub(high)?, *negated, ctx)?,
+            ast::Expr::InList { expr, list, negated } => self.in_list(expr, list, *negated, scope, hooks)?,
+            ast::Expr::InQuery { expr, query, negated } => {
+                let kind = match negated {
+                    false => SubqueryKind::Quantified(CmpOp::Eq, Quantifier::Any),
+                    true => SubqueryKind::Quantified(CmpOp::Ne, Quantifier::All),
+                };
+                let operands = self.operands(expr, scope, hooks)?;
+                self.subquery(kind, operands, query, scope, hooks)?
+            }
+            ast::Expr::Exists(query) => {
+                self.subquery(SubqueryKind::Exists, Vec::new(), query, scope, hooks)?
+            }
+            ast::Expr::Subquery(query) => {
+                self.subquery(SubqueryKind::Scalar, Vec::new(), query, scope, hooks)?
+            }
+            ast::Expr::Quantified { op, all, left, query } => {
+                let quantifier = if *all { Quantifier::All } else { Quantifier::Any };
+                let operands = self.operands(left, scope, hooks)?;
+                let op = comparison(*op).ok_or_else(|| SqlError::not_supported(op.text()))?;
+                self.subquery(
+                    SubqueryKind::Quantified(op, quantifier),
+                    operands,
+                    query,
+                    scope,
+                    hooks,
+                )?
+            }
+            ast::Expr::Like {
+                expr,
+                pattern,
+                escape,
+                negated,
+            } => {
+                let escape = match escape.as_deref() {
+                    None => None,
+                    Some(ast::Expr::Literal(Literal::Str { bytes, .. })) => {
+                        Some(String::from_utf8_lossy(bytes).into_owned())
+                    }
+                    Some(_) => return Err(SqlError::wrong_arguments("ESCAPE")),
+                };
+                build::like(sub(expr)?, sub(pattern)?, escape.as_deref(), *negated, ctx)?
+            }
+            ast::Expr::Regexp {
+                expr,
+                pattern,
+                negated,
+            } => build::regexp(sub(expr)?, sub(pattern)?, *negated, ctx)?,
+            ast::Expr::Cast { expr, ty } => build::cast(sub(expr)?, cast_target(ty, ctx)?, ctx)?,
+            ast::Expr::ConvertUsing { expr, charset } => {
+                build::convert_using(sub(expr)?, charset_named(charset)?, ctx)?
+            }
+            ast::Expr::Collate { expr, collation } => {
+                let named =
+                    Collation::by_name(collation).ok_or_else(|| SqlError::unknown_collation(collation))?;
+                build::collate(sub(expr)?, named, ctx)?
+            }
+            ast::Expr::Interval { .. } => return Err(SqlError::not_supported("INTERVAL in this place")),
+            ast::Expr::Row(_) => return Err(SqlError::operand_columns(1)),
+            ast::Expr::Binary { .. }
+            | ast::Expr::Chain { .. }
+            | ast::Expr::And(_)
+            | ast::Expr::Or(_)
+            | ast::Expr::Not(_)
+            | ast::Expr::Unary { .. }
+            | ast::Expr::Function(_)
+            | ast::Expr::Case { .. } => self.bind(e, scope, hooks)?,
+            ast::Expr::Values(column) => hooks.inserted(column)?,
+            ast::Expr::Default(column) => hooks.default_of(column.as_ref())?,
+            ast::Expr::Unsupported(what) => return Err(SqlError::not_supported(what)),
+        })
+    }
+
+    pub fn literal(&self, literal: &Literal) -> Result<Expr> {
+        let ctx = self.ctx;
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        Ok(match literal {
+            Literal::Null => build::null(),
+            Literal::Bool(b) => build::bool_literal(*b),
+            Literal::Int(n) => match i64::try_from(*n) {
+                Ok(n) => build::int_literal(n),
+                Err(_) => build::number_literal(&n.to_string())?,
+            },
+            Literal::Decimal(digits) => build::number_literal(digits)?,
+            Literal::Double(value) => build::value_literal(Value::Double(*value), ctx),
+            Literal::Str { bytes, charset: None } => build::string_literal(bytes.clone(), ctx),
+            Literal::Str {
+                bytes,
+                charset: Some(charset),
+            } => build::introduced_literal(bytes.clone(), charset_named(charset)?)?,
+            Literal::Hex(bytes) => build::hex_literal(bytes.clone()),
+            Literal::Bit(bits) => build::hex_literal(bits.clone()),
+            Literal::Date(s) => build::temporal_literal(TypeKind::Date, &text(s.as_bytes()), ctx)?,
+            Literal::Time(s) => build::temporal_literal(TypeKind::Time, &text(s.as_bytes()), ctx)?,
+            Literal::Timestamp(s) => build::temporal_literal(TypeKind::DateTime, &text(s.as_bytes()), ctx)?,
+        })
+    }
+
+    fn binary(
+        &self,
+        op: BinaryOp,
+        left: &ast::Expr,
+        right: &ast::Expr,
+        scope: &Scope,
+        hooks: &mut dyn Hooks,
+    ) -> Result<Expr> {
+        if let Some(comparison) = comparison(op) {
+            if let (ast::Expr::Row(_), ast::Expr::Subquery(query)) = (left, right) {
+                let operands = self.operands(left, scope, hooks)?;
+                return self.subquery(SubqueryKind::Row(comparison), operands, query, scope, hooks);
+            }
+            if let (ast::Expr::Row(a), ast::Expr::Row(b)) = (left, right) {
+                if a.len() != b.len() {
+                    return Err(SqlError::operand_columns(a.len()));
+                }
+                let (a, b) = (self.bind_all(a, scope, hooks)?, self.bind_all(b, scope, hooks)?);
+                return build::compare_rows(comparison, a, b, self.ctx);
+            }
+        }
+        let (a, b) = (self.bind(left, scope, hooks)?, self.bind(right, scope, hooks)?);
+        self.operator(op, a, b)
+    }
+
+    fn operator(&self, op: BinaryOp, a: Expr, b: Expr) -> Result<Expr> {
+        if let Some(comparison) = comparison(op) {
+            return build::compare(comparison, a, b, self.ctx);
+        }
+        match op {
+            BinaryOp::Add => build::arith(ArithOp::Add, a, b, self.ctx),
+            BinaryOp::Subtract => build::arith(ArithOp::Sub, a, b, self.ctx),
+            BinaryOp::Multiply => build::arith(ArithOp::Mul, a, b, self.ctx),
+            BinaryOp::Divide => build::arith(ArithOp::Div, a, b, self.ctx),
+            BinaryOp::IntDivide => build::arith(ArithOp::IntDiv, a, b, self.ctx),
+            BinaryOp::Modulo => build::arith(ArithOp::Mod, a, b, self.ctx),
+            BinaryOp::BitAnd => build::bit(BitOp::And, a, b),
+            BinaryOp::BitOr => build::bit(BitOp::Or, a, b),
+            BinaryOp::BitXor => build::bit(BitOp::Xor, a, b),
+            BinaryOp::ShiftLeft => build::bit(BitOp::ShiftLeft, a, b),
+            BinaryOp::ShiftRight => build::bit(BitOp::ShiftRight, a, b),
+            _ => Ok(build::xor(a, b)),
+        }
+    }
+
+    /// A long chain of operators: each step stands by itself, with the value of the steps before as its left operand.
+    fn chain(
+        &self,
+        first: &ast::Expr,
+        rest: &[(BinaryOp, ast::Expr)],
+        scope: &Scope,
+        hooks: &mut dyn Hooks,
+    ) -> Result<Expr> {
+        let mut steps = Vec::with_capacity(rest.len() + 1);
+        steps.push(self.bind(first, scope, hooks)?);
+        for (op, right) in rest {
+            let right = self.bind(right, scope, hooks)?;
+            let before = build::previous(&steps[steps.len() - 1].ty);
+            steps.push(self.operator(*op, before, right)?);
+        }
+        Ok(build::chain(steps))
+    }
+
+    pub fn bind_all(&self, list: &[ast::Expr], scope: &Scope, hooks: &mut dyn Hooks) -> Result<Vec<Expr>> {
+        list.iter().map(|e| self.bind(e, scope, hooks)).collect()
+    }
+
+    fn in_list(
+        &self,
+        expr: &ast::Expr,
+        list: &[ast::Expr],
+        negated: bool,
+        scope: &Scope,
+        hooks: &mut dyn Hooks,
+    ) -> Result<Expr> {
+        let ast::Expr::Row(row) = expr else {
+            let value = self.bind(expr, scope, hooks)?;
+            let list = self.bind_all(list, scope, hooks)?;
+            return build::in_list(value, list, negated, self.ctx);
+        };
+        let width = row.len();
+        let row = self.bind_all(row, scope, hooks)?;
+        let mut rows = Vec::with_capacity(list.len());
+        for candidate in list {
+            match candidate {
+                ast::Expr::Row(values) if values.len() == width => {
+                    rows.push(self.bind_all(values, scope, hooks)?)
+                }
+                _ => return Err(SqlError::operand_columns(width)),
+            }
+        }
+        build::in_rows(row, rows, negated, self.ctx)
+    }
+
+    /// A row constructor's fields, or the one expression.
+    fn operands(&self, e: &ast::Expr, scope: &Scope, hooks: &mut dyn Hooks) -> Result<Vec<Expr>> {
+        match e {
+            ast::Expr::Row(fields) => self.bind_all(fields, scope, hooks),
+            one => Ok(vec![self.bind(one, scope, hooks)?]),
+        }
+    }
+
+    fn subquery(
+        &self,
+        kind: SubqueryKind,
+        operands: Vec<Expr>,
+        query: &Query,
+        scope: &Scope,
+        hooks: &mut dyn Hooks,
+    ) -> Result<Expr> {
+        let (id, columns) = hooks.subquery(query, scope, self)?;
+        let wanted = match kind {
+            SubqueryKind::Exists | SubqueryKind::NotExists => columns.len(),
+            SubqueryKind::Scalar => 1,
+            SubqueryKind::Quantified(..) | SubqueryKind::Row(_) => operands.len(),
+        };
+        if columns.len() != wanted {
+            return Err(SqlError::operand_columns(wanted));
+        }
+        build::subquery(id, kind, operands, &columns, self.ctx)
+    }
+
+    fn function(&self, call: &FunctionCall, scope: &Scope, hooks: &mut dyn Hooks) -> Result<Expr> {
+        if let Some(schema) = &call.schema {
+            return Err(SqlError::not_supported(format!(
+                "stored function {schema}.{}",
+                call.name
+            )));
+        }
+        if call.star || Aggregate::is_aggregate(&call.name) {
+            return hooks.aggregate(call, scope, self);
+        }
+        let unit_named = |e: &ast::Expr| match e {
+            ast::Expr::Literal(Literal::Str { bytes, .. }) => interval_unit(&String::from_utf8_lossy(bytes)),
+            _ => Err(SqlError::wrong_parameters(&call.name)),
+        };
+        match (call.name.as_str(), call.args.as_slice()) {
+            (
+                "DATE_ADD" | "ADDDATE" | "DATE_SUB" | "SUBDATE",
+                [date, ast::Expr::Interval { value, unit }],
+            ) => {
+                let negate = matches!(call.name.as_str(), "DATE_SUB" | "SUBDATE");
+                let (date, amount) = (self.bind(date, scope, hooks)?, self.bind(value, scope, hooks)?);
+                build::date_add(date, amount, interval_unit(unit)?, negate, self.ctx)
+            }
+            ("ADDDATE" | "SUBDATE", [date, days]) => {
+                let negate = call.name == "SUBDATE";
+                let (date, days) = (self.bind(date, scope, hooks)?, self.bind(days, scope, hooks)?);
+                build::date_add(date, days, IntervalUnit::Day, negate, self.ctx)
+            }
+            ("EXTRACT", [unit, e]) => {
+                build::extract(unit_named(unit)?, self.bind(e, scope, hooks)?, self.ctx)
+            }
+            ("TRIM", [direction, what, text]) => {
+                let name = match direction {
+                    ast::Expr::Literal(Literal::Str { bytes, .. }) if bytes == b"LEADING" => "trim_leading",
+                    ast::Expr::Literal(Literal::Str { bytes, .. }) if bytes == b"TRAILING" => "trim_trailing",
+                    _ => "trim_both",
+                };
+                let (what, text) = (self.bind(what, scope, hooks)?, self.bind(text, scope, hooks)?);
+                call_function(name, vec![text, what], self.ctx)
+            }
+            (name, args) => {
+                let called = call_function(name, self.bind_all(args, scope, hooks)?, self.ctx);
+                called.map_err(|error| match self.session.database() {
+                    // What is no native function could only be a stored one of the current database.
+                    Some(schema) if error.code == er::SP_DOES_NOT_EXIST => {
+                        SqlError::unknown_function(&format!("{schema}.{name}"))
+                    }
+                    _ => error,
+                })
+            }
+        }
+    }
+}
+
+fn comparison(op: BinaryOp) -> Option<CmpOp> {
+    Some(match op {
+        BinaryOp::Equal => CmpOp::Eq,
+        BinaryOp::NullSafeEqual => CmpOp::NullSafeEq,
+        BinaryOp::NotEqual => CmpOp::Ne,
+        BinaryOp::Less => CmpOp::Lt,
+        BinaryOp::LessEqual => CmpOp::Le,
+        BinaryOp::Greater => CmpOp::Gt,
+        BinaryOp::GreaterEqual => CmpOp::Ge,
+        _ => return None,
+    })
+}
+
+fn interval_unit(name: &str) -> Result<IntervalUnit> {
+    IntervalUnit::by_name(name).ok_or_else(|| SqlError::not_supported(format!("interval unit {name}")))
+}
+
+pub fn charset_named(name: &str) -> Result<Charset> {
+    Charset::by_name(name).ok_or_else(|| SqlError::unknown_charset(name))
+}
+
+/// The type that CAST and CONVERT name.
+fn cast_target(ty: &ast::TypeName, ctx: &BindCtx) -> Result<SqlType> {
+    let length = ty.length.map(|n| n.min(u32::MAX as u64) as u32);
+    let fsp = ty.length.unwrap_or(0).min(6) as u8;
+    Ok(match ty.name.as_str() {
+        "BIGINT" | "INT" if ty.unsigned => SqlType::bigint_unsigned(),
+        "BIGINT" | "INT" => SqlType::bigint(),
+        "CHAR" | "VARCHAR" | "NCHAR" => {
+            let collation = match &ty.charset {
+                Some(charset) => charset_named(charset)?.default_collation(),
+                None if ty.binary => ctx.collation_connection.charset().bin_collation(),
+                None => ctx.collation_connection,
+            };
+            SqlType::varchar(length.unwrap_or(u32::MAX), collation)
+                .with_collation(collation, Derivation::Implicit)
+        }
+        "BINARY" | "VARBINARY" => SqlType::varbinary(length.unwrap_or(u32::MAX)),
+        "DATE" => SqlType::date(),
+        "TIME" => SqlType::time(fsp),
+        "DATETIME" | "TIMESTAMP" => SqlType::datetime(fsp),
+        "DECIMAL" => SqlType::decimal(length.unwrap_or(10), ty.decimals.unwrap_or(0).min(30) as u8),
+        "FLOAT" if length.unwrap_or(0) <= 24 => SqlType::new(TypeKind::Float),
+        "DOUBLE" | "REAL" | "FLOAT" => SqlType::double(),
+        "YEAR" => SqlType::new(TypeKind::Year),
+        "JSON" => SqlType::new(TypeKind::Json).with_collation(Collation::UTF8MB4_BIN, Derivation::Implicit),
+        other => return Err(SqlError::not_supported(format!("CAST to {other}"))),
+    })
+}

@@ -1,0 +1,335 @@
+//! Constructors of comparisons and of the logic that joins them. A literal becomes here what it is compared with.
+
+use super::literal::{bool_literal, int_literal, literal, type_of_value};
+use super::{BindCtx, as_number, as_text, boolean, json_unquote};
+use crate::infer::cmp_kind;
+use crate::node::{CmpOp, Expr, InSet, Node};
+use tidemark_types::error::{Result, SqlError};
+use tidemark_types::temporal::parse;
+use tidemark_types::{CmpKind, Date, Decimal, SqlType, TypeKind, Val, Value};
+
+/// The operands of a comparison, literals turned into what they are compared with, and the kind of comparison.
+pub(crate) fn comparable(left: Expr, right: Expr, op: &str, bind: &BindCtx) -> Result<(CmpKind, Expr, Expr)> {
+    let (left, right) = if left.ty.is_string() && right.ty.is_string() {
+        (as_text(left, bind), as_text(right, bind))
+    } else if left.ty.is_numeric() || right.ty.is_numeric() {
+        (as_number(left), as_number(right))
+    } else {
+        (left, right)
+    };
+    let (left, right) = match (left.ty.kind == TypeKind::Json, right.ty.kind == TypeKind::Json) {
+        // A document beside a text is the text of its string.
+        (true, false) if right.ty.kind != TypeKind::Null => (json_unquote(left, bind)?, right),
+        (false, true) if left.ty.kind != TypeKind::Null => (left, json_unquote(right, bind)?),
+        _ => (left, right),
+    };
+    // A text literal that is wholly a number is that number beside an exact column.
+    let left = exact_literal(left, &right);
+    let right = exact_literal(right, &left);
+    // A literal beside a date or time is one, if it can be read as one.
+    let (l, r) = (left.ty.clone(), right.ty.clone());
+    let (fixed_left, fixed_right) = (is_literal(&left), is_literal(&right));
+    let left = temporal_literal_beside(left, &r, fixed_right, bind)?;
+    let right = temporal_literal_beside(right, &l, fixed_left, bind)?;
+    let kind = cmp_kind(&left, &right, op, bind)?;
+    Ok((kind, left, right))
+}
+
+fn is_literal(e: &Expr) -> bool {
+    matches!(e.node, Node::Literal(_))
+}
+
+fn exact_literal(e: Expr, other: &Expr) -> Expr {
+    let Node::Literal(value) = &e.node else { return e };
+    if is_literal(other) || !(other.ty.is_integer() || other.ty.kind == TypeKind::Decimal) {
+        return e;
+    }
+    let exact = match value {
+        Val::Str(text) if !(e.ty.unsigned && e.ty.is_binary_string()) => {
+            let plain = text
+                .iter()
+                .all(|b| b.is_ascii_digit() || matches!(b, b'-' | b'.'));
+            let number = std::str::from_utf8(text)
+                .ok()
+                .filter(|_| plain)
+                .and_then(Decimal::parse);
+            number.map(
+                |d| match d.to_i128().filter(|_| d.scale() == 0).map(i64::try_from) {
+                    Some(Ok(int)) => Val::Int(int),
+                    _ => Val::Decimal(d),
+                },
+            )
+        }
+        Val::Int(n) => Some(Val::Int(*n)),
+        _ => None,
+    };
+    match exact {
+        // Two digits beside a YEAR are one.
+        Some(Val::Int(n @ 1..100)) if other.ty.kind == TypeKind::Year => {
+            int_literal(if n < 70 { n + 2000 } else { n + 1900 })
+        }
+        Some(value) => literal(type_of_value(&value, &BindCtx::default()), value),
+        None => e,
+    }
+}
+
+/// A text beside a date must be one, as in MySQL; beside a time it may be, and a number may beside either. Two literals
+/// are compared as they are.
+fn temporal_literal_beside(e: Expr, other: &SqlType, both_literal: bool, bind: &BindCtx) -> Result<Expr> {
+    let Node::Literal(value) = &e.node else {
+        return Ok(e);
+    };
+    let read = match (value, other.kind) {
+        (Val::Int(_), _) if both_literal => None,
+        (Val::Str(s), TypeKind::Time) if !both_literal => parse::time(s, bind.sql_mode)
+            .filter(|(_, whole)| *whole)
+            .map(|(t, _)| Val::Time(t)),
+        (Val::Int(n), TypeKind::Time) => parse::number_to_time(*n as i128, *n < 0, 0.0, 0)
+            .filter(|(_, whole)| *whole)
+            .map(|(t, _)| Val::Time(t)),
+        (Val::Int(0), _) if other.has_date() => Some(Val::DateTime(Date::ZERO.midnight())),
+        (Val::Int(n), _) if other.has_date() => {
+            parse::number_to_datetime(*n as i128, 0.0, 0, bind.sql_mode).map(|p| Val::DateTime(p.value))
+        }
+        (Val::Str(s), _) if other.has_date() => {
+            let clock = s.iter().find(|b| b.is_ascii_punctuation()) == Some(&b':');
+            let parsed = parse::datetime(s, bind.sql_mode).filter(|_| !clock);
+            let parsed = parsed.ok_or_else(|| not_temporal(other, s))?;
+            // What names a zone of its own is placed when the statement runs.
+            if parsed.offset.is_some() {
+                None
+            } else {
+                Some(Val::DateTime(parsed.value))
+            }
+        }
+        _ => None,
+    };
+    Ok(match read {
+        Some(value) => literal(type_of_value(&value, bind), value),
+        None => e,
+    })
+}
+
+fn not_temporal(ty: &SqlType, text: &[u8]) -> SqlError {
+    let kind = match ty.kind {
+        TypeKind::Date => "DATE",
+        TypeKind::Timestamp => "TIMESTAMP",
+        _ => "DATETIME",
+    };
+    let shown = tidemark_types::convert::excerpt(text);
+    SqlError::new(
+        tidemark_types::error::er::TRUNCATED_WRONG_VALUE_IN_FUNCTION,
+        format!("Incorrect {kind} value: '{shown}'"),
+    )
+}
+
+pub fn compare(op: CmpOp, left: Expr, right: Expr, bind: &BindCtx) -> Result<Expr> {
+    let (kind, left, right) = comparable(left, right, op.symbol(), bind)?;
+    let nullable = op != CmpOp::NullSafeEq && (left.ty.nullable || right.ty.nullable || kind_may_fail(kind));
+    Ok(boolean(
+        nullable,
+        Node::Compare(op, kind, Box::new([left, right])),
+    ))
+}
+
+fn kind_may_fail(kind: CmpKind) -> bool {
+    matches!(kind, CmpKind::DateTime | CmpKind::Time)
+}
+
+/// `(a, b) op (c, d)`, spelled out.
+pub fn compare_rows(op: CmpOp, left: Vec<Expr>, right: Vec<Expr>, bind: &BindCtx) -> Result<Expr> {
+    if left.len() != right.len() || left.is_empty() {
+        return Err(SqlError::operand_columns(left.len()));
+    }
+    let pairs: Vec<(Expr, Expr)> = left.into_iter().zip(right).collect();
+    let each = |op: CmpOp| -> Result<Vec<Expr>> {
+        pairs
+            .iter()
+            .map(|(l, r)| compare(op, l.clone(), r.clone(), bind))
+            .collect()
+    };
+    match op {
+        CmpOp::Eq | CmpOp::NullSafeEq => Ok(and(each(op)?)),
+        CmpOp::Ne => Ok(or(each(op)?)),
+        _ => {
+            // a < c OR (a = c AND (b < d)); only the last keeps "or equal".
+            let strict = match op {
+                CmpOp::Le => CmpOp::Lt,
+                CmpOp::Ge => CmpOp::Gt,
+                other => other,
+            };
+            let mut rest: Option<Expr> = None;
+            for (l, r) in pairs.iter().rev() {
+                rest = Some(match rest {
+                    None => compare(op, l.clone(), r.clone(), bind)?,
+                    Some(rest) => {
+                        let less = compare(strict, l.clone(), r.clone(), bind)?;
+                        let equal = compare(CmpOp::Eq, l.clone(), r.clone(), bind)?;
+                        or(vec![less, and(vec![equal, rest])])
+                    }
+                });
+            }
+            rest.ok_or_else(|| SqlError::operand_columns(1))
+        }
+    }
+}
+
+/// Conjunction; flattens nested ones. Of none: TRUE.
+pub fn and(list: Vec<Expr>) -> Expr {
+    let mut flat = Vec::with_capacity(list.len());
+    for e in list {
+        match e.node {
+            Node::And(inner) => flat.extend(inner),
+            _ => flat.push(e),
+        }
+    }
+    match flat.len() {
+        0 => bool_literal(true),
+        1 if flat[0].ty == SqlType::boolean() => flat.remove(0),
+        _ => boolean(flat.iter().any(|e| e.ty.nullable), Node::And(flat)),
+    }
+}
+
+/// Disjunction; flattens nested ones. Of none: FALSE.
+pub fn or(list: Vec<Expr>) -> Expr {
+    let mut flat = Vec::with_capacity(list.len());
+    for e in list {
+        match e.node {
+            Node::Or(inner) => flat.extend(inner),
+            _ => flat.push(e),
+        }
+    }
+    if flat.is_empty() {
+        return bool_literal(false);
+    }
+    boolean(flat.iter().any(|e| e.ty.nullable), Node::Or(flat))
+}
+
+pub fn xor(left: Expr, right: Expr) -> Expr {
+    let nullable = left.ty.nullable || right.ty.nullable;
+    boolean(nullable, Node::Xor(Box::new([left, right])))
+}
+
+pub fn not(e: Expr) -> Expr {
+    boolean(e.ty.nullable, Node::Not(Box::new(e)))
+}
+
+pub fn is_null(e: Expr, negated: bool) -> Expr {
+    let test = boolean(false, Node::IsNull(Box::new(e)));
+    if negated { not(test) } else { test }
+}
+
+/// `IS [NOT] TRUE`, `IS [NOT] FALSE`. `IS UNKNOWN` is [`is_null`].
+pub fn is_truth(e: Expr, truth: bool, negated: bool) -> Expr {
+    let test = boolean(false, Node::IsTruth(Box::new(e), truth));
+    if negated { not(test) } else { test }
+}
+
+pub fn between(e: Expr, low: Expr, high: Expr, negated: bool, bind: &BindCtx) -> Result<Expr> {
+    let nullable = e.ty.nullable || low.ty.nullable || high.ty.nullable;
+    let (low_kind, value, low) = comparable(e.clone(), low, "between", bind)?;
+    let (high_kind, value_too, high) = comparable(e, high, "between", bind)?;
+    // Where the two bounds want the value as different things, the comparison is two.
+    if std::mem::discriminant(&value.node) != std::mem::discriminant(&value_too.node)
+        || value.ty != value_too.ty
+    {
+        let test = and(vec![
+            compare(CmpOp::Ge, value, low, bind)?,
+            compare(CmpOp::Le, value_too, high, bind)?,
+        ]);
+        return Ok(if negated { not(test) } else { test });
+    }
+    let args = Box::new([value, low, high]);
+    Ok(boolean(
+        nullable,
+        Node::Between {
+            negated,
+            low: low_kind,
+            high: high_kind,
+            args,
+        },
+    ))
+}
+
+/// Lists from this length on are searched, not walked.
+const SET_MIN: usize = 8;
+
+pub fn in_list(e: Expr, list: Vec<Expr>, negated: bool, bind: &BindCtx) -> Result<Expr> {
+    let mut nullable = e.ty.nullable;
+    let mut candidates = Vec::with_capacity(list.len());
+    let mut value = as_number_beside(e, &list);
+    for candidate in list {
+        nullable |= candidate.ty.nullable;
+        let (kind, left, right) = comparable(value, candidate, "IN", bind)?;
+        value = left;
+        candidates.push((kind, right));
+    }
+    let set = in_set(&candidates);
+    Ok(boolean(
+        nullable,
+        Node::In {
+            negated,
+            value: Box::new(value),
+            list: candidates,
+            set,
+        },
+    ))
+}
+
+/// The value is compared with each candidate, so it may change into a number only if all are.
+fn as_number_beside(e: Expr, list: &[Expr]) -> Expr {
+    if list.iter().all(|c| c.ty.is_numeric()) {
+        as_number(e)
+    } else {
+        e
+    }
+}
+
+fn in_set(candidates: &[(CmpKind, Expr)]) -> Option<InSet> {
+    let (first, _) = candidates.first()?;
+    if candidates.len() < SET_MIN || candidates.iter().any(|(kind, _)| kind != first) {
+        return None;
+    }
+    let values = candidates.iter().map(|(_, e)| match &e.node {
+        Node::Literal(v) if !v.is_null() => Some(v),
+        _ => None,
+    });
+    match first {
+        CmpKind::Int => {
+            let mut ints = values
+                .map(|v| v.and_then(int_of))
+                .collect::<Option<Vec<i128>>>()?;
+            ints.sort_unstable();
+            Some(InSet::Int(ints))
+        }
+        CmpKind::Str(collation) => {
+            let key = |v: &Value| {
+                let mut key = Vec::new();
+                collation.sort_key(&v.to_text(), &mut key);
+                key
+            };
+            let mut keys = values.map(|v| v.map(key)).collect::<Option<Vec<Vec<u8>>>>()?;
+            keys.sort_unstable();
+            Some(InSet::Str(*collation, keys))
+        }
+        _ => None,
+    }
+}
+
+fn int_of(value: &Value) -> Option<i128> {
+    match value {
+        Val::Int(v) => Some(*v as i128),
+        Val::UInt(v) => Some(*v as i128),
+        _ => None,
+    }
+}
+
+/// `(a, b) IN ((1, 2), (3, 4))`
+pub fn in_rows(row: Vec<Expr>, list: Vec<Vec<Expr>>, negated: bool, bind: &BindCtx) -> Result<Expr> {
+    let any = list
+        .into_iter()
+        .map(|candidate| compare_rows(CmpOp::Eq, row.clone(), candidate, bind))
+        .collect::<Result<Vec<Expr>>>()?;
+    let test = or(any);
+    Ok(if negated { not(test) } else { test })
+}

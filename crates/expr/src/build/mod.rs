@@ -1,0 +1,434 @@
+//! Constructors of expressions: type inference and coercion, once, before anything runs.
+//!
+//! The binder calls these bottom-up. Each decides from its operands' types what kind of operation it is and what type
+//! comes out, and turns literals into the type they are compared with, so that nothing of this is left for the rows.
+
+mod comparison;
+mod json;
+mod literal;
+
+pub use comparison::*;
+pub(crate) use json::{JSON_UNQUOTE, json_unquote, text_result};
+pub use literal::*;
+
+use super::infer::{cmp_kind, common_collation, number_kind, result_type};
+use super::node::*;
+use literal::literal;
+use tidemark_types::error::{Result, SqlError};
+use tidemark_types::{Charset, CmpKind, Collation, Decimal, Derivation, SqlMode, SqlType, TypeKind, Val};
+
+/// What types depend on besides the operands.
+#[derive(Clone, Debug)]
+pub struct BindCtx {
+    pub collation_connection: Collation,
+    pub sql_mode: SqlMode,
+    pub div_precision_increment: u8,
+    pub group_concat_max_len: u64,
+}
+
+impl Default for BindCtx {
+    fn default() -> Self {
+        BindCtx {
+            collation_connection: Collation::DEFAULT,
+            sql_mode: SqlMode::DEFAULT,
+            div_precision_increment: 4,
+            group_concat_max_len: 1024,
+        }
+    }
+}
+
+pub(crate) fn expr(ty: SqlType, node: Node) -> Expr {
+    Expr { ty, node, name: None }
+}
+
+fn boolean(nullable: bool, node: Node) -> Expr {
+    expr(SqlType::boolean().with_nullable(nullable), node)
+}
+
+/// A hexadecimal literal in a numeric place is a number, and a BIT is one anyway.
+pub(crate) fn as_number(e: Expr) -> Expr {
+    match &e.node {
+        Node::Literal(Val::Str(s)) if e.ty.unsigned && e.ty.is_binary_string() => {
+            let value = Val::UInt(tidemark_types::convert::bytes_to_uint(s));
+            literal(SqlType::bigint_unsigned().with_length(20), value)
+        }
+        _ => e,
+    }
+}
+
+/// A text operand: what shows its type in its text (BIT, ZEROFILL, DOUBLE(M,D), YEAR) is made a text first.
+pub(crate) fn as_text(e: Expr, bind: &BindCtx) -> Expr {
+    let fixed = e.ty.is_float() && e.ty.scale != SqlType::NOT_FIXED;
+    if !(e.ty.kind == TypeKind::Bit || e.ty.zerofill || fixed) {
+        return e;
+    }
+    let (collation, length) = if e.ty.kind == TypeKind::Bit {
+        (Collation::BINARY, e.ty.length.div_ceil(8))
+    } else {
+        (bind.collation_connection, e.ty.display_length())
+    };
+    let ty = SqlType::varchar(length, collation).with_collation(collation, Derivation::Literal);
+    let ty = ty.with_nullable(e.ty.nullable);
+    expr(ty, Node::Cast(Box::new(e)))
+}
+
+/// The value of the steps before, in a step of a [`chain`].
+pub fn previous(ty: &SqlType) -> Expr {
+    expr(ty.clone(), Node::Previous)
+}
+
+/// The last step's value; every step but the first has one [`previous`].
+pub fn chain(steps: Vec<Expr>) -> Expr {
+    let ty = steps.last().map_or_else(SqlType::boolean, |last| last.ty.clone());
+    expr(ty, Node::Chain(steps))
+}
+
+pub fn arith(op: ArithOp, left: Expr, right: Expr, bind: &BindCtx) -> Result<Expr> {
+    let (left, right) = (as_number(left), as_number(right));
+    let (a, b) = (number_kind(&left.ty), number_kind(&right.ty));
+    let mut kind = a.max(b);
+    if op == ArithOp::Div && kind == NumKind::Int {
+        kind = NumKind::Decimal;
+    }
+    let (l, r) = (
+        super::infer::decimal_shape(&left.ty),
+        super::infer::decimal_shape(&right.ty),
+    );
+    let cap = |int: u32, scale: u32| {
+        let scale = scale.min(30);
+        SqlType::decimal((int + scale).clamp(1, 65), scale as u8)
+    };
+    let mut ty = match (op, kind) {
+        (ArithOp::IntDiv, _) => {
+            let ty = SqlType::bigint();
+            if left.ty.unsigned || right.ty.unsigned {
+                ty.unsigned()
+            } else {
+                ty
+            }
+        }
+        (_, NumKind::Double) => double_of(op, &left.ty, &right.ty, bind),
+        (ArithOp::Div, _) => {
+            let scale = l.1 + bind.div_precision_increment as u32;
+            cap(l.0 + r.1, scale)
+        }
+        (ArithOp::Mul, NumKind::Decimal) => cap(l.0 + r.0, l.1 + r.1),
+        (ArithOp::Mod, NumKind::Decimal) => cap(l.0.max(r.0), l.1.max(r.1)),
+        (_, NumKind::Decimal) => cap(l.0.max(r.0) + 1, l.1.max(r.1)),
+        (_, NumKind::Int) => {
+            let unsigned = match op {
+                ArithOp::Mod => left.ty.unsigned,
+                ArithOp::Sub if bind.sql_mode.has(SqlMode::NO_UNSIGNED_SUBTRACTION) => false,
+                _ => left.ty.unsigned || right.ty.unsigned,
+            };
+            let digits = match op {
+                ArithOp::Mul => left.ty.length + right.ty.length,
+                ArithOp::Mod => left.ty.length.max(right.ty.length),
+                _ => left.ty.length.max(right.ty.length) + 1,
+            };
+            let ty = SqlType::bigint().with_length(digits.min(21));
+            if unsigned { ty.unsigned() } else { ty }
+        }
+    };
+    let may_be_null = matches!(op, ArithOp::Div | ArithOp::IntDiv | ArithOp::Mod);
+    ty.nullable = left.ty.nullable || right.ty.nullable || may_be_null;
+    Ok(expr(ty, Node::Arith(op, kind, Box::new([left, right]))))
+}
+
+/// A double with a fixed number of digits where both operands have one.
+fn double_of(op: ArithOp, left: &SqlType, right: &SqlType, bind: &BindCtx) -> SqlType {
+    let digits = |ty: &SqlType| match ty.is_numeric() {
+        true if ty.scale != SqlType::NOT_FIXED => Some(ty.scale),
+        _ => None,
+    };
+    let mut ty = SqlType::double();
+    if let Some((a, b)) = digits(left).zip(digits(right)) {
+        let scale = match op {
+            ArithOp::Div => a.max(b) + bind.div_precision_increment,
+            _ => a.max(b),
+        };
+        ty.scale = scale.min(SqlType::NOT_FIXED);
+    }
+    ty
+}
+
+pub fn neg(e: Expr, _bind: &BindCtx) -> Result<Expr> {
+    let e = as_number(e);
+    if let Node::Literal(value) = &e.node {
+        let negated = match value {
+            Val::Int(i64::MIN) => Some(Val::Decimal(Decimal::new(1 << 63, 0))),
+            Val::Int(v) => Some(Val::Int(-v)),
+            Val::UInt(v) if *v <= 1 << 63 => Some(Val::Int((*v as i64).wrapping_neg())),
+            Val::UInt(v) => Some(Val::Decimal(Decimal::from(*v).neg())),
+            Val::Decimal(d) if d.scale() == 0 && *d == Decimal::new(1 << 63, 0) => Some(Val::Int(i64::MIN)),
+            Val::Decimal(d) => Some(Val::Decimal(d.neg())),
+            Val::Double(v) => Some(Val::Double(-v)),
+            _ => None,
+        };
+        if let Some(value) = negated {
+            return Ok(literal(type_of_value(&value, &BindCtx::default()), value));
+        }
+    }
+    let ty = match number_kind(&e.ty) {
+        _ if e.ty.is_temporal() => SqlType::double(),
+        NumKind::Int => SqlType::bigint(),
+        NumKind::Decimal => {
+            let (int, scale) = super::infer::decimal_shape(&e.ty);
+            SqlType::decimal((int + scale).clamp(1, 65), scale as u8)
+        }
+        NumKind::Double => SqlType::double(),
+    };
+    Ok(expr(ty.with_nullable(e.ty.nullable), Node::Neg(Box::new(e))))
+}
+
+pub fn bit(op: BitOp, left: Expr, right: Expr) -> Result<Expr> {
+    let nullable = left.ty.nullable || right.ty.nullable;
+    let bytes = |e: &Expr| e.ty.is_binary_string() && !e.ty.unsigned;
+    let shift = matches!(op, BitOp::ShiftLeft | BitOp::ShiftRight);
+    if bytes(&left) && (shift || bytes(&right)) {
+        return Err(SqlError::not_supported("bit operations on binary strings"));
+    }
+    let ty = SqlType::bigint_unsigned().with_nullable(nullable);
+    Ok(expr(
+        ty,
+        Node::Bit(op, Box::new([as_number(left), as_number(right)])),
+    ))
+}
+
+pub fn bit_not(e: Expr) -> Expr {
+    let ty = SqlType::bigint_unsigned().with_nullable(e.ty.nullable);
+    expr(ty, Node::BitNot(Box::new(as_number(e))))
+}
+
+/// `escape` is the ESCAPE clause; the default is a backslash (none under NO_BACKSLASH_ESCAPES).
+pub fn like(e: Expr, pattern: Expr, escape: Option<&str>, negated: bool, bind: &BindCtx) -> Result<Expr> {
+    let (e, pattern) = (as_text(e, bind), as_text(pattern, bind));
+    let (collation, _) = common_collation(&[&e.ty, &pattern.ty], "like", bind)?;
+    let escape = match escape {
+        None if bind.sql_mode.has(SqlMode::NO_BACKSLASH_ESCAPES) => None,
+        None => Some('\\'),
+        Some(text) if text.chars().count() > 1 => return Err(SqlError::wrong_arguments("ESCAPE")),
+        Some(text) => text.chars().next(),
+    };
+    let compiled = match &pattern.node {
+        Node::Literal(v) if !v.is_null() => {
+            Some(super::like::LikePattern::new(&v.to_text(), escape, collation))
+        }
+        _ => None,
+    };
+    let nullable = e.ty.nullable || pattern.ty.nullable;
+    let args = Box::new([e, pattern]);
+    Ok(boolean(
+        nullable,
+        Node::Like {
+            negated,
+            collation,
+            escape,
+            args,
+            pattern: compiled,
+        },
+    ))
+}
+
+pub fn regexp(e: Expr, pattern: Expr, negated: bool, bind: &BindCtx) -> Result<Expr> {
+    let (collation, _) = common_collation(&[&e.ty, &pattern.ty], "regexp", bind)?;
+    super::infer::same_kind(&e.ty, &pattern.ty, "regexp_like")?;
+    let nullable = e.ty.nullable || pattern.ty.nullable;
+    let args = Box::new([as_text(e, bind), as_text(pattern, bind)]);
+    Ok(boolean(
+        nullable,
+        Node::Regexp {
+            negated,
+            collation,
+            args,
+            cache: Default::default(),
+        },
+    ))
+}
+
+pub fn case(
+    operand: Option<Expr>,
+    whens: Vec<(Expr, Expr)>,
+    otherwise: Option<Expr>,
+    bind: &BindCtx,
+) -> Result<Expr> {
+    let results: Vec<&SqlType> = whens
+        .iter()
+        .map(|(_, r)| &r.ty)
+        .chain(otherwise.iter().map(|e| &e.ty))
+        .collect();
+    let mut ty = result_type(&results, "case", bind)?;
+    ty.nullable = otherwise.is_none() || results.iter().any(|t| t.nullable);
+    let whens = whens
+        .into_iter()
+        .map(|(when, then)| match &operand {
+            None => Ok((CmpKind::Int, when, then)),
+            Some(o) => Ok((cmp_kind(o, &when, "case", bind)?, when, then)),
+        })
+        .collect::<Result<Vec<_>>>()?;
+    Ok(expr(
+        ty,
+        Node::Case {
+            operand: operand.map(Box::new),
+            whens,
+            otherwise: otherwise.map(Box::new),
+        },
+    ))
+}
+
+/// What is stored in a column, before it is evaluated: hexadecimal literals are numbers in numeric columns, and bytes
+/// are read in the column's character set. Values then go through [`tidemark_types::assign::assign`].
+pub fn assignable(e: Expr, column: &SqlType, bind: &BindCtx) -> Expr {
+    if column.is_numeric() && column.kind != TypeKind::Bit {
+        return as_number(e);
+    }
+    let e = if column.is_string() { as_text(e, bind) } else { e };
+    let foreign =
+        column.is_string() && column.collation.charset() == Charset::Latin1 && e.ty.is_binary_string();
+    if !foreign {
+        return e;
+    }
+    let ty = SqlType::varchar(u32::MAX, column.collation).with_nullable(e.ty.nullable);
+    expr(ty, Node::Cast(Box::new(e)))
+}
+
+/// `CAST(e AS ty)`, `CONVERT(e, ty)`.
+pub fn cast(e: Expr, mut ty: SqlType, bind: &BindCtx) -> Result<Expr> {
+    // A document that is a string casts as that string, but is shown with its quotes.
+    let unquoted = e.ty.kind == TypeKind::Json && !ty.is_string();
+    let e = if unquoted { json_unquote(e, bind)? } else { e };
+    let e = if ty.is_numeric() {
+        as_number(e)
+    } else {
+        as_text(e, bind)
+    };
+    ty.nullable = e.ty.nullable || ty.is_temporal() || ty.kind == TypeKind::Year || ty.kind == TypeKind::Json;
+    if ty.kind == TypeKind::VarChar && ty.collation.is_binary() && ty.length != u32::MAX {
+        // BINARY(n) is filled up to its length.
+        ty.kind = TypeKind::Char;
+    }
+    if ty.is_string() {
+        ty.derivation = Derivation::Implicit;
+    }
+    Ok(expr(ty, Node::Cast(Box::new(e))))
+}
+
+/// `CONVERT(e USING charset)`
+pub fn convert_using(e: Expr, charset: Charset, bind: &BindCtx) -> Result<Expr> {
+    let e = as_text(e, bind);
+    let collation = charset.default_collation();
+    let ty = SqlType::varchar(super::infer::text_length(&e.ty), collation).with_nullable(true);
+    Ok(expr(ty, Node::Cast(Box::new(e))))
+}
+
+/// `e COLLATE collation`
+pub fn collate(e: Expr, collation: Collation, bind: &BindCtx) -> Result<Expr> {
+    let e = as_text(e, bind);
+    let charset = if e.ty.is_string() {
+        e.ty.collation.charset()
+    } else {
+        bind.collation_connection.charset()
+    };
+    if charset != collation.charset() && e.ty.kind != TypeKind::Null {
+        return Err(SqlError::collation_charset_mismatch(
+            collation.name(),
+            charset.name(),
+        ));
+    }
+    let mut ty = if e.ty.is_string() && !e.ty.is_member() {
+        e.ty.clone()
+    } else {
+        SqlType::varchar(super::infer::text_length(&e.ty), collation).with_nullable(e.ty.nullable)
+    };
+    ty.collation = collation;
+    ty.derivation = Derivation::Explicit;
+    Ok(expr(ty, Node::Retype(Box::new(e))))
+}
+
+/// `date + INTERVAL n unit`, `DATE_ADD`, `DATE_SUB` (`negate`).
+pub fn date_add(date: Expr, amount: Expr, unit: IntervalUnit, negate: bool, bind: &BindCtx) -> Result<Expr> {
+    let micro = unit.has_microseconds();
+    let seconds_fsp = if unit == IntervalUnit::Second {
+        fraction_digits(&amount.ty)
+    } else {
+        0
+    };
+    let fsp = |own: u8| if micro { 6 } else { own.max(seconds_fsp) };
+    let ty = match date.ty.kind {
+        TypeKind::Date if !unit.has_time() => SqlType::date(),
+        TypeKind::Date => SqlType::datetime(fsp(0)),
+        TypeKind::DateTime | TypeKind::Timestamp => SqlType::datetime(fsp(date.ty.scale)),
+        TypeKind::Time if unit.fits_time() => SqlType::time(fsp(date.ty.scale)),
+        TypeKind::Time => SqlType::datetime(fsp(date.ty.scale)),
+        _ => {
+            let collation = bind.collation_connection;
+            SqlType::varchar(29, collation).with_collation(collation, Derivation::Literal)
+        }
+    };
+    Ok(expr(
+        ty.with_nullable(true),
+        Node::DateAdd {
+            unit,
+            negate,
+            args: Box::new([date, amount]),
+        },
+    ))
+}
+
+fn fraction_digits(ty: &SqlType) -> u8 {
+    match ty.kind {
+        TypeKind::Decimal => ty.scale.min(6),
+        _ if ty.is_float() || ty.is_string() => 6,
+        _ => 0,
+    }
+}
+
+/// `EXTRACT(unit FROM e)`
+pub fn extract(unit: IntervalUnit, e: Expr, _bind: &BindCtx) -> Result<Expr> {
+    Ok(expr(
+        SqlType::bigint().with_nullable(true),
+        Node::Extract(unit, Box::new(e)),
+    ))
+}
+
+/// A subquery in an expression; `columns` are its columns' types.
+pub fn subquery(
+    id: usize,
+    kind: SubqueryKind,
+    operands: Vec<Expr>,
+    columns: &[SqlType],
+    bind: &BindCtx,
+) -> Result<Expr> {
+    let (ty, expected) = match kind {
+        SubqueryKind::Scalar => (columns.first().cloned(), 1),
+        SubqueryKind::Exists | SubqueryKind::NotExists => {
+            (Some(SqlType::boolean().with_nullable(false)), columns.len())
+        }
+        SubqueryKind::Quantified(..) | SubqueryKind::Row(_) => (Some(SqlType::boolean()), operands.len()),
+    };
+    if columns.len() != expected {
+        return Err(SqlError::operand_columns(expected));
+    }
+    let ty = ty.ok_or_else(|| SqlError::operand_columns(1))?;
+    let ty = if kind == SubqueryKind::Scalar {
+        ty.with_nullable(true)
+    } else {
+        ty
+    };
+    let operands = operands
+        .into_iter()
+        .zip(columns)
+        .map(|(operand, column)| {
+            let other = self::column(0, column.clone());
+            Ok((cmp_kind(&operand, &other, "=", bind)?, operand))
+        })
+        .collect::<Result<Vec<_>>>()?;
+    Ok(expr(ty, Node::Subquery { id, kind, operands }))
+}
+
+/// The common type of the columns of a UNION.
+pub fn common_type(types: &[&SqlType], operation: &str, bind: &BindCtx) -> Result<SqlType> {
+    let mut ty = result_type(types, operation, bind)?;
+    ty.nullable = types.iter().any(|t| t.nullable);
+    Ok(ty)
+}

@@ -1,0 +1,307 @@
+//! What an evaluation can see.
+//!
+//! [`Env`] is fixed for a statement: parameters, the session's settings, one clock reading. [`EvalCtx`] adds the row and
+//! is two pointers, so that making one per row costs nothing. Everything is behind `&`: one statement is evaluated by
+//! one thread, and what changes (warnings, user variables) uses interior mutability.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::ops::{Deref, DerefMut};
+use tidemark_types::error::{Result, SqlError};
+use tidemark_types::{CmpKind, Collation, Conversion, SqlType, TimeZone, Val, Value, Warnings};
+
+/// Access to the current row by slot. Values borrow from the row.
+pub trait Row {
+    fn column(&self, slot: usize) -> Val<'_>;
+
+    /// The value of the steps before, in a step of a chain.
+    fn previous(&self) -> Val<'_> {
+        Val::Null
+    }
+}
+
+/// A row beside which a step of a chain sees the value of the steps before.
+pub(super) struct Linked<'a> {
+    pub row: &'a dyn Row,
+    pub previous: Value,
+}
+
+impl Row for Linked<'_> {
+    fn column(&self, slot: usize) -> Val<'_> {
+        self.row.column(slot)
+    }
+
+    fn previous(&self) -> Val<'_> {
+        self.previous.borrowed()
+    }
+}
+
+/// The row of an expression without columns.
+pub struct NoRow;
+
+impl Row for NoRow {
+    fn column(&self, _slot: usize) -> Val<'_> {
+        Val::Null
+    }
+}
+
+impl Row for &[Val<'_>] {
+    fn column(&self, slot: usize) -> Val<'_> {
+        self.get(slot).map_or(Val::Null, Val::borrowed)
+    }
+}
+
+impl Row for Vec<Val<'_>> {
+    fn column(&self, slot: usize) -> Val<'_> {
+        self.get(slot).map_or(Val::Null, Val::borrowed)
+    }
+}
+
+/// What expressions ask the session.
+pub trait SessionInfo {
+    /// `None` if never set: NULL.
+    fn user_variable(&self, name: &str) -> Option<Value>;
+    fn set_user_variable(&self, name: &str, value: Value);
+    fn system_variable(&self, scope: super::VarScope, name: &str) -> Result<Value>;
+    fn connection_id(&self) -> u64;
+    /// `user@host` as the client gave it.
+    fn user(&self) -> String;
+    /// `user@host` of the account that matched.
+    fn current_user(&self) -> String;
+    fn database(&self) -> Option<String>;
+    fn version(&self) -> String;
+    fn last_insert_id(&self) -> u64;
+    fn set_last_insert_id(&self, id: u64);
+    fn row_count(&self) -> i64;
+    fn found_rows(&self) -> u64;
+    /// The connection was killed or its statement was: SLEEP and BENCHMARK end.
+    fn interrupted(&self) -> bool;
+}
+
+/// For expressions outside a session: nobody is connected, there are no variables, and what is set is forgotten.
+pub struct NoSession;
+
+impl SessionInfo for NoSession {
+    fn user_variable(&self, _name: &str) -> Option<Value> {
+        None
+    }
+    fn set_user_variable(&self, _name: &str, _value: Value) {}
+    fn system_variable(&self, _scope: super::VarScope, name: &str) -> Result<Value> {
+        Err(SqlError::unknown_system_variable(name))
+    }
+    fn connection_id(&self) -> u64 {
+        0
+    }
+    fn user(&self) -> String {
+        String::new()
+    }
+    fn current_user(&self) -> String {
+        String::new()
+    }
+    fn database(&self) -> Option<String> {
+        None
+    }
+    fn version(&self) -> String {
+        String::new()
+    }
+    fn last_insert_id(&self) -> u64 {
+        0
+    }
+    fn set_last_insert_id(&self, _id: u64) {}
+    fn row_count(&self) -> i64 {
+        -1
+    }
+    fn found_rows(&self) -> u64 {
+        0
+    }
+    fn interrupted(&self) -> bool {
+        false
+    }
+}
+
+/// The executor's side of subqueries. `id` is the number the binder gave the subquery; `ctx` holds the outer row.
+pub trait Subqueries {
+    /// The only row's columns; `None` when there is none. More than one row is error 1242.
+    fn row(&self, id: usize, ctx: &EvalCtx) -> Result<Option<Vec<Value>>>;
+    /// Whether there is a row.
+    fn exists(&self, id: usize, ctx: &EvalCtx) -> Result<bool>;
+    /// Calls `f` for each row until it answers false.
+    fn for_each(&self, id: usize, ctx: &EvalCtx, f: &mut dyn FnMut(&[Value]) -> Result<bool>) -> Result<()>;
+
+    /// Whether the only column of some row equals the value (`None`: UNKNOWN), where that can be looked up. Outer `None`:
+    /// the rows must be compared one by one.
+    fn contains(
+        &self,
+        id: usize,
+        value: (&Val, &SqlType, CmpKind),
+        ctx: &EvalCtx,
+    ) -> Result<Option<Option<bool>>> {
+        let _ = (id, value, ctx);
+        Ok(None)
+    }
+}
+
+/// For statements without subqueries.
+pub struct NoSubqueries;
+
+impl Subqueries for NoSubqueries {
+    fn row(&self, _id: usize, _ctx: &EvalCtx) -> Result<Option<Vec<Value>>> {
+        Err(SqlError::not_supported("subquery in this place"))
+    }
+    fn exists(&self, _id: usize, _ctx: &EvalCtx) -> Result<bool> {
+        Err(SqlError::not_supported("subquery in this place"))
+    }
+    fn for_each(
+        &self,
+        _id: usize,
+        _ctx: &EvalCtx,
+        _f: &mut dyn FnMut(&[Value]) -> Result<bool>,
+    ) -> Result<()> {
+        Err(SqlError::not_supported("subquery in this place"))
+    }
+}
+
+/// All that is fixed while one statement runs. What conversions of values need of it is a part, which it dereferences to.
+pub struct Env<'a> {
+    pub params: &'a [Value],
+    /// The statement is only prepared: a parameter without a value is NULL, not an error.
+    pub unbound: bool,
+    pub session: &'a dyn SessionInfo,
+    pub subqueries: &'a dyn Subqueries,
+    pub conversion: Conversion<'a>,
+    pub collation_connection: Collation,
+    pub div_precision_increment: u8,
+    pub group_concat_max_len: u64,
+    pub max_allowed_packet: u64,
+    /// State of RAND() and RAND(n), by call site.
+    pub random: RefCell<HashMap<usize, RandState>>,
+}
+
+impl<'a> Deref for Env<'a> {
+    type Target = Conversion<'a>;
+
+    #[inline]
+    fn deref(&self) -> &Conversion<'a> {
+        &self.conversion
+    }
+}
+
+impl DerefMut for Env<'_> {
+    fn deref_mut(&mut self) -> &mut Self::Target {
+        &mut self.conversion
+    }
+}
+
+impl<'a> Env<'a> {
+    /// The defaults of a fresh session; adjust the fields that differ.
+    pub fn new(
+        session: &'a dyn SessionInfo,
+        subqueries: &'a dyn Subqueries,
+        warnings: &'a Warnings,
+        time_zone: &'a TimeZone,
+    ) -> Env<'a> {
+        Env {
+            params: &[],
+            unbound: false,
+            session,
+            subqueries,
+            conversion: Conversion::new(warnings, time_zone),
+            collation_connection: Collation::DEFAULT,
+            div_precision_increment: 4,
+            group_concat_max_len: 1024,
+            max_allowed_packet: 64 << 20,
+            random: RefCell::default(),
+        }
+    }
+
+    /// The context of an expression without columns.
+    pub fn ctx(&'a self) -> EvalCtx<'a> {
+        EvalCtx {
+            row: &NoRow,
+            env: self,
+        }
+    }
+
+    pub fn ctx_with(&'a self, row: &'a dyn Row) -> EvalCtx<'a> {
+        EvalCtx { row, env: self }
+    }
+}
+
+/// Counts the steps of work on long texts, and looks now and then whether the statement has been interrupted.
+pub(crate) struct Watch<'a> {
+    session: Option<&'a dyn SessionInfo>,
+    steps: usize,
+}
+
+impl<'a> Watch<'a> {
+    /// The steps between two looks: some milliseconds.
+    const STEPS: usize = 1 << 20;
+
+    pub fn new(env: &Env<'a>) -> Watch<'a> {
+        Watch {
+            session: Some(env.session),
+            steps: 0,
+        }
+    }
+
+    /// For work that ends soon in any case.
+    pub fn nobody() -> Watch<'a> {
+        Watch {
+            session: None,
+            steps: 0,
+        }
+    }
+
+    /// Error 1317 if the statement is to end.
+    #[inline]
+    pub fn step(&mut self, steps: usize) -> Result<()> {
+        self.steps += steps;
+        if self.steps < Watch::STEPS {
+            return Ok(());
+        }
+        self.steps = 0;
+        if self.session.is_some_and(|session| session.interrupted()) {
+            return Err(SqlError::interrupted());
+        }
+        Ok(())
+    }
+}
+
+/// A row in an environment.
+#[derive(Clone, Copy)]
+pub struct EvalCtx<'a> {
+    pub row: &'a dyn Row,
+    pub env: &'a Env<'a>,
+}
+
+/// MySQL's random numbers: two linear congruences. `RAND(n)` must repeat MySQL's sequence.
+#[derive(Clone, Copy, Debug)]
+pub struct RandState {
+    seed1: u64,
+    seed2: u64,
+}
+
+const RAND_MODULUS: u64 = 0x3FFF_FFFF;
+
+impl RandState {
+    /// From the argument of `RAND(n)`.
+    pub fn seeded(n: u32) -> RandState {
+        RandState::new(
+            n.wrapping_mul(0x10001).wrapping_add(55_555_555) as u64,
+            n.wrapping_mul(0x1000_0001) as u64,
+        )
+    }
+
+    pub fn new(seed1: u64, seed2: u64) -> RandState {
+        RandState {
+            seed1: seed1 % RAND_MODULUS,
+            seed2: seed2 % RAND_MODULUS,
+        }
+    }
+
+    pub fn advance(&mut self) -> f64 {
+        self.seed1 = (self.seed1 * 3 + self.seed2) % RAND_MODULUS;
+        self.seed2 = (self.seed1 + self.seed2 + 33) % RAND_MODULUS;
+        self.seed1 as f64 / RAND_MODULUS as f64
+    }
+}

@@ -1,0 +1,313 @@
+//! The evaluator.
+
+use super::env::{EvalCtx, Linked};
+use super::node::{CmpOp, Expr, Node, Quantifier, SubqueryKind};
+use super::{arith, cast, compare, interval, like};
+use std::borrow::Cow;
+use tidemark_types::error::depth::check_stack;
+use tidemark_types::error::{Result, SqlError};
+use tidemark_types::{CmpKind, Val, Value};
+
+impl Expr {
+    /// The value for the row of `ctx`. Borrows from the row, the literals and the parameters where it can.
+    pub fn eval<'a>(&'a self, ctx: &EvalCtx<'a>) -> Result<Val<'a>> {
+        if !matches!(self.node, Node::Literal(_) | Node::Column(_) | Node::Param(_)) {
+            check_stack()?;
+        }
+        match &self.node {
+            Node::Literal(value) => Ok(value.borrowed()),
+            Node::Column(slot) => Ok(ctx.row.column(*slot)),
+            Node::Param(index) => match ctx.env.params.get(*index) {
+                Some(value) => Ok(value.borrowed()),
+                None if ctx.env.unbound => Ok(Val::Null),
+                None => Err(SqlError::wrong_arguments("EXECUTE")),
+            },
+            Node::UserVar(name) => Ok(ctx.env.session.user_variable(name).unwrap_or(Val::Null)),
+            Node::AssignVar(name, e) => {
+                let value = e.eval(ctx)?.into_owned();
+                ctx.env.session.set_user_variable(name, value.clone());
+                Ok(value)
+            }
+            Node::SystemVar(scope, name) => ctx.env.session.system_variable(*scope, name),
+            Node::Previous => Ok(ctx.row.previous()),
+            Node::Chain(steps) => chain(steps, ctx),
+            Node::Neg(e) => arith::neg(e, &self.ty, ctx),
+            Node::Arith(op, kind, pair) => arith::arith(*op, *kind, pair, &self.ty, ctx),
+            Node::Bit(op, pair) => arith::bit(*op, pair, ctx),
+            Node::BitNot(e) => match e.eval(ctx)? {
+                Val::Null => Ok(Val::Null),
+                value => Ok(Val::UInt(!value.to_bits(ctx.env)?)),
+            },
+            Node::Case {
+                operand,
+                whens,
+                otherwise,
+            } => {
+                let branch = choose(operand, whens, ctx)?.or(otherwise.as_deref());
+                match branch {
+                    Some(e) => cast::to_kind(e.eval(ctx)?, &self.ty, ctx.env),
+                    None => Ok(Val::Null),
+                }
+            }
+            Node::Cast(e) => cast::cast(e.eval(ctx)?, &e.ty, &self.ty, ctx.env),
+            Node::Retype(e) => match e.eval(ctx)? {
+                Val::Null => Ok(Val::Null),
+                value => Ok(Val::Str(value.into_text())),
+            },
+            Node::DateAdd { unit, negate, args } => interval::date_add(args, *unit, *negate, &self.ty, ctx),
+            Node::Extract(unit, e) => interval::extract(*unit, e, ctx),
+            Node::Call(def, args) => (def.eval)(args, &self.ty, ctx),
+            Node::Subquery {
+                id,
+                kind: SubqueryKind::Scalar,
+                ..
+            } => {
+                let row = ctx.env.subqueries.row(*id, ctx)?;
+                Ok(row.and_then(|r| r.into_iter().next()).unwrap_or(Val::Null))
+            }
+            Node::Compare(..)
+            | Node::And(_)
+            | Node::Or(_)
+            | Node::Xor(_)
+            | Node::Not(_)
+            | Node::IsNull(_)
+            | Node::IsTruth(..)
+            | Node::Between { .. }
+            | Node::In { .. }
+            | Node::Like { .. }
+            | Node::Regexp { .. }
+            | Node::Subquery { .. } => Ok(match self.eval_bool(ctx)? {
+                None => Val::Null,
+                Some(b) => Val::bool(b),
+            }),
+        }
+    }
+
+    /// As a condition: `None` is UNKNOWN. Makes no value where the operator allows.
+    pub fn eval_bool<'a>(&'a self, ctx: &EvalCtx<'a>) -> Result<Option<bool>> {
+        check_stack()?;
+        match &self.node {
+            Node::Compare(op, kind, pair) => compare::compare_exprs(*op, *kind, pair, ctx),
+            Node::And(list) => {
+                let mut unknown = false;
+                for e in list {
+                    match e.eval_bool(ctx)? {
+                        Some(false) => return Ok(Some(false)),
+                        Some(true) => {}
+                        None => unknown = true,
+                    }
+                }
+                Ok(if unknown { None } else { Some(true) })
+            }
+            Node::Or(list) => {
+                let mut unknown = false;
+                for e in list {
+                    match e.eval_bool(ctx)? {
+                        Some(true) => return Ok(Some(true)),
+                        Some(false) => {}
+                        None => unknown = true,
+                    }
+                }
+                Ok(if unknown { None } else { Some(false) })
+            }
+            Node::Xor(pair) => {
+                let (a, b) = (pair[0].eval_bool(ctx)?, pair[1].eval_bool(ctx)?);
+                Ok(a.zip(b).map(|(a, b)| a != b))
+            }
+            Node::Not(e) => Ok(e.eval_bool(ctx)?.map(|b| !b)),
+            Node::IsNull(e) => Ok(Some(e.eval(ctx)?.is_null())),
+            Node::IsTruth(e, truth) => Ok(Some(e.eval_bool(ctx)? == Some(*truth))),
+            Node::Between {
+                negated,
+                low,
+                high,
+                args,
+            } => Ok(compare::between(args, *low, *high, ctx)?.map(|b| b != *negated)),
+            Node::In {
+                negated,
+                value,
+                list,
+                set,
+            } => Ok(compare::in_list(value, list, set, ctx)?.map(|b| b != *negated)),
+            Node::Like {
+                negated,
+                collation,
+                escape,
+                args,
+                pattern,
+            } => Ok(like::like(args, pattern.as_ref(), *escape, *collation, ctx)?.map(|b| b != *negated)),
+            Node::Regexp {
+                negated,
+                collation,
+                args,
+                cache,
+            } => Ok(like::regexp(args, *collation, cache, ctx)?.map(|b| b != *negated)),
+            Node::Subquery { id, kind, operands } if *kind != SubqueryKind::Scalar => {
+                subquery_test(*id, *kind, operands, ctx)
+            }
+            _ => self.eval(ctx)?.truth(ctx.env),
+        }
+    }
+
+    /// Whether a row passes this as its WHERE condition.
+    pub fn is_true<'a>(&'a self, ctx: &EvalCtx<'a>) -> Result<bool> {
+        Ok(self.eval_bool(ctx)? == Some(true))
+    }
+
+    /// The value of an expression that needs no row, owned.
+    pub fn eval_owned(&self, ctx: &EvalCtx) -> Result<Value> {
+        // Shortening the context's lifetime lets the expression be borrowed only here.
+        fn owned<'a>(e: &'a Expr, ctx: &EvalCtx<'a>) -> Result<Value> {
+            Ok(e.eval(ctx)?.into_owned())
+        }
+        owned(self, ctx)
+    }
+}
+
+/// The value of the last step.
+fn chain<'a>(steps: &[Expr], ctx: &EvalCtx<'a>) -> Result<Value> {
+    // Each step's context lives no longer than the value that it links to.
+    fn step<'a>(e: &'a Expr, ctx: &EvalCtx<'a>, previous: &'a Linked<'a>) -> Result<Value> {
+        let linked = EvalCtx {
+            row: previous,
+            env: ctx.env,
+        };
+        Ok(e.eval(&linked)?.into_owned())
+    }
+    let mut previous = Value::Null;
+    for e in steps {
+        let linked = Linked {
+            row: ctx.row,
+            previous,
+        };
+        previous = step(e, ctx, &linked)?;
+    }
+    Ok(previous)
+}
+
+/// The first branch whose condition holds.
+fn choose<'a>(
+    operand: &'a Option<Box<Expr>>,
+    whens: &'a [(CmpKind, Expr, Expr)],
+    ctx: &EvalCtx<'a>,
+) -> Result<Option<&'a Expr>> {
+    let Some(operand) = operand else {
+        for (_, when, then) in whens {
+            if when.is_true(ctx)? {
+                return Ok(Some(then));
+            }
+        }
+        return Ok(None);
+    };
+    let value = operand.eval(ctx)?;
+    for (kind, when, then) in whens {
+        if compare::holds(CmpOp::Eq, *kind, &value, &when.eval(ctx)?, ctx.env)? == Some(true) {
+            return Ok(Some(then));
+        }
+    }
+    Ok(None)
+}
+
+fn subquery_test<'a>(
+    id: usize,
+    kind: SubqueryKind,
+    operands: &'a [(CmpKind, Expr)],
+    ctx: &EvalCtx<'a>,
+) -> Result<Option<bool>> {
+    let subqueries = ctx.env.subqueries;
+    match kind {
+        SubqueryKind::Exists => Ok(Some(subqueries.exists(id, ctx)?)),
+        SubqueryKind::NotExists => Ok(Some(!subqueries.exists(id, ctx)?)),
+        SubqueryKind::Scalar => Ok(None),
+        SubqueryKind::Row(op) => {
+            let left = evaluate(operands, ctx)?;
+            match subqueries.row(id, ctx)? {
+                Some(row) => compare_row(op, operands, &left, &row, ctx),
+                None => Ok(if op == CmpOp::NullSafeEq {
+                    Some(left.iter().all(Val::is_null))
+                } else {
+                    None
+                }),
+            }
+        }
+        SubqueryKind::Quantified(op, quantifier) => {
+            let left = evaluate(operands, ctx)?;
+            let lookup = matches!(
+                (op, quantifier),
+                (CmpOp::Eq, Quantifier::Any) | (CmpOp::Ne, Quantifier::All)
+            );
+            if let ([(kind, operand)], [value], true) = (operands, left.as_slice(), lookup)
+                && let Some(found) = subqueries.contains(id, (value, &operand.ty, *kind), ctx)?
+            {
+                return Ok(found.map(|found| found == (op == CmpOp::Eq)));
+            }
+            // ANY ends at the first that holds, ALL at the first that does not.
+            let decisive = quantifier == Quantifier::Any;
+            let mut result = Some(!decisive);
+            subqueries.for_each(id, ctx, &mut |row| {
+                match compare_row(op, operands, &left, row, ctx)? {
+                    Some(holds) if holds == decisive => {
+                        result = Some(decisive);
+                        return Ok(false);
+                    }
+                    Some(_) => {}
+                    None => result = None,
+                }
+                Ok(true)
+            })?;
+            Ok(result)
+        }
+    }
+}
+
+fn evaluate<'a>(operands: &'a [(CmpKind, Expr)], ctx: &EvalCtx<'a>) -> Result<Vec<Val<'a>>> {
+    operands.iter().map(|(_, e)| e.eval(ctx)).collect()
+}
+
+fn compare_row(
+    op: CmpOp,
+    operands: &[(CmpKind, Expr)],
+    left: &[Val],
+    right: &[Value],
+    ctx: &EvalCtx,
+) -> Result<Option<bool>> {
+    let pairs = operands.iter().map(|(kind, _)| *kind).zip(left.iter().zip(right));
+    match op {
+        CmpOp::Eq | CmpOp::NullSafeEq | CmpOp::Ne => {
+            let each = if op == CmpOp::Ne { CmpOp::Eq } else { op };
+            let mut equal = Some(true);
+            for (kind, (a, b)) in pairs {
+                match compare::holds(each, kind, a, b, ctx.env)? {
+                    Some(false) => {
+                        equal = Some(false);
+                        break;
+                    }
+                    Some(true) => {}
+                    None => equal = None,
+                }
+            }
+            Ok(equal.map(|e| e != (op == CmpOp::Ne)))
+        }
+        _ => {
+            let last = left.len().saturating_sub(1);
+            for (i, (kind, (a, b))) in pairs.enumerate() {
+                match compare::compare_values(kind, a, b, ctx.env)? {
+                    None => return Ok(None),
+                    Some(order) if order.is_eq() && i < last => {}
+                    Some(order) => return Ok(Some(op.accepts(order))),
+                }
+            }
+            Ok(None)
+        }
+    }
+}
+
+/// Evaluates an argument as text; `None` is NULL.
+pub(crate) fn text<'a>(e: &'a Expr, ctx: &EvalCtx<'a>) -> Result<Option<Cow<'a, [u8]>>> {
+    let value = e.eval(ctx)?;
+    Ok(if value.is_null() {
+        None
+    } else {
+        Some(value.into_text())
+    })
+}

@@ -1,0 +1,194 @@
+//! IF, IFNULL, NULLIF, COALESCE and their like.
+
+use super::*;
+use crate::cast::to_kind;
+use crate::compare::{compare_values, holds};
+use crate::infer::kind_of;
+use crate::infer::{cmp_kind, result_type};
+use crate::node::CmpOp;
+use std::cmp::Ordering;
+use tidemark_types::CmpKind;
+
+pub(super) static FUNCTIONS: &[FuncDef] = &[
+    def("if", (3, 3), if_type, |args, ty, ctx| {
+        let branch = if args[0].is_true(ctx)? { &args[1] } else { &args[2] };
+        to_kind(branch.eval(ctx)?, ty, ctx.env)
+    }),
+    def(
+        "ifnull",
+        (2, 2),
+        |args, bind| common(args, "ifnull", bind),
+        coalesce,
+    ),
+    def(
+        "coalesce",
+        (1, MANY),
+        |args, bind| common(args, "coalesce", bind),
+        coalesce,
+    ),
+    def(
+        "any_value",
+        (1, 1),
+        |args, bind| common(args, "any_value", bind),
+        coalesce,
+    ),
+    def("nullif", (2, 2), nullif_type, nullif),
+    def(
+        "isnull",
+        (1, 1),
+        |_, _| Ok(SqlType::boolean().with_nullable(false)),
+        |args, _, ctx| Ok(Val::bool(args[0].eval(ctx)?.is_null())),
+    ),
+    def(
+        "interval",
+        (2, MANY),
+        |args, _| {
+            numbers(args);
+            Ok(SqlType::bigint().with_nullable(false))
+        },
+        interval,
+    ),
+    def(
+        "greatest",
+        (2, MANY),
+        |args, bind| extreme_type(args, "greatest", bind),
+        |args, ty, ctx| extreme(args, ty, Ordering::Greater, ctx),
+    ),
+    def(
+        "least",
+        (2, MANY),
+        |args, bind| extreme_type(args, "least", bind),
+        |args, ty, ctx| extreme(args, ty, Ordering::Less, ctx),
+    ),
+    def(
+        "name_const",
+        (2, 2),
+        |args, _| Ok(args[1].ty.clone()),
+        |args, _, ctx| args[1].eval(ctx),
+    ),
+];
+
+fn common(args: &mut Vec<Expr>, op: &str, bind: &BindCtx) -> Result<SqlType> {
+    let types: Vec<&SqlType> = args.iter().map(|a| &a.ty).collect();
+    let mut ty = result_type(&types, op, bind)?;
+    ty.nullable = args.iter().all(|a| a.ty.nullable);
+    if ty.is_string() && args.iter().any(|a| !a.ty.is_string()) {
+        textual(args, bind);
+    }
+    Ok(ty)
+}
+
+fn if_type(args: &mut Vec<Expr>, bind: &BindCtx) -> Result<SqlType> {
+    let mut ty = result_type(&[&args[1].ty, &args[2].ty], "if", bind)?;
+    ty.nullable = args[1].ty.nullable || args[2].ty.nullable;
+    if ty.is_string() {
+        for branch in &mut args[1..] {
+            let taken = std::mem::replace(branch, build::null());
+            *branch = as_text(taken, bind);
+        }
+    }
+    Ok(ty)
+}
+
+fn coalesce<'a>(args: &'a [Expr], ty: &'a SqlType, ctx: &EvalCtx<'a>) -> Result<Val<'a>> {
+    for arg in args {
+        let value = arg.eval(ctx)?;
+        if !value.is_null() {
+            return scaled(to_kind(value, ty, ctx.env)?, ty);
+        }
+    }
+    Ok(Val::Null)
+}
+
+/// Decimals are shown with the digits of their type here; IF and CASE show their branches' own.
+fn scaled<'a>(value: Val<'a>, ty: &SqlType) -> Result<Val<'a>> {
+    Ok(match value {
+        Val::Decimal(d) if d.scale() != ty.scale => Val::Decimal(d.round(ty.scale)),
+        other => other,
+    })
+}
+
+/// The comparison is remembered as a third argument that compares the first two.
+fn nullif_type(args: &mut Vec<Expr>, bind: &BindCtx) -> Result<SqlType> {
+    let ty = args[0].ty.clone();
+    let equal = build::compare(CmpOp::Eq, args[0].clone(), args[1].clone(), bind)?;
+    args[1] = equal;
+    let ty = if ty.is_member() {
+        super::text_like_first(args, bind)?
+    } else {
+        ty
+    };
+    Ok(ty.with_nullable(true))
+}
+
+fn nullif<'a>(args: &'a [Expr], _ty: &'a SqlType, ctx: &EvalCtx<'a>) -> Result<Val<'a>> {
+    if args[1].is_true(ctx)? {
+        Ok(Val::Null)
+    } else {
+        args[0].eval(ctx)
+    }
+}
+
+/// How many of the ascending bounds are not above the first argument.
+fn interval<'a>(args: &'a [Expr], _ty: &'a SqlType, ctx: &EvalCtx<'a>) -> Result<Val<'a>> {
+    let Some(value) = double(&args[0], ctx)? else {
+        return Ok(Val::Int(-1));
+    };
+    let mut below = 0;
+    for bound in &args[1..] {
+        match double(bound, ctx)? {
+            Some(bound) if bound > value => break,
+            _ => below += 1,
+        }
+    }
+    Ok(Val::Int(below))
+}
+
+fn extreme_type(args: &mut Vec<Expr>, op: &str, bind: &BindCtx) -> Result<SqlType> {
+    let types: Vec<&SqlType> = args.iter().map(|a| &a.ty).collect();
+    let mut ty = result_type(&types, op, bind)?;
+    ty.nullable = any_nullable(args);
+    Ok(ty)
+}
+
+/// Compares as dates where all are, as texts where one is, else as numbers.
+fn extreme<'a>(args: &'a [Expr], ty: &'a SqlType, wanted: Ordering, ctx: &EvalCtx<'a>) -> Result<Val<'a>> {
+    let kind = if ty.is_string() {
+        CmpKind::Str(ty.collation)
+    } else {
+        kind_of(ty)
+    };
+    let mut best: Option<Val> = None;
+    for arg in args {
+        let value = arg.eval(ctx)?;
+        if value.is_null() {
+            return Ok(Val::Null);
+        }
+        let value = scaled(to_kind(value, ty, ctx.env)?, ty)?;
+        let better = match &best {
+            None => true,
+            Some(best) => compare_values(kind, &value, best, ctx.env)? == Some(wanted),
+        };
+        if better {
+            best = Some(value);
+        }
+    }
+    Ok(best.unwrap_or(Val::Null))
+}
+
+/// Whether two values are equal as the types of their expressions say.
+pub(super) fn same<'a>(a: &'a Expr, b: &'a Expr, bind_kind: CmpKind, ctx: &EvalCtx<'a>) -> Result<bool> {
+    Ok(holds(CmpOp::Eq, bind_kind, &a.eval(ctx)?, &b.eval(ctx)?, ctx.env)? == Some(true))
+}
+
+/// As what FIELD compares its arguments: texts if all are, integers if all are, else doubles.
+pub(super) fn field_kind(args: &[Expr], op: &str, bind: &BindCtx) -> Result<CmpKind> {
+    let mut kind = cmp_kind(&args[0], &args[1], op, bind)?;
+    for arg in &args[2..] {
+        let next = cmp_kind(&args[0], arg, op, bind)?;
+        if next != kind {
+            kind = CmpKind::Double;
+        }
+    }
+    Ok(kind)
+}

@@ -1,0 +1,159 @@
+//! What a session says of itself, and functions that are run for their effect.
+
+use super::*;
+use std::time::{Duration, Instant};
+use tidemark_types::{Collation, Derivation};
+
+pub(super) static FUNCTIONS: &[FuncDef] = &[
+    stable(
+        "database",
+        (0, 0),
+        |_, bind| Ok(system_text(64, true, bind)),
+        |_, _, ctx| Ok(ctx.env.session.database().map_or(Val::Null, Val::string)),
+    ),
+    stable(
+        "user",
+        (0, 0),
+        |_, bind| Ok(system_text(288, true, bind)),
+        |_, _, ctx| Ok(Val::string(ctx.env.session.user())),
+    ),
+    stable(
+        "current_user",
+        (0, 0),
+        |_, bind| Ok(system_text(288, false, bind)),
+        |_, _, ctx| Ok(Val::string(ctx.env.session.current_user())),
+    ),
+    stable(
+        "current_role",
+        (0, 0),
+        |_, bind| Ok(system_text(288, false, bind)),
+        |_, _, _| Ok(Val::str("NONE")),
+    ),
+    stable(
+        "version",
+        (0, 0),
+        |_, bind| Ok(system_text(60, false, bind)),
+        |_, _, ctx| Ok(Val::string(ctx.env.session.version())),
+    ),
+    stable(
+        "connection_id",
+        (0, 0),
+        |_, _| Ok(SqlType::bigint_unsigned().with_nullable(false)),
+        |_, _, ctx| Ok(Val::UInt(ctx.env.session.connection_id())),
+    ),
+    volatile(
+        "last_insert_id",
+        (0, 1),
+        |args, _| {
+            numbers(args);
+            Ok(SqlType::bigint_unsigned().with_nullable(any_nullable(args)))
+        },
+        |args, _, ctx| {
+            let Some(arg) = args.first() else {
+                return Ok(Val::UInt(ctx.env.session.last_insert_id()));
+            };
+            let value = arg.eval(ctx)?;
+            let id = value.to_int(ctx.env)? as u64;
+            ctx.env.session.set_last_insert_id(id);
+            Ok(if value.is_null() { Val::Null } else { Val::UInt(id) })
+        },
+    ),
+    stable(
+        "row_count",
+        (0, 0),
+        |_, _| Ok(SqlType::bigint().with_nullable(false)),
+        |_, _, ctx| Ok(Val::Int(ctx.env.session.row_count())),
+    ),
+    stable(
+        "found_rows",
+        (0, 0),
+        |_, _| Ok(SqlType::bigint().with_nullable(false)),
+        |_, _, ctx| Ok(Val::Int(ctx.env.session.found_rows() as i64)),
+    ),
+    def(
+        "charset",
+        (1, 1),
+        |_, bind| Ok(system_text(64, false, bind)),
+        |args, _, ctx| Ok(Val::str(collation_of(&args[0], ctx).charset().name())),
+    ),
+    def(
+        "collation",
+        (1, 1),
+        |_, bind| Ok(system_text(64, false, bind)),
+        |args, _, ctx| Ok(Val::str(collation_of(&args[0], ctx).name())),
+    ),
+    def(
+        "coercibility",
+        (1, 1),
+        |_, _| Ok(SqlType::bigint().with_nullable(false)),
+        |args, _, _| Ok(Val::Int(args[0].ty.derivation as i64)),
+    ),
+    volatile(
+        "sleep",
+        (1, 1),
+        |args, _| {
+            numbers(args);
+            Ok(SqlType::bigint().with_nullable(false))
+        },
+        sleep,
+    ),
+    volatile(
+        "benchmark",
+        (2, 2),
+        |args, _| {
+            numbers(args);
+            Ok(SqlType::bigint())
+        },
+        |args, _, ctx| {
+            let count = known!(int(&args[0], ctx)?);
+            for _ in 0..count {
+                if ctx.env.session.interrupted() {
+                    return Err(SqlError::interrupted());
+                }
+                args[1].eval(ctx)?;
+            }
+            Ok(Val::Int(0))
+        },
+    ),
+];
+
+/// What the session says of itself is weaker than a column, stronger than a literal.
+fn system_text(length: u64, nullable: bool, bind: &BindCtx) -> SqlType {
+    let collation = bind.collation_connection.charset().default_collation();
+    let mut ty = server_text(length, nullable, bind).with_collation(collation, Derivation::SystemConstant);
+    if collation.is_binary() {
+        ty.collation = Collation::DEFAULT;
+    }
+    ty
+}
+
+/// Numbers and dates are texts of the connection when they become texts; by themselves they are binary.
+fn collation_of(e: &Expr, _ctx: &EvalCtx) -> Collation {
+    if e.ty.is_string() {
+        e.ty.collation
+    } else {
+        Collation::BINARY
+    }
+}
+
+/// Sleeps in short pieces, so that KILL is heard; 1 if it was.
+fn sleep<'a>(args: &'a [Expr], _ty: &'a SqlType, ctx: &EvalCtx<'a>) -> Result<Val<'a>> {
+    let seconds = double(&args[0], ctx)?;
+    let Some(seconds) = seconds.filter(|s| *s >= 0.0) else {
+        ctx.env.complain(SqlError::wrong_arguments("sleep."))?;
+        return Ok(Val::Int(0));
+    };
+    let Some(end) = Instant::now().checked_add(Duration::from_secs_f64(seconds.min(1e9))) else {
+        return Ok(Val::Int(0));
+    };
+    loop {
+        if ctx.env.session.interrupted() {
+            return Ok(Val::Int(1));
+        }
+        let left = end.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return Ok(Val::Int(0));
+        }
+        std::thread::sleep(left.min(Duration::from_millis(50)));
+    }
+}

@@ -1,0 +1,248 @@
+//! JSON functions.
+
+use super::*;
+use crate::build::{JSON_UNQUOTE, text_result};
+use crate::json::{invalid, json_type, parse, value_to_json};
+use tidemark_types::convert::excerpt;
+use tidemark_types::error::er;
+use tidemark_types::json::{Json, PathEdit, PathStep, change, find, has_wildcard, parse_path, quoted};
+
+pub(super) static FUNCTIONS: &[FuncDef] = &[
+    def("json_valid", (1, 1), int_type, |args, _, ctx| {
+        let value = args[0].eval(ctx)?;
+        Ok(match &value {
+            Val::Null => Val::Null,
+            Val::Str(s) => Val::bool(parse(s).is_ok()),
+            _ => Val::FALSE,
+        })
+    }),
+    def("json_extract", (2, MANY), json_result, extract),
+    JSON_UNQUOTE,
+    def("json_quote", (1, 1), text_result, |args, _, ctx| {
+        let text = known!(text(&args[0], ctx)?);
+        // A control character becomes six.
+        let longer = text.iter().filter(|b| matches!(b, b'"' | b'\\')).count();
+        let control = text.iter().filter(|b| **b < 32).count() * 5;
+        if !within_packets((text.len() + longer + control + 2) as u128, 6, "json_quote", ctx) {
+            return Ok(Val::Null);
+        }
+        Ok(Val::string(quoted(&String::from_utf8_lossy(&text))))
+    }),
+    def("json_array", (0, MANY), json_result, |args, _, ctx| {
+        let list = args
+            .iter()
+            .map(|e| to_json(e, ctx))
+            .collect::<Result<Vec<Json>>>()?;
+        Ok(shown(&Json::Array(list)))
+    }),
+    def(
+        "json_object",
+        (0, MANY),
+        |args, bind| {
+            if args.len() % 2 == 1 {
+                return Err(SqlError::parameter_count("json_object"));
+            }
+            Ok(json_result(args, bind)?.with_nullable(false))
+        },
+        |args, _, ctx| {
+            let mut members = Vec::with_capacity(args.len() / 2);
+            for pair in args.chunks(2) {
+                let name = text(&pair[0], ctx)?.ok_or_else(|| {
+                    SqlError::new(
+                        er::JSON_NULL_KEY,
+                        "JSON documents may not contain NULL member names.",
+                    )
+                })?;
+                members.push((
+                    String::from_utf8_lossy(&name).into_owned(),
+                    to_json(&pair[1], ctx)?,
+                ));
+            }
+            Ok(shown(&Json::object(members)))
+        },
+    ),
+    def("json_type", (1, 1), text_result, |args, _, ctx| {
+        Ok(Val::str(known!(document(args, 0, "json_type", ctx)?).type_name()))
+    }),
+    def("json_depth", (1, 1), nullable_int, |args, _, ctx| {
+        Ok(Val::Int(
+            known!(document(args, 0, "json_depth", ctx)?).depth() as i64
+        ))
+    }),
+    def("json_length", (1, 2), nullable_int, |args, _, ctx| {
+        let doc = known!(document(args, 0, "json_length", ctx)?);
+        let place = known!(at_path(&doc, args.get(1), ctx)?);
+        Ok(Val::Int(place.length() as i64))
+    }),
+    def("json_keys", (1, 2), json_result, |args, _, ctx| {
+        let doc = known!(document(args, 0, "json_keys", ctx)?);
+        match known!(at_path(&doc, args.get(1), ctx)?) {
+            Json::Object(members) => Ok(shown(&Json::Array(
+                members.iter().map(|(n, _)| Json::String(n.clone())).collect(),
+            ))),
+            _ => Ok(Val::Null),
+        }
+    }),
+    def("json_contains", (2, 3), nullable_int, |args, _, ctx| {
+        let doc = known!(document(args, 0, "json_contains", ctx)?);
+        let candidate = known!(document(args, 1, "json_contains", ctx)?);
+        let place = known!(at_path(&doc, args.get(2), ctx)?);
+        Ok(Val::bool(place.contains(&candidate)))
+    }),
+    def("json_contains_path", (3, MANY), nullable_int, |args, _, ctx| {
+        let doc = known!(document(args, 0, "json_contains_path", ctx)?);
+        let mode = known!(text(&args[1], ctx)?).to_ascii_lowercase();
+        let all = match mode.as_slice() {
+            b"one" => false,
+            b"all" => true,
+            _ => return Err(SqlError::wrong_arguments("json_contains_path")),
+        };
+        for e in &args[2..] {
+            let path = known!(path(e, ctx)?);
+            let mut found = Vec::new();
+            find(&doc, &path, &mut found);
+            if found.is_empty() == all {
+                return Ok(Val::bool(!all));
+            }
+        }
+        Ok(Val::bool(all))
+    }),
+    def("json_set", (3, MANY), json_result, |args, _, ctx| {
+        changed(args, PathEdit::Set, "json_set", ctx)
+    }),
+    def("json_insert", (3, MANY), json_result, |args, _, ctx| {
+        changed(args, PathEdit::Insert, "json_insert", ctx)
+    }),
+    def("json_replace", (3, MANY), json_result, |args, _, ctx| {
+        changed(args, PathEdit::Replace, "json_replace", ctx)
+    }),
+    def("json_array_append", (3, MANY), json_result, |args, _, ctx| {
+        changed(args, PathEdit::Append, "json_array_append", ctx)
+    }),
+    def("json_remove", (2, MANY), json_result, |args, _, ctx| {
+        let mut doc = known!(document(args, 0, "json_remove", ctx)?);
+        for e in &args[1..] {
+            change(
+                &mut doc,
+                &known!(single_path(e, ctx)?),
+                PathEdit::Remove,
+                &Json::Null,
+            );
+        }
+        Ok(shown(&doc))
+    }),
+    def("json_merge_patch", (2, MANY), json_result, |args, _, ctx| {
+        merged(args, "json_merge_patch", Json::merge_patch, ctx)
+    }),
+    def("json_merge_preserve", (2, MANY), json_result, |args, _, ctx| {
+        merged(args, "json_merge_preserve", Json::merge_preserve, ctx)
+    }),
+];
+
+fn json_result(args: &mut Vec<Expr>, bind: &BindCtx) -> Result<SqlType> {
+    textual(args, bind);
+    Ok(json_type())
+}
+
+fn shown(doc: &Json) -> Val<'static> {
+    Val::string(doc.to_string())
+}
+
+/// An argument that is a document; `None` is NULL.
+fn document<'a>(args: &'a [Expr], index: usize, function: &str, ctx: &EvalCtx<'a>) -> Result<Option<Json>> {
+    match args[index].eval(ctx)? {
+        Val::Null => Ok(None),
+        Val::Str(s) if args[index].ty.is_string() && !args[index].ty.is_binary_string() => {
+            parse(&s).map(Some).map_err(|e| invalid(e, index + 1, function))
+        }
+        _ => Err(SqlError::new(
+            er::INVALID_TYPE_FOR_JSON,
+            format!(
+                "Invalid data type for JSON data in argument {} to function {function}; a JSON string or JSON type is \
+                 required.",
+                index + 1
+            ),
+        )),
+    }
+}
+
+fn to_json<'a>(e: &'a Expr, ctx: &EvalCtx<'a>) -> Result<Json> {
+    value_to_json(&e.eval(ctx)?, &e.ty)
+}
+
+fn path<'a>(e: &'a Expr, ctx: &EvalCtx<'a>) -> Result<Option<Vec<PathStep>>> {
+    let Some(written) = text(e, ctx)? else {
+        return Ok(None);
+    };
+    let parsed = parse_path(&String::from_utf8_lossy(&written));
+    parsed.map(Some).ok_or_else(|| {
+        let at = excerpt(&written).chars().count();
+        SqlError::new(
+            er::INVALID_JSON_PATH,
+            format!("Invalid JSON path expression. The error is around character position {at}."),
+        )
+    })
+}
+
+fn single_path<'a>(e: &'a Expr, ctx: &EvalCtx<'a>) -> Result<Option<Vec<PathStep>>> {
+    match path(e, ctx)? {
+        Some(p) if has_wildcard(&p) => Err(SqlError::new(
+            er::INVALID_JSON_PATH_WILDCARD,
+            "In this situation, path expressions may not contain the * and ** tokens or an array range.",
+        )),
+        other => Ok(other),
+    }
+}
+
+/// The place an optional path leads to; `None` where there is none.
+fn at_path<'d, 'a>(doc: &'d Json, e: Option<&'a Expr>, ctx: &EvalCtx<'a>) -> Result<Option<&'d Json>> {
+    let Some(e) = e else { return Ok(Some(doc)) };
+    let Some(path) = single_path(e, ctx)? else {
+        return Ok(None);
+    };
+    let mut found = Vec::new();
+    find(doc, &path, &mut found);
+    Ok(found.first().copied())
+}
+
+/// One path without wildcards gives its value, others an array of all they find.
+fn extract<'a>(args: &'a [Expr], _ty: &'a SqlType, ctx: &EvalCtx<'a>) -> Result<Val<'a>> {
+    let doc = known!(document(args, 0, "json_extract", ctx)?);
+    let mut found = Vec::new();
+    let mut several = args.len() > 2;
+    for e in &args[1..] {
+        let path = known!(path(e, ctx)?);
+        several |= has_wildcard(&path);
+        find(&doc, &path, &mut found);
+    }
+    Ok(match found.as_slice() {
+        [] => Val::Null,
+        [one] if !several => shown(one),
+        many => shown(&Json::Array(many.iter().map(|j| (*j).clone()).collect())),
+    })
+}
+
+fn changed<'a>(args: &'a [Expr], kind: PathEdit, function: &str, ctx: &EvalCtx<'a>) -> Result<Val<'a>> {
+    if args.len().is_multiple_of(2) {
+        return Err(SqlError::parameter_count(function));
+    }
+    let mut doc = known!(document(args, 0, function, ctx)?);
+    for pair in args[1..].chunks(2) {
+        let path = known!(single_path(&pair[0], ctx)?);
+        change(&mut doc, &path, kind, &to_json(&pair[1], ctx)?);
+    }
+    Ok(shown(&doc))
+}
+
+fn merged<'a>(
+    args: &'a [Expr],
+    function: &str,
+    merge: fn(Json, Json) -> Json,
+    ctx: &EvalCtx<'a>,
+) -> Result<Val<'a>> {
+    let mut doc = known!(document(args, 0, function, ctx)?);
+    for index in 1..args.len() {
+        doc = merge(doc, known!(document(args, index, function, ctx)?));
+    }
+    Ok(shown(&doc))
+}

@@ -1,0 +1,232 @@
+//! The table of functions.
+//!
+//! A function is one line of a table: its name, how many arguments it takes, when it may be evaluated in advance, how the
+//! type of its result follows from its arguments, and how it is computed. The tables stand in one file per subject.
+
+#![allow(
+    clippy::ptr_arg,
+    reason = "the functions that infer types share one signature, whether they change the number of arguments or not"
+)]
+
+mod control;
+mod digest;
+mod info;
+mod json;
+mod numeric;
+mod regexp;
+mod string;
+mod string_search;
+mod temporal;
+mod temporal_now;
+mod temporal_sum;
+
+use super::build::{self, BindCtx, as_number, as_text};
+use super::env::{EvalCtx, Watch};
+use super::eval::text;
+use super::function::{FuncDef, MANY, def, stable, volatile};
+use super::infer::text_type;
+use super::node::{Expr, Node};
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::sync::LazyLock;
+use tidemark_types::error::{Result, SqlError};
+use tidemark_types::{SqlType, TypeKind, Val};
+
+static BY_NAME: LazyLock<HashMap<&'static str, &'static FuncDef>> = LazyLock::new(|| {
+    let tables: [&'static [FuncDef]; 11] = [
+        control::FUNCTIONS,
+        digest::FUNCTIONS,
+        info::FUNCTIONS,
+        json::FUNCTIONS,
+        numeric::FUNCTIONS,
+        regexp::FUNCTIONS,
+        string::FUNCTIONS,
+        string_search::FUNCTIONS,
+        temporal::FUNCTIONS,
+        temporal_now::FUNCTIONS,
+        temporal_sum::FUNCTIONS,
+    ];
+    tables.into_iter().flatten().map(|f| (f.name, f)).collect()
+});
+
+/// Every function's name.
+#[cfg(test)]
+pub(crate) fn names() -> impl Iterator<Item = &'static str> {
+    BY_NAME.keys().copied()
+}
+
+/// Other names of the same function.
+fn canonical(name: &str) -> &str {
+    match name {
+        "ceiling" => "ceil",
+        "character_length" => "char_length",
+        "current_date" => "curdate",
+        "current_time" => "curtime",
+        "current_timestamp" | "localtime" | "localtimestamp" => "now",
+        "dayofmonth" => "day",
+        "json_merge" => "json_merge_preserve",
+        "lcase" => "lower",
+        "mid" | "substr" => "substring",
+        "octet_length" => "length",
+        "power" => "pow",
+        "schema" => "database",
+        "session_user" | "system_user" => "user",
+        "sha" => "sha1",
+        "trim_both" => "trim",
+        "ucase" => "upper",
+        other => other,
+    }
+}
+
+/// A function call by name (any case). TIMESTAMPDIFF and TIMESTAMPADD take their unit as a string literal first; TRIM's
+/// directions are the functions `trim`, `trim_leading`, `trim_trailing` (text, then the characters to remove). EXTRACT, CAST,
+/// DATE_ADD and the like have constructors in [`build`].
+pub fn call(name: &str, mut args: Vec<Expr>, bind: &BindCtx) -> Result<Expr> {
+    let lower = name.to_ascii_lowercase();
+    let def = BY_NAME
+        .get(canonical(&lower))
+        .ok_or_else(|| SqlError::unknown_function(name))?;
+    if !(def.min_args..=def.max_args).contains(&args.len()) {
+        return Err(SqlError::parameter_count(name));
+    }
+    let ty = (def.infer)(&mut args, bind)?;
+    Ok(build::expr(ty, Node::Call(def, args)))
+}
+
+// --- types of results ---------------------------------------------------------------------------------------------
+
+/// Whether any argument can be NULL.
+fn any_nullable(args: &[Expr]) -> bool {
+    args.iter().any(|a| a.ty.nullable)
+}
+
+/// Text arguments show their types in their text (BIT, ZEROFILL).
+fn textual(args: &mut Vec<Expr>, bind: &BindCtx) {
+    for arg in std::mem::take(args) {
+        args.push(as_text(arg, bind));
+    }
+}
+
+/// Hexadecimal literals among the arguments are numbers.
+fn numbers(args: &mut Vec<Expr>) {
+    for arg in std::mem::take(args) {
+        args.push(as_number(arg));
+    }
+}
+
+/// A text made of all arguments, as long as `length` says.
+fn text_of(args: &mut Vec<Expr>, length: u64, op: &str, bind: &BindCtx) -> Result<SqlType> {
+    textual(args, bind);
+    let types: Vec<&SqlType> = args.iter().map(|a| &a.ty).collect();
+    let nullable = any_nullable(args);
+    Ok(text_type(length, &types, op, bind)?.with_nullable(nullable))
+}
+
+/// A text under the first argument's collation.
+fn text_like_first(args: &mut Vec<Expr>, bind: &BindCtx) -> Result<SqlType> {
+    textual(args, bind);
+    let nullable = any_nullable(args);
+    let length = args[0].ty.display_length() as u64;
+    Ok(text_type(length, &[&args[0].ty], "function", bind)?.with_nullable(nullable))
+}
+
+/// A text of the server's making, under the connection's collation.
+fn server_text(length: u64, nullable: bool, bind: &BindCtx) -> SqlType {
+    let collation = bind.collation_connection;
+    let ty = super::infer::sized_text(length, collation);
+    ty.with_collation(collation, tidemark_types::Derivation::Literal)
+        .with_nullable(nullable)
+}
+
+fn int_type(args: &mut Vec<Expr>, bind: &BindCtx) -> Result<SqlType> {
+    textual(args, bind);
+    Ok(SqlType::bigint().with_nullable(any_nullable(args)))
+}
+
+fn nullable_int(args: &mut Vec<Expr>, bind: &BindCtx) -> Result<SqlType> {
+    Ok(int_type(args, bind)?.with_nullable(true))
+}
+
+fn double_type(args: &mut Vec<Expr>, _bind: &BindCtx) -> Result<SqlType> {
+    numbers(args);
+    Ok(SqlType::double().with_nullable(any_nullable(args)))
+}
+
+fn nullable_double(args: &mut Vec<Expr>, bind: &BindCtx) -> Result<SqlType> {
+    Ok(double_type(args, bind)?.with_nullable(true))
+}
+
+// --- arguments ----------------------------------------------------------------------------------------------------
+
+/// The argument as an integer; `None` is NULL.
+fn int<'a>(e: &'a Expr, ctx: &EvalCtx<'a>) -> Result<Option<i64>> {
+    match e.eval(ctx)? {
+        Val::Null => Ok(None),
+        value => value.to_i64(ctx.env).map(Some),
+    }
+}
+
+/// The argument as a double; `None` is NULL.
+fn double<'a>(e: &'a Expr, ctx: &EvalCtx<'a>) -> Result<Option<f64>> {
+    match e.eval(ctx)? {
+        Val::Null => Ok(None),
+        value => value.to_f64(ctx.env).map(Some),
+    }
+}
+
+/// A text that may be no longer than a packet; a longer one is NULL with a warning.
+fn within_packet<'a>(length: u128, name: &str, ctx: &EvalCtx<'a>) -> bool {
+    within_packets(length, 1, name, ctx)
+}
+
+/// The same for a function that MySQL does not bound (HEX, MAKE_SET, JSON_QUOTE): what it makes of one text within a
+/// packet passes, what calls inside each other would add up to does not.
+fn within_packets<'a>(length: u128, packets: u128, name: &str, ctx: &EvalCtx<'a>) -> bool {
+    let fits = length <= ctx.env.max_allowed_packet as u128 * packets;
+    if !fits {
+        ctx.env
+            .warnings
+            .warn(SqlError::packet_overflow(name, ctx.env.max_allowed_packet));
+    }
+    fits
+}
+
+/// Evaluates arguments and answers NULL if one is.
+macro_rules! known {
+    ($e:expr) => {
+        match $e {
+            Some(value) => value,
+            None => return Ok(tidemark_types::Val::Null),
+        }
+    };
+}
+use known;
+
+/// The text of a `Cow` cut to a range of bytes.
+fn slice(text: Cow<[u8]>, start: usize, end: usize) -> Val {
+    Val::Str(match text {
+        Cow::Borrowed(b) => Cow::Borrowed(&b[start..end]),
+        Cow::Owned(b) if start == 0 && end == b.len() => Cow::Owned(b),
+        Cow::Owned(b) => Cow::Owned(b[start..end].to_vec()),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_unique_and_resolvable() {
+        assert!(BY_NAME.len() > 150, "{}", BY_NAME.len());
+        for alias in ["ceiling", "substr", "schema", "ucase", "power", "octet_length"] {
+            assert!(BY_NAME.contains_key(canonical(alias)), "{alias}");
+        }
+        let error = call("nope", Vec::new(), &BindCtx::default()).unwrap_err();
+        assert_eq!(error.code, 1305);
+        let error = call("ABS", Vec::new(), &BindCtx::default()).unwrap_err();
+        assert_eq!(
+            error.message,
+            "Incorrect parameter count in the call to native function 'ABS'"
+        );
+    }
+}

@@ -1,0 +1,619 @@
+//! Functions that make texts.
+
+use super::numeric::in_base;
+use super::*;
+use tidemark_types::Charset;
+
+pub(super) static FUNCTIONS: &[FuncDef] = &[
+    def(
+        "concat",
+        (1, MANY),
+        |args, bind| {
+            let length = args.iter().map(|a| a.ty.display_length() as u64).sum();
+            text_of(args, length, "concat", bind)
+        },
+        concat,
+    ),
+    def(
+        "concat_ws",
+        (2, MANY),
+        |args, bind| {
+            let length: u64 = args[1..].iter().map(|a| a.ty.display_length() as u64).sum();
+            let separators = args[0].ty.display_length() as u64 * (args.len() as u64 - 2);
+            let nullable = args[0].ty.nullable;
+            Ok(text_of(args, length + separators, "concat_ws", bind)?.with_nullable(nullable))
+        },
+        concat_ws,
+    ),
+    def("upper", (1, 1), text_like_first, |args, ty, ctx| {
+        map(args, ty, ctx, Charset::upper)
+    }),
+    def("lower", (1, 1), text_like_first, |args, ty, ctx| {
+        map(args, ty, ctx, Charset::lower)
+    }),
+    def("reverse", (1, 1), text_like_first, |args, ty, ctx| {
+        let text = known!(text(&args[0], ctx)?);
+        let reversed = match std::str::from_utf8(&text) {
+            Ok(chars) if !ty.collation.is_binary() => chars.chars().rev().collect::<String>().into_bytes(),
+            _ => text.iter().rev().copied().collect(),
+        };
+        Ok(Val::string(reversed))
+    }),
+    def(
+        "left",
+        (2, 2),
+        |args, bind| part_of_text(args, 1, bind),
+        |args, ty, ctx| {
+            let text = known!(text(&args[0], ctx)?);
+            let n = known!(int(&args[1], ctx)?).max(0) as usize;
+            let end = charset(ty).prefix_len(&text, n);
+            Ok(slice(text, 0, end))
+        },
+    ),
+    def(
+        "right",
+        (2, 2),
+        |args, bind| part_of_text(args, 1, bind),
+        |args, ty, ctx| {
+            let text = known!(text(&args[0], ctx)?);
+            let n = known!(int(&args[1], ctx)?).max(0) as usize;
+            let count = charset(ty).char_count(&text);
+            let start = charset(ty).prefix_len(&text, count.saturating_sub(n));
+            let end = text.len();
+            Ok(slice(text, start, end))
+        },
+    ),
+    def(
+        "substring",
+        (2, 3),
+        |args, bind| part_of_text(args, 2, bind),
+        substring,
+    ),
+    def(
+        "repeat",
+        (2, 2),
+        |args, bind| {
+            let count = match &args[1].node {
+                crate::Node::Literal(Val::Int(n)) => (*n).max(0) as u64,
+                _ => u32::MAX as u64,
+            };
+            let length = (args[0].ty.display_length() as u64).saturating_mul(count);
+            let nullable = any_nullable(args);
+            textual(args, bind);
+            Ok(text_type(length, &[&args[0].ty], "repeat", bind)?.with_nullable(nullable))
+        },
+        |args, _, ctx| {
+            let text = known!(text(&args[0], ctx)?);
+            let n = known!(int(&args[1], ctx)?).max(0) as usize;
+            if !within_packet(text.len() as u128 * n as u128, "repeat", ctx) {
+                return Ok(Val::Null);
+            }
+            Ok(Val::string(text.repeat(n)))
+        },
+    ),
+    def(
+        "space",
+        (1, 1),
+        |args, bind| Ok(server_text(65_535, any_nullable(args), bind)),
+        |args, _, ctx| {
+            let n = known!(int(&args[0], ctx)?).max(0);
+            if !within_packet(n as u128, "space", ctx) {
+                return Ok(Val::Null);
+            }
+            Ok(Val::string(vec![b' '; n as usize]))
+        },
+    ),
+    def("lpad", (3, 3), padded_type, |args, ty, ctx| {
+        pad(args, ty, ctx, true)
+    }),
+    def("rpad", (3, 3), padded_type, |args, ty, ctx| {
+        pad(args, ty, ctx, false)
+    }),
+    def("ltrim", (1, 1), text_like_first, |args, _, ctx| {
+        trim(args, ctx, true, false)
+    }),
+    def("rtrim", (1, 1), text_like_first, |args, _, ctx| {
+        trim(args, ctx, false, true)
+    }),
+    def("trim", (1, 2), trimmed_type, |args, _, ctx| {
+        trim(args, ctx, true, true)
+    }),
+    def("trim_leading", (1, 2), trimmed_type, |args, _, ctx| {
+        trim(args, ctx, true, false)
+    }),
+    def("trim_trailing", (1, 2), trimmed_type, |args, _, ctx| {
+        trim(args, ctx, false, true)
+    }),
+    def(
+        "replace",
+        (3, 3),
+        |args, bind| {
+            let (text, to) = (
+                args[0].ty.display_length() as u64,
+                args[2].ty.display_length() as u64,
+            );
+            text_of(args, text * to.max(1), "replace", bind)
+        },
+        replace,
+    ),
+    def(
+        "insert",
+        (4, 4),
+        |args, bind| {
+            textual(args, bind);
+            let nullable = any_nullable(args);
+            let length = args[0].ty.display_length() as u64 + args[3].ty.display_length() as u64;
+            Ok(text_type(length, &[&args[0].ty, &args[3].ty], "insert", bind)?.with_nullable(nullable))
+        },
+        insert,
+    ),
+    def(
+        "quote",
+        (1, 1),
+        |args, bind| {
+            let ty = text_like_first(args, bind)?;
+            Ok(ty
+                .clone()
+                .with_length(ty.length.saturating_mul(2) + 2)
+                .with_nullable(false))
+        },
+        quote,
+    ),
+    def(
+        "hex",
+        (1, 1),
+        |args, bind| {
+            let nullable = any_nullable(args);
+            if !args[0].ty.is_numeric() {
+                textual(args, bind);
+            }
+            Ok(server_text(
+                args[0].ty.display_length() as u64 * 8,
+                nullable,
+                bind,
+            ))
+        },
+        hex,
+    ),
+    def(
+        "unhex",
+        (1, 1),
+        |args, bind| {
+            textual(args, bind);
+            let length = args[0].ty.display_length().div_ceil(2).min(65_535);
+            Ok(SqlType::varbinary(length).with_nullable(true).literal())
+        },
+        |args, _, ctx| {
+            let digits = known!(text(&args[0], ctx)?);
+            let bytes = unhex(&digits);
+            if bytes.is_none() {
+                let shown = tidemark_types::convert::excerpt(&digits);
+                ctx.env
+                    .complain(SqlError::wrong_value_for_type("string", &shown, "unhex"))?;
+            }
+            Ok(bytes.map_or(Val::Null, Val::string))
+        },
+    ),
+    def(
+        "bin",
+        (1, 1),
+        |args, bind| Ok(server_text(64, any_nullable(args), bind)),
+        |args, _, ctx| base(args, 2, ctx),
+    ),
+    def(
+        "oct",
+        (1, 1),
+        |args, bind| Ok(server_text(64, any_nullable(args), bind)),
+        |args, _, ctx| base(args, 8, ctx),
+    ),
+    def(
+        "char",
+        (1, MANY),
+        |args, _| {
+            numbers(args);
+            Ok(SqlType::varbinary(args.len() as u32 * 4).literal())
+        },
+        |args, _, ctx| {
+            let mut out = Vec::new();
+            for arg in args {
+                let value = arg.eval(ctx)?;
+                if !value.is_null() {
+                    let code = value.to_int(ctx.env)? as u32;
+                    let skip = (code.leading_zeros() / 8).min(3) as usize;
+                    out.extend_from_slice(&code.to_be_bytes()[skip..]);
+                }
+            }
+            Ok(Val::string(out))
+        },
+    ),
+    def(
+        "elt",
+        (2, MANY),
+        |args, bind| {
+            let length = args[1..]
+                .iter()
+                .map(|a| a.ty.display_length() as u64)
+                .max()
+                .unwrap_or(0);
+            textual(args, bind);
+            let types: Vec<&SqlType> = args[1..].iter().map(|a| &a.ty).collect();
+            Ok(text_type(length, &types, "elt", bind)?.with_nullable(true))
+        },
+        |args, _, ctx| {
+            let n = known!(int(&args[0], ctx)?);
+            match usize::try_from(n)
+                .ok()
+                .filter(|n| *n > 0)
+                .and_then(|n| args.get(n))
+            {
+                Some(chosen) => Ok(text(chosen, ctx)?.map_or(Val::Null, Val::Str)),
+                None => Ok(Val::Null),
+            }
+        },
+    ),
+    def(
+        "make_set",
+        (2, MANY),
+        |args, bind| {
+            let length = args[1..].iter().map(|a| a.ty.display_length() as u64 + 1).sum();
+            textual(args, bind);
+            let types: Vec<&SqlType> = args[1..].iter().map(|a| &a.ty).collect();
+            let nullable = args[0].ty.nullable;
+            Ok(text_type(length, &types, "make_set", bind)?.with_nullable(nullable))
+        },
+        |args, _, ctx| {
+            let bits = known!(int(&args[0], ctx)?) as u64;
+            let mut chosen = Vec::new();
+            for (i, arg) in args[1..].iter().enumerate().take(64) {
+                if bits >> i & 1 != 0
+                    && let Some(text) = text(arg, ctx)?
+                {
+                    chosen.push(text);
+                }
+            }
+            let total: usize = chosen.iter().map(|text| text.len() + 1).sum();
+            if !within_packets(total as u128, 2, "make_set", ctx) {
+                return Ok(Val::Null);
+            }
+            Ok(Val::string(chosen.join(&b','.to_owned())))
+        },
+    ),
+    def("soundex", (1, 1), text_like_first, |args, _, ctx| {
+        Ok(Val::string(soundex(&known!(text(&args[0], ctx)?))))
+    }),
+    def(
+        "export_set",
+        (3, 5),
+        |args, bind| {
+            let nullable = any_nullable(args);
+            textual(args, bind);
+            Ok(server_text(64 * 20, nullable, bind))
+        },
+        export_set,
+    ),
+];
+
+/// No longer than the constant at this place says.
+fn part_of_text(args: &mut Vec<Expr>, place: usize, bind: &BindCtx) -> Result<SqlType> {
+    let ty = text_like_first(args, bind)?;
+    Ok(match args.get(place).map(|e| &e.node) {
+        Some(crate::Node::Literal(Val::Int(n))) => {
+            let length = ty.length.min((*n).clamp(0, u32::MAX as i64) as u32);
+            ty.with_length(length)
+        }
+        _ => ty,
+    })
+}
+
+fn charset(ty: &SqlType) -> Charset {
+    ty.collation.charset()
+}
+
+fn concat<'a>(args: &'a [Expr], _ty: &'a SqlType, ctx: &EvalCtx<'a>) -> Result<Val<'a>> {
+    let mut out = known!(text(&args[0], ctx)?).into_owned();
+    for arg in &args[1..] {
+        let more = known!(text(arg, ctx)?);
+        if !within_packet((out.len() + more.len()) as u128, "concat", ctx) {
+            return Ok(Val::Null);
+        }
+        out.extend_from_slice(&more);
+    }
+    Ok(Val::string(out))
+}
+
+fn concat_ws<'a>(args: &'a [Expr], _ty: &'a SqlType, ctx: &EvalCtx<'a>) -> Result<Val<'a>> {
+    let separator = known!(text(&args[0], ctx)?);
+    let mut out: Option<Vec<u8>> = None;
+    for arg in &args[1..] {
+        let Some(text) = text(arg, ctx)? else { continue };
+        match &mut out {
+            None => out = Some(text.into_owned()),
+            Some(out) => {
+                out.extend_from_slice(&separator);
+                out.extend_from_slice(&text);
+            }
+        }
+        if !within_packet(out.as_ref().map_or(0, Vec::len) as u128, "concat_ws", ctx) {
+            return Ok(Val::Null);
+        }
+    }
+    Ok(Val::string(out.unwrap_or_default()))
+}
+
+fn map<'a>(
+    args: &'a [Expr],
+    ty: &'a SqlType,
+    ctx: &EvalCtx<'a>,
+    change: fn(Charset, &[u8]) -> Cow<'_, [u8]>,
+) -> Result<Val<'a>> {
+    let text = known!(text(&args[0], ctx)?);
+    let changed = match change(charset(ty), &text) {
+        Cow::Owned(changed) => Some(changed),
+        Cow::Borrowed(_) => None,
+    };
+    Ok(Val::Str(changed.map_or(text, Cow::Owned)))
+}
+
+/// Positions count from 1, or from the end if negative.
+fn substring<'a>(args: &'a [Expr], ty: &'a SqlType, ctx: &EvalCtx<'a>) -> Result<Val<'a>> {
+    let text = known!(text(&args[0], ctx)?);
+    let position = known!(int(&args[1], ctx)?);
+    let wanted = match args.get(2) {
+        Some(e) => known!(int(e, ctx)?),
+        None => i64::MAX,
+    };
+    let charset = charset(ty);
+    let count = charset.char_count(&text) as i64;
+    let first = if position < 0 {
+        count.saturating_add(position)
+    } else {
+        position - 1
+    };
+    if wanted <= 0 || position == 0 || first < 0 || first >= count {
+        return Ok(Val::str(""));
+    }
+    let start = charset.prefix_len(&text, first as usize);
+    let taken = charset.prefix_len(&text[start..], wanted.min(count) as usize);
+    Ok(slice(text, start, start + taken))
+}
+
+fn padded_type(args: &mut Vec<Expr>, bind: &BindCtx) -> Result<SqlType> {
+    textual(args, bind);
+    let length = match &args[1].node {
+        crate::Node::Literal(Val::Int(n)) => (*n).max(0) as u64,
+        _ => 65_535,
+    };
+    Ok(text_type(length, &[&args[0].ty, &args[2].ty], "lpad", bind)?.with_nullable(true))
+}
+
+fn pad<'a>(args: &'a [Expr], ty: &'a SqlType, ctx: &EvalCtx<'a>, left: bool) -> Result<Val<'a>> {
+    let subject = known!(text(&args[0], ctx)?);
+    let length = known!(int(&args[1], ctx)?);
+    let filler = known!(text(&args[2], ctx)?);
+    let Ok(length) = usize::try_from(length) else {
+        return Ok(Val::Null);
+    };
+    let charset = charset(ty);
+    let count = charset.char_count(&subject);
+    if length <= count {
+        let end = charset.prefix_len(&subject, length);
+        return Ok(slice(subject, 0, end));
+    }
+    let per_round = charset.char_count(&filler);
+    let missing = length - count;
+    if per_round == 0 {
+        return Ok(Val::Str(subject));
+    }
+    // MySQL reckons with the longest character of the set.
+    let longest = charset.max_bytes() as u128;
+    if !within_packet(length as u128 * longest, if left { "lpad" } else { "rpad" }, ctx) {
+        return Ok(Val::Null);
+    }
+    let mut fill = filler.repeat(missing / per_round);
+    fill.extend_from_slice(&filler[..charset.prefix_len(&filler, missing % per_round)]);
+    let parts = if left {
+        [fill, subject.into_owned()]
+    } else {
+        [subject.into_owned(), fill]
+    };
+    Ok(Val::string(parts.concat()))
+}
+
+fn trimmed_type(args: &mut Vec<Expr>, bind: &BindCtx) -> Result<SqlType> {
+    textual(args, bind);
+    let length = args[0].ty.display_length() as u64;
+    let nullable = any_nullable(args);
+    let types: Vec<&SqlType> = args.iter().map(|a| &a.ty).collect();
+    Ok(text_type(length, &types, "trim", bind)?.with_nullable(nullable))
+}
+
+fn trim<'a>(args: &'a [Expr], ctx: &EvalCtx<'a>, leading: bool, trailing: bool) -> Result<Val<'a>> {
+    let subject = known!(text(&args[0], ctx)?);
+    let removed = match args.get(1) {
+        Some(e) => known!(text(e, ctx)?),
+        None => Cow::Borrowed(&b" "[..]),
+    };
+    let (mut start, mut end) = (0, subject.len());
+    if !removed.is_empty() {
+        while leading && subject[start..end].starts_with(&removed) {
+            start += removed.len();
+        }
+        while trailing && subject[start..end].ends_with(&removed) {
+            end -= removed.len();
+        }
+    }
+    Ok(slice(subject, start, end))
+}
+
+fn replace<'a>(args: &'a [Expr], _ty: &'a SqlType, ctx: &EvalCtx<'a>) -> Result<Val<'a>> {
+    let subject = known!(text(&args[0], ctx)?);
+    let from = known!(text(&args[1], ctx)?);
+    let to = known!(text(&args[2], ctx)?);
+    if from.is_empty() || from.len() > subject.len() {
+        return Ok(Val::Str(subject));
+    }
+    let mut out = Vec::with_capacity(subject.len());
+    let mut at = 0;
+    let mut watch = Watch::new(ctx.env);
+    while at < subject.len() {
+        let begins = subject[at] == from[0];
+        watch.step(if begins { from.len() } else { 1 })?;
+        if begins && subject[at..].starts_with(&from) {
+            out.extend_from_slice(&to);
+            at += from.len();
+        } else {
+            out.push(subject[at]);
+            at += 1;
+        }
+        if !within_packet(out.len() as u128, "replace", ctx) {
+            return Ok(Val::Null);
+        }
+    }
+    Ok(Val::string(out))
+}
+
+fn insert<'a>(args: &'a [Expr], ty: &'a SqlType, ctx: &EvalCtx<'a>) -> Result<Val<'a>> {
+    let subject = known!(text(&args[0], ctx)?);
+    let (position, length) = (known!(int(&args[1], ctx)?), known!(int(&args[2], ctx)?));
+    let inserted = known!(text(&args[3], ctx)?);
+    let charset = charset(ty);
+    let count = charset.char_count(&subject) as i64;
+    if position < 1 || position > count {
+        return Ok(Val::Str(subject));
+    }
+    let length = if length < 0 { count } else { length };
+    let start = charset.prefix_len(&subject, position as usize - 1);
+    let end = start + charset.prefix_len(&subject[start..], length as usize);
+    let total = subject.len() - (end - start) + inserted.len();
+    if !within_packet(total as u128, "insert", ctx) {
+        return Ok(Val::Null);
+    }
+    Ok(Val::string(
+        [&subject[..start], &inserted, &subject[end..]].concat(),
+    ))
+}
+
+fn quote<'a>(args: &'a [Expr], _ty: &'a SqlType, ctx: &EvalCtx<'a>) -> Result<Val<'a>> {
+    let Some(text) = text(&args[0], ctx)? else {
+        return Ok(Val::str("NULL"));
+    };
+    let escaped = text.iter().filter(|b| matches!(b, b'\'' | b'\\' | 0 | 26));
+    if !within_packet((text.len() + escaped.count() + 2) as u128, "quote", ctx) {
+        return Ok(Val::Null);
+    }
+    let mut out = vec![b'\''];
+    for b in text.iter() {
+        match b {
+            b'\'' | b'\\' => out.extend([b'\\', *b]),
+            0 => out.extend(b"\\0"),
+            26 => out.extend(b"\\Z"),
+            _ => out.push(*b),
+        }
+    }
+    out.push(b'\'');
+    Ok(Val::string(out))
+}
+
+fn hex<'a>(args: &'a [Expr], _ty: &'a SqlType, ctx: &EvalCtx<'a>) -> Result<Val<'a>> {
+    let value = args[0].eval(ctx)?;
+    match value {
+        Val::Null => Ok(Val::Null),
+        Val::Str(bytes) => {
+            let encoded = args[0].ty.collation.charset().encode(&bytes);
+            let bytes = encoded.as_deref().unwrap_or(&bytes);
+            if !within_packets(bytes.len() as u128 * 2, 2, "hex", ctx) {
+                return Ok(Val::Null);
+            }
+            Ok(Val::string(upper_hex(bytes)))
+        }
+        Val::Member(_, bytes) => Ok(Val::string(upper_hex(&bytes))),
+        Val::Date(_) | Val::Time(_) | Val::DateTime(_) => Ok(Val::string(upper_hex(&value.to_text()))),
+        number => Ok(Val::string(format!("{:X}", number.to_bits(ctx.env)?))),
+    }
+}
+
+fn upper_hex(bytes: &[u8]) -> Vec<u8> {
+    let digits = b"0123456789ABCDEF";
+    let mut out = Vec::with_capacity(bytes.len() * 2);
+    for b in bytes {
+        out.extend([digits[(b >> 4) as usize], digits[(b & 15) as usize]]);
+    }
+    out
+}
+
+pub(super) fn unhex(text: &[u8]) -> Option<Vec<u8>> {
+    let digit = |b: &u8| (*b as char).to_digit(16).map(|d| d as u8);
+    // An odd number of digits has a zero in front.
+    let (first, rest) = text.split_at(text.len() % 2);
+    let mut out: Vec<u8> = first.iter().map(digit).collect::<Option<_>>()?;
+    for pair in rest.chunks(2) {
+        out.push(digit(&pair[0])? << 4 | digit(&pair[1])?);
+    }
+    Some(out)
+}
+
+fn base<'a>(args: &'a [Expr], base: u32, ctx: &EvalCtx<'a>) -> Result<Val<'a>> {
+    let value = args[0].eval(ctx)?;
+    if value.is_null() {
+        return Ok(Val::Null);
+    }
+    // A text is cut at its first character that is no digit, without a word.
+    let bits = match &value {
+        Val::Str(s) => tidemark_types::convert::integer_prefix(s).0 as u64,
+        other => other.to_bits(ctx.env)?,
+    };
+    Ok(Val::string(in_base(bits, base)))
+}
+
+/// The first letter and the codes of the consonants that follow, at least four characters.
+fn soundex(text: &[u8]) -> Vec<u8> {
+    const CODES: &[u8; 26] = b"01230120022455012623010202";
+    let text = String::from_utf8_lossy(text).to_uppercase();
+    let mut out = String::new();
+    let mut last = b'0';
+    for c in text.chars().filter(|c| c.is_alphabetic()) {
+        let code = if c.is_ascii() {
+            CODES[(c as u8 - b'A') as usize]
+        } else {
+            b'0'
+        };
+        if out.is_empty() {
+            out.push(c);
+            last = code;
+            continue;
+        }
+        if matches!(c, 'H' | 'W') {
+            continue;
+        }
+        if code != last && code != b'0' {
+            out.push(code as char);
+        }
+        last = code;
+    }
+    while !out.is_empty() && out.chars().count() < 4 {
+        out.push('0');
+    }
+    out.into_bytes()
+}
+
+fn export_set<'a>(args: &'a [Expr], _ty: &'a SqlType, ctx: &EvalCtx<'a>) -> Result<Val<'a>> {
+    let bits = known!(int(&args[0], ctx)?) as u64;
+    let (on, off) = (known!(text(&args[1], ctx)?), known!(text(&args[2], ctx)?));
+    let separator = match args.get(3) {
+        Some(e) => known!(text(e, ctx)?),
+        None => Cow::Borrowed(&b","[..]),
+    };
+    let count = match args.get(4) {
+        Some(e) => known!(int(e, ctx)?).clamp(0, 64) as usize,
+        None => 64,
+    };
+    let shown: Vec<&[u8]> = (0..count)
+        .map(|i| if bits >> i & 1 != 0 { &*on } else { &*off })
+        .collect();
+    let separators = separator.len() * count.saturating_sub(1);
+    let total = shown.iter().map(|text| text.len()).sum::<usize>() + separators;
+    if !within_packet(total as u128, "export_set", ctx) {
+        return Ok(Val::Null);
+    }
+    Ok(Val::string(shown.join(&*separator)))
+}

@@ -1,0 +1,268 @@
+//! Functions that measure and search texts.
+
+use super::control::{field_kind, same};
+use super::*;
+use crate::infer::common_collation;
+use tidemark_types::{CmpKind, Collation};
+
+pub(super) static FUNCTIONS: &[FuncDef] = &[
+    def("length", (1, 1), int_type, |args, _, ctx| {
+        let text = known!(text(&args[0], ctx)?);
+        Ok(Val::Int(
+            args[0]
+                .ty
+                .collation
+                .charset()
+                .byte_len(&text)
+                .max(ascii_len(&args[0], &text)) as i64,
+        ))
+    }),
+    def("bit_length", (1, 1), int_type, |args, _, ctx| {
+        let text = known!(text(&args[0], ctx)?);
+        Ok(Val::Int(
+            args[0]
+                .ty
+                .collation
+                .charset()
+                .byte_len(&text)
+                .max(ascii_len(&args[0], &text)) as i64
+                * 8,
+        ))
+    }),
+    def("char_length", (1, 1), int_type, |args, _, ctx| {
+        let text = known!(text(&args[0], ctx)?);
+        Ok(Val::Int(charset_of(&args[0]).char_count(&text) as i64))
+    }),
+    def("ascii", (1, 1), int_type, |args, _, ctx| {
+        Ok(Val::Int(
+            known!(text(&args[0], ctx)?).first().copied().unwrap_or(0) as i64,
+        ))
+    }),
+    def("ord", (1, 1), int_type, |args, _, ctx| {
+        let text = known!(text(&args[0], ctx)?);
+        let first = charset_of(&args[0]).prefix_len(&text, 1);
+        Ok(Val::Int(text[..first].iter().fold(0, |n, b| n << 8 | *b as i64)))
+    }),
+    def(
+        "locate",
+        (2, 3),
+        |args, bind| search_type(args, "locate", bind),
+        |args, ty, ctx| locate(&args[0], &args[1], args.get(2), ty, ctx),
+    ),
+    def(
+        "position",
+        (2, 2),
+        |args, bind| search_type(args, "locate", bind),
+        |args, ty, ctx| locate(&args[0], &args[1], None, ty, ctx),
+    ),
+    def(
+        "instr",
+        (2, 2),
+        |args, bind| search_type(args, "instr", bind),
+        |args, ty, ctx| locate(&args[1], &args[0], None, ty, ctx),
+    ),
+    def(
+        "field",
+        (2, MANY),
+        |args, bind| {
+            let kind = field_kind(args, "field", bind)?;
+            Ok(kind_type(kind, SqlType::bigint().with_nullable(false)))
+        },
+        |args, ty, ctx| {
+            let kind = type_kind(ty);
+            for (i, candidate) in args[1..].iter().enumerate() {
+                if same(&args[0], candidate, kind, ctx)? {
+                    return Ok(Val::Int(i as i64 + 1));
+                }
+            }
+            Ok(Val::Int(0))
+        },
+    ),
+    def(
+        "find_in_set",
+        (2, 2),
+        |args, bind| search_type(args, "find_in_set", bind),
+        find_in_set,
+    ),
+    def(
+        "strcmp",
+        (2, 2),
+        |args, bind| search_type(args, "strcmp", bind),
+        |args, ty, ctx| {
+            let (a, b) = (known!(text(&args[0], ctx)?), known!(text(&args[1], ctx)?));
+            Ok(Val::Int(ty.collation.compare(&a, &b) as i64))
+        },
+    ),
+    def(
+        "weight_string",
+        (1, 1),
+        |args, bind| {
+            textual(args, bind);
+            Ok(SqlType::varbinary(args[0].ty.display_length().saturating_mul(4)).with_nullable(true))
+        },
+        |args, _, ctx| {
+            let text = known!(text(&args[0], ctx)?);
+            Ok(Val::string(charset_collation(&args[0]).weight_string(&text)))
+        },
+    ),
+    def("substring_index", (3, 3), text_like_first, substring_index),
+];
+
+/// The character set that a text argument counts its characters in.
+fn charset_of(e: &Expr) -> tidemark_types::Charset {
+    if e.ty.is_string() {
+        e.ty.collation.charset()
+    } else {
+        tidemark_types::Charset::Ascii
+    }
+}
+
+fn charset_collation(e: &Expr) -> Collation {
+    if e.ty.is_string() {
+        e.ty.collation
+    } else {
+        Collation::BINARY
+    }
+}
+
+/// The length of what is no text by type (a number, a date).
+fn ascii_len(e: &Expr, text: &[u8]) -> usize {
+    if e.ty.is_string() { 0 } else { text.len() }
+}
+
+/// An integer that remembers the collation of the search.
+fn search_type(args: &mut Vec<Expr>, op: &str, bind: &BindCtx) -> Result<SqlType> {
+    textual(args, bind);
+    let nullable = any_nullable(args);
+    let (collation, _) = common_collation(&[&args[0].ty, &args[1].ty], op, bind)?;
+    let mut ty = SqlType::bigint().with_nullable(nullable);
+    ty.collation = collation;
+    Ok(ty)
+}
+
+/// FIELD's comparison is kept in its type: a collation for texts, else whether integers are meant.
+fn kind_type(kind: CmpKind, mut ty: SqlType) -> SqlType {
+    match kind {
+        CmpKind::Str(collation) => ty.collation = collation,
+        CmpKind::Int => ty.length = 3,
+        _ => ty.length = 4,
+    }
+    ty
+}
+
+fn type_kind(ty: &SqlType) -> CmpKind {
+    match ty.length {
+        3 => CmpKind::Int,
+        4 => CmpKind::Double,
+        _ => CmpKind::Str(ty.collation),
+    }
+}
+
+/// Where a text stands in another, in characters from 1; 0 if nowhere.
+fn locate<'a>(
+    needle: &'a Expr,
+    haystack: &'a Expr,
+    from: Option<&'a Expr>,
+    ty: &'a SqlType,
+    ctx: &EvalCtx<'a>,
+) -> Result<Val<'a>> {
+    let needle = known!(text(needle, ctx)?);
+    let haystack = known!(text(haystack, ctx)?);
+    let from = match from {
+        Some(e) => known!(int(e, ctx)?),
+        None => 1,
+    };
+    let charset = ty.collation.charset();
+    let count = charset.char_count(&haystack) as i64;
+    if from < 1 || from > count + 1 {
+        return Ok(Val::Int(0));
+    }
+    let start = charset.prefix_len(&haystack, from as usize - 1);
+    let found = find(&needle, &haystack[start..], ty.collation, ctx)?;
+    Ok(Val::Int(found.map_or(0, |at| {
+        charset.char_count(&haystack[..start + at]) as i64 + 1
+    })))
+}
+
+/// The byte at which a part begins that equals the needle under the collation.
+fn find(needle: &[u8], haystack: &[u8], collation: Collation, ctx: &EvalCtx) -> Result<Option<usize>> {
+    let charset = collation.charset();
+    let mut watch = Watch::new(ctx.env);
+    let wanted = charset.char_count(needle);
+    let mut at = 0;
+    loop {
+        let end = at + charset.prefix_len(&haystack[at..], wanted);
+        if charset.char_count(&haystack[at..end]) < wanted {
+            return Ok(None);
+        }
+        watch.step(end - at + 1)?;
+        let part = &haystack[at..end];
+        if part == needle
+            || part.len() == needle.len() && part.eq_ignore_ascii_case(needle) && collation.ignores_case()
+        {
+            return Ok(Some(at));
+        }
+        if !(part.is_ascii() && needle.is_ascii()) && collation.ignores_case() && collation.eq(part, needle) {
+            return Ok(Some(at));
+        }
+        at += charset.prefix_len(&haystack[at..], 1).max(1);
+        if at > haystack.len() {
+            return Ok(None);
+        }
+    }
+}
+
+fn find_in_set<'a>(args: &'a [Expr], ty: &'a SqlType, ctx: &EvalCtx<'a>) -> Result<Val<'a>> {
+    let (needle, set) = (known!(text(&args[0], ctx)?), known!(text(&args[1], ctx)?));
+    let members = &args[1].ty;
+    if members.kind == TypeKind::Set {
+        // A SET column answers with the member's place in its definition.
+        let place = members
+            .members()
+            .iter()
+            .position(|m| ty.collation.eq(m.as_bytes(), &needle));
+        let chosen = |m: &str| set.split(|b| *b == b',').any(|s| s == m.as_bytes());
+        let found = place.filter(|i| chosen(&members.members()[*i]));
+        return Ok(Val::Int(found.map_or(0, |i| i as i64 + 1)));
+    }
+    if set.is_empty() || needle.contains(&b',') {
+        return Ok(Val::Int(0));
+    }
+    let found = set
+        .split(|b| *b == b',')
+        .position(|member| ty.collation.eq(member, &needle));
+    Ok(Val::Int(found.map_or(0, |i| i as i64 + 1)))
+}
+
+/// What stands before the n-th delimiter, or from the end after it if negative.
+fn substring_index<'a>(args: &'a [Expr], _ty: &'a SqlType, ctx: &EvalCtx<'a>) -> Result<Val<'a>> {
+    let subject = known!(text(&args[0], ctx)?);
+    let delimiter = known!(text(&args[1], ctx)?);
+    let count = known!(int(&args[2], ctx)?);
+    if delimiter.is_empty() || count == 0 {
+        return Ok(Val::str(""));
+    }
+    let mut places = Vec::new();
+    let mut at = 0;
+    let mut watch = Watch::new(ctx.env);
+    while at + delimiter.len() <= subject.len() {
+        let begins = subject[at] == delimiter[0];
+        watch.step(if begins { delimiter.len() } else { 1 })?;
+        if begins && subject[at..].starts_with(&delimiter) {
+            places.push(at);
+            at += delimiter.len();
+        } else {
+            at += 1;
+        }
+    }
+    let end = subject.len();
+    let wanted = count.unsigned_abs() as usize;
+    if wanted > places.len() {
+        return Ok(Val::Str(subject));
+    }
+    if count > 0 {
+        return Ok(slice(subject, 0, places[wanted - 1]));
+    }
+    let start = places[places.len() - wanted] + delimiter.len();
+    Ok(slice(subject, start, end))
+}

@@ -1,0 +1,413 @@
+//! Functions that take dates and times apart and show them.
+
+use super::*;
+use tidemark_types::convert::{excerpt, refused_by_mode};
+use tidemark_types::temporal::calendar::{self, DAYS, MONTHS, WeekMode, week, weekday};
+use tidemark_types::temporal::format::{
+    FormatKind, format_datetime, format_kind, format_time, parse_by_format,
+};
+use tidemark_types::temporal::{MICROS_PER_DAY, parse};
+use tidemark_types::{Date, DateTime, SqlMode, Time};
+
+pub(super) static FUNCTIONS: &[FuncDef] = &[
+    def(
+        "date",
+        (1, 1),
+        |_, _| Ok(SqlType::date().with_nullable(true)),
+        |args, _, ctx| {
+            let value = args[0].eval(ctx)?;
+            let date = known!(value.to_date(ctx.env)?);
+            if matches!(value, Val::Str(_)) && refused_by_mode(date, ctx.env.sql_mode) {
+                return invalid(&value, ctx);
+            }
+            Ok(Val::Date(date))
+        },
+    ),
+    def(
+        "time",
+        (1, 1),
+        |args, _| Ok(SqlType::time(time_fsp(&args[0])).with_nullable(true)),
+        |args, ty, ctx| {
+            let value = args[0].eval(ctx)?;
+            Ok(Val::Time(Time {
+                fsp: ty.scale,
+                ..known!(value.to_time(ctx.env)?)
+            }))
+        },
+    ),
+    def(
+        "year",
+        (1, 1),
+        |_, _| Ok(year_type()),
+        |args, _, ctx| Ok(Val::UInt(known!(date(&args[0], ctx)?).year as u64)),
+    ),
+    def("month", (1, 1), part_type, |args, _, ctx| {
+        Ok(Val::Int(known!(date(&args[0], ctx)?).month as i64))
+    }),
+    def("day", (1, 1), part_type, |args, _, ctx| {
+        Ok(Val::Int(known!(date(&args[0], ctx)?).day as i64))
+    }),
+    def("quarter", (1, 1), part_type, |args, _, ctx| {
+        Ok(Val::Int((known!(date(&args[0], ctx)?).month as i64 + 2) / 3))
+    }),
+    def("hour", (1, 1), part_type, |args, _, ctx| {
+        Ok(Val::Int(known!(time(&args[0], ctx)?).parts().0 as i64))
+    }),
+    def("minute", (1, 1), part_type, |args, _, ctx| {
+        Ok(Val::Int(known!(time(&args[0], ctx)?).parts().1 as i64))
+    }),
+    def("second", (1, 1), part_type, |args, _, ctx| {
+        Ok(Val::Int(known!(time(&args[0], ctx)?).parts().2 as i64))
+    }),
+    def("microsecond", (1, 1), part_type, |args, _, ctx| {
+        Ok(Val::Int(known!(time(&args[0], ctx)?).parts().3 as i64))
+    }),
+    def("dayofweek", (1, 1), part_type, |args, _, ctx| {
+        Ok(Val::Int(
+            weekday(known!(full_date(&args[0], ctx)?).day_number(), true) + 1,
+        ))
+    }),
+    def("weekday", (1, 1), part_type, |args, _, ctx| {
+        Ok(Val::Int(weekday(
+            known!(full_date(&args[0], ctx)?).day_number(),
+            false,
+        )))
+    }),
+    def("dayofyear", (1, 1), part_type, |args, _, ctx| {
+        Ok(Val::Int(calendar::day_of_year(known!(full_date(&args[0], ctx)?))))
+    }),
+    def(
+        "dayname",
+        (1, 1),
+        |_, bind| Ok(server_text(9, true, bind)),
+        |args, _, ctx| {
+            let day = weekday(known!(full_date(&args[0], ctx)?).day_number(), false);
+            Ok(Val::str(DAYS[day as usize]))
+        },
+    ),
+    def(
+        "monthname",
+        (1, 1),
+        |_, bind| Ok(server_text(9, true, bind)),
+        |args, _, ctx| {
+            let month = known!(date(&args[0], ctx)?).month;
+            Ok((month as usize)
+                .checked_sub(1)
+                .and_then(|m| MONTHS.get(m))
+                .map_or(Val::Null, Val::str))
+        },
+    ),
+    def("week", (1, 2), part_type, |args, _, ctx| {
+        let date = known!(full_date(&args[0], ctx)?);
+        let mode = match args.get(1) {
+            Some(e) => known!(int(e, ctx)?),
+            None => 0,
+        };
+        Ok(Val::Int(week(date, WeekMode::from_mode(mode as u64 & 7)).0))
+    }),
+    def("weekofyear", (1, 1), part_type, |args, _, ctx| {
+        Ok(Val::Int(
+            week(known!(full_date(&args[0], ctx)?), WeekMode::from_mode(3)).0,
+        ))
+    }),
+    def("yearweek", (1, 2), part_type, |args, _, ctx| {
+        let date = known!(full_date(&args[0], ctx)?);
+        let mode = match args.get(1) {
+            Some(e) => known!(int(e, ctx)?),
+            None => 0,
+        };
+        let (number, year) = week(date, WeekMode::from_mode(mode as u64 & 7 | 2));
+        Ok(Val::Int(year * 100 + number))
+    }),
+    def(
+        "last_day",
+        (1, 1),
+        |_, _| Ok(SqlType::date().with_nullable(true)),
+        |args, _, ctx| {
+            let value = args[0].eval(ctx)?;
+            let date = known!(value.to_date(ctx.env)?);
+            if date.month == 0 {
+                return invalid(&value, ctx);
+            }
+            let last = calendar::days_in_month(date.year as i64, date.month as i64) as u8;
+            Ok(Val::Date(Date { day: last, ..date }))
+        },
+    ),
+    def("to_days", (1, 1), part_type, |args, _, ctx| {
+        Ok(Val::Int(known!(full_date(&args[0], ctx)?).day_number()))
+    }),
+    def("to_seconds", (1, 1), part_type, |args, _, ctx| {
+        let value = args[0].eval(ctx)?;
+        let t = known!(value.to_datetime(ctx.env)?);
+        if t.date.has_zero_part() {
+            return invalid(&value, ctx);
+        }
+        Ok(Val::Int(t.to_micros() / 1_000_000))
+    }),
+    def(
+        "from_days",
+        (1, 1),
+        |_, _| Ok(SqlType::date().with_nullable(true)),
+        |args, _, ctx| {
+            let days = known!(int(&args[0], ctx)?);
+            Ok(Val::Date(Date::from_day_number(days).unwrap_or(Date::ZERO)))
+        },
+    ),
+    def(
+        "makedate",
+        (2, 2),
+        |_, _| Ok(SqlType::date().with_nullable(true)),
+        |args, _, ctx| {
+            let (year, day) = (known!(int(&args[0], ctx)?), known!(int(&args[1], ctx)?));
+            let year = match year {
+                0..70 => year + 2000,
+                70..100 => year + 1900,
+                _ => year,
+            };
+            if !(0..=9999).contains(&year) || day <= 0 {
+                return Ok(Val::Null);
+            }
+            let days = calendar::day_number(year, 1, 1).saturating_add(day - 1);
+            Ok(Date::from_day_number(days).map_or(Val::Null, Val::Date))
+        },
+    ),
+    def(
+        "maketime",
+        (3, 3),
+        |args, _| {
+            let scale = match args[2].ty.kind {
+                TypeKind::Decimal => args[2].ty.scale.min(6),
+                _ if args[2].ty.is_integer() => 0,
+                _ => 6,
+            };
+            Ok(SqlType::time(scale).with_nullable(true))
+        },
+        maketime,
+    ),
+    def(
+        "sec_to_time",
+        (1, 1),
+        |args, _| {
+            numbers(args);
+            let scale = match args[0].ty.kind {
+                TypeKind::Decimal => args[0].ty.scale.min(6),
+                _ if args[0].ty.is_integer() => 0,
+                _ => 6,
+            };
+            Ok(SqlType::time(scale).with_nullable(any_nullable(args)))
+        },
+        |args, ty, ctx| {
+            let value = args[0].eval(ctx)?;
+            if value.is_null() {
+                return Ok(Val::Null);
+            }
+            let micros = value
+                .to_decimal(ctx.env)?
+                .mul(&tidemark_types::Decimal::from(1_000_000i64))
+                .to_i128();
+            let micros = micros.unwrap_or(i128::MAX).clamp(-(1 << 60), 1 << 60) as i64;
+            let (time, fits) = parse::clamp_time(Time::new(micros, ty.scale));
+            if !fits {
+                ctx.env.complain(SqlError::truncated_wrong_value(
+                    "time",
+                    &excerpt(&value.to_text()),
+                ))?;
+            }
+            Ok(Val::Time(time))
+        },
+    ),
+    def("time_to_sec", (1, 1), part_type, |args, _, ctx| {
+        Ok(Val::Int(
+            known!(args[0].eval(ctx)?.to_time(ctx.env)?).micros / 1_000_000,
+        ))
+    }),
+    def(
+        "date_format",
+        (2, 2),
+        |args, bind| {
+            textual(args, bind);
+            Ok(server_text(args[1].ty.length as u64 * 11, true, bind))
+        },
+        |args, _, ctx| {
+            let value = args[0].eval(ctx)?;
+            let t = known!(value.to_datetime(ctx.env)?);
+            let format = known!(text(&args[1], ctx)?);
+            Ok(format_datetime(t, &format).map_or(Val::Null, Val::string))
+        },
+    ),
+    def(
+        "time_format",
+        (2, 2),
+        |args, bind| {
+            textual(args, bind);
+            Ok(server_text(args[1].ty.length as u64 * 11, true, bind))
+        },
+        |args, _, ctx| {
+            let t = known!(args[0].eval(ctx)?.to_time(ctx.env)?);
+            let format = known!(text(&args[1], ctx)?);
+            Ok(format_time(t, &format).map_or(Val::Null, Val::string))
+        },
+    ),
+    def(
+        "str_to_date",
+        (2, 2),
+        |args, _| {
+            let ty = match &args[1].node {
+                crate::Node::Literal(Val::Str(format)) => {
+                    let (kind, fraction) = format_kind(format);
+                    let fsp = if fraction { 6 } else { 0 };
+                    match kind {
+                        FormatKind::Date => SqlType::date(),
+                        FormatKind::Time => SqlType::time(fsp),
+                        FormatKind::DateTime => SqlType::datetime(fsp),
+                    }
+                }
+                _ => SqlType::datetime(6),
+            };
+            Ok(ty.with_nullable(true))
+        },
+        str_to_date,
+    ),
+    def(
+        "get_format",
+        (2, 2),
+        |_, bind| Ok(server_text(17, true, bind)),
+        |args, _, ctx| {
+            let (kind, region) = (known!(text(&args[0], ctx)?), known!(text(&args[1], ctx)?));
+            Ok(get_format(&kind, &region).map_or(Val::Null, Val::str))
+        },
+    ),
+];
+
+fn part_type(args: &mut Vec<Expr>, _bind: &BindCtx) -> Result<SqlType> {
+    let _ = args;
+    Ok(SqlType::bigint().with_nullable(true))
+}
+
+/// A YEAR that is shown without zeros before it.
+fn year_type() -> SqlType {
+    SqlType {
+        zerofill: false,
+        ..SqlType::new(TypeKind::Year)
+    }
+}
+
+fn time_fsp(e: &Expr) -> u8 {
+    match &e.node {
+        _ if e.ty.is_temporal() => e.ty.scale,
+        crate::Node::Literal(Val::Str(s)) => s
+            .iter()
+            .rposition(|b| *b == b'.')
+            .map_or(0, |dot| (s.len() - dot - 1).min(6) as u8),
+        _ if e.ty.is_string() => 6,
+        _ => e.ty.scale.min(6),
+    }
+}
+
+fn date<'a>(e: &'a Expr, ctx: &EvalCtx<'a>) -> Result<Option<Date>> {
+    e.eval(ctx)?.to_date(ctx.env)
+}
+
+/// A date of the calendar: without zero parts.
+fn full_date<'a>(e: &'a Expr, ctx: &EvalCtx<'a>) -> Result<Option<Date>> {
+    let value = e.eval(ctx)?;
+    match value.to_date(ctx.env)? {
+        Some(d) if d.has_zero_part() => invalid(&value, ctx).map(|_| None),
+        date => Ok(date),
+    }
+}
+
+fn invalid<'a>(value: &Val, ctx: &EvalCtx<'a>) -> Result<Val<'a>> {
+    ctx.env
+        .complain(SqlError::incorrect_value("datetime", &excerpt(&value.to_text())))?;
+    Ok(Val::Null)
+}
+
+fn time<'a>(e: &'a Expr, ctx: &EvalCtx<'a>) -> Result<Option<Time>> {
+    e.eval(ctx)?.to_time(ctx.env)
+}
+
+fn maketime<'a>(args: &'a [Expr], ty: &'a SqlType, ctx: &EvalCtx<'a>) -> Result<Val<'a>> {
+    let (hour, minute) = (known!(int(&args[0], ctx)?), known!(int(&args[1], ctx)?));
+    let seconds = args[2].eval(ctx)?;
+    if seconds.is_null() {
+        return Ok(Val::Null);
+    }
+    let micros = seconds
+        .to_decimal(ctx.env)?
+        .mul(&tidemark_types::Decimal::from(1_000_000i64))
+        .to_i128()
+        .unwrap_or(-1);
+    if !(0..60).contains(&minute) || !(0..60_000_000).contains(&micros) {
+        return Ok(Val::Null);
+    }
+    let hours = hour.unsigned_abs().min(100_000);
+    let (second, micro) = ((micros / 1_000_000) as u64, (micros % 1_000_000) as u64);
+    let time = Time::from_hms(hour < 0, hours, minute as u64, second, micro, ty.scale);
+    let (time, fits) = parse::clamp_time(time);
+    if !fits {
+        let written = format!("{hour:02}:{minute:02}:{second:02}");
+        ctx.env
+            .complain(SqlError::truncated_wrong_value("time", &written))?;
+    }
+    Ok(Val::Time(time))
+}
+
+fn str_to_date<'a>(args: &'a [Expr], ty: &'a SqlType, ctx: &EvalCtx<'a>) -> Result<Val<'a>> {
+    let (subject, format) = (known!(text(&args[0], ctx)?), known!(text(&args[1], ctx)?));
+    let mode = ctx.env.sql_mode;
+    let parsed = parse_by_format(&subject, &format);
+    let dated = ty.kind != TypeKind::Time;
+    let acceptable = parsed.filter(|(t, _)| {
+        !dated
+            || parse::valid_date(t.date, mode)
+                && !(mode.has(SqlMode::NO_ZERO_IN_DATE) && !t.date.is_zero() && t.date.has_zero_part())
+                && !(mode.has(SqlMode::NO_ZERO_DATE) && t.date.is_zero())
+    });
+    let Some((t, whole)) = acceptable else {
+        let kind = if dated { "datetime" } else { "time" };
+        ctx.env.complain(SqlError::wrong_value_for_type(
+            kind,
+            &excerpt(&subject),
+            "str_to_date",
+        ))?;
+        return Ok(Val::Null);
+    };
+    if !whole {
+        let kind = match ty.kind {
+            TypeKind::Date => "date",
+            TypeKind::Time => "time",
+            _ => "datetime",
+        };
+        ctx.env
+            .complain(SqlError::truncated_wrong_value(kind, &excerpt(&subject)))?;
+    }
+    Ok(match ty.kind {
+        TypeKind::Date => Val::Date(t.date),
+        TypeKind::Time => {
+            // Days of the month count as hours of a duration.
+            let micros = t.micros_of_day() + t.date.day as i64 * MICROS_PER_DAY;
+            Val::Time(Time::new(micros, ty.scale))
+        }
+        _ => Val::DateTime(DateTime { fsp: ty.scale, ..t }),
+    })
+}
+
+fn get_format(kind: &[u8], region: &[u8]) -> Option<&'static str> {
+    let upper = |b: &[u8]| String::from_utf8_lossy(b).to_uppercase();
+    Some(match (upper(kind).as_str(), upper(region).as_str()) {
+        ("DATE", "USA") => "%m.%d.%Y",
+        ("DATE", "JIS" | "ISO") => "%Y-%m-%d",
+        ("DATE", "EUR") => "%d.%m.%Y",
+        ("DATE", "INTERNAL") => "%Y%m%d",
+        ("DATETIME" | "TIMESTAMP", "USA") => "%Y-%m-%d %H.%i.%s",
+        ("DATETIME" | "TIMESTAMP", "JIS" | "ISO") => "%Y-%m-%d %H:%i:%s",
+        ("DATETIME" | "TIMESTAMP", "EUR") => "%Y-%m-%d %H.%i.%s",
+        ("DATETIME" | "TIMESTAMP", "INTERNAL") => "%Y%m%d%H%i%s",
+        ("TIME", "USA") => "%h:%i:%s %p",
+        ("TIME", "JIS" | "ISO") => "%H:%i:%s",
+        ("TIME", "EUR") => "%H.%i.%s",
+        ("TIME", "INTERNAL") => "%H%i%s",
+        _ => return None,
+    })
+}

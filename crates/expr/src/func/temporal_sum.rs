@@ -1,0 +1,289 @@
+//! Sums and differences of dates and times.
+
+use super::*;
+use crate::interval::add_to;
+use crate::node::{IntervalUnit, Node};
+use tidemark_types::convert::{excerpt, refused_by_mode};
+use tidemark_types::temporal::{MICROS_PER_DAY, MICROS_PER_SECOND, parse};
+use tidemark_types::{Date, DateTime, Time};
+
+pub(super) static FUNCTIONS: &[FuncDef] = &[
+    def(
+        "datediff",
+        (2, 2),
+        |_, _| Ok(SqlType::bigint().with_nullable(true)),
+        |args, _, ctx| {
+            let (a, b) = (
+                args[0].eval(ctx)?.to_date(ctx.env)?,
+                args[1].eval(ctx)?.to_date(ctx.env)?,
+            );
+            let (a, b) = (known!(a), known!(b));
+            if a.has_zero_part() || b.has_zero_part() {
+                return Ok(Val::Null);
+            }
+            Ok(Val::Int(a.day_number() - b.day_number()))
+        },
+    ),
+    def(
+        "timediff",
+        (2, 2),
+        |args, _| {
+            let fsp = fraction(&args[0]).max(fraction(&args[1]));
+            Ok(SqlType::time(fsp).with_nullable(true))
+        },
+        timediff,
+    ),
+    def(
+        "timestampdiff",
+        (3, 3),
+        |args, _| {
+            unit_of(&args[0], "timestampdiff")?;
+            Ok(SqlType::bigint().with_nullable(true))
+        },
+        timestampdiff,
+    ),
+    def("timestampadd", (3, 3), timestampadd_type, |args, ty, ctx| {
+        let unit = unit_of(&args[0], "timestampadd")?;
+        let (amount, date) = (args[1].eval(ctx)?, args[2].eval(ctx)?);
+        if amount.is_null() || date.is_null() {
+            return Ok(Val::Null);
+        }
+        add_to(&date, &amount, unit, false, ty, ctx.env)
+    }),
+    def(
+        "adddate",
+        (2, 2),
+        |args, bind| days_type(args, false, bind),
+        |args, _, ctx| args[0].eval(ctx),
+    ),
+    def(
+        "subdate",
+        (2, 2),
+        |args, bind| days_type(args, true, bind),
+        |args, _, ctx| args[0].eval(ctx),
+    ),
+    def("addtime", (2, 2), addtime_type, |args, ty, ctx| {
+        addtime(args, ty, ctx, 1)
+    }),
+    def("subtime", (2, 2), addtime_type, |args, ty, ctx| {
+        addtime(args, ty, ctx, -1)
+    }),
+    def(
+        "timestamp",
+        (1, 2),
+        |args, _| {
+            let fsp = args.iter().map(fraction).max().unwrap_or(0);
+            Ok(SqlType::datetime(fsp).with_nullable(true))
+        },
+        |args, ty, ctx| {
+            let value = args[0].eval(ctx)?;
+            let t = known!(value.to_datetime(ctx.env)?);
+            if matches!(value, Val::Str(_)) && refused_by_mode(t.date, ctx.env.sql_mode) {
+                let shown = excerpt(&value.to_text());
+                ctx.env.complain(SqlError::incorrect_value("datetime", &shown))?;
+                return Ok(Val::Null);
+            }
+            let Some(second) = args.get(1) else {
+                return Ok(t.round(ty.scale).map_or(Val::Null, Val::DateTime));
+            };
+            let time = known!(second.eval(ctx)?.to_time(ctx.env)?);
+            Ok(DateTime::from_micros(t.to_micros() + time.micros, ty.scale).map_or(Val::Null, Val::DateTime))
+        },
+    ),
+    def("period_add", (2, 2), int_type, |args, _, ctx| {
+        let (period, months) = (known!(int(&args[0], ctx)?), known!(int(&args[1], ctx)?));
+        Ok(Val::Int(from_months(
+            months_of(period, "period_add")?.saturating_add(months),
+        )))
+    }),
+    def("period_diff", (2, 2), int_type, |args, _, ctx| {
+        let (a, b) = (known!(int(&args[0], ctx)?), known!(int(&args[1], ctx)?));
+        Ok(Val::Int(
+            months_of(a, "period_diff")? - months_of(b, "period_diff")?,
+        ))
+    }),
+];
+
+fn fraction(e: &Expr) -> u8 {
+    match &e.node {
+        _ if e.ty.is_temporal() => e.ty.scale,
+        Node::Literal(Val::Str(s)) => s
+            .iter()
+            .rposition(|b| *b == b'.')
+            .map_or(0, |dot| (s.len() - dot - 1).min(6) as u8),
+        _ if e.ty.is_string() => 6,
+        _ => e.ty.scale.min(6),
+    }
+}
+
+/// A date and time, or a duration; texts are whichever they look like.
+enum Moment {
+    Time(Time),
+    DateTime(DateTime),
+}
+
+fn moment(value: &Val, ctx: &EvalCtx) -> Result<Option<Moment>> {
+    Ok(match value {
+        Val::Date(_) | Val::DateTime(_) => value.to_datetime(ctx.env)?.map(Moment::DateTime),
+        Val::Str(s) => {
+            let dated = s.iter().filter(|b| **b == b'-').count() >= 2 && s.len() >= 8;
+            match parse::datetime(s, ctx.env.sql_mode).filter(|_| dated) {
+                Some(p) => Some(Moment::DateTime(p.in_zone(ctx.env.time_zone))),
+                None => value.to_time(ctx.env)?.map(Moment::Time),
+            }
+        }
+        _ => value.to_time(ctx.env)?.map(Moment::Time),
+    })
+}
+
+fn timediff<'a>(args: &'a [Expr], ty: &'a SqlType, ctx: &EvalCtx<'a>) -> Result<Val<'a>> {
+    let (a, b) = (args[0].eval(ctx)?, args[1].eval(ctx)?);
+    let micros = match (known!(moment(&a, ctx)?), known!(moment(&b, ctx)?)) {
+        (Moment::Time(a), Moment::Time(b)) => a.micros - b.micros,
+        (Moment::DateTime(a), Moment::DateTime(b)) => a.to_micros() - b.to_micros(),
+        // A date has no difference from a duration.
+        _ => return Ok(Val::Null),
+    };
+    let (time, fits) = parse::clamp_time(Time::new(micros, ty.scale));
+    if !fits {
+        let shown = Time::new(micros, ty.scale).to_string();
+        ctx.env
+            .complain(SqlError::truncated_wrong_value("time", &shown))?;
+    }
+    Ok(Val::Time(time))
+}
+
+/// The unit that the binder has put first, as a text.
+fn unit_of(e: &Expr, function: &str) -> Result<IntervalUnit> {
+    match &e.node {
+        Node::Literal(Val::Str(name)) => IntervalUnit::by_name(&String::from_utf8_lossy(name)),
+        _ => None,
+    }
+    .ok_or_else(|| SqlError::wrong_parameters(function))
+}
+
+fn timestampdiff<'a>(args: &'a [Expr], _ty: &'a SqlType, ctx: &EvalCtx<'a>) -> Result<Val<'a>> {
+    use IntervalUnit::*;
+    let unit = unit_of(&args[0], "timestampdiff")?;
+    let a = known!(args[1].eval(ctx)?.to_datetime(ctx.env)?);
+    let b = known!(args[2].eval(ctx)?.to_datetime(ctx.env)?);
+    if a.date.has_zero_part() || b.date.has_zero_part() {
+        return Ok(Val::Null);
+    }
+    let micros = b.to_micros() - a.to_micros();
+    Ok(Val::Int(match unit {
+        Microsecond => micros,
+        Second => micros / MICROS_PER_SECOND,
+        Minute => micros / (60 * MICROS_PER_SECOND),
+        Hour => micros / (3600 * MICROS_PER_SECOND),
+        Day => micros / MICROS_PER_DAY,
+        Week => micros / (7 * MICROS_PER_DAY),
+        Month => months_between(a, b),
+        Quarter => months_between(a, b) / 3,
+        Year => months_between(a, b) / 12,
+        _ => return Err(SqlError::wrong_parameters("timestampdiff")),
+    }))
+}
+
+/// Whole months from one to the other.
+fn months_between(a: DateTime, b: DateTime) -> i64 {
+    let (from, to, sign) = if a <= b { (a, b, 1) } else { (b, a, -1) };
+    let months = |d: Date| d.year as i64 * 12 + d.month as i64;
+    let mut between = months(to.date) - months(from.date);
+    if (to.date.day, to.micros_of_day()) < (from.date.day, from.micros_of_day()) {
+        between -= 1;
+    }
+    between * sign
+}
+
+fn timestampadd_type(args: &mut Vec<Expr>, bind: &BindCtx) -> Result<SqlType> {
+    let unit = unit_of(&args[0], "timestampadd")?;
+    let sum = build::date_add(args[2].clone(), args[1].clone(), unit, false, bind)?;
+    Ok(sum.ty)
+}
+
+/// `ADDDATE(date, days)`: the first argument becomes the sum.
+fn days_type(args: &mut Vec<Expr>, negate: bool, bind: &BindCtx) -> Result<SqlType> {
+    let days = args.pop().unwrap_or_else(build::null);
+    let date = args.pop().unwrap_or_else(build::null);
+    let sum = build::date_add(date, days, IntervalUnit::Day, negate, bind)?;
+    let ty = sum.ty.clone();
+    args.push(sum);
+    Ok(ty)
+}
+
+fn addtime_type(args: &mut Vec<Expr>, bind: &BindCtx) -> Result<SqlType> {
+    let fsp = fraction(&args[0]).max(fraction(&args[1]));
+    let ty = match args[0].ty.kind {
+        TypeKind::Time => SqlType::time(fsp),
+        TypeKind::Date | TypeKind::DateTime | TypeKind::Timestamp => SqlType::datetime(fsp),
+        _ => server_text(29, true, bind),
+    };
+    Ok(ty.with_nullable(true))
+}
+
+fn addtime<'a>(args: &'a [Expr], ty: &'a SqlType, ctx: &EvalCtx<'a>, sign: i64) -> Result<Val<'a>> {
+    let (a, b) = (args[0].eval(ctx)?, args[1].eval(ctx)?);
+    if a.is_null() || b.is_null() {
+        return Ok(Val::Null);
+    }
+    let Some(Moment::Time(added)) = moment(&b, ctx)? else {
+        return Ok(Val::Null);
+    };
+    let shown = |micros: i64| if micros % MICROS_PER_SECOND != 0 { 6 } else { 0 };
+    match known!(moment(&a, ctx)?) {
+        Moment::Time(t) => {
+            let micros = t.micros + sign * added.micros;
+            let (time, fits) = parse::clamp_time(Time::new(micros, ty.scale));
+            if !fits {
+                let text = excerpt(Time::new(micros, 0).to_string().as_bytes());
+                ctx.env.complain(SqlError::truncated_wrong_value("time", &text))?;
+            }
+            Ok(match ty.kind {
+                TypeKind::Time => Val::Time(time),
+                TypeKind::DateTime => {
+                    DateTime::from_micros(micros, ty.scale).map_or(Val::Null, Val::DateTime)
+                }
+                _ => Val::string(Time::new(time.micros, shown(time.micros)).to_string()),
+            })
+        }
+        Moment::DateTime(t) => {
+            let Some(sum) = DateTime::from_micros(t.to_micros() + sign * added.micros, ty.scale) else {
+                ctx.env.complain(SqlError::temporal_overflow("datetime"))?;
+                return Ok(Val::Null);
+            };
+            Ok(match ty.kind {
+                TypeKind::DateTime => Val::DateTime(sum),
+                TypeKind::Time => Val::Time(Time {
+                    fsp: ty.scale,
+                    ..sum.time()
+                }),
+                _ => Val::string(
+                    DateTime {
+                        fsp: shown(sum.micro as i64),
+                        ..sum
+                    }
+                    .to_string(),
+                ),
+            })
+        }
+    }
+}
+
+/// Months since year 0 of a period like 202401 or 2401.
+fn months_of(period: i64, function: &str) -> Result<i64> {
+    let (year, month) = (period / 100, period % 100);
+    if !(1..=12).contains(&month) || period < 0 {
+        return Err(SqlError::wrong_arguments(function));
+    }
+    let year = match year {
+        0..70 => year + 2000,
+        70..100 => year + 1900,
+        _ => year,
+    };
+    Ok(year * 12 + month - 1)
+}
+
+fn from_months(months: i64) -> i64 {
+    (months / 12).saturating_mul(100).saturating_add(months % 12 + 1)
+}

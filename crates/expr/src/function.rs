@@ -1,0 +1,75 @@
+//! What a function is: a line of a table, which a call in the tree points to. The tables are in [`super::func`].
+
+use super::build::BindCtx;
+use super::env::EvalCtx;
+use super::node::Expr;
+use std::fmt;
+use tidemark_types::error::Result;
+use tidemark_types::{SqlType, Val};
+
+/// When a call may be evaluated in advance.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Volatility {
+    /// Depends on its arguments alone.
+    Pure,
+    /// Fixed for a statement: NOW(), DATABASE().
+    Stable,
+    /// Every call counts: RAND(), UUID(), SLEEP().
+    Volatile,
+}
+
+pub(crate) type Infer = fn(&mut Vec<Expr>, &BindCtx) -> Result<SqlType>;
+pub(crate) type Eval = for<'a> fn(&'a [Expr], &'a SqlType, &EvalCtx<'a>) -> Result<Val<'a>>;
+
+/// A function: its name, its number of arguments, the type it gives and how it is computed.
+pub struct FuncDef {
+    pub name: &'static str,
+    pub min_args: usize,
+    pub max_args: usize,
+    pub volatility: Volatility,
+    /// Checks and adapts the arguments and says the type of the result.
+    pub infer: Infer,
+    pub eval: Eval,
+}
+
+/// No limit to the number of arguments.
+pub(crate) const MANY: usize = usize::MAX;
+
+pub(crate) const fn def(name: &'static str, args: (usize, usize), infer: Infer, eval: Eval) -> FuncDef {
+    FuncDef {
+        name,
+        min_args: args.0,
+        max_args: args.1,
+        volatility: Volatility::Pure,
+        infer,
+        eval,
+    }
+}
+
+pub(crate) const fn stable(name: &'static str, args: (usize, usize), infer: Infer, eval: Eval) -> FuncDef {
+    FuncDef {
+        name,
+        min_args: args.0,
+        max_args: args.1,
+        volatility: Volatility::Stable,
+        infer,
+        eval,
+    }
+}
+
+pub(crate) const fn volatile(name: &'static str, args: (usize, usize), infer: Infer, eval: Eval) -> FuncDef {
+    FuncDef {
+        name,
+        min_args: args.0,
+        max_args: args.1,
+        volatility: Volatility::Volatile,
+        infer,
+        eval,
+    }
+}
+
+impl fmt::Debug for FuncDef {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name)
+    }
+}

@@ -1,0 +1,378 @@
+//! The type rules: as what two operands are compared or computed, whose collation wins, what type several have in
+//! common.
+
+use super::build::BindCtx;
+use super::node::{Expr, IntervalUnit, Node, NumKind};
+use tidemark_types::error::{Result, SqlError, er};
+use tidemark_types::{Charset, CmpKind, Collation, Derivation, SqlType, TypeKind};
+
+impl PartialOrd for NumKind {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+/// Integers before decimals before doubles: the later wins.
+impl Ord for NumKind {
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        (*self as u8).cmp(&(*other as u8))
+    }
+}
+
+/// The arithmetic an operand of this type asks for.
+pub(crate) fn number_kind(ty: &SqlType) -> NumKind {
+    use TypeKind::*;
+    match ty.kind {
+        TinyInt | SmallInt | MediumInt | Int | BigInt | Bit | Year | Date => NumKind::Int,
+        Time | DateTime | Timestamp if ty.scale == 0 => NumKind::Int,
+        Time | DateTime | Timestamp | Decimal => NumKind::Decimal,
+        _ => NumKind::Double,
+    }
+}
+
+/// Digits before and after the point of a number of this type.
+pub(crate) fn decimal_shape(ty: &SqlType) -> (u32, u32) {
+    use TypeKind::*;
+    match ty.kind {
+        Decimal => (ty.length.saturating_sub(ty.scale as u32), ty.scale as u32),
+        TinyInt => (3, 0),
+        SmallInt => (5, 0),
+        MediumInt => (8, 0),
+        Int => (10, 0),
+        BigInt => (ty.length.saturating_sub(!ty.unsigned as u32).clamp(1, 20), 0),
+        Bit => (20, 0),
+        Year => (4, 0),
+        Date => (8, 0),
+        Time => (7, ty.scale as u32),
+        DateTime | Timestamp => (14, ty.scale as u32),
+        Float | Double if ty.scale != SqlType::NOT_FIXED => (22, ty.scale as u32),
+        Null => (1, 0),
+        _ => (35, 30),
+    }
+}
+
+/// Characters of the display form of a value of this type.
+pub(crate) fn text_length(ty: &SqlType) -> u32 {
+    ty.display_length()
+}
+
+/// As what two operands are compared.
+pub fn cmp_kind(left: &Expr, right: &Expr, op: &str, bind: &BindCtx) -> Result<CmpKind> {
+    let (l, r) = (&left.ty, &right.ty);
+    let param = |e: &Expr| matches!(e.node, Node::Param(_));
+    if l.kind == TypeKind::Null || r.kind == TypeKind::Null {
+        return Ok(CmpKind::Int);
+    }
+    if l.is_string() && r.is_string() {
+        return Ok(CmpKind::Str(common_collation(&[l, r], op, bind)?.0));
+    }
+    for (a, b, other) in [(l, r, right), (r, l, left)] {
+        if a.has_date() && (b.is_temporal() || b.is_string() || param(other) && b.is_integer()) {
+            return Ok(CmpKind::DateTime);
+        }
+    }
+    for (a, b, other) in [(l, r, right), (r, l, left)] {
+        if a.kind == TypeKind::Time && (b.kind == TypeKind::Time || b.is_string() && param(other)) {
+            return Ok(CmpKind::Time);
+        }
+        if a.kind == TypeKind::Time && b.is_string() {
+            return Ok(CmpKind::Str(common_collation(&[l, r], op, bind)?.0));
+        }
+    }
+    // A text beside a number makes both doubles.
+    let kind = |ty: &SqlType| {
+        if ty.is_string() {
+            NumKind::Double
+        } else {
+            number_kind(ty)
+        }
+    };
+    Ok(match kind(l).max(kind(r)) {
+        NumKind::Int => CmpKind::Int,
+        NumKind::Decimal => CmpKind::Decimal,
+        NumKind::Double if l.is_member() && r.is_integer() || r.is_member() && l.is_integer() => CmpKind::Int,
+        NumKind::Double => CmpKind::Double,
+    })
+}
+
+/// The collation an operand brings: numbers and dates are as weak as can be.
+fn collation_of(ty: &SqlType, bind: &BindCtx) -> (Collation, Derivation) {
+    if ty.is_string() {
+        (ty.collation, ty.derivation)
+    } else {
+        (bind.collation_connection, ty.derivation)
+    }
+}
+
+/// Whether a text under `weak` can become one under `strong`: to Unicode, or because it gives way.
+fn converts(strong: (Collation, Derivation), weak: (Collation, Derivation)) -> bool {
+    let (a, b) = (strong.0.charset(), weak.0.charset());
+    let unicode = |c: Charset| matches!(c, Charset::Utf8mb4 | Charset::Utf8mb3);
+    if unicode(a) && (strong.1 < weak.1 || strong.1 == weak.1 && (!unicode(b) || b == Charset::Utf8mb3)) {
+        return true;
+    }
+    b == Charset::Ascii && strong.1 <= weak.1
+}
+
+/// One step of the rules by which two collations become one; `None` is a conflict.
+fn merge(a: (Collation, Derivation), b: (Collation, Derivation)) -> Option<(Collation, Derivation)> {
+    if a.0 == b.0 {
+        return Some((a.0, a.1.min(b.1)));
+    }
+    if a.0.charset() != b.0.charset() {
+        if a.0.is_binary() {
+            return Some(if a.1 <= b.1 { a } else { b });
+        }
+        if b.0.is_binary() {
+            return Some(if b.1 <= a.1 { b } else { a });
+        }
+        if converts(a, b) {
+            return Some(a);
+        }
+        if converts(b, a) {
+            return Some(b);
+        }
+        if a.1 < b.1 && b.1 >= Derivation::SystemConstant {
+            return Some(a);
+        }
+        if b.1 < a.1 && a.1 >= Derivation::SystemConstant {
+            return Some(b);
+        }
+        return None;
+    }
+    if a.1 != b.1 {
+        return Some(if a.1 < b.1 { a } else { b });
+    }
+    if a.1 == Derivation::Explicit {
+        return None;
+    }
+    if a.0.is_code_point() {
+        return Some(a);
+    }
+    if b.0.is_code_point() {
+        return Some(b);
+    }
+    Some((a.0.charset().bin_collation(), Derivation::None))
+}
+
+fn illegal_mix(types: &[(Collation, Derivation)], op: &str) -> SqlError {
+    let name = |d: Derivation| match d {
+        Derivation::Explicit => "EXPLICIT",
+        Derivation::None => "NONE",
+        Derivation::Implicit => "IMPLICIT",
+        Derivation::SystemConstant => "SYSCONST",
+        Derivation::Literal => "COERCIBLE",
+        Derivation::Numeric => "NUMERIC",
+        Derivation::Ignorable => "IGNORABLE",
+    };
+    match types {
+        [a, b] => SqlError::illegal_mix((a.0.name(), name(a.1)), (b.0.name(), name(b.1)), op),
+        [a, b, c] => SqlError::new(
+            tidemark_types::error::er::CANT_AGGREGATE_3COLLATIONS,
+            format!(
+                "Illegal mix of collations ({},{}), ({},{}), ({},{}) for operation '{op}'",
+                a.0.name(),
+                name(a.1),
+                b.0.name(),
+                name(b.1),
+                c.0.name(),
+                name(c.1)
+            ),
+        ),
+        _ => SqlError::illegal_mix_many(op),
+    }
+}
+
+/// The collation of an operation that compares its operands.
+pub(crate) fn common_collation(
+    types: &[&SqlType],
+    op: &str,
+    bind: &BindCtx,
+) -> Result<(Collation, Derivation)> {
+    let (collation, derivation) = joined_collation(types, op, bind)?;
+    if derivation == Derivation::None {
+        let all: Vec<_> = types.iter().map(|t| collation_of(t, bind)).collect();
+        return Err(illegal_mix(&all, op));
+    }
+    Ok((collation, derivation))
+}
+
+/// The collation of a text made of its operands, which may have none (a conflict that only a comparison minds).
+pub(crate) fn joined_collation(
+    types: &[&SqlType],
+    op: &str,
+    bind: &BindCtx,
+) -> Result<(Collation, Derivation)> {
+    let all: Vec<_> = types.iter().map(|t| collation_of(t, bind)).collect();
+    let Some((first, rest)) = all.split_first() else {
+        return Ok((bind.collation_connection, Derivation::Literal));
+    };
+    let mut result = *first;
+    for next in rest {
+        // With a conflict so far, something explicit may still settle it.
+        result = match merge(result, *next) {
+            Some(merged) => merged,
+            None => return Err(illegal_mix(&all, op)),
+        };
+    }
+    Ok(result)
+}
+
+/// A VARCHAR (or LONGTEXT, where too long) made of these operands.
+pub(crate) fn text_type(length: u64, from: &[&SqlType], op: &str, bind: &BindCtx) -> Result<SqlType> {
+    let (collation, mut derivation) = joined_collation(from, op, bind)?;
+    if derivation == Derivation::Numeric || derivation == Derivation::Ignorable {
+        derivation = Derivation::Literal;
+    }
+    Ok(sized_text(length, collation).with_collation(collation, derivation))
+}
+
+/// VARCHAR where the length allows one.
+pub(crate) fn sized_text(length: u64, collation: Collation) -> SqlType {
+    let kind = match length {
+        0..=65_535 => TypeKind::VarChar,
+        65_536..=16_777_215 => TypeKind::MediumText,
+        _ => TypeKind::LongText,
+    };
+    let mut ty = SqlType::new(kind).with_length(length.min(u32::MAX as u64) as u32);
+    ty.collation = collation;
+    ty
+}
+
+/// What CASE, IF, COALESCE, GREATEST or a UNION column are of, given their branches.
+pub(crate) fn result_type(types: &[&SqlType], op: &str, bind: &BindCtx) -> Result<SqlType> {
+    let typed: Vec<&SqlType> = types
+        .iter()
+        .copied()
+        .filter(|t| t.kind != TypeKind::Null)
+        .collect();
+    let Some(first) = typed.first() else {
+        return Ok(SqlType::new(TypeKind::Null));
+    };
+    let mut ty = if typed.iter().all(|t| t.kind == TypeKind::Bit) {
+        SqlType::new(TypeKind::Bit).with_length(typed.iter().map(|t| t.length).max().unwrap_or(1))
+    } else if typed.iter().all(|t| t.is_numeric()) {
+        numeric_result(&typed)
+    } else if typed.iter().all(|t| t.is_temporal()) {
+        let fsp = typed.iter().map(|t| t.scale).max().unwrap_or(0);
+        if typed.iter().all(|t| t.kind == first.kind) {
+            SqlType::new(first.kind).with_fsp(fsp)
+        } else {
+            SqlType::datetime(fsp)
+        }
+    } else if typed.iter().all(|t| t.is_string())
+        && typed
+            .iter()
+            .all(|t| t.kind == first.kind && t.members == first.members)
+    {
+        let (collation, derivation) = joined_collation(&typed, op, bind)?;
+        let length = typed.iter().map(|t| t.length).max().unwrap_or(0);
+        (*first)
+            .clone()
+            .with_length(length)
+            .with_collation(collation, derivation)
+    } else {
+        let length = typed.iter().map(|t| text_length(t) as u64).max().unwrap_or(0);
+        text_type(length, &typed, op, bind)?
+    };
+    ty.nullable = types.iter().any(|t| t.nullable);
+    Ok(ty)
+}
+
+fn numeric_result(typed: &[&SqlType]) -> SqlType {
+    let first = typed[0];
+    if typed
+        .iter()
+        .all(|t| t.kind == first.kind && t.unsigned == first.unsigned && t.scale == first.scale)
+    {
+        let length = typed.iter().map(|t| t.length).max().unwrap_or(first.length);
+        return first.clone().with_length(length);
+    }
+    if typed.iter().all(|t| t.kind == TypeKind::Float || t.is_integer()) && typed.iter().any(|t| t.is_float())
+    {
+        return SqlType::new(TypeKind::Float);
+    }
+    if typed.iter().any(|t| t.is_float()) {
+        return SqlType::double();
+    }
+    let all_int = typed.iter().all(|t| t.is_integer());
+    let unsigned = typed.iter().filter(|t| t.unsigned).count();
+    if all_int
+        && (unsigned == 0
+            || unsigned == typed.len()
+            || !typed
+                .iter()
+                .any(|t| t.unsigned && matches!(t.kind, TypeKind::BigInt | TypeKind::Bit)))
+    {
+        let length = typed.iter().map(|t| t.length).max().unwrap_or(20);
+        let ty = SqlType::bigint().with_length(length);
+        return if unsigned == typed.len() {
+            ty.unsigned()
+        } else {
+            ty
+        };
+    }
+    let int = typed.iter().map(|t| decimal_shape(t).0).max().unwrap_or(1);
+    let scale = typed.iter().map(|t| decimal_shape(t).1).max().unwrap_or(0);
+    SqlType::decimal((int + scale).clamp(1, 65), scale as u8)
+}
+
+impl IntervalUnit {
+    pub fn has_microseconds(self) -> bool {
+        use IntervalUnit::*;
+        matches!(
+            self,
+            Microsecond | SecondMicrosecond | MinuteMicrosecond | HourMicrosecond | DayMicrosecond
+        )
+    }
+
+    /// Reaches below the day.
+    pub fn has_time(self) -> bool {
+        use IntervalUnit::*;
+        !matches!(self, Day | Week | Month | Quarter | Year | YearMonth)
+    }
+
+    /// Can be added to a TIME.
+    pub fn fits_time(self) -> bool {
+        use IntervalUnit::*;
+        matches!(
+            self,
+            Microsecond
+                | Second
+                | Minute
+                | Hour
+                | SecondMicrosecond
+                | MinuteMicrosecond
+                | MinuteSecond
+                | HourMicrosecond
+                | HourSecond
+                | HourMinute
+        )
+    }
+}
+
+/// As what two values of one type are compared.
+pub(crate) fn kind_of(ty: &SqlType) -> CmpKind {
+    match ty.kind {
+        _ if ty.is_member() => CmpKind::Member,
+        _ if ty.is_string() => CmpKind::Str(ty.collation),
+        _ if ty.is_integer() => CmpKind::Int,
+        TypeKind::Decimal => CmpKind::Decimal,
+        TypeKind::Time => CmpKind::Time,
+        _ if ty.has_date() => CmpKind::DateTime,
+        TypeKind::Null => CmpKind::Int,
+        _ => CmpKind::Double,
+    }
+}
+
+/// Bytes are not searched for characters, nor texts for bytes.
+pub(crate) fn same_kind(a: &SqlType, b: &SqlType, function: &str) -> Result<()> {
+    if a.is_string() && b.is_string() && a.collation.is_binary() != b.collation.is_binary() {
+        let (a, b) = (a.collation.name(), b.collation.name());
+        return Err(SqlError::new(
+            er::CHARACTER_SET_MISMATCH,
+            format!("Character set '{a}' cannot be used in conjunction with '{b}' in call to {function}."),
+        ));
+    }
+    Ok(())
+}

@@ -1,0 +1,358 @@
+//! `date ± INTERVAL n unit`, and EXTRACT.
+
+use super::env::{Env, EvalCtx};
+use super::node::{Expr, IntervalUnit};
+use tidemark_types::error::{Result, SqlError};
+use tidemark_types::temporal::calendar::days_in_month;
+use tidemark_types::temporal::{MICROS_PER_DAY, MICROS_PER_SECOND, TIME_MAX_MICROS, parse};
+use tidemark_types::{Date, DateTime, SqlType, Time, TypeKind, Val};
+
+/// Months and microseconds: all that an interval can be.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Interval {
+    pub months: i64,
+    pub micros: i64,
+}
+
+const MINUTE: i64 = 60 * MICROS_PER_SECOND;
+const HOUR: i64 = 60 * MINUTE;
+
+impl IntervalUnit {
+    /// The factors of a composed unit's numbers, coarse to fine, in months or microseconds.
+    fn factors(self) -> &'static [i64] {
+        use IntervalUnit::*;
+        const DAY: i64 = MICROS_PER_DAY;
+        const SECOND: i64 = MICROS_PER_SECOND;
+        match self {
+            Microsecond => &[1],
+            Second => &[SECOND],
+            Minute => &[MINUTE],
+            Hour => &[HOUR],
+            Day => &[DAY],
+            Week => &[7 * DAY],
+            Month => &[1],
+            Quarter => &[3],
+            Year => &[12],
+            YearMonth => &[12, 1],
+            SecondMicrosecond => &[SECOND, 1],
+            MinuteMicrosecond => &[MINUTE, SECOND, 1],
+            MinuteSecond => &[MINUTE, SECOND],
+            HourMicrosecond => &[HOUR, MINUTE, SECOND, 1],
+            HourSecond => &[HOUR, MINUTE, SECOND],
+            HourMinute => &[HOUR, MINUTE],
+            DayMicrosecond => &[DAY, HOUR, MINUTE, SECOND, 1],
+            DaySecond => &[DAY, HOUR, MINUTE, SECOND],
+            DayMinute => &[DAY, HOUR, MINUTE],
+            DayHour => &[DAY, HOUR],
+        }
+    }
+
+    fn in_months(self) -> bool {
+        use IntervalUnit::*;
+        matches!(self, Month | Quarter | Year | YearMonth)
+    }
+}
+
+/// `None`: NULL, or out of all bounds.
+pub(crate) fn interval(
+    amount: &Val,
+    unit: IntervalUnit,
+    negate: bool,
+    env: &Env,
+) -> Result<Option<Interval>> {
+    if amount.is_null() {
+        return Ok(None);
+    }
+    let factors = unit.factors();
+    let mut total: i128 = 0;
+    if factors.len() > 1 {
+        let text = amount.to_text();
+        let (negative, numbers) = numbers(&text, factors.len(), unit.has_microseconds());
+        // Missing leading parts are missing on the left.
+        for (n, factor) in numbers.iter().rev().zip(factors.iter().rev()) {
+            total += *n as i128 * *factor as i128;
+        }
+        if negative {
+            total = -total;
+        }
+    } else if unit == IntervalUnit::Second && !matches!(amount, Val::Int(_) | Val::UInt(_)) {
+        let micros = amount
+            .to_decimal(env)?
+            .mul(&tidemark_types::Decimal::from(MICROS_PER_SECOND));
+        total = micros.to_i128().unwrap_or(i128::MAX / 4);
+    } else {
+        total = amount.to_int(env)? * factors[0] as i128;
+    }
+    let total = if negate { -total } else { total };
+    let Ok(total) = i64::try_from(total) else {
+        return Ok(None);
+    };
+    Ok(Some(if unit.in_months() {
+        Interval {
+            months: total,
+            micros: 0,
+        }
+    } else {
+        Interval {
+            months: 0,
+            micros: total,
+        }
+    }))
+}
+
+/// The numbers of a text like `1 12:30:00.5`, at most `max`; a fraction of a second is padded to microseconds.
+fn numbers(text: &[u8], max: usize, micros: bool) -> (bool, Vec<i64>) {
+    let mut at = 0;
+    while at < text.len() && !text[at].is_ascii_digit() && text[at] != b'-' {
+        at += 1;
+    }
+    let negative = text.get(at) == Some(&b'-');
+    let mut out = Vec::new();
+    while at < text.len() && out.len() < max {
+        while at < text.len() && !text[at].is_ascii_digit() {
+            at += 1;
+        }
+        if at >= text.len() {
+            break;
+        }
+        let start = at;
+        let mut n = 0i64;
+        while at < text.len() && text[at].is_ascii_digit() {
+            n = n.saturating_mul(10).saturating_add((text[at] - b'0') as i64);
+            at += 1;
+        }
+        let last = out.len() + 1 == max || text[at..].iter().all(|b| !b.is_ascii_digit());
+        if micros && last && at - start < 6 {
+            n *= 10i64.pow((6 - (at - start)) as u32);
+        }
+        out.push(n);
+    }
+    (negative, out)
+}
+
+/// Adds months, keeping to the month's last day, then the rest.
+pub(crate) fn add(value: DateTime, interval: Interval) -> Option<DateTime> {
+    let mut value = value;
+    if interval.months != 0 {
+        let months =
+            (value.date.year as i64 * 12 + value.date.month as i64 - 1).checked_add(interval.months)?;
+        if !(0..120_000).contains(&months) {
+            return None;
+        }
+        let (year, month) = (months / 12, months % 12 + 1);
+        let day = (value.date.day as i64).min(days_in_month(year, month));
+        value.date = Date::new(year as u16, month as u8, day as u8);
+        return Some(value);
+    }
+    let micros = value.to_micros().checked_add(interval.micros)?;
+    if micros < 0 {
+        return None;
+    }
+    if micros < 366 * MICROS_PER_DAY {
+        // The year 0 has no calendar in MySQL.
+        return None;
+    }
+    DateTime::from_micros(micros, value.fsp)
+}
+
+fn overflow(env: &Env) -> Result<Val<'static>> {
+    env.complain(SqlError::temporal_overflow("datetime"))?;
+    Ok(Val::Null)
+}
+
+pub(crate) fn date_add<'a>(
+    args: &'a [Expr; 2],
+    unit: IntervalUnit,
+    negate: bool,
+    ty: &SqlType,
+    ctx: &EvalCtx<'a>,
+) -> Result<Val<'a>> {
+    let env = ctx.env;
+    let (date, amount) = (args[0].eval(ctx)?, args[1].eval(ctx)?);
+    if date.is_null() || amount.is_null() {
+        return Ok(Val::Null);
+    }
+    add_to(&date, &amount, unit, negate, ty, env)
+}
+
+/// The sum in the form its static type has.
+pub(crate) fn add_to(
+    date: &Val,
+    amount: &Val,
+    unit: IntervalUnit,
+    negate: bool,
+    ty: &SqlType,
+    env: &Env,
+) -> Result<Val<'static>> {
+    let Some(interval) = interval(amount, unit, negate, env)? else {
+        return overflow(env);
+    };
+    if ty.kind == TypeKind::Time {
+        let Some(time) = date.to_time(env)? else {
+            return Ok(Val::Null);
+        };
+        let micros = time
+            .micros
+            .checked_add(interval.micros)
+            .filter(|m| m.abs() <= TIME_MAX_MICROS);
+        return match micros {
+            Some(micros) => Ok(Val::Time(Time::new(micros, ty.scale))),
+            None => {
+                env.complain(SqlError::temporal_overflow("time"))?;
+                Ok(Val::Null)
+            }
+        };
+    }
+    let Some(start) = date.to_datetime(env)? else {
+        return Ok(Val::Null);
+    };
+    if start.date.has_zero_part() {
+        if !start.is_zero() || interval.months == 0 {
+            env.complain(SqlError::incorrect_value(
+                "datetime",
+                &tidemark_types::convert::excerpt(&date.to_text()),
+            ))?;
+        }
+        return Ok(Val::Null);
+    }
+    let Some(sum) = add(start, interval) else {
+        return overflow(env);
+    };
+    Ok(match ty.kind {
+        TypeKind::Date => Val::Date(sum.date),
+        TypeKind::DateTime => Val::DateTime(DateTime { fsp: ty.scale, ..sum }),
+        // From a text: as much as is to be shown.
+        _ => {
+            let had_time = match date {
+                Val::Str(s) => has_time(s, env),
+                _ => start.micros_of_day() != 0,
+            };
+            if !had_time && !unit.has_time() {
+                Val::string(sum.date.to_string())
+            } else {
+                let fsp = if sum.micro > 0 { 6 } else { 0 };
+                Val::string(DateTime { fsp, ..sum }.to_string())
+            }
+        }
+    })
+}
+
+fn has_time(text: &[u8], env: &Env) -> bool {
+    let written = text.trim_ascii().iter().any(|b| matches!(b, b' ' | b'T' | b':'));
+    let digits = text.iter().take_while(|b| b.is_ascii_digit()).count();
+    (written || digits >= 12) && parse::datetime(text, env.sql_mode).is_some()
+}
+
+/// `EXTRACT(unit FROM e)`
+pub(crate) fn extract<'a>(unit: IntervalUnit, e: &'a Expr, ctx: &EvalCtx<'a>) -> Result<Val<'a>> {
+    use IntervalUnit::*;
+    let value = e.eval(ctx)?;
+    if value.is_null() {
+        return Ok(Val::Null);
+    }
+    let env = ctx.env;
+    let date_unit = !unit.has_time();
+    let of_time = !date_unit && !(value_is_date(&value));
+    if of_time && e.ty.kind != TypeKind::DateTime && e.ty.kind != TypeKind::Timestamp {
+        // Durations: hours may exceed a day.
+        let looks = match &value {
+            Val::Str(s) => has_time(s, env)
+                .then(|| value.to_datetime(env))
+                .transpose()?
+                .flatten(),
+            _ => None,
+        };
+        if let Some(t) = looks.filter(|_| value.to_text().len() >= 12) {
+            return Ok(Val::Int(of_datetime(unit, t)));
+        }
+        let Some(time) = value.to_time(env)? else {
+            return Ok(Val::Null);
+        };
+        let (h, m, s, us) = time.parts();
+        let (hours, day) = if matches!(unit, DayHour | DayMinute | DaySecond | DayMicrosecond) {
+            (h as i64 % 24, h as i64 / 24)
+        } else {
+            (h as i64, 0)
+        };
+        let n = compose(unit, day, hours, m as i64, s as i64, us as i64);
+        return Ok(Val::Int(if time.negative() { -n } else { n }));
+    }
+    let Some(t) = value.to_datetime(env)? else {
+        return Ok(Val::Null);
+    };
+    if unit == Week {
+        return Ok(Val::Int(
+            tidemark_types::temporal::calendar::week(
+                t.date,
+                tidemark_types::temporal::calendar::WeekMode::from_mode(0),
+            )
+            .0,
+        ));
+    }
+    Ok(Val::Int(of_datetime(unit, t)))
+}
+
+fn value_is_date(value: &Val) -> bool {
+    matches!(value, Val::Date(_) | Val::DateTime(_))
+}
+
+fn of_datetime(unit: IntervalUnit, t: DateTime) -> i64 {
+    use IntervalUnit::*;
+    let date = t.date;
+    match unit {
+        Year => date.year as i64,
+        Quarter => (date.month as i64 + 2) / 3,
+        Month => date.month as i64,
+        Day => date.day as i64,
+        YearMonth => date.year as i64 * 100 + date.month as i64,
+        _ => compose(
+            unit,
+            date.day as i64,
+            t.hour as i64,
+            t.minute as i64,
+            t.second as i64,
+            t.micro as i64,
+        ),
+    }
+}
+
+fn compose(unit: IntervalUnit, day: i64, h: i64, m: i64, s: i64, us: i64) -> i64 {
+    use IntervalUnit::*;
+    match unit {
+        Hour => h,
+        Minute => m,
+        Second => s,
+        Microsecond => us,
+        DayHour => day * 100 + h,
+        DayMinute => day * 10_000 + h * 100 + m,
+        DaySecond => day * 1_000_000 + h * 10_000 + m * 100 + s,
+        DayMicrosecond => (day * 1_000_000 + h * 10_000 + m * 100 + s) * 1_000_000 + us,
+        HourMinute => h * 100 + m,
+        HourSecond => h * 10_000 + m * 100 + s,
+        HourMicrosecond => (h * 10_000 + m * 100 + s) * 1_000_000 + us,
+        MinuteSecond => m * 100 + s,
+        MinuteMicrosecond => (m * 100 + s) * 1_000_000 + us,
+        SecondMicrosecond => s * 1_000_000 + us,
+        _ => day,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn months_keep_to_the_last_day() {
+        let start = Date::new(2024, 1, 31).midnight();
+        let plus = |months| add(start, Interval { months, micros: 0 }).map(|t| t.date.to_string());
+        assert_eq!(plus(1).as_deref(), Some("2024-02-29"));
+        assert_eq!(plus(-2).as_deref(), Some("2023-11-30"));
+        assert_eq!(plus(12 * 9000), None);
+    }
+
+    #[test]
+    fn composed_amounts_fill_from_the_right() {
+        assert_eq!(numbers(b"1:30", 4, false), (false, vec![1, 30]));
+        assert_eq!(numbers(b"-1 2:3:4.5", 5, true), (true, vec![1, 2, 3, 4, 500_000]));
+    }
+}

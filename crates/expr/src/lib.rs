@@ -1,0 +1,70 @@
+//! SQL's expressions: from syntax, over types, to values.
+//!
+//! A [`Binder`] turns the parser's tree into an [`Expr`], with the names of a [`Scope`]. An expression knows its type, and every
+//! decision that depends only on types has been taken when it was built: which kind of comparison, which arithmetic, whose
+//! collation. Evaluation is a walk that borrows: from the row, the literals and the parameters.
+//!
+//! ```
+//! use tidemark_expr::{Binder, BindCtx, Env, NoSession, NoSubqueries, PlainHooks, Scope};
+//! use tidemark_types::{SqlMode, TimeZone, Val, Warnings};
+//!
+//! let syntax = tidemark_parse::expression_in("UPPER('tide') = 'TIDE' AND 7 / 0 IS NULL", SqlMode::DEFAULT)?;
+//! let (ctx, session) = (BindCtx::default(), NoSession);
+//! let binder = Binder { ctx: &ctx, session: &session, params: &[], clause: "field list" };
+//! let expr = binder.bind(&syntax, &Scope::default(), &mut PlainHooks)?;
+//!
+//! let (warnings, zone) = (Warnings::default(), TimeZone::UTC);
+//! let env = Env::new(&session, &NoSubqueries, &warnings, &zone);
+//! assert_eq!(expr.eval(&env.ctx())?, Val::TRUE);
+//! assert_eq!(warnings.count(), 1);
+//! # Ok::<(), tidemark_types::error::SqlError>(())
+//! ```
+//!
+//! - `bind`, `scope`: names and operators of the syntax become nodes of the tree.
+//! - `node`: the tree; `function`: what a call in it points to.
+//! - [`build`]: constructors that infer types, by the rules of `infer` (the binder calls these, never builds nodes by hand).
+//! - `env`: what an evaluation can see: row, parameters, session, clock, warnings, subqueries.
+//! - `eval`: the evaluator; `compare`, `arith` and `cast` are its operators, `like` its patterns, `interval` and `json`
+//!   what dates and documents need.
+//! - `func`: the table of functions.
+//! - `aggregate`: COUNT, SUM and the rest, as accumulators the executor drives.
+//! - `column_type`: a type as it is written → a type as it is.
+
+#![forbid(unsafe_code)]
+#![warn(clippy::too_many_arguments)]
+
+mod aggregate;
+mod arith;
+mod bind;
+pub mod build;
+mod cast;
+mod column_type;
+mod compare;
+mod env;
+mod eval;
+mod func;
+mod function;
+#[cfg(test)]
+mod golden;
+mod infer;
+mod interval;
+mod json;
+mod like;
+mod node;
+mod print;
+mod scope;
+
+pub use aggregate::{Accumulator, AggFunc, Aggregate};
+pub use bind::{Binder, Hooks, PlainHooks};
+pub use build::BindCtx;
+pub use column_type::{ROW_BYTES_MAX, collation, column_type};
+pub use compare::{compare_values, order_values};
+pub use env::{Env, EvalCtx, NoRow, NoSession, NoSubqueries, Row, SessionInfo, Subqueries};
+pub use func::call;
+pub use function::{FuncDef, Volatility};
+pub use infer::cmp_kind;
+pub use like::LikePattern;
+pub use node::{
+    ArithOp, BitOp, CmpOp, Expr, IntervalUnit, Node, NumKind, Quantifier, SubqueryKind, VarScope,
+};
+pub use scope::{OUTER, Scope, ScopeColumn, ScopeTable, names_equal};

@@ -1,0 +1,258 @@
+//! LIKE and REGEXP.
+//!
+//! A LIKE pattern is taken apart once: into literal characters, `_` and `%`. Matching walks the text with one point of
+//! return, the latest `%`: whatever an earlier one swallowed need never change, so no pattern takes more than the
+//! product of the lengths. Single characters are compared under the collation.
+
+use super::env::{EvalCtx, Watch};
+use super::node::Expr;
+use std::sync::OnceLock;
+use tidemark_types::Collation;
+use tidemark_types::error::{Result, SqlError, er};
+
+#[derive(Clone, Debug, PartialEq)]
+enum Part {
+    Char(char),
+    /// `_`
+    One,
+    /// `%`
+    Any,
+}
+
+/// A LIKE pattern taken apart.
+#[derive(Clone, Debug)]
+pub struct LikePattern {
+    parts: Vec<Part>,
+    collation: Collation,
+}
+
+/// Characters of a text, or bytes of a binary string.
+fn chars(text: &[u8], collation: Collation) -> Vec<char> {
+    if collation.is_binary() {
+        return text.iter().map(|b| *b as char).collect();
+    }
+    match std::str::from_utf8(text) {
+        Ok(text) => text.chars().collect(),
+        Err(_) => text.iter().map(|b| *b as char).collect(),
+    }
+}
+
+impl LikePattern {
+    pub fn new(pattern: &[u8], escape: Option<char>, collation: Collation) -> LikePattern {
+        let mut parts = Vec::with_capacity(pattern.len());
+        let mut chars = chars(pattern, collation).into_iter();
+        while let Some(c) = chars.next() {
+            parts.push(match c {
+                c if Some(c) == escape => Part::Char(chars.next().unwrap_or(c)),
+                '_' => Part::One,
+                '%' if parts.last() == Some(&Part::Any) => continue,
+                '%' => Part::Any,
+                c => Part::Char(c),
+            });
+        }
+        LikePattern { parts, collation }
+    }
+
+    /// The text every match begins with: what a range of an index can use.
+    pub fn prefix(&self) -> String {
+        let literal = |p: &Part| if let Part::Char(c) = p { Some(*c) } else { None };
+        self.parts.iter().map_while(literal).collect()
+    }
+
+    /// Whether the pattern is [`LikePattern::prefix`] and `%` and no more.
+    pub fn is_prefix_only(&self) -> bool {
+        let literal = self
+            .parts
+            .iter()
+            .take_while(|p| matches!(p, Part::Char(_)))
+            .count();
+        self.parts.len() == literal + 1 && self.parts[literal] == Part::Any
+    }
+
+    pub fn matches(&self, text: &[u8]) -> bool {
+        matches!(self.matches_watched(text, &mut Watch::nobody()), Ok(true))
+    }
+
+    /// `watch` ends a long search of a statement that is interrupted.
+    pub(crate) fn matches_watched(&self, text: &[u8], watch: &mut Watch) -> Result<bool> {
+        if text.is_ascii() || self.collation.is_binary() {
+            return self.run(text.len(), |at| text[at] as char, watch);
+        }
+        let chars = chars(text, self.collation);
+        self.run(chars.len(), |at| chars[at], watch)
+    }
+
+    fn run(&self, len: usize, text: impl Fn(usize) -> char, watch: &mut Watch) -> Result<bool> {
+        let (mut at, mut part) = (0, 0);
+        let mut retry: Option<(usize, usize)> = None;
+        loop {
+            let step = match self.parts.get(part) {
+                Some(Part::Any) => {
+                    part += 1;
+                    if part == self.parts.len() {
+                        return Ok(true);
+                    }
+                    retry = Some((at, part));
+                    continue;
+                }
+                None => at == len,
+                Some(_) if at == len => false,
+                Some(Part::One) => true,
+                Some(Part::Char(c)) => self.same(*c, text(at)),
+            };
+            if step && part == self.parts.len() {
+                return Ok(true);
+            }
+            if step {
+                at += 1;
+                part += 1;
+                continue;
+            }
+            match &mut retry {
+                Some((from, after)) if *from < len => {
+                    // The only way to more steps than characters.
+                    watch.step(at - *from + 1)?;
+                    *from += 1;
+                    (at, part) = (*from, *after);
+                }
+                _ => return Ok(false),
+            }
+        }
+    }
+
+    fn same(&self, a: char, b: char) -> bool {
+        a == b || self.collation.same_char(a, b)
+    }
+}
+
+pub(crate) fn like<'a>(
+    args: &'a [Expr; 2],
+    compiled: Option<&LikePattern>,
+    escape: Option<char>,
+    collation: Collation,
+    ctx: &EvalCtx<'a>,
+) -> Result<Option<bool>> {
+    let value = args[0].eval(ctx)?;
+    if value.is_null() {
+        return Ok(None);
+    }
+    if let Some(pattern) = compiled {
+        return Ok(Some(
+            pattern.matches_watched(&value.to_text(), &mut Watch::new(ctx.env))?,
+        ));
+    }
+    let pattern = args[1].eval(ctx)?;
+    if pattern.is_null() {
+        return Ok(None);
+    }
+    let pattern = LikePattern::new(&pattern.to_text(), escape, collation);
+    Ok(Some(
+        pattern.matches_watched(&value.to_text(), &mut Watch::new(ctx.env))?,
+    ))
+}
+
+/// A compiled regular expression, once the constant pattern has been seen.
+#[derive(Clone, Debug, Default)]
+pub struct RegexCache(OnceLock<regex::bytes::Regex>);
+
+/// Compiles a pattern; `flags` are MySQL's match types: `c`, `i`, `m`, `n`, `u`.
+pub(crate) fn compile(pattern: &[u8], insensitive: bool, flags: &str) -> Result<regex::bytes::Regex> {
+    let text = String::from_utf8_lossy(pattern);
+    if text.is_empty() {
+        return Err(SqlError::new(
+            er::REGEXP_ILLEGAL_ARGUMENT,
+            "Illegal argument to a regular expression.",
+        ));
+    }
+    let mut builder = regex::bytes::RegexBuilder::new(&text);
+    builder.case_insensitive(insensitive).size_limit(8 << 20);
+    for flag in flags.chars() {
+        match flag {
+            'c' => builder.case_insensitive(false),
+            'i' => builder.case_insensitive(true),
+            'm' => builder.multi_line(true),
+            'n' => builder.dot_matches_new_line(true),
+            'u' => builder.crlf(false),
+            _ => return Err(SqlError::wrong_arguments("regexp_like")),
+        };
+    }
+    builder.build().map_err(|e| match e {
+        regex::Error::CompiledTooBig(_) => SqlError::new(
+            er::REGEXP_STACK_OVERFLOW,
+            "Overflow in the regular expression backtrack stack.",
+        ),
+        _ if text.matches('[').count() > text.matches(']').count() => SqlError::new(
+            er::REGEXP_MISSING_CLOSE_BRACKET,
+            "The regular expression contains an unclosed bracket expression.",
+        ),
+        _ if unbalanced(&text) => SqlError::new(
+            er::REGEXP_MISMATCHED_PAREN,
+            "Mismatched parenthesis in regular expression.",
+        ),
+        _ => SqlError::new(
+            er::REGEXP_RULE_SYNTAX,
+            "Syntax error in regular expression on line 1, character 1.",
+        ),
+    })
+}
+
+fn unbalanced(pattern: &str) -> bool {
+    pattern.matches('(').count() != pattern.matches(')').count()
+}
+
+pub(crate) fn insensitive(collation: Collation) -> bool {
+    collation.ignores_case()
+}
+
+pub(crate) fn regexp<'a>(
+    args: &'a [Expr; 2],
+    collation: Collation,
+    cache: &RegexCache,
+    ctx: &EvalCtx<'a>,
+) -> Result<Option<bool>> {
+    let (value, pattern) = (args[0].eval(ctx)?, args[1].eval(ctx)?);
+    if value.is_null() || pattern.is_null() {
+        return Ok(None);
+    }
+    if let Some(regex) = cache.0.get() {
+        return Ok(Some(regex.is_match(&value.to_text())));
+    }
+    let regex = compile(&pattern.to_text(), insensitive(collation), "")?;
+    let found = regex.is_match(&value.to_text());
+    if args[1].is_constant() {
+        // Another session may have been first with the same expression: no matter.
+        let _ = cache.0.set(regex);
+    }
+    Ok(Some(found))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn like(text: &str, pattern: &str) -> bool {
+        LikePattern::new(pattern.as_bytes(), Some('\\'), Collation::DEFAULT).matches(text.as_bytes())
+    }
+
+    #[test]
+    fn percent_and_underscore() {
+        assert!(like("David!", "David_"));
+        assert!(like("David!", "%D%v%"));
+        assert!(like("abcabcd", "%abcd"));
+        assert!(like("", "%"));
+        assert!(!like("", "_"));
+        assert!(!like("ab", "a"));
+        assert!(like("a%b", "a\\%b"));
+        assert!(!like("axb", "a\\%b"));
+        assert!(like("Ünder", "under"));
+        assert!(!like("aaaaaaaaaaaaaaaaaaaaaaaab", "%a%a%a%a%a%a%a%a%c"));
+    }
+
+    #[test]
+    fn prefixes_for_the_index() {
+        let p = LikePattern::new(b"ab\\%c%", Some('\\'), Collation::DEFAULT);
+        assert_eq!(p.prefix(), "ab%c");
+        assert!(p.is_prefix_only());
+        assert!(!LikePattern::new(b"ab%c", Some('\\'), Collation::DEFAULT).is_prefix_only());
+    }
+}

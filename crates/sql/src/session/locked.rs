@@ -61,19 +61,17 @@ fn conflicting_read_lock() -> SqlError {
     )
 }
 
-impl SessionState {
-    fn own(&self, lock: &Arc<TableLock>, block: Block) -> Result<()> {
-        let locked = self.with_wait_policy(|policy| self.locks.own(lock, block, policy));
-        if locked.is_err() {
-            self.locks.release_owned_after(0);
-        }
-        locked
+fn own(state: &SessionState, lock: &Arc<TableLock>, block: Block) -> Result<()> {
+    let locked = state.with_wait_policy(|policy| state.locks.own(lock, block, policy));
+    if locked.is_err() {
+        state.locks.release_owned_after(0);
     }
+    locked
+}
 
-    /// The lock that every change of definitions uses.
-    fn definitions_lock(&self) -> Arc<TableLock> {
-        self.database.dictionary().locks().lock("", "")
-    }
+/// The lock that every change of definitions uses.
+fn definitions_lock(state: &SessionState) -> Arc<TableLock> {
+    state.database.dictionary().locks().lock("", "")
 }
 
 impl Session {
@@ -106,7 +104,7 @@ impl Session {
         let mut order: Vec<&LockedTable> = wanted.iter().collect();
         order.sort_by_key(|lock| (&lock.table.schema, &lock.table.name, !lock.write));
         for lock in order {
-            self.state.own(&lock.table.lock, lock.block())?;
+            own(&self.state, &lock.table.lock, lock.block())?;
         }
         if !self.state.settings.autocommit
             && self.state.settings.table_locks
@@ -143,10 +141,10 @@ impl Session {
             ));
         }
         let dictionary = self.state.database.dictionary();
-        self.state.own(&self.state.definitions_lock(), Block::Writers)?;
+        own(&self.state, &definitions_lock(&self.state), Block::Writers)?;
         for schema in dictionary.schema_names() {
             for table in dictionary.tables(&schema) {
-                self.state.own(&table.lock, Block::Writers)?;
+                own(&self.state, &table.lock, Block::Writers)?;
             }
         }
         self.transaction.locked = Locked::Everything;
@@ -252,7 +250,7 @@ impl Session {
         if matches!(self.transaction.locked, Locked::Everything) {
             return f(state);
         }
-        let lock = state.definitions_lock();
+        let lock = definitions_lock(state);
         let used = state.with_wait_policy(|policy| state.locks.use_table(&lock, Mode::Write, policy));
         let result = used.and_then(|()| f(state));
         state.locks.release_used();

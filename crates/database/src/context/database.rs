@@ -28,13 +28,18 @@ pub fn collator() -> Arc<dyn Collator> {
 pub struct Database {
     pub(crate) engine: Engine,
     dictionary: Dictionary,
-    pub(crate) accounts: Accounts,
+    /// Who may connect, and do what.
+    pub accounts: Accounts,
     pub(crate) globals: Globals,
-    pub(crate) sessions: Mutex<BTreeMap<u64, Arc<Process>>>,
+    /// The connections, by number.
+    pub sessions: Mutex<BTreeMap<u64, Arc<Process>>>,
     pub(crate) counters: Counters,
-    pub(crate) deadlocks: Deadlocks,
-    pub(crate) statement_timer: Timer,
-    pub(crate) started: Instant,
+    /// What the sessions of the last deadlock were running.
+    pub deadlocks: Deadlocks,
+    /// Ends statements that run longer than `max_execution_time`.
+    pub statement_timer: Timer,
+    /// When the server was started.
+    pub started: Instant,
 }
 
 impl Database {
@@ -119,7 +124,7 @@ impl Database {
         self.accounts.cache_digest(account, digest);
     }
 
-    pub(crate) fn full_account(&self, user: &str, host: &str) -> Arc<Account> {
+    pub fn full_account(&self, user: &str, host: &str) -> Arc<Account> {
         self.accounts
             .get(user, host)
             .unwrap_or_else(|| Arc::new(Account::new(user, host)))
@@ -166,7 +171,7 @@ impl Database {
         Ok(self.engine.shutdown()?)
     }
 
-    pub(crate) fn add_session(&self, process: &Arc<Process>) {
+    pub fn add_session(&self, process: &Arc<Process>) {
         let mut sessions = self.sessions.lock();
         sessions.insert(process.id, Arc::clone(process));
         let now = sessions.len() as u64;
@@ -176,7 +181,7 @@ impl Database {
             .fetch_max(now, Ordering::Relaxed);
     }
 
-    pub(crate) fn remove_session(&self, id: u64) {
+    pub fn remove_session(&self, id: u64) {
         self.sessions.lock().remove(&id);
     }
 }

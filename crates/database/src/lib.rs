@@ -1,0 +1,60 @@
+//! A server's database but for its queries: what there is, who may do what with it, and the statements that change or show
+//! definitions.
+//!
+//! ```
+//! use tidemark_database::dictionary::SchemaDef;
+//! use tidemark_database::{Options, open};
+//! use tidemark_types::Collation;
+//!
+//! let datadir = std::env::temp_dir().join(format!("tidemark-database-{}", std::process::id()));
+//! let options = || Options::from_pairs(datadir.clone(), []).unwrap();
+//! let shore = SchemaDef { name: "shore".to_owned(), collation: Collation::DEFAULT };
+//! let database = open(options())?;
+//! let mut change = database.dictionary().change(database.engine())?;
+//! change.put_schema(shore.clone())?;
+//! change.commit()?;
+//! database.shutdown()?;
+//!
+//! // What was committed is there again.
+//! let database = open(options())?;
+//! assert_eq!(database.dictionary().schema("shore").as_deref(), Some(&shore));
+//! database.shutdown()?;
+//! # std::fs::remove_dir_all(&datadir).unwrap();
+//! # Ok::<(), tidemark_database::SqlError>(())
+//! ```
+//!
+//! - [`context`]: the [`Database`] that all sessions share; what a running statement knows of its session and of it.
+//! - [`dictionary`]: names → definitions, of virtual tables too; [`mdl`]: the locks on them.
+//! - [`accounts`]: who may connect, and do what. [`variables`]: the registry of system variables, their values.
+//! - [`ddl`]: changes of definitions and accounts. [`show`], [`information_schema`]: what there is, as rows.
+//! - [`monitor`]: who holds locks and who waits, for people to read; deadlocks; how much of the past is kept.
+
+#![forbid(unsafe_code)]
+#![warn(clippy::too_many_arguments)]
+
+pub mod accounts;
+pub mod context;
+pub mod ddl;
+pub mod dictionary;
+pub mod information_schema;
+pub mod mdl;
+pub mod monitor;
+pub mod show;
+pub mod variables;
+
+use tidemark_expr as expr;
+use tidemark_parse as parse;
+use tidemark_types as types;
+use tidemark_types::error;
+
+pub use context::{Database, Options};
+pub use error::{Result, SqlError};
+
+use std::sync::Arc;
+
+/// Opens the data directory (recovering it if it was not shut down), creating it on first start.
+pub fn open(options: Options) -> Result<Arc<Database>> {
+    let database = Database::open(options)?;
+    monitor::start(&database);
+    Ok(database)
+}

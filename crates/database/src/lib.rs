@@ -14,6 +14,7 @@
 //! change.put_schema(shore.clone())?;
 //! change.commit()?;
 //! database.shutdown()?;
+//! drop(database);
 //!
 //! // What was committed is there again.
 //! let database = open(options())?;

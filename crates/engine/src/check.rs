@@ -62,15 +62,15 @@ impl Engine {
         let below: Arc<dyn Disk> = match config.disk.take() {
             Some(disk) => disk,
             None => {
-                if !config.datadir.join("control").exists() {
-                    let what = format!("{} holds no data", config.datadir.display());
-                    return Err(Error::CannotOpen(what));
+                // Else it would be made.
+                if !config.datadir.is_dir() {
+                    return Err(Error::CannotOpen("there is no such directory".into()));
                 }
                 Arc::new(open_disk(&config.datadir)?)
             }
         };
         config.disk = Some(Arc::new(Overlay::new(below)));
-        let opened = open_core(&config)?;
+        let opened = open_core(&config, false)?;
         let core = &opened.core;
         let mut check = Checker {
             core,

@@ -235,13 +235,15 @@ pub(crate) fn open_disk(datadir: &Path) -> Result<RealDisk> {
     })
 }
 
-/// Opens the store and everything above it, and undoes what transactions of an earlier run left unfinished.
-pub(crate) fn open_core(config: &Config) -> Result<Opened> {
+/// Opens the store and everything above it, and undoes what transactions of an earlier run left unfinished. `create`: begins
+/// anew where there is nothing.
+pub(crate) fn open_core(config: &Config, create: bool) -> Result<Opened> {
     let disk: Arc<dyn Disk> = match &config.disk {
         Some(disk) => disk.clone(),
         None => Arc::new(open_disk(&config.datadir)?),
     };
     let store_config = StoreConfig {
+        create,
         pool_pages: (config.buffer_pool_bytes / PAGE_SIZE as u64).max(1) as usize,
         direct: config.o_direct,
         log_capacity_bytes: config.log_capacity_bytes,
@@ -306,7 +308,7 @@ fn history_age(kernel: &Kernel) -> f64 {
 impl Engine {
     /// Opens (or creates) the directory, recovering what a crash left.
     pub fn open(config: Config) -> Result<Engine> {
-        let Opened { core, next, .. } = open_core(&config)?;
+        let Opened { core, next, .. } = open_core(&config, true)?;
         let sweep_below = core.needs_sweep()?.then_some(next);
         let purge = Arc::new(Purge::new(core.clone(), config.purge_threads));
         let background = Arc::new(Background::start(&core, &purge, sweep_below)?);
@@ -557,7 +559,7 @@ mod tests {
     #[test]
     fn a_checkpoint_without_an_engine_forgets_nobody() {
         let disk = SimDisk::new(1);
-        let Opened { core, .. } = open_core(&config(&disk)).unwrap();
+        let Opened { core, .. } = open_core(&config(&disk), true).unwrap();
         let mut ddl = Ddl::new(core.clone()).unwrap();
         let id = ddl
             .create_table(&TableSchema {
@@ -599,7 +601,7 @@ mod tests {
         store.checkpoint().unwrap();
         drop(store);
 
-        let opened = open_core(&config(&disk.restart())).unwrap();
+        let opened = open_core(&config(&disk.restart()), false).unwrap();
         assert_eq!(opened.next, next);
         let mut txn = Transaction::new(opened.core.clone());
         txn.begin(Isolation::ReadCommitted, false);

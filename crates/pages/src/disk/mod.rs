@@ -26,6 +26,10 @@ pub trait Disk: Send + Sync {
     fn open(&self, name: &str, create: bool, access: Access) -> io::Result<Arc<dyn File>>;
     /// The names of all files, sorted.
     fn list(&self) -> io::Result<Vec<String>>;
+    /// The names of the directories in it, sorted. An engine makes none.
+    fn list_directories(&self) -> io::Result<Vec<String>> {
+        Ok(Vec::new())
+    }
     /// Removes the file; [`sync_dir`](Self::sync_dir) makes that certain.
     fn remove(&self, name: &str) -> io::Result<()>;
     /// Gives the file a new name, replacing what had that name.

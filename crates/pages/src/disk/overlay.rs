@@ -88,6 +88,10 @@ impl Disk for Overlay {
         Ok(all)
     }
 
+    fn list_directories(&self) -> io::Result<Vec<String>> {
+        self.below.list_directories()
+    }
+
     fn remove(&self, name: &str) -> io::Result<()> {
         let mut names = self.names.lock();
         self.find(&mut names, name)?;

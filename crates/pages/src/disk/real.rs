@@ -49,6 +49,21 @@ impl RealDisk {
     fn path(&self, name: &str) -> PathBuf {
         self.directory.join(name)
     }
+
+    /// The names of what is of a kind, sorted.
+    fn names(&self, is_wanted: impl Fn(&fs::FileType) -> bool) -> io::Result<Vec<String>> {
+        let mut names = Vec::new();
+        for entry in fs::read_dir(&self.directory)? {
+            let entry = entry?;
+            if is_wanted(&entry.file_type()?)
+                && let Ok(name) = entry.file_name().into_string()
+            {
+                names.push(name);
+            }
+        }
+        names.sort();
+        Ok(names)
+    }
 }
 
 #[allow(unsafe_code)]
@@ -83,18 +98,13 @@ impl Disk for RealDisk {
     }
 
     fn list(&self) -> io::Result<Vec<String>> {
-        let mut names = Vec::new();
-        for entry in fs::read_dir(&self.directory)? {
-            let entry = entry?;
-            if entry.file_type()?.is_file()
-                && let Ok(name) = entry.file_name().into_string()
-                && name != LOCK_NAME
-            {
-                names.push(name);
-            }
-        }
-        names.sort();
+        let mut names = self.names(fs::FileType::is_file)?;
+        names.retain(|name| name != LOCK_NAME);
         Ok(names)
+    }
+
+    fn list_directories(&self) -> io::Result<Vec<String>> {
+        self.names(fs::FileType::is_dir)
     }
 
     fn remove(&self, name: &str) -> io::Result<()> {

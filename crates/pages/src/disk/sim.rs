@@ -23,6 +23,9 @@ pub struct Faults {
     pub power_cut_in: Option<u64>,
     /// The n-th sync from now fails, and what it should have made certain stays uncertain.
     pub sync_failure_in: Option<u64>,
+    /// A sync that fails takes what it should have made certain for written, as Linux does: it is read back as long as the
+    /// disk runs, no later sync writes it, and it is gone when the power is.
+    pub sync_failure_drops: bool,
     /// The n-th read from now fails.
     pub read_failure_in: Option<u64>,
     /// Bytes the disk can hold in all.
@@ -245,6 +248,21 @@ impl SimDisk {
         disk
     }
 
+    /// The process ends, and the machine goes on: what was written and not synced is still there to be read, and still
+    /// uncertain. The old disk is dead, so that threads of the past cannot write to the present.
+    pub fn kill(&self) -> SimDisk {
+        let mut old = self.shared.lock();
+        let disk = SimDisk::new(old.random.draw());
+        let mut state = disk.shared.lock();
+        state.files = std::mem::take(&mut old.files);
+        state.names = std::mem::take(&mut old.names);
+        state.names_certain = std::mem::take(&mut old.names_certain);
+        state.journal = std::mem::take(&mut old.journal);
+        old.dead = true;
+        drop(state);
+        disk
+    }
+
     /// Flips one bit of what is stored, as a failing medium would.
     pub fn flip_bit(&self, name: &str, byte: usize, bit: u8) {
         let mut state = self.shared.lock();
@@ -358,6 +376,9 @@ impl File for SimFile {
             *n = n.saturating_sub(1);
             if *n == 0 {
                 state.faults.sync_failure_in = None;
+                if state.faults.sync_failure_drops {
+                    state.files[self.file].unsynced.clear();
+                }
                 return Err(io::Error::from_raw_os_error(libc::EIO));
             }
         }

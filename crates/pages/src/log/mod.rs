@@ -3,12 +3,13 @@
 //!
 //! A record's life: its place is reserved by one addition to the tail, it is copied into the ring and linked
 //! (`ring.rs`), written and synced by a leader for all who wait (`group.rs`) into segments (`segments.rs`), read back by
-//! recovery or undo (`reader.rs`), and its segment is recycled when a checkpoint has passed it.
+//! recovery or undo (`reader.rs`), which tells the log's end from damage (`end.rs`), and its segment is recycled when a checkpoint has passed it.
 //!
 //! A write or sync of the log that fails is fatal: what the file then holds is unknown, and trying again would only hide
 //! it. The process stops; what was acknowledged is on disk.
 
 mod append;
+mod end;
 mod group;
 mod reader;
 mod record;
@@ -18,8 +19,9 @@ mod ring_tests;
 mod segments;
 
 pub use append::MtrLsn;
+pub(crate) use end::{Witness, check_end};
 pub use reader::Reader;
-pub(crate) use record::{RECORD_HEADER, RecordedOp};
+pub(crate) use record::{Mark, RECORD_HEADER, RecordedOp};
 pub use record::{Record, TxnNote};
 pub(crate) use record::{finish as finish_record, push_op};
 pub(crate) use segments::Segments;
@@ -119,7 +121,7 @@ impl Log {
             flushed: at(),
             tide: at(),
             admit_until: CachePadded::new(AtomicU64::new(u64::MAX)),
-            ring: Ring::new(buffer as usize, end),
+            ring: Ring::new(buffer as usize, end, segments.mark().of(epoch)),
             segments,
             group: Group::default(),
             epoch,

@@ -55,11 +55,11 @@ impl<'l> Reader<'l> {
         let Some(len) = claimed_len(header) else {
             return Ok(None);
         };
-        let at = self.at;
+        let (at, mark) = (self.at, self.segments.mark());
         let Some(bytes) = self.bytes(len)? else {
             return Ok(None);
         };
-        let Some(record) = Record::parse(at, bytes.to_vec()) else {
+        let Some(record) = Record::parse(at, bytes.to_vec(), mark) else {
             return Ok(None);
         };
         if record.epoch() < self.epoch {
@@ -95,7 +95,7 @@ mod tests {
     use super::*;
     use crate::disk::sim::SimDisk;
     use crate::ids::PageId;
-    use crate::log::record::{finish, first_word_at, push_op};
+    use crate::log::record::{Mark, finish, first_word_at, push_op};
     use std::sync::Arc;
 
     const SEGMENT: u64 = 4096;
@@ -107,14 +107,14 @@ mod tests {
             out.resize(out.len() + arguments, 7)
         });
         let ops_len = bytes.len() - RECORD_HEADER;
-        finish(&mut bytes, ops_len, None, epoch);
-        let word = first_word_at(&bytes, lsn);
+        finish(&mut bytes, ops_len, None, epoch, Lsn::ZERO);
+        let word = first_word_at(&bytes, lsn, 0);
         bytes[..8].copy_from_slice(&word.to_le_bytes());
         bytes
     }
 
     fn segments() -> Segments {
-        let segments = Segments::open(Arc::new(SimDisk::new(1)), SEGMENT).unwrap();
+        let segments = Segments::open(Arc::new(SimDisk::new(1)), SEGMENT, Mark::default()).unwrap();
         segments
             .prepare(Lsn(SEGMENT), Lsn(SEGMENT), Lsn(4 * SEGMENT), 0)
             .unwrap();

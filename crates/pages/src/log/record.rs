@@ -8,9 +8,13 @@
 //!  one of the ops:  page u32 │ kind u8 │ zero u8 │ len u16 │ arguments
 //! ```
 //!
+//! In records that have no use for `prev` (commits, ends of rollbacks, and those that belong to no transaction) it says up to
+//! where the log was on disk when the record was made. So damage is told from a torn tail (`end.rs`), and that costs neither
+//! room nor more than a load.
+//!
 //! `len` counts up to the end of the payload; the next record begins at the next multiple of 16. `crc` covers all of it
-//! but itself, mixed with the record's own position, so that a record of the past in a recycled segment is none at this
-//! place. `epoch` is the number of the engine's start that wrote it. A record with an older epoch than its predecessor
+//! but itself, mixed with the record's own position and the directory's mark, so that a record of the past in a recycled
+//! segment is none at this place, and a segment of another directory holds none. `epoch` is the number of the engine's start that wrote it. A record with an older epoch than its predecessor
 //! is what a former run left behind the point where it crashed, and ends the log.
 //!
 //! The *note* says what the record means to a transaction; redo does not look at it, analysis looks at nothing else.
@@ -55,6 +59,7 @@ pub enum TxnNote<'a> {
     },
 }
 
+const NO_NOTE: u8 = 0;
 const UNDO: u8 = 1;
 const CLR: u8 = 2;
 const COMMIT: u8 = 3;
@@ -72,15 +77,16 @@ impl TxnNote<'_> {
     }
 }
 
-/// Finishes a record but for its position: `record` holds a blank header, the ops and the payload.
+/// Finishes a record but for its position: `record` holds a blank header, the ops and the payload. The log is on disk up to
+/// `durable`.
 #[inline]
-pub fn finish(record: &mut Vec<u8>, ops_len: usize, note: Option<TxnNote<'_>>, epoch: u32) {
+pub fn finish(record: &mut Vec<u8>, ops_len: usize, note: Option<TxnNote<'_>>, epoch: u32, durable: Lsn) {
     let (kind, txn, prev) = match note {
-        None => (0, TxnId::NONE, Lsn::ZERO),
+        None => (NO_NOTE, TxnId::NONE, durable),
         Some(TxnNote::Undo { txn, prev, .. }) => (UNDO, txn, prev),
         Some(TxnNote::Clr { txn, undo_next }) => (CLR, txn, undo_next),
-        Some(TxnNote::Commit { txn }) => (COMMIT, txn, Lsn::ZERO),
-        Some(TxnNote::RolledBack { txn }) => (ROLLED_BACK, txn, Lsn::ZERO),
+        Some(TxnNote::Commit { txn }) => (COMMIT, txn, durable),
+        Some(TxnNote::RolledBack { txn }) => (ROLLED_BACK, txn, durable),
     };
     let len = record.len() as u32;
     record[0..4].copy_from_slice(&len.to_le_bytes());
@@ -94,19 +100,44 @@ pub fn finish(record: &mut Vec<u8>, ops_len: usize, note: Option<TxnNote<'_>>, e
     record.resize(record.len().next_multiple_of(RECORD_ALIGN as usize), 0);
 }
 
+/// What a directory mixes into the checksums of its records.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Mark {
+    value: u32,
+    /// Records of older epochs bear none.
+    from_epoch: u32,
+}
+
+impl Mark {
+    /// The mark of the directory with this number, which records bear from this epoch on. None if it has no number.
+    pub fn new(id: u64, from_epoch: u32) -> Mark {
+        let value = if id == 0 {
+            0
+        } else {
+            crc32c::crc32c(&id.to_le_bytes())
+        };
+        Mark { value, from_epoch }
+    }
+
+    /// The mark of records of an epoch.
+    pub fn of(self, epoch: u32) -> u32 {
+        if epoch < self.from_epoch { 0 } else { self.value }
+    }
+}
+
 fn checksum(record: &[u8]) -> u32 {
     crc32c::crc32c_append(crc32c::crc32c(&record[..4]), &record[8..])
 }
 
 /// What makes a checksum that of this place: the first eight bytes, as they are at `lsn`.
 #[inline]
-pub fn first_word_at(record: &[u8], lsn: Lsn) -> u64 {
+pub fn first_word_at(record: &[u8], lsn: Lsn, mark: u32) -> u64 {
     let word = u64::from_le_bytes(record[..8].try_into().expect("eight bytes"));
-    word ^ (u64::from(place(lsn)) << 32)
+    word ^ (u64::from(place(lsn, mark)) << 32)
 }
 
-fn place(lsn: Lsn) -> u32 {
-    crc32c::crc32c(&lsn.0.to_le_bytes())
+fn place(lsn: Lsn, mark: u32) -> u32 {
+    crc32c::crc32c_append(mark, &lsn.0.to_le_bytes())
 }
 
 /// A record read back.
@@ -141,11 +172,27 @@ pub fn claimed_len(header: &[u8; RECORD_HEADER]) -> Option<usize> {
     (RECORD_HEADER..=RECORD_MAX).contains(&len).then_some(len)
 }
 
+/// Whether these bytes are a record that was written whole and for this place.
+pub fn is_record(lsn: Lsn, bytes: &[u8], mark: Mark) -> bool {
+    let ops_len = (u32_at(bytes, 12) & 0x00FF_FFFF) as usize;
+    let place = place(lsn, mark.of(epoch_of(bytes)));
+    RECORD_HEADER + ops_len <= bytes.len() && u32_at(bytes, 4) ^ place == checksum(bytes)
+}
+
+/// The epoch that a header claims.
+pub fn epoch_of(header: &[u8]) -> u32 {
+    u32_at(header, 8)
+}
+
+/// Up to where the log was on disk when a record was made, if its header says so.
+pub fn durable_of(header: &[u8]) -> Option<Lsn> {
+    matches!(header[15], NO_NOTE | COMMIT | ROLLED_BACK).then(|| Lsn(u64_at(header, 24)))
+}
+
 impl Record {
     /// The record in these bytes, if it was written whole and for this place.
-    pub(crate) fn parse(lsn: Lsn, bytes: Vec<u8>) -> Option<Record> {
-        let ops_len = (u32_at(&bytes, 12) & 0x00FF_FFFF) as usize;
-        if u32_at(&bytes, 4) ^ place(lsn) != checksum(&bytes) || RECORD_HEADER + ops_len > bytes.len() {
+    pub(crate) fn parse(lsn: Lsn, bytes: Vec<u8>, mark: Mark) -> Option<Record> {
+        if !is_record(lsn, &bytes, mark) {
             return None;
         }
         let end = Lsn(lsn.0 + (bytes.len() as u64).next_multiple_of(RECORD_ALIGN));
@@ -153,7 +200,7 @@ impl Record {
     }
 
     pub(crate) fn epoch(&self) -> u32 {
-        u32_at(&self.bytes, 8)
+        epoch_of(&self.bytes)
     }
 
     fn payload_at(&self) -> usize {
@@ -165,7 +212,7 @@ impl Record {
         let txn = TxnId(u64_at(&self.bytes, 16));
         let prev = Lsn(u64_at(&self.bytes, 24));
         Ok(Some(match self.bytes[15] {
-            0 => return Ok(None),
+            NO_NOTE => return Ok(None),
             UNDO => TxnNote::Undo {
                 txn,
                 prev,
@@ -229,6 +276,11 @@ pub fn push_op(record: &mut Vec<u8>, page: PageId, kind: u8, encode: impl FnOnce
 mod tests {
     use super::*;
 
+    const MARK: Mark = Mark {
+        value: 77,
+        from_epoch: 2,
+    };
+
     fn record(lsn: Lsn) -> Vec<u8> {
         let mut bytes = vec![0; RECORD_HEADER];
         push_op(&mut bytes, PageId(7), 20, |out| out.extend_from_slice(b"abc"));
@@ -241,8 +293,8 @@ mod tests {
         };
         bytes.extend_from_slice(b"undo me");
         let len = bytes.len();
-        finish(&mut bytes, ops_len, Some(note), 3);
-        let word = first_word_at(&bytes, lsn);
+        finish(&mut bytes, ops_len, Some(note), 3, Lsn::ZERO);
+        let word = first_word_at(&bytes, lsn, MARK.of(3));
         bytes[..8].copy_from_slice(&word.to_le_bytes());
         assert_eq!(bytes.len() % 16, 0);
         bytes.truncate(len);
@@ -252,7 +304,7 @@ mod tests {
     #[test]
     fn a_record_reads_back_at_its_place_and_nowhere_else() {
         let bytes = record(Lsn(4096));
-        let back = Record::parse(Lsn(4096), bytes.clone()).unwrap();
+        let back = Record::parse(Lsn(4096), bytes.clone(), MARK).unwrap();
         assert_eq!(back.epoch(), 3);
         let ops: Vec<_> = back.ops().map(Result::unwrap).collect();
         assert_eq!(
@@ -271,11 +323,13 @@ mod tests {
         assert_eq!(back.note().unwrap(), Some(note));
         assert_eq!(back.end, Lsn(4096 + (bytes.len() as u64).next_multiple_of(16)));
 
-        assert!(Record::parse(Lsn(8192), bytes.clone()).is_none());
+        assert!(Record::parse(Lsn(8192), bytes.clone(), MARK).is_none());
+        let another = Mark { value: 78, ..MARK };
+        assert!(Record::parse(Lsn(4096), bytes.clone(), another).is_none());
         for bit in 0..bytes.len() * 8 {
             let mut broken = bytes.clone();
             broken[bit / 8] ^= 1 << (bit % 8);
-            assert!(Record::parse(Lsn(4096), broken).is_none(), "bit {bit}");
+            assert!(Record::parse(Lsn(4096), broken, MARK).is_none(), "bit {bit}");
         }
     }
 }
@@ -294,7 +348,7 @@ mod fuzz {
         let ops_len = bytes.len() - RECORD_HEADER;
         bytes.extend_from_slice(payload);
         let len = bytes.len();
-        finish(&mut bytes, ops_len, note, 3);
+        finish(&mut bytes, ops_len, note, 3, Lsn::ZERO);
         bytes.truncate(len);
         bytes
     }
@@ -325,9 +379,9 @@ mod fuzz {
             };
             claimed_len(header);
             let mut bytes = input.to_vec();
-            let crc = checksum(&bytes) ^ place(LSN);
+            let crc = checksum(&bytes) ^ place(LSN, 0);
             bytes[4..8].copy_from_slice(&crc.to_le_bytes());
-            let Some(record) = Record::parse(LSN, bytes) else {
+            let Some(record) = Record::parse(LSN, bytes, Mark::default()) else {
                 return;
             };
             assert!(record.end.0 >= LSN.0 + input.len() as u64 && record.end.0 % RECORD_ALIGN == 0);

@@ -18,6 +18,8 @@ pub struct Ring {
     links: Box<[AtomicU64]>,
     /// The log has no gap up to here.
     complete: AtomicU64,
+    /// The directory's, for the records' checksums.
+    mark: u32,
 }
 
 fn zeros(count: usize) -> Box<[AtomicU64]> {
@@ -26,12 +28,13 @@ fn zeros(count: usize) -> Box<[AtomicU64]> {
 
 impl Ring {
     /// A ring of `bytes` bytes, a power of two, starting at `start`.
-    pub fn new(bytes: usize, start: Lsn) -> Ring {
+    pub fn new(bytes: usize, start: Lsn, mark: u32) -> Ring {
         assert!(bytes.is_power_of_two());
         Ring {
             words: zeros(bytes / 8),
             links: zeros(bytes / RECORD_ALIGN as usize),
             complete: AtomicU64::new(start.0),
+            mark,
         }
     }
 
@@ -57,7 +60,7 @@ impl Ring {
             lsn.0.is_multiple_of(RECORD_ALIGN) && (record.len() as u64).is_multiple_of(RECORD_ALIGN)
         );
         self.word(lsn.0)
-            .store(first_word_at(record, lsn), Ordering::Relaxed);
+            .store(first_word_at(record, lsn, self.mark), Ordering::Relaxed);
         let mut at = lsn.0 + 8;
         for word in record[8..].chunks_exact(8) {
             let word = u64::from_le_bytes(word.try_into().expect("eight bytes"));

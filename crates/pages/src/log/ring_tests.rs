@@ -8,7 +8,7 @@ use std::thread;
 /// Fills laps of a small ring from several threads; the follower sees every byte, in order, exactly once.
 #[test]
 fn parallel_filling_is_seen_whole_and_in_order() {
-    let ring = Ring::new(1 << 12, Lsn(4096));
+    let ring = Ring::new(1 << 12, Lsn(4096), 0);
     let (tail, written) = (AtomicU64::new(4096), AtomicU64::new(4096));
     let end = 4096 + 4000 * 160;
     thread::scope(|scope| {
@@ -52,7 +52,7 @@ fn parallel_filling_is_seen_whole_and_in_order() {
 
 #[test]
 fn links_of_other_laps_are_not_followed() {
-    let ring = Ring::new(1 << 12, Lsn(4096));
+    let ring = Ring::new(1 << 12, Lsn(4096), 0);
     ring.publish(Lsn(4096), Lsn(4096 + 4096));
     assert_eq!(ring.advance(), Lsn(8192));
     assert_eq!(

@@ -7,7 +7,9 @@
 //!
 //! A segment's name is certain before the log goes there.
 
+use super::LOG_START;
 use super::reader::{AHEAD_MANY, Reader};
+use super::record::{Mark, RECORD_HEADER};
 use crate::disk::{Access, Disk, File};
 use crate::error::{Error, Result};
 use crate::ids::Lsn;
@@ -19,12 +21,14 @@ use std::sync::Arc;
 pub struct Segments {
     disk: Arc<dyn Disk>,
     size: u64,
+    mark: Mark,
     files: Mutex<BTreeMap<u64, Arc<dyn File>>>,
     /// Held while segments come and go, which takes long; `files` is held only to look.
     changing: Mutex<()>,
 }
 
 const PREFIX: &str = "redo-";
+const COPY_AT_ONCE: u64 = 1 << 20;
 
 fn name(number: u64) -> String {
     format!("{PREFIX}{number:010}")
@@ -32,7 +36,7 @@ fn name(number: u64) -> String {
 
 impl Segments {
     /// The segments found on the disk.
-    pub fn open(disk: Arc<dyn Disk>, size: u64) -> Result<Segments> {
+    pub fn open(disk: Arc<dyn Disk>, size: u64, mark: Mark) -> Result<Segments> {
         let mut files = BTreeMap::new();
         for found in disk.list()? {
             if let Some(number) = found.strip_prefix(PREFIX).and_then(|n| n.parse().ok()) {
@@ -42,13 +46,83 @@ impl Segments {
         Ok(Segments {
             disk,
             size,
+            mark,
             files: Mutex::new(files),
             changing: Mutex::new(()),
         })
     }
 
+    /// The name of a segment that something was written to, whatever size segments have; `None` if there is none, or but
+    /// the first one as it was made.
+    pub fn first_in_use(disk: &dyn Disk) -> Result<Option<String>> {
+        for found in disk.list()? {
+            let Some(number) = found.strip_prefix(PREFIX).and_then(|n| n.parse::<u64>().ok()) else {
+                continue;
+            };
+            let mut header = [0; RECORD_HEADER];
+            disk.open(&found, false, Access::Buffered)?
+                .read_at(&mut header, LOG_START.0)?;
+            if number > 0 || header.iter().any(|&byte| byte != 0) {
+                return Ok(Some(found));
+            }
+        }
+        Ok(None)
+    }
+
     pub fn size(&self) -> u64 {
         self.size
+    }
+
+    pub fn set_mark(&mut self, mark: Mark) {
+        self.mark = mark;
+    }
+
+    pub fn mark(&self) -> Mark {
+        self.mark
+    }
+
+    /// What a message calls a position.
+    pub fn describe(&self, lsn: Lsn) -> String {
+        let (number, offset) = (lsn.0 / self.size, lsn.0 % self.size);
+        format!("{} at byte {offset} (log position {lsn})", name(number))
+    }
+
+    /// The name of the first segment from that of `from` on which is not there although one behind it is, or although the
+    /// log goes up to `to` for certain.
+    pub fn first_missing(&self, from: Lsn, to: Lsn) -> Option<String> {
+        let files = self.files.lock();
+        let last = files.last_key_value().map_or(0, |(&last, _)| last + 1);
+        let mut numbers = from.0 / self.size..to.0.div_ceil(self.size).max(last);
+        numbers.find(|number| !files.contains_key(number)).map(name)
+    }
+
+    /// The name and length of a segment that holds part of a range and is shorter than segments are.
+    pub fn first_short(&self, from: Lsn, to: Lsn) -> Result<Option<(String, u64)>> {
+        for number in from.0 / self.size..to.0.div_ceil(self.size) {
+            if let Some(file) = self.file(number)
+                && file.len()? < self.size
+            {
+                return Ok(Some((name(number), file.len()?)));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Writes again what a range holds and syncs it: what was read may have been in the operating system's cache only.
+    pub fn write_again(&self, from: Lsn, to: Lsn) -> Result<()> {
+        let mut at = from;
+        let mut buffer = Vec::new();
+        while at < to {
+            buffer.resize((to.0 - at.0).min(COPY_AT_ONCE) as usize, 0);
+            if self.read(at, &mut buffer)? {
+                self.write(at, &buffer)?;
+            }
+            at.0 += buffer.len() as u64;
+        }
+        if from < to {
+            self.sync(from, to)?;
+        }
+        Ok(())
     }
 
     fn file(&self, number: u64) -> Option<Arc<dyn File>> {
@@ -213,7 +287,7 @@ mod tests {
     #[test]
     fn segments_are_made_recycled_and_removed() {
         let disk = SimDisk::new(1);
-        let segments = Segments::open(Arc::new(disk.clone()), 4096).unwrap();
+        let segments = Segments::open(Arc::new(disk.clone()), 4096, Mark::default()).unwrap();
         segments
             .prepare(Lsn(4096), Lsn(4096), Lsn(3 * 4096), 4 * 4096)
             .unwrap();
@@ -234,7 +308,7 @@ mod tests {
             .unwrap();
         assert_eq!(names(&disk), [9, 10, 11, 12]);
         assert!(!segments.read(Lsn(4096), &mut out).unwrap());
-        let again = Segments::open(Arc::new(disk.restart()), 4096).unwrap();
+        let again = Segments::open(Arc::new(disk.restart()), 4096, Mark::default()).unwrap();
         assert_eq!(again.end(Lsn(9 * 4096)), Lsn(13 * 4096));
     }
 }

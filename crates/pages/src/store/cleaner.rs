@@ -240,7 +240,7 @@ impl Store {
             return Ok(());
         };
         let flushed = self.log().flush(newest);
-        let kept = flushed.and_then(|()| work.doublewrite.keep(copies));
+        let kept = flushed.and_then(|()| work.doublewrite.keep(copies, [].iter()));
         let written = kept.and_then(|()| {
             work.owed = logged;
             self.write_owed(work)
@@ -316,6 +316,12 @@ impl Store {
         let work = self.cleaner().work.lock();
         let redo_from = self.pool().oldest_rec_lsn().map_or(tail, |lsn| lsn.min(tail));
         let scan_from = redo_from.min(retain.oldest);
+        // A checkpoint may count on pages beyond what the control file knows of; the file must then be so long for certain.
+        let data_pages = self.space().allocated();
+        if data_pages > self.control().data_pages {
+            self.pool().sync_data()?;
+        }
+        let durable = self.log().flushed();
         // Never backwards: another checkpoint may have come first since the tail was read, and the log that it no longer
         // needed may be gone. What was right to begin at stays right.
         let before = self.control();
@@ -328,6 +334,8 @@ impl Store {
             }
             control.next_txn = control.next_txn.max(retain.next_txn);
             control.clean = clean;
+            control.data_pages = control.data_pages.max(data_pages);
+            control.durable = durable;
         })?;
         self.cleaner().redo_from.store(redo_from.0, Ordering::Release);
         self.cleaner().checkpoints.fetch_add(1, Ordering::Relaxed);

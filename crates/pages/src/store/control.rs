@@ -8,7 +8,14 @@
 //!  ┌────────┬─────────┬─────┬──────────┬───────┬───────────┬───────────┬───────────┬──────────┬───────┐
 //!  │ magic  │ version │ crc │ sequence │ epoch │ page size │ redo from │ scan from │ next txn │ clean │ scan epoch u32 @ 60,
 //!  └────────┴─────────┴─────┴──────────┴───────┴───────────┴───────────┴───────────┴──────────┴───────┘ segment size u64 @ 64
+//!  72           76           80        88              96
+//!  ┌────────────┬────────────┬─────────┬───────────────┐
+//!  │ data pages │ mark epoch │ durable │ directory's id│        from version 3 on
+//!  └────────────┴────────────┴─────────┴───────────────┘
 //! ```
+//!
+//! What it says of the other files is also what they are held against when a directory is opened: files that are missing,
+//! cut short or another directory's are refused by name (`files.rs`).
 
 use crate::disk::{Access, Disk, File};
 use crate::error::{Error, Result};
@@ -17,13 +24,15 @@ use std::sync::Arc;
 
 /// The version of the format that this engine writes. It is raised whenever the meaning of any stored byte changes:
 /// `docs/architecture.md` lists the versions, and `tests/formats` has a data directory of each.
-pub const FORMAT_VERSION: u32 = 2;
+pub const FORMAT_VERSION: u32 = 3;
 /// The oldest version that this engine opens, and thereby turns into its own.
 const OLDEST_VERSION: u32 = 1;
 const MAGIC: &[u8; 8] = b"tidemark";
 const NAME: &str = "control";
 const BLOCK: usize = 4096;
-const USED: usize = 72;
+const USED: usize = 96;
+/// What versions 1 and 2 used.
+const USED_BEFORE_3: usize = 72;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Control {
@@ -39,6 +48,15 @@ pub struct Control {
     pub segment_bytes: u64,
     /// No record at or after `scan_from` is of an older epoch: what looks like one is of the past.
     pub scan_epoch: u32,
+    /// The data file has at least so many pages, for certain. 0 in versions that did not say.
+    pub data_pages: u32,
+    /// Records of this epoch and later are marked with the directory's id.
+    pub mark_epoch: u32,
+    /// The log was on disk up to here, for certain.
+    pub durable: Lsn,
+    /// Which directory this is: the log's records, the superblock and the doublewrite file say the same. 0 in versions
+    /// that had none.
+    pub id: u64,
 }
 
 pub struct ControlFile {
@@ -65,7 +83,9 @@ impl ControlFile {
         }
         match newest {
             Some((sequence, control)) => Ok(Some((ControlFile { file, sequence }, control))),
-            None => Err(Error::corrupt(None, "neither copy in the control file is intact")),
+            None => Err(Error::CannotOpen(format!(
+                "{NAME} is damaged: neither of its two copies is intact. Put the file back, or restore a backup"
+            ))),
         }
     }
 
@@ -106,6 +126,10 @@ fn encode(sequence: u64, control: &Control) -> [u8; BLOCK] {
     block[56] = u8::from(control.clean);
     block[60..64].copy_from_slice(&control.scan_epoch.to_le_bytes());
     block[64..72].copy_from_slice(&control.segment_bytes.to_le_bytes());
+    block[72..76].copy_from_slice(&control.data_pages.to_le_bytes());
+    block[76..80].copy_from_slice(&control.mark_epoch.to_le_bytes());
+    block[80..88].copy_from_slice(&control.durable.0.to_le_bytes());
+    block[88..96].copy_from_slice(&control.id.to_le_bytes());
     let crc = crc32c::crc32c(&block[16..USED]);
     block[12..16].copy_from_slice(&crc.to_le_bytes());
     block
@@ -124,7 +148,8 @@ fn decode(block: &[u8; BLOCK]) -> Result<Option<(u64, Control)>> {
             "its format is version {version}; this engine opens versions {OLDEST_VERSION} to {FORMAT_VERSION}"
         )));
     }
-    if u32_at(12) != crc32c::crc32c(&block[16..USED]) {
+    let used = if version < 3 { USED_BEFORE_3 } else { USED };
+    if u32_at(12) != crc32c::crc32c(&block[16..used]) {
         return Ok(None);
     }
     let page_bytes = u32_at(28);
@@ -141,6 +166,12 @@ fn decode(block: &[u8; BLOCK]) -> Result<Option<(u64, Control)>> {
         clean: block[56] != 0,
         segment_bytes: u64_at(64),
         scan_epoch: u32_at(60),
+        // Zeros in a version that did not use them.
+        data_pages: u32_at(72),
+        mark_epoch: u32_at(76),
+        // A checkpoint has always synced the log first.
+        durable: Lsn(u64_at(80)).max(Lsn(u64_at(32))),
+        id: u64_at(88),
     };
     Ok(Some((u64_at(16), control)))
 }
@@ -159,6 +190,10 @@ mod tests {
             clean: n.is_multiple_of(2),
             segment_bytes: 1 << 20,
             scan_epoch: n as u32,
+            data_pages: n as u32,
+            mark_epoch: 1,
+            durable: Lsn(n * 16),
+            id: 7,
         }
     }
 
@@ -200,6 +235,6 @@ mod tests {
         assert!(ControlFile::open(&disk).unwrap().is_none());
         ControlFile::create(&disk, &control(1)).unwrap();
         disk.flip_bit(NAME, BLOCK + 40, 1);
-        assert!(matches!(ControlFile::open(&disk), Err(Error::Corrupt { .. })));
+        assert!(matches!(ControlFile::open(&disk), Err(Error::CannotOpen(_))));
     }
 }

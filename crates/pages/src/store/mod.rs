@@ -6,13 +6,16 @@
 //! | `mtr.rs` | changes of several pages, one record, all or nothing |
 //! | `space.rs`, `scratch.rs` | which pages are used |
 //! | `cleaner.rs`, `doublewrite.rs` | pages go to disk; checkpoints |
-//! | `control.rs`, `recovery.rs` | and come back |
+//! | `control.rs`, `files.rs`, `recovery.rs` | and come back |
 //!
 //! Files of a data directory: `control`, `data`, `doublewrite`, `redo-…`, and `scratch`, which is empty at every start.
 
 mod cleaner;
 mod control;
+#[cfg(test)]
+mod damage_tests;
 mod doublewrite;
+mod files;
 mod mtr;
 mod op;
 mod recovery;
@@ -30,14 +33,18 @@ pub use recovery::{Loser, Recovered};
 use crate::disk::{Access, Disk};
 use crate::error::{Error, Result};
 use crate::ids::{Lsn, PAGE_SIZE, PageId, TxnId};
-use crate::log::{LOG_START, Log, LogConfig, LogStatus, OnFailure, Segments};
-use crate::pool::{ExclusiveGuard, PageBuf, Pool, PoolStatus, page_type};
+use crate::log::{
+    LOG_START, Log, LogConfig, LogStatus, Mark, OnFailure, RECORD_HEADER, Segments, Witness, check_end,
+    finish_record,
+};
+use crate::pool::{ExclusiveGuard, Pool, PoolStatus, page_type};
 use cleaner::{Aim, Cleaner};
 use control::{Control, ControlFile};
 use doublewrite::Doublewrite;
 use parking_lot::{Mutex, RwLock};
 use scratch::Scratch;
 use space::Space;
+use std::hash::{BuildHasher, Hasher, RandomState};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread::JoinHandle;
@@ -47,6 +54,8 @@ use std::thread::JoinHandle;
 pub struct StoreConfig {
     /// Where its files are.
     pub disk: Arc<dyn Disk>,
+    /// Begin anew where there is nothing.
+    pub create: bool,
     /// Pages of the pool: its memory limit.
     pub pool_pages: usize,
     /// Pages go past the operating system's cache.
@@ -69,6 +78,7 @@ impl StoreConfig {
     pub fn new(disk: Arc<dyn Disk>) -> StoreConfig {
         StoreConfig {
             disk,
+            create: true,
             pool_pages: (128 << 20) / PAGE_SIZE,
             direct: true,
             log_capacity_bytes: 100 << 20,
@@ -82,6 +92,9 @@ impl StoreConfig {
 
 /// A log smaller than this is mostly waiting for checkpoints.
 const LOG_CAPACITY_MIN: u64 = 4 << 20;
+
+/// The epoch of a directory's first start.
+const FIRST_EPOCH: u32 = 1;
 
 type RetainHook = Box<dyn Fn() -> Option<Retain> + Send + Sync>;
 
@@ -136,42 +149,69 @@ impl Store {
         } else {
             Access::Buffered
         };
-        let data = disk.open("data", true, access)?;
-        let scratch = disk.open("scratch", true, access)?;
-        scratch.truncate(0)?;
-        let doublewrite = Doublewrite::open(disk)?;
-
-        let mut recovered = Recovered::default();
+        let mut recovered = Recovered {
+            created: found.is_none(),
+            ..Recovered::default()
+        };
+        let data = match &found {
+            Some((_, control)) => files::open_data(disk, access, control)?,
+            None => {
+                files::check_is_new(disk)?;
+                if !config.create {
+                    return Err(Error::CannotOpen("it is empty: there is no control file".into()));
+                }
+                disk.open(files::DATA, true, access)?
+            }
+        };
         let (mut file, mut control) = match found {
             Some(found) => found,
-            None => {
-                recovered.created = true;
-                Self::create(&config, &*data)?
-            }
+            None => Self::create(&config)?,
         };
         recovered.clean = control.clean;
         recovered.next_txn = control.next_txn;
-        if !control.clean {
-            recovered.torn_pages_repaired = doublewrite.repair(&*data)?;
-        }
-        let segments = Segments::open(config.disk.clone(), control.segment_bytes)?;
+        files::check_owner(&*data, &control)?;
+        let (mut doublewrite, last_batch) = Doublewrite::open(disk, &control, recovered.created)?;
+        let mark = Mark::new(control.id, control.mark_epoch);
+        let mut segments = Segments::open(config.disk.clone(), control.segment_bytes, mark)?;
+        files::check_log(&segments, &control)?;
         let mut reader = segments.reader(control.scan_from).not_before(control.scan_epoch);
         recovery::analyse(&mut reader, &mut recovered)?;
-        if recovered.end < control.redo_from {
-            let (end, redo_from) = (recovered.end, control.redo_from);
-            return Err(Error::corrupt(
-                None,
-                format!("the log ends at {end}, before the checkpoint at {redo_from}"),
-            ));
+        let checkpoint = Witness {
+            says: control.durable,
+            who: "control".into(),
+        };
+        let witnesses = [Some(checkpoint), last_batch.witness()];
+        // After a clean stop control knows the end; else what stands behind it is asked.
+        let epoch = (!control.clean).then_some(control.epoch);
+        check_end(
+            &segments,
+            recovered.end,
+            witnesses.into_iter().flatten().collect(),
+            epoch,
+        )?;
+
+        // Nothing has been changed so far.
+        let scratch = disk.open("scratch", true, access)?;
+        scratch.truncate(0)?;
+        if !control.clean {
+            recovered.torn_pages_repaired = last_batch.restore(&*data)?;
         }
-        // What a killed process left with the operating system counts from now on, so it must survive a power cut.
-        if recovered.end > control.scan_from {
-            segments.sync(control.scan_from, recovered.end)?;
-        }
+        files::check_superblock(&*data, &control)?;
+        // What was read may be no more than what the operating system remembers: of a killed process, or of one that
+        // stopped because a sync had failed, after which the system takes for written what is not on the disk. So it is
+        // written again, and counts when it is synced.
+        segments.write_again(control.durable.max(control.scan_from), recovered.end)?;
         data.sync()?;
         control.epoch += 1;
         control.clean = false;
-        control.next_txn = recovered.next_txn;
+        control.durable = recovered.end;
+        if control.id == 0 {
+            // Of a version without ids.
+            (control.id, control.mark_epoch) = (new_id(), control.epoch);
+            segments.set_mark(Mark::new(control.id, control.mark_epoch));
+        }
+        doublewrite.prepare(control.id)?;
+        disk.sync_dir()?;
         file.write(&control)?;
 
         let log_config = LogConfig {
@@ -205,20 +245,17 @@ impl Store {
         *store.thread.lock() = Some(Cleaner::start(&store)?);
         recovered.records_redone = store.redo(control.redo_from, recovered.end)?;
         store.space.load(&store.pool)?;
+        // No checkpoint before: it would count on the superblock.
+        store.create_superblock(control.id)?;
+        store.begin_log()?;
         store.recovering.store(false, Ordering::Release);
         store
             .log
             .make_room(control.scan_from, control.redo_from, store.log_capacity)?;
-        store.create_superblock()?;
         Ok((store, recovered))
     }
 
-    fn create(config: &StoreConfig, data: &dyn crate::disk::File) -> Result<(ControlFile, Control)> {
-        let mut first = PageBuf::batch(1);
-        data.read_at(PageBuf::bytes_of_mut(&mut first), 0)?;
-        if first[0].iter().any(|&byte| byte != 0) {
-            return Err(Error::CannotOpen("there is data, but no control file".into()));
-        }
+    fn create(config: &StoreConfig) -> Result<(ControlFile, Control)> {
         let capacity = config.log_capacity_bytes.max(LOG_CAPACITY_MIN);
         let control = Control {
             epoch: 0,
@@ -228,9 +265,13 @@ impl Store {
             clean: true,
             segment_bytes: (capacity / 8).clamp(512 << 10, 64 << 20).next_multiple_of(4096),
             scan_epoch: 0,
+            data_pages: 0,
+            mark_epoch: FIRST_EPOCH,
+            durable: LOG_START,
+            id: new_id(),
         };
         // The log is part of a data directory from the beginning.
-        Segments::open(config.disk.clone(), control.segment_bytes)?.prepare(
+        Segments::open(config.disk.clone(), control.segment_bytes, Mark::default())?.prepare(
             LOG_START,
             LOG_START,
             Lsn(1),
@@ -239,17 +280,30 @@ impl Store {
         Ok((ControlFile::create(&*config.disk, &control)?, control))
     }
 
-    /// The superblock, unless a former start got as far as to make it certain.
-    fn create_superblock(&self) -> Result<()> {
-        if self.pool.shared(PageId(0))?.page_type() == page_type::SUPERBLOCK {
+    /// The superblock, unless a former start got as far as to make it certain. One of a version without ids learns that
+    /// of its directory.
+    fn create_superblock(&self, id: u64) -> Result<()> {
+        let mut mtr = self.begin_urgent_mtr()?;
+        if self.pool.shared(PageId(0))?.page_type() != page_type::SUPERBLOCK {
+            // The first allocation makes the file, and bitmap 0.
+            mtr.reserve_pages(1)?;
+            mtr.format_unread(PageId(0), page_type::SUPERBLOCK, 0)?;
+        } else if self.root(files::ID_SLOT)? != 0 {
             return Ok(());
         }
-        // The first allocation makes the file, and bitmap 0.
-        let mut mtr = self.begin_mtr()?;
-        mtr.reserve_pages(1)?;
-        mtr.format_unread(PageId(0), page_type::SUPERBLOCK, 0)?;
+        mtr.set_root(files::ID_SLOT, id)?;
         let end = mtr.commit().end;
         self.log.flush(end)
+    }
+
+    /// Begins this start's part of the log with a record that says nothing, and the control file says that it is there. So a
+    /// segment that is blank or another's is noticed even if the engine is killed before its first checkpoint.
+    fn begin_log(&self) -> Result<()> {
+        let mut record = vec![0; RECORD_HEADER];
+        finish_record(&mut record, 0, None, self.log.epoch(), self.log.flushed());
+        let end = self.log.append(&record, |_| {}).end;
+        self.log.flush(end)?;
+        self.write_control(|control| control.durable = end)
     }
 
     /// The pages in memory.
@@ -443,6 +497,11 @@ impl Store {
         }
         Ok(())
     }
+}
+
+/// A number that no other directory has.
+fn new_id() -> u64 {
+    RandomState::new().build_hasher().finish() | 1
 }
 
 impl Drop for Store {

@@ -381,7 +381,7 @@ impl<'s> Mtr<'s> {
             },
             Note::Other(note) => note,
         });
-        finish_record(&mut buffers.record, ops_len, note, log.epoch());
+        finish_record(&mut buffers.record, ops_len, note, log.epoch(), log.flushed());
         for latched in self.pages.iter_mut().filter(|l| l.changed) {
             store.pool().set_dirty(latched.guard.id(), || log.tail());
         }

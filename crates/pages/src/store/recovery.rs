@@ -80,6 +80,26 @@ pub(super) fn analyse(reader: &mut Reader<'_>, recovered: &mut Recovered) -> Res
     Ok(())
 }
 
+/// Fails if the page on disk is none that this log has made.
+fn check_page(page: &ExclusiveGuard<'_>, op: &RecordedOp<'_>, end: Lsn) -> Result<()> {
+    if page.lsn() > end {
+        return Err(Error::CannotOpen(format!(
+            "page {} in data is of position {}, but the log ends at {end}: its last part is lost, and the commits in it. Put the \
+             log's files back, or restore a backup",
+            op.page,
+            page.lsn()
+        )));
+    }
+    // A page of zeros passes for one never written (`pool/page.rs`). This one was: it was formatted before `redo_from`.
+    if page.lsn().is_zero() && op.kind != Format::KIND {
+        return Err(Error::corrupt(
+            op.page,
+            "it is blank, although the checkpoint says that it is on disk: a write was lost",
+        ));
+    }
+    Ok(())
+}
+
 impl Store {
     /// Repeats history from `from` to `end`, where analysis found it to end; says how many records there were.
     pub(super) fn redo(&self, from: Lsn, end: Lsn) -> Result<u64> {
@@ -88,13 +108,13 @@ impl Store {
         while reader.position() < end
             && let Some(record) = reader.next()?
         {
-            self.redo_record(&record)?;
+            self.redo_record(&record, end)?;
             records += 1;
         }
         Ok(records)
     }
 
-    fn redo_record(&self, record: &Record) -> Result<()> {
+    fn redo_record(&self, record: &Record, end: Lsn) -> Result<()> {
         // The pages of this record to which it is news. A record may hold several ops for a page, so its LSN is looked
         // at once and raised at the end.
         let mut news: Vec<ExclusiveGuard<'_>> = Vec::new();
@@ -108,6 +128,7 @@ impl Store {
                 Some(at) => at,
                 None => {
                     let guard = self.page_to_redo(&op)?;
+                    check_page(&guard, &op, end)?;
                     if guard.lsn() >= record.end {
                         known.push(op.page);
                         continue;

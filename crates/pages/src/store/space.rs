@@ -27,6 +27,7 @@ use crate::pool::{PAGE_HEADER, PageBuf, Pool, page_type};
 use parking_lot::{Mutex, MutexGuard};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 /// Pages given back, and taken again, together: a mebibyte.
 const EXTENT: u32 = 64;
@@ -42,6 +43,8 @@ pub(super) const BITMAP_EVERY: u32 = BITS;
 pub(super) struct Space {
     data: Arc<dyn File>,
     state: Mutex<State>,
+    /// `end`, for who must not wait for the lock.
+    allocated: AtomicU32,
 }
 
 struct State {
@@ -65,6 +68,7 @@ struct State {
 pub(super) struct SpaceGuard<'s> {
     data: &'s dyn File,
     state: MutexGuard<'s, State>,
+    allocated: &'s AtomicU32,
 }
 
 fn bitmap_of(page: PageId) -> usize {
@@ -89,6 +93,7 @@ impl Space {
         Space {
             data,
             state: Mutex::new(state),
+            allocated: AtomicU32::new(0),
         }
     }
 
@@ -96,6 +101,7 @@ impl Space {
         SpaceGuard {
             data: &*self.data,
             state: self.state.lock(),
+            allocated: &self.allocated,
         }
     }
 
@@ -133,7 +139,13 @@ impl Space {
             let grown = u64::from(state.end - in_file) * PAGE_SIZE as u64;
             self.data.allocate(u64::from(in_file) * PAGE_SIZE as u64, grown)?;
         }
+        self.allocated.store(state.end, Ordering::Release);
         Ok(())
+    }
+
+    /// Pages that the file has room for.
+    pub fn allocated(&self) -> u32 {
+        self.allocated.load(Ordering::Acquire)
     }
 
     /// Pages in the file, and how many of them are free.
@@ -416,6 +428,7 @@ impl<'s> SpaceGuard<'s> {
             *last += to - end;
         }
         self.state.end = to;
+        self.allocated.store(to, Ordering::Release);
         self.state.extent_hint.get_or_insert(end);
         Ok(())
     }

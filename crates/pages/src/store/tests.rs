@@ -3,7 +3,7 @@
 use super::*;
 use crate::disk::sim::{Faults, Random, SimDisk};
 use crate::log::TxnNote;
-use crate::pool::{OptimisticGuard, PAGE_HEADER};
+use crate::pool::{OptimisticGuard, PAGE_HEADER, PageBuf};
 use std::collections::HashMap;
 use std::sync::atomic::AtomicU64;
 use std::thread;
@@ -17,9 +17,9 @@ fn racy_word(guard: &OptimisticGuard<'_>, at: usize) -> [u8; 8] {
 }
 
 /// Writes bytes somewhere into a page.
-struct Put<'a> {
-    at: usize,
-    bytes: &'a [u8],
+pub(super) struct Put<'a> {
+    pub at: usize,
+    pub bytes: &'a [u8],
 }
 
 impl PageOp for Put<'_> {
@@ -65,7 +65,7 @@ fn redo_add(arguments: &[u8], page: &mut PageBuf) -> Result<()> {
     Ok(())
 }
 
-fn ops() -> OpTable {
+pub(super) fn ops() -> OpTable {
     let mut ops = OpTable::new();
     ops.register(Add::KIND, redo_add);
     ops.register(Put::KIND, redo_put);
@@ -84,7 +84,7 @@ fn put_u64(mtr: &mut Mtr<'_>, handle: PageHandle, at: usize, value: u64) {
     );
 }
 
-fn new_page(store: &Store, value: u64) -> PageId {
+pub(super) fn new_page(store: &Store, value: u64) -> PageId {
     let mut mtr = store.begin_mtr().unwrap();
     let handle = mtr.alloc_page(9, 0).unwrap();
     put_u64(&mut mtr, handle, BODY, value);
@@ -93,14 +93,14 @@ fn new_page(store: &Store, value: u64) -> PageId {
     page
 }
 
-fn write(store: &Store, page: PageId, value: u64) -> crate::log::MtrLsn {
+pub(super) fn write(store: &Store, page: PageId, value: u64) -> crate::log::MtrLsn {
     let mut mtr = store.begin_mtr().unwrap();
     let handle = mtr.add(store.pool().exclusive(page).unwrap());
     put_u64(&mut mtr, handle, BODY, value);
     mtr.commit()
 }
 
-fn read(store: &Store, page: PageId) -> u64 {
+pub(super) fn read(store: &Store, page: PageId) -> u64 {
     store.pool().shared(page).unwrap().u64_at(BODY)
 }
 

@@ -16,7 +16,7 @@ mod record {
     pub const RECORD_ALIGN: u64 = 16;
     pub const RECORD_MAX: usize = 1 << 24;
 
-    pub fn first_word_at(record: &[u8], _: Lsn) -> u64 {
+    pub fn first_word_at(record: &[u8], _: Lsn, _: u32) -> u64 {
         u64::from_le_bytes(record[..8].try_into().unwrap())
     }
 }
@@ -78,7 +78,7 @@ impl Log {
             written: at(),
             flushed: at(),
             tide: at(),
-            ring: Ring::new(buffer_bytes, START),
+            ring: Ring::new(buffer_bytes, START, 0),
             segments: Segments::default(),
             group: Group::default(),
             flush_at_trx_commit: AtomicU8::new(flush_at_trx_commit),
@@ -139,7 +139,7 @@ fn record_of(mark: u64) -> [u8; 16] {
 #[test]
 fn what_is_linked_is_filled() {
     model(within(3), || {
-        let ring = Arc::new(Ring::new(64, START));
+        let ring = Arc::new(Ring::new(64, START, 0));
         let writers: Vec<_> = (0..2)
             .map(|n| {
                 let ring = ring.clone();

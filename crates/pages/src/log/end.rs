@@ -1,0 +1,206 @@
+//! The log's end, told from damage.
+//!
+//! Where the first record stands that is none, the log ends, or something has destroyed what stood there. At a crash the
+//! log was on disk up to some position *D*, and everything acknowledged lies before it. What was written behind *D* and not
+//! yet synced may be there in parts, in any order; so holes behind *D* are no damage, whatever valid records follow them,
+//! and are cut off. A hole before *D* is damage: cutting there would drop commits that were acknowledged, and leave pages
+//! newer than the log.
+//!
+//! Nobody can have written *D* down at the moment of the crash. But each of these is a lower bound of it, so one beyond
+//! the hole proves the damage:
+//!
+//! - what the control file says (every checkpoint, so at most seconds old, and exact once the engine is idle);
+//! - what any valid record behind the hole says of the time when it was made (`record.rs`): commits do, so of all that was
+//!   synced only the very last batch has nobody to vouch for it;
+//! - the LSN of a page that was on its way to the disk, since the log goes first: its copy in the doublewrite file, or the
+//!   page itself.
+//!
+//! Records that an earlier crash left behind its own cut are no danger: what they say lies at or before that cut, and the
+//! log has only grown since.
+//!
+//! What is destroyed there is not repaired: the start is refused, with nothing changed.
+
+use super::record::{RECORD_ALIGN, RECORD_HEADER, claimed_len, durable_of, epoch_of, is_record};
+use super::segments::Segments;
+use crate::error::{Error, Result};
+use crate::ids::Lsn;
+
+/// Read at once while looking for records.
+const CHUNK: usize = 1 << 20;
+
+/// A position up to which the log was on disk, and who says so.
+#[derive(Clone, Debug)]
+pub(crate) struct Witness {
+    pub says: Lsn,
+    pub who: String,
+}
+
+/// Fails if the log went on behind `end`, where it was found to end. `witnesses` are those outside the log; with `epoch`,
+/// the latest there was, records behind the end are asked too.
+pub(crate) fn check_end(
+    segments: &Segments,
+    end: Lsn,
+    witnesses: Vec<Witness>,
+    epoch: Option<u32>,
+) -> Result<()> {
+    let outside = witnesses.into_iter().find(|witness| witness.says > end);
+    let found = match (outside, epoch) {
+        (None, Some(epoch)) => witness_behind(segments, end, epoch)?,
+        (found, _) => found,
+    };
+    match found {
+        None => Ok(()),
+        Some(Witness { says, who }) => Err(Error::CannotOpen(format!(
+            "the log is damaged in {}: no valid record is there, although {who} shows that the log was on disk up to position \
+             {says}. Starting here would lose what was committed behind it. Put the file back, or restore a backup",
+            segments.describe(end)
+        ))),
+    }
+}
+
+/// A valid record behind `end` that was made when the log was on disk beyond it.
+fn witness_behind(segments: &Segments, end: Lsn, epoch: u32) -> Result<Option<Witness>> {
+    let mark = segments.mark();
+    let last = segments.end(end);
+    let mut chunk = Vec::new();
+    let mut long = Vec::new();
+    // Records begin at multiples of their alignment, and so does the end of the one before.
+    let mut at = end;
+    while at.0 + RECORD_HEADER as u64 <= last.0 {
+        chunk.resize((last.0 - at.0).min(CHUNK as u64) as usize, 0);
+        if !segments.read(at, &mut chunk)? {
+            break;
+        }
+        let mut offset = 0;
+        while offset + RECORD_HEADER <= chunk.len() {
+            let lsn = Lsn(at.0 + offset as u64);
+            let header = chunk[offset..].first_chunk::<RECORD_HEADER>().expect("a header");
+            let mut step = RECORD_ALIGN as usize;
+            if (1..=epoch).contains(&epoch_of(header))
+                && let Some(len) = claimed_len(header)
+                && lsn.0 + len as u64 <= last.0
+            {
+                let whole = match chunk.get(offset..offset + len) {
+                    Some(bytes) => is_record(lsn, bytes, mark),
+                    None => {
+                        long.resize(len, 0);
+                        segments.read(lsn, &mut long)? && is_record(lsn, &long, mark)
+                    }
+                };
+                if whole {
+                    if let Some(says) = durable_of(header).filter(|&says| says > end && says <= lsn) {
+                        let who = format!("the record at {lsn}");
+                        return Ok(Some(Witness { says, who }));
+                    }
+                    step = len.next_multiple_of(RECORD_ALIGN as usize);
+                }
+            }
+            offset += step;
+        }
+        at.0 += offset as u64;
+    }
+    Ok(None)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::record::{Mark, TxnNote, finish, first_word_at};
+    use super::*;
+    use crate::disk::sim::SimDisk;
+    use crate::ids::TxnId;
+    use std::sync::Arc;
+
+    const SEGMENT: u64 = 1 << 16;
+    const LEN: u64 = 48;
+
+    fn log() -> Segments {
+        let segments = Segments::open(Arc::new(SimDisk::new(1)), SEGMENT, Mark::default()).unwrap();
+        segments
+            .prepare(Lsn(SEGMENT), Lsn(SEGMENT), Lsn(4 * SEGMENT), 0)
+            .unwrap();
+        segments
+    }
+
+    /// A commit at `lsn`, made when the log was on disk up to `durable`.
+    fn write(segments: &Segments, lsn: u64, epoch: u32, durable: u64) {
+        let mut bytes = vec![0; RECORD_HEADER];
+        bytes.resize(LEN as usize, 7);
+        let note = TxnNote::Commit { txn: TxnId(3) };
+        finish(&mut bytes, 0, Some(note), epoch, Lsn(durable));
+        let word = first_word_at(&bytes, Lsn(lsn), 0);
+        bytes[..8].copy_from_slice(&word.to_le_bytes());
+        segments.write(Lsn(lsn), &bytes).unwrap();
+    }
+
+    fn end_of(segments: &Segments) -> Lsn {
+        let mut reader = segments.reader(Lsn(SEGMENT));
+        while reader.next().unwrap().is_some() {}
+        reader.position()
+    }
+
+    fn check(segments: &Segments) -> Result<()> {
+        check_end(segments, end_of(segments), Vec::new(), Some(9))
+    }
+
+    #[test]
+    fn a_hole_in_what_was_not_synced_is_the_end_and_one_before_it_is_damage() {
+        for hole in 0..10 {
+            let segments = log();
+            // The first five had been synced when the last was made.
+            let synced = SEGMENT + 5 * LEN;
+            for n in 0..10 {
+                write(
+                    &segments,
+                    SEGMENT + n * LEN,
+                    1,
+                    if n == 9 { synced } else { SEGMENT },
+                );
+            }
+            segments
+                .write(Lsn(SEGMENT + hole * LEN + 20), &[0xEE; 8])
+                .unwrap();
+            assert_eq!(end_of(&segments), Lsn(SEGMENT + hole * LEN));
+            let done = check(&segments);
+            assert_eq!(done.is_err(), hole < 5, "hole {hole}: {done:?}");
+            if let Err(error) = done {
+                let offset = format!("redo-0000000001 at byte {}", hole * LEN);
+                assert!(error.to_string().contains(&offset), "{error}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_vouches_may_be_far_behind_and_in_another_segment() {
+        let segments = log();
+        write(&segments, SEGMENT, 1, SEGMENT);
+        write(&segments, 3 * SEGMENT - 16, 1, SEGMENT + 2 * LEN);
+        assert!(check(&segments).is_err());
+    }
+
+    /// Behind the cut of an earlier crash stand records that were never acknowledged, and the log has grown since.
+    #[test]
+    fn what_an_earlier_crash_left_vouches_for_nothing() {
+        let segments = log();
+        let cut = SEGMENT + 2 * LEN;
+        for n in [0, 1, 3, 4, 5, 6] {
+            write(&segments, SEGMENT + n * LEN, 1, cut.min(SEGMENT + n * LEN));
+        }
+        assert_eq!(end_of(&segments), Lsn(cut));
+        check(&segments).unwrap();
+        write(&segments, cut, 2, cut);
+        check_end(&segments, Lsn(cut + LEN), Vec::new(), Some(9)).unwrap();
+    }
+
+    #[test]
+    fn witnesses_outside_the_log_are_believed() {
+        let segments = log();
+        let end = Lsn(SEGMENT + LEN);
+        for (says, is_damage) in [(end, false), (Lsn(end.0 + 16), true)] {
+            let witness = Witness {
+                says,
+                who: "a page".into(),
+            };
+            assert_eq!(check_end(&segments, end, vec![witness], None).is_err(), is_damage);
+        }
+    }
+}

@@ -1,0 +1,258 @@
+//! Media that lose or change what was written: noticed at the next start, not taken for something else.
+
+use super::tests::{new_page, ops, read, write};
+use super::*;
+use crate::disk::sim::{Faults, SimDisk};
+use crate::pool::PageBuf;
+
+fn file(disk: &SimDisk, name: &str) -> Arc<dyn crate::disk::File> {
+    disk.open(name, false, Access::Buffered).unwrap()
+}
+
+#[track_caller]
+fn refused(disk: &SimDisk, part: &str) {
+    match Store::on_sim(disk, 64, ops()) {
+        Err(error @ Error::CannotOpen(_)) => assert!(error.to_string().contains(part), "{error}"),
+        Err(error) => panic!("{error}"),
+        Ok(_) => panic!("damage was not noticed"),
+    }
+}
+
+/// Commits of which each was waited for, and where their records begin.
+fn commits(store: &Store, pages: &[PageId], count: u64) -> Vec<Lsn> {
+    (0..count)
+        .map(|n| {
+            let lsn = write(store, pages[n as usize % pages.len()], n);
+            store.log().wait_durable(lsn.end).unwrap();
+            lsn.start
+        })
+        .collect()
+}
+
+#[test]
+fn a_flipped_bit_before_commits_is_not_the_end_of_the_log() {
+    let disk = SimDisk::new(1);
+    let (store, _) = Store::on_sim(&disk, 64, ops()).unwrap();
+    store.stop_cleaner();
+    let pages: Vec<PageId> = (0..8).map(|_| new_page(&store, 0)).collect();
+    let places = commits(&store, &pages, 1000);
+    let disk = disk.restart();
+    drop(store);
+    // Each but the last two: what the very last sync wrote, nothing came after.
+    for n in [9, 500, 997] {
+        let disk = disk.restart();
+        disk.flip_bit("redo-0000000000", places[n].0 as usize + 20, 3);
+        refused(&disk, &format!("redo-0000000000 at byte {}", places[n]));
+        disk.flip_bit("redo-0000000000", places[n].0 as usize + 20, 3);
+        let (store, _) = Store::on_sim(&disk, 64, ops()).unwrap();
+        assert_eq!(read(&store, pages[999 % 8]), 999);
+    }
+}
+
+#[test]
+fn a_segment_that_is_gone_is_not_the_end_of_the_log() {
+    let disk = SimDisk::new(1);
+    let (store, _) = Store::on_sim(&disk, 64, ops()).unwrap();
+    store.stop_cleaner();
+    let pages: Vec<PageId> = (0..8).map(|_| new_page(&store, 0)).collect();
+    let filler = vec![7; 4000];
+    for n in 0..400 {
+        let mut mtr = store.begin_mtr().unwrap();
+        let handle = mtr.add(store.pool().exclusive(pages[n % 8]).unwrap());
+        mtr.apply(
+            handle,
+            &super::tests::Put {
+                at: 200,
+                bytes: &filler,
+            },
+        );
+        store.log().wait_durable(mtr.commit().end).unwrap();
+    }
+    let disk = disk.restart();
+    drop(store);
+    disk.remove("redo-0000000001").unwrap();
+    refused(&disk, "redo-0000000001 is missing");
+}
+
+/// The log is idle, so that no record vouches for the last one; but a checkpoint does.
+#[test]
+fn the_last_record_of_an_idle_log_is_vouched_for() {
+    let disk = SimDisk::new(1);
+    let (store, _) = Store::on_sim(&disk, 64, ops()).unwrap();
+    let page = new_page(&store, 0);
+    let last = write(&store, page, 5);
+    store.log().flush_all().unwrap();
+    store.checkpoint().unwrap();
+    let disk = disk.restart();
+    drop(store);
+    disk.flip_bit("redo-0000000000", last.start.0 as usize + 40, 0);
+    refused(&disk, "control shows");
+}
+
+/// A page that went to the disk shows that the log had gone there before.
+#[test]
+fn a_page_newer_than_the_log_shows_that_some_of_it_is_lost() {
+    let disk = SimDisk::new(1);
+    let (store, _) = Store::on_sim(&disk, 64, ops()).unwrap();
+    store.stop_cleaner();
+    let page = new_page(&store, 0);
+    store.log().flush_all().unwrap();
+    let last = write(&store, page, 5);
+    store.clean(Aim::Room, usize::MAX).unwrap();
+    let disk = disk.restart();
+    drop(store);
+    let copies = file(&disk, "doublewrite");
+    disk.flip_bit("redo-0000000000", last.start.0 as usize + 40, 0);
+    refused(&disk, "doublewrite");
+    // The page alone, then.
+    let len = copies.len().unwrap();
+    copies.truncate(0).unwrap();
+    copies.truncate(len).unwrap();
+    refused(&disk, &format!("page {page} in data"));
+}
+
+/// A torn tail is no damage: the threads that were writing had not been told that it is on disk.
+#[test]
+fn what_was_never_acknowledged_may_have_holes() {
+    let (mut cut_off, mut whole) = (0, 0);
+    for seed in 0..60 {
+        let disk = SimDisk::new(seed);
+        let (store, _) = Store::on_sim(&disk, 64, ops()).unwrap();
+        store.stop_cleaner();
+        store.log().set_flush_at_trx_commit(2);
+        let pages: Vec<PageId> = (0..8).map(|_| new_page(&store, 0)).collect();
+        store.log().flush_all().unwrap();
+        commits(&store, &pages, 50);
+        let tail = store.log().tail();
+        let disk = disk.restart();
+        drop(store);
+        let (_, found) = Store::on_sim(&disk, 64, ops()).unwrap();
+        if found.end < tail {
+            cut_off += 1;
+        } else {
+            whole += 1;
+        }
+    }
+    assert!(cut_off > 40, "{cut_off} of 60; {whole} whole");
+}
+
+/// The sync of a commit fails, the process ends, and the next one reads from the system's cache what is not on the disk.
+#[test]
+fn what_a_failed_sync_dropped_is_written_again_before_it_counts() {
+    for seed in 0..10 {
+        let disk = SimDisk::new(seed);
+        let (store, _) = Store::on_sim(&disk, 64, ops()).unwrap();
+        store.stop_cleaner();
+        let page = new_page(&store, 1);
+        store.log().flush_all().unwrap();
+        disk.set_faults(Faults {
+            sync_failure_in: Some(1),
+            sync_failure_drops: true,
+            ..Faults::default()
+        });
+        // Several sectors of them.
+        for value in 3..100 {
+            write(&store, page, value);
+        }
+        let lsn = write(&store, page, 2);
+        assert!(store.log().wait_durable(lsn.end).is_err());
+        let disk = disk.kill();
+        drop(store);
+
+        // The next start finds the change, so it shows it, and it must stay.
+        let (store, _) = Store::on_sim(&disk, 64, ops()).unwrap();
+        assert_eq!(read(&store, page), 2);
+        let lsn = write(&store, new_page(&store, 0), 3);
+        store.log().wait_durable(lsn.end).unwrap();
+        let disk = disk.restart();
+        drop(store);
+        let (store, _) = Store::on_sim(&disk, 64, ops()).unwrap();
+        assert_eq!(read(&store, page), 2, "seed {seed}");
+    }
+}
+
+/// The same of pages, where the system's cache has the data file too.
+#[test]
+fn pages_whose_sync_failed_are_written_again() {
+    for seed in 0..10 {
+        let disk = SimDisk::new(seed);
+        let (store, _) = Store::on_sim(&disk, 64, ops()).unwrap();
+        store.stop_cleaner();
+        let page = new_page(&store, 1);
+        while store.clean(Aim::Room, usize::MAX).unwrap() > 0 {}
+        store.checkpoint().unwrap();
+        write(&store, page, 2);
+        store.log().flush_all().unwrap();
+        disk.set_faults(Faults {
+            sync_failure_in: Some(2),
+            sync_failure_drops: true,
+            ..Faults::default()
+        });
+        let _ = store.clean(Aim::Room, usize::MAX);
+        let disk = disk.kill();
+        drop(store);
+
+        let (store, _) = Store::on_sim(&disk, 64, ops()).unwrap();
+        assert_eq!(read(&store, page), 2);
+        store.shutdown().unwrap();
+        let disk = disk.restart();
+        drop(store);
+        let (store, _) = Store::on_sim(&disk, 64, ops()).unwrap();
+        assert_eq!(read(&store, page), 2, "seed {seed}");
+    }
+}
+
+/// A page was written with others, and changed since. If it goes bad later, its copy of that time is no page to go on with.
+#[test]
+fn a_copy_of_an_older_batch_is_not_used() {
+    let disk = SimDisk::new(1);
+    let (store, _) = Store::on_sim(&disk, 64, ops()).unwrap();
+    store.stop_cleaner();
+    let pages: Vec<PageId> = (0..20).map(|_| new_page(&store, 1)).collect();
+    let clean = || while store.clean(Aim::Room, usize::MAX).unwrap() > 0 {};
+    clean();
+    for &page in &pages {
+        write(&store, page, 2);
+    }
+    clean();
+    // In batches of their own; the last is another page's.
+    write(&store, pages[19], 3);
+    clean();
+    write(&store, pages[0], 3);
+    clean();
+    store.checkpoint().unwrap();
+    let disk = disk.restart();
+    drop(store);
+    disk.flip_bit("data", pages[19].0 as usize * PAGE_SIZE + 5000, 3);
+    let (store, _) = Store::on_sim(&disk, 64, ops()).unwrap();
+    match store.pool().shared(pages[19]) {
+        Err(Error::Corrupt { page, .. }) => assert_eq!(page, Some(pages[19])),
+        Ok(page) => panic!("a page of the past: {}", page.u64_at(crate::pool::PAGE_HEADER)),
+        Err(other) => panic!("{other}"),
+    };
+}
+
+/// The disk never wrote the page, and reads as zeros there: as a page would that was never used.
+#[test]
+fn a_lost_first_write_is_noticed_by_redo() {
+    let disk = SimDisk::new(1);
+    let (store, _) = Store::on_sim(&disk, 64, ops()).unwrap();
+    store.stop_cleaner();
+    let page = new_page(&store, 1);
+    while store.clean(Aim::Room, usize::MAX).unwrap() > 0 {}
+    store.checkpoint().unwrap();
+    write(&store, page, 2);
+    store.log().flush_all().unwrap();
+    let disk = disk.restart();
+    drop(store);
+    file(&disk, "doublewrite").write_at(&[0; 8 << 20], 0).unwrap();
+    let blank = PageBuf::batch(1);
+    file(&disk, "data")
+        .write_at(PageBuf::bytes_of(&blank), u64::from(page.0) * PAGE_SIZE as u64)
+        .unwrap();
+    match Store::on_sim(&disk, 64, ops()) {
+        Err(Error::Corrupt { page: named, .. }) => assert_eq!(named, Some(page)),
+        Err(other) => panic!("{other}"),
+        Ok((store, _)) => panic!("redone on nothing: {}", read(&store, page)),
+    }
+}

@@ -125,6 +125,39 @@ fn a_wrong_index_or_column_is_an_error() {
         matches!(updated, Err(Error::WrongValue { column, .. }) if column == columns),
         "{updated:?}"
     );
+    assert!(!table.covers(0, &[columns]) && !table.covers(1, &[columns]));
+    let wrong_column = |scanned: Result<()>, wrong| {
+        assert!(
+            matches!(scanned, Err(Error::WrongValue { column, .. }) if column == wrong),
+            "{scanned:?}"
+        );
+    };
+    let shared = Read::Locking {
+        exclusive: false,
+        wait: LockWait::Wait,
+    };
+    for read in [Read::Consistent, shared] {
+        // A row has no such column; neither has an entry, nor one that its index does not cover.
+        for (index, column) in [(0, columns), (1, columns), (1, 3)] {
+            let scan = RangeScan::new(index, &all).covering(index != 0);
+            let scanned = table.scan(&mut txn, &scan, read, &mut |row| {
+                assert!(row.get(column).is_null());
+                Ok((Keep::Locked, Flow::Continue))
+            });
+            wrong_column(scanned, column);
+        }
+        let key = |values: &[Datum]| key(&table, 0, values);
+        let found = table.get(&mut txn, 0, &key(&[Datum::Int(1)]), read, &mut |row| {
+            row.get(columns);
+            Ok(Keep::Locked)
+        });
+        wrong_column(found.map(drop), columns);
+    }
+    let read = table.modify_range(&mut txn, &RangeScan::new(0, &all), &mut |row, _| {
+        row.get(columns);
+        Ok((Action::Delete, Flow::Continue))
+    });
+    wrong_column(read.map(drop), columns);
     txn.rollback().unwrap();
 }
 

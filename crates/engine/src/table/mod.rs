@@ -60,7 +60,7 @@ use crate::schema::{Datum, TableSchema};
 use crate::tree::Tree;
 use crate::txn::Sight;
 use key::KeyPartCodec;
-use row::EntryLayout;
+use row::{EntryLayout, WrongColumn};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
@@ -332,7 +332,9 @@ impl Table {
                 return Ok(true);
             }
         }
-        let row = RowView::entry(layout, key, &stored);
+        // A part that is a prefix is shown as NULL if the row has gone.
+        let wrong = WrongColumn::default();
+        let row = RowView::entry(layout, key, &stored, &wrong);
         f(&self.key_values(&layout.parts, &row));
         Ok(true)
     }
@@ -358,10 +360,11 @@ impl Table {
         values
     }
 
-    /// True if the index alone has the values of all these columns. False for an index that the table does not have.
+    /// True if the index alone has the values of all these columns. False for an index or a column that the table does not
+    /// have.
     pub fn covers(&self, index: IndexNo, columns: &[usize]) -> bool {
         match index {
-            0 => true,
+            0 => columns.iter().all(|c| *c < self.layout.columns()),
             n => self
                 .entries
                 .get(n - 1)

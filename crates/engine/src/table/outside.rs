@@ -84,7 +84,14 @@ impl<'t> Outside<'t> {
         }))
     }
 
-    /// Whether everything asked for could be read.
+    /// Notes that a column was asked for that the row does not have, for [`Self::check`].
+    #[cold]
+    pub fn refuse(&self, column: usize) {
+        let what = "no such column";
+        self.error.set(Some(Error::WrongValue { column, what }));
+    }
+
+    /// Fails if anything asked for could not be read, or does not exist.
     #[inline]
     pub fn check(&self) -> Result<()> {
         self.error.take().map_or(Ok(()), Err)

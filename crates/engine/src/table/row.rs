@@ -14,6 +14,7 @@ use super::key::KeyPartCodec;
 use super::outside::Outside;
 use crate::error::{Error, Result};
 use crate::schema::{Column, ColumnType, Datum, IndexSchema, TableSchema};
+use std::cell::Cell;
 
 /// Bit of an end offset: the column stands outside the row.
 pub(crate) const OUTSIDE: u16 = 0x8000;
@@ -97,6 +98,12 @@ impl RowLayout {
             Some(bit) => row.get(bit as usize / 8).is_some_and(|b| b >> (bit % 8) & 1 == 1),
             None => false,
         }
+    }
+
+    /// How many columns a row has.
+    #[inline]
+    pub fn columns(&self) -> usize {
+        self.places.len()
     }
 
     /// The column's value; for a column that stands outside, the reference to it (see [`Self::outside`]).
@@ -297,7 +304,7 @@ impl EntryLayout {
     }
 
     pub fn covers(&self, column: usize) -> bool {
-        !matches!(self.sources[column], ColumnSource::Nowhere)
+        !matches!(self.sources.get(column), None | Some(ColumnSource::Nowhere))
     }
 
     /// Appends the part of the entry's value that holds columns.
@@ -310,16 +317,17 @@ impl EntryLayout {
         }
     }
 
-    pub fn get<'a>(&self, key: &'a [u8], stored: &'a [u8], column: usize) -> Datum<'a> {
-        match self.sources[column] {
-            ColumnSource::Nowhere => Datum::Null,
-            ColumnSource::Stored { column } => self.stored_layout.get(stored, column),
+    /// The column's value; `None` for a column that the entry does not have.
+    pub fn get<'a>(&self, key: &'a [u8], stored: &'a [u8], column: usize) -> Option<Datum<'a>> {
+        match *self.sources.get(column)? {
+            ColumnSource::Nowhere => None,
+            ColumnSource::Stored { column } => Some(self.stored_layout.get(stored, column)),
             ColumnSource::Key { part } => {
                 let mut rest = key;
                 for p in &self.parts[..part] {
                     rest = &rest[p.skip(rest).unwrap_or(rest.len())..];
                 }
-                self.parts[part].decode(rest).unwrap_or(Datum::Null)
+                Some(self.parts[part].decode(rest).unwrap_or(Datum::Null))
             }
         }
     }
@@ -368,7 +376,24 @@ enum Kind<'a> {
         layout: &'a EntryLayout,
         key: &'a [u8],
         stored: &'a [u8],
+        wrong: &'a WrongColumn,
     },
+}
+
+/// The column that a callback asked a covering entry for in vain. Checked when the callback has returned: a wrong column
+/// is an error of the call, not a panic under a latch. (For a row, [`Outside`] keeps it.)
+#[derive(Default)]
+pub(crate) struct WrongColumn(Cell<Option<usize>>);
+
+impl WrongColumn {
+    /// Fails if a column was asked for that the entry does not have.
+    #[inline]
+    pub fn check(&self) -> Result<()> {
+        let what = "a column that the index does not cover";
+        self.0
+            .get()
+            .map_or(Ok(()), |column| Err(Error::WrongValue { column, what }))
+    }
 }
 
 impl<'a> RowView<'a> {
@@ -388,14 +413,25 @@ impl<'a> RowView<'a> {
         }
     }
 
-    pub(crate) fn entry(layout: &'a EntryLayout, key: &'a [u8], stored: &'a [u8]) -> RowView<'a> {
+    pub(crate) fn entry(
+        layout: &'a EntryLayout,
+        key: &'a [u8],
+        stored: &'a [u8],
+        wrong: &'a WrongColumn,
+    ) -> RowView<'a> {
         RowView {
             primary_key: &key[layout.primary_at(key)..],
-            kind: Kind::Entry { layout, key, stored },
+            kind: Kind::Entry {
+                layout,
+                key,
+                stored,
+                wrong,
+            },
         }
     }
 
-    /// The column's value. Of a covering entry only the columns that the index [covers](super::Table::covers).
+    /// The column's value. A covering entry has only the columns that the index [covers](super::Table::covers). Any other
+    /// column comes as NULL, and the call that shows this row fails with [`Error::WrongValue`] once its callback returns.
     #[inline]
     pub fn get(&self, column: usize) -> Datum<'a> {
         match self.kind {
@@ -404,6 +440,10 @@ impl<'a> RowView<'a> {
                 bytes,
                 outside,
             } => {
+                if column >= layout.columns() {
+                    outside.refuse(column);
+                    return Datum::Null;
+                }
                 if !outside.is_empty()
                     && let Some(value) = outside.get(column)
                 {
@@ -411,7 +451,24 @@ impl<'a> RowView<'a> {
                 }
                 layout.get(bytes, column)
             }
-            Kind::Entry { layout, key, stored } => layout.get(key, stored, column),
+            Kind::Entry {
+                layout,
+                key,
+                stored,
+                wrong,
+            } => layout.get(key, stored, column).unwrap_or_else(|| {
+                wrong.0.set(Some(column));
+                Datum::Null
+            }),
+        }
+    }
+
+    /// The whole encoded key of the index entry, if this is a covering entry; `None` if it is a row. It is where a scan of
+    /// that index can go on, which the columns may not tell, as of a text column of which the index has a prefix.
+    pub fn entry_key(&self) -> Option<&'a [u8]> {
+        match self.kind {
+            Kind::Row { .. } => None,
+            Kind::Entry { key, .. } => Some(key),
         }
     }
 

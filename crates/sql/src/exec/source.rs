@@ -685,6 +685,10 @@ impl TableReading<'_, '_, '_> {
 
     /// The whole key of a row in the index that is read.
     fn position(&self, view: &RowView, key: &mut Vec<u8>) -> Result<()> {
+        if let Some(entry) = view.entry_key() {
+            key.extend_from_slice(entry);
+            return Ok(());
+        }
         let path = &self.scan.path;
         if path.index != 0
             && let Some(index) = self.def.index_by_number(path.index)

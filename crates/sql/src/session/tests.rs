@@ -676,3 +676,27 @@ fn optimize_makes_a_table_anew_and_gives_room_back() {
     assert!(answer[3].contains("doesn't exist"), "{answer:?}");
     ok(&mut old, "COMMIT");
 }
+
+#[test]
+fn a_covering_scan_of_a_prefix_index_goes_on_where_it_paused() {
+    let world = World::new("prefix");
+    let mut s = world.session();
+    ok(
+        &mut s,
+        "CREATE TABLE t (id INT AUTO_INCREMENT PRIMARY KEY, a INT, c VARCHAR(20), KEY k (a, c(3)))",
+    );
+    ok(&mut s, "INSERT INTO t (a, c) VALUES (1, 'word')");
+    for _ in 0..10 {
+        ok(&mut s, "INSERT INTO t (a, c) SELECT a, CONCAT('w', id) FROM t");
+    }
+    ok(&mut s, "CREATE TABLE u (id INT PRIMARY KEY)");
+    ok(&mut s, "INSERT INTO u VALUES (1), (2)");
+    // The index covers what is asked for, but has only a prefix of `c`, so its columns cannot say where the scan is.
+    let joined = "SELECT COUNT(*), COUNT(DISTINCT t.id) FROM t FORCE INDEX (k) STRAIGHT_JOIN u ON u.id = t.a WHERE t.a = 1";
+    let plan = ok(&mut s, &format!("EXPLAIN {joined}"));
+    assert!(
+        plan[0].contains("|k|") && plan[0].ends_with("Using index"),
+        "{plan:?}"
+    );
+    assert_eq!(ok(&mut s, joined), ["1024|1024"]);
+}

@@ -2,7 +2,7 @@
 
 use super::super::entry::{EntryHead, Head, row_of, stored_of};
 use super::super::outside::Outside;
-use super::super::row::RowView;
+use super::super::row::{RowView, WrongColumn};
 use super::super::{Flow, Keep};
 use super::{Cursor, LockOutcome, Move, Visit};
 use crate::error::{Error, Result};
@@ -42,7 +42,9 @@ impl Cursor<'_, '_, '_> {
         let table = self.table;
         let layout = &table.entries[self.n - 1];
         if self.lock.covering && self.lock.mode == LockMode::Shared {
-            let (keep, flow) = show(&RowView::entry(layout, key, stored_of(value)))?;
+            let wrong = WrongColumn::default();
+            let (keep, flow) = show(&RowView::entry(layout, key, stored_of(value), &wrong))?;
+            wrong.check()?;
             if keep == Keep::Release {
                 self.let_go(self.n, key, want, fresh);
             }

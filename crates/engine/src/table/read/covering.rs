@@ -4,7 +4,7 @@
 use super::super::Flow;
 use super::super::deleted::{Candidate, STRETCH, Visibility};
 use super::super::reader::{Reader, ScanRange};
-use super::super::row::RowView;
+use super::super::row::{RowView, WrongColumn};
 use super::{Show, in_order};
 use crate::error::Result;
 use std::sync::atomic::Ordering;
@@ -13,13 +13,14 @@ impl Reader<'_> {
     pub(super) fn covering(&self, range: ScanRange, buffer: &mut Vec<u8>, f: Show<'_>) -> Result<()> {
         let n = range.index;
         let layout = &self.table.entries[n - 1];
-        let mut rows = 0;
+        let (mut rows, wrong) = (0, WrongColumn::default());
         let mut visit = |candidate: Candidate<'_>| {
             let mut flow = Flow::Continue;
             let key = match self.entry_visibility(&candidate) {
                 Visibility::Visible(key, stored) => {
                     rows += 1;
-                    return Ok(f(&RowView::entry(layout, key, stored))?.1);
+                    let (_, flow) = f(&RowView::entry(layout, key, stored, &wrong))?;
+                    return wrong.check().map(|()| flow);
                 }
                 Visibility::Hidden => return Ok(flow),
                 Visibility::NeedsRowCheck(key) => key,

@@ -59,14 +59,14 @@ impl Log {
         self.flush_at_trx_commit.load(Ordering::Relaxed)
     }
 
-    /// The longest record the log takes: whoever builds large mini-transactions must stop below.
+    /// The longest record the log takes: large mini-transactions must stay below it.
     #[inline]
     pub(crate) fn record_max(&self) -> usize {
         ((self.ring.len() / 2) as usize).min(RECORD_MAX)
     }
 
-    /// Appends a finished record. `before_publish` runs with the record's end when its place is certain and nobody can
-    /// have been told of it yet. Only a full buffer makes this wait.
+    /// Appends a finished record. `before_publish` is called with the record's end when its place is certain, before
+    /// any other thread can learn of it. Only a full buffer makes this wait.
     #[inline]
     pub(crate) fn append(&self, record: &[u8], before_publish: impl FnOnce(Lsn)) -> MtrLsn {
         assert!(

@@ -141,7 +141,7 @@ impl Log {
     }
 
     /// 1: a commit is durable before it is acknowledged. 2: it is with the operating system. 0: it is in the buffer.
-    /// With 2 and 0 somebody calls [`flush`](Self::flush) once a second.
+    /// With 2 and 0 the caller has a thread that calls [`flush`](Self::flush) once a second.
     pub fn set_flush_at_trx_commit(&self, mode: u8) {
         self.flush_at_trx_commit.store(mode, Ordering::Relaxed);
     }

@@ -81,7 +81,7 @@ impl Ring {
         Lsn(self.complete.load(Ordering::Acquire))
     }
 
-    /// Follows the links; up to the answer the log has no gap. Anybody may, at any time.
+    /// Follows the links and returns the position up to which the log has no gap. Any thread may call it at any time.
     pub fn advance(&self) -> Lsn {
         let from = self.complete.load(Ordering::SeqCst);
         let mut at = from;

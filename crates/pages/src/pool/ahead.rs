@@ -1,12 +1,12 @@
 //! Reading ahead: several pages that will be wanted soon, in one request to the disk.
 //!
-//! A scan that goes to the disk for every leaf pays for each the price of a request, which on fast disks is most of what
-//! a page costs. Whoever knows which pages come next (the parent of a leaf does) has them brought in together: those that
-//! lie near one another in the file are one read, in which what lies between them is passed over.
+//! A scan that goes to the disk for every leaf pays for each the price of a request, which on fast disks is most of
+//! what a page costs. A caller that knows which pages come next (from the parent of a leaf) has them read together:
+//! those that lie near one another in the file are one read, in which what lies between them is skipped.
 //!
-//! Nothing here waits for anybody: a page that somebody has, or for which there is no frame at once, is left to whoever
-//! needs it. So no cycle of waiters can lead through the latches held meanwhile, which are those of absent pages. A page
-//! that does not read well is left absent too, and whoever needs it will be told what is wrong with it.
+//! Nothing here waits: a page that another thread has latched, or for which there is no frame at once, is left to the
+//! thread that needs it. So no cycle of waiters can lead through the latches held meanwhile, which are those of absent
+//! pages. A page that cannot be read is left absent too, and the thread that needs it gets the error.
 
 use super::Pool;
 use crate::disk::Part;
@@ -15,7 +15,7 @@ use std::sync::atomic::Ordering;
 
 /// Pages in one read, those passed over included.
 const RUN_MAX: u32 = 64;
-/// So many pages that nobody asked for are passed over between two that somebody did.
+/// Pages not asked for that one read may skip between two that are.
 const GAP_MAX: u32 = 2;
 
 /// A page on its way in: latched exclusively, its frame won.

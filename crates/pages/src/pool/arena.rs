@@ -1,8 +1,9 @@
 //! The memory of the pool's frames, and the state of every page that could be.
 //!
-//! An array of states, indexed by page number, takes the place of a hash table: a word for the latch, one for what the log
-//! must hold, and the frame in which the page lies. Whoever touches a page reads its latch, which is in the same cache
-//! line. The array is a reserved range of addresses; the operating system gives memory only to what of it is touched.
+//! An array of states, indexed by page number, takes the place of a hash table: a word for the latch, one for what the
+//! log must hold, and the frame in which the page lies. Every access to a page reads its latch, which is in the same
+//! cache line. The array is a reserved range of addresses; the operating system gives memory only to what of it is
+//! touched.
 //!
 //! *Frames stay mapped.* The design after which this pool was built gives each page an address of its own, and a page that
 //! is evicted gives its memory back; where most reads miss the pool, giving memory back and taking it again is a good part of
@@ -99,15 +100,16 @@ impl Arena {
         unsafe { self.states.add(page.0 as usize).as_ref() }
     }
 
-    /// The page will lie in this frame, whose bytes are what the page before left there. For the exclusive holder of the
-    /// page's latch, who has won the frame.
+    /// Assigns this frame, which still holds the bytes of its former page, to the page. The caller holds the page's
+    /// latch exclusively, and has won the frame.
     pub fn seat(&self, page: PageId, frame: usize) {
         assert!(frame < self.count);
         self.state(page).frame.store(frame as u32, Ordering::Relaxed);
     }
 
-    /// The page's bytes, if it is in memory; else some other's. Always readable: what they mean and who may write them is
-    /// the latch's affair, and whoever has read the latch first finds the frame that belongs to it, or a later one.
+    /// The page's bytes if it is in memory, otherwise those of another page. Always readable: the latch says what they
+    /// mean and which thread may write them, and a thread that has read the latch first finds the frame that belongs to
+    /// it, or a later one.
     #[inline]
     pub fn page(&self, page: PageId) -> NonNull<PageBuf> {
         let frame = self.state(page).frame.load(Ordering::Relaxed);

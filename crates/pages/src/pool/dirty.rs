@@ -138,7 +138,7 @@ impl Pool {
     }
 }
 
-/// Between evictors, who need clean pages, and the cleaner, who makes them.
+/// How evictors, which need clean pages, and the cleaner, which makes them, wake each other.
 #[derive(Default)]
 pub struct Signal {
     state: Mutex<SignalState>,
@@ -167,9 +167,9 @@ pub enum Health {
 /// Why the cleaner woke.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Wanted {
-    /// Somebody asked for clean pages, or for the cleaner's attention.
+    /// A thread asked for clean pages, or for the cleaner's attention.
     pub asked: bool,
-    /// Somebody sleeps until there are some.
+    /// A thread sleeps until there are clean pages.
     pub waiting: bool,
 }
 

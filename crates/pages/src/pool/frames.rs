@@ -117,8 +117,8 @@ impl Pool {
             EMPTY => {
                 let taken = frame.compare_exchange(EMPTY, TAKEN, Ordering::Acquire, Ordering::Relaxed);
                 taken.ok()?;
-                // Who still reads the page that was here last, and then sees what the next one brings, must also see that
-                // it was evicted, by whomever.
+                // A thread that still reads the former page, and then sees the bytes of the next one, must also see the
+                // eviction, by whichever thread it was done.
                 fence(Ordering::Release);
                 frames.used.fetch_add(1, Ordering::Relaxed);
                 return Some(at);

@@ -96,7 +96,7 @@ impl<'p> OptimisticGuard<'p> {
     }
 }
 
-/// A share of a page: others may read it, nobody changes it.
+/// A shared latch on a page: other threads may read it, none can change it.
 pub struct SharedGuard<'p> {
     pool: &'p Pool,
     page: PageId,
@@ -155,7 +155,7 @@ impl<'p> ExclusiveGuard<'p> {
         self.page
     }
 
-    /// Keeps a share of the page, without letting anybody else change it between.
+    /// Turns the latch into a shared one; no other thread can change the page in between.
     #[inline]
     pub fn downgrade(self) -> SharedGuard<'p> {
         let guard = mem::ManuallyDrop::new(self);

@@ -1,4 +1,4 @@
-//! The state of one page, in one word: is it in memory, who holds it, and how often was it changed.
+//! The state of one page, in one word: whether it is in memory, how it is latched, and how often it was changed.
 //!
 //! ```text
 //!  63 ─ 20   19 18   17       16        15         14          13 ─ 0
@@ -7,20 +7,20 @@
 //!
 //! The latch is hybrid (Böttcher et al., *Scalable and Robust Latches*, DaMoN 2020): optimistic readers take nothing
 //! and compare the version before and after; an exclusive holder and an eviction each raise it, and never lower it, so
-//! equal versions mean that nothing was touched in between. The word of a page never touched is 0: not resident,
-//! nobody's.
+//! equal versions mean that nothing was touched in between. The word of a page never touched is 0: not resident, and
+//! latched by no thread.
 //!
-//! After a short spin one parks, because the holder may be off the processor. A waiter sets *waiters* and sleeps only if
-//! the word, re-read under the parking lot's bucket lock, still has the bit and still blocks it; a holder that leaves
-//! and sees the bit wakes somebody; the bit is cleared only under the same bucket lock when nobody sleeps there any
-//! more. So either the sleeper saw the release or the releaser saw the sleeper. A wake-up is for somebody who takes the
-//! latch, and by letting go of it wakes the next; who is woken and does not take it after all, because the page is no
-//! longer what it wanted, passes the wake-up on, and optimistic readers, who take nothing, are woken beside the others.
-//! New sharers queue behind the waiters of a shared page, so a stream of readers does not starve a writer; nobody takes
-//! the same latch twice.
+//! After a short spin a thread parks, because the holder may be off the processor. A waiter sets *waiters* and sleeps
+//! only if the word, re-read under the parking lot's bucket lock, still has the bit and still blocks it; a holder that
+//! releases the latch and sees the bit wakes a waiter; the bit is cleared only under the same bucket lock when no
+//! thread sleeps there any more. So either the sleeper saw the release or the releaser saw the sleeper. A wake-up is
+//! meant for a thread that takes the latch, and wakes the next by releasing it; a thread that is woken and does not
+//! take it after all, because the page is no longer what it wanted, passes the wake-up on, and optimistic readers,
+//! which take nothing, are woken beside the others. New sharers queue behind the waiters of a shared page, so a stream
+//! of readers does not starve a writer; no thread takes the same latch twice.
 //!
-//! *Marked* is the second chance of the eviction clock: the hand sets it, whoever uses the page clears it, so use costs
-//! a store only between two rounds of the hand.
+//! *Marked* is the second chance of the eviction clock: the hand sets it, any use of the page clears it, so use costs a
+//! store only between two rounds of the hand.
 
 use crate::sync::{
     AtomicU64, DEFAULT_PARK_TOKEN, FilterOp, LATCH_SPINS, Ordering, ParkToken, UnparkToken, fence, park_at,
@@ -45,13 +45,13 @@ pub struct Version(u64);
 /// Why a page cannot be read without waiting.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum NotNow {
-    /// Somebody has it exclusively.
+    /// Another thread has it exclusively.
     Busy,
     /// It is not in memory.
     Absent,
 }
 
-/// What somebody waits for.
+/// The state that a thread waits for.
 #[derive(Clone, Copy, PartialEq)]
 enum Want {
     /// No exclusive holder.
@@ -342,7 +342,8 @@ impl Latch {
         std::ptr::from_ref(self) as usize
     }
 
-    /// For who may have been woken and takes nothing: if nobody has the latch, nobody else would wake the next.
+    /// For a thread that may have been woken and takes nothing: if no thread holds the latch, no release would wake the
+    /// next.
     #[inline]
     fn pass_on(&self) {
         let word = self.load();
@@ -351,8 +352,8 @@ impl Latch {
         }
     }
 
-    /// Wakes whoever came first: one that wants the page for itself, or all sharers up to the next such one; and the
-    /// optimistic readers before and between them.
+    /// Wakes the first in the queue: one thread that wants the page exclusively, or all sharers up to the next such
+    /// thread; and the optimistic readers before and between them.
     #[cold]
     #[allow(unsafe_code)]
     pub(super) fn wake(&self) {

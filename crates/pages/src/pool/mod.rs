@@ -4,8 +4,8 @@
 //! number, in an array, and is one atomic word; the pool itself decides what is in memory. There is no hash table and no
 //! pointer to fix. Unlike there, it is not the page but the frame it lies in that has a fixed address (`arena.rs`).
 //!
-//! *The limit is strict.* A page may be in memory only while it stands in one of the pool's frames (`frames.rs`), and
-//! who brings a page in must first win a frame, evicting the page that stood there.
+//! *The limit is strict.* A page may be in memory only while it stands in one of the pool's frames (`frames.rs`), and a
+//! thread that brings a page in must first win a frame, evicting the page that stood there.
 //!
 //! *Evicting never writes.* Only the page cleaner writes pages; evictors take clean ones and wait for the cleaner when
 //! there are none. A page differing from its copy on disk says so by its `rec_lsn` (`dirty.rs`).
@@ -178,7 +178,7 @@ impl Pool {
         Ok(ExclusiveGuard::new(self, page))
     }
 
-    /// The page for oneself, to be formatted: what the disk has of it is not read. For whoever allocated it.
+    /// Latches a page exclusively to be formatted, without reading it from disk. For the thread that allocated it.
     pub(crate) fn exclusive_unread(&self, page: PageId) -> Result<ExclusiveGuard<'_>> {
         let latch = self.latch(page)?;
         if !latch.lock_exclusive() {
@@ -190,7 +190,7 @@ impl Pool {
         Ok(ExclusiveGuard::new(self, page))
     }
 
-    /// Says that nobody needs the page's content any more: it is clean, whatever it was, and next to be evicted.
+    /// Declares the page's content unneeded: it is clean, whatever it was, and the next to be evicted.
     pub(crate) fn discard(&self, page: PageId) {
         debug_assert!(page.is_scratch(), "a logged page's changes must reach the disk");
         let latch = &self.arena.state(page).latch;

@@ -1,7 +1,7 @@
 //! Counting roughly, for the planner: how many entries lie between two keys, how many there are at all.
 //!
-//! A descent towards each end shows, level by level, how many children lie between the two paths; what lies under
-//! those is guessed from how full the nodes along the way are. When both ends fall into one leaf the answer is exact.
+//! A descent towards each end shows, level by level, how many children lie between the two paths; what lies under those
+//! is estimated from how full the nodes along the way are. When both ends fall into one leaf the result is exact.
 
 use super::node::{Node, Towards};
 use super::{LEVELS_MAX, Tree, racy};

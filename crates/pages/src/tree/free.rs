@@ -16,14 +16,14 @@ use crate::store::{Mtr, PageHandle};
 const CHAIN_PAGES_MAX: usize = 512;
 
 impl Tree {
-    /// Frees a scratch tree, which nobody uses any more, root and all.
+    /// Frees a scratch tree that is no longer used, root and all.
     pub fn free_scratch(&self) -> Result<()> {
         self.free_all(|_, _, _| ())?;
         self.store.free_scratch(self.root);
         Ok(())
     }
 
-    /// Empties a tree that nobody else uses any more and frees all its pages but the root, which is left an empty
+    /// Empties a tree that no other thread uses any more and frees all its pages but the root, which is left an empty
     /// leaf. `chains` names the overflow chains that an entry owns, by their first pages.
     pub fn free_all(&self, mut chains: impl FnMut(&[u8], &[u8], &mut Vec<PageId>)) -> Result<()> {
         let mut firsts = Vec::new();

@@ -37,8 +37,9 @@ impl<'t> LeafRead<'t> {
         Node::new(&self.guard)
     }
 
-    /// Brings the page into the processor's cache, for who is about to read much of it: its entries lie there in the
-    /// order in which they were written, so that whoever reads them in theirs waits for one after the other.
+    /// Prefetches the page into the processor's cache, for a caller that is about to read much of it: entries lie there
+    /// in the order in which they were written, so that reading them in key order would miss the cache for one after
+    /// the other.
     pub fn warm(&self) {
         const CACHE_LINE: usize = 64;
         let lines = self.guard.iter().step_by(CACHE_LINE);
@@ -97,7 +98,7 @@ impl<'t> LeafWrite<'t> {
         Ok(())
     }
 
-    /// Replaces `old_len` bytes of the value at `slot`, from `at` on, for a caller who knows what differs.
+    /// Replaces `old_len` bytes of the value at `slot`, from `at` on, where the caller knows that only these differ.
     pub fn splice(&mut self, slot: usize, at: usize, old_len: usize, middle: &[u8]) -> Result<(), Full> {
         let len = self.node().value(slot).len();
         if !self.replace_fits(slot, len - old_len + middle.len()) {

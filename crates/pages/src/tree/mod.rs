@@ -91,7 +91,7 @@ struct Place<'t> {
     page: PageId,
 }
 
-/// How a descent treats an inner node that somebody is changing.
+/// What a descent does at an inner node that another thread is changing.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Patience {
     Wait,
@@ -110,8 +110,8 @@ impl Tree {
         }
     }
 
-    /// Makes an empty tree, as part of the caller's mini-transaction; answers its root. Allocating takes the lock on
-    /// free space until the commit, so the caller latches what else it needs before.
+    /// Makes an empty tree, as part of the caller's mini-transaction, and returns its root. Allocating takes the lock
+    /// on free space until the commit, so the caller latches what else it needs before.
     pub fn create(mtr: &mut Mtr<'_>, index: IndexId) -> Result<PageId> {
         let page = mtr.alloc_page(page_type::TREE, 0)?;
         let root = mtr.id(page);
@@ -128,7 +128,7 @@ impl Tree {
         Ok(root)
     }
 
-    /// The same tree for who makes room by changing it, above all by undoing: such changes wait for no room in the
+    /// A handle on the same tree for changes that make room, above all by undoing: they do not wait for room in the
     /// log.
     pub fn urgent(&self) -> Tree {
         Tree {
@@ -287,7 +287,7 @@ impl Tree {
         self.read_in_scan(key, 0)
     }
 
-    /// The same for a scan that has come through so many leaves.
+    /// Like [`Self::read`], for a scan that has read `steps` leaves already.
     #[inline]
     pub fn read_in_scan(&self, key: &[u8], steps: u32) -> Result<LeafRead<'_>> {
         self.leaf_towards(Towards::Key(key), steps)

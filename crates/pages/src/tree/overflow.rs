@@ -8,9 +8,9 @@
 //!  64  data
 //! ```
 //!
-//! A chain is written before the entry that names it and never changed: a new value is a new chain. So whoever read
-//! the reference under a leaf latch may read the chain without one, as long as the entry, or a version of it that an
-//! open view can see, keeps the chain from being freed.
+//! A chain is written before the entry that names it and never changed: a new value is a new chain. So a reader that
+//! has copied the reference under a leaf latch may read the chain without one, as long as the entry, or a version of it
+//! that an open view can see, keeps the chain from being freed.
 
 use super::Tree;
 use super::node::{PageBytes, TYPE_AT};
@@ -117,7 +117,7 @@ impl Overflow<'_> {
         self.read_with(first, |_, data| out.extend_from_slice(data))
     }
 
-    /// Appends the chain's pages to `out`, for whoever frees them together with the entry that names them.
+    /// Appends the page numbers of the chain to `out`, to be freed together with the entry that names it.
     pub fn pages(&self, first: PageId, out: &mut Vec<PageId>) -> Result<()> {
         self.read_with(first, |page, _| out.push(page))
     }

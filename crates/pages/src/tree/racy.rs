@@ -1,9 +1,9 @@
 //! Reading an inner node that others may be changing at this moment.
 //!
-//! Optimistic descent (Leis, Haubenschild, Neumann, *Optimistic Lock Coupling*, 2019) reads inner nodes without a
-//! latch and asks afterwards, by the page's version, whether what it read was true. Until then any byte may be half of
+//! Optimistic descent (Leis, Haubenschild, Neumann, *Optimistic Lock Coupling*, 2019) reads inner nodes without a latch
+//! and checks afterwards, by the page's version, whether what it read was true. Until then any byte may be half of
 //! something: so every load here is an atomic or volatile one through a raw pointer, every offset is checked against
-//! the page before it is followed, and no reference to the page's bytes is ever made. The answer is just a number,
+//! the page before it is followed, and no reference to the page's bytes is ever made. The result is just a number,
 //! worthless until the version has been validated.
 
 use std::cmp::Ordering;

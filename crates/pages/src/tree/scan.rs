@@ -28,7 +28,7 @@ pub enum NextLeaf<'t> {
 }
 
 impl<'t> LeafRead<'t> {
-    /// Lets go of this leaf and takes the next one; answers it and the slot of its first entry that this leaf's range
+    /// Releases this leaf and latches the next one; returns it and the slot of its first entry that this leaf's range
     /// does not cover. `fence` is the caller's buffer, so that walking many leaves allocates nothing.
     pub fn next(self, fence: &mut Vec<u8>) -> Result<Option<(LeafRead<'t>, usize)>> {
         fence.clear();
@@ -43,7 +43,7 @@ impl<'t> LeafRead<'t> {
         Ok(Some((leaf, slot)))
     }
 
-    /// Lets go of this leaf and takes the one before it; answers it and the number of its entries that lie below this
+    /// Releases this leaf and latches the one before it; returns it and the number of its entries that lie below this
     /// leaf's range.
     pub fn previous(self, fence: &mut Vec<u8>) -> Result<Option<(LeafRead<'t>, usize)>> {
         fence.clear();

@@ -35,7 +35,7 @@ struct Cut {
 
 enum Outcome {
     Done,
-    /// Somebody was faster, or the parent had to be split first.
+    /// Another thread was faster, or the parent had to be split first.
     Again,
 }
 

@@ -159,7 +159,7 @@ struct Step {
     value: Option<Vec<u8>>,
 }
 
-/// Changes a tree until the power fails; answers what was done, in order.
+/// Changes a tree until the power fails; returns what was done, in order.
 fn work_until_dark(tree: &Tree, seed: u64) -> Vec<Step> {
     let mut random = Random::new(seed);
     let mut history = Vec::new();

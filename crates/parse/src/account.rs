@@ -5,13 +5,6 @@ use super::lexer::{Kind, Op, unquote};
 use super::parser::Parser;
 use tidemark_types::error::{Result, SqlError};
 
-const RESOURCE_LIMITS: [&str; 4] = [
-    "MAX_QUERIES_PER_HOUR",
-    "MAX_UPDATES_PER_HOUR",
-    "MAX_CONNECTIONS_PER_HOUR",
-    "MAX_USER_CONNECTIONS",
-];
-
 impl Parser<'_> {
     pub(super) fn user_name(&mut self) -> Result<UserName> {
         if self.accept("CURRENT_USER") {
@@ -116,16 +109,10 @@ impl Parser<'_> {
             });
         }
         if self.accept("WITH") {
-            let limit = |p: &mut Self| p.accept_any(&RESOURCE_LIMITS).is_some();
-            if !limit(self) {
+            if !self.resource_limit(&mut options.limits)? {
                 return self.error();
             }
-            loop {
-                self.zero("resource limits of an account")?;
-                if !limit(self) {
-                    break;
-                }
-            }
+            while self.resource_limit(&mut options.limits)? {}
         }
         loop {
             if self.accept("ACCOUNT") {
@@ -147,6 +134,23 @@ impl Parser<'_> {
                 return Ok(options);
             }
         }
+    }
+
+    /// `MAX_QUERIES_PER_HOUR 100` and its kin; false if nothing of the kind follows.
+    fn resource_limit(&mut self, limits: &mut ResourceLimits) -> Result<bool> {
+        let limit = if self.accept("MAX_QUERIES_PER_HOUR") {
+            &mut limits.queries_per_hour
+        } else if self.accept("MAX_UPDATES_PER_HOUR") {
+            &mut limits.updates_per_hour
+        } else if self.accept("MAX_CONNECTIONS_PER_HOUR") {
+            &mut limits.connections_per_hour
+        } else if self.accept("MAX_USER_CONNECTIONS") {
+            &mut limits.user_connections
+        } else {
+            return Ok(false);
+        };
+        *limit = Some(u32::try_from(self.number()?).unwrap_or(u32::MAX));
+        Ok(true)
     }
 
     /// `PASSWORD EXPIRE …`, `HISTORY …`, `REUSE INTERVAL …`, `REQUIRE CURRENT …`.

@@ -57,6 +57,7 @@ impl Parser<'_> {
             "SHOW" => self.show(),
             "KILL" => self.kill(),
             "FLUSH" => self.flush(),
+            "SHUTDOWN" => Ok(Statement::Shutdown),
             "LOCK" => self.lock_tables(),
             "UNLOCK" => {
                 if !self.accept("TABLES") {
@@ -80,8 +81,9 @@ impl Parser<'_> {
             "GRANT" => self.grant(),
             "REVOKE" => self.revoke(),
             "HANDLER" | "XA" | "CALL" | "LOAD" | "SIGNAL" | "RESIGNAL" | "INSTALL" | "UNINSTALL"
-            | "RESET" | "PURGE" | "CHANGE" | "STOP" | "BINLOG" | "CACHE" | "IMPORT" | "CLONE" | "RESTART"
-            | "SHUTDOWN" => self.skip_unsupported(&word),
+            | "RESET" | "PURGE" | "CHANGE" | "STOP" | "BINLOG" | "CACHE" | "IMPORT" | "CLONE" | "RESTART" => {
+                self.skip_unsupported(&word)
+            }
             _ => {
                 self.step_back();
                 self.error()

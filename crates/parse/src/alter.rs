@@ -3,9 +3,41 @@
 use super::ast::*;
 use super::lexer::{Kind, Op};
 use super::parser::Parser;
-use tidemark_types::error::{Result, SqlError};
+use tidemark_types::error::{Result, SqlError, er};
 
 impl Parser<'_> {
+    /// `ALGORITHM=…` or `LOCK=…`. Errors 1800 and 1801 for one that is none.
+    pub(super) fn alter_demand(&mut self) -> Result<Option<AlterAction>> {
+        let Some(which) = self.accept_any(&["ALGORITHM", "LOCK"]) else {
+            return Ok(None);
+        };
+        self.accept_op(Op::Eq);
+        let word = self.any_name()?;
+        let demand = match (which, word.to_ascii_uppercase().as_str()) {
+            ("ALGORITHM", "DEFAULT") => AlterAction::Algorithm(AlterAlgorithm::Default),
+            ("ALGORITHM", "INSTANT") => AlterAction::Algorithm(AlterAlgorithm::Instant),
+            ("ALGORITHM", "INPLACE") => AlterAction::Algorithm(AlterAlgorithm::Inplace),
+            ("ALGORITHM", "COPY") => AlterAction::Algorithm(AlterAlgorithm::Copy),
+            ("LOCK", "DEFAULT") => AlterAction::Lock(AlterLock::Default),
+            ("LOCK", "NONE") => AlterAction::Lock(AlterLock::None),
+            ("LOCK", "SHARED") => AlterAction::Lock(AlterLock::Shared),
+            ("LOCK", "EXCLUSIVE") => AlterAction::Lock(AlterLock::Exclusive),
+            ("ALGORITHM", _) => {
+                return Err(SqlError::new(
+                    er::UNKNOWN_ALTER_ALGORITHM,
+                    format!("Unknown ALGORITHM '{word}'"),
+                ));
+            }
+            _ => {
+                return Err(SqlError::new(
+                    er::UNKNOWN_ALTER_LOCK,
+                    format!("Unknown LOCK type '{word}'"),
+                ));
+            }
+        };
+        Ok(Some(demand))
+    }
+
     // ------------------------------------------------------------------------------------------------ ALTER
 
     pub(super) fn alter(&mut self) -> Result<Statement> {
@@ -85,10 +117,8 @@ impl Parser<'_> {
             self.expect("KEYS")?;
             return Ok(AlterAction::Ignored(format!("{word} KEYS")));
         }
-        if let Some(word) = self.accept_any(&["ALGORITHM", "LOCK"]) {
-            self.accept_op(Op::Eq);
-            self.any_name()?;
-            return Ok(AlterAction::Ignored(word.to_string()));
+        if let Some(demand) = self.alter_demand()? {
+            return Ok(demand);
         }
         if self.accept("FORCE") {
             return Ok(AlterAction::Ignored("FORCE".to_string()));

@@ -125,22 +125,21 @@ impl Parser<'_> {
             invisible: false,
         };
         self.index_options(&mut index)?;
-        self.algorithm_and_lock()?;
         Ok(Statement::CreateIndex {
             table,
             index,
             if_not_exists,
+            demands: self.alter_demands()?,
         })
     }
 
-    fn algorithm_and_lock(&mut self) -> Result<()> {
-        while self.is_any(&["ALGORITHM", "LOCK"]) {
-            self.advance();
-            self.accept_op(Op::Eq);
-            self.any_name()?;
+    fn alter_demands(&mut self) -> Result<Vec<AlterAction>> {
+        let mut demands = Vec::new();
+        while let Some(demand) = self.alter_demand()? {
+            demands.push(demand);
             self.accept_op(Op::Comma);
         }
-        Ok(())
+        Ok(demands)
     }
 
     // ------------------------------------------------------------------------------------------------- DROP
@@ -174,8 +173,12 @@ impl Parser<'_> {
             let index = self.any_name()?;
             self.expect("ON")?;
             let table = self.object_name()?;
-            self.algorithm_and_lock()?;
-            return Ok(Statement::DropIndex { table, index });
+            let demands = self.alter_demands()?;
+            return Ok(Statement::DropIndex {
+                table,
+                index,
+                demands,
+            });
         }
         if self.accept("USER") {
             let if_exists = self.if_exists();

@@ -9,6 +9,7 @@ use crate::capability;
 use crate::channel::Channel;
 use crate::command::{self, CHANGE_USER, Commands, Next};
 use crate::errors;
+use crate::gate::{Interface, Place};
 use crate::handshake::{self, Greeting, Login, Nonce};
 use crate::packet::{Input, ReadError};
 use crate::server::Shared;
@@ -20,7 +21,7 @@ use std::sync::atomic::Ordering;
 use std::thread::{self, ThreadId};
 use std::time::Duration;
 use tidemark_sql::Client;
-use tidemark_sql::accounts::Privileges;
+use tidemark_sql::accounts::{Privileges, privilege_missing};
 use tidemark_sql::status;
 use tidemark_sql::{ConnectInfo, Session, SqlError};
 
@@ -29,6 +30,9 @@ const COLLECTED_LEN_MAX: usize = 64 << 10;
 /// `utf8mb4_0900_ai_ci`, as far as a greeting's byte can say.
 const GREETING_COLLATION: u16 = 255;
 
+/// The errors of a login by a client that did not keep to the protocol.
+const BROKEN_LOGIN: [u16; 6] = [1043, 1153, 1156, 1159, 1835, 4031];
+
 /// A client as its socket shows it.
 pub struct Peer {
     pub socket: Socket,
@@ -36,8 +40,6 @@ pub struct Peer {
     /// `localhost` for the machine itself, else an IP address.
     pub host: String,
     pub port: u16,
-    /// One connection too many: only for those who may administer connections.
-    pub surplus: bool,
 }
 
 /// Why a conversation is over.
@@ -47,6 +49,17 @@ enum End {
     /// The client is told why.
     Told(SqlError),
     Failed(io::Error),
+}
+
+impl End {
+    /// Whether a login that ended like this counts against its host (`max_connect_errors`): the client left in the middle
+    /// or did not keep to the protocol. Wrong passwords do not count, as in MySQL.
+    fn is_broken_login(&self) -> bool {
+        match self {
+            End::Gone | End::Failed(_) => true,
+            End::Told(error) => BROKEN_LOGIN.contains(&error.code),
+        }
+    }
 }
 
 impl From<ReadError> for End {
@@ -78,8 +91,8 @@ impl From<Failure> for End {
     }
 }
 
-/// Serves a client until it leaves.
-pub fn serve(shared: &Arc<Shared>, peer: Peer) {
+/// Serves a client until it leaves; its place is free again after that.
+pub fn serve(shared: &Arc<Shared>, peer: Peer, mut place: Place) {
     let transport = match Transport::new(peer.socket.clone(), shared.patience_at_login()) {
         Ok(transport) => transport,
         Err(e) => return log::debug!("connection {}: {e}", peer.connection_id),
@@ -92,14 +105,22 @@ pub fn serve(shared: &Arc<Shared>, peer: Peer) {
         commands: Commands::default(),
         nonce: Nonce::random(),
     };
-    let mut session = match caught(|| connection.log_in()) {
+    let hosts = shared.database.hosts();
+    let mut session = match caught(|| connection.log_in(&mut place)) {
         Ok(session) => session,
         Err(end) => {
             let counters = shared.database.counters();
             counters.aborted_connects.fetch_add(1, Ordering::Relaxed);
+            if end.is_broken_login() {
+                hosts.failed(
+                    &connection.peer.host,
+                    shared.database.variable_u64("max_connect_errors"),
+                );
+            }
             return connection.end(end);
         }
     };
+    hosts.succeeded(&connection.peer.host);
     let ended = caught(|| connection.converse(&mut session));
     connection.count_traffic();
     if let Err(end) = ended {
@@ -131,7 +152,7 @@ struct Connection {
 }
 
 impl Connection {
-    fn log_in(&mut self) -> Result<Session, End> {
+    fn log_in(&mut self, place: &mut Place) -> Result<Session, End> {
         let tls = self.shared.tls.clone();
         let ours = capability::of_server(tls.is_some());
         let greeting = Greeting {
@@ -168,14 +189,18 @@ impl Connection {
         }
         let info = self.authenticate(&login, false)?;
         let database = Arc::clone(&self.shared.database);
-        let session = Session::connect(database, info).map_err(End::Told)?;
-        if self.peer.surplus
-            && !session
-                .state()
-                .has_global(Privileges::SUPER.union(Privileges::CONNECTION_ADMIN))
+        let privileges = database.global_privileges(&info.account);
+        if place.interface() == Interface::Administrative
+            && !privileges.contains(Privileges::SERVICE_CONNECTION_ADMIN)
         {
-            return Err(End::Told(errors::too_many_connections()));
+            return Err(End::Told(privilege_missing("SERVICE_CONNECTION_ADMIN")));
         }
+        let is_administrator = privileges.intersects(Privileges::ADMINISTERS_CONNECTIONS);
+        place
+            .sit(self.shared.max_connections(), is_administrator)
+            .map_err(End::Told)?;
+        let mut session = Session::connect(database, info).map_err(End::Told)?;
+        session.run_init_connect().map_err(End::Told)?;
         self.greet(&session)?;
         Ok(session)
     }

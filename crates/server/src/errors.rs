@@ -31,6 +31,13 @@ pub fn account_locked(user: &str, host: &str) -> SqlError {
     error(3118, b"HY000", message)
 }
 
+pub fn host_blocked(host: &str) -> SqlError {
+    let message = format!(
+        "Host '{host}' is blocked because of many connection errors; unblock with 'mysqladmin flush-hosts'"
+    );
+    error(1129, b"HY000", message)
+}
+
 pub fn unknown_command() -> SqlError {
     error(1047, b"08S01", "Unknown command")
 }

@@ -26,6 +26,7 @@ mod cursor;
 mod errors;
 #[cfg(test)]
 mod fuzz;
+mod gate;
 mod handshake;
 mod listen;
 mod packet;

@@ -1,10 +1,11 @@
 //! Listeners: TCP addresses and the Unix socket.
 
+use crate::gate::Interface;
 use crate::transport::Socket;
 use socket2::{Domain, SockRef, Type};
 use std::fs;
 use std::io;
-use std::net::{Ipv4Addr, Ipv6Addr, Shutdown, SocketAddr, TcpListener, ToSocketAddrs};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, Shutdown, SocketAddr, TcpListener, ToSocketAddrs};
 use std::os::unix::fs::{FileTypeExt, PermissionsExt};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
@@ -13,28 +14,52 @@ use std::sync::Arc;
 /// Connections that may wait to be accepted: a thousand clients that start at once should not have to try again.
 const BACKLOG: i32 = 4096;
 
-pub enum Listener {
+pub struct Listener {
+    source: Source,
+    interface: Interface,
+}
+
+enum Source {
     Tcp(TcpListener),
     Unix(UnixListener, PathBuf),
 }
 
 impl Listener {
+    fn ordinary(source: Source) -> Listener {
+        Listener {
+            source,
+            interface: Interface::Ordinary,
+        }
+    }
+
+    /// The same listener, for administrators.
+    pub fn administrative(self) -> Listener {
+        Listener {
+            interface: Interface::Administrative,
+            ..self
+        }
+    }
+
+    pub fn interface(&self) -> Interface {
+        self.interface
+    }
+
     /// Waits for the next client: its socket, its host and its port.
     pub fn accept(&self) -> io::Result<(Socket, String, u16)> {
-        match self {
-            Listener::Tcp(listener) => {
+        match &self.source {
+            Source::Tcp(listener) => {
                 let (stream, address) = listener.accept()?;
                 stream.set_nodelay(true)?;
                 SockRef::from(&stream).set_keepalive(true)?;
                 let ip = address.ip().to_canonical();
-                let host = if ip.is_loopback() {
+                let host = if is_this_machine(ip) {
                     "localhost".to_string()
                 } else {
                     ip.to_string()
                 };
                 Ok((Socket::Tcp(Arc::new(stream)), host, address.port()))
             }
-            Listener::Unix(listener, _) => {
+            Source::Unix(listener, _) => {
                 let (stream, _) = listener.accept()?;
                 Ok((Socket::Unix(Arc::new(stream)), "localhost".to_string(), 0))
             }
@@ -42,17 +67,17 @@ impl Listener {
     }
 
     pub fn address(&self) -> Option<SocketAddr> {
-        match self {
-            Listener::Tcp(listener) => listener.local_addr().ok(),
-            Listener::Unix(..) => None,
+        match &self.source {
+            Source::Tcp(listener) => listener.local_addr().ok(),
+            Source::Unix(..) => None,
         }
     }
 
     /// Ends the listening and wakes whoever waits in [`Listener::accept`].
     pub fn close(&self) {
-        let closed = match self {
-            Listener::Tcp(listener) => SockRef::from(listener).shutdown(Shutdown::Both),
-            Listener::Unix(listener, path) => SockRef::from(listener)
+        let closed = match &self.source {
+            Source::Tcp(listener) => SockRef::from(listener).shutdown(Shutdown::Both),
+            Source::Unix(listener, path) => SockRef::from(listener)
                 .shutdown(Shutdown::Both)
                 .and_then(|()| fs::remove_file(path)),
         };
@@ -60,6 +85,11 @@ impl Listener {
             log::warn!("a listener could not be closed: {e}");
         }
     }
+}
+
+/// The addresses that clients of this machine use by themselves; another of 127.0.0.0/8 is a host like any other.
+fn is_this_machine(ip: IpAddr) -> bool {
+    ip == Ipv4Addr::LOCALHOST || ip == Ipv6Addr::LOCALHOST
 }
 
 /// Listens on each of the comma-separated addresses; `*` means every address of the machine.
@@ -86,7 +116,7 @@ pub fn listen_tcp(bind_address: &str, port: u16) -> io::Result<Vec<Listener>> {
             };
             io::Error::new(e.kind(), format!("cannot listen on {name}:{port}: {e}{hint}"))
         };
-        listeners.push(Listener::Tcp(bound.map_err(named)?));
+        listeners.push(Listener::ordinary(Source::Tcp(bound.map_err(named)?)));
     }
     Ok(listeners)
 }
@@ -117,7 +147,10 @@ pub fn listen_unix(path: &Path) -> io::Result<Listener> {
         socket.listen(BACKLOG)?;
         // Accounts decide who gets in, not the file system.
         fs::set_permissions(path, fs::Permissions::from_mode(0o777))?;
-        Ok(Listener::Unix(socket.into(), path.to_path_buf()))
+        Ok(Listener::ordinary(Source::Unix(
+            socket.into(),
+            path.to_path_buf(),
+        )))
     };
     listen().map_err(named)
 }

@@ -1,19 +1,17 @@
 //! The server: listeners, the connections they take, and the end of it all.
 //!
-//! A thread per listener accepts; a thread per connection serves. Connections are counted when they are accepted, so
-//! `max_connections` holds whatever state they are in; one more is let in to log in, and stays if its account may
-//! administer connections.
+//! A thread per listener accepts; a thread per connection serves. Who may come in, and stay, the [`gate`](crate::gate)
+//! says. A host from which too many connections have failed is not heard at all (`max_connect_errors`).
 
 use crate::auth::Authenticator;
 use crate::channel::Channel;
 use crate::connection::{self, Peer};
 use crate::errors;
+use crate::gate::{Gate, Interface, Limits};
 use crate::listen::{Listener, listen_tcp, listen_unix};
 use crate::secrets::CertificateFiles;
 use crate::transport::{Patience, Socket, Transport};
-use parking_lot::{Condvar, Mutex};
 use rustls::ServerConfig;
-use std::collections::HashMap;
 use std::io;
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -36,6 +34,10 @@ pub struct ServerOptions {
     pub port: u16,
     /// Path of the Unix socket to listen on. `None`: no socket.
     pub socket: Option<PathBuf>,
+    /// The address of the administrative interface; empty: there is none.
+    pub admin_address: String,
+    /// The port of the administrative interface.
+    pub admin_port: u16,
     /// `None`: no TLS.
     pub certificate: Option<CertificateFiles>,
 }
@@ -55,8 +57,7 @@ pub struct Shared {
     pub version: String,
     /// The plugin that clients are to begin with; accounts that use the other one ask for it.
     pub greeting_plugin: String,
-    connections: Mutex<HashMap<u64, Socket>>,
-    last_left: Condvar,
+    gate: Arc<Gate>,
     next_id: AtomicU64,
     stopping: AtomicBool,
 }
@@ -74,8 +75,7 @@ impl Server {
             greeting_plugin: known("default_authentication_plugin", "caching_sha2_password"),
             authenticator: Authenticator::new(Arc::clone(&database)),
             tls,
-            connections: Mutex::default(),
-            last_left: Condvar::new(),
+            gate: Arc::default(),
             next_id: AtomicU64::new(1),
             stopping: AtomicBool::new(false),
             database,
@@ -83,6 +83,10 @@ impl Server {
         let mut listeners = Vec::new();
         if !options.bind_address.is_empty() {
             listeners.extend(listen_tcp(&options.bind_address, options.port)?);
+        }
+        if !options.admin_address.is_empty() {
+            let administrative = listen_tcp(&options.admin_address, options.admin_port)?;
+            listeners.extend(administrative.into_iter().map(Listener::administrative));
         }
         if let Some(path) = &options.socket {
             listeners.push(listen_unix(path)?);
@@ -99,6 +103,11 @@ impl Server {
                 .spawn(move || accept(&shared, &listener))?;
             server.acceptors.push(acceptor);
         }
+        let gate = Arc::clone(&server.shared.gate);
+        let watch = thread::Builder::new()
+            .name("logins".into())
+            .spawn(move || gate.watch_logins())?;
+        server.acceptors.push(watch);
         Ok(server)
     }
 
@@ -117,6 +126,7 @@ impl Server {
         for listener in &self.listeners {
             listener.close();
         }
+        self.shared.gate.close();
         for acceptor in self.acceptors.drain(..) {
             if acceptor.join().is_err() {
                 log::error!("a listener's thread had panicked");
@@ -129,23 +139,14 @@ impl Server {
 impl Shared {
     fn end_connections(&self) {
         let deadline = Instant::now() + STOP_WAIT;
-        let open: Vec<(u64, Socket)> = self
-            .connections
-            .lock()
-            .iter()
-            .map(|(id, socket)| (*id, socket.clone()))
-            .collect();
-        for (id, socket) in open {
+        for (id, socket) in self.gate.clients() {
             // Whoever is still logging in has no session to kill.
             let _ = self.database.kill(id, false);
             socket.close();
         }
-        let mut connections = self.connections.lock();
-        while !connections.is_empty() {
-            if self.last_left.wait_until(&mut connections, deadline).timed_out() {
-                log::warn!("{} connections did not end in time", connections.len());
-                return;
-            }
+        let left = self.gate.wait_until_empty(deadline);
+        if left > 0 {
+            log::warn!("{left} connections did not end in time");
         }
     }
 
@@ -162,10 +163,15 @@ impl Shared {
         }
     }
 
-    fn max_connections(&self) -> usize {
-        match self.database.variable_u64("max_connections") {
-            0 => 151,
-            set => set as usize,
+    pub fn max_connections(&self) -> usize {
+        self.database.variable_u64("max_connections") as usize
+    }
+
+    fn limits(&self) -> Limits {
+        Limits {
+            logins: self.database.variable_u64("tidemark_max_logins") as usize,
+            login_time: Duration::from_secs(self.database.variable_u64("connect_timeout")),
+            connections: self.max_connections(),
         }
     }
 
@@ -179,7 +185,7 @@ impl Shared {
 fn accept(shared: &Arc<Shared>, listener: &Listener) {
     while !shared.stopping.load(Ordering::SeqCst) {
         match listener.accept() {
-            Ok((socket, host, port)) => admit(shared, socket, host, port),
+            Ok((socket, host, port)) => admit(shared, listener.interface(), socket, (host, port)),
             Err(_) if shared.stopping.load(Ordering::SeqCst) => return,
             Err(e) => {
                 // Out of file descriptors, most likely: wait for somebody to leave.
@@ -191,54 +197,35 @@ fn accept(shared: &Arc<Shared>, listener: &Listener) {
 }
 
 /// Gives a new client its number and its thread, or the reason why not.
-fn admit(shared: &Arc<Shared>, socket: Socket, host: String, port: u16) {
+fn admit(shared: &Arc<Shared>, interface: Interface, socket: Socket, (host, port): (String, u16)) {
     let connection_id = shared.next_id.fetch_add(1, Ordering::Relaxed);
-    let connected = {
-        let mut connections = shared.connections.lock();
-        connections.insert(connection_id, socket.clone());
-        connections.len()
-    };
-    let limit = shared.max_connections();
-    let place = Place {
-        shared: Arc::clone(shared),
-        connection_id,
-    };
-    if connected > limit + 1 {
-        return refuse(shared, socket, &errors::too_many_connections());
+    if shared.database.hosts().is_blocked(&host) {
+        return refuse(shared, socket, &errors::host_blocked(&host));
     }
+    let admitted = shared
+        .gate
+        .admit(&socket, (&host, connection_id), interface, shared.limits());
+    let place = match admitted {
+        Ok(place) => place,
+        Err(error) => return refuse(shared, socket, &error),
+    };
     let peer = Peer {
         socket: socket.clone(),
         connection_id,
         host,
         port,
-        surplus: connected > limit,
     };
     let stack_len = shared.stack_len();
+    let for_thread = Arc::clone(shared);
     let spawned = thread::Builder::new()
         .name(format!("connection {connection_id}"))
         .stack_size(stack_len)
         .spawn(move || {
             depth::set_stack_len(stack_len);
-            connection::serve(&place.shared, peer)
+            connection::serve(&for_thread, peer, place)
         });
     if let Err(e) = spawned {
         refuse(shared, socket, &errors::no_thread(&e));
-    }
-}
-
-/// A connection's place among the others, given back when it ends in whatever way.
-struct Place {
-    shared: Arc<Shared>,
-    connection_id: u64,
-}
-
-impl Drop for Place {
-    fn drop(&mut self) {
-        let mut connections = self.shared.connections.lock();
-        connections.remove(&self.connection_id);
-        if connections.is_empty() {
-            self.shared.last_left.notify_all();
-        }
     }
 }
 

@@ -69,7 +69,12 @@ fn listening(options: &Options) -> Result<ServerOptions, String> {
     let text = |name: &str| options.get_or_default(name).unwrap_or_default();
     let port = text("port");
     let socket = text("socket");
+    let admin_port = text("admin_port");
     Ok(ServerOptions {
+        admin_address: text("admin_address"),
+        admin_port: admin_port
+            .parse()
+            .map_err(|_| format!("'{admin_port}' is no port"))?,
         bind_address: if text("skip_networking") == "ON" {
             String::new()
         } else {

@@ -4,12 +4,16 @@
 //! is given the first account whose user and host match; it keeps its privileges by reference, so that GRANT and
 //! REVOKE reach sessions that are already open at their next statement.
 
+mod hosts;
 pub mod password;
 pub mod pattern;
 pub mod privilege;
+mod resources;
 
+pub use hosts::Hosts;
 pub use pattern::pattern_matches;
 pub use privilege::{Level, Privileges};
+pub use resources::{Limits, Resources, Seat};
 
 use crate::dictionary::codec::{Reader, Writer};
 use crate::error::{Result, SqlError, er};
@@ -22,8 +26,17 @@ use tidemark_engine::Engine;
 
 const SPACE: &str = "account";
 
-/// The format of a stored account: 2 has `REQUIRE SSL`, and sets of privileges of 128 bits where 1 had 64.
-const FORMAT: u8 = 2;
+/// The format of a stored account: 2 has `REQUIRE SSL`, and sets of privileges of 128 bits where 1 had 64; 3 ends with
+/// options, each a tag and a number.
+const FORMAT: u8 = 3;
+
+/// The tags of stored options. An option that is not stored has its default.
+mod option {
+    pub const QUERIES_PER_HOUR: u8 = 1;
+    pub const UPDATES_PER_HOUR: u8 = 2;
+    pub const CONNECTIONS_PER_HOUR: u8 = 3;
+    pub const USER_CONNECTIONS: u8 = 4;
+}
 
 impl Writer {
     fn privileges(&mut self, set: Privileges) {
@@ -93,6 +106,7 @@ impl AuthPlugin {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Account {
     pub auth: AccountAuth,
+    pub limits: Limits,
     pub global: Privileges,
     /// By database pattern.
     pub databases: BTreeMap<String, Privileges>,
@@ -111,6 +125,7 @@ impl Account {
                 locked: false,
                 require_tls: false,
             },
+            limits: Limits::default(),
             global: Privileges::NONE,
             databases: BTreeMap::new(),
             tables: BTreeMap::new(),
@@ -193,7 +208,38 @@ impl Account {
             w.str(name);
             w.privileges(*privileges);
         }
+        let options = self.options();
+        w.u64(options.len() as u64);
+        for (tag, value) in options {
+            w.u8(tag);
+            w.u64(value);
+        }
         w.0
+    }
+
+    /// The options that are not as a new account has them.
+    fn options(&self) -> Vec<(u8, u64)> {
+        let limits = &self.limits;
+        let all = [
+            (option::QUERIES_PER_HOUR, limits.queries as u64),
+            (option::UPDATES_PER_HOUR, limits.updates as u64),
+            (option::CONNECTIONS_PER_HOUR, limits.connections as u64),
+            (option::USER_CONNECTIONS, limits.at_once as u64),
+        ];
+        all.into_iter().filter(|(_, value)| *value != 0).collect()
+    }
+
+    /// Takes over a stored option; false if there is none of that tag.
+    fn set_option(&mut self, tag: u8, value: u64) -> bool {
+        let limits = &mut self.limits;
+        match tag {
+            option::QUERIES_PER_HOUR => limits.queries = value as u32,
+            option::UPDATES_PER_HOUR => limits.updates = value as u32,
+            option::CONNECTIONS_PER_HOUR => limits.connections = value as u32,
+            option::USER_CONNECTIONS => limits.at_once = value as u32,
+            _ => return false,
+        }
+        true
     }
 
     fn decode(user: &str, host: &str, bytes: &[u8]) -> Result<Account> {
@@ -223,6 +269,15 @@ impl Account {
         }
         for _ in 0..r.u64()? {
             account.tables.insert((r.str()?, r.str()?), r.privileges(format)?);
+        }
+        let options = if format > 2 { r.u64()? } else { 0 };
+        for _ in 0..options {
+            let (tag, value) = (r.u8()?, r.u64()?);
+            if !account.set_option(tag, value) {
+                return Err(SqlError::unknown(format!(
+                    "The stored account {what} has an unknown option"
+                )));
+            }
         }
         Ok(account)
     }
@@ -458,6 +513,7 @@ mod tests {
         let mut account = Account::new("sbtest", "%");
         account.set_password(AuthPlugin::MysqlNativePassword, b"pw");
         account.global = Privileges::PROCESS;
+        account.limits.at_once = 7;
         account
             .databases
             .insert("sbtest".to_owned(), Privileges::all(Level::Database));

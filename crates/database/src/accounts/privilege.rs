@@ -147,8 +147,12 @@ const fn same(a: &[u8], b: &[u8]) -> bool {
 
 impl Privileges {
     pub const CONNECTION_ADMIN: Privileges = dynamic("CONNECTION_ADMIN");
+    pub const SERVICE_CONNECTION_ADMIN: Privileges = dynamic("SERVICE_CONNECTION_ADMIN");
     pub const SYSTEM_USER: Privileges = dynamic("SYSTEM_USER");
     pub const SYSTEM_VARIABLES_ADMIN: Privileges = dynamic("SYSTEM_VARIABLES_ADMIN");
+    /// Either is enough for what only administrators of connections may.
+    pub const ADMINISTERS_CONNECTIONS: Privileges =
+        Privileges(Privileges::SUPER.0 | Privileges::CONNECTION_ADMIN.0);
     pub const ALL_DYNAMIC: Privileges = Privileges(((1 << DYNAMIC_NAMES.len()) - 1) << DYNAMIC);
 
     pub const NONE: Privileges = Privileges(0);

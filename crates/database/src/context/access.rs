@@ -3,7 +3,7 @@
 use super::state::SessionState;
 use crate::accounts::{self, Level, Privileges};
 use crate::dictionary::{TableDef, is_open_schema, virtual_schema, virtual_tables};
-use crate::error::{Result, SqlError};
+use crate::error::{Result, SqlError, er};
 use crate::parse::ast::ObjectName;
 use std::sync::Arc;
 
@@ -48,6 +48,29 @@ impl SessionState {
             return Ok(());
         }
         Err(accounts::privilege_missing(names))
+    }
+
+    /// Error 1290 if nothing may be changed by this account now.
+    pub fn refuse_read_only(&self) -> Result<()> {
+        let modes = &self.database.modes;
+        if modes.super_read_only() {
+            return Err(SqlError::option_prevents("--super-read-only"));
+        }
+        if modes.read_only() && !self.has_global(Privileges::ADMINISTERS_CONNECTIONS) {
+            return Err(SqlError::option_prevents("--read-only"));
+        }
+        Ok(())
+    }
+
+    /// Error 3032 if the server is in `offline_mode` and the account may not stay in it.
+    pub fn refuse_offline(&self) -> Result<()> {
+        if self.database.modes.offline() && !self.has_global(Privileges::ADMINISTERS_CONNECTIONS) {
+            return Err(SqlError::new(
+                er::SERVER_OFFLINE_MODE,
+                "The server is currently in offline mode",
+            ));
+        }
+        Ok(())
     }
 
     /// Error 1044 unless the account has the privilege on the database.

@@ -3,10 +3,11 @@
 
 use super::counters::Counters;
 use super::deadlocks::Deadlocks;
+use super::modes::Modes;
 use super::options::Options;
 use super::process::Process;
 use super::timer::Timer;
-use crate::accounts::{Account, AccountAuth, Accounts};
+use crate::accounts::{Account, AccountAuth, Accounts, Hosts, Privileges, Resources};
 use crate::dictionary::Dictionary;
 use crate::error::{Result, SqlError, er};
 use crate::mdl::Locks;
@@ -30,6 +31,12 @@ pub struct Database {
     dictionary: Dictionary,
     /// Who may connect, and do what.
     pub accounts: Accounts,
+    /// What accounts use of what they may.
+    pub resources: Resources,
+    hosts: Hosts,
+    /// What the server refuses at present.
+    pub modes: Modes,
+    stop: Mutex<Option<Box<dyn Fn() + Send>>>,
     pub(crate) globals: Globals,
     /// The connections, by number.
     pub sessions: Mutex<BTreeMap<u64, Arc<Process>>>,
@@ -77,6 +84,10 @@ impl Database {
             engine,
             dictionary,
             accounts,
+            resources: Resources::default(),
+            hosts: Hosts::default(),
+            modes: Modes::default(),
+            stop: Mutex::new(None),
             globals,
             sessions: Mutex::new(BTreeMap::new()),
             counters: Counters::default(),
@@ -86,6 +97,12 @@ impl Database {
         });
         let globals = &database.globals;
         let on = |name| globals.by_name(name).is_some_and(|setting| setting.as_bool());
+        if on("super_read_only") {
+            globals.put_by_name("read_only", "ON")?;
+        }
+        for mode in ["read_only", "super_read_only", "offline_mode"] {
+            database.modes.set(mode, on(mode));
+        }
         database.deadlocks.set_print_all(on("innodb_print_all_deadlocks"));
         database.engine.set_deadlock_detect(on("innodb_deadlock_detect"));
         Ok(database)
@@ -112,6 +129,16 @@ impl Database {
     pub fn account(&self, user: &str, host: &str) -> Option<AccountAuth> {
         let account = self.accounts.find_for(user, host);
         account.map(|account| account.auth.clone())
+    }
+
+    /// What the account may do everywhere.
+    pub fn global_privileges(&self, account: &AccountAuth) -> Privileges {
+        self.full_account(&account.user, &account.host).global
+    }
+
+    /// From where logins have failed.
+    pub fn hosts(&self) -> &Hosts {
+        &self.hosts
     }
 
     /// True if the account is still there, and its secret is what it was when a login began.
@@ -160,6 +187,33 @@ impl Database {
         process.kill(query_only);
         self.dictionary.locks().wake_all();
         Ok(())
+    }
+
+    /// What SHUTDOWN is to do: stop the server around this database.
+    pub fn on_shutdown(&self, stop: impl Fn() + Send + 'static) {
+        *self.stop.lock() = Some(Box::new(stop));
+    }
+
+    /// SHUTDOWN. Error 1235 without a server that could be stopped.
+    pub fn request_shutdown(&self) -> Result<()> {
+        match &*self.stop.lock() {
+            Some(stop) => stop(),
+            None => return Err(SqlError::not_supported("SHUTDOWN of an embedded database")),
+        }
+        Ok(())
+    }
+
+    /// Ends the sessions of accounts that may not stay in `offline_mode`.
+    pub fn end_ordinary_sessions(&self) {
+        let sessions: Vec<Arc<Process>> = self.sessions.lock().values().cloned().collect();
+        for process in sessions {
+            let (user, host) = process.account();
+            let account = self.full_account(&user, &host);
+            if !account.global.intersects(Privileges::ADMINISTERS_CONNECTIONS) {
+                process.kill(false);
+            }
+        }
+        self.dictionary.locks().wake_all();
     }
 
     /// Ends all sessions' waits and closes the engine cleanly. The server has stopped accepting connections.

@@ -5,7 +5,7 @@
 //! of them, and none of them can reach it.
 //!
 //! - [`database`]: the server, that all sessions share; [`options`] it is started with, [`counters`] of what it does, its
-//!   latest of [`deadlocks`].
+//!   latest of [`deadlocks`], the [`modes`] in which it refuses what it does else.
 //! - [`client`]: who is at the other end; [`process`]: what other sessions see of this one; [`timer`]: queries that may run
 //!   only so long.
 //! - [`state`]: variables, current database, account, diagnostics; [`access`]: what the account may do, and where names lead.
@@ -20,6 +20,7 @@ pub mod command;
 pub mod counters;
 pub mod database;
 pub mod deadlocks;
+pub mod modes;
 pub mod options;
 pub mod process;
 pub mod sink;

@@ -11,6 +11,8 @@ pub struct Process {
     pub id: u64,
     /// User, and `host:port` or `localhost` for a socket; COM_CHANGE_USER changes them.
     user: Mutex<(String, String)>,
+    /// Its account, which may have another name and host.
+    account: Mutex<(String, String)>,
     pub connected: Instant,
     /// Set by KILL CONNECTION, for good.
     killed: AtomicBool,
@@ -48,6 +50,7 @@ impl Process {
         Process {
             id,
             user: Mutex::new((user.to_owned(), host)),
+            account: Mutex::default(),
             connected: Instant::now(),
             killed: AtomicBool::new(false),
             interrupt,
@@ -82,6 +85,14 @@ impl Process {
 
     pub fn user(&self) -> (String, String) {
         self.user.lock().clone()
+    }
+
+    pub fn account(&self) -> (String, String) {
+        self.account.lock().clone()
+    }
+
+    pub fn set_account(&self, user: &str, host: &str) {
+        *self.account.lock() = (user.to_owned(), host.to_owned());
     }
 
     pub fn set_user(&self, user: &str, host: &str) {

@@ -196,6 +196,10 @@ impl SessionState {
         match def.name {
             "last_insert_id" | "identity" => Setting::Uint(self.last_insert_id.get()),
             "insert_id" => Setting::Uint(self.insert_id.get()),
+            "max_user_connections" => match self.account().limits.at_once {
+                0 => self.database.globals().get(at),
+                own => Setting::Uint(own as u64),
+            },
             "pseudo_thread_id" => Setting::Uint(self.info.connection_id),
             "warning_count" => Setting::Uint(self.warnings.count() as u64),
             "error_count" => Setting::Uint(self.error_count.get() as u64),

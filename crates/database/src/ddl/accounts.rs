@@ -86,6 +86,11 @@ fn set_options(account: &mut Account, options: &AccountOptions) {
     let auth = &mut account.auth;
     auth.locked = options.locked.unwrap_or(auth.locked);
     auth.require_tls = options.require_tls.unwrap_or(auth.require_tls);
+    let (limits, set) = (&mut account.limits, &options.limits);
+    limits.queries = set.queries_per_hour.unwrap_or(limits.queries);
+    limits.updates = set.updates_per_hour.unwrap_or(limits.updates);
+    limits.connections = set.connections_per_hour.unwrap_or(limits.connections);
+    limits.at_once = set.user_connections.unwrap_or(limits.at_once);
 }
 
 fn apply(state: &SessionState, put: Vec<Account>, remove: Vec<(String, String)>) -> Result<()> {

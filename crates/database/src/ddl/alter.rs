@@ -11,7 +11,9 @@ use crate::context::answer::{Answer, Done};
 use crate::dictionary::{ColumnDef, ColumnDefault, IndexDef, TableDef, names_equal};
 use crate::error::{Result, SqlError, er};
 use crate::expr::Env;
-use crate::parse::ast::{self, AlterAction, AlterTable, ColumnPosition, IndexKind, ObjectName};
+use crate::parse::ast::{
+    self, AlterAction, AlterAlgorithm, AlterLock, AlterTable, ColumnPosition, IndexKind, ObjectName,
+};
 use crate::types::assign::{assign, zero_value};
 use crate::types::{DateTime, SqlType, TypeKind, Value};
 
@@ -32,6 +34,8 @@ pub(super) struct Draft {
     rename: Option<(String, String)>,
     /// A copy even if nothing asks for it: `ENGINE=InnoDB`, `FORCE`.
     rebuild: bool,
+    algorithm: AlterAlgorithm,
+    lock: AlterLock,
 }
 
 impl Draft {
@@ -47,6 +51,8 @@ impl Draft {
             auto_increment: None,
             rename: None,
             rebuild: false,
+            algorithm: AlterAlgorithm::Default,
+            lock: AlterLock::Default,
         }
     }
 
@@ -155,12 +161,52 @@ impl Draft {
         Ok(())
     }
 
+    /// Errors 1845 and 1846 if the change is not made the way that was asked for. While rows are copied or an index is
+    /// built, the table belongs to the statement alone; whatever else there is to do is done at once.
+    fn check_demands(&self, in_place: bool) -> Result<()> {
+        let builds = self.index_origins.contains(&None);
+        match self.algorithm {
+            AlterAlgorithm::Instant if !in_place => {
+                return Err(not_by("ALGORITHM=INSTANT", "ALGORITHM=COPY"));
+            }
+            AlterAlgorithm::Instant if builds => {
+                return Err(not_by("ALGORITHM=INSTANT", "ALGORITHM=COPY/INPLACE"));
+            }
+            AlterAlgorithm::Inplace if !in_place => {
+                return Err(not_by("ALGORITHM=INPLACE", "ALGORITHM=COPY"));
+            }
+            _ => {}
+        }
+        let lock = match self.lock {
+            AlterLock::None => "LOCK=NONE",
+            AlterLock::Shared => "LOCK=SHARED",
+            AlterLock::Default | AlterLock::Exclusive => return Ok(()),
+        };
+        let why = match (in_place, builds) {
+            (true, false) => return Ok(()),
+            (true, true) => "Nobody else uses the table while an index is built",
+            (false, _) => "Nobody else uses the table while its rows are copied",
+        };
+        Err(SqlError::new(
+            er::ALTER_OPERATION_NOT_SUPPORTED_REASON,
+            format!("{lock} is not supported. Reason: {why}. Try LOCK=EXCLUSIVE."),
+        ))
+    }
+
     fn add_index(&mut self, def: &ast::IndexDef) -> Result<()> {
         let index = index::index(def, &mut self.columns, &self.explicit_null, &self.indexes)?;
         self.indexes.push(index);
         self.index_origins.push(None);
         Ok(())
     }
+}
+
+/// Error 1845.
+fn not_by(demand: &str, instead: &str) -> SqlError {
+    SqlError::new(
+        er::ALTER_OPERATION_NOT_SUPPORTED,
+        format!("{demand} is not supported for this operation. Try {instead}."),
+    )
 }
 
 fn unknown_column(name: &str) -> SqlError {
@@ -172,6 +218,7 @@ impl DdlContext<'_> {
         &self,
         table: &ObjectName,
         def: &ast::IndexDef,
+        demands: &[AlterAction],
         if_not_exists: bool,
     ) -> Result<Answer> {
         if if_not_exists && let Some(name) = &def.name {
@@ -181,25 +228,30 @@ impl DdlContext<'_> {
                 return Ok(Answer::ok());
             }
         }
-        self.alter(
-            table,
-            &[AlterAction::AddIndex(def.clone())],
-            Privileges::INDEX,
-            "INDEX",
-        )
+        let actions = [&[AlterAction::AddIndex(def.clone())], demands].concat();
+        self.alter(table, &actions, Privileges::INDEX, "INDEX")
     }
 
-    pub(super) fn drop_index(&self, table: &ObjectName, name: &str) -> Result<Answer> {
+    pub(super) fn drop_index(
+        &self,
+        table: &ObjectName,
+        name: &str,
+        demands: &[AlterAction],
+    ) -> Result<Answer> {
         let action = if names_equal(name, index::PRIMARY) {
             AlterAction::DropPrimaryKey
         } else {
             AlterAction::DropIndex(name.to_owned())
         };
-        self.alter(table, &[action], Privileges::INDEX, "INDEX")
+        self.alter(table, &[&[action], demands].concat(), Privileges::INDEX, "INDEX")
     }
 
     pub(super) fn alter_table(&self, alter: &AlterTable) -> Result<Answer> {
-        let nothing = |action: &AlterAction| matches!(action, AlterAction::Ignored(what) if !what.eq_ignore_ascii_case("FORCE"));
+        let nothing = |action: &AlterAction| match action {
+            AlterAction::Ignored(what) => !what.eq_ignore_ascii_case("FORCE"),
+            AlterAction::Algorithm(_) | AlterAction::Lock(_) => true,
+            _ => false,
+        };
         if alter.actions.iter().all(nothing) {
             // `DISABLE KEYS` and its like: the table must be there, and that is all.
             let (schema, name) = self.target(&alter.name)?;
@@ -450,6 +502,8 @@ impl DdlContext<'_> {
                     format!("Constraint '{name}' does not exist."),
                 ));
             }
+            AlterAction::Algorithm(algorithm) => draft.algorithm = *algorithm,
+            AlterAction::Lock(lock) => draft.lock = *lock,
             AlterAction::Ignored(what) => draft.rebuild |= what.eq_ignore_ascii_case("FORCE"),
             AlterAction::Unsupported(what) => return Err(SqlError::not_supported(what)),
         }
@@ -551,6 +605,7 @@ impl DdlContext<'_> {
                 .all(|(new, old)| is_stored_alike(&new.ty, &old.ty));
         let same_primary = primary_origin(&draft) == old.primary().map(|_| 0);
         let in_place = plain_columns && same_primary && !draft.rebuild;
+        draft.check_demands(in_place)?;
         let mut table = TableDef {
             columns: draft.columns.clone(),
             options: draft.options.clone(),

@@ -76,8 +76,13 @@ pub fn execute(state: &SessionState, statement: &Statement) -> Result<Answer> {
             table,
             index,
             if_not_exists,
-        } => run.create_index(table, index, *if_not_exists),
-        Statement::DropIndex { table, index } => run.drop_index(table, index),
+            demands,
+        } => run.create_index(table, index, demands, *if_not_exists),
+        Statement::DropIndex {
+            table,
+            index,
+            demands,
+        } => run.drop_index(table, index, demands),
         _ => Err(SqlError::not_supported("this statement")),
     }
 }

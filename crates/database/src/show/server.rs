@@ -1,7 +1,7 @@
 //! SHOW for the server: variables, status, sessions, diagnostics, accounts, character sets, engines.
 
 use super::{optional, string};
-use crate::accounts::{Account, Level, Privileges, privilege};
+use crate::accounts::{Account, Level, Limits, Privileges, privilege};
 use crate::context::answer::{ResultRows, bigint, text};
 use crate::context::{SessionState, Traffic, command};
 use crate::error::{Result, SqlError, er};
@@ -348,15 +348,32 @@ pub fn create_user(state: &SessionState, user: &UserName) -> Result<ResultRows> 
         ),
     };
     rows.push(vec![string(format!(
-        "CREATE USER `{}`@`{}` IDENTIFIED WITH '{}'{secret} REQUIRE {} PASSWORD EXPIRE DEFAULT ACCOUNT {} PASSWORD \
+        "CREATE USER `{}`@`{}` IDENTIFIED WITH '{}'{secret} REQUIRE {}{} PASSWORD EXPIRE DEFAULT ACCOUNT {} PASSWORD \
          HISTORY DEFAULT PASSWORD REUSE INTERVAL DEFAULT PASSWORD REQUIRE CURRENT DEFAULT",
         auth.user,
         auth.host,
         auth.plugin.name(),
         if auth.require_tls { "SSL" } else { "NONE" },
+        limits_text(&account.limits),
         if auth.locked { "LOCK" } else { "UNLOCK" },
     ))]);
     Ok(rows)
+}
+
+/// ` WITH …`, as SHOW CREATE USER writes the limits of an account; nothing if it has none.
+fn limits_text(limits: &Limits) -> String {
+    let named = [
+        ("MAX_QUERIES_PER_HOUR", limits.queries),
+        ("MAX_UPDATES_PER_HOUR", limits.updates),
+        ("MAX_CONNECTIONS_PER_HOUR", limits.connections),
+        ("MAX_USER_CONNECTIONS", limits.at_once),
+    ];
+    let written = named.iter().filter(|(_, limit)| *limit > 0);
+    let text: String = written.map(|(name, limit)| format!(" {name} {limit}")).collect();
+    match text.is_empty() {
+        true => text,
+        false => format!(" WITH{text}"),
+    }
 }
 
 pub fn privileges() -> ResultRows {

@@ -29,6 +29,21 @@ pub struct AccountOptions {
     pub locked: Option<bool>,
     /// `REQUIRE SSL` = Some(true), `REQUIRE NONE` = Some(false)
     pub require_tls: Option<bool>,
+    /// `WITH MAX_QUERIES_PER_HOUR 100 …`
+    pub limits: ResourceLimits,
+}
+
+/// The limits of an account's resources that are written; 0 is no limit.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct ResourceLimits {
+    /// `MAX_QUERIES_PER_HOUR`
+    pub queries_per_hour: Option<u32>,
+    /// `MAX_UPDATES_PER_HOUR`
+    pub updates_per_hour: Option<u32>,
+    /// `MAX_CONNECTIONS_PER_HOUR`
+    pub connections_per_hour: Option<u32>,
+    /// `MAX_USER_CONNECTIONS`: at once.
+    pub user_connections: Option<u32>,
 }
 
 /// IDENTIFIED …

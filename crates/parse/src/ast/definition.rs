@@ -188,6 +188,32 @@ pub enum ColumnPosition {
     After(String),
 }
 
+/// `ALGORITHM=…` of ALTER TABLE, CREATE INDEX and DROP INDEX.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AlterAlgorithm {
+    /// As the server likes.
+    Default,
+    /// The definition alone is changed.
+    Instant,
+    /// Rows are not copied by the server.
+    Inplace,
+    /// Rows are copied into a new table.
+    Copy,
+}
+
+/// `LOCK=…` of the same.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AlterLock {
+    /// As little as the server needs.
+    Default,
+    /// Others may read and write.
+    None,
+    /// Others may read.
+    Shared,
+    /// Others wait.
+    Exclusive,
+}
+
 /// One of the changes that an ALTER TABLE lists.
 #[derive(Debug, Clone, PartialEq)]
 pub enum AlterAction {
@@ -278,7 +304,11 @@ pub enum AlterAction {
         /// False for `INVISIBLE`.
         visible: bool,
     },
-    /// `ENABLE/DISABLE KEYS`, `ALGORITHM=…`, `LOCK=…`, `FORCE`, `ORDER BY`: nothing to do.
+    /// `ALGORITHM=…`: how it is to be done, or not at all.
+    Algorithm(AlterAlgorithm),
+    /// `LOCK=…`: what others must be able to do meanwhile.
+    Lock(AlterLock),
+    /// `ENABLE/DISABLE KEYS`, `FORCE`, `ORDER BY`: nothing to do.
     Ignored(String),
     /// Recognised, but fails with error 1235, whose text names this feature.
     Unsupported(String),

@@ -105,6 +105,8 @@ pub enum Statement {
         /// `KILL QUERY`: ends the statement, not the connection.
         query_only: bool,
     },
+    /// `SHUTDOWN`
+    Shutdown,
     /// `FLUSH …`; the options as written, upper-cased words.
     Flush(Vec<String>),
     /// `LOCK TABLES t READ, …`
@@ -171,6 +173,8 @@ pub enum Statement {
         index: IndexDef,
         /// `IF NOT EXISTS`, MariaDB's: a note rather than an error if the table has an index of this name.
         if_not_exists: bool,
+        /// `ALGORITHM=…`, `LOCK=…`
+        demands: Vec<AlterAction>,
     },
     /// `DROP INDEX name ON t`
     DropIndex {
@@ -178,6 +182,8 @@ pub enum Statement {
         table: ObjectName,
         /// The index's name as written; `PRIMARY` is the primary key.
         index: String,
+        /// `ALGORITHM=…`, `LOCK=…`
+        demands: Vec<AlterAction>,
     },
     /// ANALYZE, OPTIMIZE, CHECK, REPAIR, CHECKSUM TABLE.
     TableMaintenance {

@@ -1,4 +1,4 @@
-//! USE, KILL, FLUSH.
+//! USE, KILL, FLUSH, SHUTDOWN.
 
 use super::Session;
 use super::argument::evaluate_u64;
@@ -35,11 +35,7 @@ impl Session {
             SqlError::new(er::NO_SUCH_THREAD, message)
         })?;
         let own = process.user().0 == self.state.info.user;
-        if !own
-            && !self
-                .state
-                .has_global(Privileges::SUPER.union(Privileges::CONNECTION_ADMIN))
-        {
+        if !own && !self.state.has_global(Privileges::ADMINISTERS_CONNECTIONS) {
             let message = format!("You are not owner of thread {id}");
             return Err(SqlError::new(er::KILL_DENIED, message));
         }
@@ -48,6 +44,14 @@ impl Session {
             self.killed_itself = !query_only;
             return Err(SqlError::interrupted());
         }
+        Ok(Answer::ok())
+    }
+
+    /// SHUTDOWN and COM_SHUTDOWN: the server around the database is asked to stop, which ends this session too.
+    pub fn shutdown(&mut self) -> Result<Answer> {
+        self.state.require_global(Privileges::SHUTDOWN, "SHUTDOWN")?;
+        log::info!("Shutdown by {}@{}", self.state.info.user, self.state.info.host);
+        self.state.database.request_shutdown()?;
         Ok(Answer::ok())
     }
 
@@ -62,9 +66,16 @@ impl Session {
             "TABLES" | "TABLE" if all.contains("READ LOCK") || all.contains("FOR EXPORT") => Err(
                 SqlError::not_supported("FLUSH TABLES of single tables WITH READ LOCK or FOR EXPORT"),
             ),
-            "TABLES" | "TABLE" | "PRIVILEGES" | "STATUS" | "LOGS" | "HOSTS" | "LOCAL"
-            | "NO_WRITE_TO_BINLOG" | "ENGINE" | "ERROR" | "GENERAL" | "SLOW" | "BINARY"
-            | "OPTIMIZER_COSTS" | "USER_RESOURCES" => Ok(Answer::ok()),
+            "HOSTS" => {
+                self.state.database.hosts().forget();
+                Ok(Answer::ok())
+            }
+            "USER_RESOURCES" => {
+                self.state.database.resources.forget();
+                Ok(Answer::ok())
+            }
+            "TABLES" | "TABLE" | "PRIVILEGES" | "STATUS" | "LOGS" | "LOCAL" | "NO_WRITE_TO_BINLOG"
+            | "ENGINE" | "ERROR" | "GENERAL" | "SLOW" | "BINARY" | "OPTIMIZER_COSTS" => Ok(Answer::ok()),
             other => Err(SqlError::not_supported(format!("FLUSH {other}"))),
         }
     }

@@ -1,6 +1,7 @@
 //! What each kind of statement leads to.
 
 use super::Session;
+use super::guard::effect_of;
 use crate::context::answer::ok_info;
 use crate::context::{Answer, Done, ResultSink, command};
 use crate::dictionary::TableDef;
@@ -25,6 +26,7 @@ impl Session {
         if let Statement::Execute { name, using } = statement {
             return self.execute_text(name, using, more, out);
         }
+        self.admit(effect_of(statement))?;
         let command = command::of(statement);
         self.state.database.counters().traffic.own().commands[command].fetch_add(1, Ordering::Relaxed);
         let answer = self.answer(statement)?;
@@ -77,6 +79,7 @@ impl Session {
             Statement::Deallocate(name) => self.deallocate(name),
             Statement::Kill { id, query_only } => self.kill(id, *query_only),
             Statement::Flush(options) => self.flush(options),
+            Statement::Shutdown => self.shutdown(),
             Statement::LockTables(tables) => self.lock_tables(tables),
             Statement::UnlockTables => {
                 self.unlock_tables_statement()?;

@@ -2,6 +2,7 @@
 //!
 //! - [`text`]: a text of statements, one after the other, parsed or recognised by their shape ([`plan_cache`]).
 //! - [`dispatch`]: what each kind of statement leads to; [`run`]: how planned ones are run.
+//! - [`guard`]: what stops a statement before it begins.
 //! - [`prepared`]: statements kept for later, over the protocol or by PREPARE.
 //! - [`transaction`]: how statements are put into transactions.
 //! - [`set`], [`admin`], [`locked`]: SET; KILL, USE, FLUSH; LOCK TABLES.
@@ -13,6 +14,7 @@ mod argument;
 #[cfg(test)]
 mod depth_tests;
 mod dispatch;
+mod guard;
 mod locked;
 mod plan_cache;
 mod prepared;
@@ -23,12 +25,14 @@ mod tests;
 mod text;
 mod transaction;
 
+use crate::accounts::{Privileges, Seat};
 use crate::context::{ConnectInfo, Database, Process, ResultSink, SessionState, capability, command};
-use crate::error::Result;
+use crate::error::{Result, SqlError, er};
 use crate::parse::trim;
 use crate::types::{ColumnMeta, Value};
 use plan_cache::PlanCache;
 use prepared::Statements;
+use set::Discard;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use tidemark_engine::Transaction;
@@ -50,6 +54,9 @@ pub struct Session {
     transaction: TransactionState,
     statements: Statements,
     plans: PlanCache,
+    /// Its connection, counted among those of its account.
+    seat: Seat,
+    guard: guard::Guard,
     /// The server is to close the connection: COMMIT RELEASE, or a rollback that failed.
     released: bool,
     /// KILL of its own connection.
@@ -57,8 +64,10 @@ pub struct Session {
 }
 
 impl Session {
-    /// Begins a session for a client that has proved who it is. Errors 1044 and 1049 for the database it names.
+    /// Begins a session for a client that has proved who it is. Errors 1044 and 1049 for the database it names, 1203 and
+    /// 1226 if its account has too many connections, 3032 in `offline_mode`.
     pub fn connect(database: Arc<Database>, info: ConnectInfo) -> Result<Session> {
+        let seat = seat(&database, &info)?;
         let txn = database.engine().transaction();
         let process = Arc::new(Process::new(
             info.connection_id,
@@ -77,6 +86,10 @@ impl Session {
         let locks = database.dictionary().locks().holder(info.connection_id);
         let schema = info.database.clone();
         let state = SessionState::new(database, info, process, locks);
+        state.refuse_offline()?;
+        state
+            .process
+            .set_account(&state.info.account.user, &state.info.account.host);
         state.database.add_session(&state.process);
         let mut session = Session {
             state,
@@ -84,6 +97,8 @@ impl Session {
             transaction: TransactionState::default(),
             statements: Statements::default(),
             plans: PlanCache::default(),
+            seat,
+            guard: guard::Guard::default(),
             released: false,
             killed_itself: false,
         };
@@ -91,6 +106,33 @@ impl Session {
             session.use_database(&schema)?;
         }
         Ok(session)
+    }
+
+    /// `init_connect`, for accounts that may not administer connections. Error 1184 if one of its statements fails: the
+    /// connection is to end.
+    pub fn run_init_connect(&mut self) -> Result<()> {
+        let text = self.state.database.variable("init_connect").unwrap_or_default();
+        if text.is_empty() || self.state.has_global(Privileges::ADMINISTERS_CONNECTIONS) {
+            return Ok(());
+        }
+        let allowed = self.state.info.capabilities;
+        self.set_multi_statements(true);
+        let done = self.query(text.as_bytes(), &mut Discard);
+        self.state.info.capabilities = allowed;
+        done.map_err(|error| {
+            let info = &self.state.info;
+            log::warn!("init_connect fails for {}@{}: {error}", info.user, info.host);
+            SqlError::new(
+                er::NEW_ABORTING_CONNECTION,
+                format!(
+                    "Aborted connection {} to db: '{}' user: '{}' host: '{}' (init_connect command failed)",
+                    info.connection_id,
+                    self.state.schema.as_deref().unwrap_or("unconnected"),
+                    info.user,
+                    info.host
+                ),
+            )
+        })
     }
 
     pub fn state(&self) -> &SessionState {
@@ -172,11 +214,17 @@ impl Session {
     /// COM_CHANGE_USER, after the server has checked the new user's secret.
     pub fn change_user(&mut self, info: ConnectInfo) -> Result<()> {
         self.end();
+        self.seat = seat(&self.state.database, &info)?;
         let schema = info.database.clone();
         self.state.schema = None;
         self.state.process.set_user(&info.user, &info.address());
+        self.state
+            .process
+            .set_account(&info.account.user, &info.account.host);
+        self.guard = guard::Guard::default();
         self.state.info = info;
         self.reset()?;
+        self.state.refuse_offline()?;
         match schema.filter(|schema| !schema.is_empty()) {
             Some(schema) => self.change_database(&schema),
             None => Ok(()),
@@ -275,6 +323,13 @@ impl Session {
         self.state.locks.release_all();
         self.transaction.locked = locked::Locked::Nothing;
     }
+}
+
+/// Counts a connection of the account.
+fn seat(database: &Database, info: &ConnectInfo) -> Result<Seat> {
+    let account = database.full_account(&info.account.user, &info.account.host);
+    let shared = database.globals().u64("max_user_connections");
+    database.resources.connect(&account, shared)
 }
 
 impl Drop for Session {

@@ -2,6 +2,7 @@
 //! no longer serves and is made anew.
 
 use super::Session;
+use super::guard::Effect;
 use crate::context::timer::Alarm;
 use crate::context::{OkInfo, ResultSink, command, status};
 use crate::error::{Result, SqlError, er};
@@ -98,6 +99,12 @@ impl Session {
             return Ok(Ran::Stale);
         }
         let plan = &*ready.plan;
+        self.admit(match (plan.writes(), plan.needs_read_write()) {
+            (true, _) => Effect::Changes,
+            (false, true) => Effect::Locks,
+            (false, false) => Effect::Nothing,
+        })?;
+        let database = &self.state.database;
         let accounts_now = database.accounts.version();
         if ready.allowed_at != accounts_now {
             self.check_privileges(plan)?;

@@ -160,8 +160,11 @@ impl Session {
                 Privileges::SUPER.union(Privileges::SYSTEM_VARIABLES_ADMIN),
                 "SUPER or SYSTEM_VARIABLES_ADMIN",
             )?;
-            self.state.database.globals().put(at, setting.clone());
-            self.global_changed(def.name, &setting);
+            if def.name == "offline_mode" && setting.as_bool() {
+                self.state
+                    .require_global(Privileges::ADMINISTERS_CONNECTIONS, "SUPER or CONNECTION_ADMIN")?;
+            }
+            self.put_global(at, setting)?;
             return Ok(());
         }
         match def.name {
@@ -181,7 +184,7 @@ impl Session {
                 return Ok(());
             }
             "pseudo_thread_id" => return Ok(()),
-            "max_allowed_packet" | "net_buffer_length" => {
+            "max_allowed_packet" | "net_buffer_length" | "max_user_connections" => {
                 return Err(SqlError::new(
                     er::VARIABLE_IS_READONLY,
                     format!(
@@ -217,11 +220,29 @@ impl Session {
         }
     }
 
+    /// Sets a variable of the server, and those that follow it: one that is read-only for SUPER is for everybody.
+    fn put_global(&self, at: usize, setting: Setting) -> Result<()> {
+        let (name, on) = (DEFS[at].name, setting.as_bool());
+        self.state.database.globals().put(at, setting.clone());
+        self.global_changed(name, &setting);
+        match (name, on) {
+            ("super_read_only", true) => self.put_global(position("read_only")?, setting),
+            ("read_only", false) => self.put_global(position("super_read_only")?, setting),
+            _ => Ok(()),
+        }
+    }
+
     /// What the engine must be told.
     fn global_changed(&self, name: &str, setting: &Setting) {
         let database = &self.state.database;
         let engine = database.engine();
         match (name, setting) {
+            ("read_only" | "super_read_only" | "offline_mode", setting) => {
+                database.modes.set(name, setting.as_bool());
+                if name == "offline_mode" && setting.as_bool() {
+                    database.end_ordinary_sessions();
+                }
+            }
             ("innodb_deadlock_detect", setting) => engine.set_deadlock_detect(setting.as_bool()),
             ("innodb_print_all_deadlocks", setting) => database.deadlocks.set_print_all(setting.as_bool()),
             ("innodb_flush_log_at_trx_commit", setting) => {
@@ -241,6 +262,10 @@ impl Session {
     }
 }
 
+fn position(name: &str) -> Result<usize> {
+    find(name).ok_or_else(|| SqlError::unknown_system_variable(name))
+}
+
 /// A column name where a value is expected is the word itself: `SET sql_mode = ANSI`.
 fn bare_word(kind: Kind, expr: &Expr) -> Option<Value> {
     match expr {
@@ -253,7 +278,7 @@ fn bare_word(kind: Kind, expr: &Expr) -> Option<Value> {
 }
 
 /// For a query whose only effect is a variable.
-struct Discard;
+pub(super) struct Discard;
 
 impl crate::context::ResultSink for Discard {
     fn columns(&mut self, _: &[crate::types::ColumnMeta]) -> Result<()> {

@@ -120,6 +120,10 @@ impl Session {
     pub(super) fn end_statement<T>(&mut self, start: StatementStart, result: Result<T>) -> Result<T> {
         match result {
             Ok(value) if start.alone => {
+                if let Err(error) = self.may_commit() {
+                    self.abandon_transaction();
+                    return Err(error);
+                }
                 let committed = self.txn.commit();
                 self.release_metadata_locks();
                 match committed {
@@ -198,12 +202,21 @@ impl Session {
         if !self.state.in_transaction.get() {
             return Ok(());
         }
-        let committed = self.txn.commit();
+        let committed = self.may_commit().and_then(|()| Ok(self.txn.commit()?));
         if committed.is_err() {
             let _ = self.roll_back();
         }
         self.close();
-        Ok(committed?)
+        committed
+    }
+
+    /// Error 1290 for changes made before the server became read-only.
+    #[inline]
+    fn may_commit(&self) -> Result<()> {
+        if self.state.database.modes.are_off() || !self.txn.has_written() {
+            return Ok(());
+        }
+        self.state.refuse_read_only()
     }
 
     fn rollback_open(&mut self) -> Result<()> {

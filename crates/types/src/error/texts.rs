@@ -521,6 +521,16 @@ impl SqlError {
         )
     }
 
+    /// Error 1290: `The MySQL server is running with the {option} option so it cannot execute this statement`.
+    pub fn option_prevents(option: &str) -> Self {
+        SqlError::new(
+            er::OPTION_PREVENTS_STATEMENT,
+            format!(
+                "The MySQL server is running with the {option} option so it cannot execute this statement"
+            ),
+        )
+    }
+
     /// Error 1792: `Cannot execute statement in a READ ONLY transaction.`.
     pub fn read_only_transaction() -> Self {
         let message = "Cannot execute statement in a READ ONLY transaction.";

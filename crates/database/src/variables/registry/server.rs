@@ -24,6 +24,8 @@ pub(super) const DEFS: &[Def] = &[
     def("license", Global, false, Text, "MIT OR Apache-2.0"),
     def("hostname", Global, false, Text, "localhost"),
     def("port", Global, false, uint(0, 65535), "3306"),
+    def("admin_address", Global, false, Text, ""),
+    def("admin_port", Global, false, uint(0, 65535), "33062"),
     def("socket", Global, false, Text, ""),
     def("bind_address", Global, false, Text, "127.0.0.1"),
     def("basedir", Global, false, Text, "/"),
@@ -115,6 +117,7 @@ pub(super) const DEFS: &[Def] = &[
     // Limits.
     def("max_connections", Global, true, uint(1, 100_000), "151"),
     def("max_user_connections", Both, true, uint(0, 4_294_967_295), "0"),
+    def("tidemark_max_logins", Global, true, uint(1, 65535), "512"),
     def("max_connect_errors", Global, true, from(1), "100"),
     def("back_log", Global, false, uint(1, 65535), "151"),
     def("open_files_limit", Global, false, from(0), "1048576"),

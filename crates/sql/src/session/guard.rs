@@ -1,0 +1,69 @@
+//! What stops a statement before it begins, whatever it is about: the server is read-only, the account has used up its
+//! hour. Nearly always none of it is so, which two loads tell.
+
+use super::Session;
+use crate::error::Result;
+use crate::parse::ast::{MaintenanceKind, Statement};
+
+/// What a statement does that could be refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Effect {
+    Nothing,
+    /// It locks as one that changes something does, but changes nothing.
+    Locks,
+    Changes,
+}
+
+/// What the session's account is bound by, as of a version of the accounts.
+#[derive(Default)]
+pub(super) struct Guard {
+    accounts_at: u64,
+    /// The account may run only so many statements in an hour.
+    counts: bool,
+}
+
+impl Session {
+    /// Errors 1290 and 1226.
+    #[inline]
+    pub(super) fn admit(&mut self, effect: Effect) -> Result<()> {
+        let database = &self.state.database;
+        if self.guard.accounts_at == database.accounts.version()
+            && !self.guard.counts
+            && (effect == Effect::Nothing || database.modes.are_off())
+        {
+            return Ok(());
+        }
+        self.examine(effect)
+    }
+
+    #[cold]
+    fn examine(&mut self, effect: Effect) -> Result<()> {
+        let accounts_at = self.state.database.accounts.version();
+        let account = self.state.account();
+        self.guard = Guard {
+            accounts_at,
+            counts: account.limits.queries > 0 || account.limits.updates > 0,
+        };
+        self.seat.statement(&account, effect == Effect::Changes)?;
+        if effect != Effect::Nothing {
+            self.state.refuse_read_only()?;
+        }
+        Ok(())
+    }
+}
+
+/// What a statement that is not planned does.
+pub(super) fn effect_of(statement: &Statement) -> Effect {
+    match statement {
+        Statement::TableMaintenance {
+            kind: MaintenanceKind::Check | MaintenanceKind::Checksum,
+            ..
+        } => Effect::Nothing,
+        Statement::LockTables(tables) if tables.iter().any(|lock| lock.write) => Effect::Locks,
+        Statement::Begin(options) if options.read_only == Some(false) => Effect::Locks,
+        other if crate::ddl::is_ddl(other) || crate::ddl::accounts::is_account_statement(other) => {
+            Effect::Changes
+        }
+        _ => Effect::Nothing,
+    }
+}

@@ -12,6 +12,7 @@ use crate::lock::{DeadlockInfo, LockInfo, LockWaitInfo, TransactionInfo};
 use crate::log::OnFailure;
 use crate::mvcc::{HotRow, SAMPLE_EVERY};
 use crate::purge::{self, Purge};
+use crate::spool::Spool;
 use crate::store::{OpTable, Retain, Store, StoreConfig};
 use crate::table::{BinaryCollator, Collator, Table};
 use crate::transaction::{self, Transaction};
@@ -115,8 +116,12 @@ pub struct Status {
     pub data_file_pages: u64,
     /// Of these, pages that are not allocated.
     pub data_file_pages_free: u64,
-    /// Scratch pages in use: old versions and graveyards.
+    /// Scratch pages in use: old versions, graveyards and spools.
     pub scratch_pages: u64,
+    /// Of these, pages of [`Spool`]s.
+    pub spool_pages: u64,
+    /// Pages that spools have filled so far.
+    pub spool_pages_filled: u64,
     /// Views registered.
     pub open_views: u64,
     /// What no open view is older than.
@@ -364,6 +369,8 @@ impl Engine {
             data_file_pages: store.file_pages as u64,
             data_file_pages_free: store.file_pages_free as u64,
             scratch_pages: store.scratch_pages as u64,
+            spool_pages: kernel.spools.pages(),
+            spool_pages_filled: kernel.spools.filled(),
             open_views: mvcc.views.open_count() as u64,
             oldest_view: mvcc.oldest_view(),
             active_writers: mvcc.writers.count(),
@@ -384,6 +391,11 @@ impl Engine {
             rows_updated: kernel.counters.sum(|c| &c.rows_updated),
             rows_deleted: kernel.counters.sum(|c| &c.rows_deleted),
         }
+    }
+
+    /// An empty place to put bytes aside that are too many for memory.
+    pub fn spool(&self) -> Spool {
+        Spool::new(self.core.kernel.spools.clone())
     }
 
     /// The rows that change most: a sample of the last seconds.

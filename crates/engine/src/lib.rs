@@ -74,6 +74,7 @@
 //! kernel
 //! mvcc
 //! lock
+//! spool
 //! schema
 //! bytes
 //! striped
@@ -103,6 +104,7 @@ mod purge;
 #[cfg(feature = "sabotage")]
 mod sabotage;
 mod schema;
+mod spool;
 mod striped;
 mod system_tree;
 mod table;
@@ -127,6 +129,7 @@ pub use lock::{
 };
 pub use mvcc::HotRow;
 pub use schema::{Column, ColumnType, Datum, IndexSchema, KeyPart, RowBuf, TableSchema};
+pub use spool::Spool;
 pub use striped::Striped;
 pub use table::{
     Action, BinaryCollator, Collator, Flow, KEY_BYTES_MAX, Keep, KeyRange, RangeScan, Read, RowView, Table,

@@ -52,6 +52,13 @@ pub struct Aggregate {
     pub ty: SqlType,
 }
 
+impl Aggregate {
+    /// All that it reads of a row.
+    pub fn inputs(&self) -> impl Iterator<Item = &Expr> {
+        self.args.iter().chain(self.order_by.iter().map(|(e, _)| e))
+    }
+}
+
 fn by_name(name: &str) -> Option<AggFunc> {
     Some(match name.to_ascii_lowercase().as_str() {
         "count" => AggFunc::Count,

@@ -14,6 +14,7 @@ use super::lexer::{Kind, Lexer, Op, Token, syntax_error, unquote};
 use super::reserved::is_reserved;
 use tidemark_types::SqlMode;
 use tidemark_types::error::depth::{HEIGHT_MAX, SELECTS_MAX, check_stack};
+use tidemark_types::error::memory::check_memory;
 use tidemark_types::error::{Result, SqlError};
 
 /// How many tables a query block may join, as in MySQL.
@@ -149,7 +150,7 @@ impl<'a> Parser<'a> {
         if self.height > HEIGHT_MAX {
             return Err(SqlError::stack_overrun());
         }
-        Ok(())
+        check_memory()
     }
 
     /// Begins a SELECT, with a FROM clause of its own; gives the number of tables in the one around it.

@@ -222,6 +222,7 @@ fn admit(shared: &Arc<Shared>, interface: Interface, socket: Socket, (host, port
         .stack_size(stack_len)
         .spawn(move || {
             depth::set_stack_len(stack_len);
+            tidemark_memory::thread_begins();
             connection::serve(&for_thread, peer, place)
         });
     if let Err(e) = spawned {

@@ -15,6 +15,11 @@ mod serve;
 
 use arguments::{Arguments, Command};
 use std::process::ExitCode;
+use tidemark_memory::Counting;
+
+/// What statements take is counted, so that they can be kept within bounds.
+#[global_allocator]
+static ALLOCATOR: Counting = Counting::new();
 
 const HELP: &str = "\
 Tidemark, a database server that speaks MySQL's protocol.
@@ -33,6 +38,7 @@ Tidemark, a database server that speaks MySQL's protocol.
 ";
 
 fn main() -> ExitCode {
+    tidemark_memory::give_back_what_is_freed();
     let done = Arguments::parse(std::env::args().skip(1)).and_then(|arguments| match arguments.command {
         Command::Help => {
             print!("{HELP}");

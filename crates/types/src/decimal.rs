@@ -75,6 +75,11 @@ impl Decimal {
         }
     }
 
+    /// The coefficient, if it fits: what [`new`](Self::new) makes the same number of, together with [`scale`](Self::scale).
+    pub fn coefficient(&self) -> Option<i128> {
+        self.small()
+    }
+
     fn small(&self) -> Option<i128> {
         match &self.0 {
             Repr::Small { high, low, .. } => Some((*high as i128) << 64 | *low as i128),

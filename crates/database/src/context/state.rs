@@ -160,6 +160,11 @@ impl SessionState {
         flags
     }
 
+    /// What is taken of memory from now on is the next statement's.
+    pub fn begin_memory(&self) {
+        tidemark_memory::begin_statement(self.settings.statement_memory);
+    }
+
     pub fn read_clock(&self) {
         let micros = match self.settings.timestamp_micros {
             0 => clock_micros(),

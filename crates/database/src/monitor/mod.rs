@@ -7,6 +7,7 @@
 //! A deadlock is gone as soon as it is found, so what its sessions were running is noted at that moment ([`Deadlocks`]).
 
 pub mod history;
+pub mod memory;
 pub mod status;
 
 use crate::context::{Database, Deadlock, Process, Seen};
@@ -158,6 +159,7 @@ pub fn start(database: &Arc<Database>) {
     watch_deadlocks(database);
     history::watch(database);
     history::apply(database);
+    memory::apply(database);
 }
 
 /// Has the engine tell of every deadlock.

@@ -41,6 +41,13 @@ positions! {
     at_innodb_autoinc_lock_mode = "innodb_autoinc_lock_mode";
     at_innodb_table_locks = "innodb_table_locks";
     at_cte_max_recursion_depth = "cte_max_recursion_depth";
+    at_sort_buffer_size = "sort_buffer_size";
+    at_join_buffer_size = "join_buffer_size";
+    at_tmp_table_size = "tmp_table_size";
+    at_tidemark_statement_memory = "tidemark_statement_memory";
+    at_tidemark_total_memory = "tidemark_total_memory";
+    at_connection_memory_limit = "connection_memory_limit";
+    at_global_connection_memory_limit = "global_connection_memory_limit";
     at_max_execution_time = "max_execution_time";
     at_sql_auto_is_null = "sql_auto_is_null";
     at_foreign_key_checks = "foreign_key_checks";

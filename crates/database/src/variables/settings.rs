@@ -8,6 +8,7 @@ use crate::types::{Charset, Collation, SqlMode, TimeZone};
 use std::sync::Arc;
 use std::time::Duration;
 use tidemark_engine::Isolation;
+use tidemark_memory::Limit;
 
 /// `innodb_autoinc_lock_mode`: which statements have an AUTO_INCREMENT counter to themselves until they end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,6 +51,12 @@ pub struct Settings {
     /// LOCK TABLES locks for the engine, too.
     pub table_locks: bool,
     pub cte_max_recursion_depth: u64,
+    /// What a sort, a hash join's table and kept rows may hold in memory, in bytes.
+    pub sort_buffer_size: u64,
+    pub join_buffer_size: u64,
+    pub tmp_table_size: u64,
+    /// What a statement may take, and which variable says so.
+    pub statement_memory: Limit,
     pub max_execution_time_ms: u64,
     pub foreign_key_checks: bool,
     pub unique_checks: bool,
@@ -108,6 +115,10 @@ impl Values {
             },
             table_locks: uint(at_innodb_table_locks()) != 0,
             cte_max_recursion_depth: uint(at_cte_max_recursion_depth()),
+            sort_buffer_size: uint(at_sort_buffer_size()),
+            join_buffer_size: uint(at_join_buffer_size()),
+            tmp_table_size: uint(at_tmp_table_size()),
+            statement_memory: self.statement_memory(),
             max_execution_time_ms: uint(at_max_execution_time()),
             foreign_key_checks: uint(at_foreign_key_checks()) != 0,
             unique_checks: uint(at_unique_checks()) != 0,
@@ -118,6 +129,44 @@ impl Values {
                 _ => 0,
             },
         }
+    }
+}
+
+/// The smaller of two limits, of which 0 is none.
+fn smaller_limit(limits: [(u64, &'static str); 2]) -> Limit {
+    let set = limits.into_iter().filter(|(bytes, _)| *bytes > 0);
+    set.min_by_key(|(bytes, _)| *bytes)
+        .map_or(Limit::NONE, |(bytes, name)| Limit { bytes, name })
+}
+
+impl Values {
+    /// What one statement may take of memory, in a session with these values.
+    fn statement_memory(&self) -> Limit {
+        let uint = |at: usize| self.get(at).as_u64();
+        let own = match uint(at_tidemark_statement_memory()) {
+            0 => self.total_memory().bytes / 4,
+            own => own,
+        };
+        smaller_limit([
+            (own, "tidemark_statement_memory"),
+            (uint(at_connection_memory_limit()), "connection_memory_limit"),
+        ])
+    }
+
+    /// What all of the server but the buffer pool may take.
+    pub fn total_memory(&self) -> Limit {
+        let uint = |at: usize| self.get(at).as_u64();
+        let own = match uint(at_tidemark_total_memory()) {
+            0 => tidemark_memory::machine_bytes() / 2,
+            own => own,
+        };
+        smaller_limit([
+            (own, "tidemark_total_memory"),
+            (
+                uint(at_global_connection_memory_limit()),
+                "global_connection_memory_limit",
+            ),
+        ])
     }
 }
 

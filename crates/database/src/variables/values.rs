@@ -104,6 +104,11 @@ impl Globals {
         self.by_name(name).map_or(0, |setting| setting.as_u64())
     }
 
+    /// What all of the server but the buffer pool may take of memory.
+    pub fn total_memory(&self) -> tidemark_memory::Limit {
+        self.values.read().total_memory()
+    }
+
     pub fn put(&self, at: usize, setting: Setting) {
         self.values.write().put(at, setting);
     }

@@ -186,7 +186,8 @@ impl Kernel {
 
     /// Bytes of the pages that old versions take.
     pub fn version_bytes(&self) -> u64 {
-        self.store.status().scratch_pages as u64 * PAGE_SIZE as u64
+        let pages = self.store.status().scratch_pages as u64;
+        pages.saturating_sub(self.spools.pages()) * PAGE_SIZE as u64
     }
 
     fn open_views(&self) -> Vec<(u64, View)> {

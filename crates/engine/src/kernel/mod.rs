@@ -14,6 +14,7 @@ pub(crate) use owners::Owners;
 use crate::ids::TxnId;
 use crate::lock::{Locks, UniqueKeys};
 use crate::mvcc::Mvcc;
+use crate::spool::SpoolSpace;
 use crate::store::Store;
 use crate::striped::Striped;
 use history::History;
@@ -27,6 +28,7 @@ pub(crate) struct Kernel {
     pub unique: UniqueKeys,
     pub owners: Owners,
     pub history: History,
+    pub spools: Arc<SpoolSpace>,
     pub counters: Striped<Counters>,
     /// Every write fails.
     pub read_only: bool,
@@ -37,6 +39,7 @@ impl Kernel {
     pub fn new(store: Arc<Store>, next: TxnId, read_only: bool) -> Kernel {
         Kernel {
             mvcc: Mvcc::new(store.clone(), next),
+            spools: SpoolSpace::new(store.clone()),
             store,
             locks: Locks::new(),
             unique: UniqueKeys::new(),

@@ -37,9 +37,7 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
             // A line feed behind every 76 of the digits but the last.
             let digits = bytes.len().div_ceil(3) * 4;
             let lines = digits.saturating_sub(1) / 76;
-            if !within_packet((digits + lines) as u128, "to_base64", ctx) {
-                return Ok(Val::Null);
-            }
+            let _room = known!(within_packet((digits + lines) as u128, "to_base64", ctx)?);
             Ok(Val::string(to_base64(&bytes)))
         },
     ),

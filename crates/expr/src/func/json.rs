@@ -23,9 +23,12 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
         // A control character becomes six.
         let longer = text.iter().filter(|b| matches!(b, b'"' | b'\\')).count();
         let control = text.iter().filter(|b| **b < 32).count() * 5;
-        if !within_packets((text.len() + longer + control + 2) as u128, 6, "json_quote", ctx) {
-            return Ok(Val::Null);
-        }
+        let _room = known!(within_packets(
+            (text.len() + longer + control + 2) as u128,
+            6,
+            "json_quote",
+            ctx
+        )?);
         Ok(Val::string(quoted(&String::from_utf8_lossy(&text))))
     }),
     def("json_array", (0, MANY), json_result, |args, _, ctx| {

@@ -29,6 +29,7 @@ use super::node::{Expr, Node};
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::LazyLock;
+use tidemark_types::error::memory::{Reservation, check_memory, reserve_memory};
 use tidemark_types::error::{Result, SqlError};
 use tidemark_types::{SqlType, TypeKind, Val};
 
@@ -174,14 +175,35 @@ fn double<'a>(e: &'a Expr, ctx: &EvalCtx<'a>) -> Result<Option<f64>> {
     }
 }
 
-/// A text that may be no longer than a packet; a longer one is NULL with a warning.
-fn within_packet<'a>(length: u128, name: &str, ctx: &EvalCtx<'a>) -> bool {
+/// Room for a text of so many bytes, which may be no more than a packet's: `None` and a warning if it is, and the value is
+/// NULL. Error 3170 if there is no memory for it.
+fn within_packet<'a>(length: u128, name: &str, ctx: &EvalCtx<'a>) -> Result<Option<Reservation>> {
     within_packets(length, 1, name, ctx)
 }
 
 /// The same for a function that MySQL does not bound (HEX, MAKE_SET, JSON_QUOTE): what it makes of one text within a
 /// packet passes, what calls inside each other would add up to does not.
-fn within_packets<'a>(length: u128, packets: u128, name: &str, ctx: &EvalCtx<'a>) -> bool {
+fn within_packets<'a>(
+    length: u128,
+    packets: u128,
+    name: &str,
+    ctx: &EvalCtx<'a>,
+) -> Result<Option<Reservation>> {
+    if !fits_packets(length, packets, name, ctx) {
+        return Ok(None);
+    }
+    Ok(Some(reserve_memory(
+        usize::try_from(length).unwrap_or(usize::MAX),
+    )?))
+}
+
+/// Whether a text that has grown to so many bytes may grow on: if not, there is a warning, and the value is NULL.
+fn grows_within_packet<'a>(length: usize, name: &str, ctx: &EvalCtx<'a>) -> Result<bool> {
+    check_memory()?;
+    Ok(fits_packets(length as u128, 1, name, ctx))
+}
+
+fn fits_packets<'a>(length: u128, packets: u128, name: &str, ctx: &EvalCtx<'a>) -> bool {
     let fits = length <= ctx.env.max_allowed_packet as u128 * packets;
     if !fits {
         ctx.env

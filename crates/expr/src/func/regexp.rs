@@ -148,7 +148,7 @@ fn replace<'a>(args: &'a [Expr], _ty: &'a SqlType, ctx: &EvalCtx<'a>) -> Result<
             return Err(SqlError::regexp_buffer_overflow());
         }
         out.extend_from_slice(part);
-        Ok(())
+        check_memory()
     };
     add(&subject[..from])?;
     let mut last = from;

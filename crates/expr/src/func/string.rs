@@ -85,9 +85,7 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
         |args, _, ctx| {
             let text = known!(text(&args[0], ctx)?);
             let n = known!(int(&args[1], ctx)?).max(0) as usize;
-            if !within_packet(text.len() as u128 * n as u128, "repeat", ctx) {
-                return Ok(Val::Null);
-            }
+            let _room = known!(within_packet(text.len() as u128 * n as u128, "repeat", ctx)?);
             Ok(Val::string(text.repeat(n)))
         },
     ),
@@ -97,9 +95,7 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
         |args, bind| Ok(server_text(65_535, any_nullable(args), bind)),
         |args, _, ctx| {
             let n = known!(int(&args[0], ctx)?).max(0);
-            if !within_packet(n as u128, "space", ctx) {
-                return Ok(Val::Null);
-            }
+            let _room = known!(within_packet(n as u128, "space", ctx)?);
             Ok(Val::string(vec![b' '; n as usize]))
         },
     ),
@@ -272,9 +268,7 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
                 }
             }
             let total: usize = chosen.iter().map(|text| text.len() + 1).sum();
-            if !within_packets(total as u128, 2, "make_set", ctx) {
-                return Ok(Val::Null);
-            }
+            let _room = known!(within_packets(total as u128, 2, "make_set", ctx)?);
             Ok(Val::string(chosen.join(&b','.to_owned())))
         },
     ),
@@ -313,7 +307,7 @@ fn concat<'a>(args: &'a [Expr], _ty: &'a SqlType, ctx: &EvalCtx<'a>) -> Result<V
     let mut out = known!(text(&args[0], ctx)?).into_owned();
     for arg in &args[1..] {
         let more = known!(text(arg, ctx)?);
-        if !within_packet((out.len() + more.len()) as u128, "concat", ctx) {
+        if !grows_within_packet(out.len() + more.len(), "concat", ctx)? {
             return Ok(Val::Null);
         }
         out.extend_from_slice(&more);
@@ -333,7 +327,7 @@ fn concat_ws<'a>(args: &'a [Expr], _ty: &'a SqlType, ctx: &EvalCtx<'a>) -> Resul
                 out.extend_from_slice(&text);
             }
         }
-        if !within_packet(out.as_ref().map_or(0, Vec::len) as u128, "concat_ws", ctx) {
+        if !grows_within_packet(out.as_ref().map_or(0, Vec::len), "concat_ws", ctx)? {
             return Ok(Val::Null);
         }
     }
@@ -406,9 +400,8 @@ fn pad<'a>(args: &'a [Expr], ty: &'a SqlType, ctx: &EvalCtx<'a>, left: bool) -> 
     }
     // MySQL reckons with the longest character of the set.
     let longest = charset.max_bytes() as u128;
-    if !within_packet(length as u128 * longest, if left { "lpad" } else { "rpad" }, ctx) {
-        return Ok(Val::Null);
-    }
+    let name = if left { "lpad" } else { "rpad" };
+    let _room = known!(within_packet(length as u128 * longest, name, ctx)?);
     let mut fill = filler.repeat(missing / per_round);
     fill.extend_from_slice(&filler[..charset.prefix_len(&filler, missing % per_round)]);
     let parts = if left {
@@ -465,7 +458,7 @@ fn replace<'a>(args: &'a [Expr], _ty: &'a SqlType, ctx: &EvalCtx<'a>) -> Result<
             out.push(subject[at]);
             at += 1;
         }
-        if !within_packet(out.len() as u128, "replace", ctx) {
+        if begins && !grows_within_packet(out.len(), "replace", ctx)? {
             return Ok(Val::Null);
         }
     }
@@ -485,9 +478,7 @@ fn insert<'a>(args: &'a [Expr], ty: &'a SqlType, ctx: &EvalCtx<'a>) -> Result<Va
     let start = charset.prefix_len(&subject, position as usize - 1);
     let end = start + charset.prefix_len(&subject[start..], length as usize);
     let total = subject.len() - (end - start) + inserted.len();
-    if !within_packet(total as u128, "insert", ctx) {
-        return Ok(Val::Null);
-    }
+    let _room = known!(within_packet(total as u128, "insert", ctx)?);
     Ok(Val::string(
         [&subject[..start], &inserted, &subject[end..]].concat(),
     ))
@@ -498,9 +489,11 @@ fn quote<'a>(args: &'a [Expr], _ty: &'a SqlType, ctx: &EvalCtx<'a>) -> Result<Va
         return Ok(Val::str("NULL"));
     };
     let escaped = text.iter().filter(|b| matches!(b, b'\'' | b'\\' | 0 | 26));
-    if !within_packet((text.len() + escaped.count() + 2) as u128, "quote", ctx) {
-        return Ok(Val::Null);
-    }
+    let _room = known!(within_packet(
+        (text.len() + escaped.count() + 2) as u128,
+        "quote",
+        ctx
+    )?);
     let mut out = vec![b'\''];
     for b in text.iter() {
         match b {
@@ -521,9 +514,7 @@ fn hex<'a>(args: &'a [Expr], _ty: &'a SqlType, ctx: &EvalCtx<'a>) -> Result<Val<
         Val::Str(bytes) => {
             let encoded = args[0].ty.collation.charset().encode(&bytes);
             let bytes = encoded.as_deref().unwrap_or(&bytes);
-            if !within_packets(bytes.len() as u128 * 2, 2, "hex", ctx) {
-                return Ok(Val::Null);
-            }
+            let _room = known!(within_packets(bytes.len() as u128 * 2, 2, "hex", ctx)?);
             Ok(Val::string(upper_hex(bytes)))
         }
         Val::Member(_, bytes) => Ok(Val::string(upper_hex(&bytes))),
@@ -612,8 +603,6 @@ fn export_set<'a>(args: &'a [Expr], _ty: &'a SqlType, ctx: &EvalCtx<'a>) -> Resu
         .collect();
     let separators = separator.len() * count.saturating_sub(1);
     let total = shown.iter().map(|text| text.len()).sum::<usize>() + separators;
-    if !within_packet(total as u128, "export_set", ctx) {
-        return Ok(Val::Null);
-    }
+    let _room = known!(within_packet(total as u128, "export_set", ctx)?);
     Ok(Val::string(shown.join(&*separator)))
 }

@@ -31,6 +31,8 @@ pub mod page_type {
     pub const OVERFLOW: u8 = 4;
     /// Old versions of rows; scratch pages only.
     pub const VERSIONS: u8 = 5;
+    /// Bytes that a statement has put aside; scratch pages only.
+    pub const SPOOL: u8 = 6;
 }
 
 /// The bytes of one page.

@@ -6,18 +6,20 @@
 //! in batches first, and the scan goes on after each batch where it stopped.
 //!
 //! - [`source`]: tables and joins.
-//! - [`select`]: grouping, distinctness, order, limit.
-//! - [`output`]: where rows go.
+//! - [`select`]: a query block, and the set operations; [`groups`]: GROUP BY; [`tail`]: distinctness, order, limit.
+//! - [`output`]: where rows go; [`spill`]: where they wait, past what may be in memory.
 //! - [`statement`]: whole statements; [`change`]: INSERT, UPDATE and DELETE; [`past`]: AS OF.
 
 mod change;
+mod groups;
 pub mod output;
 mod past;
 mod rows;
 mod select;
-mod sorter;
 mod source;
+mod spill;
 pub mod statement;
+mod tail;
 
 pub use output::{Collect, Output, SinkOutput};
 pub use statement::{Outcome, run};
@@ -28,9 +30,9 @@ use crate::expr::{Env, EvalCtx, Row, Subqueries};
 use crate::plan::{QueryPlan, TableScan};
 use crate::types::sort::sort_key;
 use crate::types::{CmpKind, SqlType, Val, Value};
-use source::HashTable;
+use spill::{KeptRows, KeyedRows, KeyedRowsBuilder, Room, Shares};
 use std::cell::RefCell;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::rc::Rc;
 use tidemark_engine::{Isolation, LockWait, Read, Transaction};
 
@@ -68,16 +70,17 @@ pub struct Exec<'a, 't> {
     pub session: &'a SessionState,
     pub txn: &'a RefCell<&'t mut Transaction>,
     queries: &'a [QueryPlan],
-    results: RefCell<HashMap<usize, Rc<Vec<Vec<Value>>>>>,
-    sets: RefCell<HashMap<usize, Rc<ValueSet>>>,
-    hashes: RefCell<HashMap<*const TableScan, Rc<HashTable>>>,
+    results: RefCell<HashMap<usize, Rc<KeptRows<'a>>>>,
+    sets: RefCell<HashMap<usize, Rc<ValueSet<'a>>>>,
+    hashes: RefCell<HashMap<*const TableScan, Rc<KeyedRows<'a>>>>,
     /// How plain reads are done.
     read: Read,
 }
 
 /// The values of a subquery's only column, by their sort keys.
-struct ValueSet {
-    keys: HashSet<Vec<u8>>,
+struct ValueSet<'a> {
+    keys: KeyedRows<'a>,
+    is_empty: bool,
     has_null: bool,
 }
 
@@ -114,15 +117,26 @@ impl<'a, 't> Exec<'a, 't> {
         }
     }
 
-    fn check_interrupt(&self) -> Result<()> {
-        if self.session.process.is_interrupted() {
-            return Err(SqlError::interrupted());
-        }
-        Ok(())
+    /// An error if the statement was killed or has taken too much memory.
+    fn check(&self) -> Result<()> {
+        self.room().check()
+    }
+
+    fn room(&self) -> Room<'a> {
+        Room::of(self.session)
+    }
+
+    fn shares(&self) -> Shares {
+        Shares::of(self.session)
+    }
+
+    /// No rows yet, to be kept.
+    fn no_rows(&self) -> KeptRows<'a> {
+        KeptRows::new(self.room(), self.shares().table)
     }
 
     /// The rows of a query that does not depend on an outer row.
-    fn kept_rows(&self, id: usize, env: &Env) -> Result<Rc<Vec<Vec<Value>>>> {
+    fn kept_rows(&self, id: usize, env: &Env) -> Result<Rc<KeptRows<'a>>> {
         if let Some(rows) = self.results.borrow().get(&id) {
             return Ok(Rc::clone(rows));
         }
@@ -131,49 +145,60 @@ impl<'a, 't> Exec<'a, 't> {
         Ok(rows)
     }
 
-    fn all_rows(&self, id: usize, scope: QueryScope) -> Result<Vec<Vec<Value>>> {
-        let mut rows = Vec::new();
+    fn all_rows(&self, id: usize, scope: QueryScope) -> Result<KeptRows<'a>> {
+        self.rows_of(&self.queries[id], scope)
+    }
+
+    /// All rows of a query.
+    pub fn rows_of(&self, query: &QueryPlan, scope: QueryScope) -> Result<KeptRows<'a>> {
+        let mut rows = self.no_rows();
         let mut collect = Collect::new(|row: &[Value]| {
-            rows.push(row.to_vec());
+            rows.push(row.to_vec())?;
             Ok(true)
         });
-        self.query(&self.queries[id], scope, &mut collect)?;
+        self.query(query, scope, &mut collect)?;
         Ok(rows)
     }
 
     /// Gives a query new rows, and forgets what was made of the old ones.
-    fn forget(&self, id: usize, rows: Vec<Vec<Value>>) {
+    fn forget(&self, id: usize, rows: KeptRows<'a>) {
         self.results.borrow_mut().retain(|other, _| *other == id);
         self.results.borrow_mut().insert(id, Rc::new(rows));
         self.sets.borrow_mut().clear();
         self.hashes.borrow_mut().clear();
     }
 
-    fn value_set(&self, id: usize, ty: &SqlType, env: &Env) -> Result<Rc<ValueSet>> {
+    fn value_set(&self, id: usize, ty: &SqlType, env: &Env) -> Result<Rc<ValueSet<'a>>> {
         if let Some(set) = self.sets.borrow().get(&id) {
             return Ok(Rc::clone(set));
         }
-        let mut set = ValueSet {
-            keys: HashSet::new(),
-            has_null: false,
-        };
-        for row in self.kept_rows(id, env)?.iter() {
+        let (mut is_empty, mut has_null) = (true, false);
+        let mut keys = KeyedRowsBuilder::new(self.room(), self.shares(), 0);
+        let mut key = Vec::new();
+        self.kept_rows(id, env)?.for_each(&mut |row| {
             match &row[0] {
-                Val::Null => set.has_null = true,
+                Val::Null => has_null = true,
                 value => {
-                    let mut key = Vec::new();
+                    is_empty = false;
+                    key.clear();
                     sort_key(value, ty, &mut key);
-                    set.keys.insert(key);
+                    keys.push(&key, Vec::new())?;
                 }
             }
-        }
-        let set = Rc::new(set);
+            Ok(true)
+        })?;
+        let keys = keys.finish()?;
+        let set = Rc::new(ValueSet {
+            keys,
+            is_empty,
+            has_null,
+        });
         self.sets.borrow_mut().insert(id, Rc::clone(&set));
         Ok(set)
     }
 
     /// The rows of a subquery or derived table for an outer row.
-    fn rows_for(&self, id: usize, scope: QueryScope) -> Result<Rc<Vec<Vec<Value>>>> {
+    fn rows_for(&self, id: usize, scope: QueryScope) -> Result<Rc<KeptRows<'a>>> {
         if self.queries[id].outer.is_empty() {
             self.kept_rows(id, scope.env)
         } else {
@@ -188,7 +213,7 @@ impl Subqueries for Exec<'_, '_> {
             let rows = self.kept_rows(id, ctx.env)?;
             return match rows.len() {
                 0 => Ok(None),
-                1 => Ok(Some(rows[0].clone())),
+                1 => Ok(rows.first().map(<[Value]>::to_vec)),
                 _ => Err(SqlError::subquery_rows()),
             };
         }
@@ -232,9 +257,9 @@ impl Subqueries for Exec<'_, '_> {
         )?;
         let found = first.is_some();
         if self.queries[id].outer.is_empty() {
-            self.results
-                .borrow_mut()
-                .insert(id, Rc::new(first.into_iter().collect()));
+            let mut rows = self.no_rows();
+            first.into_iter().try_for_each(|row| rows.push(row))?;
+            self.results.borrow_mut().insert(id, Rc::new(rows));
         }
         Ok(found)
     }
@@ -260,7 +285,7 @@ impl Subqueries for Exec<'_, '_> {
             return Ok(None);
         }
         let set = self.value_set(id, &column.ty, ctx.env)?;
-        if set.keys.is_empty() && !set.has_null {
+        if set.is_empty && !set.has_null {
             return Ok(Some(Some(false)));
         }
         if value.is_null() {
@@ -268,18 +293,13 @@ impl Subqueries for Exec<'_, '_> {
         }
         let mut key = Vec::new();
         sort_key(value, ty, &mut key);
-        let found = set.keys.contains(&key);
+        let found = set.keys.contains(&key)?;
         Ok(Some(if found || !set.has_null { Some(found) } else { None }))
     }
 
     fn for_each(&self, id: usize, ctx: &EvalCtx, f: &mut dyn FnMut(&[Value]) -> Result<bool>) -> Result<()> {
         if self.queries[id].outer.is_empty() {
-            for row in self.kept_rows(id, ctx.env)?.iter() {
-                if !f(row)? {
-                    break;
-                }
-            }
-            return Ok(());
+            return self.kept_rows(id, ctx.env)?.for_each(f);
         }
         let mut collect = Collect::new(f);
         self.query(

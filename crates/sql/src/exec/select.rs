@@ -1,224 +1,18 @@
-//! What happens to the rows of a source: grouping, distinctness, order, limit; and the set operations.
+//! What happens to the rows of a source, and the set operations.
 
+use super::groups::Groups;
 use super::output::{Collect, Output};
-use super::rows::{GroupRow, JoinedRow};
-use super::sorter::Sorter;
+use super::rows::JoinedRow;
 use super::source::Produced;
+use super::tail::{Tail, append_key};
 use super::{Exec, QueryScope, ScanControl};
 use crate::error::depth::check_stack;
 use crate::error::{Result, SqlError, er};
-use crate::expr::{Accumulator, EvalCtx, Expr, Row};
+use crate::expr::{EvalCtx, Row};
 use crate::parse::ast::SetOp;
-use crate::plan::{GroupPlan, QueryBody, QueryPlan, Recursion, SelectPlan, SetBranch};
-use crate::types::sort::sort_key;
+use crate::plan::{QueryBody, QueryPlan, Recursion, SelectPlan, SetBranch};
 use crate::types::{SqlType, Val, Value};
 use std::collections::{HashMap, HashSet};
-
-/// The end of every query: distinct rows, in order, within the limit, to the output.
-struct Tail<'t> {
-    plan: &'t QueryPlan,
-    /// The rows met, if duplicates are to be left out here.
-    distinct: Option<HashSet<Box<[u8]>>>,
-    /// The key of a row in hand.
-    key: Vec<u8>,
-    sorter: Option<Sorter>,
-    skip: u64,
-    left: u64,
-    /// Rows that would have come without the limit.
-    found: u64,
-}
-
-impl<'t> Tail<'t> {
-    fn new(plan: &'t QueryPlan, distinct: bool, ctx: &EvalCtx) -> Result<Tail<'t>> {
-        let number = |e: &Option<Expr>, or: u64| match e {
-            Some(e) => limit_of(e, ctx),
-            None => Ok(or),
-        };
-        let skip = number(&plan.offset, 0)?;
-        let left = number(&plan.limit, u64::MAX)?;
-        // Rows sorted by all that they hold have their duplicates beside them.
-        let by_all = distinct && plan.ordered_by_output && !plan.order.is_empty();
-        let wanted = match plan.calc_found_rows {
-            true => u64::MAX,
-            false => skip.saturating_add(left),
-        };
-        let sorter = || Sorter::new(plan.columns.len(), by_all, wanted);
-        Ok(Tail {
-            plan,
-            distinct: (distinct && !by_all).then(HashSet::new),
-            key: Vec::new(),
-            sorter: (!plan.order.is_empty()).then(sorter),
-            skip,
-            left,
-            found: 0,
-        })
-    }
-
-    /// Whether no row can be wanted at all.
-    fn is_empty(&self) -> bool {
-        self.left == 0 && !self.plan.calc_found_rows
-    }
-
-    /// Whether the row whose key is in hand has not been met, where that matters.
-    fn is_new(&mut self) -> bool {
-        match &mut self.distinct {
-            Some(seen) if seen.contains(self.key.as_slice()) => false,
-            Some(seen) => seen.insert(self.key.as_slice().into()),
-            None => true,
-        }
-    }
-
-    /// A row of the query, as expressions over the row of `ctx`.
-    fn row(&mut self, exprs: &[Expr], ctx: &EvalCtx, out: &mut dyn Output) -> Result<ScanControl> {
-        if self.distinct.is_some() {
-            self.key.clear();
-            output_key(exprs, ctx, &mut self.key)?;
-            if !self.is_new() {
-                return Ok(ScanControl::Next);
-            }
-        }
-        self.found += 1;
-        if let Some(sorter) = &mut self.sorter {
-            match sorter.is_distinct() {
-                true => output_key(exprs, ctx, sorter.key())?,
-                false => order_key(self.plan, ctx, sorter.key())?,
-            }
-            sorter.push(exprs.iter().map(|e| e.eval(ctx).map(Val::into_owned)))?;
-            return Ok(ScanControl::Next);
-        }
-        if self.skip > 0 {
-            self.skip -= 1;
-            return Ok(ScanControl::Next);
-        }
-        if self.left == 0 {
-            return Ok(self.enough());
-        }
-        self.left -= 1;
-        let flow = out.row(exprs, ctx)?;
-        Ok(if self.left == 0 && flow == ScanControl::Next {
-            self.enough()
-        } else {
-            flow
-        })
-    }
-
-    fn enough(&self) -> ScanControl {
-        if self.plan.calc_found_rows {
-            ScanControl::Next
-        } else {
-            ScanControl::Stop
-        }
-    }
-
-    /// A computed row.
-    fn values(
-        &mut self,
-        row: &[Value],
-        types: &[SqlType],
-        ctx: &EvalCtx,
-        out: &mut dyn Output,
-    ) -> Result<ScanControl> {
-        if self.distinct.is_some() {
-            self.key.clear();
-            append_key(row, types, &mut self.key);
-            if !self.is_new() {
-                return Ok(ScanControl::Next);
-            }
-        }
-        self.found += 1;
-        if let Some(sorter) = &mut self.sorter {
-            let slots = JoinedRow {
-                values: row,
-                outer: None,
-            };
-            let ctx = EvalCtx {
-                row: &slots,
-                env: ctx.env,
-            };
-            match sorter.is_distinct() {
-                true => append_key(row, types, sorter.key()),
-                false => order_key(self.plan, &ctx, sorter.key())?,
-            }
-            sorter.push(row.iter().cloned().map(Ok::<_, SqlError>))?;
-            return Ok(ScanControl::Next);
-        }
-        self.deliver(row, out)
-    }
-
-    fn deliver(&mut self, row: &[Value], out: &mut dyn Output) -> Result<ScanControl> {
-        if self.skip > 0 {
-            self.skip -= 1;
-            return Ok(ScanControl::Next);
-        }
-        if self.left == 0 {
-            return Ok(self.enough());
-        }
-        self.left -= 1;
-        let flow = out.values(row)?;
-        if flow == ScanControl::Pause {
-            out.flush()?;
-        }
-        if flow == ScanControl::Stop || self.left == 0 {
-            return Ok(if flow == ScanControl::Stop {
-                ScanControl::Stop
-            } else {
-                self.enough()
-            });
-        }
-        Ok(ScanControl::Next)
-    }
-
-    fn finish(mut self, out: &mut dyn Output) -> Result<u64> {
-        if let Some(sorter) = self.sorter.take() {
-            let sorted =
-                sorter.finish(|row| Ok::<_, SqlError>(self.deliver(row, out)? != ScanControl::Stop))?;
-            // Duplicates were counted in.
-            self.found = self.found.min(sorted as u64);
-        }
-        Ok(self.found)
-    }
-}
-
-/// Appends the key of all that a row shows.
-fn output_key(exprs: &[Expr], ctx: &EvalCtx, key: &mut Vec<u8>) -> Result<()> {
-    for expr in exprs {
-        sort_key(&expr.eval(ctx)?, &expr.ty, key);
-    }
-    Ok(())
-}
-
-/// Appends the key by which a row is sorted.
-fn order_key(plan: &QueryPlan, ctx: &EvalCtx, key: &mut Vec<u8>) -> Result<()> {
-    for (expr, descending) in &plan.order {
-        let from = key.len();
-        sort_key(&expr.eval(ctx)?, &expr.ty, key);
-        if *descending {
-            key[from..].iter_mut().for_each(|b| *b = !*b);
-        }
-    }
-    Ok(())
-}
-
-/// The value of LIMIT or OFFSET.
-pub fn limit_of(e: &Expr, ctx: &EvalCtx) -> Result<u64> {
-    match e.eval(ctx)? {
-        Val::Int(n) if n >= 0 => Ok(n as u64),
-        Val::UInt(n) => Ok(n),
-        Val::Str(text) => {
-            let number = std::str::from_utf8(&text)
-                .ok()
-                .and_then(|t| t.trim().parse().ok());
-            number.ok_or_else(|| SqlError::wrong_arguments("LIMIT"))
-        }
-        _ => Err(SqlError::wrong_arguments("LIMIT")),
-    }
-}
-
-fn append_key(row: &[Value], types: &[SqlType], key: &mut Vec<u8>) {
-    row.iter()
-        .zip(types)
-        .for_each(|(value, ty)| sort_key(value, ty, key));
-}
 
 fn row_key(row: &[Value], types: &[SqlType]) -> Vec<u8> {
     let mut key = Vec::new();
@@ -226,128 +20,18 @@ fn row_key(row: &[Value], types: &[SqlType]) -> Vec<u8> {
     key
 }
 
-/// The groups of a running query.
-struct Groups<'g> {
-    plan: &'g GroupPlan,
-    by_key: HashMap<Vec<u8>, usize>,
-    groups: Vec<Group>,
-    key: Vec<u8>,
-    current: Vec<u8>,
-}
-
-struct Group {
-    first: Vec<Value>,
-    accumulators: Vec<Accumulator>,
-}
-
-impl Group {
-    fn new(plan: &GroupPlan, row: Option<&dyn Row>) -> Group {
-        let kept = |slot: &usize| row.map_or(Value::Null, |row| row.column(*slot).into_owned());
-        Group {
-            first: plan.keep.iter().map(kept).collect(),
-            accumulators: plan.aggregates.iter().map(|a| a.accumulator()).collect(),
-        }
-    }
-
-    fn update(&mut self, plan: &GroupPlan, ctx: &EvalCtx) -> Result<()> {
-        for (accumulator, aggregate) in self.accumulators.iter_mut().zip(&plan.aggregates) {
-            accumulator.update(aggregate, ctx)?;
-        }
-        Ok(())
-    }
-
-    /// Hands the group on as a row.
-    fn emit(
-        self,
-        plan: &GroupPlan,
-        select: &SelectPlan,
-        scope: QueryScope,
-        tail: &mut Tail,
-        out: &mut dyn Output,
-    ) -> Result<ScanControl> {
-        let ctx = scope.env.ctx();
-        let finished = self
-            .accumulators
-            .into_iter()
-            .zip(&plan.aggregates)
-            .map(|(a, spec)| a.finish(spec, &ctx));
-        let aggregates = finished.collect::<Result<Vec<_>>>()?;
-        let row = GroupRow {
-            keep: &plan.keep,
-            first: &self.first,
-            aggregates: &aggregates,
-            outer: scope.outer,
-        };
-        let ctx = EvalCtx {
-            row: &row,
-            env: scope.env,
-        };
-        if let Some(having) = &select.having
-            && !having.is_true(&ctx)?
-        {
-            return Ok(ScanControl::Next);
-        }
-        tail.row(&select.output, &ctx, out)
-    }
-}
-
-impl<'g> Groups<'g> {
-    fn new(plan: &'g GroupPlan) -> Groups<'g> {
-        Groups {
-            plan,
-            by_key: HashMap::new(),
-            groups: Vec::new(),
-            key: Vec::new(),
-            current: Vec::new(),
-        }
-    }
-
-    /// Takes a row in. With sorted input, the group that it ends is returned.
-    fn take(&mut self, row: &dyn Row, ctx: &EvalCtx) -> Result<Option<Group>> {
-        let plan = self.plan;
-        let mut ended = None;
-        let at = if plan.keys.is_empty() {
-            if self.groups.is_empty() {
-                self.groups.push(Group::new(plan, Some(row)));
-            }
-            0
-        } else {
-            self.key.clear();
-            for key in &plan.keys {
-                sort_key(&key.eval(ctx)?, &key.ty, &mut self.key);
-            }
-            if plan.sorted {
-                if self.groups.is_empty() || self.key != self.current {
-                    ended = self.groups.pop();
-                    self.groups.push(Group::new(plan, Some(row)));
-                    std::mem::swap(&mut self.key, &mut self.current);
-                }
-                0
-            } else if let Some(at) = self.by_key.get(&self.key) {
-                *at
-            } else {
-                self.groups.push(Group::new(plan, Some(row)));
-                self.by_key.insert(self.key.clone(), self.groups.len() - 1);
-                self.groups.len() - 1
-            }
-        };
-        self.groups[at].update(plan, ctx)?;
-        Ok(ended)
-    }
-}
-
-impl Exec<'_, '_> {
+impl<'a> Exec<'a, '_> {
     /// Runs a query; answers how many rows it has, those beyond its limit included if it was asked to count them.
     pub fn query(&self, plan: &QueryPlan, scope: QueryScope, out: &mut dyn Output) -> Result<u64> {
         check_stack()?;
-        self.check_interrupt()?;
+        self.check()?;
         match &plan.body {
             QueryBody::Select(select) => self.select(plan, select, scope, out),
             QueryBody::Set { first, rest } => {
                 let types: Vec<SqlType> = plan.columns.iter().map(|c| c.ty.clone()).collect();
                 let ctx = scope.env.ctx();
                 let distinct = rest.last().is_some_and(|last| !last.all);
-                let mut tail = Tail::new(plan, distinct, &ctx)?;
+                let mut tail = Tail::new(self, plan, distinct, &ctx)?;
                 self.set_operation(first, rest, &types, scope, &mut |row| {
                     Ok(tail.values(row, &types, &ctx, out)? != ScanControl::Stop)
                 })?;
@@ -356,7 +40,7 @@ impl Exec<'_, '_> {
             QueryBody::Recursive(recursion) => {
                 let types: Vec<SqlType> = plan.columns.iter().map(|c| c.ty.clone()).collect();
                 let ctx = scope.env.ctx();
-                let mut tail = Tail::new(plan, false, &ctx)?;
+                let mut tail = Tail::new(self, plan, false, &ctx)?;
                 self.recursive(recursion, &types, scope, &mut |row| {
                     Ok(tail.values(row, &types, &ctx, out)? != ScanControl::Stop)
                 })?;
@@ -372,7 +56,7 @@ impl Exec<'_, '_> {
                     row: &outside,
                     env: scope.env,
                 };
-                let mut tail = Tail::new(plan, false, &scope.env.ctx())?;
+                let mut tail = Tail::new(self, plan, false, &scope.env.ctx())?;
                 for row in rows {
                     let values = row
                         .iter()
@@ -399,8 +83,8 @@ impl Exec<'_, '_> {
         let mut seen = HashSet::new();
         let mut round = 0;
         loop {
-            self.check_interrupt()?;
-            let mut rows = Vec::new();
+            self.check()?;
+            let mut rows = self.no_rows();
             let mut more = true;
             let query = if round == 0 {
                 &recursion.seed
@@ -412,7 +96,7 @@ impl Exec<'_, '_> {
                 scope,
                 &mut Collect::new(|row: &[Value]| {
                     if recursion.all || seen.insert(row_key(row, types)) {
-                        rows.push(row.to_vec());
+                        rows.push(row.to_vec())?;
                         more = f(row)?;
                     }
                     Ok(more)
@@ -454,43 +138,24 @@ impl Exec<'_, '_> {
             return self.set_step(&mut |f| self.each_row(first, scope, f), last, types, scope, f);
         }
         // Produced by step, each over the rows that the one before has left.
-        let mut rows = Vec::new();
-        self.each_row(first, scope, &mut |row| {
-            rows.push(row.to_vec());
-            Ok(true)
-        })?;
+        let mut rows = self.rows_of(first, scope)?;
         for branch in before {
-            self.check_interrupt()?;
-            let (mut next, mut seen) = (Vec::new(), HashSet::new());
+            let (mut next, mut seen) = (self.no_rows(), HashSet::new());
             self.set_step(
-                &mut |f| rows.iter().try_for_each(|row| f(row).map(|_| ())),
+                &mut |f| rows.for_each(&mut |row| f(row).map(|_| true)),
                 branch,
                 types,
                 scope,
                 &mut |row| {
                     if branch.all || seen.insert(row_key(row, types)) {
-                        next.push(row.to_vec());
+                        next.push(row.to_vec())?;
                     }
                     Ok(true)
                 },
             )?;
             rows = next;
         }
-        let mut more = true;
-        self.set_step(
-            &mut |f| {
-                rows.iter().try_for_each(|row| {
-                    if more {
-                        more = f(row)?;
-                    }
-                    Ok(())
-                })
-            },
-            last,
-            types,
-            scope,
-            f,
-        )
+        self.set_step(&mut |f| rows.for_each(f), last, types, scope, f)
     }
 
     /// One operation: `left` hands over the rows before it.
@@ -614,12 +279,15 @@ impl Exec<'_, '_> {
         scope: QueryScope,
         out: &mut dyn Output,
     ) -> Result<u64> {
-        let mut tail = Tail::new(plan, select.distinct, &scope.env.ctx())?;
+        let mut tail = Tail::new(self, plan, select.distinct, &scope.env.ctx())?;
         if tail.is_empty() {
             return Ok(0);
         }
         let mut row = vec![Value::Null; select.width];
-        let mut groups = select.group.as_ref().map(Groups::new);
+        let mut groups = select
+            .group
+            .as_ref()
+            .map(|group| Groups::new(self, select, group));
         let mut ended = ScanControl::Next;
         let flow = self.source(
             &select.source,
@@ -651,9 +319,9 @@ impl Exec<'_, '_> {
                 let Some(groups) = &mut groups else {
                     return tail.row(&select.output, &ctx, out);
                 };
-                if groups.plan.first_only {
+                if groups.plan().first_only {
                     // The first value in index order is the least or greatest; NULLs count for neither.
-                    let arg = &groups.plan.aggregates[0].args[0];
+                    let arg = &groups.plan().aggregates[0].args[0];
                     if arg.eval(&ctx)?.is_null() {
                         return Ok(ScanControl::Next);
                     }
@@ -662,26 +330,17 @@ impl Exec<'_, '_> {
                 }
                 match groups.take(row, &ctx)? {
                     Some(group) => {
-                        ended = group.emit(groups.plan, select, scope, &mut tail, out)?;
+                        ended = groups.emit(group, scope, &mut tail, out)?;
                         Ok(ended)
                     }
                     None => Ok(ScanControl::Next),
                 }
             },
         )?;
-        if let Some(mut groups) = groups
+        if let Some(groups) = groups
             && (ended != ScanControl::Stop || flow != ScanControl::Stop)
         {
-            if groups.groups.is_empty() && groups.plan.keys.is_empty() {
-                groups.groups.push(Group::new(groups.plan, None));
-            }
-            for group in std::mem::take(&mut groups.groups) {
-                match group.emit(groups.plan, select, scope, &mut tail, out)? {
-                    ScanControl::Stop => break,
-                    ScanControl::Pause => out.flush()?,
-                    ScanControl::Next => {}
-                }
-            }
+            groups.finish(scope, &mut tail, out)?;
         }
         tail.finish(out)
     }

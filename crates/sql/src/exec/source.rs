@@ -5,6 +5,7 @@
 //! rows that are still in their page, and only if what follows is safe under its latch.
 
 use super::rows::{JoinedRow, PageRow};
+use super::spill::{KeyedRows, KeyedRowsBuilder};
 use super::{Exec, QueryScope, ScanControl};
 use crate::dictionary::TableDef;
 use crate::error::{Result, SqlError};
@@ -13,7 +14,6 @@ use crate::information_schema;
 use crate::plan::{HashJoin, Input, LeftJoin, RowSource, TableScan};
 use crate::types::Value;
 use crate::types::sort::sort_key;
-use std::collections::HashMap;
 use std::ops::Bound;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -33,13 +33,7 @@ pub enum Produced<'s> {
 
 pub type Next<'n> = &'n mut dyn FnMut(Produced) -> Result<ScanControl>;
 
-/// A table's rows by the values of some expressions over it.
-pub struct HashTable {
-    rows: Vec<Vec<Value>>,
-    by_key: HashMap<Vec<u8>, Vec<u32>>,
-}
-
-impl Exec<'_, '_> {
+impl<'a> Exec<'a, '_> {
     /// Hands all rows of the source to `next`. `direct`: it takes rows in their pages.
     pub fn source(
         &self,
@@ -168,38 +162,46 @@ impl Exec<'_, '_> {
                 reading.run(row, next)
             }
             Input::Virtual(def) => {
-                let rows = information_schema::rows(def, self.session)?;
-                self.kept(scan, &rows, row, scope, next)
+                let mut more = ScanControl::Next;
+                for (n, values) in information_schema::rows(def, self.session)?.iter().enumerate() {
+                    if n % BATCH_ROWS == 0 {
+                        self.check()?;
+                    }
+                    more = self.kept(scan, values, row, scope, next)?;
+                    if more == ScanControl::Stop {
+                        break;
+                    }
+                }
+                Ok(more)
             }
             Input::Derived { query, .. } => {
-                let rows = self.rows_for(*query, scope)?;
-                self.kept(scan, &rows, row, scope, next)
+                let mut more = ScanControl::Next;
+                self.rows_for(*query, scope)?.for_each(&mut |values| {
+                    more = self.kept(scan, values, row, scope, next)?;
+                    Ok(more != ScanControl::Stop)
+                })?;
+                Ok(more)
             }
         }
     }
 
-    /// Rows that are in memory.
+    /// A row that is in memory.
     fn kept(
         &self,
         scan: &TableScan,
-        rows: &[Vec<Value>],
+        values: &[Value],
         row: &mut Vec<Value>,
         scope: QueryScope,
         next: Next,
     ) -> Result<ScanControl> {
-        for (n, values) in rows.iter().enumerate() {
-            if n % BATCH_ROWS == 0 {
-                self.check_interrupt()?;
-            }
-            row[scan.base..scan.base + values.len()].clone_from_slice(values);
-            if !self.passes(scan.filter.as_ref(), row, scope)? {
-                continue;
-            }
-            if self.hand_on(scan, row, scope, next)? == ScanControl::Stop {
-                return Ok(ScanControl::Stop);
-            }
+        row[scan.base..scan.base + values.len()].clone_from_slice(values);
+        if !self.passes(scan.filter.as_ref(), row, scope)? {
+            return Ok(ScanControl::Next);
         }
-        Ok(ScanControl::Next)
+        match self.hand_on(scan, row, scope, next)? {
+            ScanControl::Stop => Ok(ScanControl::Stop),
+            _ => Ok(ScanControl::Next),
+        }
     }
 
     fn passes(&self, filter: Option<&Expr>, row: &[Value], scope: QueryScope) -> Result<bool> {
@@ -247,38 +249,29 @@ impl Exec<'_, '_> {
         next: Next,
     ) -> Result<ScanControl> {
         let table = self.hash_table(scan, hash, row.len(), scope)?;
-        let all: Vec<u32>;
-        let found: &[u32] = if hash.probe.is_empty() {
-            all = (0..table.rows.len() as u32).collect();
-            &all
-        } else {
-            let probe = JoinedRow {
-                values: row,
-                outer: scope.outer,
-            };
-            match key_of(
-                &hash.probe,
-                &EvalCtx {
-                    row: &probe,
-                    env: scope.env,
-                },
-            )? {
-                Some(key) => table.by_key.get(&key).map_or(&[][..], Vec::as_slice),
-                None => &[],
-            }
+        let probe = JoinedRow {
+            values: row,
+            outer: scope.outer,
         };
-        for (n, at) in found.iter().enumerate() {
-            if n % BATCH_ROWS == 0 {
-                self.check_interrupt()?;
-            }
-            for (column, value) in scan.needed.iter().zip(&table.rows[*at as usize]) {
+        let ctx = EvalCtx {
+            row: &probe,
+            env: scope.env,
+        };
+        let Some(key) = key_of(&hash.probe, &ctx)? else {
+            return Ok(ScanControl::Next);
+        };
+        let mut more = ScanControl::Next;
+        table.lookup(&key, &mut |values| {
+            for (column, value) in scan.needed.iter().zip(values) {
                 row[scan.base + column] = value.clone();
             }
-            if self.hand_on(scan, row, scope, next)? == ScanControl::Stop {
-                return Ok(ScanControl::Stop);
-            }
-        }
-        Ok(ScanControl::Next)
+            more = self.hand_on(scan, row, scope, next)?;
+            Ok(more != ScanControl::Stop)
+        })?;
+        Ok(match more {
+            ScanControl::Stop => ScanControl::Stop,
+            _ => ScanControl::Next,
+        })
     }
 
     fn hash_table(
@@ -287,14 +280,15 @@ impl Exec<'_, '_> {
         hash: &HashJoin,
         width: usize,
         scope: QueryScope,
-    ) -> Result<Rc<HashTable>> {
+    ) -> Result<Rc<KeyedRows<'a>>> {
         let key: *const TableScan = scan;
         if let Some(table) = self.hashes.borrow().get(&key) {
             return Ok(Rc::clone(table));
         }
-        let mut table = HashTable {
-            rows: Vec::new(),
-            by_key: HashMap::new(),
+        let (room, shares, width_kept) = (self.room(), self.shares(), scan.needed.len());
+        let mut table = match hash.build.is_empty() {
+            true => KeyedRowsBuilder::keyless(room, shares, width_kept),
+            false => KeyedRowsBuilder::new(room, shares, width_kept),
         };
         let mut depends = false;
         scan.filter.iter().for_each(|filter| {
@@ -307,29 +301,21 @@ impl Exec<'_, '_> {
             let Produced::Row(row) = produced else {
                 return Ok(ScanControl::Next);
             };
-            if !hash.build.is_empty() {
-                let built = JoinedRow {
-                    values: row,
-                    outer: scope.outer,
-                };
-                let Some(key) = key_of(
-                    &hash.build,
-                    &EvalCtx {
-                        row: &built,
-                        env: scope.env,
-                    },
-                )?
-                else {
-                    return Ok(ScanControl::Next);
-                };
-                table.by_key.entry(key).or_default().push(table.rows.len() as u32);
+            let built = JoinedRow {
+                values: row,
+                outer: scope.outer,
+            };
+            let ctx = EvalCtx {
+                row: &built,
+                env: scope.env,
+            };
+            if let Some(key) = key_of(&hash.build, &ctx)? {
+                let values = scan.needed.iter().map(|c| row[scan.base + c].clone());
+                table.push(&key, values.collect())?;
             }
-            table
-                .rows
-                .push(scan.needed.iter().map(|c| row[scan.base + c].clone()).collect());
             Ok(ScanControl::Next)
         })?;
-        let table = Rc::new(table);
+        let table = Rc::new(table.finish()?);
         // A table filtered by an outer row serves that row only.
         let derived =
             matches!(&scan.input, Input::Derived { query, .. } if !self.queries[*query].outer.is_empty());
@@ -359,23 +345,36 @@ impl Exec<'_, '_> {
                 };
                 reading.copied(row, false, next)
             }
-            _ => {
-                let rows = match &scan.input {
-                    Input::Derived { query, .. } => self.rows_for(*query, scope)?,
-                    _ => Rc::new(match scan.input.def() {
-                        Some(def) => information_schema::rows(def, self.session)?,
-                        None => Vec::new(),
-                    }),
-                };
-                for values in rows.iter() {
-                    row[scan.base..scan.base + values.len()].clone_from_slice(values);
-                    if self.passes(scan.filter.as_ref(), row, scope)? {
-                        next(Produced::Row(row))?;
-                    }
+            Input::Derived { query, .. } => {
+                self.rows_for(*query, scope)?.for_each(&mut |values| {
+                    self.plain(scan, values, row, scope, next)?;
+                    Ok(true)
+                })?;
+                Ok(ScanControl::Next)
+            }
+            Input::Virtual(def) => {
+                for values in information_schema::rows(def, self.session)? {
+                    self.plain(scan, &values, row, scope, next)?;
                 }
                 Ok(ScanControl::Next)
             }
         }
+    }
+
+    /// A row that is in memory, without those conditions.
+    fn plain(
+        &self,
+        scan: &TableScan,
+        values: &[Value],
+        row: &mut Vec<Value>,
+        scope: QueryScope,
+        next: Next,
+    ) -> Result<()> {
+        row[scan.base..scan.base + values.len()].clone_from_slice(values);
+        if self.passes(scan.filter.as_ref(), row, scope)? {
+            next(Produced::Row(row))?;
+        }
+        Ok(())
     }
 }
 

@@ -158,6 +158,11 @@ impl World {
         }
     }
 
+    fn set(&mut self, assignments: &str) {
+        let set = format!("SET {assignments}");
+        self.session.query(set.as_bytes(), &mut Text::default()).unwrap();
+    }
+
     fn is(&mut self, sql: &str, expected: &str) {
         assert_eq!(self.run(sql), expected, "{sql}");
     }
@@ -357,4 +362,94 @@ fn changes() {
         "DELETE FROM t WHERE id IN (SELECT id FROM (SELECT id FROM t WHERE k = 100) AS d)",
         "9",
     );
+}
+
+/// What a statement holds past its share of memory goes through the engine's pages: no query may tell by its rows.
+#[test]
+fn small_buffers_change_no_result() {
+    let mut world = World::new("buffers");
+    world.run("CREATE TABLE big (id INT PRIMARY KEY, a INT, b VARCHAR(100), c DECIMAL(12,3), d DATETIME(3))");
+    world.run(
+        "INSERT INTO big WITH RECURSIVE n AS (SELECT 1 x UNION ALL SELECT x + 1 FROM n WHERE x < 900)
+         SELECT x, x * 7919 % 1500, CONCAT('text number ', x * 31 % 400), x / 7, '2024-01-01' + INTERVAL x HOUR FROM n",
+    );
+    for more in [900, 1800] {
+        world.run(&format!(
+            "INSERT INTO big SELECT id + {more}, (id + {more}) * 7919 % 1500, CONCAT(b, id % 3), c * 2, d + INTERVAL 1 SECOND FROM big"
+        ));
+    }
+    let queries = [
+        "SELECT b, id FROM big ORDER BY b DESC, id",
+        "SELECT id, c FROM big ORDER BY a, c LIMIT 100, 700",
+        "SELECT SQL_CALC_FOUND_ROWS b FROM big ORDER BY b LIMIT 3",
+        "SELECT DISTINCT b FROM big",
+        "SELECT DISTINCT b, a % 3 FROM big ORDER BY b, a % 3",
+        "SELECT DISTINCT b FROM big ORDER BY LENGTH(b), b",
+        "SELECT DISTINCT a FROM big ORDER BY a LIMIT 17",
+        "SELECT b, COUNT(*), SUM(c), MIN(d), MAX(id), COUNT(DISTINCT a) FROM big GROUP BY b",
+        "SELECT b, GROUP_CONCAT(id ORDER BY id DESC) FROM big GROUP BY b ORDER BY b",
+        "SELECT a % 1000 x, b, AVG(c) FROM big GROUP BY x, b HAVING AVG(c) > 100 ORDER BY x, b",
+        "SELECT x.id, y.id FROM big x JOIN big y ON x.b = y.b WHERE x.id <> y.id",
+        "SELECT x.id, y.b FROM big x LEFT JOIN (SELECT b, MIN(id) m FROM big GROUP BY b) y ON x.id = y.m",
+        "SELECT COUNT(*) FROM (SELECT b, c FROM big ORDER BY c) t JOIN (SELECT DISTINCT b FROM big) u ON t.b = u.b",
+        "SELECT id FROM big WHERE b IN (SELECT b FROM big WHERE id % 5 = 0)",
+        "SELECT id FROM big WHERE a NOT IN (SELECT a FROM big WHERE id > 3000)",
+        "SELECT b FROM big UNION SELECT CONCAT(b, a % 2) FROM big",
+        "SELECT b FROM big UNION ALL SELECT d FROM big ORDER BY 1 LIMIT 2000, 500",
+        "SELECT b FROM big EXCEPT SELECT b FROM big WHERE a < 750",
+        "(SELECT a FROM big UNION ALL SELECT a FROM big) INTERSECT ALL SELECT a FROM big ORDER BY a",
+        "WITH RECURSIVE n AS (SELECT id, b FROM big WHERE id < 200 UNION ALL SELECT id + 200, b FROM n WHERE id < 1000)
+         SELECT COUNT(*), SUM(id), MAX(b) FROM n",
+        "SELECT (SELECT COUNT(*) FROM big y WHERE y.b = x.b) FROM big x WHERE id < 20",
+    ];
+    let all = |world: &mut World| -> Vec<Vec<String>> {
+        let sorted = |query: &&str| {
+            let rows = world.run(query);
+            let mut rows: Vec<String> = rows.lines().map(str::to_owned).collect();
+            if !query.contains("ORDER BY") {
+                rows.sort();
+            }
+            rows
+        };
+        queries.iter().map(sorted).collect()
+    };
+    let large = "sort_buffer_size = 16777216, join_buffer_size = 16777216, tmp_table_size = 16777216";
+    world.set(large);
+    let roomy = all(&mut world);
+    for (query, rows) in queries.iter().zip(&roomy) {
+        assert!(!rows.is_empty(), "{query}");
+    }
+    let filled = |world: &World| {
+        world
+            .session
+            .state()
+            .database
+            .engine()
+            .status()
+            .spool_pages_filled
+    };
+    assert_eq!(filled(&world), 0);
+    world.set("sort_buffer_size = 32768, join_buffer_size = 128, tmp_table_size = 1024");
+    let tight = all(&mut world);
+    assert!(filled(&world) > 100);
+    for (query, (roomy, tight)) in queries.iter().zip(roomy.iter().zip(&tight)) {
+        assert_eq!(roomy, tight, "{query}");
+    }
+
+    // Changes too: the same rows, in the same order.
+    let changed = |world: &mut World| {
+        world.run("DELETE FROM copy");
+        world.run("INSERT INTO copy SELECT * FROM big ORDER BY b");
+        world.run("UPDATE copy SET a = a + 1, b = 'x' ORDER BY b DESC, id LIMIT 1000");
+        world.run("UPDATE copy c JOIN big b ON c.id = b.id SET c.d = NULL, c.c = b.a WHERE b.a < 400");
+        world.run("DELETE FROM copy WHERE a IN (SELECT a FROM big WHERE id < 50)");
+        world.run("SELECT * FROM copy ORDER BY id")
+    };
+    world
+        .run("CREATE TABLE copy (id INT PRIMARY KEY, a INT, b VARCHAR(100), c DECIMAL(12,3), d DATETIME(3))");
+    let tight = changed(&mut world);
+    let before = filled(&world);
+    world.set(large);
+    assert_eq!(changed(&mut world), tight);
+    assert_eq!(filled(&world), before);
 }

@@ -112,6 +112,8 @@ pub struct GroupPlan {
     pub aggregates: Vec<Aggregate>,
     /// Slots of a group's first row that are read after grouping.
     pub keep: Vec<usize>,
+    /// Slots of each row that are read when it is taken into its group, those of the first row too.
+    pub slots: Vec<usize>,
     /// Rows arrive with equal keys together.
     pub sorted: bool,
     /// MIN or MAX read from the end of an index: the first row with a value decides.

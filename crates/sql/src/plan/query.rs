@@ -393,11 +393,7 @@ impl Planner<'_> {
         {
             let mut all: Vec<&Expr> = output.iter().chain(&keys).chain(&filter).chain(&having).collect();
             all.extend(order.iter().map(|(e, _)| e));
-            all.extend(
-                aggregates
-                    .iter()
-                    .flat_map(|a| a.args.iter().chain(a.order_by.iter().map(|(e, _)| e))),
-            );
+            all.extend(aggregates.iter().flat_map(Aggregate::inputs));
             all.iter().for_each(|e| self.slots_of(e, &mut needed));
             for condition in from.tree.iter().flat_map(super::join::conditions) {
                 self.slots_of(condition, &mut needed);
@@ -436,10 +432,16 @@ impl Planner<'_> {
                 .chain(&having)
                 .for_each(|e| self.slots_of(e, &mut keep));
             order.iter().for_each(|(e, _)| self.slots_of(e, &mut keep));
+            let mut slots = keep.clone();
+            aggregates
+                .iter()
+                .flat_map(Aggregate::inputs)
+                .for_each(|e| self.slots_of(e, &mut slots));
             GroupPlan {
                 keys,
                 aggregates,
                 keep,
+                slots,
                 sorted: ordered && !first_only,
                 first_only: first_only && ordered,
             }

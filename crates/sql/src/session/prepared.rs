@@ -66,6 +66,7 @@ impl Session {
     }
 
     pub(super) fn prepare_binary(&mut self, sql: &[u8]) -> Result<Prepared> {
+        self.state.begin_memory();
         self.state.read_clock();
         self.clear_diagnostics();
         let database = &self.state.database;
@@ -216,6 +217,7 @@ impl Session {
     fn begin_question(&mut self) {
         let counters = self.state.database.counters();
         counters.traffic.own().questions.fetch_add(1, Ordering::Relaxed);
+        self.state.begin_memory();
         self.state.read_clock();
     }
 

@@ -256,6 +256,9 @@ impl Session {
                 | "innodb_undo_retention",
                 _,
             ) => crate::monitor::history::apply(database),
+            ("tidemark_total_memory" | "global_connection_memory_limit", _) => {
+                crate::monitor::memory::apply(database);
+            }
             ("innodb_max_dirty_pages_pct", Setting::Float(pct)) => engine.set_max_dirty_pages_pct(*pct),
             _ => {}
         }

@@ -37,6 +37,7 @@ impl Session {
             .fetch_add(1, Ordering::Relaxed);
         self.state.statement_id.set(self.state.statement_id.get() + 1);
         self.state.read_clock();
+        self.state.begin_memory();
     }
 
     pub(super) fn note_error(&self, error: &SqlError) {

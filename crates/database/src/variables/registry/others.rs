@@ -142,12 +142,9 @@ pub(super) const DEFS: &[Def] = &[
         "1048576",
         "there is no query cache",
     ),
-    unused("sort_buffer_size", Both, from(32768), "262144", NO_BUFFERS),
-    unused("join_buffer_size", Both, from(128), "262144", NO_BUFFERS),
     unused("read_buffer_size", Both, from(8192), "131072", NO_BUFFERS),
     unused("read_rnd_buffer_size", Both, from(1), "262144", NO_BUFFERS),
     unused("preload_buffer_size", Both, from(1024), "32768", NO_BUFFERS),
-    unused("tmp_table_size", Both, from(1024), "16777216", NO_BUFFERS),
     unused(
         "temptable_max_ram",
         Global,

@@ -152,6 +152,29 @@ pub(super) const DEFS: &[Def] = &[
     def("max_seeks_for_key", Both, true, from(1), "18446744073709551615"),
     def("max_digest_length", Global, false, uint(0, 1_048_576), "1024"),
     def("group_concat_max_len", Both, true, from(4), "1024"),
+    // Memory of sorts, joins and kept rows, beyond which they go to scratch pages. A hash join's table is larger here than
+    // MySQL's quarter of a mebibyte: past it each row that is joined costs a search among sorted rows.
+    def("sort_buffer_size", Both, true, from(32768), "262144"),
+    def("join_buffer_size", Both, true, from(128), "8388608"),
+    def("tmp_table_size", Both, true, from(1024), "16777216"),
+    // Bytes that one statement, and all of the server but the buffer pool, may take; 0 is a quarter of the second, and
+    // half of the machine's memory. MySQL's names mean the same; the smaller holds.
+    def("tidemark_statement_memory", Both, true, from(0), "0"),
+    def("tidemark_total_memory", Global, true, from(0), "0"),
+    def(
+        "connection_memory_limit",
+        Both,
+        true,
+        from(2_097_152),
+        "18446744073709551615",
+    ),
+    def(
+        "global_connection_memory_limit",
+        Global,
+        true,
+        from(16_777_216),
+        "18446744073709551615",
+    ),
     def(
         "cte_max_recursion_depth",
         Both,

@@ -12,9 +12,9 @@ use super::rows::{Changed, Slots, Stored};
 use super::{ChangeContext, Changes, is_ignorable};
 use crate::dictionary::ColumnDefault;
 use crate::error::{Result, SqlError};
-use crate::exec::{Collect, Exec, Purpose, QueryScope};
+use crate::exec::{Exec, Purpose, QueryScope};
 use crate::expr::{Row, SessionInfo};
-use crate::plan::change::{Assignments, Given, InsertPlan, InsertSource, OnDuplicate, SourceQuery};
+use crate::plan::change::{Assignments, Given, InsertPlan, InsertSource, OnDuplicate};
 use crate::types::{SqlMode, TypeKind, Val, Value};
 use tidemark_engine::{Action, DuplicateLock, Error};
 
@@ -31,25 +31,6 @@ pub fn run<'a>(plan: &'a InsertPlan, run: ChangeContext<'a>) -> Result<Changes> 
     };
     let rows = work.all_rows()?;
     work.finish(rows)
-}
-
-/// The rows of the query that is read from.
-fn source_rows(source: &SourceQuery, run: ChangeContext) -> Result<Vec<Vec<Value>>> {
-    let exec = Exec::new(run.session, run.txn, &source.queries, Purpose::Copy);
-    let mut env = run.session.env(&exec, run.env.params);
-    env.strict = run.env.strict;
-    env.writes = run.env.writes;
-    let mut rows = Vec::new();
-    let mut collect = Collect::new(|row: &[Value]| {
-        rows.push(row.to_vec());
-        Ok(true)
-    });
-    let scope = QueryScope {
-        env: &env,
-        outer: None,
-    };
-    exec.query(&source.query, scope, &mut collect)?;
-    Ok(rows)
 }
 
 /// The row that has the key, and behind it the one that was to be inserted.
@@ -95,14 +76,26 @@ impl InsertRun<'_> {
                 Ok(rows.len() as u64)
             }
             InsertSource::Query(source) => {
-                let rows = source_rows(source, self.run)?;
+                let run = self.run;
+                let exec = Exec::new(run.session, run.txn, &source.queries, Purpose::Copy);
+                let mut env = run.session.env(&exec, run.env.params);
+                env.strict = run.env.strict;
+                env.writes = run.env.writes;
+                let scope = QueryScope {
+                    env: &env,
+                    outer: None,
+                };
+                let rows = exec.rows_of(&source.query, scope)?;
                 let total = rows.len() as u64;
                 let mut values = Vec::with_capacity(plan.target.def.columns.len());
-                for (at, row) in rows.into_iter().enumerate() {
-                    self.run.env.row_number.set(at as u64 + 1);
-                    self.build_from(row, &mut values, total - at as u64)?;
+                let mut at = 0;
+                rows.for_each(&mut |row| {
+                    self.run.env.row_number.set(at + 1);
+                    self.build_from(row, &mut values, total - at)?;
                     self.put(&mut values)?;
-                }
+                    at += 1;
+                    Ok(true)
+                })?;
                 Ok(total)
             }
         }
@@ -167,11 +160,11 @@ impl InsertRun<'_> {
         self.generate(values, rows_left)
     }
 
-    fn build_from(&mut self, row: Vec<Value>, values: &mut Vec<Value>, rows_left: u64) -> Result<()> {
+    fn build_from(&mut self, row: &[Value], values: &mut Vec<Value>, rows_left: u64) -> Result<()> {
         let plan = self.plan;
         self.begin(values);
-        for (value, &column) in row.into_iter().zip(&plan.columns) {
-            values[column] = self.converted(column, value)?.into_owned();
+        for (value, &column) in row.iter().zip(&plan.columns) {
+            values[column] = self.converted(column, value.borrowed())?.into_owned();
         }
         self.defaults(&plan.columns, values)?;
         self.generate(values, rows_left)

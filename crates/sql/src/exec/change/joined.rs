@@ -11,6 +11,7 @@ use super::assignments::{Set, evaluate, put};
 use super::rows::{Changed, Slots, Stored};
 use super::{ChangeContext, Changes, is_ignorable, update};
 use crate::error::{Result, SqlError, er};
+use crate::exec::spill::{KeptRows, Room, Shares};
 use crate::exec::{Exec, QueryScope};
 use crate::plan::change::{JoinedAction, JoinedPlan, JoinedTarget};
 use crate::types::{Val, Value};
@@ -18,10 +19,10 @@ use std::collections::HashSet;
 use tidemark_engine::Action;
 
 /// What is to become of a table's rows.
-#[derive(Default)]
-struct Collected {
-    met: HashSet<Vec<u8>>,
-    changes: Vec<(Vec<u8>, Set)>,
+struct Collected<'a> {
+    met: HashSet<Box<[u8]>>,
+    /// Of each row the primary key, and behind it, in turn, the columns that change and their new values.
+    changes: KeptRows<'a>,
 }
 
 #[derive(Default)]
@@ -41,7 +42,7 @@ struct JoinedRun<'a> {
     run: ChangeContext<'a>,
 }
 
-impl JoinedRun<'_> {
+impl<'a> JoinedRun<'a> {
     fn run(&self, exec: &Exec) -> Result<Changes> {
         let (plan, run) = (self.plan, self.run);
         if plan.full_scan && run.session.settings.sql_safe_updates {
@@ -53,9 +54,17 @@ impl JoinedRun<'_> {
         let collected = self.collect(exec)?;
         let mut counts = Counts::default();
         for (target, collected) in plan.targets.iter().zip(collected) {
-            for (key, set) in collected.changes {
-                self.apply(target, &key, set, &mut counts)?;
-            }
+            collected.changes.for_each(&mut |row| {
+                if let [Val::Str(key), changes @ ..] = row {
+                    let column_and_value = |pair: &[Value]| match pair {
+                        [Val::UInt(column), value] => Some((*column as usize, value.clone())),
+                        _ => None,
+                    };
+                    let set = changes.chunks(2).filter_map(column_and_value).collect();
+                    self.apply(target, key, set, &mut counts)?;
+                }
+                Ok(true)
+            })?;
         }
         let Counts { matched, changed } = counts;
         Ok(match plan.updates() {
@@ -67,9 +76,17 @@ impl JoinedRun<'_> {
         })
     }
 
-    fn collect(&self, exec: &Exec) -> Result<Vec<Collected>> {
+    fn nothing(&self) -> Collected<'a> {
+        let session = self.run.session;
+        Collected {
+            met: HashSet::new(),
+            changes: KeptRows::new(Room::of(session), Shares::of(session).table),
+        }
+    }
+
+    fn collect(&self, exec: &Exec) -> Result<Vec<Collected<'a>>> {
         let (plan, run) = (self.plan, self.run);
-        let mut collected: Vec<Collected> = plan.targets.iter().map(|_| Collected::default()).collect();
+        let mut collected: Vec<Collected> = plan.targets.iter().map(|_| self.nothing()).collect();
         // The new values, by slot, of the row that the table read first is at.
         let mut new: Set = Vec::new();
         let mut new_of = Vec::new();
@@ -107,8 +124,12 @@ impl JoinedRun<'_> {
                         new_of.clone_from(&key);
                     }
                 }
-                collected.met.insert(key.clone());
-                collected.changes.push((key, set));
+                collected.met.insert(key.as_slice().into());
+                let mut kept = vec![Value::string(key)];
+                for (column, value) in set {
+                    kept.extend([Value::UInt(column as u64), value]);
+                }
+                collected.changes.push(kept)?;
             }
             Ok(())
         })?;

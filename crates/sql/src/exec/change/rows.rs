@@ -52,9 +52,9 @@ impl Row for Stored<'_> {
 }
 
 impl Stored<'_> {
-    /// All columns, copied out of the page.
-    pub fn copy(&self) -> Vec<Value> {
+    /// Appends all columns, copied out of the page.
+    pub fn copy_to(&self, out: &mut Vec<Value>) {
         let columns = 0..self.def.columns.len();
-        columns.map(|slot| self.column(slot).into_owned()).collect()
+        out.extend(columns.map(|slot| self.column(slot).into_owned()));
     }
 }

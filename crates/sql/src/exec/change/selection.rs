@@ -7,10 +7,11 @@
 use super::rows::{Slots, Stored};
 use super::{ChangeContext, is_ignorable};
 use crate::error::{Result, SqlError, er};
-use crate::expr::{EvalCtx, Row, order_values};
+use crate::exec::spill::{KeptRows, Room, Shares, Sorter};
+use crate::expr::{EvalCtx, Row};
 use crate::plan::change::{RowSelection, Target};
+use crate::types::sort::sort_key;
 use crate::types::{Val, Value};
-use std::cmp::Ordering;
 use tidemark_engine::{Action, Flow, Keep, KeyRange, RangeScan, RowBuf, RowView};
 
 /// What a statement does to the rows it touches.
@@ -167,52 +168,90 @@ impl<'a> ChangeScan<'a> {
     }
 
     fn change_collected(&self, limit: u64, change: &mut dyn RowChange) -> Result<()> {
-        let (target, run) = (self.target, self.run);
-        let mut rows = self.collect(limit)?;
-        self.sort(&mut rows)?;
-        rows.truncate(usize::try_from(limit).unwrap_or(usize::MAX));
-        for (key, row) in rows {
-            let action = match change.decide(&Slots(&row)) {
-                Ok(action) => action,
-                Err(error) if self.rows.ignore && is_ignorable(&error) => {
-                    run.env.warnings.warn(error);
-                    continue;
+        let rows = self.collect(limit)?;
+        if self.rows.order_by.is_empty() {
+            let mut left = limit;
+            return rows.for_each(&mut |row| {
+                self.change_row(row, change)?;
+                left -= 1;
+                Ok(left > 0)
+            });
+        }
+        let run = self.run;
+        let (room, share) = (Room::of(run.session), Shares::of(run.session).sort);
+        let mut sorter = Sorter::new(room, share, 1 + self.target.def.columns.len(), false, limit);
+        rows.for_each(&mut |row| {
+            let slots = Slots(&row[1..]);
+            for key in &self.rows.order_by {
+                let from = sorter.key().len();
+                let value = key.expr.eval(&run.env.ctx_with(&slots))?;
+                sort_key(&value, &key.expr.ty, sorter.key());
+                if key.descending {
+                    sorter.key()[from..].iter_mut().for_each(|b| *b = !*b);
                 }
-                Err(error) => return Err(error),
-            };
-            let savepoint = run.txn.borrow_mut().savepoint();
-            let result = {
-                let mut txn = run.txn.borrow_mut();
-                target.table.modify(&mut txn, &key, &mut |_, buf| {
-                    if action == Action::Update {
-                        change.write(buf);
-                    }
-                    Ok(action)
-                })
-            };
-            match result.map_err(|error| change.explain(error)) {
-                Ok(found) if found => change.done(),
-                Ok(_) => {}
-                Err(error) if self.rows.ignore && is_ignorable(&error) => {
-                    run.txn.borrow_mut().rollback_to(&savepoint)?;
-                    run.env.warnings.warn(error);
-                    change.passed_over();
-                }
-                Err(error) => return Err(error),
             }
+            sorter.push(row.iter().cloned().map(Ok))?;
+            Ok(true)
+        })?;
+        drop(rows);
+        sorter.finish(|row| {
+            self.change_row(row, change)?;
+            Ok(true)
+        })?;
+        Ok(())
+    }
+
+    /// Changes a row that was collected: its primary key, and behind it its columns.
+    fn change_row(&self, row: &[Value], change: &mut dyn RowChange) -> Result<()> {
+        let (target, run) = (self.target, self.run);
+        let [Val::Str(key), row @ ..] = row else {
+            return Ok(());
+        };
+        let action = match change.decide(&Slots(row)) {
+            Ok(action) => action,
+            Err(error) if self.rows.ignore && is_ignorable(&error) => {
+                run.env.warnings.warn(error);
+                return Ok(());
+            }
+            Err(error) => return Err(error),
+        };
+        let savepoint = run.txn.borrow_mut().savepoint();
+        let result = {
+            let mut txn = run.txn.borrow_mut();
+            target.table.modify(&mut txn, key, &mut |_, buf| {
+                if action == Action::Update {
+                    change.write(buf);
+                }
+                Ok(action)
+            })
+        };
+        match result.map_err(|error| change.explain(error)) {
+            Ok(found) if found => change.done(),
+            Ok(_) => {}
+            Err(error) if self.rows.ignore && is_ignorable(&error) => {
+                run.txn.borrow_mut().rollback_to(&savepoint)?;
+                run.env.warnings.warn(error);
+                change.passed_over();
+            }
+            Err(error) => return Err(error),
         }
         Ok(())
     }
 
-    /// Locks and copies the rows that match, with their primary keys.
-    fn collect(&self, limit: u64) -> Result<Vec<(Vec<u8>, Vec<Value>)>> {
+    fn no_rows(&self) -> KeptRows<'a> {
+        let session = self.run.session;
+        KeptRows::new(Room::of(session), Shares::of(session).table)
+    }
+
+    /// Locks and copies the rows that match, each behind its primary key.
+    fn collect(&self, limit: u64) -> Result<KeptRows<'a>> {
         let (target, run) = (self.target, self.run);
         let zone = run.env.time_zone;
         let enough = match self.rows.order_by.is_empty() && !self.rows.filter_queries {
             true => limit,
             false => u64::MAX,
         };
-        let mut rows: Vec<(Vec<u8>, Vec<Value>)> = Vec::new();
+        let mut rows = self.no_rows();
         for range in &self.ranges(&run.env.ctx())? {
             let mut take = |view: &RowView| {
                 let row = Stored {
@@ -223,7 +262,9 @@ impl<'a> ChangeScan<'a> {
                 if !self.rows.filter_queries && !self.matches(&row)? {
                     return Ok((Keep::Release, Flow::Continue));
                 }
-                rows.push((view.primary_key().to_vec(), row.copy()));
+                let mut kept = vec![Value::string(view.primary_key())];
+                row.copy_to(&mut kept);
+                rows.push(kept)?;
                 let flow = if rows.len() as u64 >= enough {
                     Flow::Stop
                 } else {
@@ -245,41 +286,16 @@ impl<'a> ChangeScan<'a> {
                 break;
             }
         }
-        if self.rows.filter_queries {
-            let mut matching = Vec::with_capacity(rows.len());
-            for (key, row) in rows {
-                if self.matches(&Slots(&row))? {
-                    matching.push((key, row));
-                }
+        if !self.rows.filter_queries {
+            return Ok(rows);
+        }
+        let mut matching = self.no_rows();
+        rows.for_each(&mut |row| {
+            if self.matches(&Slots(&row[1..]))? {
+                matching.push(row.to_vec())?;
             }
-            rows = matching;
-        }
-        Ok(rows)
-    }
-
-    fn sort(&self, rows: &mut Vec<(Vec<u8>, Vec<Value>)>) -> Result<()> {
-        let run = self.run;
-        if self.rows.order_by.is_empty() {
-            return Ok(());
-        }
-        let mut keyed = Vec::with_capacity(rows.len());
-        for (key, row) in rows.drain(..) {
-            let mut sort_key = Vec::with_capacity(self.rows.order_by.len());
-            for key in &self.rows.order_by {
-                sort_key.push(key.expr.eval(&run.env.ctx_with(&Slots(&row)))?.into_owned());
-            }
-            keyed.push((sort_key, key, row));
-        }
-        keyed.sort_by(|(a, ..), (b, ..)| {
-            let pairs = a.iter().zip(b).zip(&self.rows.order_by);
-            let orders = pairs.map(|((a, b), key)| {
-                // Values of one type always compare.
-                let order = order_values(a, b, key.kind, run.env).unwrap_or(Ordering::Equal);
-                if key.descending { order.reverse() } else { order }
-            });
-            orders.fold(Ordering::Equal, Ordering::then)
-        });
-        rows.extend(keyed.into_iter().map(|(_, key, row)| (key, row)));
-        Ok(())
+            Ok(true)
+        })?;
+        Ok(matching)
     }
 }

@@ -1,0 +1,230 @@
+//! GROUP BY: rows taken into the group of their key.
+//!
+//! Where the input comes in order of the key there is one group at a time. Otherwise groups stand in a hash table; once
+//! they take their share of memory, rows of further keys are put aside by the hash of the key, the slots that anything
+//! reads of them, and each part is grouped by itself when the input has ended.
+
+use super::output::Output;
+use super::rows::{GroupRow, JoinedRow};
+use super::spill::{Partitions, Room};
+use super::tail::Tail;
+use super::{Exec, QueryScope, ScanControl};
+use crate::error::Result;
+use crate::expr::{Accumulator, EvalCtx, Row};
+use crate::plan::{GroupPlan, SelectPlan};
+use crate::types::sort::sort_key;
+use crate::types::{Val, Value};
+use std::collections::HashMap;
+
+/// About what a group takes beside its key and values.
+const ENTRY_BYTES: usize = 128;
+
+/// The groups of a running query.
+pub(super) struct Groups<'g, 'a> {
+    select: &'g SelectPlan,
+    plan: &'g GroupPlan,
+    by_key: HashMap<Box<[u8]>, usize>,
+    groups: Vec<Group>,
+    key: Vec<u8>,
+    /// With sorted input, the key of the group in hand.
+    current: Vec<u8>,
+    room: Room<'a>,
+    share: usize,
+    bytes: usize,
+    /// How often the input has been parted, and the rows that are put aside once more.
+    level: u32,
+    later: Option<Partitions<'a>>,
+}
+
+pub(super) struct Group {
+    first: Vec<Value>,
+    accumulators: Vec<Accumulator>,
+}
+
+impl Group {
+    fn new(plan: &GroupPlan, row: Option<&dyn Row>) -> Group {
+        let kept = |slot: &usize| row.map_or(Value::Null, |row| row.column(*slot).into_owned());
+        Group {
+            first: plan.keep.iter().map(kept).collect(),
+            accumulators: plan.aggregates.iter().map(|a| a.accumulator()).collect(),
+        }
+    }
+
+    fn update(&mut self, plan: &GroupPlan, ctx: &EvalCtx) -> Result<()> {
+        for (accumulator, aggregate) in self.accumulators.iter_mut().zip(&plan.aggregates) {
+            accumulator.update(aggregate, ctx)?;
+        }
+        Ok(())
+    }
+
+    fn bytes(&self) -> usize {
+        let text = |value: &Value| match value {
+            Val::Str(text) => text.len(),
+            _ => 0,
+        };
+        ENTRY_BYTES
+            + size_of_val(self.first.as_slice())
+            + self.first.iter().map(text).sum::<usize>()
+            + size_of_val(self.accumulators.as_slice())
+    }
+}
+
+impl<'g, 'a> Groups<'g, 'a> {
+    /// No groups yet of a query that groups as `plan` says.
+    pub fn new(exec: &Exec<'a, '_>, select: &'g SelectPlan, plan: &'g GroupPlan) -> Groups<'g, 'a> {
+        Groups::at_level(select, plan, (exec.room(), exec.shares().table), 0)
+    }
+
+    fn at_level(
+        select: &'g SelectPlan,
+        plan: &'g GroupPlan,
+        (room, share): (Room<'a>, usize),
+        level: u32,
+    ) -> Groups<'g, 'a> {
+        Groups {
+            select,
+            plan,
+            by_key: HashMap::new(),
+            groups: Vec::new(),
+            key: Vec::new(),
+            current: Vec::new(),
+            room,
+            share,
+            bytes: 0,
+            level,
+            later: None,
+        }
+    }
+
+    /// What the groups are made by.
+    pub fn plan(&self) -> &'g GroupPlan {
+        self.plan
+    }
+
+    /// Takes a row in. With sorted input, the group that it ends is returned.
+    pub fn take(&mut self, row: &dyn Row, ctx: &EvalCtx) -> Result<Option<Group>> {
+        let plan = self.plan;
+        if plan.keys.is_empty() {
+            if self.groups.is_empty() {
+                self.groups.push(Group::new(plan, Some(row)));
+            }
+            self.groups[0].update(plan, ctx)?;
+            return Ok(None);
+        }
+        self.key.clear();
+        for key in &plan.keys {
+            sort_key(&key.eval(ctx)?, &key.ty, &mut self.key);
+        }
+        if !plan.sorted {
+            self.take_by_key(row, ctx)?;
+            return Ok(None);
+        }
+        let mut ended = None;
+        if self.groups.is_empty() || self.key != self.current {
+            ended = self.groups.pop();
+            self.groups.push(Group::new(plan, Some(row)));
+            std::mem::swap(&mut self.key, &mut self.current);
+        }
+        self.groups[0].update(plan, ctx)?;
+        Ok(ended)
+    }
+
+    /// Takes a row in whose key is in hand.
+    fn take_by_key(&mut self, row: &dyn Row, ctx: &EvalCtx) -> Result<()> {
+        let plan = self.plan;
+        let at = match self.by_key.get(self.key.as_slice()) {
+            Some(at) => *at,
+            None => {
+                if self.later.is_none() && self.bytes > self.share {
+                    self.later = Partitions::new(self.room, self.level);
+                }
+                if let Some(later) = &mut self.later {
+                    let slots = self.plan.slots.iter();
+                    let values: Vec<Value> = slots.map(|slot| row.column(*slot).into_owned()).collect();
+                    return later.push(&self.key, &values);
+                }
+                self.room.check_at(self.groups.len())?;
+                let group = Group::new(plan, Some(row));
+                self.bytes += group.bytes() + self.key.len();
+                self.groups.push(group);
+                self.by_key
+                    .insert(self.key.as_slice().into(), self.groups.len() - 1);
+                self.groups.len() - 1
+            }
+        };
+        self.groups[at].update(plan, ctx)
+    }
+
+    /// The input has ended: all groups go on as rows.
+    pub fn finish(mut self, scope: QueryScope, tail: &mut Tail, out: &mut dyn Output) -> Result<ScanControl> {
+        if self.groups.is_empty() && self.plan.keys.is_empty() {
+            self.groups.push(Group::new(self.plan, None));
+        }
+        for (n, group) in std::mem::take(&mut self.groups).into_iter().enumerate() {
+            self.room.check_at(n)?;
+            match self.emit(group, scope, tail, out)? {
+                ScanControl::Stop => return Ok(ScanControl::Stop),
+                ScanControl::Pause => out.flush()?,
+                ScanControl::Next => {}
+            }
+        }
+        self.by_key = HashMap::new();
+        let later = self.later.take();
+        let mut row = vec![Value::Null; self.select.width];
+        for mut part in later.into_iter().flat_map(Partitions::into_parts) {
+            let place = (self.room, self.share);
+            let mut groups = Groups::at_level(self.select, self.plan, place, part.level);
+            let mut values = Vec::new();
+            while part.next(&mut groups.key, &mut values)? {
+                for (slot, value) in self.plan.slots.iter().zip(values.drain(..)) {
+                    row[*slot] = value;
+                }
+                let row = JoinedRow {
+                    values: &row,
+                    outer: scope.outer,
+                };
+                let ctx = EvalCtx {
+                    row: &row,
+                    env: scope.env,
+                };
+                groups.take_by_key(&row, &ctx)?;
+            }
+            if groups.finish(scope, tail, out)? == ScanControl::Stop {
+                return Ok(ScanControl::Stop);
+            }
+        }
+        Ok(ScanControl::Next)
+    }
+
+    /// Hands a group on as a row.
+    pub fn emit(
+        &self,
+        group: Group,
+        scope: QueryScope,
+        tail: &mut Tail,
+        out: &mut dyn Output,
+    ) -> Result<ScanControl> {
+        let ctx = scope.env.ctx();
+        let accumulators = group.accumulators.into_iter();
+        let finished = accumulators
+            .zip(&self.plan.aggregates)
+            .map(|(a, spec)| a.finish(spec, &ctx));
+        let aggregates = finished.collect::<Result<Vec<_>>>()?;
+        let row = GroupRow {
+            keep: &self.plan.keep,
+            first: &group.first,
+            aggregates: &aggregates,
+            outer: scope.outer,
+        };
+        let ctx = EvalCtx {
+            row: &row,
+            env: scope.env,
+        };
+        if let Some(having) = &self.select.having
+            && !having.is_true(&ctx)?
+        {
+            return Ok(ScanControl::Next);
+        }
+        tail.row(&self.select.output, &ctx, out)
+    }
+}

@@ -1,0 +1,258 @@
+//! Rows as bytes in a spool.
+//!
+//! ```text
+//!  record   key length u32 │ row length u32 │ key │ row
+//!  row      a value behind the other: a byte for its kind, then
+//!           integers, floats  8 bytes        texts      length u32, bytes
+//!           dates and times   8 bytes, and   decimals   scale, coefficient 16 bytes; or its digits as a text
+//!                             the digits shown
+//! ```
+//!
+//! Nothing of it outlives the statement, so there is no version.
+
+use crate::error::{Result, SqlError};
+use crate::types::{Date, DateTime, Decimal, Time, Val, Value};
+use std::borrow::Cow;
+use tidemark_engine::Spool;
+
+/// What stands before a record.
+const HEAD_LEN: usize = 8;
+
+/// A record is read from its spool in pieces of at least this many bytes.
+const BLOCK_LEN: usize = 4096;
+
+mod kind {
+    pub const NULL: u8 = 0;
+    pub const INT: u8 = 1;
+    pub const UINT: u8 = 2;
+    pub const FLOAT: u8 = 3;
+    pub const DOUBLE: u8 = 4;
+    pub const DECIMAL: u8 = 5;
+    pub const BIG_DECIMAL: u8 = 6;
+    pub const TEXT: u8 = 7;
+    pub const DATE: u8 = 8;
+    pub const TIME: u8 = 9;
+    pub const DATE_TIME: u8 = 10;
+    pub const MEMBER: u8 = 11;
+}
+
+fn damaged() -> SqlError {
+    SqlError::unknown("A row that was put aside cannot be read back")
+}
+
+fn put_text(text: &[u8], out: &mut Vec<u8>) {
+    // A value is shorter than the largest packet, one gibibyte.
+    out.extend_from_slice(&(text.len() as u32).to_le_bytes());
+    out.extend_from_slice(text);
+}
+
+/// Appends a row.
+pub fn encode(row: &[Value], out: &mut Vec<u8>) {
+    for value in row {
+        let mut fixed = |kind: u8, bytes: &[u8]| {
+            out.push(kind);
+            out.extend_from_slice(bytes);
+        };
+        match value {
+            Val::Null => fixed(kind::NULL, &[]),
+            Val::Int(v) => fixed(kind::INT, &v.to_le_bytes()),
+            Val::UInt(v) => fixed(kind::UINT, &v.to_le_bytes()),
+            Val::Float(v) => fixed(kind::FLOAT, &v.to_le_bytes()),
+            Val::Double(v) => fixed(kind::DOUBLE, &v.to_le_bytes()),
+            Val::Decimal(v) => match v.coefficient() {
+                Some(coefficient) => {
+                    fixed(kind::DECIMAL, &[v.scale()]);
+                    out.extend_from_slice(&coefficient.to_le_bytes());
+                }
+                None => {
+                    fixed(kind::BIG_DECIMAL, &[]);
+                    put_text(v.to_string().as_bytes(), out);
+                }
+            },
+            Val::Str(text) => {
+                fixed(kind::TEXT, &[]);
+                put_text(text, out);
+            }
+            Val::Date(v) => fixed(kind::DATE, &v.pack().to_le_bytes()),
+            Val::Time(v) => {
+                fixed(kind::TIME, &v.micros.to_le_bytes());
+                out.push(v.fsp);
+            }
+            Val::DateTime(v) => {
+                fixed(kind::DATE_TIME, &v.pack().to_le_bytes());
+                out.push(v.fsp);
+            }
+            Val::Member(n, text) => {
+                fixed(kind::MEMBER, &n.to_le_bytes());
+                put_text(text, out);
+            }
+        }
+    }
+}
+
+/// The rest of an encoded row.
+struct Rest<'b>(&'b [u8]);
+
+impl<'b> Rest<'b> {
+    fn bytes(&mut self, len: usize) -> Result<&'b [u8]> {
+        let (now, later) = self.0.split_at_checked(len).ok_or_else(damaged)?;
+        self.0 = later;
+        Ok(now)
+    }
+
+    fn array<const N: usize>(&mut self) -> Result<[u8; N]> {
+        self.bytes(N)?.try_into().map_err(|_| damaged())
+    }
+
+    fn u8(&mut self) -> Result<u8> {
+        Ok(self.array::<1>()?[0])
+    }
+
+    fn u64(&mut self) -> Result<u64> {
+        Ok(u64::from_le_bytes(self.array()?))
+    }
+
+    fn text(&mut self) -> Result<&'b [u8]> {
+        let len = u32::from_le_bytes(self.array()?);
+        self.bytes(len as usize)
+    }
+
+    fn value(&mut self) -> Result<Value> {
+        Ok(match self.u8()? {
+            kind::NULL => Val::Null,
+            kind::INT => Val::Int(self.u64()? as i64),
+            kind::UINT => Val::UInt(self.u64()?),
+            kind::FLOAT => Val::Float(f32::from_le_bytes(self.array()?)),
+            kind::DOUBLE => Val::Double(f64::from_le_bytes(self.array()?)),
+            kind::DECIMAL => {
+                let scale = self.u8()?;
+                Val::Decimal(Decimal::new(i128::from_le_bytes(self.array()?), scale))
+            }
+            kind::BIG_DECIMAL => {
+                let digits = std::str::from_utf8(self.text()?).map_err(|_| damaged())?;
+                Val::Decimal(Decimal::parse(digits).ok_or_else(damaged)?)
+            }
+            kind::TEXT => Val::Str(Cow::Owned(self.text()?.to_vec())),
+            kind::DATE => Val::Date(Date::unpack(self.u64()?)),
+            kind::TIME => {
+                let micros = self.u64()? as i64;
+                Val::Time(Time {
+                    micros,
+                    fsp: self.u8()?,
+                })
+            }
+            kind::DATE_TIME => {
+                let packed = self.u64()?;
+                Val::DateTime(DateTime::unpack(packed, self.u8()?))
+            }
+            kind::MEMBER => {
+                let number = self.u64()?;
+                Val::Member(number, Cow::Owned(self.text()?.to_vec()))
+            }
+            _ => return Err(damaged()),
+        })
+    }
+}
+
+/// Reads a row, in place of what `row` held.
+pub fn decode(bytes: &[u8], row: &mut Vec<Value>) -> Result<()> {
+    row.clear();
+    let mut rest = Rest(bytes);
+    while !rest.0.is_empty() {
+        row.push(rest.value()?);
+    }
+    Ok(())
+}
+
+/// Writes a record whose row is encoded already.
+pub fn append_encoded(spool: &mut Spool, key: &[u8], row: &[u8]) -> Result<()> {
+    let mut head = [0; HEAD_LEN];
+    head[..4].copy_from_slice(&(key.len() as u32).to_le_bytes());
+    head[4..].copy_from_slice(&u32::try_from(row.len()).map_err(|_| damaged())?.to_le_bytes());
+    spool.append(&head)?;
+    spool.append(key)?;
+    spool.append(row)?;
+    Ok(())
+}
+
+/// Writes a record; `buffer` is room to encode in.
+pub fn append(spool: &mut Spool, key: &[u8], row: &[Value], buffer: &mut Vec<u8>) -> Result<()> {
+    buffer.clear();
+    encode(row, buffer);
+    append_encoded(spool, key, buffer)
+}
+
+/// Reads records one after the other from a part of a spool.
+pub struct Reader {
+    /// Where in the spool `block` ends, and where the part does.
+    at: u64,
+    end: u64,
+    block: Vec<u8>,
+    /// How much of the block was read.
+    used: usize,
+    /// The record in hand.
+    key: std::ops::Range<usize>,
+    row: std::ops::Range<usize>,
+}
+
+impl Reader {
+    pub fn new(from: u64, end: u64) -> Reader {
+        Reader {
+            at: from,
+            end,
+            block: Vec::new(),
+            used: 0,
+            key: 0..0,
+            row: 0..0,
+        }
+    }
+
+    /// Where the next record begins.
+    pub fn position(&self) -> u64 {
+        self.at - (self.block.len() - self.used) as u64
+    }
+
+    /// Has at least `len` bytes behind `used` in the block.
+    fn fill(&mut self, spool: &Spool, len: usize) -> Result<()> {
+        if self.block.len() - self.used >= len {
+            return Ok(());
+        }
+        let from = self.position();
+        let wanted = len.max(BLOCK_LEN).min((self.end - from) as usize);
+        spool.read(from, wanted, &mut self.block)?;
+        self.used = 0;
+        self.at = from + self.block.len() as u64;
+        if self.block.len() < len {
+            Err(damaged())
+        } else {
+            Ok(())
+        }
+    }
+
+    /// Goes on to the next record; whether there is one.
+    pub fn advance(&mut self, spool: &Spool) -> Result<bool> {
+        if self.position() >= self.end {
+            return Ok(false);
+        }
+        self.fill(spool, HEAD_LEN)?;
+        let mut head = Rest(&self.block[self.used..]);
+        let key_len = u32::from_le_bytes(head.array()?) as usize;
+        let row_len = u32::from_le_bytes(head.array()?) as usize;
+        self.fill(spool, HEAD_LEN + key_len + row_len)?;
+        let key_at = self.used + HEAD_LEN;
+        self.key = key_at..key_at + key_len;
+        self.row = self.key.end..self.key.end + row_len;
+        self.used = self.row.end;
+        Ok(true)
+    }
+
+    /// The key of the record in hand.
+    pub fn key(&self) -> &[u8] {
+        &self.block[self.key.clone()]
+    }
+
+    /// The encoded row of the record in hand.
+    pub fn row(&self) -> &[u8] {
+        &self.block[self.row.clone()]
+    }
+}

@@ -1,0 +1,119 @@
+//! Rows that a statement has to hold: in memory up to its share, behind that in spools.
+//!
+//! A *spool* ([`tidemark_engine::Spool`]) is bytes in scratch pages of the engine: as long as the buffer pool has room for
+//! them nothing is written to disk. A share is one of MySQL's variables, and each structure has one of its own, as there:
+//!
+//! ```text
+//!                 share             past it
+//!  [`Sorter`]     sort_buffer_size  the rows so far go out as a sorted run; in the end the runs are merged
+//!  [`KeptRows`]   tmp_table_size    further rows go out in order; reading goes through both
+//!  [`Partitions`] tmp_table_size    GROUP BY, DISTINCT: rows of keys that are not in memory go out by the key's hash,
+//!                                   and each part is done by itself once the input has ended
+//!  [`SortedRun`]  join_buffer_size  a hash join's table, IN's values: sorted by key, found by bisection
+//! ```
+//!
+//! Shares are estimates of what the rows themselves take. The statement's budget (`error::memory`) holds over all of it.
+//!
+//! Sources: Knuth, *The Art of Computer Programming* 3, 5.4 (merging); Shapiro, *Join processing in database systems with
+//! large main memories*, 1986 (partitions by hash).
+
+mod codec;
+mod keyed_rows;
+mod partitions;
+mod rows;
+mod run;
+mod sorter;
+
+pub use keyed_rows::{KeyedRows, KeyedRowsBuilder};
+pub use partitions::{Partition, Partitions};
+pub use rows::KeptRows;
+pub use run::SortedRun;
+pub use sorter::Sorter;
+
+use crate::context::{Process, SessionState};
+use crate::error::memory::check_memory;
+use crate::error::{Result, SqlError};
+use crate::types::{Val, Value};
+use tidemark_engine::{Engine, Spool};
+
+/// Rows between two looks at whether the statement should end.
+const CHECK_EVERY: usize = 256;
+
+/// Where a statement puts rows aside, and what may end it meanwhile.
+#[derive(Clone, Copy)]
+pub struct Room<'a> {
+    engine: &'a Engine,
+    process: &'a Process,
+}
+
+impl<'a> Room<'a> {
+    /// For the statements of a session.
+    pub fn of(session: &'a SessionState) -> Room<'a> {
+        Room::new(session.database.engine(), &session.process)
+    }
+
+    /// Rows go to the engine's spools; the process is looked at every few rows.
+    pub fn new(engine: &'a Engine, process: &'a Process) -> Room<'a> {
+        Room { engine, process }
+    }
+
+    fn spool(&self) -> Spool {
+        self.engine.spool()
+    }
+
+    /// An error if the statement was killed or has taken too much memory.
+    pub fn check(&self) -> Result<()> {
+        if self.process.is_interrupted() {
+            return Err(SqlError::interrupted());
+        }
+        check_memory()
+    }
+
+    /// The same, at one call in [`CHECK_EVERY`].
+    #[inline]
+    pub fn check_at(&self, row: usize) -> Result<()> {
+        if row.is_multiple_of(CHECK_EVERY) {
+            self.check()?;
+        }
+        Ok(())
+    }
+}
+
+/// What structures may hold in memory, in bytes.
+#[derive(Clone, Copy, Debug)]
+pub struct Shares {
+    /// `sort_buffer_size`
+    pub sort: usize,
+    /// `join_buffer_size`
+    pub join: usize,
+    /// `tmp_table_size`
+    pub table: usize,
+}
+
+impl Shares {
+    /// As the session's variables say.
+    pub fn of(session: &SessionState) -> Shares {
+        let bytes = |n: u64| usize::try_from(n).unwrap_or(usize::MAX);
+        Shares {
+            sort: bytes(session.settings.sort_buffer_size),
+            join: bytes(session.settings.join_buffer_size),
+            table: bytes(session.settings.tmp_table_size),
+        }
+    }
+}
+
+/// About what a value takes beside its own size.
+fn heap_bytes(value: &Value) -> usize {
+    match value {
+        Val::Str(text) | Val::Member(_, text) if !text.is_empty() => text.len() + 16,
+        _ => 0,
+    }
+}
+
+/// About what a row of its own takes.
+fn row_bytes(row: &[Value]) -> usize {
+    size_of::<Vec<Value>>() + 16 + size_of_val(row) + row.iter().map(heap_bytes).sum::<usize>()
+}
+
+#[cfg(test)]
+mod tests;

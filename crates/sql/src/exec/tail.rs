@@ -1,0 +1,354 @@
+//! The end of every query: distinct rows, in order, within the limit, to the output.
+//!
+//! ```text
+//!  row ──▶ distinct? ──▶ ordered? ──▶ OFFSET, LIMIT ──▶ output
+//!            │  ▲           │  ▲
+//!            ▼  │           ▼  │          past their shares (`spill`); what waits comes back when the
+//!          partitions     sorter          input has ended
+//! ```
+
+use super::output::Output;
+use super::rows::JoinedRow;
+use super::spill::{Partition, Partitions, Room, Sorter};
+use super::{Exec, ScanControl};
+use crate::error::{Result, SqlError};
+use crate::expr::{EvalCtx, Expr};
+use crate::plan::QueryPlan;
+use crate::types::sort::sort_key;
+use crate::types::{SqlType, Val, Value};
+use std::collections::HashSet;
+
+/// About what an entry of a set takes beside its key.
+const ENTRY_BYTES: usize = 32;
+
+/// What is known of a row's key.
+enum Novelty {
+    New,
+    Known,
+    /// Not among those in memory, and there is no room for more: the row is to be put aside.
+    Later,
+}
+
+/// The keys that came, as many as there is room for. The rows of others wait in partitions.
+struct Distinct<'a> {
+    room: Room<'a>,
+    share: usize,
+    keys: HashSet<Box<[u8]>>,
+    bytes: usize,
+    level: u32,
+    later: Option<Partitions<'a>>,
+}
+
+impl<'a> Distinct<'a> {
+    fn new(room: Room<'a>, share: usize, level: u32) -> Distinct<'a> {
+        Distinct {
+            room,
+            share,
+            keys: HashSet::new(),
+            bytes: 0,
+            level,
+            later: None,
+        }
+    }
+
+    fn look(&mut self, key: &[u8]) -> Result<Novelty> {
+        if self.keys.contains(key) {
+            return Ok(Novelty::Known);
+        }
+        if self.later.is_none() && self.bytes > self.share {
+            self.later = Partitions::new(self.room, self.level);
+        }
+        if self.later.is_some() {
+            return Ok(Novelty::Later);
+        }
+        self.room.check_at(self.keys.len())?;
+        self.bytes += ENTRY_BYTES + key.len();
+        self.keys.insert(key.into());
+        Ok(Novelty::New)
+    }
+
+    fn put_aside(&mut self, key: &[u8], row: &[Value]) -> Result<()> {
+        match &mut self.later {
+            Some(later) => later.push(key, row),
+            None => Ok(()),
+        }
+    }
+}
+
+/// See the module's head.
+pub(super) struct Tail<'t, 'a> {
+    plan: &'t QueryPlan,
+    room: Room<'a>,
+    /// If duplicates are to be left out here.
+    distinct: Option<Distinct<'a>>,
+    /// The key of a row in hand.
+    key: Vec<u8>,
+    sorter: Option<Sorter<'a>>,
+    skip: u64,
+    left: u64,
+    /// Rows that would have come without the limit.
+    found: u64,
+    table_share: usize,
+}
+
+impl<'t, 'a> Tail<'t, 'a> {
+    pub fn new(
+        exec: &Exec<'a, '_>,
+        plan: &'t QueryPlan,
+        distinct: bool,
+        ctx: &EvalCtx,
+    ) -> Result<Tail<'t, 'a>> {
+        let number = |e: &Option<Expr>, or: u64| match e {
+            Some(e) => limit_of(e, ctx),
+            None => Ok(or),
+        };
+        let skip = number(&plan.offset, 0)?;
+        let left = number(&plan.limit, u64::MAX)?;
+        // Rows sorted by all that they hold have their duplicates beside them.
+        let by_all = distinct && plan.ordered_by_output && !plan.order.is_empty();
+        let wanted = match plan.calc_found_rows {
+            true => u64::MAX,
+            false => skip.saturating_add(left),
+        };
+        let (room, shares) = (exec.room(), exec.shares());
+        let sorter = || Sorter::new(room, shares.sort, plan.columns.len(), by_all, wanted);
+        Ok(Tail {
+            plan,
+            room,
+            distinct: (distinct && !by_all).then(|| Distinct::new(room, shares.table, 0)),
+            key: Vec::new(),
+            sorter: (!plan.order.is_empty()).then(sorter),
+            skip,
+            left,
+            found: 0,
+            table_share: shares.table,
+        })
+    }
+
+    /// Whether no row can be wanted at all.
+    pub fn is_empty(&self) -> bool {
+        self.left == 0 && !self.plan.calc_found_rows
+    }
+
+    /// A row of the query, as expressions over the row of `ctx`.
+    pub fn row(&mut self, exprs: &[Expr], ctx: &EvalCtx, out: &mut dyn Output) -> Result<ScanControl> {
+        if let Some(distinct) = &mut self.distinct {
+            self.key.clear();
+            output_key(exprs, ctx, &mut self.key)?;
+            match distinct.look(&self.key)? {
+                Novelty::New => {}
+                Novelty::Known => return Ok(ScanControl::Next),
+                Novelty::Later => {
+                    let mut row = Vec::with_capacity(exprs.len() + 1);
+                    if self.sorter.is_some() {
+                        row.push(waiting_order_key(self.plan, ctx)?);
+                    }
+                    for expr in exprs {
+                        row.push(expr.eval(ctx)?.into_owned());
+                    }
+                    distinct.put_aside(&self.key, &row)?;
+                    return Ok(ScanControl::Next);
+                }
+            }
+        }
+        self.found += 1;
+        if let Some(sorter) = &mut self.sorter {
+            match sorter.is_distinct() {
+                true => output_key(exprs, ctx, sorter.key())?,
+                false => order_key(self.plan, ctx, sorter.key())?,
+            }
+            sorter.push(exprs.iter().map(|e| e.eval(ctx).map(Val::into_owned)))?;
+            return Ok(ScanControl::Next);
+        }
+        if self.skip > 0 {
+            self.skip -= 1;
+            return Ok(ScanControl::Next);
+        }
+        if self.left == 0 {
+            return Ok(self.enough());
+        }
+        self.left -= 1;
+        let flow = out.row(exprs, ctx)?;
+        Ok(if self.left == 0 && flow == ScanControl::Next {
+            self.enough()
+        } else {
+            flow
+        })
+    }
+
+    fn enough(&self) -> ScanControl {
+        if self.plan.calc_found_rows {
+            ScanControl::Next
+        } else {
+            ScanControl::Stop
+        }
+    }
+
+    /// A computed row.
+    pub fn values(
+        &mut self,
+        row: &[Value],
+        types: &[SqlType],
+        ctx: &EvalCtx,
+        out: &mut dyn Output,
+    ) -> Result<ScanControl> {
+        let slots = JoinedRow {
+            values: row,
+            outer: None,
+        };
+        let ctx = EvalCtx {
+            row: &slots,
+            env: ctx.env,
+        };
+        if let Some(distinct) = &mut self.distinct {
+            self.key.clear();
+            append_key(row, types, &mut self.key);
+            match distinct.look(&self.key)? {
+                Novelty::New => {}
+                Novelty::Known => return Ok(ScanControl::Next),
+                Novelty::Later => {
+                    let mut waiting = Vec::with_capacity(row.len() + 1);
+                    if self.sorter.is_some() {
+                        waiting.push(waiting_order_key(self.plan, &ctx)?);
+                    }
+                    waiting.extend_from_slice(row);
+                    distinct.put_aside(&self.key, &waiting)?;
+                    return Ok(ScanControl::Next);
+                }
+            }
+        }
+        self.found += 1;
+        if let Some(sorter) = &mut self.sorter {
+            match sorter.is_distinct() {
+                true => append_key(row, types, sorter.key()),
+                false => order_key(self.plan, &ctx, sorter.key())?,
+            }
+            sorter.push(row.iter().cloned().map(Ok))?;
+            return Ok(ScanControl::Next);
+        }
+        self.deliver(row, out)
+    }
+
+    fn deliver(&mut self, row: &[Value], out: &mut dyn Output) -> Result<ScanControl> {
+        if self.skip > 0 {
+            self.skip -= 1;
+            return Ok(ScanControl::Next);
+        }
+        if self.left == 0 {
+            return Ok(self.enough());
+        }
+        self.left -= 1;
+        let flow = out.values(row)?;
+        if flow == ScanControl::Pause {
+            out.flush()?;
+        }
+        if flow == ScanControl::Stop || self.left == 0 {
+            return Ok(if flow == ScanControl::Stop {
+                ScanControl::Stop
+            } else {
+                self.enough()
+            });
+        }
+        Ok(ScanControl::Next)
+    }
+
+    /// The input has ended. Returns how many rows the query has, without its limit if that was asked for.
+    pub fn finish(mut self, out: &mut dyn Output) -> Result<u64> {
+        let later = self.distinct.take().and_then(|distinct| distinct.later);
+        for part in later.into_iter().flat_map(Partitions::into_parts) {
+            if self.part(part, out)? == ScanControl::Stop {
+                break;
+            }
+        }
+        if let Some(sorter) = self.sorter.take() {
+            let sorted = sorter.finish(|row| Ok(self.deliver(row, out)? != ScanControl::Stop))?;
+            // Duplicates were counted in.
+            self.found = self.found.min(sorted as u64);
+        }
+        Ok(self.found)
+    }
+
+    /// Rows that were put aside.
+    fn part(&mut self, mut part: Partition, out: &mut dyn Output) -> Result<ScanControl> {
+        let mut distinct = Distinct::new(self.room, self.table_share, part.level);
+        let (mut key, mut row) = (Vec::new(), Vec::new());
+        while part.next(&mut key, &mut row)? {
+            match distinct.look(&key)? {
+                Novelty::New => {}
+                Novelty::Known => continue,
+                Novelty::Later => {
+                    distinct.put_aside(&key, &row)?;
+                    continue;
+                }
+            }
+            if self.sorter.is_none() && self.left == 0 && self.enough() == ScanControl::Stop {
+                return Ok(ScanControl::Stop);
+            }
+            self.found += 1;
+            if let Some(sorter) = &mut self.sorter {
+                let mut values = row.drain(..);
+                if let Some(Val::Str(order)) = values.next() {
+                    sorter.key().extend_from_slice(&order);
+                }
+                sorter.push(values.map(Ok))?;
+            } else if self.deliver(&row, out)? == ScanControl::Stop {
+                return Ok(ScanControl::Stop);
+            }
+        }
+        for part in distinct.later.into_iter().flat_map(Partitions::into_parts) {
+            if self.part(part, out)? == ScanControl::Stop {
+                return Ok(ScanControl::Stop);
+            }
+        }
+        Ok(ScanControl::Next)
+    }
+}
+
+/// Appends the key of all that a row shows.
+fn output_key(exprs: &[Expr], ctx: &EvalCtx, key: &mut Vec<u8>) -> Result<()> {
+    for expr in exprs {
+        sort_key(&expr.eval(ctx)?, &expr.ty, key);
+    }
+    Ok(())
+}
+
+/// Appends the key by which a row is sorted.
+fn order_key(plan: &QueryPlan, ctx: &EvalCtx, key: &mut Vec<u8>) -> Result<()> {
+    for (expr, descending) in &plan.order {
+        let from = key.len();
+        sort_key(&expr.eval(ctx)?, &expr.ty, key);
+        if *descending {
+            key[from..].iter_mut().for_each(|b| *b = !*b);
+        }
+    }
+    Ok(())
+}
+
+/// The same as a value, the first of a row that is put aside.
+fn waiting_order_key(plan: &QueryPlan, ctx: &EvalCtx) -> Result<Value> {
+    let mut key = Vec::new();
+    order_key(plan, ctx, &mut key)?;
+    Ok(Value::string(key))
+}
+
+/// Appends the key of a computed row.
+pub(super) fn append_key(row: &[Value], types: &[SqlType], key: &mut Vec<u8>) {
+    row.iter()
+        .zip(types)
+        .for_each(|(value, ty)| sort_key(value, ty, key));
+}
+
+/// The value of LIMIT or OFFSET.
+pub(super) fn limit_of(e: &Expr, ctx: &EvalCtx) -> Result<u64> {
+    match e.eval(ctx)? {
+        Val::Int(n) if n >= 0 => Ok(n as u64),
+        Val::UInt(n) => Ok(n),
+        Val::Str(text) => {
+            let number = std::str::from_utf8(&text)
+                .ok()
+                .and_then(|t| t.trim().parse().ok());
+            number.ok_or_else(|| SqlError::wrong_arguments("LIMIT"))
+        }
+        _ => Err(SqlError::wrong_arguments("LIMIT")),
+    }
+}

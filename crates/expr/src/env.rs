@@ -194,6 +194,7 @@ impl DerefMut for Env<'_> {
 
 impl<'a> Env<'a> {
     /// The defaults of a fresh session; adjust the fields that differ.
+    #[inline]
     pub fn new(
         session: &'a dyn SessionInfo,
         subqueries: &'a dyn Subqueries,

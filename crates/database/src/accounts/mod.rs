@@ -370,6 +370,7 @@ impl Accounts {
         self.list.write().sort_by_key(|account| specificity(account));
     }
 
+    #[inline]
     pub fn version(&self) -> u64 {
         self.version.load(Ordering::Acquire)
     }

@@ -127,11 +127,13 @@ impl Process {
     }
 
     /// Killed for good.
+    #[inline]
     pub fn is_killed(&self) -> bool {
         self.killed.load(Ordering::Relaxed)
     }
 
     /// The running statement is to end.
+    #[inline]
     pub fn is_interrupted(&self) -> bool {
         self.interrupt.is_killed()
     }

@@ -82,6 +82,7 @@ impl SessionState {
     }
 
     /// The environment of the running statement's expressions.
+    #[inline]
     pub fn env<'a>(&'a self, subqueries: &'a dyn Subqueries, params: &'a [Value]) -> Env<'a> {
         let settings = &self.settings;
         let mut env = Env::new(self, subqueries, &self.warnings, &settings.time_zone);

@@ -1,6 +1,6 @@
 //! Keys as written → indexes as they are: names, prefixes, order, and MySQL's refusals.
 
-use crate::dictionary::{ColumnDef, IndexDef, IndexPart, names_equal};
+use crate::dictionary::{ColumnDef, IndexDef, IndexPart, KEY_PARTS_MAX, names_equal};
 use crate::error::{Result, SqlError, er};
 use crate::parse::ast::{self, IndexKind};
 use crate::types::{SqlType, TypeKind};
@@ -9,7 +9,6 @@ use tidemark_engine::{Column, IndexSchema, KeyPart, TableSchema};
 /// Longest key in bytes of its columns.
 const KEY_BYTES_MAX: u64 = 3072;
 const KEYS_MAX: usize = 64;
-const KEY_PARTS_MAX: usize = 16;
 pub const PRIMARY: &str = "PRIMARY";
 
 /// The index a key definition stands for. `taken` are the indexes that already have names. A primary key makes its

@@ -12,7 +12,9 @@ pub mod table;
 pub mod virtual_tables;
 
 pub use crate::expr::names_equal;
-pub use table::{CheckDef, ColumnDef, ColumnDefault, IndexDef, IndexPart, SchemaDef, TableDef, TableOptions};
+pub use table::{
+    CheckDef, ColumnDef, ColumnDefault, IndexDef, IndexPart, KEY_PARTS_MAX, SchemaDef, TableDef, TableOptions,
+};
 
 use crate::error::{Result, SqlError};
 use crate::mdl::Locks;

@@ -10,6 +10,9 @@ use crate::types::{Collation, SqlType, Value};
 use std::sync::Arc;
 use tidemark_engine::TableId;
 
+/// The most parts that an index may have.
+pub const KEY_PARTS_MAX: usize = 16;
+
 /// A database.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SchemaDef {
@@ -112,11 +115,13 @@ impl TableDef {
     }
 
     /// The index the engine knows under this number.
+    #[inline]
     pub fn index_by_number(&self, number: usize) -> Option<&IndexDef> {
         self.indexes.iter().find(|index| index.number == number)
     }
 
     /// Whether its rows are made rather than stored (`information_schema`).
+    #[inline]
     pub fn is_virtual(&self) -> bool {
         super::virtual_schema(&self.schema).is_some()
     }

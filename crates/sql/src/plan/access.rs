@@ -7,7 +7,7 @@
 //! every row found: a path may only find too much, never too little.
 
 use super::index_bounds::{EqualPart, IndexBounds, bound_of};
-use crate::dictionary::{IndexDef, TableDef};
+use crate::dictionary::{IndexDef, KEY_PARTS_MAX, TableDef};
 use crate::error::Result;
 use crate::expr::{EvalCtx, Expr, Node};
 use crate::types::storage::{KeyBound, Scratch};
@@ -276,12 +276,27 @@ impl AccessPath {
         ctx: &EvalCtx,
         key: &mut Vec<u8>,
     ) -> Result<Option<bool>> {
+        // Most keys are short, and arrays for sixteen parts cost more than the rest of the look-up of one.
+        match self.single_bounds().equal.len() {
+            0..=2 => self.key_of_up_to::<2>(def, table, ctx, key),
+            _ => self.key_of_up_to::<KEY_PARTS_MAX>(def, table, ctx, key),
+        }
+    }
+
+    /// [`point_key`](AccessPath::point_key) of at most `N` parts.
+    fn key_of_up_to<const N: usize>(
+        &self,
+        def: &TableDef,
+        table: &Table,
+        ctx: &EvalCtx,
+        key: &mut Vec<u8>,
+    ) -> Result<Option<bool>> {
         key.clear();
         let Some(index) = self.index_def(def) else {
             return Ok(Some(false));
         };
-        let mut rooms: [Scratch; 16] = [[0; 32]; 16];
-        let mut values: [Value; 16] = [const { Val::Null }; 16];
+        let mut rooms: [Scratch; N] = [[0; 32]; N];
+        let mut values: [Value; N] = [const { Val::Null }; N];
         for ((part, equal), value) in index
             .parts
             .iter()
@@ -299,7 +314,7 @@ impl AccessPath {
                 KeyBound::Unusable => return Ok(Some(false)),
             }
         }
-        let mut data = [Datum::Null; 16];
+        let mut data = [Datum::Null; N];
         let count = self.single_bounds().equal.len();
         for (((value, part), room), datum) in values.iter().zip(&index.parts).zip(&mut rooms).zip(&mut data) {
             *datum = def.columns[part.column].ty.store(value, ctx.env.time_zone, room);

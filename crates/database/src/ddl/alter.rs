@@ -10,7 +10,7 @@ use crate::accounts::Privileges;
 use crate::context::answer::{Answer, Done};
 use crate::dictionary::{ColumnDef, ColumnDefault, IndexDef, TableDef, names_equal};
 use crate::error::{Result, SqlError, er};
-use crate::expr::Env;
+use crate::expr::{Env, collation as collation_of};
 use crate::parse::ast::{
     self, AlterAction, AlterAlgorithm, AlterLock, AlterTable, ColumnPosition, IndexKind, ObjectName,
 };
@@ -199,6 +199,113 @@ impl Draft {
         self.index_origins.push(None);
         Ok(())
     }
+
+    /// `DROP COLUMN`
+    fn drop_column(&mut self, name: &str) -> Result<()> {
+        let at = self.column(name).ok_or_else(|| SqlError::cannot_drop(name))?;
+        if self.columns.len() == 1 {
+            return Err(SqlError::new(
+                er::CANT_REMOVE_ALL_FIELDS,
+                "You can't delete all columns with ALTER TABLE; use DROP TABLE instead",
+            ));
+        }
+        self.remove_column(at);
+        Ok(())
+    }
+
+    /// `RENAME COLUMN`
+    fn rename_column(&mut self, old: &str, new: &str) -> Result<()> {
+        let at = self
+            .column(old)
+            .ok_or_else(|| unknown_column_in(old, &self.name))?;
+        if self.column(new).is_some_and(|other| other != at) {
+            return Err(SqlError::duplicate_column(new));
+        }
+        column::check_identifier(new)?;
+        self.columns[at].name = new.to_owned();
+        Ok(())
+    }
+
+    /// `DROP INDEX`; `PRIMARY` is the primary key.
+    fn drop_index(&mut self, name: &str) -> Result<()> {
+        let at = self.index(name).ok_or_else(|| SqlError::cannot_drop(name))?;
+        self.indexes.remove(at);
+        self.index_origins.remove(at);
+        Ok(())
+    }
+
+    /// `RENAME INDEX`
+    fn rename_index(&mut self, from: &str, new: &str, table: &str) -> Result<()> {
+        let at = self.index(from).ok_or_else(|| no_such_key(from, table))?;
+        if self.index(new).is_some_and(|other| other != at) {
+            return Err(SqlError::duplicate_key_name(new));
+        }
+        column::check_identifier(new)?;
+        if names_equal(from, index::PRIMARY) || names_equal(new, index::PRIMARY) {
+            return Err(SqlError::new(
+                er::WRONG_NAME_FOR_INDEX,
+                format!("Incorrect index name '{from}'"),
+            ));
+        }
+        self.indexes[at].name = new.to_owned();
+        Ok(())
+    }
+
+    /// `CONVERT TO CHARACTER SET`: of the table and of every text column.
+    fn convert_to(&mut self, charset: &str, collation: Option<&str>) -> Result<()> {
+        let given = collation_of(Some(charset), collation)?;
+        let collation = given.unwrap_or(self.options.collation);
+        self.options.collation = collation;
+        for column in &mut self.columns {
+            if column.ty.is_string() && column.ty.kind != TypeKind::Json && !column.ty.is_binary_string() {
+                column.ty.collation = collation;
+                column.explicit_collation = false;
+            }
+        }
+        Ok(())
+    }
+
+    /// `DROP CHECK`
+    fn drop_check(&mut self, name: &str) -> Result<()> {
+        let at = self.check(name).ok_or_else(|| check::not_found(name))?;
+        self.options.checks.remove(at);
+        Ok(())
+    }
+
+    /// `ALTER CHECK … [NOT] ENFORCED`; a check that is enforced from now on is held against the rows.
+    fn enforce_check(&mut self, name: &str, enforced: bool) -> Result<()> {
+        let at = self.check(name).ok_or_else(|| check::not_found(name))?;
+        let check = &mut self.options.checks[at];
+        self.rebuild |= enforced && !check.enforced;
+        check.enforced = enforced;
+        Ok(())
+    }
+
+    /// `ALTER INDEX … VISIBLE | INVISIBLE`
+    fn show_index(&mut self, name: &str, visible: bool, table: &str) -> Result<()> {
+        let at = self.index(name).ok_or_else(|| no_such_key(name, table))?;
+        if names_equal(name, index::PRIMARY) && !visible {
+            return Err(index::invisible_primary());
+        }
+        self.indexes[at].visible = visible;
+        Ok(())
+    }
+
+    /// `DROP CONSTRAINT`: a check, the primary key or a unique key.
+    fn drop_constraint(&mut self, name: &str) -> Result<()> {
+        if self.check(name).is_some() {
+            self.drop_check(name)
+        } else if names_equal(name, index::PRIMARY) {
+            self.drop_index(index::PRIMARY)
+        } else if self.index(name).is_some() {
+            self.drop_index(name)
+        } else {
+            Err(SqlError::new(
+                er::CONSTRAINT_NOT_FOUND,
+                format!("Constraint '{name}' does not exist."),
+            ))
+        }
+    }
 }
 
 /// Error 1845.
@@ -335,178 +442,133 @@ impl DdlContext<'_> {
 
     fn apply(&self, draft: &mut Draft, action: &AlterAction, old: &TableDef) -> Result<()> {
         match action {
-            AlterAction::AddColumn { column, position } => {
-                self.refuse_constraints(column)?;
-                if draft.column(&column.name).is_some() {
-                    return Err(SqlError::duplicate_column(&column.name));
-                }
-                let at = draft.place(position)?;
-                if let Some(written) = &column.default {
-                    default::refuse_unsafe(&written.expr)?;
-                }
-                let def = column::column(self.state, column, draft.options.collation)?;
-                draft.insert_column(at, def, None, column.nullable == Some(true));
-                if let Some(written) = &column.check {
-                    draft.add_check(written, Some(&column.name), old)?;
-                }
-                if let Some(key) = column_key(column) {
-                    draft.add_index(&key)?;
-                }
-            }
+            AlterAction::AddColumn { column, position } => self.add_column(draft, column, position, old),
             AlterAction::ModifyColumn { column, position } => {
-                self.change_column(draft, &column.name, column, position.as_ref())?;
+                self.change_column(draft, &column.name, column, position.as_ref())
             }
             AlterAction::ChangeColumn {
                 old,
                 column,
                 position,
-            } => self.change_column(draft, old, column, position.as_ref())?,
-            AlterAction::DropColumn(name) => {
-                let at = draft.column(name).ok_or_else(|| SqlError::cannot_drop(name))?;
-                if draft.columns.len() == 1 {
-                    return Err(SqlError::new(
-                        er::CANT_REMOVE_ALL_FIELDS,
-                        "You can't delete all columns with ALTER TABLE; use DROP TABLE instead",
-                    ));
-                }
-                draft.remove_column(at);
-            }
-            AlterAction::RenameColumn { old, new } => {
-                let at = draft
-                    .column(old)
-                    .ok_or_else(|| unknown_column_in(old, &draft.name))?;
-                if draft.column(new).is_some_and(|other| other != at) {
-                    return Err(SqlError::duplicate_column(new));
-                }
-                column::check_identifier(new)?;
-                draft.columns[at].name = new.clone();
-            }
+            } => self.change_column(draft, old, column, position.as_ref()),
+            AlterAction::DropColumn(name) => draft.drop_column(name),
+            AlterAction::RenameColumn { old, new } => draft.rename_column(old, new),
             AlterAction::SetDefault { column, default } => {
-                let at = draft
-                    .column(column)
-                    .ok_or_else(|| unknown_column_in(column, &old.name))?;
-                let target = &mut draft.columns[at];
-                target.default = match default {
-                    Some(expr) => Some(column::default(self.state, &target.name, &target.ty, expr)?),
-                    None => None,
-                };
+                self.set_default(draft, column, default.as_ref(), &old.name)
             }
-            AlterAction::AddIndex(def) => draft.add_index(def)?,
-            AlterAction::DropIndex(name) => {
-                let at = draft.index(name).ok_or_else(|| SqlError::cannot_drop(name))?;
-                draft.indexes.remove(at);
-                draft.index_origins.remove(at);
-            }
-            AlterAction::DropPrimaryKey => {
-                let at = draft
-                    .index(index::PRIMARY)
-                    .ok_or_else(|| SqlError::cannot_drop(index::PRIMARY))?;
-                draft.indexes.remove(at);
-                draft.index_origins.remove(at);
-            }
-            AlterAction::RenameIndex { old: from, new } => {
-                let at = draft.index(from).ok_or_else(|| no_such_key(from, &old.name))?;
-                if draft.index(new).is_some_and(|other| other != at) {
-                    return Err(SqlError::duplicate_key_name(new));
-                }
-                column::check_identifier(new)?;
-                if names_equal(from, index::PRIMARY) || names_equal(new, index::PRIMARY) {
-                    return Err(SqlError::new(
-                        er::WRONG_NAME_FOR_INDEX,
-                        format!("Incorrect index name '{from}'"),
-                    ));
-                }
-                draft.indexes[at].name = new.clone();
-            }
-            AlterAction::RenameTo(new) => {
-                check_table_name(&new.name)?;
-                let (schema, name) = self.rename_target(&old.schema, new)?;
-                let dictionary = self.state.database.dictionary();
-                if dictionary.schema(schema).is_none() {
-                    return Err(SqlError::unknown_database(schema));
-                }
-                let same = schema == old.schema && name == old.name;
-                if !same && dictionary.find_table(schema, name).is_some() {
-                    return Err(SqlError::table_exists(name));
-                }
-                self.state
-                    .require_table(Privileges::DROP, "DROP", &old.schema, &old.name)?;
-                let both = Privileges::CREATE.union(Privileges::INSERT);
-                self.state.require_table(both, "CREATE", schema, name)?;
-                draft.rename = Some((schema.to_owned(), name.to_owned()));
-            }
-            AlterAction::Options(options) => {
-                self.check_engine(options, &old.name)?;
-                draft.rebuild |= options.engine.is_some();
-                let given = crate::expr::collation(options.charset.as_deref(), options.collation.as_deref())?;
-                if let Some(collation) = given {
-                    // Columns keep theirs, which now differs from the table's.
-                    draft.options.collation = collation;
-                }
-                if options.comment.is_some() {
-                    draft.options.comment = table_comment(options, &old.name)?;
-                }
-                if let Some(format) = &options.row_format {
-                    draft.options.row_format = format.to_uppercase();
-                }
-                draft.auto_increment = options.auto_increment.or(draft.auto_increment);
-            }
-            AlterAction::ConvertTo { charset, collation } => {
-                let given = crate::expr::collation(Some(charset), collation.as_deref())?;
-                let collation = given.unwrap_or(draft.options.collation);
-                draft.options.collation = collation;
-                for column in &mut draft.columns {
-                    if column.ty.is_string()
-                        && column.ty.kind != TypeKind::Json
-                        && !column.ty.is_binary_string()
-                    {
-                        column.ty.collation = collation;
-                        column.explicit_collation = false;
-                    }
-                }
-            }
+            AlterAction::AddIndex(def) => draft.add_index(def),
+            AlterAction::DropIndex(name) => draft.drop_index(name),
+            AlterAction::DropPrimaryKey => draft.drop_index(index::PRIMARY),
+            AlterAction::RenameIndex { old: from, new } => draft.rename_index(from, new, &old.name),
+            AlterAction::RenameTo(new) => self.rename_to(draft, new, old),
+            AlterAction::Options(options) => self.set_options(draft, options, &old.name),
+            AlterAction::ConvertTo { charset, collation } => draft.convert_to(charset, collation.as_deref()),
             AlterAction::AddForeignKey(_) | AlterAction::DropForeignKey(_) => {
-                return Err(SqlError::not_supported("FOREIGN KEY constraints"));
+                Err(SqlError::not_supported("FOREIGN KEY constraints"))
             }
-            AlterAction::AddCheck(written) => draft.add_check(written, None, old)?,
-            AlterAction::DropCheck(name) => {
-                let at = draft.check(name).ok_or_else(|| check::not_found(name))?;
-                draft.options.checks.remove(at);
+            AlterAction::AddCheck(written) => draft.add_check(written, None, old),
+            AlterAction::DropCheck(name) => draft.drop_check(name),
+            AlterAction::EnforceCheck { name, enforced } => draft.enforce_check(name, *enforced),
+            AlterAction::ShowIndex { name, visible } => draft.show_index(name, *visible, &old.name),
+            AlterAction::DropConstraint(name) => draft.drop_constraint(name),
+            AlterAction::Ignored(what) => {
+                draft.rebuild |= what.eq_ignore_ascii_case("FORCE");
+                Ok(())
             }
-            AlterAction::EnforceCheck { name, enforced } => {
-                let at = draft.check(name).ok_or_else(|| check::not_found(name))?;
-                let check = &mut draft.options.checks[at];
-                draft.rebuild |= *enforced && !check.enforced;
-                check.enforced = *enforced;
+            AlterAction::Algorithm(algorithm) => {
+                draft.algorithm = *algorithm;
+                Ok(())
             }
-            AlterAction::ShowIndex { name, visible } => {
-                let at = draft.index(name).ok_or_else(|| no_such_key(name, &old.name))?;
-                if names_equal(name, index::PRIMARY) && !visible {
-                    return Err(index::invisible_primary());
-                }
-                draft.indexes[at].visible = *visible;
+            AlterAction::Lock(lock) => {
+                draft.lock = *lock;
+                Ok(())
             }
-            AlterAction::DropConstraint(name) => {
-                if let Some(at) = draft.check(name) {
-                    draft.options.checks.remove(at);
-                    return Ok(());
-                }
-                if names_equal(name, index::PRIMARY) {
-                    return self.apply(draft, &AlterAction::DropPrimaryKey, old);
-                }
-                if draft.index(name).is_some() {
-                    return self.apply(draft, &AlterAction::DropIndex(name.clone()), old);
-                }
-                return Err(SqlError::new(
-                    er::CONSTRAINT_NOT_FOUND,
-                    format!("Constraint '{name}' does not exist."),
-                ));
-            }
-            AlterAction::Algorithm(algorithm) => draft.algorithm = *algorithm,
-            AlterAction::Lock(lock) => draft.lock = *lock,
-            AlterAction::Ignored(what) => draft.rebuild |= what.eq_ignore_ascii_case("FORCE"),
-            AlterAction::Unsupported(what) => return Err(SqlError::not_supported(what)),
+            AlterAction::Unsupported(what) => Err(SqlError::not_supported(what)),
         }
+    }
+
+    /// `ADD COLUMN`, with the key and the check that its definition holds.
+    fn add_column(
+        &self,
+        draft: &mut Draft,
+        column: &ast::ColumnDef,
+        position: &ColumnPosition,
+        old: &TableDef,
+    ) -> Result<()> {
+        self.refuse_constraints(column)?;
+        if draft.column(&column.name).is_some() {
+            return Err(SqlError::duplicate_column(&column.name));
+        }
+        let at = draft.place(position)?;
+        if let Some(written) = &column.default {
+            default::refuse_unsafe(&written.expr)?;
+        }
+        let def = column::column(self.state, column, draft.options.collation)?;
+        draft.insert_column(at, def, None, column.nullable == Some(true));
+        if let Some(written) = &column.check {
+            draft.add_check(written, Some(&column.name), old)?;
+        }
+        if let Some(key) = column_key(column) {
+            draft.add_index(&key)?;
+        }
+        Ok(())
+    }
+
+    /// `ALTER COLUMN … SET DEFAULT`; `None` is DROP DEFAULT.
+    fn set_default(
+        &self,
+        draft: &mut Draft,
+        column: &str,
+        default: Option<&ast::DefaultValue>,
+        table: &str,
+    ) -> Result<()> {
+        let at = draft
+            .column(column)
+            .ok_or_else(|| unknown_column_in(column, table))?;
+        let target = &mut draft.columns[at];
+        target.default = match default {
+            Some(expr) => Some(column::default(self.state, &target.name, &target.ty, expr)?),
+            None => None,
+        };
+        Ok(())
+    }
+
+    /// `RENAME TO`: the new name must be free, and the account may drop the old table and create the new one.
+    fn rename_to(&self, draft: &mut Draft, new: &ObjectName, old: &TableDef) -> Result<()> {
+        check_table_name(&new.name)?;
+        let (schema, name) = self.rename_target(&old.schema, new)?;
+        let dictionary = self.state.database.dictionary();
+        if dictionary.schema(schema).is_none() {
+            return Err(SqlError::unknown_database(schema));
+        }
+        let same = schema == old.schema && name == old.name;
+        if !same && dictionary.find_table(schema, name).is_some() {
+            return Err(SqlError::table_exists(name));
+        }
+        self.state
+            .require_table(Privileges::DROP, "DROP", &old.schema, &old.name)?;
+        let both = Privileges::CREATE.union(Privileges::INSERT);
+        self.state.require_table(both, "CREATE", schema, name)?;
+        draft.rename = Some((schema.to_owned(), name.to_owned()));
+        Ok(())
+    }
+
+    /// `ENGINE = …`, `COMMENT = …` and the like.
+    fn set_options(&self, draft: &mut Draft, options: &ast::TableOptions, table: &str) -> Result<()> {
+        self.check_engine(options, table)?;
+        draft.rebuild |= options.engine.is_some();
+        let given = collation_of(options.charset.as_deref(), options.collation.as_deref())?;
+        if let Some(collation) = given {
+            // Columns keep theirs, which now differs from the table's.
+            draft.options.collation = collation;
+        }
+        if options.comment.is_some() {
+            draft.options.comment = table_comment(options, table)?;
+        }
+        if let Some(format) = &options.row_format {
+            draft.options.row_format = format.to_uppercase();
+        }
+        draft.auto_increment = options.auto_increment.or(draft.auto_increment);
         Ok(())
     }
 

@@ -20,12 +20,15 @@ use crate::tree;
 use crate::undo;
 use parking_lot::Mutex;
 use std::io::ErrorKind;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
+/// How long after a panic a background thread's work is begun again.
+const RESTART_AFTER: Duration = Duration::from_secs(1);
 /// How often [`Engine::write`] runs its closure.
 const WRITE_RUNS_MAX: u32 = 10;
 
@@ -183,7 +186,9 @@ impl Background {
             core: core.clone(),
             threads: Mutex::default(),
         };
-        let spawn = |name: &str, run: Box<dyn FnOnce() + Send>| -> Result<()> {
+        let spawn = |name: &'static str, run: Box<dyn Fn() + Send>| -> Result<()> {
+            let core = core.clone();
+            let run = move || run_for_ever(&core, name, &*run);
             let thread = std::thread::Builder::new().name(name.into()).spawn(run)?;
             background.threads.lock().push(thread);
             Ok(())
@@ -207,6 +212,16 @@ impl Background {
             // A panic there has said its reason already.
             let _ = thread.join();
         }
+    }
+}
+
+/// Runs a background thread's work until it returns. If it panics, it is run again: purge and the clock have nothing half done
+/// that a next round would not find, and without them versions would pile up unseen. (A panic within a mini-transaction ends
+/// the process.)
+fn run_for_ever(core: &Core, name: &str, run: &dyn Fn()) {
+    while catch_unwind(AssertUnwindSafe(run)).is_err() && !core.background.is_stopped() {
+        ::log::error!("{name} has failed, and is started again");
+        std::thread::park_timeout(RESTART_AFTER);
     }
 }
 

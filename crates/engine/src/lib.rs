@@ -115,7 +115,7 @@ mod txn;
 mod undo;
 
 pub use tidemark_pages::disk;
-pub(crate) use tidemark_pages::{log, pool, store, tree};
+pub(crate) use tidemark_pages::{log, pool, store, threads, tree};
 
 pub use check::CheckReport;
 pub use ddl::Ddl;

@@ -196,6 +196,32 @@ fn whoever_a_copy_takes_for_settled_had_ended_at_its_horizon() {
     });
 }
 
+/// A session closes a view and opens the next while the views are copied; another one's view is open all along. A copy that
+/// paired the moment of the closed view with what has settled since would take for settled what the other does not see.
+#[test]
+fn a_view_that_replaces_another_is_not_mixed_up_with_it() {
+    model(3, || {
+        let world = World::new();
+        let (old, new) = (world.txns.assign(), world.txns.assign());
+        world.commit(old, Lsn(10));
+        let (slot, other) = (world.views.acquire(), world.views.acquire());
+        world.open(slot);
+        let view = world.open(other);
+        world.commit(new, Lsn(20));
+        world.txns.settle(world.tide());
+        let session = {
+            let world = world.clone();
+            thread::spawn(move || {
+                world.views.close(slot);
+                world.open(slot);
+            })
+        };
+        let copy = world.copy();
+        Verdict::of(&copy, old, new, &world).must_leave_what_is_wanted_in(view, &world);
+        session.join().unwrap();
+    });
+}
+
 #[test]
 fn a_copy_that_follows_is_as_good_as_a_new_one() {
     model(2, || {

@@ -7,6 +7,7 @@
 //!  log     the redo log: parallel appends, group commit, the tide
 //!  pool    pages in memory under a strict limit, and their latches
 //!  disk    files: the real ones, and simulated ones that lose power, tear writes and fail
+//!  threads work shared out to threads, which the system may refuse
 //!  ids     page, tree, transaction and log numbers, each a type of its own
 //! ```
 //!
@@ -61,6 +62,7 @@ pub mod log;
 pub mod pool;
 pub mod store;
 mod sync;
+pub mod threads;
 pub mod tree;
 
 pub use error::{Error, Result};

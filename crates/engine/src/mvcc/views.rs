@@ -133,8 +133,9 @@ impl Views {
             low: at.settled,
             high: txns.next(),
         };
-        slot.low.store(view.low.0, Ordering::Relaxed);
-        slot.high.store(view.high.0, Ordering::Relaxed);
+        // Released, as in `open`.
+        slot.low.store(view.low.0, Ordering::Release);
+        slot.high.store(view.high.0, Ordering::Release);
         slot.lsn.store(at.lsn.0, Ordering::Release);
         fence(Ordering::SeqCst);
         if self.floor_lsn.load(Ordering::SeqCst) <= at.lsn.0 {
@@ -181,8 +182,10 @@ impl Views {
     #[inline]
     pub fn open(&self, slot: SlotNo, txns: &Txns, tide: impl Fn() -> Lsn) -> View {
         let slot = self.slot(slot.0);
-        slot.low.store(txns.settled().0, Ordering::Relaxed);
-        slot.high.store(u64::MAX, Ordering::Relaxed);
+        // Released, each: who sees one of them must see, when it looks at `lsn` again, that the view before was closed.
+        // Else it could pair the moment of that view with what is true of this one.
+        slot.low.store(txns.settled().0, Ordering::Release);
+        slot.high.store(u64::MAX, Ordering::Release);
         slot.lsn.store(tide().0 | PROVISIONAL, Ordering::Release);
         fence(Ordering::SeqCst);
         // In this order: transactions below `low` ended at or before a tide that `lsn` is not below, and those at or
@@ -193,7 +196,7 @@ impl Views {
         // First, so that no copier takes the new `low` for one that held at the provisional tide.
         slot.lsn.store(lsn.0 | PROVISIONAL, Ordering::Relaxed);
         slot.low.store(low.0, Ordering::Release);
-        slot.high.store(high.0, Ordering::Relaxed);
+        slot.high.store(high.0, Ordering::Release);
         slot.lsn.store(lsn.0, Ordering::Release);
         View { lsn, low, high }
     }

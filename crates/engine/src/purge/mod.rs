@@ -26,6 +26,7 @@ use crate::ids::{Lsn, TxnId};
 use crate::kernel::Kernel;
 use crate::mvcc::{self, PurgeItem, TidePoint, VersionBuffer};
 use crate::table::OUTSIDE;
+use crate::threads::share_out;
 use crate::transaction;
 use parking_lot::Mutex;
 use std::cell::Cell;
@@ -201,16 +202,10 @@ impl Purge {
         if helpers == 0 {
             return work();
         }
-        std::thread::scope(|scope| {
-            let helpers: Vec<_> = (0..helpers).map(|_| scope.spawn(work)).collect();
-            let mut done = work();
-            for helper in helpers {
-                // A helper that panicked has printed its message already.
-                let helped = helper.join().unwrap_or(Ok(false));
-                done = done.and_then(|any| Ok(any | helped?));
-            }
-            done
-        })
+        // The items are taken one by one by whoever is there: with fewer threads than wished for it takes longer.
+        let shares = (0..=helpers).collect();
+        let done = share_out("tidemark-purge", shares, |_| work());
+        done.into_iter().try_fold(false, |any, helped| Ok(any | helped?))
     }
 }
 

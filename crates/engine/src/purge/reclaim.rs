@@ -2,7 +2,7 @@
 //! table has.
 
 use crate::core::Core;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::garbage::GarbageTree;
 use crate::ids::{IndexId, PageId, TxnId};
 use crate::table::{DELETED, Head, OUTSIDE, RowLayout, first_page, row_of};
@@ -23,7 +23,11 @@ pub(crate) fn sweep(core: &Core, below: TxnId) -> Result<()> {
                     return Ok(());
                 }
                 let (keys, next) = table.deleted_in_leaf(n, &from, &gone)?;
-                table.remove_deleted(&core.kernel, n, &keys, &gone)?;
+                match table.remove_deleted(&core.kernel, n, &keys, &gone) {
+                    // The definition has changed, and with it perhaps the number of the index: from the beginning.
+                    Err(Error::TableGone) => return sweep(core, below),
+                    done => done?,
+                }
                 match next {
                     Some(next) => from = next,
                     None => break,
@@ -37,20 +41,27 @@ pub(crate) fn sweep(core: &Core, below: TxnId) -> Result<()> {
 /// Frees the trees that no table has. After a crash, a table may have been under construction, with overflow pages
 /// written for rows that never got into its tree: with `after_crash` those are searched for.
 pub(crate) fn reclaim(core: &Core, after_crash: bool) -> Result<()> {
+    let mut done = Ok(());
     for garbage in core.catalog.trees_to_free()? {
-        free_tree(core, &garbage, after_crash)?;
+        // One that is damaged keeps no other from being freed.
+        done = done.and(free_tree(core, &garbage, after_crash));
         if core.background.is_stopped() {
-            return Ok(());
+            break;
         }
     }
-    Ok(())
+    done
 }
 
 /// Frees every chain in the garbage list whose obsoleting transaction has ended for good. Called at the start, before
-/// there are any views.
+/// there are any views. A chain that is damaged stays in the list: it is no reason not to start.
 pub(crate) fn reclaim_chains(core: &Core) -> Result<()> {
-    for (first, _) in core.catalog.garbage.chains()? {
-        core.catalog.garbage.free_chain(first, &|_| true)?;
+    for (first, index) in core.catalog.garbage.chains()? {
+        match core.catalog.garbage.free_chain(first, &|_| true) {
+            Err(error @ (Error::Corrupt { .. } | Error::DiskFull)) => {
+                ::log::error!("freeing pages of index {index} from page {first} on failed: {error}");
+            }
+            done => done?,
+        }
     }
     Ok(())
 }

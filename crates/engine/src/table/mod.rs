@@ -246,7 +246,7 @@ impl Table {
 
     #[inline]
     fn check_open(&self) -> Result<()> {
-        if self.closed.load(Ordering::Relaxed) {
+        if self.closed.load(Ordering::Acquire) {
             Err(Error::TableGone)
         } else {
             Ok(())

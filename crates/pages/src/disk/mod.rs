@@ -11,6 +11,11 @@ pub mod sim;
 use std::io;
 use std::sync::Arc;
 
+/// An error of a file, with what was being done.
+pub(crate) fn failed(error: &io::Error, doing: String) -> io::Error {
+    io::Error::new(error.kind(), format!("{doing}: {error}"))
+}
+
 /// How a file will be used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {

@@ -30,6 +30,10 @@ pub struct Faults {
     pub read_failure_in: Option<u64>,
     /// Bytes the disk can hold in all.
     pub capacity: Option<u64>,
+    /// Writes to these bytes of this file fail.
+    pub bad: Option<(String, std::ops::Range<u64>)>,
+    /// The n-th write from now panics: what a bug in the caller would do.
+    pub write_panics_in: Option<u64>,
     /// How long a sync takes.
     pub sync_takes: Duration,
 }
@@ -171,6 +175,13 @@ impl State {
             self.files[file].now.resize(len, 0);
         }
         Ok(())
+    }
+
+    fn is_bad(&self, file: usize, bytes: std::ops::Range<u64>) -> bool {
+        let Some((name, bad)) = &self.faults.bad else {
+            return false;
+        };
+        self.names.get(name) == Some(&file) && bytes.start < bad.end && bad.start < bytes.end
     }
 
     fn has_room_for(&self, more: usize) -> io::Result<()> {
@@ -353,6 +364,17 @@ impl File for SimFile {
     fn write_at(&self, data: &[u8], offset: u64) -> io::Result<()> {
         let mut state = self.shared.lock();
         state.alive()?;
+        if state.is_bad(self.file, offset..offset + data.len() as u64) {
+            return Err(io::Error::from_raw_os_error(libc::EIO));
+        }
+        if let Some(n) = &mut state.faults.write_panics_in {
+            *n = n.saturating_sub(1);
+            if *n == 0 {
+                state.faults.write_panics_in = None;
+                drop(state);
+                panic!("a fault that was asked for");
+            }
+        }
         state.write(self.file, data, offset as usize)?;
         if state.cut_now() {
             state.cut_power();

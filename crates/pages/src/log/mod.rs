@@ -21,7 +21,7 @@ mod segments;
 pub use append::MtrLsn;
 pub(crate) use end::{Witness, check_end};
 pub use reader::Reader;
-pub(crate) use record::{Mark, RECORD_HEADER, RecordedOp};
+pub(crate) use record::{Mark, RECORD_ALIGN, RECORD_HEADER, RecordedOp};
 pub use record::{Record, TxnNote};
 pub(crate) use record::{finish as finish_record, push_op};
 pub(crate) use segments::Segments;
@@ -34,12 +34,15 @@ use parking_lot::{Condvar, Mutex};
 use reader::AHEAD_ONE;
 use ring::Ring;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// The first position of a new log; 0 stands for none.
 pub(crate) const LOG_START: Lsn = Lsn(4096);
 /// The smallest buffer: holds the largest record several times over.
 const BUFFER_MIN: u64 = 1 << 20;
+
+/// For how long room in the log is waited for while pages cannot be written.
+const TROUBLED_MAX: Duration = Duration::from_secs(3);
 
 /// What happens when the log cannot be written.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -199,6 +202,11 @@ impl Log {
         Ok(())
     }
 
+    /// Something else without which nothing goes on has failed.
+    pub(crate) fn give_up(&self, why: &str) {
+        self.fail(why, Error::Stopped(why.into()));
+    }
+
     fn fail(&self, doing: &str, error: Error) -> Error {
         if self.on_failure == OnFailure::Abort {
             ::log::error!("{doing} failed: {error}. What was acknowledged is safe; stopping.");
@@ -225,10 +233,10 @@ impl Log {
         self.segments.end(tail).0 < tail.0 + 2 * self.ring.len()
     }
 
-    /// Returns when there is room for another mini-transaction. `wake` asks for a checkpoint. To be called while holding
-    /// nothing.
+    /// Returns when there is room for another mini-transaction. `wake` asks for a checkpoint, and says what keeps the page
+    /// cleaner from one; after some seconds of that, waiting ends with that error. To be called while holding nothing.
     #[inline]
-    pub(crate) fn admit(&self, wake: impl Fn()) -> Result<()> {
+    pub(crate) fn admit(&self, wake: impl Fn() -> Option<Error>) -> Result<()> {
         if self.tail.load(Ordering::Relaxed) < self.admit_until.load(Ordering::Relaxed) {
             return self.check();
         }
@@ -236,16 +244,22 @@ impl Log {
     }
 
     #[cold]
-    fn wait_for_admission(&self, wake: impl Fn()) -> Result<()> {
+    fn wait_for_admission(&self, wake: impl Fn() -> Option<Error>) -> Result<()> {
+        let since = Instant::now();
         loop {
             self.check()?;
-            wake();
+            let trouble = wake();
             let mut state = self.admission.state.lock();
             if self.tail().0 < self.admit_until.load(Ordering::Relaxed) {
                 return Ok(());
             }
             if state.disk_full {
                 return Err(Error::DiskFull);
+            }
+            if let Some(trouble) = trouble
+                && since.elapsed() > TROUBLED_MAX
+            {
+                return Err(trouble);
             }
             self.admission
                 .changed

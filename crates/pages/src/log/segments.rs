@@ -10,7 +10,7 @@
 use super::LOG_START;
 use super::reader::{AHEAD_MANY, Reader};
 use super::record::{Mark, RECORD_HEADER};
-use crate::disk::{Access, Disk, File};
+use crate::disk::{Access, Disk, File, failed};
 use crate::error::{Error, Result};
 use crate::ids::Lsn;
 use parking_lot::Mutex;
@@ -157,7 +157,8 @@ impl Segments {
                     }
                 }
             };
-            file.write_at(&data[part], offset)?;
+            file.write_at(&data[part], offset)
+                .map_err(|error| failed(&error, format!("writing {} at byte {offset}", name(number))))?;
         }
         Ok(())
     }
@@ -165,7 +166,8 @@ impl Segments {
     pub fn sync(&self, from: Lsn, to: Lsn) -> Result<()> {
         for number in from.0 / self.size..=(to.0 - 1) / self.size {
             if let Some(file) = self.file(number) {
-                file.sync()?;
+                file.sync()
+                    .map_err(|error| failed(&error, format!("syncing {}", name(number))))?;
             }
         }
         Ok(())
@@ -175,7 +177,9 @@ impl Segments {
     pub fn read(&self, lsn: Lsn, out: &mut [u8]) -> Result<bool> {
         for (number, offset, part) in self.parts(lsn, out.len()) {
             match self.file(number) {
-                Some(file) => file.read_at(&mut out[part], offset)?,
+                Some(file) => file
+                    .read_at(&mut out[part], offset)
+                    .map_err(|error| failed(&error, format!("reading {} at byte {offset}", name(number))))?,
                 None => return Ok(false),
             }
         }

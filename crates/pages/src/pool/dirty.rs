@@ -9,6 +9,7 @@
 //! cleaner no page is in flight; checkpoints are taken only then, so positions in flight are never overlooked.
 
 use super::{PageBuf, Pool};
+use crate::error::Error;
 use crate::ids::{Lsn, PageId};
 use crate::sync::{Condvar, Mutex, Ordering};
 use std::sync::Arc;
@@ -151,6 +152,31 @@ struct SignalState {
     asked: bool,
     waiting: usize,
     health: Health,
+    trouble: Option<Trouble>,
+}
+
+/// Why the cleaner fails.
+#[derive(Clone, Debug)]
+pub struct Trouble {
+    disk_full: bool,
+    what: Arc<str>,
+}
+
+impl Trouble {
+    pub fn of(error: &Error) -> Trouble {
+        Trouble {
+            disk_full: matches!(error, Error::DiskFull),
+            what: error.to_string().into(),
+        }
+    }
+
+    /// For a statement that cannot go on.
+    pub fn error(&self) -> Error {
+        match self.disk_full {
+            true => Error::DiskFull,
+            false => Error::Io(std::io::Error::other(&*self.what)),
+        }
+    }
 }
 
 /// How the cleaner is doing.
@@ -158,7 +184,7 @@ struct SignalState {
 pub enum Health {
     #[default]
     Working,
-    /// Its last batch could not be written; it will try again.
+    /// Some pages could not be written; it goes round them, and tries again.
     Failing,
     /// It will write no more.
     Stopped,
@@ -183,15 +209,21 @@ impl Signal {
         }
     }
 
-    /// Wakes the cleaner and sleeps until it has finished a batch, but not for long. Says how it is doing.
-    pub(super) fn ask_and_wait(&self) -> Health {
+    /// Wakes the cleaner and sleeps until it has finished a batch, but not for long. Says how it is doing, and what keeps it from
+    /// doing better.
+    pub(super) fn ask_and_wait(&self) -> (Health, Option<Trouble>) {
         let mut state = self.state.lock();
         state.asked = true;
         state.waiting += 1;
         self.wanted.notify_one();
         self.cleaned.wait_for(&mut state, Duration::from_millis(20));
         state.waiting -= 1;
-        state.health
+        (state.health, state.trouble.clone())
+    }
+
+    /// What keeps the cleaner from writing all there is to write.
+    pub fn trouble(&self) -> Option<Trouble> {
+        self.state.lock().trouble.clone()
     }
 
     /// For the cleaner: sleeps until asked, or for `at_most`.
@@ -208,16 +240,20 @@ impl Signal {
         wanted
     }
 
-    /// For the cleaner: so many pages are clean now. Wakes as many as can be served.
-    pub fn report(&self, health: Health, cleaned: usize) {
+    /// For the cleaner: how it is doing since its last round.
+    pub fn report_trouble(&self, health: Health, trouble: Option<Trouble>) {
         let mut state = self.state.lock();
-        state.health = health;
+        (state.health, state.trouble) = (health, trouble);
         if health != Health::Working {
             self.cleaned.notify_all();
-        } else {
-            for _ in 0..cleaned.min(state.waiting) {
-                self.cleaned.notify_one();
-            }
+        }
+    }
+
+    /// For the cleaner: so many pages are clean now. Wakes as many as can be served.
+    pub fn report(&self, cleaned: usize) {
+        let state = self.state.lock();
+        for _ in 0..cleaned.min(state.waiting) {
+            self.cleaned.notify_one();
         }
     }
 }

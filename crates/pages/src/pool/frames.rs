@@ -82,8 +82,12 @@ impl Pool {
             let since = *starved_since.get_or_insert_with(Instant::now);
             self.starved.fetch_add(1, Ordering::Relaxed);
             match self.cleaner.ask_and_wait() {
-                Health::Stopped => return Err(Error::Stopped("pages cannot be written any more".into())),
-                Health::Failing if since.elapsed() > STARVED_MAX => return Err(Error::DiskFull),
+                (Health::Stopped, _) => {
+                    return Err(Error::Stopped("pages cannot be written any more".into()));
+                }
+                (Health::Failing, Some(trouble)) if since.elapsed() > STARVED_MAX => {
+                    return Err(trouble.error());
+                }
                 _ => {}
             }
         }

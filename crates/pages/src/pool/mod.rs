@@ -24,12 +24,12 @@ mod latch;
 mod latch_tests;
 mod page;
 
-pub(crate) use dirty::{Dirty, Health, Signal, Wanted};
+pub(crate) use dirty::{Dirty, Health, Signal, Trouble, Wanted};
 pub(crate) use guard::OptimisticGuard;
 pub use guard::{ExclusiveGuard, SharedGuard};
 pub use page::{PAGE_HEADER, PageBuf, page_type};
 
-use crate::disk::File;
+use crate::disk::{File, failed};
 use crate::error::{Error, Result};
 use crate::ids::{PAGE_SIZE, PageId};
 use arena::Arena;
@@ -256,7 +256,8 @@ impl Pool {
     fn read_page(&self, page: PageId, buffer: &mut PageBuf) -> Result<()> {
         let (file, offset) = self.place(page);
         self.reads.fetch_add(1, Ordering::Relaxed);
-        file.read_at(&mut buffer[..], offset)?;
+        file.read_at(&mut buffer[..], offset)
+            .map_err(|error| failed(&error, format!("reading page {page} at byte {offset}")))?;
         if buffer.is_intact(page) {
             return Ok(());
         }
@@ -268,7 +269,10 @@ impl Pool {
         let (file, offset) = self.place(first);
         self.writes
             .fetch_add((pages.len() / PAGE_SIZE) as u64, Ordering::Relaxed);
-        file.write_at(pages, offset)
+        file.write_at(pages, offset).map_err(|error| {
+            let name = if first.is_scratch() { "scratch" } else { "data" };
+            failed(&error, format!("writing {name} at byte {offset}"))
+        })
     }
 
     /// What the disk, not the pool, has of a page's beginning.
@@ -279,7 +283,9 @@ impl Pool {
     }
 
     pub(crate) fn sync_data(&self) -> std::io::Result<()> {
-        self.data.sync()
+        self.data
+            .sync()
+            .map_err(|error| failed(&error, "syncing data".into()))
     }
 
     fn is_pinned(&self, page: PageId) -> bool {

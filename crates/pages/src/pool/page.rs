@@ -50,6 +50,11 @@ impl PageBuf {
         (0..count).map(|_| PageBuf([0; PAGE_SIZE])).collect()
     }
 
+    /// The same bytes once more.
+    pub(crate) fn duplicate(&self) -> PageBuf {
+        PageBuf(self.0)
+    }
+
     /// The bytes of pages that lie one behind the other.
     #[allow(unsafe_code)]
     pub(crate) fn bytes_of(pages: &[PageBuf]) -> &[u8] {

@@ -11,16 +11,21 @@
 //! its last record in the log, but perhaps not on disk: that record must be certain before the log forgets the others,
 //! or after a power cut some of its changes would stand in pages with nothing left to tell whose they are.
 //!
-//! A batch that could not be written may have left pages torn at their places, and only the doublewrite file could mend
-//! them. So the next batch, which will overwrite that file, begins with writing the same copies again.
+//! *A page that cannot be written* to its place, because the medium is bad there, is *stuck*. The cleaner goes round it: the
+//! page stays dirty, its copy is carried from batch to batch in the doublewrite file, for what is at its place may be torn,
+//! and once a second it is tried again. The other pages are written meanwhile. But no checkpoint passes a stuck page, so in
+//! the end the log is full; then statements that would write fail with the stuck page's error instead of waiting for ever.
+//! A failed sync leaves all pages of its batch stuck: which of them it dropped, nobody knows.
 
 use super::Store;
 use super::control::Control;
 use super::doublewrite::{BATCH, Doublewrite};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::ids::{Lsn, PageId};
-use crate::pool::{Dirty, Health, PageBuf, Signal, Wanted};
+use crate::pool::{Dirty, Health, PageBuf, Signal, Trouble, Wanted};
+use crate::threads::share_out;
 use parking_lot::Mutex;
+use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 use std::thread::{self, JoinHandle};
@@ -33,6 +38,7 @@ const FLUSH_EVERY: Duration = Duration::from_secs(1);
 const CHECKPOINT_EVERY: Duration = Duration::from_secs(2);
 /// Writes under way at once.
 const WRITERS: usize = 4;
+const COMPLAIN_EVERY: Duration = Duration::from_secs(60);
 const CHECKPOINT_UNDER_PRESSURE: Duration = Duration::from_millis(100);
 
 pub(super) struct Cleaner {
@@ -49,9 +55,25 @@ struct Work {
     copies: Vec<PageBuf>,
     wanted: Vec<PageId>,
     taken: Vec<Dirty>,
-    /// So many of the copies, which the doublewrite file holds, may be torn at their places.
-    owed: usize,
+    /// Pages that may be torn at their places; the doublewrite file holds these copies.
+    stuck: Vec<Stuck>,
+    /// When they are tried again.
+    retry_at: Instant,
 }
+
+struct Stuck {
+    copy: PageBuf,
+    error: io::Error,
+}
+
+impl Work {
+    fn is_stuck(&self, page: PageId) -> bool {
+        self.stuck.iter().any(|stuck| stuck.copy.id() == page)
+    }
+}
+
+/// How long after a failure a page is tried again.
+const RETRY_AFTER: Duration = Duration::from_secs(1);
 
 /// What pages are written for.
 #[derive(Clone, Copy)]
@@ -79,7 +101,8 @@ impl Cleaner {
             copies: PageBuf::batch(BATCH),
             wanted: Vec::with_capacity(BATCH),
             taken: Vec::with_capacity(BATCH),
-            owed: 0,
+            stuck: Vec::new(),
+            retry_at: Instant::now(),
         };
         Cleaner {
             work: Mutex::new(work),
@@ -101,8 +124,7 @@ impl Cleaner {
         let weak = Arc::downgrade(store);
         let signal = store.pool().cleaner_signal().clone();
         let run = move || {
-            let signal = LastWord(signal);
-            let LastWord(signal) = &signal;
+            let _last_word = LastWord(signal.clone(), weak.clone());
             let mut pace = Pace::new();
             loop {
                 let wanted = signal.wait_for_work(TICK);
@@ -110,15 +132,18 @@ impl Cleaner {
                 if store.is_closing() {
                     return;
                 }
-                if pace.round(&store, wanted).is_ok() {
+                let Err(error) = pace.round(&store, wanted) else {
+                    signal.report_trouble(Health::Working, None);
                     continue;
-                }
+                };
                 // A disk that takes no pages may take no log either, and then all is over.
                 let over = store.log().probe().is_err();
-                signal.report(if over { Health::Stopped } else { Health::Failing }, 0);
+                let health = if over { Health::Stopped } else { Health::Failing };
+                signal.report_trouble(health, Some(Trouble::of(&error)));
                 if over {
                     return;
                 }
+                pace.complain(&error);
                 // Nobody is served by failing as fast as possible.
                 drop(store);
                 thread::sleep(TICK);
@@ -128,13 +153,17 @@ impl Cleaner {
     }
 }
 
-/// If the thread panics, nobody waits for it for ever.
-struct LastWord(Arc<Signal>);
+/// If the thread panics, the pages that it had in hand count as neither clean nor dirty, and nothing goes on without it.
+struct LastWord(Arc<Signal>, Weak<Store>);
 
 impl Drop for LastWord {
     fn drop(&mut self) {
         if thread::panicking() {
-            self.0.report(Health::Stopped, 0);
+            let LastWord(signal, store) = self;
+            signal.report_trouble(Health::Stopped, None);
+            if let Some(store) = Weak::upgrade(store) {
+                store.log().give_up("writing pages in the background");
+            }
         }
     }
 }
@@ -146,6 +175,8 @@ struct Pace {
     all_clean_at: Lsn,
     flushed_at: Instant,
     checkpoint_at: Instant,
+    /// When the last complaint was, and about what.
+    complained: Option<(Instant, String)>,
 }
 
 impl Pace {
@@ -155,6 +186,17 @@ impl Pace {
             all_clean_at: Lsn::ZERO,
             flushed_at: Instant::now(),
             checkpoint_at: Instant::now(),
+            complained: None,
+        }
+    }
+
+    /// Says what is wrong, once a minute while it is the same.
+    fn complain(&mut self, error: &Error) {
+        let what = error.to_string();
+        let is_known = |(at, before): &(Instant, String)| *before == what && at.elapsed() < COMPLAIN_EVERY;
+        if !self.complained.as_ref().is_some_and(is_known) {
+            ::log::error!("{what}. Changed pages stay in memory, and this is tried again.");
+            self.complained = Some((Instant::now(), what));
         }
     }
 
@@ -168,14 +210,19 @@ impl Pace {
         let idle = tail == self.tail;
         self.tail = tail;
 
+        // Whatever fails, the rest is tried: what cannot be written in one place keeps nothing else from it.
+        let mut done = Ok(());
         if wanted.asked || wanted.waiting || pool.dirty_count() > store.dirty_max() {
-            let cleaned = store.clean(Aim::Room, BATCH)?;
-            // Even if nothing was left to do: whoever sleeps may have been overtaken by it.
-            pool.cleaner_signal().report(Health::Working, cleaned.max(1));
+            match store.clean(Aim::Room, BATCH) {
+                // Even if nothing was left to do: whoever sleeps may have been overtaken by it.
+                Ok(cleaned) => pool.cleaner_signal().report(cleaned.max(1)),
+                Err(error) => done = Err(error),
+            }
         } else if idle && pool.dirty_count() > 0 && self.all_clean_at != tail {
-            let cleaned = store.clean(Aim::Log(Lsn::MAX), BATCH / 4)?;
-            if cleaned == 0 {
-                self.all_clean_at = tail;
+            match store.clean(Aim::Log(Lsn::MAX), BATCH / 4) {
+                Ok(0) => self.all_clean_at = tail,
+                Ok(_) => {}
+                Err(error) => done = Err(error),
             }
         }
         let capacity = store.log_capacity();
@@ -185,7 +232,12 @@ impl Pace {
             // Enough to be well below again; at once if the log is about to be full, else by and by. The log may have grown
             // past its half only since this round began.
             let up_to = Lsn(log.tail().0.saturating_sub(capacity * 2 / 5));
-            while store.clean(Aim::Log(up_to), BATCH)? > 0 && started_at > capacity * 7 / 10 {}
+            loop {
+                match store.clean(Aim::Log(up_to), BATCH) {
+                    Ok(cleaned) if cleaned > 0 && started_at > capacity * 7 / 10 => {}
+                    cleaned => break done = done.and(cleaned.map(drop)),
+                }
+            }
         }
         let every = if started_at > capacity / 2 {
             CHECKPOINT_UNDER_PRESSURE
@@ -195,19 +247,29 @@ impl Pace {
         let due = self.checkpoint_at.elapsed() >= every && store.redo_from() < tail;
         if due || log.is_full() || started_at > capacity * 7 / 10 {
             self.checkpoint_at = Instant::now();
-            store.checkpoint()?;
+            done = done.and(store.checkpoint());
         }
         // Last: on a full disk this fails, and what went before may make room.
-        store.make_log_room_ahead()
+        done.and(store.make_log_room_ahead()).and(store.stuck())
     }
 }
 
+fn first_of(stuck: &[Stuck]) -> Option<Error> {
+    stuck.first().map(|stuck| duplicate(&stuck.error).into())
+}
+
+fn duplicate(error: &io::Error) -> io::Error {
+    io::Error::new(error.kind(), error.to_string())
+}
+
 impl Store {
-    /// Writes up to `most` dirty pages, those first that eviction comes to first. Says how many it wrote.
+    /// Writes up to `most` dirty pages, those first that eviction comes to first. Says how many it wrote; fails if it could
+    /// write none of them.
     pub(super) fn clean(&self, aim: Aim, most: usize) -> Result<usize> {
         let mut work = self.cleaner().work.lock();
         let work = &mut *work;
-        self.write_owed(work)?;
+        let is_retry = work.retry_at <= Instant::now();
+        let room = BATCH - work.stuck.len();
         work.wanted.clear();
         let dirty = self
             .pool()
@@ -216,8 +278,13 @@ impl Store {
                 Aim::Room => true,
                 Aim::Log(up_to) => !dirty.page.is_scratch() && dirty.rec_lsn < up_to,
             })
-            .map(|d| d.page);
-        work.wanted.extend(dirty.take(most.min(BATCH)));
+            .map(|d| d.page)
+            .filter(|&page| !work.is_stuck(page));
+        let dirty: Vec<PageId> = dirty.take(most.min(room)).collect();
+        work.wanted.extend(dirty);
+        if is_retry {
+            work.wanted.extend(work.stuck.iter().map(|stuck| stuck.copy.id()));
+        }
         work.wanted.sort_unstable();
         work.wanted.dedup();
         work.taken.clear();
@@ -228,77 +295,145 @@ impl Store {
         }
         // Logged pages come first, for scratch pages have the higher numbers; one kind does not suffer for the other.
         let logged = work.taken.partition_point(|dirty| !dirty.page.is_scratch());
-        let written = self
-            .write_logged(work, logged)
-            .and(self.write_scratch(work, logged));
-        written.map(|()| work.taken.len())
-    }
-
-    fn write_logged(&self, work: &mut Work, logged: usize) -> Result<()> {
-        let copies = &work.copies[..logged];
-        let Some(newest) = copies.iter().map(|copy| copy.lsn()).max() else {
-            return Ok(());
-        };
-        let flushed = self.log().flush(newest);
-        let kept = flushed.and_then(|()| work.doublewrite.keep(copies, [].iter()));
-        let written = kept.and_then(|()| {
-            work.owed = logged;
-            self.write_owed(work)
-        });
-        self.settle(&work.taken[..logged], written)
-    }
-
-    /// Writes the copies that the doublewrite file holds to their places, if that was not done.
-    fn write_owed(&self, work: &mut Work) -> Result<()> {
-        if work.owed > 0 {
-            self.write_to_their_places(&work.taken[..work.owed], &work.copies[..work.owed])?;
-            self.pool().sync_data()?;
-            work.owed = 0;
+        let failed = self.write_logged(work, logged, is_retry);
+        let scratch = self.write_scratch(work, logged);
+        let lost = failed.as_ref().map_or(logged, |failed| *failed)
+            + scratch.as_ref().map_or(work.taken.len() - logged, |_| 0);
+        let written = work.taken.len() - lost;
+        match failed.map(drop).and(scratch) {
+            Err(error) if written == 0 => Err(error),
+            _ if written == 0 && lost > 0 => Err(first_of(&work.stuck).expect("a page that failed is stuck")),
+            _ => Ok(written),
         }
-        Ok(())
     }
 
-    /// Scratch pages need neither log nor copies nor sync.
-    fn write_scratch(&self, work: &Work, logged: usize) -> Result<()> {
-        let (taken, copies) = (&work.taken[logged..], &work.copies[logged..work.taken.len()]);
-        self.settle(taken, self.write_to_their_places(taken, copies))
-    }
-
-    fn settle(&self, taken: &[Dirty], written: Result<()>) -> Result<()> {
+    /// Writes those of the taken pages that are logged; says how many could not be written to their places.
+    fn write_logged(&self, work: &mut Work, logged: usize, is_retry: bool) -> Result<usize> {
+        let copies = &work.copies[..logged];
+        let taken = &work.taken[..logged];
+        let is_taken = |page| taken.binary_search_by_key(&page, |dirty| dirty.page).is_ok();
+        // Somebody holds these pages, or they are clean: the copies kept are written.
+        let (mut again, carried): (Vec<&Stuck>, Vec<&Stuck>) = work
+            .stuck
+            .iter()
+            .filter(|stuck| !is_taken(stuck.copy.id()))
+            .partition(|_| is_retry);
+        if copies.is_empty() && again.is_empty() {
+            return Ok(0);
+        }
+        let newest = copies.iter().map(|copy| copy.lsn()).max();
+        let flushed = newest.map_or(Ok(()), |newest| self.log().flush(newest));
+        let beside = again.iter().chain(&carried).map(|stuck| &stuck.copy);
+        let kept = flushed.and_then(|()| work.doublewrite.keep(copies, beside));
+        if let Err(error) = kept {
+            taken.iter().for_each(|&dirty| self.pool().lost(dirty));
+            return Err(error);
+        }
+        let mut failures = self.write_to_their_places(taken, copies);
+        again.retain(|stuck| {
+            self.pool()
+                .write_run(stuck.copy.id(), &stuck.copy[..])
+                .map_err(|error| failures.push((stuck.copy.id(), error)))
+                .is_ok()
+        });
+        if let Err(error) = self.pool().sync_data() {
+            let all = taken.iter().map(|dirty| dirty.page);
+            let again = again.iter().map(|stuck| stuck.copy.id());
+            failures = all.chain(again).map(|page| (page, duplicate(&error))).collect();
+        }
+        let mut stuck_now: Vec<Stuck> = Vec::new();
+        for (page, error) in failures {
+            let copy = match taken.binary_search_by_key(&page, |dirty| dirty.page) {
+                Ok(at) => &copies[at],
+                Err(_) => {
+                    let known = work.stuck.iter().find(|stuck| stuck.copy.id() == page);
+                    &known.expect("it was tried again").copy
+                }
+            };
+            stuck_now.push(Stuck {
+                copy: copy.duplicate(),
+                error,
+            });
+        }
+        let mut failed = 0;
         for &dirty in taken {
-            match written {
-                Ok(()) => self.pool().landed(dirty),
-                Err(_) => self.pool().lost(dirty),
+            if stuck_now.iter().any(|stuck| stuck.copy.id() == dirty.page) {
+                self.pool().lost(dirty);
+                failed += 1;
+            } else {
+                self.pool().landed(dirty);
             }
         }
-        written
+        let carried: Vec<PageId> = carried.iter().map(|stuck| stuck.copy.id()).collect();
+        work.stuck.retain(|stuck| carried.contains(&stuck.copy.id()));
+        if !stuck_now.is_empty() {
+            work.retry_at = Instant::now() + RETRY_AFTER;
+            work.stuck.append(&mut stuck_now);
+        }
+        Ok(failed)
     }
 
-    /// Neighbours go in one write, and several writes at once.
-    fn write_to_their_places(&self, taken: &[Dirty], copies: &[PageBuf]) -> Result<()> {
+    /// Scratch pages need neither log nor copies nor sync, and are nobody's loss.
+    fn write_scratch(&self, work: &Work, logged: usize) -> Result<()> {
+        let (taken, copies) = (&work.taken[logged..], &work.copies[logged..work.taken.len()]);
+        let failures = self.write_to_their_places(taken, copies);
+        for &dirty in taken {
+            match failures.iter().any(|(page, _)| *page == dirty.page) {
+                true => self.pool().lost(dirty),
+                false => self.pool().landed(dirty),
+            }
+        }
+        failures
+            .into_iter()
+            .next()
+            .map_or(Ok(()), |(_, error)| Err(error.into()))
+    }
+
+    /// Neighbours go in one write, and several writes at once. Returns the pages that could not be written.
+    fn write_to_their_places(&self, taken: &[Dirty], copies: &[PageBuf]) -> Vec<(PageId, io::Error)> {
         let runs: Vec<_> = taken.chunk_by(|a, b| a.page.0 + 1 == b.page.0).collect();
         let copies_of = |run: &[Dirty]| {
             let at = taken.partition_point(|dirty| dirty.page < run[0].page);
             &copies[at..at + run.len()]
         };
         let write = |runs: &[&[Dirty]]| {
-            runs.iter().try_for_each(|run| {
-                self.pool()
-                    .write_run(run[0].page, PageBuf::bytes_of(copies_of(run)))
-            })
+            let mut failures = Vec::new();
+            for run in runs {
+                let copies = copies_of(run);
+                if self
+                    .pool()
+                    .write_run(run[0].page, PageBuf::bytes_of(copies))
+                    .is_ok()
+                {
+                    continue;
+                }
+                // To know which of them it is.
+                for (dirty, copy) in run.iter().zip(copies) {
+                    if let Err(error) = self.pool().write_run(dirty.page, &copy[..]) {
+                        failures.push((dirty.page, error));
+                    }
+                }
+            }
+            failures
         };
         if runs.len() < 2 * WRITERS {
-            write(&runs)?;
-        } else {
-            thread::scope(|scope| {
-                let shares = runs.chunks(runs.len().div_ceil(WRITERS));
-                let writers: Vec<_> = shares.map(|share| scope.spawn(move || write(share))).collect();
-                // The scope waits for all of them, whatever becomes of the first.
-                let mut writers = writers.into_iter();
-                writers.try_for_each(|writer| writer.join().expect("writing does not panic"))
-            })?;
+            return write(&runs);
         }
-        Ok(())
+        let shares = runs.chunks(runs.len().div_ceil(WRITERS)).collect();
+        share_out("page-writer", shares, write)
+            .into_iter()
+            .flatten()
+            .collect()
+    }
+
+    /// The error of a page that cannot be written to its place, if there is one.
+    fn stuck(&self) -> Result<()> {
+        first_of(&self.cleaner().work.lock().stuck).map_or(Ok(()), Err)
+    }
+
+    /// Has pages that could not be written tried again by the next batch.
+    pub(super) fn retry_stuck_pages(&self) {
+        self.cleaner().work.lock().retry_at = Instant::now();
     }
 
     /// Moves the point where recovery would begin as far as the pages on disk allow, and frees the log before it.
@@ -339,9 +474,12 @@ impl Store {
         })?;
         self.cleaner().redo_from.store(redo_from.0, Ordering::Release);
         self.cleaner().checkpoints.fetch_add(1, Ordering::Relaxed);
-        self.space().punch(self.pool(), redo_from)?;
+        let punched = self.space().punch(self.pool(), redo_from);
         drop(work);
-        self.log().make_room(scan_from, redo_from, self.log_capacity())
+        // The log first: it is waited for.
+        self.log()
+            .make_room(scan_from, redo_from, self.log_capacity())
+            .and(punched)
     }
 
     /// Has segments ready before mini-transactions must wait for them.

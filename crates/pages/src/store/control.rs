@@ -17,7 +17,7 @@
 //! What it says of the other files is also what they are held against when a directory is opened: files that are missing,
 //! cut short or another directory's are refused by name (`files.rs`).
 
-use crate::disk::{Access, Disk, File};
+use crate::disk::{Access, Disk, File, failed};
 use crate::error::{Error, Result};
 use crate::ids::{Lsn, PAGE_SIZE, TxnId};
 use std::sync::Arc;
@@ -106,8 +106,11 @@ impl ControlFile {
     pub fn write(&mut self, control: &Control) -> Result<()> {
         let sequence = self.sequence + 1;
         let block = encode(sequence, control);
-        self.file.write_at(&block, sequence % 2 * BLOCK as u64)?;
-        self.file.sync()?;
+        let offset = sequence % 2 * BLOCK as u64;
+        let written = self.file.write_at(&block, offset);
+        written
+            .and_then(|()| self.file.sync())
+            .map_err(|error| failed(&error, format!("writing {NAME} at byte {offset}")))?;
         self.sequence = sequence;
         Ok(())
     }

@@ -256,3 +256,122 @@ fn a_lost_first_write_is_noticed_by_redo() {
         Ok((store, _)) => panic!("redone on nothing: {}", read(&store, page)),
     }
 }
+
+/// Places of the data file that take no writes.
+fn bad(pages: std::ops::Range<PageId>) -> Faults {
+    let at = |page: PageId| u64::from(page.0) * PAGE_SIZE as u64;
+    Faults {
+        bad: Some(("data".into(), at(pages.start)..at(pages.end))),
+        ..Faults::default()
+    }
+}
+
+/// Changes pages until the log is full several times over, or something fails; says what.
+fn churn(store: &Store, pages: &[PageId]) -> Option<Error> {
+    let filler = vec![7; 8000];
+    (0..2600).find_map(|n| {
+        let change = || -> Result<()> {
+            let mut mtr = store.begin_mtr()?;
+            let handle = mtr.add(store.pool().exclusive(pages[n % pages.len()])?);
+            mtr.apply(
+                handle,
+                &super::tests::Put {
+                    at: 200,
+                    bytes: &filler,
+                },
+            );
+            store.log().wait_durable(mtr.commit().end)
+        };
+        change().err()
+    })
+}
+
+#[test]
+fn a_page_that_cannot_be_written_is_gone_round_and_an_error_at_last() {
+    let disk = SimDisk::new(1);
+    let (store, _) = Store::on_sim(&disk, 64, ops()).unwrap();
+    let pages: Vec<PageId> = (0..40).map(|n| new_page(&store, n)).collect();
+    disk.set_faults(bad(pages[3]..pages[4]));
+    write(&store, pages[3], 77);
+    let started = std::time::Instant::now();
+    let error = churn(&store, &pages[8..]).expect("the log cannot be freed");
+    assert!(
+        started.elapsed() < std::time::Duration::from_secs(30),
+        "{:?}",
+        started.elapsed()
+    );
+    let place = format!("writing data at byte {}", pages[3].0 as usize * PAGE_SIZE);
+    assert!(error.to_string().contains(&place), "{error}");
+    // All others are on the disk, and what is not can be read.
+    let dirty: Vec<PageId> = store.pool().dirty_pages().map(|dirty| dirty.page).collect();
+    assert!(dirty.contains(&pages[3]) && dirty.len() < 16, "{dirty:?}");
+    assert_eq!(read(&store, pages[3]), 77);
+    assert!(
+        store.shutdown().is_err(),
+        "and it says so rather than trying for ever"
+    );
+    // Its copy is in the doublewrite file, also after many more batches.
+    disk.flip_bit("data", pages[3].0 as usize * PAGE_SIZE + 9000, 1);
+    let disk = disk.restart();
+    drop(store);
+    let (store, _) = Store::on_sim(&disk, 64, ops()).unwrap();
+    assert_eq!(read(&store, pages[3]), 77);
+}
+
+#[test]
+fn a_page_that_can_be_written_again_holds_up_nothing() {
+    let disk = SimDisk::new(1);
+    let (store, _) = Store::on_sim(&disk, 64, ops()).unwrap();
+    let pages: Vec<PageId> = (0..40).map(|n| new_page(&store, n)).collect();
+    disk.set_faults(bad(pages[3]..pages[6]));
+    pages.iter().for_each(|&page| {
+        write(&store, page, 77);
+    });
+    assert!(churn(&store, &pages[8..]).is_some());
+    disk.set_faults(Faults::default());
+    std::thread::sleep(std::time::Duration::from_millis(1500));
+    assert!(churn(&store, &pages[8..]).is_none());
+    store.shutdown().unwrap();
+    let disk = disk.restart();
+    drop(store);
+    let (store, found) = Store::on_sim(&disk, 64, ops()).unwrap();
+    assert!(found.clean && pages[3..6].iter().all(|&page| read(&store, page) == 77));
+}
+
+#[test]
+fn pages_are_written_also_where_no_thread_can_be_had() {
+    let disk = SimDisk::new(1);
+    let (store, _) = Store::on_sim(&disk, 256, ops()).unwrap();
+    store.stop_cleaner();
+    let pages: Vec<PageId> = (0..60).map(|_| new_page(&store, 1)).collect();
+    store.clean(Aim::Room, usize::MAX).unwrap();
+    // No two of them neighbours.
+    for &page in pages.iter().step_by(3) {
+        write(&store, page, 2);
+    }
+    crate::threads::refuse_threads(true);
+    assert_eq!(store.clean(Aim::Room, usize::MAX).unwrap(), 20);
+    crate::threads::refuse_threads(false);
+}
+
+/// A bug that ends the cleaner's thread must not leave the others waiting for it.
+#[test]
+fn a_cleaner_that_dies_stops_everything() {
+    let disk = SimDisk::new(1);
+    let (store, _) = Store::on_sim(&disk, 64, ops()).unwrap();
+    let pages: Vec<PageId> = (0..40).map(|n| new_page(&store, n)).collect();
+    store.log().flush_all().unwrap();
+    disk.set_faults(Faults {
+        write_panics_in: Some(1),
+        ..Faults::default()
+    });
+    let started = std::time::Instant::now();
+    while store.log().check().is_ok() {
+        assert!(
+            started.elapsed() < std::time::Duration::from_secs(20),
+            "nobody noticed"
+        );
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+    assert!(matches!(churn(&store, &pages), Some(Error::Stopped(_))));
+}

@@ -22,12 +22,13 @@
 //! the place reads well, for if the sync failed, what reads well may be the operating system's memory of it.
 
 use super::control::Control;
-use crate::disk::{Access, Disk, File};
+use crate::disk::{Access, Disk, File, failed};
 use crate::error::{Error, Result};
 use crate::ids::{PAGE_SIZE, PageId};
 use crate::log::Witness;
 use crate::pool::PageBuf;
 use std::collections::HashMap;
+use std::io;
 use std::sync::Arc;
 
 const NAME: &str = "doublewrite";
@@ -82,12 +83,12 @@ impl Doublewrite {
         Ok(())
     }
 
-    /// Keeps copies of pages that are about to be written to their places, and of others that could not be, yet.
-    pub fn keep<'p>(
+    /// Keeps copies; see [`keep`](Self::keep).
+    fn write<'p>(
         &mut self,
         pages: &'p [PageBuf],
         carried: impl Iterator<Item = &'p PageBuf>,
-    ) -> Result<()> {
+    ) -> io::Result<()> {
         let batch = self.batch + 1;
         let area = batch % 2 * AREA;
         let header = &mut self.header[0];
@@ -116,6 +117,17 @@ impl Doublewrite {
         self.file.write_at(PageBuf::bytes_of(&self.header), area)?;
         self.file.sync()?;
         self.batch = batch;
+        Ok(())
+    }
+
+    /// Keeps copies of pages that are about to be written to their places, and of others that could not be, yet.
+    pub fn keep<'p>(
+        &mut self,
+        pages: &'p [PageBuf],
+        carried: impl Iterator<Item = &'p PageBuf>,
+    ) -> Result<()> {
+        self.write(pages, carried)
+            .map_err(|error| failed(&error, format!("writing {NAME}")))?;
         Ok(())
     }
 

@@ -321,7 +321,12 @@ impl Store {
     /// Begins a mini-transaction. May wait until the log has room, so to be called while holding no latch.
     #[inline]
     pub fn begin_mtr(&self) -> Result<Mtr<'_>> {
-        self.log.admit(|| self.pool.cleaner_signal().ask())?;
+        let wake = || {
+            let signal = self.pool.cleaner_signal();
+            signal.ask();
+            signal.trouble().map(|trouble| trouble.error())
+        };
+        self.log.admit(wake)?;
         Ok(Mtr::new(self))
     }
 
@@ -433,6 +438,7 @@ impl Store {
         self.stop_cleaner();
         self.log.flush_all()?;
         while self.pool.dirty_pages().any(|dirty| !dirty.page.is_scratch()) {
+            self.retry_stuck_pages();
             self.clean(Aim::Log(Lsn::MAX), usize::MAX)?;
         }
         self.checkpoint_as(true)

@@ -20,7 +20,7 @@ use super::op::{Format, PageOp, ROOTS, SetRoot};
 use super::space::SpaceGuard;
 use crate::error::Result;
 use crate::ids::{Lsn, PageId, TxnId};
-use crate::log::{MtrLsn, RECORD_HEADER, TxnNote, finish_record, push_op};
+use crate::log::{MtrLsn, RECORD_ALIGN, RECORD_HEADER, TxnNote, finish_record, push_op};
 use crate::pool::{ExclusiveGuard, PageBuf, page_type};
 use std::cell::Cell;
 
@@ -316,6 +316,15 @@ impl<'s> Mtr<'s> {
         Ok(handle)
     }
 
+    /// Frees pages; see [`free_page`](Self::free_page). If one of them cannot be freed, none is: what a damaged page leads to
+    /// is found out before anything is changed.
+    pub fn free_pages(&mut self, pages: &[PageId]) -> Result<()> {
+        if !self.scratch {
+            self.with_space(|space, mtr| space.check_used(mtr, pages))?;
+        }
+        pages.iter().try_for_each(|&page| self.free_page(page))
+    }
+
     /// The page is free from this mini-transaction on. Its latch, if this one holds it, is kept until the commit.
     pub fn free_page(&mut self, page: PageId) -> Result<()> {
         if self.scratch {
@@ -364,6 +373,12 @@ impl<'s> Mtr<'s> {
     /// ends at zero.
     #[inline]
     pub fn commit_with(mut self, before_publish: impl FnOnce(Lsn)) -> MtrLsn {
+        // While it still counts as abandoned: an incomplete change must not be seen by anybody.
+        assert!(
+            self.scratch || self.len() + RECORD_ALIGN as usize <= self.store.log().record_max(),
+            "a mini-transaction of {} bytes",
+            self.len()
+        );
         self.committed = true;
         if self.is_empty() {
             return MtrLsn::default();

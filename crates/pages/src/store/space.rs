@@ -25,7 +25,7 @@ use crate::error::{Error, Result};
 use crate::ids::{Lsn, PAGE_SIZE, PageId};
 use crate::pool::{PAGE_HEADER, PageBuf, Pool, page_type};
 use parking_lot::{Mutex, MutexGuard};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -34,6 +34,7 @@ const EXTENT: u32 = 64;
 /// The file grows by an eighth of itself, within these bounds.
 const GROW_MIN: u32 = 64;
 const GROW_MAX: u32 = 4096;
+const NOT_IN_USE: &str = "a page that is not in use cannot be freed";
 /// Extents given back under one hold of the lock.
 const PUNCH_AT_ONCE: usize = 16;
 
@@ -288,15 +289,34 @@ impl<'s> SpaceGuard<'s> {
         Ok(())
     }
 
-    pub fn free(&mut self, mtr: &mut Mtr<'s>, page: PageId) -> Result<()> {
+    /// Fails unless all of the pages are in use, and each is named once: then they can be freed.
+    pub fn check_used(&self, mtr: &Mtr<'s>, pages: &[PageId]) -> Result<()> {
+        let mut seen = HashSet::with_capacity(pages.len());
+        for &page in pages {
+            self.check_within(page)?;
+            let first = bitmap_page(bitmap_of(page));
+            let bit = page.0 - first.0;
+            if bit == 0 || !seen.insert(page) || !self.look(mtr, first, |bitmap| bit_at(bitmap, bit))? {
+                return Err(Error::corrupt(page, NOT_IN_USE));
+            }
+        }
+        Ok(())
+    }
+
+    fn check_within(&self, page: PageId) -> Result<()> {
         if page.0 == 0 || page.0 >= self.state.end {
             return Err(Error::corrupt(page, "a page outside the file cannot be freed"));
         }
+        Ok(())
+    }
+
+    pub fn free(&mut self, mtr: &mut Mtr<'s>, page: PageId) -> Result<()> {
+        self.check_within(page)?;
         let bitmap = bitmap_of(page);
         let bit = page.0 - bitmap_page(bitmap).0;
         let handle = mtr.hold(bitmap_page(bitmap))?;
         if bit == 0 || !bit_at(mtr.page(handle), bit) {
-            return Err(Error::corrupt(page, "a page that is not in use cannot be freed"));
+            return Err(Error::corrupt(page, NOT_IN_USE));
         }
         mtr.apply(handle, &SetBits { bit, value: false });
         self.state.free[bitmap] += 1;

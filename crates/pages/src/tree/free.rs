@@ -12,7 +12,8 @@ use crate::ids::PageId;
 use crate::pool::page_type;
 use crate::store::{Mtr, PageHandle};
 
-/// Overflow pages freed together, unless one chain alone is longer.
+/// Overflow pages freed together. A longer chain is cut short first, from its end, so that no mini-transaction is longer than
+/// the log takes, whatever a row has outside.
 const CHAIN_PAGES_MAX: usize = 512;
 
 impl Tree {
@@ -47,8 +48,20 @@ impl Tree {
             firsts.clear();
             let (key, value) = leaf.node().entry(keep - 1);
             chains(key, value, firsts);
+            let before = pages.len();
             for &first in firsts.iter() {
+                let from = pages.len();
                 self.overflow().pages(first, pages)?;
+                if pages.len() - from > CHAIN_PAGES_MAX {
+                    drop(leaf);
+                    self.overflow().cut_short(&pages[from..], CHAIN_PAGES_MAX)?;
+                    return Ok(false);
+                }
+            }
+            // Those of one entry go together, and an entry has no more chains than a table has columns.
+            if before > 0 && pages.len() > CHAIN_PAGES_MAX {
+                pages.truncate(before);
+                break;
             }
             keep -= 1;
         }
@@ -57,10 +70,8 @@ impl Tree {
         let mut mtr = self.begin_mtr()?;
         let path = self.latch_last_path(&mut mtr)?;
         let (&(_, leaf), above) = path.split_last().expect("a path has a root");
-        for &page in pages.iter() {
-            mtr.free_page(page)?;
-        }
         if keep > 0 {
+            mtr.free_pages(pages)?;
             let node = Node::new(mtr.page(leaf));
             let (lower, upper) = (node.lower_fence().to_vec(), node.upper_fence().to_vec());
             mtr.apply(
@@ -79,9 +90,8 @@ impl Tree {
             .iter()
             .rposition(|&(_, page)| Node::new(mtr.page(page)).count() > 1)
             .unwrap_or(0);
-        for &(id, _) in &path[cut + 1..] {
-            mtr.free_page(id)?;
-        }
+        pages.extend(path[cut + 1..].iter().map(|(id, _)| id));
+        mtr.free_pages(pages)?;
         let (_, page) = path[cut];
         let count = Node::new(mtr.page(page)).count();
         let done = path.len() == 1 || count == 1;

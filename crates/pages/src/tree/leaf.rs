@@ -149,10 +149,10 @@ impl<'t> LeafWrite<'t> {
         self.mtr.apply(self.page, image);
     }
 
-    /// Frees pages (of an overflow chain, say) together with the change. To be called before any change, since it
-    /// can fail.
+    /// Frees pages (of an overflow chain, say) together with the change, or none of them if one cannot be. To be called
+    /// before any change, since it can fail.
     pub fn free_pages(&mut self, pages: &[PageId]) -> Result<()> {
-        pages.iter().try_for_each(|&page| self.mtr.free_page(page))
+        self.mtr.free_pages(pages)
     }
 
     /// Has the leaf become so empty that [`Tree::merge`] should be called once this is finished?

@@ -117,6 +117,31 @@ impl Overflow<'_> {
         self.read_with(first, |_, data| out.extend_from_slice(data))
     }
 
+    /// Frees the last pages of a chain, so many at most at once, until no more than so many are left. Only for a chain whose
+    /// entry nobody reads any more: if this stops half-way, the chain is a shorter one, to be freed later.
+    pub(super) fn cut_short(&self, chain: &[PageId], step: usize) -> Result<()> {
+        let mut len = chain.len();
+        while len > step {
+            let keep = len.saturating_sub(step).max(1);
+            let mut mtr = self.store.begin_mtr()?;
+            mtr.free_pages(&chain[keep..len])?;
+            let last = mtr.add(self.store.pool().exclusive(chain[keep - 1])?);
+            let data = link(mtr.page(last))
+                .map_err(|what| Error::corrupt(chain[keep - 1], what))?
+                .data
+                .to_vec();
+            let op = TreeOp::Overflow {
+                next: PageId::NONE.0,
+                index: self.index.0,
+                data: &data,
+            };
+            mtr.apply(last, &op);
+            mtr.commit();
+            len = keep;
+        }
+        Ok(())
+    }
+
     /// Appends the page numbers of the chain to `out`, to be freed together with the entry that names it.
     pub fn pages(&self, first: PageId, out: &mut Vec<PageId>) -> Result<()> {
         self.read_with(first, |page, _| out.push(page))

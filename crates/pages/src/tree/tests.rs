@@ -413,3 +413,57 @@ fn verify_finds_what_is_wrong() {
         );
     }
 }
+
+/// A value of some 700 MB outside its leaf is more pages than one mini-transaction may free.
+#[test]
+fn an_entry_with_more_outside_than_a_record_takes_is_freed_in_pieces() {
+    let test = TestStore::new();
+    let store = &test.store;
+    let mut mtr = store.begin_mtr().unwrap();
+    let root = Tree::create(&mut mtr, IndexId(1)).unwrap();
+    mtr.commit();
+    let tree = Tree::new(store.clone(), IndexId(1), root);
+    let mut first = PageId::NONE;
+    for _ in 0..45_000 {
+        let mut mtr = store.begin_mtr().unwrap();
+        first = tree.overflow().write_page(&mut mtr, first, b"piece").unwrap();
+        mtr.commit();
+    }
+    tree.put(b"key", &first.0.to_le_bytes()).unwrap();
+    tree.put(b"other", &PageId::NONE.0.to_le_bytes()).unwrap();
+    tree.free_all(|_, value, firsts| {
+        firsts.push(PageId(u32::from_le_bytes(value.try_into().unwrap())));
+    })
+    .unwrap();
+    assert_eq!(test.pages_in_use(), 1, "the root is left");
+}
+
+/// A chain that leads to a page freed already: an error, with nothing changed, however much of it was good.
+#[test]
+fn a_damaged_chain_is_not_freed_half() {
+    let test = TestStore::new();
+    let store = &test.store;
+    let mut mtr = store.begin_mtr().unwrap();
+    let root = Tree::create(&mut mtr, IndexId(1)).unwrap();
+    mtr.commit();
+    let tree = Tree::new(store.clone(), IndexId(1), root);
+    let (mut first, mut pages) = (PageId::NONE, Vec::new());
+    for _ in 0..5 {
+        let mut mtr = store.begin_mtr().unwrap();
+        first = tree.overflow().write_page(&mut mtr, first, b"piece").unwrap();
+        mtr.commit();
+        pages.push(first);
+    }
+    tree.put(b"key", &first.0.to_le_bytes()).unwrap();
+    let mut mtr = store.begin_mtr().unwrap();
+    mtr.free_page(pages[0]).unwrap();
+    mtr.commit();
+    let before = test.pages_in_use();
+    for _ in 0..2 {
+        let freed = tree.free_all(|_, value, firsts| {
+            firsts.push(PageId(u32::from_le_bytes(value.try_into().unwrap())));
+        });
+        assert!(matches!(freed, Err(Error::Corrupt { .. })), "{freed:?}");
+        assert_eq!(test.pages_in_use(), before);
+    }
+}

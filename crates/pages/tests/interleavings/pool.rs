@@ -493,7 +493,7 @@ fn whoever_finds_only_dirty_pages_gets_a_frame_from_the_cleaner() {
         if let Some(taken) = taken {
             pool.landed(taken);
         }
-        signal.report(Health::Working, 1);
+        signal.report(1);
         comer.join().unwrap();
         assert!(pool.latch(B).is_resident() && !pool.latch(A).is_resident());
     });

@@ -162,6 +162,9 @@ impl Table {
             drop(leaf);
             let first = keys[0].as_ref();
             let mut leaf = tree.write(first)?;
+            // Whoever deletes by a newer handle holds this leaf later: what this one has found due is of its own time, but
+            // what it would bury from now on nobody would look for in its graveyard, nor for the locks that it hands on.
+            self.check_open()?;
             let here = &keys[..within(leaf.node(), keys).min(AT_ONCE)];
             let (since, mut seen, mut any_out, mut failed) = (Instant::now(), 0, false, None);
             for key in here.iter().map(AsRef::as_ref) {

@@ -200,12 +200,13 @@ fn whoever_a_copy_takes_for_settled_had_ended_at_its_horizon() {
 /// paired the moment of the closed view with what has settled since would take for settled what the other does not see.
 #[test]
 fn a_view_that_replaces_another_is_not_mixed_up_with_it() {
-    model(3, || {
+    model(2, || {
         let world = World::new();
         let (old, new) = (world.txns.assign(), world.txns.assign());
-        world.commit(old, Lsn(10));
         let (slot, other) = (world.views.acquire(), world.views.acquire());
+        // The older of the two: what is taken for true of it is taken for true of both.
         world.open(slot);
+        world.commit(old, Lsn(15));
         let view = world.open(other);
         world.commit(new, Lsn(20));
         world.txns.settle(world.tide());

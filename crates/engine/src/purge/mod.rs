@@ -395,3 +395,73 @@ fn clear_graveyards(core: &Core) -> Result<()> {
     }
     cleared
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ddl::Ddl;
+    use crate::disk::sim::SimDisk;
+    use crate::engine::{Config, open_core};
+    use crate::ids::Isolation;
+    use crate::transaction::Transaction;
+    use crate::{Action, Column, ColumnType, Datum, IndexSchema, Keep, KeyPart, Read, TableSchema};
+
+    /// Purge has looked a table up, and its definition changes. What is deleted from then on must not be buried beside the
+    /// old definition's indexes, where no view of the new one looks.
+    #[test]
+    fn nothing_is_buried_by_a_handle_that_was_replaced() {
+        let mut config = Config::new("");
+        config.disk = Some(Arc::new(SimDisk::new(1)));
+        let core = open_core(&config, true).unwrap().core;
+        let int = |nullable| Column {
+            ty: ColumnType::Int { bytes: 4 },
+            nullable,
+        };
+        let index = |column, unique| IndexSchema {
+            parts: vec![KeyPart::column(column)],
+            unique,
+        };
+        let mut ddl = Ddl::new(core.clone()).unwrap();
+        let schema = TableSchema {
+            columns: vec![int(false), int(true)],
+            primary: Some(index(0, true)),
+            secondary: Vec::new(),
+        };
+        let id = ddl.create_table(&schema).unwrap();
+        ddl.commit().unwrap();
+        let begin = || {
+            let mut txn = Transaction::new(core.clone());
+            txn.begin(Isolation::RepeatableRead, false);
+            txn
+        };
+        let old = core.catalog.table(id).unwrap();
+        let mut txn = begin();
+        old.insert(&mut txn, &[Datum::Int(1), Datum::Int(1)]).unwrap();
+        txn.commit().unwrap();
+        let mut ddl = Ddl::new(core.clone()).unwrap();
+        ddl.add_index(id, &index(1, false)).unwrap();
+        ddl.commit().unwrap();
+
+        let new = core.catalog.table(id).unwrap();
+        let mut key = Vec::new();
+        new.encode_key(0, &[Datum::Int(1)], &mut key).unwrap();
+        let mut view = begin();
+        view.consistent_snapshot().unwrap();
+        let mut txn = begin();
+        assert!(new.modify(&mut txn, &key, &mut |_, _| Ok(Action::Delete)).unwrap());
+        txn.commit().unwrap();
+        core.kernel.mvcc.refresh_with(|_| ());
+
+        let buried = old.bury_deleted(&core.kernel, 0, &[&key[..]]);
+        let mut seen = false;
+        new.get(&mut view, 0, &key, Read::Consistent, &mut |_| {
+            seen = true;
+            Ok(Keep::Locked)
+        })
+        .unwrap();
+        assert!(seen, "the view is older than the deletion: {buried:?}");
+        assert!(matches!(buried, Err(Error::TableGone)));
+        assert!(new.bury_deleted(&core.kernel, 0, &[&key[..]]).unwrap());
+        assert_eq!(new.buried_entries(), 1);
+    }
+}

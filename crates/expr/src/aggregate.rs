@@ -19,36 +19,55 @@ use tidemark_types::error::{Result, SqlError};
 use tidemark_types::sort::sort_key;
 use tidemark_types::{Decimal, SqlType, Val, Value};
 
+/// The aggregate functions. Except for COUNT, the result over no rows is NULL or the neutral bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AggFunc {
     /// COUNT(*)
     CountRows,
+    /// `COUNT(e)`, `COUNT(DISTINCT e, …)`: the rows in which no argument is NULL.
     Count,
+    /// `SUM(e)`: exact for integers and decimals, a double otherwise.
     Sum,
+    /// `AVG(e)`: a decimal with `div_precision_increment` more digits than its argument, or a double.
     Avg,
+    /// `MIN(e)`, in the order of the argument's type and collation.
     Min,
+    /// `MAX(e)`, in the order of the argument's type and collation.
     Max,
+    /// `GROUP_CONCAT([DISTINCT] e, … [ORDER BY …] [SEPARATOR '…'])`, cut at `group_concat_max_len` bytes.
     GroupConcat,
+    /// `BIT_AND(e)`, 64 bits; all ones over no rows.
     BitAnd,
+    /// `BIT_OR(e)`, 64 bits; 0 over no rows.
     BitOr,
+    /// `BIT_XOR(e)`, 64 bits; 0 over no rows.
     BitXor,
+    /// `STDDEV_POP(e)`, also `STD` and `STDDEV`: the population's standard deviation.
     StdPop,
+    /// `STDDEV_SAMP(e)`: the sample's standard deviation; NULL for fewer than two values.
     StdSamp,
+    /// `VAR_POP(e)`, also `VARIANCE`: the population's variance.
     VarPop,
+    /// `VAR_SAMP(e)`: the sample's variance; NULL for fewer than two values.
     VarSamp,
+    /// `ANY_VALUE(e)`: the first row's value, NULL included.
     AnyValue,
 }
 
 /// One aggregate of a query.
 #[derive(Clone, Debug)]
 pub struct Aggregate {
+    /// The function.
     pub func: AggFunc,
+    /// What it is called with; empty for COUNT(*).
     pub args: Vec<Expr>,
+    /// DISTINCT: equal argument lists count once. Never set for MIN, MAX and ANY_VALUE, where it changes nothing.
     pub distinct: bool,
     /// GROUP_CONCAT's ORDER BY; true is descending.
     pub order_by: Vec<(Expr, bool)>,
     /// GROUP_CONCAT's SEPARATOR.
     pub separator: Vec<u8>,
+    /// The type of the result.
     pub ty: SqlType,
 }
 
@@ -134,6 +153,7 @@ impl Aggregate {
         self
     }
 
+    /// The state of a group before its first row.
     pub fn accumulator(&self) -> Accumulator {
         let state = match self.func {
             AggFunc::CountRows | AggFunc::Count => State::Count(0),

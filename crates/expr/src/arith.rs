@@ -176,7 +176,7 @@ pub(crate) fn bit<'a>(op: BitOp, pair: &'a [Expr; 2], ctx: &EvalCtx<'a>) -> Resu
 }
 
 impl ArithOp {
-    pub fn symbol(self) -> &'static str {
+    pub(crate) fn symbol(self) -> &'static str {
         match self {
             ArithOp::Add => "+",
             ArithOp::Sub => "-",

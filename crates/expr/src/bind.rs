@@ -56,7 +56,9 @@ impl Hooks for PlainHooks {}
 /// What binding needs to know of the statement and its session.
 #[derive(Clone, Copy)]
 pub struct Binder<'a> {
+    /// What types depend on besides the operands.
     pub ctx: &'a BindCtx,
+    /// The session, for the types of user variables and the current database.
     pub session: &'a dyn SessionInfo,
     /// The parameters of this execution; a plan is good for others of the same types.
     pub params: &'a [Value],
@@ -65,6 +67,7 @@ pub struct Binder<'a> {
 }
 
 impl<'a> Binder<'a> {
+    /// The same binder, with error texts that name `clause`.
     pub fn in_clause(self, clause: &'static str) -> Binder<'a> {
         Binder { clause, ..self }
     }
@@ -236,7 +239,7 @@ impl<'a> Binder<'a> {
         })
     }
 
-    pub fn literal(&self, literal: &Literal) -> Result<Expr> {
+    fn literal(&self, literal: &Literal) -> Result<Expr> {
         let ctx = self.ctx;
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
         Ok(match literal {
@@ -324,6 +327,7 @@ impl<'a> Binder<'a> {
         Ok(build::chain(steps))
     }
 
+    /// [`Binder::bind`] for each of a list.
     pub fn bind_all(&self, list: &[ast::Expr], scope: &Scope, hooks: &mut dyn Hooks) -> Result<Vec<Expr>> {
         list.iter().map(|e| self.bind(e, scope, hooks)).collect()
     }
@@ -454,7 +458,7 @@ fn interval_unit(name: &str) -> Result<IntervalUnit> {
     IntervalUnit::by_name(name).ok_or_else(|| SqlError::not_supported(format!("interval unit {name}")))
 }
 
-pub fn charset_named(name: &str) -> Result<Charset> {
+fn charset_named(name: &str) -> Result<Charset> {
     Charset::by_name(name).ok_or_else(|| SqlError::unknown_charset(name))
 }
 

@@ -12,6 +12,7 @@ use tidemark_types::{CmpKind, Collation, Conversion, SqlType, TimeZone, Val, Val
 
 /// Access to the current row by slot. Values borrow from the row.
 pub trait Row {
+    /// The value in a slot. Rows that know of no such slot return NULL.
     fn column(&self, slot: usize) -> Val<'_>;
 
     /// The value of the steps before, in a step of a chain.
@@ -61,18 +62,27 @@ impl Row for Vec<Val<'_>> {
 pub trait SessionInfo {
     /// `None` if never set: NULL.
     fn user_variable(&self, name: &str) -> Option<Value>;
+    /// `SET @name = value`, and `@name := value` inside an expression.
     fn set_user_variable(&self, name: &str, value: Value);
+    /// `@@name`; error 1193 for an unknown name.
     fn system_variable(&self, scope: super::VarScope, name: &str) -> Result<Value>;
+    /// CONNECTION_ID().
     fn connection_id(&self) -> u64;
     /// `user@host` as the client gave it.
     fn user(&self) -> String;
     /// `user@host` of the account that matched.
     fn current_user(&self) -> String;
+    /// DATABASE(); `None` without a current database.
     fn database(&self) -> Option<String>;
+    /// VERSION().
     fn version(&self) -> String;
+    /// LAST_INSERT_ID(): the first counter value that the latest INSERT generated.
     fn last_insert_id(&self) -> u64;
+    /// LAST_INSERT_ID(n) makes `n` the value of later calls.
     fn set_last_insert_id(&self, id: u64);
+    /// ROW_COUNT(): rows changed by the previous statement, -1 after one that returns rows.
     fn row_count(&self) -> i64;
+    /// FOUND_ROWS().
     fn found_rows(&self) -> u64;
     /// The connection was killed or its statement was: SLEEP and BENCHMARK end.
     fn interrupted(&self) -> bool;
@@ -163,15 +173,23 @@ impl Subqueries for NoSubqueries {
 
 /// All that is fixed while one statement runs. What conversions of values need of it is a part, which it dereferences to.
 pub struct Env<'a> {
+    /// The values of the statement's placeholders, by number.
     pub params: &'a [Value],
     /// The statement is only prepared: a parameter without a value is NULL, not an error.
     pub unbound: bool,
+    /// The session that the statement runs in.
     pub session: &'a dyn SessionInfo,
+    /// Runs the statement's subqueries.
     pub subqueries: &'a dyn Subqueries,
+    /// What conversions of values need: SQL mode, time zone, warnings.
     pub conversion: Conversion<'a>,
+    /// Collation of numbers and dates that become text.
     pub collation_connection: Collation,
+    /// Digits that `/` and AVG add behind the decimal point. 4 by default.
     pub div_precision_increment: u8,
+    /// GROUP_CONCAT's result is cut here, in bytes. 1024 by default.
     pub group_concat_max_len: u64,
+    /// Longest value that a function may return, in bytes. 64 MiB by default.
     pub max_allowed_packet: u64,
     /// State of RAND() and RAND(n), by call site.
     pub random: RefCell<HashMap<usize, RandState>>,
@@ -223,6 +241,7 @@ impl<'a> Env<'a> {
         }
     }
 
+    /// The context for a row.
     pub fn ctx_with(&'a self, row: &'a dyn Row) -> EvalCtx<'a> {
         EvalCtx { row, env: self }
     }
@@ -271,7 +290,9 @@ impl<'a> Watch<'a> {
 /// A row in an environment.
 #[derive(Clone, Copy)]
 pub struct EvalCtx<'a> {
+    /// The row that columns are read from.
     pub row: &'a dyn Row,
+    /// What is the same for all rows of the statement.
     pub env: &'a Env<'a>,
 }
 

@@ -23,13 +23,14 @@ pub(crate) type Eval = for<'a> fn(&'a [Expr], &'a SqlType, &EvalCtx<'a>) -> Resu
 
 /// A function: its name, its number of arguments, the type it gives and how it is computed.
 pub struct FuncDef {
-    pub name: &'static str,
-    pub min_args: usize,
-    pub max_args: usize,
+    pub(crate) name: &'static str,
+    pub(crate) min_args: usize,
+    pub(crate) max_args: usize,
+    /// When a call may be evaluated in advance.
     pub volatility: Volatility,
     /// Checks and adapts the arguments and says the type of the result.
     pub infer: Infer,
-    pub eval: Eval,
+    pub(crate) eval: Eval,
 }
 
 /// No limit to the number of arguments.

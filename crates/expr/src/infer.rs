@@ -318,7 +318,7 @@ fn numeric_result(typed: &[&SqlType]) -> SqlType {
 }
 
 impl IntervalUnit {
-    pub fn has_microseconds(self) -> bool {
+    pub(crate) fn has_microseconds(self) -> bool {
         use IntervalUnit::*;
         matches!(
             self,

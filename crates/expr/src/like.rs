@@ -38,6 +38,7 @@ fn chars(text: &[u8], collation: Collation) -> Vec<char> {
 }
 
 impl LikePattern {
+    /// Takes a pattern apart; `escape` makes the character after it literal, `None` where there is no such character.
     pub fn new(pattern: &[u8], escape: Option<char>, collation: Collation) -> LikePattern {
         let mut parts = Vec::with_capacity(pattern.len());
         let mut chars = chars(pattern, collation).into_iter();
@@ -69,6 +70,7 @@ impl LikePattern {
         self.parts.len() == literal + 1 && self.parts[literal] == Part::Any
     }
 
+    /// Whether the whole text matches.
     pub fn matches(&self, text: &[u8]) -> bool {
         matches!(self.matches_watched(text, &mut Watch::nobody()), Ok(true))
     }

@@ -9,67 +9,108 @@ use tidemark_types::{CmpKind, Collation, SqlType, Value};
 /// An expression and its type. Made by [`super::build`]; shared between sessions in cached plans.
 #[derive(Clone, Debug)]
 pub struct Expr {
+    /// The type of the value.
     pub ty: SqlType,
+    /// The operation and its operands.
     pub node: Node,
     /// How error texts name a column, as in `` `db`.`t`.`c` ``.
     pub name: Option<Arc<str>>,
 }
 
+/// An operation on bound operands. The kind of comparison or arithmetic was decided when it was built.
 #[derive(Clone, Debug)]
 pub enum Node {
+    /// A value that the statement spells, or that was computed when it was bound.
     Literal(Value),
     /// The row's slot: a column, or a finished aggregate.
     Column(usize),
+    /// The placeholder `?` of this number, from 0.
     Param(usize),
+    /// `@name`
     UserVar(Box<str>),
     /// `@v := e`
     AssignVar(Box<str>, Box<Expr>),
+    /// `@@name`, `@@SESSION.name`, `@@GLOBAL.name`
     SystemVar(VarScope, Box<str>),
     /// A long chain of operators: the value of each step is the [`Node::Previous`] of the next.
     Chain(Vec<Expr>),
+    /// In a step of a [`Node::Chain`]: the value of the step before.
     Previous,
+    /// `- e`
     Neg(Box<Expr>),
+    /// `a + b`, `a DIV b` and so on, in the given arithmetic.
     Arith(ArithOp, NumKind, Box<[Expr; 2]>),
+    /// `a & b`, `a << b` and so on, in 64 bits without sign.
     Bit(BitOp, Box<[Expr; 2]>),
+    /// `~ e`, in 64 bits.
     BitNot(Box<Expr>),
+    /// `a < b` and so on, compared as the given kind.
     Compare(CmpOp, CmpKind, Box<[Expr; 2]>),
+    /// True if all are; of none: TRUE.
     And(Vec<Expr>),
+    /// True if one is.
     Or(Vec<Expr>),
+    /// `a XOR b`
     Xor(Box<[Expr; 2]>),
+    /// `NOT e`
     Not(Box<Expr>),
+    /// `e IS NULL`
     IsNull(Box<Expr>),
     /// `IS TRUE` / `IS FALSE`
     IsTruth(Box<Expr>, bool),
     /// value, low, high
     Between {
+        /// NOT BETWEEN.
         negated: bool,
+        /// How the value is compared with the lower bound.
         low: CmpKind,
+        /// How the value is compared with the upper bound.
         high: CmpKind,
+        /// Value, lower bound, upper bound.
         args: Box<[Expr; 3]>,
     },
     /// The kind stands beside each candidate.
     In {
+        /// NOT IN.
         negated: bool,
+        /// The value that is looked for.
         value: Box<Expr>,
+        /// The candidates, each with the kind of comparison.
         list: Vec<(CmpKind, Expr)>,
+        /// The candidates sorted, where they are constants of one kind and worth a search.
         set: Option<InSet>,
     },
+    /// `value LIKE pattern [ESCAPE '…']`
     Like {
+        /// NOT LIKE.
         negated: bool,
+        /// Characters are compared under this collation.
         collation: Collation,
+        /// The character that makes the next one literal; `None` if no character does.
         escape: Option<char>,
+        /// Value, pattern.
         args: Box<[Expr; 2]>,
+        /// The pattern taken apart, if it is constant.
         pattern: Option<LikePattern>,
     },
+    /// `value REGEXP pattern`
     Regexp {
+        /// NOT REGEXP.
         negated: bool,
+        /// Decides case sensitivity, and characters or bytes.
         collation: Collation,
+        /// Value, pattern.
         args: Box<[Expr; 2]>,
+        /// The pattern compiled, if it is constant.
         cache: RegexCache,
     },
+    /// `CASE [operand] WHEN … THEN … [ELSE …] END`
     Case {
+        /// What each WHEN is compared with; `None`: each WHEN is a condition.
         operand: Option<Box<Expr>>,
+        /// Kind of comparison with the operand, WHEN, THEN.
         whens: Vec<(CmpKind, Expr, Expr)>,
+        /// ELSE; `None`: NULL.
         otherwise: Option<Box<Expr>>,
     },
     /// To this expression's own type.
@@ -78,24 +119,36 @@ pub enum Node {
     Retype(Box<Expr>),
     /// `date ± INTERVAL n unit`
     DateAdd {
+        /// The unit of the amount.
         unit: IntervalUnit,
+        /// Subtracts.
         negate: bool,
+        /// Date, amount.
         args: Box<[Expr; 2]>,
     },
+    /// `EXTRACT(unit FROM e)`
     Extract(IntervalUnit, Box<Expr>),
+    /// A function of the table in `func`, with checked arguments.
     Call(&'static FuncDef, Vec<Expr>),
+    /// A subquery; [`Subqueries`](crate::Subqueries) runs it.
     Subquery {
+        /// The number that the binder's [`Hooks`](crate::Hooks) gave it.
         id: usize,
+        /// How its rows become a value.
         kind: SubqueryKind,
+        /// What the rows are compared with, each with its kind of comparison.
         operands: Vec<(CmpKind, Expr)>,
     },
 }
 
+/// How the rows of a subquery become a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SubqueryKind {
     /// One value, NULL when there is no row.
     Scalar,
+    /// `EXISTS (…)`
     Exists,
+    /// `NOT EXISTS (…)`
     NotExists,
     /// `operands <op> ANY (…)`; IN is `= ANY`. The operands are a row of one or more.
     Quantified(CmpOp, Quantifier),
@@ -103,29 +156,40 @@ pub enum SubqueryKind {
     Row(CmpOp),
 }
 
+/// How many rows of a subquery a comparison must hold for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Quantifier {
+    /// `ANY`, `SOME`: at least one.
     Any,
+    /// `ALL`: every one.
     All,
 }
 
+/// Which value of a system variable is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum VarScope {
     /// `@@name`: the session's value if there is one.
     Any,
+    /// `@@SESSION.name`: error 1238 for a global variable.
     Session,
+    /// `@@GLOBAL.name`: error 1238 for a session variable.
     Global,
 }
 
+/// Arithmetic operators.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ArithOp {
+    /// `+`
     Add,
+    /// `-`
     Sub,
+    /// `*`
     Mul,
     /// `/`
     Div,
     /// `DIV`
     IntDiv,
+    /// `%`, `MOD`
     Mod,
 }
 
@@ -134,32 +198,48 @@ pub enum ArithOp {
 pub enum NumKind {
     /// Signed unless one operand is unsigned.
     Int,
+    /// Exact, with up to 65 digits.
     Decimal,
+    /// IEEE 754 double precision.
     Double,
 }
 
+/// Operators on the bits of 64-bit integers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BitOp {
+    /// `&`
     And,
+    /// `|`
     Or,
+    /// `^`
     Xor,
+    /// `<<`
     ShiftLeft,
+    /// `>>`
     ShiftRight,
 }
 
+/// Comparison operators.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CmpOp {
+    /// `=`
     Eq,
+    /// `<>`, `!=`
     Ne,
+    /// `<`
     Lt,
+    /// `<=`
     Le,
+    /// `>`
     Gt,
+    /// `>=`
     Ge,
     /// `<=>`
     NullSafeEq,
 }
 
 impl CmpOp {
+    /// Whether operands in this order satisfy the operator.
     pub fn accepts(self, order: Ordering) -> bool {
         match self {
             CmpOp::Eq | CmpOp::NullSafeEq => order.is_eq(),
@@ -182,6 +262,7 @@ impl CmpOp {
         }
     }
 
+    /// As SQL spells it.
     pub fn symbol(self) -> &'static str {
         match self {
             CmpOp::Eq => "=",
@@ -195,31 +276,53 @@ impl CmpOp {
     }
 }
 
+/// The unit of an INTERVAL, or of what EXTRACT takes. A compound unit's amount is a text such as `'1:30'`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IntervalUnit {
+    /// MICROSECOND
     Microsecond,
+    /// SECOND
     Second,
+    /// MINUTE
     Minute,
+    /// HOUR
     Hour,
+    /// DAY
     Day,
+    /// WEEK
     Week,
+    /// MONTH
     Month,
+    /// QUARTER
     Quarter,
+    /// YEAR
     Year,
+    /// SECOND_MICROSECOND
     SecondMicrosecond,
+    /// MINUTE_MICROSECOND
     MinuteMicrosecond,
+    /// MINUTE_SECOND
     MinuteSecond,
+    /// HOUR_MICROSECOND
     HourMicrosecond,
+    /// HOUR_SECOND
     HourSecond,
+    /// HOUR_MINUTE
     HourMinute,
+    /// DAY_MICROSECOND
     DayMicrosecond,
+    /// DAY_SECOND
     DaySecond,
+    /// DAY_MINUTE
     DayMinute,
+    /// DAY_HOUR
     DayHour,
+    /// YEAR_MONTH
     YearMonth,
 }
 
 impl IntervalUnit {
+    /// By SQL's keyword, in any case, also with the prefix `SQL_TSI_`.
     pub fn by_name(name: &str) -> Option<IntervalUnit> {
         use IntervalUnit::*;
         let upper = name.to_ascii_uppercase();
@@ -303,62 +406,11 @@ impl Expr {
         }
     }
 
-    pub fn children_mut(&mut self) -> Vec<&mut Expr> {
-        match &mut self.node {
-            Node::Literal(_)
-            | Node::Column(_)
-            | Node::Param(_)
-            | Node::UserVar(_)
-            | Node::SystemVar(..)
-            | Node::Previous => Vec::new(),
-            Node::AssignVar(_, e)
-            | Node::Neg(e)
-            | Node::BitNot(e)
-            | Node::Not(e)
-            | Node::IsNull(e)
-            | Node::IsTruth(e, _)
-            | Node::Cast(e)
-            | Node::Retype(e)
-            | Node::Extract(_, e) => vec![e],
-            Node::Arith(_, _, p) | Node::Bit(_, p) | Node::Compare(_, _, p) | Node::Xor(p) => {
-                p.iter_mut().collect()
-            }
-            Node::Like { args, .. } | Node::Regexp { args, .. } | Node::DateAdd { args, .. } => {
-                args.iter_mut().collect()
-            }
-            Node::Between { args, .. } => args.iter_mut().collect(),
-            Node::And(list) | Node::Or(list) | Node::Call(_, list) | Node::Chain(list) => {
-                list.iter_mut().collect()
-            }
-            Node::In { value, list, .. } => std::iter::once(&mut **value)
-                .chain(list.iter_mut().map(|(_, e)| e))
-                .collect(),
-            Node::Case {
-                operand,
-                whens,
-                otherwise,
-            } => operand
-                .iter_mut()
-                .map(|e| &mut **e)
-                .chain(whens.iter_mut().flat_map(|(_, a, b)| [a, b]))
-                .chain(otherwise.iter_mut().map(|e| &mut **e))
-                .collect(),
-            Node::Subquery { operands, .. } => operands.iter_mut().map(|(_, e)| e).collect(),
-        }
-    }
-
     /// Visits this expression and all below it, parents first.
     pub fn walk(&self, f: &mut dyn FnMut(&Expr)) {
         f(self);
         for child in self.children() {
             child.walk(f);
-        }
-    }
-
-    pub fn walk_mut(&mut self, f: &mut dyn FnMut(&mut Expr)) {
-        f(self);
-        for child in self.children_mut() {
-            child.walk_mut(f);
         }
     }
 

@@ -15,8 +15,11 @@ pub const OUTER: usize = 1 << 24;
 /// A column that a name can mean.
 #[derive(Clone, Debug)]
 pub struct ScopeColumn {
+    /// The name it has here.
     pub name: String,
+    /// Its type; nullable on the inner side of an outer join.
     pub ty: SqlType,
+    /// Where its value stands in the row.
     pub slot: usize,
     /// Not in `*`: an invisible column, or the twin that a USING join merged away.
     pub hidden: bool,
@@ -29,18 +32,23 @@ pub struct ScopeColumn {
 pub struct ScopeTable {
     /// `None` for a derived table or an alias.
     pub schema: Option<String>,
+    /// The alias, or the table's own name.
     pub alias: String,
+    /// The columns in the table's order.
     pub columns: Vec<ScopeColumn>,
 }
 
+/// The tables that the names of an expression can mean.
 #[derive(Clone, Debug, Default)]
 pub struct Scope<'p> {
+    /// The tables of FROM, in the order of their slots.
     pub tables: Vec<ScopeTable>,
     /// The scope around a subquery.
     pub outer: Option<&'p Scope<'p>>,
 }
 
 impl<'p> Scope<'p> {
+    /// An empty scope inside `outer`.
     pub fn inside(outer: Option<&'p Scope<'p>>) -> Scope<'p> {
         Scope {
             tables: Vec::new(),

@@ -1,11 +1,11 @@
 //! The SQL floor of Tidemark: from statement text to rows, with MySQL's semantics.
 
 #![forbid(unsafe_code)]
-#![warn(clippy::too_many_arguments)]
+#![warn(missing_docs, clippy::too_many_arguments)]
 
-pub mod exec;
-pub mod plan;
-pub mod session;
+mod exec;
+mod plan;
+mod session;
 
 pub use tidemark_database::accounts;
 use tidemark_database::{context, ddl, dictionary, information_schema, mdl, monitor, show, variables};
@@ -15,7 +15,7 @@ pub use tidemark_types as types;
 pub use tidemark_types::error;
 
 pub use accounts::{AccountAuth, AuthPlugin};
-pub use context::database::collator;
+pub use context::collator;
 pub use context::{Client, ConnectInfo, Database, OkInfo, Options, ResultSink, status};
 pub use error::{Result, SqlError};
 pub use session::{Prepared, Session};

@@ -6,7 +6,7 @@
 
 mod hosts;
 pub mod password;
-pub mod pattern;
+pub(crate) mod pattern;
 pub mod privilege;
 mod resources;
 

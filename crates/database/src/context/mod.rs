@@ -4,37 +4,39 @@
 //! what else is here. The session itself (its transaction, its cached plans, its prepared statements) stands on top of all
 //! of them, and none of them can reach it.
 //!
-//! - [`database`]: the server, that all sessions share; [`options`] it is started with, [`counters`] of what it does, its
-//!   latest of [`deadlocks`], the [`modes`] in which it refuses what it does else.
-//! - [`client`]: who is at the other end; [`process`]: what other sessions see of this one; [`timer`]: queries that may run
+//! - `database`: the server, that all sessions share; `options` it is started with, `counters` of what it does, its
+//!   latest of `deadlocks`, the `modes` in which it refuses what it does else.
+//! - `client`: who is at the other end; `process`: what other sessions see of this one; `timer`: queries that may run
 //!   only so long.
-//! - [`state`]: variables, current database, account, diagnostics; [`access`]: what the account may do, and where names lead.
-//! - [`sink`]: where results go; [`answer`]: results made in memory; [`command`]: kinds of statements, as they are counted;
-//!   [`table_use`]: the tables of a plan, to be locked and checked.
+//! - `state`: variables, current database, account, diagnostics; `access`: what the account may do, and where names lead.
+//! - `sink`: where results go; `answer`: results made in memory; [`command`]: kinds of statements, as they are counted;
+//!   `table_use`: the tables of a plan, to be locked and checked.
 
-pub mod access;
+pub(crate) mod access;
 mod alone;
-pub mod answer;
-pub mod client;
+pub(crate) mod answer;
+pub(crate) mod client;
 pub mod command;
-pub mod counters;
-pub mod database;
-pub mod deadlocks;
-pub mod modes;
-pub mod options;
-pub mod process;
-pub mod sink;
-pub mod state;
-pub mod table_use;
-pub mod timer;
+pub(crate) mod counters;
+pub(crate) mod database;
+pub(crate) mod deadlocks;
+pub(crate) mod modes;
+pub(crate) mod options;
+pub(crate) mod process;
+pub(crate) mod sink;
+pub(crate) mod state;
+mod table_use;
+mod timer;
 
 pub use alone::bind_alone;
-pub use answer::{Answer, Done, ResultRows};
+pub use answer::{Answer, Done, ResultRows, ok_info};
 pub use client::{Client, ConnectInfo, capability};
 pub use counters::Traffic;
-pub use database::Database;
+pub use database::{Database, collator};
 pub use deadlocks::Deadlock;
 pub use options::Options;
 pub use process::{Process, Seen};
 pub use sink::{OkInfo, ResultSink, status};
 pub use state::SessionState;
+pub use table_use::TableUse;
+pub use timer::Alarm;

@@ -7,8 +7,8 @@
 //!
 //! Database and table names are case-sensitive, as in MySQL on Linux; column and index names are not.
 
-pub mod codec;
-pub mod table;
+pub(crate) mod codec;
+pub(crate) mod table;
 pub mod virtual_tables;
 
 pub use crate::expr::names_equal;

@@ -17,7 +17,7 @@
 //! Whoever must wait does so under one mutex and one condition variable, where cycles of waits are found as well: the
 //! one that closes a cycle gets the deadlock error.
 
-pub mod inspect;
+pub(crate) mod inspect;
 
 use parking_lot::{Condvar, Mutex};
 use std::collections::HashMap;

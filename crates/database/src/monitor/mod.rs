@@ -2,13 +2,13 @@
 //!
 //! The engine knows owners and encoded keys, the server knows sessions, their statements and what columns mean. Here the
 //! two are put together: for `performance_schema.data_locks` and its kin (in `information_schema::locks`), and for the
-//! text of `SHOW ENGINE INNODB STATUS` ([`status`]).
+//! text of `SHOW ENGINE INNODB STATUS` (`status`).
 //!
 //! A deadlock is gone as soon as it is found, so what its sessions were running is noted at that moment ([`Deadlocks`]).
 
 pub mod history;
 pub mod memory;
-pub mod status;
+pub(crate) mod status;
 
 use crate::context::{Database, Deadlock, Process, Seen};
 use crate::dictionary::TableDef;

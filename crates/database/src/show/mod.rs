@@ -3,10 +3,10 @@
 //! Each builds its result in memory and then filters it by LIKE (on the first column) or WHERE. Column names and texts
 //! are MySQL's, because clients look for them.
 
-pub mod create;
+pub(crate) mod create;
 mod filter;
-pub mod objects;
-pub mod server;
+pub(crate) mod objects;
+pub(crate) mod server;
 
 use crate::context::SessionState;
 use crate::context::answer::{ResultRows, bigint, text};

@@ -1,16 +1,16 @@
 //! System variables: their values, for the server and for each session.
 //!
-//! - [`registry`]: every variable, declared once with its kind, bounds, default and meaning.
-//! - [`setting`]: the value of one; [`values`]: those of all, the server's and a session's.
-//! - [`settings`]: what statements need all the time, decoded.
+//! - `registry`: every variable, declared once with its kind, bounds, default and meaning.
+//! - `setting`: the value of one; `values`: those of all, the server's and a session's.
+//! - `settings`: what statements need all the time, decoded.
 //! - [`persist`]: those that outlive a restart.
 
 pub mod persist;
 mod positions;
-pub mod registry;
-pub mod setting;
-pub mod settings;
-pub mod values;
+pub(crate) mod registry;
+pub(crate) mod setting;
+pub(crate) mod settings;
+pub(crate) mod values;
 
 pub use registry::{DEFS, Def, Kind, OLD_OPTION_NAMES, Scope, find, listed};
 pub use setting::{Setting, check_settable};

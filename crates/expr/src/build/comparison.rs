@@ -123,6 +123,7 @@ fn not_temporal(ty: &SqlType, text: &[u8]) -> SqlError {
     )
 }
 
+/// `left op right`; literals take the type that they are compared with.
 pub fn compare(op: CmpOp, left: Expr, right: Expr, bind: &BindCtx) -> Result<Expr> {
     let (kind, left, right) = comparable(left, right, op.symbol(), bind)?;
     let nullable = op != CmpOp::NullSafeEq && (left.ty.nullable || right.ty.nullable || kind_may_fail(kind));
@@ -137,7 +138,7 @@ fn kind_may_fail(kind: CmpKind) -> bool {
 }
 
 /// `(a, b) op (c, d)`, spelled out.
-pub fn compare_rows(op: CmpOp, left: Vec<Expr>, right: Vec<Expr>, bind: &BindCtx) -> Result<Expr> {
+pub(crate) fn compare_rows(op: CmpOp, left: Vec<Expr>, right: Vec<Expr>, bind: &BindCtx) -> Result<Expr> {
     if left.len() != right.len() || left.is_empty() {
         return Err(SqlError::operand_columns(left.len()));
     }
@@ -191,7 +192,7 @@ pub fn and(list: Vec<Expr>) -> Expr {
 }
 
 /// Disjunction; flattens nested ones. Of none: FALSE.
-pub fn or(list: Vec<Expr>) -> Expr {
+pub(crate) fn or(list: Vec<Expr>) -> Expr {
     let mut flat = Vec::with_capacity(list.len());
     for e in list {
         match e.node {
@@ -205,27 +206,27 @@ pub fn or(list: Vec<Expr>) -> Expr {
     boolean(flat.iter().any(|e| e.ty.nullable), Node::Or(flat))
 }
 
-pub fn xor(left: Expr, right: Expr) -> Expr {
+pub(crate) fn xor(left: Expr, right: Expr) -> Expr {
     let nullable = left.ty.nullable || right.ty.nullable;
     boolean(nullable, Node::Xor(Box::new([left, right])))
 }
 
-pub fn not(e: Expr) -> Expr {
+pub(crate) fn not(e: Expr) -> Expr {
     boolean(e.ty.nullable, Node::Not(Box::new(e)))
 }
 
-pub fn is_null(e: Expr, negated: bool) -> Expr {
+pub(crate) fn is_null(e: Expr, negated: bool) -> Expr {
     let test = boolean(false, Node::IsNull(Box::new(e)));
     if negated { not(test) } else { test }
 }
 
 /// `IS [NOT] TRUE`, `IS [NOT] FALSE`. `IS UNKNOWN` is [`is_null`].
-pub fn is_truth(e: Expr, truth: bool, negated: bool) -> Expr {
+pub(crate) fn is_truth(e: Expr, truth: bool, negated: bool) -> Expr {
     let test = boolean(false, Node::IsTruth(Box::new(e), truth));
     if negated { not(test) } else { test }
 }
 
-pub fn between(e: Expr, low: Expr, high: Expr, negated: bool, bind: &BindCtx) -> Result<Expr> {
+pub(crate) fn between(e: Expr, low: Expr, high: Expr, negated: bool, bind: &BindCtx) -> Result<Expr> {
     let nullable = e.ty.nullable || low.ty.nullable || high.ty.nullable;
     let (low_kind, value, low) = comparable(e.clone(), low, "between", bind)?;
     let (high_kind, value_too, high) = comparable(e, high, "between", bind)?;
@@ -254,7 +255,7 @@ pub fn between(e: Expr, low: Expr, high: Expr, negated: bool, bind: &BindCtx) ->
 /// Lists from this length on are searched, not walked.
 const SET_MIN: usize = 8;
 
-pub fn in_list(e: Expr, list: Vec<Expr>, negated: bool, bind: &BindCtx) -> Result<Expr> {
+pub(crate) fn in_list(e: Expr, list: Vec<Expr>, negated: bool, bind: &BindCtx) -> Result<Expr> {
     let mut nullable = e.ty.nullable;
     let mut candidates = Vec::with_capacity(list.len());
     let mut value = as_number_beside(e, &list);
@@ -325,7 +326,7 @@ fn int_of(value: &Value) -> Option<i128> {
 }
 
 /// `(a, b) IN ((1, 2), (3, 4))`
-pub fn in_rows(row: Vec<Expr>, list: Vec<Vec<Expr>>, negated: bool, bind: &BindCtx) -> Result<Expr> {
+pub(crate) fn in_rows(row: Vec<Expr>, list: Vec<Vec<Expr>>, negated: bool, bind: &BindCtx) -> Result<Expr> {
     let any = list
         .into_iter()
         .map(|candidate| compare_rows(CmpOp::Eq, row.clone(), candidate, bind))

@@ -17,11 +17,12 @@ pub fn typed_literal(ty: SqlType, value: Value) -> Expr {
     expr(ty, Node::Literal(value))
 }
 
+/// The literal NULL.
 pub fn null() -> Expr {
     expr(SqlType::new(TypeKind::Null), Node::Literal(Value::Null))
 }
 
-pub fn int_literal(value: i64) -> Expr {
+pub(crate) fn int_literal(value: i64) -> Expr {
     literal(
         type_of_value(&Val::Int(value), &BindCtx::default()),
         Val::Int(value),
@@ -52,13 +53,13 @@ pub fn number_literal(text: &str) -> Result<Expr> {
 }
 
 /// `'text'`, in the connection's collation.
-pub fn string_literal(text: impl Into<Vec<u8>>, bind: &BindCtx) -> Expr {
+pub(crate) fn string_literal(text: impl Into<Vec<u8>>, bind: &BindCtx) -> Expr {
     let value = Val::string(text);
     literal(type_of_value(&value, bind), value)
 }
 
 /// `_charset'text'`; the bytes as the statement has them.
-pub fn introduced_literal(text: Vec<u8>, charset: Charset) -> Result<Expr> {
+pub(crate) fn introduced_literal(text: Vec<u8>, charset: Charset) -> Result<Expr> {
     let text = charset.decode(&text).ok_or_else(|| {
         let bytes: String = text.iter().take(6).map(|b| format!("\\x{b:02X}")).collect();
         SqlError::invalid_string(charset.name(), &bytes)
@@ -70,17 +71,17 @@ pub fn introduced_literal(text: Vec<u8>, charset: Charset) -> Result<Expr> {
 }
 
 /// `x'…'`, `0x…`: a binary string that is a number where one is wanted.
-pub fn hex_literal(bytes: Vec<u8>) -> Expr {
+pub(crate) fn hex_literal(bytes: Vec<u8>) -> Expr {
     let ty = SqlType::varbinary(bytes.len() as u32).with_collation(Collation::BINARY, Derivation::Literal);
     literal(ty.unsigned(), Val::string(bytes))
 }
 
-pub fn bool_literal(b: bool) -> Expr {
+pub(crate) fn bool_literal(b: bool) -> Expr {
     literal(SqlType::boolean(), Value::bool(b))
 }
 
 /// `DATE '…'`, `TIME '…'`, `TIMESTAMP '…'`
-pub fn temporal_literal(kind: TypeKind, text: &str, bind: &BindCtx) -> Result<Expr> {
+pub(crate) fn temporal_literal(kind: TypeKind, text: &str, bind: &BindCtx) -> Result<Expr> {
     let mode = bind.sql_mode;
     let name = match kind {
         TypeKind::Date => "DATE",
@@ -121,7 +122,7 @@ pub fn temporal_literal(kind: TypeKind, text: &str, bind: &BindCtx) -> Result<Ex
 }
 
 /// A literal of any value, typed by what it is; for values the session already has.
-pub fn value_literal(value: Value, bind: &BindCtx) -> Expr {
+pub(crate) fn value_literal(value: Value, bind: &BindCtx) -> Expr {
     if value.is_null() {
         return null();
     }
@@ -129,7 +130,7 @@ pub fn value_literal(value: Value, bind: &BindCtx) -> Expr {
 }
 
 /// The type a value has by itself, as for literals, parameters and user variables.
-pub fn type_of_value(value: &Val, bind: &BindCtx) -> SqlType {
+pub(crate) fn type_of_value(value: &Val, bind: &BindCtx) -> SqlType {
     let digits = |text: String| text.len() as u32;
     match value {
         Val::Null => SqlType::new(TypeKind::Null),
@@ -149,12 +150,13 @@ pub fn type_of_value(value: &Val, bind: &BindCtx) -> SqlType {
     }
 }
 
+/// The row's slot, without a name for error texts.
 pub fn column(slot: usize, ty: SqlType) -> Expr {
     expr(ty, Node::Column(slot))
 }
 
 /// A column that error texts can name, as in `` `db`.`t`.`c` ``.
-pub fn named_column(slot: usize, ty: SqlType, name: impl Into<Arc<str>>) -> Expr {
+pub(crate) fn named_column(slot: usize, ty: SqlType, name: impl Into<Arc<str>>) -> Expr {
     Expr {
         ty,
         node: Node::Column(slot),
@@ -173,7 +175,7 @@ pub fn param(index: usize, ty: SqlType) -> Expr {
 }
 
 /// `current` is the variable's value now, whose type it takes.
-pub fn user_variable(name: &str, current: Option<&Value>, bind: &BindCtx) -> Expr {
+pub(crate) fn user_variable(name: &str, current: Option<&Value>, bind: &BindCtx) -> Expr {
     let text = SqlType::varchar(0, bind.collation_connection);
     let mut ty = current
         .filter(|v| !v.is_null())
@@ -185,7 +187,7 @@ pub fn user_variable(name: &str, current: Option<&Value>, bind: &BindCtx) -> Exp
     expr(ty.with_nullable(true), Node::UserVar(name.to_lowercase().into()))
 }
 
-pub fn assign_variable(name: &str, value: Expr) -> Expr {
+pub(crate) fn assign_variable(name: &str, value: Expr) -> Expr {
     expr(
         value.ty.clone(),
         Node::AssignVar(name.to_lowercase().into(), Box::new(value)),
@@ -193,7 +195,7 @@ pub fn assign_variable(name: &str, value: Expr) -> Expr {
 }
 
 /// `current` is the value now, whose type it takes.
-pub fn system_variable(scope: VarScope, name: &str, current: &Value, bind: &BindCtx) -> Expr {
+pub(crate) fn system_variable(scope: VarScope, name: &str, current: &Value, bind: &BindCtx) -> Expr {
     let mut ty = type_of_value(current, bind);
     if ty.is_string() {
         ty.derivation = Derivation::SystemConstant;

@@ -20,9 +20,13 @@ use tidemark_types::{Charset, CmpKind, Collation, Decimal, Derivation, SqlMode, 
 /// What types depend on besides the operands.
 #[derive(Clone, Debug)]
 pub struct BindCtx {
+    /// Collation of string literals and of numbers as text. `utf8mb4_0900_ai_ci` by default.
     pub collation_connection: Collation,
+    /// The session's SQL mode; MySQL's default modes by default.
     pub sql_mode: SqlMode,
+    /// Digits that `/` and AVG add behind the decimal point. 4 by default.
     pub div_precision_increment: u8,
+    /// Length limit of GROUP_CONCAT's result in bytes, which decides its type. 1024 by default.
     pub group_concat_max_len: u64,
 }
 
@@ -73,17 +77,17 @@ pub(crate) fn as_text(e: Expr, bind: &BindCtx) -> Expr {
 }
 
 /// The value of the steps before, in a step of a [`chain`].
-pub fn previous(ty: &SqlType) -> Expr {
+pub(crate) fn previous(ty: &SqlType) -> Expr {
     expr(ty.clone(), Node::Previous)
 }
 
 /// The last step's value; every step but the first has one [`previous`].
-pub fn chain(steps: Vec<Expr>) -> Expr {
+pub(crate) fn chain(steps: Vec<Expr>) -> Expr {
     let ty = steps.last().map_or_else(SqlType::boolean, |last| last.ty.clone());
     expr(ty, Node::Chain(steps))
 }
 
-pub fn arith(op: ArithOp, left: Expr, right: Expr, bind: &BindCtx) -> Result<Expr> {
+pub(crate) fn arith(op: ArithOp, left: Expr, right: Expr, bind: &BindCtx) -> Result<Expr> {
     let (left, right) = (as_number(left), as_number(right));
     let (a, b) = (number_kind(&left.ty), number_kind(&right.ty));
     let mut kind = a.max(b);
@@ -152,6 +156,7 @@ fn double_of(op: ArithOp, left: &SqlType, right: &SqlType, bind: &BindCtx) -> Sq
     ty
 }
 
+/// `- e`; the negative of a literal is a literal.
 pub fn neg(e: Expr, _bind: &BindCtx) -> Result<Expr> {
     let e = as_number(e);
     if let Node::Literal(value) = &e.node {
@@ -181,7 +186,7 @@ pub fn neg(e: Expr, _bind: &BindCtx) -> Result<Expr> {
     Ok(expr(ty.with_nullable(e.ty.nullable), Node::Neg(Box::new(e))))
 }
 
-pub fn bit(op: BitOp, left: Expr, right: Expr) -> Result<Expr> {
+pub(crate) fn bit(op: BitOp, left: Expr, right: Expr) -> Result<Expr> {
     let nullable = left.ty.nullable || right.ty.nullable;
     let bytes = |e: &Expr| e.ty.is_binary_string() && !e.ty.unsigned;
     let shift = matches!(op, BitOp::ShiftLeft | BitOp::ShiftRight);
@@ -195,13 +200,19 @@ pub fn bit(op: BitOp, left: Expr, right: Expr) -> Result<Expr> {
     ))
 }
 
-pub fn bit_not(e: Expr) -> Expr {
+pub(crate) fn bit_not(e: Expr) -> Expr {
     let ty = SqlType::bigint_unsigned().with_nullable(e.ty.nullable);
     expr(ty, Node::BitNot(Box::new(as_number(e))))
 }
 
 /// `escape` is the ESCAPE clause; the default is a backslash (none under NO_BACKSLASH_ESCAPES).
-pub fn like(e: Expr, pattern: Expr, escape: Option<&str>, negated: bool, bind: &BindCtx) -> Result<Expr> {
+pub(crate) fn like(
+    e: Expr,
+    pattern: Expr,
+    escape: Option<&str>,
+    negated: bool,
+    bind: &BindCtx,
+) -> Result<Expr> {
     let (e, pattern) = (as_text(e, bind), as_text(pattern, bind));
     let (collation, _) = common_collation(&[&e.ty, &pattern.ty], "like", bind)?;
     let escape = match escape {
@@ -230,7 +241,7 @@ pub fn like(e: Expr, pattern: Expr, escape: Option<&str>, negated: bool, bind: &
     ))
 }
 
-pub fn regexp(e: Expr, pattern: Expr, negated: bool, bind: &BindCtx) -> Result<Expr> {
+pub(crate) fn regexp(e: Expr, pattern: Expr, negated: bool, bind: &BindCtx) -> Result<Expr> {
     let (collation, _) = common_collation(&[&e.ty, &pattern.ty], "regexp", bind)?;
     super::infer::same_kind(&e.ty, &pattern.ty, "regexp_like")?;
     let nullable = e.ty.nullable || pattern.ty.nullable;
@@ -246,6 +257,7 @@ pub fn regexp(e: Expr, pattern: Expr, negated: bool, bind: &BindCtx) -> Result<E
     ))
 }
 
+/// `CASE [operand] WHEN … THEN … [ELSE …] END`; without `otherwise` the last alternative is NULL.
 pub fn case(
     operand: Option<Expr>,
     whens: Vec<(Expr, Expr)>,
@@ -314,7 +326,7 @@ pub fn cast(e: Expr, mut ty: SqlType, bind: &BindCtx) -> Result<Expr> {
 }
 
 /// `CONVERT(e USING charset)`
-pub fn convert_using(e: Expr, charset: Charset, bind: &BindCtx) -> Result<Expr> {
+pub(crate) fn convert_using(e: Expr, charset: Charset, bind: &BindCtx) -> Result<Expr> {
     let e = as_text(e, bind);
     let collation = charset.default_collation();
     let ty = SqlType::varchar(super::infer::text_length(&e.ty), collation).with_nullable(true);
@@ -322,7 +334,7 @@ pub fn convert_using(e: Expr, charset: Charset, bind: &BindCtx) -> Result<Expr> 
 }
 
 /// `e COLLATE collation`
-pub fn collate(e: Expr, collation: Collation, bind: &BindCtx) -> Result<Expr> {
+pub(crate) fn collate(e: Expr, collation: Collation, bind: &BindCtx) -> Result<Expr> {
     let e = as_text(e, bind);
     let charset = if e.ty.is_string() {
         e.ty.collation.charset()
@@ -346,7 +358,13 @@ pub fn collate(e: Expr, collation: Collation, bind: &BindCtx) -> Result<Expr> {
 }
 
 /// `date + INTERVAL n unit`, `DATE_ADD`, `DATE_SUB` (`negate`).
-pub fn date_add(date: Expr, amount: Expr, unit: IntervalUnit, negate: bool, bind: &BindCtx) -> Result<Expr> {
+pub(crate) fn date_add(
+    date: Expr,
+    amount: Expr,
+    unit: IntervalUnit,
+    negate: bool,
+    bind: &BindCtx,
+) -> Result<Expr> {
     let micro = unit.has_microseconds();
     let seconds_fsp = if unit == IntervalUnit::Second {
         fraction_digits(&amount.ty)
@@ -384,7 +402,7 @@ fn fraction_digits(ty: &SqlType) -> u8 {
 }
 
 /// `EXTRACT(unit FROM e)`
-pub fn extract(unit: IntervalUnit, e: Expr, _bind: &BindCtx) -> Result<Expr> {
+pub(crate) fn extract(unit: IntervalUnit, e: Expr, _bind: &BindCtx) -> Result<Expr> {
     Ok(expr(
         SqlType::bigint().with_nullable(true),
         Node::Extract(unit, Box::new(e)),
@@ -392,7 +410,7 @@ pub fn extract(unit: IntervalUnit, e: Expr, _bind: &BindCtx) -> Result<Expr> {
 }
 
 /// A subquery in an expression; `columns` are its columns' types.
-pub fn subquery(
+pub(crate) fn subquery(
     id: usize,
     kind: SubqueryKind,
     operands: Vec<Expr>,

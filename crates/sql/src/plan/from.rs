@@ -2,7 +2,7 @@
 
 use super::Planner;
 use crate::accounts::Privileges;
-use crate::context::table_use::TableUse;
+use crate::context::TableUse;
 use crate::dictionary::{TableDef, names_equal, virtual_schema};
 use crate::error::{Result, SqlError, er};
 use crate::expr::{CmpOp, Expr, Scope, ScopeColumn, ScopeTable, build};

@@ -30,7 +30,7 @@ mod walk;
 pub use statement::{StatementPlan, plan};
 
 use crate::context::SessionState;
-use crate::context::table_use::TableUse;
+use crate::context::TableUse;
 use crate::dictionary::TableDef;
 use crate::expr::{Aggregate, Binder, EvalCtx, Expr};
 use crate::parse::ast::{self, SetOp};
@@ -183,13 +183,6 @@ impl Input {
         match self {
             Input::Stored { def, .. } | Input::Virtual(def) => def.columns.len(),
             Input::Derived { types, .. } => types.len(),
-        }
-    }
-
-    pub fn column_type(&self, column: usize) -> &SqlType {
-        match self {
-            Input::Stored { def, .. } | Input::Virtual(def) => &def.columns[column].ty,
-            Input::Derived { types, .. } => &types[column],
         }
     }
 }

@@ -10,7 +10,7 @@ use super::past::AsOf;
 use super::{Input, Planner, QueryPlan};
 use crate::accounts::Privileges;
 use crate::context::SessionState;
-use crate::context::table_use::TableUse;
+use crate::context::TableUse;
 use crate::dictionary::virtual_schema;
 use crate::error::{Result, SqlError, er};
 use crate::expr::{Binder, EvalCtx, Expr, NoSubqueries, Node, build};

@@ -2,7 +2,7 @@
 
 use super::Session;
 use super::guard::effect_of;
-use crate::context::answer::ok_info;
+use crate::context::ok_info;
 use crate::context::{Answer, Done, ResultSink, command};
 use crate::dictionary::TableDef;
 use crate::error::{Result, SqlError};

@@ -8,7 +8,7 @@
 
 use super::Session;
 use crate::accounts::Privileges;
-use crate::context::table_use::TableUse;
+use crate::context::TableUse;
 use crate::context::{Answer, SessionState};
 use crate::dictionary::TableDef;
 use crate::error::{Result, SqlError, er};

@@ -41,13 +41,18 @@ use transaction::TransactionState;
 /// A statement prepared over the binary protocol.
 #[derive(Clone, Debug)]
 pub struct Prepared {
+    /// What the client names the statement by; unique in the session.
     pub id: u32,
+    /// One per placeholder, in order.
     pub params: Vec<ColumnMeta>,
     /// Empty for a statement without rows.
     pub columns: Vec<ColumnMeta>,
+    /// How many warnings preparing it gave.
     pub warnings: u16,
 }
 
+/// One client's session: its transaction, settings, prepared statements and cached plans. Used by one thread at a time;
+/// dropping it rolls back what is open.
 pub struct Session {
     state: SessionState,
     txn: Transaction,
@@ -135,6 +140,7 @@ impl Session {
         })
     }
 
+    /// What statements see of the session.
     pub fn state(&self) -> &SessionState {
         &self.state
     }
@@ -149,6 +155,7 @@ impl Session {
         result
     }
 
+    /// COM_STMT_PREPARE. Error 1461 past `max_prepared_stmt_count`.
     pub fn prepare(&mut self, sql: &[u8]) -> Result<Prepared> {
         self.state.process.begin("Prepare", sql);
         let result = self.prepare_binary(sql);
@@ -156,6 +163,7 @@ impl Session {
         result
     }
 
+    /// COM_STMT_EXECUTE: runs a prepared statement with a value for each placeholder. Error 1243 for an unknown `id`.
     pub fn execute(&mut self, id: u32, params: &[Value], out: &mut dyn ResultSink) -> Result<()> {
         self.execute_binary(id, params, out)
     }
@@ -168,12 +176,14 @@ impl Session {
             .map(|statement| statement.param_count)
     }
 
+    /// COM_STMT_CLOSE. An unknown `id` is ignored.
     pub fn close_statement(&mut self, id: u32) {
         self.state.database.counters().traffic.own().commands[command::STMT_CLOSE]
             .fetch_add(1, Ordering::Relaxed);
         self.statements.binary.remove(&id);
     }
 
+    /// COM_STMT_RESET. Error 1243 for an unknown `id`.
     pub fn reset_statement(&mut self, id: u32) -> Result<()> {
         match self.statements.binary.contains_key(&id) {
             true => Ok(()),
@@ -284,6 +294,7 @@ impl Session {
         )
     }
 
+    /// The flags of [`status`](crate::status) that tell the client of its transaction and modes.
     pub fn status_flags(&self) -> u16 {
         self.state.status_flags()
     }
@@ -304,6 +315,7 @@ impl Session {
         self.state.settings.idle_timeout_s(interactive)
     }
 
+    /// Longest packet that the client may send, in bytes: `max_allowed_packet`.
     pub fn max_allowed_packet(&self) -> usize {
         self.state.settings.max_allowed_packet as usize
     }
@@ -313,6 +325,7 @@ impl Session {
         self.state.info.connection_id
     }
 
+    /// The server that the session belongs to.
     pub fn database(&self) -> &Arc<Database> {
         &self.state.database
     }

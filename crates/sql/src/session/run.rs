@@ -3,7 +3,7 @@
 
 use super::Session;
 use super::guard::Effect;
-use crate::context::timer::Alarm;
+use crate::context::Alarm;
 use crate::context::{OkInfo, ResultSink, command, status};
 use crate::error::{Result, SqlError, er};
 use crate::exec::{self, Outcome};

@@ -5,7 +5,7 @@ use super::assignments::Assignments;
 use super::literal_default;
 use super::target::{Target, scope_table};
 use crate::accounts::Privileges;
-use crate::context::table_use::TableUse;
+use crate::context::TableUse;
 use crate::error::{Result, SqlError};
 use crate::expr::{Binder, Expr, Hooks, Scope, ScopeColumn, ScopeTable, build};
 use crate::parse::ast;

@@ -3,7 +3,7 @@
 use super::assignments::{Assignments, assigned_value};
 use super::target::Target;
 use crate::accounts::Privileges;
-use crate::context::table_use::TableUse;
+use crate::context::TableUse;
 use crate::error::{Result, SqlError, er};
 use crate::expr::Expr;
 use crate::mdl::Mode;

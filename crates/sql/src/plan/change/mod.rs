@@ -16,8 +16,8 @@ pub mod update;
 
 pub use assignments::Assignments;
 pub use delete::DeletePlan;
-pub use insert::{Given, InsertPlan, InsertSource, OnDuplicate, SourceQuery};
-pub use joined::{JoinedAction, JoinedPlan, JoinedTarget, JoinedUpdate};
+pub use insert::{Given, InsertPlan, InsertSource, OnDuplicate};
+pub use joined::{JoinedAction, JoinedPlan, JoinedTarget};
 pub use selection::RowSelection;
 pub use target::Target;
 pub use update::UpdatePlan;

@@ -10,13 +10,12 @@
 
 use super::target::{Target, scope_table};
 use crate::error::Result;
-use crate::expr::{Binder, EvalCtx, Expr, Hooks, Scope, cmp_kind};
+use crate::expr::{Binder, EvalCtx, Expr, Hooks, Scope};
 use crate::parse::ast;
 use crate::plan::access::{AccessPath, Request, conjuncts};
 use crate::plan::from::hints;
 use crate::plan::order::{Direction, OrderWish, choose_in_order};
 use crate::plan::walk::has_subquery;
-use crate::types::CmpKind;
 
 /// A table of fewer rows is read as a whole only where no index helps.
 const SMALL_TABLE_ROWS: u64 = 100;
@@ -24,7 +23,6 @@ const SMALL_TABLE_ROWS: u64 = 100;
 /// One expression of ORDER BY.
 pub struct ChangeOrder {
     pub expr: Expr,
-    pub kind: CmpKind,
     pub descending: bool,
 }
 
@@ -112,12 +110,7 @@ impl RowSelection {
         let mut order_by = Vec::new();
         if direction.is_none() {
             for (expr, descending) in wish.order {
-                let kind = cmp_kind(&expr, &expr, "order by", binder.ctx)?;
-                order_by.push(ChangeOrder {
-                    expr,
-                    kind,
-                    descending,
-                });
+                order_by.push(ChangeOrder { expr, descending });
             }
         }
         let moves = target.moves(clauses.written, path.index);

@@ -31,7 +31,7 @@
 //! - `column_type`: a type as it is written → a type as it is.
 
 #![forbid(unsafe_code)]
-#![warn(missing_docs, clippy::too_many_arguments)]
+#![warn(clippy::too_many_arguments)]
 
 mod aggregate;
 mod arith;

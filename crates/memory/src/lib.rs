@@ -35,8 +35,6 @@
 //! # }
 //! ```
 
-#![warn(missing_docs)]
-
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use std::sync::atomic::{AtomicI64, AtomicU32, AtomicU64, Ordering};

@@ -53,7 +53,6 @@
 //! ```
 
 #![deny(unsafe_code)]
-#![warn(missing_docs)]
 
 pub mod disk;
 mod error;

@@ -40,7 +40,7 @@
 //! - [`print`]: an expression back as text.
 
 #![forbid(unsafe_code)]
-#![warn(missing_docs, clippy::too_many_arguments)]
+#![warn(clippy::too_many_arguments)]
 
 mod account;
 mod admin;

@@ -6,7 +6,6 @@
 //! - [`bench`]: times a function and prints a line, for the benchmarks below `benches/`.
 
 #![forbid(unsafe_code)]
-#![warn(missing_docs)]
 
 pub mod bench;
 mod environment;

@@ -34,7 +34,6 @@
 //! - [`meta`]: what the protocol says about a result column.
 
 #![forbid(unsafe_code)]
-#![warn(missing_docs)]
 #![warn(clippy::too_many_arguments)]
 
 pub mod assign;

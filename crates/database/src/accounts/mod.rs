@@ -60,6 +60,7 @@ pub struct AccountAuth {
     pub user: String,
     /// The account's host pattern.
     pub host: String,
+    /// How the account proves its password. `caching_sha2_password` by default.
     pub plugin: AuthPlugin,
     /// As `mysql.user.authentication_string` stores it: `*` and 40 hex digits of SHA1(SHA1(password)) for
     /// `mysql_native_password`; `$A$005$`, 20 bytes of salt and 43 bytes of digest for `caching_sha2_password`. Empty:
@@ -68,6 +69,7 @@ pub struct AccountAuth {
     /// SHA256(SHA256(password)), if the server has seen the password since it started: the quick handshake of
     /// `caching_sha2_password` can be checked against it.
     pub fast_digest: Option<[u8; 32]>,
+    /// `ACCOUNT LOCK`: nobody may log in.
     pub locked: bool,
     /// The account may be used over TLS only.
     pub require_tls: bool,
@@ -82,13 +84,17 @@ impl AccountAuth {
     }
 }
 
+/// How a client proves that it knows an account's password.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AuthPlugin {
+    /// SHA1 of the password's SHA1, scrambled with the server's challenge.
     MysqlNativePassword,
+    /// SHA256 with salt and 5,000 rounds stored; a quicker digest is kept once the password has been seen.
     CachingSha2Password,
 }
 
 impl AuthPlugin {
+    /// MySQL's name of the plugin, as `IDENTIFIED WITH` takes it.
     pub fn name(self) -> &'static str {
         match self {
             AuthPlugin::MysqlNativePassword => "mysql_native_password",
@@ -96,6 +102,7 @@ impl AuthPlugin {
         }
     }
 
+    /// The plugin of that name, in any case. `None`: there is no such plugin here.
     pub fn by_name(name: &str) -> Option<AuthPlugin> {
         [AuthPlugin::MysqlNativePassword, AuthPlugin::CachingSha2Password]
             .into_iter()
@@ -103,17 +110,23 @@ impl AuthPlugin {
     }
 }
 
+/// An account: how it logs in, how much it may use, and its privileges on each level.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Account {
+    /// Its name, host pattern and password.
     pub auth: AccountAuth,
+    /// `WITH MAX_…`; no limits by default.
     pub limits: Limits,
+    /// Privileges on `*.*`.
     pub global: Privileges,
     /// By database pattern.
     pub databases: BTreeMap<String, Privileges>,
+    /// Privileges on single tables, by database and table.
     pub tables: BTreeMap<(String, String), Privileges>,
 }
 
 impl Account {
+    /// An account without password, limits and privileges.
     pub fn new(user: &str, host: &str) -> Account {
         Account {
             auth: AccountAuth {
@@ -167,6 +180,7 @@ impl Account {
         granted.map_or(self.global, |(_, privileges)| self.global.union(*privileges))
     }
 
+    /// What the account may do with a table: its privileges there, on the database and globally.
     pub fn on_table(&self, schema: &str, table: &str) -> Privileges {
         let all = self.on_database(schema);
         match self.tables.get(&(schema.to_owned(), table.to_owned())) {
@@ -370,6 +384,7 @@ impl Accounts {
         self.list.write().sort_by_key(|account| specificity(account));
     }
 
+    /// Grows with every change of an account: privileges found under the same version still hold.
     #[inline]
     pub fn version(&self) -> u64 {
         self.version.load(Ordering::Acquire)
@@ -399,6 +414,7 @@ impl Accounts {
             .cloned()
     }
 
+    /// All accounts, the most specific first: the order in which a login looks for its own.
     pub fn all(&self) -> Vec<Arc<Account>> {
         self.list.read().clone()
     }

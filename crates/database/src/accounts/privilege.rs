@@ -14,7 +14,8 @@ const DYNAMIC: u32 = 64;
 macro_rules! privileges {
     ($($constant:ident = $bit:literal $name:literal $levels:literal;)*) => {
         impl Privileges {
-            $(pub const $constant: Privileges = Privileges(1 << $bit);)*
+            $(#[doc = concat!("The privilege `", $name, "`.")]
+            pub const $constant: Privileges = Privileges(1 << $bit);)*
         }
         /// Every privilege in the order SHOW GRANTS lists them: set, name, and the levels it can be granted on
         /// (`g`lobal, `d`atabase, `t`able).
@@ -59,8 +60,11 @@ privileges! {
 /// The level of a grant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Level {
+    /// `ON *.*`
     Global,
+    /// `ON db.*`
     Database,
+    /// `ON db.table`
     Table,
 }
 
@@ -146,15 +150,21 @@ const fn same(a: &[u8], b: &[u8]) -> bool {
 }
 
 impl Privileges {
+    /// Connects past `max_connections`, ends other accounts' sessions, and works in `offline_mode` and `read_only`.
     pub const CONNECTION_ADMIN: Privileges = dynamic("CONNECTION_ADMIN");
+    /// Connects to the administrative port, `admin_port`.
     pub const SERVICE_CONNECTION_ADMIN: Privileges = dynamic("SERVICE_CONNECTION_ADMIN");
+    /// An account that has it can be changed only by one that has it, too.
     pub const SYSTEM_USER: Privileges = dynamic("SYSTEM_USER");
+    /// SET GLOBAL and SET PERSIST.
     pub const SYSTEM_VARIABLES_ADMIN: Privileges = dynamic("SYSTEM_VARIABLES_ADMIN");
     /// Either is enough for what only administrators of connections may.
     pub const ADMINISTERS_CONNECTIONS: Privileges =
         Privileges(Privileges::SUPER.0 | Privileges::CONNECTION_ADMIN.0);
+    /// Every dynamic privilege.
     pub const ALL_DYNAMIC: Privileges = Privileges(((1 << DYNAMIC_NAMES.len()) - 1) << DYNAMIC);
 
+    /// The empty set, which SHOW GRANTS calls USAGE.
     pub const NONE: Privileges = Privileges(0);
 
     /// `ALL PRIVILEGES` on a level, which is everything but GRANT OPTION.
@@ -179,22 +189,27 @@ impl Privileges {
         Some(levels.contains(level.letter()).then_some(*set))
     }
 
+    /// Whether all privileges of `other` are in this set.
     pub fn contains(self, other: Privileges) -> bool {
         self.0 & other.0 == other.0
     }
 
+    /// Whether any privilege of `other` is in this set.
     pub fn intersects(self, other: Privileges) -> bool {
         self.0 & other.0 != 0
     }
 
+    /// The privileges in either set.
     pub fn union(self, other: Privileges) -> Privileges {
         Privileges(self.0 | other.0)
     }
 
+    /// The privileges of this set that are not in `other`.
     pub fn without(self, other: Privileges) -> Privileges {
         Privileges(self.0 & !other.0)
     }
 
+    /// Whether there is no privilege in the set.
     pub fn is_empty(self) -> bool {
         self.0 == 0
     }

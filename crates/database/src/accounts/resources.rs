@@ -15,8 +15,11 @@ const HOUR: Duration = Duration::from_secs(3600);
 /// `WITH MAX_QUERIES_PER_HOUR …`; 0 is no limit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Limits {
+    /// MAX_QUERIES_PER_HOUR: statements of any kind.
     pub queries: u32,
+    /// MAX_UPDATES_PER_HOUR: statements that may change something.
     pub updates: u32,
+    /// MAX_CONNECTIONS_PER_HOUR: logins.
     pub connections: u32,
     /// Connections at once; 0: as the server's `max_user_connections` says.
     pub at_once: u32,

@@ -38,6 +38,7 @@ impl SessionState {
         (&self.info.user, &self.info.host)
     }
 
+    /// Whether the account has one of the privileges globally.
     pub fn has_global(&self, privileges: Privileges) -> bool {
         self.account().global.intersects(privileges)
     }
@@ -114,6 +115,7 @@ impl SessionState {
                 .intersects(Privileges::all(Level::Table))
     }
 
+    /// Whether SHOW and information_schema list the database for this account.
     pub fn sees_database(&self, schema: &str) -> bool {
         is_open_schema(schema) || self.account().sees_database(schema)
     }

@@ -5,23 +5,30 @@ use super::state::SessionState;
 use crate::error::Result;
 use crate::types::{ColumnMeta, SqlType, TypeKind, Value};
 
+/// The result of a statement that is neither a query nor a change of rows.
 pub enum Answer {
+    /// An OK packet.
     Ok(Done),
+    /// A result set, made in memory.
     Rows(ResultRows),
 }
 
 /// An OK before the session has added its state.
 #[derive(Clone, Debug, Default)]
 pub struct Done {
+    /// Rows or objects changed.
     pub affected_rows: u64,
+    /// The human-readable part; often empty.
     pub info: String,
 }
 
 impl Answer {
+    /// An OK that changed nothing countable.
     pub fn ok() -> Answer {
         Answer::Ok(Done::default())
     }
 
+    /// An OK with a number of changed rows or objects.
     pub fn affected(affected_rows: u64) -> Answer {
         Answer::Ok(Done {
             affected_rows,
@@ -33,7 +40,9 @@ impl Answer {
 /// A result held in memory.
 #[derive(Clone, Debug)]
 pub struct ResultRows {
+    /// Names and types.
     pub columns: Vec<(String, SqlType)>,
+    /// A value for each column.
     pub rows: Vec<Vec<Value>>,
 }
 
@@ -47,6 +56,7 @@ pub fn bigint() -> SqlType {
 }
 
 impl ResultRows {
+    /// A result without rows, of columns with names and types.
     pub fn new(columns: &[(&str, SqlType)]) -> ResultRows {
         ResultRows {
             columns: columns
@@ -68,6 +78,7 @@ impl ResultRows {
         }
     }
 
+    /// Adds a row, which has a value for each column.
     pub fn push(&mut self, row: Vec<Value>) {
         debug_assert_eq!(row.len(), self.columns.len());
         self.rows.push(row);

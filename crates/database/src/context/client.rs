@@ -6,6 +6,7 @@ use std::sync::Arc;
 /// What the server knows of a connection after authentication: the account, the address, the capabilities of the client.
 #[derive(Clone)]
 pub struct ConnectInfo {
+    /// CONNECTION_ID(), the number that KILL takes.
     pub connection_id: u64,
     /// The user name as the client gave it.
     pub user: String,
@@ -13,6 +14,7 @@ pub struct ConnectInfo {
     pub host: String,
     /// The client's port; 0 for a socket.
     pub port: u16,
+    /// The account that the login selected.
     pub account: AccountAuth,
     /// The database named in the handshake.
     pub database: Option<String>,
@@ -20,6 +22,7 @@ pub struct ConnectInfo {
     pub capabilities: u64,
     /// The collation number of the handshake.
     pub collation: u16,
+    /// Wakes and watches the connection; `None` where there is none, as in an embedded database.
     pub client: Option<Arc<dyn Client>>,
 }
 
@@ -35,8 +38,11 @@ impl ConnectInfo {
 
 /// Capability flags that the session looks at.
 pub mod capability {
+    /// CLIENT_FOUND_ROWS: an UPDATE counts the rows it found, not the rows it changed.
     pub const FOUND_ROWS: u64 = 2;
+    /// CLIENT_INTERACTIVE: `interactive_timeout` holds in place of `wait_timeout`.
     pub const INTERACTIVE: u64 = 1024;
+    /// CLIENT_MULTI_STATEMENTS: one COM_QUERY may hold several statements.
     pub const MULTI_STATEMENTS: u64 = 1 << 16;
 }
 

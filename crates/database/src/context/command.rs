@@ -2,6 +2,7 @@
 
 use crate::parse::ast::Statement;
 
+/// The counters' names behind `Com_`. A kind of statement is its position here.
 pub const NAMES: [&str; 32] = [
     "select",
     "insert",
@@ -36,6 +37,7 @@ pub const NAMES: [&str; 32] = [
     "revoke",
     "other",
 ];
+/// The number of counters.
 pub const COUNT: usize = NAMES.len();
 
 const fn position(name: &str) -> usize {
@@ -56,8 +58,11 @@ const fn position(name: &str) -> usize {
     panic!("no such command");
 }
 
+/// COM_STMT_PREPARE
 pub const STMT_PREPARE: usize = position("stmt_prepare");
+/// COM_STMT_EXECUTE
 pub const STMT_EXECUTE: usize = position("stmt_execute");
+/// COM_STMT_CLOSE
 pub const STMT_CLOSE: usize = position("stmt_close");
 
 /// The counter of a statement.

@@ -19,8 +19,12 @@ pub struct Counters {
 /// What every statement counts.
 #[derive(Default)]
 pub struct Traffic {
+    /// Statements that clients sent: `Questions`.
     pub questions: AtomicU64,
+    /// Statements by kind, see [`command`].
     pub commands: [AtomicU64; command::COUNT],
+    /// Bytes from clients, packet headers included.
     pub bytes_received: AtomicU64,
+    /// Bytes to clients, packet headers included.
     pub bytes_sent: AtomicU64,
 }

@@ -108,10 +108,12 @@ impl Database {
         Ok(database)
     }
 
+    /// The engine that holds all tables.
     pub fn engine(&self) -> &Engine {
         &self.engine
     }
 
+    /// Names and definitions.
     pub fn dictionary(&self) -> &Dictionary {
         &self.dictionary
     }
@@ -121,6 +123,7 @@ impl Database {
         &self.globals
     }
 
+    /// What SHOW STATUS counts above the engine.
     pub fn counters(&self) -> &Counters {
         &self.counters
     }
@@ -151,6 +154,7 @@ impl Database {
         self.accounts.cache_digest(account, digest);
     }
 
+    /// The account of exactly this name and host, with its privileges; without privileges if it is gone.
     pub fn full_account(&self, user: &str, host: &str) -> Arc<Account> {
         self.accounts
             .get(user, host)
@@ -225,6 +229,7 @@ impl Database {
         Ok(self.engine.shutdown()?)
     }
 
+    /// Puts a session into the process list, and counts its connection.
     pub fn add_session(&self, process: &Arc<Process>) {
         let mut sessions = self.sessions.lock();
         sessions.insert(process.id, Arc::clone(process));
@@ -235,6 +240,7 @@ impl Database {
             .fetch_max(now, Ordering::Relaxed);
     }
 
+    /// Takes a session out of the process list.
     pub fn remove_session(&self, id: u64) {
         self.sessions.lock().remove(&id);
     }

@@ -9,7 +9,9 @@ use tidemark_engine::DeadlockInfo;
 
 /// A deadlock, with what its sessions were running.
 pub struct Deadlock {
+    /// The cycle of waits as the engine found it.
     pub info: DeadlockInfo,
+    /// What each transaction of the cycle was running, in the engine's order; `None`: no session owns it.
     pub sessions: Vec<Option<Seen>>,
 }
 

@@ -9,6 +9,7 @@ use std::path::PathBuf;
 /// `my.cnf`, already checked against the registry.
 #[derive(Clone, Debug)]
 pub struct Options {
+    /// Where the database's files are.
     pub datadir: PathBuf,
     /// The variables given, by position in the registry; a later one overrides an earlier one.
     pub(super) given: Vec<(usize, Setting)>,

@@ -7,12 +7,15 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 use tidemark_engine::Interrupt;
 
+/// A session as the process list and KILL know it. Shared with all other sessions.
 pub struct Process {
+    /// CONNECTION_ID().
     pub id: u64,
     /// User, and `host:port` or `localhost` for a socket; COM_CHANGE_USER changes them.
     user: Mutex<(String, String)>,
     /// Its account, which may have another name and host.
     account: Mutex<(String, String)>,
+    /// When the session began.
     pub connected: Instant,
     /// Set by KILL CONNECTION, for good.
     killed: AtomicBool,
@@ -39,6 +42,7 @@ pub struct Current {
 }
 
 impl Process {
+    /// A session that runs nothing. `owner` is the engine's number for it, `interrupt` ends the engine's waits for it.
     pub fn new(
         id: u64,
         user: &str,
@@ -83,22 +87,27 @@ impl Process {
         done
     }
 
+    /// User name, and `host:port`, or `localhost` for a socket.
     pub fn user(&self) -> (String, String) {
         self.user.lock().clone()
     }
 
+    /// User and host pattern of the account.
     pub fn account(&self) -> (String, String) {
         self.account.lock().clone()
     }
 
+    /// Notes the account that a login or COM_CHANGE_USER selected.
     pub fn set_account(&self, user: &str, host: &str) {
         *self.account.lock() = (user.to_owned(), host.to_owned());
     }
 
+    /// Notes what the client calls itself, and its address.
     pub fn set_user(&self, user: &str, host: &str) {
         *self.user.lock() = (user.to_owned(), host.to_owned());
     }
 
+    /// KILL QUERY or KILL CONNECTION: interrupts the statement that runs; the latter also ends the session.
     pub fn kill(&self, query_only: bool) {
         if !query_only {
             self.killed.store(true, Ordering::SeqCst);
@@ -122,6 +131,7 @@ impl Process {
         }
     }
 
+    /// What interrupts the session's waits in the engine.
     pub fn interrupt(&self) -> Arc<Interrupt> {
         Arc::clone(&self.interrupt)
     }
@@ -138,6 +148,7 @@ impl Process {
         self.interrupt.is_killed()
     }
 
+    /// Notes that a statement begins. `command` is its kind in the process list, such as `Query`.
     pub fn begin(&self, command: &'static str, statement: &[u8]) {
         let mut current = self.current.lock();
         current.command = command;
@@ -147,6 +158,7 @@ impl Process {
         current.statement.extend_from_slice(statement);
     }
 
+    /// Notes that the statement has ended.
     pub fn end(&self) {
         let mut current = self.current.lock();
         current.command = "Sleep";
@@ -162,6 +174,7 @@ impl Process {
         }
     }
 
+    /// Notes the current database.
     pub fn set_schema(&self, schema: Option<&str>) {
         self.current.lock().schema = schema.map(str::to_owned);
     }
@@ -175,15 +188,20 @@ impl Process {
 /// A session at one moment.
 #[derive(Clone)]
 pub struct Seen {
+    /// CONNECTION_ID().
     pub id: u64,
+    /// The user name as the client gave it.
     pub user: String,
+    /// `host:port`, or `localhost` for a socket.
     pub host: String,
+    /// Kind of command, as in the process list; `Sleep` between statements.
     pub command: &'static str,
     /// What it is running.
     pub statement: Option<String>,
 }
 
 impl Seen {
+    /// What the session is doing now.
     pub fn of(process: &Process) -> Seen {
         let (user, host) = process.user();
         process.with_current(|current| Seen {

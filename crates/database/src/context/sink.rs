@@ -10,10 +10,13 @@ use crate::types::{ColumnMeta, Date, DateTime, Time};
 /// What a statement without rows answers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct OkInfo {
+    /// Rows changed; with CLIENT_FOUND_ROWS, rows that an UPDATE found.
     pub affected_rows: u64,
+    /// The first AUTO_INCREMENT value that the statement generated; 0 for none.
     pub last_insert_id: u64,
     /// The protocol's status flags, see [`status`].
     pub status: u16,
+    /// How many warnings SHOW WARNINGS would list.
     pub warnings: u16,
     /// The human-readable part, for example `Rows matched: 1  Changed: 1  Warnings: 0`; often empty.
     pub info: String,
@@ -21,34 +24,48 @@ pub struct OkInfo {
 
 /// The status flags of OK and EOF packets.
 pub mod status {
+    /// A transaction is open.
     pub const IN_TRANS: u16 = 0x0001;
+    /// `autocommit` is on.
     pub const AUTOCOMMIT: u16 = 0x0002;
+    /// Another result of the same packet follows.
     pub const MORE_RESULTS_EXISTS: u16 = 0x0008;
-    pub const NO_GOOD_INDEX_USED: u16 = 0x0010;
-    pub const NO_INDEX_USED: u16 = 0x0020;
+    /// The rows are held by a cursor; COM_STMT_FETCH gets them.
     pub const CURSOR_EXISTS: u16 = 0x0040;
+    /// The cursor has no more rows.
     pub const LAST_ROW_SENT: u16 = 0x0080;
-    pub const DB_DROPPED: u16 = 0x0100;
+    /// The SQL mode NO_BACKSLASH_ESCAPES is on: the client must escape quotes by doubling them.
     pub const NO_BACKSLASH_ESCAPES: u16 = 0x0200;
-    pub const METADATA_CHANGED: u16 = 0x0400;
+    /// The open transaction is READ ONLY.
     pub const IN_TRANS_READONLY: u16 = 0x2000;
 }
 
+/// Takes the result of a statement: result sets value by value, or an OK.
 pub trait ResultSink {
     /// Begins a result set. The columns' types say how each value of a row is encoded.
     fn columns(&mut self, columns: &[ColumnMeta]) -> Result<()>;
 
+    /// Begins a row; as many values as there are columns follow, in their order.
     fn begin_row(&mut self);
+    /// NULL.
     fn null(&mut self);
+    /// A signed integer.
     fn int(&mut self, value: i64);
+    /// An unsigned integer.
     fn uint(&mut self, value: u64);
+    /// A single-precision number.
     fn float(&mut self, value: f32);
+    /// A double-precision number.
     fn double(&mut self, value: f64);
+    /// An exact number as it is shown, for example `-1.50`.
     fn decimal(&mut self, digits: &str);
     /// Text and blobs, already in the result's character set.
     fn bytes(&mut self, value: &[u8]);
+    /// A date; years up to 9999, parts may be zero.
     fn date(&mut self, value: Date);
+    /// A date and time of day, with the precision it carries.
     fn datetime(&mut self, value: DateTime);
+    /// A TIME: hours may pass 24, and be negative.
     fn time(&mut self, value: Time);
     /// Ends the row in memory; never blocks. An error (a row larger than `max_allowed_packet`) ends the statement.
     fn end_row(&mut self) -> Result<()>;

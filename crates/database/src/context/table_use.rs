@@ -8,6 +8,7 @@ use std::sync::Arc;
 /// A table of a plan and what is done with it.
 #[derive(Clone, Debug)]
 pub struct TableUse {
+    /// The table.
     pub table: Arc<TableDef>,
     /// `Write` for the targets of data changes and for locking reads.
     pub mode: Mode,
@@ -18,6 +19,7 @@ pub struct TableUse {
 }
 
 impl TableUse {
+    /// A use under the table's own name.
     pub fn new(table: Arc<TableDef>, mode: Mode, privileges: Privileges) -> TableUse {
         TableUse {
             table,

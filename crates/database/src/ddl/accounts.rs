@@ -13,6 +13,7 @@ use crate::parse::ast::{
     UserSpec,
 };
 
+/// Whether [`execute`] runs the statement.
 pub fn is_account_statement(statement: &Statement) -> bool {
     use Statement::*;
     matches!(
@@ -27,6 +28,7 @@ pub fn is_account_statement(statement: &Statement) -> bool {
     )
 }
 
+/// Runs a statement on accounts, while no other changes accounts.
 pub fn execute(state: &SessionState, statement: &Statement) -> Result<Answer> {
     let _changing = state.database.accounts.change();
     match statement {

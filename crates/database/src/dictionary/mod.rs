@@ -31,6 +31,7 @@ const SPACE_TABLE: &str = "table";
 /// Databases that are not stored.
 pub const VIRTUAL_SCHEMAS: [&str; 4] = ["information_schema", "mysql", "performance_schema", "sys"];
 
+/// All definitions, in memory and in the engine's catalog. Shared by all sessions.
 pub struct Dictionary {
     epoch: AtomicU64,
     names: RwLock<Names>,
@@ -82,10 +83,12 @@ impl Dictionary {
         self.epoch.load(Ordering::Acquire)
     }
 
+    /// The metadata locks of all names.
     pub fn locks(&self) -> &Arc<Locks> {
         &self.locks
     }
 
+    /// A database, stored or virtual. `None`: there is no such database.
     pub fn schema(&self, name: &str) -> Option<Arc<SchemaDef>> {
         if let Some(name) = virtual_schema(name) {
             return Some(Arc::new(SchemaDef {
@@ -110,6 +113,7 @@ impl Dictionary {
         all
     }
 
+    /// A stored table. `None`: no such table, or no such database.
     pub fn find_table(&self, schema: &str, name: &str) -> Option<Arc<TableDef>> {
         let names = self.names.read();
         names.schemas.get(schema)?.tables.get(name).cloned()
@@ -169,6 +173,7 @@ enum Edit {
 /// Changes of names and tables that happen together or not at all. Dropped without commit, nothing has happened.
 pub struct Change<'d> {
     dictionary: &'d Dictionary,
+    /// The engine's side of the change: creates and drops tables and indexes.
     pub ddl: Ddl,
     edits: Vec<Edit>,
 }
@@ -178,6 +183,7 @@ fn table_key(schema: &str, name: &str) -> Vec<u8> {
 }
 
 impl Change<'_> {
+    /// Adds or replaces a database's definition.
     pub fn put_schema(&mut self, schema: SchemaDef) -> Result<()> {
         let value = codec::encode_schema(&schema);
         self.ddl.put_meta(SPACE_SCHEMA, schema.name.as_bytes(), &value)?;
@@ -209,6 +215,7 @@ impl Change<'_> {
         Ok(())
     }
 
+    /// Makes the change durable, then visible to statements that begin afterwards.
     pub fn commit(self) -> Result<()> {
         self.ddl.commit()?;
         let mut names = self.dictionary.names.write();

@@ -16,43 +16,56 @@ pub const KEY_PARTS_MAX: usize = 16;
 /// A database.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SchemaDef {
+    /// Compares with case.
     pub name: String,
     /// The default of its tables.
     pub collation: Collation,
 }
 
+/// A table's definition.
 #[derive(Clone, Debug)]
 pub struct TableDef {
     /// The metadata lock of the name.
     pub lock: Arc<TableLock>,
+    /// Its database.
     pub schema: String,
+    /// Compares with case.
     pub name: String,
     /// The table of the engine that holds the rows; a new one after TRUNCATE or a table copy.
     pub id: TableId,
     /// Grows with every change of any definition; equal versions are equal definitions.
     pub version: u64,
+    /// In the engine's order.
     pub columns: Vec<ColumnDef>,
     /// As MySQL lists them: PRIMARY, unique, others.
     pub indexes: Vec<IndexDef>,
+    /// What stands behind the columns in CREATE TABLE.
     pub options: TableOptions,
 }
 
+/// A column of a table.
 #[derive(Clone, Debug)]
 pub struct ColumnDef {
+    /// Compares without case.
     pub name: String,
+    /// Type, collation, and whether it may be NULL.
     pub ty: SqlType,
     /// `None`: the column has no default, and an INSERT must name it. A nullable column without a DEFAULT clause has
     /// the default NULL.
     pub default: Option<ColumnDefault>,
     /// `ON UPDATE CURRENT_TIMESTAMP`.
     pub on_update_now: bool,
+    /// AUTO_INCREMENT; at most one column of a table has it.
     pub auto_increment: bool,
+    /// INVISIBLE: not in `*`, nor in an INSERT without a column list.
     pub invisible: bool,
     /// The definition named a character set or collation, which SHOW CREATE TABLE repeats.
     pub explicit_collation: bool,
+    /// COMMENT; empty for none.
     pub comment: String,
 }
 
+/// A column's value where INSERT gives none.
 #[derive(Clone, Debug)]
 pub enum ColumnDefault {
     /// Already converted to the column's type.
@@ -63,42 +76,57 @@ pub enum ColumnDefault {
     Expression(String),
 }
 
+/// An index of a table.
 #[derive(Clone, Debug)]
 pub struct IndexDef {
+    /// `PRIMARY` for the primary key; compares without case.
     pub name: String,
     /// The engine's number: 0 is the clustered index, which is the primary key.
     pub number: usize,
+    /// No two rows have the same key; keys with a NULL in them do not count.
     pub unique: bool,
+    /// INVISIBLE indexes are kept up to date, but no query uses them.
     pub visible: bool,
+    /// COMMENT; empty for none.
     pub comment: String,
+    /// The key's parts, the most significant first; at most [`KEY_PARTS_MAX`].
     pub parts: Vec<IndexPart>,
 }
 
+/// A column, or the beginning of one, as a part of an index's key.
 #[derive(Clone, Debug)]
 pub struct IndexPart {
     /// Position in [`TableDef::columns`].
     pub column: usize,
     /// Characters of a text column, bytes of a binary one.
     pub prefix: Option<u32>,
+    /// DESC
     pub descending: bool,
 }
 
+/// The options of CREATE TABLE, and the table's checks.
 #[derive(Clone, Debug)]
 pub struct TableOptions {
     /// The default of its columns.
     pub collation: Collation,
+    /// COMMENT; empty for none.
     pub comment: String,
+    /// ROW_FORMAT in upper case; empty if none was given. Only SHOW uses it.
     pub row_format: String,
     /// Seconds since 1970.
     pub created: u64,
+    /// CHECK constraints, in the order of their definition.
     pub checks: Vec<CheckDef>,
 }
 
+/// A CHECK constraint.
 #[derive(Clone, Debug)]
 pub struct CheckDef {
+    /// As it was given, or generated: `table_chk_1`.
     pub name: String,
     /// SQL text.
     pub expression: String,
+    /// False for NOT ENFORCED: kept, but not tested.
     pub enforced: bool,
 }
 
@@ -110,6 +138,7 @@ impl TableDef {
             .position(|column| names_equal(&column.name, name))
     }
 
+    /// An index by name; names compare without case.
     pub fn index(&self, name: &str) -> Option<&IndexDef> {
         self.indexes.iter().find(|index| names_equal(&index.name, name))
     }
@@ -126,10 +155,12 @@ impl TableDef {
         super::virtual_schema(&self.schema).is_some()
     }
 
+    /// The primary key; `None` for a table that has none.
     pub fn primary(&self) -> Option<&IndexDef> {
         self.index_by_number(0)
     }
 
+    /// The position of the AUTO_INCREMENT column; `None` for a table that has none.
     pub fn auto_increment(&self) -> Option<usize> {
         self.columns.iter().position(|column| column.auto_increment)
     }

@@ -32,7 +32,9 @@ const LOOK_EVERY: Duration = Duration::from_millis(200);
 /// What a session does with a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Mode {
+    /// Reads rows.
     Read,
+    /// Changes or locks rows.
     Write,
 }
 
@@ -111,16 +113,22 @@ impl fmt::Debug for TableLock {
     }
 }
 
+/// Why a metadata lock was not granted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Failure {
+    /// `lock_wait_timeout` is over: error 1205.
     Timeout,
+    /// The wait would close a cycle of waits: error 1213.
     Deadlock,
+    /// The statement was killed: error 1317.
     Interrupted,
 }
 
 /// How long a session is ready to wait, and how it learns that it should not.
 pub struct WaitPolicy<'a> {
+    /// Longest wait: `lock_wait_timeout`.
     pub timeout: Duration,
+    /// Whether the statement is to end.
     pub interrupted: &'a dyn Fn() -> bool,
     /// Called now and then, to find a reason for that.
     pub look: &'a dyn Fn(),
@@ -194,6 +202,7 @@ impl Locks {
         Arc::clone(lock)
     }
 
+    /// A session's locks, none at first. `session` is its CONNECTION_ID().
     pub fn holder(self: &Arc<Self>, session: u64) -> Arc<Holder> {
         let holder = Arc::new(Holder {
             locks: Arc::clone(self),
@@ -499,10 +508,12 @@ impl Holder {
         self.locks.changed.notify_all();
     }
 
+    /// How many locks it owns, for [`Holder::release_owned_after`].
     pub fn owned_count(&self) -> usize {
         self.owned.lock().len()
     }
 
+    /// Releases all locks, used and owned.
     pub fn release_all(&self) {
         self.release_used();
         self.release_owned_after(0);

@@ -57,6 +57,7 @@ pub struct Names<'d> {
 }
 
 impl<'d> Names<'d> {
+    /// The tables of this moment. `zone` is the time zone in which timestamps are shown.
     pub fn new(database: &'d Database, zone: &'d TimeZone) -> Names<'d> {
         let dictionary = database.dictionary();
         let mut tables = HashMap::new();
@@ -70,6 +71,7 @@ impl<'d> Names<'d> {
         }
     }
 
+    /// The table a lock lies in; `None` if it is gone.
     pub fn table(&self, lock: &LockInfo) -> Option<&Arc<TableDef>> {
         self.tables.get(&lock.table)
     }

@@ -14,6 +14,7 @@ use crate::error::{Result, SqlError};
 use crate::parse::ast::{ObjectName, Show, ShowFilter, ShowKind};
 use crate::types::{SqlType, Value};
 
+/// Runs a SHOW statement.
 pub fn show(state: &SessionState, show: &Show) -> Result<ResultRows> {
     if !matches!(show.filter, ShowFilter::None) && !takes_filter(&show.what) {
         let word = match &show.filter {
@@ -156,6 +157,7 @@ pub fn columns(state: &SessionState, show: &Show) -> Vec<crate::types::ColumnMet
     }
 }
 
+/// The columns of DESCRIBE's result.
 pub fn describe_columns(state: &SessionState) -> Vec<crate::types::ColumnMeta> {
     metas(state, &objects::column_headings(false))
 }
@@ -168,6 +170,7 @@ fn metas(state: &SessionState, rows: &ResultRows) -> Vec<crate::types::ColumnMet
         .collect()
 }
 
+/// DESCRIBE, with the columns whose names match the LIKE pattern `column`; `None`: all.
 pub fn describe(state: &SessionState, table: &ObjectName, column: Option<&str>) -> Result<ResultRows> {
     let mut rows = objects::columns(state, table, false)?;
     if let Some(pattern) = column {

@@ -19,6 +19,7 @@ pub fn load(engine: &Engine, globals: &Globals, given: impl Fn(usize) -> bool) -
     Ok(())
 }
 
+/// Stores a server variable's value durably, in place of an earlier one.
 pub fn store(engine: &Engine, at: usize, setting: &Setting) -> Result<()> {
     let mut ddl = engine.ddl()?;
     ddl.put_meta(SPACE, DEFS[at].name.as_bytes(), setting.to_string().as_bytes())?;

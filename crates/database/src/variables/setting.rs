@@ -9,11 +9,17 @@ use std::sync::Arc;
 /// The value of a system variable.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Setting {
+    /// NULL, for variables that allow it.
     Null,
+    /// Of [`Kind::Bool`].
     Bool(bool),
+    /// Of [`Kind::Int`].
     Int(i64),
+    /// Of [`Kind::Uint`].
     Uint(u64),
+    /// Of [`Kind::Float`].
     Float(f64),
+    /// Of all other kinds.
     Text(Arc<str>),
 }
 
@@ -33,6 +39,7 @@ impl fmt::Display for Setting {
 }
 
 impl Setting {
+    /// A text.
     pub fn text(text: impl Into<Arc<str>>) -> Setting {
         Setting::Text(text.into())
     }
@@ -49,6 +56,7 @@ impl Setting {
         }
     }
 
+    /// As a number: 1 and 0 for ON and OFF; 0 for a text, NULL, and anything negative.
     pub fn as_u64(&self) -> u64 {
         match self {
             Setting::Uint(v) => *v,
@@ -59,6 +67,7 @@ impl Setting {
         }
     }
 
+    /// Whether it is ON, or a number other than 0.
     pub fn as_bool(&self) -> bool {
         self.as_u64() != 0
     }

@@ -24,49 +24,78 @@ pub enum CounterMode {
 /// What statements need of the variables, decoded.
 #[derive(Clone, Debug)]
 pub struct Settings {
+    /// `sql_mode`
     pub sql_mode: SqlMode,
+    /// `time_zone`
     pub time_zone: Arc<TimeZone>,
+    /// `collation_connection`: of string literals, and of numbers and dates as text.
     pub collation_connection: Collation,
+    /// `character_set_client`: the encoding of statements' texts.
     pub character_set_client: Charset,
     /// `None`: results are sent as they are stored.
     pub character_set_results: Option<Charset>,
+    /// `transaction_isolation`, of the transactions that begin from now on. REPEATABLE READ by default.
     pub isolation: Isolation,
+    /// `transaction_read_only`. Off by default.
     pub read_only: bool,
+    /// Each statement outside BEGIN is a transaction. On by default.
     pub autocommit: bool,
     /// 0 plain, 1 CHAIN, 2 RELEASE.
     pub completion_type: u8,
+    /// `innodb_lock_wait_timeout`. 50 seconds by default.
     pub row_lock_wait_timeout: Duration,
+    /// `lock_wait_timeout`, for metadata locks. A year by default.
     pub lock_wait_timeout: Duration,
+    /// `innodb_snapshot_isolation`: to lock a row that the view does not see is error 1020. Off by default.
     pub snapshot_isolation: bool,
+    /// Longest packet and longest value, in bytes. 64 MiB by default.
     pub max_allowed_packet: u64,
+    /// How many warnings a statement keeps. 1024 by default.
     pub max_error_count: usize,
+    /// GROUP_CONCAT's result is cut here, in bytes. 1024 by default.
     pub group_concat_max_len: u64,
+    /// Digits that `/` and AVG add behind the decimal point. 4 by default.
     pub div_precision_increment: u8,
+    /// Rows of a SELECT without LIMIT. `u64::MAX` by default, which is no limit.
     pub sql_select_limit: u64,
+    /// UPDATE and DELETE must use a key or a LIMIT. Off by default.
     pub sql_safe_updates: bool,
+    /// `sql_auto_is_null`. Off by default.
     pub sql_auto_is_null: bool,
+    /// Step between generated AUTO_INCREMENT values. 1 by default.
     pub auto_increment_increment: u64,
+    /// First generated AUTO_INCREMENT value. 1 by default.
     pub auto_increment_offset: u64,
+    /// `innodb_autoinc_lock_mode`. Interleaved by default.
     pub counter_mode: CounterMode,
     /// LOCK TABLES locks for the engine, too.
     pub table_locks: bool,
+    /// How often a recursive common table expression may recurse. 1000 by default.
     pub cte_max_recursion_depth: u64,
-    /// What a sort, a hash join's table and kept rows may hold in memory, in bytes.
+    /// What a sort may hold in memory, in bytes. 256 KiB by default.
     pub sort_buffer_size: u64,
+    /// What the table of a hash join may hold in memory, in bytes. 8 MiB by default.
     pub join_buffer_size: u64,
+    /// What a derived table or other kept rows may hold in memory, in bytes. 16 MiB by default.
     pub tmp_table_size: u64,
     /// What a statement may take, and which variable says so.
     pub statement_memory: Limit,
+    /// `max_execution_time` of SELECT, in milliseconds; 0, the default, is no limit.
     pub max_execution_time_ms: u64,
+    /// `foreign_key_checks`. On by default.
     pub foreign_key_checks: bool,
+    /// `unique_checks`. On by default.
     pub unique_checks: bool,
     /// `SET timestamp`: what NOW() answers, in microseconds; 0 for the clock.
     pub timestamp_micros: i64,
+    /// Longest idle time of a connection, in seconds. 8 hours by default.
     pub wait_timeout_s: u64,
+    /// The same for clients that call themselves interactive.
     pub interactive_timeout_s: u64,
 }
 
 impl Settings {
+    /// The idle time that holds for this session's kind of client, in seconds.
     pub fn idle_timeout_s(&self, interactive: bool) -> u64 {
         if interactive {
             self.interactive_timeout_s
@@ -170,6 +199,7 @@ impl Values {
     }
 }
 
+/// By MySQL's name in upper case, such as `READ-COMMITTED`; REPEATABLE READ for any other name.
 pub fn isolation_by_name(name: &str) -> Isolation {
     match name {
         "READ-UNCOMMITTED" => Isolation::ReadUncommitted,
@@ -179,6 +209,7 @@ pub fn isolation_by_name(name: &str) -> Isolation {
     }
 }
 
+/// MySQL's name, with hyphens.
 pub fn isolation_name(isolation: Isolation) -> &'static str {
     match isolation {
         Isolation::ReadUncommitted => "READ-UNCOMMITTED",

@@ -19,6 +19,7 @@ impl Values {
         Values(DEFS.iter().map(parse).collect())
     }
 
+    /// The value of the variable at a position of [`DEFS`].
     pub fn get(&self, at: usize) -> &Setting {
         &self.0[at]
     }
@@ -68,11 +69,13 @@ impl Values {
         self.0[at_collation_connection()] = self.0[at_collation_database()].clone();
     }
 
+    /// `collation_database` and its character set, which follow the current database.
     pub fn set_database_collation(&mut self, collation: Collation) {
         self.0[at_character_set_database()] = Setting::text(collation.charset().name());
         self.0[at_collation_database()] = Setting::text(collation.name());
     }
 
+    /// `collation_server`, the default of new databases.
     pub fn server_collation(&self) -> Collation {
         Collation::by_name(self.text(at_collation_server())).unwrap_or(Collation::DEFAULT)
     }
@@ -92,14 +95,17 @@ impl Default for Globals {
 }
 
 impl Globals {
+    /// The server's value of the variable at a position of [`DEFS`].
     pub fn get(&self, at: usize) -> Setting {
         self.values.read().get(at).clone()
     }
 
+    /// The server's value of a variable; `None`: there is no such variable.
     pub fn by_name(&self, name: &str) -> Option<Setting> {
         find(name).map(|at| self.get(at))
     }
 
+    /// The server's value of a variable as a number; 0 for a text, NULL, or an unknown name.
     pub fn u64(&self, name: &str) -> u64 {
         self.by_name(name).map_or(0, |setting| setting.as_u64())
     }
@@ -109,6 +115,7 @@ impl Globals {
         self.values.read().total_memory()
     }
 
+    /// Sets the server's value at a position, and the values that follow it.
     pub fn put(&self, at: usize, setting: Setting) {
         self.values.write().put(at, setting);
     }

@@ -11,50 +11,76 @@ mod session;
 use Kind::*;
 use Scope::*;
 
+/// Which values a variable has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scope {
+    /// One, the server's.
     Global,
+    /// One per session, with a fixed default.
     Session,
+    /// The server's, which new sessions begin with, and one per session.
     Both,
 }
 
 /// The values a variable takes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Kind {
+    /// ON and OFF, 1 and 0.
     Bool,
+    /// An unsigned integer; values out of the bounds are moved to the nearest bound, with a warning.
     Uint {
+        /// Least value.
         min: u64,
+        /// Largest value.
         max: u64,
     },
+    /// A signed integer, with bounds like an unsigned one's.
     Int {
+        /// Least value.
         min: i64,
+        /// Largest value.
         max: i64,
     },
+    /// A fraction, with bounds like an integer's.
     Float {
+        /// Least value.
         min: f64,
+        /// Largest value.
         max: f64,
     },
+    /// One of these words, given by name in any case, or by position.
     Enum(&'static [&'static str]),
     /// A comma separated subset.
     Flags(&'static [&'static str]),
+    /// Any text.
     Text,
     /// Text or NULL, for file names and the like.
     NullableText,
+    /// The name of a character set.
     Charset {
+        /// NULL is allowed: no conversion.
         nullable: bool,
     },
+    /// The name of a collation.
     Collation,
+    /// A comma separated list of SQL modes.
     SqlMode,
+    /// `SYSTEM`, or an offset such as `+02:00`.
     TimeZone,
 }
 
+/// A system variable.
 #[derive(Clone, Copy, Debug)]
 pub struct Def {
+    /// Lower case, as SHOW VARIABLES lists it.
     pub name: &'static str,
+    /// Which values it has.
     pub scope: Scope,
     /// Can be set while the server runs.
     pub dynamic: bool,
+    /// The values it takes.
     pub kind: Kind,
+    /// The value at start if no option gives one, as text.
     pub default: &'static str,
     /// Why setting it does nothing.
     pub unused: Option<&'static str>,

@@ -1,4 +1,4 @@
-//! A server's database but for its queries: what there is, who may do what with it, and the statements that change or show
+//! A server's database but for its queries: what there is, what each account may do with it, and the statements that change or show
 //! definitions.
 //!
 //! ```
@@ -26,9 +26,9 @@
 //!
 //! - [`context`]: the [`Database`] that all sessions share; what a running statement knows of its session and of it.
 //! - [`dictionary`]: names → definitions, of virtual tables too; [`mdl`]: the locks on them.
-//! - [`accounts`]: who may connect, and do what. [`variables`]: the registry of system variables, their values.
+//! - [`accounts`]: accounts and their privileges. [`variables`]: the registry of system variables, their values.
 //! - [`ddl`]: changes of definitions and accounts. [`show`], [`information_schema`]: what there is, as rows.
-//! - [`monitor`]: who holds locks and who waits, for people to read; deadlocks; how much of the past is kept.
+//! - [`monitor`]: holders of locks and their waiters, for people to read; deadlocks; how much of the past is kept.
 
 #![forbid(unsafe_code)]
 #![warn(clippy::too_many_arguments)]

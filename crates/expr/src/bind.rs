@@ -23,7 +23,7 @@ pub trait Hooks {
         Err(SqlError::invalid_group_function())
     }
 
-    /// Plans a subquery that may refer to `scope`; answers its number and its columns' types.
+    /// Plans a subquery that may refer to `scope`; returns its number and its columns' types.
     fn subquery(&mut self, query: &Query, scope: &Scope, binder: &Binder) -> Result<(usize, Vec<SqlType>)> {
         let _ = (query, scope, binder);
         Err(SqlError::not_supported("a subquery in this place"))

@@ -88,7 +88,7 @@ pub trait SessionInfo {
     fn interrupted(&self) -> bool;
 }
 
-/// For expressions outside a session: nobody is connected, there are no variables, and what is set is forgotten.
+/// For expressions outside a session: there is no client, there are no variables, and what is set is forgotten.
 pub struct NoSession;
 
 impl SessionInfo for NoSession {
@@ -135,7 +135,7 @@ pub trait Subqueries {
     fn row(&self, id: usize, ctx: &EvalCtx) -> Result<Option<Vec<Value>>>;
     /// Whether there is a row.
     fn exists(&self, id: usize, ctx: &EvalCtx) -> Result<bool>;
-    /// Calls `f` for each row until it answers false.
+    /// Calls `f` for each row until it returns false.
     fn for_each(&self, id: usize, ctx: &EvalCtx, f: &mut dyn FnMut(&[Value]) -> Result<bool>) -> Result<()>;
 
     /// Whether the only column of some row equals the value (`None`: UNKNOWN), where that can be looked up. Outer `None`:
@@ -265,7 +265,7 @@ impl<'a> Watch<'a> {
     }
 
     /// For work that ends soon in any case.
-    pub fn nobody() -> Watch<'a> {
+    pub fn off() -> Watch<'a> {
         Watch {
             session: None,
             steps: 0,

@@ -38,7 +38,7 @@ pub(crate) fn invalid(e: JsonError, argument: usize, function: &str) -> SqlError
 pub(crate) fn value_to_json(value: &Val, ty: &SqlType) -> Result<Json> {
     Ok(match value {
         Val::Null => Json::Null,
-        // What a comparison answers is a boolean.
+        // The result of a comparison is a boolean.
         Val::Int(v) if ty.kind == TypeKind::BigInt && ty.length == 1 => Json::Bool(*v != 0),
         Val::Int(v) => Json::Int(*v),
         Val::UInt(v) if *v <= i64::MAX as u64 => Json::Int(*v as i64),

@@ -2,7 +2,7 @@
 //!
 //! A row of a query is one flat sequence of slots: the columns of its first table, then those of the second, and so on.
 //! A query inside another sees the outer row as well: the outer row's slots are the inner ones plus [`OUTER`], once for
-//! every level between them, so that an inner row answers for a slot by handing it, less [`OUTER`], to the row outside.
+//! every level between them, so that an inner row finds such a slot by asking the row outside for it, less [`OUTER`].
 
 use crate::{Expr, build};
 use tidemark_parse::ast::ColumnName;

@@ -1,4 +1,4 @@
-//! Accounts: who may connect from where, and what they may do.
+//! Accounts: from where they may connect, and what they may do.
 //!
 //! All accounts stand in memory, most specific host first, and in the engine's catalog, one entry each. A connection
 //! is given the first account whose user and host match; it keeps its privileges by reference, so that GRANT and
@@ -53,7 +53,7 @@ impl Reader<'_> {
     }
 }
 
-/// What the server needs to let somebody in: the account that a user name and a host select, and how it proves itself.
+/// What a login needs: the account that a user name and a host select, and how it proves itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AccountAuth {
     /// The account's own name, for `CURRENT_USER()`; empty for an anonymous account.
@@ -69,7 +69,7 @@ pub struct AccountAuth {
     /// SHA256(SHA256(password)), if the server has seen the password since it started: the quick handshake of
     /// `caching_sha2_password` can be checked against it.
     pub fast_digest: Option<[u8; 32]>,
-    /// `ACCOUNT LOCK`: nobody may log in.
+    /// `ACCOUNT LOCK`: logins are refused.
     pub locked: bool,
     /// The account may be used over TLS only.
     pub require_tls: bool,

@@ -3,7 +3,7 @@
 //! `mysql_native_password` keeps SHA1(SHA1(password)). `caching_sha2_password` keeps a salted SHA-256 crypt (Drepper,
 //! *Unix crypt using SHA-256 and SHA-512*, 2007) of thousands of rounds, with MySQL's salt of 20 bytes where the
 //! original has 16. Neither says what the password is; the second is slow to guess, which is why the server remembers
-//! SHA256(SHA256(password)) of those who have proved themselves.
+//! SHA256(SHA256(password)) once a client has sent the password.
 
 use sha1::Sha1;
 use sha2::{Digest, Sha256};

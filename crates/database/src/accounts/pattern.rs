@@ -1,8 +1,8 @@
 //! Patterns of hosts and databases: LIKE with `%`, `_` and backslash.
 //!
-//! A grant on `app\_%` is for all databases whose names match. Whoever passes a grant on names a pattern too, and that is no
-//! name: `_` in the own grant matches any one character of a name, but not a `%`, which may stand for several. So patterns
-//! are compared with patterns, sign by sign.
+//! A grant on `app\_%` is for all databases whose names match. An account that grants a privilege to another names a pattern too, which its own
+//! grant must cover: `_` in the own grant matches any one character of a name, but not a `%`, which may stand for several.
+//! So patterns are compared with patterns, character by character.
 
 /// A part of a pattern.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,4 +1,4 @@
-//! What statements other than queries and data changes answer: an OK, or a small table built in memory.
+//! The results of statements other than queries and data changes: an OK, or a small table built in memory.
 
 use super::sink::{OkInfo, ResultSink};
 use super::state::SessionState;

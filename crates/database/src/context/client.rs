@@ -1,4 +1,4 @@
-//! The client of a session: who it is, what it can do, and how to reach it.
+//! The client of a session: its account and address, what it can do, and how to reach it.
 
 use crate::accounts::AccountAuth;
 use std::sync::Arc;

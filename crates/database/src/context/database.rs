@@ -29,7 +29,7 @@ pub fn collator() -> Arc<dyn Collator> {
 pub struct Database {
     pub(crate) engine: Engine,
     dictionary: Dictionary,
-    /// Who may connect, and do what.
+    /// Accounts and their privileges.
     pub accounts: Accounts,
     /// What accounts use of what they may.
     pub resources: Resources,
@@ -50,8 +50,8 @@ pub struct Database {
 }
 
 impl Database {
-    /// Opens the data directory (recovering it if it was not shut down), creating it on first start. Nobody watches the
-    /// engine yet: [`crate::open`] has the monitor do that.
+    /// Opens the data directory (recovering it if it was not shut down), creating it on first start. The
+    /// monitor does not watch the engine yet: [`crate::open`] starts it.
     pub(crate) fn open(options: Options) -> Result<Arc<Database>> {
         let globals = Globals::default();
         for (at, setting) in &options.given {

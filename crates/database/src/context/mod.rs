@@ -6,7 +6,7 @@
 //!
 //! - `database`: the server, that all sessions share; `options` it is started with, `counters` of what it does, its
 //!   latest of `deadlocks`, the `modes` in which it refuses what it does else.
-//! - `client`: who is at the other end; `process`: what other sessions see of this one; `timer`: queries that may run
+//! - `client`: the other end of the connection; `process`: what other sessions see of this one; `timer`: queries that may run
 //!   only so long.
 //! - `state`: variables, current database, account, diagnostics; `access`: what the account may do, and where names lead.
 //! - `sink`: where results go; `answer`: results made in memory; [`command`]: kinds of statements, as they are counted;

@@ -7,7 +7,7 @@
 use crate::error::Result;
 use crate::types::{ColumnMeta, Date, DateTime, Time};
 
-/// What a statement without rows answers.
+/// The result of a statement without rows: an OK packet.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct OkInfo {
     /// Rows changed; with CLIENT_FOUND_ROWS, rows that an UPDATE found.
@@ -77,6 +77,6 @@ pub trait ResultSink {
 
     /// Ends a result set.
     fn end_rows(&mut self, warnings: u16, status: u16) -> Result<()>;
-    /// Answers a statement that has no rows.
+    /// Sends the OK of a statement that has no rows.
     fn ok(&mut self, info: &OkInfo) -> Result<()>;
 }

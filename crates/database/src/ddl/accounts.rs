@@ -344,7 +344,7 @@ fn privileges(list: &[Privilege], level: Level) -> Result<Privileges> {
     Ok(set)
 }
 
-/// Error 1149, as MySQL answers a dynamic privilege that is none.
+/// Error 1149, MySQL's for an unknown dynamic privilege.
 fn no_such_privilege() -> SqlError {
     SqlError::new(
         er::SYNTAX_ERROR,
@@ -390,7 +390,7 @@ fn place(state: &SessionState, level: &PrivilegeLevel) -> Result<Place> {
     })
 }
 
-/// Nobody gives what he has not, or may not pass on.
+/// An account can grant or revoke only what it holds itself with GRANT OPTION.
 fn require_to_give(state: &SessionState, place: &Place, set: Privileges) -> Result<()> {
     let account = state.account();
     let held = match place {

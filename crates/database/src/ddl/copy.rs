@@ -10,7 +10,7 @@ use crate::types::{DateTime, Value};
 use tidemark_engine::{Error, Keep, Read, TableId};
 
 impl DdlContext<'_> {
-    /// Creates the draft's table and fills it with the old one's rows; answers its id and their number.
+    /// Creates the draft's table and fills it with the old one's rows; returns its id and their number.
     pub(super) fn copy_table(
         &self,
         change: &mut Change<'_>,

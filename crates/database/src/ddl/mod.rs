@@ -121,7 +121,7 @@ impl<'a> DdlContext<'a> {
         }
     }
 
-    /// Keeps everybody else off a table name, and the database from being dropped.
+    /// Keeps other sessions off a table name, and the database from being dropped.
     fn own_table(&self, schema: &str, name: &str) -> Result<()> {
         let locks = &self.state.locks;
         let dictionary = self.state.database.dictionary();

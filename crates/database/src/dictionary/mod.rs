@@ -158,7 +158,7 @@ pub fn virtual_schema(name: &str) -> Option<&'static str> {
         .find(|schema| schema.eq_ignore_ascii_case(name))
 }
 
-/// Whether everybody may read the database's tables; what an account may not see is not among their rows.
+/// Whether all accounts may read the database's tables; what an account may not see is not among their rows.
 pub fn is_open_schema(name: &str) -> bool {
     virtual_schema(name).is_some_and(|schema| schema != "mysql")
 }

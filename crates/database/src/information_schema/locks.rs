@@ -1,5 +1,5 @@
-//! `data_locks`, `data_lock_waits`, `threads`, `INNODB_TRX` and `sys.innodb_lock_waits`: who waits for whom, since when,
-//! on which key, with which statement; `sys.tidemark_views`: for whom old versions are kept;
+//! `data_locks`, `data_lock_waits`, `threads`, `INNODB_TRX` and `sys.innodb_lock_waits`: which transaction waits for which, since
+//! when, on which key, with which statement; `sys.tidemark_views`: for which views old versions are kept;
 //! `sys.tidemark_hot_rows`: which rows change most.
 
 use crate::accounts::Privileges;

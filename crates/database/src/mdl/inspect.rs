@@ -1,7 +1,7 @@
-//! What can be seen of metadata locks: who holds them, who waits for them and for whom, in MySQL's words. For
+//! What can be seen of metadata locks: their holders, their waiters, and which holder each waits for, in MySQL's words. For
 //! `performance_schema.metadata_locks`, `sys.schema_table_lock_waits` and the states of the process list.
 //!
-//! A look stops nobody but those who begin or end a wait, so a lock that is just being taken or given up may be shown or not.
+//! Looking stops only sessions that begin or end a wait, so a lock that is just being taken or given up may be shown or not.
 
 use super::{Block, Holder, LockRequest, Locks, Mode, TableLock};
 use std::collections::HashMap;

@@ -1,21 +1,21 @@
 //! Metadata locks: between statements that use a table and statements that change what it is.
 //!
 //! A statement takes a shared lock on every table it names and holds it to the end of its transaction; DDL takes an
-//! exclusive one, waits for the transactions that use the table, and lets nobody new in meanwhile. Statements are
-//! many and DDL is rare, so the price is put on the rare side: each session keeps the list of its own locks, which
-//! nobody else touches, and a table's lock is one word that says whether somebody wants it for himself. The shared
+//! exclusive one, waits for the transactions that use the table, and admits no others meanwhile. Statements are
+//! many and DDL is rare, so the price is put on the rare side: each session keeps a list of its own locks, which no
+//! other session writes, and a table's lock is one word that says whether a session wants it exclusively. The shared
 //! side writes its list, then reads the word; the exclusive side writes the word, then reads the lists of all
 //! sessions. With a sequentially consistent fence between the write and the read on both sides, at least one of the
 //! two sees the other. No cache line is written by two sessions unless one of them does DDL.
 //!
-//! A name's lock is made when it is first asked for and goes when nobody has it any more: no definition, no session's list,
+//! A name's lock is made when it is first asked for and goes when nothing refers to it any more: no definition, no session's list,
 //! no waiter. The map of names has one reference of its own, so a lock that is referred to once is the map's alone.
-//! Whoever wants it must come to the map for it, under the map's mutex, and who has a reference keeps it above one: there
-//! are never two locks of one name in use. The map is swept whenever it has twice the names that were left the last time,
+//! A new reference comes from the map, under the map's mutex, or from one that keeps the count above one: there are never
+//! two locks of one name in use. The map is swept whenever it has twice the names that were left the last time,
 //! which costs each new name a constant.
 //!
-//! Whoever must wait does so under one mutex and one condition variable, where cycles of waits are found as well: the
-//! one that closes a cycle gets the deadlock error.
+//! All waits are under one mutex and one condition variable, where cycles of waits are found as well: the request that
+//! closes a cycle fails with the deadlock error.
 
 pub(crate) mod inspect;
 
@@ -38,14 +38,14 @@ pub enum Mode {
     Write,
 }
 
-/// How much of the others a session shuts out.
+/// What an exclusive lock keeps other sessions from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Block {
-    /// `LOCK TABLES … READ`: others may read.
+    /// `LOCK TABLES … READ`: other sessions may read, but not write.
     Writers,
-    /// `LOCK TABLES … WRITE`
+    /// `LOCK TABLES … WRITE`: other sessions may neither read nor write.
     Users,
-    /// DDL: the users, for the meaning of the table changes.
+    /// DDL: as [`Block::Users`], because the table's definition changes.
     Definition,
 }
 
@@ -63,11 +63,11 @@ pub struct TableLock {
     blocker: AtomicU64,
 }
 
-/// Who keeps others off.
+/// The exclusive side of a lock, decoded from its word.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Blocker {
-    Nobody,
-    /// So many sessions, none of which writes.
+    None,
+    /// The number of sessions that keep writers off.
     Readers(u64),
     Owner(u64),
 }
@@ -75,7 +75,7 @@ enum Blocker {
 impl TableLock {
     fn blocker(&self) -> Blocker {
         match self.blocker.load(Ordering::SeqCst) {
-            0 => Blocker::Nobody,
+            0 => Blocker::None,
             word if word & 1 == 1 => Blocker::Owner(word >> 1),
             word => Blocker::Readers(word >> 1),
         }
@@ -83,24 +83,24 @@ impl TableLock {
 
     fn set_blocker(&self, blocker: Blocker) {
         let word = match blocker {
-            Blocker::Nobody => 0,
+            Blocker::None => 0,
             Blocker::Readers(n) => n << 1,
             Blocker::Owner(session) => session << 1 | 1,
         };
         self.blocker.store(word, Ordering::SeqCst);
     }
 
-    /// One who kept others off does so no longer.
+    /// Ends one session's exclusive lock.
     fn release(&self) {
         match self.blocker() {
             Blocker::Readers(n) => self.set_blocker(Blocker::Readers(n - 1)),
-            _ => self.set_blocker(Blocker::Nobody),
+            _ => self.set_blocker(Blocker::None),
         }
     }
 
     fn stops(&self, session: u64, mode: Mode) -> bool {
         match self.blocker() {
-            Blocker::Nobody => false,
+            Blocker::None => false,
             Blocker::Readers(_) => mode == Mode::Write,
             Blocker::Owner(owner) => owner != session,
         }
@@ -154,7 +154,7 @@ impl Names {
     /// Fewer are not swept.
     const LEN_MIN: usize = 256;
 
-    /// Removes the locks that nobody has if there are many more than after the last sweep.
+    /// Removes the locks that only the map refers to, if there are many more than after the last sweep.
     fn sweep(&mut self) {
         if self.locks.len() < (2 * self.swept_len).max(Names::LEN_MIN) {
             return;
@@ -262,7 +262,7 @@ impl State {
                 let owners = self.sessions.iter().filter_map(Weak::upgrade);
                 let owners = owners.filter(|holder| holder.session != session && holder.owns(lock));
                 found.extend(owners.map(|holder| holder.session));
-                // Those who keep writers off, and wait for the last of them.
+                // Sessions that are about to keep writers off, and wait for the last writer.
                 let becoming = self.waits.iter().filter(|(waiting, (of, want))| {
                     **waiting != session
                         && Arc::ptr_eq(of, lock)
@@ -363,7 +363,8 @@ impl Holder {
         let mut state = locks.state.lock();
         self.forget_use(lock, mode);
         locks.changed.notify_all();
-        // Whoever blocks writes the lock's word under this mutex, so that after the test below nobody slips in.
+        // The exclusive side writes the lock's word under this mutex, so it cannot change between the test below and the
+        // wait.
         while lock.stops(self.session, mode) {
             if state.closes_cycle(self.session, lock, LockRequest::Use(mode)) {
                 return Err(Failure::Deadlock);
@@ -412,7 +413,7 @@ impl Holder {
         self.used.lock().len()
     }
 
-    /// Ends the uses taken after [`Holder::used_count`] answered `count`: ROLLBACK TO SAVEPOINT.
+    /// Ends the uses taken after [`Holder::used_count`] returned `count`: ROLLBACK TO SAVEPOINT.
     pub fn release_used_after(&self, count: usize) {
         let released: Vec<_> = {
             let mut used = self.used.lock();
@@ -438,9 +439,9 @@ impl Holder {
             match (lock.blocker(), block) {
                 (Blocker::Owner(owner), _) if owner == self.session => return Ok(()),
                 (Blocker::Readers(_), Block::Writers) if own_readers > 0 => return Ok(()),
-                (Blocker::Nobody, Block::Writers) => break Blocker::Readers(1),
+                (Blocker::None, Block::Writers) => break Blocker::Readers(1),
                 (Blocker::Readers(n), Block::Writers) => break Blocker::Readers(n + 1),
-                (Blocker::Nobody, _) => break Blocker::Owner(self.session),
+                (Blocker::None, _) => break Blocker::Owner(self.session),
                 (Blocker::Readers(n), Block::Users | Block::Definition) if n == own_readers => {
                     break Blocker::Owner(self.session);
                 }

@@ -1,5 +1,5 @@
-//! What old versions are kept, for whom, and for how long: the settings that bound history, the warning when it grows beyond
-//! them, and who holds it back.
+//! What old versions are kept, for which views, and for how long: the settings that bound history, and the warning when it
+//! grows beyond them, which names the view that holds it back.
 
 use super::sessions_by_owner;
 use crate::context::{Database, Seen};

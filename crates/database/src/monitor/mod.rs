@@ -1,4 +1,4 @@
-//! Who holds locks and who waits for them, for people to read.
+//! The holders of locks and their waiters, for people to read.
 //!
 //! The engine knows owners and encoded keys, the server knows sessions, their statements and what columns mean. Here the
 //! two are put together: for `performance_schema.data_locks` and its kin (in `information_schema::locks`), and for the

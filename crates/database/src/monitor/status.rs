@@ -136,7 +136,7 @@ fn transactions(out: &mut String, database: &Database, names: &Names) {
     }
 }
 
-/// Who keeps old versions alive, and how far purge is behind.
+/// Which views keep old versions alive, and how far purge is behind.
 fn views(out: &mut String, database: &Database, names: &Names) {
     banner(out, '-', "READ VIEWS AND PURGE");
     let status = database.engine().status();
@@ -154,7 +154,7 @@ fn views(out: &mut String, database: &Database, names: &Names) {
     );
     hottest_rows(out, database, names);
     let sessions = sessions_by_owner(database);
-    // What is kept for whom takes reading all that is kept; a view that has just been opened keeps nothing.
+    // To find what each view keeps takes reading all versions; a view that has just been opened keeps none.
     for view in database.engine().views().unwrap_or_default() {
         line(
             out,

@@ -149,7 +149,7 @@ fn rows(state: &SessionState, what: &ShowKind, filter: &ShowFilter) -> Result<Re
     }
 }
 
-/// The columns that [`show`] will answer, for a statement that is only prepared.
+/// The columns of [`show`]'s result, for a statement that is only prepared.
 pub fn columns(state: &SessionState, show: &Show) -> Vec<crate::types::ColumnMeta> {
     match rows(state, &show.what, &ShowFilter::None) {
         Ok(rows) => metas(state, &rows),

@@ -17,7 +17,7 @@ pub use setting::{Setting, check_settable};
 pub use settings::{CounterMode, Settings, isolation_by_name, isolation_name};
 pub use values::{Globals, Values};
 
-/// What `@@version` answers.
+/// The value of `@@version`.
 pub const VERSION: &str = concat!("8.4.0-tidemark-", env!("CARGO_PKG_VERSION"));
 
 pub(crate) const SQL_MODE: &str = "ONLY_FULL_GROUP_BY,STRICT_TRANS_TABLES,NO_ZERO_IN_DATE,NO_ZERO_DATE,\

@@ -44,7 +44,7 @@ impl Setting {
         Setting::Text(text.into())
     }
 
-    /// As `@@name` answers it.
+    /// The value of `@@name`.
     pub fn to_value(&self) -> Value {
         match self {
             Setting::Null => Value::Null,

@@ -86,7 +86,7 @@ pub struct Settings {
     pub foreign_key_checks: bool,
     /// `unique_checks`. On by default.
     pub unique_checks: bool,
-    /// `SET timestamp`: what NOW() answers, in microseconds; 0 for the clock.
+    /// `SET timestamp`: what NOW() returns, in microseconds since 1970; 0 for the clock.
     pub timestamp_micros: i64,
     /// Longest idle time of a connection, in seconds. 8 hours by default.
     pub wait_timeout_s: u64,

@@ -213,7 +213,7 @@ fn fits_packets<'a>(length: u128, packets: u128, name: &str, ctx: &EvalCtx<'a>) 
     fits
 }
 
-/// Evaluates arguments and answers NULL if one is.
+/// Evaluates arguments and returns NULL if one is.
 macro_rules! known {
     ($e:expr) => {
         match $e {

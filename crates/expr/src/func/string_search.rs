@@ -216,7 +216,7 @@ fn find_in_set<'a>(args: &'a [Expr], ty: &'a SqlType, ctx: &EvalCtx<'a>) -> Resu
     let (needle, set) = (known!(text(&args[0], ctx)?), known!(text(&args[1], ctx)?));
     let members = &args[1].ty;
     if members.kind == TypeKind::Set {
-        // A SET column answers with the member's place in its definition.
+        // For a SET column the result is the member's position in its definition.
         let place = members
             .members()
             .iter()

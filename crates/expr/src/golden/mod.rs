@@ -1,7 +1,7 @@
-//! A large table of expressions and what MySQL 9 answers to them: value, protocol type, warnings or error.
+//! A large table of expressions and what MySQL 9 makes of them: value, protocol type, warnings or error.
 //!
 //! `testdata/expressions.txt` has lines `expression => type 'value' ! warning, warning` or `expression => error number`;
-//! the other tables are alike. The session that answered had the time zone +00:00 and the timestamp 1700000000.123456.
+//! the other tables are alike. They were recorded in a session with the time zone +00:00 and the timestamp 1700000000.123456.
 
 mod aggregates;
 mod assignments;
@@ -94,7 +94,7 @@ fn value_shown(value: Value, ty: &SqlType) -> String {
     format!("{} {}", type_shown(ty), shown(text.as_deref()))
 }
 
-/// Runs something in an environment; adds the warnings to what it answers.
+/// Runs something in an environment; adds the warnings to its result.
 fn with_env(mode: SqlMode, f: impl FnOnce(&Env, &TestSession) -> Result<String>) -> String {
     let (session, warnings, zone) = (TestSession::default(), Warnings::default(), TimeZone::UTC);
     let mut env = Env::new(&session, &NoSubqueries, &warnings, &zone);
@@ -129,7 +129,7 @@ fn bind(expression: &str, scope: &Scope, session: &TestSession, mode: SqlMode) -
     binder.bind(&parsed, scope, &mut PlainHooks)
 }
 
-/// What the evaluator answers, as the table writes it.
+/// The evaluator's result, as the table writes it.
 fn answer(expression: &str, scope: &Scope, row: &dyn Row) -> String {
     with_env(SqlMode::DEFAULT, |env, session| {
         let bound = bind(expression, scope, session, SqlMode::DEFAULT)?;
@@ -179,7 +179,7 @@ fn stored(expression: &str, ty: &SqlType, env: &Env, session: &TestSession) -> R
         .into_owned())
 }
 
-/// Compares a table's answers with ours.
+/// Compares a table's results with ours.
 fn check(table: &str, ours: impl Fn(&str) -> String) {
     let lines = table.lines().filter(|l| !l.starts_with('#') && !l.is_empty());
     let mut wrong = Vec::new();

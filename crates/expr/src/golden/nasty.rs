@@ -1,4 +1,4 @@
-//! Values at the ends of their ranges and beyond, as arguments of everything: whatever is answered, nothing panics.
+//! Values at the ends of their ranges and beyond, as arguments of everything: whatever the result, nothing panics.
 
 use super::*;
 

@@ -50,8 +50,8 @@ pub enum ScanControl {
 /// shared mode, as InnoDB does, so that the statement would do the same if it were repeated at its commit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Purpose {
-    /// They are the answer: locked in a SERIALIZABLE transaction of more than one statement.
-    Answer,
+    /// They are the result: locked in a SERIALIZABLE transaction of more than one statement.
+    Result,
     /// INSERT … SELECT, REPLACE … SELECT, UPDATE: locked from REPEATABLE READ on.
     Copy,
     /// Everything else that is no SELECT: locked at every level.
@@ -65,7 +65,7 @@ pub struct QueryScope<'a> {
     pub outer: Option<&'a dyn Row>,
 }
 
-/// The queries of a running statement. What a subquery that does not depend on the outer row answered is kept.
+/// The queries of a running statement. The result of a subquery that does not depend on the outer row is kept.
 pub struct Exec<'a, 't> {
     pub session: &'a SessionState,
     pub txn: &'a RefCell<&'t mut Transaction>,
@@ -93,8 +93,8 @@ impl<'a, 't> Exec<'a, 't> {
     ) -> Exec<'a, 't> {
         let isolation = txn.borrow().isolation();
         let locks = match (purpose, isolation) {
-            (Purpose::Answer, Isolation::Serializable) => session.in_transaction.get(),
-            (Purpose::Answer, _) => false,
+            (Purpose::Result, Isolation::Serializable) => session.in_transaction.get(),
+            (Purpose::Result, _) => false,
             (Purpose::Copy, _) => isolation >= Isolation::RepeatableRead,
             (Purpose::Write, _) => true,
         };

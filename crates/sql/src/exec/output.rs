@@ -102,7 +102,7 @@ impl Output for SinkOutput<'_> {
     }
 }
 
-/// Hands rows to a function, which answers whether it wants more.
+/// Hands rows to a function, which returns whether it wants more.
 pub struct Collect<F> {
     f: F,
     row: Vec<Value>,

@@ -21,7 +21,7 @@ fn row_key(row: &[Value], types: &[SqlType]) -> Vec<u8> {
 }
 
 impl<'a> Exec<'a, '_> {
-    /// Runs a query; answers how many rows it has, those beyond its limit included if it was asked to count them.
+    /// Runs a query; returns how many rows it has, those beyond its limit included if it was asked to count them.
     pub fn query(&self, plan: &QueryPlan, scope: QueryScope, out: &mut dyn Output) -> Result<u64> {
         check_stack()?;
         self.check()?;

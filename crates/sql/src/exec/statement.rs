@@ -17,7 +17,7 @@ use tidemark_engine::{Isolation, Moment, Transaction};
 pub enum Outcome {
     /// Columns and so many rows went to the sink. The session commits and then ends the result.
     Rows(u64),
-    /// A data change. The session commits and then answers OK.
+    /// A data change. The session commits and then sends OK.
     Done {
         affected_rows: u64,
         /// The first generated AUTO_INCREMENT value, or the last given one; 0 for none.
@@ -82,7 +82,7 @@ fn purpose(plan: &StatementPlan) -> Purpose {
     match &plan.body {
         // The value of SET.
         Body::Query(query) if query.into.iter().any(|name| name == HIDDEN_VARIABLE) => Purpose::Write,
-        Body::Query(_) | Body::Explain(_) => Purpose::Answer,
+        Body::Query(_) | Body::Explain(_) => Purpose::Result,
         Body::Update(_) => Purpose::Copy,
         Body::Insert(_) | Body::Delete(_) | Body::Joined(_) | Body::Do(_) => Purpose::Write,
     }
@@ -102,7 +102,7 @@ fn run_in_past(
     let done = state.process.beside(past.owner(), || {
         past.see_past(at)?;
         let txn = RefCell::new(&mut past);
-        let exec = Exec::new(state, &txn, &plan.queries, Purpose::Answer);
+        let exec = Exec::new(state, &txn, &plan.queries, Purpose::Result);
         let env = state.env(&exec, params);
         select(plan, query, &exec, &env, out)
     });

@@ -31,7 +31,7 @@ pub struct AccessPath {
     pub bounds: Vec<IndexBounds>,
     /// At most one row: all parts of a unique index equal one value each.
     pub point: bool,
-    /// The index alone answers for all columns needed.
+    /// The index alone has all columns needed.
     pub covering: bool,
     /// Rows and cost as estimated when planned.
     pub rows: f64,
@@ -251,7 +251,7 @@ impl AccessPath {
                 .all(|value| value.expr.columns().is_empty())
     }
 
-    /// Whether its bounds are answers of subqueries.
+    /// Whether its bounds are results of subqueries.
     fn runs_queries(&self) -> bool {
         self.bounds.iter().flat_map(IndexBounds::values).any(|value| {
             let mut found = false;

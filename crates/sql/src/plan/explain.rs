@@ -24,7 +24,7 @@ const NAMES: [&str; 12] = [
     "Extra",
 ];
 
-/// What EXPLAIN answers.
+/// The result of EXPLAIN.
 pub struct Explanation {
     tree: bool,
     rows: Vec<Vec<Value>>,

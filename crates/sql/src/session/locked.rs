@@ -2,8 +2,8 @@
 //!
 //! Both are metadata locks that the session keeps until it gives them up. Under LOCK TABLES a statement may use only what
 //! is locked, each table by the name it was locked under. With autocommit off it also locks the tables for the engine, to
-//! the end of the transaction that begins there (`innodb_table_locks`). Under FLUSH TABLES WITH READ LOCK everybody may read, and
-//! nobody may write or change definitions: the session holds off the writers of every table, and every change of
+//! the end of the transaction that begins there (`innodb_table_locks`). Under FLUSH TABLES WITH READ LOCK all sessions may read, and
+//! none may write or change definitions: the session holds off the writers of every table, and every change of
 //! definitions by a lock with no name that each of them uses.
 
 use super::Session;
@@ -244,7 +244,7 @@ impl Session {
         }
     }
 
-    /// Changes definitions, unless somebody holds them off.
+    /// Changes definitions, once no session holds FLUSH TABLES WITH READ LOCK.
     pub(super) fn with_definitions<T>(&self, f: impl FnOnce(&SessionState) -> Result<T>) -> Result<T> {
         let state = &self.state;
         if matches!(self.transaction.locked, Locked::Everything) {

@@ -1,4 +1,4 @@
-//! How planned statements are run: the locks and privileges of their tables, their transaction, their answer; and when a plan
+//! How planned statements are run: the locks and privileges of their tables, their transaction, their result; and when a plan
 //! no longer serves and is made anew.
 
 use super::Session;

@@ -220,7 +220,7 @@ impl Session {
         }
     }
 
-    /// Sets a variable of the server, and those that follow it: one that is read-only for SUPER is for everybody.
+    /// Sets a variable of the server. `super_read_only` ON sets `read_only` ON, and `read_only` OFF sets it OFF.
     fn put_global(&self, at: usize, setting: Setting) -> Result<()> {
         let (name, on) = (DEFS[at].name, setting.as_bool());
         self.state.database.globals().put(at, setting.clone());

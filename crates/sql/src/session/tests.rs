@@ -11,7 +11,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// What was answered, as text: rows with `|` between values, OKs as `ok N` with their info.
+/// The results, as text: rows with `|` between values, OKs as `ok N` with their info.
 #[derive(Default)]
 pub(super) struct Text {
     pub(super) lines: Vec<String>,
@@ -666,7 +666,7 @@ fn optimize_makes_a_table_anew_and_gives_room_back() {
         std::thread::sleep(std::time::Duration::from_millis(20));
     }
     ok(&mut s, "INSERT INTO t (k) VALUES (1)");
-    // Somebody who uses the table is waited for, and what goes wrong is an answer.
+    // A transaction that uses the table is waited for, and a failure is a row of the result.
     ok(&mut old, "BEGIN");
     ok(&mut old, "SELECT COUNT(*) FROM t");
     ok(&mut s, "SET lock_wait_timeout = 1");

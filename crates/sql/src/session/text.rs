@@ -51,7 +51,7 @@ impl Session {
         self.state.error_count.set(0);
     }
 
-    /// Runs the statement that begins at `start`; answers where the next one begins.
+    /// Runs the statement that begins at `start`; returns where the next one begins.
     fn run_next(&mut self, sql: &[u8], start: usize, out: &mut dyn ResultSink) -> Result<usize> {
         let mode = self.state.settings.sql_mode;
         if self.plans.shape.scan(sql, start, mode) {

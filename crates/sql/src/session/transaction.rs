@@ -182,7 +182,7 @@ impl Session {
         self.release_metadata_locks();
     }
 
-    /// Rolls back without minding errors: there is one already, or nobody to tell.
+    /// Rolls back and ignores errors: the client has been sent one already, or is gone.
     pub(super) fn abandon_transaction(&mut self) {
         let _ = self.roll_back();
         self.close();

@@ -1,4 +1,4 @@
-//! Where one INSERT takes its AUTO_INCREMENT values from, and how it keeps others from taking theirs in between
+//! Where one INSERT takes its AUTO_INCREMENT values from, and how it keeps other transactions from taking theirs in between
 //! (`innodb_autoinc_lock_mode`).
 //!
 //! The table's counter lives outside of transactions: what is taken is not given back. A statement that knows how many
@@ -8,7 +8,7 @@
 //! - 0, *traditional*: no. Each locks the counter (AUTO-INC) to its own end, and moves it on only by the rows it has
 //!   really inserted.
 //! - 1, *consecutive*: only those that do not know their number lock the counter. The others take their values in one
-//!   step, and wait if somebody has it locked.
+//!   step, and wait if another transaction has it locked.
 //! - 2, *interleaved*: yes. The lock is never asked for.
 
 use super::ChangeContext;

@@ -40,7 +40,7 @@ pub struct Changes {
     pub affected_rows: u64,
     /// For the OK packet: the first generated value, or the last one given for the AUTO_INCREMENT column.
     pub last_insert_id: u64,
-    /// The first value generated, which LAST_INSERT_ID() then answers.
+    /// The first value generated, which LAST_INSERT_ID() then returns.
     pub generated_id: Option<u64>,
     pub info: String,
 }

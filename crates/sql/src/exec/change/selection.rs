@@ -86,7 +86,7 @@ impl<'a> ChangeScan<'a> {
         }
     }
 
-    /// Whether a row that somebody else has locked matches as it was last committed.
+    /// Whether a row that another transaction has locked matches as it was last committed.
     fn judge(&self, view: &RowView) -> tidemark_engine::Result<bool> {
         let (target, run) = (self.target, self.run);
         let row = Stored {

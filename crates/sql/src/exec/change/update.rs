@@ -28,7 +28,7 @@ pub fn run<'a>(plan: &'a UpdatePlan, run: ChangeContext<'a>) -> Result<Changes> 
     Ok(outcome(run, work.matched, work.changed))
 }
 
-/// What an UPDATE answers.
+/// The result of an UPDATE.
 pub fn outcome(run: ChangeContext, matched: u64, changed: u64) -> Changes {
     let warnings = run.env.warnings.count();
     Changes {

@@ -8,7 +8,7 @@
 //!     -> Single-row index lookup on t using PRIMARY (id = 1)
 //! ```
 //!
-//! A line that begins with `> ` is executed, any other is planned: what stands under it is the answer to `EXPLAIN FORMAT=TREE`.
+//! A line that begins with `> ` is executed, any other is planned: what stands under it is the result of `EXPLAIN FORMAT=TREE`.
 //! A line that ends with a backslash goes on in the next one. Every file has a database of its own. Plans depend on the number of rows, so
 //! the tables hold some, the same in every run.
 //!

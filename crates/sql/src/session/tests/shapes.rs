@@ -1,4 +1,4 @@
-//! A statement that is run by its shape, with the plan made for other literals, answers as one that is parsed by itself.
+//! A statement that is run by its shape, with the plan made for other literals, has the result of one that is parsed by itself.
 //!
 //! A statement with a comment has no shape. So `SELECT …` is first run with other literals, which leaves a plan, then as it stands, and then
 //! with a comment in front; the last two are compared, rows and errors.

@@ -1,12 +1,15 @@
 """Switches: a variable or option that promises something keeps it, or is refused. None does nothing without a word."""
+import subprocess
+import tempfile
 import threading
 import time
+from pathlib import Path
 
 import pymysql
 
 from support.address import Address
 from support.report import Report
-from support.server import Server
+from support.server import Server, binary, free_port
 
 READ_ONLY = "The MySQL server is running with the --{} option so it cannot execute this statement"
 # With read_only, for an account that administers nothing.
@@ -163,6 +166,191 @@ class Switches:
                 self.fails(1175, statement, cursor)
             for statement in ("UPDATE app_db.t SET a = 1 LIMIT 1", "UPDATE app_db.t SET a = 1 WHERE id = 2", "DELETE FROM app_db.t WHERE id = 3"):
                 cursor.execute(statement)
+
+    def case_max_join_size(self):
+        self.fresh()
+        with self.address.connect() as connection, connection.cursor() as cursor:
+            cursor.execute("SET max_join_size = 2")
+            cursor.execute("SELECT @@sql_big_selects")
+            assert cursor.fetchall() == ((0,),)
+            text = self.fails(1104, "SELECT * FROM app_db.t", cursor)
+            assert text.startswith("The SELECT would examine more than MAX_JOIN_SIZE rows; check your WHERE"), text
+            self.fails(1104, "UPDATE app_db.t x JOIN app_db.t y SET x.a = 1", cursor)
+            for statement in ("SELECT * FROM app_db.t WHERE id = 1", "EXPLAIN SELECT * FROM app_db.t", "SET sql_big_selects = 1", "SELECT * FROM app_db.t x, app_db.t y"):
+                cursor.execute(statement)
+
+    def case_sql_require_primary_key(self):
+        self.fresh()
+        with self.address.connect() as connection, connection.cursor() as cursor:
+            cursor.execute("SET sql_require_primary_key = 1")
+            for statement in ("CREATE TABLE app_db.p (a INT)", "ALTER TABLE app_db.t DROP PRIMARY KEY"):
+                self.fails(3750, statement, cursor)
+            cursor.execute("CREATE TABLE app_db.p (a INT PRIMARY KEY)")
+
+    def case_alter_the_way_that_was_asked_for(self):
+        self.fresh()
+        for statement, code, text in (
+                ("ALTER TABLE app_db.t ADD INDEX (a), LOCK=NONE", 1846, "LOCK=NONE is not supported. Reason: "),
+                ("ALTER TABLE app_db.t MODIFY a BIGINT, LOCK=NONE", 1846, "LOCK=NONE is not supported. Reason: "),
+                ("ALTER TABLE app_db.t ADD COLUMN c INT, LOCK=SHARED", 1846, "LOCK=SHARED is not supported. Reason: "),
+                ("CREATE INDEX i ON app_db.t (a) LOCK=NONE", 1846, "LOCK=NONE is not supported. Reason: "),
+                ("CREATE INDEX i ON app_db.t (a) ALGORITHM=INSTANT", 1845, "ALGORITHM=INSTANT is not supported for this operation. Try ALGORITHM=COPY/INPLACE."),
+                ("ALTER TABLE app_db.t MODIFY a BIGINT, ALGORITHM=INPLACE", 1845, "ALGORITHM=INPLACE is not supported for this operation. Try ALGORITHM=COPY."),
+                ("ALTER TABLE app_db.t RENAME COLUMN a TO c, ALGORITHM=FAST", 1800, "Unknown ALGORITHM 'FAST'"),
+                ("ALTER TABLE app_db.t RENAME COLUMN a TO c, LOCK=ALL", 1801, "Unknown LOCK type 'ALL'")):
+            seen = self.fails(code, statement)
+            assert seen.startswith(text), seen
+        self.root("ALTER TABLE app_db.t RENAME COLUMN a TO c, ALGORITHM=INSTANT, LOCK=NONE", "ALTER TABLE app_db.t ALTER COLUMN c SET DEFAULT 5, LOCK=NONE",
+                  "CREATE INDEX i ON app_db.t (c) ALGORITHM=INPLACE LOCK=EXCLUSIVE", "DROP INDEX i ON app_db.t LOCK=NONE", "ALTER TABLE app_db.t ADD COLUMN d INT, ALGORITHM=COPY")
+
+    def case_variables_that_do_nothing_say_so(self):
+        with self.address.connect() as connection, connection.cursor() as cursor:
+            for statement, name in (("SET GLOBAL key_buffer_size = 1048576", "key_buffer_size"), ("SET join_buffer_size = 4096", "join_buffer_size"),
+                                    ("SET GLOBAL local_infile = ON", "local_infile")):
+                cursor.execute(statement)
+                cursor.execute("SHOW WARNINGS")
+                (level, code, text), = cursor.fetchall()
+                assert (level, code) == ("Warning", 1287) and name in text, (level, code, text)
+                cursor.execute(statement.split("=")[0] + "= DEFAULT")
+                cursor.execute("SHOW WARNINGS")
+                assert cursor.fetchall() == ()
+            for statement in ("SET GLOBAL partial_revokes = ON", "SET GLOBAL default_password_lifetime = 3", "SET GLOBAL authentication_policy = '*,*,*'",
+                              "SET lc_time_names = 'de_DE'"):
+                self.fails(1235, statement, cursor)
+            for statement in ("SET GLOBAL event_scheduler = ON",):
+                self.fails(1231, statement, cursor)
+            for statement in ("SET GLOBAL tls_version = 'TLSv1.3'", "SET GLOBAL ssl_ca = 'x'", "SET GLOBAL innodb_read_only = ON"):
+                try:
+                    cursor.execute(statement)
+                except pymysql.err.MySQLError as error:
+                    assert error.args[0] in (1238, 1235), (statement, error)
+                else:
+                    raise AssertionError(f"{statement} succeeds")
+            for statement in ("SET GLOBAL partial_revokes = OFF", "SET GLOBAL event_scheduler = DISABLED", "SET GLOBAL event_scheduler = OFF"):
+                cursor.execute(statement)
+
+    def started(self, *options: str, cnf: str | None = None) -> str:
+        """What a server says that is not to start."""
+        with tempfile.TemporaryDirectory() as home:
+            if cnf is not None:
+                (Path(home) / "my.cnf").write_text(cnf)
+                options = (f"--defaults-file={home}/my.cnf", *options)
+            done = subprocess.run([binary(), "serve", f"--datadir={home}/data", f"--port={free_port()}", *options], capture_output=True, text=True, timeout=30)
+            assert done.returncode == 1, done
+            return done.stderr
+
+    def case_options_that_cannot_be_had_end_the_start(self):
+        for option, word in (("--port=99999", "'port' cannot be 99999"), ("--lower-case-table-names=1", "lower_case_table_names"), ("--innodb-read-only", "innodb_read_only"),
+                             ("--init-file=/no/such/file", "/no/such/file"), ("--log-error=/no/such/dir/log", "/no/such/dir/log"), ("--pid-file=/no/such/dir/pid", "/no/such/dir/pid"),
+                             ("--ssl-ca=/no/such/file", "ssl_ca"), ("--tls-version=TLSv1.1", "tls_version"), ("--event-scheduler=ON", "event_scheduler"),
+                             ("--partial-revokes=ON", "partial_revokes"), ("--ssl-cipher=RC4-MD5", "ssl_cipher"), ("--skip-grant-tables", "--socket")):
+            said = self.started(option)
+            assert word in said, (option, said)
+        said = self.started("--max-conections=5")
+        assert "did you mean 'max_connections'?" in said, said
+        said = self.started(cnf="[client]\nport=1\n[mysqld]\n# comment\nmax_connections = many\n")
+        assert "my.cnf, line 5: " in said and "max_connections" in said, said
+        said = self.started(cnf="[mysqld]\nmax_conections = 5\n")
+        assert "my.cnf, line 2: unknown variable 'max_conections=5'; did you mean 'max_connections'?" in said, said
+
+    def case_ordinary_options(self):
+        with tempfile.TemporaryDirectory() as home:
+            home = Path(home)
+            (home / "init.sql").write_text("CREATE DATABASE made;\n-- a comment\nCREATE TABLE made.t (a INT);\nCREATE USER made@localhost;\n")
+            with Server("switches", "--log-bin=mysql-bin", "--default-time-zone=+03:00", f"--init-file={home}/init.sql", f"--pid-file={home}/pid",
+                        f"--log-error={home}/log", "--tls-version=TLSv1.3") as server:
+                rows = server.address.execute("SELECT @@time_zone, @@log_bin, @@tls_version, (SELECT COUNT(*) FROM made.t)")
+                assert rows == (("+03:00", 0, "TLSv1.3", 0),), rows
+                assert (home / "pid").read_text() == f"{server.process.pid}\n"
+                Address("127.0.0.1", server.port, "made").connect().close()
+                try:
+                    Address("127.0.0.1", server.port, "made", "wrong").connect().close()
+                except pymysql.err.OperationalError:
+                    pass
+                (home / "log").rename(home / "log.1")
+                server.address.execute("FLUSH LOGS", "CREATE DATABASE later", "ALTER USER made@localhost IDENTIFIED BY 'hidden'")
+                first, second = (home / "log.1").read_text(), (home / "log").read_text()
+                assert "'log_bin' is accepted but does nothing" in first, first
+                assert "made@localhost has logged in" in first, first
+                assert "Access denied for user 'made'@'localhost' (using password: YES)" in first, first
+                assert "CREATE DATABASE later" in second and "ALTER USER made@localhost IDENTIFIED BY <secret>" in second, second
+                assert "hidden" not in first + second
+            assert not (home / "pid").exists()
+            failing = home / "fails.sql"
+            failing.write_text("CREATE DATABASE a; NONSENSE;")
+            assert "fails.sql" in self.started(f"--init-file={failing}")
+
+    def case_shutdown(self):
+        for how in ("SHUTDOWN", "COM_SHUTDOWN"):
+            with Server("switches") as server:
+                server.address.execute("CREATE USER app@localhost", "CREATE DATABASE kept")
+                app = Address("127.0.0.1", server.port, "app")
+                for address, code in ((app, 1227), (server.address, None)):
+                    connection = address.connect()
+                    try:
+                        if how == "SHUTDOWN":
+                            connection.cursor().execute("SHUTDOWN")
+                        else:
+                            connection._execute_command(8, b"")
+                            connection._read_packet()
+                    except pymysql.err.MySQLError as error:
+                        assert error.args[0] == code, error
+                    else:
+                        assert code is None, f"{how} by anybody"
+                assert server.process.wait(30) == 0
+                server.start()
+                assert server.address.execute("SHOW DATABASES LIKE 'kept'") == (("kept",),)
+
+    def case_the_way_back_from_a_lost_password(self):
+        server = Server("switches")
+        with server:
+            server.address.execute("ALTER USER root@localhost IDENTIFIED BY 'lost'")
+            server.stop()
+            socket_path = str(server.home / "tidemark.sock")
+            process = subprocess.Popen([binary(), "serve", f"--datadir={server.datadir}", f"--port={server.port}", f"--socket={socket_path}", "--skip-grant-tables"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            try:
+                deadline = time.monotonic() + 30
+                while not Path(socket_path).exists() and time.monotonic() < deadline:
+                    time.sleep(0.05)
+                time.sleep(0.3)
+                try:
+                    server.address.connect(connect_timeout=2).close()
+                except pymysql.err.OperationalError as error:
+                    assert error.args[0] == 2003, error
+                else:
+                    raise AssertionError("it listens on the network")
+                with pymysql.connect(unix_socket=socket_path, user="anybody", autocommit=True) as connection, connection.cursor() as cursor:
+                    try:
+                        cursor.execute("ALTER USER root@localhost IDENTIFIED BY 'found'")
+                    except pymysql.err.MySQLError as error:
+                        assert error.args == (1290, READ_ONLY.format("skip-grant-tables")), error
+                    else:
+                        raise AssertionError("an account is changed while accounts do not count")
+                    cursor.execute("SELECT COUNT(*) FROM mysql.user")
+                    cursor.execute("FLUSH PRIVILEGES")
+                    cursor.execute("ALTER USER root@localhost IDENTIFIED BY 'found'")
+                try:
+                    pymysql.connect(unix_socket=socket_path, user="anybody").close()
+                except pymysql.err.OperationalError as error:
+                    assert error.args[0] == 1045, error
+                else:
+                    raise AssertionError("accounts do not hold after FLUSH PRIVILEGES")
+            finally:
+                process.terminate()
+                assert process.wait(30) == 0
+            with subprocess.Popen([binary(), "serve", f"--datadir={server.datadir}", f"--port={server.port}"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
+                try:
+                    found = Address("127.0.0.1", server.port, "root", "found")
+                    deadline = time.monotonic() + 30
+                    while True:
+                        try:
+                            found.connect().close()
+                            break
+                        except pymysql.err.OperationalError as error:
+                            assert error.args[0] == 2003 and time.monotonic() < deadline, error
+                            time.sleep(0.1)
+                finally:
+                    process.terminate()
 
 
 def run(_: Address, report: Report) -> None:

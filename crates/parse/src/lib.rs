@@ -47,6 +47,7 @@ mod admin;
 mod alter;
 pub mod ast;
 mod call;
+mod conceal;
 mod ddl;
 mod dml;
 mod expr;
@@ -61,6 +62,7 @@ mod table;
 #[cfg(test)]
 mod tests;
 
+pub use conceal::conceal;
 pub use reserved::is_reserved;
 
 use ast::Statement;

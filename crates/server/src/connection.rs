@@ -111,6 +111,9 @@ pub fn serve(shared: &Arc<Shared>, peer: Peer, mut place: Place) {
         Err(end) => {
             let counters = shared.database.counters();
             counters.aborted_connects.fetch_add(1, Ordering::Relaxed);
+            if let End::Told(error) = &end {
+                log::info!("connection {}: no login: {error}", connection.peer.connection_id);
+            }
             if end.is_broken_login() {
                 hosts.failed(
                     &connection.peer.host,
@@ -121,6 +124,13 @@ pub fn serve(shared: &Arc<Shared>, peer: Peer, mut place: Place) {
         }
     };
     hosts.succeeded(&connection.peer.host);
+    let (id, info) = (connection.peer.connection_id, &session.state().info);
+    let tls = if connection.channel.transport.is_tls() {
+        " by TLS"
+    } else {
+        ""
+    };
+    log::info!("connection {id}: {}@{} has logged in{tls}", info.user, info.host);
     let ended = caught(|| connection.converse(&mut session));
     connection.count_traffic();
     if let Err(end) = ended {

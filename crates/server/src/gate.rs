@@ -296,8 +296,10 @@ mod tests {
         let mut waiting: Vec<_> = (0..3).map(|id| come(&gate, id, LIMITS)).collect();
         let (newcomer, client) = come(&gate, 3, LIMITS);
         assert!(is_closed(&waiting[0].1) && !is_closed(&waiting[1].1));
-        newcomer.unwrap().sit(2, false).unwrap();
+        let mut newcomer = newcomer.unwrap();
+        newcomer.sit(2, false).unwrap();
         assert!(!is_closed(&client));
+        drop(newcomer);
         let mut seated: Vec<Place> = waiting.drain(1..).map(|(place, _)| place.unwrap()).collect();
         assert!(seated.iter_mut().all(|place| place.sit(2, false).is_ok()));
         // Both seats are taken: the next may only be an administrator, and after it nobody.

@@ -47,11 +47,14 @@ impl Statement {
             return;
         }
         self.long_data.resize(self.param_count, None);
-        let value = self.long_data[param].get_or_insert_default();
-        if value.len() + piece.len() > len_max {
+        // Of all parameters together, or a statement of many could keep any amount.
+        let kept: usize = self.long_data.iter().flatten().map(Vec::len).sum();
+        if kept + piece.len() > len_max {
             self.long_data_too_large = true;
         } else {
-            value.extend_from_slice(piece);
+            self.long_data[param]
+                .get_or_insert_default()
+                .extend_from_slice(piece);
         }
     }
 
@@ -274,7 +277,8 @@ mod tests {
         let values = execute(&mut statement, &packet).unwrap();
         assert_eq!(values, [Val::Int(7), Val::str("long data")]);
 
-        statement.add_long_data(0, &[0; 101], 100);
+        statement.add_long_data(0, &[0; 60], 100);
+        statement.add_long_data(1, &[0; 60], 100);
         assert_eq!(execute(&mut statement, &packet).unwrap_err().code, 1105);
         statement.forget_long_data();
         assert!(execute(&mut statement, &[0, 0, 1, 1, b'x']).is_ok());

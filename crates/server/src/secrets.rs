@@ -6,9 +6,9 @@
 use rsa::pkcs8::{EncodePublicKey, LineEnding};
 use rsa::rand_core::OsRng;
 use rsa::{Oaep, RsaPrivateKey};
-use rustls::ServerConfig;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use rustls::{ServerConfig, SupportedProtocolVersion};
 use sha1::Sha1;
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
@@ -44,6 +44,21 @@ impl PasswordKey {
         let padding = Oaep::new::<Sha1>();
         self.key().decrypt_blinded(&mut OsRng, padding, encrypted).ok()
     }
+}
+
+/// `tls_version`: the versions it names.
+fn versions(names: &str) -> io::Result<Vec<&'static SupportedProtocolVersion>> {
+    if names.is_empty() {
+        return Ok(rustls::DEFAULT_VERSIONS.to_vec());
+    }
+    let version = |name: &str| match name.trim() {
+        "TLSv1.2" => Ok(&rustls::version::TLS12),
+        "TLSv1.3" => Ok(&rustls::version::TLS13),
+        other => Err(io::Error::other(format!(
+            "tls_version may name TLSv1.2 and TLSv1.3, not '{other}'"
+        ))),
+    };
+    names.split(',').map(version).collect()
 }
 
 /// Where the certificate of TLS and its key are.
@@ -82,7 +97,8 @@ impl CertificateFiles {
     }
 
     /// Reads both files. Fails if one cannot be read, is not PEM, or the key is not the certificate's.
-    pub fn load(&self) -> io::Result<Arc<ServerConfig>> {
+    pub fn load(&self, tls_version: &str) -> io::Result<Arc<ServerConfig>> {
+        let versions = versions(tls_version)?;
         let of = |path: &Path, e: rustls::pki_types::pem::Error| {
             io::Error::other(format!("{}: {e}", path.display()))
         };
@@ -92,7 +108,7 @@ impl CertificateFiles {
         let key = PrivateKeyDer::from_pem_file(&self.key).map_err(|e| of(&self.key, e))?;
         let provider = Arc::new(rustls::crypto::ring::default_provider());
         let config = ServerConfig::builder_with_provider(provider)
-            .with_safe_default_protocol_versions()
+            .with_protocol_versions(&versions)
             .and_then(|builder| builder.with_no_client_auth().with_single_cert(chain, key))
             .map_err(io::Error::other)?;
         Ok(Arc::new(config))

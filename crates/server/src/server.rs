@@ -38,6 +38,8 @@ pub struct ServerOptions {
     pub admin_address: String,
     /// The port of the administrative interface.
     pub admin_port: u16,
+    /// The versions of TLS to speak, comma-separated: `TLSv1.2`, `TLSv1.3`. Empty: all there are.
+    pub tls_version: String,
     /// `None`: no TLS.
     pub certificate: Option<CertificateFiles>,
 }
@@ -66,7 +68,7 @@ impl Server {
     /// Listens and serves, on threads of its own.
     pub fn start(database: Arc<Database>, options: &ServerOptions) -> io::Result<Server> {
         let tls = match &options.certificate {
-            Some(files) => Some(files.load()?),
+            Some(files) => Some(files.load(&options.tls_version)?),
             None => None,
         };
         let known = |name, otherwise: &str| database.variable(name).unwrap_or(otherwise.to_string());

@@ -18,5 +18,5 @@ pub use accounts::{AccountAuth, AuthPlugin};
 pub use context::collator;
 pub use context::{Client, ConnectInfo, Database, OkInfo, Options, ResultSink, status};
 pub use error::{Result, SqlError};
-pub use session::{Prepared, Session};
+pub use session::{Prepared, Session, run_trusted};
 pub use tidemark_database::open;

@@ -16,12 +16,39 @@ pub enum Command {
     Version,
 }
 
+/// An option as it was given.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Given {
+    pub name: String,
+    pub value: Option<String>,
+    /// The file and the line; `None`: the command line.
+    pub at: Option<String>,
+}
+
+impl Given {
+    fn on_command_line(name: &str, value: Option<String>) -> Given {
+        Given {
+            name: name.to_owned(),
+            value,
+            at: None,
+        }
+    }
+
+    /// What is wrong with it, and where it stands.
+    pub fn complain(&self, why: &str) -> String {
+        match &self.at {
+            Some(at) => format!("{at}: {why}"),
+            None => why.to_owned(),
+        }
+    }
+}
+
 #[derive(Debug)]
 pub struct Arguments {
     pub command: Command,
     pub datadir: PathBuf,
     /// All other options, in the order in which they count.
-    pub options: Vec<(String, Option<String>)>,
+    pub options: Vec<Given>,
 }
 
 const SECTIONS: [&str; 3] = ["mysqld", "server", "tidemark"];
@@ -31,7 +58,7 @@ const INCLUDE_DEPTH_MAX: usize = 10;
 impl Arguments {
     pub fn parse(arguments: impl IntoIterator<Item = String>) -> Result<Arguments, String> {
         let mut command = None;
-        let mut given: Vec<(String, Option<String>)> = Vec::new();
+        let mut given: Vec<Given> = Vec::new();
         let mut rest = arguments.into_iter().peekable();
         while let Some(argument) = rest.next() {
             let Some(option) = argument.strip_prefix("--") else {
@@ -45,8 +72,11 @@ impl Arguments {
                 continue;
             };
             match option.split_once('=') {
-                Some((name, value)) => given.push((name.to_owned(), Some(value.to_owned()))),
-                None => given.push((option.to_owned(), rest.next_if(|next| !next.starts_with('-')))),
+                Some((name, value)) => given.push(Given::on_command_line(name, Some(value.to_owned()))),
+                None => {
+                    let value = rest.next_if(|next| !next.starts_with('-'));
+                    given.push(Given::on_command_line(option, value));
+                }
             }
         }
         let mut found = Arguments {
@@ -54,13 +84,17 @@ impl Arguments {
             datadir: PathBuf::from("./tidemark-data"),
             options: Vec::new(),
         };
-        for (name, value) in given.iter().filter(|(name, _)| plain(name) == "defaults_file") {
-            let file = value
+        for option in given
+            .iter()
+            .filter(|option| plain(&option.name) == "defaults_file")
+        {
+            let file = option
+                .value
                 .as_deref()
-                .ok_or_else(|| format!("--{name} needs a file's name"))?;
+                .ok_or_else(|| format!("--{} needs a file's name", option.name))?;
             read_file(Path::new(file), 0, &mut found.options)?;
         }
-        given.retain(|(name, _)| plain(name) != "defaults_file");
+        given.retain(|option| plain(&option.name) != "defaults_file");
         found.options.append(&mut given);
         found.take_own()?;
         Ok(found)
@@ -69,16 +103,16 @@ impl Arguments {
     /// Takes out the options that are no system variables.
     fn take_own(&mut self) -> Result<(), String> {
         let mut kept = Vec::new();
-        for (name, value) in std::mem::take(&mut self.options) {
-            match plain(&name).as_str() {
-                "datadir" => match value {
+        for option in std::mem::take(&mut self.options) {
+            match plain(&option.name).as_str() {
+                "datadir" => match &option.value {
                     Some(dir) if !dir.is_empty() => self.datadir = PathBuf::from(dir),
-                    _ => return Err("--datadir needs a directory's name".into()),
+                    _ => return Err(option.complain("--datadir needs a directory's name")),
                 },
                 "help" => self.command = Command::Help,
                 "version" => self.command = Command::Version,
                 "no_defaults" => {}
-                _ => kept.push((name, value)),
+                _ => kept.push(option),
             }
         }
         self.options = kept;
@@ -90,7 +124,7 @@ fn plain(name: &str) -> String {
     name.replace('-', "_").to_ascii_lowercase()
 }
 
-fn read_file(path: &Path, depth: usize, out: &mut Vec<(String, Option<String>)>) -> Result<(), String> {
+fn read_file(path: &Path, depth: usize, out: &mut Vec<Given>) -> Result<(), String> {
     let text = fs::read_to_string(path).map_err(|e| format!("cannot read {}: {e}", path.display()))?;
     if depth > INCLUDE_DEPTH_MAX {
         return Err(format!("{} is included too deeply", path.display()));
@@ -115,18 +149,17 @@ fn read_file(path: &Path, depth: usize, out: &mut Vec<(String, Option<String>)>)
                 Some((name, value)) => (name.trim(), Some(unquote(value.trim()))),
                 None => (without_comment(line), None),
             };
-            out.push((name.to_owned(), value));
+            out.push(Given {
+                name: name.to_owned(),
+                value,
+                at: Some(at()),
+            });
         }
     }
     Ok(())
 }
 
-fn include(
-    directive: &str,
-    from: &Path,
-    depth: usize,
-    out: &mut Vec<(String, Option<String>)>,
-) -> Result<(), String> {
+fn include(directive: &str, from: &Path, depth: usize, out: &mut Vec<Given>) -> Result<(), String> {
     let beside = |name: &str| from.parent().unwrap_or(Path::new(".")).join(name.trim());
     if let Some(dir) = directive.strip_prefix("includedir ") {
         let dir = beside(dir);
@@ -167,6 +200,13 @@ mod tests {
         Arguments::parse(line.split_whitespace().map(str::to_owned))
     }
 
+    fn pairs(found: &Arguments) -> Vec<(String, Option<String>)> {
+        let options = found.options.iter();
+        options
+            .map(|option| (option.name.clone(), option.value.clone()))
+            .collect()
+    }
+
     fn pair(name: &str, value: &str) -> (String, Option<String>) {
         (name.into(), Some(value.into()))
     }
@@ -182,7 +222,7 @@ mod tests {
             ("skip-ssl".into(), None),
             pair("socket", ""),
         ];
-        assert_eq!(found.options, options);
+        assert_eq!(pairs(&found), options);
     }
 
     #[test]
@@ -215,8 +255,11 @@ mod tests {
             ("skip-ssl".into(), None),
             pair("port", "3"),
         ];
-        assert_eq!(found.options, options);
+        assert_eq!(pairs(&found), options);
         assert_eq!(found.datadir, Path::new("x y"));
+        let at = found.options[1].at.as_deref().unwrap();
+        assert!(at.ends_with("my.cnf, line 6"), "{at}");
+        assert_eq!(found.options[3].at, None);
         fs::write(&file, "[mysqld]\n!include my.cnf\n").unwrap();
         assert!(parse(&format!("--defaults-file={}", file.display())).is_err());
         fs::remove_dir_all(&dir).unwrap();

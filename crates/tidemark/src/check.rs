@@ -5,8 +5,8 @@ use tidemark_engine::Engine;
 use tidemark_sql::collator;
 
 pub fn run(arguments: &Arguments) -> Result<(), String> {
-    if let Some((name, _)) = arguments.options.first() {
-        return Err(format!("check knows no option '{name}'"));
+    if let Some(option) = arguments.options.first() {
+        return Err(option.complain(&format!("check knows no option '{}'", option.name)));
     }
     let datadir = &arguments.datadir;
     let report =

@@ -9,12 +9,17 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use tidemark_server::{CertificateFiles, Server, ServerOptions};
 use tidemark_sql::{Database, Options};
 
 pub fn run(arguments: Arguments) -> Result<(), String> {
-    logger::start();
-    let options = Options::from_pairs(arguments.datadir, arguments.options)?;
+    let mut options = Options::new(arguments.datadir);
+    for option in arguments.options {
+        let added = options.add(&option.name, option.value.clone());
+        added.map_err(|why| option.complain(&why))?;
+    }
+    start_log(&options)?;
     for warning in options.warnings() {
         log::warn!("{warning}");
     }
@@ -26,8 +31,27 @@ pub fn run(arguments: Arguments) -> Result<(), String> {
 
     let listening = listening(&options)?;
     let datadir = options.datadir.clone();
+    let named = |name: &str| {
+        options
+            .get(name)
+            .filter(|file| !file.is_empty() && file != "NULL")
+    };
+    let (pid_file, init_file) = (named("pid_file"), named("init_file"));
     let database =
         tidemark_sql::open(options).map_err(|e| format!("cannot open {}: {e}", datadir.display()))?;
+    // It is beside the data, unless its name says where, and there as long as this is.
+    let _pid_file = match pid_file {
+        Some(name) => Some(PidFile::write(datadir.join(name))?),
+        None => None,
+    };
+    database.on_shutdown(|| {
+        if let Err(e) = signal_hook::low_level::raise(SIGTERM) {
+            log::error!("SHUTDOWN: {e}");
+        }
+    });
+    if let Some(file) = init_file {
+        run_init_file(&database, Path::new(&file))?;
+    }
     let with_certificate = ServerOptions {
         certificate: certificate(&database, &datadir),
         ..listening.clone()
@@ -55,6 +79,7 @@ pub fn run(arguments: Arguments) -> Result<(), String> {
         if signal != SIGHUP {
             break;
         }
+        log::logger().flush();
     }
     println!("Stopping.");
     server.stop();
@@ -65,17 +90,64 @@ pub fn run(arguments: Arguments) -> Result<(), String> {
     Ok(())
 }
 
+/// `log_error`: a file's name; `stderr` for none.
+fn start_log(options: &Options) -> Result<(), String> {
+    let name = options.get("log_error").unwrap_or_default();
+    let path = (!matches!(name.as_str(), "" | "stderr")).then(|| options.datadir.join(&name));
+    logger::start(path).map_err(|e| format!("cannot write the log (log_error) to {name}: {e}"))
+}
+
+/// `init_file`: statements that are run before anybody can connect. One that fails ends the start.
+fn run_init_file(database: &Arc<Database>, file: &Path) -> Result<(), String> {
+    let named = |why: String| format!("init_file {}: {why}", file.display());
+    let text = std::fs::read(file).map_err(|e| named(e.to_string()))?;
+    let done = tidemark_sql::run_trusted(database, &text);
+    if done.is_err() {
+        let _ = database.shutdown();
+    }
+    done.map_err(|e| named(e.to_string()))
+}
+
+/// A file with the number of this process, gone when it ends.
+struct PidFile(PathBuf);
+
+impl PidFile {
+    fn write(path: PathBuf) -> Result<PidFile, String> {
+        let written = std::fs::write(&path, format!("{}\n", std::process::id()));
+        written.map_err(|e| format!("cannot write pid_file {}: {e}", path.display()))?;
+        Ok(PidFile(path))
+    }
+}
+
+impl Drop for PidFile {
+    fn drop(&mut self) {
+        if let Err(e) = std::fs::remove_file(&self.0) {
+            log::warn!("cannot remove pid_file {}: {e}", self.0.display());
+        }
+    }
+}
+
 fn listening(options: &Options) -> Result<ServerOptions, String> {
     let text = |name: &str| options.get_or_default(name).unwrap_or_default();
     let port = text("port");
     let socket = text("socket");
     let admin_port = text("admin_port");
+    let is_on = |name: &str| text(name) == "ON";
+    let is_private = is_on("skip_networking") || is_on("skip_grant_tables");
+    if is_on("skip_grant_tables") && socket.is_empty() {
+        return Err("skip_grant_tables listens on no address, so it needs a --socket".to_owned());
+    }
     Ok(ServerOptions {
-        admin_address: text("admin_address"),
+        tls_version: text("tls_version"),
+        admin_address: if is_private {
+            String::new()
+        } else {
+            text("admin_address")
+        },
         admin_port: admin_port
             .parse()
             .map_err(|_| format!("'{admin_port}' is no port"))?,
-        bind_address: if text("skip_networking") == "ON" {
+        bind_address: if is_private {
             String::new()
         } else {
             text("bind_address")

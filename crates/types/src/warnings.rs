@@ -34,6 +34,7 @@ pub struct Warnings {
     list: RefCell<Vec<Warning>>,
     count: Cell<u32>,
     limit: usize,
+    notes: Cell<bool>,
 }
 
 impl Warnings {
@@ -44,6 +45,7 @@ impl Warnings {
             list: RefCell::new(Vec::new()),
             count: Cell::new(0),
             limit,
+            notes: Cell::new(true),
         }
     }
 
@@ -66,9 +68,17 @@ impl Warnings {
         self.push(WarningLevel::Warning, error);
     }
 
+    /// Whether notes are kept (`sql_notes`).
+    pub fn keep_notes(&self, on: bool) {
+        self.notes.set(on);
+    }
+
     /// Adds a note.
     #[inline]
     pub fn note(&self, error: SqlError) {
+        if !self.notes.get() {
+            return;
+        }
         self.push(WarningLevel::Note, error);
     }
 

@@ -21,7 +21,7 @@ use parking_lot::{Mutex, MutexGuard, RwLock};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use tidemark_engine::Engine;
 
 const SPACE: &str = "account";
@@ -347,6 +347,17 @@ fn specificity(account: &Account) -> (usize, usize, bool) {
     )
 }
 
+/// The name of the account that everybody is given under `skip_grant_tables`, and that `init_file` is run as. It is not
+/// stored, and nobody can log in as it otherwise.
+const EVERYBODY: (&str, &str) = ("skip-grants user", "skip-grants host");
+
+/// An account that may do everything, without a password.
+fn unrestricted() -> Arc<Account> {
+    let mut account = Account::new(EVERYBODY.0, EVERYBODY.1);
+    account.global = Privileges::all(Level::Global).union(Privileges::GRANT_OPTION);
+    Arc::new(account)
+}
+
 /// All accounts.
 pub struct Accounts {
     list: RwLock<Vec<Arc<Account>>>,
@@ -355,6 +366,8 @@ pub struct Accounts {
     /// Held by a statement from reading the accounts it changes to storing them: the copy that it stores is of what was
     /// there, and undoes no other statement's change.
     change: Mutex<()>,
+    /// `skip_grant_tables`: everybody is let in, and may do everything.
+    open: AtomicBool,
 }
 
 impl Accounts {
@@ -370,6 +383,7 @@ impl Accounts {
             list: RwLock::new(list),
             version: AtomicU64::new(1),
             change: Mutex::new(()),
+            open: AtomicBool::new(false),
         };
         if accounts.list.read().is_empty() {
             let mut root = Account::new("root", "localhost");
@@ -397,6 +411,9 @@ impl Accounts {
 
     /// The account a connection is given.
     pub fn find_for(&self, user: &str, host: &str) -> Option<Arc<Account>> {
+        if self.are_open() {
+            return Some(unrestricted());
+        }
         let list = self.list.read();
         list.iter()
             .find(|account| {
@@ -408,10 +425,33 @@ impl Accounts {
 
     /// The account of exactly this name.
     pub fn get(&self, user: &str, host: &str) -> Option<Arc<Account>> {
+        if (user, host) == EVERYBODY {
+            return Some(unrestricted());
+        }
         let list = self.list.read();
         list.iter()
             .find(|account| account.auth.user == user && account.auth.host.eq_ignore_ascii_case(host))
             .cloned()
+    }
+
+    /// Everybody may do everything, until [`Accounts::enforce`].
+    pub fn skip(&self) {
+        self.open.store(true, Ordering::SeqCst);
+    }
+
+    /// Accounts hold again for those who log in from now on.
+    pub fn enforce(&self) {
+        self.open.store(false, Ordering::SeqCst);
+    }
+
+    /// Under `skip_grant_tables`.
+    pub fn are_open(&self) -> bool {
+        self.open.load(Ordering::SeqCst)
+    }
+
+    /// The account that `init_file` is run as.
+    pub fn unrestricted(&self) -> AccountAuth {
+        unrestricted().auth.clone()
     }
 
     /// All accounts, the most specific first: the order in which a login looks for its own.
@@ -431,7 +471,11 @@ impl Accounts {
 
     /// True if the account is still there with the secret, and as open, as it was when a login began.
     pub fn is_current(&self, checked: &AccountAuth) -> bool {
-        self.list.read().iter().any(|account| account.auth.is_as(checked))
+        let is_everybody = (checked.user.as_str(), checked.host.as_str()) == EVERYBODY;
+        match is_everybody {
+            true => self.are_open(),
+            false => self.list.read().iter().any(|account| account.auth.is_as(checked)),
+        }
     }
 
     /// Stores new or changed accounts and removes others, all or nothing.

@@ -106,6 +106,48 @@ impl SessionState {
         Err(accounts::table_denied(command, user, host, name))
     }
 
+    /// [`SessionState::require_table`], with the names of the privileges that are missing in the error's text.
+    pub fn require_all(&self, privileges: Privileges, schema: &str, name: &str) -> Result<()> {
+        let held = self.account().on_table(schema, name);
+        let missing = privileges.without(held);
+        let commands = accounts::privilege::ALL
+            .iter()
+            .filter(|(one, _, _)| missing.intersects(*one))
+            .map(|(_, name, _)| *name);
+        self.require_table(privileges, &commands.collect::<Vec<_>>().join(", "), schema, name)
+    }
+
+    /// Error 1142 unless the account may lock rows of the table as if to change them.
+    pub fn require_locking(&self, schema: &str, name: &str) -> Result<()> {
+        let any = Privileges::UPDATE
+            .union(Privileges::DELETE)
+            .union(Privileges::LOCK_TABLES);
+        if virtual_schema(schema).is_some() || self.account().on_table(schema, name).intersects(any) {
+            return Ok(());
+        }
+        let (user, host) = self.account_name();
+        Err(accounts::table_denied(
+            "SELECT with locking clause",
+            user,
+            host,
+            name,
+        ))
+    }
+
+    /// Error 1143 unless the account may read the column.
+    pub fn require_column(&self, schema: &str, name: &str, column: &str) -> Result<()> {
+        if self.account().on_table(schema, name).contains(Privileges::SELECT) {
+            return Ok(());
+        }
+        let (user, host) = self.account_name();
+        Err(SqlError::new(
+            er::COLUMNACCESS_DENIED,
+            format!(
+                "SELECT command denied to user '{user}'@'{host}' for column '{column}' in table '{name}'"
+            ),
+        ))
+    }
+
     /// Whether SHOW and information_schema list the table for this account.
     pub fn sees_table(&self, schema: &str, name: &str) -> bool {
         is_open_schema(schema)

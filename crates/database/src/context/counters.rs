@@ -13,6 +13,8 @@ pub struct Counters {
     pub aborted_clients: AtomicU64,
     pub aborted_connects: AtomicU64,
     pub slow_queries: AtomicU64,
+    /// Statements that are prepared now, in all sessions.
+    pub prepared: AtomicU64,
     pub traffic: Striped<Traffic>,
 }
 

@@ -100,6 +100,9 @@ impl Database {
         if on("super_read_only") {
             globals.put_by_name("read_only", "ON")?;
         }
+        if on("skip_grant_tables") {
+            database.accounts.skip();
+        }
         for mode in ["read_only", "super_read_only", "offline_mode"] {
             database.modes.set(mode, on(mode));
         }

@@ -5,6 +5,9 @@ use crate::error::Result;
 use crate::variables::{DEFS, Globals, OLD_OPTION_NAMES, Setting, find};
 use std::path::PathBuf;
 
+/// The option whose value is a file's name, while its variable is ON or OFF.
+const TAKES_A_NAME: &str = "log_bin";
+
 /// What a server is started with: where the data lives, and the system variables given on the command line or in
 /// `my.cnf`, already checked against the registry.
 #[derive(Clone, Debug)]
@@ -17,24 +20,30 @@ pub struct Options {
 }
 
 impl Options {
-    /// Checks `name = value` pairs (dashes or underscores, `loose-` allowed, K/M/G suffixes) against the registry of
-    /// system variables. An unknown name or a bad value is an error that names it.
+    /// Nothing but where the data lives.
+    pub fn new(datadir: PathBuf) -> Options {
+        Options {
+            datadir,
+            given: Vec::new(),
+            warnings: Vec::new(),
+        }
+    }
+
+    /// The options of `name = value` pairs, each as [`Options::add`] takes it.
     pub fn from_pairs(
         datadir: PathBuf,
         pairs: impl IntoIterator<Item = (String, Option<String>)>,
     ) -> Result<Options, String> {
-        let mut options = Options {
-            datadir,
-            given: Vec::new(),
-            warnings: Vec::new(),
-        };
+        let mut options = Options::new(datadir);
         for (name, value) in pairs {
             options.add(&name, value)?;
         }
         Ok(options)
     }
 
-    fn add(&mut self, written: &str, value: Option<String>) -> Result<(), String> {
+    /// Adds an option (dashes or underscores, `loose-` allowed, K/M/G suffixes). A name that is no system variable's, a value
+    /// that is none of it, out of its bounds or not to be had here is an error that names it.
+    pub fn add(&mut self, written: &str, value: Option<String>) -> Result<(), String> {
         let name = written
             .trim_start_matches("--")
             .replace('-', "_")
@@ -61,13 +70,35 @@ impl Options {
                 self.warnings.push(format!("{message} is ignored"));
                 return Ok(());
             }
-            return Err(message);
+            return Err(match nearest(&name) {
+                Some(near) => format!("{message}; did you mean '{near}'?"),
+                None => message,
+            });
         };
+        self.take(at, &value)
+    }
+
+    fn take(&mut self, at: usize, value: &str) -> Result<(), String> {
         let def = &DEFS[at];
-        let setting = Setting::parse(def, &value).map_err(|error| error.message)?;
-        if let Some(why) = def.unused {
+        if let Some(why) = def.unused() {
             self.warnings
                 .push(format!("'{}' is accepted but does nothing: {why}", def.name));
+            if def.name == TAKES_A_NAME {
+                return Ok(());
+            }
+        }
+        let (setting, cut) = Setting::parse_within(def, value).map_err(|error| error.message)?;
+        if cut && def.unused().is_none() {
+            return Err(format!(
+                "'{}' cannot be {value}: the nearest that it can be is {setting}",
+                def.name
+            ));
+        }
+        if def.refuses(&setting) {
+            return Err(format!(
+                "'{}' cannot be {setting}: it is {} here",
+                def.name, def.default
+            ));
         }
         self.given.push((at, setting));
         Ok(())
@@ -99,6 +130,28 @@ impl Options {
         }
         globals.u64("innodb_redo_log_capacity")
     }
+}
+
+/// The variable whose name is least different from a mistyped one, if it is not too different.
+fn nearest(written: &str) -> Option<&'static str> {
+    let names = DEFS.iter().map(|def| (distance(written, def.name), def.name));
+    let (distance, name) = names.min()?;
+    (distance <= 2 + written.len() / 8).then_some(name)
+}
+
+/// Levenshtein's: how many letters must be changed, added or left out.
+fn distance(a: &str, b: &str) -> usize {
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, x) in a.bytes().enumerate() {
+        let mut diagonal = row[0];
+        row[0] = i + 1;
+        for (j, y) in b.bytes().enumerate() {
+            let replaced = diagonal + (x != y) as usize;
+            diagonal = row[j + 1];
+            row[j + 1] = replaced.min(row[j] + 1).min(row[j + 1] + 1);
+        }
+    }
+    row[b.len()]
 }
 
 #[cfg(test)]
@@ -146,8 +199,38 @@ mod tests {
                 .unwrap_err()
                 .contains("inodb_buffer_pool_size")
         );
+        let mistyped = options(&[("inodb-bufer_pool_size", "1G")]).unwrap_err();
+        assert!(
+            mistyped.ends_with("did you mean 'innodb_buffer_pool_size'?"),
+            "{mistyped}"
+        );
         assert!(options(&[("max_connections", "many")]).is_err());
         let loose = options(&[("loose-inodb_buffer_pool_size", "1G"), ("skip-log-bin", "")]).unwrap();
         assert_eq!(loose.warnings().len(), 2);
+    }
+
+    #[test]
+    fn what_cannot_be_had_ends_the_start() {
+        for (name, value) in [
+            ("port", "99999"),
+            ("lower_case_table_names", "1"),
+            ("innodb_read_only", "ON"),
+            ("partial_revokes", "ON"),
+            ("event_scheduler", "ON"),
+            ("innodb_page_size", "4096"),
+        ] {
+            let refused = options(&[(name, value)]).unwrap_err();
+            assert!(refused.contains(name), "{refused}");
+        }
+        for (name, value) in [
+            ("lower_case_table_names", "0"),
+            ("event_scheduler", "DISABLED"),
+            ("log-bin", "mysql-bin"),
+            ("default-time-zone", "+02:00"),
+            ("skip-name-resolve", ""),
+            ("skip-grant-tables", ""),
+        ] {
+            assert!(options(&[(name, value)]).is_ok(), "{name}");
+        }
     }
 }

@@ -14,6 +14,8 @@ pub struct TableUse {
     pub mode: Mode,
     /// What the account must be allowed, all of it.
     pub privileges: Privileges,
+    /// A column that is read beside what `privileges` allow: SELECT is needed too, or error 1143 names the column.
+    pub reads: Option<String>,
     /// What the statement calls it, if not by its name: LOCK TABLES goes by that.
     pub alias: Option<String>,
 }
@@ -25,6 +27,7 @@ impl TableUse {
             table,
             mode,
             privileges,
+            reads: None,
             alias: None,
         }
     }

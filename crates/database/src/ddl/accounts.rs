@@ -30,6 +30,9 @@ pub fn is_account_statement(statement: &Statement) -> bool {
 
 /// Runs a statement on accounts, while no other changes accounts.
 pub fn execute(state: &SessionState, statement: &Statement) -> Result<Answer> {
+    if state.database.accounts.are_open() {
+        return Err(SqlError::option_prevents("--skip-grant-tables"));
+    }
     let _changing = state.database.accounts.change();
     match statement {
         Statement::CreateUser {

@@ -336,7 +336,7 @@ impl DdlContext<'_> {
             }
         }
         let actions = [&[AlterAction::AddIndex(def.clone())], demands].concat();
-        self.alter(table, &actions, Privileges::INDEX, "INDEX")
+        self.alter(table, &actions, Privileges::INDEX)
     }
 
     pub(super) fn drop_index(
@@ -350,7 +350,7 @@ impl DdlContext<'_> {
         } else {
             AlterAction::DropIndex(name.to_owned())
         };
-        self.alter(table, &[&[action], demands].concat(), Privileges::INDEX, "INDEX")
+        self.alter(table, &[&[action], demands].concat(), Privileges::INDEX)
     }
 
     pub(super) fn alter_table(&self, alter: &AlterTable) -> Result<Answer> {
@@ -367,25 +367,30 @@ impl DdlContext<'_> {
             self.table(schema, name)?;
             return Ok(Answer::ok());
         }
-        self.alter(&alter.name, &alter.actions, Privileges::ALTER, "ALTER")
+        self.alter(&alter.name, &alter.actions, Privileges::ALTER)
     }
 
     /// Makes a table anew, as it is.
     pub(super) fn recreate(&self, table: &ObjectName) -> Result<()> {
         let force = [AlterAction::Ignored("FORCE".to_owned())];
-        self.alter(table, &force, Privileges::INSERT, "INSERT")
-            .map(|_| ())
+        let both = Privileges::SELECT.union(Privileges::INSERT);
+        self.alter(table, &force, both).map(|_| ())
     }
 
     fn alter(
         &self,
         table: &ObjectName,
         actions: &[AlterAction],
-        privileges: Privileges,
-        command: &str,
+        mut privileges: Privileges,
     ) -> Result<Answer> {
         let (schema, name) = self.target(table)?;
-        self.state.require_table(privileges, command, schema, name)?;
+        if actions
+            .iter()
+            .any(|action| matches!(action, AlterAction::RenameTo(_)))
+        {
+            privileges = privileges.union(Privileges::DROP);
+        }
+        self.state.require_all(privileges, schema, name)?;
         self.table(schema, name)?;
         let mut names = vec![(schema, name)];
         for action in actions {
@@ -405,6 +410,9 @@ impl DdlContext<'_> {
         self.names_are_free(schema, &old.name, &checks)?;
         index::check_table(&draft.columns, &draft.indexes)?;
         self.check_expressions(&draft.columns, &draft.options.checks)?;
+        if old.primary().is_some() {
+            self.require_primary(&draft.indexes)?;
+        }
         self.carry_out(&old, draft)
     }
 
@@ -545,10 +553,8 @@ impl DdlContext<'_> {
         if !same && dictionary.find_table(schema, name).is_some() {
             return Err(SqlError::table_exists(name));
         }
-        self.state
-            .require_table(Privileges::DROP, "DROP", &old.schema, &old.name)?;
         let both = Privileges::CREATE.union(Privileges::INSERT);
-        self.state.require_table(both, "CREATE", schema, name)?;
+        self.state.require_all(both, schema, name)?;
         draft.rename = Some((schema.to_owned(), name.to_owned()));
         Ok(())
     }

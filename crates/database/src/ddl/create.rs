@@ -4,7 +4,7 @@ use super::{DdlContext, check, check_table_name, column, index};
 use crate::accounts::Privileges;
 use crate::context::answer::Answer;
 use crate::context::state::clock_micros;
-use crate::dictionary::{ColumnDef, IndexDef, TableDef, TableOptions};
+use crate::dictionary::{ColumnDef, IndexDef, TableDef, TableOptions, names_equal};
 use crate::error::{Result, SqlError, er};
 use crate::expr::collation;
 use crate::parse::ast::{self, ColumnKey, CreateTable, IndexKind};
@@ -42,6 +42,7 @@ impl DdlContext<'_> {
             Some(source) => self.table_like(source, name)?,
             None => self.define(create, database.collation)?,
         };
+        self.require_primary(&table.indexes)?;
         self.names_are_free(schema, name, &table.options.checks)?;
         table.schema = schema.to_owned();
         table.name = name.to_owned();
@@ -54,6 +55,23 @@ impl DdlContext<'_> {
         change.put_table(table)?;
         change.commit()?;
         Ok(Answer::ok())
+    }
+
+    /// Error 3750 for a table without a primary key, where `sql_require_primary_key` asks for one.
+    pub(super) fn require_primary(&self, indexes: &[IndexDef]) -> Result<()> {
+        let has_primary = indexes
+            .iter()
+            .any(|index| names_equal(&index.name, index::PRIMARY));
+        if has_primary || !self.state.settings.sql_require_primary_key {
+            return Ok(());
+        }
+        Err(SqlError::new(
+            er::TABLE_WITHOUT_PK,
+            "Unable to create or change a table without a primary key, when the system variable \
+             'sql_require_primary_key' is set. Add a primary key to the table or unset this variable to avoid this \
+             message. Note that tables without a primary key can cause performance problems in row-based replication, \
+             so please consult your DBA before changing this setting.",
+        ))
     }
 
     /// A table of another's definition.

@@ -102,9 +102,9 @@ impl DdlContext<'_> {
             let (old, new) = (self.target(old)?, self.target(new)?);
             check_table_name(new.1)?;
             let both = Privileges::ALTER.union(Privileges::DROP);
-            self.state.require_table(both, "ALTER", old.0, old.1)?;
+            self.state.require_all(both, old.0, old.1)?;
             let both = Privileges::CREATE.union(Privileges::INSERT);
-            self.state.require_table(both, "CREATE", new.0, new.1)?;
+            self.state.require_all(both, new.0, new.1)?;
             names.extend([old, new]);
             steps.push((old, new));
         }

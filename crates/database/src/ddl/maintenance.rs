@@ -19,13 +19,13 @@ impl DdlContext<'_> {
         tables: &[ObjectName],
         may: &dyn Fn(&TableDef) -> Result<()>,
     ) -> Result<Answer> {
-        let (needed, named) = match kind {
-            MaintenanceKind::Check | MaintenanceKind::Checksum => (Privileges::SELECT, "SELECT"),
-            _ => (Privileges::SELECT.union(Privileges::INSERT), "SELECT, INSERT"),
+        let needed = match kind {
+            MaintenanceKind::Check | MaintenanceKind::Checksum => Privileges::SELECT,
+            _ => Privileges::SELECT.union(Privileges::INSERT),
         };
         for name in tables {
             let (schema, table) = self.state.resolve(name)?;
-            self.state.require_table(needed, named, schema, table)?;
+            self.state.require_all(needed, schema, table)?;
         }
         let open = |name: &ObjectName| {
             let table = self.state.table(name)?;

@@ -10,18 +10,17 @@ use crate::parse::ast::ObjectName;
 use crate::parse::print::{identifier, quoted};
 use crate::types::{Collation, SqlType, TypeKind, Value};
 use std::fmt::Write;
+use std::sync::Arc;
 
 pub fn table(state: &SessionState, name: &ObjectName) -> Result<ResultRows> {
-    let table = state.table(name)?;
-    if !state.sees_table(&table.schema, &table.name) {
+    let (schema, written) = state.resolve(name)?;
+    if !state.sees_table(schema, written) {
         let info = &state.info;
         return Err(crate::accounts::table_denied(
-            "SHOW",
-            &info.user,
-            &info.host,
-            &table.name,
+            "SHOW", &info.user, &info.host, written,
         ));
     }
+    let table = state.table(name)?;
     let mut rows = ResultRows::new(&[("Table", text(64)), ("Create Table", text(1024))]);
     rows.push(vec![string(&table.name), string(table_text(state, &table))]);
     Ok(rows)
@@ -264,10 +263,11 @@ fn index_text(index: &IndexDef, table: &TableDef) -> String {
     out
 }
 
-/// Whether the account may look at the table at all. Error 1142.
-pub fn require_visible(state: &SessionState, table: &TableDef) -> Result<()> {
-    if state.sees_table(&table.schema, &table.name) {
-        return Ok(());
+/// The table, if the account may look at it at all. Error 1142 if not, whether or not there is one.
+pub fn visible_table(state: &SessionState, name: &ObjectName) -> Result<Arc<TableDef>> {
+    let (schema, written) = state.resolve(name)?;
+    if !state.sees_table(schema, written) {
+        state.require_table(Privileges::SELECT, "SELECT", schema, written)?;
     }
-    state.require_table(Privileges::SELECT, "SELECT", &table.schema, &table.name)
+    state.table(name)
 }

@@ -1,6 +1,6 @@
 //! SHOW for databases, tables, columns and indexes.
 
-use super::create::{extra, next_auto_increment, plain_default, require_visible};
+use super::create::{extra, next_auto_increment, plain_default, visible_table};
 use super::{optional, string};
 use crate::context::SessionState;
 use crate::context::answer::{ResultRows, bigint, text};
@@ -234,8 +234,7 @@ pub fn column_headings(full: bool) -> ResultRows {
 }
 
 pub fn columns(state: &SessionState, name: &ObjectName, full: bool) -> Result<ResultRows> {
-    let table = state.table(name)?;
-    require_visible(state, &table)?;
+    let table = visible_table(state, name)?;
     let mut rows = column_headings(full);
     for (position, column) in table.columns.iter().enumerate() {
         let null = if column.ty.nullable { "YES" } else { "NO" };
@@ -294,8 +293,7 @@ pub fn key(table: &TableDef, position: usize) -> &'static str {
 }
 
 pub fn indexes(state: &SessionState, name: &ObjectName) -> Result<ResultRows> {
-    let table = state.table(name)?;
-    require_visible(state, &table)?;
+    let table = visible_table(state, name)?;
     let mut rows = ResultRows::new(&[
         ("Table", text(64)),
         ("Non_unique", bigint()),

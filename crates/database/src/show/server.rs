@@ -40,6 +40,7 @@ pub fn status_values(state: &SessionState) -> Vec<(String, String)> {
     let mut values: Vec<(String, String)> = Vec::new();
     let mut put = |name: &str, value: String| values.push((name.to_owned(), value));
     put("Aborted_clients", load(&counters.aborted_clients));
+    put("Prepared_stmt_count", load(&counters.prepared));
     put("Aborted_connects", load(&counters.aborted_connects));
     let traffic = |counter: &dyn Fn(&Traffic) -> &AtomicU64| counters.traffic.sum(counter).to_string();
     put("Bytes_received", traffic(&|c| &c.bytes_received));

@@ -36,6 +36,10 @@ positions! {
     at_div_precision_increment = "div_precision_increment";
     at_sql_select_limit = "sql_select_limit";
     at_sql_safe_updates = "sql_safe_updates";
+    at_sql_big_selects = "sql_big_selects";
+    at_max_join_size = "max_join_size";
+    at_sql_require_primary_key = "sql_require_primary_key";
+    at_sql_notes = "sql_notes";
     at_auto_increment_increment = "auto_increment_increment";
     at_auto_increment_offset = "auto_increment_offset";
     at_innodb_autoinc_lock_mode = "innodb_autoinc_lock_mode";

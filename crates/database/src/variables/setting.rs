@@ -74,6 +74,11 @@ impl Setting {
 
     /// From an option file or the command line: numbers may end in K, M, G or T.
     pub fn parse(def: &Def, text: &str) -> Result<Setting> {
+        Ok(Setting::parse_within(def, text)?.0)
+    }
+
+    /// [`Setting::parse`], and whether the value had to be cut to the bounds.
+    pub fn parse_within(def: &Def, text: &str) -> Result<(Setting, bool)> {
         let wrong = || SqlError::wrong_value_for_variable(def.name, text);
         let value = match def.kind {
             Kind::Uint { .. } | Kind::Int { .. } | Kind::Float { .. } => {
@@ -102,7 +107,7 @@ impl Setting {
             Kind::NullableText | Kind::Charset { nullable: true } if text == "NULL" => Value::Null,
             _ => Value::string(text),
         };
-        Ok(Setting::check(def, &value)?.0)
+        Setting::check(def, &value)
     }
 
     /// A value for the variable, and whether it had to be cut to the bounds.

@@ -60,6 +60,12 @@ pub struct Settings {
     pub sql_select_limit: u64,
     /// UPDATE and DELETE must use a key or a LIMIT. Off by default.
     pub sql_safe_updates: bool,
+    /// How many rows, or combinations of rows, a query may be expected to look at; `sql_big_selects` lifts it.
+    pub max_join_size: u64,
+    /// Tables have a primary key. Off by default.
+    pub sql_require_primary_key: bool,
+    /// Notes are kept among the warnings. On by default.
+    pub sql_notes: bool,
     /// `sql_auto_is_null`. Off by default.
     pub sql_auto_is_null: bool,
     /// Step between generated AUTO_INCREMENT values. 1 by default.
@@ -134,6 +140,12 @@ impl Values {
             div_precision_increment: uint(at_div_precision_increment()) as u8,
             sql_select_limit: uint(at_sql_select_limit()),
             sql_safe_updates: uint(at_sql_safe_updates()) != 0,
+            max_join_size: match uint(at_sql_big_selects()) {
+                0 => uint(at_max_join_size()),
+                _ => u64::MAX,
+            },
+            sql_require_primary_key: uint(at_sql_require_primary_key()) != 0,
+            sql_notes: uint(at_sql_notes()) != 0,
             sql_auto_is_null: uint(at_sql_auto_is_null()) != 0,
             auto_increment_increment: uint(at_auto_increment_increment()),
             auto_increment_offset: uint(at_auto_increment_offset()),

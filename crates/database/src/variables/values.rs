@@ -48,6 +48,9 @@ impl Values {
                 self.0[charset_at] = Setting::text(collation.charset().name());
             }
         }
+        if at == at_max_join_size() {
+            self.0[at_sql_big_selects()] = Setting::Bool(setting == Setting::Uint(u64::MAX));
+        }
         self.0[at] = setting;
     }
 

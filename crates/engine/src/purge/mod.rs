@@ -448,7 +448,10 @@ mod tests {
         let mut view = begin();
         view.consistent_snapshot().unwrap();
         let mut txn = begin();
-        assert!(new.modify(&mut txn, &key, &mut |_, _| Ok(Action::Delete)).unwrap());
+        assert!(
+            new.modify(&mut txn, &key, &mut |_, _| Ok(Action::Delete))
+                .unwrap()
+        );
         txn.commit().unwrap();
         core.kernel.mvcc.refresh_with(|_| ());
 

@@ -229,6 +229,9 @@ impl Planner<'_> {
                 return self.derived_leaf(self.queries.len() - 1, alias, &common.columns, from);
             }
         }
+        // Before it is looked for: who may not read it does not hear whether it is there.
+        let (schema, name) = self.state.resolve(&named.name)?;
+        self.state.require_all(Privileges::SELECT, schema, name)?;
         let def = self.state.table(&named.name)?;
         let alias = named.alias.clone().unwrap_or_else(|| def.name.clone());
         let base = from.scope.width();

@@ -11,7 +11,7 @@ use super::from::{FromInput, FromTable, Tree};
 use super::order::{Direction, OrderWish, choose_in_order};
 use super::walk::has_subquery;
 use super::{AGGREGATE, HashJoin, Input, LeftJoin, Planner, RowSource, TableScan};
-use crate::error::Result;
+use crate::error::{Result, SqlError, er};
 use crate::expr::{CmpOp, Expr, Node, OUTER, build};
 use crate::types::CmpKind;
 use std::sync::Arc;
@@ -98,12 +98,38 @@ impl Planner<'_> {
         let (pool, whole): (Vec<_>, Vec<_>) = pool.into_iter().partition(|c| !c.tables.is_empty() || !c.late);
         let mut ordered = false;
         let source = joiner.build(tree, pool, &[], Some(&mut ordered))?;
+        let limit = self.state.settings.max_join_size;
+        if limit != u64::MAX && !self.explains && source.expected().0 > limit as f64 {
+            return Err(SqlError::new(
+                er::TOO_BIG_SELECT,
+                "The SELECT would examine more than MAX_JOIN_SIZE rows; check your WHERE and use SET SQL_BIG_SELECTS=1 or \
+                 SET MAX_JOIN_SIZE=# if the SELECT is okay",
+            ));
+        }
         let filter = (!whole.is_empty()).then(|| build::and(whole.into_iter().map(|c| c.expr).collect()));
         Ok(Joined {
             source,
             filter,
             ordered,
         })
+    }
+}
+
+impl RowSource {
+    /// The combinations of rows that are expected to be looked at, and those that are expected to come out.
+    fn expected(&self) -> (f64, f64) {
+        match self {
+            RowSource::One => (0.0, 1.0),
+            RowSource::Table(scan) => (scan.path.rows, scan.rows_out),
+            RowSource::Inner(list) => list.iter().fold((0.0, 1.0), |(seen, out), source| {
+                let (more, each) = source.expected();
+                (seen + out * more, out * each)
+            }),
+            RowSource::Left(join) => {
+                let ((seen, out), (more, each)) = (join.left.expected(), join.right.expected());
+                (seen + out * more, out * each.max(1.0))
+            }
+        }
     }
 }
 

@@ -211,6 +211,8 @@ pub struct Planner<'a> {
     pub locks: Vec<ast::LockClause>,
     /// For each stored table that is read, at which moment.
     pub moments: Vec<Option<ast::AsOf>>,
+    /// The statement is only to be explained.
+    pub explains: bool,
     /// With the parameters of the first execution, for estimates; `None` when there are none yet.
     pub sample: Option<&'a EvalCtx<'a>>,
 }
@@ -229,6 +231,7 @@ impl<'a> Planner<'a> {
             keyed: false,
             locks: Vec::new(),
             moments: Vec::new(),
+            explains: false,
             sample,
         }
     }

@@ -113,6 +113,7 @@ impl Planner<'_> {
                 if explain.analyze {
                     return Err(SqlError::not_supported("EXPLAIN ANALYZE"));
                 }
+                self.explains = true;
                 let body = self.body(&explain.statement, sample)?;
                 Body::Explain(self.explained(&body, explain.format)?)
             }
@@ -136,6 +137,10 @@ impl Planner<'_> {
         alias: Option<&str>,
         privileges: Privileges,
     ) -> Result<Target> {
+        let (schema, table) = self.state.resolve(name)?;
+        if virtual_schema(schema).is_none() {
+            self.state.require_all(privileges, schema, table)?;
+        }
         let def = self.state.table(name)?;
         let used = TableUse::new(Arc::clone(&def), Mode::Write, privileges);
         self.uses.push(used.named(alias.unwrap_or(&def.name)));
@@ -144,6 +149,21 @@ impl Planner<'_> {
         }
         let table = self.state.database.engine().table(def.id)?;
         Target::new(def, table, &self.binder)
+    }
+
+    /// Notes that the statement reads a column of its target, the first of those that it names. One with subqueries may
+    /// read any.
+    pub(super) fn target_reads(&mut self, target: &Target, column: Option<usize>, has_subquery: bool) {
+        let is_target =
+            |used: &&mut TableUse| used.mode == Mode::Write && Arc::ptr_eq(&used.table, &target.def);
+        let Some(used) = self.uses.iter_mut().find(is_target) else {
+            return;
+        };
+        let column = column.and_then(|at| target.def.columns.get(at));
+        used.reads = column.map(|column| column.name.clone());
+        if has_subquery {
+            used.privileges = used.privileges.union(Privileges::SELECT);
+        }
     }
 
     /// Error 1093 if a subquery reads the table that is changed. What a derived table reads is read before.

@@ -48,7 +48,7 @@ impl Session {
     }
 
     /// SHUTDOWN and COM_SHUTDOWN: the server around the database is asked to stop, which ends this session too.
-    pub fn shutdown(&mut self) -> Result<Answer> {
+    pub(super) fn shutdown(&mut self) -> Result<Answer> {
         self.state.require_global(Privileges::SHUTDOWN, "SHUTDOWN")?;
         log::info!("Shutdown by {}@{}", self.state.info.user, self.state.info.host);
         self.state.database.request_shutdown()?;
@@ -74,8 +74,17 @@ impl Session {
                 self.state.database.resources.forget();
                 Ok(Answer::ok())
             }
-            "TABLES" | "TABLE" | "PRIVILEGES" | "STATUS" | "LOGS" | "LOCAL" | "NO_WRITE_TO_BINLOG"
-            | "ENGINE" | "ERROR" | "GENERAL" | "SLOW" | "BINARY" | "OPTIMIZER_COSTS" => Ok(Answer::ok()),
+            // They hold at once; only under `skip_grant_tables` do they begin to.
+            "PRIVILEGES" => {
+                self.state.database.accounts.enforce();
+                Ok(Answer::ok())
+            }
+            "LOGS" | "ERROR" => {
+                log::logger().flush();
+                Ok(Answer::ok())
+            }
+            "TABLES" | "TABLE" | "STATUS" | "LOCAL" | "NO_WRITE_TO_BINLOG" | "ENGINE" | "GENERAL"
+            | "SLOW" | "BINARY" | "OPTIMIZER_COSTS" => Ok(Answer::ok()),
             other => Err(SqlError::not_supported(format!("FLUSH {other}"))),
         }
     }

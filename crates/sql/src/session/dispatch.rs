@@ -55,11 +55,14 @@ impl Session {
             self.check_locked_definitions(statement)?;
             let answer = self.with_definitions(|state| crate::ddl::execute(state, statement))?;
             self.after_ddl(statement);
+            self.record();
             return Ok(answer);
         }
         if crate::ddl::accounts::is_account_statement(statement) {
             self.before_implicit_commit(statement)?;
-            return self.with_definitions(|state| crate::ddl::accounts::execute(state, statement));
+            let answer = self.with_definitions(|state| crate::ddl::accounts::execute(state, statement))?;
+            self.record();
+            return Ok(answer);
         }
         match statement {
             Statement::Begin(options) => self.begin(options),
@@ -98,6 +101,20 @@ impl Session {
             return Err(SqlError::read_only_transaction());
         }
         Ok(())
+    }
+
+    /// Tells the server's log of a change of accounts or definitions, as the process list shows it: without passwords.
+    fn record(&self) {
+        let info = &self.state.info;
+        self.state.process.with_current(|current| {
+            let text = String::from_utf8_lossy(&current.statement);
+            log::info!(
+                "connection {} ({}@{}): {text}",
+                info.connection_id,
+                info.user,
+                info.host
+            );
+        });
     }
 
     /// A dropped current database is no longer current.

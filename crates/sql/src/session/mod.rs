@@ -28,8 +28,8 @@ mod transaction;
 use crate::accounts::{Privileges, Seat};
 use crate::context::{ConnectInfo, Database, Process, ResultSink, SessionState, capability, command};
 use crate::error::{Result, SqlError, er};
-use crate::parse::trim;
-use crate::types::{ColumnMeta, Value};
+use crate::parse::{conceal, trim};
+use crate::types::{Collation, ColumnMeta, Value};
 use plan_cache::PlanCache;
 use prepared::Statements;
 use set::Discard;
@@ -149,7 +149,7 @@ impl Session {
     /// [`status::MORE_RESULTS_EXISTS`]. An error ends the whole: the server sends it as the next result.
     pub fn query(&mut self, sql: &[u8], out: &mut dyn ResultSink) -> Result<()> {
         let sql = trim(sql);
-        self.state.process.begin("Query", sql);
+        self.state.process.begin("Query", &conceal(sql));
         let result = self.run_text(sql, out);
         self.state.process.end();
         result
@@ -157,7 +157,7 @@ impl Session {
 
     /// COM_STMT_PREPARE. Error 1461 past `max_prepared_stmt_count`.
     pub fn prepare(&mut self, sql: &[u8]) -> Result<Prepared> {
-        self.state.process.begin("Prepare", sql);
+        self.state.process.begin("Prepare", &conceal(sql));
         let result = self.prepare_binary(sql);
         self.state.process.end();
         result
@@ -247,13 +247,9 @@ impl Session {
             schema: None,
             name: table.to_owned(),
         };
+        let (schema, written) = self.state.resolve(&name)?;
+        self.state.require_all(Privileges::SELECT, schema, written)?;
         let def = self.state.table(&name)?;
-        self.state.require_table(
-            crate::accounts::Privileges::SELECT,
-            "SELECT",
-            &def.schema,
-            &def.name,
-        )?;
         let results = self.state.results_collation();
         let matching = def.columns.iter().filter(|column| {
             pattern.is_empty() || crate::accounts::pattern_matches(pattern, &column.name, true)
@@ -336,6 +332,23 @@ impl Session {
         self.state.locks.release_all();
         self.transaction.locked = locked::Locked::Nothing;
     }
+}
+
+/// Runs statements that stand in no client's name, such as those of `init_file`, with all privileges.
+pub fn run_trusted(database: &Arc<Database>, sql: &[u8]) -> Result<()> {
+    let account = database.accounts.unrestricted();
+    let info = ConnectInfo {
+        connection_id: 0,
+        user: account.user.clone(),
+        host: account.host.clone(),
+        port: 0,
+        account,
+        database: None,
+        capabilities: capability::MULTI_STATEMENTS,
+        collation: Collation::DEFAULT.id(),
+        client: None,
+    };
+    Session::connect(Arc::clone(database), info)?.query(sql, &mut Discard)
 }
 
 /// Counts a connection of the account.

@@ -6,11 +6,11 @@
 use super::dispatch::is_planned;
 use super::run::ReadyPlan;
 use super::{Prepared, Session};
-use crate::context::{Answer, ResultSink, command};
+use crate::context::{Answer, Database, ResultSink, command};
 use crate::error::{Result, SqlError, er};
 use crate::expr::SessionInfo;
 use crate::parse::ast::{PrepareSource, Statement};
-use crate::parse::{expect_single, parse, trim};
+use crate::parse::{conceal, expect_single, parse, trim};
 use crate::types::{ColumnMeta, SqlType, Value};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -29,6 +29,34 @@ pub(super) struct PreparedStatement {
     plan: Option<ReadyPlan>,
     /// The text, for the process list.
     text: Arc<[u8]>,
+    _counted: Counted,
+}
+
+/// A prepared statement among those of all sessions (`max_prepared_stmt_count`), until this is dropped.
+struct Counted(Arc<Database>);
+
+impl Counted {
+    /// Error 1461 if there are as many as there may be.
+    fn new(database: &Arc<Database>) -> Result<Counted> {
+        let max = database.variable_u64("max_prepared_stmt_count");
+        let count = &database.counters().prepared;
+        let counted = count.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |count| {
+            (count < max).then_some(count + 1)
+        });
+        match counted {
+            Ok(_) => Ok(Counted(Arc::clone(database))),
+            Err(_) => Err(SqlError::new(
+                er::MAX_PREPARED_STMT_COUNT_REACHED,
+                format!("Can't create more than max_prepared_stmt_count statements (current value: {max})"),
+            )),
+        }
+    }
+}
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        self.0.counters().prepared.fetch_sub(1, Ordering::Relaxed);
+    }
 }
 
 impl Session {
@@ -50,6 +78,7 @@ impl Session {
             Statement::Unsupported(what) => return Err(SqlError::not_supported(what)),
             _ => {}
         }
+        let counted = Counted::new(&self.state.database)?;
         const PARAMS_MAX: usize = 65_535;
         if parsed.param_count > PARAMS_MAX {
             return Err(SqlError::new(
@@ -61,7 +90,8 @@ impl Session {
             statement: Arc::new(parsed.statement),
             param_count: parsed.param_count,
             plan: None,
-            text: sql.into(),
+            text: conceal(sql).into(),
+            _counted: counted,
         })
     }
 
@@ -71,13 +101,6 @@ impl Session {
         self.clear_diagnostics();
         let database = &self.state.database;
         database.counters().traffic.own().commands[command::STMT_PREPARE].fetch_add(1, Ordering::Relaxed);
-        let max = database.variable_u64("max_prepared_stmt_count") as usize;
-        if self.statements.binary.len() >= max {
-            return Err(SqlError::new(
-                er::MAX_PREPARED_STMT_COUNT_REACHED,
-                format!("Can't create more than max_prepared_stmt_count statements (current value: {max})"),
-            ));
-        }
         let prepared = self
             .prepare_new(sql)
             .inspect_err(|error| self.note_error(error))?;
@@ -101,6 +124,7 @@ impl Session {
         let mut prepared = self.parse_one(sql)?;
         if is_planned(&prepared.statement) {
             let mut ready = self.ready(&prepared.statement, &[])?;
+            self.check_privileges(&ready.plan)?;
             // Planned without parameters; whether it serves some is for the plan to say.
             ready.fresh = prepared.param_count == 0;
             prepared.plan = Some(ready);

@@ -3,10 +3,12 @@
 
 use super::Session;
 use super::guard::Effect;
+use crate::accounts::Privileges;
 use crate::context::Alarm;
 use crate::context::{OkInfo, ResultSink, command, status};
 use crate::error::{Result, SqlError, er};
 use crate::exec::{self, Outcome};
+use crate::mdl::Mode;
 use crate::parse::ast::Statement;
 use crate::plan::{StatementPlan, plan};
 use crate::types::Value;
@@ -169,12 +171,16 @@ impl Session {
         }
     }
 
-    fn check_privileges(&self, plan: &StatementPlan) -> Result<()> {
+    pub(super) fn check_privileges(&self, plan: &StatementPlan) -> Result<()> {
         for used in plan.uses() {
-            let command = privilege_name(used.privileges);
-            let table = &used.table;
-            self.state
-                .require_table(used.privileges, command, &table.schema, &table.name)?;
+            let (schema, name) = (&used.table.schema, &used.table.name);
+            self.state.require_all(used.privileges, schema, name)?;
+            if used.mode == Mode::Write && used.privileges == Privileges::SELECT {
+                self.state.require_locking(schema, name)?;
+            }
+            if let Some(column) = &used.reads {
+                self.state.require_column(schema, name, column)?;
+            }
         }
         Ok(())
     }
@@ -215,12 +221,4 @@ fn in_time<T>(alarm: Option<Alarm>, result: Result<T>) -> Result<T> {
         (true, Err(error)) if error.code == er::QUERY_INTERRUPTED => Err(SqlError::query_timeout()),
         (_, result) => result,
     }
-}
-
-/// What error 1142 calls the missing privilege.
-fn privilege_name(privileges: crate::accounts::Privileges) -> &'static str {
-    let found = crate::accounts::privilege::ALL
-        .iter()
-        .find(|(set, _, _)| privileges.intersects(*set));
-    found.map_or("SELECT", |(_, name, _)| name)
 }

@@ -146,14 +146,16 @@ impl Session {
     /// Puts a checked value in place, with what that brings about.
     pub(super) fn put_variable(&mut self, at: usize, global: bool, setting: Setting) -> Result<()> {
         let def = &DEFS[at];
-        if let Some(why) = def.unused
-            && !why.is_empty()
-            && global
+        if def.refuses(&setting) {
+            return Err(SqlError::not_supported(format!("{} = {setting}", def.name)));
+        }
+        if let Some(why) = def.unused()
+            && Setting::parse(def, def.default).as_ref() != Ok(&setting)
         {
-            self.state.warnings.note(SqlError::unknown(format!(
-                "'{}' is accepted but does nothing: {why}",
-                def.name
-            )));
+            self.state.warnings.warn(SqlError::new(
+                er::WARN_DEPRECATED_SYNTAX,
+                format!("'{}' is accepted but does nothing: {why}", def.name),
+            ));
         }
         if global {
             self.state.require_global(
@@ -210,10 +212,12 @@ impl Session {
             || before.group_concat_max_len != settings.group_concat_max_len
             || before.time_zone.name() != settings.time_zone.name()
             || before.sql_select_limit != settings.sql_select_limit
-            || before.sql_safe_updates != settings.sql_safe_updates;
+            || before.sql_safe_updates != settings.sql_safe_updates
+            || before.max_join_size != settings.max_join_size;
         if before.max_error_count != settings.max_error_count {
             self.state.warnings = crate::types::Warnings::new(settings.max_error_count);
         }
+        self.state.warnings.keep_notes(settings.sql_notes);
         self.state.settings = settings;
         if plans_differ {
             self.forget_plans();

@@ -2,7 +2,9 @@
 
 use super::Kind::*;
 use super::Scope::*;
-use super::{Def, Kind, NO_BUFFERS, NO_FILES, NO_LOG, NO_POOL_TUNING, def, from, uint, unused};
+use super::{
+    Def, Kind, NO_BUFFERS, NO_FILES, NO_FULL_TEXT, NO_LOG, NO_POOL_TUNING, def, fact, from, uint, unused,
+};
 
 const ISOLATION: Kind = Enum(&[
     "READ-UNCOMMITTED",
@@ -39,9 +41,15 @@ pub(super) const DEFS: &[Def] = &[
     def("innodb_deadlock_detect", Global, true, Bool, "ON"),
     def("innodb_print_all_deadlocks", Global, true, Bool, "OFF"),
     def("innodb_autoinc_lock_mode", Global, false, uint(0, 2), "2"),
-    def("innodb_strict_mode", Both, true, Bool, "ON"),
+    unused(
+        "innodb_strict_mode",
+        Both,
+        Bool,
+        "ON",
+        "table options are checked always",
+    ),
     def("innodb_table_locks", Both, true, Bool, "ON"),
-    def("innodb_support_xa", Both, true, Bool, "ON"),
+    unused("innodb_support_xa", Both, Bool, "ON", "there is no XA"),
     // The engine.
     def(
         "innodb_buffer_pool_size",
@@ -97,35 +105,41 @@ pub(super) const DEFS: &[Def] = &[
         },
         "90.000000",
     ),
-    def("innodb_page_size", Global, false, uint(16384, 16384), "16384"),
-    def(
+    fact("innodb_page_size", Global, uint(16384, 16384), "16384"),
+    unused(
         "innodb_doublewrite",
         Global,
-        false,
         Enum(&["ON", "OFF", "DETECT_ONLY", "DETECT_AND_RECOVER"]),
         "ON",
+        "pages are always written twice",
     ),
-    def(
+    unused(
         "innodb_checksum_algorithm",
         Global,
-        false,
         Enum(&["crc32", "strict_crc32"]),
         "crc32",
+        "there is one",
     ),
-    def("innodb_file_per_table", Global, true, Bool, "ON"),
-    def(
+    unused("innodb_file_per_table", Global, Bool, "ON", NO_FILES),
+    unused(
         "innodb_default_row_format",
         Global,
-        true,
         Enum(&["REDUNDANT", "COMPACT", "DYNAMIC"]),
         "DYNAMIC",
+        "rows have one format",
     ),
-    def("innodb_version", Global, false, Text, env!("CARGO_PKG_VERSION")),
-    def("innodb_read_only", Global, false, Bool, "OFF"),
-    def("innodb_ft_min_token_size", Global, false, uint(0, 16), "3"),
-    def("innodb_ft_max_token_size", Global, false, uint(10, 84), "84"),
-    def("innodb_stats_on_metadata", Global, true, Bool, "OFF"),
-    def("innodb_stats_persistent", Global, true, Bool, "ON"),
+    fact("innodb_version", Global, Text, env!("CARGO_PKG_VERSION")),
+    fact("innodb_read_only", Global, Bool, "OFF"),
+    unused("innodb_ft_min_token_size", Global, uint(0, 16), "3", NO_FULL_TEXT),
+    unused(
+        "innodb_ft_max_token_size",
+        Global,
+        uint(10, 84),
+        "84",
+        NO_FULL_TEXT,
+    ),
+    unused("innodb_stats_on_metadata", Global, Bool, "OFF", NO_STATISTICS),
+    unused("innodb_stats_persistent", Global, Bool, "ON", NO_STATISTICS),
     unused(
         "innodb_thread_concurrency",
         Global,

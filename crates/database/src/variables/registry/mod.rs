@@ -1,13 +1,15 @@
 //! The system variables there are: the one list from which SET, SHOW, `@@name`, the command line and `my.cnf` work.
 //!
 //! A variable that clients and configurations know but that has nothing to act on here is listed with what it would
-//! mean ([`Def::unused`]): it can be set and read back, and the log says at start that it does nothing.
+//! mean ([`Role::Unused`]): it can be set and read back, with a warning that it does nothing. One that promises what is not
+//! kept here has one value ([`Role::Fixed`]). Whatever else is in the list has a reader.
 
 mod engine;
 mod others;
 mod server;
 mod session;
 
+use super::setting::Setting;
 use Kind::*;
 use Scope::*;
 
@@ -82,8 +84,42 @@ pub struct Def {
     pub kind: Kind,
     /// The value at start if no option gives one, as text.
     pub default: &'static str,
-    /// Why setting it does nothing.
-    pub unused: Option<&'static str>,
+    /// What becomes of its value.
+    pub role: Role,
+}
+
+/// What becomes of a variable's value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// It is read by what it is about.
+    Read,
+    /// It says what is so, and is not to be set.
+    Fact,
+    /// It could be otherwise in MySQL, but is as the default says here, or as the members of its kind say: another value
+    /// is refused.
+    Fixed,
+    /// It acts on something that is not here, for the reason given: it can be set, with a warning.
+    Unused(&'static str),
+}
+
+impl Def {
+    /// Why setting it does nothing, if that is so.
+    pub fn unused(&self) -> Option<&'static str> {
+        match self.role {
+            Role::Unused(why) => Some(why),
+            _ => None,
+        }
+    }
+
+    /// Whether a value is one that it may not have here.
+    pub fn refuses(&self, setting: &Setting) -> bool {
+        let bound = match self.role {
+            Role::Fact => true,
+            Role::Fixed => !matches!(self.kind, Kind::Enum(_)),
+            Role::Read | Role::Unused(_) => false,
+        };
+        bound && Setting::parse(self, self.default).as_ref() != Ok(setting)
+    }
 }
 
 const fn def(name: &'static str, scope: Scope, dynamic: bool, kind: Kind, default: &'static str) -> Def {
@@ -93,7 +129,21 @@ const fn def(name: &'static str, scope: Scope, dynamic: bool, kind: Kind, defaul
         dynamic,
         kind,
         default,
-        unused: None,
+        role: Role::Read,
+    }
+}
+
+const fn fact(name: &'static str, scope: Scope, kind: Kind, default: &'static str) -> Def {
+    Def {
+        role: Role::Fact,
+        ..def(name, scope, false, kind, default)
+    }
+}
+
+const fn fixed(name: &'static str, scope: Scope, kind: Kind, default: &'static str) -> Def {
+    Def {
+        role: Role::Fixed,
+        ..def(name, scope, true, kind, default)
     }
 }
 
@@ -110,7 +160,7 @@ const fn unused(
         dynamic: true,
         kind,
         default,
-        unused: Some(why),
+        role: Role::Unused(why),
     }
 }
 
@@ -123,6 +173,11 @@ const fn from(min: u64) -> Kind {
     Uint { min, max: u64::MAX }
 }
 
+const NO_BINLOG: &str = "there is no binary log";
+const NO_REPLICATION: &str = "there is no replication";
+const NO_OTHER_ENGINES: &str = "there is one storage engine";
+const NO_OPTIMIZER: &str = "the optimizer does not use it";
+const NO_FULL_TEXT: &str = "there are no full-text indexes";
 const NO_FILES: &str = "Tidemark keeps its files its own way";
 const NO_BUFFERS: &str = "the executor does not use this buffer";
 const NO_LOG: &str = "there is no such log";
@@ -165,7 +220,8 @@ const ALIASES: [(&str, &str); 2] = [
 ];
 
 /// Older names, which option files may still use.
-pub const OLD_OPTION_NAMES: [(&str, &str); 3] = [
+pub const OLD_OPTION_NAMES: [(&str, &str); 4] = [
+    ("default_time_zone", "time_zone"),
     ("default_character_set", "character_set_server"),
     ("character_set", "character_set_server"),
     ("collation", "collation_server"),
@@ -203,6 +259,65 @@ pub fn listed(global: bool) -> Vec<(&'static str, usize)> {
 mod tests {
     use super::*;
     use crate::variables::Setting;
+
+    /// The sources of the server, but for the registry itself and tests.
+    fn sources(dir: &std::path::Path, out: &mut String) {
+        for entry in std::fs::read_dir(dir).unwrap().map(Result::unwrap) {
+            let (path, name) = (entry.path(), entry.file_name().into_string().unwrap());
+            if path.is_dir() && !matches!(name.as_str(), "registry" | "tests" | "benches" | "target") {
+                sources(&path, out);
+            } else if name.ends_with(".rs") && !name.contains("tests") {
+                out.push_str(&std::fs::read_to_string(path).unwrap());
+            }
+        }
+    }
+
+    /// The names in backticks of the paragraph of docs/compatibility.md that begins with `start`.
+    fn listed_in_docs(start: &str) -> Vec<String> {
+        let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        let page = std::fs::read_to_string(root.join("docs/compatibility.md")).unwrap();
+        let paragraph = page.split("\n\n").find(|paragraph| paragraph.starts_with(start));
+        let quoted = paragraph
+            .expect("the paragraph is there")
+            .split('`')
+            .skip(1)
+            .step_by(2);
+        let mut names: Vec<String> = quoted.map(str::to_owned).collect();
+        names.sort();
+        names
+    }
+
+    fn of_role(role: impl Fn(Role) -> bool) -> Vec<String> {
+        let mut names: Vec<String> = DEFS
+            .iter()
+            .filter(|def| role(def.role))
+            .map(|def| def.name.to_owned())
+            .collect();
+        names.sort();
+        names
+    }
+
+    #[test]
+    fn every_variable_has_a_reader_or_is_listed_as_one_without() {
+        let mut text = String::new();
+        sources(
+            &std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join(".."),
+            &mut text,
+        );
+        for def in DEFS.iter().filter(|def| def.role == Role::Read) {
+            assert!(
+                text.contains(&format!("\"{}\"", def.name)),
+                "nobody reads {}",
+                def.name
+            );
+        }
+        let unused = of_role(|role| matches!(role, Role::Unused(_)));
+        assert_eq!(unused, listed_in_docs("These have no meaning here"));
+        assert_eq!(
+            of_role(|role| role == Role::Fixed),
+            listed_in_docs("These are as they are")
+        );
+    }
 
     #[test]
     fn every_default_is_a_value_of_its_variable() {

@@ -2,14 +2,13 @@
 
 use super::Kind::*;
 use super::Scope::*;
-use super::{Def, Kind, NO_BUFFERS, NO_FILES, NO_LOG, NO_POOL_TUNING, from, uint, unused};
+use super::{
+    Def, Kind, NO_BINLOG, NO_BUFFERS, NO_FILES, NO_FULL_TEXT, NO_LOG, NO_OPTIMIZER, NO_OTHER_ENGINES,
+    NO_POOL_TUNING, NO_REPLICATION, from, uint, unused,
+};
 
 const TERNARY: Kind = Enum(&["OFF", "ON", "OFF_PERMISSIVE", "ON_PERMISSIVE"]);
 const NO_TABLE_CACHE: &str = "table definitions are always in memory";
-const NO_BINLOG: &str = "there is no binary log";
-const NO_REPLICATION: &str = "there is no replication";
-const NO_OTHER_ENGINES: &str = "there is one storage engine";
-const NO_OPTIMIZER: &str = "the optimizer does not use it";
 const NO_THREADS: &str = "threads are one per connection";
 
 pub(super) const DEFS: &[Def] = &[
@@ -371,34 +370,16 @@ pub(super) const DEFS: &[Def] = &[
         "1024",
         "there is no digest table",
     ),
-    unused(
-        "ft_min_word_len",
-        Global,
-        uint(1, 84),
-        "4",
-        "there are no full-text indexes",
-    ),
-    unused(
-        "ft_max_word_len",
-        Global,
-        uint(10, 84),
-        "84",
-        "there are no full-text indexes",
-    ),
+    unused("ft_min_word_len", Global, uint(1, 84), "4", NO_FULL_TEXT),
+    unused("ft_max_word_len", Global, uint(10, 84), "84", NO_FULL_TEXT),
     unused(
         "ft_query_expansion_limit",
         Global,
         uint(0, 1000),
         "20",
-        "there are no full-text indexes",
+        NO_FULL_TEXT,
     ),
-    unused(
-        "ngram_token_size",
-        Global,
-        uint(1, 10),
-        "2",
-        "there are no full-text indexes",
-    ),
+    unused("ngram_token_size", Global, uint(1, 10), "2", NO_FULL_TEXT),
     unused("core_file", Global, Bool, "OFF", "the operating system decides"),
     unused("large_pages", Global, Bool, "OFF", NO_POOL_TUNING),
     unused("locked_in_memory", Global, Bool, "OFF", NO_POOL_TUNING),

@@ -23,11 +23,7 @@ impl Planner<'_> {
         table: &ast::TableName,
         sample: &EvalCtx,
     ) -> Result<DeletePlan> {
-        let mut privileges = Privileges::DELETE;
-        if delete.filter.is_some() {
-            privileges = privileges.union(Privileges::SELECT);
-        }
-        let target = self.target(&table.name, table.alias.as_deref(), privileges)?;
+        let target = self.target(&table.name, table.alias.as_deref(), Privileges::DELETE)?;
         let binder = self.binder;
         let mut hooks = BlockHooks {
             planner: self,
@@ -45,6 +41,7 @@ impl Planner<'_> {
             plain: true,
         };
         let rows = RowSelection::plan(clauses, &target, &binder, &mut hooks, sample)?;
+        self.target_reads(&target, rows.named, rows.filter_queries);
         self.refuse_reads_of(target.def.id, &target.def.name, Vec::new())?;
         Ok(DeletePlan {
             target,

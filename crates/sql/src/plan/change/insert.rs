@@ -93,6 +93,11 @@ impl Planner<'_> {
                 .any(|given| matches!(given, Given::Value(e) if !e.columns().is_empty())),
             InsertSource::Query(_) => false,
         };
+        if let OnDuplicate::Update(assignments) = &on_duplicate {
+            let mut read = assignments.list().iter().flat_map(|(_, value)| value.columns());
+            let column = read.next().map(|at| at % target.def.columns.len());
+            self.target_reads(&target, column, false);
+        }
         self.refuse_reads_of(target.def.id, &target.def.name, Vec::new())?;
         self.uses.extend(source_uses);
         Ok(InsertPlan {

@@ -43,6 +43,8 @@ pub struct RowSelection {
     /// The columns that say which rows, and in which order; and the primary key of those whose places are remembered before they
     /// are changed.
     pub columns_read: Vec<usize>,
+    /// The first column that the clauses name.
+    pub named: Option<usize>,
 }
 
 /// The clauses that say which.
@@ -107,6 +109,7 @@ impl RowSelection {
         let (path, direction) = choose_in_order(&request, &wish)?;
         let ordering = wish.order.iter().map(|(expr, _)| expr);
         let mut columns_read: Vec<usize> = filter.iter().chain(ordering).flat_map(Expr::columns).collect();
+        let named = columns_read.first().copied();
         let mut order_by = Vec::new();
         if direction.is_none() {
             for (expr, descending) in wish.order {
@@ -129,6 +132,7 @@ impl RowSelection {
             judges: !clauses.written.is_empty() && clauses.order_by.is_empty() && !filter_queries,
             filter_queries,
             ignore: clauses.ignore,
+            named,
             columns_read,
         })
     }

@@ -28,8 +28,7 @@ impl Planner<'_> {
         table: &ast::TableName,
         sample: &EvalCtx,
     ) -> Result<UpdatePlan> {
-        let privileges = Privileges::UPDATE.union(Privileges::SELECT);
-        let target = self.target(&table.name, table.alias.as_deref(), privileges)?;
+        let target = self.target(&table.name, table.alias.as_deref(), Privileges::UPDATE)?;
         let binder = self.binder.in_clause("field list");
         let mut hooks = BlockHooks {
             planner: self,
@@ -53,6 +52,9 @@ impl Planner<'_> {
         let mut read = rows.columns_read.to_vec();
         read.extend(assignments.list().iter().flat_map(|(_, value)| value.columns()));
         let sets_unread = assignments.assigned().iter().any(|column| !read.contains(column));
+        let assigned = assignments.list().iter().flat_map(|(_, value)| value.columns());
+        let named = rows.named.into_iter().chain(assigned).next();
+        self.target_reads(&target, named, rows.filter_queries || assignments.has_subquery());
         self.refuse_reads_of(target.def.id, &target.def.name, Vec::new())?;
         Ok(UpdatePlan {
             target,

@@ -1,7 +1,7 @@
 //! CREATE USER, ALTER USER, SET PASSWORD, GRANT, REVOKE.
 
 use super::ast::*;
-use super::lexer::{Kind, Op, unquote};
+use super::lexer::{Op, TokenKind, unquote};
 use super::parser::Parser;
 use tidemark_types::error::{Result, SqlError};
 
@@ -19,7 +19,7 @@ impl Parser<'_> {
         }
         let user = self.name_or_string()?;
         let mut host = "%".to_string();
-        if self.token().kind == Kind::At {
+        if self.token().kind == TokenKind::At {
             let token = self.advance();
             let raw = &self.text(token)[1..];
             host = match raw.first() {
@@ -28,10 +28,12 @@ impl Parser<'_> {
                 None => self.name_or_string()?,
             };
             // An unquoted host may hold what the lexer does not take for a name: `10.0.0.%`, `my-host`.
-            while matches!(self.token().kind, Kind::Op(Op::Percent | Op::Minus)) {
+            while matches!(self.token().kind, TokenKind::Op(Op::Percent | Op::Minus)) {
                 let token = self.advance();
                 host.push_str(&self.word_text(token));
-                if matches!(self.token().kind, Kind::Word | Kind::Int) && self.token().start == token.end {
+                if matches!(self.token().kind, TokenKind::Word | TokenKind::Int)
+                    && self.token().start == token.end
+                {
                     let token = self.advance();
                     host.push_str(&self.word_text(token));
                 }
@@ -83,7 +85,7 @@ impl Parser<'_> {
 
     fn hash(&mut self) -> Result<Vec<u8>> {
         let token = self.token();
-        if token.kind != Kind::Hex {
+        if token.kind != TokenKind::Hex {
             return self.string();
         }
         self.advance();
@@ -194,7 +196,7 @@ impl Parser<'_> {
     pub(super) fn alter_user(&mut self) -> Result<Statement> {
         let if_exists = self.if_exists();
         let users = self.list(|p| {
-            if p.is("USER") && p.token_at(1).kind == Kind::Op(Op::LParen) {
+            if p.is("USER") && p.token_at(1).kind == TokenKind::Op(Op::LParen) {
                 // USER() is the current user.
                 p.advance();
                 p.in_parens(|_| Ok(()))?;
@@ -234,7 +236,7 @@ impl Parser<'_> {
         if !self.accept_op(Op::Eq) {
             self.expect("TO")?;
         }
-        let password = if self.is("PASSWORD") && self.token_at(1).kind == Kind::Op(Op::LParen) {
+        let password = if self.is("PASSWORD") && self.token_at(1).kind == TokenKind::Op(Op::LParen) {
             self.advance();
             self.in_parens(Parser::string)?
         } else {
@@ -246,7 +248,7 @@ impl Parser<'_> {
     fn privileges(&mut self) -> Result<Vec<Privilege>> {
         self.list(|p| {
             let mut name = String::new();
-            while p.token().kind == Kind::Word && !p.is("ON") && !p.is("TO") && !p.is("FROM") {
+            while p.token().kind == TokenKind::Word && !p.is("ON") && !p.is("TO") && !p.is("FROM") {
                 if !name.is_empty() {
                     name.push(' ');
                 }

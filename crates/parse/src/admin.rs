@@ -1,14 +1,14 @@
 //! Statements about the session and the server: transactions, SET, PREPARE, SHOW, EXPLAIN, KILL, FLUSH, LOCK TABLES.
 
 use super::ast::*;
-use super::lexer::{Kind, Op};
+use super::lexer::{Op, TokenKind};
 use super::parser::Parser;
 use tidemark_types::error::{Result, SqlError};
 
 impl Parser<'_> {
     /// A whole statement; the caller checks that nothing follows.
     pub(super) fn statement(&mut self) -> Result<Statement> {
-        if self.token().kind == Kind::End {
+        if self.token().kind == TokenKind::End {
             return match self.commented {
                 true => Ok(Statement::Empty),
                 false => Err(SqlError::empty_query()),
@@ -18,7 +18,7 @@ impl Parser<'_> {
             return self.query_statement();
         }
         let token = self.token();
-        if token.kind != Kind::Word {
+        if token.kind != TokenKind::Word {
             return self.error();
         }
         let word = self.word_text(token).to_ascii_uppercase();
@@ -103,11 +103,11 @@ impl Parser<'_> {
         let (mut depth, mut ahead) = (0usize, 0);
         loop {
             match self.token_at(ahead).kind {
-                Kind::Op(Op::LParen) => depth += 1,
-                Kind::Op(Op::RParen) => depth = depth.saturating_sub(1),
-                Kind::End | Kind::Op(Op::Semicolon) => return false,
-                Kind::Word if depth == 0 && self.is_ahead(ahead, "SELECT") => return false,
-                Kind::Word
+                TokenKind::Op(Op::LParen) => depth += 1,
+                TokenKind::Op(Op::RParen) => depth = depth.saturating_sub(1),
+                TokenKind::End | TokenKind::Op(Op::Semicolon) => return false,
+                TokenKind::Word if depth == 0 && self.is_ahead(ahead, "SELECT") => return false,
+                TokenKind::Word
                     if depth == 0 && (self.is_ahead(ahead, "UPDATE") || self.is_ahead(ahead, "DELETE")) =>
                 {
                     return true;
@@ -125,7 +125,7 @@ impl Parser<'_> {
             if self.accept("ANALYZE") {
                 analyze = true;
                 format = ExplainFormat::Tree;
-            } else if self.is("FORMAT") && self.token_at(1).kind == Kind::Op(Op::Eq) {
+            } else if self.is("FORMAT") && self.token_at(1).kind == TokenKind::Op(Op::Eq) {
                 self.advance();
                 self.advance();
                 format = match self.word_upper()?.as_str() {
@@ -159,7 +159,7 @@ impl Parser<'_> {
         }
         let table = self.object_name()?;
         let column = match self.token().kind {
-            Kind::Str => Some(self.string_text()?),
+            TokenKind::Str => Some(self.string_text()?),
             _ if self.is_name() => Some(self.name()?),
             _ => None,
         };
@@ -220,7 +220,7 @@ impl Parser<'_> {
         let name = self.name()?;
         self.expect("FROM")?;
         let source = match self.token().kind {
-            Kind::At => PrepareSource::UserVar(self.variable_name()?),
+            TokenKind::At => PrepareSource::UserVar(self.variable_name()?),
             _ => PrepareSource::Text(self.string()?),
         };
         Ok(Statement::Prepare { name, source })
@@ -323,7 +323,7 @@ impl Parser<'_> {
             };
             return Ok(SetItem::CharacterSet(charset));
         }
-        if self.token().kind == Kind::At {
+        if self.token().kind == TokenKind::At {
             let name = self.variable_name()?;
             self.assign_sign()?;
             return Ok(SetItem::UserVar {
@@ -331,7 +331,7 @@ impl Parser<'_> {
                 value: self.expr()?,
             });
         }
-        let at_signs = self.token().kind == Kind::AtAt;
+        let at_signs = self.token().kind == TokenKind::AtAt;
         let (scope, name) = if at_signs {
             match self.system_variable()? {
                 Expr::SysVar { scope, name } => (scope, name),
@@ -368,9 +368,12 @@ impl Parser<'_> {
     /// A value where bare words (`ON`, `utf8mb4`, `READ-COMMITTED` must be quoted) are strings.
     fn set_value(&mut self) -> Result<Expr> {
         let next = self.token_at(1);
-        let ends = matches!(next.kind, Kind::End | Kind::Op(Op::Comma | Op::Semicolon));
+        let ends = matches!(
+            next.kind,
+            TokenKind::End | TokenKind::Op(Op::Comma | Op::Semicolon)
+        );
         let token = self.token();
-        if ends && token.kind == Kind::Word {
+        if ends && token.kind == TokenKind::Word {
             let word = self.word_text(token);
             self.advance();
             return Ok(match word.to_ascii_uppercase().as_str() {

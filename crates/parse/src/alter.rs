@@ -1,7 +1,7 @@
 //! ALTER TABLE and ALTER DATABASE.
 
 use super::ast::*;
-use super::lexer::{Kind, Op};
+use super::lexer::{Op, TokenKind};
 use super::parser::Parser;
 use tidemark_types::error::{Result, SqlError, er};
 
@@ -63,7 +63,7 @@ impl Parser<'_> {
             };
             return Ok(Statement::AlterTable(Box::new(AlterTable { name, actions })));
         }
-        if self.token().kind == Kind::Word {
+        if self.token().kind == TokenKind::Word {
             let what = self.word_upper()?;
             return self.skip_unsupported(&format!("ALTER {what}"));
         }

@@ -2,7 +2,7 @@
 //! COUNT(*), GROUP_CONCAT, TIMESTAMPADD and their like.
 
 use super::ast::*;
-use super::lexer::{Kind, Op};
+use super::lexer::{Op, TokenKind};
 use super::parser::Parser;
 use tidemark_types::error::{Result, SqlError};
 
@@ -227,7 +227,7 @@ impl Parser<'_> {
 
     /// A type with its attributes, as in a column definition; also of CAST.
     pub(super) fn data_type(&mut self) -> Result<TypeName> {
-        if self.token().kind != Kind::Word {
+        if self.token().kind != TokenKind::Word {
             return self.error();
         }
         let written = self.word_upper()?;

@@ -1,7 +1,7 @@
 //! INSERT, REPLACE, UPDATE, DELETE.
 
 use super::ast::*;
-use super::lexer::{Kind, Op};
+use super::lexer::{Op, TokenKind};
 use super::parser::Parser;
 use tidemark_types::error::{Result, SqlError};
 
@@ -171,9 +171,9 @@ impl Parser<'_> {
         (0..)
             .map(|i| (i, self.token_at(i)))
             .find_map(|(i, token)| match token.kind {
-                Kind::Word if self.is_ahead(i, "USING") => Some(true),
-                Kind::Word if self.is_ahead(i, "WHERE") => Some(false),
-                Kind::Op(Op::LParen | Op::Semicolon) | Kind::End => Some(false),
+                TokenKind::Word if self.is_ahead(i, "USING") => Some(true),
+                TokenKind::Word if self.is_ahead(i, "WHERE") => Some(false),
+                TokenKind::Op(Op::LParen | Op::Semicolon) | TokenKind::End => Some(false),
                 _ => None,
             })
             == Some(true)

@@ -2,7 +2,7 @@
 //! LIKE, REGEXP), the arithmetic operators, and at the bottom the simple expressions.
 
 use super::ast::*;
-use super::lexer::{Kind, Op, Token, unquote};
+use super::lexer::{Op, Token, TokenKind, unquote};
 use super::parser::Parser;
 use super::reserved::is_reserved;
 use tidemark_types::SqlMode;
@@ -99,7 +99,7 @@ impl Parser<'_> {
     }
 
     fn operand(&mut self, lowest: u8) -> Result<Expr> {
-        if self.token().kind == Kind::Word {
+        if self.token().kind == TokenKind::Word {
             if lowest <= NOT && self.accept("NOT") {
                 let inner = self.climb(NOT)?;
                 self.link()?;
@@ -118,29 +118,29 @@ impl Parser<'_> {
         let binary = |op, precedence| Some((Infix::Binary(op), precedence));
         let token = self.token();
         match token.kind {
-            Kind::Op(Op::PipePipe) if self.mode.has(SqlMode::PIPES_AS_CONCAT) => {
+            TokenKind::Op(Op::PipePipe) if self.mode.has(SqlMode::PIPES_AS_CONCAT) => {
                 Some((Infix::Concat, CONCAT))
             }
-            Kind::Op(Op::PipePipe) => Some((Infix::Or, OR)),
-            Kind::Op(Op::AmpAmp) => Some((Infix::And, AND)),
-            Kind::Op(Op::Eq) => binary(Equal, COMPARISON),
-            Kind::Op(Op::NullSafeEq) => binary(NullSafeEqual, COMPARISON),
-            Kind::Op(Op::Ne) => binary(NotEqual, COMPARISON),
-            Kind::Op(Op::Lt) => binary(Less, COMPARISON),
-            Kind::Op(Op::Le) => binary(LessEqual, COMPARISON),
-            Kind::Op(Op::Gt) => binary(Greater, COMPARISON),
-            Kind::Op(Op::Ge) => binary(GreaterEqual, COMPARISON),
-            Kind::Op(Op::Pipe) => binary(BitOr, BIT_OR),
-            Kind::Op(Op::Amp) => binary(BitAnd, BIT_OR + 1),
-            Kind::Op(Op::ShiftLeft) => binary(ShiftLeft, BIT_OR + 2),
-            Kind::Op(Op::ShiftRight) => binary(ShiftRight, BIT_OR + 2),
-            Kind::Op(Op::Plus) => binary(Add, PLUS),
-            Kind::Op(Op::Minus) => binary(Subtract, PLUS),
-            Kind::Op(Op::Star) => binary(Multiply, PLUS + 1),
-            Kind::Op(Op::Slash) => binary(Divide, PLUS + 1),
-            Kind::Op(Op::Percent) => binary(Modulo, PLUS + 1),
-            Kind::Op(Op::Caret) => binary(BitXor, PLUS + 2),
-            Kind::Word => self.infix_word(),
+            TokenKind::Op(Op::PipePipe) => Some((Infix::Or, OR)),
+            TokenKind::Op(Op::AmpAmp) => Some((Infix::And, AND)),
+            TokenKind::Op(Op::Eq) => binary(Equal, COMPARISON),
+            TokenKind::Op(Op::NullSafeEq) => binary(NullSafeEqual, COMPARISON),
+            TokenKind::Op(Op::Ne) => binary(NotEqual, COMPARISON),
+            TokenKind::Op(Op::Lt) => binary(Less, COMPARISON),
+            TokenKind::Op(Op::Le) => binary(LessEqual, COMPARISON),
+            TokenKind::Op(Op::Gt) => binary(Greater, COMPARISON),
+            TokenKind::Op(Op::Ge) => binary(GreaterEqual, COMPARISON),
+            TokenKind::Op(Op::Pipe) => binary(BitOr, BIT_OR),
+            TokenKind::Op(Op::Amp) => binary(BitAnd, BIT_OR + 1),
+            TokenKind::Op(Op::ShiftLeft) => binary(ShiftLeft, BIT_OR + 2),
+            TokenKind::Op(Op::ShiftRight) => binary(ShiftRight, BIT_OR + 2),
+            TokenKind::Op(Op::Plus) => binary(Add, PLUS),
+            TokenKind::Op(Op::Minus) => binary(Subtract, PLUS),
+            TokenKind::Op(Op::Star) => binary(Multiply, PLUS + 1),
+            TokenKind::Op(Op::Slash) => binary(Divide, PLUS + 1),
+            TokenKind::Op(Op::Percent) => binary(Modulo, PLUS + 1),
+            TokenKind::Op(Op::Caret) => binary(BitXor, PLUS + 2),
+            TokenKind::Word => self.infix_word(),
             _ => None,
         }
     }
@@ -362,7 +362,7 @@ impl Parser<'_> {
     /// Whether the parenthesis at the cursor holds a query, perhaps in more parentheses.
     pub(super) fn query_in_parens_follows(&self) -> bool {
         let mut ahead = 0;
-        while self.token_at(ahead).kind == Kind::Op(Op::LParen) {
+        while self.token_at(ahead).kind == TokenKind::Op(Op::LParen) {
             ahead += 1;
         }
         ahead > 0
@@ -378,16 +378,16 @@ impl Parser<'_> {
 
     /// `INTERVAL(a, b, …)` is a function: a comma follows its first argument.
     fn interval_function_follows(&self) -> bool {
-        if self.token_at(1).kind != Kind::Op(Op::LParen) {
+        if self.token_at(1).kind != TokenKind::Op(Op::LParen) {
             return false;
         }
         let (mut depth, mut ahead) = (0, 1);
         loop {
             match self.token_at(ahead).kind {
-                Kind::Op(Op::LParen) => depth += 1,
-                Kind::Op(Op::RParen) => depth -= 1,
-                Kind::Op(Op::Comma) if depth == 1 => return true,
-                Kind::End | Kind::Op(Op::Semicolon) => return false,
+                TokenKind::Op(Op::LParen) => depth += 1,
+                TokenKind::Op(Op::RParen) => depth -= 1,
+                TokenKind::Op(Op::Comma) if depth == 1 => return true,
+                TokenKind::End | TokenKind::Op(Op::Semicolon) => return false,
                 _ => {}
             }
             if depth == 0 {
@@ -415,7 +415,7 @@ impl Parser<'_> {
     }
 
     pub(super) fn word_upper(&mut self) -> Result<String> {
-        if self.token().kind != Kind::Word {
+        if self.token().kind != TokenKind::Word {
             return self.error();
         }
         let token = self.advance();
@@ -427,7 +427,7 @@ impl Parser<'_> {
     pub(super) fn simple(&mut self) -> Result<Expr> {
         let level = self.enter()?;
         let mut expr = self.primary()?;
-        if self.is("COLLATE") || matches!(self.token().kind, Kind::Op(Op::Arrow | Op::LongArrow)) {
+        if self.is("COLLATE") || matches!(self.token().kind, TokenKind::Op(Op::Arrow | Op::LongArrow)) {
             expr = self.postfix(expr)?;
         }
         self.leave(level);
@@ -486,42 +486,42 @@ impl Parser<'_> {
     fn primary(&mut self) -> Result<Expr> {
         let token = self.token();
         match token.kind {
-            Kind::Op(Op::LParen) => self.parenthesised(),
-            Kind::Word if self.calls_by_name(token) => {
+            TokenKind::Op(Op::LParen) => self.parenthesised(),
+            TokenKind::Word if self.calls_by_name(token) => {
                 self.advance();
                 self.function(None, self.word_text(token).to_ascii_uppercase())
             }
-            Kind::Op(Op::Minus) => self.unary(UnaryOp::Minus),
-            Kind::Op(Op::Plus) => self.unary(UnaryOp::Plus),
-            Kind::Op(Op::Tilde) => self.unary(UnaryOp::BitNot),
-            Kind::Op(Op::Bang) => self.bang(),
-            Kind::Word if self.is("BINARY") => self.unary(UnaryOp::Binary),
-            Kind::Int
-            | Kind::Decimal
-            | Kind::Float
-            | Kind::Str
-            | Kind::NationalStr
-            | Kind::Hex
-            | Kind::Bit => self.literal(token),
-            Kind::Param => Ok(self.parameter()),
-            Kind::At => self.user_variable(),
-            Kind::AtAt => self.system_variable(),
-            Kind::Quoted => self.column(),
-            Kind::Word => self.word_expr(token),
+            TokenKind::Op(Op::Minus) => self.unary(UnaryOp::Minus),
+            TokenKind::Op(Op::Plus) => self.unary(UnaryOp::Plus),
+            TokenKind::Op(Op::Tilde) => self.unary(UnaryOp::BitNot),
+            TokenKind::Op(Op::Bang) => self.bang(),
+            TokenKind::Word if self.is("BINARY") => self.unary(UnaryOp::Binary),
+            TokenKind::Int
+            | TokenKind::Decimal
+            | TokenKind::Float
+            | TokenKind::Str
+            | TokenKind::NationalStr
+            | TokenKind::Hex
+            | TokenKind::Bit => self.literal(token),
+            TokenKind::Param => Ok(self.parameter()),
+            TokenKind::At => self.user_variable(),
+            TokenKind::AtAt => self.system_variable(),
+            TokenKind::Quoted => self.column(),
+            TokenKind::Word => self.word_expr(token),
             _ => self.error(),
         }
     }
 
     /// Whether this word is the name of a function and its parenthesis follows.
     fn calls_by_name(&self, token: Token) -> bool {
-        self.token_at(1).kind == Kind::Op(Op::LParen) && !is_reserved(self.text(token))
+        self.token_at(1).kind == TokenKind::Op(Op::LParen) && !is_reserved(self.text(token))
     }
 
     pub(super) fn literal(&mut self, token: Token) -> Result<Expr> {
         if let Some(param) = self.shape_param(token) {
             self.advance();
             // Adjacent strings are one literal, for the shape lexer as here.
-            while token.kind == Kind::Str && self.token().kind == Kind::Str {
+            while token.kind == TokenKind::Str && self.token().kind == TokenKind::Str {
                 self.needs_literal = true;
                 self.advance();
             }
@@ -529,8 +529,8 @@ impl Parser<'_> {
         }
         let raw = self.text(token);
         let literal = match token.kind {
-            Kind::Str | Kind::NationalStr => {
-                let charset = (token.kind == Kind::NationalStr).then(|| "utf8mb3".to_string());
+            TokenKind::Str | TokenKind::NationalStr => {
+                let charset = (token.kind == TokenKind::NationalStr).then(|| "utf8mb3".to_string());
                 Literal::Str {
                     bytes: self.string()?,
                     charset,
@@ -556,7 +556,7 @@ impl Parser<'_> {
 
     /// The name of the `@name` at the cursor; names compare without case.
     pub(super) fn variable_name(&mut self) -> Result<String> {
-        if self.token().kind != Kind::At {
+        if self.token().kind != TokenKind::At {
             return self.error();
         }
         let token = self.advance();
@@ -584,7 +584,7 @@ impl Parser<'_> {
 
     /// `GLOBAL.`, `SESSION.`, … after `@@`.
     pub(super) fn scope_prefix(&mut self) -> Result<Option<Scope>> {
-        if self.token_at(1).kind != Kind::Op(Op::Dot) {
+        if self.token_at(1).kind != TokenKind::Op(Op::Dot) {
             return Ok(None);
         }
         let scope = match self.accept_any(&["GLOBAL", "SESSION", "LOCAL", "PERSIST", "PERSIST_ONLY"]) {
@@ -660,11 +660,11 @@ impl Parser<'_> {
         let raw = self.text(token);
         // An introducer: _utf8mb4'text'
         let next = self.token_at(1).kind;
-        if raw[0] == b'_' && matches!(next, Kind::Str | Kind::Hex | Kind::Bit) {
+        if raw[0] == b'_' && matches!(next, TokenKind::Str | TokenKind::Hex | TokenKind::Bit) {
             return self.introduced();
         }
         if !is_reserved(raw) {
-            let typed = next == Kind::Str && self.is_any(&["DATE", "TIME", "TIMESTAMP"]);
+            let typed = next == TokenKind::Str && self.is_any(&["DATE", "TIME", "TIMESTAMP"]);
             if typed {
                 return self.temporal_literal();
             }
@@ -760,7 +760,7 @@ impl Parser<'_> {
             self.needs_literal = true;
         }
         let bytes = match token.kind {
-            Kind::Str => self.string()?,
+            TokenKind::Str => self.string()?,
             _ => {
                 self.advance();
                 match number_literal(token.kind, self.text(token)) {
@@ -830,15 +830,15 @@ impl Parser<'_> {
 }
 
 /// A number's literal; `raw` is what the lexer accepted.
-pub fn number_literal(kind: Kind, raw: &[u8]) -> Literal {
+pub fn number_literal(kind: TokenKind, raw: &[u8]) -> Literal {
     let text = String::from_utf8_lossy(raw);
     match kind {
-        Kind::Int => text
+        TokenKind::Int => text
             .parse()
             .map_or_else(|_| Literal::Decimal(text.to_string()), Literal::Int),
-        Kind::Decimal => Literal::Decimal(text.to_string()),
-        Kind::Float => Literal::Double(text.parse().unwrap_or(f64::INFINITY)),
-        Kind::Hex => Literal::Hex(hex_bytes(digits_of(raw))),
+        TokenKind::Decimal => Literal::Decimal(text.to_string()),
+        TokenKind::Float => Literal::Double(text.parse().unwrap_or(f64::INFINITY)),
+        TokenKind::Hex => Literal::Hex(hex_bytes(digits_of(raw))),
         _ => Literal::Bit(bit_bytes(digits_of(raw))),
     }
 }

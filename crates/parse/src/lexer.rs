@@ -9,7 +9,7 @@ use tidemark_types::error::{Result, SqlError};
 
 /// What a token is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum TokenKind {
     /// An unquoted identifier or keyword.
     Word,
     /// An identifier in backticks, or in double quotes under ANSI_QUOTES.
@@ -109,7 +109,7 @@ pub enum Op {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Token {
     /// What it is.
-    pub kind: Kind,
+    pub kind: TokenKind,
     /// Offset of its first byte in the text.
     pub start: u32,
     /// Offset behind its last byte.
@@ -223,7 +223,7 @@ impl<'a> Lexer<'a> {
                 return Err(self.error(start));
             }
             return Ok(Token {
-                kind: Kind::End,
+                kind: TokenKind::End,
                 start: start as u32,
                 end: start as u32,
             });
@@ -234,19 +234,19 @@ impl<'a> Lexer<'a> {
             b'.' if self.peek(1).is_ascii_digit() && !self.follows_name(start) => self.number()?,
             b'\'' => {
                 self.quoted(b'\'')?;
-                Kind::Str
+                TokenKind::Str
             }
             b'"' => {
                 self.quoted(b'"')?;
                 if self.mode.has(SqlMode::ANSI_QUOTES) {
-                    Kind::Quoted
+                    TokenKind::Quoted
                 } else {
-                    Kind::Str
+                    TokenKind::Str
                 }
             }
             b'`' => {
                 self.quoted(b'`')?;
-                Kind::Quoted
+                TokenKind::Quoted
             }
             b'x' | b'X' if self.peek(1) == b'\'' => {
                 self.pos += 1;
@@ -255,7 +255,7 @@ impl<'a> Lexer<'a> {
                 if !body.len().is_multiple_of(2) || !body.iter().all(u8::is_ascii_hexdigit) {
                     return Err(self.error(start));
                 }
-                Kind::Hex
+                TokenKind::Hex
             }
             b'b' | b'B' if self.peek(1) == b'\'' => {
                 self.pos += 1;
@@ -266,25 +266,25 @@ impl<'a> Lexer<'a> {
                 {
                     return Err(self.error(start));
                 }
-                Kind::Bit
+                TokenKind::Bit
             }
             b'n' | b'N' if self.peek(1) == b'\'' => {
                 self.pos += 1;
                 self.quoted(b'\'')?;
-                Kind::NationalStr
+                TokenKind::NationalStr
             }
             b if is_word_byte(b) => {
                 self.word();
-                Kind::Word
+                TokenKind::Word
             }
             b'@' => self.at()?,
             b'?' => {
                 self.pos += 1;
-                Kind::Param
+                TokenKind::Param
             }
-            _ => Kind::Op(self.operator(start)?),
+            _ => TokenKind::Op(self.operator(start)?),
         };
-        self.after_dot = kind == Kind::Op(Op::Dot);
+        self.after_dot = kind == TokenKind::Op(Op::Dot);
         Ok(Token {
             kind,
             start: start as u32,
@@ -311,7 +311,7 @@ impl<'a> Lexer<'a> {
         self.pos - from
     }
 
-    fn number(&mut self) -> Result<Kind> {
+    fn number(&mut self) -> Result<TokenKind> {
         let start = self.pos;
         if self.peek(0) == b'0' && matches!(self.peek(1), b'x' | b'b') {
             let hex = self.peek(1) == b'x';
@@ -326,13 +326,13 @@ impl<'a> Lexer<'a> {
             let next = self.sql.get(start + 2 + n).copied().unwrap_or(0);
             if n > 0 && !is_word_byte(next) {
                 self.pos += 2 + n;
-                return Ok(if hex { Kind::Hex } else { Kind::Bit });
+                return Ok(if hex { TokenKind::Hex } else { TokenKind::Bit });
             }
         }
         self.digits();
-        let mut kind = Kind::Int;
+        let mut kind = TokenKind::Int;
         if self.peek(0) == b'.' {
-            kind = Kind::Decimal;
+            kind = TokenKind::Decimal;
             self.pos += 1;
             self.digits();
         }
@@ -341,13 +341,13 @@ impl<'a> Lexer<'a> {
             if self.peek(1 + sign).is_ascii_digit() {
                 self.pos += 1 + sign;
                 self.digits();
-                return Ok(Kind::Float);
+                return Ok(TokenKind::Float);
             }
         }
-        if kind == Kind::Int && is_word_byte(self.peek(0)) {
+        if kind == TokenKind::Int && is_word_byte(self.peek(0)) {
             // A name that begins with digits.
             self.word();
-            return Ok(Kind::Word);
+            return Ok(TokenKind::Word);
         }
         Ok(kind)
     }
@@ -373,12 +373,12 @@ impl<'a> Lexer<'a> {
         Err(self.error(start))
     }
 
-    fn at(&mut self) -> Result<Kind> {
+    fn at(&mut self) -> Result<TokenKind> {
         self.pos += 1;
         match self.peek(0) {
             b'@' => {
                 self.pos += 1;
-                return Ok(Kind::AtAt);
+                return Ok(TokenKind::AtAt);
             }
             quote @ (b'\'' | b'"' | b'`') => self.quoted(quote)?,
             _ => {
@@ -389,7 +389,7 @@ impl<'a> Lexer<'a> {
                 }
             }
         }
-        Ok(Kind::At)
+        Ok(TokenKind::At)
     }
 
     fn operator(&mut self, start: usize) -> Result<Op> {
@@ -481,12 +481,12 @@ pub fn unquote(raw: &[u8], mode: SqlMode) -> Vec<u8> {
 mod tests {
     use super::*;
 
-    fn kinds(sql: &str) -> Vec<Kind> {
+    fn kinds(sql: &str) -> Vec<TokenKind> {
         let mut lexer = Lexer::new(sql.as_bytes(), 0, SqlMode::DEFAULT);
         let mut out = Vec::new();
         loop {
             let token = lexer.token().unwrap();
-            if token.kind == Kind::End {
+            if token.kind == TokenKind::End {
                 return out;
             }
             out.push(token.kind);
@@ -495,7 +495,7 @@ mod tests {
 
     #[test]
     fn comments_vanish_and_executable_ones_do_not() {
-        use Kind::*;
+        use TokenKind::*;
         assert_eq!(kinds("a /* b */ -- c\n # d\n e"), [Word, Word]);
         assert_eq!(kinds("/*!40101 SET */ x /*!99999 y */"), [Word, Word]);
         assert_eq!(
@@ -506,7 +506,7 @@ mod tests {
 
     #[test]
     fn numbers_and_names_that_begin_like_them() {
-        use Kind::*;
+        use TokenKind::*;
         assert_eq!(
             kinds("1 1.5 .5 1e3 0x4d 0b1 1a"),
             [Int, Decimal, Decimal, Float, Hex, Bit, Word]

@@ -66,7 +66,7 @@ pub use conceal::conceal;
 pub use reserved::is_reserved;
 
 use ast::Statement;
-use lexer::{Kind, Lexer, syntax_error};
+use lexer::{Lexer, TokenKind, syntax_error};
 use parser::Parser;
 use tidemark_types::SqlMode;
 use tidemark_types::error::Result;
@@ -98,7 +98,7 @@ pub fn trim(sql: &[u8]) -> &[u8] {
 pub fn expect_single(sql: &[u8], end: usize, mode: SqlMode) -> Result<()> {
     let token = Lexer::new(sql, end, mode).token()?;
     match token.kind {
-        Kind::End => Ok(()),
+        TokenKind::End => Ok(()),
         _ => Err(syntax_error(sql, token.start as usize)),
     }
 }

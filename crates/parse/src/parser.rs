@@ -10,7 +10,7 @@
 //! list) enter anew for each, and [`Parser::leave`] keeps the highest.
 
 use super::ast::*;
-use super::lexer::{Kind, Lexer, Op, Token, syntax_error, unquote};
+use super::lexer::{Lexer, Op, Token, TokenKind, syntax_error, unquote};
 use super::reserved::is_reserved;
 use tidemark_types::SqlMode;
 use tidemark_types::error::depth::{HEIGHT_MAX, SELECTS_MAX, check_stack};
@@ -51,7 +51,7 @@ impl<'a> Parser<'a> {
         loop {
             let token = lexer.token()?;
             tokens.push(token);
-            if matches!(token.kind, Kind::End | Kind::Op(Op::Semicolon)) {
+            if matches!(token.kind, TokenKind::End | TokenKind::Op(Op::Semicolon)) {
                 break;
             }
         }
@@ -114,12 +114,12 @@ impl<'a> Parser<'a> {
     }
 
     pub(super) fn at_end(&self) -> bool {
-        matches!(self.token().kind, Kind::End | Kind::Op(Op::Semicolon))
+        matches!(self.token().kind, TokenKind::End | TokenKind::Op(Op::Semicolon))
     }
 
     pub(super) fn error<T>(&self) -> Result<T> {
         let token = self.token();
-        let at = if token.kind == Kind::End {
+        let at = if token.kind == TokenKind::End {
             self.sql.len()
         } else {
             token.start as usize
@@ -179,7 +179,7 @@ impl<'a> Parser<'a> {
     // ---------------------------------------------------------------------------------------- words and signs
 
     fn word_is(&self, token: Token, word: &str) -> bool {
-        token.kind == Kind::Word && self.text(token).eq_ignore_ascii_case(word.as_bytes())
+        token.kind == TokenKind::Word && self.text(token).eq_ignore_ascii_case(word.as_bytes())
     }
 
     pub(super) fn is(&self, word: &str) -> bool {
@@ -222,7 +222,7 @@ impl<'a> Parser<'a> {
     }
 
     pub(super) fn is_op(&self, op: Op) -> bool {
-        self.token().kind == Kind::Op(op)
+        self.token().kind == TokenKind::Op(op)
     }
 
     pub(super) fn accept_op(&mut self, op: Op) -> bool {
@@ -267,8 +267,8 @@ impl<'a> Parser<'a> {
     pub(super) fn is_name(&self) -> bool {
         let token = self.token();
         match token.kind {
-            Kind::Quoted => true,
-            Kind::Word => !is_reserved(self.text(token)),
+            TokenKind::Quoted => true,
+            TokenKind::Word => !is_reserved(self.text(token)),
             _ => false,
         }
     }
@@ -280,14 +280,14 @@ impl<'a> Parser<'a> {
         }
         self.advance();
         match token.kind {
-            Kind::Quoted => self.quoted_name(token),
+            TokenKind::Quoted => self.quoted_name(token),
             _ => Ok(self.word_text(token)),
         }
     }
 
     /// A name after a dot, where reserved words are names too.
     pub(super) fn any_name(&mut self) -> Result<String> {
-        if self.token().kind == Kind::Word {
+        if self.token().kind == TokenKind::Word {
             let token = self.advance();
             return Ok(self.word_text(token));
         }
@@ -296,7 +296,7 @@ impl<'a> Parser<'a> {
 
     /// A name that may also be written as a string: aliases, user names, character sets.
     pub(super) fn name_or_string(&mut self) -> Result<String> {
-        if self.token().kind == Kind::Str {
+        if self.token().kind == TokenKind::Str {
             let bytes = self.string()?;
             return Ok(String::from_utf8_lossy(&bytes).into_owned());
         }
@@ -345,18 +345,18 @@ impl<'a> Parser<'a> {
 
     /// A string the grammar wants as such; adjacent ones are one.
     pub(super) fn string(&mut self) -> Result<Vec<u8>> {
-        if !matches!(self.token().kind, Kind::Str | Kind::NationalStr) {
+        if !matches!(self.token().kind, TokenKind::Str | TokenKind::NationalStr) {
             return self.error();
         }
         let token = self.literal_token();
         let raw = self.text(token);
-        let raw = if token.kind == Kind::NationalStr {
+        let raw = if token.kind == TokenKind::NationalStr {
             &raw[1..]
         } else {
             raw
         };
         let mut out = unquote(raw, self.mode);
-        while self.token().kind == Kind::Str {
+        while self.token().kind == TokenKind::Str {
             let token = self.literal_token();
             out.extend(unquote(self.text(token), self.mode));
         }
@@ -370,7 +370,7 @@ impl<'a> Parser<'a> {
 
     /// An unsigned integer the grammar wants as such.
     pub(super) fn number(&mut self) -> Result<u64> {
-        if self.token().kind != Kind::Int {
+        if self.token().kind != TokenKind::Int {
             return self.error();
         }
         let text = self.text(self.token());

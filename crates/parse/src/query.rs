@@ -1,7 +1,7 @@
 //! SELECT and all that surrounds it: WITH, UNION, joins, ORDER BY, LIMIT, locking clauses, INTO.
 
 use super::ast::*;
-use super::lexer::{Kind, Op};
+use super::lexer::{Op, TokenKind};
 use super::parser::Parser;
 use std::sync::Arc;
 use tidemark_types::error::{Result, SqlError, er};
@@ -226,8 +226,8 @@ impl Parser<'_> {
 
     /// `t.*` or `s.t.*`
     fn qualified_star(&mut self) -> Result<Option<ObjectName>> {
-        let dot = Kind::Op(Op::Dot);
-        let star = Kind::Op(Op::Star);
+        let dot = TokenKind::Op(Op::Dot);
+        let star = TokenKind::Op(Op::Star);
         if !self.is_name() || self.token_at(1).kind != dot {
             return Ok(None);
         }
@@ -250,13 +250,13 @@ impl Parser<'_> {
 
     pub(super) fn alias(&mut self) -> Result<Option<String>> {
         if self.accept("AS") {
-            return if self.token().kind == Kind::Str || self.is_name() {
+            return if self.token().kind == TokenKind::Str || self.is_name() {
                 self.name_or_string().map(Some)
             } else {
                 self.error()
             };
         }
-        if self.is_name() || self.token().kind == Kind::Str {
+        if self.is_name() || self.token().kind == TokenKind::Str {
             return self.name_or_string().map(Some);
         }
         Ok(None)
@@ -293,8 +293,8 @@ impl Parser<'_> {
     pub(super) fn limit_value(&mut self) -> Result<Expr> {
         let token = self.token();
         match token.kind {
-            Kind::Int => self.literal(token),
-            Kind::Param => {
+            TokenKind::Int => self.literal(token),
+            TokenKind::Param => {
                 self.advance();
                 Ok(Expr::Param(self.next_param()))
             }
@@ -399,12 +399,12 @@ impl Parser<'_> {
         loop {
             let token = self.token_at(ahead);
             match token.kind {
-                Kind::Op(Op::LParen) => depth += 1,
-                Kind::Op(Op::RParen) if depth == 0 => return false,
-                Kind::Op(Op::RParen) => depth -= 1,
-                Kind::End | Kind::Op(Op::Semicolon) => return false,
-                Kind::Op(Op::Comma) if depth == 0 => return false,
-                Kind::Word if depth == 0 => {
+                TokenKind::Op(Op::LParen) => depth += 1,
+                TokenKind::Op(Op::RParen) if depth == 0 => return false,
+                TokenKind::Op(Op::RParen) => depth -= 1,
+                TokenKind::End | TokenKind::Op(Op::Semicolon) => return false,
+                TokenKind::Op(Op::Comma) if depth == 0 => return false,
+                TokenKind::Word if depth == 0 => {
                     if self.is_ahead(ahead, "JOIN") || self.is_ahead(ahead, "STRAIGHT_JOIN") {
                         joins += 1;
                     } else if self.is_ahead(ahead, "ON") || self.is_ahead(ahead, "USING") {
@@ -427,11 +427,11 @@ impl Parser<'_> {
         let (mut depth, mut conditions) = (0usize, 0usize);
         loop {
             match self.token_at(ahead).kind {
-                Kind::Op(Op::LParen) => depth += 1,
-                Kind::Op(Op::RParen) if depth == 0 => break,
-                Kind::Op(Op::RParen) => depth -= 1,
-                Kind::End | Kind::Op(Op::Semicolon) => break,
-                Kind::Word if depth == 0 => {
+                TokenKind::Op(Op::LParen) => depth += 1,
+                TokenKind::Op(Op::RParen) if depth == 0 => break,
+                TokenKind::Op(Op::RParen) => depth -= 1,
+                TokenKind::End | TokenKind::Op(Op::Semicolon) => break,
+                TokenKind::Word if depth == 0 => {
                     if self.is_ahead(ahead, "ON") || self.is_ahead(ahead, "USING") {
                         conditions += 1;
                     } else if ["JOIN", "STRAIGHT_JOIN", "WHERE", "GROUP", "ORDER", "LIMIT"]
@@ -552,7 +552,7 @@ impl Parser<'_> {
     /// A parenthesis that begins a query is a derived table unless more parentheses wrap a join.
     fn derived_follows(&self) -> bool {
         let mut ahead = 0;
-        while self.token_at(ahead).kind == Kind::Op(Op::LParen) {
+        while self.token_at(ahead).kind == TokenKind::Op(Op::LParen) {
             ahead += 1;
         }
         if ahead == 1 {
@@ -562,18 +562,18 @@ impl Parser<'_> {
         let mut depth = ahead;
         loop {
             match self.token_at(ahead).kind {
-                Kind::Op(Op::LParen) => depth += 1,
-                Kind::Op(Op::RParen) => {
+                TokenKind::Op(Op::LParen) => depth += 1,
+                TokenKind::Op(Op::RParen) => {
                     depth -= 1;
                     if depth == 1 {
                         let next = self.token_at(ahead + 1).kind;
-                        return next == Kind::Op(Op::RParen)
+                        return next == TokenKind::Op(Op::RParen)
                             || self.is_ahead(ahead + 1, "UNION")
                             || self.is_ahead(ahead + 1, "LIMIT")
                             || self.is_ahead(ahead + 1, "ORDER");
                     }
                 }
-                Kind::End | Kind::Op(Op::Semicolon) => return true,
+                TokenKind::End | TokenKind::Op(Op::Semicolon) => return true,
                 _ => {}
             }
             ahead += 1;

@@ -4,7 +4,7 @@ use crate::capability::Capabilities;
 use crate::errors;
 use crate::packet::{Input, Output, ReadError};
 use crate::reply;
-use crate::results::Shape;
+use crate::results::ColumnEncoding;
 use crate::transport::Transport;
 use std::io;
 use tidemark_sql::{Result, SqlError};
@@ -14,7 +14,7 @@ pub struct Channel {
     pub out: Output,
     pub capabilities: Capabilities,
     /// How the columns of the current result set are encoded; kept for its memory.
-    pub shapes: Vec<Shape>,
+    pub encodings: Vec<ColumnEncoding>,
     /// The client cannot be written to any more.
     broken: bool,
 }
@@ -25,7 +25,7 @@ impl Channel {
             transport,
             out: Output::new(),
             capabilities: Capabilities::default(),
-            shapes: Vec::new(),
+            encodings: Vec::new(),
             broken: false,
         }
     }

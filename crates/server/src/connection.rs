@@ -9,7 +9,7 @@ use crate::capability;
 use crate::channel::Channel;
 use crate::command::{self, CHANGE_USER, Commands, Next};
 use crate::errors;
-use crate::gate::{Interface, Place};
+use crate::gate::{ConnectionSlot, Interface};
 use crate::handshake::{self, Greeting, Login, Nonce};
 use crate::packet::{Input, ReadError};
 use crate::server::Shared;
@@ -91,8 +91,8 @@ impl From<Failure> for End {
     }
 }
 
-/// Serves a client until it leaves; its place is free again after that.
-pub fn serve(shared: &Arc<Shared>, peer: Peer, mut place: Place) {
+/// Serves a client until it leaves; its slot is free again after that.
+pub fn serve(shared: &Arc<Shared>, peer: Peer, mut slot: ConnectionSlot) {
     let transport = match Transport::new(peer.socket.clone(), shared.patience_at_login()) {
         Ok(transport) => transport,
         Err(e) => return log::debug!("connection {}: {e}", peer.connection_id),
@@ -106,7 +106,7 @@ pub fn serve(shared: &Arc<Shared>, peer: Peer, mut place: Place) {
         nonce: Nonce::random(),
     };
     let hosts = shared.database.hosts();
-    let mut session = match caught(|| connection.log_in(&mut place)) {
+    let mut session = match caught(|| connection.log_in(&mut slot)) {
         Ok(session) => session,
         Err(end) => {
             let counters = shared.database.counters();
@@ -162,7 +162,7 @@ struct Connection {
 }
 
 impl Connection {
-    fn log_in(&mut self, place: &mut Place) -> Result<Session, End> {
+    fn log_in(&mut self, slot: &mut ConnectionSlot) -> Result<Session, End> {
         let tls = self.shared.tls.clone();
         let ours = capability::of_server(tls.is_some());
         let greeting = Greeting {
@@ -200,14 +200,13 @@ impl Connection {
         let info = self.authenticate(&login, false)?;
         let database = Arc::clone(&self.shared.database);
         let privileges = database.global_privileges(&info.account);
-        if place.interface() == Interface::Administrative
+        if slot.interface() == Interface::Administrative
             && !privileges.contains(Privileges::SERVICE_CONNECTION_ADMIN)
         {
             return Err(End::Told(privilege_missing("SERVICE_CONNECTION_ADMIN")));
         }
         let is_administrator = privileges.intersects(Privileges::ADMINISTERS_CONNECTIONS);
-        place
-            .sit(self.shared.max_connections(), is_administrator)
+        slot.sit(self.shared.max_connections(), is_administrator)
             .map_err(End::Told)?;
         let mut session = Session::connect(database, info).map_err(End::Told)?;
         session.run_init_connect().map_err(End::Told)?;

@@ -117,8 +117,8 @@ impl State {
     }
 }
 
-/// A client's place, given back when it is dropped.
-pub struct Place {
+/// A client's slot, given back when it is dropped.
+pub struct ConnectionSlot {
     gate: Arc<Gate>,
     interface: Interface,
     login: Login,
@@ -133,7 +133,7 @@ impl Gate {
         (host, connection_id): (&str, u64),
         interface: Interface,
         limits: Limits,
-    ) -> Result<Place, SqlError> {
+    ) -> Result<ConnectionSlot, SqlError> {
         let login = (Instant::now() + limits.login_time, connection_id);
         let mut state = self.state.lock();
         // Those put out end by themselves, but may take a moment: they are clients until then.
@@ -155,7 +155,7 @@ impl Gate {
         if is_next {
             self.watch.notify_one();
         }
-        Ok(Place {
+        Ok(ConnectionSlot {
             gate: Arc::clone(self),
             interface,
             login,
@@ -215,7 +215,7 @@ impl Gate {
     }
 }
 
-impl Place {
+impl ConnectionSlot {
     pub fn interface(&self) -> Interface {
         self.interface
     }
@@ -239,7 +239,7 @@ impl Place {
     }
 }
 
-impl Drop for Place {
+impl Drop for ConnectionSlot {
     fn drop(&mut self) {
         let mut state = self.gate.state.lock();
         state.clients.remove(&self.login.1);
@@ -282,7 +282,7 @@ mod tests {
         }
     }
 
-    fn come(gate: &Arc<Gate>, id: u64, limits: Limits) -> (Result<Place, SqlError>, UnixStream) {
+    fn come(gate: &Arc<Gate>, id: u64, limits: Limits) -> (Result<ConnectionSlot, SqlError>, UnixStream) {
         let (socket, client) = pair();
         (
             gate.admit(&socket, ("far", id), Interface::Ordinary, limits),
@@ -300,12 +300,12 @@ mod tests {
         newcomer.sit(2, false).unwrap();
         assert!(!is_closed(&client));
         drop(newcomer);
-        let mut seated: Vec<Place> = waiting.drain(1..).map(|(place, _)| place.unwrap()).collect();
-        assert!(seated.iter_mut().all(|place| place.sit(2, false).is_ok()));
+        let mut seated: Vec<ConnectionSlot> = waiting.drain(1..).map(|(slot, _)| slot.unwrap()).collect();
+        assert!(seated.iter_mut().all(|slot| slot.sit(2, false).is_ok()));
         // Both seats are taken: the next may only be an administrator, and after it nobody.
-        let (mut place, _client) = come(&gate, 4, LIMITS);
-        assert_eq!(place.as_mut().unwrap().sit(2, false).unwrap_err().code, 1040);
-        assert!(place.as_mut().unwrap().sit(2, true).is_ok());
+        let (mut slot, _client) = come(&gate, 4, LIMITS);
+        assert_eq!(slot.as_mut().unwrap().sit(2, false).unwrap_err().code, 1040);
+        assert!(slot.as_mut().unwrap().sit(2, true).is_ok());
         let (refused, _client) = come(&gate, 5, LIMITS);
         assert_eq!(refused.err().unwrap().code, 1040);
         let (socket, _client) = pair();
@@ -313,7 +313,7 @@ mod tests {
             .admit(&socket, ("far", 6), Interface::Administrative, LIMITS)
             .unwrap();
         assert!(by_admin.sit(2, false).is_ok());
-        drop((place, seated, by_admin, waiting));
+        drop((slot, seated, by_admin, waiting));
         assert_eq!(gate.wait_until_empty(Instant::now()), 0);
     }
 

@@ -15,17 +15,17 @@ use std::sync::Arc;
 const BACKLOG: i32 = 4096;
 
 pub struct Listener {
-    source: Source,
+    source: Endpoint,
     interface: Interface,
 }
 
-enum Source {
+enum Endpoint {
     Tcp(TcpListener),
     Unix(UnixListener, PathBuf),
 }
 
 impl Listener {
-    fn ordinary(source: Source) -> Listener {
+    fn ordinary(source: Endpoint) -> Listener {
         Listener {
             source,
             interface: Interface::Ordinary,
@@ -47,7 +47,7 @@ impl Listener {
     /// Waits for the next client: its socket, its host and its port.
     pub fn accept(&self) -> io::Result<(Socket, String, u16)> {
         match &self.source {
-            Source::Tcp(listener) => {
+            Endpoint::Tcp(listener) => {
                 let (stream, address) = listener.accept()?;
                 stream.set_nodelay(true)?;
                 SockRef::from(&stream).set_keepalive(true)?;
@@ -59,7 +59,7 @@ impl Listener {
                 };
                 Ok((Socket::Tcp(Arc::new(stream)), host, address.port()))
             }
-            Source::Unix(listener, _) => {
+            Endpoint::Unix(listener, _) => {
                 let (stream, _) = listener.accept()?;
                 Ok((Socket::Unix(Arc::new(stream)), "localhost".to_string(), 0))
             }
@@ -68,16 +68,16 @@ impl Listener {
 
     pub fn address(&self) -> Option<SocketAddr> {
         match &self.source {
-            Source::Tcp(listener) => listener.local_addr().ok(),
-            Source::Unix(..) => None,
+            Endpoint::Tcp(listener) => listener.local_addr().ok(),
+            Endpoint::Unix(..) => None,
         }
     }
 
     /// Ends the listening and wakes whoever waits in [`Listener::accept`].
     pub fn close(&self) {
         let closed = match &self.source {
-            Source::Tcp(listener) => SockRef::from(listener).shutdown(Shutdown::Both),
-            Source::Unix(listener, path) => SockRef::from(listener)
+            Endpoint::Tcp(listener) => SockRef::from(listener).shutdown(Shutdown::Both),
+            Endpoint::Unix(listener, path) => SockRef::from(listener)
                 .shutdown(Shutdown::Both)
                 .and_then(|()| fs::remove_file(path)),
         };
@@ -116,7 +116,7 @@ pub fn listen_tcp(bind_address: &str, port: u16) -> io::Result<Vec<Listener>> {
             };
             io::Error::new(e.kind(), format!("cannot listen on {name}:{port}: {e}{hint}"))
         };
-        listeners.push(Listener::ordinary(Source::Tcp(bound.map_err(named)?)));
+        listeners.push(Listener::ordinary(Endpoint::Tcp(bound.map_err(named)?)));
     }
     Ok(listeners)
 }
@@ -147,7 +147,7 @@ pub fn listen_unix(path: &Path) -> io::Result<Listener> {
         socket.listen(BACKLOG)?;
         // Accounts decide who gets in, not the file system.
         fs::set_permissions(path, fs::Permissions::from_mode(0o777))?;
-        Ok(Listener::ordinary(Source::Unix(
+        Ok(Listener::ordinary(Endpoint::Unix(
             socket.into(),
             path.to_path_buf(),
         )))

@@ -23,7 +23,7 @@ const ROW_LEN_MAX: usize = 1 << 30;
 
 /// What encoding a value needs to know of its column.
 #[derive(Clone, Copy, Debug)]
-pub struct Shape {
+pub struct ColumnEncoding {
     type_byte: u8,
     /// Digits to which the text of a number is filled with zeros; 0 for none.
     zeros: u8,
@@ -31,14 +31,14 @@ pub struct Shape {
     bit_bytes: u8,
 }
 
-impl Shape {
-    fn of(column: &ColumnMeta) -> Shape {
+impl ColumnEncoding {
+    fn of(column: &ColumnMeta) -> ColumnEncoding {
         let zeros = match column.type_byte {
             wire::YEAR => 4,
             _ if column.flags & flag::ZEROFILL != 0 => column.length.min(255) as u8,
             _ => 0,
         };
-        Shape {
+        ColumnEncoding {
             type_byte: column.type_byte,
             zeros,
             bit_bytes: column.length.div_ceil(8).min(8) as u8,
@@ -107,16 +107,16 @@ impl<'a, const BINARY: bool> Results<'a, BINARY> {
     }
 
     #[inline]
-    fn next_shape(&mut self) -> Shape {
-        const NONE: Shape = Shape {
+    fn next_encoding(&mut self) -> ColumnEncoding {
+        const NONE: ColumnEncoding = ColumnEncoding {
             type_byte: wire::NULL,
             zeros: 0,
             bit_bytes: 0,
         };
-        let shape = self.channel.shapes.get(self.at).copied();
+        let encoding = self.channel.encodings.get(self.at).copied();
         self.at += 1;
-        self.misfit |= shape.is_none();
-        shape.unwrap_or(NONE)
+        self.misfit |= encoding.is_none();
+        encoding.unwrap_or(NONE)
     }
 
     #[inline]
@@ -127,28 +127,28 @@ impl<'a, const BINARY: bool> Results<'a, BINARY> {
     /// A whole number in the column's form; `value` holds its bits.
     #[inline]
     fn whole(&mut self, value: u64, signed: bool) {
-        let shape = self.next_shape();
+        let encoding = self.next_encoding();
         let bytes = value.to_le_bytes();
-        match shape.type_byte {
+        match encoding.type_byte {
             wire::BIT => {
-                let wanted = 8 - shape.bit_bytes as usize;
+                let wanted = 8 - encoding.bit_bytes as usize;
                 put_bytes(self.payload(), &value.to_be_bytes()[wanted..]);
             }
-            _ if !BINARY => put_whole(self.payload(), value, signed, shape.zeros),
+            _ if !BINARY => put_whole(self.payload(), value, signed, encoding.zeros),
             wire::LONGLONG => self.payload().extend_from_slice(&bytes),
             wire::LONG | wire::INT24 => self.payload().extend_from_slice(&bytes[..4]),
             wire::SHORT | wire::YEAR => self.payload().extend_from_slice(&bytes[..2]),
             wire::TINY => self.payload().push(bytes[0]),
             wire::DOUBLE | wire::FLOAT => {
-                self.real(shape, if signed { value as i64 as f64 } else { value as f64 });
+                self.real(encoding, if signed { value as i64 as f64 } else { value as f64 });
             }
-            _ => put_whole(self.payload(), value, signed, shape.zeros),
+            _ => put_whole(self.payload(), value, signed, encoding.zeros),
         }
     }
 
     /// A binary DOUBLE or FLOAT.
-    fn real(&mut self, shape: Shape, value: f64) {
-        if shape.type_byte == wire::FLOAT {
+    fn real(&mut self, encoding: ColumnEncoding, value: f64) {
+        if encoding.type_byte == wire::FLOAT {
             self.payload().extend_from_slice(&(value as f32).to_le_bytes());
         } else {
             self.payload().extend_from_slice(&value.to_le_bytes());
@@ -157,9 +157,9 @@ impl<'a, const BINARY: bool> Results<'a, BINARY> {
 
     /// Whether a length-encoded value is what a binary row has in this column.
     #[inline]
-    fn expect_length_encoded(&mut self, shape: Shape) {
+    fn expect_length_encoded(&mut self, encoding: ColumnEncoding) {
         let fixed = matches!(
-            shape.type_byte,
+            encoding.type_byte,
             wire::TINY
                 | wire::SHORT
                 | wire::LONG
@@ -171,7 +171,7 @@ impl<'a, const BINARY: bool> Results<'a, BINARY> {
                 | wire::NULL
         );
         let temporal = matches!(
-            shape.type_byte,
+            encoding.type_byte,
             wire::DATE | wire::DATETIME | wire::TIMESTAMP | wire::TIME
         );
         self.misfit |= BINARY && (fixed || temporal);
@@ -179,19 +179,21 @@ impl<'a, const BINARY: bool> Results<'a, BINARY> {
 
     /// Whether a temporal value is what a binary row has in this column; as its text elsewhere.
     fn temporal(&mut self, binary_types: &[u8], text: &Text, binary: &[u8]) {
-        let shape = self.next_shape();
-        if BINARY && binary_types.contains(&shape.type_byte) {
+        let encoding = self.next_encoding();
+        if BINARY && binary_types.contains(&encoding.type_byte) {
             return put_bytes(self.payload(), binary);
         }
-        self.expect_length_encoded(shape);
+        self.expect_length_encoded(encoding);
         put_bytes(self.payload(), text.bytes());
     }
 }
 
 impl<const BINARY: bool> ResultSink for Results<'_, BINARY> {
     fn columns(&mut self, columns: &[ColumnMeta]) -> Result<()> {
-        self.channel.shapes.clear();
-        self.channel.shapes.extend(columns.iter().map(Shape::of));
+        self.channel.encodings.clear();
+        self.channel
+            .encodings
+            .extend(columns.iter().map(ColumnEncoding::of));
         let out = &mut self.channel.out;
         put_lenenc(out.begin(), columns.len() as u64);
         out.end();
@@ -212,7 +214,7 @@ impl<const BINARY: bool> ResultSink for Results<'_, BINARY> {
     fn begin_row(&mut self) {
         self.at = 0;
         self.misfit = false;
-        let nulls = (self.channel.shapes.len() + 9) / 8;
+        let nulls = (self.channel.encodings.len() + 9) / 8;
         let packet = self.channel.out.begin();
         if BINARY {
             packet.push(0);
@@ -225,13 +227,13 @@ impl<const BINARY: bool> ResultSink for Results<'_, BINARY> {
         if BINARY {
             let bit = self.at + 2;
             let byte = self.channel.out.payload_start() + 1 + bit / 8;
-            self.next_shape();
+            self.next_encoding();
             match self.payload().get_mut(byte) {
                 Some(nulls) => *nulls |= 1 << (bit % 8),
                 None => self.misfit = true,
             }
         } else {
-            self.next_shape();
+            self.next_encoding();
             self.payload().push(0xfb);
         }
     }
@@ -247,37 +249,37 @@ impl<const BINARY: bool> ResultSink for Results<'_, BINARY> {
     }
 
     fn float(&mut self, value: f32) {
-        let shape = self.next_shape();
-        match shape.type_byte {
-            wire::FLOAT | wire::DOUBLE if BINARY => self.real(shape, value as f64),
+        let encoding = self.next_encoding();
+        match encoding.type_byte {
+            wire::FLOAT | wire::DOUBLE if BINARY => self.real(encoding, value as f64),
             _ => {
-                self.expect_length_encoded(shape);
-                put_number(self.payload(), &format_float(value), shape.zeros);
+                self.expect_length_encoded(encoding);
+                put_number(self.payload(), &format_float(value), encoding.zeros);
             }
         }
     }
 
     fn double(&mut self, value: f64) {
-        let shape = self.next_shape();
-        match shape.type_byte {
-            wire::FLOAT | wire::DOUBLE if BINARY => self.real(shape, value),
+        let encoding = self.next_encoding();
+        match encoding.type_byte {
+            wire::FLOAT | wire::DOUBLE if BINARY => self.real(encoding, value),
             _ => {
-                self.expect_length_encoded(shape);
-                put_number(self.payload(), &format_double(value), shape.zeros);
+                self.expect_length_encoded(encoding);
+                put_number(self.payload(), &format_double(value), encoding.zeros);
             }
         }
     }
 
     fn decimal(&mut self, digits: &str) {
-        let shape = self.next_shape();
-        self.expect_length_encoded(shape);
-        put_number(self.payload(), digits, shape.zeros);
+        let encoding = self.next_encoding();
+        self.expect_length_encoded(encoding);
+        put_number(self.payload(), digits, encoding.zeros);
     }
 
     #[inline]
     fn bytes(&mut self, value: &[u8]) {
-        let shape = self.next_shape();
-        self.expect_length_encoded(shape);
+        let encoding = self.next_encoding();
+        self.expect_length_encoded(encoding);
         put_bytes(self.payload(), value);
     }
 
@@ -348,7 +350,7 @@ impl<const BINARY: bool> ResultSink for Results<'_, BINARY> {
 
     #[inline]
     fn end_row(&mut self) -> Result<()> {
-        if self.misfit || self.at != self.channel.shapes.len() {
+        if self.misfit || self.at != self.channel.encodings.len() {
             self.channel.out.abandon();
             return Err(SqlError::unknown(
                 "A value does not fit the type of its result column",

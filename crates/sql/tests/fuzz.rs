@@ -1,7 +1,7 @@
 //! Whatever text comes, the lexer, the scanner of shapes and the parser end with an answer; and what has a shape is read from its shape as from
 //! its text.
 
-use tidemark_sql::parse::lexer::{Kind, Lexer};
+use tidemark_sql::parse::lexer::{Lexer, TokenKind};
 use tidemark_sql::parse::shape::Shape;
 use tidemark_sql::parse::{parse, parse_shape};
 use tidemark_sql::types::SqlMode;
@@ -25,7 +25,7 @@ fn lexer_of_any_text() {
             let mut before = None;
             // Each token but the last begins behind the one before it, so the text ends.
             while let Ok(token) = lexer.token() {
-                if token.kind == Kind::End {
+                if token.kind == TokenKind::End {
                     break;
                 }
                 assert!(before < Some(token.start), "the lexer stands still");

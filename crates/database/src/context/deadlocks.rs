@@ -1,7 +1,7 @@
 //! The latest deadlock. The engine has forgotten it as soon as it is found and broken, so what its sessions were running is
 //! kept here from that moment on, for SHOW ENGINE INNODB STATUS.
 
-use super::process::Seen;
+use super::process::SessionSnapshot;
 use parking_lot::Mutex;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -12,7 +12,7 @@ pub struct Deadlock {
     /// The cycle of waits as the engine found it.
     pub info: DeadlockInfo,
     /// What each transaction of the cycle was running, in the engine's order; `None`: no session owns it.
-    pub sessions: Vec<Option<Seen>>,
+    pub sessions: Vec<Option<SessionSnapshot>>,
 }
 
 /// The latest deadlock, and whether all are to be written to the log.

@@ -35,7 +35,7 @@ pub use counters::Traffic;
 pub use database::{Database, collator};
 pub use deadlocks::Deadlock;
 pub use options::Options;
-pub use process::{Process, Seen};
+pub use process::{Process, SessionSnapshot};
 pub use sink::{OkInfo, ResultSink, status};
 pub use state::SessionState;
 pub use table_use::TableUse;

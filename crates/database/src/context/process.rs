@@ -187,7 +187,7 @@ impl Process {
 
 /// A session at one moment.
 #[derive(Clone)]
-pub struct Seen {
+pub struct SessionSnapshot {
     /// CONNECTION_ID().
     pub id: u64,
     /// The user name as the client gave it.
@@ -200,11 +200,11 @@ pub struct Seen {
     pub statement: Option<String>,
 }
 
-impl Seen {
+impl SessionSnapshot {
     /// What the session is doing now.
-    pub fn of(process: &Process) -> Seen {
+    pub fn of(process: &Process) -> SessionSnapshot {
         let (user, host) = process.user();
-        process.with_current(|current| Seen {
+        process.with_current(|current| SessionSnapshot {
             id: process.id,
             user,
             host,

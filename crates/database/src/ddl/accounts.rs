@@ -356,78 +356,80 @@ fn no_such_privilege() -> SqlError {
     )
 }
 
-/// Where a grant applies.
-enum Place {
+/// What a grant is on.
+enum GrantObject {
     Global,
     Database(String),
     Table(String, String),
 }
 
-impl Place {
+impl GrantObject {
     fn level(&self) -> Level {
         match self {
-            Place::Global => Level::Global,
-            Place::Database(_) => Level::Database,
-            Place::Table(..) => Level::Table,
+            GrantObject::Global => Level::Global,
+            GrantObject::Database(_) => Level::Database,
+            GrantObject::Table(..) => Level::Table,
         }
     }
 
     fn set<'a>(&self, account: &'a mut Account) -> &'a mut Privileges {
         match self {
-            Place::Global => &mut account.global,
-            Place::Database(name) => account.databases.entry(name.clone()).or_default(),
-            Place::Table(schema, name) => account.tables.entry((schema.clone(), name.clone())).or_default(),
+            GrantObject::Global => &mut account.global,
+            GrantObject::Database(name) => account.databases.entry(name.clone()).or_default(),
+            GrantObject::Table(schema, name) => {
+                account.tables.entry((schema.clone(), name.clone())).or_default()
+            }
         }
     }
 }
 
-fn place(state: &SessionState, level: &PrivilegeLevel) -> Result<Place> {
+fn grant_object(state: &SessionState, level: &PrivilegeLevel) -> Result<GrantObject> {
     Ok(match level {
-        PrivilegeLevel::Global => Place::Global,
-        PrivilegeLevel::Database(Some(name)) => Place::Database(name.clone()),
-        PrivilegeLevel::Database(None) => Place::Database(state.current_schema()?.to_owned()),
+        PrivilegeLevel::Global => GrantObject::Global,
+        PrivilegeLevel::Database(Some(name)) => GrantObject::Database(name.clone()),
+        PrivilegeLevel::Database(None) => GrantObject::Database(state.current_schema()?.to_owned()),
         PrivilegeLevel::Table(name) => {
             let (schema, name) = state.resolve(name)?;
-            Place::Table(schema.to_owned(), name.to_owned())
+            GrantObject::Table(schema.to_owned(), name.to_owned())
         }
     })
 }
 
 /// An account can grant or revoke only what it holds itself with GRANT OPTION.
-fn require_to_give(state: &SessionState, place: &Place, set: Privileges) -> Result<()> {
+fn require_to_give(state: &SessionState, object: &GrantObject, set: Privileges) -> Result<()> {
     let account = state.account();
-    let held = match place {
-        Place::Global => account.global,
-        Place::Database(name) => account.on_databases_like(name),
-        Place::Table(schema, name) => account.on_table(schema, name),
+    let held = match object {
+        GrantObject::Global => account.global,
+        GrantObject::Database(name) => account.on_databases_like(name),
+        GrantObject::Table(schema, name) => account.on_table(schema, name),
     };
     if held.contains(set.union(Privileges::GRANT_OPTION)) {
         return Ok(());
     }
     let (user, host) = (&state.info.user, &state.info.host);
-    Err(match place {
-        Place::Global => SqlError::new(
+    Err(match object {
+        GrantObject::Global => SqlError::new(
             er::ACCESS_DENIED,
             format!("Access denied for user '{user}'@'{host}' (using password: YES)"),
         ),
-        Place::Database(name) => state.database_denied(name),
-        Place::Table(_, name) => accounts::table_denied("GRANT", user, host, name),
+        GrantObject::Database(name) => state.database_denied(name),
+        GrantObject::Table(_, name) => accounts::table_denied("GRANT", user, host, name),
     })
 }
 
 fn give(state: &SessionState, grant: &Grant) -> Result<()> {
-    let place = place(state, &grant.level)?;
-    let mut set = privileges(&grant.privileges, place.level())?;
+    let object = grant_object(state, &grant.level)?;
+    let mut set = privileges(&grant.privileges, object.level())?;
     if grant.grant_option {
         set = set.union(Privileges::GRANT_OPTION);
     }
-    require_to_give(state, &place, set)?;
-    if let Place::Database(name) | Place::Table(name, _) = &place
+    require_to_give(state, &object, set)?;
+    if let GrantObject::Database(name) | GrantObject::Table(name, _) = &object
         && is_open_schema(name)
     {
         return Err(state.database_denied(name));
     }
-    if let Place::Table(schema, name) = &place
+    if let GrantObject::Table(schema, name) = &object
         && !set.contains(Privileges::CREATE)
         && state.database.dictionary().find_table(schema, name).is_none()
     {
@@ -444,7 +446,7 @@ fn give(state: &SessionState, grant: &Grant) -> Result<()> {
         })?;
         require_system_user(state, &account)?;
         let mut account = Account::clone(&account);
-        let held = place.set(&mut account);
+        let held = object.set(&mut account);
         *held = held.union(set);
         put.push(account);
     }
@@ -452,14 +454,14 @@ fn give(state: &SessionState, grant: &Grant) -> Result<()> {
 }
 
 fn take(state: &SessionState, revoke: &Revoke) -> Result<()> {
-    let place = match &revoke.level {
-        Some(level) => Some(place(state, level)?),
+    let object = match &revoke.level {
+        Some(level) => Some(grant_object(state, level)?),
         None => None,
     };
-    let set = match &place {
-        Some(place) => {
-            let set = privileges(&revoke.privileges, place.level())?;
-            require_to_give(state, place, set)?;
+    let set = match &object {
+        Some(object) => {
+            let set = privileges(&revoke.privileges, object.level())?;
+            require_to_give(state, object, set)?;
             set
         }
         None => {
@@ -479,15 +481,15 @@ fn take(state: &SessionState, revoke: &Revoke) -> Result<()> {
         };
         require_system_user(state, &account)?;
         let mut account = Account::clone(&account);
-        match &place {
+        match &object {
             None => {
                 account.global = Privileges::NONE;
                 account.databases.clear();
                 account.tables.clear();
             }
-            Some(place) => {
-                let held = place.set(&mut account);
-                if held.is_empty() && place.level() != Level::Global {
+            Some(object) => {
+                let held = object.set(&mut account);
+                if held.is_empty() && object.level() != Level::Global {
                     return Err(no_such_grant(name));
                 }
                 *held = held.without(set);

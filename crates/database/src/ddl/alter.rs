@@ -732,7 +732,7 @@ impl DdlContext<'_> {
     /// Drops and builds the secondary indexes that differ, and gives each its new number.
     fn alter_indexes(
         &self,
-        change: &mut crate::dictionary::Change<'_>,
+        change: &mut crate::dictionary::DefinitionChange<'_>,
         old: &TableDef,
         draft: &mut Draft,
     ) -> Result<()> {

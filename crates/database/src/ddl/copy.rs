@@ -2,7 +2,7 @@
 
 use super::alter::{Draft, initial_value};
 use super::{DdlContext, default, index};
-use crate::dictionary::{Change, IndexDef, TableDef};
+use crate::dictionary::{DefinitionChange, IndexDef, TableDef};
 use crate::error::{Result, SqlError, er};
 use crate::expr::NoSubqueries;
 use crate::types::assign::{assign, zero_value};
@@ -13,7 +13,7 @@ impl DdlContext<'_> {
     /// Creates the draft's table and fills it with the old one's rows; returns its id and their number.
     pub(super) fn copy_table(
         &self,
-        change: &mut Change<'_>,
+        change: &mut DefinitionChange<'_>,
         old: &TableDef,
         draft: &Draft,
     ) -> Result<(TableId, u64)> {

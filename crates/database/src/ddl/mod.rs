@@ -1,6 +1,6 @@
 //! Statements that change definitions.
 //!
-//! Each takes the metadata locks it needs for itself alone, does all its work in one [`Change`] of the dictionary
+//! Each takes the metadata locks it needs for itself alone, does all its work in one [`DefinitionChange`] of the dictionary
 //! (which is one transaction on the engine's catalog), and commits it: after a crash the statement has happened
 //! wholly or not at all. The session has committed its own transaction before.
 
@@ -18,7 +18,7 @@ mod maintenance;
 
 use crate::context::SessionState;
 use crate::context::answer::Answer;
-use crate::dictionary::{Change, CheckDef, ColumnDef, TableDef, virtual_schema};
+use crate::dictionary::{CheckDef, ColumnDef, DefinitionChange, TableDef, virtual_schema};
 use crate::error::{Result, SqlError, er};
 use crate::expr::{Binder, Expr, PlainHooks, Scope};
 use crate::mdl::{Block, Mode};
@@ -158,7 +158,7 @@ impl<'a> DdlContext<'a> {
         Ok((schema, name))
     }
 
-    fn change(&self) -> Result<Change<'a>> {
+    fn change(&self) -> Result<DefinitionChange<'a>> {
         let mut change = self
             .state
             .database

@@ -2,7 +2,7 @@
 //!
 //! All definitions stand in memory, behind one read-write lock that is held for a look-up, and in the engine's
 //! catalog, where they are written by the same engine DDL that creates and drops the tables they describe: after a
-//! crash there is never a name without a table or a table without a name. A [`Change`] collects both sides; its
+//! crash there is never a name without a table or a table without a name. A [`DefinitionChange`] collects both sides; its
 //! commit first makes the engine's side durable and then shows the new definitions and moves the epoch.
 //!
 //! Database and table names are case-sensitive, as in MySQL on Linux; column and index names are not.
@@ -34,12 +34,12 @@ pub const VIRTUAL_SCHEMAS: [&str; 4] = ["information_schema", "mysql", "performa
 /// All definitions, in memory and in the engine's catalog. Shared by all sessions.
 pub struct Dictionary {
     epoch: AtomicU64,
-    names: RwLock<Names>,
+    names: RwLock<Definitions>,
     locks: Arc<Locks>,
 }
 
 #[derive(Default)]
-struct Names {
+struct Definitions {
     schemas: BTreeMap<String, Schema>,
 }
 
@@ -51,7 +51,7 @@ struct Schema {
 impl Dictionary {
     /// Reads all definitions from the catalog.
     pub fn load(engine: &Engine, locks: Arc<Locks>) -> Result<Dictionary> {
-        let mut names = Names::default();
+        let mut names = Definitions::default();
         for (key, value) in engine.meta_scan(SPACE_SCHEMA)? {
             let name = String::from_utf8_lossy(&key).into_owned();
             let def = Arc::new(codec::decode_schema(&name, &value)?);
@@ -142,8 +142,8 @@ impl Dictionary {
     }
 
     /// Begins a change of definitions; one runs at a time.
-    pub fn change<'d>(&'d self, engine: &Engine) -> Result<Change<'d>> {
-        Ok(Change {
+    pub fn change<'d>(&'d self, engine: &Engine) -> Result<DefinitionChange<'d>> {
+        Ok(DefinitionChange {
             dictionary: self,
             ddl: engine.ddl()?,
             edits: Vec::new(),
@@ -171,7 +171,7 @@ enum Edit {
 }
 
 /// Changes of names and tables that happen together or not at all. Dropped without commit, nothing has happened.
-pub struct Change<'d> {
+pub struct DefinitionChange<'d> {
     dictionary: &'d Dictionary,
     /// The engine's side of the change: creates and drops tables and indexes.
     pub ddl: Ddl,
@@ -182,7 +182,7 @@ fn table_key(schema: &str, name: &str) -> Vec<u8> {
     format!("{schema}\0{name}").into_bytes()
 }
 
-impl Change<'_> {
+impl DefinitionChange<'_> {
     /// Adds or replaces a database's definition.
     pub fn put_schema(&mut self, schema: SchemaDef) -> Result<()> {
         let value = codec::encode_schema(&schema);

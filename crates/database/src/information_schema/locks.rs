@@ -4,9 +4,9 @@
 
 use crate::accounts::Privileges;
 use crate::context::process::Process;
-use crate::context::{Seen, SessionState};
+use crate::context::{SessionSnapshot, SessionState};
 use crate::error::Result;
-use crate::monitor::{Names, lock_id, sessions_by_owner, transaction_id};
+use crate::monitor::{LockNames, lock_id, sessions_by_owner, transaction_id};
 use crate::types::{Time, Value};
 use crate::variables::isolation_name;
 use std::collections::HashMap;
@@ -59,7 +59,7 @@ impl Visible<'_> {
 
 pub fn data_locks(state: &SessionState) -> Made {
     let visible = Visible::new(state);
-    let names = Names::new(&state.database, &state.settings.time_zone);
+    let names = LockNames::new(&state.database, &state.settings.time_zone);
     let mut rows = Vec::new();
     for lock in state.database.engine().locks() {
         if !visible.sees(lock.owner) {
@@ -169,7 +169,7 @@ impl Visible<'_> {
     fn statement(&self, owner: u64) -> Option<String> {
         self.sessions
             .get(&owner)
-            .and_then(|process| Seen::of(process).statement)
+            .and_then(|process| SessionSnapshot::of(process).statement)
     }
 }
 
@@ -210,7 +210,7 @@ pub fn transactions(state: &SessionState) -> Made {
             optional(visible.statement(owner)),
             optional(waits_for.map(|_| "starting index read")),
             Value::UInt(u64::from(
-                process.is_some_and(|process| Seen::of(process).statement.is_some()),
+                process.is_some_and(|process| SessionSnapshot::of(process).statement.is_some()),
             )),
             Value::UInt(transaction.table_locks),
             Value::UInt(transaction.weight.saturating_sub(transaction.changes)),
@@ -249,7 +249,7 @@ pub(super) fn shortened(statement: String) -> String {
 
 pub fn lock_waits(state: &SessionState) -> Made {
     let visible = Visible::new(state);
-    let names = Names::new(&state.database, &state.settings.time_zone);
+    let names = LockNames::new(&state.database, &state.settings.time_zone);
     let engine = state.database.engine();
     let transactions: HashMap<u64, TransactionInfo> =
         engine.transactions().into_iter().map(|t| (t.owner, t)).collect();
@@ -315,7 +315,7 @@ pub fn lock_waits(state: &SessionState) -> Made {
 /// The rows that change most, of tables that the session may read.
 pub fn hot_rows(state: &SessionState) -> Made {
     const SHOWN_MAX: usize = 100;
-    let names = Names::new(&state.database, &state.settings.time_zone);
+    let names = LockNames::new(&state.database, &state.settings.time_zone);
     let account = state.account();
     let mut rows = Vec::new();
     for row in state.database.engine().hot_rows(SHOWN_MAX) {
@@ -347,7 +347,10 @@ pub fn views(state: &SessionState) -> Made {
         if !visible.sees(view.owner) {
             continue;
         }
-        let session = visible.sessions.get(&view.owner).map(|process| Seen::of(process));
+        let session = visible
+            .sessions
+            .get(&view.owner)
+            .map(|process| SessionSnapshot::of(process));
         let session = session.as_ref();
         rows.push(vec![
             session.map_or(Value::Null, |session| Value::UInt(session.id)),

@@ -4,7 +4,7 @@
 use super::locks::{optional, shortened, string};
 use crate::accounts::Privileges;
 use crate::context::process::Process;
-use crate::context::{Seen, SessionState};
+use crate::context::{SessionSnapshot, SessionState};
 use crate::error::Result;
 use crate::mdl::inspect::{Object, Shown};
 use crate::types::Value;
@@ -67,7 +67,7 @@ pub fn table_lock_waits(state: &SessionState) -> Made {
             continue;
         };
         let account = |process: &Arc<Process>| {
-            let seen = Seen::of(process);
+            let seen = SessionSnapshot::of(process);
             let host = seen.host.split(':').next().unwrap_or_default();
             string(format!("{}@{host}", seen.user))
         };
@@ -80,7 +80,7 @@ pub fn table_lock_waits(state: &SessionState) -> Made {
             account(waiter),
             string(waiting.kind),
             string(waiting.duration),
-            optional(Seen::of(waiter).statement.map(shortened)),
+            optional(SessionSnapshot::of(waiter).statement.map(shortened)),
             Value::Int(seconds as i64),
             Value::UInt(0),
             Value::UInt(0),

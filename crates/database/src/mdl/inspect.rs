@@ -3,7 +3,7 @@
 //!
 //! Looking stops only sessions that begin or end a wait, so a lock that is just being taken or given up may be shown or not.
 
-use super::{Block, Holder, LockRequest, Locks, Mode, TableLock};
+use super::{Block, Holder, Locks, MdlRequest, Mode, TableLock};
 use std::collections::HashMap;
 use std::sync::{Arc, Weak};
 
@@ -31,24 +31,24 @@ pub struct ShownWait {
     pub blocking: Shown,
 }
 
-fn show(lock: &TableLock, want: LockRequest, session: u64, granted: bool) -> Shown {
+fn show(lock: &TableLock, want: MdlRequest, session: u64, granted: bool) -> Shown {
     let object = match (&*lock.schema, &*lock.name) {
         ("", "") => Object::Global,
         (schema, "") => Object::Schema(schema.to_owned()),
         (schema, name) => Object::Table(schema.to_owned(), name.to_owned()),
     };
     let kind = match (&object, want) {
-        (Object::Table(..), LockRequest::Use(Mode::Read)) => "SHARED_READ",
-        (Object::Table(..), LockRequest::Use(Mode::Write)) => "SHARED_WRITE",
-        (Object::Table(..), LockRequest::Own(Block::Writers)) => "SHARED_READ_ONLY",
-        (Object::Table(..), LockRequest::Own(Block::Users)) => "SHARED_NO_READ_WRITE",
-        (_, LockRequest::Use(_)) => "INTENTION_EXCLUSIVE",
-        (_, LockRequest::Own(Block::Writers)) => "SHARED",
-        (_, LockRequest::Own(_)) => "EXCLUSIVE",
+        (Object::Table(..), MdlRequest::Use(Mode::Read)) => "SHARED_READ",
+        (Object::Table(..), MdlRequest::Use(Mode::Write)) => "SHARED_WRITE",
+        (Object::Table(..), MdlRequest::Own(Block::Writers)) => "SHARED_READ_ONLY",
+        (Object::Table(..), MdlRequest::Own(Block::Users)) => "SHARED_NO_READ_WRITE",
+        (_, MdlRequest::Use(_)) => "INTENTION_EXCLUSIVE",
+        (_, MdlRequest::Own(Block::Writers)) => "SHARED",
+        (_, MdlRequest::Own(_)) => "EXCLUSIVE",
     };
     let duration = match (&object, want) {
-        (Object::Global, LockRequest::Use(_)) => "STATEMENT",
-        (Object::Global, LockRequest::Own(_)) => "EXPLICIT",
+        (Object::Global, MdlRequest::Use(_)) => "STATEMENT",
+        (Object::Global, MdlRequest::Own(_)) => "EXPLICIT",
         _ => "TRANSACTION",
     };
     Shown {
@@ -67,12 +67,12 @@ impl Holder {
         let used = self.used.lock();
         let shown = used.iter().filter(|(lock, _)| wanted(lock));
         let mut shown: Vec<_> = shown
-            .map(|(lock, mode)| show(lock, LockRequest::Use(*mode), self.session, true))
+            .map(|(lock, mode)| show(lock, MdlRequest::Use(*mode), self.session, true))
             .collect();
         drop(used);
         let owned = self.owned.lock();
         let owned = owned.iter().filter(|(lock, _)| wanted(lock));
-        shown.extend(owned.map(|(lock, block)| show(lock, LockRequest::Own(*block), self.session, true)));
+        shown.extend(owned.map(|(lock, block)| show(lock, MdlRequest::Own(*block), self.session, true)));
         shown
     }
 }

@@ -137,26 +137,26 @@ pub struct WaitPolicy<'a> {
 /// All metadata locks of a database.
 #[derive(Default)]
 pub struct Locks {
-    names: Mutex<Names>,
+    names: Mutex<LocksByName>,
     state: Mutex<State>,
     changed: Condvar,
 }
 
 /// The locks by name.
 #[derive(Default)]
-struct Names {
+struct LocksByName {
     locks: HashMap<(String, String), Arc<TableLock>>,
     /// How many there were after the last sweep.
     swept_len: usize,
 }
 
-impl Names {
+impl LocksByName {
     /// Fewer are not swept.
     const LEN_MIN: usize = 256;
 
     /// Removes the locks that only the map refers to, if there are many more than after the last sweep.
     fn sweep(&mut self) {
-        if self.locks.len() < (2 * self.swept_len).max(Names::LEN_MIN) {
+        if self.locks.len() < (2 * self.swept_len).max(LocksByName::LEN_MIN) {
             return;
         }
         self.locks.retain(|_, lock| Arc::strong_count(lock) > 1);
@@ -167,11 +167,11 @@ impl Names {
 #[derive(Default)]
 struct State {
     sessions: Vec<Weak<Holder>>,
-    waits: HashMap<u64, (Arc<TableLock>, LockRequest)>,
+    waits: HashMap<u64, (Arc<TableLock>, MdlRequest)>,
 }
 
 #[derive(Clone, Copy)]
-enum LockRequest {
+enum MdlRequest {
     Use(Mode),
     Own(Block),
 }
@@ -251,10 +251,10 @@ impl Locks {
 
 impl State {
     /// The sessions that a wait of `session` for `want` on `lock` waits for.
-    fn blockers(&self, session: u64, lock: &Arc<TableLock>, want: LockRequest, found: &mut Vec<u64>) {
+    fn blockers(&self, session: u64, lock: &Arc<TableLock>, want: MdlRequest, found: &mut Vec<u64>) {
         let compatible = |readers: bool| match want {
-            LockRequest::Use(mode) => readers && mode == Mode::Read,
-            LockRequest::Own(block) => readers && block == Block::Writers,
+            MdlRequest::Use(mode) => readers && mode == Mode::Read,
+            MdlRequest::Own(block) => readers && block == Block::Writers,
         };
         match lock.blocker() {
             Blocker::Owner(owner) if owner != session => found.push(owner),
@@ -266,13 +266,13 @@ impl State {
                 let becoming = self.waits.iter().filter(|(waiting, (of, want))| {
                     **waiting != session
                         && Arc::ptr_eq(of, lock)
-                        && matches!(want, LockRequest::Own(Block::Writers))
+                        && matches!(want, MdlRequest::Own(Block::Writers))
                 });
                 found.extend(becoming.map(|(waiting, _)| *waiting));
             }
             _ => {}
         }
-        if let LockRequest::Own(block) = want {
+        if let MdlRequest::Own(block) = want {
             for holder in self.sessions.iter().filter_map(Weak::upgrade) {
                 if holder.session != session && holder.uses(lock, block) {
                     found.push(holder.session);
@@ -282,7 +282,7 @@ impl State {
     }
 
     /// Whether a wait of `session` would close a cycle.
-    fn closes_cycle(&self, session: u64, lock: &Arc<TableLock>, want: LockRequest) -> bool {
+    fn closes_cycle(&self, session: u64, lock: &Arc<TableLock>, want: MdlRequest) -> bool {
         let mut open = Vec::new();
         self.blockers(session, lock, want, &mut open);
         let mut seen = Vec::new();
@@ -366,12 +366,12 @@ impl Holder {
         // The exclusive side writes the lock's word under this mutex, so it cannot change between the test below and the
         // wait.
         while lock.stops(self.session, mode) {
-            if state.closes_cycle(self.session, lock, LockRequest::Use(mode)) {
+            if state.closes_cycle(self.session, lock, MdlRequest::Use(mode)) {
                 return Err(Failure::Deadlock);
             }
             state
                 .waits
-                .insert(self.session, (Arc::clone(lock), LockRequest::Use(mode)));
+                .insert(self.session, (Arc::clone(lock), MdlRequest::Use(mode)));
             let waited = locks.wait(&mut state, deadline, policy);
             state.waits.remove(&self.session);
             waited?;
@@ -485,10 +485,10 @@ impl Holder {
         deadline: Option<Instant>,
         policy: &WaitPolicy<'_>,
     ) -> Result<(), Failure> {
-        if state.closes_cycle(self.session, lock, LockRequest::Own(block)) {
+        if state.closes_cycle(self.session, lock, MdlRequest::Own(block)) {
             return Err(Failure::Deadlock);
         }
-        let wait = (Arc::clone(lock), LockRequest::Own(block));
+        let wait = (Arc::clone(lock), MdlRequest::Own(block));
         state.waits.insert(self.session, wait);
         let waited = self.locks.wait(state, deadline, policy);
         state.waits.remove(&self.session);
@@ -579,7 +579,7 @@ mod tests {
         for n in 0..100_000 {
             locks.lock("test", &format!("t{n}"));
         }
-        assert!(locks.names.lock().locks.len() <= Names::LEN_MIN);
+        assert!(locks.names.lock().locks.len() <= LocksByName::LEN_MIN);
         assert!(Arc::ptr_eq(&kept, &locks.lock("test", "kept")));
         assert_eq!(Arc::as_ptr(&locks.lock("test", "held")), address);
         let other = locks.holder(2);
@@ -615,7 +615,7 @@ mod tests {
                 });
             }
         });
-        assert!(locks.names.lock().locks.len() <= 2 * Names::LEN_MIN);
+        assert!(locks.names.lock().locks.len() <= 2 * LocksByName::LEN_MIN);
     }
 
     #[test]

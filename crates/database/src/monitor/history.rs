@@ -2,7 +2,7 @@
 //! grows beyond them, which names the view that holds it back.
 
 use super::sessions_by_owner;
-use crate::context::{Database, Seen};
+use crate::context::{Database, SessionSnapshot};
 use std::sync::{Arc, Weak};
 use std::time::{Duration, SystemTime};
 use tidemark_engine::{HistoryExcess, HistoryLimits};
@@ -43,7 +43,10 @@ fn warn(database: &Database, excess: &HistoryExcess) {
         Some(view) => {
             let sessions = sessions_by_owner(database);
             let age = age_s(view.opened);
-            match sessions.get(&view.owner).map(|process| Seen::of(process)) {
+            match sessions
+                .get(&view.owner)
+                .map(|process| SessionSnapshot::of(process))
+            {
                 Some(session) => format!(
                     "the oldest view has been open for {age} s, in connection {} of '{}'@'{}', {}",
                     session.id,

@@ -10,7 +10,7 @@ pub mod history;
 pub mod memory;
 pub(crate) mod status;
 
-use crate::context::{Database, Deadlock, Process, Seen};
+use crate::context::{Database, Deadlock, Process, SessionSnapshot};
 use crate::dictionary::TableDef;
 use crate::types::{SqlType, TimeZone, TypeKind, Val};
 use std::collections::HashMap;
@@ -49,22 +49,22 @@ pub fn sessions_by_owner(database: &Database) -> HashMap<u64, Arc<Process>> {
         .collect()
 }
 
-/// Names and values for what the engine has numbers and bytes for.
-pub struct Names<'d> {
+/// Describes the engine's locks, which carry numbers and bytes, in names and values.
+pub struct LockNames<'d> {
     database: &'d Database,
     tables: HashMap<TableId, Arc<TableDef>>,
     zone: &'d TimeZone,
 }
 
-impl<'d> Names<'d> {
+impl<'d> LockNames<'d> {
     /// The tables of this moment. `zone` is the time zone in which timestamps are shown.
-    pub fn new(database: &'d Database, zone: &'d TimeZone) -> Names<'d> {
+    pub fn new(database: &'d Database, zone: &'d TimeZone) -> LockNames<'d> {
         let dictionary = database.dictionary();
         let mut tables = HashMap::new();
         for schema in dictionary.schema_names() {
             tables.extend(dictionary.tables(&schema).into_iter().map(|def| (def.id, def)));
         }
-        Names {
+        LockNames {
             database,
             tables,
             zone,
@@ -179,7 +179,7 @@ fn watch_deadlocks(database: &Arc<Database>) {
 /// Called by the thread that found it, while all its members still wait.
 fn note_deadlock(database: &Database, info: &DeadlockInfo) {
     let by_owner = sessions_by_owner(database);
-    let seen = |owner: u64| by_owner.get(&owner).map(|process| Seen::of(process));
+    let seen = |owner: u64| by_owner.get(&owner).map(|process| SessionSnapshot::of(process));
     let deadlock = Arc::new(Deadlock {
         info: info.clone(),
         sessions: info.members.iter().map(|m| seen(m.transaction.owner)).collect(),
@@ -187,7 +187,7 @@ fn note_deadlock(database: &Database, info: &DeadlockInfo) {
     database.deadlocks.note(Arc::clone(&deadlock));
     if database.deadlocks.prints_all() {
         let zone = TimeZone::system();
-        let names = Names::new(database, &zone);
+        let names = LockNames::new(database, &zone);
         log::info!(
             "transactions deadlock detected, dumping detailed information.\n{}",
             status::deadlock_text(&deadlock, &names)

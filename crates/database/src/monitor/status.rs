@@ -1,7 +1,7 @@
 //! The text of SHOW ENGINE INNODB STATUS: its TRANSACTIONS and LATEST DETECTED DEADLOCK sections in InnoDB's words, which
 //! people and tools know how to read. In place of a record's bytes stand the values of its key.
 
-use super::{Deadlock, Names, Seen, sessions_by_owner, transaction_id};
+use super::{Deadlock, LockNames, SessionSnapshot, sessions_by_owner, transaction_id};
 use crate::context::Database;
 use crate::types::TimeZone;
 use std::fmt::Write;
@@ -10,7 +10,7 @@ use tidemark_engine::{LockInfo, LockKind, LockMode, TransactionInfo};
 
 /// The whole text.
 pub fn text(database: &Database, zone: &TimeZone) -> String {
-    let names = Names::new(database, zone);
+    let names = LockNames::new(database, zone);
     let mut out = String::new();
     line(&mut out, "");
     banner(
@@ -54,7 +54,7 @@ fn seconds_since(at: SystemTime) -> u64 {
 }
 
 /// What a deadlock's members were running, what they held and what they waited for.
-pub fn deadlock_text(deadlock: &Deadlock, names: &Names) -> String {
+pub fn deadlock_text(deadlock: &Deadlock, names: &LockNames) -> String {
     let mut out = String::new();
     line(&mut out, &clock(deadlock.info.at, names.zone));
     let members = deadlock.info.members.iter().zip(&deadlock.sessions);
@@ -91,7 +91,7 @@ pub fn deadlock_text(deadlock: &Deadlock, names: &Names) -> String {
     out
 }
 
-fn transactions(out: &mut String, database: &Database, names: &Names) {
+fn transactions(out: &mut String, database: &Database, names: &LockNames) {
     let status = database.engine().status();
     banner(out, '-', "TRANSACTIONS");
     line(
@@ -119,7 +119,9 @@ fn transactions(out: &mut String, database: &Database, names: &Names) {
         let active = seconds_since(transaction.started);
         line(out, &format!("---TRANSACTION {id}, ACTIVE {active} sec"));
         held(out, &transaction, transaction.waits_for.is_some());
-        let session = sessions.get(&transaction.owner).map(|process| Seen::of(process));
+        let session = sessions
+            .get(&transaction.owner)
+            .map(|process| SessionSnapshot::of(process));
         running(out, session.as_ref());
         if let Some(view) = transaction.view {
             line(out, &format!("Trx read view sees the log up to {}", view.0));
@@ -137,7 +139,7 @@ fn transactions(out: &mut String, database: &Database, names: &Names) {
 }
 
 /// Which views keep old versions alive, and how far purge is behind.
-fn views(out: &mut String, database: &Database, names: &Names) {
+fn views(out: &mut String, database: &Database, names: &LockNames) {
     banner(out, '-', "READ VIEWS AND PURGE");
     let status = database.engine().status();
     line(
@@ -170,14 +172,14 @@ fn views(out: &mut String, database: &Database, names: &Names) {
             out,
             sessions
                 .get(&view.owner)
-                .map(|process| Seen::of(process))
+                .map(|process| SessionSnapshot::of(process))
                 .as_ref(),
         );
     }
 }
 
 /// The rows that change most, if any change at all.
-fn hottest_rows(out: &mut String, database: &Database, names: &Names) {
+fn hottest_rows(out: &mut String, database: &Database, names: &LockNames) {
     const SHOWN_MAX: usize = 10;
     let rows = database.engine().hot_rows(SHOWN_MAX);
     if rows.is_empty() {
@@ -213,7 +215,7 @@ fn held(out: &mut String, transaction: &TransactionInfo, waits: bool) {
     line(out, &text);
 }
 
-fn running(out: &mut String, session: Option<&Seen>) {
+fn running(out: &mut String, session: Option<&SessionSnapshot>) {
     let Some(session) = session else { return };
     line(
         out,
@@ -228,7 +230,7 @@ fn running(out: &mut String, session: Option<&Seen>) {
 }
 
 /// One lock, in InnoDB's words.
-fn show_lock(out: &mut String, lock: &LockInfo, names: &Names) {
+fn show_lock(out: &mut String, lock: &LockInfo, names: &LockNames) {
     let id = transaction_id(lock.owner, lock.txn);
     let table = match names.table(lock) {
         Some(def) => format!("`{}`.`{}`", def.schema, def.name),

@@ -362,11 +362,11 @@ impl EntryLayout {
 #[derive(Clone, Copy)]
 pub struct RowView<'a> {
     primary_key: &'a [u8],
-    kind: Kind<'a>,
+    kind: RowBytes<'a>,
 }
 
 #[derive(Clone, Copy)]
-enum Kind<'a> {
+enum RowBytes<'a> {
     Row {
         layout: &'a RowLayout,
         bytes: &'a [u8],
@@ -405,7 +405,7 @@ impl<'a> RowView<'a> {
     ) -> RowView<'a> {
         RowView {
             primary_key,
-            kind: Kind::Row {
+            kind: RowBytes::Row {
                 layout,
                 bytes,
                 outside,
@@ -421,7 +421,7 @@ impl<'a> RowView<'a> {
     ) -> RowView<'a> {
         RowView {
             primary_key: &key[layout.primary_at(key)..],
-            kind: Kind::Entry {
+            kind: RowBytes::Entry {
                 layout,
                 key,
                 stored,
@@ -435,7 +435,7 @@ impl<'a> RowView<'a> {
     #[inline]
     pub fn get(&self, column: usize) -> Datum<'a> {
         match self.kind {
-            Kind::Row {
+            RowBytes::Row {
                 layout,
                 bytes,
                 outside,
@@ -451,7 +451,7 @@ impl<'a> RowView<'a> {
                 }
                 layout.get(bytes, column)
             }
-            Kind::Entry {
+            RowBytes::Entry {
                 layout,
                 key,
                 stored,
@@ -467,8 +467,8 @@ impl<'a> RowView<'a> {
     /// that index can go on, which the columns may not tell, as of a text column of which the index has a prefix.
     pub fn entry_key(&self) -> Option<&'a [u8]> {
         match self.kind {
-            Kind::Row { .. } => None,
-            Kind::Entry { key, .. } => Some(key),
+            RowBytes::Row { .. } => None,
+            RowBytes::Entry { key, .. } => Some(key),
         }
     }
 

@@ -35,7 +35,7 @@ pub enum Stage {
 }
 
 #[derive(Default)]
-pub(super) struct Group {
+pub(super) struct GroupCommit {
     queue: Mutex<Queue>,
     /// What is being written, for the leader.
     staging: Mutex<Vec<u8>>,

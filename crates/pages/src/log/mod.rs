@@ -29,7 +29,7 @@ pub(crate) use segments::Segments;
 use crate::error::{Error, Result};
 use crate::ids::Lsn;
 use crossbeam_utils::CachePadded;
-use group::{Group, Stage};
+use group::{GroupCommit, Stage};
 use parking_lot::{Condvar, Mutex};
 use reader::AHEAD_ONE;
 use ring::Ring;
@@ -75,7 +75,7 @@ pub struct Log {
     admit_until: CachePadded<AtomicU64>,
     ring: Ring,
     segments: Segments,
-    group: Group,
+    group: GroupCommit,
     epoch: u32,
     flush_at_trx_commit: AtomicU8,
     on_failure: OnFailure,
@@ -126,7 +126,7 @@ impl Log {
             admit_until: CachePadded::new(AtomicU64::new(u64::MAX)),
             ring: Ring::new(buffer as usize, end, segments.mark().of(epoch)),
             segments,
-            group: Group::default(),
+            group: GroupCommit::default(),
             epoch,
             flush_at_trx_commit: AtomicU8::new(config.flush_at_trx_commit),
             on_failure: config.on_failure,

@@ -139,7 +139,7 @@ impl Tree {
                         (scattered * 7 + seed as usize) % count
                     };
                     node.child(slot)
-                        .map(|child| super::racy::Step { slot, count, child })
+                        .map(|child| super::racy::ChildRef { slot, count, child })
                 }
             };
             if parent

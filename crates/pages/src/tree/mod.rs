@@ -85,7 +85,7 @@ pub struct Tree {
 }
 
 /// Where a descent ended: above the page it was looking for.
-struct Place<'t> {
+struct NodeInParent<'t> {
     /// The parent as it was when the page was found in it; `None` if the page is the root.
     parent: Option<OptimisticGuard<'t>>,
     page: PageId,
@@ -185,7 +185,12 @@ impl Tree {
 
     /// Goes down to just above the node of `level` that `towards` leads to. `None` if told to give up, or if the tree
     /// is not, or no longer, that high.
-    fn descend(&self, towards: Towards<'_>, level: u8, patience: Patience) -> Result<Option<Place<'_>>> {
+    fn descend(
+        &self,
+        towards: Towards<'_>,
+        level: u8,
+        patience: Patience,
+    ) -> Result<Option<NodeInParent<'_>>> {
         loop {
             match self.try_descend(towards, level, patience)? {
                 Descent::Arrived(place) => return Ok(Some(place)),
@@ -214,7 +219,7 @@ impl Tree {
             return Ok(Descent::TooLow);
         }
         if node_level == level {
-            return Ok(Descent::Arrived(Place { parent: None, page }));
+            return Ok(Descent::Arrived(NodeInParent { parent: None, page }));
         }
         loop {
             let step = racy(&guard).step(towards);
@@ -226,7 +231,7 @@ impl Tree {
             };
             let child = PageId(step.child);
             if node_level - 1 == level {
-                return Ok(Descent::Arrived(Place {
+                return Ok(Descent::Arrived(NodeInParent {
                     parent: Some(guard),
                     page: child,
                 }));
@@ -254,7 +259,7 @@ impl Tree {
     }
 
     /// After the leaf is latched: is it what the descent was for?
-    fn still_there(&self, place: &Place<'_>, node: Node<'_>) -> Result<bool> {
+    fn still_there(&self, place: &NodeInParent<'_>, node: Node<'_>) -> Result<bool> {
         let Some(parent) = &place.parent else {
             // The root may have grown since.
             return Ok(node.is_leaf());
@@ -365,7 +370,7 @@ impl Tree {
 }
 
 enum Descent<'t> {
-    Arrived(Place<'t>),
+    Arrived(NodeInParent<'t>),
     /// Something on the way changed; try again.
     Changed,
     /// Something on the way is being changed, and we do not wait.

@@ -7,7 +7,7 @@ use super::node::{
     separator,
 };
 use super::op::TreeOp;
-use super::racy::{RacyNode, Step};
+use super::racy::{ChildRef, RacyNode};
 use super::testing::Random;
 use crate::ids::PAGE_SIZE;
 use crate::store::PageOp;
@@ -192,7 +192,7 @@ fn an_optimistic_reader_finds_the_same_child_as_a_patient_one() {
             for key in [node.key(slot).to_vec(), [node.key(slot), b"\0"].concat()] {
                 for towards in [Towards::Key(&key), Towards::Below(&key), Towards::End] {
                     let slot = node.child_slot(towards);
-                    let step = Step {
+                    let step = ChildRef {
                         slot,
                         count: node.count(),
                         child: node.child(slot),

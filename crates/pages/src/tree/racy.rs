@@ -22,9 +22,9 @@ pub struct RacyNode<'g> {
     guard: PhantomData<&'g u8>,
 }
 
-/// One step down.
+/// Where a descent goes on: a child, and its slot among how many.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Step {
+pub struct ChildRef {
     pub slot: usize,
     pub count: usize,
     pub child: u32,
@@ -109,7 +109,7 @@ impl<'g> RacyNode<'g> {
 
     /// The way down.
     #[inline]
-    pub fn step(self, towards: Towards<'_>) -> Result<Step, Torn> {
+    pub fn step(self, towards: Towards<'_>) -> Result<ChildRef, Torn> {
         let count = self.u16(COUNT_AT);
         if count == 0 || count > (PAGE_SIZE - SLOTS_AT) / SLOT_SIZE {
             return Err(Torn);
@@ -119,7 +119,7 @@ impl<'g> RacyNode<'g> {
             Towards::Below(key) => self.first_above(key, Ordering::Less, count)? - 1,
             Towards::End => count - 1,
         };
-        Ok(Step {
+        Ok(ChildRef {
             slot,
             count,
             child: self.child(slot)?,

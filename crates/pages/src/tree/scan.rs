@@ -13,7 +13,7 @@
 
 use super::leaf::{LeafRead, LeafWrite};
 use super::node::{Node, Towards};
-use super::{Patience, Place, Tree, racy};
+use super::{NodeInParent, Patience, Tree, racy};
 use crate::error::Result;
 use crate::ids::PageId;
 
@@ -109,7 +109,7 @@ impl Tree {
     /// Before the leaf at `place` is read by a scan that has come through so many leaves: if it must come from the disk,
     /// brings those that follow with it. What is read of the parent counts only if it has not changed; and what a page
     /// is that is brought in for nothing does not matter.
-    pub(super) fn read_ahead(&self, place: &Place<'_>, towards: Towards<'_>, steps: u32) {
+    pub(super) fn read_ahead(&self, place: &NodeInParent<'_>, towards: Towards<'_>, steps: u32) {
         const AFTER: u32 = 4;
         const MOST: usize = 64;
         if steps < AFTER || self.pool().is_resident(place.page) {

@@ -33,7 +33,7 @@ struct Cut {
     separator: Vec<u8>,
 }
 
-enum Outcome {
+enum SplitOutcome {
     Done,
     /// Another thread was faster, or the parent had to be split first.
     Again,
@@ -44,17 +44,17 @@ impl Tree {
     /// its leaf; or at least more than before: the caller tries again and comes back if need be.
     pub fn split(&self, key: &[u8], value_len: usize) -> Result<()> {
         check_size(key.len(), value_len)?;
-        while let Outcome::Again = self.try_split(key, Some(value_len), 0)? {}
+        while let SplitOutcome::Again = self.try_split(key, Some(value_len), 0)? {}
         Ok(())
     }
 
     /// Splits the node of `level` on the way to `key`: a leaf for an entry with a value of `value_len`, an inner node
     /// (`None`) for any separator.
-    fn try_split(&self, key: &[u8], value_len: Option<usize>, level: u8) -> Result<Outcome> {
+    fn try_split(&self, key: &[u8], value_len: Option<usize>, level: u8) -> Result<SplitOutcome> {
         let mut mtr = self.begin_mtr()?;
         let Some(place) = self.descend(Towards::Key(key), level, Patience::Wait)? else {
             // The tree has shrunk; there is nothing to split at this height.
-            return Ok(Outcome::Done);
+            return Ok(SplitOutcome::Done);
         };
         let Some(parent) = place.parent else {
             drop(mtr);
@@ -63,7 +63,7 @@ impl Tree {
         // Brings the page in while nothing is latched.
         self.pool().optimistic(place.page)?;
         let Ok(parent) = parent.into_exclusive() else {
-            return Ok(Outcome::Again);
+            return Ok(SplitOutcome::Again);
         };
         let child = self.pool().exclusive(place.page)?;
         let (parent, child) = (mtr.add(parent), mtr.add(child));
@@ -72,10 +72,10 @@ impl Tree {
             return Err(self.corrupt(place.page, "a child is not what its parent says"));
         }
         let cut = match value_len {
-            Some(len) if has_room(node, key, len) => return Ok(Outcome::Done),
+            Some(len) if has_room(node, key, len) => return Ok(SplitOutcome::Done),
             Some(len) => cut_leaf(node, key, len),
             None if node.free_space() >= entry_size(super::MAX_KEY_LEN, CHILD_LEN) => {
-                return Ok(Outcome::Done);
+                return Ok(SplitOutcome::Done);
             }
             None => cut_inner(node, key),
         };
@@ -84,8 +84,8 @@ impl Tree {
         };
         if entry_size(cut.separator.len(), CHILD_LEN) > Node::new(mtr.page(parent)).free_space() {
             drop(mtr);
-            while let Outcome::Again = self.try_split(key, None, level + 1)? {}
-            return Ok(Outcome::Again);
+            while let SplitOutcome::Again = self.try_split(key, None, level + 1)? {}
+            return Ok(SplitOutcome::Again);
         }
         // The only step that can fail comes before the first change.
         let right = mtr.alloc_page_near(place.page, page_type::TREE, 0)?;
@@ -127,15 +127,15 @@ impl Tree {
             },
         );
         mtr.commit();
-        Ok(Outcome::Done)
+        Ok(SplitOutcome::Done)
     }
 
     /// Gives the root, if it is at `level`, its content as an only child.
-    fn grow(&self, level: u8) -> Result<Outcome> {
+    fn grow(&self, level: u8) -> Result<SplitOutcome> {
         let mut mtr = self.begin_mtr()?;
         let root = mtr.add(self.pool().exclusive(self.root)?);
         if Node::new(mtr.page(root)).level() != level {
-            return Ok(Outcome::Again);
+            return Ok(SplitOutcome::Again);
         }
         let child = mtr.alloc_page_near(self.root, page_type::TREE, 0)?;
         let child_id = mtr.id(child);
@@ -160,7 +160,7 @@ impl Tree {
             },
         );
         mtr.commit();
-        Ok(Outcome::Again)
+        Ok(SplitOutcome::Again)
     }
 
     /// Hangs a finished page, in which all keys lie above all of the tree's, to the right of the last leaf, whose
@@ -184,7 +184,7 @@ impl Tree {
             let (parent, last) = (mtr.add(parent), mtr.add(last));
             if entry_size(separator.len(), CHILD_LEN) > Node::new(mtr.page(parent)).free_space() {
                 drop(mtr);
-                while let Outcome::Again = self.try_split(separator, None, 1)? {}
+                while let SplitOutcome::Again = self.try_split(separator, None, 1)? {}
                 continue;
             }
             let node = Node::new(mtr.page(last));

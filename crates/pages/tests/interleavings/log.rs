@@ -25,7 +25,7 @@ use crate::error::{Error, Result};
 use crate::ids::Lsn;
 use crate::sync::AtomicU64;
 use crate::{model, within};
-use group::Group;
+use group::GroupCommit;
 use loom::thread;
 use ring::Ring;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64 as Count, Ordering};
@@ -63,7 +63,7 @@ struct Log {
     tide: AtomicU64,
     ring: Ring,
     segments: Segments,
-    group: Group,
+    group: GroupCommit,
     flush_at_trx_commit: AtomicU8,
     failed: AtomicBool,
     syncs: Count,
@@ -80,7 +80,7 @@ impl Log {
             tide: at(),
             ring: Ring::new(buffer_bytes, START, 0),
             segments: Segments::default(),
-            group: Group::default(),
+            group: GroupCommit::default(),
             flush_at_trx_commit: AtomicU8::new(flush_at_trx_commit),
             failed: AtomicBool::new(false),
             syncs: Count::new(0),

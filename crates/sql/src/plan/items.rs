@@ -8,7 +8,7 @@ use crate::dictionary::TableDef;
 use crate::error::{Result, SqlError, er};
 use crate::expr::{Aggregate, CmpOp, Expr, Node, build};
 use crate::parse::ast::{self, Literal, SelectItem};
-use crate::parse::lexer::{Kind, Lexer, unquote};
+use crate::parse::lexer::{Lexer, TokenKind, unquote};
 use crate::types::ColumnMeta;
 use crate::types::meta::flag;
 
@@ -97,13 +97,13 @@ impl Planner<'_> {
         let mut lexer = Lexer::new(text.as_bytes(), 0, mode);
         loop {
             match lexer.token() {
-                Ok(token) if matches!(token.kind, Kind::Str | Kind::NationalStr) => {
-                    let prefix = (token.kind == Kind::NationalStr) as usize;
+                Ok(token) if matches!(token.kind, TokenKind::Str | TokenKind::NationalStr) => {
+                    let prefix = (token.kind == TokenKind::NationalStr) as usize;
                     let raw = &text.as_bytes()[token.start as usize + prefix..token.end as usize];
                     return String::from_utf8_lossy(&unquote(raw, mode)).into_owned();
                 }
                 // An introducer.
-                Ok(token) if token.kind == Kind::Word => {}
+                Ok(token) if token.kind == TokenKind::Word => {}
                 _ => return text.to_string(),
             }
         }

@@ -5,19 +5,19 @@ use crate::types::{Date, DateTime, Decimal, Time};
 use std::collections::{BTreeMap, BTreeSet};
 use tidemark_engine::{Config, disk};
 
-struct Place {
+struct World {
     engine: Engine,
     process: Process,
 }
 
-impl Place {
-    fn new() -> Place {
+impl World {
+    fn new() -> World {
         let mut config = Config::new("");
         config.disk = Some(std::sync::Arc::new(disk::sim::SimDisk::new(1)));
         config.buffer_pool_bytes = 5 << 20;
         let engine = Engine::open(config).unwrap();
         let interrupt = engine.transaction().interrupt();
-        Place {
+        World {
             engine,
             process: Process::new(1, "root", String::new(), 0, interrupt, None),
         }
@@ -45,7 +45,7 @@ fn key(n: u64) -> Vec<u8> {
 }
 
 /// Sorts numbers whose keys are their decimal digits; the values tell the order of arrival.
-fn sorter<'a>(place: &'a Place, numbers: &[u64], share: usize, distinct: bool, wanted: u64) -> Sorter<'a> {
+fn sorter<'a>(place: &'a World, numbers: &[u64], share: usize, distinct: bool, wanted: u64) -> Sorter<'a> {
     let mut sorter = Sorter::new(place.room(), share, 2, distinct, wanted);
     for (arrival, n) in numbers.iter().enumerate() {
         sorter.key().extend_from_slice(&key(*n));
@@ -55,7 +55,7 @@ fn sorter<'a>(place: &'a Place, numbers: &[u64], share: usize, distinct: bool, w
     sorter
 }
 
-fn sorted(place: &Place, numbers: &[u64], share: usize, distinct: bool, wanted: u64) -> Vec<(u64, u64)> {
+fn sorted(place: &World, numbers: &[u64], share: usize, distinct: bool, wanted: u64) -> Vec<(u64, u64)> {
     let mut rows = Vec::new();
     let sorter = sorter(place, numbers, share, distinct, wanted);
     let found = sorter.finish(|row| {
@@ -71,7 +71,7 @@ fn sorted(place: &Place, numbers: &[u64], share: usize, distinct: bool, wanted: 
 
 #[test]
 fn sorted_rows_come_in_order_of_key_then_of_arrival() {
-    let place = Place::new();
+    let place = World::new();
     let numbers = numbers(20_000, 3000);
     let mut model: Vec<(u64, u64)> = numbers.iter().copied().zip(0..).collect();
     model.sort();
@@ -95,7 +95,7 @@ fn sorted_rows_come_in_order_of_key_then_of_arrival() {
 
 #[test]
 fn a_sorted_run_finds_each_key_with_all_its_rows() {
-    let place = Place::new();
+    let place = World::new();
     let numbers = numbers(20_000, 900);
     for share in [usize::MAX, 50_000] {
         let run = sorter(&place, &numbers, share, false, u64::MAX)
@@ -123,7 +123,7 @@ fn a_sorted_run_finds_each_key_with_all_its_rows() {
 
 #[test]
 fn keyed_rows_are_found_alike_in_memory_and_past_it() {
-    let place = Place::new();
+    let place = World::new();
     let numbers = numbers(5000, 700);
     let shares = |join| Shares {
         sort: 10_000,
@@ -157,7 +157,7 @@ fn keyed_rows_are_found_alike_in_memory_and_past_it() {
 
 #[test]
 fn every_kind_of_value_comes_back_from_a_spool() {
-    let place = Place::new();
+    let place = World::new();
     let date = Date::new(2024, 2, 29);
     let big = Decimal::parse(&"9".repeat(65)).unwrap();
     let kinds = vec![
@@ -197,7 +197,7 @@ fn every_kind_of_value_comes_back_from_a_spool() {
 
 #[test]
 fn partitions_part_the_keys_again_and_again() {
-    let place = Place::new();
+    let place = World::new();
     let numbers = numbers(30_000, 10_000);
     let mut expected: BTreeMap<u64, Vec<u64>> = BTreeMap::new();
     for (at, n) in numbers.iter().enumerate() {
@@ -242,7 +242,7 @@ fn partitions_part_the_keys_again_and_again() {
 
 #[test]
 fn a_killed_statement_stops_sorting() {
-    let place = Place::new();
+    let place = World::new();
     place.process.begin("Query", b"SELECT 1");
     let mut sorter = Sorter::new(place.room(), 4000, 1, false, u64::MAX);
     let mut push = |n: u64| {

@@ -43,7 +43,7 @@ impl Core {
     }
 
     pub fn set_needs_sweep(&self, needs: bool) -> Result<()> {
-        let mut mtr = self.kernel.store.begin_mtr()?;
+        let mut mtr = self.kernel.store.begin_urgent_mtr()?;
         mtr.set_root(SWEEP_SLOT, needs as u64)?;
         mtr.commit();
         Ok(())

@@ -12,7 +12,7 @@ use crate::ids::{IndexId, PageId};
 use crate::log::TxnNote;
 use crate::store::Store;
 use crate::tree::{Full, Tree};
-use crate::txn::{Txn, Undo};
+use crate::txn::{Txn, Undo, undo_bytes_of};
 use std::sync::Arc;
 
 /// The superblock's slot for the root.
@@ -134,7 +134,7 @@ impl SystemTree {
                         payload: &txn.buffers.note,
                     });
                     let lsn = leaf.finish();
-                    txn.wrote(lsn.start);
+                    txn.wrote(lsn.start, undo_bytes_of(lsn));
                     return Ok(before.is_some());
                 }
                 Err(Full) => {

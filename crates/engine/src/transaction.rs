@@ -180,7 +180,8 @@ impl Transaction {
         let mut durable = txn.observed;
         if txn.id != TxnId::NONE {
             let id = txn.id;
-            let mut mtr = kernel.store.begin_mtr()?;
+            // Urgent: what was reserved for undoing is room enough, and the end of a transaction lets the log go that it kept.
+            let mut mtr = kernel.store.begin_urgent_mtr()?;
             mtr.note(TxnNote::Commit { txn: id });
             let lsn = mtr.commit_with(|end| kernel.mvcc.txns.end(id, end));
             txn.end(lsn.end);

@@ -22,13 +22,13 @@ use crate::error::{Error, Result};
 use crate::ids::{IndexNo, Lsn, PageId, TxnId};
 use crate::kernel::Kernel;
 use crate::lock::Owner;
-use crate::log::TxnNote;
+use crate::log::{MtrLsn, TxnNote};
 use crate::mvcc::{Address, VersionBuffer};
 use crate::table::{
     EntryHead, Head, Outside, ROW_AT, RowView, STORED_AT, Table, key_behind, row_of, stored_of,
 };
 use crate::tree::Full;
-use crate::txn::{TxnContext, Undo, restore};
+use crate::txn::{TxnContext, UNDO_OF_A_PAGE, Undo, restore, undo_bytes_of};
 use parking_lot::Mutex;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -56,7 +56,9 @@ pub(crate) fn undo_to(core: &Core, context: &mut TxnContext, stop: Lsn, partly: 
         keeps_gaps: context.locks_gaps(),
     };
     while context.last_undo > stop {
-        context.last_undo = undoer.undo_at(context.last_undo)?;
+        let (undone, next) = undoer.undo_at(context.last_undo)?;
+        context.last_undo = next;
+        context.undo_room.owed = context.undo_room.owed.saturating_sub(undone);
         let changes = context.owner.changes.load(Ordering::Relaxed);
         context
             .owner
@@ -76,7 +78,7 @@ pub(crate) fn undo_loser(core: &Core, txn: TxnId, mut last: Lsn) -> Result<()> {
         keeps_gaps: false,
     };
     while last != Lsn::ZERO {
-        last = undoer.undo_at(last)?;
+        (_, last) = undoer.undo_at(last)?;
     }
     log_rolled_back(&core.kernel, txn).map(|_| ())
 }
@@ -93,8 +95,8 @@ impl Undoer<'_> {
         &self.core.kernel
     }
 
-    /// Undoes the change whose note is at `lsn`. Returns the LSN of the note before it.
-    fn undo_at(&self, lsn: Lsn) -> Result<Lsn> {
+    /// Undoes the change whose note is at `lsn`. Returns what had been reserved for that, and the LSN of the note before it.
+    fn undo_at(&self, lsn: Lsn) -> Result<(u64, Lsn)> {
         let record = self.kernel().store.log().read_record(lsn)?;
         let Some(TxnNote::Undo { txn, prev, payload }) = record.note()? else {
             return Err(Error::corrupt(None, format!("no undo note at {lsn}")));
@@ -111,6 +113,14 @@ impl Undoer<'_> {
         let undo = Undo::decode(payload)
             .ok_or_else(|| Error::corrupt(None, format!("the undo note at {lsn} makes no sense")))?;
         let clr = TxnNote::Clr { txn, undo_next: prev };
+        let place = MtrLsn {
+            start: record.lsn,
+            end: record.end,
+        };
+        let reserved = match undo {
+            Undo::OutsidePage { .. } => UNDO_OF_A_PAGE,
+            _ => undo_bytes_of(place),
+        };
         match undo {
             Undo::Insert { table, key } => match self.core.catalog.table(table) {
                 Ok(table) => self.undo_insert(&table, key, clr)?,
@@ -135,7 +145,7 @@ impl Undoer<'_> {
             Undo::OutsidePage { page } => self.free_page(page, clr)?,
             Undo::Catalog { key, before } => self.core.catalog.system().undo(key, before, clr)?,
         }
-        Ok(prev)
+        Ok((reserved, prev))
     }
 
     /// Logs the compensation record of a change that leaves nothing to be undone.

@@ -21,7 +21,7 @@ use crate::kernel::Kernel;
 use crate::log::TxnNote;
 use crate::schema::Datum;
 use crate::tree::{MAX_ENTRY_LEN, OVERFLOW_CAPACITY, Tree};
-use crate::txn::{Txn, Undo};
+use crate::txn::{Txn, UNDO_OF_A_PAGE, Undo};
 use std::cell::{Cell, OnceCell};
 
 const REFERENCE_BYTES: usize = 12;
@@ -186,6 +186,9 @@ impl Table {
     fn write_chain(&self, kernel: &Kernel, mut txn: Option<&mut Txn<'_>>, value: &[u8]) -> Result<PageId> {
         let mut next = PageId(0);
         for data in value.chunks(OVERFLOW_CAPACITY).rev() {
+            if let Some(txn) = &mut txn {
+                txn.reserve_undo()?;
+            }
             let mut mtr = kernel.store.begin_mtr()?;
             let id = self.indexes[0].tree.overflow().write_page(&mut mtr, next, data)?;
             if let Some(txn) = &mut txn {
@@ -199,7 +202,7 @@ impl Table {
             }
             let lsn = mtr.commit();
             if let Some(txn) = &mut txn {
-                txn.wrote(lsn.start);
+                txn.wrote(lsn.start, UNDO_OF_A_PAGE);
             }
             next = id;
         }

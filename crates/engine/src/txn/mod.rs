@@ -24,6 +24,7 @@ use crate::lock::{
     Attempt, DuplicateLock, Implicit, IndexLocks, KeyRun, LockKey, LockKind, LockMode, LockRequest, LockType,
     LockWait, Materialise, Owner, TableLocks, locks_gaps,
 };
+use crate::log::MtrLsn;
 use crate::mvcc::{SlotNo, VersionBuffer, View};
 use crate::schema::RowBuf;
 use parking_lot::Mutex;
@@ -31,6 +32,7 @@ use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
+use tidemark_pages::Error as PagesError;
 
 /// All of a transaction but the engine it runs in.
 pub(crate) struct TxnContext {
@@ -46,6 +48,8 @@ pub(crate) struct TxnContext {
     pub id: TxnId,
     /// The LSN of the undo note of the last change that is not undone.
     pub last_undo: Lsn,
+    /// Room in the log for undoing what it has changed.
+    pub undo_room: UndoRoom,
     /// Counts the transactions that used this context, so that a savepoint of an earlier one is refused.
     pub number: u64,
     /// The newest commit whose rows were locked before it was durable.
@@ -78,6 +82,28 @@ pub(crate) struct Buffers {
     pub next: Vec<u8>,
     pub row: RowBuf,
 }
+
+/// What a transaction has reserved in the log for undoing, and what undoing it would take now. A session keeps a little from
+/// one transaction to the next, so that small ones touch nothing that others touch as well.
+#[derive(Default)]
+pub(crate) struct UndoRoom {
+    held: u64,
+    pub owed: u64,
+}
+
+/// Reserved before each change: as much as undoing the change of a row takes, but for the longest.
+const UNDO_AHEAD: u64 = 8 << 10;
+/// Kept by a session between transactions.
+const UNDO_KEPT: u64 = 2 * UNDO_AHEAD;
+
+/// Room in the log for undoing a change whose record has so many bytes: what it replaced is in that record, and is written
+/// again; the entries of secondary indexes are of the same size; and a page may have to be split or merged now and then.
+pub(crate) fn undo_bytes_of(record: MtrLsn) -> u64 {
+    2 * (record.end.0 - record.start.0) + 256
+}
+
+/// The same for a page of a column that stands outside its row: it is freed.
+pub(crate) const UNDO_OF_A_PAGE: u64 = 256;
 
 /// What a read sees.
 #[derive(Clone, Copy)]
@@ -146,6 +172,7 @@ impl TxnContext {
             view: None,
             id: TxnId::NONE,
             last_undo: Lsn::ZERO,
+            undo_room: UndoRoom::default(),
             number: 0,
             observed: Lsn::ZERO,
             doomed: false,
@@ -162,6 +189,7 @@ impl TxnContext {
 
     /// Gives the slot and the buffers back when the session ends.
     pub fn retire(&self, kernel: &Kernel) {
+        kernel.store.release_undo(self.undo_room.held);
         kernel.owners.remove(&self.owner);
         kernel.mvcc.views.release(self.slot);
         let _ = self.versions.lock().retire(&kernel.mvcc.versions());
@@ -203,8 +231,10 @@ impl TxnContext {
     }
 
     /// Notes that a change was logged, with its undo note at this LSN.
-    pub fn wrote(&mut self, note: Lsn) {
+    /// Undoing it takes `undo_bytes` of the log at most.
+    pub fn wrote(&mut self, note: Lsn, undo_bytes: u64) {
         self.last_undo = note;
+        self.undo_room.owed += undo_bytes;
         self.owner.changes.fetch_add(1, Ordering::Relaxed);
     }
 
@@ -280,9 +310,48 @@ impl<'k> Txn<'k> {
         }
     }
 
-    /// Gives the transaction its id, if it has none.
+    /// Sees to it that the next change can be undone, whatever becomes of the disk.
+    #[inline]
+    pub fn reserve_undo(&mut self) -> Result<()> {
+        let room = &self.undo_room;
+        match room.owed + UNDO_AHEAD > room.held {
+            true => self.reserve_more_undo(),
+            false => Ok(()),
+        }
+    }
+
+    /// The more there is, the more is asked for at once.
+    #[cold]
+    fn reserve_more_undo(&mut self) -> Result<()> {
+        let bytes = (self.undo_room.owed + 2 * UNDO_AHEAD - self.undo_room.held).max(self.undo_room.held / 4);
+        let check = || match self.check() {
+            Ok(()) => Ok(()),
+            Err(_) => Err(PagesError::Stopped("the statement was interrupted".into())),
+        };
+        let reserved = self.kernel.store.reserve_undo(bytes, &check);
+        if reserved.is_err() {
+            // Rather than that one.
+            self.check()?;
+        }
+        reserved?;
+        self.undo_room.held += bytes;
+        Ok(())
+    }
+
+    /// Gives back what is reserved beyond what a session keeps for its next transaction.
+    fn release_undo(&mut self) {
+        let room = &mut self.context.undo_room;
+        room.owed = 0;
+        if room.held > UNDO_KEPT {
+            self.kernel.store.release_undo(room.held - UNDO_KEPT);
+            room.held = UNDO_KEPT;
+        }
+    }
+
+    /// Gives the transaction its id, if it has none. Called before every change, while nothing is latched.
     pub fn start_write(&mut self) -> Result<()> {
         self.check_writable()?;
+        self.reserve_undo()?;
         let delay = self.kernel.history.delay();
         if !delay.is_zero() {
             std::thread::sleep(delay);
@@ -493,6 +562,7 @@ impl<'k> Txn<'k> {
         self.active = false;
         self.id = TxnId::NONE;
         self.last_undo = Lsn::ZERO;
+        self.release_undo();
         self.observed = Lsn::ZERO;
         self.doomed = false;
         self.broken = false;

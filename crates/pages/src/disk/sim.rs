@@ -239,6 +239,17 @@ impl SimDisk {
         self.shared.lock().dead
     }
 
+    /// Bytes that its files take.
+    pub fn used(&self) -> u64 {
+        self.shared.lock().used()
+    }
+
+    /// Bytes that a file takes.
+    pub fn used_by(&self, name: &str) -> u64 {
+        let state = self.shared.lock();
+        state.names.get(name).map_or(0, |&file| state.files[file].used())
+    }
+
     /// Syncs of files so far.
     pub fn syncs(&self) -> u64 {
         self.shared.lock().syncs

@@ -14,14 +14,14 @@
 //! is still copying may itself be waiting for room in the ring, which only writing makes.
 
 use super::Log;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::ids::Lsn;
 use crate::sync::{
     AtomicBool, AtomicU32, GAP_SPINS, Mutex, Ordering, Thread, current, park, park_timeout, spin_loop,
     thread_local,
 };
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// How far a position has come.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -93,6 +93,9 @@ struct Gap {
     announced: AtomicBool,
     leader: Mutex<Option<Thread>>,
 }
+
+/// How often it is said that the log waits for room on the disk.
+const SAY_FULL_EVERY: Duration = Duration::from_secs(30);
 
 /// A leader's lone sleep; it is woken, so this only bounds what cannot happen.
 const GAP_SLEEP: Duration = Duration::from_millis(100);
@@ -177,11 +180,27 @@ impl Log {
         }
         let mut staging = self.group.staging.lock();
         self.ring.copy_out(from, to, &mut staging);
-        self.segments
-            .write(from, &staging)
+        self.write_when_there_is_room(from, &staging)
             .map_err(|e| self.fail("writing the log", e))?;
         self.publish_written(to);
         Ok(())
+    }
+
+    /// A disk without room is waited for: the log has taken what was to be written, so the only other way out is to stop.
+    /// What keeps this from being needed are the reservations (`undo_room.rs`).
+    fn write_when_there_is_room(&self, from: Lsn, data: &[u8]) -> Result<()> {
+        let mut said: Option<Instant> = None;
+        loop {
+            match self.segments.write(from, data) {
+                Err(Error::DiskFull) if self.waits_for_room() => {}
+                done => return done,
+            }
+            if said.is_none_or(|at| at.elapsed() > SAY_FULL_EVERY) {
+                ::log::error!("the disk is full, and the log cannot be written; waiting for room");
+                said = Some(Instant::now());
+            }
+            park_timeout(GAP_SLEEP);
+        }
     }
 
     fn sync_out(&self) -> Result<()> {

@@ -17,6 +17,7 @@ mod ring;
 #[cfg(test)]
 mod ring_tests;
 mod segments;
+mod undo_room;
 
 pub use append::MtrLsn;
 pub(crate) use end::{Witness, check_end};
@@ -35,6 +36,7 @@ use reader::AHEAD_ONE;
 use ring::Ring;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
+use undo_room::UndoRoom;
 
 /// The first position of a new log; 0 stands for none.
 pub(crate) const LOG_START: Lsn = Lsn(4096);
@@ -81,6 +83,7 @@ pub struct Log {
     on_failure: OnFailure,
     failed: AtomicBool,
     admission: Admission,
+    undo_room: UndoRoom,
     syncs: AtomicU64,
     waits: AtomicU64,
 }
@@ -94,6 +97,8 @@ struct Admission {
 #[derive(Default)]
 struct AdmissionState {
     disk_full: bool,
+    /// How often room was made, or could not be.
+    attempts: u64,
 }
 
 /// The log's positions, and counters since it was opened.
@@ -132,6 +137,7 @@ impl Log {
             on_failure: config.on_failure,
             failed: AtomicBool::new(false),
             admission: Admission::default(),
+            undo_room: UndoRoom::default(),
             syncs: AtomicU64::new(0),
             waits: AtomicU64::new(0),
         }
@@ -202,6 +208,11 @@ impl Log {
         Ok(())
     }
 
+    /// Whether a full disk is waited for; a test wants to be told.
+    pub(super) fn waits_for_room(&self) -> bool {
+        self.on_failure == OnFailure::Abort
+    }
+
     /// Something else without which nothing goes on has failed.
     pub(crate) fn give_up(&self, why: &str) {
         self.fail(why, Error::Stopped(why.into()));
@@ -231,6 +242,7 @@ impl Log {
     pub(crate) fn is_short_of_room(&self) -> bool {
         let tail = self.tail();
         self.segments.end(tail).0 < tail.0 + 2 * self.ring.len()
+            || self.undo_room.is_short(self.segments.size() / 2)
     }
 
     /// Returns when there is room for another mini-transaction. `wake` asks for a checkpoint, and says what keeps the page
@@ -246,6 +258,7 @@ impl Log {
     #[cold]
     fn wait_for_admission(&self, wake: impl Fn() -> Option<Error>) -> Result<()> {
         let since = Instant::now();
+        let mut attempts = None;
         loop {
             self.check()?;
             let trouble = wake();
@@ -253,7 +266,9 @@ impl Log {
             if self.tail().0 < self.admit_until.load(Ordering::Relaxed) {
                 return Ok(());
             }
-            if state.disk_full {
+            // What was found earlier may have changed since: one attempt is under way, the next is ours.
+            let from = *attempts.get_or_insert(state.attempts);
+            if state.disk_full && state.attempts >= from + 2 {
                 return Err(Error::DiskFull);
             }
             if let Some(trouble) = trouble
@@ -268,20 +283,25 @@ impl Log {
     }
 
     /// Makes segments ahead and says up to where mini-transactions may begin: where there is room on disk, and no
-    /// further than `capacity` bytes from `redo_from`, where recovery would begin.
-    pub(crate) fn make_room(&self, keep_from: Lsn, redo_from: Lsn, capacity: u64) -> Result<()> {
+    /// further than `capacity` bytes from `redo_from`, where recovery would begin. Also sees to the spare segments that undoing
+    /// may need; with `trim`, those go that it does not.
+    pub(crate) fn make_room(&self, keep_from: Lsn, redo_from: Lsn, capacity: u64, trim: bool) -> Result<()> {
         let tail = self.tail();
         let ahead = 2 * self.ring.len() + self.segments.size();
+        let reserved = self.undo_room.reserved();
         let prepared = self
             .segments
-            .prepare(keep_from, tail, Lsn(tail.0 + ahead), capacity);
+            .prepare(keep_from, tail, Lsn(tail.0 + ahead), capacity, reserved);
+        let (spare, spared) = self.segments.spare(reserved + self.segments.size(), trim);
         let end = self.segments.end(tail);
         // Those admitted that have not reached the tail yet may together take a buffer.
         let until = (end.0.saturating_sub(self.ring.len())).min(redo_from.0 + capacity);
         let mut state = self.admission.state.lock();
         self.admit_until.store(until, Ordering::Relaxed);
         state.disk_full = prepared.is_err();
+        state.attempts += 1;
+        self.undo_room.set_backed(spare, spared.is_err());
         self.admission.changed.notify_all();
-        prepared
+        prepared.and(spared)
     }
 }

@@ -116,7 +116,7 @@ mod tests {
     fn segments() -> Segments {
         let segments = Segments::open(Arc::new(SimDisk::new(1)), SEGMENT, Mark::default()).unwrap();
         segments
-            .prepare(Lsn(SEGMENT), Lsn(SEGMENT), Lsn(4 * SEGMENT), 0)
+            .prepare(Lsn(SEGMENT), Lsn(SEGMENT), Lsn(4 * SEGMENT), 0, 0)
             .unwrap();
         segments
     }

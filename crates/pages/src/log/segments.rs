@@ -14,7 +14,7 @@ use crate::disk::{Access, Disk, File, failed};
 use crate::error::{Error, Result};
 use crate::ids::Lsn;
 use parking_lot::Mutex;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::sync::Arc;
 
@@ -24,11 +24,21 @@ pub struct Segments {
     mark: Mark,
     files: Mutex<BTreeMap<u64, Arc<dyn File>>>,
     /// Held while segments come and go, which takes long; `files` is held only to look.
-    changing: Mutex<()>,
+    changing: Mutex<Spares>,
 }
 
+/// Files that have room on the disk for a segment each, by their numbers: see `undo_room.rs`.
+#[derive(Default)]
+struct Spares(BTreeSet<u64>);
+
 const PREFIX: &str = "redo-";
+/// Spare files that are not wanted any more, but soon may be.
+const SPARES_KEPT: u64 = 2;
 const COPY_AT_ONCE: u64 = 1 << 20;
+
+fn spare_name(number: u64) -> String {
+    format!("{PREFIX}spare-{number:04}")
+}
 
 fn name(number: u64) -> String {
     format!("{PREFIX}{number:010}")
@@ -38,7 +48,19 @@ impl Segments {
     /// The segments found on the disk.
     pub fn open(disk: Arc<dyn Disk>, size: u64, mark: Mark) -> Result<Segments> {
         let mut files = BTreeMap::new();
+        let mut spares = Spares::default();
         for found in disk.list()? {
+            if let Some(number) = found
+                .strip_prefix(PREFIX)
+                .and_then(|n| n.strip_prefix("spare-"))
+                .and_then(|n| n.parse().ok())
+            {
+                // Half a one is none.
+                match disk.open(&found, false, Access::Buffered)?.len()? == size {
+                    true => drop(spares.0.insert(number)),
+                    false => disk.remove(&found)?,
+                }
+            }
             if let Some(number) = found.strip_prefix(PREFIX).and_then(|n| n.parse().ok()) {
                 files.insert(number, disk.open(&found, false, Access::Buffered)?);
             }
@@ -48,7 +70,7 @@ impl Segments {
             size,
             mark,
             files: Mutex::new(files),
-            changing: Mutex::new(()),
+            changing: Mutex::new(spares),
         })
     }
 
@@ -150,10 +172,14 @@ impl Segments {
             let file = match self.file(number) {
                 Some(file) => file,
                 None => {
-                    let _changing = self.changing.lock();
+                    let mut spares = self.changing.lock();
                     match self.file(number) {
                         Some(file) => file,
-                        None => self.create(number)?,
+                        None => match self.create(number) {
+                            // What could be refused was refused before: this is urgent.
+                            Err(Error::DiskFull) => self.create_of_spare(number, &mut spares)?,
+                            created => created?,
+                        },
                     }
                 }
             };
@@ -203,6 +229,50 @@ impl Segments {
         Ok(file)
     }
 
+    /// Makes a spare file a segment, which needs no room on the disk.
+    fn create_of_spare(&self, number: u64, spares: &mut Spares) -> Result<Arc<dyn File>> {
+        let Some(&spare) = spares.0.last() else {
+            return Err(Error::DiskFull);
+        };
+        let file = self.disk.open(&spare_name(spare), false, Access::Buffered)?;
+        self.fill(&*file)?;
+        spares.0.remove(&spare);
+        self.disk.rename(&spare_name(spare), &name(number))?;
+        self.disk.sync_dir()?;
+        self.files.lock().insert(number, file.clone());
+        Ok(file)
+    }
+
+    /// Sees to it that spare files have so many bytes of room, and, with `trim`, not much more. Says how many they have.
+    pub fn spare(&self, bytes: u64, trim: bool) -> (u64, Result<()>) {
+        let mut spares = self.changing.lock();
+        let done = self.resize_spares(&mut spares, bytes.div_ceil(self.size), trim);
+        (spares.0.len() as u64 * self.size, done)
+    }
+
+    fn resize_spares(&self, spares: &mut Spares, wanted: u64, trim: bool) -> Result<()> {
+        let mut changed = false;
+        while trim && spares.0.len() as u64 > wanted + SPARES_KEPT {
+            let last = spares.0.pop_last().expect("there are some");
+            self.disk.remove(&spare_name(last))?;
+            changed = true;
+        }
+        while (spares.0.len() as u64) < wanted {
+            let number = spares.0.last().map_or(0, |last| last + 1);
+            let file = self.disk.open(&spare_name(number), true, Access::Buffered)?;
+            if let Err(error) = file.allocate(0, self.size).and_then(|()| file.sync()) {
+                let _ = self.disk.remove(&spare_name(number));
+                return Err(Error::from(error));
+            }
+            spares.0.insert(number);
+            changed = true;
+        }
+        if changed {
+            self.disk.sync_dir()?;
+        }
+        Ok(())
+    }
+
     fn fill(&self, file: &dyn File) -> io::Result<()> {
         file.allocate(0, self.size)?;
         let zeros = vec![0; self.size.min(1 << 20) as usize];
@@ -226,9 +296,10 @@ impl Segments {
     }
 
     /// Makes room up to `to`, if there is less. Segments wholly below `keep_from` are used for it first; of those left
-    /// over, so many become next ones that the segments from `keep_from` on hold `nominal` bytes, and the rest goes.
-    pub fn prepare(&self, keep_from: Lsn, tail: Lsn, to: Lsn, nominal: u64) -> Result<()> {
-        let _changing = self.changing.lock();
+    /// over, so many become next ones that the segments from `keep_from` on hold `nominal` bytes, and the rest goes. Spare files
+    /// are used last, but for `reserved` bytes of them and one that the next reservations find.
+    pub fn prepare(&self, keep_from: Lsn, tail: Lsn, to: Lsn, nominal: u64, reserved: u64) -> Result<()> {
+        let mut spares = self.changing.lock();
         let first_kept = keep_from.0 / self.size;
         let mut free: Vec<u64> = self
             .files
@@ -257,7 +328,12 @@ impl Segments {
             self.disk.sync_dir()?;
         }
         while next * self.size < to.0 {
-            self.create(next)?;
+            match self.create(next) {
+                Err(Error::DiskFull) if (spares.0.len() as u64) * self.size >= reserved + 2 * self.size => {
+                    self.create_of_spare(next, &mut spares)?;
+                }
+                created => drop(created?),
+            }
             next += 1;
         }
         Ok(())
@@ -293,7 +369,7 @@ mod tests {
         let disk = SimDisk::new(1);
         let segments = Segments::open(Arc::new(disk.clone()), 4096, Mark::default()).unwrap();
         segments
-            .prepare(Lsn(4096), Lsn(4096), Lsn(3 * 4096), 4 * 4096)
+            .prepare(Lsn(4096), Lsn(4096), Lsn(3 * 4096), 4 * 4096, 0)
             .unwrap();
         assert_eq!(names(&disk), [1, 2]);
         segments.write(Lsn(2 * 4096 - 3), b"across").unwrap();
@@ -303,12 +379,12 @@ mod tests {
 
         // A long transaction pins the log: it grows beyond its nominal size, and shrinks to it afterwards.
         segments
-            .prepare(Lsn(4096), Lsn(9 * 4096), Lsn(10 * 4096), 4 * 4096)
+            .prepare(Lsn(4096), Lsn(9 * 4096), Lsn(10 * 4096), 4 * 4096, 0)
             .unwrap();
         assert_eq!(segments.end(Lsn(9 * 4096)), Lsn(10 * 4096));
         segments.write(Lsn(3 * 4096), &[1; 6 * 4096]).unwrap();
         segments
-            .prepare(Lsn(9 * 4096), Lsn(9 * 4096 + 5), Lsn(11 * 4096), 4 * 4096)
+            .prepare(Lsn(9 * 4096), Lsn(9 * 4096 + 5), Lsn(11 * 4096), 4 * 4096, 0)
             .unwrap();
         assert_eq!(names(&disk), [9, 10, 11, 12]);
         assert!(!segments.read(Lsn(4096), &mut out).unwrap());

@@ -244,7 +244,8 @@ impl Pace {
         } else {
             CHECKPOINT_EVERY
         };
-        let due = self.checkpoint_at.elapsed() >= every && store.redo_from() < tail;
+        let is_worth_it = || store.redo_from() < tail || store.space().may_punch();
+        let due = self.checkpoint_at.elapsed() >= every && is_worth_it();
         if due || log.is_full() || started_at > capacity * 7 / 10 {
             self.checkpoint_at = Instant::now();
             done = done.and(store.checkpoint());
@@ -477,17 +478,21 @@ impl Store {
         let punched = self.space().punch(self.pool(), redo_from);
         drop(work);
         // The log first: it is waited for.
+        self.make_log_room(scan_from, redo_from).and(punched)
+    }
+
+    pub(super) fn make_log_room(&self, scan_from: Lsn, redo_from: Lsn) -> Result<()> {
+        // Until the losers are undone, what a former run reserved for that is theirs.
+        let trim = self.retain.read().is_some();
         self.log()
-            .make_room(scan_from, redo_from, self.log_capacity())
-            .and(punched)
+            .make_room(scan_from, redo_from, self.log_capacity(), trim)
     }
 
     /// Has segments ready before mini-transactions must wait for them.
     fn make_log_room_ahead(&self) -> Result<()> {
         if self.log().is_short_of_room() && !self.is_recovering() {
             let control = self.control();
-            self.log()
-                .make_room(control.scan_from, control.redo_from, self.log_capacity())?;
+            self.make_log_room(control.scan_from, control.redo_from)?;
         }
         Ok(())
     }

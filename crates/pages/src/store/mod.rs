@@ -192,7 +192,7 @@ impl Store {
 
         // Nothing has been changed so far.
         let scratch = disk.open("scratch", true, access)?;
-        scratch.truncate(0)?;
+        Scratch::empty(&*scratch)?;
         if !control.clean {
             recovered.torn_pages_repaired = last_batch.restore(&*data)?;
         }
@@ -244,14 +244,18 @@ impl Store {
         store.set_max_dirty_pages_pct(config.max_dirty_pages_pct);
         *store.thread.lock() = Some(Cleaner::start(&store)?);
         recovered.records_redone = store.redo(control.redo_from, recovered.end)?;
-        store.space.load(&store.pool)?;
+        store.space.load(&store.pool, recovered.end)?;
         // No checkpoint before: it would count on the superblock.
         store.create_superblock(control.id)?;
         store.begin_log()?;
         store.recovering.store(false, Ordering::Release);
-        store
-            .log
-            .make_room(control.scan_from, control.redo_from, store.log_capacity)?;
+        match store.make_log_room(control.scan_from, control.redo_from) {
+            // Reading, undoing and whatever makes room are possible on a full disk, and so is a start.
+            Err(Error::DiskFull) => {
+                ::log::error!("the disk is full: changes are refused until there is room")
+            }
+            made => made?,
+        }
         Ok((store, recovered))
     }
 
@@ -275,6 +279,7 @@ impl Store {
             LOG_START,
             LOG_START,
             Lsn(1),
+            0,
             0,
         )?;
         Ok((ControlFile::create(&*config.disk, &control)?, control))
@@ -321,12 +326,7 @@ impl Store {
     /// Begins a mini-transaction. May wait until the log has room, so to be called while holding no latch.
     #[inline]
     pub fn begin_mtr(&self) -> Result<Mtr<'_>> {
-        let wake = || {
-            let signal = self.pool.cleaner_signal();
-            signal.ask();
-            signal.trouble().map(|trouble| trouble.error())
-        };
-        self.log.admit(wake)?;
+        self.log.admit(|| self.wake_cleaner())?;
         Ok(Mtr::new(self))
     }
 
@@ -336,6 +336,24 @@ impl Store {
     pub fn begin_urgent_mtr(&self) -> Result<Mtr<'_>> {
         self.log.check()?;
         Ok(Mtr::new(self))
+    }
+
+    /// Reserves room in the log for undoing what is about to be changed, or fails if the disk is full; to be given back with
+    /// [`release_undo`](Self::release_undo). `check` ends a wait early. To be called while holding nothing.
+    pub fn reserve_undo(&self, bytes: u64, check: &dyn Fn() -> Result<()>) -> Result<()> {
+        self.log.reserve_undo(bytes, || self.wake_cleaner(), check)
+    }
+
+    /// Gives back what was reserved for undoing.
+    pub fn release_undo(&self, bytes: u64) {
+        self.log.release_undo(bytes);
+    }
+
+    /// Asks for a checkpoint, and says what keeps the cleaner from one.
+    fn wake_cleaner(&self) -> Option<Error> {
+        let signal = self.pool.cleaner_signal();
+        signal.ask();
+        signal.trouble().map(|trouble| trouble.error())
     }
 
     /// As [`begin_mtr`](Self::begin_mtr), for scratch pages.

@@ -2,7 +2,8 @@
 //!
 //! The file grows as pages are wanted, by `fallocate`, so that spilling one cannot fail for want of room. When much of it is
 //! free again, its end is cut off and whole extents in between are given back; the pages used next are those nearest the
-//! beginning, so that what is in use gathers there.
+//! beginning, so that what is in use gathers there. The first few megabytes are never given back: on a full disk a DELETE needs
+//! somewhere to keep what it deletes.
 
 use crate::disk::File;
 use crate::error::{Error, Result};
@@ -32,6 +33,8 @@ const EXTENT: u32 = 64;
 /// Less than this is not worth giving back.
 const TRIM_MIN: usize = 1024;
 
+/// Pages that the file always has room for: 4 MiB.
+const KEPT: u32 = 256;
 /// The file grows by so many pages, or an eighth of itself.
 const GROW_MIN: u32 = 64;
 const GROW_MAX: u32 = 4096;
@@ -41,6 +44,19 @@ fn extent_of(page: PageId) -> u32 {
 }
 
 impl Scratch {
+    /// Empties the file of a former run. What it keeps has been its own all along, if the disk is full.
+    pub fn empty(file: &dyn File) -> Result<()> {
+        let kept = u64::from(KEPT) * PAGE_SIZE as u64;
+        if file.len()? > kept {
+            file.truncate(kept)?;
+        }
+        match file.allocate(0, kept).map_err(Error::from) {
+            Err(Error::DiskFull) => Ok(()),
+            done => done,
+        }
+    }
+
+    /// Over an empty file.
     pub fn new(file: Arc<dyn File>) -> Scratch {
         let first = PageId::SCRATCH_FIRST;
         let state = State {
@@ -114,7 +130,8 @@ impl Scratch {
         let tail = tail.count();
         state.free.drain(..tail);
         state.next -= tail as u32;
-        let end = (state.next - PageId::SCRATCH_FIRST).next_multiple_of(EXTENT) + PageId::SCRATCH_FIRST;
+        let used = (state.next - PageId::SCRATCH_FIRST).next_multiple_of(EXTENT);
+        let end = used.max(KEPT) + PageId::SCRATCH_FIRST;
         if end < state.backed {
             self.file
                 .truncate(u64::from(end - PageId::SCRATCH_FIRST) * PAGE_SIZE as u64)?;
@@ -123,6 +140,9 @@ impl Scratch {
         }
         let extent_of = |page: &PageId| (page.0 - PageId::SCRATCH_FIRST) / EXTENT;
         for pages in state.free.chunk_by(|a, b| extent_of(a) == extent_of(b)) {
+            if extent_of(&pages[0]) * EXTENT < KEPT {
+                continue;
+            }
             let extent = PageId::SCRATCH_FIRST + extent_of(&pages[0]) * EXTENT;
             if pages.len() == EXTENT as usize && state.holes.insert(extent) {
                 let at = u64::from(extent - PageId::SCRATCH_FIRST) * PAGE_SIZE as u64;

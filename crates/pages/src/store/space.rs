@@ -106,8 +106,9 @@ impl Space {
         }
     }
 
-    /// Learns from the bitmaps, which from now on stay in memory.
-    pub fn load(&self, pool: &Pool) -> Result<()> {
+    /// Learns from the bitmaps, which from now on stay in memory. What is free may have been freed just before a crash, and its
+    /// room not been given back: it will be when a checkpoint has passed `log_end`, up to where the log was redone.
+    pub fn load(&self, pool: &Pool, log_end: Lsn) -> Result<()> {
         let mut state = self.state.lock();
         let in_file = (self.data.len()? / PAGE_SIZE as u64).min(u64::from(PageId::DATA_END)) as u32;
         state.end = in_file;
@@ -133,6 +134,7 @@ impl Space {
             {
                 if extent_is_free(&page, extent, state.end) {
                     state.unbacked.insert(extent);
+                    state.emptied.insert(extent, log_end);
                 }
             }
         }
@@ -142,6 +144,13 @@ impl Space {
         }
         self.allocated.store(state.end, Ordering::Release);
         Ok(())
+    }
+
+    /// Whether there may be extents to give back.
+    pub fn may_punch(&self) -> bool {
+        self.state
+            .try_lock()
+            .is_some_and(|state| !state.emptied.is_empty())
     }
 
     /// Pages that the file has room for.

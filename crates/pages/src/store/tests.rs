@@ -246,7 +246,7 @@ fn a_full_disk_is_an_error_and_goes_away() {
     let (store, _) = Store::on_sim(&disk, 64, ops()).unwrap();
     store
         .log()
-        .make_room(Lsn(0), store.log().tail(), 4 << 20)
+        .make_room(Lsn(0), store.log().tail(), 4 << 20, true)
         .unwrap();
     disk.set_faults(Faults {
         capacity: Some(0),

@@ -39,7 +39,7 @@ use crate::log::TxnNote;
 use crate::mvcc::{self, Address, Chain, Version, VersionBuffer};
 use crate::schema::{Datum, RowBuf};
 use crate::tree::LeafWrite;
-use crate::txn::{Txn, Undo, difference};
+use crate::txn::{Txn, Undo, difference, undo_bytes_of};
 use parking_lot::Mutex;
 
 /// A transaction at work in one table.
@@ -76,7 +76,7 @@ impl<'w, 'k> Writer<'w, 'k> {
             payload: &self.txn.buffers.note,
         });
         let lsn = leaf.finish();
-        self.txn.wrote(lsn.start);
+        self.txn.wrote(lsn.start, undo_bytes_of(lsn));
         Ok(())
     }
 

@@ -156,7 +156,7 @@ mod tests {
         spool.append(&huge).unwrap();
         model.extend_from_slice(&huge);
         assert_eq!(spool.len(), model.len() as u64);
-        assert!(store.status().scratch_pages as usize >= model.len() / PAGE_SIZE);
+        assert!(store.status().scratch_pages >= model.len() / PAGE_SIZE);
 
         let mut out = Vec::new();
         let mut at = 0usize;

@@ -15,6 +15,7 @@ use super::node::NumKind;
 use super::{BindCtx, EvalCtx, Expr};
 use std::cmp::Ordering;
 use std::collections::HashSet;
+use tidemark_types::error::memory::check_memory;
 use tidemark_types::error::{Result, SqlError};
 use tidemark_types::sort::sort_key;
 use tidemark_types::{Decimal, SqlType, Val, Value};
@@ -272,6 +273,7 @@ impl Accumulator {
             for (value, arg) in values.iter().zip(&spec.args[1..]) {
                 sort_key(value, &arg.ty, &mut key);
             }
+            check_memory()?;
             if !seen.insert(key) {
                 return Ok(());
             }
@@ -339,6 +341,7 @@ impl Accumulator {
                     .iter()
                     .map(|(e, _)| e.eval_owned(ctx))
                     .collect::<Result<Vec<Value>>>()?;
+                check_memory()?;
                 rows.push((keys, text));
             }
             State::Bits(bits) => {

@@ -62,8 +62,9 @@ impl Row for Vec<Val<'_>> {
 pub trait SessionInfo {
     /// `None` if never set: NULL.
     fn user_variable(&self, name: &str) -> Option<Value>;
-    /// `SET @name = value`, and `@name := value` inside an expression.
-    fn set_user_variable(&self, name: &str, value: Value);
+    /// `SET @name = value`, and `@name := value` inside an expression. Error 3170 if the session's variables
+    /// would hold more than a statement may take.
+    fn set_user_variable(&self, name: &str, value: Value) -> Result<()>;
     /// `@@name`; error 1193 for an unknown name.
     fn system_variable(&self, scope: super::VarScope, name: &str) -> Result<Value>;
     /// CONNECTION_ID().
@@ -95,7 +96,9 @@ impl SessionInfo for NoSession {
     fn user_variable(&self, _name: &str) -> Option<Value> {
         None
     }
-    fn set_user_variable(&self, _name: &str, _value: Value) {}
+    fn set_user_variable(&self, _name: &str, _value: Value) -> Result<()> {
+        Ok(())
+    }
     fn system_variable(&self, _scope: super::VarScope, name: &str) -> Result<Value> {
         Err(SqlError::unknown_system_variable(name))
     }

@@ -25,7 +25,7 @@ impl Expr {
             Node::UserVar(name) => Ok(ctx.env.session.user_variable(name).unwrap_or(Val::Null)),
             Node::AssignVar(name, e) => {
                 let value = e.eval(ctx)?.into_owned();
-                ctx.env.session.set_user_variable(name, value.clone());
+                ctx.env.session.set_user_variable(name, value.clone())?;
                 Ok(value)
             }
             Node::SystemVar(scope, name) => ctx.env.session.system_variable(*scope, name),

@@ -69,11 +69,13 @@ struct Thread {
     used: Cell<i64>,
     /// As much of it as [`PROCESS`] holds.
     told: Cell<i64>,
+    /// The most that `used` was, when it was told, since the running statement began.
+    peak: Cell<i64>,
 }
 
 thread_local! {
     // Constant and without a destructor, so that the allocator may use it at any time in a thread's life.
-    static THREAD: Thread = const { Thread { used: Cell::new(0), told: Cell::new(0) } };
+    static THREAD: Thread = const { Thread { used: Cell::new(0), told: Cell::new(0), peak: Cell::new(0) } };
 }
 
 /// The system's allocator, counting.
@@ -92,6 +94,13 @@ impl Default for Counting {
     }
 }
 
+/// What a block of so many bytes takes with the allocator's own, in a heap like glibc's: a word beside it, a multiple of
+/// two words, at least four.
+#[inline]
+fn block_bytes(len: usize) -> i64 {
+    ((len + 8 + 15) & !15).max(32) as i64
+}
+
 #[inline]
 fn count(bytes: i64) {
     // A thread so near its end that it has no locals any more is not counted.
@@ -107,6 +116,7 @@ fn count(bytes: i64) {
 #[cold]
 fn tell(thread: &Thread) {
     let used = thread.used.get();
+    thread.peak.set(thread.peak.get().max(used));
     PROCESS.fetch_add(used - thread.told.replace(used), Ordering::Relaxed);
 }
 
@@ -117,7 +127,7 @@ unsafe impl GlobalAlloc for Counting {
         // SAFETY: the caller's contract is the system's.
         let block = unsafe { System.alloc(layout) };
         if !block.is_null() {
-            count(layout.size() as i64);
+            count(block_bytes(layout.size()));
         }
         block
     }
@@ -127,7 +137,7 @@ unsafe impl GlobalAlloc for Counting {
         // SAFETY: as above.
         let block = unsafe { System.alloc_zeroed(layout) };
         if !block.is_null() {
-            count(layout.size() as i64);
+            count(block_bytes(layout.size()));
         }
         block
     }
@@ -136,7 +146,7 @@ unsafe impl GlobalAlloc for Counting {
     unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
         // SAFETY: as above.
         unsafe { System.dealloc(block, layout) };
-        count(-(layout.size() as i64));
+        count(-block_bytes(layout.size()));
     }
 
     #[inline]
@@ -144,14 +154,14 @@ unsafe impl GlobalAlloc for Counting {
         // SAFETY: as above.
         let moved = unsafe { System.realloc(block, layout, len) };
         if !moved.is_null() {
-            count(len as i64 - layout.size() as i64);
+            count(block_bytes(len) - block_bytes(layout.size()));
         }
         moved
     }
 }
 
 /// Makes the system's allocator give back what is freed, rather than keep it for the thread that freed it: large blocks
-/// at once, the ends of its heaps soon. To be called once, before there are threads.
+/// at once, the ends of its heaps soon ([`end_statement`] sees to what is between). To be called once, before there are threads.
 pub fn give_back_what_is_freed() {
     // SAFETY: sets two parameters of the allocator; no other thread runs yet that could read them.
     unsafe {
@@ -182,12 +192,6 @@ pub fn machine_bytes() -> u64 {
         .iter()
         .filter_map(|file| std::fs::read_to_string(file).ok()?.trim().parse().ok());
     allowed.fold(of_machine, u64::min)
-}
-
-/// Gives free memory inside the heaps back to the system as well. Takes milliseconds: for after something large.
-pub fn trim() {
-    // SAFETY: may be called at any time, by any thread.
-    unsafe { libc::malloc_trim(0) };
 }
 
 /// Has what this thread took counted to the last byte when it ends. Threads of which there are many are to call it once
@@ -222,6 +226,13 @@ pub fn thread_begins() {
 /// Bytes that the process has allocated, to within [`QUANTUM`] for each thread.
 pub fn process_bytes() -> u64 {
     u64::try_from(PROCESS.load(Ordering::Relaxed)).unwrap_or(0)
+}
+
+/// Whether the process has taken three quarters of its limit: what can do with less memory should.
+#[inline]
+pub fn is_tight() -> bool {
+    let limit = PROCESS_LIMIT.load(Ordering::Relaxed);
+    process_bytes() > limit - limit / 4
 }
 
 /// A number of bytes that should not be exceeded, and the name by which a user knows it.
@@ -310,7 +321,26 @@ fn taken_since(began_at: i64) -> u64 {
 /// The statement that this thread runs from now on may take so much; [`check`] compares.
 #[inline]
 pub fn begin_statement(limit: Limit) {
-    STATEMENT.set((THREAD.with(|thread| thread.used.get()), limit));
+    let used = THREAD.with(|thread| {
+        thread.peak.set(thread.used.get());
+        thread.used.get()
+    });
+    STATEMENT.set((used, limit));
+}
+
+/// A statement that had taken this much leaves heaps behind that are worth giving back.
+const TRIM_FROM: i64 = 32 << 20;
+
+/// The statement is over. After one that took much, the free memory inside the heaps is given back to the system, too: it
+/// takes some milliseconds, and without it the process keeps what its greediest moment wanted.
+#[inline]
+pub fn end_statement() {
+    let peak = THREAD.with(|thread| thread.peak.get());
+    if peak - STATEMENT.get().0 > TRIM_FROM {
+        // SAFETY: may be called at any time, by any thread.
+        unsafe { libc::malloc_trim(0) };
+        begin_statement(Limit::NONE);
+    }
 }
 
 /// Bytes that this thread has allocated, and not freed, since its statement began.

@@ -8,7 +8,7 @@
 //!   latest of `deadlocks`, the `modes` in which it refuses what it does else.
 //! - `client`: the other end of the connection; `process`: what other sessions see of this one; `timer`: queries that may run
 //!   only so long.
-//! - `state`: variables, current database, account, diagnostics; `access`: what the account may do, and where names lead.
+//! - `state`: variables (`user_variables`), current database, account, diagnostics; `access`: what the account may do, and where names lead.
 //! - `sink`: where results go; `answer`: results made in memory; [`command`]: kinds of statements, as they are counted;
 //!   `table_use`: the tables of a plan, to be locked and checked.
 
@@ -27,6 +27,7 @@ pub(crate) mod sink;
 pub(crate) mod state;
 mod table_use;
 mod timer;
+mod user_variables;
 
 pub use alone::bind_alone;
 pub use answer::{Answer, Done, ResultRows, ok_info};

@@ -185,7 +185,7 @@ impl Values {
     fn statement_memory(&self) -> Limit {
         let uint = |at: usize| self.get(at).as_u64();
         let own = match uint(at_tidemark_statement_memory()) {
-            0 => self.total_memory().bytes / 4,
+            0 => self.total_memory().bytes,
             own => own,
         };
         smaller_limit([

@@ -30,8 +30,9 @@ impl SessionInfo for TestSession {
     fn user_variable(&self, name: &str) -> Option<Value> {
         self.variables.borrow().get(name).cloned()
     }
-    fn set_user_variable(&self, name: &str, value: Value) {
+    fn set_user_variable(&self, name: &str, value: Value) -> Result<()> {
         self.variables.borrow_mut().insert(name.to_string(), value);
+        Ok(())
     }
     fn system_variable(&self, _scope: VarScope, name: &str) -> Result<Value> {
         Err(SqlError::unknown_system_variable(name))

@@ -135,7 +135,7 @@ impl<'g, 'a> Groups<'g, 'a> {
         let at = match self.by_key.get(self.key.as_slice()) {
             Some(at) => *at,
             None => {
-                if self.later.is_none() && self.bytes > self.share {
+                if self.later.is_none() && self.bytes > self.room.allows(self.share) {
                     self.later = Partitions::new(self.room, self.level);
                 }
                 if let Some(later) = &mut self.later {

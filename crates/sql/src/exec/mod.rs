@@ -30,7 +30,7 @@ use crate::expr::{Env, EvalCtx, Row, Subqueries};
 use crate::plan::{QueryPlan, TableScan};
 use crate::types::sort::sort_key;
 use crate::types::{CmpKind, SqlType, Val, Value};
-use spill::{KeptRows, KeyedRows, KeyedRowsBuilder, Room, Shares};
+use spill::{KeptRows, KeyedRows, KeyedRowsBuilder, Room, Shares, copied};
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -153,7 +153,7 @@ impl<'a, 't> Exec<'a, 't> {
     pub fn rows_of(&self, query: &QueryPlan, scope: QueryScope) -> Result<KeptRows<'a>> {
         let mut rows = self.no_rows();
         let mut collect = Collect::new(|row: &[Value]| {
-            rows.push(row.to_vec())?;
+            rows.push(copied(row)?)?;
             Ok(true)
         });
         self.query(query, scope, &mut collect)?;

@@ -3,6 +3,7 @@
 use super::ScanControl;
 use crate::context::{ResultSink, SessionState};
 use crate::error::Result;
+use crate::error::memory::check_memory;
 use crate::expr::{EvalCtx, Expr};
 use crate::types::{Charset, SqlType, TypeKind, Val, Value};
 
@@ -120,6 +121,7 @@ impl<F: FnMut(&[Value]) -> Result<bool>> Output for Collect<F> {
         for expr in exprs {
             self.row.push(expr.eval(ctx)?.into_owned());
         }
+        check_memory()?;
         let more = (self.f)(&self.row)?;
         Ok(if more {
             ScanControl::Next

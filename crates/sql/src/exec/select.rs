@@ -4,9 +4,11 @@ use super::groups::Groups;
 use super::output::{Collect, Output};
 use super::rows::JoinedRow;
 use super::source::Produced;
+use super::spill::copied;
 use super::tail::{Tail, append_key};
 use super::{Exec, QueryScope, ScanControl};
 use crate::error::depth::check_stack;
+use crate::error::memory::check_memory;
 use crate::error::{Result, SqlError, er};
 use crate::expr::{EvalCtx, Row};
 use crate::parse::ast::SetOp;
@@ -14,10 +16,12 @@ use crate::plan::{QueryBody, QueryPlan, Recursion, SelectPlan, SetBranch};
 use crate::types::{SqlType, Val, Value};
 use std::collections::{HashMap, HashSet};
 
-fn row_key(row: &[Value], types: &[SqlType]) -> Vec<u8> {
+/// The key of a row that is to be kept: error 3170 if there is no memory for more.
+fn row_key(row: &[Value], types: &[SqlType]) -> Result<Vec<u8>> {
+    check_memory()?;
     let mut key = Vec::new();
     append_key(row, types, &mut key);
-    key
+    Ok(key)
 }
 
 impl<'a> Exec<'a, '_> {
@@ -95,8 +99,8 @@ impl<'a> Exec<'a, '_> {
                 query,
                 scope,
                 &mut Collect::new(|row: &[Value]| {
-                    if recursion.all || seen.insert(row_key(row, types)) {
-                        rows.push(row.to_vec())?;
+                    if recursion.all || seen.insert(row_key(row, types)?) {
+                        rows.push(copied(row)?)?;
                         more = f(row)?;
                     }
                     Ok(more)
@@ -147,8 +151,8 @@ impl<'a> Exec<'a, '_> {
                 types,
                 scope,
                 &mut |row| {
-                    if branch.all || seen.insert(row_key(row, types)) {
-                        next.push(row.to_vec())?;
+                    if branch.all || seen.insert(row_key(row, types)?) {
+                        next.push(copied(row)?)?;
                     }
                     Ok(true)
                 },
@@ -182,11 +186,11 @@ impl<'a> Exec<'a, '_> {
         // How often each row is on the right.
         let mut counts: HashMap<Vec<u8>, u64> = HashMap::new();
         self.each_row(&branch.plan, scope, &mut |row| {
-            *counts.entry(row_key(row, types)).or_default() += 1;
+            *counts.entry(row_key(row, types)?).or_default() += 1;
             Ok(true)
         })?;
         left(&mut |row| {
-            let count = counts.get_mut(&row_key(row, types)).filter(|count| **count > 0);
+            let count = counts.get_mut(&row_key(row, types)?).filter(|count| **count > 0);
             let there = count.is_some();
             if let (Some(count), true) = (count, branch.all) {
                 *count -= 1;
@@ -220,7 +224,7 @@ impl<'a> Exec<'a, '_> {
             }
             let in_set = own_set.is_some_and(|last| at <= last + 1);
             self.each_row(plan, scope, &mut |row| {
-                if !in_set || seen.insert(row_key(row, types)) {
+                if !in_set || seen.insert(row_key(row, types)?) {
                     more = f(row)?;
                 }
                 Ok(more)

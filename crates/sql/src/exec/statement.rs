@@ -150,7 +150,7 @@ fn into_variables(query: &QueryPlan, exec: &Exec, scope: QueryScope) -> Result<O
     match row {
         Some(row) => {
             for (name, value) in query.into.iter().zip(row) {
-                exec.session.set_user_variable(name, value);
+                exec.session.set_user_variable(name, value)?;
             }
         }
         None => exec.session.warnings.warn(SqlError::new(

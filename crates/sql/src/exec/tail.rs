@@ -55,7 +55,7 @@ impl<'a> Distinct<'a> {
         if self.keys.contains(key) {
             return Ok(Novelty::Known);
         }
-        if self.later.is_none() && self.bytes > self.share {
+        if self.later.is_none() && self.bytes > self.room.allows(self.share) {
             self.later = Partitions::new(self.room, self.level);
         }
         if self.later.is_some() {

@@ -152,6 +152,7 @@ impl Session {
         self.state.process.begin("Query", &conceal(sql));
         let result = self.run_text(sql, out);
         self.state.process.end();
+        self.state.end_memory();
         result
     }
 
@@ -160,6 +161,7 @@ impl Session {
         self.state.process.begin("Prepare", &conceal(sql));
         let result = self.prepare_binary(sql);
         self.state.process.end();
+        self.state.end_memory();
         result
     }
 

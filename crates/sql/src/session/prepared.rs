@@ -158,6 +158,7 @@ impl Session {
         let result = self.execute_prepared(&mut prepared, params, false, out);
         self.statements.binary.insert(id, prepared);
         self.state.process.end();
+        self.state.end_memory();
         result
     }
 

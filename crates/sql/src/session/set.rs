@@ -24,7 +24,7 @@ impl Session {
         match item {
             SetItem::UserVar { name, value } => {
                 let value = self.value_of(value)?;
-                self.state.set_user_variable(name, value);
+                self.state.set_user_variable(name, value)?;
                 Ok(())
             }
             SetItem::Variable { scope, name, value } => self.set_variable(*scope, name, value),

@@ -209,8 +209,8 @@ pub(super) const DEFS: &[Def] = &[
     def("sort_buffer_size", Both, true, from(32768), "262144"),
     def("join_buffer_size", Both, true, from(128), "8388608"),
     def("tmp_table_size", Both, true, from(1024), "16777216"),
-    // Bytes that one statement, and all of the server but the buffer pool, may take; 0 is a quarter of the second, and
-    // half of the machine's memory. MySQL's names mean the same; the smaller holds.
+    // Bytes that one statement, and all of the server but the buffer pool, may take; 0 is the second's, and half of
+    // the machine's memory. MySQL's names mean the same; the smaller holds.
     def("tidemark_statement_memory", Both, true, from(0), "0"),
     def("tidemark_total_memory", Global, true, from(0), "0"),
     def(

@@ -7,7 +7,7 @@
 use super::rows::{Slots, Stored};
 use super::{ChangeContext, is_ignorable};
 use crate::error::{Result, SqlError, er};
-use crate::exec::spill::{KeptRows, Room, Shares, Sorter};
+use crate::exec::spill::{KeptRows, Room, Shares, Sorter, copied};
 use crate::expr::{EvalCtx, Row};
 use crate::plan::change::{RowSelection, Target};
 use crate::types::sort::sort_key;
@@ -292,7 +292,7 @@ impl<'a> ChangeScan<'a> {
         let mut matching = self.no_rows();
         rows.for_each(&mut |row| {
             if self.matches(&Slots(&row[1..]))? {
-                matching.push(row.to_vec())?;
+                matching.push(copied(row)?)?;
             }
             Ok(true)
         })?;

@@ -70,7 +70,7 @@ impl<'a> KeyedRowsBuilder<'a> {
             Building::Hash(table) => {
                 self.room.check_at(table.rows.len())?;
                 table.push(key, row);
-                if table.bytes > self.shares.join {
+                if table.bytes > self.room.allows(self.shares.join) {
                     let table = std::mem::take(table);
                     self.building = Building::Sort(self.sorting(table)?);
                 }

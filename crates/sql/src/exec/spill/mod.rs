@@ -31,7 +31,7 @@ pub use run::SortedRun;
 pub use sorter::Sorter;
 
 use crate::context::{Process, SessionState};
-use crate::error::memory::check_memory;
+use crate::error::memory::{check_memory, reserve_memory};
 use crate::error::{Result, SqlError};
 use crate::types::{Val, Value};
 use tidemark_engine::{Engine, Spool};
@@ -59,6 +59,16 @@ impl<'a> Room<'a> {
 
     fn spool(&self) -> Spool {
         self.engine.spool()
+    }
+
+    /// How much of its share a structure may take just now: when the server's memory is nearly spent, an eighth.
+    #[inline]
+    pub fn allows(&self, share: usize) -> usize {
+        if tidemark_memory::is_tight() {
+            share / 8
+        } else {
+            share
+        }
     }
 
     /// An error if the statement was killed or has taken too much memory.
@@ -113,6 +123,12 @@ fn heap_bytes(value: &Value) -> usize {
 /// About what a row of its own takes.
 fn row_bytes(row: &[Value]) -> usize {
     size_of::<Vec<Value>>() + 16 + size_of_val(row) + row.iter().map(heap_bytes).sum::<usize>()
+}
+
+/// A copy of a row, if there is memory for it.
+pub fn copied(row: &[Value]) -> Result<Vec<Value>> {
+    let _room = reserve_memory(row_bytes(row))?;
+    Ok(row.to_vec())
 }
 
 #[cfg(test)]

@@ -38,7 +38,7 @@ impl<'a> KeptRows<'a> {
         self.room.check_at(self.len())?;
         if self.spool.is_none() {
             self.bytes += row_bytes(&row);
-            if self.bytes <= self.share || self.memory.is_empty() {
+            if self.bytes <= self.room.allows(self.share) || self.memory.is_empty() {
                 self.memory.push(row);
                 return Ok(());
             }

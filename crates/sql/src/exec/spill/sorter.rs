@@ -110,7 +110,7 @@ impl<'a> Sorter<'a> {
         if self.entries.len() >= self.drop_at {
             self.drop_unwanted();
         }
-        if self.bytes() > self.share {
+        if self.bytes() > self.room.allows(self.share) {
             self.put_aside()?;
         }
         Ok(())

@@ -1,0 +1,198 @@
+"""Memory: what statements hold is bounded, one by one and in all, whatever they are. Each ends with its rows, or with error 3170
+that names the limit; rows that can wait are put aside, and the results are those of a server with memory to spare.
+
+The server has little memory on purpose. `budget.py --megabytes 2000 --clients 32 --total 512 --pool 128` is the same at full size.
+"""
+import argparse
+import random
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pymysql
+
+if __name__ == "__main__":
+    sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from support.report import Report
+from support.server import Server
+
+ROW_BYTES = 260
+LIMITS = ("'tidemark_statement_memory'", "'tidemark_total_memory'")
+# What the process holds beside the pool and what is counted: its code and stacks, and what the allocator keeps.
+ASIDE_MB = 150
+
+# Rows that can be put aside: these give their rows, however little memory there is.
+SPILLS = {
+    "sort": "SELECT id, pad FROM t ORDER BY b, id LIMIT {last}, 3",
+    "sort by an expression": "SELECT id FROM t ORDER BY MD5(pad), a * 2 DESC, id LIMIT 100, 10",
+    "group": "SELECT b, COUNT(*), SUM(a), MAX(pad) FROM t GROUP BY b ORDER BY 2 DESC, 1 LIMIT 5",
+    "distinct": "SELECT COUNT(*), SUM(a) FROM (SELECT DISTINCT b, a FROM t) x",
+    "union": "SELECT COUNT(*), SUM(a) FROM (SELECT a, pad FROM t UNION SELECT id, pad FROM t WHERE id % 3 = 0) x",
+    "derived table": "SELECT COUNT(*), SUM(x.a) FROM (SELECT a, pad FROM t ORDER BY pad, a LIMIT 1000000) x",
+    "hash join": "SELECT COUNT(*), SUM(y.a) FROM t x JOIN t y ON x.b = y.b WHERE y.id % 10 = 0",
+    "values of IN": "SELECT COUNT(*) FROM t WHERE b IN (SELECT CONCAT('name ', a) FROM t)",
+    "common table": "WITH c AS (SELECT a, b FROM t) SELECT COUNT(*) FROM c x JOIN c y ON x.a = y.a WHERE x.b <> y.b",
+}
+# These are kept by the limits alone, and the last must end by them.
+GREEDY = {
+    "text": "SELECT LENGTH(CONCAT(REPEAT('a', 60000000), REPEAT('b', 1000000)))",
+    "replaced text": "SELECT LENGTH(REGEXP_REPLACE(REPEAT('a', 60000000), 'a', 'b'))",
+    "texts": "SELECT LENGTH(a), LENGTH(b) FROM (SELECT REPEAT('a', 60000000) a, REPEAT('b', 60000000) b UNION SELECT REPEAT('c', 60000000), 1) x",
+    "distinct count": "SELECT COUNT(DISTINCT pad, id) FROM t",
+    "group concat": "SELECT LENGTH(GROUP_CONCAT(pad ORDER BY b)) FROM t",
+    "except": "SELECT COUNT(*) FROM (SELECT id, pad FROM t EXCEPT SELECT a, pad FROM t) x",
+    "variables": ["SET " + ", ".join(f"@v{n} = REPEAT('a', 10000000)" for n in range(i, i + 10)) for i in range(0, 500, 10)],
+}
+
+
+class Budget:
+    def __init__(self, report: Report, pool_mb=48, total_mb=192, clients=6, megabytes=60):
+        self.report, self.pool_mb, self.total_mb, self.clients = report, pool_mb, total_mb, clients
+        self.rows = 10_000
+        while self.rows * ROW_BYTES < megabytes << 20:
+            self.rows *= 2
+
+    def run(self) -> None:
+        limits = [f"--innodb-buffer-pool-size={self.pool_mb}M", f"--tidemark-total-memory={self.total_mb}M", f"--tidemark-statement-memory={self.total_mb // 3}M",
+                  "--innodb-flush-log-at-trx-commit=0", "--max-connections=100"]
+        with Server("budget", *limits) as self.server:
+            self.load()
+            expected = self.plenty()
+            peak = self.crowd(expected)
+            most = self.pool_mb + self.total_mb + ASIDE_MB
+            self.report.check(peak >> 20 <= most, "budget/resident", f"{peak >> 20} MB, at most {most}")
+            self.insert_select()
+            self.long_statement()
+            self.session_limit()
+            self.report.equal(self.server.address.execute("SELECT COUNT(*) FROM d.t"), ((self.rows,),), "budget/serves afterwards")
+            self.report.equal(self.server.stop(), 0, "budget/stops")
+
+    def load(self) -> None:
+        with self.connect(None) as connection, connection.cursor() as cursor:
+            cursor.execute("CREATE DATABASE d")
+            cursor.execute("USE d")
+            cursor.execute("CREATE TABLE t (id INT PRIMARY KEY, a INT, b VARCHAR(40), pad CHAR(200), KEY (a))")
+            rows = ", ".join(f"({n}, {n * 7919 % 1000003}, 'name {n * 31 % 40000}', REPEAT('x', 190))" for n in range(10_000))
+            cursor.execute(f"INSERT INTO t VALUES {rows}")
+            count = 10_000
+            while count < self.rows:
+                cursor.execute(f"INSERT INTO t SELECT id + {count}, (id + {count}) * 7919 % 1000003, "
+                               f"CONCAT('name ', (id + {count}) * 31 % 40000), pad FROM t")
+                count *= 2
+
+    def connect(self, database="d") -> pymysql.connections.Connection:
+        connection = self.server.address.connect(read_timeout=900, database=database)
+        connection.cursor().execute("SET SESSION transaction_isolation = 'READ-COMMITTED'")
+        return connection
+
+    def sql(self, query: str) -> str:
+        return query.format(last=self.rows - 5)
+
+    def plenty(self) -> dict:
+        """The results with memory to spare: nothing is put aside."""
+        with self.connect() as connection, connection.cursor() as cursor:
+            cursor.execute("SET GLOBAL tidemark_total_memory = 8589934592")
+            cursor.execute("SET SESSION sort_buffer_size = 4294967295, join_buffer_size = 4294967295, tmp_table_size = 4294967295, "
+                           "tidemark_statement_memory = 8589934592")
+            results = {}
+            for name, query in SPILLS.items():
+                cursor.execute(self.sql(query))
+                results[name] = cursor.fetchall()
+            cursor.execute(f"SET GLOBAL tidemark_total_memory = {self.total_mb << 20}")
+        return results
+
+    def crowd(self, expected: dict) -> int:
+        """All statements by all clients at once, in another order each; the most memory that was resident."""
+        wrong, ended, lock = [], {name: 0 for name in [*SPILLS, *GREEDY]}, threading.Lock()
+
+        def work(number: int) -> None:
+            order = random.Random(number).sample(sorted(ended), len(ended))
+            connection = self.connect()
+            cursor = connection.cursor()
+            for name in order:
+                try:
+                    statements = SPILLS.get(name) or GREEDY[name]
+                    for statement in [statements] if isinstance(statements, str) else statements:
+                        cursor.execute(self.sql(statement))
+                    seen = cursor.fetchall()
+                    if name in expected and seen != expected[name]:
+                        wrong.append(f"{name}: {seen!r:.200}")
+                except pymysql.MySQLError as error:
+                    if error.args[0] != 3170 or not any(limit in error.args[1] for limit in LIMITS):
+                        wrong.append(f"{name}: {error}")
+                    with lock:
+                        ended[name] += 1
+                if name == "variables":
+                    connection.close()
+                    connection = self.connect()
+                    cursor = connection.cursor()
+            connection.close()
+
+        threads = [threading.Thread(target=work, args=(number,)) for number in range(self.clients)]
+        for thread in threads:
+            thread.start()
+        peak = 0
+        while any(thread.is_alive() for thread in threads) and self.server.is_running():
+            peak = max(peak, self.server.memory_bytes())
+            time.sleep(0.02)
+        for thread in threads:
+            thread.join()
+        self.report.check(not wrong, "budget/rows or the named error", "\n".join(wrong))
+        self.report.equal(ended["variables"], self.clients, "budget/variables end by the limit")
+        print("  ended by a limit:", {name: count for name, count in ended.items() if count}, f"peak {peak >> 20} MB", flush=True)
+        # Alone, each of the first kind has room enough.
+        with self.connect() as connection, connection.cursor() as cursor:
+            for name, query in SPILLS.items():
+                cursor.execute(self.sql(query))
+                self.report.equal(cursor.fetchall(), expected[name], f"budget/alone: {name}")
+        return peak
+
+    def insert_select(self) -> None:
+        with self.connect() as connection, connection.cursor() as cursor:
+            cursor.execute("CREATE TABLE copy (id INT PRIMARY KEY, a INT, b VARCHAR(40), pad CHAR(200))")
+            cursor.execute("INSERT INTO copy SELECT id, a, b, pad FROM t ORDER BY b")
+            # A row lock is memory, too.
+            cursor.execute("UPDATE copy SET a = a + 1 WHERE id < 20000 ORDER BY pad, b")
+            cursor.execute("SELECT (SELECT SUM(a) FROM copy) - (SELECT SUM(a) FROM t)")
+            self.report.equal(cursor.fetchall()[0][0], 20000, "budget/INSERT … SELECT and UPDATE … ORDER BY")
+            cursor.execute("DROP TABLE copy")
+
+    def long_statement(self) -> None:
+        """A text within the packet whose syntax tree is not within the memory."""
+        with self.connect() as connection, connection.cursor() as cursor:
+            seen = None
+            try:
+                cursor.execute("SELECT " + "1+" * 5_000_000 + "1")
+            except pymysql.MySQLError as error:
+                seen = error.args[0]
+            self.report.equal(seen, 3170, "budget/long statement")
+
+    def session_limit(self) -> None:
+        for variable in ["tidemark_statement_memory", "connection_memory_limit"]:
+            with self.connect() as connection, connection.cursor() as cursor:
+                cursor.execute(f"SET SESSION {variable} = 4194304")
+                seen = None
+                try:
+                    cursor.execute("SELECT LENGTH(REPEAT('a', 5000000))")
+                except pymysql.MySQLError as error:
+                    seen = error.args
+                text = f"Memory capacity of 4194304 bytes for '{variable}' exceeded. The statement was ended."
+                self.report.equal(seen, (3170, text), f"budget/{variable}")
+                cursor.execute("SELECT LENGTH(REPEAT('a', 3000000))")
+                self.report.equal(cursor.fetchall(), ((3000000,),), f"budget/within {variable}")
+
+
+def run(_address, report: Report) -> None:
+    Budget(report).run()
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    for option, default in [("megabytes", 2000), ("clients", 32), ("total", 512), ("pool", 128)]:
+        parser.add_argument(f"--{option}", type=int, default=default)
+    options = parser.parse_args()
+    own = Report("budget", [])
+    Budget(own, options.pool, options.total, options.clients, options.megabytes).run()
+    own.close()

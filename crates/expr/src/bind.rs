@@ -149,8 +149,8 @@ impl<'a> Binder<'a> {
             } => {
                 let var_scope = match var_scope {
                     None => VarScope::Any,
-                    Some(ast::Scope::Session) => VarScope::Session,
-                    Some(ast::Scope::Global | ast::Scope::Persist) => VarScope::Global,
+                    Some(ast::ScopeKeyword::Session) => VarScope::Session,
+                    Some(ast::ScopeKeyword::Global | ast::ScopeKeyword::Persist) => VarScope::Global,
                 };
                 let current = self.session.system_variable(var_scope, name)?;
                 build::system_variable(var_scope, name, &current, ctx)

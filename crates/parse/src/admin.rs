@@ -255,15 +255,15 @@ impl Parser<'_> {
         Ok(Statement::Set(self.list(Parser::set_item)?))
     }
 
-    fn scope_word(&mut self) -> Option<Scope> {
+    fn scope_word(&mut self) -> Option<ScopeKeyword> {
         match self.accept_any(&["GLOBAL", "SESSION", "LOCAL", "PERSIST", "PERSIST_ONLY"])? {
-            "GLOBAL" => Some(Scope::Global),
-            "SESSION" | "LOCAL" => Some(Scope::Session),
-            _ => Some(Scope::Persist),
+            "GLOBAL" => Some(ScopeKeyword::Global),
+            "SESSION" | "LOCAL" => Some(ScopeKeyword::Session),
+            _ => Some(ScopeKeyword::Persist),
         }
     }
 
-    fn set_transaction(&mut self, scope: Option<Scope>) -> Result<Statement> {
+    fn set_transaction(&mut self, scope: Option<ScopeKeyword>) -> Result<Statement> {
         let mut set = SetTransaction {
             scope,
             isolation: None,

@@ -583,14 +583,14 @@ impl Parser<'_> {
     }
 
     /// `GLOBAL.`, `SESSION.`, … after `@@`.
-    pub(super) fn scope_prefix(&mut self) -> Result<Option<Scope>> {
+    pub(super) fn scope_prefix(&mut self) -> Result<Option<ScopeKeyword>> {
         if self.token_at(1).kind != TokenKind::Op(Op::Dot) {
             return Ok(None);
         }
         let scope = match self.accept_any(&["GLOBAL", "SESSION", "LOCAL", "PERSIST", "PERSIST_ONLY"]) {
-            Some("GLOBAL") => Scope::Global,
-            Some("SESSION" | "LOCAL") => Scope::Session,
-            Some(_) => Scope::Persist,
+            Some("GLOBAL") => ScopeKeyword::Global,
+            Some("SESSION" | "LOCAL") => ScopeKeyword::Session,
+            Some(_) => ScopeKeyword::Persist,
             None => return Ok(None),
         };
         self.expect_op(Op::Dot)?;

@@ -37,7 +37,7 @@ pub enum Interface {
 
 /// What bounds the clients at the moment one comes.
 #[derive(Clone, Copy, Debug)]
-pub struct Limits {
+pub struct GateLimits {
     /// `tidemark_max_logins`
     pub logins: usize,
     /// `connect_timeout`
@@ -132,7 +132,7 @@ impl Gate {
         socket: &Socket,
         (host, connection_id): (&str, u64),
         interface: Interface,
-        limits: Limits,
+        limits: GateLimits,
     ) -> Result<ConnectionSlot, SqlError> {
         let login = (Instant::now() + limits.login_time, connection_id);
         let mut state = self.state.lock();
@@ -260,7 +260,7 @@ mod tests {
     use std::io::{ErrorKind, Read};
     use std::os::unix::net::UnixStream;
 
-    const LIMITS: Limits = Limits {
+    const LIMITS: GateLimits = GateLimits {
         logins: 3,
         login_time: Duration::from_secs(60),
         connections: 2,
@@ -282,7 +282,7 @@ mod tests {
         }
     }
 
-    fn come(gate: &Arc<Gate>, id: u64, limits: Limits) -> (Result<ConnectionSlot, SqlError>, UnixStream) {
+    fn come(gate: &Arc<Gate>, id: u64, limits: GateLimits) -> (Result<ConnectionSlot, SqlError>, UnixStream) {
         let (socket, client) = pair();
         (
             gate.admit(&socket, ("far", id), Interface::Ordinary, limits),
@@ -338,7 +338,7 @@ mod tests {
         let gate = Arc::new(Gate::default());
         let watching = Arc::clone(&gate);
         let watch = std::thread::spawn(move || watching.watch_logins());
-        let brief = Limits {
+        let brief = GateLimits {
             login_time: Duration::from_millis(50),
             ..LIMITS
         };

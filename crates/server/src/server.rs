@@ -7,7 +7,7 @@ use crate::auth::Authenticator;
 use crate::channel::Channel;
 use crate::connection::{self, Peer};
 use crate::errors;
-use crate::gate::{Gate, Interface, Limits};
+use crate::gate::{Gate, GateLimits, Interface};
 use crate::listen::{Listener, listen_tcp, listen_unix};
 use crate::secrets::CertificateFiles;
 use crate::transport::{Patience, Socket, Transport};
@@ -169,8 +169,8 @@ impl Shared {
         self.database.variable_u64("max_connections") as usize
     }
 
-    fn limits(&self) -> Limits {
-        Limits {
+    fn limits(&self) -> GateLimits {
+        GateLimits {
             logins: self.database.variable_u64("tidemark_max_logins") as usize,
             login_time: Duration::from_secs(self.database.variable_u64("connect_timeout")),
             connections: self.max_connections(),

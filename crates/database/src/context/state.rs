@@ -13,7 +13,7 @@ use crate::error::{Result, SqlError, er};
 use crate::expr::{BindCtx, Env, SessionInfo, Subqueries, VarScope};
 use crate::mdl::{self, Holder};
 use crate::types::{Collation, Value, Warnings};
-use crate::variables::{DEFS, Scope, Setting, Settings, VERSION, Values, find};
+use crate::variables::{DEFS, Setting, Settings, VERSION, Values, VariableScope, find};
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -213,7 +213,7 @@ impl SessionState {
     /// The values of all variables in a scope, for SHOW VARIABLES.
     pub fn variable_setting(&self, at: usize, global: bool) -> Setting {
         let def = &DEFS[at];
-        if global || def.scope == Scope::Global {
+        if global || def.scope == VariableScope::Global {
             return self.database.globals().get(at);
         }
         match def.name {
@@ -252,8 +252,8 @@ impl SessionInfo for SessionState {
         let at = find(name).ok_or_else(|| SqlError::unknown_system_variable(name))?;
         let def = &DEFS[at];
         let wrong_scope = match (scope, def.scope) {
-            (VarScope::Global, Scope::Session) => Some("SESSION"),
-            (VarScope::Session, Scope::Global) => Some("GLOBAL"),
+            (VarScope::Global, VariableScope::Session) => Some("SESSION"),
+            (VarScope::Session, VariableScope::Global) => Some("GLOBAL"),
             _ => None,
         };
         if let Some(is) = wrong_scope {

@@ -1,6 +1,6 @@
 //! The value of one system variable, and what values its kind allows.
 
-use super::registry::{Def, Kind, Scope};
+use super::registry::{Def, Kind, VariableScope};
 use crate::error::{Result, SqlError, er};
 use crate::types::{Charset, Collation, SqlMode, TimeZone, Value};
 use std::fmt;
@@ -227,14 +227,14 @@ pub fn check_settable(def: &Def, global: bool) -> Result<()> {
         ));
     }
     match (def.scope, global) {
-        (Scope::Global, false) => Err(SqlError::new(
+        (VariableScope::Global, false) => Err(SqlError::new(
             er::GLOBAL_VARIABLE,
             format!(
                 "Variable '{}' is a GLOBAL variable and should be set with SET GLOBAL",
                 def.name
             ),
         )),
-        (Scope::Session, true) => Err(SqlError::new(
+        (VariableScope::Session, true) => Err(SqlError::new(
             er::LOCAL_VARIABLE,
             format!(
                 "Variable '{}' is a SESSION variable and can't be used with SET GLOBAL",

@@ -127,9 +127,9 @@ impl BinaryOp {
     }
 }
 
-/// Which variables `@@name` or SET means.
+/// The word that says which variables `@@name` or SET means.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Scope {
+pub enum ScopeKeyword {
     /// `SESSION`, `LOCAL`, `@@session.`, `@@local.`
     Session,
     /// `GLOBAL`, `@@global.`
@@ -155,7 +155,7 @@ pub enum Expr {
     /// `@@[scope.]name`
     SysVar {
         /// The scope as written; `None`: the session's value if the variable has one, else the global one.
-        scope: Option<Scope>,
+        scope: Option<ScopeKeyword>,
         /// The variable's name in lower case.
         name: String,
     },

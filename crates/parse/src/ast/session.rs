@@ -1,6 +1,6 @@
 //! What a session carries out by itself: transactions, SET, PREPARE, LOCK TABLES.
 
-use super::{Expr, ObjectName, Scope};
+use super::{Expr, ObjectName, ScopeKeyword};
 
 /// The options of START TRANSACTION.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -28,7 +28,7 @@ pub enum IsolationLevel {
 #[derive(Debug, Clone, PartialEq)]
 pub struct SetTransaction {
     /// None: the next transaction only.
-    pub scope: Option<Scope>,
+    pub scope: Option<ScopeKeyword>,
     /// `ISOLATION LEVEL …`; `None`: not written.
     pub isolation: Option<IsolationLevel>,
     /// `READ ONLY` = Some(true), `READ WRITE` = Some(false); `None`: not written.
@@ -58,7 +58,7 @@ pub enum SetItem {
     /// `Expr::Default(None)`.
     Variable {
         /// The scope as written; `None`: the session's.
-        scope: Option<Scope>,
+        scope: Option<ScopeKeyword>,
         /// The variable's name in lower case.
         name: String,
         /// Its new value.

@@ -7,7 +7,7 @@ use crate::accounts::Privileges;
 use crate::context::Answer;
 use crate::error::{Result, SqlError, er};
 use crate::expr::SessionInfo;
-use crate::parse::ast::{self, Expr, Scope, SetItem};
+use crate::parse::ast::{self, Expr, ScopeKeyword, SetItem};
 use crate::plan::statement::HIDDEN_VARIABLE;
 use crate::types::{Charset, Collation, Date, DateTime, Time, Value};
 use crate::variables::{self, DEFS, Kind, Setting, check_settable, find, persist};
@@ -90,14 +90,14 @@ impl Session {
         Ok(found.unwrap_or(Value::Null))
     }
 
-    fn set_variable(&mut self, scope: Option<Scope>, name: &str, expr: &Expr) -> Result<()> {
+    fn set_variable(&mut self, scope: Option<ScopeKeyword>, name: &str, expr: &Expr) -> Result<()> {
         let at = find(name).ok_or_else(|| SqlError::unknown_system_variable(name))?;
         let def = &DEFS[at];
-        let global = matches!(scope, Some(Scope::Global | Scope::Persist));
+        let global = matches!(scope, Some(ScopeKeyword::Global | ScopeKeyword::Persist));
         check_settable(def, global)?;
         let setting = self.setting_of(at, global, expr)?;
         self.put_variable(at, global, setting.clone())?;
-        if scope == Some(Scope::Persist) {
+        if scope == Some(ScopeKeyword::Persist) {
             persist::store(self.state.database.engine(), at, &setting)?;
         }
         Ok(())
@@ -109,7 +109,7 @@ impl Session {
         Ok(match expr {
             Expr::Default(None) if global => Setting::parse(def, def.default)?,
             Expr::Default(None) => match def.scope {
-                variables::Scope::Session => Setting::parse(def, def.default)?,
+                variables::VariableScope::Session => Setting::parse(def, def.default)?,
                 _ => self.state.database.globals().get(at),
             },
             _ => {

@@ -12,7 +12,7 @@ use super::Session;
 use super::locked::Locked;
 use crate::context::Answer;
 use crate::error::{Result, SqlError, er};
-use crate::parse::ast::{BeginOptions, Scope, SetTransaction};
+use crate::parse::ast::{BeginOptions, ScopeKeyword, SetTransaction};
 use crate::plan::StatementPlan;
 use crate::variables::{DEFS, Setting, find, isolation_name};
 use std::sync::atomic::Ordering;
@@ -373,7 +373,7 @@ impl Session {
         match set.scope {
             None => self.set_next_transaction(isolation, set.read_only)?,
             Some(scope) => {
-                let global = scope != Scope::Session;
+                let global = scope != ScopeKeyword::Session;
                 let mut put = |name: &str, setting: Setting| {
                     let at = find(name).expect("the variable is in the registry");
                     debug_assert_eq!(DEFS[at].name, name);

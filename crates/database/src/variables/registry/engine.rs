@@ -1,7 +1,7 @@
 //! Transactions and the storage engine.
 
 use super::Kind::*;
-use super::Scope::*;
+use super::VariableScope::*;
 use super::{
     Def, Kind, NO_BUFFERS, NO_FILES, NO_FULL_TEXT, NO_LOG, NO_POOL_TUNING, def, fact, from, uint, unused,
 };

@@ -11,11 +11,11 @@ mod session;
 
 use super::setting::Setting;
 use Kind::*;
-use Scope::*;
+use VariableScope::*;
 
 /// Which values a variable has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Scope {
+pub enum VariableScope {
     /// One, the server's.
     Global,
     /// One per session, with a fixed default.
@@ -77,7 +77,7 @@ pub struct Def {
     /// Lower case, as SHOW VARIABLES lists it.
     pub name: &'static str,
     /// Which values it has.
-    pub scope: Scope,
+    pub scope: VariableScope,
     /// Can be set while the server runs.
     pub dynamic: bool,
     /// The values it takes.
@@ -122,7 +122,13 @@ impl Def {
     }
 }
 
-const fn def(name: &'static str, scope: Scope, dynamic: bool, kind: Kind, default: &'static str) -> Def {
+const fn def(
+    name: &'static str,
+    scope: VariableScope,
+    dynamic: bool,
+    kind: Kind,
+    default: &'static str,
+) -> Def {
     Def {
         name,
         scope,
@@ -133,14 +139,14 @@ const fn def(name: &'static str, scope: Scope, dynamic: bool, kind: Kind, defaul
     }
 }
 
-const fn fact(name: &'static str, scope: Scope, kind: Kind, default: &'static str) -> Def {
+const fn fact(name: &'static str, scope: VariableScope, kind: Kind, default: &'static str) -> Def {
     Def {
         role: Role::Fact,
         ..def(name, scope, false, kind, default)
     }
 }
 
-const fn fixed(name: &'static str, scope: Scope, kind: Kind, default: &'static str) -> Def {
+const fn fixed(name: &'static str, scope: VariableScope, kind: Kind, default: &'static str) -> Def {
     Def {
         role: Role::Fixed,
         ..def(name, scope, true, kind, default)
@@ -149,7 +155,7 @@ const fn fixed(name: &'static str, scope: Scope, kind: Kind, default: &'static s
 
 const fn unused(
     name: &'static str,
-    scope: Scope,
+    scope: VariableScope,
     kind: Kind,
     default: &'static str,
     why: &'static str,

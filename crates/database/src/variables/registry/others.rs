@@ -1,7 +1,7 @@
 //! What MySQL has for parts that are not here, or not tuned.
 
 use super::Kind::*;
-use super::Scope::*;
+use super::VariableScope::*;
 use super::{
     Def, Kind, NO_BINLOG, NO_BUFFERS, NO_FILES, NO_FULL_TEXT, NO_LOG, NO_OPTIMIZER, NO_OTHER_ENGINES,
     NO_POOL_TUNING, NO_REPLICATION, from, uint, unused,

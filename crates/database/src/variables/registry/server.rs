@@ -1,7 +1,7 @@
 //! What the server is, and its limits.
 
 use super::Kind::*;
-use super::Scope::*;
+use super::VariableScope::*;
 use super::{
     Def, Kind, NO_BUFFERS, NO_OPTIMIZER, NO_OTHER_ENGINES, NO_REPLICATION, def, fact, fixed, from, uint,
     unused,

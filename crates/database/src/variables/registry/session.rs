@@ -1,7 +1,7 @@
 //! Text, statements, and what belongs to the session alone.
 
 use super::Kind::*;
-use super::Scope::*;
+use super::VariableScope::*;
 use super::{
     Def, Kind, NO_BINLOG, NO_BUFFERS, NO_FILES, NO_LOG, NO_OTHER_ENGINES, NO_REPLICATION, def, fact, fixed,
     from, uint, unused,

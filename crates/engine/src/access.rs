@@ -4,6 +4,7 @@
 //! engine: they copy out what they want.
 
 use crate::error::Result;
+use crate::failpoint;
 use crate::ids::IndexNo;
 use crate::lock::DuplicateLock;
 use crate::schema::{Datum, RowBuf};
@@ -43,6 +44,7 @@ impl Table {
 
     /// [`Table::insert`], locking a duplicate as `lock` says.
     pub fn insert_with(&self, txn: &mut Transaction, row: &[Datum], lock: DuplicateLock) -> Result<()> {
+        failpoint::reach("engine");
         self.insert_row(&mut txn.txn(), row, lock)
     }
 

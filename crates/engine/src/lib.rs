@@ -113,7 +113,7 @@ mod transaction;
 mod txn;
 mod undo;
 
-pub use tidemark_pages::disk;
+pub use tidemark_pages::{disk, failpoint};
 pub(crate) use tidemark_pages::{log, pool, store, threads, tree};
 
 pub use check::CheckReport;

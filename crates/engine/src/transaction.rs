@@ -177,6 +177,7 @@ impl Transaction {
         if txn.doomed {
             return Err(Error::Deadlock);
         }
+        crate::failpoint::reach("commit");
         let mut durable = txn.observed;
         if txn.id != TxnId::NONE {
             let id = txn.id;

@@ -56,6 +56,7 @@
 
 pub mod disk;
 mod error;
+pub mod failpoint;
 pub mod ids;
 pub mod log;
 pub mod pool;

@@ -3,6 +3,7 @@
 
 use super::counters::Counters;
 use super::deadlocks::Deadlocks;
+use super::logs::Logs;
 use super::modes::Modes;
 use super::options::Options;
 use super::process::Process;
@@ -34,6 +35,8 @@ pub struct Database {
     /// What accounts use of what they may.
     pub resources: Resources,
     hosts: Hosts,
+    /// The general log and the slow query log.
+    pub logs: Logs,
     /// What the server refuses at present.
     pub modes: Modes,
     stop: Mutex<Option<Box<dyn Fn() + Send>>>,
@@ -86,6 +89,7 @@ impl Database {
             accounts,
             resources: Resources::default(),
             hosts: Hosts::default(),
+            logs: Logs::default(),
             modes: Modes::default(),
             stop: Mutex::new(None),
             globals,
@@ -100,6 +104,17 @@ impl Database {
         if on("super_read_only") {
             globals.put_by_name("read_only", "ON")?;
         }
+        let hostname = globals.by_name("hostname").map(|setting| setting.to_string());
+        let hostname = hostname.unwrap_or_default();
+        for (name, ending) in [("general_log_file", ""), ("slow_query_log_file", "-slow")] {
+            if globals
+                .by_name(name)
+                .is_none_or(|file| file.to_string().is_empty())
+            {
+                globals.put_by_name(name, &format!("{hostname}{ending}.log"))?;
+            }
+        }
+        database.logs.adopt(globals)?;
         if on("skip_grant_tables") {
             database.accounts.skip();
         }

@@ -5,7 +5,7 @@
 //! of them, and none of them can reach it.
 //!
 //! - `database`: the server, that all sessions share; `options` it is started with, `counters` of what it does, its
-//!   latest of `deadlocks`, the `modes` in which it refuses what it does else.
+//!   latest of `deadlocks`, the `logs` of statements, the `modes` in which it refuses what it does else.
 //! - `client`: the other end of the connection; `process`: what other sessions see of this one; `timer`: queries that may run
 //!   only so long.
 //! - `state`: variables (`user_variables`), current database, account, diagnostics; `access`: what the account may do, and where names lead.
@@ -20,6 +20,7 @@ pub mod command;
 pub(crate) mod counters;
 pub(crate) mod database;
 pub(crate) mod deadlocks;
+pub(crate) mod logs;
 pub(crate) mod modes;
 pub(crate) mod options;
 pub(crate) mod process;

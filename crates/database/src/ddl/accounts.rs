@@ -34,6 +34,7 @@ pub fn execute(state: &SessionState, statement: &Statement) -> Result<Answer> {
         return Err(SqlError::option_prevents("--skip-grant-tables"));
     }
     let _changing = state.database.accounts.change();
+    tidemark_engine::failpoint::reach("accounts");
     match statement {
         Statement::CreateUser {
             users,

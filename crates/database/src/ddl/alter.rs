@@ -16,6 +16,7 @@ use crate::parse::ast::{
 };
 use crate::types::assign::{assign, zero_value};
 use crate::types::{DateTime, SqlType, TypeKind, Value};
+use tidemark_engine::failpoint;
 
 /// A definition being altered.
 pub(super) struct Draft {
@@ -725,6 +726,7 @@ impl DdlContext<'_> {
             table.name = name;
         }
         change.put_table(table)?;
+        failpoint::reach("definitions");
         change.commit()?;
         Ok(Answer::Ok(done))
     }

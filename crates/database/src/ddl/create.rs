@@ -9,7 +9,7 @@ use crate::error::{Result, SqlError, er};
 use crate::expr::collation;
 use crate::parse::ast::{self, ColumnKey, CreateTable, IndexKind};
 use crate::types::{Collation, SqlMode};
-use tidemark_engine::TableId;
+use tidemark_engine::{TableId, failpoint};
 
 impl DdlContext<'_> {
     pub(super) fn create_table(&self, create: &CreateTable) -> Result<Answer> {
@@ -53,6 +53,7 @@ impl DdlContext<'_> {
             change.ddl.table(table.id)?.auto_increment_set(start)?;
         }
         change.put_table(table)?;
+        failpoint::reach("definitions");
         change.commit()?;
         Ok(Answer::ok())
     }

@@ -40,6 +40,8 @@ positions! {
     at_max_join_size = "max_join_size";
     at_sql_require_primary_key = "sql_require_primary_key";
     at_sql_notes = "sql_notes";
+    at_sql_log_off = "sql_log_off";
+    at_long_query_time = "long_query_time";
     at_auto_increment_increment = "auto_increment_increment";
     at_auto_increment_offset = "auto_increment_offset";
     at_innodb_autoinc_lock_mode = "innodb_autoinc_lock_mode";

@@ -66,6 +66,10 @@ pub struct Settings {
     pub sql_require_primary_key: bool,
     /// Notes are kept among the warnings. On by default.
     pub sql_notes: bool,
+    /// The session is not in the general log. Off by default.
+    pub sql_log_off: bool,
+    /// What takes so many seconds is in the slow query log. 10 by default.
+    pub long_query_time: f64,
     /// `sql_auto_is_null`. Off by default.
     pub sql_auto_is_null: bool,
     /// Step between generated AUTO_INCREMENT values. 1 by default.
@@ -145,6 +149,11 @@ impl Values {
                 _ => u64::MAX,
             },
             sql_require_primary_key: uint(at_sql_require_primary_key()) != 0,
+            sql_log_off: uint(at_sql_log_off()) != 0,
+            long_query_time: match self.get(at_long_query_time()) {
+                Setting::Float(seconds) => *seconds,
+                other => other.as_u64() as f64,
+            },
             sql_notes: uint(at_sql_notes()) != 0,
             sql_auto_is_null: uint(at_sql_auto_is_null()) != 0,
             auto_increment_increment: uint(at_auto_increment_increment()),

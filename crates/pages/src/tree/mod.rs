@@ -63,6 +63,7 @@ pub use scan::NextLeaf;
 pub use verify::{Visitor, verify_overflow};
 
 use crate::error::{Error, Result};
+use crate::failpoint;
 use crate::ids::{IndexId, PageId};
 use crate::log::MtrLsn;
 use crate::pool::{OptimisticGuard, Pool, page_type};
@@ -329,6 +330,7 @@ impl Tree {
             let guard = self.pool().exclusive(place.page)?;
             if self.still_there(&place, Node::new(&guard))? {
                 let page = mtr.add(guard);
+                failpoint::reach("pages");
                 return Ok(LeafWrite::new(self, mtr, page));
             }
         }

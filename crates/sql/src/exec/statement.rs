@@ -35,6 +35,7 @@ pub fn run(
     params: &[Value],
     out: &mut dyn ResultSink,
 ) -> Result<Outcome> {
+    tidemark_engine::failpoint::reach("execute");
     if let Body::Query(query) = &plan.body
         && let Some(at) = one_moment(&plan.moments, state, params)?
     {

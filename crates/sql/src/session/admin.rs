@@ -79,12 +79,13 @@ impl Session {
                 self.state.database.accounts.enforce();
                 Ok(Answer::ok())
             }
-            "LOGS" | "ERROR" => {
+            "LOGS" | "ERROR" | "GENERAL" | "SLOW" => {
                 log::logger().flush();
+                self.state.database.logs.adopt(self.state.database.globals())?;
                 Ok(Answer::ok())
             }
-            "TABLES" | "TABLE" | "STATUS" | "LOCAL" | "NO_WRITE_TO_BINLOG" | "ENGINE" | "GENERAL"
-            | "SLOW" | "BINARY" | "OPTIMIZER_COSTS" => Ok(Answer::ok()),
+            "TABLES" | "TABLE" | "STATUS" | "LOCAL" | "NO_WRITE_TO_BINLOG" | "ENGINE" | "BINARY"
+            | "OPTIMIZER_COSTS" => Ok(Answer::ok()),
             other => Err(SqlError::not_supported(format!("FLUSH {other}"))),
         }
     }

@@ -110,6 +110,14 @@ impl Session {
         if let Some(schema) = schema.filter(|schema| !schema.is_empty()) {
             session.use_database(&schema)?;
         }
+        let state = &session.state;
+        let who = format!(
+            "{}@{} on {}",
+            state.info.user,
+            state.info.host,
+            state.schema.as_deref().unwrap_or("")
+        );
+        state.database.logs.command(state, "Connect", who.as_bytes());
         Ok(session)
     }
 
@@ -149,20 +157,42 @@ impl Session {
     /// [`status::MORE_RESULTS_EXISTS`]. An error ends the whole: the server sends it as the next result.
     pub fn query(&mut self, sql: &[u8], out: &mut dyn ResultSink) -> Result<()> {
         let sql = trim(sql);
-        self.state.process.begin("Query", &conceal(sql));
+        self.show_command("Query", &conceal(sql));
         let result = self.run_text(sql, out);
-        self.state.process.end();
-        self.state.end_memory();
+        self.finish();
         result
     }
 
     /// COM_STMT_PREPARE. Error 1461 past `max_prepared_stmt_count`.
     pub fn prepare(&mut self, sql: &[u8]) -> Result<Prepared> {
-        self.state.process.begin("Prepare", &conceal(sql));
+        self.show_command("Prepare", &conceal(sql));
         let result = self.prepare_binary(sql);
         self.state.process.end();
         self.state.end_memory();
         result
+    }
+
+    /// A command begins: the process list and the general log show it.
+    fn show_command(&self, command: &'static str, text: &[u8]) {
+        self.state.process.begin(command, text);
+        self.state.database.logs.command(&self.state, command, text);
+    }
+
+    /// A statement is over: the slow query log has it if it took long.
+    fn finish(&self) {
+        if self.state.database.logs.slow_is_on() {
+            let slow = self.state.process.with_current(|current| {
+                let took = current.since.elapsed();
+                self.state
+                    .database
+                    .logs
+                    .finished(&self.state, &current.statement, took)
+            });
+            let counter = &self.state.database.counters().slow_queries;
+            counter.fetch_add(slow as u64, Ordering::Relaxed);
+        }
+        self.state.process.end();
+        self.state.end_memory();
     }
 
     /// COM_STMT_EXECUTE: runs a prepared statement with a value for each placeholder. Error 1243 for an unknown `id`.
@@ -363,6 +393,7 @@ fn seat(database: &Database, info: &ConnectInfo) -> Result<Seat> {
 impl Drop for Session {
     fn drop(&mut self) {
         self.end();
+        self.state.database.logs.command(&self.state, "Quit", b"");
         self.state.database.remove_session(self.state.info.connection_id);
     }
 }

@@ -152,13 +152,12 @@ impl Session {
         let Some(mut prepared) = self.statements.binary.remove(&id) else {
             return Err(SqlError::unknown_statement(id, "mysqld_stmt_execute"));
         };
-        self.state.process.begin("Execute", &prepared.text);
+        self.show_command("Execute", &prepared.text);
         let counters = self.state.database.counters();
         counters.traffic.own().commands[command::STMT_EXECUTE].fetch_add(1, Ordering::Relaxed);
         let result = self.execute_prepared(&mut prepared, params, false, out);
         self.statements.binary.insert(id, prepared);
-        self.state.process.end();
-        self.state.end_memory();
+        self.finish();
         result
     }
 

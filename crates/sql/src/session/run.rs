@@ -14,6 +14,7 @@ use crate::plan::{StatementPlan, plan};
 use crate::types::Value;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
+use tidemark_engine::failpoint;
 
 /// How often a statement is planned anew because a definition changed under it.
 const REPLANS_MAX: usize = 20;
@@ -59,6 +60,7 @@ impl Session {
 
     pub(super) fn ready(&self, statement: &Statement, params: &[Value]) -> Result<ReadyPlan> {
         let epoch = self.state.database.dictionary().epoch();
+        failpoint::reach("plan");
         Ok(ReadyPlan {
             plan: plan(statement, &self.state, params)?,
             epoch,

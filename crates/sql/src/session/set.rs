@@ -227,7 +227,15 @@ impl Session {
     /// Sets a variable of the server. `super_read_only` ON sets `read_only` ON, and `read_only` OFF sets it OFF.
     fn put_global(&self, at: usize, setting: Setting) -> Result<()> {
         let (name, on) = (DEFS[at].name, setting.as_bool());
-        self.state.database.globals().put(at, setting.clone());
+        let globals = self.state.database.globals();
+        let before = globals.get(at);
+        globals.put(at, setting.clone());
+        if self.state.database.logs.follow(name)
+            && let Err(error) = self.state.database.logs.adopt(globals)
+        {
+            globals.put(at, before);
+            return Err(error);
+        }
         self.global_changed(name, &setting);
         match (name, on) {
             ("super_read_only", true) => self.put_global(position("read_only")?, setting),

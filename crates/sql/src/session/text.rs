@@ -8,6 +8,7 @@ use crate::error::{Result, SqlError};
 use crate::parse::{Parsed, expect_single, parse, parse_shape};
 use crate::types::WarningLevel;
 use std::sync::atomic::Ordering;
+use tidemark_engine::failpoint;
 
 impl Session {
     pub(super) fn run_text(&mut self, sql: &[u8], out: &mut dyn ResultSink) -> Result<()> {
@@ -53,6 +54,7 @@ impl Session {
 
     /// Runs the statement that begins at `start`; returns where the next one begins.
     fn run_next(&mut self, sql: &[u8], start: usize, out: &mut dyn ResultSink) -> Result<usize> {
+        failpoint::reach("parse");
         let mode = self.state.settings.sql_mode;
         if self.plans.shape.scan(sql, start, mode) {
             let next = self.following(sql, self.plans.shape.next())?;

@@ -4,7 +4,7 @@ use super::Kind::*;
 use super::VariableScope::*;
 use super::{
     Def, Kind, NO_BINLOG, NO_BUFFERS, NO_FILES, NO_FULL_TEXT, NO_LOG, NO_OPTIMIZER, NO_OTHER_ENGINES,
-    NO_POOL_TUNING, NO_REPLICATION, from, uint, unused,
+    NO_POOL_TUNING, NO_REPLICATION, def, from, uint, unused,
 };
 
 const TERNARY: Kind = Enum(&["OFF", "ON", "OFF_PERMISSIVE", "ON_PERMISSIVE"]);
@@ -251,21 +251,21 @@ pub(super) const DEFS: &[Def] = &[
         "15",
         "there is no profiler",
     ),
-    unused("general_log", Global, Bool, "OFF", NO_LOG),
-    unused("general_log_file", Global, Text, "", NO_LOG),
-    unused("log_output", Global, Text, "FILE", NO_LOG),
-    unused("slow_query_log", Global, Bool, "OFF", NO_LOG),
-    unused("slow_query_log_file", Global, Text, "", NO_LOG),
+    def("general_log", Global, true, Bool, "OFF"),
+    def("general_log_file", Global, true, Text, ""),
+    def("log_output", Global, true, Flags(&["FILE", "NONE"]), "FILE"),
+    def("slow_query_log", Global, true, Bool, "OFF"),
+    def("slow_query_log_file", Global, true, Text, ""),
     unused("slow_launch_time", Global, from(0), "2", NO_LOG),
-    unused(
+    def(
         "long_query_time",
         Both,
+        true,
         Float {
             min: 0.0,
             max: 31_536_000.0,
         },
         "10.000000",
-        NO_LOG,
     ),
     unused("min_examined_row_limit", Both, from(0), "0", NO_LOG),
     unused("log_queries_not_using_indexes", Global, Bool, "OFF", NO_LOG),

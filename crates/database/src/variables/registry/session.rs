@@ -3,8 +3,8 @@
 use super::Kind::*;
 use super::VariableScope::*;
 use super::{
-    Def, Kind, NO_BINLOG, NO_BUFFERS, NO_FILES, NO_LOG, NO_OTHER_ENGINES, NO_REPLICATION, def, fact, fixed,
-    from, uint, unused,
+    Def, Kind, NO_BINLOG, NO_BUFFERS, NO_FILES, NO_OTHER_ENGINES, NO_REPLICATION, def, fact, fixed, from,
+    uint, unused,
 };
 
 const NO_TRACKING: &str = "clients are told of no changes of their session";
@@ -54,7 +54,7 @@ pub(super) const DEFS: &[Def] = &[
     def("sql_big_selects", Both, true, Bool, "ON"),
     unused("sql_buffer_result", Both, Bool, "OFF", NO_BUFFERS),
     unused("sql_log_bin", Session, Bool, "ON", NO_BINLOG),
-    unused("sql_log_off", Both, Bool, "OFF", NO_LOG),
+    def("sql_log_off", Both, true, Bool, "OFF"),
     def("sql_notes", Both, true, Bool, "ON"),
     unused(
         "sql_quote_show_create",

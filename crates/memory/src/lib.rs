@@ -65,17 +65,24 @@ static PROCESS_LIMIT_NAME: RwLock<&str> = RwLock::new("");
 static EXIT_KEY: AtomicU32 = AtomicU32::new(0);
 
 struct Thread {
-    /// Bytes allocated less bytes freed.
-    used: Cell<i64>,
-    /// As much of it as [`PROCESS`] holds.
+    /// Bytes allocated less bytes freed, as far as [`PROCESS`] was told.
     told: Cell<i64>,
-    /// The most that `used` was, when it was told, since the running statement began.
+    /// And since then.
+    untold: Cell<i64>,
+    /// The most that was used, when it was told, since the running statement began.
     peak: Cell<i64>,
+}
+
+impl Thread {
+    #[inline]
+    fn used(&self) -> i64 {
+        self.told.get() + self.untold.get()
+    }
 }
 
 thread_local! {
     // Constant and without a destructor, so that the allocator may use it at any time in a thread's life.
-    static THREAD: Thread = const { Thread { used: Cell::new(0), told: Cell::new(0), peak: Cell::new(0) } };
+    static THREAD: Thread = const { Thread { told: Cell::new(0), untold: Cell::new(0), peak: Cell::new(0) } };
 }
 
 /// The system's allocator, counting.
@@ -105,9 +112,9 @@ fn block_bytes(len: usize) -> i64 {
 fn count(bytes: i64) {
     // A thread so near its end that it has no locals any more is not counted.
     let _ = THREAD.try_with(|thread| {
-        let used = thread.used.get() + bytes;
-        thread.used.set(used);
-        if (used - thread.told.get()).unsigned_abs() >= QUANTUM as u64 {
+        let untold = thread.untold.get() + bytes;
+        thread.untold.set(untold);
+        if untold.unsigned_abs() >= QUANTUM as u64 {
             tell(thread);
         }
     });
@@ -115,9 +122,10 @@ fn count(bytes: i64) {
 
 #[cold]
 fn tell(thread: &Thread) {
-    let used = thread.used.get();
+    let used = thread.used();
+    PROCESS.fetch_add(thread.untold.take(), Ordering::Relaxed);
+    thread.told.set(used);
     thread.peak.set(thread.peak.get().max(used));
-    PROCESS.fetch_add(used - thread.told.replace(used), Ordering::Relaxed);
 }
 
 // SAFETY: every call is handed on to the system's allocator as it is; the counting between neither allocates nor unwinds.
@@ -314,7 +322,7 @@ thread_local! {
 
 #[inline]
 fn taken_since(began_at: i64) -> u64 {
-    let used = THREAD.with(|thread| thread.used.get());
+    let used = THREAD.with(|thread| thread.used());
     u64::try_from(used - began_at).unwrap_or(0)
 }
 
@@ -322,8 +330,8 @@ fn taken_since(began_at: i64) -> u64 {
 #[inline]
 pub fn begin_statement(limit: Limit) {
     let used = THREAD.with(|thread| {
-        thread.peak.set(thread.used.get());
-        thread.used.get()
+        thread.peak.set(thread.used());
+        thread.used()
     });
     STATEMENT.set((used, limit));
 }

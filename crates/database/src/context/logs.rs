@@ -15,8 +15,10 @@
 //! statement; the files are appended to under a mutex each. An entry that cannot be written is lost, and the server's log
 //! says so once.
 
+use super::process::Current;
 use super::state::SessionState;
 use crate::error::{Result, SqlError};
+use crate::parse::conceal;
 use crate::variables::Globals;
 use jiff::Timestamp;
 use parking_lot::Mutex;
@@ -25,7 +27,6 @@ use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
 
 /// Both logs.
 #[derive(Default)]
@@ -130,14 +131,15 @@ impl Logs {
                 state.info.connection_id
             )
             .into_bytes();
-            entry.extend_from_slice(argument);
+            entry.extend_from_slice(&conceal(argument));
             entry.push(b'\n');
             self.general.write(&entry);
         }
     }
 
     /// Writes a statement that has taken so long to the slow query log, if that is long for the session. Returns true if so.
-    pub fn finished(&self, state: &SessionState, statement: &[u8], took: Duration) -> bool {
+    pub fn finished(&self, state: &SessionState, current: &Current) -> bool {
+        let took = current.since.elapsed();
         if took.as_secs_f64() < state.settings.long_query_time {
             return false;
         }
@@ -165,7 +167,7 @@ impl Logs {
             Timestamp::now().as_second() - took.as_secs() as i64
         );
         let mut entry = entry.into_bytes();
-        entry.extend_from_slice(statement);
+        entry.extend_from_slice(&current.text());
         entry.extend_from_slice(b";\n");
         self.slow.write(&entry);
         true

@@ -1,7 +1,9 @@
 //! What other sessions see of a session, and what they can do to it: the process list and KILL.
 
 use super::client::Client;
+use crate::parse::conceal;
 use parking_lot::Mutex;
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
@@ -36,9 +38,16 @@ pub struct Current {
     pub command: &'static str,
     pub since: Instant,
     pub schema: Option<String>,
-    /// The statement's text; its buffer is used again by the next one.
-    pub statement: Vec<u8>,
+    /// The statement's text, passwords and all; its buffer is used again by the next one.
+    statement: Vec<u8>,
     pub running: bool,
+}
+
+impl Current {
+    /// The statement's text as it may be shown: without passwords.
+    pub fn text(&self) -> Cow<'_, [u8]> {
+        conceal(&self.statement)
+    }
 }
 
 impl Process {
@@ -211,7 +220,7 @@ impl SessionSnapshot {
             command: current.command,
             statement: current
                 .running
-                .then(|| String::from_utf8_lossy(&current.statement).into_owned()),
+                .then(|| String::from_utf8_lossy(&current.text()).into_owned()),
         })
     }
 }

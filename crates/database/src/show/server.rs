@@ -143,7 +143,8 @@ pub fn processes(state: &SessionState, full: bool) -> Vec<Vec<Value>> {
         }
         rows.push(process.with_current(|current| {
             let statement = current.running.then(|| {
-                let text = String::from_utf8_lossy(&current.statement);
+                let text = current.text();
+                let text = String::from_utf8_lossy(&text);
                 match full {
                     true => text.into_owned(),
                     false => text.chars().take(STATEMENT_SHOWN_MAX).collect(),

@@ -80,10 +80,10 @@ pub(super) struct Tail<'t, 'a> {
     plan: &'t QueryPlan,
     room: Room<'a>,
     /// If duplicates are to be left out here.
-    distinct: Option<Distinct<'a>>,
+    distinct: Option<Box<Distinct<'a>>>,
     /// The key of a row in hand.
     key: Vec<u8>,
-    sorter: Option<Sorter<'a>>,
+    sorter: Option<Box<Sorter<'a>>>,
     skip: u64,
     left: u64,
     /// Rows that would have come without the limit.
@@ -111,11 +111,11 @@ impl<'t, 'a> Tail<'t, 'a> {
             false => skip.saturating_add(left),
         };
         let (room, shares) = (exec.room(), exec.shares());
-        let sorter = || Sorter::new(room, shares.sort, plan.columns.len(), by_all, wanted);
+        let sorter = || Box::new(Sorter::new(room, shares.sort, plan.columns.len(), by_all, wanted));
         Ok(Tail {
             plan,
             room,
-            distinct: (distinct && !by_all).then(|| Distinct::new(room, shares.table, 0)),
+            distinct: (distinct && !by_all).then(|| Box::new(Distinct::new(room, shares.table, 0))),
             key: Vec::new(),
             sorter: (!plan.order.is_empty()).then(sorter),
             skip,
@@ -253,7 +253,16 @@ impl<'t, 'a> Tail<'t, 'a> {
     }
 
     /// The input has ended. Returns how many rows the query has, without its limit if that was asked for.
-    pub fn finish(mut self, out: &mut dyn Output) -> Result<u64> {
+    #[inline]
+    pub fn finish(self, out: &mut dyn Output) -> Result<u64> {
+        if self.distinct.is_none() && self.sorter.is_none() {
+            return Ok(self.found);
+        }
+        self.finish_waiting(out)
+    }
+
+    /// Hands out the rows that wait.
+    fn finish_waiting(mut self, out: &mut dyn Output) -> Result<u64> {
         let later = self.distinct.take().and_then(|distinct| distinct.later);
         for part in later.into_iter().flat_map(Partitions::into_parts) {
             if self.part(part, out)? == ScanControl::Stop {

@@ -107,7 +107,8 @@ impl Session {
     fn record(&self) {
         let info = &self.state.info;
         self.state.process.with_current(|current| {
-            let text = String::from_utf8_lossy(&current.statement);
+            let text = current.text();
+            let text = String::from_utf8_lossy(&text);
             log::info!(
                 "connection {} ({}@{}): {text}",
                 info.connection_id,

@@ -28,7 +28,7 @@ mod transaction;
 use crate::accounts::{Privileges, Seat};
 use crate::context::{ConnectInfo, Database, Process, ResultSink, SessionState, capability, command};
 use crate::error::{Result, SqlError, er};
-use crate::parse::{conceal, trim};
+use crate::parse::trim;
 use crate::types::{Collation, ColumnMeta, Value};
 use plan_cache::PlanCache;
 use prepared::Statements;
@@ -157,7 +157,7 @@ impl Session {
     /// [`status::MORE_RESULTS_EXISTS`]. An error ends the whole: the server sends it as the next result.
     pub fn query(&mut self, sql: &[u8], out: &mut dyn ResultSink) -> Result<()> {
         let sql = trim(sql);
-        self.show_command("Query", &conceal(sql));
+        self.show_command("Query", sql);
         let result = self.run_text(sql, out);
         self.finish();
         result
@@ -165,7 +165,7 @@ impl Session {
 
     /// COM_STMT_PREPARE. Error 1461 past `max_prepared_stmt_count`.
     pub fn prepare(&mut self, sql: &[u8]) -> Result<Prepared> {
-        self.show_command("Prepare", &conceal(sql));
+        self.show_command("Prepare", sql);
         let result = self.prepare_binary(sql);
         self.state.process.end();
         self.state.end_memory();
@@ -181,13 +181,11 @@ impl Session {
     /// A statement is over: the slow query log has it if it took long.
     fn finish(&self) {
         if self.state.database.logs.slow_is_on() {
-            let slow = self.state.process.with_current(|current| {
-                let took = current.since.elapsed();
-                self.state
-                    .database
-                    .logs
-                    .finished(&self.state, &current.statement, took)
-            });
+            let logs = &self.state.database.logs;
+            let slow = self
+                .state
+                .process
+                .with_current(|current| logs.finished(&self.state, current));
             let counter = &self.state.database.counters().slow_queries;
             counter.fetch_add(slow as u64, Ordering::Relaxed);
         }

@@ -10,7 +10,7 @@ use crate::context::{Answer, Database, ResultSink, command};
 use crate::error::{Result, SqlError, er};
 use crate::expr::SessionInfo;
 use crate::parse::ast::{PrepareSource, Statement};
-use crate::parse::{conceal, expect_single, parse, trim};
+use crate::parse::{expect_single, parse, trim};
 use crate::types::{ColumnMeta, SqlType, Value};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -90,7 +90,7 @@ impl Session {
             statement: Arc::new(parsed.statement),
             param_count: parsed.param_count,
             plan: None,
-            text: conceal(sql).into(),
+            text: sql.into(),
             _counted: counted,
         })
     }

@@ -206,7 +206,7 @@ impl Connection {
             return Err(End::Told(privilege_missing("SERVICE_CONNECTION_ADMIN")));
         }
         let is_administrator = privileges.intersects(Privileges::ADMINISTERS_CONNECTIONS);
-        slot.sit(self.shared.max_connections(), is_administrator)
+        slot.establish(self.shared.max_connections(), is_administrator)
             .map_err(End::Told)?;
         let mut session = Session::connect(database, info).map_err(End::Told)?;
         session.run_init_connect().map_err(End::Told)?;

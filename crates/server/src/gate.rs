@@ -1,24 +1,22 @@
 //! The gate: how many may log in at once, for how long, and how many may stay.
 //!
 //! ```text
-//!            tidemark_max_logins                 max_connections, and one more
-//!            connect_timeout for each            for an administrator
-//!   accept ──────► logging in ───── seat ──────► seated ──────► gone
+//!            tidemark_max_logins                   max_connections, and one more
+//!            connect_timeout for each              for an administrator
+//!   accept ──────► logging in ─── establish ────► established ──────► closed
 //!                      │
-//!                      └── one of the host that has most makes room for a newcomer: the one that began first
+//!                      └── evicted for a new one: the oldest login of the host that has most of them
 //! ```
 //!
-//! Those logging in and those logged in are bounded apart, so that clients that never finish their login take no place
-//! from those that do. A client that comes while all places to log in are taken gets the place of another: of the host
-//! that has most of them, the one that has been at it longest. To be put out, an honest client would have to come from
-//! the attacker's own host and be slower than everybody who came after it: the attacker has to open
-//! `tidemark_max_logins` connections in the time of one login.
+//! Logins and established sessions are bounded separately, so that clients that never finish their login take nothing
+//! from those that do. When all logins are taken, a new one evicts the oldest login of the host that has most of them. So
+//! an honest client is evicted only if the attacker uses the same host and opens `tidemark_max_logins` connections in
+//! the time of one login.
 //!
 //! A login has one deadline, whatever it consists of: greeting, TLS, proof, another proof, the password itself. It is
-//! kept from outside, by a thread that closes the sockets of those past it, so that no read or write on the way can
-//! begin a time of its own.
+//! enforced by a thread that closes the sockets of logins past it, so that no read or write can start the time anew.
 //!
-//! The administrative interface (`admin_address`) has places of its own to log in, and no limit of seats.
+//! The administrative interface (`admin_address`) has logins of its own, and no limit of established sessions.
 
 use crate::errors;
 use crate::transport::Socket;
@@ -28,14 +26,14 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tidemark_sql::SqlError;
 
-/// The way a client has come in.
+/// The listener through which a client connected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Interface {
     Ordinary,
     Administrative,
 }
 
-/// What bounds the clients at the moment one comes.
+/// The limits at the moment a client connects.
 #[derive(Clone, Copy, Debug)]
 pub struct GateLimits {
     /// `tidemark_max_logins`
@@ -56,40 +54,40 @@ pub struct Gate {
 
 #[derive(Default)]
 struct State {
-    /// Everybody who has a thread, by connection number.
+    /// All clients that have a thread, by connection number.
     clients: HashMap<u64, Socket>,
-    ordinary: Hall,
-    administrative: Hall,
+    ordinary: InterfaceClients,
+    administrative: InterfaceClients,
     closed: bool,
 }
 
 /// The clients of one interface.
 #[derive(Default)]
-struct Hall {
-    /// Those logging in, by the end of their time and their number.
-    logins: BTreeMap<Login, Waiting>,
+struct InterfaceClients {
+    /// Unfinished logins, by deadline and connection number.
+    logins: BTreeMap<Login, PendingLogin>,
     /// How many of them each host has.
     of_hosts: HashMap<Arc<str>, usize>,
-    seated: usize,
+    established: usize,
 }
 
 type Login = (Instant, u64);
 
-struct Waiting {
+struct PendingLogin {
     socket: Socket,
     host: Arc<str>,
 }
 
-impl Hall {
+impl InterfaceClients {
     fn begin(&mut self, login: Login, socket: Socket, host: &str) {
         let host: Arc<str> = host.into();
         *self.of_hosts.entry(Arc::clone(&host)).or_default() += 1;
-        self.logins.insert(login, Waiting { socket, host });
+        self.logins.insert(login, PendingLogin { socket, host });
     }
 
     /// Takes a login out, if it is still there.
     fn end(&mut self, login: Login) -> Option<Socket> {
-        let Waiting { socket, host } = self.logins.remove(&login)?;
+        let PendingLogin { socket, host } = self.logins.remove(&login)?;
         if let Some(count) = self.of_hosts.get_mut(&host) {
             *count -= 1;
             if *count == 0 {
@@ -99,17 +97,17 @@ impl Hall {
         Some(socket)
     }
 
-    /// The login that is to make room.
-    fn to_put_out(&self) -> Option<Login> {
+    /// The login to evict for a new one.
+    fn to_evict(&self) -> Option<Login> {
         let (most, _) = self.of_hosts.iter().max_by_key(|(_, count)| **count)?;
         let mut logins = self.logins.iter();
-        let (login, _) = logins.find(|(_, waiting)| waiting.host == *most)?;
+        let (login, _) = logins.find(|(_, pending)| pending.host == *most)?;
         Some(*login)
     }
 }
 
 impl State {
-    fn hall(&mut self, interface: Interface) -> &mut Hall {
+    fn clients_of(&mut self, interface: Interface) -> &mut InterfaceClients {
         match interface {
             Interface::Ordinary => &mut self.ordinary,
             Interface::Administrative => &mut self.administrative,
@@ -122,11 +120,11 @@ pub struct ConnectionSlot {
     gate: Arc<Gate>,
     interface: Interface,
     login: Login,
-    seated: bool,
+    established: bool,
 }
 
 impl Gate {
-    /// Lets a client in to log in. Error 1040 if nobody can be seated any more.
+    /// Admits a client to log in. Error 1040 if no more sessions can be established.
     pub fn admit(
         self: &Arc<Gate>,
         socket: &Socket,
@@ -136,21 +134,21 @@ impl Gate {
     ) -> Result<ConnectionSlot, SqlError> {
         let login = (Instant::now() + limits.login_time, connection_id);
         let mut state = self.state.lock();
-        // Those put out end by themselves, but may take a moment: they are clients until then.
+        // The threads of evicted logins end by themselves, a little later: until then they count.
         let threads_max = limits.connections + 1 + 2 * limits.logins;
-        let full = state.ordinary.seated > limits.connections || state.clients.len() >= threads_max;
+        let full = state.ordinary.established > limits.connections || state.clients.len() >= threads_max;
         if full && interface == Interface::Ordinary {
             return Err(errors::too_many_connections());
         }
         state.clients.insert(connection_id, socket.clone());
-        let hall = state.hall(interface);
-        while hall.logins.len() >= limits.logins.max(1)
-            && let Some(other) = hall.to_put_out()
+        let clients_of = state.clients_of(interface);
+        while clients_of.logins.len() >= limits.logins.max(1)
+            && let Some(other) = clients_of.to_evict()
         {
-            hall.end(other).iter().for_each(Socket::close);
+            clients_of.end(other).iter().for_each(Socket::close);
         }
-        hall.begin(login, socket.clone(), host);
-        let is_next = hall.logins.first_key_value().map(|(key, _)| *key) == Some(login);
+        clients_of.begin(login, socket.clone(), host);
+        let is_next = clients_of.logins.first_key_value().map(|(key, _)| *key) == Some(login);
         drop(state);
         if is_next {
             self.watch.notify_one();
@@ -159,26 +157,26 @@ impl Gate {
             gate: Arc::clone(self),
             interface,
             login,
-            seated: false,
+            established: false,
         })
     }
 
-    /// Closes the sockets of those whose time to log in is over, until the gate is closed.
+    /// Closes the sockets of logins past their deadline, until the gate is closed.
     pub fn watch_logins(&self) {
         let mut state = self.state.lock();
         while !state.closed {
             let now = Instant::now();
             let mut next: Option<Instant> = None;
             for interface in [Interface::Ordinary, Interface::Administrative] {
-                let hall = state.hall(interface);
-                while let Some((&login, _)) = hall.logins.first_key_value() {
+                let clients_of = state.clients_of(interface);
+                while let Some((&login, _)) = clients_of.logins.first_key_value() {
                     let (deadline, connection_id) = login;
                     if deadline > now {
                         next = Some(next.map_or(deadline, |other| other.min(deadline)));
                         break;
                     }
                     log::info!("connection {connection_id}: the login took longer than connect_timeout");
-                    hall.end(login).iter().for_each(Socket::close);
+                    clients_of.end(login).iter().for_each(Socket::close);
                 }
             }
             match next {
@@ -190,20 +188,20 @@ impl Gate {
         }
     }
 
-    /// Ends the watch. Nobody comes in any more.
+    /// Ends [`watch_logins`](Self::watch_logins).
     pub fn close(&self) {
         self.state.lock().closed = true;
         self.watch.notify_all();
     }
 
-    /// Everybody who has a thread.
+    /// All clients that have a thread.
     pub fn clients(&self) -> Vec<(u64, Socket)> {
         let state = self.state.lock();
         let clients = state.clients.iter();
         clients.map(|(id, socket)| (*id, socket.clone())).collect()
     }
 
-    /// Waits until everybody is gone. Returns how many are not, by the deadline.
+    /// Waits until all clients have ended. Returns how many have not by the deadline.
     pub fn wait_until_empty(&self, deadline: Instant) -> usize {
         let mut state = self.state.lock();
         while !state.clients.is_empty() {
@@ -220,21 +218,21 @@ impl ConnectionSlot {
         self.interface
     }
 
-    /// The client has proved who it is: it leaves those logging in and takes a seat. Error 1040 if there is none for it;
-    /// an administrator may take one more than the rest.
-    pub fn sit(&mut self, connections: usize, is_administrator: bool) -> Result<(), SqlError> {
+    /// The client is authenticated: its login becomes a session. Error 1040 if `max_connections` are established;
+    /// an administrator may have one more.
+    pub fn establish(&mut self, connections: usize, is_administrator: bool) -> Result<(), SqlError> {
         let mut state = self.gate.state.lock();
-        let hall = state.hall(self.interface);
+        let clients_of = state.clients_of(self.interface);
         let limit = match self.interface {
             Interface::Ordinary => connections + is_administrator as usize,
             Interface::Administrative => usize::MAX,
         };
-        if hall.seated >= limit {
+        if clients_of.established >= limit {
             return Err(errors::too_many_connections());
         }
-        hall.seated += 1;
-        hall.end(self.login);
-        self.seated = true;
+        clients_of.established += 1;
+        clients_of.end(self.login);
+        self.established = true;
         Ok(())
     }
 }
@@ -243,10 +241,10 @@ impl Drop for ConnectionSlot {
     fn drop(&mut self) {
         let mut state = self.gate.state.lock();
         state.clients.remove(&self.login.1);
-        let hall = state.hall(self.interface);
-        match self.seated {
-            true => hall.seated -= 1,
-            false => drop(hall.end(self.login)),
+        let clients_of = state.clients_of(self.interface);
+        match self.established {
+            true => clients_of.established -= 1,
+            false => drop(clients_of.end(self.login)),
         }
         if state.clients.is_empty() {
             self.gate.last_left.notify_all();
@@ -282,7 +280,11 @@ mod tests {
         }
     }
 
-    fn come(gate: &Arc<Gate>, id: u64, limits: GateLimits) -> (Result<ConnectionSlot, SqlError>, UnixStream) {
+    fn connect(
+        gate: &Arc<Gate>,
+        id: u64,
+        limits: GateLimits,
+    ) -> (Result<ConnectionSlot, SqlError>, UnixStream) {
         let (socket, client) = pair();
         (
             gate.admit(&socket, ("far", id), Interface::Ordinary, limits),
@@ -291,34 +293,39 @@ mod tests {
     }
 
     #[test]
-    fn the_oldest_login_makes_room_and_seats_are_apart() {
+    fn the_oldest_login_is_evicted_and_sessions_are_counted_apart() {
         let gate = Arc::new(Gate::default());
-        let mut waiting: Vec<_> = (0..3).map(|id| come(&gate, id, LIMITS)).collect();
-        let (newcomer, client) = come(&gate, 3, LIMITS);
+        let mut waiting: Vec<_> = (0..3).map(|id| connect(&gate, id, LIMITS)).collect();
+        let (newcomer, client) = connect(&gate, 3, LIMITS);
         assert!(is_closed(&waiting[0].1) && !is_closed(&waiting[1].1));
         let mut newcomer = newcomer.unwrap();
-        newcomer.sit(2, false).unwrap();
+        newcomer.establish(2, false).unwrap();
         assert!(!is_closed(&client));
         drop(newcomer);
-        let mut seated: Vec<ConnectionSlot> = waiting.drain(1..).map(|(slot, _)| slot.unwrap()).collect();
-        assert!(seated.iter_mut().all(|slot| slot.sit(2, false).is_ok()));
-        // Both seats are taken: the next may only be an administrator, and after it nobody.
-        let (mut slot, _client) = come(&gate, 4, LIMITS);
-        assert_eq!(slot.as_mut().unwrap().sit(2, false).unwrap_err().code, 1040);
-        assert!(slot.as_mut().unwrap().sit(2, true).is_ok());
-        let (refused, _client) = come(&gate, 5, LIMITS);
+        let mut established: Vec<ConnectionSlot> =
+            waiting.drain(1..).map(|(slot, _)| slot.unwrap()).collect();
+        assert!(
+            established
+                .iter_mut()
+                .all(|slot| slot.establish(2, false).is_ok())
+        );
+        // Both sessions are taken: one more is an administrator's, and then there is none.
+        let (mut slot, _client) = connect(&gate, 4, LIMITS);
+        assert_eq!(slot.as_mut().unwrap().establish(2, false).unwrap_err().code, 1040);
+        assert!(slot.as_mut().unwrap().establish(2, true).is_ok());
+        let (refused, _client) = connect(&gate, 5, LIMITS);
         assert_eq!(refused.err().unwrap().code, 1040);
         let (socket, _client) = pair();
         let mut by_admin = gate
             .admit(&socket, ("far", 6), Interface::Administrative, LIMITS)
             .unwrap();
-        assert!(by_admin.sit(2, false).is_ok());
-        drop((slot, seated, by_admin, waiting));
+        assert!(by_admin.establish(2, false).is_ok());
+        drop((slot, established, by_admin, waiting));
         assert_eq!(gate.wait_until_empty(Instant::now()), 0);
     }
 
     #[test]
-    fn the_host_with_most_logins_makes_room() {
+    fn the_host_with_most_logins_loses_one() {
         let gate = Arc::new(Gate::default());
         let from = |host, id| {
             let (socket, client) = pair();
@@ -342,10 +349,10 @@ mod tests {
             login_time: Duration::from_millis(50),
             ..LIMITS
         };
-        let (slow, slow_client) = come(&gate, 1, brief);
-        let (done, done_client) = come(&gate, 2, brief);
+        let (slow, slow_client) = connect(&gate, 1, brief);
+        let (done, done_client) = connect(&gate, 2, brief);
         let mut done = done.unwrap();
-        done.sit(2, false).unwrap();
+        done.establish(2, false).unwrap();
         while !is_closed(&slow_client) {
             std::thread::sleep(Duration::from_millis(1));
         }

@@ -1,7 +1,7 @@
 //! The server: listeners, the connections they take, and the end of it all.
 //!
-//! A thread per listener accepts; a thread per connection serves. Who may come in, and stay, the [`gate`](crate::gate)
-//! says. A host from which too many connections have failed is not heard at all (`max_connect_errors`).
+//! A thread per listener accepts; a thread per connection serves. The [`gate`](crate::gate) decides which clients are
+//! admitted. Connections from a host with too many failed ones are refused at once (`max_connect_errors`).
 
 use crate::auth::Authenticator;
 use crate::channel::Channel;

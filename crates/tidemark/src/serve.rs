@@ -37,8 +37,7 @@ pub fn run(arguments: Arguments) -> Result<(), String> {
             .filter(|file| !file.is_empty() && file != "NULL")
     };
     let (pid_file, init_file) = (named("pid_file"), named("init_file"));
-    let database =
-        tidemark_sql::open(options).map_err(|e| format!("cannot open {}: {e}", datadir.display()))?;
+    let database = tidemark_sql::open(options).map_err(|e| e.message)?;
     // It is beside the data, unless its name says where, and there as long as this is.
     let _pid_file = match pid_file {
         Some(name) => Some(PidFile::write(datadir.join(name))?),

@@ -34,6 +34,15 @@ pub fn sort_key(value: &Val, ty: &SqlType, out: &mut Vec<u8>) {
     }
 }
 
+/// The same for one key of an ORDER BY: a descending one has its bits inverted, so that greater values come first.
+pub fn order_key(value: &Val, ty: &SqlType, descending: bool, out: &mut Vec<u8>) {
+    let from = out.len();
+    sort_key(value, ty, out);
+    if descending {
+        out[from..].iter_mut().for_each(|b| *b = !*b);
+    }
+}
+
 /// Signed and unsigned integers in one order: a byte for the sign, then the number.
 fn push_int(value: &Val, out: &mut Vec<u8>) {
     let (sign, bits) = match value {

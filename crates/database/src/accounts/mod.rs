@@ -347,8 +347,8 @@ fn specificity(account: &Account) -> (usize, usize, bool) {
     )
 }
 
-/// The name of the account that everybody is given under `skip_grant_tables`, and that `init_file` is run as. It is not
-/// stored, and nobody can log in as it otherwise.
+/// The name of the account of every session under `skip_grant_tables`, and of the one that runs `init_file`. It is not stored,
+/// and a login cannot name it.
 const EVERYBODY: (&str, &str) = ("skip-grants user", "skip-grants host");
 
 /// An account that may do everything, without a password.
@@ -439,7 +439,7 @@ impl Accounts {
         self.open.store(true, Ordering::SeqCst);
     }
 
-    /// Accounts hold again for those who log in from now on.
+    /// From now on logins are checked against the accounts again.
     pub fn enforce(&self) {
         self.open.store(false, Ordering::SeqCst);
     }

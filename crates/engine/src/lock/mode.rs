@@ -128,8 +128,8 @@ impl LockType {
         matches!(self.kind, Gap | NextKey)
     }
 
-    /// True for the locks that others must look up who otherwise need no object: an insert looks for locks on gaps, and
-    /// a transaction that locks rows for a lock on their table.
+    /// True for the locks that a transaction must look for even where its own needs no lock object: an insert looks for
+    /// locks on gaps, and a lock on rows for one on their table.
     pub fn is_watched(self) -> bool {
         match self.kind {
             Table => matches!(self.mode, Shared | Exclusive),

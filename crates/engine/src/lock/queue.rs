@@ -331,7 +331,7 @@ impl Queue {
         found.into_iter().map(|(number, _)| number).collect()
     }
 
-    /// Grants the waiting request at `at`, or records the owner it waits for now.
+    /// Grants the waiting request at `at` if nothing conflicts with it any more. Otherwise records which owner blocks it.
     fn look_again(&mut self, at: usize, after: Lsn, moved: &mut Vec<Arc<Owner>>) {
         let granted = self.granted();
         let request = &self.requests[at];

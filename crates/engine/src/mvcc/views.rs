@@ -182,8 +182,8 @@ impl Views {
     #[inline]
     pub fn open(&self, slot: SlotNo, txns: &Txns, tide: impl Fn() -> Lsn) -> View {
         let slot = self.slot(slot.0);
-        // Released, each: who sees one of them must see, when it looks at `lsn` again, that the view before was closed.
-        // Else it could pair the moment of that view with what is true of this one.
+        // Released, each: a reader that sees one of these stores must see, when it loads `lsn` again, that the view before was
+        // closed. Otherwise it could pair the old view's `lsn` with this view's bounds.
         slot.low.store(txns.settled().0, Ordering::Release);
         slot.high.store(u64::MAX, Ordering::Release);
         slot.lsn.store(tide().0 | PROVISIONAL, Ordering::Release);

@@ -5,29 +5,21 @@ use super::*;
 use crate::infer::common_collation;
 use tidemark_types::{CmpKind, Collation};
 
+/// How many bytes a text has in its own character set; `None` if it is NULL.
+fn byte_len<'a>(e: &'a Expr, ctx: &EvalCtx<'a>) -> Result<Option<i64>> {
+    let Some(text) = text(e, ctx)? else {
+        return Ok(None);
+    };
+    let len = e.ty.collation.charset().byte_len(&text);
+    Ok(Some(len.max(ascii_len(e, &text)) as i64))
+}
+
 pub(super) static FUNCTIONS: &[FuncDef] = &[
     def("length", (1, 1), int_type, |args, _, ctx| {
-        let text = known!(text(&args[0], ctx)?);
-        Ok(Val::Int(
-            args[0]
-                .ty
-                .collation
-                .charset()
-                .byte_len(&text)
-                .max(ascii_len(&args[0], &text)) as i64,
-        ))
+        Ok(Val::Int(known!(byte_len(&args[0], ctx)?)))
     }),
     def("bit_length", (1, 1), int_type, |args, _, ctx| {
-        let text = known!(text(&args[0], ctx)?);
-        Ok(Val::Int(
-            args[0]
-                .ty
-                .collation
-                .charset()
-                .byte_len(&text)
-                .max(ascii_len(&args[0], &text)) as i64
-                * 8,
-        ))
+        Ok(Val::Int(8 * known!(byte_len(&args[0], ctx)?)))
     }),
     def("char_length", (1, 1), int_type, |args, _, ctx| {
         let text = known!(text(&args[0], ctx)?);

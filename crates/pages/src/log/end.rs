@@ -6,12 +6,12 @@
 //! and are cut off. A hole before *D* is damage: cutting there would drop commits that were acknowledged, and leave pages
 //! newer than the log.
 //!
-//! Nobody can have written *D* down at the moment of the crash. But each of these is a lower bound of it, so one beyond
-//! the hole proves the damage:
+//! *D* itself is not recorded anywhere. But each of these is a lower bound of it, so one beyond the hole proves the
+//! damage:
 //!
 //! - what the control file says (every checkpoint, so at most seconds old, and exact once the engine is idle);
-//! - what any valid record behind the hole says of the time when it was made (`record.rs`): commits do, so of all that was
-//!   synced only the very last batch has nobody to vouch for it;
+//! - what any valid record behind the hole says of the time when it was made (`record.rs`): commits do, so only the very
+//!   last batch that was synced has no record that proves it;
 //! - the LSN of a page that was on its way to the disk, since the log goes first: its copy in the doublewrite file, or the
 //!   page itself.
 //!
@@ -28,38 +28,38 @@ use crate::ids::Lsn;
 /// Read at once while looking for records.
 const CHUNK: usize = 1 << 20;
 
-/// A position up to which the log was on disk, and who says so.
+/// A position up to which the log was on disk, and what shows it.
 #[derive(Clone, Debug)]
-pub(crate) struct Witness {
-    pub says: Lsn,
-    pub who: String,
+pub(crate) struct DurableProof {
+    pub lsn: Lsn,
+    pub source: String,
 }
 
-/// Fails if the log went on behind `end`, where it was found to end. `witnesses` are those outside the log; with `epoch`,
+/// Fails if the log went on behind `end`, where it was found to end. `proofs` are those outside the log; with `epoch`,
 /// the latest there was, records behind the end are asked too.
 pub(crate) fn check_end(
     segments: &Segments,
     end: Lsn,
-    witnesses: Vec<Witness>,
+    proofs: Vec<DurableProof>,
     epoch: Option<u32>,
 ) -> Result<()> {
-    let outside = witnesses.into_iter().find(|witness| witness.says > end);
+    let outside = proofs.into_iter().find(|proof| proof.lsn > end);
     let found = match (outside, epoch) {
-        (None, Some(epoch)) => witness_behind(segments, end, epoch)?,
+        (None, Some(epoch)) => proof_behind(segments, end, epoch)?,
         (found, _) => found,
     };
     match found {
         None => Ok(()),
-        Some(Witness { says, who }) => Err(Error::CannotOpen(format!(
-            "the log is damaged in {}: no valid record is there, although {who} shows that the log was on disk up to position \
-             {says}. Starting here would lose what was committed behind it. Put the file back, or restore a backup",
+        Some(DurableProof { lsn, source }) => Err(Error::CannotOpen(format!(
+            "the log is damaged in {}: no valid record is there, although {source} shows that the log was on disk up to position \
+             {lsn}. Starting here would lose what was committed behind it. Put the file back, or restore a backup",
             segments.describe(end)
         ))),
     }
 }
 
 /// A valid record behind `end` that was made when the log was on disk beyond it.
-fn witness_behind(segments: &Segments, end: Lsn, epoch: u32) -> Result<Option<Witness>> {
+fn proof_behind(segments: &Segments, end: Lsn, epoch: u32) -> Result<Option<DurableProof>> {
     let mark = segments.mark();
     let last = segments.end(end);
     let mut chunk = Vec::new();
@@ -88,9 +88,11 @@ fn witness_behind(segments: &Segments, end: Lsn, epoch: u32) -> Result<Option<Wi
                     }
                 };
                 if whole {
-                    if let Some(says) = durable_of(header).filter(|&says| says > end && says <= lsn) {
-                        let who = format!("the record at {lsn}");
-                        return Ok(Some(Witness { says, who }));
+                    if let Some(durable) =
+                        durable_of(header).filter(|&durable| durable > end && durable <= lsn)
+                    {
+                        let source = format!("the record at {lsn}");
+                        return Ok(Some(DurableProof { lsn: durable, source }));
                     }
                     step = len.next_multiple_of(RECORD_ALIGN as usize);
                 }
@@ -192,15 +194,15 @@ mod tests {
     }
 
     #[test]
-    fn witnesses_outside_the_log_are_believed() {
+    fn proofs_outside_the_log_are_believed() {
         let segments = log();
         let end = Lsn(SEGMENT + LEN);
-        for (says, is_damage) in [(end, false), (Lsn(end.0 + 16), true)] {
-            let witness = Witness {
-                says,
-                who: "a page".into(),
+        for (lsn, is_damage) in [(end, false), (Lsn(end.0 + 16), true)] {
+            let proof = DurableProof {
+                lsn,
+                source: "a page".into(),
             };
-            assert_eq!(check_end(&segments, end, vec![witness], None).is_err(), is_damage);
+            assert_eq!(check_end(&segments, end, vec![proof], None).is_err(), is_damage);
         }
     }
 }

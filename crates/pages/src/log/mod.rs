@@ -20,7 +20,7 @@ mod segments;
 mod undo_room;
 
 pub use append::MtrLsn;
-pub(crate) use end::{Witness, check_end};
+pub(crate) use end::{DurableProof, check_end};
 pub use reader::Reader;
 pub(crate) use record::{Mark, RECORD_ALIGN, RECORD_HEADER, RecordedOp};
 pub use record::{Record, TxnNote};

@@ -15,7 +15,7 @@
 //! page stays dirty, its copy is carried from batch to batch in the doublewrite file, for what is at its place may be torn,
 //! and once a second it is tried again. The other pages are written meanwhile. But no checkpoint passes a stuck page, so in
 //! the end the log is full; then statements that would write fail with the stuck page's error instead of waiting for ever.
-//! A failed sync leaves all pages of its batch stuck: which of them it dropped, nobody knows.
+//! A failed sync leaves all pages of its batch stuck: it does not tell which of them it dropped.
 
 use super::Store;
 use super::control::Control;
@@ -313,7 +313,7 @@ impl Store {
         let copies = &work.copies[..logged];
         let taken = &work.taken[..logged];
         let is_taken = |page| taken.binary_search_by_key(&page, |dirty| dirty.page).is_ok();
-        // Somebody holds these pages, or they are clean: the copies kept are written.
+        // These pages are latched by another thread, or clean: the copies kept are written.
         let (mut again, carried): (Vec<&Stuck>, Vec<&Stuck>) = work
             .stuck
             .iter()
@@ -374,7 +374,7 @@ impl Store {
         Ok(failed)
     }
 
-    /// Scratch pages need neither log nor copies nor sync, and are nobody's loss.
+    /// Scratch pages need neither log nor copies nor sync, and to lose them loses nothing that was committed.
     fn write_scratch(&self, work: &Work, logged: usize) -> Result<()> {
         let (taken, copies) = (&work.taken[logged..], &work.copies[logged..work.taken.len()]);
         let failures = self.write_to_their_places(taken, copies);

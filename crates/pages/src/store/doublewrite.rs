@@ -25,7 +25,7 @@ use super::control::Control;
 use crate::disk::{Access, Disk, File, failed};
 use crate::error::{Error, Result};
 use crate::ids::{PAGE_SIZE, PageId};
-use crate::log::Witness;
+use crate::log::DurableProof;
 use crate::pool::PageBuf;
 use std::collections::HashMap;
 use std::io;
@@ -186,11 +186,11 @@ impl Doublewrite {
 
 impl LastBatch {
     /// Up to where the log was on disk when the batch was written.
-    pub fn witness(&self) -> Option<Witness> {
+    pub fn proof(&self) -> Option<DurableProof> {
         let newest = self.pages.iter().max_by_key(|page| page.lsn())?;
-        Some(Witness {
-            says: newest.lsn(),
-            who: format!("the copy of page {} in {NAME}", newest.id()),
+        Some(DurableProof {
+            lsn: newest.lsn(),
+            source: format!("the copy of page {} in {NAME}", newest.id()),
         })
     }
 
@@ -290,7 +290,7 @@ mod tests {
         write(&*data, &rotten);
 
         let (_, last) = open(&disk);
-        assert_eq!(last.witness().unwrap().says, Lsn(20));
+        assert_eq!(last.proof().unwrap().lsn, Lsn(20));
         assert_eq!(last.restore(&*data).unwrap(), 1);
         let lsns = [1, 2, 3].map(|id| place(&*data, id).lsn().0);
         assert_eq!(lsns, [20, 20, 30]);

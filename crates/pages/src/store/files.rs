@@ -15,7 +15,8 @@ use crate::pool::{PageBuf, page_type};
 use std::sync::Arc;
 
 pub(super) const DATA: &str = "data";
-/// The superblock's root slot in which it says whose it is; the last one, so that it is in nobody's way.
+/// The superblock's root slot that holds the id of its data directory: the last one, since slots are given out from the
+/// first.
 pub(super) const ID_SLOT: usize = super::ROOTS - 1;
 
 const RESTORE: &str = "Put the file back, or restore a backup";

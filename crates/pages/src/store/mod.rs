@@ -34,7 +34,7 @@ use crate::disk::{Access, Disk};
 use crate::error::{Error, Result};
 use crate::ids::{Lsn, PAGE_SIZE, PageId, TxnId};
 use crate::log::{
-    LOG_START, Log, LogConfig, LogStatus, Mark, OnFailure, RECORD_HEADER, Segments, Witness, check_end,
+    DurableProof, LOG_START, Log, LogConfig, LogStatus, Mark, OnFailure, RECORD_HEADER, Segments, check_end,
     finish_record,
 };
 use crate::pool::{ExclusiveGuard, Pool, PoolStatus, page_type};
@@ -176,17 +176,17 @@ impl Store {
         files::check_log(&segments, &control)?;
         let mut reader = segments.reader(control.scan_from).not_before(control.scan_epoch);
         recovery::analyse(&mut reader, &mut recovered)?;
-        let checkpoint = Witness {
-            says: control.durable,
-            who: "control".into(),
+        let checkpoint = DurableProof {
+            lsn: control.durable,
+            source: "control".into(),
         };
-        let witnesses = [Some(checkpoint), last_batch.witness()];
+        let proofs = [Some(checkpoint), last_batch.proof()];
         // After a clean stop control knows the end; else what stands behind it is asked.
         let epoch = (!control.clean).then_some(control.epoch);
         check_end(
             &segments,
             recovered.end,
-            witnesses.into_iter().flatten().collect(),
+            proofs.into_iter().flatten().collect(),
             epoch,
         )?;
 

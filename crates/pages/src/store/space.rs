@@ -44,7 +44,7 @@ pub(super) const BITMAP_EVERY: u32 = BITS;
 pub(super) struct Space {
     data: Arc<dyn File>,
     state: Mutex<State>,
-    /// `end`, for who must not wait for the lock.
+    /// `end`, for readers that must not wait for the lock.
     allocated: AtomicU32,
 }
 

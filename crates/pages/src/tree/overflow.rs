@@ -117,8 +117,8 @@ impl Overflow<'_> {
         self.read_with(first, |_, data| out.extend_from_slice(data))
     }
 
-    /// Frees the last pages of a chain, so many at most at once, until no more than so many are left. Only for a chain whose
-    /// entry nobody reads any more: if this stops half-way, the chain is a shorter one, to be freed later.
+    /// Frees the last pages of a chain, `step` in each mini-transaction, until `step` or fewer are left. Only for a chain whose
+    /// entry is not read any more: if this stops half-way, the chain is a shorter one, to be freed later.
     pub(super) fn cut_short(&self, chain: &[PageId], step: usize) -> Result<()> {
         let mut len = chain.len();
         while len > step {

@@ -6,14 +6,14 @@
 
 use super::output::Output;
 use super::rows::{GroupRow, JoinedRow};
-use super::spill::{Partitions, Room};
+use super::spill::{Partitions, Room, row_bytes};
 use super::tail::Tail;
 use super::{Exec, QueryScope, ScanControl};
 use crate::error::Result;
 use crate::expr::{Accumulator, EvalCtx, Row};
 use crate::plan::{GroupPlan, SelectPlan};
+use crate::types::Value;
 use crate::types::sort::sort_key;
-use crate::types::{Val, Value};
 use std::collections::HashMap;
 
 /// About what a group takes beside its key and values.
@@ -58,14 +58,7 @@ impl Group {
     }
 
     fn bytes(&self) -> usize {
-        let text = |value: &Value| match value {
-            Val::Str(text) => text.len(),
-            _ => 0,
-        };
-        ENTRY_BYTES
-            + size_of_val(self.first.as_slice())
-            + self.first.iter().map(text).sum::<usize>()
-            + size_of_val(self.accumulators.as_slice())
+        ENTRY_BYTES + row_bytes(&self.first) + size_of_val(self.accumulators.as_slice())
     }
 }
 

@@ -14,7 +14,7 @@ use super::{Exec, ScanControl};
 use crate::error::{Result, SqlError};
 use crate::expr::{EvalCtx, Expr};
 use crate::plan::QueryPlan;
-use crate::types::sort::sort_key;
+use crate::types::sort::{self, sort_key};
 use crate::types::{SqlType, Val, Value};
 use std::collections::HashSet;
 
@@ -78,7 +78,6 @@ impl<'a> Distinct<'a> {
 /// See the module's head.
 pub(super) struct Tail<'t, 'a> {
     plan: &'t QueryPlan,
-    room: Room<'a>,
     /// If duplicates are to be left out here.
     distinct: Option<Box<Distinct<'a>>>,
     /// The key of a row in hand.
@@ -88,7 +87,6 @@ pub(super) struct Tail<'t, 'a> {
     left: u64,
     /// Rows that would have come without the limit.
     found: u64,
-    table_share: usize,
 }
 
 impl<'t, 'a> Tail<'t, 'a> {
@@ -110,18 +108,19 @@ impl<'t, 'a> Tail<'t, 'a> {
             true => u64::MAX,
             false => skip.saturating_add(left),
         };
-        let (room, shares) = (exec.room(), exec.shares());
-        let sorter = || Box::new(Sorter::new(room, shares.sort, plan.columns.len(), by_all, wanted));
+        let sorter = || {
+            let (room, share) = (exec.room(), exec.shares().sort);
+            Box::new(Sorter::new(room, share, plan.columns.len(), by_all, wanted))
+        };
+        let all = || Box::new(Distinct::new(exec.room(), exec.shares().table, 0));
         Ok(Tail {
             plan,
-            room,
-            distinct: (distinct && !by_all).then(|| Box::new(Distinct::new(room, shares.table, 0))),
+            distinct: (distinct && !by_all).then(all),
             key: Vec::new(),
             sorter: (!plan.order.is_empty()).then(sorter),
             skip,
             left,
             found: 0,
-            table_share: shares.table,
         })
     }
 
@@ -263,11 +262,8 @@ impl<'t, 'a> Tail<'t, 'a> {
 
     /// Hands out the rows that wait.
     fn finish_waiting(mut self, out: &mut dyn Output) -> Result<u64> {
-        let later = self.distinct.take().and_then(|distinct| distinct.later);
-        for part in later.into_iter().flat_map(Partitions::into_parts) {
-            if self.part(part, out)? == ScanControl::Stop {
-                break;
-            }
+        if let Some(distinct) = self.distinct.take() {
+            self.later(*distinct, out)?;
         }
         if let Some(sorter) = self.sorter.take() {
             let sorted = sorter.finish(|row| Ok(self.deliver(row, out)? != ScanControl::Stop))?;
@@ -277,9 +273,25 @@ impl<'t, 'a> Tail<'t, 'a> {
         Ok(self.found)
     }
 
-    /// Rows that were put aside.
-    fn part(&mut self, mut part: Partition, out: &mut dyn Output) -> Result<ScanControl> {
-        let mut distinct = Distinct::new(self.room, self.table_share, part.level);
+    /// The rows that were put aside, part by part.
+    fn later(&mut self, distinct: Distinct<'a>, out: &mut dyn Output) -> Result<ScanControl> {
+        let (room, share) = (distinct.room, distinct.share);
+        for part in distinct.later.into_iter().flat_map(Partitions::into_parts) {
+            let rest = Distinct::new(room, share, part.level);
+            if self.part(part, rest, out)? == ScanControl::Stop {
+                return Ok(ScanControl::Stop);
+            }
+        }
+        Ok(ScanControl::Next)
+    }
+
+    /// The rows of a part, of which `distinct` has seen none.
+    fn part(
+        &mut self,
+        mut part: Partition,
+        mut distinct: Distinct<'a>,
+        out: &mut dyn Output,
+    ) -> Result<ScanControl> {
         let (mut key, mut row) = (Vec::new(), Vec::new());
         while part.next(&mut key, &mut row)? {
             match distinct.look(&key)? {
@@ -304,12 +316,7 @@ impl<'t, 'a> Tail<'t, 'a> {
                 return Ok(ScanControl::Stop);
             }
         }
-        for part in distinct.later.into_iter().flat_map(Partitions::into_parts) {
-            if self.part(part, out)? == ScanControl::Stop {
-                return Ok(ScanControl::Stop);
-            }
-        }
-        Ok(ScanControl::Next)
+        self.later(distinct, out)
     }
 }
 
@@ -324,11 +331,7 @@ fn output_key(exprs: &[Expr], ctx: &EvalCtx, key: &mut Vec<u8>) -> Result<()> {
 /// Appends the key by which a row is sorted.
 fn order_key(plan: &QueryPlan, ctx: &EvalCtx, key: &mut Vec<u8>) -> Result<()> {
     for (expr, descending) in &plan.order {
-        let from = key.len();
-        sort_key(&expr.eval(ctx)?, &expr.ty, key);
-        if *descending {
-            key[from..].iter_mut().for_each(|b| *b = !*b);
-        }
+        sort::order_key(&expr.eval(ctx)?, &expr.ty, *descending, key);
     }
     Ok(())
 }

@@ -229,7 +229,7 @@ impl Planner<'_> {
                 return self.derived_leaf(self.queries.len() - 1, alias, &common.columns, from);
             }
         }
-        // Before it is looked for: who may not read it does not hear whether it is there.
+        // Before the look-up: an account that may not read the table is not told whether it exists.
         let (schema, name) = self.state.resolve(&named.name)?;
         self.state.require_all(Privileges::SELECT, schema, name)?;
         let def = self.state.table(&named.name)?;

@@ -162,8 +162,8 @@ impl Table {
             drop(leaf);
             let first = keys[0].as_ref();
             let mut leaf = tree.write(first)?;
-            // Whoever deletes by a newer handle holds this leaf later: what this one has found due is of its own time, but
-            // what it would bury from now on nobody would look for in its graveyard, nor for the locks that it hands on.
+            // A delete through a newer handle latches this leaf later, so what was found due is right. But rows buried from now
+            // on would go to the old handle's graveyard, and locks to its lock lists, which no reader looks at any more.
             self.check_open()?;
             let here = &keys[..within(leaf.node(), keys).min(AT_ONCE)];
             let (since, mut seen, mut any_out, mut failed) = (Instant::now(), 0, false, None);

@@ -10,7 +10,7 @@ use crate::error::{Result, SqlError, er};
 use crate::exec::spill::{KeptRows, Room, Shares, Sorter, copied};
 use crate::expr::{EvalCtx, Row};
 use crate::plan::change::{RowSelection, Target};
-use crate::types::sort::sort_key;
+use crate::types::sort::order_key;
 use crate::types::{Val, Value};
 use tidemark_engine::{Action, Flow, Keep, KeyRange, RangeScan, RowBuf, RowView};
 
@@ -183,12 +183,8 @@ impl<'a> ChangeScan<'a> {
         rows.for_each(&mut |row| {
             let slots = Slots(&row[1..]);
             for key in &self.rows.order_by {
-                let from = sorter.key().len();
                 let value = key.expr.eval(&run.env.ctx_with(&slots))?;
-                sort_key(&value, &key.expr.ty, sorter.key());
-                if key.descending {
-                    sorter.key()[from..].iter_mut().for_each(|b| *b = !*b);
-                }
+                order_key(&value, &key.expr.ty, key.descending, sorter.key());
             }
             sorter.push(row.iter().cloned().map(Ok))?;
             Ok(true)

@@ -121,7 +121,7 @@ fn heap_bytes(value: &Value) -> usize {
 }
 
 /// About what a row of its own takes.
-fn row_bytes(row: &[Value]) -> usize {
+pub fn row_bytes(row: &[Value]) -> usize {
     size_of::<Vec<Value>>() + 16 + size_of_val(row) + row.iter().map(heap_bytes).sum::<usize>()
 }
 

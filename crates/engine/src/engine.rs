@@ -573,6 +573,7 @@ mod tests {
     use crate::{
         Column, ColumnType, Datum, Flow, IndexSchema, Keep, KeyPart, KeyRange, RangeScan, Read, RowView,
     };
+    use std::cell::Cell;
 
     fn config(disk: &SimDisk) -> Config {
         let mut config = Config::new("");
@@ -647,5 +648,25 @@ mod tests {
             )
             .unwrap();
         assert_eq!(rows, 0, "nobody committed the row");
+    }
+
+    #[test]
+    fn background_work_that_panics_is_begun_again() {
+        let opened = open_core(&config(&SimDisk::new(7)), true).unwrap();
+        let runs = Cell::new(0);
+        let fails_once = || {
+            runs.set(runs.get() + 1);
+            assert!(runs.get() > 1, "the first run fails");
+        };
+        run_for_ever(&opened.core, "a thread", &fails_once);
+        assert_eq!(runs.get(), 2);
+
+        // But not while the engine stops.
+        opened.core.background.stop();
+        run_for_ever(&opened.core, "a thread", &|| {
+            runs.set(runs.get() + 1);
+            panic!("each run fails");
+        });
+        assert_eq!(runs.get(), 3);
     }
 }

@@ -5,6 +5,7 @@
 //! original has 16. Neither says what the password is; the second is slow to guess, which is why the server remembers
 //! SHA256(SHA256(password)) once a client has sent the password.
 
+use data_encoding::{HEXUPPER, HEXUPPER_PERMISSIVE};
 use sha1::Sha1;
 use sha2::{Digest, Sha256};
 
@@ -21,26 +22,14 @@ pub fn native_string(password: &[u8]) -> Vec<u8> {
     if password.is_empty() {
         return Vec::new();
     }
-    let mut text = String::with_capacity(41);
-    text.push('*');
-    for byte in Sha1::digest(Sha1::digest(password)) {
-        text.push_str(&format!("{byte:02X}"));
-    }
-    text.into_bytes()
+    let digest = Sha1::digest(Sha1::digest(password));
+    format!("*{}", HEXUPPER.encode(&digest)).into_bytes()
 }
 
 /// The 20 bytes that [`native_string`] spells; `None` if it is not such a string.
 pub fn native_digest(auth_string: &[u8]) -> Option<[u8; 20]> {
-    let hex = auth_string.strip_prefix(b"*")?;
-    if hex.len() != 40 {
-        return None;
-    }
-    let mut digest = [0; 20];
-    for (byte, pair) in digest.iter_mut().zip(hex.chunks(2)) {
-        let digit = |c: u8| (c as char).to_digit(16);
-        *byte = (digit(pair[0])? << 4 | digit(pair[1])?) as u8;
-    }
-    Some(digest)
+    let digest = HEXUPPER_PERMISSIVE.decode(auth_string.strip_prefix(b"*")?).ok()?;
+    digest.try_into().ok()
 }
 
 /// `$A$005$`, salt and digest, with a salt of its own each time; empty for the empty password.

@@ -2,12 +2,103 @@
 
 use super::alter::{Draft, initial_value};
 use super::{DdlContext, default, index};
-use crate::dictionary::{DefinitionChange, IndexDef, TableDef};
+use crate::context::SessionState;
+use crate::dictionary::{ColumnDef, DefinitionChange, IndexDef, TableDef};
 use crate::error::{Result, SqlError, er};
-use crate::expr::NoSubqueries;
+use crate::expr::{Env, Expr, NoSubqueries};
 use crate::types::assign::{assign, zero_value};
 use crate::types::{DateTime, Value};
-use tidemark_engine::{Error, Keep, Read, TableId};
+use tidemark_engine::{Error, Keep, Read, RowView, TableId};
+
+/// Makes rows of a new table out of an old one's.
+struct RowCopy<'a> {
+    state: &'a SessionState,
+    env: Env<'a>,
+    old: &'a TableDef,
+    draft: &'a Draft,
+    /// What each column of the draft begins with: NULL for those that have a column to be copied from.
+    initial: Vec<Value>,
+    /// New columns whose default is an expression.
+    computed: Vec<(usize, Expr)>,
+    checks: Vec<(String, Expr)>,
+    /// AUTO_INCREMENT's column, and the value its next row gets.
+    counter: Option<usize>,
+    next_value: u64,
+    rows: u64,
+}
+
+impl RowCopy<'_> {
+    /// The next row of the new table.
+    fn convert(&mut self, from: &RowView) -> Result<Vec<Value>> {
+        self.rows += 1;
+        self.env.row_number.set(self.rows);
+        let mut values: Vec<Value> = Vec::with_capacity(self.draft.columns.len());
+        for (i, column) in self.draft.columns.iter().enumerate() {
+            let value = match self.draft.origins[i] {
+                Some(origin) => self.converted(from, origin, column)?,
+                None if Some(i) == self.counter => {
+                    let value = Value::UInt(self.next_value);
+                    assign(value, &column.ty, &column.name, &self.env)?.into_owned()
+                }
+                None => self.initial[i].clone(),
+            };
+            if Some(i) == self.counter {
+                self.next_value = self.next_value.max(as_counter(&value).saturating_add(1));
+            }
+            values.push(value);
+        }
+        for (i, default) in &self.computed {
+            values[*i] = self.default_of(&self.draft.columns[*i], default, &values)?;
+        }
+        self.check(&values)?;
+        Ok(values)
+    }
+
+    /// A value of the old row in the type of its new column.
+    fn converted(&self, row: &RowView, origin: usize, column: &ColumnDef) -> Result<Value> {
+        let from = &self.old.columns[origin].ty;
+        let value = from.load(row.get(origin), &self.state.settings.time_zone);
+        if value.is_null() && !column.ty.nullable {
+            if self.env.strict {
+                return Err(SqlError::new(
+                    er::INVALID_USE_OF_NULL,
+                    "Invalid use of NULL value",
+                ));
+            }
+            let warning = SqlError::data_truncated(&column.name, self.rows);
+            self.state.warnings.warn(warning);
+            return Ok(zero_value(&column.ty));
+        }
+        if *from == column.ty || value.is_null() {
+            return Ok(value.into_owned());
+        }
+        Ok(assign(value, &column.ty, &column.name, &self.env)?.into_owned())
+    }
+
+    fn default_of(&self, column: &ColumnDef, default: &Expr, row: &[Value]) -> Result<Value> {
+        let value = default.eval(&self.env.ctx_with(&row))?.into_owned();
+        if !value.is_null() {
+            return Ok(assign(value, &column.ty, &column.name, &self.env)?.into_owned());
+        }
+        if !column.ty.nullable {
+            self.env.complain(SqlError::bad_null(&column.name))?;
+            return Ok(zero_value(&column.ty));
+        }
+        Ok(value)
+    }
+
+    fn check(&self, row: &[Value]) -> Result<()> {
+        for (name, check) in &self.checks {
+            if check.eval_bool(&self.env.ctx_with(&row))? == Some(false) {
+                return Err(SqlError::new(
+                    er::CHECK_CONSTRAINT_VIOLATED,
+                    format!("Check constraint '{name}' is violated."),
+                ));
+            }
+        }
+        Ok(())
+    }
+}
 
 impl DdlContext<'_> {
     /// Creates the draft's table and fills it with the old one's rows; returns its id and their number.
@@ -17,97 +108,17 @@ impl DdlContext<'_> {
         old: &TableDef,
         draft: &Draft,
     ) -> Result<(TableId, u64)> {
-        let state = self.state;
-        let id = change
-            .ddl
-            .create_table(&index::table_schema(&draft.columns, &draft.indexes))?;
-        let zone = &state.settings.time_zone;
-        let mut env = state.env(&NoSubqueries, &[]);
-        env.writes = true;
-        let now: DateTime = zone.local(state.now_micros.get(), 6);
-        let mut initial = Vec::with_capacity(draft.columns.len());
-        for (column, origin) in draft.columns.iter().zip(&draft.origins) {
-            initial.push(match origin {
-                Some(_) => Value::Null,
-                None => initial_value(column, &now, &env),
-            });
-        }
-        let mut computed = Vec::new();
-        for (i, column) in draft.columns.iter().enumerate() {
-            if draft.origins[i].is_none()
-                && let Some(text) = default::expression(column)
-            {
-                computed.push((i, self.bind(&draft.columns, text)?));
-            }
-        }
-        let checks = self.bind_checks(&draft.columns, &draft.options.checks)?;
-        let counter = draft.columns.iter().position(|column| column.auto_increment);
-        let mut next_value = 1u64;
+        let schema = index::table_schema(&draft.columns, &draft.indexes);
+        let id = change.ddl.create_table(&schema)?;
+        let zone = &self.state.settings.time_zone;
+        let mut row_copy = self.row_copy(old, draft)?;
         let unique: Vec<&IndexDef> = draft.indexes.iter().filter(|index| index.unique).collect();
+        // The unique keys of the row that is being written, for the error that one of them may be.
         let mut last_keys: Vec<String> = Vec::new();
-        let mut row = 0u64;
         let copied = change.ddl.copy_rows(old.id, id, &mut |view, new| {
-            row += 1;
-            env.row_number.set(row);
-            let mut values: Vec<Value> = Vec::with_capacity(draft.columns.len());
-            for (i, column) in draft.columns.iter().enumerate() {
-                let value = match draft.origins[i] {
-                    None if column.auto_increment => {
-                        let value = Value::UInt(next_value);
-                        next_value += 1;
-                        assign(value, &column.ty, &column.name, &env)?.into_owned()
-                    }
-                    None => initial[i].clone(),
-                    Some(origin) => {
-                        let from = &old.columns[origin].ty;
-                        let value = from.load(view.get(origin), zone);
-                        if value.is_null() && !column.ty.nullable {
-                            if env.strict {
-                                return Err(SqlError::new(
-                                    er::INVALID_USE_OF_NULL,
-                                    "Invalid use of NULL value",
-                                )
-                                .into());
-                            }
-                            state.warnings.warn(SqlError::data_truncated(&column.name, row));
-                            zero_value(&column.ty)
-                        } else if *from == column.ty || value.is_null() {
-                            value.into_owned()
-                        } else {
-                            assign(value, &column.ty, &column.name, &env)?.into_owned()
-                        }
-                    }
-                };
-                if Some(i) == counter {
-                    next_value = next_value.max(as_counter(&value).saturating_add(1));
-                }
-                values.push(value);
-            }
-            for (i, default) in &computed {
-                let column = &draft.columns[*i];
-                let value = default.eval(&env.ctx_with(&values))?.into_owned();
-                values[*i] = if !value.is_null() {
-                    assign(value, &column.ty, &column.name, &env)?.into_owned()
-                } else if column.ty.nullable {
-                    value
-                } else {
-                    env.complain(SqlError::bad_null(&column.name))?;
-                    zero_value(&column.ty)
-                };
-            }
-            for (name, check) in &checks {
-                if check.eval_bool(&env.ctx_with(&values))? == Some(false) {
-                    return Err(SqlError::new(
-                        er::CHECK_CONSTRAINT_VIOLATED,
-                        format!("Check constraint '{name}' is violated."),
-                    )
-                    .into());
-                }
-            }
+            let values = row_copy.convert(view)?;
             last_keys.clear();
-            for index in &unique {
-                last_keys.push(entry_text(index, &values));
-            }
+            last_keys.extend(unique.iter().map(|index| entry_text(index, &values)));
             for (i, (value, column)) in values.iter().zip(&draft.columns).enumerate() {
                 let mut scratch = [0; 32];
                 new.set(i, column.ty.store(value, zone, &mut scratch));
@@ -126,12 +137,44 @@ impl DdlContext<'_> {
             }
             other => other.into(),
         })?;
-        if counter.is_some() {
+        if row_copy.counter.is_some() {
             let before = change.ddl.table(old.id)?.auto_increment_peek();
-            let next = draft.auto_increment.unwrap_or(before).max(next_value);
+            let next = draft.auto_increment.unwrap_or(before).max(row_copy.next_value);
             change.ddl.table(id)?.auto_increment_set(next)?;
         }
         Ok((id, copied))
+    }
+
+    fn row_copy<'c>(&'c self, old: &'c TableDef, draft: &'c Draft) -> Result<RowCopy<'c>> {
+        let state = self.state;
+        let mut env = state.env(&NoSubqueries, &[]);
+        env.writes = true;
+        let now: DateTime = state.settings.time_zone.local(state.now_micros.get(), 6);
+        let mut initial = Vec::with_capacity(draft.columns.len());
+        let mut computed = Vec::new();
+        for (i, (column, origin)) in draft.columns.iter().zip(&draft.origins).enumerate() {
+            initial.push(match origin {
+                Some(_) => Value::Null,
+                None => initial_value(column, &now, &env),
+            });
+            if origin.is_none()
+                && let Some(text) = default::expression(column)
+            {
+                computed.push((i, self.bind(&draft.columns, text)?));
+            }
+        }
+        Ok(RowCopy {
+            state,
+            env,
+            old,
+            draft,
+            initial,
+            computed,
+            checks: self.bind_checks(&draft.columns, &draft.options.checks)?,
+            counter: draft.columns.iter().position(|column| column.auto_increment),
+            next_value: 1,
+            rows: 0,
+        })
     }
 
     /// Names the duplicate that building an index met: the row is read back by its primary key.
@@ -146,9 +189,7 @@ impl DdlContext<'_> {
             let mut txn = engine.transaction();
             txn.begin(tidemark_engine::Isolation::ReadCommitted, true);
             let read = stored.get(&mut txn, 0, &primary_key, Read::Consistent, &mut |row| {
-                let load = |(i, column): (usize, &crate::dictionary::ColumnDef)| {
-                    column.ty.load(row.get(i), zone).into_owned()
-                };
+                let load = |(i, column): (usize, &ColumnDef)| column.ty.load(row.get(i), zone).into_owned();
                 let values: Vec<Value> = table.columns.iter().enumerate().map(load).collect();
                 entry = entry_text(index, &values);
                 Ok(Keep::Release)

@@ -5,7 +5,7 @@ use crate::context::SessionState;
 use crate::dictionary::{ColumnDef, TableDef};
 use crate::error::Result;
 use crate::show::create::{extra, plain_default};
-use crate::show::objects::{cardinality, collation_name, key, status_of, table_type, visible_tables};
+use crate::show::objects::{collation_name, index_parts, key, status_of, table_type, visible_tables};
 use crate::show::server;
 use crate::types::{Charset, Collation, SqlType, TypeKind, Value};
 use crate::variables::{Setting, listed};
@@ -182,31 +182,11 @@ fn stored_tables(state: &SessionState) -> impl Iterator<Item = Arc<TableDef>> {
 pub fn statistics(state: &SessionState) -> Made {
     let mut rows = Vec::new();
     for table in stored_tables(state) {
-        for index in &table.indexes {
-            for (sequence, part) in index.parts.iter().enumerate() {
-                let column = &table.columns[part.column];
-                rows.push(vec![
-                    catalog(),
-                    string(&table.schema),
-                    string(&table.name),
-                    Value::Int(!index.unique as i64),
-                    string(&table.schema),
-                    string(&index.name),
-                    Value::UInt(sequence as u64 + 1),
-                    string(&column.name),
-                    string(if part.descending { "D" } else { "A" }),
-                    Value::Int(cardinality(state, &table, index, sequence + 1)),
-                    part.prefix
-                        .map_or(Value::Null, |prefix| Value::Int(prefix as i64)),
-                    Value::Null,
-                    string(if column.ty.nullable { "YES" } else { "" }),
-                    string("BTREE"),
-                    string(""),
-                    string(&index.comment),
-                    yes(index.visible),
-                    Value::Null,
-                ]);
-            }
+        for mut part in index_parts(state, &table) {
+            // STATISTICS has the schema of the table, and that of the index, before their names.
+            part.insert(2, string(&table.schema));
+            part.splice(0..0, [catalog(), string(&table.schema)]);
+            rows.push(part);
         }
     }
     Ok(rows)

@@ -4,7 +4,7 @@ use super::create::{extra, next_auto_increment, plain_default, visible_table};
 use super::{optional, string};
 use crate::context::SessionState;
 use crate::context::answer::{ResultRows, bigint, text};
-use crate::dictionary::{ColumnDef, IndexDef, TableDef, is_open_schema, virtual_schema};
+use crate::dictionary::{ColumnDef, IndexDef, IndexPart, TableDef, is_open_schema, virtual_schema};
 use crate::error::{Result, SqlError};
 use crate::parse::ast::{ObjectName, ShowFilter};
 use crate::types::{SqlType, TypeKind, Value};
@@ -311,34 +311,44 @@ pub fn indexes(state: &SessionState, name: &ObjectName) -> Result<ResultRows> {
         ("Visible", text(3)),
         ("Expression", text(1024)),
     ]);
-    for index in &table.indexes {
-        for (sequence, part) in index.parts.iter().enumerate() {
-            let column = &table.columns[part.column];
-            rows.push(vec![
-                string(&table.name),
-                Value::Int(!index.unique as i64),
-                string(&index.name),
-                Value::UInt(sequence as u64 + 1),
-                string(&column.name),
-                string(if part.descending { "D" } else { "A" }),
-                Value::Int(cardinality(state, &table, index, sequence + 1)),
-                part.prefix
-                    .map_or(Value::Null, |prefix| Value::Int(prefix as i64)),
-                Value::Null,
-                string(if column.ty.nullable { "YES" } else { "" }),
-                string("BTREE"),
-                string(""),
-                string(&index.comment),
-                string(if index.visible { "YES" } else { "NO" }),
-                Value::Null,
-            ]);
-        }
+    for part in index_parts(state, &table) {
+        rows.push(part);
     }
     Ok(rows)
 }
 
+/// A row for each part of each index, with the columns of SHOW INDEX.
+pub fn index_parts(state: &SessionState, table: &TableDef) -> Vec<Vec<Value>> {
+    let parts = table
+        .indexes
+        .iter()
+        .flat_map(|index| index.parts.iter().enumerate().map(move |part| (index, part)));
+    let row = |(index, (sequence, part)): (&IndexDef, (usize, &IndexPart))| {
+        let column = &table.columns[part.column];
+        let prefix = part.prefix.map(|prefix| Value::Int(prefix as i64));
+        vec![
+            string(&table.name),
+            Value::Int(!index.unique as i64),
+            string(&index.name),
+            Value::UInt(sequence as u64 + 1),
+            string(&column.name),
+            string(if part.descending { "D" } else { "A" }),
+            Value::Int(cardinality(state, table, index, sequence + 1)),
+            prefix.unwrap_or(Value::Null),
+            Value::Null,
+            string(if column.ty.nullable { "YES" } else { "" }),
+            string("BTREE"),
+            string(""),
+            string(&index.comment),
+            string(if index.visible { "YES" } else { "NO" }),
+            Value::Null,
+        ]
+    };
+    parts.map(row).collect()
+}
+
 /// About how many values the first parts of an index have.
-pub fn cardinality(state: &SessionState, table: &TableDef, index: &IndexDef, parts: usize) -> i64 {
+fn cardinality(state: &SessionState, table: &TableDef, index: &IndexDef, parts: usize) -> i64 {
     let Ok(stored) = state.database.engine().table(table.id) else {
         return 0;
     };

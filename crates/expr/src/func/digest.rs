@@ -1,25 +1,27 @@
 //! Hashes, encodings and random bytes.
 
 use super::*;
+use data_encoding::{Encoding, HEXLOWER};
 use sha1::Digest;
-use std::sync::OnceLock;
+use std::sync::{LazyLock, OnceLock};
 use tidemark_types::Collation;
+use uuid::Uuid;
 
 pub(super) static FUNCTIONS: &[FuncDef] = &[
     def(
         "md5",
         (1, 1),
         |args, bind| hex_text(args, 32, bind),
-        |args, _, ctx| Ok(Val::string(lower_hex(&md5(&known!(text(&args[0], ctx)?))))),
+        |args, _, ctx| Ok(Val::string(HEXLOWER.encode(&md5(&known!(text(&args[0], ctx)?))))),
     ),
     def(
         "sha1",
         (1, 1),
         |args, bind| hex_text(args, 40, bind),
         |args, _, ctx| {
-            Ok(Val::string(lower_hex(&sha1::Sha1::digest(&*known!(text(
-                &args[0], ctx
-            )?)))))
+            Ok(Val::string(
+                HEXLOWER.encode(&sha1::Sha1::digest(&*known!(text(&args[0], ctx)?))),
+            ))
         },
     ),
     def(
@@ -57,7 +59,7 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
         "uuid",
         (0, 0),
         |_, bind| Ok(server_text(36, false, bind)),
-        |_, _, _| Ok(Val::string(uuid()?)),
+        |_, _, _| Ok(Val::string(new_uuid()?.hyphenated().to_string())),
     ),
     volatile(
         "uuid_short",
@@ -75,7 +77,8 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
     }),
     def("uuid_to_bin", (1, 2), binary_text, |args, _, ctx| {
         let written = known!(text(&args[0], ctx)?);
-        let mut bytes = parse_uuid(&written).ok_or_else(|| bad_text(&written, "uuid_to_bin"))?;
+        let uuid = parse_uuid(&written).ok_or_else(|| bad_text(&written, "uuid_to_bin"))?;
+        let mut bytes = uuid.into_bytes().to_vec();
         if args.len() > 1 && args[1].is_true(ctx)? {
             bytes = [&bytes[6..8], &bytes[4..6], &bytes[0..4], &bytes[8..]].concat();
         }
@@ -87,13 +90,11 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
         |args, bind| hex_text(args, 36, bind),
         |args, _, ctx| {
             let mut bytes = known!(text(&args[0], ctx)?).into_owned();
-            if bytes.len() != 16 {
-                return Err(bad_text(&bytes, "bin_to_uuid"));
-            }
-            if args.len() > 1 && args[1].is_true(ctx)? {
+            if bytes.len() == 16 && args.len() > 1 && args[1].is_true(ctx)? {
                 bytes = [&bytes[4..8], &bytes[2..4], &bytes[0..2], &bytes[8..]].concat();
             }
-            Ok(Val::string(dashed(&lower_hex(&bytes))))
+            let uuid = Uuid::from_slice(&bytes).map_err(|_| bad_text(&bytes, "bin_to_uuid"))?;
+            Ok(Val::string(uuid.hyphenated().to_string()))
         },
     ),
     def(
@@ -136,10 +137,6 @@ fn binary_text(args: &mut Vec<Expr>, bind: &BindCtx) -> Result<SqlType> {
         .literal())
 }
 
-fn lower_hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|b| format!("{b:02x}")).collect()
-}
-
 fn md5(bytes: &[u8]) -> [u8; 16] {
     md5::Md5::digest(bytes).into()
 }
@@ -147,10 +144,10 @@ fn md5(bytes: &[u8]) -> [u8; 16] {
 fn sha2<'a>(args: &'a [Expr], _ty: &'a SqlType, ctx: &EvalCtx<'a>) -> Result<Val<'a>> {
     let bytes = known!(text(&args[0], ctx)?);
     let digest = match known!(int(&args[1], ctx)?) {
-        0 | 256 => lower_hex(&sha2::Sha256::digest(&*bytes)),
-        224 => lower_hex(&sha2::Sha224::digest(&*bytes)),
-        384 => lower_hex(&sha2::Sha384::digest(&*bytes)),
-        512 => lower_hex(&sha2::Sha512::digest(&*bytes)),
+        0 | 256 => HEXLOWER.encode(&sha2::Sha256::digest(&*bytes)),
+        224 => HEXLOWER.encode(&sha2::Sha224::digest(&*bytes)),
+        384 => HEXLOWER.encode(&sha2::Sha384::digest(&*bytes)),
+        512 => HEXLOWER.encode(&sha2::Sha512::digest(&*bytes)),
         _ => {
             ctx.env.warnings.warn(SqlError::wrong_parameters("sha2"));
             return Ok(Val::Null);
@@ -159,65 +156,28 @@ fn sha2<'a>(args: &'a [Expr], _ty: &'a SqlType, ctx: &EvalCtx<'a>) -> Result<Val
     Ok(Val::string(digest))
 }
 
-/// The CRC-32 of zip and Ethernet.
-pub(super) fn crc32(bytes: &[u8]) -> u32 {
-    !bytes.iter().fold(!0u32, |crc, byte| {
-        (0..8).fold(crc ^ *byte as u32, |crc, _| {
-            if crc & 1 != 0 {
-                crc >> 1 ^ 0xEDB8_8320
-            } else {
-                crc >> 1
-            }
-        })
-    })
-}
+/// Base 64 in lines of 76 characters, as MIME has it but for the line feeds; white space is not read.
+static BASE64: LazyLock<Encoding> = LazyLock::new(|| {
+    let mut base64 = data_encoding::BASE64.specification();
+    base64.wrap.width = 76;
+    base64.wrap.separator = "\n".into();
+    base64.ignore = " \t\r\x0C".into();
+    base64.check_trailing_bits = false;
+    base64.encoding().expect("a valid specification")
+});
 
-const BASE64: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-
-/// In lines of 76 characters.
-fn to_base64(bytes: &[u8]) -> Vec<u8> {
-    let mut out = Vec::with_capacity(bytes.len() * 4 / 3 + 8);
-    for (i, group) in bytes.chunks(3).enumerate() {
-        if i > 0 && i % 19 == 0 {
-            out.push(b'\n');
-        }
-        let n = group.iter().fold(0u32, |n, b| n << 8 | *b as u32) << (8 * (3 - group.len()));
-        for place in 0..4 {
-            let used = place <= group.len();
-            out.push(if used {
-                BASE64[(n >> (18 - 6 * place) & 63) as usize]
-            } else {
-                b'='
-            });
-        }
-    }
-    out
+fn to_base64(bytes: &[u8]) -> String {
+    let mut text = BASE64.encode(bytes);
+    // The library ends the last line, too.
+    text.truncate(text.trim_end_matches('\n').len());
+    text
 }
 
 fn from_base64(text: &[u8]) -> Option<Vec<u8>> {
-    let digits: Vec<u8> = text
-        .iter()
-        .copied()
-        .filter(|b| !b.is_ascii_whitespace())
-        .collect();
-    if !digits.len().is_multiple_of(4) {
-        return None;
-    }
-    let mut out = Vec::with_capacity(digits.len() / 4 * 3);
-    let groups = digits.len() / 4;
-    for (i, group) in digits.chunks(4).enumerate() {
-        let padding = group.iter().rev().take_while(|b| **b == b'=').count();
-        if padding > 2 || padding > 0 && i + 1 < groups {
-            return None;
-        }
-        let mut n = 0u32;
-        for b in &group[..4 - padding] {
-            n = n << 6 | BASE64.iter().position(|d| d == b)? as u32;
-        }
-        n <<= 6 * padding;
-        out.extend_from_slice(&n.to_be_bytes()[1..4 - padding]);
-    }
-    Some(out)
+    // The library reads several texts in a row, each with its padding.
+    let mut padding = text.iter().skip_while(|b| **b != b'=');
+    let ends = padding.all(|b| *b == b'=' || b.is_ascii_whitespace());
+    BASE64.decode(text).ok().filter(|_| ends)
 }
 
 /// Fills the buffer with random bytes of the operating system for `function`, which fails if there are none.
@@ -238,58 +198,27 @@ pub(super) fn random_u64(function: &str) -> Result<u64> {
     Ok(u64::from_le_bytes(bytes))
 }
 
-/// Version 1: the time in 100 ns since 1582, and random bits for clock sequence and node.
-fn uuid() -> Result<String> {
-    let since_1970 = std::time::SystemTime::now()
-        .duration_since(std::time::UNIX_EPOCH)
-        .unwrap_or_default();
-    let ticks = since_1970.as_nanos() as u64 / 100 + 0x01B2_1DD2_1381_4000;
-    let ticks = ticks & !0xF | random_u64("uuid")? & 0xF;
-    static NODE: OnceLock<u64> = OnceLock::new();
+/// Version 1: of the time, with a node drawn when the first is made, for this machine's address is nobody's business.
+fn new_uuid() -> Result<Uuid> {
+    static NODE: OnceLock<[u8; 6]> = OnceLock::new();
     let node = match NODE.get() {
-        Some(node) => *node,
+        Some(node) => node,
         None => {
-            let drawn = random_u64("uuid")? & 0xFFFF_FFFF_FFFF | 1 << 40;
-            *NODE.get_or_init(|| drawn)
+            let [mut node @ .., _, _] = random_u64("uuid")?.to_le_bytes();
+            // An address of many receivers, which no machine has.
+            node[0] |= 1;
+            NODE.get_or_init(|| node)
         }
     };
-    Ok(format!(
-        "{:08x}-{:04x}-{:04x}-{:04x}-{:012x}",
-        ticks as u32,
-        ticks >> 32 & 0xFFFF,
-        ticks >> 48 & 0x0FFF | 0x1000,
-        random_u64("uuid")? & 0x3FFF | 0x8000,
-        node
-    ))
+    Ok(Uuid::now_v1(node))
 }
 
-fn dashed(hex: &str) -> String {
-    format!(
-        "{}-{}-{}-{}-{}",
-        &hex[..8],
-        &hex[8..12],
-        &hex[12..16],
-        &hex[16..20],
-        &hex[20..]
-    )
-}
-
-/// With dashes, without, or in braces.
-fn parse_uuid(text: &[u8]) -> Option<Vec<u8>> {
-    let text = std::str::from_utf8(text).ok()?;
-    let text = match text.len() {
-        38 => text.strip_prefix('{')?.strip_suffix('}')?,
-        36 | 32 => text,
-        _ => return None,
-    };
-    if text.len() == 36 && [8, 13, 18, 23].iter().any(|at| text.as_bytes()[*at] != b'-') {
-        return None;
+/// With dashes, without, or with both dashes and braces.
+fn parse_uuid(text: &[u8]) -> Option<Uuid> {
+    match text.len() {
+        32 | 36 | 38 => Uuid::try_parse_ascii(text).ok(),
+        _ => None,
     }
-    let hex: String = text.chars().filter(|c| *c != '-').collect();
-    if hex.len() != 32 || !hex.bytes().all(|b| b.is_ascii_hexdigit()) {
-        return None;
-    }
-    super::string::unhex(hex.as_bytes())
 }
 
 fn bad_text(text: &[u8], function: &str) -> SqlError {
@@ -329,15 +258,30 @@ mod tests {
 
     #[test]
     fn encodings() {
-        assert_eq!(to_base64(b"abc"), b"YWJj");
-        assert_eq!(to_base64(b"a"), b"YQ==");
+        assert_eq!(to_base64(b"abc"), "YWJj");
+        assert_eq!(to_base64(b"a"), "YQ==");
+        assert_eq!(to_base64(b""), "");
+        let lines = format!("{}\n{}", "AAAA".repeat(19), "AA==");
+        assert_eq!(to_base64(&[0; 57]), "AAAA".repeat(19), "no line feed at the end");
+        assert_eq!(to_base64(&[0; 58]), lines);
+        assert_eq!(from_base64(lines.as_bytes()).unwrap(), [0; 58]);
+        assert_eq!(
+            from_base64(b" YR\t=\r\n= ").unwrap(),
+            b"a",
+            "bits behind the end do not matter"
+        );
         assert_eq!(from_base64(b"YQ==").unwrap(), b"a");
         assert_eq!(from_base64(b"Y"), None);
-        assert_eq!(crc32(b"MySQL"), 3_259_397_556);
+        assert_eq!(from_base64(b"YQ==YQ=="), None);
         assert_eq!(inet_aton(b"127.1"), Some(2_130_706_433));
         assert_eq!(
-            parse_uuid(b"6ccd780c-baba-1026-9564-5b8c656024db").unwrap()[0],
-            0x6c
+            parse_uuid(b"{6ccd780c-baba-1026-9564-5b8c656024db}"),
+            parse_uuid(b"6CCD780CBABA102695645B8C656024DB")
         );
+        assert_eq!(parse_uuid(b"6ccd780c-baba-1026-9564-5b8c656024d"), None);
+        assert_eq!(parse_uuid(b"urn:uuid:6ccd780c-baba-1026-9564-5b8c656024db"), None);
+        let (one, other) = (new_uuid().unwrap(), new_uuid().unwrap());
+        assert_eq!((one.get_version_num(), one != other), (1, true));
+        assert_eq!(one.get_node_id(), other.get_node_id());
     }
 }

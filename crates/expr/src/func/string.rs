@@ -2,6 +2,7 @@
 
 use super::numeric::in_base;
 use super::*;
+use data_encoding::{HEXUPPER, HEXUPPER_PERMISSIVE};
 use tidemark_types::Charset;
 
 pub(super) static FUNCTIONS: &[FuncDef] = &[
@@ -515,32 +516,20 @@ fn hex<'a>(args: &'a [Expr], _ty: &'a SqlType, ctx: &EvalCtx<'a>) -> Result<Val<
             let encoded = args[0].ty.collation.charset().encode(&bytes);
             let bytes = encoded.as_deref().unwrap_or(&bytes);
             let _room = known!(within_packets(bytes.len() as u128 * 2, 2, "hex", ctx)?);
-            Ok(Val::string(upper_hex(bytes)))
+            Ok(Val::string(HEXUPPER.encode(bytes)))
         }
-        Val::Member(_, bytes) => Ok(Val::string(upper_hex(&bytes))),
-        Val::Date(_) | Val::Time(_) | Val::DateTime(_) => Ok(Val::string(upper_hex(&value.to_text()))),
+        Val::Member(_, bytes) => Ok(Val::string(HEXUPPER.encode(&bytes))),
+        Val::Date(_) | Val::Time(_) | Val::DateTime(_) => Ok(Val::string(HEXUPPER.encode(&value.to_text()))),
         number => Ok(Val::string(format!("{:X}", number.to_bits(ctx.env)?))),
     }
 }
 
-fn upper_hex(bytes: &[u8]) -> Vec<u8> {
-    let digits = b"0123456789ABCDEF";
-    let mut out = Vec::with_capacity(bytes.len() * 2);
-    for b in bytes {
-        out.extend([digits[(b >> 4) as usize], digits[(b & 15) as usize]]);
-    }
-    out
-}
-
-pub(super) fn unhex(text: &[u8]) -> Option<Vec<u8>> {
-    let digit = |b: &u8| (*b as char).to_digit(16).map(|d| d as u8);
+fn unhex(text: &[u8]) -> Option<Vec<u8>> {
     // An odd number of digits has a zero in front.
-    let (first, rest) = text.split_at(text.len() % 2);
-    let mut out: Vec<u8> = first.iter().map(digit).collect::<Option<_>>()?;
-    for pair in rest.chunks(2) {
-        out.push(digit(&pair[0])? << 4 | digit(&pair[1])?);
+    match text.len() % 2 {
+        0 => HEXUPPER_PERMISSIVE.decode(text).ok(),
+        _ => HEXUPPER_PERMISSIVE.decode(&[b"0", text].concat()).ok(),
     }
-    Some(out)
 }
 
 fn base<'a>(args: &'a [Expr], base: u32, ctx: &EvalCtx<'a>) -> Result<Val<'a>> {

@@ -1,11 +1,9 @@
 //! Planning: from syntax to what the executor runs.
 //!
-//! - [`scope`]: which names an expression can see.
-//! - [`bind`]: expressions' syntax to expressions that can be evaluated.
-//! - [`access`]: conditions on one table to ranges of an index.
-//! - [`query`]: SELECT, UNION and their kin; [`items`] their select lists, [`from`] their tables, [`join`] the order of
-//!   those, [`filter`] what is left to be tested on them, [`order`] how not to sort them, [`group`] their groups; [`walk`]:
-//!   through a whole plan.
+//! - [`query`]: queries, UNION and its kin; [`block`]: one SELECT.
+//! - [`items`]: a SELECT's list, [`from`] its tables, [`join`] the order of those, [`access`] which ranges of which index
+//!   ([`index_bounds`]) are read of one, [`filter`] what is left to be tested on them, [`order`] how not to sort them, [`group`] their groups;
+//!   [`walk`]: through a whole plan.
 //! - [`change`]: INSERT, UPDATE and DELETE; [`past`]: AS OF.
 //! - [`statement`]: whole statements, as the session has them run.
 //! - [`explain`]: a plan for people to read.
@@ -13,6 +11,7 @@
 //! A plan holds no session's state and no values of parameters: it is used until a definition changes.
 
 pub mod access;
+mod block;
 pub mod change;
 pub mod explain;
 mod filter;

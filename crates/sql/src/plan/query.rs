@@ -1,19 +1,12 @@
-//! Queries: grouping, order and limit of a block; UNION, INTERSECT and EXCEPT of blocks.
+//! Queries: WITH, ORDER BY and LIMIT around blocks ([`super::block`]); UNION, INTERSECT and EXCEPT of them; VALUES.
 
 use super::group::BlockHooks;
-use super::items::{Item, check_grouping, item_at};
-use super::join::JoinInput;
-use super::order::OrderWish;
-use super::walk::has_subquery;
-use super::{
-    AGGREGATE, GroupPlan, OutputColumn, Planner, QueryBody, QueryPlan, Recursion, SelectPlan, SetBranch,
-};
-use crate::dictionary::names_equal;
-use crate::error::depth::{SELECTS_MAX, check_stack};
+use super::{OutputColumn, Planner, QueryBody, QueryPlan, Recursion, SetBranch};
+use crate::error::depth::check_stack;
 use crate::error::{Result, SqlError};
-use crate::expr::{AggFunc, Aggregate, Expr, Node, OUTER, Scope, build};
+use crate::expr::{Expr, Scope, build};
 use crate::parse::ast::{self, Literal, OrderItem, Query};
-use crate::types::{ColumnMeta, SqlMode, SqlType};
+use crate::types::{ColumnMeta, SqlType};
 
 impl Planner<'_> {
     /// Plans a query in the scope around it.
@@ -310,196 +303,6 @@ impl Planner<'_> {
         };
         binder.bind(e, scope, &mut hooks)
     }
-
-    // --------------------------------------------------------------------------------------------- select
-
-    fn select(
-        &mut self,
-        select: &ast::Select,
-        around: (&[OrderItem], &[ast::LockClause]),
-        outer: Option<&Scope>,
-        limit: Option<&Expr>,
-    ) -> Result<QueryPlan> {
-        if self.selects > SELECTS_MAX {
-            return Err(SqlError::too_high_nesting_for_select());
-        }
-        self.selects += 1;
-        let planned = self.select_block(select, around, outer, limit);
-        self.selects -= 1;
-        planned
-    }
-
-    fn select_block(
-        &mut self,
-        select: &ast::Select,
-        (order_by, locks): (&[OrderItem], &[ast::LockClause]),
-        outer: Option<&Scope>,
-        limit: Option<&Expr>,
-    ) -> Result<QueryPlan> {
-        if select.with_rollup {
-            return Err(SqlError::not_supported("GROUP BY ... WITH ROLLUP"));
-        }
-        let mut from = self.tables_of(&select.from, outer, select.straight_join)?;
-        self.check_locks(locks, &from)?;
-        let filter = match &select.filter {
-            Some(filter) => Some(self.condition(filter, &from.scope, "where clause")?),
-            None => None,
-        };
-        let mut aggregates = Vec::new();
-        let items = self.items(&select.items, &from, &mut aggregates)?;
-        let aliases: Vec<(String, Expr)> = items
-            .iter()
-            .filter(|item| item.alias)
-            .map(|item| (item.name.clone(), item.expr.clone()))
-            .collect();
-        let keys = self.group_keys(&select.group_by, &from.scope, &items, &aliases)?;
-        let mut clause = |planner: &mut Self, e: &ast::Expr, clause| {
-            let binder = planner.binder.in_clause(clause);
-            let mut hooks = BlockHooks {
-                planner,
-                aggregates: Some(&mut aggregates),
-                aliases: &aliases,
-                alias_first: true,
-            };
-            binder.bind(e, &from.scope, &mut hooks)
-        };
-        let having = match &select.having {
-            Some(having) => Some(clause(self, having, "having clause")?),
-            None => None,
-        };
-        let mut order = Vec::new();
-        for item in order_by {
-            let expr = match ordinal(&item.expr) {
-                Some(n) => item_at(&items, n, "order clause")?.expr.clone(),
-                None => clause(self, &item.expr, "order clause")?,
-            };
-            if !expr.is_constant() {
-                order.push((expr, item.descending));
-            }
-        }
-        let grouped = !aggregates.is_empty() || !keys.is_empty();
-        if grouped && self.binder.ctx.sql_mode.has(SqlMode::ONLY_FULL_GROUP_BY) {
-            check_grouping(&keys, filter.as_ref(), &from, &items, having.as_ref(), &order)?;
-        }
-        let columns = self.output_columns(&items, &from);
-        let output: Vec<Expr> = items.into_iter().map(|item| item.expr).collect();
-        // HAVING without groups filters rows.
-        let (filter, having) = match (grouped, filter, having) {
-            (false, Some(filter), Some(having)) => (Some(build::and(vec![filter, having])), None),
-            (false, None, having) => (having, None),
-            (_, filter, having) => (filter, having),
-        };
-        let mut needed = Vec::new();
-        {
-            let mut all: Vec<&Expr> = output.iter().chain(&keys).chain(&filter).chain(&having).collect();
-            all.extend(order.iter().map(|(e, _)| e));
-            all.extend(aggregates.iter().flat_map(Aggregate::inputs));
-            all.iter().for_each(|e| self.slots_of(e, &mut needed));
-            for condition in from.tree.iter().flat_map(super::join::conditions) {
-                self.slots_of(condition, &mut needed);
-            }
-        }
-        let first_only = grouped && keys.is_empty() && min_max(&aggregates).is_some();
-        let wish = match (first_only, min_max(&aggregates)) {
-            (true, Some((column, descending))) => OrderWish {
-                order: vec![(column, descending)],
-                limited: true,
-            },
-            _ if grouped => OrderWish {
-                order: keys.iter().map(|key| (key.clone(), false)).collect(),
-                limited: false,
-            },
-            _ => OrderWish {
-                order: order.clone(),
-                limited: limit.is_some() && !select.distinct,
-            },
-        };
-        let width = from.scope.width();
-        let tree = from.tree.take();
-        let lock_of: Vec<_> = from.tables.iter().map(|t| self.lock_of(&t.alias)).collect();
-        let input = JoinInput {
-            tables: &from.tables,
-            needed: &needed,
-            wish: &wish,
-            locks: &lock_of,
-        };
-        let joined = self.source(tree, filter, input)?;
-        let ordered = joined.ordered && !wish.order.is_empty();
-        let group = grouped.then(|| {
-            let mut keep = Vec::new();
-            output
-                .iter()
-                .chain(&having)
-                .for_each(|e| self.slots_of(e, &mut keep));
-            order.iter().for_each(|(e, _)| self.slots_of(e, &mut keep));
-            let mut slots = keep.clone();
-            aggregates
-                .iter()
-                .flat_map(Aggregate::inputs)
-                .for_each(|e| self.slots_of(e, &mut slots));
-            GroupPlan {
-                keys,
-                aggregates,
-                keep,
-                slots,
-                sorted: ordered && !first_only,
-                first_only: first_only && ordered,
-            }
-        });
-        if ordered && group.is_none() {
-            order.clear();
-        }
-        let safe = |e: &Expr| !has_subquery(e);
-        let latch_safe = output.iter().chain(&having).all(safe)
-            && order.iter().all(|(e, _)| safe(e))
-            && joined.filter.is_none()
-            && group.as_ref().is_none_or(|g| {
-                g.keys.iter().all(safe) && g.aggregates.iter().all(|a| a.args.iter().all(safe))
-            });
-        let select_plan = SelectPlan {
-            width,
-            source: joined.source,
-            filter: joined.filter,
-            group,
-            having,
-            output,
-            distinct: select.distinct,
-            latch_safe,
-        };
-        let mut plan = QueryPlan::of(QueryBody::Select(Box::new(select_plan)), columns);
-        plan.ordered_by_output = plan.has_order_of_output(&order);
-        plan.order = order;
-        plan.calc_found_rows = select.calc_found_rows;
-        Ok(plan)
-    }
-
-    fn group_keys(
-        &mut self,
-        group_by: &[OrderItem],
-        scope: &Scope,
-        items: &[Item],
-        aliases: &[(String, Expr)],
-    ) -> Result<Vec<Expr>> {
-        let mut keys = Vec::new();
-        for item in group_by {
-            let key = match (&item.expr, ordinal(&item.expr)) {
-                (_, Some(n)) => item_at(items, n, "group statement")?.expr.clone(),
-                // A column comes before an alias of the same name.
-                (ast::Expr::Column(name), _) if scope.find(name, "group statement")?.is_none() => {
-                    match aliases.iter().find(|(alias, _)| names_equal(alias, &name.column)) {
-                        Some((_, expr)) if name.table.is_none() => expr.clone(),
-                        _ => self.condition(&item.expr, scope, "group statement")?,
-                    }
-                }
-                _ => self.condition(&item.expr, scope, "group statement")?,
-            };
-            if key.columns().iter().any(|slot| (AGGREGATE..OUTER).contains(slot)) {
-                return Err(SqlError::invalid_group_function());
-            }
-            keys.push(key);
-        }
-        Ok(keys)
-    }
 }
 
 /// Whether the FROM clauses of a query name a table.
@@ -528,31 +331,9 @@ fn mentions(query: &Query, name: &str) -> bool {
 }
 
 /// The number an ORDER BY or GROUP BY item is, if it is one.
-fn ordinal(e: &ast::Expr) -> Option<u64> {
+pub(super) fn ordinal(e: &ast::Expr) -> Option<u64> {
     match e {
         ast::Expr::Literal(Literal::Int(n)) => Some(*n),
-        _ => None,
-    }
-}
-
-/// The column of a lone MIN or MAX, and whether its end is the last.
-fn min_max(aggregates: &[Aggregate]) -> Option<(Expr, bool)> {
-    match aggregates {
-        [one]
-            if matches!(
-                one.args.as_slice(),
-                [Expr {
-                    node: Node::Column(_),
-                    ..
-                }]
-            ) =>
-        {
-            match one.func {
-                AggFunc::Min => Some((one.args[0].clone(), false)),
-                AggFunc::Max => Some((one.args[0].clone(), true)),
-                _ => None,
-            }
-        }
         _ => None,
     }
 }
@@ -582,7 +363,7 @@ impl QueryPlan {
         }
     }
 
-    fn has_order_of_output(&self, order: &[(Expr, bool)]) -> bool {
+    pub(super) fn has_order_of_output(&self, order: &[(Expr, bool)]) -> bool {
         let QueryBody::Select(select) = &self.body else {
             return false;
         };

@@ -3,6 +3,7 @@
 use super::super::Action;
 use super::super::entry::{self, Head};
 use super::super::locking::key_behind;
+use super::super::outside::Owned;
 use super::super::row::RowView;
 use super::change::{Decision, RowChange};
 use super::{FoundBy, Writer};
@@ -41,20 +42,10 @@ impl Writer<'_, '_> {
             let leaf = index.tree.write(key)?;
             let slot = match leaf.node().search(key) {
                 Ok(slot) => slot,
-                Err(slot) => {
-                    if !self.txn.locks_gaps() {
-                        return Ok(false);
-                    }
-                    let mut lock = |next: &[u8], writer| {
-                        self.txn.lock_gap(&index.locks, next, LockMode::Exclusive, writer);
-                    };
-                    if key_behind(&leaf, slot, &mut lock)? {
-                        drop(leaf);
-                        self.table.check_not_buried(self.txn, key)?;
-                        return Ok(false);
-                    }
-                    continue;
-                }
+                Err(slot) => match self.lock_absent(leaf, slot, key)? {
+                    true => return Ok(false),
+                    false => continue,
+                },
             };
             let head = Head::of(leaf.node().value(slot));
             let fresh = match self.txn.lock_to_write(&index.locks, key, head.writer) {
@@ -69,83 +60,103 @@ impl Writer<'_, '_> {
                 self.txn.note_write(&index.locks, key);
             }
             self.table.check_unchanged(self.txn, head.writer)?;
-            if let Some(ready) = plan.take() {
-                let Some(again) = self.make(leaf, slot, key, ready)? else {
-                    return Ok(true);
-                };
-                index.tree.split(key, again.value_len())?;
-                plan = Some(again);
-                continue;
-            }
-            if head.is_deleted() {
-                if self.txn.locks_gaps() {
-                    self.make_lock_object(key, head.writer);
-                }
-                self.release_row(key, fresh);
-                return Ok(false);
-            }
-            let decision = self.look(key, leaf.node().value(slot), found_by, buf, f)?;
-            let Some(decision) = decision else {
-                self.release_row(key, fresh);
-                return Ok(false);
-            };
-            match decision {
-                Decision::Leave { keep: false } => {
-                    self.release_row(key, fresh);
-                    return Ok(true);
-                }
-                Decision::Leave { keep: true } => {
-                    self.make_lock_object(key, head.writer);
-                    return Ok(true);
-                }
-                Decision::Do(ready) if ready.garbage.is_empty() => {
-                    // The usual case: one latch, one mini-transaction.
-                    let Some(again) = self.make(leaf, slot, key, ready)? else {
-                        return Ok(true);
+            let ready = match plan.take() {
+                Some(ready) => ready,
+                None => {
+                    if head.is_deleted() {
+                        if self.txn.locks_gaps() {
+                            self.make_lock_object(key, head.writer);
+                        }
+                        self.release_row(key, fresh);
+                        return Ok(false);
+                    }
+                    let decision = self.look(key, leaf.node().value(slot), found_by, buf, f)?;
+                    let Some(decision) = decision else {
+                        self.release_row(key, fresh);
+                        return Ok(false);
                     };
-                    index.tree.split(key, again.value_len())?;
-                    plan = Some(again);
+                    // What takes more than this leaf is done without its latch: a lock object keeps the row meanwhile.
+                    if !matches!(&decision, Decision::Leave { keep: false })
+                        && !matches!(&decision, Decision::Do(ready) if ready.garbage.is_empty())
+                    {
+                        self.make_lock_object(key, head.writer);
+                    }
+                    match decision {
+                        // The usual case: one latch, one mini-transaction.
+                        Decision::Do(ready) if ready.garbage.is_empty() => ready,
+                        Decision::Do(ready) => {
+                            drop(leaf);
+                            plan = Some(self.without_garbage(ready)?);
+                            continue;
+                        }
+                        Decision::Long(values) => {
+                            let old = leaf.node().value(slot).to_vec();
+                            drop(leaf);
+                            plan = Some(self.store_outside(key, &old, values)?);
+                            continue;
+                        }
+                        Decision::Move(values, entries) => {
+                            drop(leaf);
+                            self.move_row(key, &values, &entries)?;
+                            return Ok(true);
+                        }
+                        Decision::Leave { keep } => {
+                            if !keep {
+                                self.release_row(key, fresh);
+                            }
+                            return Ok(true);
+                        }
+                    }
                 }
-                Decision::Do(ready) => {
-                    self.make_lock_object(key, head.writer);
-                    drop(leaf);
-                    self.table
-                        .garbage
-                        .add_chains(self.txn, &ready.garbage, index.id)?;
-                    plan = Some(RowChange {
-                        garbage: Vec::new(),
-                        ..ready
-                    });
-                }
-                Decision::Long(mut values) => {
-                    self.make_lock_object(key, head.writer);
-                    let old = leaf.node().value(slot).to_vec();
-                    drop(leaf);
-                    let mut row = Vec::new();
-                    self.table.encode_long_row(
-                        self.txn.kernel,
-                        Some(&mut *self.txn),
-                        &mut values,
-                        key.len(),
-                        &mut row,
-                    )?;
-                    let ready = self.plan_update(key, &old, row, &values)?;
-                    self.table
-                        .garbage
-                        .add_chains(self.txn, &ready.garbage, index.id)?;
-                    plan = Some(RowChange {
-                        garbage: Vec::new(),
-                        ..ready
-                    });
-                }
-                Decision::Move(values, entries) => {
-                    self.make_lock_object(key, head.writer);
-                    drop(leaf);
-                    self.move_row(key, &values, &entries)?;
-                    return Ok(true);
-                }
+            };
+            plan = self.make(leaf, slot, key, ready)?;
+            match &plan {
+                None => return Ok(true),
+                Some(again) => index.tree.split(key, again.value_len())?,
             }
         }
+    }
+
+    /// For a key that is not there: locks the gap it would stand in, where gaps are locked. Returns false if the leaf does
+    /// not tell which key is the next one, after which the search is made again.
+    fn lock_absent(&mut self, leaf: LeafWrite<'_>, slot: usize, key: &[u8]) -> Result<bool> {
+        if !self.txn.locks_gaps() {
+            return Ok(true);
+        }
+        let locks = &self.table.indexes[0].locks;
+        let mut lock = |next: &[u8], writer| {
+            self.txn.lock_gap(locks, next, LockMode::Exclusive, writer);
+        };
+        if !key_behind(&leaf, slot, &mut lock)? {
+            return Ok(false);
+        }
+        drop(leaf);
+        self.table.check_not_buried(self.txn, key)?;
+        Ok(true)
+    }
+
+    /// Leaves to purge the chains of pages that a change takes out of use.
+    fn without_garbage(&mut self, change: RowChange) -> Result<RowChange> {
+        let index = self.table.indexes[0].id;
+        self.table.garbage.add_chains(self.txn, &change.garbage, index)?;
+        Ok(RowChange {
+            garbage: Vec::new(),
+            ..change
+        })
+    }
+
+    /// Stores the long values of a row's new version in pages of their own; what is left is a change like any other.
+    fn store_outside(&mut self, key: &[u8], old: &[u8], mut values: Vec<Owned>) -> Result<RowChange> {
+        let mut row = Vec::new();
+        self.table.encode_long_row(
+            self.txn.kernel,
+            Some(&mut *self.txn),
+            &mut values,
+            key.len(),
+            &mut row,
+        )?;
+        let change = self.plan_update(key, old, row, &values)?;
+        self.without_garbage(change)
     }
 
     /// Makes a planned change. If the leaf has no room, the row is locked by an object, the leaf released, and the plan
@@ -164,25 +175,8 @@ impl Writer<'_, '_> {
             self.make_lock_object(key, head.writer);
             return Ok(Some(plan));
         }
-        let left = plan.entries.iter().filter(|e| e.old.is_some());
-        let mut indexes = left.fold(0, |bits, e| bits | 1 << (e.index - 1));
         let had_outside = head.flags & entry::OUTSIDE != 0;
-        if had_outside {
-            // The keys may need columns outside the row, and a rollback to a savepoint may free those before purge
-            // comes.
-            for change in &plan.entries {
-                if let Some(key) = &change.old {
-                    self.table.add_purge_task(
-                        self.txn.kernel,
-                        &self.txn.versions,
-                        self.txn.id,
-                        change.index,
-                        key,
-                    )?;
-                }
-            }
-            indexes = 0;
-        }
+        let indexes = self.entries_left(&plan, had_outside)?;
         let purge_row = plan.row.is_none() || had_outside;
         let older = self.supersede(&head, key, entry::row_of(old), indexes, purge_row)?;
         let mut flags = if plan.has_outside { entry::OUTSIDE } else { 0 };
@@ -195,32 +189,7 @@ impl Writer<'_, '_> {
             older,
         }
         .bytes();
-        match &plan.row {
-            None => {
-                self.txn.buffers.note.clear();
-                let (middle, back) = (&old[..entry::ROW_AT], old.len() - entry::ROW_AT);
-                Undo::Replace {
-                    table: self.table.id,
-                    key,
-                    front: 0,
-                    back,
-                    middle,
-                }
-                .encode(&mut self.txn.buffers.note);
-                let fits = leaf.splice(slot, 0, entry::ROW_AT, &new_head);
-                debug_assert!(fits.is_ok(), "the length stays");
-            }
-            Some(row) => {
-                let mut value = std::mem::take(&mut self.txn.buffers.key);
-                value.clear();
-                value.extend_from_slice(&new_head);
-                value.extend_from_slice(row);
-                self.note_replace(key, old, &value);
-                let fits = leaf.replace(slot, &value);
-                debug_assert!(fits.is_ok(), "it was asked whether it fits");
-                self.txn.buffers.key = value;
-            }
-        }
+        self.write_version(&mut leaf, slot, key, &new_head, plan.row.as_deref());
         // The row bears our id now: that is the lock.
         self.finish_write(leaf)?;
         for change in plan.entries.iter_mut().filter(|_| !plan.moves) {
@@ -231,26 +200,70 @@ impl Writer<'_, '_> {
                 self.put_entry(change.index, key, value, self.txn.duplicates.mode())?;
             }
         }
+        let counters = self.txn.kernel.counters.own();
         match plan.row {
             Some(row) => {
+                counters.rows_updated.fetch_add(1, Ordering::Relaxed);
                 self.txn.buffers.value = row;
-                self.txn
-                    .kernel
-                    .counters
-                    .own()
-                    .rows_updated
-                    .fetch_add(1, Ordering::Relaxed);
             }
             None => {
-                self.txn
-                    .kernel
-                    .counters
-                    .own()
-                    .rows_deleted
-                    .fetch_add(1, Ordering::Relaxed);
+                counters.rows_deleted.fetch_add(1, Ordering::Relaxed);
             }
         }
         Ok(None)
+    }
+
+    /// The indexes in which the old version leaves an entry that purge is to look for by that version's columns, a bit
+    /// for each.
+    fn entries_left(&mut self, plan: &RowChange, had_outside: bool) -> Result<u64> {
+        let left = plan
+            .entries
+            .iter()
+            .filter_map(|e| Some((e.index, e.old.as_ref()?)));
+        if !had_outside {
+            return Ok(left.fold(0, |bits, (index, _)| bits | 1 << (index - 1)));
+        }
+        // The keys may need columns outside the row, and a rollback to a savepoint may free those before purge comes.
+        for (index, key) in left {
+            self.table
+                .add_purge_task(self.txn.kernel, &self.txn.versions, self.txn.id, index, key)?;
+        }
+        Ok(0)
+    }
+
+    /// Writes the new version over the old one, and notes how that is undone. Without a row: a deletion, which leaves the
+    /// old columns where they are.
+    fn write_version(
+        &mut self,
+        leaf: &mut LeafWrite<'_>,
+        slot: usize,
+        key: &[u8],
+        head: &[u8],
+        row: Option<&[u8]>,
+    ) {
+        let Some(row) = row else {
+            let old = leaf.node().value(slot);
+            self.txn.buffers.note.clear();
+            Undo::Replace {
+                table: self.table.id,
+                key,
+                front: 0,
+                back: old.len() - entry::ROW_AT,
+                middle: &old[..entry::ROW_AT],
+            }
+            .encode(&mut self.txn.buffers.note);
+            let fits = leaf.splice(slot, 0, entry::ROW_AT, head);
+            debug_assert!(fits.is_ok(), "the length stays");
+            return;
+        };
+        let mut value = std::mem::take(&mut self.txn.buffers.key);
+        value.clear();
+        value.extend_from_slice(head);
+        value.extend_from_slice(row);
+        self.note_replace(key, leaf.node().value(slot), &value);
+        let fits = leaf.replace(slot, &value);
+        debug_assert!(fits.is_ok(), "it was asked whether it fits");
+        self.txn.buffers.key = value;
     }
 
     /// Releases the lock of a row that turned out not to be meant, where gaps are not locked. There is an object only if

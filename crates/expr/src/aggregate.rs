@@ -7,7 +7,7 @@
 //! Sums of exact numbers are exact: integers add up in 128 bits and decimals as decimals. Variances are Welford's,
 //! one pass without cancellation.
 
-use super::build::{as_number, as_text};
+use super::build::{as_bits, as_number, as_text, json_as_double};
 use super::compare::{compare_values, order_values};
 use super::infer::kind_of;
 use super::infer::{decimal_shape, number_kind, text_type};
@@ -128,11 +128,13 @@ impl Aggregate {
         {
             return Err(SqlError::parameter_count(name));
         }
-        let textual = func == AggFunc::GroupConcat;
-        let args: Vec<Expr> = args
-            .into_iter()
-            .map(|e| if textual { as_text(e, bind) } else { as_number(e) })
-            .collect();
+        let operand = |e: Expr| match func {
+            AggFunc::GroupConcat => as_text(e, bind),
+            AggFunc::Count | AggFunc::Min | AggFunc::Max | AggFunc::AnyValue => as_number(e),
+            AggFunc::BitAnd | AggFunc::BitOr | AggFunc::BitXor => as_bits(e),
+            _ => json_as_double(as_number(e)),
+        };
+        let args: Vec<Expr> = args.into_iter().map(operand).collect();
         let ty = result_type(func, &args, bind)?;
         let distinct = distinct && !matches!(func, AggFunc::Min | AggFunc::Max | AggFunc::AnyValue);
         Ok(Aggregate {
@@ -316,19 +318,14 @@ impl Accumulator {
                         } else {
                             Ordering::Greater
                         };
-                        let kind = if spec.ty.is_string() {
-                            tidemark_types::CmpKind::Str(spec.ty.collation)
-                        } else {
-                            kind_of(&spec.ty)
-                        };
-                        compare_values(kind, &value, best, env)? == Some(wanted)
+                        compare_values(kind_of(&spec.ty), &value, best, env)? == Some(wanted)
                     }
                 };
                 if better {
-                    let value = if spec.ty.is_string() && !value.is_null() {
-                        Val::Str(value.into_text())
-                    } else {
-                        value
+                    let value = match value {
+                        Val::Null | Val::Json(_) => value,
+                        _ if spec.ty.is_string() => Val::Str(value.into_text()),
+                        _ => value,
                     };
                     *best = Some(value.into_owned());
                 }

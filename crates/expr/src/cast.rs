@@ -133,14 +133,19 @@ fn to_year<'a>(value: Val<'a>, env: &Env) -> Result<Val<'a>> {
 
 /// A text is read as a document, anything else becomes one.
 fn to_json<'a>(value: Val<'a>, from: &SqlType) -> Result<Val<'a>> {
-    let Val::Str(text) = &value else {
-        return Ok(Val::string(super::json::value_to_json(&value, from)?.to_string()));
+    let text = match &value {
+        Val::Json(_) => return Ok(value),
+        Val::Str(_) if from.is_binary_string() => {
+            return Err(SqlError::new(
+                er::INVALID_JSON_CHARSET,
+                "Cannot create a JSON value from a string with CHARACTER SET 'binary'.",
+            ));
+        }
+        Val::Str(text) => text,
+        other => return Ok(Val::json(&super::json::typed_json(other, from))),
     };
-    if from.kind == TypeKind::Json {
-        return Ok(value);
-    }
     match tidemark_types::json::Json::parse(&String::from_utf8_lossy(text)) {
-        Ok(doc) => Ok(Val::string(doc.to_string())),
+        Ok(doc) => Ok(Val::json(&doc)),
         Err(e) => Err(SqlError::new(
             er::INVALID_JSON_TEXT_IN_PARAM,
             format!(
@@ -326,7 +331,7 @@ pub(crate) fn to_kind<'a>(value: Val<'a>, ty: &SqlType, env: &Env) -> Result<Val
                 Val::DateTime(tidemark_types::DateTime { fsp: ty.scale, ..t })
             })
         }
-        (Val::Member(..), Enum | Set) | (Val::Str(_), _) => value,
+        (Val::Member(..), Enum | Set) | (Val::Json(_), Json) | (Val::Str(_), _) => value,
         _ if ty.is_string() => Val::Str(value.into_text()),
         _ => value,
     })

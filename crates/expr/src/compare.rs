@@ -1,6 +1,7 @@
 //! Comparison of two values as one of the kinds that the binder chose.
 
 use super::env::{Env, EvalCtx};
+use super::json::value_json;
 use super::node::{CmpOp, Expr, InSet, Node};
 use std::cmp::Ordering;
 use tidemark_types::error::Result;
@@ -26,6 +27,7 @@ pub fn compare_values(kind: CmpKind, a: &Val, b: &Val, env: &Env) -> Result<Opti
         },
         CmpKind::Double => a.to_f64(env)?.partial_cmp(&b.to_f64(env)?),
         CmpKind::Str(collation) => Some(collation.compare(&a.to_text(), &b.to_text())),
+        CmpKind::Json => Some(value_json(a).compare(&value_json(b))),
         CmpKind::DateTime => match (a, b) {
             (Val::Date(x), Val::Date(y)) => Some(x.cmp(y)),
             // A text that is no date has left a warning and counts as the zero date.

@@ -2,7 +2,7 @@
 
 use super::env::{EvalCtx, Linked};
 use super::node::{CmpOp, Expr, Node, Quantifier, SubqueryKind};
-use super::{arith, cast, compare, interval, like};
+use super::{arith, cast, compare, interval, json, like};
 use std::borrow::Cow;
 use tidemark_types::error::depth::check_stack;
 use tidemark_types::error::{Result, SqlError};
@@ -24,7 +24,11 @@ impl Expr {
             },
             Node::UserVar(name) => Ok(ctx.env.session.user_variable(name).unwrap_or(Val::Null)),
             Node::AssignVar(name, e) => {
-                let value = e.eval(ctx)?.into_owned();
+                // A variable holds no document, but its text.
+                let value = match e.eval(ctx)? {
+                    Val::Json(text) => Val::Str(text).into_owned(),
+                    other => other.into_owned(),
+                };
                 ctx.env.session.set_user_variable(name, value.clone())?;
                 Ok(value)
             }
@@ -49,7 +53,13 @@ impl Expr {
                     None => Ok(Val::Null),
                 }
             }
-            Node::Cast(e) => cast::cast(e.eval(ctx)?, &e.ty, &self.ty, ctx.env),
+            Node::Cast(e) => {
+                let mut value = e.eval(ctx)?;
+                if matches!(value, Val::Json(_)) {
+                    value = json::scalar(value, e, &self.ty, ctx.env)?;
+                }
+                cast::cast(value, &e.ty, &self.ty, ctx.env)
+            }
             Node::Retype(e) => match e.eval(ctx)? {
                 Val::Null => Ok(Val::Null),
                 value => Ok(Val::Str(value.into_text())),

@@ -58,6 +58,15 @@ pub(crate) fn text_length(ty: &SqlType) -> u32 {
 
 /// As what two operands are compared.
 pub fn cmp_kind(left: &Expr, right: &Expr, op: &str, bind: &BindCtx) -> Result<CmpKind> {
+    let kinds = [left.ty.kind, right.ty.kind];
+    if kinds.contains(&TypeKind::Json) && !kinds.contains(&TypeKind::Null) {
+        return Ok(CmpKind::Json);
+    }
+    text_cmp_kind(left, right, op, bind)
+}
+
+/// The same where a document counts as its text: beside a number it is the number in it.
+pub(crate) fn text_cmp_kind(left: &Expr, right: &Expr, op: &str, bind: &BindCtx) -> Result<CmpKind> {
     let (l, r) = (&left.ty, &right.ty);
     let param = |e: &Expr| matches!(e.node, Node::Param(_));
     if l.kind == TypeKind::Null || r.kind == TypeKind::Null {
@@ -354,6 +363,7 @@ impl IntervalUnit {
 /// As what two values of one type are compared.
 pub(crate) fn kind_of(ty: &SqlType) -> CmpKind {
     match ty.kind {
+        TypeKind::Json => CmpKind::Json,
         _ if ty.is_member() => CmpKind::Member,
         _ if ty.is_string() => CmpKind::Str(ty.collation),
         _ if ty.is_integer() => CmpKind::Int,

@@ -1,11 +1,15 @@
 //! Documents: texts read as JSON, values as parts of a document.
 
-use super::env::EvalCtx;
+use super::build::{BindCtx, as_text};
+use super::cast::display;
+use super::env::{Env, EvalCtx};
 use super::eval::text;
-use super::node::Expr;
+use super::function::{FuncDef, def};
+use super::node::{Expr, Node};
 use tidemark_types::error::{Result, SqlError, er};
 use tidemark_types::json::{Json, JsonError};
-use tidemark_types::{Collation, DateTime, Derivation, SqlType, Time, TypeKind, Val};
+use tidemark_types::meta::{type_byte, wire};
+use tidemark_types::{Collation, Derivation, SqlType, TypeKind, Val};
 
 /// The type of documents.
 pub(crate) fn json_type() -> SqlType {
@@ -34,27 +38,89 @@ pub(crate) fn invalid(e: JsonError, argument: usize, function: &str) -> SqlError
     )
 }
 
+/// Whether a value of this type is a boolean in a document: the result of a comparison, TRUE and FALSE.
+pub(crate) fn is_boolean(ty: &SqlType) -> bool {
+    ty.kind == TypeKind::BigInt && ty.length == 1
+}
+
+/// Whether a value of this type is bytes in a document, which equal no string.
+pub(crate) fn is_opaque(ty: &SqlType) -> bool {
+    ty.kind == TypeKind::Bit || ty.is_binary_string()
+}
+
 /// A value as a part of a document.
-pub(crate) fn value_to_json(value: &Val, ty: &SqlType) -> Result<Json> {
-    Ok(match value {
+pub(crate) fn typed_json(value: &Val, ty: &SqlType) -> Json {
+    match value {
+        Val::Int(v) if is_boolean(ty) => Json::Bool(*v != 0),
         Val::Null => Json::Null,
-        // The result of a comparison is a boolean.
-        Val::Int(v) if ty.kind == TypeKind::BigInt && ty.length == 1 => Json::Bool(*v != 0),
+        other if is_opaque(ty) => opaque(&display(other.borrowed(), ty), ty),
+        other => value_json(other),
+    }
+}
+
+/// Bytes as MySQL shows them: the number of the type that they have in the protocol, and themselves in base 64.
+fn opaque(bytes: &[u8], ty: &SqlType) -> Json {
+    const VARBINARY: u8 = 15;
+    let kind = match type_byte(ty) {
+        wire::VAR_STRING => VARBINARY,
+        kind => kind,
+    };
+    Json::String(format!("base64:type{kind}:{}", data_encoding::BASE64.encode(bytes)))
+}
+
+/// What a complaint about a document calls the expression that it comes from.
+pub(crate) fn source(e: &Expr) -> &str {
+    match &e.node {
+        Node::Column(_) => match &e.name {
+            Some(name) => name.rsplit('`').nth(1).unwrap_or(name),
+            None => "json",
+        },
+        Node::Call(def, _) => def.name,
+        Node::Cast(_) => "cast_as_json",
+        _ => "json",
+    }
+}
+
+/// A document as a number or a point in time: what a cast makes of it. Other types take its text.
+pub(crate) fn scalar<'a>(value: Val<'a>, from: &Expr, to: &SqlType, env: &Env) -> Result<Val<'a>> {
+    let Val::Json(text) = &value else { return Ok(value) };
+    let inner = Json::of_text(text).scalar(to, source(from), env)?;
+    Ok(inner.unwrap_or(value))
+}
+
+/// A value that is not a boolean as a part of a document.
+pub(crate) fn value_json(value: &Val) -> Json {
+    match value {
+        Val::Null => Json::Null,
         Val::Int(v) => Json::Int(*v),
         Val::UInt(v) if *v <= i64::MAX as u64 => Json::Int(*v as i64),
         Val::UInt(v) => Json::UInt(*v),
         Val::Float(v) => Json::Double(*v as f64),
         Val::Double(v) => Json::Double(*v),
         Val::Decimal(d) => Json::Decimal(d.to_string()),
-        Val::Str(s) if ty.kind == TypeKind::Json => parse(s).map_err(|e| invalid(e, 1, "json"))?,
-        Val::DateTime(t) => Json::String(DateTime { fsp: 6, ..*t }.to_string()),
-        Val::Time(t) => Json::String(Time { fsp: 6, ..*t }.to_string()),
-        other => Json::String(String::from_utf8_lossy(&other.to_text()).into_owned()),
-    })
+        Val::Json(text) => Json::of_text(text),
+        Val::Date(d) => Json::Date(*d),
+        Val::Time(t) => Json::Time(*t),
+        Val::DateTime(t) => Json::DateTime(*t),
+        Val::Str(text) | Val::Member(_, text) => Json::String(String::from_utf8_lossy(text).into_owned()),
+    }
 }
 
+/// The type of what is a text or a document; the arguments become texts.
+pub(crate) fn text_result(args: &mut Vec<Expr>, bind: &BindCtx) -> Result<SqlType> {
+    for arg in std::mem::take(args) {
+        args.push(as_text(arg, bind));
+    }
+    Ok(SqlType::text(Collation::UTF8MB4_BIN).with_nullable(true))
+}
+
+/// JSON_UNQUOTE, which date arithmetic puts around a document as well as statements do.
+pub(crate) const JSON_UNQUOTE: FuncDef = def("json_unquote", (1, 1), text_result, |args, _, ctx| {
+    unquote(&args[0], ctx)
+});
+
 /// A document that is a string, as that string; every other text as it is.
-pub(crate) fn unquote<'a>(e: &'a Expr, ctx: &EvalCtx<'a>) -> Result<Val<'a>> {
+fn unquote<'a>(e: &'a Expr, ctx: &EvalCtx<'a>) -> Result<Val<'a>> {
     let Some(text) = text(e, ctx)? else {
         return Ok(Val::Null);
     };

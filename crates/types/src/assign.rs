@@ -5,7 +5,7 @@
 //! caller's to check ([`SqlError::bad_null`], [`zero_value`]).
 
 use super::Conversion;
-use super::convert::{double_prefix, excerpt, refused_by_mode};
+use super::convert::{SOME_SOURCE, double_prefix, excerpt, refused_by_mode};
 use super::storage::{int_range, timestamp_in_range};
 use super::temporal::{TIME_MAX_MICROS, parse};
 use super::{Charset, Date, DateTime, Decimal, SqlMode, SqlType, Time, TypeKind, Val, Value};
@@ -23,6 +23,14 @@ struct Target<'a> {
 pub fn assign<'a>(value: Val<'a>, ty: &SqlType, column: &str, env: &Conversion) -> Result<Val<'a>> {
     use TypeKind::*;
     let target = Target { ty, column, env };
+    // A column of another type takes the number or the date in a document, or its text.
+    let value = match value {
+        Val::Json(text) if ty.kind != Json => {
+            let inner = super::json::Json::of_text(&text).scalar(ty, SOME_SOURCE, env)?;
+            inner.unwrap_or(Val::Str(text))
+        }
+        other => other,
+    };
     match (&value, ty.kind) {
         (Val::Null, _) => Ok(Val::Null),
         (Val::Str(s), Char | VarChar | TinyText | Text | MediumText | LongText) => {
@@ -70,7 +78,7 @@ pub fn zero_value(ty: &SqlType) -> Value {
         Enum => Val::Member(1, Cow::Owned(ty.enum_label(1).as_bytes().to_vec())),
         Set => Val::Member(0, Cow::Borrowed(b"")),
         Char if ty.collation.is_binary() => Val::string(vec![0; ty.length as usize]),
-        Json => Val::str("null"),
+        Json => Val::json(&super::json::Json::Null),
         _ => Val::str(""),
     }
 }
@@ -569,19 +577,27 @@ impl Target<'_> {
         ))
     }
 
-    /// A document is kept in its normal form; what is none is an error in any mode.
+    /// A document is kept in its normal form; what is none is an error in any mode. Only a text is read as one.
     fn json<'a>(&self, value: Val<'a>) -> Result<Val<'a>> {
-        let text = value.to_text();
+        let text = match value {
+            Val::Json(_) => return Ok(value),
+            Val::Str(text) | Val::Member(_, text) => text,
+            _ => return Err(self.no_json("not a JSON text, may need CAST", 0)),
+        };
         match super::json::Json::parse(&String::from_utf8_lossy(&text)) {
-            Ok(doc) => Ok(Val::string(doc.to_string())),
-            Err(e) => Err(SqlError::new(
-                er::INVALID_JSON_TEXT,
-                format!(
-                    "Invalid JSON text: \"{}\" at position {} in value for column '{}'.",
-                    e.message, e.position, self.column
-                ),
-            )),
+            Ok(doc) => Ok(Val::json(&doc)),
+            Err(e) => Err(self.no_json(e.message, e.position)),
         }
+    }
+
+    fn no_json(&self, why: &str, position: usize) -> SqlError {
+        SqlError::new(
+            er::INVALID_JSON_TEXT,
+            format!(
+                "Invalid JSON text: \"{why}\" at position {position} in value for column '{}'.",
+                self.column
+            ),
+        )
     }
 
     fn string<'a>(&self, text: Cow<'a, [u8]>, charset: Charset) -> Result<Val<'a>> {

@@ -18,6 +18,8 @@ pub enum CmpKind {
     DateTime,
     /// As durations: texts are read as such.
     Time,
+    /// As JSON values, by the order of [`Json::compare`](super::json::Json::compare): where one of the two is a document.
+    Json,
     /// ENUM and SET against their like: by number.
     Member,
 }

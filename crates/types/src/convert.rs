@@ -3,6 +3,7 @@
 //! mode).
 
 use super::Conversion;
+use super::json::Json;
 use super::temporal::parse::{self, ParsedDateTime};
 use super::{Date, DateTime, Decimal, SqlMode, Time, Val};
 use crate::error::{Result, SqlError};
@@ -29,6 +30,9 @@ pub fn excerpt(bytes: &[u8]) -> String {
         None => shown,
     }
 }
+
+/// What a complaint about a JSON value calls its source, where that is not known.
+pub(crate) const SOME_SOURCE: &str = "json";
 
 fn trim(bytes: &[u8]) -> &[u8] {
     bytes.trim_ascii()
@@ -138,6 +142,7 @@ impl<'a> Val<'a> {
                 }
                 value
             }
+            Val::Json(text) => Json::of_text(text).double(SOME_SOURCE, env)?,
             Val::Date(d) => d.to_number() as f64,
             Val::Time(t) => {
                 let fraction = t.micros % 1_000_000;
@@ -169,6 +174,7 @@ impl<'a> Val<'a> {
                 }
                 value
             }
+            Val::Json(text) => Json::of_text(text).integer(SOME_SOURCE, env)?,
             Val::Date(d) => d.to_number() as i128,
             Val::Time(t) => t.round(0).to_number() as i128,
             Val::DateTime(t) => t.round(0).unwrap_or(*t).to_number() as i128,
@@ -204,6 +210,7 @@ impl<'a> Val<'a> {
                     }
                 }
             }
+            Val::Json(text) => Json::of_text(text).decimal(SOME_SOURCE, env)?,
             Val::Date(d) => Decimal::from(d.to_number()),
             Val::Time(t) => with_fraction(t.to_number(), t.micros % 1_000_000, t.fsp),
             Val::DateTime(t) => with_fraction(t.to_number(), t.micro as i64, t.fsp),
@@ -217,6 +224,7 @@ impl<'a> Val<'a> {
             Val::Int(v) => Some(*v != 0),
             Val::UInt(v) | Val::Member(v, _) => Some(*v != 0),
             Val::Decimal(d) => Some(!d.is_zero()),
+            Val::Json(text) => Some(Json::of_text(text).truth()),
             other => Some(other.to_f64(env)? != 0.0),
         })
     }
@@ -224,7 +232,7 @@ impl<'a> Val<'a> {
     /// The display form; borrows where the value is text already. NULL is empty: check first.
     pub fn to_text(&self) -> Cow<'_, [u8]> {
         match self {
-            Val::Str(s) | Val::Member(_, s) => Cow::Borrowed(s),
+            Val::Str(s) | Val::Json(s) | Val::Member(_, s) => Cow::Borrowed(s),
             other => {
                 let mut out = String::new();
                 other.write_text(&mut out);
@@ -236,7 +244,7 @@ impl<'a> Val<'a> {
     /// As [`Val::to_text`], giving up the value.
     pub fn into_text(self) -> Cow<'a, [u8]> {
         match self {
-            Val::Str(s) | Val::Member(_, s) => s,
+            Val::Str(s) | Val::Json(s) | Val::Member(_, s) => s,
             other => Cow::Owned(other.to_text().into_owned()),
         }
     }
@@ -245,7 +253,7 @@ impl<'a> Val<'a> {
     fn write_text(&self, out: &mut String) {
         // Writing to a String cannot fail.
         let _ = match self {
-            Val::Null | Val::Str(_) | Val::Member(..) => Ok(()),
+            Val::Null | Val::Str(_) | Val::Json(_) | Val::Member(..) => Ok(()),
             Val::Int(v) => write!(out, "{v}"),
             Val::UInt(v) => write!(out, "{v}"),
             Val::Float(v) => write!(out, "{}", format_float(*v)),
@@ -265,6 +273,11 @@ impl<'a> Val<'a> {
             Val::DateTime(t) => return Ok(Some(*t)),
             Val::Time(t) => return Ok(time_on(today(env), *t)),
             Val::Str(s) | Val::Member(_, s) => parse::datetime(s, env.sql_mode),
+            Val::Json(text) => {
+                return Json::of_text(text)
+                    .moment("DATETIME/TIMESTAMP", SOME_SOURCE, env)?
+                    .to_datetime(env);
+            }
             number => match number.to_decimal(env)? {
                 d if d.is_negative() => None,
                 d => d.trunc_to_i128().and_then(|n| {
@@ -309,6 +322,7 @@ impl<'a> Val<'a> {
             Val::Date(_) => return Ok(Some(Time::default())),
             Val::DateTime(t) => return Ok(Some(t.time())),
             Val::Str(s) | Val::Member(_, s) => parse::time(s, env.sql_mode),
+            Val::Json(text) => return Json::of_text(text).moment("TIME", SOME_SOURCE, env)?.to_time(env),
             number => {
                 let d = number.to_decimal(env)?;
                 let n = d.trunc_to_i128().unwrap_or(i128::MAX);

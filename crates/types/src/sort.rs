@@ -4,6 +4,7 @@
 //! of fixed length as they are, texts with their zeros escaped (`00 FF`) and an end mark (`00 00`). Equal keys mean
 //! equal values: 1.0 and 1.00, `a` and `A` under a collation that says so.
 
+use super::json::Json;
 use super::{Decimal, SqlType, TypeKind, Val};
 
 /// Appends the key of a value whose expression has this type.
@@ -26,6 +27,7 @@ pub fn sort_key(value: &Val, ty: &SqlType, out: &mut Vec<u8>) {
         Val::Decimal(d) if ty.is_float() => push_double(d.to_f64(), out),
         Val::Decimal(d) => push_decimal(d, out),
         Val::Str(text) => push_text(text, ty, out),
+        Val::Json(text) => Json::of_text(text).sort_key(out),
         Val::Member(n, _) if ty.is_member() => out.extend_from_slice(&n.to_be_bytes()),
         Val::Member(_, text) => push_text(text, ty, out),
         Val::Date(d) => out.extend_from_slice(&d.midnight().pack().to_be_bytes()),
@@ -37,7 +39,13 @@ pub fn sort_key(value: &Val, ty: &SqlType, out: &mut Vec<u8>) {
 /// The same for one key of an ORDER BY: a descending one has its bits inverted, so that greater values come first.
 pub fn order_key(value: &Val, ty: &SqlType, descending: bool, out: &mut Vec<u8>) {
     let from = out.len();
-    sort_key(value, ty, out);
+    match value {
+        Val::Json(text) => {
+            out.push(1);
+            Json::of_text(text).order_key(out);
+        }
+        _ => sort_key(value, ty, out),
+    }
     if descending {
         out[from..].iter_mut().for_each(|b| *b = !*b);
     }

@@ -83,6 +83,7 @@ impl SqlType {
             Datum::Bytes(b) if self.kind == Decimal => {
                 Val::Decimal(super::Decimal::load(b, self.length, self.scale))
             }
+            Datum::Bytes(b) if self.kind == Json => Val::Json(Cow::Borrowed(b)),
             Datum::Bytes(b) => Val::Str(Cow::Borrowed(b)),
         }
     }
@@ -103,7 +104,7 @@ impl SqlType {
                 let len = v.store_into(self.length, self.scale, scratch);
                 Datum::Bytes(&scratch[..len])
             }
-            Val::Str(s) => Datum::Bytes(s),
+            Val::Str(s) | Val::Json(s) => Datum::Bytes(s),
             Val::Date(d) => Datum::UInt(d.pack()),
             Val::Time(t) => Datum::Int(t.micros),
             Val::DateTime(t) if self.kind == TypeKind::Timestamp => Datum::Int(store_timestamp(*t, zone)),

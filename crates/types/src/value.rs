@@ -7,6 +7,7 @@
 //! the value.
 
 use super::decimal::Decimal;
+use super::json::Json;
 use super::temporal::{Date, DateTime, Time};
 use std::borrow::Cow;
 
@@ -28,6 +29,9 @@ pub enum Val<'a> {
     Decimal(Decimal),
     /// Text (UTF-8) or a binary string.
     Str(Cow<'a, [u8]>),
+    /// A JSON document, as its text in the normal form (see [`json`](super::json)): as a text it is that text, as a number
+    /// what the value in it is.
+    Json(Cow<'a, [u8]>),
     /// DATE
     Date(Date),
     /// TIME
@@ -65,6 +69,11 @@ impl<'a> Val<'a> {
         Val::Str(Cow::Owned(s.into()))
     }
 
+    /// A document.
+    pub fn json(document: &Json) -> Val<'static> {
+        Val::Json(Cow::Owned(document.to_string().into_bytes()))
+    }
+
     /// Whether it is NULL.
     #[inline]
     pub fn is_null(&self) -> bool {
@@ -82,6 +91,7 @@ impl<'a> Val<'a> {
             Val::Double(v) => Val::Double(v),
             Val::Decimal(v) => Val::Decimal(v),
             Val::Str(v) => Val::Str(Cow::Owned(v.into_owned())),
+            Val::Json(v) => Val::Json(Cow::Owned(v.into_owned())),
             Val::Date(v) => Val::Date(v),
             Val::Time(v) => Val::Time(v),
             Val::DateTime(v) => Val::DateTime(v),
@@ -94,6 +104,7 @@ impl<'a> Val<'a> {
     pub fn borrowed(&self) -> Val<'_> {
         match self {
             Val::Str(v) => Val::Str(Cow::Borrowed(v)),
+            Val::Json(v) => Val::Json(Cow::Borrowed(v)),
             Val::Member(n, v) => Val::Member(*n, Cow::Borrowed(v)),
             Val::Null => Val::Null,
             Val::Int(v) => Val::Int(*v),

@@ -116,7 +116,7 @@ pub fn put_value(out: &mut dyn ResultSink, value: &Value) {
         Value::Float(v) => out.float(*v),
         Value::Double(v) => out.double(*v),
         Value::Decimal(v) => out.decimal(&v.to_string()),
-        Value::Str(v) | Value::Member(_, v) => out.bytes(v),
+        Value::Str(v) | Value::Json(v) | Value::Member(_, v) => out.bytes(v),
         Value::Date(v) => out.date(*v),
         Value::DateTime(v) => out.datetime(*v),
         Value::Time(v) => out.time(*v),

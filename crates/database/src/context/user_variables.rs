@@ -17,7 +17,7 @@ pub struct UserVariables {
 
 fn bytes_of(name: &str, value: &Value) -> u64 {
     let text = match value {
-        Val::Str(text) | Val::Member(_, text) => text.len(),
+        Val::Str(text) | Val::Json(text) | Val::Member(_, text) => text.len(),
         _ => 0,
     };
     ENTRY_BYTES + (name.len() + text) as u64
@@ -35,6 +35,11 @@ impl UserVariables {
     /// Sets a variable. Error 3170, and the old value stays, if all together would hold more than the limit.
     pub fn set(&mut self, name: &str, value: Value, limit: Limit) -> Result<()> {
         let name = name.to_lowercase();
+        // A variable holds no document, but its text.
+        let value = match value {
+            Val::Json(text) => Val::Str(text),
+            other => other,
+        };
         let old = self.values.get(&name).map_or(0, |old| bytes_of(&name, old));
         let new = bytes_of(&name, &value);
         let bytes = self.bytes - old + new;

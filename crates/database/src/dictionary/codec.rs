@@ -65,7 +65,7 @@ impl Writer {
                 self.u8(5);
                 self.str(&v.to_string());
             }
-            Value::Str(v) => {
+            Value::Str(v) | Value::Json(v) => {
                 self.u8(6);
                 self.bytes(v);
             }

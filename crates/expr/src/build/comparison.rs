@@ -1,8 +1,9 @@
 //! Constructors of comparisons and of the logic that joins them. A literal becomes here what it is compared with.
 
 use super::literal::{bool_literal, int_literal, literal, type_of_value};
-use super::{BindCtx, as_number, as_text, boolean, json_unquote};
-use crate::infer::cmp_kind;
+use super::{BindCtx, as_number, as_text, boolean, part_of_document};
+use crate::infer::text_cmp_kind;
+use crate::json::{is_boolean, is_opaque};
 use crate::node::{CmpOp, Expr, InSet, Node};
 use tidemark_types::error::{Result, SqlError};
 use tidemark_types::temporal::parse;
@@ -10,18 +11,21 @@ use tidemark_types::{CmpKind, Date, Decimal, SqlType, TypeKind, Val, Value};
 
 /// The operands of a comparison, literals turned into what they are compared with, and the kind of comparison.
 pub(crate) fn comparable(left: Expr, right: Expr, op: &str, bind: &BindCtx) -> Result<(CmpKind, Expr, Expr)> {
+    let kinds = [left.ty.kind, right.ty.kind];
+    if kinds.contains(&TypeKind::Json) && !kinds.contains(&TypeKind::Null) {
+        return Ok((CmpKind::Json, beside_json(left), beside_json(right)));
+    }
+    text_comparable(left, right, op, bind)
+}
+
+/// The same where a document counts as its text: what BETWEEN compares.
+fn text_comparable(left: Expr, right: Expr, op: &str, bind: &BindCtx) -> Result<(CmpKind, Expr, Expr)> {
     let (left, right) = if left.ty.is_string() && right.ty.is_string() {
         (as_text(left, bind), as_text(right, bind))
     } else if left.ty.is_numeric() || right.ty.is_numeric() {
         (as_number(left), as_number(right))
     } else {
         (left, right)
-    };
-    let (left, right) = match (left.ty.kind == TypeKind::Json, right.ty.kind == TypeKind::Json) {
-        // A document beside a text is the text of its string.
-        (true, false) if right.ty.kind != TypeKind::Null => (json_unquote(left, bind)?, right),
-        (false, true) if left.ty.kind != TypeKind::Null => (left, json_unquote(right, bind)?),
-        _ => (left, right),
     };
     // A text literal that is wholly a number is that number beside an exact column.
     let left = exact_literal(left, &right);
@@ -31,8 +35,17 @@ pub(crate) fn comparable(left: Expr, right: Expr, op: &str, bind: &BindCtx) -> R
     let (fixed_left, fixed_right) = (is_literal(&left), is_literal(&right));
     let left = temporal_literal_beside(left, &r, fixed_right, bind)?;
     let right = temporal_literal_beside(right, &l, fixed_left, bind)?;
-    let kind = cmp_kind(&left, &right, op, bind)?;
+    let kind = text_cmp_kind(&left, &right, op, bind)?;
     Ok((kind, left, right))
+}
+
+/// What is compared with a document: a boolean is one there, and bytes are bytes, which their values do not say.
+fn beside_json(e: Expr) -> Expr {
+    if is_boolean(&e.ty) || is_opaque(&e.ty) {
+        part_of_document(e)
+    } else {
+        e
+    }
 }
 
 fn is_literal(e: &Expr) -> bool {
@@ -228,8 +241,8 @@ pub(crate) fn is_truth(e: Expr, truth: bool, negated: bool) -> Expr {
 
 pub(crate) fn between(e: Expr, low: Expr, high: Expr, negated: bool, bind: &BindCtx) -> Result<Expr> {
     let nullable = e.ty.nullable || low.ty.nullable || high.ty.nullable;
-    let (low_kind, value, low) = comparable(e.clone(), low, "between", bind)?;
-    let (high_kind, value_too, high) = comparable(e, high, "between", bind)?;
+    let (low_kind, value, low) = text_comparable(e.clone(), low, "between", bind)?;
+    let (high_kind, value_too, high) = text_comparable(e, high, "between", bind)?;
     // Where the two bounds want the value as different things, the comparison is two.
     if std::mem::discriminant(&value.node) != std::mem::discriminant(&value_too.node)
         || value.ty != value_too.ty

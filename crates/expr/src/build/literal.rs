@@ -139,6 +139,7 @@ pub(crate) fn type_of_value(value: &Val, bind: &BindCtx) -> SqlType {
         Val::Float(_) => SqlType::new(TypeKind::Float),
         Val::Double(_) => SqlType::double(),
         Val::Decimal(d) => SqlType::decimal(d.precision(), d.scale()),
+        Val::Json(_) => crate::json::json_type(),
         Val::Str(s) | Val::Member(_, s) => {
             let length = Charset::Utf8mb4.char_count(s) as u32;
             let collation = bind.collation_connection;

@@ -4,14 +4,14 @@
 //! comes out, and turns literals into the type they are compared with, so that nothing of this is left for the rows.
 
 mod comparison;
-mod json;
 mod literal;
 
 pub use comparison::*;
-pub(crate) use json::{JSON_UNQUOTE, json_unquote, text_result};
 pub use literal::*;
 
-use super::infer::{cmp_kind, common_collation, number_kind, result_type};
+use super::function::{FuncDef, def};
+use super::infer::{cmp_kind, common_collation, number_kind, result_type, text_cmp_kind};
+use super::json::{JSON_UNQUOTE, is_opaque, json_type, scalar, text_result, typed_json};
 use super::node::*;
 use literal::literal;
 use tidemark_types::error::{Result, SqlError};
@@ -60,6 +60,48 @@ pub(crate) fn as_number(e: Expr) -> Expr {
     }
 }
 
+/// A document where a number is wanted is the number in it.
+pub(crate) fn json_as_double(e: Expr) -> Expr {
+    json_as(e, SqlType::double())
+}
+
+/// A document where a date is wanted is the string in it.
+fn json_as_text(e: Expr, bind: &BindCtx) -> Result<Expr> {
+    static FUNCTION: FuncDef = JSON_UNQUOTE;
+    if e.ty.kind != TypeKind::Json {
+        return Ok(e);
+    }
+    let mut args = vec![e];
+    let ty = text_result(&mut args, bind)?;
+    Ok(expr(ty, Node::Call(&FUNCTION, args)))
+}
+
+fn json_as(e: Expr, ty: SqlType) -> Expr {
+    if e.ty.kind != TypeKind::Json {
+        return e;
+    }
+    expr(ty.with_nullable(e.ty.nullable), Node::Cast(Box::new(e)))
+}
+
+/// A value as a document: a boolean, or bytes, beside one.
+fn part_of_document(e: Expr) -> Expr {
+    static FUNCTION: FuncDef = def(
+        "cast_as_json",
+        (1, 1),
+        |_, _| Ok(json_type()),
+        |args, _, ctx| {
+            Ok(match args[0].eval(ctx)? {
+                Val::Null => Val::Null,
+                value => Val::json(&typed_json(&value, &args[0].ty)),
+            })
+        },
+    );
+    expr(
+        json_type().with_nullable(e.ty.nullable),
+        Node::Call(&FUNCTION, vec![e]),
+    )
+}
+
 /// A text operand: what shows its type in its text (BIT, ZEROFILL, DOUBLE(M,D), YEAR) is made a text first.
 pub(crate) fn as_text(e: Expr, bind: &BindCtx) -> Expr {
     let fixed = e.ty.is_float() && e.ty.scale != SqlType::NOT_FIXED;
@@ -88,7 +130,7 @@ pub(crate) fn chain(steps: Vec<Expr>) -> Expr {
 }
 
 pub(crate) fn arith(op: ArithOp, left: Expr, right: Expr, bind: &BindCtx) -> Result<Expr> {
-    let (left, right) = (as_number(left), as_number(right));
+    let (left, right) = (json_as_double(as_number(left)), json_as_double(as_number(right)));
     let (a, b) = (number_kind(&left.ty), number_kind(&right.ty));
     let mut kind = a.max(b);
     if op == ArithOp::Div && kind == NumKind::Int {
@@ -158,7 +200,7 @@ fn double_of(op: ArithOp, left: &SqlType, right: &SqlType, bind: &BindCtx) -> Sq
 
 /// `- e`; the negative of a literal is a literal.
 pub fn neg(e: Expr, _bind: &BindCtx) -> Result<Expr> {
-    let e = as_number(e);
+    let e = json_as_double(as_number(e));
     if let Node::Literal(value) = &e.node {
         let negated = match value {
             Val::Int(i64::MIN) => Some(Val::Decimal(Decimal::new(1 << 63, 0))),
@@ -194,15 +236,17 @@ pub(crate) fn bit(op: BitOp, left: Expr, right: Expr) -> Result<Expr> {
         return Err(SqlError::not_supported("bit operations on binary strings"));
     }
     let ty = SqlType::bigint_unsigned().with_nullable(nullable);
-    Ok(expr(
-        ty,
-        Node::Bit(op, Box::new([as_number(left), as_number(right)])),
-    ))
+    Ok(expr(ty, Node::Bit(op, Box::new([as_bits(left), as_bits(right)]))))
 }
 
 pub(crate) fn bit_not(e: Expr) -> Expr {
     let ty = SqlType::bigint_unsigned().with_nullable(e.ty.nullable);
-    expr(ty, Node::BitNot(Box::new(as_number(e))))
+    expr(ty, Node::BitNot(Box::new(as_bits(e))))
+}
+
+/// An operand of which the bits count.
+pub(crate) fn as_bits(e: Expr) -> Expr {
+    json_as(as_number(e), SqlType::bigint())
 }
 
 /// `escape` is the ESCAPE clause; the default is a backslash (none under NO_BACKSLASH_ESCAPES).
@@ -274,8 +318,8 @@ pub fn case(
     let whens = whens
         .into_iter()
         .map(|(when, then)| match &operand {
-            None => Ok((CmpKind::Int, when, then)),
-            Some(o) => Ok((cmp_kind(o, &when, "case", bind)?, when, then)),
+            None => Ok((CmpKind::Int, json_as_double(when), then)),
+            Some(o) => Ok((text_cmp_kind(o, &when, "case", bind)?, when, then)),
         })
         .collect::<Result<Vec<_>>>()?;
     Ok(expr(
@@ -291,8 +335,24 @@ pub fn case(
 /// What is stored in a column, before it is evaluated: hexadecimal literals are numbers in numeric columns, and bytes
 /// are read in the column's character set. Values then go through [`tidemark_types::assign::assign`].
 pub fn assignable(e: Expr, column: &SqlType, bind: &BindCtx) -> Expr {
+    if e.ty.kind == TypeKind::Json && (column.is_numeric() || column.is_temporal()) {
+        static FUNCTION: FuncDef = def(
+            "json_value",
+            (1, 1),
+            |_, _| Ok(json_type()),
+            |args, ty, ctx| scalar(args[0].eval(ctx)?, &args[0], ty, ctx.env),
+        );
+        return expr(
+            column.clone().with_nullable(e.ty.nullable),
+            Node::Call(&FUNCTION, vec![e]),
+        );
+    }
     if column.is_numeric() && column.kind != TypeKind::Bit {
         return as_number(e);
+    }
+    if column.kind == TypeKind::Json && is_opaque(&e.ty) {
+        // Bytes are no document: the cast says so.
+        return expr(json_type().with_nullable(e.ty.nullable), Node::Cast(Box::new(e)));
     }
     let e = if column.is_string() { as_text(e, bind) } else { e };
     let foreign =
@@ -306,9 +366,6 @@ pub fn assignable(e: Expr, column: &SqlType, bind: &BindCtx) -> Expr {
 
 /// `CAST(e AS ty)`, `CONVERT(e, ty)`.
 pub fn cast(e: Expr, mut ty: SqlType, bind: &BindCtx) -> Result<Expr> {
-    // A document that is a string casts as that string, but is shown with its quotes.
-    let unquoted = e.ty.kind == TypeKind::Json && !ty.is_string();
-    let e = if unquoted { json_unquote(e, bind)? } else { e };
     let e = if ty.is_numeric() {
         as_number(e)
     } else {
@@ -347,7 +404,7 @@ pub(crate) fn collate(e: Expr, collation: Collation, bind: &BindCtx) -> Result<E
             charset.name(),
         ));
     }
-    let mut ty = if e.ty.is_string() && !e.ty.is_member() {
+    let mut ty = if e.ty.is_string() && !e.ty.is_member() && e.ty.kind != TypeKind::Json {
         e.ty.clone()
     } else {
         SqlType::varchar(super::infer::text_length(&e.ty), collation).with_nullable(e.ty.nullable)
@@ -365,6 +422,7 @@ pub(crate) fn date_add(
     negate: bool,
     bind: &BindCtx,
 ) -> Result<Expr> {
+    let date = json_as_text(date, bind)?;
     let micro = unit.has_microseconds();
     let seconds_fsp = if unit == IntervalUnit::Second {
         fraction_digits(&amount.ty)
@@ -402,7 +460,8 @@ fn fraction_digits(ty: &SqlType) -> u8 {
 }
 
 /// `EXTRACT(unit FROM e)`
-pub(crate) fn extract(unit: IntervalUnit, e: Expr, _bind: &BindCtx) -> Result<Expr> {
+pub(crate) fn extract(unit: IntervalUnit, e: Expr, bind: &BindCtx) -> Result<Expr> {
+    let e = json_as_text(e, bind)?;
     Ok(expr(
         SqlType::bigint().with_nullable(true),
         Node::Extract(unit, Box::new(e)),

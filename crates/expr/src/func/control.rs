@@ -4,7 +4,7 @@ use super::*;
 use crate::cast::to_kind;
 use crate::compare::{compare_values, holds};
 use crate::infer::kind_of;
-use crate::infer::{cmp_kind, result_type};
+use crate::infer::{result_type, text_cmp_kind};
 use crate::node::CmpOp;
 use std::cmp::Ordering;
 use tidemark_types::CmpKind;
@@ -81,6 +81,8 @@ fn common(args: &mut Vec<Expr>, op: &str, bind: &BindCtx) -> Result<SqlType> {
 fn if_type(args: &mut Vec<Expr>, bind: &BindCtx) -> Result<SqlType> {
     let mut ty = result_type(&[&args[1].ty, &args[2].ty], "if", bind)?;
     ty.nullable = args[1].ty.nullable || args[2].ty.nullable;
+    let condition = std::mem::replace(&mut args[0], build::null());
+    args[0] = build::json_as_double(condition);
     if ty.is_string() {
         for branch in &mut args[1..] {
             let taken = std::mem::replace(branch, build::null());
@@ -183,9 +185,9 @@ pub(super) fn same<'a>(a: &'a Expr, b: &'a Expr, bind_kind: CmpKind, ctx: &EvalC
 
 /// As what FIELD compares its arguments: texts if all are, integers if all are, else doubles.
 pub(super) fn field_kind(args: &[Expr], op: &str, bind: &BindCtx) -> Result<CmpKind> {
-    let mut kind = cmp_kind(&args[0], &args[1], op, bind)?;
+    let mut kind = text_cmp_kind(&args[0], &args[1], op, bind)?;
     for arg in &args[2..] {
-        let next = cmp_kind(&args[0], arg, op, bind)?;
+        let next = text_cmp_kind(&args[0], arg, op, bind)?;
         if next != kind {
             kind = CmpKind::Double;
         }

@@ -1,17 +1,19 @@
 //! JSON functions.
 
 use super::*;
-use crate::build::{JSON_UNQUOTE, text_result};
-use crate::json::{invalid, json_type, parse, value_to_json};
+use crate::json::{JSON_UNQUOTE, invalid, json_type, parse, text_result, typed_json};
 use tidemark_types::convert::excerpt;
 use tidemark_types::error::er;
-use tidemark_types::json::{Json, PathEdit, PathStep, change, find, has_wildcard, parse_path, quoted};
+use tidemark_types::json::{
+    DEPTH_MAX, Json, PathEdit, PathStep, change, find, has_wildcard, parse_path, quoted,
+};
 
 pub(super) static FUNCTIONS: &[FuncDef] = &[
     def("json_valid", (1, 1), int_type, |args, _, ctx| {
         let value = args[0].eval(ctx)?;
         Ok(match &value {
             Val::Null => Val::Null,
+            Val::Json(_) => Val::TRUE,
             Val::Str(s) => Val::bool(parse(s).is_ok()),
             _ => Val::FALSE,
         })
@@ -36,7 +38,7 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
             .iter()
             .map(|e| to_json(e, ctx))
             .collect::<Result<Vec<Json>>>()?;
-        Ok(shown(&Json::Array(list)))
+        shown(&Json::Array(list))
     }),
     def(
         "json_object",
@@ -61,7 +63,7 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
                     to_json(&pair[1], ctx)?,
                 ));
             }
-            Ok(shown(&Json::object(members)))
+            shown(&Json::object(members))
         },
     ),
     def("json_type", (1, 1), text_result, |args, _, ctx| {
@@ -80,9 +82,9 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
     def("json_keys", (1, 2), json_result, |args, _, ctx| {
         let doc = known!(document(args, 0, "json_keys", ctx)?);
         match known!(at_path(&doc, args.get(1), ctx)?) {
-            Json::Object(members) => Ok(shown(&Json::Array(
+            Json::Object(members) => shown(&Json::Array(
                 members.iter().map(|(n, _)| Json::String(n.clone())).collect(),
-            ))),
+            )),
             _ => Ok(Val::Null),
         }
     }),
@@ -132,7 +134,7 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
                 &Json::Null,
             );
         }
-        Ok(shown(&doc))
+        shown(&doc)
     }),
     def("json_merge_patch", (2, MANY), json_result, |args, _, ctx| {
         merged(args, "json_merge_patch", Json::merge_patch, ctx)
@@ -142,19 +144,26 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
     }),
 ];
 
-fn json_result(args: &mut Vec<Expr>, bind: &BindCtx) -> Result<SqlType> {
-    textual(args, bind);
+fn json_result(_args: &mut Vec<Expr>, _bind: &BindCtx) -> Result<SqlType> {
     Ok(json_type())
 }
 
-fn shown(doc: &Json) -> Val<'static> {
-    Val::string(doc.to_string())
+/// A document as a value; one that was put together may be too deep.
+fn shown(doc: &Json) -> Result<Val<'static>> {
+    if doc.depth() > DEPTH_MAX {
+        return Err(SqlError::new(
+            er::JSON_DOCUMENT_TOO_DEEP,
+            "The JSON document exceeds the maximum depth.",
+        ));
+    }
+    Ok(Val::json(doc))
 }
 
 /// An argument that is a document; `None` is NULL.
 fn document<'a>(args: &'a [Expr], index: usize, function: &str, ctx: &EvalCtx<'a>) -> Result<Option<Json>> {
     match args[index].eval(ctx)? {
         Val::Null => Ok(None),
+        Val::Json(text) => Ok(Some(Json::of_text(&text))),
         Val::Str(s) if args[index].ty.is_string() && !args[index].ty.is_binary_string() => {
             parse(&s).map(Some).map_err(|e| invalid(e, index + 1, function))
         }
@@ -170,7 +179,7 @@ fn document<'a>(args: &'a [Expr], index: usize, function: &str, ctx: &EvalCtx<'a
 }
 
 fn to_json<'a>(e: &'a Expr, ctx: &EvalCtx<'a>) -> Result<Json> {
-    value_to_json(&e.eval(ctx)?, &e.ty)
+    Ok(typed_json(&e.eval(ctx)?, &e.ty))
 }
 
 fn path<'a>(e: &'a Expr, ctx: &EvalCtx<'a>) -> Result<Option<Vec<PathStep>>> {
@@ -218,11 +227,11 @@ fn extract<'a>(args: &'a [Expr], _ty: &'a SqlType, ctx: &EvalCtx<'a>) -> Result<
         several |= has_wildcard(&path);
         find(&doc, &path, &mut found);
     }
-    Ok(match found.as_slice() {
-        [] => Val::Null,
+    match found.as_slice() {
+        [] => Ok(Val::Null),
         [one] if !several => shown(one),
         many => shown(&Json::Array(many.iter().map(|j| (*j).clone()).collect())),
-    })
+    }
 }
 
 fn changed<'a>(args: &'a [Expr], kind: PathEdit, function: &str, ctx: &EvalCtx<'a>) -> Result<Val<'a>> {
@@ -234,7 +243,7 @@ fn changed<'a>(args: &'a [Expr], kind: PathEdit, function: &str, ctx: &EvalCtx<'
         let path = known!(single_path(&pair[0], ctx)?);
         change(&mut doc, &path, kind, &to_json(&pair[1], ctx)?);
     }
-    Ok(shown(&doc))
+    shown(&doc)
 }
 
 fn merged<'a>(
@@ -247,5 +256,5 @@ fn merged<'a>(
     for index in 1..args.len() {
         doc = merge(doc, known!(document(args, index, function, ctx)?));
     }
-    Ok(shown(&doc))
+    shown(&doc)
 }

@@ -20,7 +20,7 @@ mod temporal;
 mod temporal_now;
 mod temporal_sum;
 
-use super::build::{self, BindCtx, as_number, as_text};
+use super::build::{self, BindCtx, as_number, as_text, json_as_double};
 use super::env::{EvalCtx, Watch};
 use super::eval::text;
 use super::function::{FuncDef, MANY, def, stable, volatile};
@@ -108,10 +108,10 @@ fn textual(args: &mut Vec<Expr>, bind: &BindCtx) {
     }
 }
 
-/// Hexadecimal literals among the arguments are numbers.
+/// Hexadecimal literals among the arguments are numbers, and documents the numbers in them.
 fn numbers(args: &mut Vec<Expr>) {
     for arg in std::mem::take(args) {
-        args.push(as_number(arg));
+        args.push(json_as_double(as_number(arg)));
     }
 }
 

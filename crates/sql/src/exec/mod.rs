@@ -29,7 +29,7 @@ use crate::error::{Result, SqlError};
 use crate::expr::{Env, EvalCtx, Row, Subqueries};
 use crate::plan::{QueryPlan, TableScan};
 use crate::types::sort::sort_key;
-use crate::types::{CmpKind, SqlType, Val, Value};
+use crate::types::{CmpKind, SqlType, TypeKind, Val, Value};
 use spill::{KeptRows, KeyedRows, KeyedRowsBuilder, Room, Shares, copied};
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -279,6 +279,7 @@ impl Subqueries for Exec<'_, '_> {
         let alike = match kind {
             CmpKind::Int => ty.is_integer() && column.ty.is_integer(),
             CmpKind::Str(c) => text(ty, c) && text(&column.ty, c),
+            CmpKind::Json => ty.kind == TypeKind::Json && column.ty.kind == TypeKind::Json,
             _ => false,
         };
         if !alike || !plan.outer.is_empty() {

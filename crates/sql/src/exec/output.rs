@@ -43,7 +43,7 @@ impl<'a> SinkOutput<'a> {
 
     fn put(&mut self, value: &Val, ty: &SqlType) {
         match value {
-            Val::Str(text) | Val::Member(_, text) => match self.charset {
+            Val::Str(text) | Val::Json(text) | Val::Member(_, text) => match self.charset {
                 Some(charset) if !ty.is_binary_string() && ty.is_string() => match charset.encode(text) {
                     Some(encoded) => self.sink.bytes(&encoded),
                     None => self.sink.bytes(text),

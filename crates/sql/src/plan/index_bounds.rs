@@ -309,6 +309,7 @@ fn is_sargable(kind: CmpKind, column: &SqlType) -> bool {
         CmpKind::DateTime => column.has_date(),
         CmpKind::Time => column.kind == TypeKind::Time,
         CmpKind::Member => column.is_member(),
+        CmpKind::Json => false,
     }
 }
 

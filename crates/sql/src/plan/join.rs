@@ -13,7 +13,7 @@ use super::walk::has_subquery;
 use super::{AGGREGATE, HashJoin, Input, LeftJoin, Planner, RowSource, TableScan};
 use crate::error::{Result, SqlError, er};
 use crate::expr::{CmpOp, Expr, Node, OUTER, build};
-use crate::types::CmpKind;
+use crate::types::{CmpKind, TypeKind};
 use std::sync::Arc;
 use tidemark_engine::LockWait;
 
@@ -512,10 +512,11 @@ impl Joiner<'_, '_> {
             CmpKind::Str(c) => sides
                 .iter()
                 .all(|s| s.ty.is_string() && !s.ty.is_member() && s.ty.collation == *c),
+            CmpKind::Json => sides.iter().all(|s| s.ty.kind == TypeKind::Json),
             CmpKind::DateTime => sides[0].ty.kind == sides[1].ty.kind && sides[0].ty.has_date(),
             CmpKind::Decimal => sides
                 .iter()
-                .all(|s| s.ty.is_integer() || s.ty.kind == crate::types::TypeKind::Decimal),
+                .all(|s| s.ty.is_integer() || s.ty.kind == TypeKind::Decimal),
             _ => false,
         };
         // Keys of a decimal and an integer differ.

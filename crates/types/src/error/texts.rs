@@ -303,6 +303,22 @@ impl SqlError {
         )
     }
 
+    /// Error 3156: a JSON value of `source`, a column or a function, is not of the type that it is wanted as.
+    pub fn invalid_json_for_cast(kind: &str, source: &str, row: u64) -> Self {
+        SqlError::new(
+            er::INVALID_JSON_VALUE_FOR_CAST,
+            format!("Invalid JSON value for CAST to {kind} from column {source} at row {row}"),
+        )
+    }
+
+    /// Error 3155: a number in a JSON value of `source` does not fit the type that it is wanted as.
+    pub fn json_out_of_range_for_cast(kind: &str, source: &str, row: u64) -> Self {
+        SqlError::new(
+            er::NUMERIC_JSON_VALUE_OUT_OF_RANGE,
+            format!("Out of range JSON value for CAST to {kind} from column {source} at row {row}"),
+        )
+    }
+
     /// `kind` is `integer`, `decimal`, `double`, `string`…
     pub fn incorrect_value_for_column(kind: &str, value: &str, column: &str, row: u64) -> Self {
         SqlError::new(

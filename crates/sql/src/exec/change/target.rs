@@ -7,7 +7,7 @@ use crate::error::{Result, SqlError, er};
 use crate::expr::{EvalCtx, Row};
 use crate::plan::change::Target;
 use crate::types::storage::Scratch;
-use crate::types::{TimeZone, Val, Value, assign};
+use crate::types::{TimeZone, TypeKind, Val, Value, assign};
 use tidemark_engine::{Datum, RowBuf};
 
 impl Target {
@@ -37,7 +37,7 @@ impl Target {
             return Ok(value);
         }
         let def = &self.def.columns[column];
-        if def.ty.kind == crate::types::TypeKind::Enum && !def.ty.nullable {
+        if def.ty.kind == TypeKind::Enum && !def.ty.nullable {
             return Ok(assign::zero_value(&def.ty));
         }
         ctx.env.complain(SqlError::no_default(&def.name))?;
@@ -53,6 +53,11 @@ impl Target {
             }
             ctx.env.complain(SqlError::bad_null(&def.name))?;
             return Ok(assign::zero_value(&def.ty));
+        }
+        if def.ty.kind == TypeKind::Json && !matches!(value, Val::Json(_)) {
+            // An error about a document names the table, too.
+            let name = format!("{}.{}", self.def.name, def.name);
+            return assign::assign(value, &def.ty, &name, ctx.env);
         }
         assign::assign(value, &def.ty, &def.name, ctx.env)
     }

@@ -34,6 +34,7 @@ mod kind {
     pub const TIME: u8 = 9;
     pub const DATE_TIME: u8 = 10;
     pub const MEMBER: u8 = 11;
+    pub const JSON: u8 = 12;
 }
 
 fn damaged() -> SqlError {
@@ -71,6 +72,10 @@ pub fn encode(row: &[Value], out: &mut Vec<u8>) {
             },
             Val::Str(text) => {
                 fixed(kind::TEXT, &[]);
+                put_text(text, out);
+            }
+            Val::Json(text) => {
+                fixed(kind::JSON, &[]);
                 put_text(text, out);
             }
             Val::Date(v) => fixed(kind::DATE, &v.pack().to_le_bytes()),
@@ -133,6 +138,7 @@ impl<'b> Rest<'b> {
                 Val::Decimal(Decimal::parse(digits).ok_or_else(damaged)?)
             }
             kind::TEXT => Val::Str(Cow::Owned(self.text()?.to_vec())),
+            kind::JSON => Val::Json(Cow::Owned(self.text()?.to_vec())),
             kind::DATE => Val::Date(Date::unpack(self.u64()?)),
             kind::TIME => {
                 let micros = self.u64()? as i64;

@@ -115,7 +115,7 @@ impl Shares {
 /// About what a value takes beside its own size.
 fn heap_bytes(value: &Value) -> usize {
     match value {
-        Val::Str(text) | Val::Member(_, text) if !text.is_empty() => text.len() + 16,
+        Val::Str(text) | Val::Json(text) | Val::Member(_, text) if !text.is_empty() => text.len() + 16,
         _ => 0,
     }
 }

@@ -1,9 +1,14 @@
-//! JSON documents: reading, writing in MySQL's normal form, and paths into them.
+//! JSON documents: reading, writing in MySQL's normal form, and paths into them. Their order is in `order`, what they are as
+//! numbers in `convert`.
 //!
 //! A document is kept as text in its normal form: members of an object sorted by the length of their names, then by
 //! their bytes; of equal names the last counts; a space after commas and colons. Functions read it into a tree, change
 //! that, and write it again.
 
+mod convert;
+mod order;
+
+use crate::{Date, DateTime, Time};
 use std::fmt;
 
 /// A JSON document, or a part of one.
@@ -23,6 +28,12 @@ pub enum Json {
     Decimal(String),
     /// A text.
     String(String),
+    /// A DATE. It is written as a string, and read again it is one; the same holds of the next two.
+    Date(Date),
+    /// A TIME.
+    Time(Time),
+    /// A DATETIME or TIMESTAMP.
+    DateTime(DateTime),
     /// Elements in order.
     Array(Vec<Json>),
     /// Members by name, sorted as MySQL sorts them, each name once.
@@ -60,6 +71,13 @@ impl Json {
         Ok(value)
     }
 
+    /// Reads the text of a [`Val::Json`](crate::Val::Json), which is a document.
+    pub fn of_text(text: &[u8]) -> Json {
+        let read = std::str::from_utf8(text).ok().and_then(|t| Json::parse(t).ok());
+        // A document is kept in its normal form, so it can be read.
+        read.unwrap_or(Json::Null)
+    }
+
     /// An object of these members; the last of equal names counts.
     pub fn object(members: Vec<(String, Json)>) -> Json {
         let mut out: Vec<(String, Json)> = Vec::with_capacity(members.len());
@@ -82,6 +100,9 @@ impl Json {
             Json::Double(_) => "DOUBLE",
             Json::Decimal(_) => "DECIMAL",
             Json::String(_) => "STRING",
+            Json::Date(_) => "DATE",
+            Json::Time(_) => "TIME",
+            Json::DateTime(_) => "DATETIME",
             Json::Array(_) => "ARRAY",
             Json::Object(_) => "OBJECT",
         }
@@ -123,20 +144,6 @@ impl Json {
         }
     }
 
-    /// Equal as JSON: 1 and 1.0 are.
-    pub fn same(&self, other: &Json) -> bool {
-        match (self, other) {
-            (Json::Array(a), Json::Array(b)) => a.len() == b.len() && a.iter().zip(b).all(|(x, y)| x.same(y)),
-            (Json::Object(a), Json::Object(b)) => {
-                a.len() == b.len() && a.iter().zip(b).all(|((n, x), (m, y))| n == m && x.same(y))
-            }
-            _ => match (self.as_f64(), other.as_f64()) {
-                (Some(a), Some(b)) => a == b,
-                _ => self == other,
-            },
-        }
-    }
-
     /// `JSON_CONTAINS`: every part of the candidate is somewhere in this.
     pub fn contains(&self, candidate: &Json) -> bool {
         match (self, candidate) {
@@ -147,7 +154,7 @@ impl Json {
             (Json::Object(_), Json::Object(wanted)) => wanted
                 .iter()
                 .all(|(name, w)| self.member(name).is_some_and(|v| v.contains(w))),
-            _ => self.same(candidate),
+            _ => self.compare(candidate).is_eq(),
         }
     }
 
@@ -441,12 +448,15 @@ impl fmt::Display for Json {
             Json::UInt(v) => write!(f, "{v}"),
             Json::Decimal(v) => f.write_str(v),
             Json::Double(v) => {
-                let text = super::convert::format_double(*v);
+                let text = crate::convert::format_double(*v);
                 // A double stays one when it is read again.
                 let whole = text.bytes().all(|b| b.is_ascii_digit() || b == b'-');
                 write!(f, "{text}{}", if whole { ".0" } else { "" })
             }
             Json::String(s) => f.write_str(&quoted(s)),
+            Json::Date(d) => write!(f, "\"{d}\""),
+            Json::Time(t) => write!(f, "\"{}\"", Time { fsp: 6, ..*t }),
+            Json::DateTime(t) => write!(f, "\"{}\"", DateTime { fsp: 6, ..*t }),
             Json::Array(list) => {
                 f.write_str("[")?;
                 for (i, value) in list.iter().enumerate() {

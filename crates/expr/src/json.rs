@@ -65,7 +65,10 @@ fn opaque(bytes: &[u8], ty: &SqlType) -> Json {
         wire::VAR_STRING => VARBINARY,
         kind => kind,
     };
-    Json::String(format!("base64:type{kind}:{}", data_encoding::BASE64.encode(bytes)))
+    Json::String(format!(
+        "base64:type{kind}:{}",
+        data_encoding::BASE64.encode(bytes)
+    ))
 }
 
 /// What a complaint about a document calls the expression that it comes from.

@@ -76,7 +76,8 @@ impl Parser<'_> {
     fn climb(&mut self, lowest: u8) -> Result<Expr> {
         let level = self.enter()?;
         // Behind NOT come only weaker operators: its operand has taken the others.
-        let mut highest = if self.is("NOT") { NOT - 1 } else { u8::MAX };
+        let low_not = self.is("NOT") && !self.high_not();
+        let mut highest = if low_not { NOT - 1 } else { u8::MAX };
         let mut left = self.operand(lowest)?;
         // The chain that is being made: its precedence and its operators so far.
         let mut chain = (0, 0);
@@ -100,7 +101,7 @@ impl Parser<'_> {
 
     fn operand(&mut self, lowest: u8) -> Result<Expr> {
         if self.token().kind == TokenKind::Word {
-            if lowest <= NOT && self.accept("NOT") {
+            if lowest <= NOT && !self.high_not() && self.accept("NOT") {
                 let inner = self.climb(NOT)?;
                 self.link()?;
                 return Ok(Expr::Not(boxed(inner)));
@@ -471,6 +472,11 @@ impl Parser<'_> {
         Ok(Expr::Unary { op, expr })
     }
 
+    /// Whether NOT binds like `!`.
+    fn high_not(&self) -> bool {
+        self.mode.has(SqlMode::HIGH_NOT_PRECEDENCE)
+    }
+
     fn bang(&mut self) -> Result<Expr> {
         self.advance();
         let inner = self.simple()?;
@@ -495,6 +501,7 @@ impl Parser<'_> {
             TokenKind::Op(Op::Plus) => self.unary(UnaryOp::Plus),
             TokenKind::Op(Op::Tilde) => self.unary(UnaryOp::BitNot),
             TokenKind::Op(Op::Bang) => self.bang(),
+            TokenKind::Word if self.high_not() && self.is("NOT") => self.bang(),
             TokenKind::Word if self.is("BINARY") => self.unary(UnaryOp::Binary),
             TokenKind::Int
             | TokenKind::Decimal
@@ -598,15 +605,26 @@ impl Parser<'_> {
     }
 
     fn parenthesised(&mut self) -> Result<Expr> {
-        if self.query_in_parens_follows() {
+        if self.token_at(1).kind != TokenKind::Op(Op::LParen) && self.query_in_parens_follows() {
             return self.scalar_subquery();
         }
         self.expect_op(Op::LParen)?;
-        let first = self.expr()?;
+        let mut first = self.expr()?;
+        // `((SELECT …) UNION …)` is a query, `((SELECT …) + 1)` none: what follows the inner one tells.
+        if self.query_goes_on()
+            && let Expr::Subquery(query) = first
+        {
+            first = self.longer_subquery(query)?;
+        }
         if self.accept_op(Op::RParen) {
             return Ok(first);
         }
         self.row_of(first)
+    }
+
+    #[inline(never)]
+    fn longer_subquery(&mut self, first: Box<Query>) -> Result<Expr> {
+        Ok(Expr::Subquery(Box::new(self.query_behind(*first)?)))
     }
 
     #[inline(never)]

@@ -9,20 +9,35 @@ use tidemark_types::error::{Result, SqlError, er};
 impl Parser<'_> {
     pub(super) fn query(&mut self) -> Result<Query> {
         let level = self.enter()?;
-        let out = self.query_inner()?;
-        self.link()?;
-        self.leave(level);
-        Ok(out)
-    }
-
-    fn query_inner(&mut self) -> Result<Query> {
         let with = if self.accept("WITH") {
             Some(self.with()?)
         } else {
             None
         };
+        let out = self.query_inner(with, None)?;
+        self.link()?;
+        self.leave(level);
+        Ok(out)
+    }
+
+    /// What makes a query of one in parentheses that has been read: set operations, ORDER BY, LIMIT.
+    pub(super) fn query_behind(&mut self, first: Query) -> Result<Query> {
+        let out = self.query_inner(None, Some(QueryBody::Query(Box::new(first))))?;
+        self.link()?;
+        Ok(out)
+    }
+
+    /// Whether something stands here that [`Parser::query_behind`] reads.
+    pub(super) fn query_goes_on(&self) -> bool {
+        ["UNION", "EXCEPT", "INTERSECT", "ORDER", "LIMIT"]
+            .iter()
+            .any(|word| self.is(word))
+    }
+
+    /// `first` is the body's first operand, if it has been read.
+    fn query_inner(&mut self, with: Option<With>, first: Option<QueryBody>) -> Result<Query> {
         let mut early_into = None;
-        let body = self.set_operations(&mut early_into)?;
+        let body = self.set_operations(first, &mut early_into)?;
         let mut query = Query {
             with,
             body,
@@ -72,8 +87,8 @@ impl Parser<'_> {
         Ok(With { tables })
     }
 
-    fn set_operations(&mut self, into: &mut Option<Into>) -> Result<QueryBody> {
-        let first = self.intersections(into)?;
+    fn set_operations(&mut self, first: Option<QueryBody>, into: &mut Option<Into>) -> Result<QueryBody> {
+        let first = self.intersections(first, into)?;
         let mut rest = Vec::new();
         while let Some(word) = self.accept_any(&["UNION", "EXCEPT"]) {
             let op = if word == "UNION" {
@@ -82,15 +97,18 @@ impl Parser<'_> {
                 SetOp::Except
             };
             let all = self.all_or_distinct();
-            let body = self.intersections(into)?;
+            let body = self.intersections(None, into)?;
             rest.push(SetOperand { op, all, body });
         }
         self.set_operation_of(first, rest)
     }
 
-    fn intersections(&mut self, into: &mut Option<Into>) -> Result<QueryBody> {
+    fn intersections(&mut self, first: Option<QueryBody>, into: &mut Option<Into>) -> Result<QueryBody> {
         let level = self.enter()?;
-        let first = self.query_primary(into)?;
+        let first = match first {
+            Some(first) => first,
+            None => self.query_primary(into)?,
+        };
         let mut rest = Vec::new();
         while self.accept("INTERSECT") {
             let all = self.all_or_distinct();
@@ -568,9 +586,9 @@ impl Parser<'_> {
                     if depth == 1 {
                         let next = self.token_at(ahead + 1).kind;
                         return next == TokenKind::Op(Op::RParen)
-                            || self.is_ahead(ahead + 1, "UNION")
-                            || self.is_ahead(ahead + 1, "LIMIT")
-                            || self.is_ahead(ahead + 1, "ORDER");
+                            || ["UNION", "EXCEPT", "INTERSECT", "LIMIT", "ORDER"]
+                                .iter()
+                                .any(|word| self.is_ahead(ahead + 1, word));
                     }
                 }
                 TokenKind::End | TokenKind::Op(Op::Semicolon) => return true,

@@ -11,7 +11,7 @@ use super::{Input, Planner, QueryPlan};
 use crate::accounts::Privileges;
 use crate::context::SessionState;
 use crate::context::TableUse;
-use crate::dictionary::virtual_schema;
+use crate::dictionary::{TableDef, virtual_schema};
 use crate::error::{Result, SqlError, er};
 use crate::expr::{Binder, EvalCtx, Expr, NoSubqueries, Node, build};
 use crate::mdl::Mode;
@@ -166,9 +166,25 @@ impl Planner<'_> {
         }
     }
 
-    /// Error 1093 if a subquery reads the table that is changed. What a derived table reads is read before.
-    /// `derived` are those of the FROM clause.
-    pub(super) fn refuse_reads_of(&self, target: TableId, name: &str, mut derived: Vec<usize>) -> Result<()> {
+    /// Error 1093 if a subquery reads the table that is changed. What a derived table reads, by itself or by subqueries of its
+    /// own, is read before. `derived` are those of the FROM clause.
+    pub(super) fn refuse_reads_of(&self, target: TableId, name: &str, derived: Vec<usize>) -> Result<()> {
+        self.refuse_scans(derived, name, |def, _| def.id == target)
+    }
+
+    /// The same for the values of an INSERT, where only a table of the target's name, and no alias, is refused.
+    pub(super) fn refuse_reads_by_name(&self, target: &TableDef) -> Result<()> {
+        self.refuse_scans(Vec::new(), &target.name, |def, alias| {
+            def.id == target.id && alias == target.name
+        })
+    }
+
+    fn refuse_scans(
+        &self,
+        mut derived: Vec<usize>,
+        name: &str,
+        refused: impl Fn(&TableDef, &str) -> bool,
+    ) -> Result<()> {
         for query in &self.queries {
             query.walk(&mut |_| {}, &mut |scan| {
                 if let Input::Derived { query, .. } = &scan.input {
@@ -176,15 +192,27 @@ impl Planner<'_> {
                 }
             });
         }
+        // The subqueries of a derived table, and theirs.
+        let mut at = 0;
+        while let Some(id) = derived.get(at).copied() {
+            at += 1;
+            let mut inner = Vec::new();
+            self.queries[id].walk(
+                &mut |e| {
+                    if let Node::Subquery { id, .. } = &e.node {
+                        inner.push(*id);
+                    }
+                },
+                &mut |_| {},
+            );
+            inner.retain(|id| !derived.contains(id));
+            derived.append(&mut inner);
+        }
         let mut reads = false;
-        for (_, query) in self
-            .queries
-            .iter()
-            .enumerate()
-            .filter(|(id, _)| !derived.contains(id))
-        {
+        let others = self.queries.iter().enumerate();
+        for (_, query) in others.filter(|(id, _)| !derived.contains(id)) {
             query.walk(&mut |_| {}, &mut |scan| {
-                reads |= matches!(&scan.input, Input::Stored { def, .. } if def.id == target);
+                reads |= matches!(&scan.input, Input::Stored { def, .. } if refused(def, &scan.alias));
             });
         }
         if reads {

@@ -3,9 +3,10 @@
 
 use super::literal_default;
 use super::target::Target;
+use crate::dictionary::ColumnDefault;
 use crate::error::{Result, SqlError};
-use crate::expr::{Binder, Expr, Hooks, Scope, build};
-use crate::parse::ast;
+use crate::expr::{Binder, Expr, Hooks, PlainHooks, Scope, ScopeTable, build};
+use crate::parse::{self, ast};
 use crate::plan::walk::has_subquery;
 use crate::types::SqlType;
 
@@ -34,7 +35,7 @@ impl Assignments {
                 return Err(SqlError::unknown_column(&name.to_string(), "field list"));
             }
             let column = target.column(&name.column)?;
-            let value = assigned_value(column, &assignment.value, target, scope, binder, hooks)?;
+            let value = assigned_value(column, &assignment.value, target, (scope, 0), binder, hooks)?;
             list.push((column, value));
         }
         Ok(Assignments::new(list, target))
@@ -86,15 +87,24 @@ impl Assignments {
     }
 }
 
-/// Binds what is assigned to a column.
+/// Binds what is assigned to a column. The target is the table of this number in the scope.
 pub fn assigned_value(
     column: usize,
     value: &ast::Expr,
     target: &Target,
-    scope: &Scope,
+    (scope, at): (&Scope, usize),
     binder: &Binder,
     hooks: &mut dyn Hooks,
 ) -> Result<Expr> {
+    if let ast::Expr::Default(None) = value
+        && let Some(default) = computed_default(target, column, &scope.tables[at], binder)?
+    {
+        return Ok(build::assignable(
+            default,
+            &target.def.columns[column].ty,
+            binder.ctx,
+        ));
+    }
     let mut hooks = DefaultHooks {
         target,
         column,
@@ -106,6 +116,30 @@ pub fn assigned_value(
         &target.def.columns[column].ty,
         binder.ctx,
     ))
+}
+
+/// The default of a column, if that is an expression or the current time. It reads the row as it is by then: like any value
+/// assigned, what stands to the left of it has been assigned already.
+fn computed_default(
+    target: &Target,
+    column: usize,
+    table: &ScopeTable,
+    binder: &Binder,
+) -> Result<Option<Expr>> {
+    let def = &target.def.columns[column];
+    match &def.default {
+        Some(ColumnDefault::Expression(text)) => {
+            let mut scope = Scope::default();
+            scope.add(table.clone())?;
+            let parsed = parse::parse_expression(text)?;
+            binder.bind(&parsed, &scope, &mut PlainHooks).map(Some)
+        }
+        Some(ColumnDefault::CurrentTimestamp) => {
+            let parsed = parse::parse_expression(&format!("NOW({})", def.ty.scale))?;
+            binder.bind(&parsed, &Scope::default(), &mut PlainHooks).map(Some)
+        }
+        _ => Ok(None),
+    }
 }
 
 /// Gives DEFAULT its meaning in an assignment to a column.

@@ -98,7 +98,7 @@ impl Planner<'_> {
             let column = read.next().map(|at| at % target.def.columns.len());
             self.target_reads(&target, column, false);
         }
-        self.refuse_reads_of(target.def.id, &target.def.name, Vec::new())?;
+        self.refuse_reads_by_name(&target.def)?;
         self.uses.extend(source_uses);
         Ok(InsertPlan {
             reads_columns,

@@ -99,7 +99,7 @@ impl Planner<'_> {
                 alias_first: false,
             };
             let value = &assignment.value;
-            let value = assigned_value(column, value, target, &from.scope, &binder, &mut hooks)?;
+            let value = assigned_value(column, value, target, (&from.scope, at), &binder, &mut hooks)?;
             list.push((column, value));
         }
         changed.sort_by_key(|(at, ..)| *at);

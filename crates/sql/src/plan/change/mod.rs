@@ -23,7 +23,7 @@ pub use target::Target;
 pub use update::UpdatePlan;
 
 use crate::dictionary::ColumnDefault;
-use crate::error::{Result, SqlError};
+use crate::error::{Result, SqlError, er};
 use crate::expr::{Expr, build};
 
 /// DEFAULT(column) of a column with a constant default.
@@ -31,7 +31,13 @@ fn literal_default(target: &Target, column: usize) -> Result<Expr> {
     let def = &target.def.columns[column];
     match &def.default {
         Some(ColumnDefault::Literal(value)) => Ok(build::typed_literal(def.ty.clone(), value.clone())),
-        Some(_) => Err(SqlError::not_supported("DEFAULT(column) of a computed default")),
+        Some(ColumnDefault::Expression(_)) => Err(SqlError::new(
+            er::DEFAULT_AS_VAL_GENERATED,
+            "DEFAULT function cannot be used with default value expressions",
+        )),
+        Some(ColumnDefault::CurrentTimestamp) => {
+            Err(SqlError::not_supported("DEFAULT(column) of the current time"))
+        }
         None => Err(SqlError::no_default(&def.name)),
     }
 }

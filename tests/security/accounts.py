@@ -178,7 +178,7 @@ class Accounts:
             self.refused(1235, f"CREATE USER svc@localhost {option}")
         for nonsense in ("REQUIRE NONSENSE", "ACCOUNT", "WITH", "PASSWORD", "NONSENSE"):
             self.refused(1064, f"CREATE USER svc@localhost {nonsense}")
-        self.refused(1235, "REVOKE some_role FROM root@localhost")
+        self.refused(3523, "REVOKE some_role FROM root@localhost")
         self.root("CREATE USER svc@localhost IDENTIFIED WITH 'caching_sha2_password' REQUIRE NONE PASSWORD EXPIRE DEFAULT ACCOUNT UNLOCK "
                   "PASSWORD HISTORY DEFAULT PASSWORD REUSE INTERVAL DEFAULT PASSWORD REQUIRE CURRENT DEFAULT")
 

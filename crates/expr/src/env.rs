@@ -73,6 +73,8 @@ pub trait SessionInfo {
     fn user(&self) -> String;
     /// `user@host` of the account that matched.
     fn current_user(&self) -> String;
+    /// CURRENT_ROLE(): the active roles, or `NONE`.
+    fn current_role(&self) -> String;
     /// DATABASE(); `None` without a current database.
     fn database(&self) -> Option<String>;
     /// VERSION().
@@ -110,6 +112,9 @@ impl SessionInfo for NoSession {
     }
     fn current_user(&self) -> String {
         String::new()
+    }
+    fn current_role(&self) -> String {
+        "NONE".to_owned()
     }
     fn database(&self) -> Option<String> {
         None

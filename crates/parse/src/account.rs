@@ -1,4 +1,4 @@
-//! CREATE USER, ALTER USER, SET PASSWORD, GRANT, REVOKE.
+//! CREATE USER, ALTER USER, SET PASSWORD, GRANT, REVOKE of privileges.
 
 use super::ast::*;
 use super::lexer::{Op, TokenKind, unquote};
@@ -39,6 +39,7 @@ impl Parser<'_> {
                 }
             }
         }
+        host.make_ascii_lowercase();
         Ok(UserName {
             user,
             host,
@@ -130,8 +131,6 @@ impl Parser<'_> {
                 self.zero("PASSWORD_LOCK_TIME")?;
             } else if self.is_any(&["COMMENT", "ATTRIBUTE"]) {
                 return Err(SqlError::not_supported("comments and attributes of accounts"));
-            } else if self.accept_all(&["DEFAULT", "ROLE"]) {
-                return Err(SqlError::not_supported("DEFAULT ROLE"));
             } else {
                 return Ok(options);
             }
@@ -185,10 +184,15 @@ impl Parser<'_> {
     pub(super) fn create_user(&mut self) -> Result<Statement> {
         let if_not_exists = self.accept_all(&["IF", "NOT", "EXISTS"]);
         let users = self.list(Parser::user_spec)?;
+        let default_roles = match self.accept_all(&["DEFAULT", "ROLE"]) {
+            true => self.role_list()?,
+            false => Vec::new(),
+        };
         let options = self.account_options()?;
         Ok(Statement::CreateUser {
             users,
             options,
+            default_roles,
             if_not_exists,
         })
     }
@@ -218,6 +222,14 @@ impl Parser<'_> {
             }
             p.user_spec()
         })?;
+        if let [UserSpec { name, auth: None }] = users.as_slice()
+            && self.accept_all(&["DEFAULT", "ROLE"])
+        {
+            return Ok(Statement::SetDefaultRole {
+                choice: self.default_roles()?,
+                users: vec![name.clone()],
+            });
+        }
         let options = self.account_options()?;
         Ok(Statement::AlterUser {
             users,
@@ -299,10 +311,10 @@ impl Parser<'_> {
         if self.is("PROXY") {
             return self.skip_unsupported("GRANT PROXY");
         }
-        let privileges = self.privileges()?;
-        if self.is("TO") {
-            return self.skip_unsupported("GRANT of roles");
+        if self.names_roles("TO") {
+            return self.grant_roles();
         }
+        let privileges = self.privileges()?;
         self.expect("ON")?;
         let level = self.privilege_level()?;
         self.expect("TO")?;
@@ -318,16 +330,15 @@ impl Parser<'_> {
 
     pub(super) fn revoke(&mut self) -> Result<Statement> {
         let if_exists = self.if_exists();
+        if !self.is("ALL") && self.names_roles("FROM") {
+            return self.revoke_roles(if_exists);
+        }
         let privileges = self.privileges()?;
         let level = if self.accept("ON") {
             Some(self.privilege_level()?)
         } else {
             None
         };
-        // Without ON, the names are those of roles.
-        if level.is_none() && !privileges.iter().any(|privilege| privilege.name == "ALL") {
-            return self.skip_unsupported("REVOKE of roles");
-        }
         self.expect("FROM")?;
         let users = self.list(Parser::user_name)?;
         Ok(Statement::Revoke(Revoke {

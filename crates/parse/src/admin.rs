@@ -242,8 +242,15 @@ impl Parser<'_> {
         if self.accept("PASSWORD") {
             return self.set_password();
         }
-        if self.is("ROLE") || self.is("RESOURCE") || self.is("DEFAULT") && self.is_ahead(1, "ROLE") {
-            return self.skip_unsupported("SET ROLE");
+        if self.is("ROLE") && self.token_at(1).kind != TokenKind::Op(Op::Eq) {
+            self.advance();
+            return self.set_role();
+        }
+        if self.accept_all(&["DEFAULT", "ROLE"]) {
+            return self.set_default_role();
+        }
+        if self.is("RESOURCE") {
+            return self.skip_unsupported("SET RESOURCE GROUP");
         }
         let scope_words = ["GLOBAL", "SESSION", "LOCAL"];
         if self.is("TRANSACTION") || scope_words.iter().any(|w| self.is(w)) && self.is_ahead(1, "TRANSACTION")

@@ -24,6 +24,9 @@ impl Parser<'_> {
         if self.accept("USER") {
             return self.create_user();
         }
+        if self.accept("ROLE") {
+            return self.create_role();
+        }
         let kind = match self.accept_any(&["UNIQUE", "FULLTEXT", "SPATIAL"]) {
             Some("UNIQUE") => IndexKind::Unique,
             Some("FULLTEXT") => IndexKind::FullText,
@@ -39,7 +42,6 @@ impl Parser<'_> {
             "FUNCTION",
             "TRIGGER",
             "EVENT",
-            "ROLE",
             "SERVER",
             "TABLESPACE",
         ] {
@@ -187,6 +189,9 @@ impl Parser<'_> {
                 if_exists,
             });
         }
+        if self.accept("ROLE") {
+            return self.drop_role();
+        }
         if self.accept("PREPARE") {
             return Ok(Statement::Deallocate(self.name()?));
         }
@@ -195,7 +200,6 @@ impl Parser<'_> {
             "FUNCTION",
             "TRIGGER",
             "EVENT",
-            "ROLE",
             "SERVER",
             "TABLESPACE",
         ] {

@@ -35,7 +35,7 @@
 //!
 //! - [`lexer`]: tokens, comments, quoting.
 //! - [`parser`]: the cursor and the depth limit; the grammar is in `expr`, `call`, `query`, `dml`, `ddl`, `table`,
-//!   `alter`, `admin`, `show`, `account`.
+//!   `alter`, `admin`, `show`, `account`, `role`.
 //! - [`shape`]: a statement's text with its literals taken out, the key of the plan cache.
 //! - [`print`]: an expression back as text.
 
@@ -56,6 +56,7 @@ mod parser;
 pub mod print;
 mod query;
 mod reserved;
+mod role;
 pub mod shape;
 mod show;
 mod table;

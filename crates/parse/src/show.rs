@@ -118,12 +118,15 @@ impl Parser<'_> {
             "CHAR" if self.accept("SET") => ShowKind::Charset,
             "COLLATION" => ShowKind::Collation,
             "GRANTS" => {
-                let of = if self.accept("FOR") {
-                    Some(self.user_name()?)
-                } else {
-                    None
+                let user = match self.accept("FOR") {
+                    true => Some(self.user_name()?),
+                    false => None,
                 };
-                ShowKind::Grants(of)
+                let using = match user.is_some() && self.accept("USING") {
+                    true => self.role_list()?,
+                    false => Vec::new(),
+                };
+                ShowKind::Grants { user, using }
             }
             "PRIVILEGES" => ShowKind::Privileges,
             "PLUGINS" => ShowKind::Plugins,

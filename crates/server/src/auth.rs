@@ -113,6 +113,9 @@ impl Authenticator {
                 attempt.host,
             )));
         }
+        if known.expired {
+            return Err(Failure::Refused(errors::password_expired()));
+        }
         Ok(())
     }
 
@@ -181,6 +184,7 @@ fn decoy() -> AccountAuth {
         auth_string: [&b"$A$005$"[..], &[b'.'; 63]].concat(),
         fast_digest: None,
         locked: false,
+        expired: false,
         require_tls: false,
     }
 }

@@ -31,6 +31,11 @@ pub fn account_locked(user: &str, host: &str) -> SqlError {
     error(3118, b"HY000", message)
 }
 
+pub fn password_expired() -> SqlError {
+    let message = "Your password has expired. To log in you must change it using a client that supports expired passwords.";
+    error(1862, b"HY000", message.to_owned())
+}
+
 pub fn host_blocked(host: &str) -> SqlError {
     let message = format!(
         "Host '{host}' is blocked because of many connection errors; unblock with 'mysqladmin flush-hosts'"

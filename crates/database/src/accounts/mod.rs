@@ -3,55 +3,35 @@
 //! All accounts stand in memory, most specific host first, and in the engine's catalog, one entry each. A connection
 //! is given the first account whose user and host match; it keeps its privileges by reference, so that GRANT and
 //! REVOKE reach sessions that are already open at their next statement.
+//!
+//! A role is an account too, one that is locked: [`roles`] is who has which, [`rights`] what a session may do with those
+//! that are active in it. [`stored`] is an account as bytes.
 
 mod hosts;
 pub mod password;
 pub(crate) mod pattern;
 pub mod privilege;
 mod resources;
+mod rights;
+pub mod roles;
+mod stored;
 
 pub use hosts::Hosts;
 pub use pattern::pattern_matches;
 pub use privilege::{Level, Privileges};
 pub use resources::{Limits, Resources, Seat};
+pub use rights::Rights;
+pub use roles::AuthId;
 
-use crate::dictionary::codec::{Reader, Writer};
 use crate::error::{Result, SqlError, er};
 use parking_lot::{Mutex, MutexGuard, RwLock};
 use sha2::{Digest, Sha256};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use tidemark_engine::Engine;
 
 const SPACE: &str = "account";
-
-/// The format of a stored account: 2 has `REQUIRE SSL`, and sets of privileges of 128 bits where 1 had 64; 3 ends with
-/// options, each a tag and a number.
-const FORMAT: u8 = 3;
-
-/// The tags of stored options. An option that is not stored has its default.
-mod option {
-    pub const QUERIES_PER_HOUR: u8 = 1;
-    pub const UPDATES_PER_HOUR: u8 = 2;
-    pub const CONNECTIONS_PER_HOUR: u8 = 3;
-    pub const USER_CONNECTIONS: u8 = 4;
-}
-
-impl Writer {
-    fn privileges(&mut self, set: Privileges) {
-        self.u64(set.0 as u64);
-        self.u64((set.0 >> 64) as u64);
-    }
-}
-
-impl Reader<'_> {
-    fn privileges(&mut self, format: u8) -> Result<Privileges> {
-        let low = self.u64()? as u128;
-        let high = if format == 1 { 0 } else { self.u64()? as u128 };
-        Ok(Privileges(high << 64 | low))
-    }
-}
 
 /// What a login needs: the account that a user name and a host select, and how it proves itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -71,6 +51,8 @@ pub struct AccountAuth {
     pub fast_digest: Option<[u8; 32]>,
     /// `ACCOUNT LOCK`: logins are refused.
     pub locked: bool,
+    /// The account has no password yet and wants one before a login, as a new role does.
+    pub expired: bool,
     /// The account may be used over TLS only.
     pub require_tls: bool,
 }
@@ -78,7 +60,7 @@ pub struct AccountAuth {
 impl AccountAuth {
     /// The same account with the same secret, whatever is remembered of it besides.
     fn is_as(&self, other: &AccountAuth) -> bool {
-        let parts = |auth: &AccountAuth| (auth.plugin, auth.locked, auth.require_tls);
+        let parts = |auth: &AccountAuth| (auth.plugin, auth.locked, auth.expired, auth.require_tls);
         (&self.user, &self.host, &self.auth_string) == (&other.user, &other.host, &other.auth_string)
             && parts(self) == parts(other)
     }
@@ -123,6 +105,10 @@ pub struct Account {
     pub databases: BTreeMap<String, Privileges>,
     /// Privileges on single tables, by database and table.
     pub tables: BTreeMap<(String, String), Privileges>,
+    /// The roles that it is granted; true: WITH ADMIN OPTION, which allows it to grant them further.
+    pub roles: BTreeMap<AuthId, bool>,
+    /// The roles that are active after a login.
+    pub default_roles: BTreeSet<AuthId>,
 }
 
 impl Account {
@@ -136,13 +122,21 @@ impl Account {
                 auth_string: Vec::new(),
                 fast_digest: None,
                 locked: false,
+                expired: false,
                 require_tls: false,
             },
             limits: Limits::default(),
             global: Privileges::NONE,
             databases: BTreeMap::new(),
             tables: BTreeMap::new(),
+            roles: BTreeMap::new(),
+            default_roles: BTreeSet::new(),
         }
+    }
+
+    /// Its name, as roles are known by.
+    pub fn id(&self) -> AuthId {
+        AuthId::new(&self.auth.user, &self.auth.host)
     }
 
     /// Gives the account a password of at most [`password::PASSWORD_LEN_MAX`] bytes. Returns false if it is longer, which
@@ -152,6 +146,7 @@ impl Account {
             return false;
         }
         self.auth.plugin = plugin;
+        self.auth.expired = false;
         self.auth.fast_digest = None;
         self.auth.auth_string = match plugin {
             AuthPlugin::MysqlNativePassword => password::native_string(password),
@@ -201,99 +196,6 @@ impl Account {
     /// `'user'@'host'`, as error texts write it.
     pub fn quoted(&self) -> String {
         format!("'{}'@'{}'", self.auth.user, self.auth.host)
-    }
-
-    fn encode(&self) -> Vec<u8> {
-        let mut w = Writer::default();
-        w.u8(FORMAT);
-        w.u8(self.auth.plugin as u8);
-        w.bytes(&self.auth.auth_string);
-        w.bool(self.auth.locked);
-        w.bool(self.auth.require_tls);
-        w.privileges(self.global);
-        w.u64(self.databases.len() as u64);
-        for (name, privileges) in &self.databases {
-            w.str(name);
-            w.privileges(*privileges);
-        }
-        w.u64(self.tables.len() as u64);
-        for ((schema, name), privileges) in &self.tables {
-            w.str(schema);
-            w.str(name);
-            w.privileges(*privileges);
-        }
-        let options = self.options();
-        w.u64(options.len() as u64);
-        for (tag, value) in options {
-            w.u8(tag);
-            w.u64(value);
-        }
-        w.0
-    }
-
-    /// The options that are not as a new account has them.
-    fn options(&self) -> Vec<(u8, u64)> {
-        let limits = &self.limits;
-        let all = [
-            (option::QUERIES_PER_HOUR, limits.queries as u64),
-            (option::UPDATES_PER_HOUR, limits.updates as u64),
-            (option::CONNECTIONS_PER_HOUR, limits.connections as u64),
-            (option::USER_CONNECTIONS, limits.at_once as u64),
-        ];
-        all.into_iter().filter(|(_, value)| *value != 0).collect()
-    }
-
-    /// Takes over a stored option; false if there is none of that tag.
-    fn set_option(&mut self, tag: u8, value: u64) -> bool {
-        let limits = &mut self.limits;
-        match tag {
-            option::QUERIES_PER_HOUR => limits.queries = value as u32,
-            option::UPDATES_PER_HOUR => limits.updates = value as u32,
-            option::CONNECTIONS_PER_HOUR => limits.connections = value as u32,
-            option::USER_CONNECTIONS => limits.at_once = value as u32,
-            _ => return false,
-        }
-        true
-    }
-
-    fn decode(user: &str, host: &str, bytes: &[u8]) -> Result<Account> {
-        let mut account = Account::new(user, host);
-        let what = account.quoted();
-        let mut r = Reader::new(bytes, &what);
-        let format = r.u8()?;
-        if !(1..=FORMAT).contains(&format) {
-            return Err(SqlError::unknown(format!(
-                "The stored account {what} is of an unknown format"
-            )));
-        }
-        account.auth.plugin = match r.u8()? {
-            0 => AuthPlugin::MysqlNativePassword,
-            _ => AuthPlugin::CachingSha2Password,
-        };
-        account.auth.auth_string = r.bytes()?.to_vec();
-        account.auth.locked = r.bool()?;
-        account.auth.require_tls = format > 1 && r.bool()?;
-        account.global = r.privileges(format)?;
-        // Before dynamic privileges were kept by name, SUPER stood for all of them.
-        if format == 1 && account.global.contains(Privileges::SUPER) {
-            account.global = account.global.union(Privileges::ALL_DYNAMIC);
-        }
-        for _ in 0..r.u64()? {
-            account.databases.insert(r.str()?, r.privileges(format)?);
-        }
-        for _ in 0..r.u64()? {
-            account.tables.insert((r.str()?, r.str()?), r.privileges(format)?);
-        }
-        let options = if format > 2 { r.u64()? } else { 0 };
-        for _ in 0..options {
-            let (tag, value) = (r.u8()?, r.u64()?);
-            if !account.set_option(tag, value) {
-                return Err(SqlError::unknown(format!(
-                    "The stored account {what} has an unknown option"
-                )));
-            }
-        }
-        Ok(account)
     }
 
     fn key(&self) -> Vec<u8> {
@@ -368,6 +270,8 @@ pub struct Accounts {
     change: Mutex<()>,
     /// `skip_grant_tables`: everybody is let in, and may do everything.
     open: AtomicBool,
+    /// `mandatory_roles`: every account has these, those of them that exist.
+    mandatory: RwLock<BTreeSet<AuthId>>,
 }
 
 impl Accounts {
@@ -384,6 +288,7 @@ impl Accounts {
             version: AtomicU64::new(1),
             change: Mutex::new(()),
             open: AtomicBool::new(false),
+            mandatory: RwLock::default(),
         };
         if accounts.list.read().is_empty() {
             let mut root = Account::new("root", "localhost");
@@ -567,27 +472,5 @@ mod tests {
                 ("u", "%")
             ]
         );
-    }
-
-    #[test]
-    fn an_account_survives_storage() {
-        let mut account = Account::new("sbtest", "%");
-        account.set_password(AuthPlugin::MysqlNativePassword, b"pw");
-        account.global = Privileges::PROCESS;
-        account.limits.at_once = 7;
-        account
-            .databases
-            .insert("sbtest".to_owned(), Privileges::all(Level::Database));
-        account
-            .tables
-            .insert(("a".to_owned(), "b".to_owned()), Privileges::SELECT);
-        assert_eq!(
-            Account::decode("sbtest", "%", &account.encode()),
-            Ok(account.clone())
-        );
-        assert!(account.on_table("sbtest", "x").contains(Privileges::INSERT));
-        assert!(account.on_table("a", "b").contains(Privileges::SELECT));
-        assert!(!account.on_table("a", "c").contains(Privileges::SELECT));
-        assert!(account.sees_database("a") && !account.sees_database("b"));
     }
 }

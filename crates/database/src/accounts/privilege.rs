@@ -154,6 +154,8 @@ impl Privileges {
     pub const CONNECTION_ADMIN: Privileges = dynamic("CONNECTION_ADMIN");
     /// Connects to the administrative port, `admin_port`.
     pub const SERVICE_CONNECTION_ADMIN: Privileges = dynamic("SERVICE_CONNECTION_ADMIN");
+    /// Grants and takes away every role.
+    pub const ROLE_ADMIN: Privileges = dynamic("ROLE_ADMIN");
     /// An account that has it can be changed only by one that has it, too.
     pub const SYSTEM_USER: Privileges = dynamic("SYSTEM_USER");
     /// SET GLOBAL and SET PERSIST.

@@ -1,7 +1,7 @@
 //! What the session's account may do, and where names lead.
 
 use super::state::SessionState;
-use crate::accounts::{self, Level, Privileges};
+use crate::accounts::{self, Privileges};
 use crate::dictionary::{TableDef, is_open_schema, virtual_schema, virtual_tables};
 use crate::error::{Result, SqlError, er};
 use crate::parse::ast::ObjectName;
@@ -40,7 +40,7 @@ impl SessionState {
 
     /// Whether the account has one of the privileges globally.
     pub fn has_global(&self, privileges: Privileges) -> bool {
-        self.account().global.intersects(privileges)
+        self.rights().global.intersects(privileges)
     }
 
     /// Error 1227 unless the account has one of the privileges globally.
@@ -76,7 +76,7 @@ impl SessionState {
 
     /// Error 1044 unless the account has the privilege on the database.
     pub fn require_database(&self, privileges: Privileges, schema: &str) -> Result<()> {
-        if self.account().on_database(schema).contains(privileges) && virtual_schema(schema).is_none() {
+        if self.rights().on_database(schema).contains(privileges) && virtual_schema(schema).is_none() {
             return Ok(());
         }
         Err(self.database_denied(schema))
@@ -98,8 +98,7 @@ impl SessionState {
                 return Ok(());
             }
         }
-        let account = self.account();
-        if account.global.contains(privileges) || account.on_table(schema, name).contains(privileges) {
+        if self.rights().allow(privileges, schema, name) {
             return Ok(());
         }
         let (user, host) = self.account_name();
@@ -108,8 +107,11 @@ impl SessionState {
 
     /// [`SessionState::require_table`], with the names of the privileges that are missing in the error's text.
     pub fn require_all(&self, privileges: Privileges, schema: &str, name: &str) -> Result<()> {
-        let held = self.account().on_table(schema, name);
-        let missing = privileges.without(held);
+        let rights = self.rights();
+        if rights.global.contains(privileges) && virtual_schema(schema).is_none() {
+            return Ok(());
+        }
+        let missing = privileges.without(rights.on_table(schema, name));
         let commands = accounts::privilege::ALL
             .iter()
             .filter(|(one, _, _)| missing.intersects(*one))
@@ -122,7 +124,7 @@ impl SessionState {
         let any = Privileges::UPDATE
             .union(Privileges::DELETE)
             .union(Privileges::LOCK_TABLES);
-        if virtual_schema(schema).is_some() || self.account().on_table(schema, name).intersects(any) {
+        if virtual_schema(schema).is_some() || self.rights().on_table(schema, name).intersects(any) {
             return Ok(());
         }
         let (user, host) = self.account_name();
@@ -136,7 +138,7 @@ impl SessionState {
 
     /// Error 1143 unless the account may read the column.
     pub fn require_column(&self, schema: &str, name: &str, column: &str) -> Result<()> {
-        if self.account().on_table(schema, name).contains(Privileges::SELECT) {
+        if self.rights().on_table(schema, name).contains(Privileges::SELECT) {
             return Ok(());
         }
         let (user, host) = self.account_name();
@@ -150,15 +152,11 @@ impl SessionState {
 
     /// Whether SHOW and information_schema list the table for this account.
     pub fn sees_table(&self, schema: &str, name: &str) -> bool {
-        is_open_schema(schema)
-            || self
-                .account()
-                .on_table(schema, name)
-                .intersects(Privileges::all(Level::Table))
+        is_open_schema(schema) || self.rights().sees_table(schema, name)
     }
 
     /// Whether SHOW and information_schema list the database for this account.
     pub fn sees_database(&self, schema: &str) -> bool {
-        is_open_schema(schema) || self.account().sees_database(schema)
+        is_open_schema(schema) || self.rights().sees_database(schema)
     }
 }

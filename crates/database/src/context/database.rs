@@ -8,7 +8,7 @@ use super::modes::Modes;
 use super::options::Options;
 use super::process::Process;
 use super::timer::Timer;
-use crate::accounts::{Account, AccountAuth, Accounts, Hosts, Privileges, Resources};
+use crate::accounts::{Account, AccountAuth, Accounts, Hosts, Privileges, Resources, roles};
 use crate::dictionary::Dictionary;
 use crate::error::{Result, SqlError, er};
 use crate::mdl::Locks;
@@ -118,6 +118,11 @@ impl Database {
         if on("skip_grant_tables") {
             database.accounts.skip();
         }
+        let mandatory = globals.by_name("mandatory_roles").map(|names| names.to_string());
+        let mandatory = mandatory.unwrap_or_default();
+        let ids = roles::parse_names(&mandatory)
+            .ok_or_else(|| SqlError::wrong_value_for_variable("mandatory_roles", &mandatory))?;
+        database.accounts.set_mandatory_roles(ids);
         for mode in ["read_only", "super_read_only", "offline_mode"] {
             database.modes.set(mode, on(mode));
         }

@@ -8,7 +8,8 @@
 //!   latest of `deadlocks`, the `logs` of statements, the `modes` in which it refuses what it does else.
 //! - `client`: the other end of the connection; `process`: what other sessions see of this one; `timer`: queries that may run
 //!   only so long.
-//! - `state`: variables (`user_variables`), current database, account, diagnostics; `access`: what the account may do, and where names lead.
+//! - `state`: variables (`user_variables`), current database, account, diagnostics; `roles`: those that are
+//!   active; `access`: what the account may do with them, and where names lead.
 //! - `sink`: where results go; `answer`: results made in memory; [`command`]: kinds of statements, as they are counted;
 //!   `table_use`: the tables of a plan, to be locked and checked.
 
@@ -24,6 +25,7 @@ pub(crate) mod logs;
 pub(crate) mod modes;
 pub(crate) mod options;
 pub(crate) mod process;
+mod roles;
 pub(crate) mod sink;
 pub(crate) mod state;
 mod table_use;
@@ -38,6 +40,7 @@ pub use database::{Database, collator};
 pub use deadlocks::Deadlock;
 pub use options::Options;
 pub use process::{Process, SessionSnapshot};
+pub use roles::RightsAt;
 pub use sink::{OkInfo, ResultSink, status};
 pub use state::SessionState;
 pub use table_use::TableUse;

@@ -6,6 +6,7 @@
 use super::client::{ConnectInfo, capability};
 use super::database::Database;
 use super::process::Process;
+use super::roles::ActiveRoles;
 use super::sink::status;
 use super::user_variables::UserVariables;
 use crate::accounts::Account;
@@ -56,6 +57,8 @@ pub struct SessionState {
     pub in_transaction: Cell<bool>,
     /// The open transaction is READ ONLY.
     pub read_only_transaction: Cell<bool>,
+    /// The active roles, and what the session may do.
+    pub roles: ActiveRoles,
 }
 
 impl SessionState {
@@ -89,6 +92,7 @@ impl SessionState {
             statement_id: Cell::new(0),
             in_transaction: Cell::new(false),
             read_only_transaction: Cell::new(false),
+            roles: ActiveRoles::default(),
         }
     }
 
@@ -139,7 +143,7 @@ impl SessionState {
         self.schema.as_deref().ok_or_else(SqlError::no_database)
     }
 
-    /// The account as it is now; privileges may have changed since the session began.
+    /// The account as it is now, without its roles; it may have changed since the session began.
     pub fn account(&self) -> Arc<Account> {
         let auth = &self.info.account;
         self.database.full_account(&auth.user, &auth.host)
@@ -275,6 +279,10 @@ impl SessionInfo for SessionState {
 
     fn current_user(&self) -> String {
         format!("{}@{}", self.info.account.user, self.info.account.host)
+    }
+
+    fn current_role(&self) -> String {
+        self.active_roles_text()
     }
 
     fn database(&self) -> Option<String> {

@@ -1,9 +1,10 @@
-//! CREATE, ALTER, DROP and RENAME USER, SET PASSWORD, GRANT and REVOKE.
+//! CREATE, ALTER, DROP and RENAME USER, SET PASSWORD, GRANT and REVOKE of privileges; what is about roles is in `roles`.
 //!
 //! Each statement changes copies of the accounts it names and stores them all at once, while it holds the right to change
 //! accounts. An account that has SYSTEM_USER is changed only by one that has it too.
 
-use crate::accounts::{self, Account, AuthPlugin, Level, Privileges, password};
+use super::roles;
+use crate::accounts::{self, Account, AuthId, AuthPlugin, Level, Privileges, password};
 use crate::context::SessionState;
 use crate::context::answer::Answer;
 use crate::dictionary::is_open_schema;
@@ -25,6 +26,11 @@ pub fn is_account_statement(statement: &Statement) -> bool {
             | SetPassword { .. }
             | Grant(_)
             | Revoke(_)
+            | CreateRole { .. }
+            | DropRole { .. }
+            | GrantRoles(_)
+            | RevokeRoles(_)
+            | SetDefaultRole { .. }
     )
 }
 
@@ -39,8 +45,16 @@ pub fn execute(state: &SessionState, statement: &Statement) -> Result<Answer> {
         Statement::CreateUser {
             users,
             options,
+            default_roles,
             if_not_exists,
-        } => create(state, users, options, *if_not_exists),
+        } => {
+            let new = NewUsers {
+                users,
+                options,
+                default_roles,
+            };
+            create(state, new, *if_not_exists)
+        }
         Statement::AlterUser {
             users,
             options,
@@ -51,13 +65,18 @@ pub fn execute(state: &SessionState, statement: &Statement) -> Result<Answer> {
         Statement::SetPassword { user, password } => set_password(state, user.as_ref(), password),
         Statement::Grant(grant) => give(state, grant),
         Statement::Revoke(revoke) => take(state, revoke),
+        Statement::CreateRole { roles, if_not_exists } => roles::create(state, roles, *if_not_exists),
+        Statement::DropRole { roles, if_exists } => roles::drop(state, roles, *if_exists),
+        Statement::GrantRoles(grant) => roles::give(state, grant),
+        Statement::RevokeRoles(revoke) => roles::take(state, revoke),
+        Statement::SetDefaultRole { choice, users } => roles::set_default(state, choice, users),
         _ => Err(SqlError::not_supported("this statement")),
     }?;
     Ok(Answer::ok())
 }
 
 /// The user and host a name stands for.
-fn named<'a>(state: &'a SessionState, name: &'a UserName) -> (&'a str, &'a str) {
+pub(super) fn named<'a>(state: &'a SessionState, name: &'a UserName) -> (&'a str, &'a str) {
     if name.current {
         let account = &state.info.account;
         return (&account.user, &account.host);
@@ -65,14 +84,16 @@ fn named<'a>(state: &'a SessionState, name: &'a UserName) -> (&'a str, &'a str) 
     (&name.user, &name.host)
 }
 
-fn failed(statement: &str, users: &[String]) -> SqlError {
+/// Error 1396; `why` stands behind each account.
+pub(super) fn failed(statement: &str, users: &[String], why: &str) -> SqlError {
+    let users: Vec<String> = users.iter().map(|user| format!("{user}{why}")).collect();
     SqlError::new(
         er::CREATE_USER_FAILED,
         format!("Operation {statement} failed for {}", users.join(",")),
     )
 }
 
-fn quoted((user, host): (&str, &str)) -> String {
+pub(super) fn quoted((user, host): (&str, &str)) -> String {
     format!("'{user}'@'{host}'")
 }
 
@@ -81,7 +102,7 @@ fn require_create_user(state: &SessionState) -> Result<()> {
 }
 
 /// Error 1227 if the account is above the session's own.
-fn require_system_user(state: &SessionState, account: &Account) -> Result<()> {
+pub(super) fn require_system_user(state: &SessionState, account: &Account) -> Result<()> {
     if account.global.contains(Privileges::SYSTEM_USER) {
         return state.require_global(Privileges::SYSTEM_USER, "SYSTEM_USER");
     }
@@ -99,7 +120,7 @@ fn set_options(account: &mut Account, options: &AccountOptions) {
     limits.at_once = set.user_connections.unwrap_or(limits.at_once);
 }
 
-fn apply(state: &SessionState, put: Vec<Account>, remove: Vec<(String, String)>) -> Result<()> {
+pub(super) fn apply(state: &SessionState, put: Vec<Account>, remove: Vec<(String, String)>) -> Result<()> {
     let database = &state.database;
     database.accounts.apply(database.engine(), put, remove)
 }
@@ -118,12 +139,13 @@ fn authenticate(account: &mut Account, auth: &UserAuth, statement: &str) -> Resu
     match &auth.secret {
         AuthSecret::None => {
             account.auth.plugin = plugin;
+            account.auth.expired = false;
             account.auth.auth_string = Vec::new();
             account.auth.fast_digest = None;
         }
         AuthSecret::Password(text) => {
             if !account.set_password(plugin, text) {
-                return Err(failed(statement, &[account.quoted()]));
+                return Err(failed(statement, &[account.quoted()], ""));
             }
         }
         AuthSecret::Hash(hash) => {
@@ -139,6 +161,7 @@ fn authenticate(account: &mut Account, auth: &UserAuth, statement: &str) -> Resu
                 ));
             }
             account.auth.plugin = plugin;
+            account.auth.expired = false;
             account.auth.auth_string = hash.clone();
             account.auth.fast_digest = None;
         }
@@ -146,16 +169,19 @@ fn authenticate(account: &mut Account, auth: &UserAuth, statement: &str) -> Resu
     Ok(())
 }
 
-fn create(
-    state: &SessionState,
-    users: &[UserSpec],
-    options: &AccountOptions,
-    if_not_exists: bool,
-) -> Result<()> {
+/// What CREATE USER says of the new accounts.
+struct NewUsers<'a> {
+    users: &'a [UserSpec],
+    options: &'a AccountOptions,
+    default_roles: &'a [UserName],
+}
+
+fn create(state: &SessionState, new: NewUsers, if_not_exists: bool) -> Result<()> {
     require_create_user(state)?;
+    let default_roles = roles::of_new_user(state, new.default_roles)?;
     let mut put: Vec<Account> = Vec::new();
     let mut existing = Vec::new();
-    for spec in users {
+    for spec in new.users {
         let (user, host) = named(state, &spec.name);
         let twice = put
             .iter()
@@ -177,21 +203,34 @@ fn create(
             };
             authenticate(&mut account, &with_default, "CREATE USER")?;
         }
-        set_options(&mut account, options);
+        set_options(&mut account, new.options);
+        account
+            .roles
+            .extend(default_roles.iter().map(|role| (role.clone(), false)));
+        account.default_roles.extend(default_roles.iter().cloned());
         put.push(account);
     }
-    if !existing.is_empty() {
-        if !if_not_exists {
-            return Err(failed("CREATE USER", &existing));
-        }
-        for name in &existing {
-            state.warnings.note(SqlError::new(
-                er::USER_ALREADY_EXISTS,
-                format!("Authorization ID {name} already exists."),
-            ));
-        }
-    }
+    note_existing(state, "CREATE USER", &existing, if_not_exists)?;
     apply(state, put, Vec::new())
+}
+
+/// Error 1396 for accounts that exist, or a note for each.
+pub(super) fn note_existing(
+    state: &SessionState,
+    statement: &str,
+    existing: &[String],
+    if_not_exists: bool,
+) -> Result<()> {
+    if !existing.is_empty() && !if_not_exists {
+        return Err(failed(statement, existing, " (User account already exists)"));
+    }
+    for name in existing {
+        state.warnings.note(SqlError::new(
+            er::USER_ALREADY_EXISTS,
+            format!("Authorization ID {name} already exists."),
+        ));
+    }
+    Ok(())
 }
 
 fn default_plugin(state: &SessionState) -> AuthPlugin {
@@ -227,14 +266,14 @@ fn alter(state: &SessionState, users: &[UserSpec], options: &AccountOptions, if_
     }
     if !missing.is_empty() {
         if !if_exists {
-            return Err(failed("ALTER USER", &missing));
+            return Err(failed("ALTER USER", &missing, " (User account does not exist)"));
         }
         note_missing(state, &missing);
     }
     apply(state, put, Vec::new())
 }
 
-fn note_missing(state: &SessionState, users: &[String]) {
+pub(super) fn note_missing(state: &SessionState, users: &[String]) {
     for name in users {
         state.warnings.note(SqlError::new(
             er::USER_DOES_NOT_EXIST,
@@ -249,21 +288,23 @@ fn drop_users(state: &SessionState, users: &[UserName], if_exists: bool) -> Resu
     let mut missing = Vec::new();
     for user in users {
         let name = named(state, user);
+        roles::refuse_mandatory(state, &AuthId::new(name.0, name.1))?;
         match state.database.accounts.get(name.0, name.1) {
             Some(account) => {
                 require_system_user(state, &account)?;
-                remove.push((account.auth.user.clone(), account.auth.host.clone()));
+                remove.push(account.id());
             }
             None => missing.push(quoted(name)),
         }
     }
     if !missing.is_empty() {
         if !if_exists {
-            return Err(failed("DROP USER", &missing));
+            return Err(failed("DROP USER", &missing, " (User account does not exist)"));
         }
         note_missing(state, &missing);
     }
-    apply(state, Vec::new(), remove)
+    let accounts = &state.database.accounts;
+    accounts.remove(state.database.engine(), &remove)
 }
 
 fn rename(state: &SessionState, pairs: &[(UserName, UserName)]) -> Result<()> {
@@ -276,6 +317,12 @@ fn rename(state: &SessionState, pairs: &[(UserName, UserName)]) -> Result<()> {
         match state.database.accounts.get(old.0, old.1) {
             Some(account) if state.database.accounts.get(new.0, new.1).is_none() => {
                 require_system_user(state, &account)?;
+                if state.database.accounts.is_granted(&account.id()) {
+                    return Err(SqlError::new(
+                        er::RENAME_ROLE,
+                        "Renaming of a role identifier is forbidden",
+                    ));
+                }
                 let mut account = Account::clone(&account);
                 remove.push((account.auth.user.clone(), account.auth.host.clone()));
                 account.auth.user = new.0.to_owned();
@@ -286,7 +333,7 @@ fn rename(state: &SessionState, pairs: &[(UserName, UserName)]) -> Result<()> {
         }
     }
     if !wrong.is_empty() {
-        return Err(failed("RENAME USER", &wrong));
+        return Err(failed("RENAME USER", &wrong, ""));
     }
     apply(state, put, remove)
 }
@@ -307,7 +354,7 @@ fn set_password(state: &SessionState, user: Option<&UserName>, text: &[u8]) -> R
     let mut account = Account::clone(&account);
     let plugin = account.auth.plugin;
     if !account.set_password(plugin, text) {
-        return Err(failed("SET PASSWORD", &[account.quoted()]));
+        return Err(failed("SET PASSWORD", &[account.quoted()], ""));
     }
     apply(state, vec![account], Vec::new())
 }
@@ -398,11 +445,11 @@ fn grant_object(state: &SessionState, level: &PrivilegeLevel) -> Result<GrantObj
 
 /// An account can grant or revoke only what it holds itself with GRANT OPTION.
 fn require_to_give(state: &SessionState, object: &GrantObject, set: Privileges) -> Result<()> {
-    let account = state.account();
+    let rights = state.rights();
     let held = match object {
-        GrantObject::Global => account.global,
-        GrantObject::Database(name) => account.on_databases_like(name),
-        GrantObject::Table(schema, name) => account.on_table(schema, name),
+        GrantObject::Global => rights.global,
+        GrantObject::Database(name) => rights.on_databases_like(name),
+        GrantObject::Table(schema, name) => rights.on_table(schema, name),
     };
     if held.contains(set.union(Privileges::GRANT_OPTION)) {
         return Ok(());

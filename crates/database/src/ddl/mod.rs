@@ -15,6 +15,7 @@ mod default;
 mod drop;
 mod index;
 mod maintenance;
+pub mod roles;
 
 use crate::context::SessionState;
 use crate::context::answer::Answer;

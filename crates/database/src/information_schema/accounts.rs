@@ -80,7 +80,7 @@ pub fn user(state: &SessionState) -> Made {
         row.extend([
             string(auth.plugin.name()),
             Value::string(auth.auth_string.clone()),
-            flag(false),
+            flag(auth.expired),
             flag(auth.locked),
             flag(account.global.contains(Privileges::CREATE_ROLE)),
             flag(account.global.contains(Privileges::DROP_ROLE)),

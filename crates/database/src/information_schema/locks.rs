@@ -316,16 +316,13 @@ pub fn lock_waits(state: &SessionState) -> Made {
 pub fn hot_rows(state: &SessionState) -> Made {
     const SHOWN_MAX: usize = 100;
     let names = LockNames::new(&state.database, &state.settings.time_zone);
-    let account = state.account();
+    let rights = state.rights();
     let mut rows = Vec::new();
     for row in state.database.engine().hot_rows(SHOWN_MAX) {
         let Some((def, key)) = names.row(row.table, &row.key) else {
             continue;
         };
-        if !account
-            .on_table(&def.schema, &def.name)
-            .contains(Privileges::SELECT)
-        {
+        if !rights.allow(Privileges::SELECT, &def.schema, &def.name) {
             continue;
         }
         rows.push(vec![

@@ -6,6 +6,7 @@
 mod accounts;
 mod locks;
 mod metadata_locks;
+mod roles;
 mod rows;
 
 use crate::context::SessionState;
@@ -58,11 +59,18 @@ const MAKERS: &[(&str, &str, RowMaker)] = &[
     (IS, "SCHEMA_PRIVILEGES", rows::schema_privileges),
     (IS, "TABLE_PRIVILEGES", rows::table_privileges),
     (IS, "COLUMN_PRIVILEGES", none),
+    (IS, "APPLICABLE_ROLES", roles::applicable),
+    (IS, "ADMINISTRABLE_ROLE_AUTHORIZATIONS", roles::administrable),
+    (IS, "ENABLED_ROLES", roles::enabled),
+    (IS, "ROLE_TABLE_GRANTS", roles::table_grants),
+    (IS, "ROLE_COLUMN_GRANTS", none),
     (IS, "COLUMN_STATISTICS", none),
     (IS, "TABLESPACES", none),
     (MYSQL, "user", accounts::user),
     (MYSQL, "db", accounts::db),
     (MYSQL, "tables_priv", accounts::tables_priv),
+    (MYSQL, "role_edges", roles::edges),
+    (MYSQL, "default_roles", roles::defaults),
     (MYSQL, "general_log", none),
     (MYSQL, "slow_log", none),
     (PS, "global_variables", rows::global_variables),

@@ -5,6 +5,7 @@
 
 pub(crate) mod create;
 mod filter;
+mod grants;
 pub(crate) mod objects;
 pub(crate) mod server;
 
@@ -44,7 +45,7 @@ fn takes_filter(what: &ShowKind) -> bool {
             | ShowKind::Errors { .. }
             | ShowKind::CreateTable(_)
             | ShowKind::CreateDatabase { .. }
-            | ShowKind::Grants(_)
+            | ShowKind::Grants { .. }
     )
 }
 
@@ -57,7 +58,7 @@ fn rows(state: &SessionState, what: &ShowKind, filter: &ShowFilter) -> Result<Re
         ShowKind::Index { table } => objects::indexes(state, table),
         ShowKind::CreateTable(name) => create::table(state, name),
         ShowKind::CreateDatabase { name, if_not_exists } => create::database(state, name, *if_not_exists),
-        ShowKind::CreateUser(user) => server::create_user(state, user),
+        ShowKind::CreateUser(user) => grants::create_user(state, user),
         ShowKind::Variables { global } => Ok(server::variables(state, *global)),
         ShowKind::Status { .. } => Ok(server::status(state)),
         ShowKind::ProcessList { full } => Ok(server::process_list(state, *full)),
@@ -69,7 +70,7 @@ fn rows(state: &SessionState, what: &ShowKind, filter: &ShowFilter) -> Result<Re
         ShowKind::EngineStatus { engine, what } => server::engine_status(state, engine, what),
         ShowKind::Charset => Ok(server::charsets()),
         ShowKind::Collation => Ok(server::collations()),
-        ShowKind::Grants(user) => server::grants(state, user.as_ref()),
+        ShowKind::Grants { user, using } => grants::grants(state, user.as_ref(), using),
         ShowKind::Privileges => Ok(server::privileges()),
         ShowKind::Plugins => Ok(server::plugins()),
         ShowKind::OpenTables { schema } => objects::open_tables(state, schema.as_deref()),

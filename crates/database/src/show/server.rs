@@ -1,14 +1,12 @@
-//! SHOW for the server: variables, status, sessions, diagnostics, accounts, character sets, engines.
+//! SHOW for the server: variables, status, sessions, diagnostics, privileges, character sets, engines.
 
 use super::{optional, string};
-use crate::accounts::{Account, Level, Limits, Privileges, privilege};
+use crate::accounts::{Privileges, privilege};
 use crate::context::answer::{ResultRows, bigint, text};
 use crate::context::{SessionState, Traffic, command};
 use crate::error::{Result, SqlError, er};
-use crate::parse::ast::UserName;
 use crate::types::{Charset, Collation, SqlType, Value, WarningLevel};
 use crate::variables::listed;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 pub fn variables(state: &SessionState, global: bool) -> ResultRows {
@@ -310,74 +308,6 @@ pub fn collation_rows() -> Vec<Vec<Value>> {
         .collect()
 }
 
-fn account_of(state: &SessionState, user: Option<&UserName>) -> Result<Arc<Account>> {
-    let own = &state.info.account;
-    let (name, host) = match user {
-        Some(user) if !user.current => (user.user.as_str(), user.host.as_str()),
-        _ => (own.user.as_str(), own.host.as_str()),
-    };
-    if (name, host) != (own.user.as_str(), own.host.as_str()) && !state.has_global(Privileges::CREATE_USER) {
-        return Err(state.database_denied("mysql"));
-    }
-    state.database.accounts.get(name, host).ok_or_else(|| {
-        SqlError::new(
-            er::NONEXISTING_GRANT,
-            format!("There is no such grant defined for user '{name}' on host '{host}'"),
-        )
-    })
-}
-
-pub fn grants(state: &SessionState, user: Option<&UserName>) -> Result<ResultRows> {
-    let account = account_of(state, user)?;
-    let heading = format!("Grants for {}@{}", account.auth.user, account.auth.host);
-    let mut rows = ResultRows::new(&[(&heading, text(1024))]);
-    for line in grant_lines(&account) {
-        rows.push(vec![string(line)]);
-    }
-    Ok(rows)
-}
-
-pub fn create_user(state: &SessionState, user: &UserName) -> Result<ResultRows> {
-    let account = account_of(state, Some(user))?;
-    let auth = &account.auth;
-    let heading = format!("CREATE USER for {}@{}", auth.user, auth.host);
-    let mut rows = ResultRows::new(&[(&heading, text(1024))]);
-    let secret = match auth.auth_string.is_empty() {
-        true => String::new(),
-        false => format!(
-            " AS {}",
-            crate::parse::print::quoted(&String::from_utf8_lossy(&auth.auth_string))
-        ),
-    };
-    rows.push(vec![string(format!(
-        "CREATE USER `{}`@`{}` IDENTIFIED WITH '{}'{secret} REQUIRE {}{} PASSWORD EXPIRE DEFAULT ACCOUNT {} PASSWORD \
-         HISTORY DEFAULT PASSWORD REUSE INTERVAL DEFAULT PASSWORD REQUIRE CURRENT DEFAULT",
-        auth.user,
-        auth.host,
-        auth.plugin.name(),
-        if auth.require_tls { "SSL" } else { "NONE" },
-        limits_text(&account.limits),
-        if auth.locked { "LOCK" } else { "UNLOCK" },
-    ))]);
-    Ok(rows)
-}
-
-/// ` WITH …`, as SHOW CREATE USER writes the limits of an account; nothing if it has none.
-fn limits_text(limits: &Limits) -> String {
-    let named = [
-        ("MAX_QUERIES_PER_HOUR", limits.queries),
-        ("MAX_UPDATES_PER_HOUR", limits.updates),
-        ("MAX_CONNECTIONS_PER_HOUR", limits.connections),
-        ("MAX_USER_CONNECTIONS", limits.at_once),
-    ];
-    let written = named.iter().filter(|(_, limit)| *limit > 0);
-    let text: String = written.map(|(name, limit)| format!(" {name} {limit}")).collect();
-    match text.is_empty() {
-        true => text,
-        false => format!(" WITH{text}"),
-    }
-}
-
 pub fn privileges() -> ResultRows {
     let mut rows = ResultRows::of_text(&["Privilege", "Context", "Comment"], 80);
     for (_, name, levels) in privilege::ALL {
@@ -418,33 +348,4 @@ pub fn plugins() -> ResultRows {
         ]);
     }
     rows
-}
-
-/// The lines of SHOW GRANTS.
-fn grant_lines(account: &Account) -> Vec<String> {
-    let to = format!("`{}`@`{}`", account.auth.user, account.auth.host);
-    let line = |set: Privileges, level: Level, on: &str| {
-        let option = if set.contains(Privileges::GRANT_OPTION) {
-            " WITH GRANT OPTION"
-        } else {
-            ""
-        };
-        format!("GRANT {} ON {on} TO {to}{option}", set.text(level))
-    };
-    let mut lines = vec![line(account.global, Level::Global, "*.*")];
-    let dynamic: Vec<&str> = account.global.dynamic_names().collect();
-    if !dynamic.is_empty() {
-        let option = match account.global.contains(Privileges::GRANT_OPTION) {
-            true => " WITH GRANT OPTION",
-            false => "",
-        };
-        lines.push(format!("GRANT {} ON *.* TO {to}{option}", dynamic.join(",")));
-    }
-    for (name, set) in &account.databases {
-        lines.push(line(*set, Level::Database, &format!("`{name}`.*")));
-    }
-    for ((schema, name), set) in &account.tables {
-        lines.push(line(*set, Level::Table, &format!("`{schema}`.`{name}`")));
-    }
-    lines
 }

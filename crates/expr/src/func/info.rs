@@ -4,6 +4,9 @@ use super::*;
 use std::time::{Duration, Instant};
 use tidemark_types::{Collation, Derivation};
 
+/// How long the text of CURRENT_ROLE() is said to be.
+const CURRENT_ROLE_CHARS: u64 = 288;
+
 pub(super) static FUNCTIONS: &[FuncDef] = &[
     stable(
         "database",
@@ -26,8 +29,8 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
     stable(
         "current_role",
         (0, 0),
-        |_, bind| Ok(system_text(288, false, bind)),
-        |_, _, _| Ok(Val::str("NONE")),
+        |_, bind| Ok(system_text(CURRENT_ROLE_CHARS, false, bind)),
+        |_, _, ctx| Ok(Val::string(ctx.env.session.current_role())),
     ),
     stable(
         "version",

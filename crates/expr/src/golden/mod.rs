@@ -46,6 +46,9 @@ impl SessionInfo for TestSession {
     fn current_user(&self) -> String {
         "sbtest@%".into()
     }
+    fn current_role(&self) -> String {
+        "NONE".into()
+    }
     fn database(&self) -> Option<String> {
         Some("sbtest".into())
     }

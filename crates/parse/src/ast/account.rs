@@ -46,6 +46,37 @@ pub struct ResourceLimits {
     pub user_connections: Option<u32>,
 }
 
+/// Which roles SET ROLE makes active, or SET DEFAULT ROLE makes those of a login.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum RoleChoice {
+    /// `NONE`
+    None,
+    /// `DEFAULT`: those of a login; SET ROLE only.
+    Default,
+    /// `ALL`: every role that is granted, but those of `ALL EXCEPT`, which SET ROLE only knows.
+    All {
+        /// The roles left out; empty without EXCEPT.
+        except: Vec<UserName>,
+    },
+    /// The roles named.
+    List(Vec<UserName>),
+}
+
+/// GRANT and REVOKE of roles.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RoleGrant {
+    /// The roles that are granted or taken away.
+    pub roles: Vec<UserName>,
+    /// The accounts that get or lose them.
+    pub users: Vec<UserName>,
+    /// `WITH ADMIN OPTION`: the accounts may grant them further.
+    pub admin_option: bool,
+    /// `REVOKE IF EXISTS`: a warning rather than an error for a role that does not exist.
+    pub if_exists: bool,
+    /// `IGNORE UNKNOWN USER`: a warning rather than an error for an account that does not exist.
+    pub ignore_unknown_user: bool,
+}
+
 /// IDENTIFIED …
 #[derive(Debug, Clone, PartialEq)]
 pub struct UserAuth {

@@ -199,6 +199,8 @@ pub enum Statement {
         users: Vec<UserSpec>,
         /// What holds for all of them.
         options: AccountOptions,
+        /// `DEFAULT ROLE …`: roles that each of them is granted, and that are active after a login; empty: not written.
+        default_roles: Vec<UserName>,
         /// `IF NOT EXISTS`: a note rather than an error for each that exists.
         if_not_exists: bool,
     },
@@ -231,6 +233,34 @@ pub enum Statement {
     Grant(Grant),
     /// `REVOKE … FROM …`
     Revoke(Revoke),
+
+    /// `CREATE ROLE …`
+    CreateRole {
+        /// The roles to create.
+        roles: Vec<UserName>,
+        /// `IF NOT EXISTS`: a note rather than an error for each that exists.
+        if_not_exists: bool,
+    },
+    /// `DROP ROLE …`
+    DropRole {
+        /// The roles to drop.
+        roles: Vec<UserName>,
+        /// `IF EXISTS`: a note rather than an error for each that does not exist.
+        if_exists: bool,
+    },
+    /// `GRANT role, … TO user, …`
+    GrantRoles(RoleGrant),
+    /// `REVOKE role, … FROM user, …`
+    RevokeRoles(RoleGrant),
+    /// `SET ROLE …`
+    SetRole(RoleChoice),
+    /// `SET DEFAULT ROLE … TO user, …`, `ALTER USER user DEFAULT ROLE …`
+    SetDefaultRole {
+        /// The roles that are active after a login.
+        choice: RoleChoice,
+        /// The accounts they are set for.
+        users: Vec<UserName>,
+    },
 
     /// Recognised, but fails with error 1235, whose text names this feature.
     Unsupported(String),

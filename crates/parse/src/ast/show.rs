@@ -104,8 +104,13 @@ pub enum ShowKind {
     Charset,
     /// `SHOW COLLATION`
     Collation,
-    /// `SHOW GRANTS [FOR user]`; `None`: the current user's.
-    Grants(Option<UserName>),
+    /// `SHOW GRANTS [FOR user [USING role, …]]`
+    Grants {
+        /// Whose grants; `None`: the current user's.
+        user: Option<UserName>,
+        /// The roles whose grants are shown as if they were the user's own.
+        using: Vec<UserName>,
+    },
     /// `SHOW PRIVILEGES`
     Privileges,
     /// `SHOW PLUGINS`

@@ -73,6 +73,7 @@ impl Session {
             Statement::ReleaseSavepoint(name) => self.release_savepoint(name),
             Statement::SetTransaction(set) => self.set_transaction(set),
             Statement::Set(items) => self.set(items),
+            Statement::SetRole(choice) => crate::ddl::roles::choose(&self.state, choice),
             Statement::Use(name) => self.change_database(name).map(|()| Answer::ok()),
             Statement::Show(show) => crate::show::show(&self.state, show).map(Answer::Rows),
             Statement::Describe { table, column } => {

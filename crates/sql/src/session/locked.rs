@@ -90,8 +90,7 @@ impl Session {
                 continue;
             }
             let both = Privileges::LOCK_TABLES.union(Privileges::SELECT);
-            let account = self.state.account();
-            if !account.on_table(&table.schema, &table.name).contains(both) {
+            if !self.state.rights().allow(both, &table.schema, &table.name) {
                 return Err(self.state.database_denied(&table.schema));
             }
             wanted.push(LockedTable {

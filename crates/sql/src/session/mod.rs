@@ -91,6 +91,7 @@ impl Session {
         let locks = database.dictionary().locks().holder(info.connection_id);
         let schema = info.database.clone();
         let state = SessionState::new(database, info, process, locks);
+        state.begin_roles();
         state.refuse_offline()?;
         state
             .process
@@ -240,6 +241,7 @@ impl Session {
         );
         fresh.info.collation = collation;
         *state = fresh;
+        state.begin_roles();
         // Plans were made under the variables of before, and allowed to the account of before.
         self.plans.clear();
         self.statements = Statements::default();

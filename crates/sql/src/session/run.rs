@@ -4,8 +4,7 @@
 use super::Session;
 use super::guard::Effect;
 use crate::accounts::Privileges;
-use crate::context::Alarm;
-use crate::context::{OkInfo, ResultSink, command, status};
+use crate::context::{Alarm, OkInfo, ResultSink, RightsAt, command, status};
 use crate::error::{Result, SqlError, er};
 use crate::exec::{self, Outcome};
 use crate::mdl::Mode;
@@ -24,8 +23,8 @@ pub(super) struct ReadyPlan {
     pub plan: Box<StatementPlan>,
     /// The dictionary's epoch it was planned at.
     epoch: u64,
-    /// The accounts' version at which its privileges were checked; 0: not yet.
-    allowed_at: u64,
+    /// As of when its privileges were checked; `None`: not yet.
+    allowed_at: Option<RightsAt>,
     command: usize,
     /// It was made for the parameters that it will run with first.
     pub fresh: bool,
@@ -64,7 +63,7 @@ impl Session {
         Ok(ReadyPlan {
             plan: plan(statement, &self.state, params)?,
             epoch,
-            allowed_at: 0,
+            allowed_at: None,
             command: command::of(statement),
             fresh: true,
         })
@@ -108,11 +107,10 @@ impl Session {
             (false, true) => Effect::Locks,
             (false, false) => Effect::Nothing,
         })?;
-        let database = &self.state.database;
-        let accounts_now = database.accounts.version();
-        if ready.allowed_at != accounts_now {
+        let rights_now = self.state.rights_at();
+        if ready.allowed_at != Some(rights_now) {
             self.check_privileges(plan)?;
-            ready.allowed_at = accounts_now;
+            ready.allowed_at = Some(rights_now);
         }
         let mut stored = false;
         for used in plan.uses() {

@@ -4,6 +4,7 @@
 use super::Session;
 use super::argument::evaluate;
 use crate::accounts::Privileges;
+use crate::accounts::roles::parse_names;
 use crate::context::Answer;
 use crate::error::{Result, SqlError, er};
 use crate::expr::SessionInfo;
@@ -166,6 +167,9 @@ impl Session {
                 self.state
                     .require_global(Privileges::ADMINISTERS_CONNECTIONS, "SUPER or CONNECTION_ADMIN")?;
             }
+            if def.name == "mandatory_roles" {
+                self.put_mandatory_roles(&setting.to_string())?;
+            }
             self.put_global(at, setting)?;
             return Ok(());
         }
@@ -199,6 +203,28 @@ impl Session {
         }
         self.state.values.put(at, setting);
         self.variables_changed();
+        Ok(())
+    }
+
+    /// SET GLOBAL mandatory_roles. Error 1231 for what is no list of names, 3880 for an account with SYSTEM_USER.
+    fn put_mandatory_roles(&self, names: &str) -> Result<()> {
+        self.state.require_global(
+            Privileges::ROLE_ADMIN,
+            "SYSTEM_VARIABLES_ADMIN or SUPER privileges, as well as the ROLE_ADMIN",
+        )?;
+        let accounts = &self.state.database.accounts;
+        let ids =
+            parse_names(names).ok_or_else(|| SqlError::wrong_value_for_variable("mandatory_roles", names))?;
+        for id in &ids {
+            let role = accounts.role(id);
+            if role.is_some_and(|role| role.global.contains(Privileges::SYSTEM_USER)) {
+                return Err(SqlError::new(
+                    er::AUTHID_WITH_SYSTEM_USER_IN_MANDATORY_ROLES,
+                    format!("Cannot set mandatory_roles: AuthId {id} has 'SYSTEM_USER' privilege."),
+                ));
+            }
+        }
+        accounts.set_mandatory_roles(ids);
         Ok(())
     }
 

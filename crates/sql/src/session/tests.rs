@@ -412,6 +412,39 @@ fn statements_are_prepared_and_several_sent_at_once() {
 }
 
 #[test]
+fn roles_count_while_they_are_active_and_survive_a_restart() {
+    let mut world = World::new("roles");
+    let mut root = world.session();
+    ok(&mut root, "CREATE TABLE t (a INT PRIMARY KEY)");
+    ok(&mut root, "CREATE ROLE r, s; CREATE USER u DEFAULT ROLE r");
+    ok(
+        &mut root,
+        "GRANT SELECT ON d.* TO s; GRANT s TO r WITH ADMIN OPTION",
+    );
+    drop(root);
+    world.restart();
+    let mut root = world.session();
+    let mut u = world.connect("u", Some("d"));
+    assert_eq!(ok(&mut u, "SELECT CURRENT_ROLE()"), ["`r`@`%`"]);
+    ok(&mut u, "SELECT * FROM t; SET ROLE NONE");
+    assert_eq!(fails(&mut u, "SELECT * FROM t"), 1142);
+    ok(&mut u, "SET ROLE ALL; SELECT * FROM t");
+    // The cached plan is not run for a role that is gone.
+    ok(&mut root, "REVOKE s FROM r");
+    assert_eq!(fails(&mut u, "SELECT * FROM t"), 1142);
+    ok(&mut root, "GRANT s TO r");
+    ok(&mut u, "SELECT * FROM t");
+    assert_eq!(fails(&mut root, "GRANT r TO s"), 4027);
+    assert_eq!(fails(&mut u, "SET ROLE s"), 3530);
+    ok(&mut root, "DROP ROLE s");
+    assert_eq!(fails(&mut u, "SELECT * FROM t"), 1142);
+    assert_eq!(
+        ok(&mut u, "SHOW GRANTS"),
+        ["GRANT USAGE ON *.* TO `u`@`%`", "GRANT `r`@`%` TO `u`@`%`"]
+    );
+}
+
+#[test]
 fn accounts_may_do_what_they_were_granted() {
     let world = World::new("accounts");
     let mut root = world.session();

@@ -188,6 +188,35 @@ pub(super) const LIST: &[(&str, &str, &str)] = &[
     ),
     (
         IS,
+        "APPLICABLE_ROLES",
+        "USER 97?,HOST 256?,GRANTEE 97?,GRANTEE_HOST 256?,ROLE_NAME 255?,ROLE_HOST 256?,IS_GRANTABLE 3,IS_DEFAULT 3?,\
+         IS_MANDATORY 3",
+    ),
+    (
+        IS,
+        "ADMINISTRABLE_ROLE_AUTHORIZATIONS",
+        "USER 97?,HOST 256?,GRANTEE 97?,GRANTEE_HOST 256?,ROLE_NAME 255?,ROLE_HOST 256?,IS_GRANTABLE 3,IS_DEFAULT 3?,\
+         IS_MANDATORY 3",
+    ),
+    (
+        IS,
+        "ENABLED_ROLES",
+        "ROLE_NAME 255?,ROLE_HOST 255?,IS_DEFAULT 3?,IS_MANDATORY 3",
+    ),
+    (
+        IS,
+        "ROLE_TABLE_GRANTS",
+        "GRANTOR 97?,GRANTOR_HOST 256?,GRANTEE 32,GRANTEE_HOST 255,TABLE_CATALOG 3,TABLE_SCHEMA 64,TABLE_NAME 64,\
+         PRIVILEGE_TYPE 255,IS_GRANTABLE 3",
+    ),
+    (
+        IS,
+        "ROLE_COLUMN_GRANTS",
+        "GRANTOR 97?,GRANTOR_HOST 256?,GRANTEE 32,GRANTEE_HOST 255,TABLE_CATALOG 3,TABLE_SCHEMA 64,TABLE_NAME 64,\
+         COLUMN_NAME 64,PRIVILEGE_TYPE 64,IS_GRANTABLE 3",
+    ),
+    (
+        IS,
         "COLUMN_STATISTICS",
         "SCHEMA_NAME 64,TABLE_NAME 64,COLUMN_NAME 64,HISTOGRAM text",
     ),
@@ -219,6 +248,16 @@ pub(super) const LIST: &[(&str, &str, &str)] = &[
         MYSQL,
         "tables_priv",
         "Host 255,Db 64,User 32,Table_name 64,Grantor 288,Table_priv 255,Column_priv 64",
+    ),
+    (
+        MYSQL,
+        "role_edges",
+        "FROM_HOST 255,FROM_USER 32,TO_HOST 255,TO_USER 32,WITH_ADMIN_OPTION 1",
+    ),
+    (
+        MYSQL,
+        "default_roles",
+        "HOST 255,USER 32,DEFAULT_ROLE_HOST 255,DEFAULT_ROLE_USER 32",
     ),
     (
         MYSQL,

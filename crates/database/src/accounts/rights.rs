@@ -1,0 +1,74 @@
+//! What a session may do: what its account may, and what the roles may that are active in it, each by its own rules.
+
+use super::{Account, AuthId, Level, Privileges};
+use std::sync::Arc;
+
+/// The privileges of an account and its active roles, as of one version of the accounts.
+#[derive(Clone, Debug)]
+pub struct Rights {
+    /// What all of them together may do everywhere.
+    pub global: Privileges,
+    /// The account, and behind it its active roles and theirs.
+    parts: Vec<Arc<Account>>,
+}
+
+impl Rights {
+    /// Of an account and the accounts of its roles.
+    pub fn new(account: Arc<Account>, roles: Vec<Arc<Account>>) -> Rights {
+        let mut parts = vec![account];
+        parts.extend(roles);
+        let global = parts
+            .iter()
+            .fold(Privileges::NONE, |all, part| all.union(part.global));
+        Rights { global, parts }
+    }
+
+    /// The account, and behind it its active roles and theirs.
+    pub fn parts(&self) -> &[Arc<Account>] {
+        &self.parts
+    }
+
+    fn union(&self, of: impl Fn(&Account) -> Privileges) -> Privileges {
+        self.parts
+            .iter()
+            .fold(self.global, |all, part| all.union(of(part)))
+    }
+
+    /// What may be done with a database, not counting single tables.
+    pub fn on_database(&self, schema: &str) -> Privileges {
+        self.union(|part| part.on_database(schema))
+    }
+
+    /// What may be done with every database that a pattern, as GRANT is given, may stand for.
+    pub fn on_databases_like(&self, wanted: &str) -> Privileges {
+        self.union(|part| part.on_databases_like(wanted))
+    }
+
+    /// What may be done with a table: there, on the database and globally.
+    pub fn on_table(&self, schema: &str, table: &str) -> Privileges {
+        self.union(|part| part.on_table(schema, table))
+    }
+
+    /// True if all the privileges are held on the table.
+    pub fn allow(&self, privileges: Privileges, schema: &str, table: &str) -> bool {
+        self.global.contains(privileges) || self.on_table(schema, table).contains(privileges)
+    }
+
+    /// Whether a database is to be listed.
+    pub fn sees_database(&self, schema: &str) -> bool {
+        self.parts.iter().any(|part| part.sees_database(schema))
+    }
+
+    /// Whether a table is to be listed.
+    pub fn sees_table(&self, schema: &str, table: &str) -> bool {
+        self.on_table(schema, table)
+            .intersects(Privileges::all(Level::Table))
+    }
+
+    /// Whether one of them has the role WITH ADMIN OPTION, or may grant every role.
+    pub fn may_grant_role(&self, role: &AuthId) -> bool {
+        self.global
+            .intersects(Privileges::ROLE_ADMIN.union(Privileges::SUPER))
+            || self.parts.iter().any(|part| part.roles.get(role) == Some(&true))
+    }
+}

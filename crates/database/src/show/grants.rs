@@ -1,0 +1,182 @@
+//! SHOW GRANTS and SHOW CREATE USER.
+//!
+//! What an account is granted is shown in MySQL's order: everywhere, dynamic privileges, databases, tables, roles, and roles
+//! WITH ADMIN OPTION. With roles, be it those of USING or those that are active in the account's own session, their
+//! grants stand among the account's as if they were its own.
+
+use super::string;
+use crate::accounts::roles::{listed, not_granted};
+use crate::accounts::{Account, AuthId, Level, Limits, Privileges, Rights};
+use crate::context::SessionState;
+use crate::context::answer::{ResultRows, text};
+use crate::error::{Result, SqlError, er};
+use crate::parse::ast::UserName;
+use std::collections::{BTreeMap, BTreeSet};
+
+fn own(state: &SessionState) -> AuthId {
+    AuthId::new(&state.info.account.user, &state.info.account.host)
+}
+
+fn named(state: &SessionState, user: Option<&UserName>) -> AuthId {
+    match user {
+        Some(user) if !user.current => AuthId::new(&user.user, &user.host),
+        _ => own(state),
+    }
+}
+
+/// SHOW GRANTS of the session's own account, or of another. Error 1142 for another's without SELECT on `mysql`.
+pub fn grants(state: &SessionState, user: Option<&UserName>, using: &[UserName]) -> Result<ResultRows> {
+    let id = named(state, user);
+    let accounts = &state.database.accounts;
+    if id != own(state) {
+        state.require_table(Privileges::SELECT, "SELECT", "mysql", "user")?;
+    }
+    let account = accounts.role(&id).ok_or_else(|| {
+        SqlError::new(
+            er::NONEXISTING_GRANT,
+            format!(
+                "There is no such grant defined for user '{}' on host '{}'",
+                id.user, id.host
+            ),
+        )
+    })?;
+    let is_session = user.is_none_or(|user| user.current);
+    let granted = accounts.granted_roles(&account);
+    let rights = match using.is_empty() {
+        true if is_session => state.rights().as_ref().clone(),
+        true => Rights::new(account.clone(), Vec::new()),
+        false => {
+            let using: BTreeSet<AuthId> = using.iter().map(|role| named(state, Some(role))).collect();
+            if let Some(role) = using.iter().find(|role| !granted.contains_key(*role)) {
+                return Err(not_granted(role, &id));
+            }
+            Rights::new(account.clone(), accounts.with_their_roles(using))
+        }
+    };
+    // Mandatory roles are not the account's own: what is shown of one by name can be granted to it as it stands.
+    let roles = match is_session {
+        true => granted,
+        false => account.roles.clone(),
+    };
+    let heading = format!("Grants for {}@{}", id.user, id.host);
+    let mut rows = ResultRows::new(&[(&heading, text(1024))]);
+    for line in grant_lines(&account, &rights, &roles) {
+        rows.push(vec![string(line)]);
+    }
+    Ok(rows)
+}
+
+/// All that the parts are granted, as if it were granted to one.
+fn merged(rights: &Rights) -> Account {
+    let mut all = Account::new("", "");
+    for part in rights.parts() {
+        all.global = all.global.union(part.global);
+        for (name, set) in &part.databases {
+            let held = all.databases.entry(name.clone()).or_default();
+            *held = held.union(*set);
+        }
+        for (name, set) in &part.tables {
+            let held = all.tables.entry(name.clone()).or_default();
+            *held = held.union(*set);
+        }
+    }
+    all
+}
+
+/// The lines of SHOW GRANTS. `roles` are those of the account.
+fn grant_lines(account: &Account, rights: &Rights, roles: &BTreeMap<AuthId, bool>) -> Vec<String> {
+    let to = account.id();
+    let all = merged(rights);
+    let option = |set: Privileges| match set.contains(Privileges::GRANT_OPTION) {
+        true => " WITH GRANT OPTION",
+        false => "",
+    };
+    let line = |set: Privileges, level: Level, on: &str| {
+        format!("GRANT {} ON {on} TO {to}{}", set.text(level), option(set))
+    };
+    let mut lines = vec![line(all.global, Level::Global, "*.*")];
+    let dynamic: Vec<&str> = all.global.dynamic_names().collect();
+    if !dynamic.is_empty() {
+        let option = option(all.global);
+        lines.push(format!("GRANT {} ON *.* TO {to}{option}", dynamic.join(",")));
+    }
+    for (name, set) in &all.databases {
+        lines.push(line(*set, Level::Database, &format!("`{name}`.*")));
+    }
+    for ((schema, name), set) in &all.tables {
+        lines.push(line(*set, Level::Table, &format!("`{schema}`.`{name}`")));
+    }
+    let plain = roles.iter().filter(|(_, admin)| !**admin).map(|(role, _)| role);
+    let plain = listed(plain);
+    if !plain.is_empty() {
+        lines.push(format!("GRANT {plain} TO {to}"));
+    }
+    let of_parts = rights.parts().iter().flat_map(|part| &part.roles);
+    let admin: BTreeSet<&AuthId> = of_parts
+        .filter(|(_, admin)| **admin)
+        .map(|(role, _)| role)
+        .collect();
+    if !admin.is_empty() {
+        lines.push(format!("GRANT {} TO {to} WITH ADMIN OPTION", listed(admin)));
+    }
+    lines
+}
+
+/// SHOW CREATE USER. Error 1044 for another account than the session's own without SELECT on `mysql`.
+pub fn create_user(state: &SessionState, user: &UserName) -> Result<ResultRows> {
+    let id = named(state, Some(user));
+    if id != own(state) && !state.rights().allow(Privileges::SELECT, "mysql", "user") {
+        return Err(state.database_denied("mysql"));
+    }
+    let account = state.database.accounts.role(&id).ok_or_else(|| {
+        SqlError::new(
+            er::CREATE_USER_FAILED,
+            format!(
+                "Operation SHOW CREATE USER failed for '{}'@'{}' (User account does not exist)",
+                id.user, id.host
+            ),
+        )
+    })?;
+    let auth = &account.auth;
+    let heading = format!("CREATE USER for {}@{}", auth.user, auth.host);
+    let mut rows = ResultRows::new(&[(&heading, text(1024))]);
+    let secret = match auth.auth_string.is_empty() {
+        true => String::new(),
+        false => format!(
+            " AS {}",
+            crate::parse::print::quoted(&String::from_utf8_lossy(&auth.auth_string))
+        ),
+    };
+    let roles = match account.default_roles.is_empty() {
+        true => String::new(),
+        false => format!(" DEFAULT ROLE {}", listed(&account.default_roles)),
+    };
+    rows.push(vec![string(format!(
+        "CREATE USER `{}`@`{}` IDENTIFIED WITH '{}'{secret}{roles} REQUIRE {}{} PASSWORD EXPIRE{} ACCOUNT {} PASSWORD \
+         HISTORY DEFAULT PASSWORD REUSE INTERVAL DEFAULT PASSWORD REQUIRE CURRENT DEFAULT",
+        auth.user,
+        auth.host,
+        auth.plugin.name(),
+        if auth.require_tls { "SSL" } else { "NONE" },
+        limits_text(&account.limits),
+        if auth.expired { "" } else { " DEFAULT" },
+        if auth.locked { "LOCK" } else { "UNLOCK" },
+    ))]);
+    Ok(rows)
+}
+
+/// ` WITH …`, as SHOW CREATE USER writes the limits of an account; nothing if it has none.
+fn limits_text(limits: &Limits) -> String {
+    let named = [
+        ("MAX_QUERIES_PER_HOUR", limits.queries),
+        ("MAX_UPDATES_PER_HOUR", limits.updates),
+        ("MAX_CONNECTIONS_PER_HOUR", limits.connections),
+        ("MAX_USER_CONNECTIONS", limits.at_once),
+    ];
+    let written = named.iter().filter(|(_, limit)| *limit > 0);
+    let text: String = written.map(|(name, limit)| format!(" {name} {limit}")).collect();
+    match text.is_empty() {
+        true => text,
+        false => format!(" WITH{text}"),
+    }
+}

@@ -128,8 +128,9 @@ def experiments(played: Played) -> Iterator[tuple[str, Schedule, Callable[[list[
     for the entry nor has it when it waits for the row. Under REPEATABLE READ there is the same deadlock on both;
     and whoever else asks for the entry fares as if nobody waited for the row.
 
-    GHOST: a search that meets a record that is marked as deleted locks it in MySQL; MariaDB locks at most the gap before it. Had
-    the rows not been deleted or moved, both would lock them. Who waits for the record comes first, and so others who wait for what
+    GHOST: a search that meets a record that is marked as deleted locks it in MySQL; MariaDB locks at most the gap before it, and
+    where it is the end of a range goes on to the next record, so that an insertion between the two waits. Had
+    the rows not been deleted or moved, both would lock the same. Who waits for the record comes first, and so others who wait for what
     both want next may see what it has changed there.
 
     BLIND: of several owners of a shared lock both follow one when they look for a cycle, and not always the same, so that one of
@@ -168,7 +169,8 @@ def experiments(played: Played) -> Iterator[tuple[str, Schedule, Callable[[list[
     if undone and (kept or elsewhere):
         yield UNDONE, played.without(undone), anything
     removed = {n for n, _, sql, _ in played.before() if n not in waiting and re.match(r"DELETE|REPLACE|UPDATE .* SET [idku]+ =", sql)}
-    if (kept or woken(right)) and (removed or played.schedule.ghosts):
+    passed = right[0] == "waits" != wrong[0] and "INSERT_INTENTION" in played.expected_places[played.at]
+    if (kept or woken(right) or passed) and (removed or played.schedule.ghosts):
         yield GHOST, replace(played.without(removed), ghosts=()), anything
     gave_up = {n for n, _, sql, lines in played.before() if "SKIP LOCKED" in sql or "ERROR 3572" in lines[0]}
     if kept and gave_up:

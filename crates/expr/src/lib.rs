@@ -67,4 +67,4 @@ pub use like::LikePattern;
 pub use node::{
     ArithOp, BitOp, CmpOp, Expr, IntervalUnit, Node, NumKind, Quantifier, SubqueryKind, VarScope,
 };
-pub use scope::{OUTER, Scope, ScopeColumn, ScopeTable, names_equal};
+pub use scope::{AllowedColumns, OUTER, Scope, ScopeColumn, ScopeTable, names_equal};

@@ -5,9 +5,10 @@
 //! every level between them, so that an inner row finds such a slot by asking the row outside for it, less [`OUTER`].
 
 use crate::{Expr, build};
+use std::sync::Arc;
 use tidemark_parse::ast::ColumnName;
 use tidemark_types::SqlType;
-use tidemark_types::error::{Result, SqlError};
+use tidemark_types::error::{Result, SqlError, er};
 
 /// What is added to a slot for each query level between its use and its row.
 pub const OUTER: usize = 1 << 24;
@@ -27,6 +28,56 @@ pub struct ScopeColumn {
     pub merged: bool,
 }
 
+/// The columns of a table that a statement may use in one way, where its account may not use all of them. Whoever names
+/// another is told the same whether or not there is such a column.
+#[derive(Clone, Debug)]
+pub struct AllowedColumns {
+    /// The privilege: `SELECT`, `INSERT`, `UPDATE`.
+    pub privilege: &'static str,
+    /// The account, as error texts write it.
+    pub account: String,
+    /// The table's own name.
+    pub table: String,
+    /// By position in the table: true if it may be used.
+    pub columns: Vec<bool>,
+}
+
+impl AllowedColumns {
+    /// Error 1143 unless the column at the position may be used.
+    pub fn check(&self, at: usize, name: &str) -> Result<()> {
+        match self.columns.get(at) {
+            Some(false) => Err(self.denied(name)),
+            _ => Ok(()),
+        }
+    }
+
+    /// Error 1142 unless all the columns may be used.
+    pub fn check_all(&self, columns: impl IntoIterator<Item = usize>) -> Result<()> {
+        let mut columns = columns.into_iter();
+        match columns.all(|at| self.columns.get(at) != Some(&false)) {
+            true => Ok(()),
+            false => Err(SqlError::new(
+                er::TABLEACCESS_DENIED,
+                format!(
+                    "{} command denied to user {} for table '{}'",
+                    self.privilege, self.account, self.table
+                ),
+            )),
+        }
+    }
+
+    /// Error 1143 for a column of this name.
+    pub fn denied(&self, name: &str) -> SqlError {
+        SqlError::new(
+            er::COLUMNACCESS_DENIED,
+            format!(
+                "{} command denied to user {} for column '{name}' in table '{}'",
+                self.privilege, self.account, self.table
+            ),
+        )
+    }
+}
+
 /// A table of the FROM clause under the name it has there.
 #[derive(Clone, Debug)]
 pub struct ScopeTable {
@@ -36,6 +87,8 @@ pub struct ScopeTable {
     pub alias: String,
     /// The columns in the table's order.
     pub columns: Vec<ScopeColumn>,
+    /// What may be read of it; `None`: all.
+    pub readable: Option<Arc<AllowedColumns>>,
 }
 
 /// The tables that the names of an expression can mean.
@@ -69,6 +122,7 @@ impl<'p> Scope<'p> {
             schema: None,
             alias: String::new(),
             columns: columns.collect(),
+            readable: None,
         };
         Scope {
             tables: vec![table],
@@ -98,12 +152,15 @@ impl<'p> Scope<'p> {
         Ok(())
     }
 
-    /// The column that a name means, here or in the scopes around; errors 1054 and 1052 naming the clause.
+    /// The column that a name means, here or in the scopes around; errors 1054 and 1052 naming the clause, 1143 for a column
+    /// that may not be read.
     pub fn resolve(&self, name: &ColumnName, clause: &str) -> Result<Expr> {
         let mut scope = Some(self);
         let mut shift = 0;
         while let Some(current) = scope {
-            if let Some((table, column)) = current.locate(name, clause)? {
+            if let Some((table, at)) = current.locate(name, clause)? {
+                table.check_readable(at)?;
+                let column = &table.columns[at];
                 let schema = table.schema.iter().map(|s| format!("`{s}`.")).collect::<String>();
                 let name = format!("{schema}`{}`.`{}`", table.alias, column.name);
                 return Ok(build::named_column(column.slot + shift, column.ty.clone(), name));
@@ -111,28 +168,39 @@ impl<'p> Scope<'p> {
             scope = current.outer;
             shift += OUTER;
         }
-        Err(SqlError::unknown_column(&name.to_string(), clause))
+        match self.limits() {
+            Some(limits) => Err(limits.denied(&name.column)),
+            None => Err(SqlError::unknown_column(&name.to_string(), clause)),
+        }
+    }
+
+    /// What may be read of the nearest table that may not be read as a whole.
+    fn limits(&self) -> Option<&AllowedColumns> {
+        let own = self.tables.iter().find_map(|table| table.readable.as_deref());
+        own.or_else(|| self.outer.and_then(Scope::limits))
     }
 
     /// As [`Scope::resolve`], in this scope alone. `None` if there is no such column.
     pub fn find(&self, name: &ColumnName, clause: &str) -> Result<Option<&ScopeColumn>> {
-        Ok(self.locate(name, clause)?.map(|(_, column)| column))
+        Ok(self.locate(name, clause)?.map(|(table, at)| &table.columns[at]))
     }
 
-    fn locate(&self, name: &ColumnName, clause: &str) -> Result<Option<(&ScopeTable, &ScopeColumn)>> {
-        let mut found = None;
+    fn locate(&self, name: &ColumnName, clause: &str) -> Result<Option<(&ScopeTable, usize)>> {
+        let mut found: Option<(&ScopeTable, usize)> = None;
         for table in &self.tables {
             if !table.answers_to(name.schema.as_deref(), name.table.as_deref()) {
                 continue;
             }
-            for column in &table.columns {
+            for (at, column) in table.columns.iter().enumerate() {
                 if !names_equal(&column.name, &name.column) || (name.table.is_none() && column.merged) {
                     continue;
                 }
-                if found.is_some() {
+                if let Some((other, other_at)) = found {
+                    other.check_readable(other_at)?;
+                    table.check_readable(at)?;
                     return Err(SqlError::ambiguous_column(&name.to_string(), clause));
                 }
-                found = Some((table, column));
+                found = Some((table, at));
             }
         }
         Ok(found)
@@ -140,6 +208,22 @@ impl<'p> Scope<'p> {
 }
 
 impl ScopeTable {
+    /// Error 1143 unless the column at the position may be read.
+    pub fn check_readable(&self, at: usize) -> Result<()> {
+        match &self.readable {
+            Some(readable) => readable.check(at, &self.columns[at].name),
+            None => Ok(()),
+        }
+    }
+
+    /// Error 1142 unless the columns at these positions may be read: they are what `*` stands for.
+    pub fn check_star(&self, columns: impl Iterator<Item = usize>) -> Result<()> {
+        match &self.readable {
+            Some(readable) => readable.check_all(columns),
+            None => Ok(()),
+        }
+    }
+
     /// Whether `[[schema.]table]` means this table.
     pub fn answers_to(&self, schema: Option<&str>, table: Option<&str>) -> bool {
         table.is_none_or(|table| self.alias == table)

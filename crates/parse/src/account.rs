@@ -272,10 +272,10 @@ impl Parser<'_> {
             if name == "ALL PRIVILEGES" {
                 name = "ALL".to_string();
             }
-            let columns = if p.is_op(Op::LParen) {
-                p.in_parens(Parser::name_list)?
-            } else {
-                Vec::new()
+            let has_columns = matches!(name.as_str(), "SELECT" | "INSERT" | "UPDATE" | "REFERENCES");
+            let columns = match has_columns && p.is_op(Op::LParen) {
+                true => p.in_parens(Parser::name_list)?,
+                false => Vec::new(),
             };
             Ok(Privilege { name, columns })
         })

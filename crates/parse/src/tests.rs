@@ -131,7 +131,7 @@ fn statements_of_all_kinds_parse() {
         "CREATE USER IF NOT EXISTS 'u'@'%' IDENTIFIED WITH mysql_native_password BY 'p', v@localhost",
         "ALTER USER 'u'@'localhost' IDENTIFIED BY 'x' ACCOUNT UNLOCK",
         "SET PASSWORD FOR 'u'@'%' = 'x'",
-        "GRANT SELECT, INSERT (a, b), ALL PRIVILEGES ON db.* TO 'u'@'10.0.0.%' WITH GRANT OPTION",
+        "GRANT SELECT, INSERT (a, b), UPDATE (c) ON db.t TO 'u'@'10.0.0.%' WITH GRANT OPTION",
         "REVOKE ALL PRIVILEGES, GRANT OPTION FROM u",
         "SHOW FULL TABLES FROM db LIKE 'x%'",
         "SHOW GLOBAL VARIABLES WHERE Variable_name = 'x'",

@@ -92,6 +92,9 @@ impl AuthPlugin {
     }
 }
 
+/// Privileges on columns of one table, by name, as it was written first.
+pub type Columns = BTreeMap<String, Privileges>;
+
 /// An account: how it logs in, how much it may use, and its privileges on each level.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Account {
@@ -105,6 +108,8 @@ pub struct Account {
     pub databases: BTreeMap<String, Privileges>,
     /// Privileges on single tables, by database and table.
     pub tables: BTreeMap<(String, String), Privileges>,
+    /// Privileges on single columns, by database and table, then by column.
+    pub columns: BTreeMap<(String, String), Columns>,
     /// The roles that it is granted; true: WITH ADMIN OPTION, which allows it to grant them further.
     pub roles: BTreeMap<AuthId, bool>,
     /// The roles that are active after a login.
@@ -129,6 +134,7 @@ impl Account {
             global: Privileges::NONE,
             databases: BTreeMap::new(),
             tables: BTreeMap::new(),
+            columns: BTreeMap::new(),
             roles: BTreeMap::new(),
             default_roles: BTreeSet::new(),
         }
@@ -184,6 +190,24 @@ impl Account {
         }
     }
 
+    /// Takes out what stands for no privilege.
+    pub fn forget_empty(&mut self) {
+        self.databases.retain(|_, set| !set.is_empty());
+        self.tables.retain(|_, set| !set.is_empty());
+        for columns in self.columns.values_mut() {
+            columns.retain(|_, set| !set.is_empty());
+        }
+        self.columns.retain(|_, columns| !columns.is_empty());
+    }
+
+    /// What the account is granted on single columns of a table.
+    pub fn columns_of(&self, schema: &str, table: &str) -> Option<&Columns> {
+        if self.columns.is_empty() {
+            return None;
+        }
+        self.columns.get(&(schema.to_owned(), table.to_owned()))
+    }
+
     /// Whether a database is to be listed for this account.
     pub fn sees_database(&self, schema: &str) -> bool {
         self.global.intersects(Privileges::SHOW_DATABASES)
@@ -191,6 +215,7 @@ impl Account {
                 .on_database(schema)
                 .intersects(Privileges::all(Level::Database))
             || self.tables.keys().any(|(granted, _)| granted == schema)
+            || self.columns.keys().any(|(granted, _)| granted == schema)
     }
 
     /// `'user'@'host'`, as error texts write it.

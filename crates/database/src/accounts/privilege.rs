@@ -160,6 +160,10 @@ impl Privileges {
     pub const SYSTEM_USER: Privileges = dynamic("SYSTEM_USER");
     /// SET GLOBAL and SET PERSIST.
     pub const SYSTEM_VARIABLES_ADMIN: Privileges = dynamic("SYSTEM_VARIABLES_ADMIN");
+    /// Those that can be granted on single columns.
+    pub const ON_COLUMNS: Privileges = Privileges(
+        Privileges::SELECT.0 | Privileges::INSERT.0 | Privileges::UPDATE.0 | Privileges::REFERENCES.0,
+    );
     /// Either is enough for what only administrators of connections may.
     pub const ADMINISTERS_CONNECTIONS: Privileges =
         Privileges(Privileges::SUPER.0 | Privileges::CONNECTION_ADMIN.0);
@@ -206,6 +210,11 @@ impl Privileges {
         Privileges(self.0 | other.0)
     }
 
+    /// The privileges in both sets.
+    pub fn intersection(self, other: Privileges) -> Privileges {
+        Privileges(self.0 & other.0)
+    }
+
     /// The privileges of this set that are not in `other`.
     pub fn without(self, other: Privileges) -> Privileges {
         Privileges(self.0 & !other.0)
@@ -214,6 +223,12 @@ impl Privileges {
     /// Whether there is no privilege in the set.
     pub fn is_empty(self) -> bool {
         self.0 == 0
+    }
+
+    /// The names of the static privileges in the set, in the order of SHOW GRANTS.
+    pub fn names(self) -> impl Iterator<Item = &'static str> {
+        let granted = ALL.iter().filter(move |(one, _, _)| self.contains(*one));
+        granted.map(|(_, name, _)| *name)
     }
 
     /// The names of the dynamic privileges in the set.

@@ -1,6 +1,7 @@
 //! What a session may do: what its account may, and what the roles may that are active in it, each by its own rules.
 
 use super::{Account, AuthId, Level, Privileges};
+use crate::dictionary::names_equal;
 use std::sync::Arc;
 
 /// The privileges of an account and its active roles, as of one version of the accounts.
@@ -51,7 +52,29 @@ impl Rights {
 
     /// True if all the privileges are held on the table.
     pub fn allow(&self, privileges: Privileges, schema: &str, table: &str) -> bool {
-        self.global.contains(privileges) || self.on_table(schema, table).contains(privileges)
+        self.global.contains(privileges)
+            || self.on_database(schema).contains(privileges)
+            || self.on_table(schema, table).contains(privileges)
+    }
+
+    /// What may be done with at least one column of a table, by grants on columns.
+    pub fn on_some_column(&self, schema: &str, table: &str) -> Privileges {
+        let columns = self
+            .parts
+            .iter()
+            .filter_map(|part| part.columns_of(schema, table));
+        let sets = columns.flat_map(|columns| columns.values());
+        sets.fold(Privileges::NONE, |all, set| all.union(*set))
+    }
+
+    /// What may be done with a column: by grants on it, on the table, on the database and globally.
+    pub fn on_column(&self, schema: &str, table: &str, column: &str) -> Privileges {
+        let columns = self
+            .parts
+            .iter()
+            .filter_map(|part| part.columns_of(schema, table));
+        let named = columns.flatten().filter(|(name, _)| names_equal(name, column));
+        named.fold(self.on_table(schema, table), |all, (_, set)| all.union(*set))
     }
 
     /// Whether a database is to be listed.
@@ -63,6 +86,7 @@ impl Rights {
     pub fn sees_table(&self, schema: &str, table: &str) -> bool {
         self.on_table(schema, table)
             .intersects(Privileges::all(Level::Table))
+            || !self.on_some_column(schema, table).is_empty()
     }
 
     /// Whether one of them has the role WITH ADMIN OPTION, or may grant every role.

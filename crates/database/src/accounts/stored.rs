@@ -8,8 +8,9 @@ use crate::dictionary::codec::{Reader, Writer};
 use crate::error::{Result, SqlError};
 
 /// The format of a stored account: 2 has `REQUIRE SSL`, and sets of privileges of 128 bits where 1 had 64; 3 ends with
-/// options, each a tag and a number; behind them 4 has the roles that it is granted and those of a login.
-const FORMAT: u8 = 4;
+/// options, each a tag and a number; behind them 4 has the roles that it is granted and those of a login, 5
+/// the privileges on columns.
+const FORMAT: u8 = 5;
 
 /// The tags of stored options. An option that is not stored has its default.
 mod option {
@@ -83,6 +84,16 @@ impl Account {
         w.u64(self.default_roles.len() as u64);
         for role in &self.default_roles {
             w.auth_id(role);
+        }
+        w.u64(self.columns.len() as u64);
+        for ((schema, name), columns) in &self.columns {
+            w.str(schema);
+            w.str(name);
+            w.u64(columns.len() as u64);
+            for (column, privileges) in columns {
+                w.str(column);
+                w.privileges(*privileges);
+            }
         }
         w.0
     }
@@ -160,6 +171,15 @@ impl Account {
                 account.default_roles.insert(r.auth_id()?);
             }
         }
+        if format > 4 {
+            for _ in 0..r.u64()? {
+                let table = (r.str()?, r.str()?);
+                let columns = account.columns.entry(table).or_default();
+                for _ in 0..r.u64()? {
+                    columns.insert(r.str()?, r.privileges(format)?);
+                }
+            }
+        }
         Ok(account)
     }
 }
@@ -182,6 +202,10 @@ mod tests {
             .tables
             .insert(("a".to_owned(), "b".to_owned()), Privileges::SELECT);
         account.auth.expired = true;
+        let columns = [("c".to_owned(), Privileges::UPDATE)];
+        account
+            .columns
+            .insert(("a".to_owned(), "d".to_owned()), columns.into());
         account.roles.insert(AuthId::new("r", "%"), true);
         account.roles.insert(AuthId::new("s", "%"), false);
         account.default_roles.insert(AuthId::new("r", "%"));

@@ -1,9 +1,10 @@
 //! What the session's account may do, and where names lead.
 
 use super::state::SessionState;
-use crate::accounts::{self, Privileges};
+use crate::accounts::{self, Level, Privileges};
 use crate::dictionary::{TableDef, is_open_schema, virtual_schema, virtual_tables};
 use crate::error::{Result, SqlError, er};
+use crate::expr::AllowedColumns;
 use crate::parse::ast::ObjectName;
 use std::sync::Arc;
 
@@ -112,11 +113,12 @@ impl SessionState {
             return Ok(());
         }
         let missing = privileges.without(rights.on_table(schema, name));
-        let commands = accounts::privilege::ALL
-            .iter()
-            .filter(|(one, _, _)| missing.intersects(*one))
-            .map(|(_, name, _)| *name);
-        self.require_table(privileges, &commands.collect::<Vec<_>>().join(", "), schema, name)
+        self.require_table(
+            privileges,
+            &missing.names().collect::<Vec<_>>().join(", "),
+            schema,
+            name,
+        )
     }
 
     /// Error 1142 unless the account may lock rows of the table as if to change them.
@@ -124,7 +126,11 @@ impl SessionState {
         let any = Privileges::UPDATE
             .union(Privileges::DELETE)
             .union(Privileges::LOCK_TABLES);
-        if virtual_schema(schema).is_some() || self.rights().on_table(schema, name).intersects(any) {
+        let rights = self.rights();
+        let held = rights
+            .on_table(schema, name)
+            .union(rights.on_some_column(schema, name));
+        if virtual_schema(schema).is_some() || held.intersects(any) {
             return Ok(());
         }
         let (user, host) = self.account_name();
@@ -136,18 +142,63 @@ impl SessionState {
         ))
     }
 
-    /// Error 1143 unless the account may read the column.
-    pub fn require_column(&self, schema: &str, name: &str, column: &str) -> Result<()> {
-        if self.rights().on_table(schema, name).contains(Privileges::SELECT) {
+    /// Error 1142 unless the account has each of the privileges on the table or on some of its columns.
+    pub fn require_in_part(&self, privileges: Privileges, schema: &str, name: &str) -> Result<()> {
+        let rights = self.rights();
+        if is_open_schema(schema) || rights.allow(privileges, schema, name) {
+            return self.require_table(privileges, "", schema, name);
+        }
+        let missing = privileges.without(rights.on_table(schema, name));
+        let missing = missing.without(rights.on_some_column(schema, name));
+        if missing.is_empty() {
             return Ok(());
         }
+        self.require_table(
+            privileges,
+            &missing.names().collect::<Vec<_>>().join(", "),
+            schema,
+            name,
+        )
+    }
+
+    /// The columns on which the account has the privilege, if it has not got it on the whole table.
+    pub fn allowed_columns(&self, privilege: Privileges, table: &TableDef) -> Option<Arc<AllowedColumns>> {
+        let (schema, name) = (table.schema.as_str(), table.name.as_str());
+        let rights = self.rights();
+        if is_open_schema(schema) || rights.allow(privilege, schema, name) {
+            return None;
+        }
+        let columns = table.columns.iter();
+        let allowed = columns.map(|column| rights.on_column(schema, name, &column.name).contains(privilege));
         let (user, host) = self.account_name();
-        Err(SqlError::new(
-            er::COLUMNACCESS_DENIED,
-            format!(
-                "SELECT command denied to user '{user}'@'{host}' for column '{column}' in table '{name}'"
-            ),
-        ))
+        Some(Arc::new(AllowedColumns {
+            privilege: privilege.names().next().unwrap_or_default(),
+            account: format!("'{user}'@'{host}'"),
+            table: name.to_owned(),
+            columns: allowed.collect(),
+        }))
+    }
+
+    /// What the account may do with a column, of what concerns columns. None: it is not shown the column.
+    pub fn on_column(&self, table: &TableDef, column: &str) -> Privileges {
+        match is_open_schema(&table.schema) {
+            true => Privileges::ON_COLUMNS,
+            false => {
+                let held = self.rights().on_column(&table.schema, &table.name, column);
+                held.intersection(Privileges::ON_COLUMNS)
+            }
+        }
+    }
+
+    /// Whether the account has a privilege on the table as a whole.
+    pub fn holds_on(&self, schema: &str, name: &str) -> bool {
+        let held = self.rights().on_table(schema, name);
+        is_open_schema(schema) || held.intersects(Privileges::all(Level::Table))
+    }
+
+    /// [`SessionState::holds_on`], of a table that is at hand.
+    pub fn holds_on_table(&self, table: &TableDef) -> bool {
+        self.holds_on(&table.schema, &table.name)
     }
 
     /// Whether SHOW and information_schema list the table for this account.

@@ -1,4 +1,4 @@
-//! The tables of a plan: the session takes their metadata locks and checks their privileges before the plan runs.
+//! The tables of a plan: the session takes their metadata locks, and looks at their privileges, before the plan runs.
 
 use crate::accounts::Privileges;
 use crate::dictionary::TableDef;
@@ -12,10 +12,8 @@ pub struct TableUse {
     pub table: Arc<TableDef>,
     /// `Write` for the targets of data changes and for locking reads.
     pub mode: Mode,
-    /// What the account must be allowed, all of it.
+    /// What the account must be allowed, all of it, on the table or on the columns that the plan uses.
     pub privileges: Privileges,
-    /// A column that is read beside what `privileges` allow: SELECT is needed too, or error 1143 names the column.
-    pub reads: Option<String>,
     /// What the statement calls it, if not by its name: LOCK TABLES goes by that.
     pub alias: Option<String>,
 }
@@ -27,7 +25,6 @@ impl TableUse {
             table,
             mode,
             privileges,
-            reads: None,
             alias: None,
         }
     }

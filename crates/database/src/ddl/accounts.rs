@@ -4,14 +4,14 @@
 //! accounts. An account that has SYSTEM_USER is changed only by one that has it too.
 
 use super::roles;
-use crate::accounts::{self, Account, AuthId, AuthPlugin, Level, Privileges, password};
+use crate::accounts::{self, Account, AuthId, AuthPlugin, Columns, Level, Privileges, password};
 use crate::context::SessionState;
 use crate::context::answer::Answer;
-use crate::dictionary::is_open_schema;
+use crate::dictionary::{is_open_schema, names_equal};
 use crate::error::{Result, SqlError, er};
 use crate::parse::ast::{
-    AccountOptions, AuthSecret, Grant, Privilege, PrivilegeLevel, Revoke, Statement, UserAuth, UserName,
-    UserSpec,
+    AccountOptions, AuthSecret, Grant, ObjectName, Privilege, PrivilegeLevel, Revoke, Statement, UserAuth,
+    UserName, UserSpec,
 };
 
 /// Whether [`execute`] runs the statement.
@@ -359,13 +359,10 @@ fn set_password(state: &SessionState, user: Option<&UserName>, text: &[u8]) -> R
     apply(state, vec![account], Vec::new())
 }
 
-/// The level and set that a list of privileges comes to, and whether ALL was written.
+/// What a list of privileges comes to on a level. Those on columns are left out.
 fn privileges(list: &[Privilege], level: Level) -> Result<Privileges> {
     let mut set = Privileges::NONE;
-    for privilege in list {
-        if !privilege.columns.is_empty() {
-            return Err(SqlError::not_supported("column privileges"));
-        }
+    for privilege in list.iter().filter(|privilege| privilege.columns.is_empty()) {
         match privilege.name.as_str() {
             "ALL" | "ALL PRIVILEGES" => set = set.union(Privileges::all(level)),
             "USAGE" => {}
@@ -382,17 +379,34 @@ fn privileges(list: &[Privilege], level: Level) -> Result<Privileges> {
                         format!("Illegal privilege level specified for {name}"),
                     ));
                 }
-                Some(None) if level == Level::Table => {
-                    return Err(SqlError::new(
-                        er::ILLEGAL_GRANT_FOR_TABLE,
-                        "Illegal GRANT/REVOKE command; please consult the manual to see which privileges can be used",
-                    ));
-                }
+                Some(None) if level == Level::Table => return Err(illegal_grant()),
                 Some(None) => return Err(SqlError::wrong_usage("DB GRANT", "GLOBAL PRIVILEGES")),
             },
         }
     }
     Ok(set)
+}
+
+/// Error 1144.
+fn illegal_grant() -> SqlError {
+    SqlError::new(
+        er::ILLEGAL_GRANT_FOR_TABLE,
+        "Illegal GRANT/REVOKE command; please consult the manual to see which privileges can be used",
+    )
+}
+
+/// The privileges of a list that are on columns, by column. Error 1144 if the level is not a table's.
+fn on_columns(list: &[Privilege], level: Level) -> Result<Vec<(&str, Privileges)>> {
+    let mut wanted = Vec::new();
+    for privilege in list {
+        for column in &privilege.columns {
+            match Privileges::by_name(&privilege.name, level).flatten() {
+                Some(set) if level == Level::Table => wanted.push((column.as_str(), set)),
+                _ => return Err(illegal_grant()),
+            }
+        }
+    }
+    Ok(wanted)
 }
 
 /// Error 1149, MySQL's for an unknown dynamic privilege.
@@ -465,13 +479,70 @@ fn require_to_give(state: &SessionState, object: &GrantObject, set: Privileges) 
     })
 }
 
+/// Likewise for privileges on columns, each of which it holds on the column or on the table. Errors 1142 and 1143.
+fn require_to_give_columns(
+    state: &SessionState,
+    object: &GrantObject,
+    wanted: &[(&str, Privileges)],
+) -> Result<()> {
+    let GrantObject::Table(schema, name) = object else {
+        return Ok(());
+    };
+    let rights = state.rights();
+    let (user, host) = (&state.info.user, &state.info.host);
+    for (column, set) in wanted {
+        let held = rights.on_column(schema, name, column);
+        if held.contains(*set) {
+            continue;
+        }
+        let command = set.names().next().unwrap_or_default();
+        if !rights.on_some_column(schema, name).intersects(*set) {
+            return Err(accounts::table_denied(command, user, host, name));
+        }
+        return Err(SqlError::new(
+            er::COLUMNACCESS_DENIED,
+            format!(
+                "{command} command denied to user '{user}'@'{host}' for column '{column}' in table '{name}'"
+            ),
+        ));
+    }
+    Ok(())
+}
+
+/// The definition's columns must have those that are granted. Errors 1054 and 1146.
+fn require_columns(state: &SessionState, object: &GrantObject, wanted: &[(&str, Privileges)]) -> Result<()> {
+    let GrantObject::Table(schema, name) = object else {
+        return Ok(());
+    };
+    if wanted.is_empty() {
+        return Ok(());
+    }
+    let table = state.table(&ObjectName {
+        schema: Some(schema.clone()),
+        name: name.clone(),
+    })?;
+    match wanted.iter().find(|(column, _)| table.column(column).is_none()) {
+        Some((column, _)) => Err(SqlError::unknown_column(column, name)),
+        None => Ok(()),
+    }
+}
+
+/// The privileges that an account has on a column, to be changed.
+fn column_of<'a>(columns: &'a mut Columns, name: &str) -> &'a mut Privileges {
+    let known = columns.keys().find(|known| names_equal(known, name));
+    let name = known.map_or(name, String::as_str).to_owned();
+    columns.entry(name).or_default()
+}
+
 fn give(state: &SessionState, grant: &Grant) -> Result<()> {
     let object = grant_object(state, &grant.level)?;
     let mut set = privileges(&grant.privileges, object.level())?;
+    let columns = on_columns(&grant.privileges, object.level())?;
     if grant.grant_option {
         set = set.union(Privileges::GRANT_OPTION);
     }
     require_to_give(state, &object, set)?;
+    require_to_give_columns(state, &object, &columns)?;
     if let GrantObject::Database(name) | GrantObject::Table(name, _) = &object
         && is_open_schema(name)
     {
@@ -483,6 +554,7 @@ fn give(state: &SessionState, grant: &Grant) -> Result<()> {
     {
         return Err(SqlError::no_such_table(schema, name));
     }
+    require_columns(state, &object, &columns)?;
     let mut put = Vec::new();
     for user in &grant.users {
         let name = named(state, user);
@@ -496,6 +568,17 @@ fn give(state: &SessionState, grant: &Grant) -> Result<()> {
         let mut account = Account::clone(&account);
         let held = object.set(&mut account);
         *held = held.union(set);
+        if let GrantObject::Table(schema, name) = &object
+            && !columns.is_empty()
+        {
+            let of_table = account.columns.entry((schema.clone(), name.clone()));
+            let of_table = of_table.or_default();
+            for (column, set) in &columns {
+                let held = column_of(of_table, column);
+                *held = held.union(*set);
+            }
+        }
+        account.forget_empty();
         put.push(account);
     }
     apply(state, put, Vec::new())
@@ -506,17 +589,16 @@ fn take(state: &SessionState, revoke: &Revoke) -> Result<()> {
         Some(level) => Some(grant_object(state, level)?),
         None => None,
     };
-    let set = match &object {
+    let (mut set, mut columns) = (Privileges::NONE, Vec::new());
+    match &object {
         Some(object) => {
-            let set = privileges(&revoke.privileges, object.level())?;
+            set = privileges(&revoke.privileges, object.level())?;
+            columns = on_columns(&revoke.privileges, object.level())?;
             require_to_give(state, object, set)?;
-            set
+            require_to_give_columns(state, object, &columns)?;
         }
-        None => {
-            require_create_user(state)?;
-            Privileges::NONE
-        }
-    };
+        None => require_create_user(state)?,
+    }
     let mut put = Vec::new();
     for user in &revoke.users {
         let name = named(state, user);
@@ -534,20 +616,65 @@ fn take(state: &SessionState, revoke: &Revoke) -> Result<()> {
                 account.global = Privileges::NONE;
                 account.databases.clear();
                 account.tables.clear();
+                account.columns.clear();
             }
-            Some(object) => {
-                let held = object.set(&mut account);
-                if held.is_empty() && object.level() != Level::Global {
-                    return Err(no_such_grant(name));
+            Some(object) => match take_from(&mut account, object, set, &columns) {
+                Err(error) if revoke.if_exists => {
+                    state.warnings.warn(error);
+                    continue;
                 }
-                *held = held.without(set);
-                account.databases.retain(|_, set| !set.is_empty());
-                account.tables.retain(|_, set| !set.is_empty());
-            }
+                taken => taken?,
+            },
         }
         put.push(account);
     }
     apply(state, put, Vec::new())
+}
+
+/// Takes privileges from an account: those on a table from its columns, too. Errors 1141 and 1147 if it has none there.
+fn take_from(
+    account: &mut Account,
+    object: &GrantObject,
+    set: Privileges,
+    columns: &[(&str, Privileges)],
+) -> Result<()> {
+    let name = (account.auth.user.clone(), account.auth.host.clone());
+    let name = (name.0.as_str(), name.1.as_str());
+    let held = object.set(account);
+    let has_none = held.is_empty();
+    *held = held.without(set);
+    match object {
+        GrantObject::Global => {}
+        GrantObject::Database(_) if has_none => return Err(no_such_grant(name)),
+        GrantObject::Database(_) => {}
+        GrantObject::Table(schema, table) => {
+            let of_table = account.columns.entry((schema.clone(), table.clone()));
+            let of_table = of_table.or_default();
+            if has_none && of_table.is_empty() {
+                return Err(no_such_table_grant(name, table));
+            }
+            for held in of_table.values_mut() {
+                *held = held.without(set);
+            }
+            for (column, set) in columns {
+                let held = column_of(of_table, column);
+                if !held.contains(*set) {
+                    return Err(no_such_table_grant(name, table));
+                }
+                *held = held.without(*set);
+            }
+        }
+    }
+    account.forget_empty();
+    Ok(())
+}
+
+/// Error 1147.
+fn no_such_table_grant((user, host): (&str, &str), table: &str) -> SqlError {
+    SqlError::new(
+        er::NONEXISTING_TABLE_GRANT,
+        format!("There is no such grant defined for user '{user}' on host '{host}' on table '{table}'"),
+    )
 }
 
 fn no_such_grant((user, host): (&str, &str)) -> SqlError {

@@ -25,7 +25,7 @@ impl DdlContext<'_> {
         };
         for name in tables {
             let (schema, table) = self.state.resolve(name)?;
-            self.state.require_all(needed, schema, table)?;
+            self.state.require_in_part(needed, schema, table)?;
         }
         let open = |name: &ObjectName| {
             let table = self.state.table(name)?;

@@ -1,10 +1,12 @@
 //! The tables of the `mysql` database: accounts and their privileges, as older tools read them. They are read-only;
 //! accounts are changed by CREATE USER, GRANT and their kin.
 
+use super::roles::set_text;
 use crate::accounts::{Account, Privileges};
 use crate::context::SessionState;
 use crate::error::Result;
 use crate::types::Value;
+use std::collections::BTreeSet;
 
 type Made = Result<Vec<Vec<Value>>>;
 
@@ -107,21 +109,41 @@ pub fn db(state: &SessionState) -> Made {
 pub fn tables_priv(state: &SessionState) -> Made {
     let mut rows = Vec::new();
     for account in state.database.accounts.all() {
-        for ((schema, name), set) in &account.tables {
+        let tables: BTreeSet<_> = account.tables.keys().chain(account.columns.keys()).collect();
+        for table in tables {
+            let set = account.tables.get(table).copied().unwrap_or_default();
+            let columns = account.columns.get(table).into_iter().flat_map(|of| of.values());
+            let on_columns = columns.fold(Privileges::NONE, |all, set| all.union(*set));
             let auth = &account.auth;
-            let names = crate::accounts::privilege::ALL
-                .iter()
-                .filter(|(one, _, levels)| set.contains(*one) && levels.contains('t'))
-                .map(|(_, name, _)| *name);
             rows.push(vec![
                 string(&auth.host),
-                string(schema),
+                string(&table.0),
                 string(&auth.user),
-                string(name),
+                string(&table.1),
                 string(""),
-                string(names.collect::<Vec<_>>().join(",")),
-                string(""),
+                string(set_text(set)),
+                string(set_text(on_columns)),
             ]);
+        }
+    }
+    Ok(rows)
+}
+
+pub fn columns_priv(state: &SessionState) -> Made {
+    let mut rows = Vec::new();
+    for account in state.database.accounts.all() {
+        for ((schema, name), columns) in &account.columns {
+            let auth = &account.auth;
+            rows.extend(columns.iter().map(|(column, set)| {
+                vec![
+                    string(&auth.host),
+                    string(schema),
+                    string(&auth.user),
+                    string(name),
+                    string(column),
+                    string(set_text(*set)),
+                ]
+            }));
         }
     }
     Ok(rows)

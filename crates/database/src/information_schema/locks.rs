@@ -5,6 +5,7 @@
 use crate::accounts::Privileges;
 use crate::context::process::Process;
 use crate::context::{SessionSnapshot, SessionState};
+use crate::dictionary::TableDef;
 use crate::error::Result;
 use crate::monitor::{LockNames, lock_id, sessions_by_owner, transaction_id};
 use crate::types::{Time, Value};
@@ -57,6 +58,15 @@ impl Visible<'_> {
     }
 }
 
+impl Visible<'_> {
+    /// Whether the session may be shown values of the table's rows: it may read them, or see what all sessions do.
+    fn reads(&self, table: Option<&Arc<TableDef>>) -> bool {
+        let rights = self.state.rights();
+        let allows = |table: &Arc<TableDef>| rights.allow(Privileges::SELECT, &table.schema, &table.name);
+        self.everybody || table.is_none_or(allows)
+    }
+}
+
 pub fn data_locks(state: &SessionState) -> Made {
     let visible = Visible::new(state);
     let names = LockNames::new(&state.database, &state.settings.time_zone);
@@ -81,7 +91,7 @@ pub fn data_locks(state: &SessionState) -> Made {
             string(lock_type(&lock)),
             string(lock.mode_text()),
             string(if lock.granted { "GRANTED" } else { "WAITING" }),
-            optional(names.data(&lock)),
+            optional(names.data(&lock).filter(|_| visible.reads(def))),
         ]);
     }
     Ok(rows)

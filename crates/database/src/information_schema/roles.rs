@@ -97,6 +97,32 @@ pub fn table_grants(state: &SessionState) -> Made {
     Ok(rows)
 }
 
+/// Privileges on columns of the roles that are active, and of theirs.
+pub fn column_grants(state: &SessionState) -> Made {
+    let mut rows = Vec::new();
+    for role in state.rights().parts().iter().skip(1) {
+        for ((schema, name), columns) in &role.columns {
+            let on_table = role.tables.get(&(schema.clone(), name.clone()));
+            let grantable = on_table.is_some_and(|set| set.contains(Privileges::GRANT_OPTION));
+            for (column, set) in columns {
+                rows.push(vec![
+                    Value::Null,
+                    Value::Null,
+                    string(&role.auth.user),
+                    string(&role.auth.host),
+                    string("def"),
+                    string(schema),
+                    string(name),
+                    string(column),
+                    string(set_text(*set)),
+                    yes(grantable),
+                ]);
+            }
+        }
+    }
+    Ok(rows)
+}
+
 pub fn edges(state: &SessionState) -> Made {
     let mut grants: Vec<(AuthId, AuthId, bool)> = Vec::new();
     for account in state.database.accounts.all() {

@@ -5,7 +5,9 @@ use crate::context::SessionState;
 use crate::dictionary::{ColumnDef, TableDef};
 use crate::error::Result;
 use crate::show::create::{extra, plain_default};
-use crate::show::objects::{collation_name, index_parts, key, status_of, table_type, visible_tables};
+use crate::show::objects::{
+    collation_name, index_parts, key, privileges_text, status_of, table_type, visible_tables,
+};
 use crate::show::server;
 use crate::types::{Charset, Collation, SqlType, TypeKind, Value};
 use crate::variables::{Setting, listed};
@@ -131,7 +133,7 @@ fn fraction(ty: &SqlType) -> Value {
     }
 }
 
-fn column_row(table: &TableDef, position: usize, column: &ColumnDef) -> Vec<Value> {
+fn column_row(table: &TableDef, position: usize, column: &ColumnDef, held: Privileges) -> Vec<Value> {
     let ty = &column.ty;
     let (characters, bytes) = text_lengths(ty);
     let (precision, scale) = numeric(ty);
@@ -158,7 +160,7 @@ fn column_row(table: &TableDef, position: usize, column: &ColumnDef) -> Vec<Valu
         string(ty.to_string()),
         string(key(table, position)),
         string(extra(column)),
-        string("select,insert,update,references"),
+        string(privileges_text(held)),
         string(&column.comment),
         string(""),
         Value::Null,
@@ -168,8 +170,12 @@ fn column_row(table: &TableDef, position: usize, column: &ColumnDef) -> Vec<Valu
 pub fn columns(state: &SessionState) -> Made {
     let mut rows = Vec::new();
     for table in all_tables(state) {
-        let columns = table.columns.iter().enumerate();
-        rows.extend(columns.map(|(position, column)| column_row(&table, position, column)));
+        for (position, column) in table.columns.iter().enumerate() {
+            let held = state.on_column(&table, &column.name);
+            if !held.is_empty() {
+                rows.push(column_row(&table, position, column, held));
+            }
+        }
     }
     Ok(rows)
 }
@@ -197,6 +203,12 @@ pub fn key_column_usage(state: &SessionState) -> Made {
     for table in stored_tables(state) {
         for index in table.indexes.iter().filter(|index| index.unique) {
             for (sequence, part) in index.parts.iter().enumerate() {
+                if state
+                    .on_column(&table, &table.columns[part.column].name)
+                    .is_empty()
+                {
+                    continue;
+                }
                 rows.push(vec![
                     catalog(),
                     string(&table.schema),
@@ -248,7 +260,8 @@ pub fn table_constraints(state: &SessionState) -> Made {
 
 pub fn check_constraints(state: &SessionState) -> Made {
     let mut rows = Vec::new();
-    for table in stored_tables(state) {
+    // A constraint may name columns that the account is not shown.
+    for table in stored_tables(state).filter(|table| state.holds_on_table(table)) {
         for check in &table.options.checks {
             rows.push(vec![
                 catalog(),
@@ -395,6 +408,33 @@ pub fn table_privileges(state: &SessionState) -> Made {
         for ((schema, name), set) in &account.tables {
             let front = [string(account.quoted()), catalog(), string(schema), string(name)];
             rows.extend(privilege_rows(*set, Level::Table, false, &front));
+        }
+    }
+    Ok(rows)
+}
+
+pub fn column_privileges(state: &SessionState) -> Made {
+    let mut rows = Vec::new();
+    for account in visible_accounts(state) {
+        for ((schema, name), columns) in &account.columns {
+            let on_table = account.tables.get(&(schema.clone(), name.clone()));
+            let grantable = on_table.is_some_and(|set| set.contains(Privileges::GRANT_OPTION));
+            for privilege in Privileges::ON_COLUMNS.names() {
+                let granted = columns
+                    .iter()
+                    .filter(|(_, set)| set.names().any(|name| name == privilege));
+                rows.extend(granted.map(|(column, _)| {
+                    vec![
+                        string(account.quoted()),
+                        catalog(),
+                        string(schema),
+                        string(name),
+                        string(column),
+                        string(privilege),
+                        yes(grantable),
+                    ]
+                }));
+            }
         }
     }
     Ok(rows)

@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 pub fn table(state: &SessionState, name: &ObjectName) -> Result<ResultRows> {
     let (schema, written) = state.resolve(name)?;
-    if !state.sees_table(schema, written) {
+    if !state.holds_on(schema, written) {
         let info = &state.info;
         return Err(crate::accounts::table_denied(
             "SHOW", &info.user, &info.host, written,

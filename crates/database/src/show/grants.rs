@@ -6,7 +6,7 @@
 
 use super::string;
 use crate::accounts::roles::{listed, not_granted};
-use crate::accounts::{Account, AuthId, Level, Limits, Privileges, Rights};
+use crate::accounts::{Account, AuthId, Columns, Level, Limits, Privileges, Rights, privilege};
 use crate::context::SessionState;
 use crate::context::answer::{ResultRows, text};
 use crate::error::{Result, SqlError, er};
@@ -79,8 +79,36 @@ fn merged(rights: &Rights) -> Account {
             let held = all.tables.entry(name.clone()).or_default();
             *held = held.union(*set);
         }
+        for (table, columns) in &part.columns {
+            // A table with grants on columns has a line, also if there are none on the whole.
+            all.tables.entry(table.clone()).or_default();
+            let of_table = all.columns.entry(table.clone()).or_default();
+            for (name, set) in columns {
+                let held = of_table.entry(name.clone()).or_default();
+                *held = held.union(*set);
+            }
+        }
     }
     all
+}
+
+/// The privileges on a table, and behind each those of its kind on columns: `SELECT, UPDATE (`a`, `b`)`.
+fn with_columns(set: Privileges, columns: &Columns) -> String {
+    let mut texts = Vec::new();
+    if set.contains(Privileges::all(Level::Table)) {
+        return set.text(Level::Table);
+    }
+    for (one, name, _) in privilege::ALL {
+        if set.contains(*one) && *one != Privileges::GRANT_OPTION {
+            texts.push((*name).to_owned());
+        }
+        let named = columns.iter().filter(|(_, set)| set.contains(*one));
+        let named: Vec<String> = named.map(|(column, _)| format!("`{column}`")).collect();
+        if !named.is_empty() {
+            texts.push(format!("{name} ({})", named.join(", ")));
+        }
+    }
+    texts.join(", ")
 }
 
 /// The lines of SHOW GRANTS. `roles` are those of the account.
@@ -104,7 +132,14 @@ fn grant_lines(account: &Account, rights: &Rights, roles: &BTreeMap<AuthId, bool
         lines.push(line(*set, Level::Database, &format!("`{name}`.*")));
     }
     for ((schema, name), set) in &all.tables {
-        lines.push(line(*set, Level::Table, &format!("`{schema}`.`{name}`")));
+        let on = format!("`{schema}`.`{name}`");
+        lines.push(match all.columns_of(schema, name) {
+            None => line(*set, Level::Table, &on),
+            Some(columns) => {
+                let granted = with_columns(*set, columns);
+                format!("GRANT {granted} ON {on} TO {to}{}", option(*set))
+            }
+        });
     }
     let plain = roles.iter().filter(|(_, admin)| !**admin).map(|(role, _)| role);
     let plain = listed(plain);

@@ -2,6 +2,7 @@
 
 use super::create::{extra, next_auto_increment, plain_default, visible_table};
 use super::{optional, string};
+use crate::accounts::Privileges;
 use crate::context::SessionState;
 use crate::context::answer::{ResultRows, bigint, text};
 use crate::dictionary::{ColumnDef, IndexDef, IndexPart, TableDef, is_open_schema, virtual_schema};
@@ -237,6 +238,10 @@ pub fn columns(state: &SessionState, name: &ObjectName, full: bool) -> Result<Re
     let table = visible_table(state, name)?;
     let mut rows = column_headings(full);
     for (position, column) in table.columns.iter().enumerate() {
+        let held = state.on_column(&table, &column.name);
+        if held.is_empty() {
+            continue;
+        }
         let null = if column.ty.nullable { "YES" } else { "NO" };
         let mut row = vec![string(&column.name), string(column.ty.to_string())];
         if full {
@@ -249,11 +254,17 @@ pub fn columns(state: &SessionState, name: &ObjectName, full: bool) -> Result<Re
             string(extra(column)),
         ]);
         if full {
-            row.extend([string("select,insert,update,references"), string(&column.comment)]);
+            row.extend([string(privileges_text(held)), string(&column.comment)]);
         }
         rows.push(row);
     }
     Ok(rows)
+}
+
+/// Privileges on a column as SHOW FULL COLUMNS lists them.
+pub fn privileges_text(set: Privileges) -> String {
+    let names: Vec<&str> = set.names().collect();
+    names.join(",").to_lowercase()
 }
 
 /// The collation of a text column.
@@ -317,7 +328,8 @@ pub fn indexes(state: &SessionState, name: &ObjectName) -> Result<ResultRows> {
     Ok(rows)
 }
 
-/// A row for each part of each index, with the columns of SHOW INDEX.
+/// A row for each part of each index, with the columns of SHOW INDEX. An account that has privileges on columns alone is shown
+/// the parts that are of these.
 pub fn index_parts(state: &SessionState, table: &TableDef) -> Vec<Vec<Value>> {
     let parts = table
         .indexes
@@ -344,6 +356,11 @@ pub fn index_parts(state: &SessionState, table: &TableDef) -> Vec<Vec<Value>> {
             Value::Null,
         ]
     };
+    let whole = state.holds_on_table(table);
+    let parts = parts.filter(|(_, (_, part))| {
+        let column = &table.columns[part.column].name;
+        whole || !state.on_column(table, column).is_empty()
+    });
     parts.map(row).collect()
 }
 

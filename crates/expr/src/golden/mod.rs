@@ -168,6 +168,7 @@ fn scope_of(columns: &[(&str, SqlType)]) -> Scope<'static> {
         schema: None,
         alias: "t".into(),
         columns: columns.collect(),
+        readable: None,
     });
     scope
 }

@@ -231,7 +231,7 @@ impl Planner<'_> {
         }
         // Before the look-up: an account that may not read the table is not told whether it exists.
         let (schema, name) = self.state.resolve(&named.name)?;
-        self.state.require_all(Privileges::SELECT, schema, name)?;
+        self.state.require_in_part(Privileges::SELECT, schema, name)?;
         let def = self.state.table(&named.name)?;
         let alias = named.alias.clone().unwrap_or_else(|| def.name.clone());
         let base = from.scope.width();
@@ -256,11 +256,15 @@ impl Planner<'_> {
             schema: Some(def.schema.clone()),
             alias: alias.clone(),
             columns,
+            readable: self.state.allowed_columns(Privileges::SELECT, &def),
         })?;
         from.see_last_table();
         let (allowed, forced) = hints(&named.hints, &def, &alias)?;
         let mode = match self.lock_of(&alias) {
-            Some((true, _)) => Mode::Write,
+            Some((true, _)) => {
+                self.state.require_locking(&def.schema, &def.name)?;
+                Mode::Write
+            }
             _ => Mode::Read,
         };
         let used = TableUse::new(Arc::clone(&def), mode, Privileges::SELECT);
@@ -334,6 +338,7 @@ impl Planner<'_> {
             schema: None,
             alias: alias.to_string(),
             columns,
+            readable: None,
         })?;
         from.see_last_table();
         from.tables.push(FromTable {
@@ -400,6 +405,9 @@ impl Planner<'_> {
         for name in names {
             let left = position(&from.scope, first..middle, name)?;
             let right = position(&from.scope, middle..from.scope.tables.len(), name)?;
+            for (table, column) in [left, right] {
+                from.scope.tables[table].check_readable(column)?;
+            }
             let column = |(table, column): (usize, usize)| {
                 let column: &ScopeColumn = &from.scope.tables[table].columns[column];
                 build::column(column.slot, column.ty.clone())

@@ -34,6 +34,10 @@ impl Planner<'_> {
                     if from.scope.tables.is_empty() {
                         return Err(SqlError::new(er::NO_TABLES_USED, "No tables used"));
                     }
+                    for (at, table) in from.scope.tables.iter().enumerate() {
+                        let own = from.star.iter().filter(|(table, _)| *table == at);
+                        table.check_star(own.map(|(_, column)| *column))?;
+                    }
                     for &(table, column) in &from.star {
                         let column = &from.scope.tables[table].columns[column];
                         out.push(Item {
@@ -50,6 +54,7 @@ impl Planner<'_> {
                         .iter()
                         .find(|t| t.answers_to(name.schema.as_deref(), Some(&name.name)));
                     let table = found.ok_or_else(|| SqlError::bad_table(&name.to_string()))?;
+                    table.check_star(0..table.columns.len())?;
                     for column in &table.columns {
                         out.push(Item {
                             expr: build::column(column.slot, column.ty.clone()),

@@ -1,6 +1,6 @@
 //! Whole statements: from their syntax to a plan that the executor runs as often as its parameters fit.
 //!
-//! The session parses a statement, has it planned, takes the metadata locks and checks the privileges of the tables the
+//! The session parses a statement, has it planned, which checks its privileges, takes the metadata locks of the tables the
 //! plan uses, opens or continues the transaction, has the plan run, and commits or rolls back. A plan that was made for
 //! definitions that have changed since is made anew.
 
@@ -18,7 +18,7 @@ use crate::mdl::Mode;
 use crate::parse::ast::{self, Statement, TableRef};
 use crate::types::{ColumnMeta, Value};
 use std::sync::Arc;
-use tidemark_engine::TableId;
+use tidemark_engine::{Table, TableId};
 
 /// The user variable that SET reads a value into that only a query can give; no client can name it.
 pub const HIDDEN_VARIABLE: &str = "\0value";
@@ -139,7 +139,7 @@ impl Planner<'_> {
     ) -> Result<Target> {
         let (schema, table) = self.state.resolve(name)?;
         if virtual_schema(schema).is_none() {
-            self.state.require_all(privileges, schema, table)?;
+            self.state.require_in_part(privileges, schema, table)?;
         }
         let def = self.state.table(name)?;
         let used = TableUse::new(Arc::clone(&def), Mode::Write, privileges);
@@ -148,22 +148,19 @@ impl Planner<'_> {
             return Err(self.state.database_denied(&def.schema));
         }
         let table = self.state.database.engine().table(def.id)?;
-        Target::new(def, table, &self.binder)
+        self.whole_target(def, table)
     }
 
-    /// Notes that the statement reads a column of its target, the first of those that it names. One with subqueries may
-    /// read any.
-    pub(super) fn target_reads(&mut self, target: &Target, column: Option<usize>, has_subquery: bool) {
-        let is_target =
-            |used: &&mut TableUse| used.mode == Mode::Write && Arc::ptr_eq(&used.table, &target.def);
-        let Some(used) = self.uses.iter_mut().find(is_target) else {
-            return;
-        };
-        let column = column.and_then(|at| target.def.columns.get(at));
-        used.reads = column.map(|column| column.name.clone());
-        if has_subquery {
-            used.privileges = used.privileges.union(Privileges::SELECT);
-        }
+    /// A table to be changed, with what the account may do with its columns.
+    pub(super) fn whole_target(&self, def: Arc<TableDef>, table: Arc<Table>) -> Result<Target> {
+        let mut target = Target::new(def, table, &self.binder)?;
+        let allowed = |privilege| self.state.allowed_columns(privilege, &target.def);
+        (target.readable, target.insertable, target.updatable) = (
+            allowed(Privileges::SELECT),
+            allowed(Privileges::INSERT),
+            allowed(Privileges::UPDATE),
+        );
+        Ok(target)
     }
 
     /// Error 1093 if a subquery reads the table that is changed. What a derived table reads, by itself or by subqueries of its

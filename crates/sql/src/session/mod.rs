@@ -280,11 +280,12 @@ impl Session {
             name: table.to_owned(),
         };
         let (schema, written) = self.state.resolve(&name)?;
-        self.state.require_all(Privileges::SELECT, schema, written)?;
+        self.state.require_in_part(Privileges::SELECT, schema, written)?;
         let def = self.state.table(&name)?;
         let results = self.state.results_collation();
         let matching = def.columns.iter().filter(|column| {
-            pattern.is_empty() || crate::accounts::pattern_matches(pattern, &column.name, true)
+            (pattern.is_empty() || crate::accounts::pattern_matches(pattern, &column.name, true))
+                && !self.state.on_column(&def, &column.name).is_empty()
         });
         Ok(matching
             .map(|column| {

@@ -5,6 +5,7 @@ use super::Session;
 use super::guard::Effect;
 use crate::accounts::Privileges;
 use crate::context::{Alarm, OkInfo, ResultSink, RightsAt, command, status};
+use crate::dictionary::is_open_schema;
 use crate::error::{Result, SqlError, er};
 use crate::exec::{self, Outcome};
 use crate::mdl::Mode;
@@ -23,8 +24,8 @@ pub(super) struct ReadyPlan {
     pub plan: Box<StatementPlan>,
     /// The dictionary's epoch it was planned at.
     epoch: u64,
-    /// As of when its privileges were checked; `None`: not yet.
-    allowed_at: Option<RightsAt>,
+    /// As of when its privileges were checked.
+    allowed_at: RightsAt,
     command: usize,
     /// It was made for the parameters that it will run with first.
     pub fresh: bool,
@@ -59,11 +60,12 @@ impl Session {
 
     pub(super) fn ready(&self, statement: &Statement, params: &[Value]) -> Result<ReadyPlan> {
         let epoch = self.state.database.dictionary().epoch();
+        let allowed_at = self.state.rights_at();
         failpoint::reach("plan");
         Ok(ReadyPlan {
             plan: plan(statement, &self.state, params)?,
             epoch,
-            allowed_at: None,
+            allowed_at,
             command: command::of(statement),
             fresh: true,
         })
@@ -102,16 +104,18 @@ impl Session {
             return Ok(Ran::Stale);
         }
         let plan = &*ready.plan;
+        let rights_now = self.state.rights_at();
+        if ready.allowed_at != rights_now {
+            if !self.is_allowed(plan) {
+                return Ok(Ran::Stale);
+            }
+            ready.allowed_at = rights_now;
+        }
         self.admit(match (plan.writes(), plan.needs_read_write()) {
             (true, _) => Effect::Changes,
             (false, true) => Effect::Locks,
             (false, false) => Effect::Nothing,
         })?;
-        let rights_now = self.state.rights_at();
-        if ready.allowed_at != Some(rights_now) {
-            self.check_privileges(plan)?;
-            ready.allowed_at = Some(rights_now);
-        }
         let mut stored = false;
         for used in plan.uses() {
             if used.table.is_virtual() {
@@ -171,18 +175,17 @@ impl Session {
         }
     }
 
-    pub(super) fn check_privileges(&self, plan: &StatementPlan) -> Result<()> {
-        for used in plan.uses() {
+    /// True if the account holds all that the plan needs, and SELECT, on whole tables: nothing else could be found by planning
+    /// anew. A plan that needs less, or goes by columns, is made anew when privileges have changed.
+    fn is_allowed(&self, plan: &StatementPlan) -> bool {
+        let rights = self.state.rights();
+        plan.uses().iter().all(|used| {
             let (schema, name) = (&used.table.schema, &used.table.name);
-            self.state.require_all(used.privileges, schema, name)?;
-            if used.mode == Mode::Write && used.privileges == Privileges::SELECT {
-                self.state.require_locking(schema, name)?;
-            }
-            if let Some(column) = &used.reads {
-                self.state.require_column(schema, name, column)?;
-            }
-        }
-        Ok(())
+            let all = used.privileges.union(Privileges::SELECT);
+            let is_locking_read = used.mode == Mode::Write && used.privileges == Privileges::SELECT;
+            let locks = !is_locking_read || self.state.require_locking(schema, name).is_ok();
+            is_open_schema(schema) || (rights.allow(all, schema, name) && locks)
+        })
     }
 
     pub(super) fn status_with(&self, more: bool) -> u16 {

@@ -445,6 +445,51 @@ fn roles_count_while_they_are_active_and_survive_a_restart() {
 }
 
 #[test]
+fn columns_are_asked_for_wherever_they_are_named() {
+    let mut world = World::new("columns");
+    let mut root = world.session();
+    ok(&mut root, "CREATE TABLE t (a INT PRIMARY KEY, b INT, c INT)");
+    ok(
+        &mut root,
+        "CREATE USER u; GRANT SELECT (a), INSERT (a, b), UPDATE (b) ON d.t TO u",
+    );
+    drop(root);
+    world.restart();
+    let mut root = world.session();
+    let mut u = world.connect("u", Some("d"));
+    ok(&mut u, "INSERT INTO t (b, a) VALUES (1, 2), (3, 4)");
+    ok(
+        &mut u,
+        "INSERT INTO t (b, a) VALUES (1, 2) AS n ON DUPLICATE KEY UPDATE b = n.a",
+    );
+    let insert = "INSERT INTO t (b, a) VALUES (1, 2) AS n ON DUPLICATE KEY UPDATE b = n.b";
+    assert_eq!(fails(&mut u, insert), 1143);
+    assert_eq!(fails(&mut u, "INSERT INTO t VALUES (1, 2, 3)"), 1142);
+    ok(&mut u, "UPDATE t SET b = a WHERE a = 2");
+    assert_eq!(fails(&mut u, "UPDATE t SET b = c"), 1143);
+    assert_eq!(fails(&mut u, "UPDATE t SET c = 1"), 1143);
+    assert_eq!(fails(&mut u, "UPDATE t SET nosuch = 1"), 1143);
+    assert_eq!(ok(&mut u, "SELECT a FROM t ORDER BY a"), ["2", "4"]);
+    assert_eq!(ok(&mut u, "SELECT COUNT(*) FROM t"), ["2"]);
+    for query in ["b", "*", "t.*"].map(|what| format!("SELECT {what} FROM t")) {
+        assert!([1142, 1143].contains(&fails(&mut u, &query)), "{query}");
+    }
+    // Plans are made anew where they must be, and the same plan serves where nothing changes.
+    ok(&mut root, "GRANT SELECT ON d.* TO u");
+    assert_eq!(ok(&mut u, "SELECT b FROM t WHERE a = 2"), ["2"]);
+    ok(&mut root, "REVOKE SELECT ON d.* FROM u");
+    assert_eq!(fails(&mut u, "SELECT b FROM t WHERE a = 2"), 1143);
+    assert_eq!(ok(&mut u, "SELECT a FROM t ORDER BY a"), ["2", "4"]);
+    assert_eq!(
+        ok(
+            &mut u,
+            "SELECT column_name FROM information_schema.columns WHERE table_schema = 'd'"
+        ),
+        ["a", "b"]
+    );
+}
+
+#[test]
 fn accounts_may_do_what_they_were_granted() {
     let world = World::new("accounts");
     let mut root = world.session();

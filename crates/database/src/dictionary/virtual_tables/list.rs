@@ -251,6 +251,11 @@ pub(super) const LIST: &[(&str, &str, &str)] = &[
     ),
     (
         MYSQL,
+        "columns_priv",
+        "Host 255,Db 64,User 32,Table_name 64,Column_name 64,Column_priv 64",
+    ),
+    (
+        MYSQL,
         "role_edges",
         "FROM_HOST 255,FROM_USER 32,TO_HOST 255,TO_USER 32,WITH_ADMIN_OPTION 1",
     ),

@@ -34,7 +34,7 @@ impl Assignments {
             if !found {
                 return Err(SqlError::unknown_column(&name.to_string(), "field list"));
             }
-            let column = target.column(&name.column)?;
+            let column = target.column(&name.column, &target.updatable)?;
             let value = assigned_value(column, &assignment.value, target, (scope, 0), binder, hooks)?;
             list.push((column, value));
         }
@@ -166,7 +166,7 @@ impl Hooks for DefaultHooks<'_> {
     }
     fn default_of(&mut self, column: Option<&ast::ColumnName>) -> Result<Expr> {
         let at = match column {
-            Some(name) => self.target.column(&name.column)?,
+            Some(name) => self.target.column(&name.column, &self.target.readable)?,
             None => self.column,
         };
         if self.target.def.columns[at].ty.nullable && self.target.def.columns[at].default.is_none() {

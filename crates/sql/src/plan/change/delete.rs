@@ -41,7 +41,6 @@ impl Planner<'_> {
             plain: true,
         };
         let rows = RowSelection::plan(clauses, &target, &binder, &mut hooks, sample)?;
-        self.target_reads(&target, rows.named, rows.filter_queries);
         self.refuse_reads_of(target.def.id, &target.def.name, Vec::new())?;
         Ok(DeletePlan {
             target,

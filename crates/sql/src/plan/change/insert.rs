@@ -3,14 +3,15 @@
 
 use super::assignments::Assignments;
 use super::literal_default;
-use super::target::{Target, scope_table};
+use super::target::Target;
 use crate::accounts::Privileges;
 use crate::context::TableUse;
 use crate::error::{Result, SqlError};
-use crate::expr::{Binder, Expr, Hooks, Scope, ScopeColumn, ScopeTable, build};
+use crate::expr::{AllowedColumns, Binder, Expr, Hooks, Scope, ScopeColumn, ScopeTable, build};
 use crate::parse::ast;
 use crate::plan::group::BlockHooks;
 use crate::plan::{Planner, QueryPlan};
+use std::sync::Arc;
 
 /// What a VALUES row gives a column.
 pub enum Given {
@@ -93,11 +94,6 @@ impl Planner<'_> {
                 .any(|given| matches!(given, Given::Value(e) if !e.columns().is_empty())),
             InsertSource::Query(_) => false,
         };
-        if let OnDuplicate::Update(assignments) = &on_duplicate {
-            let mut read = assignments.list().iter().flat_map(|(_, value)| value.columns());
-            let column = read.next().map(|at| at % target.def.columns.len());
-            self.target_reads(&target, column, false);
-        }
         self.refuse_reads_by_name(&target.def)?;
         self.uses.extend(source_uses);
         Ok(InsertPlan {
@@ -132,16 +128,20 @@ impl InsertPlan {
     }
 }
 
-/// The columns that an INSERT gives values to: those it lists, or all that can be seen. Errors 1054 and 1110.
+/// The columns that an INSERT gives values to: those it lists, or all that can be seen. Errors 1054, 1110, 1142 and 1143.
 fn columns_of(insert: &ast::Insert, target: &Target) -> Result<Vec<usize>> {
     if insert.columns.is_empty() {
         let all = target.def.columns.iter().enumerate();
         let visible = all.filter(|(_, column)| !column.invisible);
-        return Ok(visible.map(|(at, _)| at).collect());
+        let columns: Vec<usize> = visible.map(|(at, _)| at).collect();
+        if let Some(insertable) = &target.insertable {
+            insertable.check_all(columns.iter().copied())?;
+        }
+        return Ok(columns);
     }
     let mut columns = Vec::with_capacity(insert.columns.len());
     for name in &insert.columns {
-        let at = target.column(name)?;
+        let at = target.column(name, &target.insertable)?;
         if columns.contains(&at) {
             return Err(SqlError::column_specified_twice(name));
         }
@@ -163,7 +163,7 @@ fn bind_on_duplicate(
         OnDuplicate::Fail
     } else {
         let mut scope = Scope::default();
-        scope.add(scope_table(&target.def, None, 0))?;
+        scope.add(target.scope_table(None))?;
         if let Some((alias, names)) = &insert.row_alias {
             scope.add(alias_table(target, columns, alias, names)?)?;
         }
@@ -184,7 +184,7 @@ struct OnDuplicateHooks<'a> {
 
 impl Hooks for OnDuplicateHooks<'_> {
     fn inserted(&mut self, column: &ast::ColumnName) -> Result<Expr> {
-        let at = self.target.column(&column.column)?;
+        let at = self.target.column(&column.column, &self.target.readable)?;
         let width = self.target.def.columns.len();
         Ok(build::column(width + at, self.target.def.columns[at].ty.clone()))
     }
@@ -198,7 +198,7 @@ fn bind_rows(
     hooks: &mut dyn Hooks,
 ) -> Result<Vec<Vec<Given>>> {
     let mut scope = Scope::default();
-    scope.add(scope_table(&target.def, None, 0))?;
+    scope.add(target.scope_table(None))?;
     struct ValueHooks<'a> {
         target: &'a Target,
         inner: &'a mut dyn Hooks,
@@ -208,7 +208,8 @@ fn bind_rows(
             let Some(name) = column else {
                 return Err(SqlError::not_supported("DEFAULT inside an expression"));
             };
-            literal_default(self.target, self.target.column(&name.column)?)
+            let column = self.target.column(&name.column, &self.target.readable)?;
+            literal_default(self.target, column)
         }
         fn subquery(
             &mut self,
@@ -260,9 +261,14 @@ fn alias_table(target: &Target, columns: &[usize], alias: &str, names: &[String]
         // With its own column names the alias is optional, otherwise the old row's come first.
         merged: names.is_empty(),
     });
+    let readable = target.readable.as_deref().map(|readable| AllowedColumns {
+        columns: columns.iter().map(|at| readable.columns[*at]).collect(),
+        ..readable.clone()
+    });
     Ok(ScopeTable {
         schema: None,
         alias: alias.to_owned(),
         columns: named.collect(),
+        readable: readable.map(Arc::new),
     })
 }

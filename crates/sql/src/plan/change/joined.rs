@@ -91,6 +91,9 @@ impl Planner<'_> {
                 }
             };
             let (_, target, list) = &mut changed[known];
+            if let Some(updatable) = &target.updatable {
+                updatable.check(column, &assignment.column.column)?;
+            }
             let binder = self.binder.in_clause("field list");
             let mut hooks = BlockHooks {
                 planner: self,
@@ -152,9 +155,10 @@ impl Planner<'_> {
     fn joined_target(&mut self, table: &FromTable, verb: &str, privilege: Privileges) -> Result<Target> {
         match &table.input {
             FromInput::Stored { def, table: stored } => {
+                self.state.require_in_part(privilege, &def.schema, &def.name)?;
                 let used = TableUse::new(Arc::clone(def), Mode::Write, privilege);
                 self.uses.push(used.named(&table.alias));
-                Target::new(Arc::clone(def), Arc::clone(stored), &self.binder)
+                self.whole_target(Arc::clone(def), Arc::clone(stored))
             }
             FromInput::Virtual(def) => Err(self.state.database_denied(&def.schema)),
             FromInput::Derived { .. } => Err(SqlError::new(

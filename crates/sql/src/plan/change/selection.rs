@@ -8,7 +8,7 @@
 //! Where an index gives the wanted order it is read in that, from either end, and no further than LIMIT says: `DELETE …
 //! ORDER BY id LIMIT 1` takes one row off a queue and locks no other.
 
-use super::target::{Target, scope_table};
+use super::target::Target;
 use crate::error::Result;
 use crate::expr::{Binder, EvalCtx, Expr, Hooks, Scope};
 use crate::parse::ast;
@@ -43,8 +43,6 @@ pub struct RowSelection {
     /// The columns that say which rows, and in which order; and the primary key of those whose places are remembered before they
     /// are changed.
     pub columns_read: Vec<usize>,
-    /// The first column that the clauses name.
-    pub named: Option<usize>,
 }
 
 /// The clauses that say which.
@@ -70,7 +68,7 @@ impl RowSelection {
         sample: &EvalCtx,
     ) -> Result<RowSelection> {
         let mut scope = Scope::default();
-        scope.add(scope_table(&target.def, clauses.table.alias.as_deref(), 0))?;
+        scope.add(target.scope_table(clauses.table.alias.as_deref()))?;
         let filter = match clauses.filter {
             Some(filter) => Some(binder.in_clause("where clause").bind(filter, &scope, hooks)?),
             None => None,
@@ -109,7 +107,6 @@ impl RowSelection {
         let (path, direction) = choose_in_order(&request, &wish)?;
         let ordering = wish.order.iter().map(|(expr, _)| expr);
         let mut columns_read: Vec<usize> = filter.iter().chain(ordering).flat_map(Expr::columns).collect();
-        let named = columns_read.first().copied();
         let mut order_by = Vec::new();
         if direction.is_none() {
             for (expr, descending) in wish.order {
@@ -132,7 +129,6 @@ impl RowSelection {
             judges: !clauses.written.is_empty() && clauses.order_by.is_empty() && !filter_queries,
             filter_queries,
             ignore: clauses.ignore,
-            named,
             columns_read,
         })
     }

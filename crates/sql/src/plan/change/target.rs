@@ -3,7 +3,7 @@
 
 use crate::dictionary::{ColumnDefault, TableDef};
 use crate::error::{Result, SqlError};
-use crate::expr::{Binder, Expr, PlainHooks, Scope, ScopeColumn, ScopeTable};
+use crate::expr::{AllowedColumns, Binder, Expr, PlainHooks, Scope, ScopeColumn, ScopeTable};
 use crate::parse;
 use std::sync::Arc;
 use tidemark_engine::Table;
@@ -17,10 +17,16 @@ pub struct Target {
     has_computed: bool,
     /// The enforced CHECK constraints, by name.
     pub checks: Vec<(String, Expr)>,
+    /// What the account may read of it; `None`: all.
+    pub readable: Option<Arc<AllowedColumns>>,
+    /// The columns that it may give values to in new rows; `None`: all.
+    pub insertable: Option<Arc<AllowedColumns>>,
+    /// The columns that it may change; `None`: all.
+    pub updatable: Option<Arc<AllowedColumns>>,
 }
 
-/// The columns of a table as a scope sees them.
-pub fn scope_table(def: &TableDef, alias: Option<&str>, base: usize) -> ScopeTable {
+/// The columns of a table as a scope sees them, none of them withheld.
+fn scope_table(def: &TableDef, alias: Option<&str>, base: usize) -> ScopeTable {
     let columns = def.columns.iter().enumerate().map(|(at, column)| ScopeColumn {
         name: column.name.clone(),
         ty: column.ty.clone(),
@@ -32,6 +38,7 @@ pub fn scope_table(def: &TableDef, alias: Option<&str>, base: usize) -> ScopeTab
         schema: alias.is_none().then(|| def.schema.clone()),
         alias: alias.unwrap_or(&def.name).to_owned(),
         columns: columns.collect(),
+        readable: None,
     }
 }
 
@@ -60,13 +67,28 @@ impl Target {
             table,
             defaults,
             checks,
+            readable: None,
+            insertable: None,
+            updatable: None,
         })
     }
 
-    /// The position of a column that a statement names; error 1054.
-    pub fn column(&self, name: &str) -> Result<usize> {
-        let found = self.def.column(name);
-        found.ok_or_else(|| SqlError::unknown_column(name, "field list"))
+    /// The table as the scope of a statement sees it, under its alias.
+    pub fn scope_table(&self, alias: Option<&str>) -> ScopeTable {
+        ScopeTable {
+            readable: self.readable.clone(),
+            ..scope_table(&self.def, alias, 0)
+        }
+    }
+
+    /// The position of a column that a statement names and may use; errors 1054 and 1143. `allowed` is what it may use.
+    pub fn column(&self, name: &str, allowed: &Option<Arc<AllowedColumns>>) -> Result<usize> {
+        match (self.def.column(name), allowed) {
+            (Some(at), None) => Ok(at),
+            (Some(at), Some(allowed)) => allowed.check(at, name).map(|()| at),
+            (None, Some(allowed)) => Err(allowed.denied(name)),
+            (None, None) => Err(SqlError::unknown_column(name, "field list")),
+        }
     }
 
     /// True if the column's default is an expression, which may be computed from other columns.

@@ -2,7 +2,7 @@
 
 use super::assignments::Assignments;
 use super::selection::{Clauses, RowSelection};
-use super::target::{Target, scope_table};
+use super::target::Target;
 use crate::accounts::Privileges;
 use crate::error::Result;
 use crate::expr::{EvalCtx, Scope};
@@ -37,7 +37,7 @@ impl Planner<'_> {
             alias_first: false,
         };
         let mut scope = Scope::default();
-        scope.add(scope_table(&target.def, table.alias.as_deref(), 0))?;
+        scope.add(target.scope_table(table.alias.as_deref()))?;
         let assignments = Assignments::bind(&update.assignments, &target, &scope, &binder, &mut hooks)?;
         let clauses = Clauses {
             table,
@@ -52,9 +52,6 @@ impl Planner<'_> {
         let mut read = rows.columns_read.to_vec();
         read.extend(assignments.list().iter().flat_map(|(_, value)| value.columns()));
         let sets_unread = assignments.assigned().iter().any(|column| !read.contains(column));
-        let assigned = assignments.list().iter().flat_map(|(_, value)| value.columns());
-        let named = rows.named.into_iter().chain(assigned).next();
-        self.target_reads(&target, named, rows.filter_queries || assignments.has_subquery());
         self.refuse_reads_of(target.def.id, &target.def.name, Vec::new())?;
         Ok(UpdatePlan {
             target,

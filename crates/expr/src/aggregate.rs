@@ -9,14 +9,17 @@
 
 use super::build::{as_bits, as_number, as_text, json_as_double};
 use super::compare::{compare_values, order_values};
+use super::eval::text;
 use super::infer::kind_of;
 use super::infer::{decimal_shape, number_kind, text_type};
+use super::json::{json_type, null_member_name, shown, typed_json};
 use super::node::NumKind;
 use super::{BindCtx, EvalCtx, Expr};
 use std::cmp::Ordering;
 use std::collections::HashSet;
 use tidemark_types::error::memory::check_memory;
 use tidemark_types::error::{Result, SqlError};
+use tidemark_types::json::Json;
 use tidemark_types::sort::sort_key;
 use tidemark_types::{Decimal, SqlType, Val, Value};
 
@@ -53,6 +56,10 @@ pub enum AggFunc {
     VarSamp,
     /// `ANY_VALUE(e)`: the first row's value, NULL included.
     AnyValue,
+    /// `JSON_ARRAYAGG(e)`: an array of all values, NULL included.
+    JsonArray,
+    /// `JSON_OBJECTAGG(name, e)`: an object; of equal names the last counts.
+    JsonObject,
 }
 
 /// One aggregate of a query.
@@ -95,6 +102,8 @@ fn by_name(name: &str) -> Option<AggFunc> {
         "variance" | "var_pop" => AggFunc::VarPop,
         "var_samp" => AggFunc::VarSamp,
         "any_value" => AggFunc::AnyValue,
+        "json_arrayagg" => AggFunc::JsonArray,
+        "json_objectagg" => AggFunc::JsonObject,
         _ => return None,
     })
 }
@@ -124,12 +133,22 @@ impl Aggregate {
 
     fn new(name: &str, func: AggFunc, args: Vec<Expr>, distinct: bool, bind: &BindCtx) -> Result<Aggregate> {
         let many = matches!(func, AggFunc::Count | AggFunc::GroupConcat);
-        if args.is_empty() || args.len() > 1 && !many || func == AggFunc::Count && args.len() > 1 && !distinct
-        {
+        let wrong = match func {
+            AggFunc::JsonObject => args.len() != 2,
+            AggFunc::Count => args.is_empty() || args.len() > 1 && !distinct,
+            _ => args.is_empty() || args.len() > 1 && !many,
+        };
+        if wrong {
             return Err(SqlError::parameter_count(name));
+        }
+        if distinct && matches!(func, AggFunc::JsonArray | AggFunc::JsonObject) {
+            return Err(SqlError::not_supported(
+                "DISTINCT in JSON_ARRAYAGG and JSON_OBJECTAGG",
+            ));
         }
         let operand = |e: Expr| match func {
             AggFunc::GroupConcat => as_text(e, bind),
+            AggFunc::JsonArray | AggFunc::JsonObject => e,
             AggFunc::Count | AggFunc::Min | AggFunc::Max | AggFunc::AnyValue => as_number(e),
             AggFunc::BitAnd | AggFunc::BitOr | AggFunc::BitXor => as_bits(e),
             _ => json_as_double(as_number(e)),
@@ -170,6 +189,8 @@ impl Aggregate {
             },
             AggFunc::Min | AggFunc::Max | AggFunc::AnyValue => State::Best(None),
             AggFunc::GroupConcat => State::Concat(Vec::new()),
+            AggFunc::JsonArray => State::Elements(Vec::new()),
+            AggFunc::JsonObject => State::Members(Vec::new()),
             AggFunc::BitAnd => State::Bits(u64::MAX),
             AggFunc::BitOr | AggFunc::BitXor => State::Bits(0),
             _ => State::Variance {
@@ -205,6 +226,7 @@ fn result_type(func: AggFunc, args: &[Expr], bind: &BindCtx) -> Result<SqlType> 
             text_type(ty.display_length() as u64, &[ty], "min", bind)?
         }
         AggFunc::Min | AggFunc::Max | AggFunc::AnyValue => ty.clone(),
+        AggFunc::JsonArray | AggFunc::JsonObject => json_type(),
         AggFunc::GroupConcat => {
             let types: Vec<&SqlType> = args.iter().map(|a| &a.ty).collect();
             text_type(bind.group_concat_max_len, &types, "group_concat", bind)?
@@ -240,6 +262,10 @@ enum State {
     Best(Option<Value>),
     /// The text of each row, and what it is ordered by.
     Concat(Vec<(Vec<Value>, Vec<u8>)>),
+    /// The values of an array.
+    Elements(Vec<Json>),
+    /// The members of an object.
+    Members(Vec<(String, Json)>),
     Bits(u64),
     Variance {
         count: u64,
@@ -256,6 +282,9 @@ impl Accumulator {
                 *n += 1;
             }
             return Ok(());
+        }
+        if matches!(self.state, State::Elements(_) | State::Members(_)) {
+            return self.collect(spec, ctx);
         }
         let mut values: Vec<Val> = Vec::new();
         let first = spec.args[0].eval(ctx)?;
@@ -281,6 +310,24 @@ impl Accumulator {
             }
         }
         self.take(first, values, spec, ctx)
+    }
+
+    /// Takes the row's part of a document in.
+    fn collect<'a>(&mut self, spec: &'a Aggregate, ctx: &EvalCtx<'a>) -> Result<()> {
+        let part = |at: usize| -> Result<Json> {
+            let e = &spec.args[at];
+            Ok(typed_json(&e.eval(ctx)?, &e.ty))
+        };
+        check_memory()?;
+        match &mut self.state {
+            State::Elements(list) => list.push(part(0)?),
+            State::Members(members) => {
+                let name = text(&spec.args[0], ctx)?.ok_or_else(null_member_name)?;
+                members.push((String::from_utf8_lossy(&name).into_owned(), part(1)?));
+            }
+            _ => {}
+        }
+        Ok(())
     }
 
     fn take<'a>(
@@ -341,6 +388,7 @@ impl Accumulator {
                 check_memory()?;
                 rows.push((keys, text));
             }
+            State::Elements(_) | State::Members(_) => {}
             State::Bits(bits) => {
                 let value = value.to_bits(env)?;
                 match spec.func {
@@ -389,6 +437,10 @@ impl Accumulator {
             }
             State::Best(best) => best.unwrap_or(Val::Null),
             State::Concat(rows) => concatenated(rows, spec, ctx)?,
+            State::Elements(list) if list.is_empty() => Val::Null,
+            State::Elements(list) => shown(&Json::Array(list))?,
+            State::Members(members) if members.is_empty() => Val::Null,
+            State::Members(members) => shown(&Json::object(members))?,
             State::Bits(bits) => Val::UInt(bits),
             State::Variance { count, squares, .. } => {
                 let sample = matches!(spec.func, AggFunc::StdSamp | AggFunc::VarSamp);

@@ -7,7 +7,7 @@ use super::eval::text;
 use super::function::{FuncDef, def};
 use super::node::{Expr, Node};
 use tidemark_types::error::{Result, SqlError, er};
-use tidemark_types::json::{Json, JsonError};
+use tidemark_types::json::{DEPTH_MAX, Json, JsonError};
 use tidemark_types::meta::{type_byte, wire};
 use tidemark_types::{Collation, Derivation, SqlType, TypeKind, Val};
 
@@ -107,6 +107,25 @@ pub(crate) fn value_json(value: &Val) -> Json {
         Val::DateTime(t) => Json::DateTime(*t),
         Val::Str(text) | Val::Member(_, text) => Json::String(String::from_utf8_lossy(text).into_owned()),
     }
+}
+
+/// A document as a value; one that was put together may be too deep.
+pub(crate) fn shown(doc: &Json) -> Result<Val<'static>> {
+    if doc.depth() > DEPTH_MAX {
+        return Err(SqlError::new(
+            er::JSON_DOCUMENT_TOO_DEEP,
+            "The JSON document exceeds the maximum depth.",
+        ));
+    }
+    Ok(Val::json(doc))
+}
+
+/// Error 3158.
+pub(crate) fn null_member_name() -> SqlError {
+    SqlError::new(
+        er::JSON_NULL_KEY,
+        "JSON documents may not contain NULL member names.",
+    )
 }
 
 /// The type of what is a text or a document; the arguments become texts.

@@ -367,7 +367,9 @@ impl Parser<'_> {
             ahead += 1;
         }
         ahead > 0
-            && (["SELECT", "WITH"].iter().any(|w| self.is_ahead(ahead, w))
+            && (["SELECT", "WITH", "TABLE"]
+                .iter()
+                .any(|w| self.is_ahead(ahead, w))
                 || self.is_ahead(ahead, "VALUES") && self.is_ahead(ahead + 1, "ROW"))
     }
 

@@ -64,7 +64,7 @@ mod table;
 mod tests;
 
 pub use conceal::conceal;
-pub use reserved::is_reserved;
+pub use reserved::{RESERVED, is_reserved};
 
 use ast::Statement;
 use lexer::{Lexer, TokenKind, syntax_error};

@@ -1,7 +1,7 @@
 //! MySQL's reserved words: those that are no identifiers unless quoted.
 
-/// Sorted, upper case.
-const RESERVED: &[&str] = &[
+/// The reserved words, sorted, in upper case.
+pub const RESERVED: &[&str] = &[
     "ACCESSIBLE",
     "ADD",
     "ALL",

@@ -66,10 +66,7 @@ pub fn index(
         });
     }
     if bytes > KEY_BYTES_MAX {
-        return Err(SqlError::new(
-            er::TOO_LONG_KEY,
-            format!("Specified key was too long; max key length is {KEY_BYTES_MAX} bytes"),
-        ));
+        return Err(too_long(KEY_BYTES_MAX));
     }
     let name = match &def.name {
         _ if primary => PRIMARY.to_owned(),
@@ -124,6 +121,13 @@ fn free_name(column: &str, taken: &[IndexDef]) -> String {
         .unwrap_or_default()
 }
 
+fn too_long(max: u64) -> SqlError {
+    SqlError::new(
+        er::TOO_LONG_KEY,
+        format!("Specified key was too long; max key length is {max} bytes"),
+    )
+}
+
 /// The prefix length to keep: none if it covers the column.
 fn prefix(name: &str, ty: &SqlType, written: Option<u64>) -> Result<Option<u32>> {
     let wrong = || {
@@ -141,6 +145,7 @@ fn prefix(name: &str, ty: &SqlType, written: Option<u64>) -> Result<Option<u32>>
             ),
         ));
     }
+    let bytes_per_character = ty.collation.charset().max_bytes() as u64;
     match written {
         None if ty.is_blob_or_text() => Err(SqlError::new(
             er::BLOB_KEY_WITHOUT_LENGTH,
@@ -152,6 +157,10 @@ fn prefix(name: &str, ty: &SqlType, written: Option<u64>) -> Result<Option<u32>>
             format!("Key part '{name}' length cannot be 0"),
         )),
         Some(_) if !ty.is_string() || ty.is_member() => Err(wrong()),
+        // A TINYTEXT is shorter than the key that its prefix would be.
+        Some(length) if ty.is_blob_or_text() && length * bytes_per_character > ty.length as u64 => {
+            Err(too_long(KEY_BYTES_MAX.min(ty.length as u64)))
+        }
         Some(length) if ty.is_blob_or_text() => Ok(Some(length.min(u32::MAX as u64) as u32)),
         Some(length) if length > ty.length as u64 => Err(wrong()),
         Some(length) if length == ty.length as u64 => Ok(None),

@@ -7,6 +7,7 @@
 pub mod accounts;
 mod alter;
 mod check;
+mod checksum;
 pub(crate) mod column;
 mod copy;
 mod create;

@@ -4,6 +4,7 @@
 //! it as one, and here a function that makes all its rows for a session. What an account may not see is not among them.
 
 mod accounts;
+mod keywords;
 mod locks;
 mod metadata_locks;
 mod roles;
@@ -52,7 +53,7 @@ const MAKERS: &[(&str, &str, RowMaker)] = &[
     (IS, "PARAMETERS", none),
     (IS, "TRIGGERS", none),
     (IS, "EVENTS", none),
-    (IS, "PARTITIONS", none),
+    (IS, "PARTITIONS", rows::partitions),
     (IS, "FILES", none),
     (IS, "PLUGINS", rows::plugins),
     (IS, "USER_PRIVILEGES", rows::user_privileges),
@@ -66,6 +67,7 @@ const MAKERS: &[(&str, &str, RowMaker)] = &[
     (IS, "ROLE_COLUMN_GRANTS", roles::column_grants),
     (IS, "COLUMN_STATISTICS", none),
     (IS, "TABLESPACES", none),
+    (IS, "KEYWORDS", keywords::keywords),
     (MYSQL, "user", accounts::user),
     (MYSQL, "db", accounts::db),
     (MYSQL, "tables_priv", accounts::tables_priv),

@@ -97,8 +97,8 @@ fn text_lengths(ty: &SqlType) -> (Value, Value) {
     let per_character = ty.collation.charset().max_bytes() as i64;
     let length = ty.length as i64;
     match ty.kind {
-        // The bytes of a TEXT are fixed, and with them how many characters it surely holds.
-        _ if ty.is_blob_or_text() => (Value::Int(length / per_character.max(1)), Value::Int(length)),
+        // Of a TEXT the bytes are known, and no more: MySQL gives them for both.
+        _ if ty.is_blob_or_text() => (Value::Int(length), Value::Int(length)),
         _ => (Value::Int(length), Value::Int(length * per_character)),
     }
 }
@@ -338,21 +338,42 @@ pub fn metrics(state: &SessionState) -> Made {
 pub fn plugins(_: &SessionState) -> Made {
     let rows = server::plugins().rows;
     let row = |shown: Vec<Value>| {
+        let description = match &*shown[0].to_text() {
+            b"mysql_native_password" => "Native MySQL authentication",
+            b"caching_sha2_password" => "Caching sha2 authentication",
+            _ => "Supports transactions, row-level locking, and foreign keys",
+        };
         vec![
             shown[0].clone(),
             string("1.0"),
             shown[1].clone(),
             shown[2].clone(),
-            string("1.0"),
+            string("2.1"),
             Value::Null,
             Value::Null,
-            Value::Null,
-            Value::Null,
+            string("Tidemark"),
+            string(description),
             shown[4].clone(),
-            string("ON"),
+            string("FORCE"),
         ]
     };
     Ok(rows.into_iter().map(row).collect())
+}
+
+/// One row for each stored table: none has partitions.
+pub fn partitions(state: &SessionState) -> Made {
+    let stored = all_tables(state).into_iter().filter(|table| !table.is_virtual());
+    let row = |table: Arc<TableDef>| {
+        // ENGINE, VERSION, ROW_FORMAT, six numbers from TABLE_ROWS on, AUTO_INCREMENT, three times.
+        let status = status_of(state, &table);
+        let mut row = vec![catalog(), string(&table.schema), string(&table.name)];
+        row.resize(13, Value::Null);
+        row.extend_from_slice(&status[3..9]);
+        row.extend_from_slice(&status[10..13]);
+        row.extend([Value::Null, string(""), string(""), Value::Null]);
+        row
+    };
+    Ok(stored.map(row).collect())
 }
 
 fn visible_accounts(state: &SessionState) -> Vec<Arc<Account>> {

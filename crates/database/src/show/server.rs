@@ -308,14 +308,58 @@ pub fn collation_rows() -> Vec<Vec<Value>> {
         .collect()
 }
 
+/// What SHOW PRIVILEGES says of a privilege: its context, by which tools tell what it is granted on, and a comment.
+fn privilege_meaning(name: &str) -> (&'static str, &'static str) {
+    const ADMIN: &str = "Server Admin";
+    match name {
+        "ALTER" => ("Tables", "To alter the table"),
+        "ALTER ROUTINE" => (
+            "Functions,Procedures",
+            "To alter or drop stored functions/procedures",
+        ),
+        "CREATE" => ("Databases,Tables,Indexes", "To create new databases and tables"),
+        "CREATE ROUTINE" => ("Databases", "To use CREATE FUNCTION/PROCEDURE"),
+        "CREATE ROLE" => (ADMIN, "To create new roles"),
+        "CREATE TEMPORARY TABLES" => ("Databases", "To use CREATE TEMPORARY TABLE"),
+        "CREATE VIEW" => ("Tables", "To create new views"),
+        "CREATE USER" => (ADMIN, "To create new users"),
+        "DELETE" => ("Tables", "To delete existing rows"),
+        "DROP" => ("Databases,Tables", "To drop databases, tables, and views"),
+        "DROP ROLE" => (ADMIN, "To drop roles"),
+        "EVENT" => (ADMIN, "To create, alter, drop and execute events"),
+        "EXECUTE" => ("Functions,Procedures", "To execute stored routines"),
+        "FILE" => ("File access on server", "To read and write files on the server"),
+        "GRANT OPTION" => (
+            "Databases,Tables,Functions,Procedures",
+            "To give to other users those privileges you possess",
+        ),
+        "INDEX" => ("Tables", "To create or drop indexes"),
+        "INSERT" => ("Tables", "To insert data into tables"),
+        "LOCK TABLES" => ("Databases", "To use LOCK TABLES (together with SELECT privilege)"),
+        "PROCESS" => (ADMIN, "To view the plain text of currently executing queries"),
+        "REFERENCES" => ("Databases,Tables", "To have references on tables"),
+        "RELOAD" => (ADMIN, "To reload or refresh tables, logs and privileges"),
+        "REPLICATION CLIENT" => (ADMIN, "To ask where the slave or master servers are"),
+        "REPLICATION SLAVE" => (ADMIN, "To read binary log events from the master"),
+        "SELECT" => ("Tables", "To retrieve rows from table"),
+        "SHOW DATABASES" => (ADMIN, "To see all databases with SHOW DATABASES"),
+        "SHOW VIEW" => ("Tables", "To see views with SHOW CREATE VIEW"),
+        "SHUTDOWN" => (ADMIN, "To shut down the server"),
+        "SUPER" => (
+            ADMIN,
+            "To use KILL thread, SET GLOBAL, CHANGE REPLICATION SOURCE, etc.",
+        ),
+        "TRIGGER" => ("Tables", "To use triggers"),
+        "CREATE TABLESPACE" => (ADMIN, "To create/alter/drop tablespaces"),
+        "UPDATE" => ("Tables", "To update existing rows"),
+        _ => (ADMIN, ""),
+    }
+}
+
 pub fn privileges() -> ResultRows {
     let mut rows = ResultRows::of_text(&["Privilege", "Context", "Comment"], 80);
-    for (_, name, levels) in privilege::ALL {
-        let context = match (levels.contains('d'), levels.contains('t')) {
-            (_, true) => "Databases,Tables",
-            (true, false) => "Databases",
-            (false, false) => "Server Admin",
-        };
+    for (_, name, _) in privilege::ALL {
+        let (context, comment) = privilege_meaning(name);
         let mut title = String::new();
         for (i, word) in name.split(' ').enumerate() {
             let word = word.to_lowercase();
@@ -327,7 +371,7 @@ pub fn privileges() -> ResultRows {
                 title.push_str(&word);
             }
         }
-        rows.push(vec![string(title), string(context), string("")]);
+        rows.push(vec![string(title), string(context), string(comment)]);
     }
     rows
 }

@@ -1,12 +1,12 @@
 //! JSON functions.
 
 use super::*;
-use crate::json::{JSON_UNQUOTE, invalid, json_type, parse, text_result, typed_json};
+use crate::json::{
+    JSON_UNQUOTE, invalid, json_type, null_member_name, parse, shown, text_result, typed_json,
+};
 use tidemark_types::convert::excerpt;
 use tidemark_types::error::er;
-use tidemark_types::json::{
-    DEPTH_MAX, Json, PathEdit, PathStep, change, find, has_wildcard, parse_path, quoted,
-};
+use tidemark_types::json::{Json, PathEdit, PathStep, change, find, has_wildcard, parse_path, quoted};
 
 pub(super) static FUNCTIONS: &[FuncDef] = &[
     def("json_valid", (1, 1), int_type, |args, _, ctx| {
@@ -52,12 +52,7 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
         |args, _, ctx| {
             let mut members = Vec::with_capacity(args.len() / 2);
             for pair in args.chunks(2) {
-                let name = text(&pair[0], ctx)?.ok_or_else(|| {
-                    SqlError::new(
-                        er::JSON_NULL_KEY,
-                        "JSON documents may not contain NULL member names.",
-                    )
-                })?;
+                let name = text(&pair[0], ctx)?.ok_or_else(null_member_name)?;
                 members.push((
                     String::from_utf8_lossy(&name).into_owned(),
                     to_json(&pair[1], ctx)?,
@@ -146,17 +141,6 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
 
 fn json_result(_args: &mut Vec<Expr>, _bind: &BindCtx) -> Result<SqlType> {
     Ok(json_type())
-}
-
-/// A document as a value; one that was put together may be too deep.
-fn shown(doc: &Json) -> Result<Val<'static>> {
-    if doc.depth() > DEPTH_MAX {
-        return Err(SqlError::new(
-            er::JSON_DOCUMENT_TOO_DEEP,
-            "The JSON document exceeds the maximum depth.",
-        ));
-    }
-    Ok(Val::json(doc))
 }
 
 /// An argument that is a document; `None` is NULL.

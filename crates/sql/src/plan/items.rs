@@ -133,7 +133,7 @@ impl Planner<'_> {
                 _ => ColumnMeta::of_expression(&item.name, &item.expr.ty, results),
             };
             OutputColumn {
-                name: item.name.clone(),
+                name: meta.name.clone(),
                 ty: item.expr.ty.clone(),
                 meta,
             }
@@ -163,11 +163,38 @@ fn column_meta(
         }
     };
     let column_def = &def.columns[column];
-    let names = (item.name.as_str(), column_def.name.as_str());
+    let shown = match &table.input {
+        // What is a view in MySQL shows its own names, however the query writes them.
+        FromInput::Virtual(def) if !item.alias && shows_own_names(def) => &column_def.name,
+        _ => &item.name,
+    };
+    let names = (shown.as_str(), column_def.name.as_str());
     let ty = &item.expr.ty;
     let mut meta = ColumnMeta::of_column(&def.schema, (&table.alias, &def.name), names, ty, results);
     meta.flags |= key_flags(def, column);
     meta
+}
+
+/// True of a table of information_schema that MySQL makes of its dictionary's tables; the others it makes by code, and their
+/// columns are called as the query says.
+fn shows_own_names(def: &TableDef) -> bool {
+    let by_code = [
+        "ENGINES",
+        "COLLATIONS",
+        "PROCESSLIST",
+        "INNODB_TRX",
+        "INNODB_METRICS",
+        "PLUGINS",
+        "USER_PRIVILEGES",
+        "SCHEMA_PRIVILEGES",
+        "TABLE_PRIVILEGES",
+        "COLUMN_PRIVILEGES",
+        "APPLICABLE_ROLES",
+        "ENABLED_ROLES",
+        "ROLE_TABLE_GRANTS",
+        "ROLE_COLUMN_GRANTS",
+    ];
+    def.schema == "information_schema" && !by_code.contains(&&*def.name)
 }
 
 /// The flags that say what part a column has in its table's keys.

@@ -384,8 +384,15 @@ pub fn run_trusted(database: &Arc<Database>, sql: &[u8]) -> Result<()> {
     Session::connect(Arc::clone(database), info)?.query(sql, &mut Discard)
 }
 
-/// Counts a connection of the account.
+/// Counts a connection of the account. Error 1273 if its collation is not here.
 fn seat(database: &Database, info: &ConnectInfo) -> Result<Seat> {
+    // A client that asks for a collation of MySQL's that is not here is not given another without a word. Numbers that MySQL
+    // does not know mean the default, as there.
+    const LAST_OF_MYSQL: u16 = 323;
+    let known = Collation::from_id(info.collation).is_some();
+    if !known && (1..=LAST_OF_MYSQL).contains(&info.collation) {
+        return Err(SqlError::unknown_collation(&info.collation.to_string()));
+    }
     let account = database.full_account(&info.account.user, &info.account.host);
     let shared = database.globals().u64("max_user_connections");
     database.resources.connect(&account, shared)

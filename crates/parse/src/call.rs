@@ -47,6 +47,7 @@ impl Parser<'_> {
         self.expect_op(Op::LParen)?;
         let mut call = match name.as_str() {
             "CAST" => return self.cast(),
+            "JSON_VALUE" => return self.json_value(),
             "EXTRACT" | "TRIM" | "SUBSTRING" | "SUBSTR" | "MID" | "POSITION" | "TIMESTAMPADD"
             | "TIMESTAMPDIFF" | "GET_FORMAT" | "DATE_ADD" | "DATE_SUB" | "ADDDATE" | "SUBDATE" | "CHAR"
             | "COUNT" | "SUM" | "AVG" | "MIN" | "MAX" | "GROUP_CONCAT" | "BIT_AND" | "BIT_OR" | "BIT_XOR"
@@ -106,6 +107,53 @@ impl Parser<'_> {
         self.expect("AS")?;
         let ty = self.cast_type()?;
         self.expect_op(Op::RParen)?;
+        self.link()?;
+        Ok(Expr::Cast { expr, ty })
+    }
+
+    /// `JSON_VALUE(document, path [RETURNING type] [… ON EMPTY] [… ON ERROR])`: a cast of a call that is told the type and what
+    /// to do. Each of the two is a word, `NULL`, `ERROR` or `DEFAULT`, and the default.
+    #[inline(never)]
+    fn json_value(&mut self) -> Result<Expr> {
+        let mut args = vec![self.expr()?];
+        self.expect_op(Op::Comma)?;
+        args.push(self.expr()?);
+        let mut ty = if self.accept("RETURNING") {
+            self.cast_type()?
+        } else {
+            TypeName {
+                name: "CHAR".to_string(),
+                length: Some(512),
+                ..TypeName::default()
+            }
+        };
+        // A text is compared by its bytes.
+        ty.binary |= ty.charset.is_none();
+        let name = match ty.name.as_str() {
+            "BIGINT" if ty.unsigned => "UNSIGNED",
+            "BIGINT" => "SIGNED",
+            name => name,
+        };
+        args.push(Expr::str(name));
+        let mut handling = ["NULL", "NULL"].map(|word| (Expr::str(word), Expr::Literal(Literal::Null)));
+        let mut at = 0;
+        while let Some(word) = self.accept_any(&["NULL", "ERROR", "DEFAULT"]) {
+            let default = match word {
+                "DEFAULT" => self.simple()?,
+                _ => Expr::Literal(Literal::Null),
+            };
+            self.expect("ON")?;
+            match self.accept_any(&["EMPTY", "ERROR"]) {
+                Some("EMPTY") if at == 0 => at = 1,
+                Some("ERROR") if at < 2 => at = 2,
+                _ => return self.error(),
+            }
+            handling[at - 1] = (Expr::str(word), default);
+        }
+        args.extend(handling.into_iter().flat_map(|(word, default)| [word, default]));
+        self.expect_op(Op::RParen)?;
+        self.link()?;
+        let expr = Box::new(Expr::Function(Box::new(plain("JSON_VALUE", args))));
         self.link()?;
         Ok(Expr::Cast { expr, ty })
     }

@@ -51,6 +51,9 @@ const USER_COLUMNS: [Privileges; 29] = [
     Privileges::CREATE_TABLESPACE,
 ];
 
+/// All columns of `mysql.user`; the last say what is not there: the reuse of passwords, attributes.
+const USER_WIDTH: usize = 51;
+
 /// In the order of the columns of `mysql.db`.
 const DB_COLUMNS: [Privileges; 19] = [
     Privileges::SELECT,
@@ -80,13 +83,24 @@ pub fn user(state: &SessionState) -> Made {
         let mut row = vec![string(&auth.host), string(&auth.user)];
         row.extend(USER_COLUMNS.map(|one| flag(account.global.contains(one))));
         row.extend([
+            string(if auth.require_tls { "ANY" } else { "" }),
+            string(""),
+            string(""),
+            string(""),
+            Value::UInt(account.limits.queries as u64),
+            Value::UInt(account.limits.updates as u64),
+            Value::UInt(account.limits.connections as u64),
+            Value::UInt(account.limits.at_once as u64),
             string(auth.plugin.name()),
             Value::string(auth.auth_string.clone()),
             flag(auth.expired),
+            Value::Null,
+            Value::Null,
             flag(auth.locked),
             flag(account.global.contains(Privileges::CREATE_ROLE)),
             flag(account.global.contains(Privileges::DROP_ROLE)),
         ]);
+        row.resize(USER_WIDTH, Value::Null);
         row
     };
     let accounts = state.database.accounts.all();

@@ -7,6 +7,7 @@ use crate::json::{
 use tidemark_types::convert::excerpt;
 use tidemark_types::error::er;
 use tidemark_types::json::{Json, PathEdit, PathStep, change, find, has_wildcard, parse_path, quoted};
+use tidemark_types::{Collation, Conversion, Warnings};
 
 pub(super) static FUNCTIONS: &[FuncDef] = &[
     def("json_valid", (1, 1), int_type, |args, _, ctx| {
@@ -107,6 +108,7 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
         }
         Ok(Val::bool(all))
     }),
+    def("json_value", (7, 7), text_result, json_value),
     def("json_set", (3, MANY), json_result, |args, _, ctx| {
         changed(args, PathEdit::Set, "json_set", ctx)
     }),
@@ -216,6 +218,55 @@ fn extract<'a>(args: &'a [Expr], _ty: &'a SqlType, ctx: &EvalCtx<'a>) -> Result<
         [one] if !several => shown(one),
         many => shown(&Json::Array(many.iter().map(|j| (*j).clone()).collect())),
     }
+}
+
+/// The scalar at a path, as a value of the type that the third argument names. The other arguments, in pairs, say what is to be
+/// done where there is none and where it is not of the type: `NULL`, `ERROR` or `DEFAULT`, and the default.
+fn json_value<'a>(args: &'a [Expr], _ty: &'a SqlType, ctx: &EvalCtx<'a>) -> Result<Val<'a>> {
+    let otherwise = |pair: &'a [Expr], error: SqlError| match &*pair[0].eval(ctx)?.to_text() {
+        b"ERROR" => Err(error),
+        _ => pair[1].eval(ctx),
+    };
+    let doc = match document(args, 0, "json_value", ctx) {
+        Ok(doc) => known!(doc),
+        Err(error) if error.code == er::INVALID_JSON_TEXT_IN_PARAM => return otherwise(&args[5..7], error),
+        Err(error) => return Err(error),
+    };
+    let path = known!(single_path(&args[1], ctx)?);
+    let mut found = Vec::new();
+    find(&doc, &path, &mut found);
+    let Some(value) = found.first() else {
+        let missing = "No value was found by 'json_value' on the specified path.";
+        return otherwise(&args[3..5], SqlError::new(er::MISSING_JSON_VALUE, missing));
+    };
+    let name = args[2].eval(ctx)?.to_text().into_owned();
+    let ty = match &*name {
+        b"SIGNED" | b"UNSIGNED" => SqlType::bigint(),
+        b"DECIMAL" => SqlType::decimal(65, 30),
+        b"DOUBLE" | b"REAL" | b"FLOAT" => SqlType::double(),
+        b"DATE" => SqlType::date(),
+        b"DATETIME" => SqlType::datetime(6),
+        b"TIME" => SqlType::time(6),
+        b"YEAR" => SqlType::new(TypeKind::Year),
+        b"JSON" => return shown(value),
+        _ => SqlType::text(Collation::UTF8MB4_BIN),
+    };
+    match value {
+        Json::Null => return Ok(Val::Null),
+        Json::String(text) if ty.is_string() => return Ok(Val::string(text.as_str())),
+        _ => {}
+    }
+    // A complaint here is what ON ERROR is about.
+    let complaints = Warnings::default();
+    let mut conversion = Conversion::new(&complaints, ctx.env.time_zone);
+    conversion.sql_mode = ctx.env.sql_mode;
+    let scalar = value.scalar(&ty, "json_value", &conversion)?;
+    let negative = matches!(&scalar, Some(Val::Int(v)) if *v < 0) && name == b"UNSIGNED";
+    if complaints.count() > 0 || negative {
+        let error = SqlError::value_out_of_range(&String::from_utf8_lossy(&name), "json_value");
+        return otherwise(&args[5..7], error);
+    }
+    Ok(scalar.unwrap_or_else(|| Val::string(value.to_string())))
 }
 
 fn changed<'a>(args: &'a [Expr], kind: PathEdit, function: &str, ctx: &EvalCtx<'a>) -> Result<Val<'a>> {

@@ -234,8 +234,11 @@ pub(super) const LIST: &[(&str, &str, &str)] = &[
          1,Shutdown_priv 1,Process_priv 1,File_priv 1,Grant_priv 1,References_priv 1,Index_priv 1,Alter_priv \
          1,Show_db_priv 1,Super_priv 1,Create_tmp_table_priv 1,Lock_tables_priv 1,Execute_priv 1,Repl_slave_priv \
          1,Repl_client_priv 1,Create_view_priv 1,Show_view_priv 1,Create_routine_priv 1,Alter_routine_priv \
-         1,Create_user_priv 1,Event_priv 1,Trigger_priv 1,Create_tablespace_priv 1,plugin 64,authentication_string \
-         text?,password_expired 1,account_locked 1,Create_role_priv 1,Drop_role_priv 1",
+         1,Create_user_priv 1,Event_priv 1,Trigger_priv 1,Create_tablespace_priv 1,ssl_type 9,ssl_cipher text,x509_issuer \
+         text,x509_subject text,max_questions uint,max_updates uint,max_connections uint,max_user_connections uint,plugin \
+         64,authentication_string text?,password_expired 1,password_last_changed time?,password_lifetime uint?,\
+         account_locked 1,Create_role_priv 1,Drop_role_priv 1,Password_reuse_history uint?,Password_reuse_time uint?,\
+         Password_require_current 1?,User_attributes text?",
     ),
     (
         MYSQL,

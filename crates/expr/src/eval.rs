@@ -6,7 +6,7 @@ use super::{arith, cast, compare, interval, json, like};
 use std::borrow::Cow;
 use tidemark_types::error::depth::check_stack;
 use tidemark_types::error::{Result, SqlError};
-use tidemark_types::{CmpKind, Val, Value};
+use tidemark_types::{CmpKind, SqlType, Val, Value};
 
 impl Expr {
     /// The value for the row of `ctx`. Borrows from the row, the literals and the parameters where it can.
@@ -53,13 +53,7 @@ impl Expr {
                     None => Ok(Val::Null),
                 }
             }
-            Node::Cast(e) => {
-                let mut value = e.eval(ctx)?;
-                if matches!(value, Val::Json(_)) {
-                    value = json::scalar(value, e, &self.ty, ctx.env)?;
-                }
-                cast::cast(value, &e.ty, &self.ty, ctx.env)
-            }
+            Node::Cast(e) => cast_of(e, &self.ty, ctx),
             Node::Retype(e) => match e.eval(ctx)? {
                 Val::Null => Ok(Val::Null),
                 value => Ok(Val::Str(value.into_text())),
@@ -172,6 +166,15 @@ impl Expr {
         }
         owned(self, ctx)
     }
+}
+
+/// A cast; of a document the scalar in it, about which a complaint names where it comes from.
+fn cast_of<'a>(e: &'a Expr, to: &SqlType, ctx: &EvalCtx<'a>) -> Result<Val<'a>> {
+    let mut value = e.eval(ctx)?;
+    if matches!(value, Val::Json(_)) {
+        value = json::scalar(value, e, to, ctx.env)?;
+    }
+    cast::cast(value, &e.ty, to, ctx.env)
 }
 
 /// The value of the last step.

@@ -218,4 +218,36 @@ mod tests {
         assert!(!account.on_table("a", "c").contains(Privileges::SELECT));
         assert!(account.sees_database("a") && !account.sees_database("b"));
     }
+
+    #[test]
+    fn accounts_of_older_formats_are_read() {
+        for format in 1..=FORMAT {
+            let mut w = Writer::default();
+            w.u8(format);
+            w.u8(AuthPlugin::CachingSha2Password as u8);
+            w.bytes(b"");
+            w.bool(true);
+            let set = |w: &mut Writer, set: Privileges| match format {
+                1 => w.u64(set.0 as u64),
+                _ => w.privileges(set),
+            };
+            if format > 1 {
+                w.bool(false);
+            }
+            set(&mut w, Privileges::PROCESS);
+            w.u64(0);
+            w.u64(1);
+            w.str("a");
+            w.str("b");
+            set(&mut w, Privileges::SELECT);
+            // No options from 3 on, no roles and none of a login from 4 on, no columns from 5 on.
+            let empty_lists = [0, 0, 1, 3, 4][format as usize - 1];
+            w.0.extend([0].repeat(empty_lists));
+            let account = Account::decode("u", "%", &w.0).unwrap();
+            assert!(account.auth.locked && account.global == Privileges::PROCESS);
+            assert!(account.on_table("a", "b").contains(Privileges::SELECT));
+            assert!(account.roles.is_empty() && account.columns.is_empty());
+        }
+        assert!(Account::decode("u", "%", &[FORMAT + 1]).is_err());
+    }
 }

@@ -7,12 +7,13 @@ use super::roles;
 use crate::accounts::{self, Account, AuthId, AuthPlugin, Columns, Level, Privileges, password};
 use crate::context::SessionState;
 use crate::context::answer::Answer;
-use crate::dictionary::{is_open_schema, names_equal};
+use crate::dictionary::{TableDef, is_open_schema, names_equal};
 use crate::error::{Result, SqlError, er};
 use crate::parse::ast::{
     AccountOptions, AuthSecret, Grant, ObjectName, Privilege, PrivilegeLevel, Revoke, Statement, UserAuth,
     UserName, UserSpec,
 };
+use std::sync::Arc;
 
 /// Whether [`execute`] runs the statement.
 pub fn is_account_statement(statement: &Statement) -> bool {
@@ -509,6 +510,17 @@ fn require_to_give_columns(
     Ok(())
 }
 
+/// The table that a grant is on. Error 1146.
+fn granted_table(state: &SessionState, schema: &str, name: &str) -> Result<Arc<TableDef>> {
+    let written = ObjectName {
+        schema: Some(schema.to_owned()),
+        name: name.to_owned(),
+    };
+    state
+        .table(&written)
+        .map_err(|_| SqlError::no_such_table(schema, name))
+}
+
 /// The definition's columns must have those that are granted. Errors 1054 and 1146.
 fn require_columns(state: &SessionState, object: &GrantObject, wanted: &[(&str, Privileges)]) -> Result<()> {
     let GrantObject::Table(schema, name) = object else {
@@ -517,10 +529,7 @@ fn require_columns(state: &SessionState, object: &GrantObject, wanted: &[(&str, 
     if wanted.is_empty() {
         return Ok(());
     }
-    let table = state.table(&ObjectName {
-        schema: Some(schema.clone()),
-        name: name.clone(),
-    })?;
+    let table = granted_table(state, schema, name)?;
     match wanted.iter().find(|(column, _)| table.column(column).is_none()) {
         Some((column, _)) => Err(SqlError::unknown_column(column, name)),
         None => Ok(()),
@@ -550,9 +559,8 @@ fn give(state: &SessionState, grant: &Grant) -> Result<()> {
     }
     if let GrantObject::Table(schema, name) = &object
         && !set.contains(Privileges::CREATE)
-        && state.database.dictionary().find_table(schema, name).is_none()
     {
-        return Err(SqlError::no_such_table(schema, name));
+        granted_table(state, schema, name)?;
     }
     require_columns(state, &object, &columns)?;
     let mut put = Vec::new();

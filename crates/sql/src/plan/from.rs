@@ -364,6 +364,13 @@ impl Planner<'_> {
             JoinCondition::Using(names) => self.using(names, from, (first, middle), star, join.kind)?,
             JoinCondition::Natural => {
                 let names = common_names(&from.scope, first, middle);
+                // Nobody has written these names: an error does not tell them.
+                for table in &from.scope.tables[first..] {
+                    let is_common =
+                        |column: &ScopeColumn| names.iter().any(|name| names_equal(name, &column.name));
+                    let columns = table.columns.iter().enumerate();
+                    table.check_star(columns.filter(|(_, column)| is_common(column)).map(|(at, _)| at))?;
+                }
                 self.using(&names, from, (first, middle), star, join.kind)?
             }
         };

@@ -54,8 +54,11 @@ impl Planner<'_> {
                         .iter()
                         .find(|t| t.answers_to(name.schema.as_deref(), Some(&name.name)));
                     let table = found.ok_or_else(|| SqlError::bad_table(&name.to_string()))?;
-                    table.check_star(0..table.columns.len())?;
-                    for column in &table.columns {
+                    // Columns that a join has merged are the table's own, invisible ones are not named by `*`.
+                    let columns = table.columns.iter().enumerate();
+                    let shown = columns.filter(|(_, column)| !column.hidden || column.merged);
+                    table.check_star(shown.clone().map(|(at, _)| at))?;
+                    for (_, column) in shown {
                         out.push(Item {
                             expr: build::column(column.slot, column.ty.clone()),
                             name: column.name.clone(),

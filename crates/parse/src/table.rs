@@ -71,7 +71,10 @@ impl Parser<'_> {
         if self.is_any(&["CONSTRAINT", "FOREIGN", "CHECK"]) {
             match self.constraint()? {
                 AlterAction::AddIndex(index) => table.indexes.push(index),
-                AlterAction::AddForeignKey(key) => table.foreign_keys.push(key),
+                AlterAction::AddForeignKey(mut key) => {
+                    key.indexes_before = table.indexes.len();
+                    table.foreign_keys.push(key);
+                }
                 AlterAction::AddCheck(check) => table.checks.push(check),
                 _ => return self.error(),
             }
@@ -187,9 +190,7 @@ impl Parser<'_> {
         if self.accept_all(&["FOREIGN", "KEY"]) {
             let own = if self.is_name() { Some(self.name()?) } else { None };
             let columns = self.in_parens(Parser::name_list)?;
-            return Ok(AlterAction::AddForeignKey(
-                self.references(name.or(own), columns)?,
-            ));
+            return Ok(AlterAction::AddForeignKey(self.references(name, own, columns)?));
         }
         if self.accept("CHECK") {
             return Ok(AlterAction::AddCheck(self.check(name)?));
@@ -213,7 +214,13 @@ impl Parser<'_> {
         })
     }
 
-    fn references(&mut self, name: Option<String>, columns: Vec<String>) -> Result<ForeignKey> {
+    /// `REFERENCES table [(columns)] [MATCH how] [ON DELETE action] [ON UPDATE action]`, the last two in any order.
+    fn references(
+        &mut self,
+        name: Option<String>,
+        index: Option<String>,
+        columns: Vec<String>,
+    ) -> Result<ForeignKey> {
         self.expect("REFERENCES")?;
         let table = self.object_name()?;
         let referenced = if self.is_op(Op::LParen) {
@@ -221,33 +228,45 @@ impl Parser<'_> {
         } else {
             Vec::new()
         };
-        let mut key = ForeignKey {
+        if self.accept("MATCH") && self.accept_any(&["FULL", "PARTIAL", "SIMPLE"]).is_none() {
+            return self.error();
+        }
+        let (mut on_delete, mut on_update) = (None, None);
+        while self.accept("ON") {
+            let action = match (self.is("DELETE"), self.is("UPDATE")) {
+                (true, _) => &mut on_delete,
+                (_, true) => &mut on_update,
+                _ => return self.error(),
+            };
+            if action.is_some() {
+                return self.error();
+            }
+            self.advance();
+            *action = Some(self.referential_action()?);
+        }
+        Ok(ForeignKey {
             name,
+            index,
             columns,
             table,
             referenced,
-            on_delete: None,
-            on_update: None,
+            on_delete,
+            on_update,
+            indexes_before: 0,
+        })
+    }
+
+    fn referential_action(&mut self) -> Result<String> {
+        let (first, seconds): (&str, &[&str]) = match self.accept_any(&["RESTRICT", "CASCADE", "SET", "NO"]) {
+            Some("SET") => ("SET", &["NULL", "DEFAULT"]),
+            Some("NO") => ("NO", &["ACTION"]),
+            Some(alone) => return Ok(alone.to_owned()),
+            None => return self.error(),
         };
-        if self.accept("MATCH") {
-            self.word_upper()?;
+        match self.accept_any(seconds) {
+            Some(second) => Ok(format!("{first} {second}")),
+            None => self.error(),
         }
-        while self.accept("ON") {
-            let deleting = match self.accept_any(&["DELETE", "UPDATE"]) {
-                Some(word) => word == "DELETE",
-                None => return self.error(),
-            };
-            let mut action = self.word_upper()?;
-            if matches!(action.as_str(), "SET" | "NO") {
-                action = format!("{action} {}", self.word_upper()?);
-            }
-            *(if deleting {
-                &mut key.on_delete
-            } else {
-                &mut key.on_update
-            }) = Some(action);
-        }
-        Ok(key)
     }
 
     pub(super) fn column_def(&mut self) -> Result<ColumnDef> {
@@ -314,7 +333,7 @@ impl Parser<'_> {
             self.expect("CHECK")?;
             column.check = Some(self.check(name)?);
         } else if self.is("REFERENCES") {
-            column.references = Some(self.references(None, vec![column.name.clone()])?);
+            column.references = Some(self.references(None, None, vec![column.name.clone()])?);
         } else {
             return Ok(false);
         }

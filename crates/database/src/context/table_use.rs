@@ -16,6 +16,8 @@ pub struct TableUse {
     pub privileges: Privileges,
     /// What the statement calls it, if not by its name: LOCK TABLES goes by that.
     pub alias: Option<String>,
+    /// The statement does not name it: a foreign key leads there. LOCK TABLES has nothing to say of it.
+    pub implied: bool,
 }
 
 impl TableUse {
@@ -26,7 +28,14 @@ impl TableUse {
             mode,
             privileges,
             alias: None,
+            implied: false,
         }
+    }
+
+    /// The same, of a table that a foreign key leads to.
+    pub fn implied(mut self) -> TableUse {
+        self.implied = true;
+        self
     }
 
     /// The same under another name.

@@ -4,11 +4,13 @@
 //! comes to decides how the table gets there: by its definition alone, by building and dropping indexes, or by a copy
 //! of the rows into a new table.
 
+use super::alter_foreign_key::names_foreign_key;
 use super::create::{column_key, now_s, table_comment};
-use super::{DdlContext, check, check_table_name, column, default, index};
+use super::foreign_key::{Moves, Shape};
+use super::{DdlContext, check, check_table_name, column, default, foreign_key, index};
 use crate::accounts::Privileges;
 use crate::context::answer::{Answer, Done};
-use crate::dictionary::{ColumnDef, ColumnDefault, IndexDef, TableDef, names_equal};
+use crate::dictionary::{ColumnDef, ColumnDefault, ForeignKeyDef, IndexDef, TableDef, names_equal};
 use crate::error::{Result, SqlError, er};
 use crate::expr::{Env, collation as collation_of};
 use crate::parse::ast::{
@@ -31,6 +33,9 @@ pub(super) struct Draft {
     /// For each index: the engine's number of the old index it is, if it is one.
     pub index_origins: Vec<Option<usize>>,
     pub options: crate::dictionary::TableOptions,
+    pub foreign_keys: Vec<ForeignKeyDef>,
+    /// The names of those among them that are new.
+    pub new_foreign_keys: Vec<String>,
     pub auto_increment: Option<u64>,
     rename: Option<(String, String)>,
     /// A copy even if nothing asks for it: `ENGINE=InnoDB`, `FORCE`.
@@ -49,6 +54,8 @@ impl Draft {
             index_origins: table.indexes.iter().map(|index| Some(index.number)).collect(),
             name: table.name.clone(),
             options: table.options.clone(),
+            foreign_keys: table.foreign_keys.clone(),
+            new_foreign_keys: Vec::new(),
             auto_increment: None,
             rename: None,
             rebuild: false,
@@ -69,7 +76,21 @@ impl Draft {
             .position(|index| names_equal(&index.name, name))
     }
 
-    /// Puts a column at a place; indexes follow their columns.
+    pub fn shape<'a>(&'a self, schema: &'a str) -> Shape<'a> {
+        Shape {
+            schema,
+            name: &self.name,
+            columns: &self.columns,
+            indexes: &self.indexes,
+        }
+    }
+
+    /// The positions of columns that constraints keep.
+    fn foreign_key_columns(&mut self) -> impl Iterator<Item = &mut usize> {
+        self.foreign_keys.iter_mut().flat_map(|key| &mut key.columns)
+    }
+
+    /// Puts a column at a place; indexes and foreign keys follow their columns.
     fn insert_column(&mut self, at: usize, column: ColumnDef, origin: Option<usize>, explicit_null: bool) {
         self.columns.insert(at, column);
         self.origins.insert(at, origin);
@@ -79,9 +100,12 @@ impl Draft {
                 part.column += 1;
             }
         }
+        for column in self.foreign_key_columns().filter(|column| **column >= at) {
+            *column += 1;
+        }
     }
 
-    /// Takes a column out, and out of the indexes; an index that loses its last column goes.
+    /// Takes a column out, and out of the indexes; an index that loses its last column goes. No foreign key has it.
     fn remove_column(&mut self, at: usize) {
         self.columns.remove(at);
         self.origins.remove(at);
@@ -103,6 +127,9 @@ impl Draft {
                     part.column -= 1;
                 }
             }
+        }
+        for column in self.foreign_key_columns().filter(|column| **column > at) {
+            *column -= 1;
         }
     }
 
@@ -128,12 +155,16 @@ impl Draft {
         for part in self.indexes.iter_mut().flat_map(|index| &mut index.parts) {
             part.column = follow(part.column);
         }
+        for column in self.foreign_key_columns() {
+            *column = follow(*column);
+        }
     }
 
     /// Whether nothing but the table's name differs from the old definition.
     fn same_but_for_the_name(&self, old: &TableDef) -> bool {
         format!("{:?}{:?}{:?}", self.columns, self.indexes, self.options)
             == format!("{:?}{:?}{:?}", old.columns, old.indexes, old.options)
+            && self.foreign_keys == old.foreign_keys
             && self.auto_increment.is_none()
     }
 
@@ -196,14 +227,53 @@ impl Draft {
 
     fn add_index(&mut self, def: &ast::IndexDef) -> Result<()> {
         let index = index::index(def, &mut self.columns, &self.explicit_null, &self.indexes)?;
+        self.push_index(index);
+        Ok(())
+    }
+
+    /// Adds an index that is to be built.
+    pub fn push_index(&mut self, index: IndexDef) {
         self.indexes.push(index);
         self.index_origins.push(None);
-        Ok(())
+    }
+
+    /// Adds an index made for a foreign key of these columns, in place of those that it makes superfluous. One of the same
+    /// columns gets another name and is not built again.
+    pub fn replace_generated(&mut self, index: IndexDef, columns: &[usize]) {
+        let mut origin = None;
+        for at in (0..self.indexes.len()).rev() {
+            if foreign_key::is_superseded(&self.indexes[at], columns) {
+                let same = self.indexes[at].parts.len() == index.parts.len();
+                self.indexes.remove(at);
+                let from = self.index_origins.remove(at);
+                origin = origin.or(from.filter(|_| same));
+            }
+        }
+        self.indexes.push(index);
+        self.index_origins.push(origin);
+    }
+
+    /// Drops the indexes that were made for foreign keys and that a new one makes superfluous.
+    pub fn drop_superseded_indexes(&mut self) {
+        for at in (0..self.indexes.len()).rev() {
+            let index = &self.indexes[at];
+            let columns: Vec<usize> = index.parts.iter().map(|part| part.column).collect();
+            let superseded = index.generated
+                && self.index_origins[at].is_some()
+                && (0..self.indexes.len()).any(|other| {
+                    self.index_origins[other].is_none() && self.indexes[other].begins_with(&columns)
+                });
+            if superseded {
+                self.indexes.remove(at);
+                self.index_origins.remove(at);
+            }
+        }
     }
 
     /// `DROP COLUMN`
     fn drop_column(&mut self, name: &str) -> Result<()> {
         let at = self.column(name).ok_or_else(|| SqlError::cannot_drop(name))?;
+        foreign_key::refuse_drop_of_column(&self.foreign_keys, &self.columns, at)?;
         if self.columns.len() == 1 {
             return Err(SqlError::new(
                 er::CANT_REMOVE_ALL_FIELDS,
@@ -399,14 +469,21 @@ impl DdlContext<'_> {
                 names.push(self.rename_target(schema, new)?);
             }
         }
-        self.own_tables(&names)?;
+        let target = names[names.len() - 1];
+        self.own_with_relatives(&names, actions)?;
         let old = self.table(schema, name)?;
         let mut draft = Draft::of(&old);
+        // Constraints that go hold nothing fast, those that come find all columns and indexes there.
+        for action in actions {
+            self.drop_foreign_key(&mut draft, action)?;
+        }
         for action in actions {
             self.apply(&mut draft, action, &old)?;
         }
+        self.add_foreign_keys(&mut draft, actions, &old)?;
         self.hold_columns(&mut draft, actions)?;
-        let (schema, name) = names[names.len() - 1];
+        self.hold_relations(&mut draft, &old, target)?;
+        let (schema, name) = target;
         let checks = check::renamed(&draft.options.checks, &old.name, name);
         self.names_are_free(schema, &old.name, &checks)?;
         index::check_table(&draft.columns, &draft.indexes)?;
@@ -472,13 +549,13 @@ impl DdlContext<'_> {
             AlterAction::RenameTo(new) => self.rename_to(draft, new, old),
             AlterAction::Options(options) => self.set_options(draft, options, &old.name),
             AlterAction::ConvertTo { charset, collation } => draft.convert_to(charset, collation.as_deref()),
-            AlterAction::AddForeignKey(_) | AlterAction::DropForeignKey(_) => {
-                Err(SqlError::not_supported("FOREIGN KEY constraints"))
-            }
+            // These were the first to go, or are the last to come.
+            AlterAction::AddForeignKey(_) | AlterAction::DropForeignKey(_) => Ok(()),
             AlterAction::AddCheck(written) => draft.add_check(written, None, old),
             AlterAction::DropCheck(name) => draft.drop_check(name),
             AlterAction::EnforceCheck { name, enforced } => draft.enforce_check(name, *enforced),
             AlterAction::ShowIndex { name, visible } => draft.show_index(name, *visible, &old.name),
+            AlterAction::DropConstraint(name) if names_foreign_key(old, name) => Ok(()),
             AlterAction::DropConstraint(name) => draft.drop_constraint(name),
             AlterAction::Ignored(what) => {
                 draft.rebuild |= what.eq_ignore_ascii_case("FORCE");
@@ -504,7 +581,6 @@ impl DdlContext<'_> {
         position: &ColumnPosition,
         old: &TableDef,
     ) -> Result<()> {
-        self.refuse_constraints(column)?;
         if draft.column(&column.name).is_some() {
             return Err(SqlError::duplicate_column(&column.name));
         }
@@ -579,13 +655,6 @@ impl DdlContext<'_> {
         Ok(())
     }
 
-    fn refuse_constraints(&self, column: &ast::ColumnDef) -> Result<()> {
-        if column.references.is_some() {
-            return Err(SqlError::not_supported("FOREIGN KEY constraints"));
-        }
-        Ok(())
-    }
-
     fn change_column(
         &self,
         draft: &mut Draft,
@@ -593,7 +662,6 @@ impl DdlContext<'_> {
         written: &ast::ColumnDef,
         position: Option<&ColumnPosition>,
     ) -> Result<()> {
-        self.refuse_constraints(written)?;
         let at = draft
             .column(old)
             .ok_or_else(|| unknown_column_in(old, &draft.name))?;
@@ -674,10 +742,15 @@ impl DdlContext<'_> {
                 .all(|(new, old)| is_stored_alike(&new.ty, &old.ty));
         let same_primary = primary_origin(&draft) == old.primary().map(|_| 0);
         let in_place = plain_columns && same_primary && !draft.rebuild;
+        let tests_rows = !draft.new_foreign_keys.is_empty() && self.state.settings.foreign_key_checks;
+        if tests_rows && matches!(draft.algorithm, AlterAlgorithm::Inplace | AlterAlgorithm::Instant) {
+            return Err(foreign_key::needs_no_checks(draft.algorithm));
+        }
         draft.check_demands(in_place)?;
         let mut table = TableDef {
             columns: draft.columns.clone(),
             options: draft.options.clone(),
+            foreign_keys: draft.foreign_keys.clone(),
             ..old.clone()
         };
         let only_renames = in_place && draft.rename.is_some() && draft.same_but_for_the_name(old);
@@ -704,31 +777,39 @@ impl DdlContext<'_> {
             } else {
                 0
             };
-            Done {
-                affected_rows: copied,
-                info: format!(
-                    "Records: {copied}  Duplicates: 0  Warnings: {}",
-                    self.state.warnings.count()
-                ),
-            }
+            self.copied(copied)
         };
         table.indexes = draft.indexes;
         let done = match only_renames {
             true => Done::default(),
+            false if tests_rows => {
+                let rows = self.test_foreign_keys(&change, &table, &draft.new_foreign_keys)?;
+                self.copied(rows)
+            }
             false => done,
         };
         if let Some((schema, name)) = draft.rename
             && (schema != old.schema || name != old.name)
         {
             change.drop_table(&old.schema, &old.name)?;
-            table.options.checks = check::renamed(&table.options.checks, &old.name, &name);
-            table.schema = schema;
-            table.name = name;
+            rename(&mut table, schema, name)?;
         }
+        self.tell_children(&mut change, old, &table, &draft.origins)?;
         change.put_table(table)?;
         failpoint::reach("definitions");
         change.commit()?;
         Ok(Answer::Ok(done))
+    }
+
+    /// What ALTER TABLE answers that has copied so many rows.
+    fn copied(&self, rows: u64) -> Done {
+        Done {
+            affected_rows: rows,
+            info: format!(
+                "Records: {rows}  Duplicates: 0  Warnings: {}",
+                self.state.warnings.count()
+            ),
+        }
     }
 
     /// Drops and builds the secondary indexes that differ, and gives each its new number.
@@ -773,6 +854,20 @@ impl DdlContext<'_> {
         index::arrange(&mut draft.indexes, &draft.columns);
         Ok(())
     }
+}
+
+/// Gives a definition another name, and its constraints those that follow from it.
+fn rename(table: &mut TableDef, schema: String, name: String) -> Result<()> {
+    let moves = Moves::from([(
+        (table.schema.as_str(), table.name.as_str()),
+        (schema.as_str(), name.as_str()),
+    )]);
+    let keys = foreign_key::renamed(&table.foreign_keys, &table.name, &name, &moves)?;
+    table.foreign_keys = keys;
+    table.options.checks = check::renamed(&table.options.checks, &table.name, &name);
+    table.schema = schema;
+    table.name = name;
+    Ok(())
 }
 
 /// Error 1176.

@@ -1,10 +1,11 @@
 //! CREATE TABLE.
 
+use super::foreign_key::{self, Shape};
 use super::{DdlContext, check, check_table_name, column, index};
 use crate::accounts::Privileges;
 use crate::context::answer::Answer;
 use crate::context::state::clock_micros;
-use crate::dictionary::{ColumnDef, IndexDef, TableDef, TableOptions, names_equal};
+use crate::dictionary::{ColumnDef, ForeignKeyDef, IndexDef, TableDef, TableOptions, names_equal};
 use crate::error::{Result, SqlError, er};
 use crate::expr::collation;
 use crate::parse::ast::{self, ColumnKey, CreateTable, IndexKind};
@@ -30,7 +31,9 @@ impl DdlContext<'_> {
         let database = dictionary
             .schema(schema)
             .ok_or_else(|| SqlError::unknown_database(schema))?;
-        self.own_table(schema, name)?;
+        if !create.if_not_exists || dictionary.find_table(schema, name).is_none() {
+            self.own_new_table(create, schema, name)?;
+        }
         if dictionary.find_table(schema, name).is_some() {
             if !create.if_not_exists {
                 return Err(SqlError::table_exists(name));
@@ -40,12 +43,14 @@ impl DdlContext<'_> {
         }
         let mut table = match &create.like {
             Some(source) => self.table_like(source, name)?,
-            None => self.define(create, database.collation)?,
+            None => self.define(create, schema, database.collation)?,
         };
         self.require_primary(&table.indexes)?;
         self.names_are_free(schema, name, &table.options.checks)?;
         table.schema = schema.to_owned();
         table.name = name.to_owned();
+        self.foreign_key_names_are_free(schema, name, &table.foreign_keys)?;
+        self.adopt_children(Shape::of(&table))?;
         let mut change = self.change()?;
         let engine_schema = index::table_schema(&table.columns, &table.indexes);
         table.id = change.ddl.create_table(&engine_schema)?;
@@ -56,6 +61,19 @@ impl DdlContext<'_> {
         failpoint::reach("definitions");
         change.commit()?;
         Ok(Answer::ok())
+    }
+
+    /// Owns the name of a table to be made, those that it refers to, and those of the tables that wait for it.
+    fn own_new_table(&self, create: &CreateTable, schema: &str, name: &str) -> Result<()> {
+        let children = self.state.database.dictionary().children(schema, name);
+        let mut names = vec![(schema, name)];
+        names.extend(self.parent_names(foreign_keys(create), schema)?);
+        names.extend(
+            children
+                .iter()
+                .map(|child| (child.schema.as_str(), child.name.as_str())),
+        );
+        self.own_tables(&names)
     }
 
     /// Error 3750 for a table without a primary key, where `sql_require_primary_key` asks for one.
@@ -84,10 +102,11 @@ impl DdlContext<'_> {
         index::number(&mut table.indexes);
         table.options.checks = check::copied(&table.options.checks, new_name);
         table.options.created = now_s();
+        table.foreign_keys.clear();
         Ok(table)
     }
 
-    fn define(&self, create: &CreateTable, database: Collation) -> Result<TableDef> {
+    fn define(&self, create: &CreateTable, schema: &str, database: Collation) -> Result<TableDef> {
         let options = &create.options;
         self.check_engine(options, &create.name.name)?;
         let collation = collation(options.charset.as_deref(), options.collation.as_deref())?;
@@ -98,26 +117,38 @@ impl DdlContext<'_> {
                 "A table must have at least 1 column",
             ));
         }
-        refuse_foreign_keys(create)?;
         let mut columns: Vec<ColumnDef> = Vec::with_capacity(create.columns.len());
         for written in &create.columns {
             columns.push(column::column(self.state, written, collation)?);
         }
         let explicit_null: Vec<bool> = create.columns.iter().map(|c| c.nullable == Some(true)).collect();
         let mut indexes: Vec<IndexDef> = Vec::new();
-        for def in keys_in_order(create) {
+        let mut places = Vec::new();
+        for (place, def) in keys_in_order(create) {
             let index = index::index(&def, &mut columns, &explicit_null, &indexes)?;
             indexes.push(index);
+            places.push(place);
         }
+        let mut keys = define_foreign_keys(create, schema, &mut columns, (&mut indexes, &mut places))?;
         index::check_table(&columns, &indexes)?;
         index::arrange(&mut indexes, &columns);
         index::number(&mut indexes);
+        foreign_key::sort(&mut keys);
+        let child = Shape {
+            schema,
+            name: &create.name.name,
+            columns: &columns,
+            indexes: &indexes,
+        };
+        for key in &mut keys {
+            self.join_parent(key, child)?;
+        }
         let checks = check::checks(create)?;
         self.check_expressions(&columns, &checks)?;
-        let schema = String::new();
+        foreign_key::check_checks(&keys, &columns, &checks)?;
         Ok(TableDef {
             lock: self.state.database.dictionary().locks().lock("", ""),
-            schema,
+            schema: String::new(),
             name: String::new(),
             id: TableId(0),
             version: 0,
@@ -130,6 +161,7 @@ impl DdlContext<'_> {
                 created: now_s(),
                 checks,
             },
+            foreign_keys: keys,
         })
     }
 
@@ -185,13 +217,6 @@ pub(super) fn table_comment(options: &ast::TableOptions, table: &str) -> Result<
     Ok(comment)
 }
 
-fn refuse_foreign_keys(create: &CreateTable) -> Result<()> {
-    if !create.foreign_keys.is_empty() || create.columns.iter().any(|column| column.references.is_some()) {
-        return Err(SqlError::not_supported("FOREIGN KEY constraints"));
-    }
-    Ok(())
-}
-
 /// The keys written on columns, as table-level definitions.
 pub(super) fn column_key(column: &ast::ColumnDef) -> Option<ast::IndexDef> {
     let kind = match column.key {
@@ -214,11 +239,69 @@ pub(super) fn column_key(column: &ast::ColumnDef) -> Option<ast::IndexDef> {
     })
 }
 
+/// Where a key stands in CREATE TABLE, as far as the order of the indexes depends on it: the primary key before all, keys
+/// written on columns, then the table's own, each behind the foreign keys in front of it.
+type Place = (u8, usize, u8);
+
 /// Keys of columns and of the table in order of appearance, the primary key before all, since it makes its columns
 /// NOT NULL.
-fn keys_in_order(create: &CreateTable) -> Vec<ast::IndexDef> {
-    let mut keys: Vec<ast::IndexDef> = create.columns.iter().filter_map(column_key).collect();
-    keys.extend(create.indexes.iter().cloned());
-    keys.sort_by_key(|key| key.kind != IndexKind::Primary);
+fn keys_in_order(create: &CreateTable) -> Vec<(Place, ast::IndexDef)> {
+    let place = |group, at, def: &ast::IndexDef| match def.kind {
+        IndexKind::Primary => (0, 0, 0),
+        _ => (group, at, 1),
+    };
+    let mut keys = Vec::new();
+    for (at, def) in create.columns.iter().enumerate() {
+        keys.extend(column_key(def).map(|key| (place(1, at, &key), key)));
+    }
+    for (at, def) in create.indexes.iter().enumerate() {
+        keys.push((place(2, at, def), def.clone()));
+    }
+    keys.sort_by_key(|(place, _)| *place);
     keys
+}
+
+/// Foreign keys of columns and of the table, in order of appearance.
+fn placed_foreign_keys(create: &CreateTable) -> impl Iterator<Item = (Place, &ast::ForeignKey)> {
+    let columns = create.columns.iter().enumerate();
+    let on_columns = columns.filter_map(|(at, column)| Some(((1, at, 0), column.references.as_ref()?)));
+    let own = create.foreign_keys.iter();
+    on_columns.chain(own.map(|key| ((2, key.indexes_before, 0), key)))
+}
+
+/// The foreign keys of a new table. The indexes that they need come to the others, each in its place.
+fn define_foreign_keys(
+    create: &CreateTable,
+    schema: &str,
+    columns: &mut [ColumnDef],
+    (indexes, places): (&mut Vec<IndexDef>, &mut Vec<Place>),
+) -> Result<Vec<ForeignKeyDef>> {
+    let mut keys: Vec<ForeignKeyDef> = Vec::new();
+    let mut next = 1;
+    for (place, written) in placed_foreign_keys(create) {
+        let child = Shape {
+            schema,
+            name: &create.name.name,
+            columns,
+            indexes,
+        };
+        let key = foreign_key::define(written, child, &keys, &mut next)?;
+        if let Some(index) = foreign_key::generated_index(written, &key, columns, indexes)? {
+            for at in (0..indexes.len()).rev() {
+                if foreign_key::is_superseded(&indexes[at], &key.columns) {
+                    indexes.remove(at);
+                    places.remove(at);
+                }
+            }
+            let at = places.partition_point(|other| *other <= place);
+            indexes.insert(at, index);
+            places.insert(at, place);
+        }
+        keys.push(key);
+    }
+    Ok(keys)
+}
+
+fn foreign_keys(create: &CreateTable) -> impl Iterator<Item = &ast::ForeignKey> {
+    placed_foreign_keys(create).map(|(_, key)| key)
 }

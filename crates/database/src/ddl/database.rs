@@ -88,6 +88,8 @@ impl DdlContext<'_> {
         for table in &tables {
             self.own_table(name, &table.name)?;
         }
+        let names: Vec<(&str, &str)> = tables.iter().map(|table| (name, table.name.as_str())).collect();
+        self.check_droppable(&names)?;
         let mut change = self.change()?;
         for table in &tables {
             change.ddl.drop_table(table.id)?;

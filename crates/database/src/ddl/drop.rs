@@ -1,6 +1,7 @@
 //! DROP, TRUNCATE and RENAME TABLE.
 
-use super::{DdlContext, check, check_table_name};
+use super::foreign_key::{Moves, Shape};
+use super::{DdlContext, check, check_table_name, foreign_key};
 use crate::accounts::Privileges;
 use crate::context::answer::Answer;
 use crate::dictionary::TableDef;
@@ -53,6 +54,7 @@ impl DdlContext<'_> {
         if found.is_empty() {
             return Ok(Answer::ok());
         }
+        self.check_droppable(&found)?;
         let mut change = self.change()?;
         for (schema, name) in found {
             change.ddl.drop_table(self.table(schema, name)?.id)?;
@@ -84,6 +86,7 @@ impl DdlContext<'_> {
         self.table(schema, name)?;
         self.own_table(schema, name)?;
         let old = self.table(schema, name)?;
+        self.check_truncatable(schema, name)?;
         let mut change = self.change()?;
         let id = change.ddl.truncate(old.id)?;
         change.put_table(TableDef {
@@ -108,8 +111,15 @@ impl DdlContext<'_> {
             names.extend([old, new]);
             steps.push((old, new));
         }
-        self.own_tables(&names)?;
         let dictionary = self.state.database.dictionary();
+        let children = names
+            .iter()
+            .flat_map(|(schema, name)| dictionary.children(schema, name));
+        let children: Vec<Arc<TableDef>> = children.collect();
+        let children = children
+            .iter()
+            .map(|child| (child.schema.as_str(), child.name.as_str()));
+        self.own_tables(&[names.as_slice(), &children.collect::<Vec<_>>()].concat())?;
         // What each name leads to after the steps so far; None: nothing.
         let mut now: HashMap<(&str, &str), Option<Arc<TableDef>>> = HashMap::new();
         for name in &names {
@@ -127,21 +137,54 @@ impl DdlContext<'_> {
             let moved = moved.ok_or_else(|| SqlError::no_such_table(old.0, old.1))?;
             now.insert(*new, Some(moved));
         }
+        let there = now
+            .iter()
+            .filter_map(|(name, table)| Some((*name, table.as_deref()?)));
+        let moves: Moves = there
+            .map(|(name, table)| ((table.schema.as_str(), table.name.as_str()), name))
+            .collect();
         let mut change = self.change()?;
         for (name, table) in &now {
             match (table, &before[name]) {
                 (None, Some(_)) => change.drop_table(name.0, name.1)?,
-                (Some(table), _) => {
-                    let mut renamed = TableDef::clone(table);
-                    renamed.options.checks = check::renamed(&table.options.checks, &table.name, name.1);
-                    renamed.schema = name.0.to_owned();
-                    renamed.name = name.1.to_owned();
-                    change.put_table(renamed)?
+                (Some(table), was) => {
+                    if was.is_none() {
+                        let (schema, name) = *name;
+                        self.adopt_children(Shape {
+                            schema,
+                            name,
+                            ..Shape::of(table)
+                        })?;
+                    }
+                    change.put_table(self.moved(table, *name, &moves)?)?
                 }
                 (None, None) => {}
             }
         }
+        for (schema, name) in moves.keys() {
+            for child in dictionary.children(schema, name) {
+                if !moves.contains_key(&(child.schema.as_str(), child.name.as_str())) {
+                    let mut told = TableDef::clone(&child);
+                    told.foreign_keys =
+                        foreign_key::renamed(&child.foreign_keys, &child.name, &child.name, &moves)?;
+                    change.put_table(told)?;
+                }
+            }
+        }
         change.commit()?;
         Ok(Answer::ok())
+    }
+
+    /// A table's definition under another name.
+    fn moved(&self, table: &TableDef, (schema, name): (&str, &str), moves: &Moves) -> Result<TableDef> {
+        let mut moved = TableDef::clone(table);
+        moved.options.checks = check::renamed(&table.options.checks, &table.name, name);
+        moved.foreign_keys = foreign_key::renamed(&table.foreign_keys, &table.name, name, moves)?;
+        if schema != table.schema {
+            self.foreign_key_names_are_free(schema, name, &moved.foreign_keys)?;
+        }
+        moved.schema = schema.to_owned();
+        moved.name = name.to_owned();
+        Ok(moved)
     }
 }

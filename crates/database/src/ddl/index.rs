@@ -104,6 +104,7 @@ pub fn index(
         unique: def.kind != IndexKind::Plain,
         visible: !def.invisible,
         comment: def.comment.clone().unwrap_or_default(),
+        generated: false,
         parts,
     })
 }

@@ -6,6 +6,7 @@
 
 pub mod accounts;
 mod alter;
+mod alter_foreign_key;
 mod check;
 mod checksum;
 pub(crate) mod column;
@@ -14,6 +15,8 @@ mod create;
 mod database;
 mod default;
 mod drop;
+mod foreign_key;
+mod foreign_key_rows;
 mod index;
 mod maintenance;
 pub mod roles;

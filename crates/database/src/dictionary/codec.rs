@@ -1,10 +1,17 @@
 //! Definitions as bytes, as they stand in the engine's catalog.
 //!
 //! A definition is a version byte and fields in a fixed order: numbers as LEB128, strings with their length before
-//! them, lists with their count. A field is only ever added at the end, under a new version.
+//! them, lists with their count. A field is only ever added at the end, under a new version. A definition is written under
+//! the lowest version that has all it says, so that an older program reads what it can know.
+//!
+//! | version | added |
+//! |---|---|
+//! | 1 | |
+//! | 2 | a table's foreign keys |
 
 use super::table::{
-    CheckDef, ColumnDef, ColumnDefault, IndexDef, IndexPart, SchemaDef, TableDef, TableOptions,
+    CheckDef, ColumnDef, ColumnDefault, ForeignKeyDef, IndexDef, IndexPart, ReferentialAction, SchemaDef,
+    TableDef, TableOptions,
 };
 use crate::error::{Result, SqlError};
 use crate::mdl::Locks;
@@ -12,6 +19,7 @@ use crate::types::{Collation, Date, DateTime, Decimal, Derivation, SqlType, Time
 use tidemark_engine::TableId;
 
 const VERSION: u8 = 1;
+const VERSION_FOREIGN_KEYS: u8 = 2;
 
 #[derive(Default)]
 pub struct Writer(pub Vec<u8>);
@@ -133,6 +141,15 @@ const KINDS: [TypeKind; 24] = [
     TypeKind::Json,
 ];
 
+/// The order is part of the format.
+const ACTIONS: [ReferentialAction; 5] = [
+    ReferentialAction::NoAction,
+    ReferentialAction::Restrict,
+    ReferentialAction::Cascade,
+    ReferentialAction::SetNull,
+    ReferentialAction::SetDefault,
+];
+
 pub struct Reader<'a> {
     bytes: &'a [u8],
     what: &'a str,
@@ -252,16 +269,17 @@ pub fn encode_schema(schema: &SchemaDef) -> Vec<u8> {
 
 pub fn decode_schema(name: &str, bytes: &[u8]) -> Result<SchemaDef> {
     let mut r = Reader::new(bytes, name);
-    check_version(&mut r)?;
+    version(&mut r, VERSION)?;
     Ok(SchemaDef {
         name: name.to_owned(),
         collation: r.collation()?,
     })
 }
 
-fn check_version(r: &mut Reader) -> Result<()> {
+/// The version that a definition is written under, which is not above `newest`.
+fn version(r: &mut Reader, newest: u8) -> Result<u8> {
     match r.u8()? {
-        VERSION => Ok(()),
+        known if (VERSION..=newest).contains(&known) => Ok(known),
         other => Err(SqlError::unknown(format!(
             "The stored definition of {} has format {other}, which this version does not know",
             r.what
@@ -272,7 +290,10 @@ fn check_version(r: &mut Reader) -> Result<()> {
 /// Schema and name are the key it is stored under; the version is given when it is loaded.
 pub fn encode_table(table: &TableDef) -> Vec<u8> {
     let mut w = Writer::default();
-    w.u8(VERSION);
+    w.u8(match table.foreign_keys.is_empty() {
+        true => VERSION,
+        false => VERSION_FOREIGN_KEYS,
+    });
     w.u64(table.id.0);
     w.u64(table.columns.len() as u64);
     for column in &table.columns {
@@ -300,7 +321,7 @@ pub fn encode_table(table: &TableDef) -> Vec<u8> {
     for index in &table.indexes {
         w.str(&index.name);
         w.u64(index.number as u64);
-        w.u8(index.unique as u8 | (index.visible as u8) << 1);
+        w.u8(index.unique as u8 | (index.visible as u8) << 1 | (index.generated as u8) << 2);
         w.str(&index.comment);
         w.u64(index.parts.len() as u64);
         for part in &index.parts {
@@ -320,13 +341,58 @@ pub fn encode_table(table: &TableDef) -> Vec<u8> {
         w.str(&check.expression);
         w.bool(check.enforced);
     }
+    if !table.foreign_keys.is_empty() {
+        encode_foreign_keys(&mut w, &table.foreign_keys);
+    }
     w.0
+}
+
+fn encode_foreign_keys(w: &mut Writer, keys: &[ForeignKeyDef]) {
+    w.u64(keys.len() as u64);
+    for key in keys {
+        w.str(&key.name);
+        w.u64(key.columns.len() as u64);
+        for column in &key.columns {
+            w.u64(*column as u64);
+        }
+        w.str(&key.parent_schema);
+        w.str(&key.parent);
+        w.u64(key.parent_columns.len() as u64);
+        for column in &key.parent_columns {
+            w.str(column);
+        }
+        for action in [key.on_delete, key.on_update] {
+            let number = ACTIONS.iter().position(|known| *known == action).unwrap_or(0);
+            w.u8(number as u8);
+        }
+    }
+}
+
+fn decode_foreign_keys(r: &mut Reader, columns: usize) -> Result<Vec<ForeignKeyDef>> {
+    let action = |r: &mut Reader| {
+        let number = r.u8()? as usize;
+        ACTIONS.get(number).copied().ok_or_else(|| r.damaged())
+    };
+    r.list(|r| {
+        Ok(ForeignKeyDef {
+            name: r.str()?,
+            columns: r.list(|r| match r.u64()? as usize {
+                column if column < columns => Ok(column),
+                _ => Err(r.damaged()),
+            })?,
+            parent_schema: r.str()?,
+            parent: r.str()?,
+            parent_columns: r.list(|r| r.str())?,
+            on_delete: action(r)?,
+            on_update: action(r)?,
+        })
+    })
 }
 
 pub fn decode_table(schema: &str, name: &str, bytes: &[u8], version: u64, locks: &Locks) -> Result<TableDef> {
     let what = format!("{schema}.{name}");
     let mut r = Reader::new(bytes, &what);
-    check_version(&mut r)?;
+    let written = self::version(&mut r, VERSION_FOREIGN_KEYS)?;
     let id = TableId(r.u64()?);
     let columns = r.list(|r| {
         let name = r.str()?;
@@ -373,6 +439,7 @@ pub fn decode_table(schema: &str, name: &str, bytes: &[u8], version: u64, locks:
             unique: flags & 1 != 0,
             visible: flags & 2 != 0,
             comment,
+            generated: flags & 4 != 0,
             parts,
         })
     })?;
@@ -389,6 +456,10 @@ pub fn decode_table(schema: &str, name: &str, bytes: &[u8], version: u64, locks:
             })
         })?,
     };
+    let foreign_keys = match written {
+        VERSION => Vec::new(),
+        _ => decode_foreign_keys(&mut r, columns.len())?,
+    };
     Ok(TableDef {
         lock: locks.lock(schema, name),
         schema: schema.to_owned(),
@@ -398,6 +469,7 @@ pub fn decode_table(schema: &str, name: &str, bytes: &[u8], version: u64, locks:
         columns,
         indexes,
         options,
+        foreign_keys,
     })
 }
 
@@ -437,7 +509,7 @@ mod tests {
                 comment: "it's".to_owned(),
             })
             .collect();
-        let table = TableDef {
+        let mut table = TableDef {
             lock: locks.lock("s", "t"),
             schema: "s".to_owned(),
             name: "t".to_owned(),
@@ -450,6 +522,7 @@ mod tests {
                 unique: true,
                 visible: true,
                 comment: String::new(),
+                generated: false,
                 parts: vec![IndexPart {
                     column: 4,
                     prefix: Some(10),
@@ -467,7 +540,22 @@ mod tests {
                     enforced: true,
                 }],
             },
+            foreign_keys: Vec::new(),
         };
+        // What an older program has written.
+        let bytes = encode_table(&table);
+        assert_eq!(bytes[0], VERSION);
+        let back = decode_table("s", "t", &bytes, 3, &locks).unwrap();
+        assert_eq!(format!("{table:?}"), format!("{back:?}"));
+        table.foreign_keys.push(ForeignKeyDef {
+            name: "t_ibfk_1".to_owned(),
+            columns: vec![0, 1],
+            parent_schema: "o".to_owned(),
+            parent: "p".to_owned(),
+            parent_columns: vec!["a".to_owned(), "b".to_owned()],
+            on_delete: ReferentialAction::SetNull,
+            on_update: ReferentialAction::Cascade,
+        });
         let bytes = encode_table(&table);
         let back = decode_table("s", "t", &bytes, 3, &locks).unwrap();
         assert_eq!(format!("{table:?}"), format!("{back:?}"));

@@ -13,14 +13,15 @@ pub mod virtual_tables;
 
 pub use crate::expr::names_equal;
 pub use table::{
-    CheckDef, ColumnDef, ColumnDefault, IndexDef, IndexPart, KEY_PARTS_MAX, SchemaDef, TableDef, TableOptions,
+    CheckDef, ColumnDef, ColumnDefault, ForeignKeyDef, IndexDef, IndexPart, KEY_PARTS_MAX, ReferentialAction,
+    SchemaDef, TableDef, TableOptions,
 };
 
 use crate::error::{Result, SqlError};
 use crate::mdl::Locks;
 use crate::types::Collation;
 use parking_lot::RwLock;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use tidemark_engine::{Ddl, Engine};
@@ -38,9 +39,46 @@ pub struct Dictionary {
     locks: Arc<Locks>,
 }
 
+/// Database and name of a table.
+type TableName = (String, String);
+
 #[derive(Default)]
 struct Definitions {
     schemas: BTreeMap<String, Schema>,
+    /// For each name that foreign keys lead to, the tables that have those. There need be no table of the name.
+    children: HashMap<TableName, BTreeSet<TableName>>,
+}
+
+impl Definitions {
+    /// Adds or replaces a table; its database is there.
+    fn put_table(&mut self, table: Arc<TableDef>) {
+        self.remove_table(&table.schema, &table.name);
+        let Some(schema) = self.schemas.get_mut(&table.schema) else {
+            return;
+        };
+        for key in &table.foreign_keys {
+            let parent = (key.parent_schema.clone(), key.parent.clone());
+            let child = (table.schema.clone(), table.name.clone());
+            self.children.entry(parent).or_default().insert(child);
+        }
+        schema.tables.insert(table.name.clone(), table);
+    }
+
+    fn remove_table(&mut self, schema: &str, name: &str) {
+        let Some(tables) = self.schemas.get_mut(schema).map(|schema| &mut schema.tables) else {
+            return;
+        };
+        let Some(old) = tables.remove(name) else { return };
+        for key in &old.foreign_keys {
+            let parent = (key.parent_schema.clone(), key.parent.clone());
+            if let Some(children) = self.children.get_mut(&parent) {
+                children.remove(&(schema.to_owned(), name.to_owned()));
+                if children.is_empty() {
+                    self.children.remove(&parent);
+                }
+            }
+        }
+    }
 }
 
 struct Schema {
@@ -66,9 +104,7 @@ impl Dictionary {
                 )));
             };
             let def = codec::decode_table(schema, name, &value, 1, &locks)?;
-            if let Some(schema) = names.schemas.get_mut(schema) {
-                schema.tables.insert(name.to_owned(), Arc::new(def));
-            }
+            names.put_table(Arc::new(def));
         }
         Ok(Dictionary {
             epoch: AtomicU64::new(1),
@@ -139,6 +175,26 @@ impl Dictionary {
             Some(schema) => schema.tables.values().cloned().collect(),
             None => Vec::new(),
         }
+    }
+
+    /// The tables with foreign keys that lead to a table, or to where there is none, by database and name.
+    pub fn children(&self, schema: &str, name: &str) -> Vec<Arc<TableDef>> {
+        let names = self.names.read();
+        if names.children.is_empty() {
+            return Vec::new();
+        }
+        let children = names.children.get(&(schema.to_owned(), name.to_owned()));
+        let children = children.into_iter().flatten();
+        children
+            .filter_map(|(schema, name)| names.schemas.get(schema)?.tables.get(name).cloned())
+            .collect()
+    }
+
+    /// Whether any foreign key leads to this name.
+    pub fn has_children(&self, schema: &str, name: &str) -> bool {
+        let names = self.names.read();
+        let key = || (schema.to_owned(), name.to_owned());
+        !names.children.is_empty() && names.children.contains_key(&key())
     }
 
     /// Begins a change of definitions; one runs at a time.
@@ -239,15 +295,9 @@ impl DefinitionChange<'_> {
                 Edit::PutTable(mut table) => {
                     table.version = version;
                     table.lock = self.dictionary.locks.lock(&table.schema, &table.name);
-                    if let Some(schema) = names.schemas.get_mut(&table.schema) {
-                        schema.tables.insert(table.name.clone(), Arc::new(*table));
-                    }
+                    names.put_table(Arc::new(*table));
                 }
-                Edit::DropTable(schema, name) => {
-                    if let Some(schema) = names.schemas.get_mut(&schema) {
-                        schema.tables.remove(&name);
-                    }
-                }
+                Edit::DropTable(schema, name) => names.remove_table(&schema, &name),
             }
         }
         self.dictionary.epoch.store(version, Ordering::Release);

@@ -41,6 +41,43 @@ pub struct TableDef {
     pub indexes: Vec<IndexDef>,
     /// What stands behind the columns in CREATE TABLE.
     pub options: TableOptions,
+    /// The FOREIGN KEY constraints of which it is the child, in the order of their names.
+    pub foreign_keys: Vec<ForeignKeyDef>,
+}
+
+/// A FOREIGN KEY constraint, with the child's definition. The parent is named rather than pointed to: it may not be there
+/// (`foreign_key_checks` = 0), and is looked up when a statement is planned.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ForeignKeyDef {
+    /// As it was given, or generated: `child_ibfk_1`. Compares without case.
+    pub name: String,
+    /// Positions in the child's [`TableDef::columns`].
+    pub columns: Vec<usize>,
+    /// The parent's database.
+    pub parent_schema: String,
+    /// The parent.
+    pub parent: String,
+    /// The parent's columns, as many as `columns`.
+    pub parent_columns: Vec<String>,
+    /// What a DELETE of a parent row does to its children.
+    pub on_delete: ReferentialAction,
+    /// What an UPDATE of a parent row's key does to its children.
+    pub on_update: ReferentialAction,
+}
+
+/// What becomes of the children when their parent goes or changes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReferentialAction {
+    /// The change is refused while there are children. Also what is not written.
+    NoAction,
+    /// The same, under the other name that SQL has for it.
+    Restrict,
+    /// The children go or change as well.
+    Cascade,
+    /// The children's columns become NULL.
+    SetNull,
+    /// As [`ReferentialAction::NoAction`]: InnoDB knows the words and does not carry them out.
+    SetDefault,
 }
 
 /// A column of a table.
@@ -89,6 +126,8 @@ pub struct IndexDef {
     pub visible: bool,
     /// COMMENT; empty for none.
     pub comment: String,
+    /// It was made for a foreign key, and goes when another index serves for that.
+    pub generated: bool,
     /// The key's parts, the most significant first; at most [`KEY_PARTS_MAX`].
     pub parts: Vec<IndexPart>,
 }
@@ -160,8 +199,60 @@ impl TableDef {
         self.index_by_number(0)
     }
 
+    /// An index whose key begins with just these columns, whole and in this order.
+    pub fn index_of_columns(&self, columns: &[usize]) -> Option<&IndexDef> {
+        self.indexes.iter().find(|index| index.begins_with(columns))
+    }
+
+    /// The index by which rows are found that a foreign key refers to by these columns: a unique one of just them, or
+    /// else any that begins with them.
+    pub fn parent_key(&self, columns: &[usize]) -> Option<&IndexDef> {
+        let mut serving = self.indexes.iter().filter(|index| index.begins_with(columns));
+        let unique = serving
+            .clone()
+            .find(|index| index.unique && index.parts.len() == columns.len());
+        unique.or_else(|| serving.next())
+    }
+
     /// The position of the AUTO_INCREMENT column; `None` for a table that has none.
     pub fn auto_increment(&self) -> Option<usize> {
         self.columns.iter().position(|column| column.auto_increment)
+    }
+}
+
+impl IndexDef {
+    /// True if the first parts of the key are these columns, whole and in this order.
+    pub fn begins_with(&self, columns: &[usize]) -> bool {
+        self.parts.len() >= columns.len()
+            && self
+                .parts
+                .iter()
+                .zip(columns)
+                .all(|(part, column)| part.column == *column && part.prefix.is_none())
+    }
+}
+
+impl ForeignKeyDef {
+    /// Whether it leads to this table.
+    pub fn refers_to(&self, schema: &str, table: &str) -> bool {
+        self.parent == table && self.parent_schema == schema
+    }
+}
+
+impl ReferentialAction {
+    /// As SQL and `information_schema` write it.
+    pub fn as_sql(self) -> &'static str {
+        match self {
+            ReferentialAction::NoAction => "NO ACTION",
+            ReferentialAction::Restrict => "RESTRICT",
+            ReferentialAction::Cascade => "CASCADE",
+            ReferentialAction::SetNull => "SET NULL",
+            ReferentialAction::SetDefault => "SET DEFAULT",
+        }
+    }
+
+    /// True if children are changed, rather than kept from losing their parent.
+    pub fn changes_children(self) -> bool {
+        matches!(self, ReferentialAction::Cascade | ReferentialAction::SetNull)
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::accounts::{Account, Level, Privileges, privilege};
 use crate::context::SessionState;
-use crate::dictionary::{ColumnDef, TableDef};
+use crate::dictionary::{ColumnDef, ForeignKeyDef, ReferentialAction, TableDef};
 use crate::error::Result;
 use crate::show::create::{extra, plain_default};
 use crate::show::objects::{
@@ -225,6 +225,106 @@ pub fn key_column_usage(state: &SessionState) -> Made {
                 ]);
             }
         }
+        for key in &table.foreign_keys {
+            for (at, (column, referenced)) in key.columns.iter().zip(&key.parent_columns).enumerate() {
+                let position = Value::UInt(at as u64 + 1);
+                rows.push(vec![
+                    catalog(),
+                    string(&table.schema),
+                    string(&key.name),
+                    catalog(),
+                    string(&table.schema),
+                    string(&table.name),
+                    string(&table.columns[*column].name),
+                    position.clone(),
+                    position,
+                    string(&key.parent_schema),
+                    string(&key.parent),
+                    string(referenced),
+                ]);
+            }
+        }
+    }
+    Ok(rows)
+}
+
+/// The unique index that a foreign key refers to; `None`: no such table, or no such index.
+fn unique_constraint(state: &SessionState, key: &ForeignKeyDef) -> Option<String> {
+    let dictionary = state.database.dictionary();
+    let parent = dictionary.find_table(&key.parent_schema, &key.parent)?;
+    let columns = key.parent_columns.iter().map(|name| parent.column(name));
+    let columns: Vec<usize> = columns.collect::<Option<_>>()?;
+    let index = parent.parent_key(&columns)?;
+    let whole = index.unique && index.parts.len() == columns.len();
+    whole.then(|| index.name.clone())
+}
+
+pub fn referential_constraints(state: &SessionState) -> Made {
+    let mut rows = Vec::new();
+    for table in stored_tables(state) {
+        for key in &table.foreign_keys {
+            rows.push(vec![
+                catalog(),
+                string(&table.schema),
+                string(&key.name),
+                catalog(),
+                string(&key.parent_schema),
+                optional(unique_constraint(state, key)),
+                string("NONE"),
+                string(key.on_update.as_sql()),
+                string(key.on_delete.as_sql()),
+                string(&table.name),
+                string(&key.parent),
+            ]);
+        }
+    }
+    Ok(rows)
+}
+
+/// `database/name`, as InnoDB names tables and constraints.
+fn in_database(schema: &str, name: &str) -> String {
+    format!("{schema}/{name}")
+}
+
+pub fn innodb_foreign(state: &SessionState) -> Made {
+    let mut rows = Vec::new();
+    for table in stored_tables(state) {
+        for key in &table.foreign_keys {
+            let bit = |action, shift: u64| match action {
+                ReferentialAction::Cascade => 1 << shift,
+                ReferentialAction::SetNull => 2 << shift,
+                _ => 0,
+            };
+            let no_action = |action, bit| u64::from(action == ReferentialAction::NoAction) * bit;
+            let kind = bit(key.on_delete, 0)
+                | bit(key.on_update, 2)
+                | no_action(key.on_delete, 16)
+                | no_action(key.on_update, 32);
+            rows.push(vec![
+                string(in_database(&table.schema, &key.name)),
+                string(in_database(&table.schema, &table.name)),
+                string(in_database(&key.parent_schema, &key.parent)),
+                Value::Int(key.columns.len() as i64),
+                Value::UInt(kind),
+            ]);
+        }
+    }
+    Ok(rows)
+}
+
+pub fn innodb_foreign_cols(state: &SessionState) -> Made {
+    let mut rows = Vec::new();
+    for table in stored_tables(state) {
+        for key in &table.foreign_keys {
+            for (at, (column, referenced)) in key.columns.iter().zip(&key.parent_columns).enumerate() {
+                rows.push(vec![
+                    string(in_database(&table.schema, &key.name)),
+                    string(&table.columns[*column].name),
+                    string(referenced),
+                    Value::UInt(at as u64 + 1),
+                ]);
+            }
+        }
     }
     Ok(rows)
 }
@@ -250,6 +350,9 @@ pub fn table_constraints(state: &SessionState) -> Made {
                 "UNIQUE"
             };
             push(&index.name, kind, true);
+        }
+        for key in &table.foreign_keys {
+            push(&key.name, "FOREIGN KEY", true);
         }
         for check in &table.options.checks {
             push(&check.name, "CHECK", check.enforced);

@@ -4,7 +4,7 @@ use super::string;
 use crate::accounts::Privileges;
 use crate::context::SessionState;
 use crate::context::answer::{ResultRows, text};
-use crate::dictionary::{ColumnDef, ColumnDefault, IndexDef, TableDef};
+use crate::dictionary::{ColumnDef, ColumnDefault, ForeignKeyDef, IndexDef, ReferentialAction, TableDef};
 use crate::error::{Result, SqlError};
 use crate::parse::ast::ObjectName;
 use crate::parse::print::{identifier, quoted};
@@ -70,6 +70,7 @@ pub fn table_text(state: &SessionState, table: &TableDef) -> String {
         .map(|column| column_text(column, table))
         .collect();
     items.extend(table.indexes.iter().map(|index| index_text(index, table)));
+    items.extend(table.foreign_keys.iter().map(|key| foreign_key_text(key, table)));
     for check in &table.options.checks {
         let not = if check.enforced {
             ""
@@ -101,6 +102,33 @@ pub fn table_text(state: &SessionState, table: &TableDef) -> String {
     }
     if !options.comment.is_empty() {
         let _ = write!(out, " COMMENT={}", quoted(&options.comment));
+    }
+    out
+}
+
+/// `CONSTRAINT name FOREIGN KEY …`, as SHOW CREATE TABLE and errors write it.
+pub fn foreign_key_text(key: &ForeignKeyDef, child: &TableDef) -> String {
+    fn list<'n>(names: impl Iterator<Item = &'n String>) -> String {
+        names.map(|name| identifier(name)).collect::<Vec<_>>().join(", ")
+    }
+    let mut out = format!(
+        "CONSTRAINT {} FOREIGN KEY ({}) REFERENCES ",
+        identifier(&key.name),
+        list(key.columns.iter().map(|at| &child.columns[*at].name))
+    );
+    if key.parent_schema != child.schema {
+        let _ = write!(out, "{}.", identifier(&key.parent_schema));
+    }
+    let _ = write!(
+        out,
+        "{} ({})",
+        identifier(&key.parent),
+        list(key.parent_columns.iter())
+    );
+    for (event, action) in [("DELETE", key.on_delete), ("UPDATE", key.on_update)] {
+        if action != ReferentialAction::NoAction {
+            let _ = write!(out, " ON {event} {}", action.as_sql());
+        }
     }
     out
 }

@@ -9,6 +9,8 @@ mod grants;
 pub(crate) mod objects;
 pub(crate) mod server;
 
+pub use create::foreign_key_text;
+
 use crate::context::SessionState;
 use crate::context::answer::{ResultRows, bigint, text};
 use crate::error::{Result, SqlError};

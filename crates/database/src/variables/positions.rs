@@ -57,6 +57,7 @@ positions! {
     at_max_execution_time = "max_execution_time";
     at_sql_auto_is_null = "sql_auto_is_null";
     at_foreign_key_checks = "foreign_key_checks";
+    at_restrict_fk_on_non_standard_key = "restrict_fk_on_non_standard_key";
     at_unique_checks = "unique_checks";
     at_timestamp = "timestamp";
     at_wait_timeout = "wait_timeout";

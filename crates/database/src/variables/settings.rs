@@ -94,6 +94,8 @@ pub struct Settings {
     pub max_execution_time_ms: u64,
     /// `foreign_key_checks`. On by default.
     pub foreign_key_checks: bool,
+    /// `restrict_fk_on_non_standard_key`. On by default.
+    pub restrict_fk_on_non_standard_key: bool,
     /// `unique_checks`. On by default.
     pub unique_checks: bool,
     /// `SET timestamp`: what NOW() returns, in microseconds since 1970; 0 for the clock.
@@ -171,6 +173,7 @@ impl Values {
             statement_memory: self.statement_memory(),
             max_execution_time_ms: uint(at_max_execution_time()),
             foreign_key_checks: uint(at_foreign_key_checks()) != 0,
+            restrict_fk_on_non_standard_key: uint(at_restrict_fk_on_non_standard_key()) != 0,
             unique_checks: uint(at_unique_checks()) != 0,
             wait_timeout_s: uint(at_wait_timeout()),
             interactive_timeout_s: uint(at_interactive_timeout()),

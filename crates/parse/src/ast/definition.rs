@@ -92,8 +92,10 @@ pub struct CheckDef {
 /// A FOREIGN KEY constraint.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ForeignKey {
-    /// `CONSTRAINT name` or `FOREIGN KEY name`, as written; `None`: a name is made from the table's.
+    /// `CONSTRAINT name`, as written; `None`: a name is made from the table's.
     pub name: Option<String>,
+    /// `FOREIGN KEY name`: what the index is called that is made for it; `None`: not written.
+    pub index: Option<String>,
     /// The referencing columns, as written.
     pub columns: Vec<String>,
     /// The referenced table.
@@ -104,6 +106,8 @@ pub struct ForeignKey {
     pub on_delete: Option<String>,
     /// `ON UPDATE`, upper-cased; `None`: not written.
     pub on_update: Option<String>,
+    /// How many elements of [`CreateTable::indexes`] stand before it; 0 in ALTER TABLE and on a column.
+    pub indexes_before: usize,
 }
 
 /// What an index is for.

@@ -181,6 +181,7 @@ impl Session {
             Locked::Nothing => Ok(()),
             Locked::Everything if used.mode == Mode::Write => Err(conflicting_read_lock()),
             Locked::Everything => Ok(()),
+            Locked::Tables(_) if used.implied => Ok(()),
             Locked::Tables(locked) => {
                 // By its name, which has one lock: a table that was made anew is still locked.
                 let same_table = |lock: &LockedTable| Arc::ptr_eq(&lock.table.lock, &used.table.lock);

@@ -184,7 +184,7 @@ impl Session {
             let all = used.privileges.union(Privileges::SELECT);
             let is_locking_read = used.mode == Mode::Write && used.privileges == Privileges::SELECT;
             let locks = !is_locking_read || self.state.require_locking(schema, name).is_ok();
-            is_open_schema(schema) || (rights.allow(all, schema, name) && locks)
+            used.implied || is_open_schema(schema) || (rights.allow(all, schema, name) && locks)
         })
     }
 

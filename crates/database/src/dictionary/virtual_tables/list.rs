@@ -98,6 +98,16 @@ pub(super) const LIST: &[(&str, &str, &str)] = &[
     ),
     (
         IS,
+        "INNODB_FOREIGN",
+        "ID 129?,FOR_NAME 129?,REF_NAME 129?,N_COLS int,TYPE uint",
+    ),
+    (
+        IS,
+        "INNODB_FOREIGN_COLS",
+        "ID 129?,FOR_COL_NAME 64,REF_COL_NAME 64,POS uint",
+    ),
+    (
+        IS,
         "INNODB_METRICS",
         "NAME 193,SUBSYSTEM 193,COUNT int,STATUS 8,COMMENT 193",
     ),

@@ -88,6 +88,7 @@ fn define(locks: &Locks, id: u64, schema: &str, name: &str, columns: &str) -> Ta
             created: 0,
             checks: Vec::new(),
         },
+        foreign_keys: Vec::new(),
     }
 }
 

@@ -80,6 +80,7 @@ pub(super) const DEFS: &[Def] = &[
     fixed("default_week_format", Both, uint(0, 7), "0"),
     fixed("explicit_defaults_for_timestamp", Both, Bool, "ON"),
     def("foreign_key_checks", Both, true, Bool, "ON"),
+    def("restrict_fk_on_non_standard_key", Both, true, Bool, "ON"),
     def("unique_checks", Both, true, Bool, "ON"),
     unused(
         "low_priority_updates",

@@ -8,10 +8,11 @@
 //! The rows of a query are all read before the first is inserted, so that a table can be copied into itself.
 
 use super::counter::Counter;
+use super::foreign_keys::Relations;
 use super::rows::{Changed, Slots, Stored};
 use super::{ChangeContext, Changes, is_ignorable};
 use crate::dictionary::ColumnDefault;
-use crate::error::{Result, SqlError};
+use crate::error::{Result, SqlError, er};
 use crate::exec::{Exec, Purpose, QueryScope};
 use crate::expr::{Row, SessionInfo};
 use crate::plan::change::{Assignments, Given, InsertPlan, InsertSource, OnDuplicate};
@@ -27,6 +28,7 @@ pub fn run<'a>(plan: &'a InsertPlan, run: ChangeContext<'a>) -> Result<Changes> 
         copied: 0,
         changed: 0,
         skipped: 0,
+        orphans: 0,
         counter: Counter::new(run, &plan.target.table, plan.is_bulk()),
     };
     let rows = work.all_rows()?;
@@ -58,6 +60,8 @@ struct InsertRun<'a> {
     copied: u64,
     changed: u64,
     skipped: u64,
+    /// Rows left out by IGNORE for want of a parent, which MySQL does not count as records.
+    orphans: u64,
     counter: Counter<'a>,
 }
 
@@ -245,8 +249,12 @@ impl InsertRun<'_> {
     fn put(&mut self, values: &mut [Value]) -> Result<()> {
         match self.try_put(values) {
             Err(error) if self.plan.ignore && is_ignorable(&error) => {
+                let orphan = matches!(error.code, er::NO_REFERENCED_ROW | er::NO_REFERENCED_ROW_2);
                 self.run.env.warnings.warn(error);
-                self.skipped += 1;
+                match orphan {
+                    true => self.orphans += 1,
+                    false => self.skipped += 1,
+                }
                 self.counter.give_back();
                 Ok(())
             }
@@ -264,6 +272,12 @@ impl InsertRun<'_> {
             OnDuplicate::Fail => DuplicateLock::Shared,
             OnDuplicate::Replace | OnDuplicate::Update(_) => DuplicateLock::Exclusive,
         };
+        let relations = Relations::of(target.foreign_keys.as_deref(), run);
+        if let Some(relations) = relations {
+            relations.before_insert(values)?;
+        }
+        // A row that others refer to is deleted rather than changed.
+        let becomes = relations.is_none_or(|relations| !relations.has_children());
         let mut deleted = 0;
         loop {
             let savepoint = run.txn.borrow_mut().savepoint();
@@ -281,19 +295,13 @@ impl InsertRun<'_> {
             }
             match &plan.on_duplicate {
                 OnDuplicate::Fail => return Err(target.duplicate(index, &Slots(values))),
-                OnDuplicate::Replace if target.is_last_unique(index) => {
+                OnDuplicate::Replace if becomes && target.is_last_unique(index) => {
                     if let Some(changed) = self.become_new(&primary_key, values)? {
                         deleted += u64::from(changed);
                         break;
                     }
                 }
-                OnDuplicate::Replace => {
-                    let mut txn = run.txn.borrow_mut();
-                    let gone = target
-                        .table
-                        .modify(&mut txn, &primary_key, &mut |_, _| Ok(Action::Delete))?;
-                    deleted += u64::from(gone);
-                }
+                OnDuplicate::Replace => deleted += u64::from(self.delete_old(&primary_key, values)?),
                 OnDuplicate::Update(assignments) => {
                     if let Some(changed) = self.update_old(assignments, &primary_key, values)? {
                         let found_rows = run.session.wants_found_rows();
@@ -313,6 +321,28 @@ impl InsertRun<'_> {
             self.outcome.last_insert_id = value;
         }
         Ok(())
+    }
+
+    /// Removes the row that has a key of the new one; whether it was there.
+    fn delete_old(&self, key: &[u8], new: &[Value]) -> Result<bool> {
+        let (target, run) = (&self.plan.target, self.run);
+        let relations = Relations::of(target.foreign_keys.as_deref(), run);
+        let delete = || {
+            let mut txn = run.txn.borrow_mut();
+            target.table.modify(&mut txn, key, &mut |_, _| Ok(Action::Delete))
+        };
+        let Some(relations) = relations.filter(Relations::has_children) else {
+            return Ok(delete()?);
+        };
+        let Some(old) = target.row(run, key)? else {
+            return Ok(false);
+        };
+        relations.before_delete(&old, Some(new))?;
+        let gone = delete()?;
+        if gone {
+            relations.after_delete(&old, Some(new))?;
+        }
+        Ok(gone)
     }
 
     /// REPLACE makes the old row the new one, where no other key can be in the way, rather than remove it: less is to be
@@ -336,13 +366,49 @@ impl InsertRun<'_> {
         Ok(found.then_some(changed))
     }
 
+    /// Holds the change of the row that has the key already against foreign keys; returns that row.
+    fn before_update(
+        &self,
+        relations: Relations,
+        assignments: &Assignments,
+        key: &[u8],
+        new: &[Value],
+    ) -> Result<Option<Vec<Value>>> {
+        let (target, run) = (&self.plan.target, self.run);
+        let width = target.def.columns.len();
+        let Some(old) = target.row(run, key)? else {
+            return Ok(None);
+        };
+        let both = OldAndNew {
+            old: &Slots(&old),
+            new,
+            width,
+        };
+        let mut set = Vec::new();
+        if assignments.apply(target, &both, &run.env.ctx(), &mut set)? {
+            let base = Slots(&old);
+            let after = Changed {
+                base: &base,
+                set: &set,
+            }
+            .copy(width);
+            relations.before_update(&old, &after)?;
+        }
+        Ok(Some(old))
+    }
+
     /// Changes the row that has the key already. `None` if it is gone; otherwise whether it changed.
     fn update_old(&mut self, assignments: &Assignments, key: &[u8], new: &[Value]) -> Result<Option<bool>> {
         let (plan, run) = (self.plan, self.run);
         let target = &plan.target;
+        let relations = Relations::of(target.foreign_keys.as_deref(), run);
         let mut set = Vec::new();
         let mut after = Vec::new();
         let mut changed = false;
+        let before = match relations {
+            Some(relations) => self.before_update(relations, assignments, key, new)?,
+            None => None,
+        };
         let result = {
             let mut txn = run.txn.borrow_mut();
             target.table.modify_duplicate(&mut txn, key, &mut |view, buf| {
@@ -367,6 +433,9 @@ impl InsertRun<'_> {
             })
         };
         let found = result.map_err(|error| target.explain(error, &Slots(&after)))?;
+        if let (true, Some(relations), Some(before)) = (changed, relations, before) {
+            relations.after_update(&before, &after)?;
+        }
         if found && let Some(value) = self.counter_value(&after) {
             self.counter.observe(value)?;
             self.outcome.last_insert_id = value;
@@ -384,6 +453,7 @@ impl InsertRun<'_> {
         if !self.is_single_row() {
             let warnings = self.run.env.warnings.count();
             let duplicates = self.changed + self.skipped;
+            let rows = rows - self.orphans;
             self.outcome.info = format!("Records: {rows}  Duplicates: {duplicates}  Warnings: {warnings}");
         }
         Ok(self.outcome)

@@ -8,6 +8,7 @@
 //! see the rows as they were.
 
 use super::assignments::{Set, evaluate, put};
+use super::foreign_keys::Relations;
 use super::rows::{Changed, Slots, Stored};
 use super::{ChangeContext, Changes, is_ignorable, update};
 use crate::error::{Result, SqlError, er};
@@ -136,7 +137,7 @@ impl<'a> JoinedRun<'a> {
         Ok(collected)
     }
 
-    fn apply(&self, target: &JoinedTarget, key: &[u8], set: Set, counts: &mut Counts) -> Result<()> {
+    fn apply(&self, target: &'a JoinedTarget, key: &[u8], set: Set, counts: &mut Counts) -> Result<()> {
         let run = self.run;
         let savepoint = run.txn.borrow_mut().savepoint();
         match self.change(target, key, set) {
@@ -157,7 +158,10 @@ impl<'a> JoinedRun<'a> {
     }
 
     /// Changes a row that is locked already; whether it was changed, `None` if it is gone.
-    fn change(&self, target: &JoinedTarget, key: &[u8], mut set: Set) -> Result<Option<bool>> {
+    fn change(&self, target: &'a JoinedTarget, key: &[u8], mut set: Set) -> Result<Option<bool>> {
+        if let Some(relations) = Relations::of(target.target.foreign_keys.as_deref(), self.run) {
+            return self.change_with(relations, target, key, set);
+        }
         let run = self.run;
         let JoinedTarget { target, action, .. } = target;
         let ctx = run.env.ctx();
@@ -190,6 +194,64 @@ impl<'a> JoinedRun<'a> {
         });
         let found = found.map_err(|error| target.explain(error, &Slots(&after)))?;
         Ok(found.then_some(changed))
+    }
+}
+
+impl JoinedRun<'_> {
+    /// [`JoinedRun::change`], with regard to foreign keys.
+    fn change_with(
+        &self,
+        relations: Relations,
+        target: &JoinedTarget,
+        key: &[u8],
+        mut set: Set,
+    ) -> Result<Option<bool>> {
+        let run = self.run;
+        let JoinedTarget { target, action, .. } = target;
+        let Some(old) = target.row(run, key)? else {
+            return Ok(None);
+        };
+        let new = match action {
+            JoinedAction::Delete => {
+                relations.before_delete(&old, None)?;
+                None
+            }
+            JoinedAction::Update(update) => {
+                let row = Slots(&old);
+                if !update
+                    .assignments
+                    .follow_up(target, &row, &run.env.ctx(), &mut set)?
+                {
+                    return Ok(Some(false));
+                }
+                let new = Changed {
+                    base: &row,
+                    set: &set,
+                }
+                .copy(old.len());
+                relations.before_update(&old, &new)?;
+                Some(new)
+            }
+        };
+        let found = {
+            let txn = &mut **run.txn.borrow_mut();
+            target.table.modify(txn, key, &mut |_, buf| match &new {
+                None => Ok(Action::Delete),
+                Some(_) => {
+                    target.write(&set, buf, run.env.time_zone);
+                    Ok(Action::Update)
+                }
+            })
+        };
+        let after = new.as_deref().unwrap_or(&old);
+        if !found.map_err(|error| target.explain(error, &Slots(after)))? {
+            return Ok(None);
+        }
+        match &new {
+            None => relations.after_delete(&old, None)?,
+            Some(new) => relations.after_update(&old, new)?,
+        }
+        Ok(Some(true))
     }
 }
 

@@ -8,10 +8,12 @@
 //! - [`insert`]: INSERT and REPLACE, with what happens on duplicate keys; [`counter`]: their AUTO_INCREMENT values.
 //! - [`selection`]: the passes of UPDATE and DELETE over their rows; [`update`], [`delete`]: what they do to each.
 //! - [`joined`]: UPDATE and DELETE of the rows that a join finds.
+//! - [`foreign_keys`]: parents that must be there, children that refuse or follow.
 
 mod assignments;
 mod counter;
 pub mod delete;
+mod foreign_keys;
 pub mod insert;
 pub mod joined;
 mod rows;
@@ -49,6 +51,12 @@ pub struct Changes {
 fn is_ignorable(error: &SqlError) -> bool {
     matches!(
         error.code,
-        er::DUP_ENTRY | er::BAD_NULL | er::CHECK_CONSTRAINT_VIOLATED
+        er::DUP_ENTRY
+            | er::BAD_NULL
+            | er::CHECK_CONSTRAINT_VIOLATED
+            | er::NO_REFERENCED_ROW
+            | er::NO_REFERENCED_ROW_2
+            | er::ROW_IS_REFERENCED
+            | er::ROW_IS_REFERENCED_2
     )
 }

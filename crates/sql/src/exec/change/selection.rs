@@ -4,7 +4,8 @@
 //! pass locks and copies the rows that match, then they are sorted, cut and changed one by one by primary key. The plan says
 //! which ([`RowSelection`]).
 
-use super::rows::{Slots, Stored};
+use super::foreign_keys::Relations;
+use super::rows::{Changed, Slots, Stored};
 use super::{ChangeContext, is_ignorable};
 use crate::error::{Result, SqlError, er};
 use crate::exec::spill::{KeptRows, Room, Shares, Sorter, copied};
@@ -24,6 +25,11 @@ pub trait RowChange {
     fn explain(&mut self, error: tidemark_engine::Error) -> SqlError;
     /// The row that was decided about was found, and now is as decided.
     fn done(&mut self);
+
+    /// The new values of the row that was decided about, by column.
+    fn new_values(&self) -> &[(usize, Value)] {
+        &[]
+    }
 
     /// The row was found but could not be changed, which IGNORE makes a warning.
     fn passed_over(&mut self) {}
@@ -212,16 +218,11 @@ impl<'a> ChangeScan<'a> {
             Err(error) => return Err(error),
         };
         let savepoint = run.txn.borrow_mut().savepoint();
-        let result = {
-            let mut txn = run.txn.borrow_mut();
-            target.table.modify(&mut txn, key, &mut |_, buf| {
-                if action == Action::Update {
-                    change.write(buf);
-                }
-                Ok(action)
-            })
+        let result = match Relations::of(target.foreign_keys.as_deref(), run) {
+            None => self.carry_out(key, action, change),
+            Some(relations) => self.carry_out_with(relations, (key, row), action, change),
         };
-        match result.map_err(|error| change.explain(error)) {
+        match result {
             Ok(found) if found => change.done(),
             Ok(_) => {}
             Err(error) if self.rows.ignore && is_ignorable(&error) => {
@@ -232,6 +233,54 @@ impl<'a> ChangeScan<'a> {
             Err(error) => return Err(error),
         }
         Ok(())
+    }
+
+    /// Does what was decided about a row; whether it was there.
+    fn carry_out(&self, key: &[u8], action: Action, change: &mut dyn RowChange) -> Result<bool> {
+        let found = {
+            let mut txn = self.run.txn.borrow_mut();
+            self.target.table.modify(&mut txn, key, &mut |_, buf| {
+                if action == Action::Update {
+                    change.write(buf);
+                }
+                Ok(action)
+            })
+        };
+        found.map_err(|error| change.explain(error))
+    }
+
+    /// The same, with regard to foreign keys.
+    fn carry_out_with(
+        &self,
+        relations: Relations,
+        (key, row): (&[u8], &[Value]),
+        action: Action,
+        change: &mut dyn RowChange,
+    ) -> Result<bool> {
+        match action {
+            Action::Delete => {
+                relations.before_delete(row, None)?;
+                let found = self.carry_out(key, action, change)?;
+                if found {
+                    relations.after_delete(row, None)?;
+                }
+                Ok(found)
+            }
+            Action::Update => {
+                let new = Changed {
+                    base: &Slots(row),
+                    set: change.new_values(),
+                };
+                let new = new.copy(row.len());
+                relations.before_update(row, &new)?;
+                let found = self.carry_out(key, action, change)?;
+                if found {
+                    relations.after_update(row, &new)?;
+                }
+                Ok(found)
+            }
+            Action::Skip | Action::Keep | Action::Touch => self.carry_out(key, action, change),
+        }
     }
 
     fn no_rows(&self) -> KeptRows<'a> {

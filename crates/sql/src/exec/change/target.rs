@@ -1,14 +1,14 @@
 //! A target at work: values on their way into its columns, defaults, CHECK constraints, and rows in the engine's form.
 
 use super::ChangeContext;
-use super::rows::Slots;
+use super::rows::{Slots, Stored};
 use crate::dictionary::ColumnDefault;
 use crate::error::{Result, SqlError, er};
 use crate::expr::{EvalCtx, Row};
 use crate::plan::change::Target;
 use crate::types::storage::Scratch;
 use crate::types::{TimeZone, TypeKind, Val, Value, assign};
-use tidemark_engine::{Datum, RowBuf};
+use tidemark_engine::{Action, Datum, RowBuf};
 
 impl Target {
     /// The value a column takes by default; `row` holds the values so far, which an expression may use. `None` if it
@@ -123,6 +123,24 @@ impl Target {
         let mut data = vec![Datum::Null; row.len()];
         self.store(row, run.env.time_zone, &mut rooms, &mut data);
         self.table.insert_with(&mut run.txn.borrow_mut(), &data, lock)
+    }
+
+    /// The newest version of a row, which stays locked exclusively; `None` if it is gone.
+    pub fn row(&self, run: ChangeContext, primary_key: &[u8]) -> Result<Option<Vec<Value>>> {
+        let mut row = Vec::with_capacity(self.def.columns.len());
+        let mut txn = run.txn.borrow_mut();
+        let found = self.table.modify(&mut txn, primary_key, &mut |view, _| {
+            let stored = Stored {
+                def: &self.def,
+                view,
+                zone: run.env.time_zone,
+            };
+            row.clear();
+            stored.copy_to(&mut row);
+            Ok(Action::Keep)
+        });
+        let found = found.map_err(|error| SqlError::in_table(error, &self.def.name))?;
+        Ok(found.then_some(row))
     }
 
     /// Writes changed columns into a row on its way to the page.

@@ -84,6 +84,10 @@ impl RowChange for UpdateRun<'_> {
         self.plan.target.explain(error, &Slots(&self.after))
     }
 
+    fn new_values(&self) -> &[(usize, Value)] {
+        &self.set
+    }
+
     fn passed_over(&mut self) {
         self.matched += 1;
     }

@@ -1,5 +1,6 @@
 //! Plans DELETE from one table.
 
+use super::foreign_keys::Event;
 use super::selection::{Clauses, RowSelection};
 use super::target::Target;
 use crate::accounts::Privileges;
@@ -23,7 +24,8 @@ impl Planner<'_> {
         table: &ast::TableName,
         sample: &EvalCtx,
     ) -> Result<DeletePlan> {
-        let target = self.target(&table.name, table.alias.as_deref(), Privileges::DELETE)?;
+        let mut target = self.target(&table.name, table.alias.as_deref(), Privileges::DELETE)?;
+        self.add_foreign_keys(&mut target, &[Event::Delete])?;
         let binder = self.binder;
         let mut hooks = BlockHooks {
             planner: self,

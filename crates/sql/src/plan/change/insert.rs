@@ -2,6 +2,7 @@
 //! there already.
 
 use super::assignments::Assignments;
+use super::foreign_keys::Event;
 use super::literal_default;
 use super::target::Target;
 use crate::accounts::Privileges;
@@ -63,7 +64,7 @@ impl Planner<'_> {
         if !insert.on_duplicate.is_empty() {
             privileges = privileges.union(Privileges::UPDATE);
         }
-        let target = self.target(&insert.table, None, privileges)?;
+        let mut target = self.target(&insert.table, None, privileges)?;
         let columns = columns_of(insert, &target)?;
         let binder = self.binder;
         let mut source_uses = Vec::new();
@@ -87,6 +88,13 @@ impl Planner<'_> {
             }
         };
         let on_duplicate = bind_on_duplicate(insert, &target, &columns, &binder)?;
+        let mut events = vec![Event::Insert];
+        match &on_duplicate {
+            OnDuplicate::Fail => {}
+            OnDuplicate::Replace => events.push(Event::Delete),
+            OnDuplicate::Update(assignments) => events.push(Event::Update(assignments.written())),
+        }
+        self.add_foreign_keys(&mut target, &events)?;
         let reads_columns = match &source {
             InsertSource::Rows(rows) => rows
                 .iter()

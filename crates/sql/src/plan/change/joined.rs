@@ -1,6 +1,7 @@
 //! UPDATE and DELETE of joined tables: which tables change, and the join that finds their rows.
 
 use super::assignments::{Assignments, assigned_value};
+use super::foreign_keys::Event;
 use super::target::Target;
 use crate::accounts::Privileges;
 use crate::context::TableUse;
@@ -175,6 +176,13 @@ impl Planner<'_> {
         mut targets: Vec<(usize, JoinedTarget)>,
         ignore: bool,
     ) -> Result<JoinedPlan> {
+        for (_, target) in &mut targets {
+            let event = match &target.action {
+                JoinedAction::Delete => Event::Delete,
+                JoinedAction::Update(update) => Event::Update(update.assignments.written()),
+            };
+            self.add_foreign_keys(&mut target.target, &[event])?;
+        }
         let filter = match filter {
             Some(filter) => Some(self.condition(filter, &from.scope, "where clause")?),
             None => None,

@@ -5,9 +5,11 @@
 //! - [`target`]: the table written to; [`assignments`]: what SET gives to its columns.
 //! - [`insert`], [`update`], [`delete`]: the statements; [`selection`]: how the last two find their rows.
 //! - [`joined`]: UPDATE and DELETE of the rows that a join finds.
+//! - [`foreign_keys`]: the tables that foreign keys lead to.
 
 pub mod assignments;
 pub mod delete;
+pub mod foreign_keys;
 pub mod insert;
 pub mod joined;
 pub mod selection;
@@ -16,6 +18,7 @@ pub mod update;
 
 pub use assignments::Assignments;
 pub use delete::DeletePlan;
+pub use foreign_keys::ForeignKeys;
 pub use insert::{Given, InsertPlan, InsertSource, OnDuplicate};
 pub use joined::{JoinedAction, JoinedPlan, JoinedTarget};
 pub use selection::RowSelection;

@@ -1,8 +1,8 @@
 //! Chooses how an UPDATE or DELETE of one table finds its rows: the index, the order, and whether rows are changed as they are
 //! found.
 //!
-//! Rows are changed *in place*, in the pass that finds them, if the expressions run no queries, the order is the path's, and
-//! the change moves no row within the index (a row moved ahead would be met again, the Halloween problem). They are
+//! Rows are changed *in place*, in the pass that finds them, if neither the expressions nor foreign keys make the statement
+//! look at other rows, the order is the path's, and the change moves no row within the index (a row moved ahead would be met again, the Halloween problem). They are
 //! *collected* first otherwise.
 //!
 //! Where an index gives the wanted order it is read in that, from either end, and no further than LIMIT says: `DELETE …
@@ -114,7 +114,8 @@ impl RowSelection {
             }
         }
         let moves = target.moves(clauses.written, path.index);
-        let in_place = order_by.is_empty() && clauses.plain && !filter_queries && !clauses.ignore && !moves;
+        let alone = clauses.plain && !filter_queries && target.foreign_keys.is_none();
+        let in_place = order_by.is_empty() && alone && !clauses.ignore && !moves;
         if !order_by.is_empty() || (moves && !path.point) {
             let primary = target.def.primary().into_iter().flat_map(|index| &index.parts);
             columns_read.extend(primary.map(|part| part.column));

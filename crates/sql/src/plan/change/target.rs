@@ -1,6 +1,7 @@
 //! Resolves the target of INSERT, UPDATE or DELETE: binds its defaults and CHECK constraints, finds the columns that a
 //! statement names, and tells which changes move a row within an index.
 
+use super::foreign_keys::ForeignKeys;
 use crate::dictionary::{ColumnDefault, TableDef};
 use crate::error::{Result, SqlError};
 use crate::expr::{AllowedColumns, Binder, Expr, PlainHooks, Scope, ScopeColumn, ScopeTable};
@@ -23,6 +24,8 @@ pub struct Target {
     pub insertable: Option<Arc<AllowedColumns>>,
     /// The columns that it may change; `None`: all.
     pub updatable: Option<Arc<AllowedColumns>>,
+    /// The foreign keys that the statement touches; `None`: none.
+    pub foreign_keys: Option<Box<ForeignKeys>>,
 }
 
 /// The columns of a table as a scope sees them, none of them withheld.
@@ -70,6 +73,7 @@ impl Target {
             readable: None,
             insertable: None,
             updatable: None,
+            foreign_keys: None,
         })
     }
 

@@ -1,6 +1,7 @@
 //! Plans UPDATE of one table.
 
 use super::assignments::Assignments;
+use super::foreign_keys::Event;
 use super::selection::{Clauses, RowSelection};
 use super::target::Target;
 use crate::accounts::Privileges;
@@ -28,7 +29,7 @@ impl Planner<'_> {
         table: &ast::TableName,
         sample: &EvalCtx,
     ) -> Result<UpdatePlan> {
-        let target = self.target(&table.name, table.alias.as_deref(), Privileges::UPDATE)?;
+        let mut target = self.target(&table.name, table.alias.as_deref(), Privileges::UPDATE)?;
         let binder = self.binder.in_clause("field list");
         let mut hooks = BlockHooks {
             planner: self,
@@ -39,6 +40,14 @@ impl Planner<'_> {
         let mut scope = Scope::default();
         scope.add(target.scope_table(table.alias.as_deref()))?;
         let assignments = Assignments::bind(&update.assignments, &target, &scope, &binder, &mut hooks)?;
+        let written = assignments.written();
+        self.add_foreign_keys(&mut target, &[Event::Update(written)])?;
+        let mut hooks = BlockHooks {
+            planner: self,
+            aggregates: None,
+            aliases: &[],
+            alias_first: false,
+        };
         let clauses = Clauses {
             table,
             filter: update.filter.as_ref(),

@@ -214,12 +214,12 @@ class Switches:
                 cursor.execute(statement.split("=")[0] + "= DEFAULT")
                 cursor.execute("SHOW WARNINGS")
                 assert cursor.fetchall() == ()
-            for statement in ("SET GLOBAL partial_revokes = ON", "SET GLOBAL default_password_lifetime = 3", "SET GLOBAL authentication_policy = '*,*,*'",
+            for statement in ("SET GLOBAL partial_revokes = ON", "SET GLOBAL authentication_policy = '*,*,*'",
                               "SET lc_time_names = 'de_DE'"):
                 self.fails(1235, statement, cursor)
-            for statement in ("SET GLOBAL event_scheduler = ON",):
+            for statement in ("SET GLOBAL event_scheduler = ON", "SET GLOBAL tls_version = 'TLSv1.1'", "SET GLOBAL ssl_cipher = 'RC4-MD5'"):
                 self.fails(1231, statement, cursor)
-            for statement in ("SET GLOBAL tls_version = 'TLSv1.3'", "SET GLOBAL ssl_ca = 'x'", "SET GLOBAL innodb_read_only = ON"):
+            for statement in ("SET GLOBAL ssl_capath = '/tmp'", "SET GLOBAL innodb_read_only = ON"):
                 try:
                     cursor.execute(statement)
                 except pymysql.err.MySQLError as error:

@@ -49,22 +49,39 @@ impl Parser<'_> {
 
     fn user_spec(&mut self) -> Result<UserSpec> {
         let name = self.user_name()?;
-        if !self.accept("IDENTIFIED") {
-            return Ok(UserSpec { name, auth: None });
+        self.identified(name)
+    }
+
+    /// What follows a user's name.
+    fn identified(&mut self, name: UserName) -> Result<UserSpec> {
+        let mut spec = UserSpec {
+            name,
+            auth: None,
+            discard_old: self.accept_all(&["DISCARD", "OLD", "PASSWORD"]),
+        };
+        if spec.discard_old || !self.accept("IDENTIFIED") {
+            return Ok(spec);
         }
         let mut auth = UserAuth {
             plugin: None,
             secret: AuthSecret::None,
+            change: SecretChange::default(),
         };
         if self.accept("WITH") {
             auth.plugin = Some(self.name_or_string()?.to_ascii_lowercase());
             if self.accept("BY") {
+                if self.accept_all(&["RANDOM", "PASSWORD"]) {
+                    return Err(SqlError::not_supported("IDENTIFIED BY RANDOM PASSWORD"));
+                }
                 auth.secret = AuthSecret::Password(self.string()?);
             } else if self.accept("AS") {
                 auth.secret = AuthSecret::Hash(self.hash()?);
             }
         } else {
             self.expect("BY")?;
+            if self.accept_all(&["RANDOM", "PASSWORD"]) {
+                return Err(SqlError::not_supported("IDENTIFIED BY RANDOM PASSWORD"));
+            }
             auth.secret = if self.accept("PASSWORD") {
                 auth.plugin = Some("mysql_native_password".to_string());
                 AuthSecret::Hash(self.string()?)
@@ -72,15 +89,20 @@ impl Parser<'_> {
                 AuthSecret::Password(self.string()?)
             };
         }
-        if self.is("REPLACE") {
-            return Err(SqlError::not_supported("REPLACE 'current password'"));
-        }
-        if self.is("RETAIN") || self.is("DISCARD") {
-            return Err(SqlError::not_supported("a second password of an account"));
-        }
-        Ok(UserSpec {
-            name,
-            auth: Some(auth),
+        auth.change = self.secret_change()?;
+        spec.auth = Some(auth);
+        Ok(spec)
+    }
+
+    /// `[REPLACE 'current'] [RETAIN CURRENT PASSWORD]`
+    fn secret_change(&mut self) -> Result<SecretChange> {
+        let current = match self.accept("REPLACE") {
+            true => Some(self.string()?),
+            false => None,
+        };
+        Ok(SecretChange {
+            current,
+            retain: self.accept_all(&["RETAIN", "CURRENT", "PASSWORD"]),
         })
     }
 
@@ -93,91 +115,6 @@ impl Parser<'_> {
         match super::expr::number_literal(token.kind, self.text(token)) {
             Literal::Hex(bytes) => Ok(bytes),
             _ => self.error(),
-        }
-    }
-
-    /// What follows the users of CREATE USER and ALTER USER. What is not honoured is refused, but where it says no more than
-    /// the default, as dumps do.
-    fn account_options(&mut self) -> Result<AccountOptions> {
-        let mut options = AccountOptions::default();
-        if self.accept("REQUIRE") {
-            options.require_tls = Some(match self.accept_any(&["NONE", "SSL"]) {
-                Some(word) => word == "SSL",
-                None if self.is_any(&["X509", "CIPHER", "ISSUER", "SUBJECT"]) => {
-                    return Err(SqlError::not_supported(
-                        "REQUIRE of client certificates and ciphers",
-                    ));
-                }
-                None => return self.error(),
-            });
-        }
-        if self.accept("WITH") {
-            if !self.resource_limit(&mut options.limits)? {
-                return self.error();
-            }
-            while self.resource_limit(&mut options.limits)? {}
-        }
-        loop {
-            if self.accept("ACCOUNT") {
-                options.locked = Some(match self.accept_any(&["LOCK", "UNLOCK"]) {
-                    Some(word) => word == "LOCK",
-                    None => return self.error(),
-                });
-            } else if self.accept("PASSWORD") {
-                self.password_option()?;
-            } else if self.accept("FAILED_LOGIN_ATTEMPTS") {
-                self.zero("FAILED_LOGIN_ATTEMPTS")?;
-            } else if self.accept("PASSWORD_LOCK_TIME") {
-                self.zero("PASSWORD_LOCK_TIME")?;
-            } else if self.is_any(&["COMMENT", "ATTRIBUTE"]) {
-                return Err(SqlError::not_supported("comments and attributes of accounts"));
-            } else {
-                return Ok(options);
-            }
-        }
-    }
-
-    /// `MAX_QUERIES_PER_HOUR 100` and its kin; false if nothing of the kind follows.
-    fn resource_limit(&mut self, limits: &mut ResourceLimits) -> Result<bool> {
-        let limit = if self.accept("MAX_QUERIES_PER_HOUR") {
-            &mut limits.queries_per_hour
-        } else if self.accept("MAX_UPDATES_PER_HOUR") {
-            &mut limits.updates_per_hour
-        } else if self.accept("MAX_CONNECTIONS_PER_HOUR") {
-            &mut limits.connections_per_hour
-        } else if self.accept("MAX_USER_CONNECTIONS") {
-            &mut limits.user_connections
-        } else {
-            return Ok(false);
-        };
-        *limit = Some(u32::try_from(self.number()?).unwrap_or(u32::MAX));
-        Ok(true)
-    }
-
-    /// `PASSWORD EXPIRE …`, `HISTORY …`, `REUSE INTERVAL …`, `REQUIRE CURRENT …`.
-    fn password_option(&mut self) -> Result<()> {
-        let (what, defaults): (_, &[&'static str]) = if self.accept("EXPIRE") {
-            ("PASSWORD EXPIRE", &["DEFAULT", "NEVER"])
-        } else if self.accept("HISTORY") {
-            ("PASSWORD HISTORY", &["DEFAULT"])
-        } else if self.accept_all(&["REUSE", "INTERVAL"]) {
-            ("PASSWORD REUSE INTERVAL", &["DEFAULT"])
-        } else if self.accept_all(&["REQUIRE", "CURRENT"]) {
-            ("PASSWORD REQUIRE CURRENT", &["DEFAULT", "OPTIONAL"])
-        } else {
-            return self.error();
-        };
-        match self.accept_any(defaults) {
-            Some(_) => Ok(()),
-            None => Err(SqlError::not_supported(what)),
-        }
-    }
-
-    /// A number that switches something off: any other is error 1235.
-    fn zero(&mut self, what: &str) -> Result<()> {
-        match self.number()? {
-            0 => Ok(()),
-            _ => Err(SqlError::not_supported(what)),
         }
     }
 
@@ -204,25 +141,15 @@ impl Parser<'_> {
                 // USER() is the current user.
                 p.advance();
                 p.in_parens(|_| Ok(()))?;
-                p.expect("IDENTIFIED")?;
-                p.expect("BY")?;
-                let name = UserName {
+                return p.identified(UserName {
                     user: String::new(),
                     host: String::new(),
                     current: true,
-                };
-                let auth = UserAuth {
-                    plugin: None,
-                    secret: AuthSecret::Password(p.string()?),
-                };
-                return Ok(UserSpec {
-                    name,
-                    auth: Some(auth),
                 });
             }
             p.user_spec()
         })?;
-        if let [UserSpec { name, auth: None }] = users.as_slice()
+        if let [UserSpec { name, auth: None, .. }] = users.as_slice()
             && self.accept_all(&["DEFAULT", "ROLE"])
         {
             return Ok(Statement::SetDefaultRole {
@@ -254,7 +181,12 @@ impl Parser<'_> {
         } else {
             self.string()?
         };
-        Ok(Statement::SetPassword { user, password })
+        let change = self.secret_change()?;
+        Ok(Statement::SetPassword {
+            user,
+            password,
+            change,
+        })
     }
 
     fn privileges(&mut self) -> Result<Vec<Privilege>> {

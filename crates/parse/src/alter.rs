@@ -63,6 +63,13 @@ impl Parser<'_> {
             };
             return Ok(Statement::AlterTable(Box::new(AlterTable { name, actions })));
         }
+        if self.accept_all(&["INSTANCE", "RELOAD", "TLS"]) {
+            if self.accept_all(&["FOR", "CHANNEL"]) && !self.accept("mysql_main") {
+                return Err(SqlError::not_supported("TLS of another channel than mysql_main"));
+            }
+            let keep_on_error = !self.accept_all(&["NO", "ROLLBACK", "ON", "ERROR"]);
+            return Ok(Statement::ReloadTls { keep_on_error });
+        }
         if self.token().kind == TokenKind::Word {
             let what = self.word_upper()?;
             return self.skip_unsupported(&format!("ALTER {what}"));

@@ -43,6 +43,7 @@
 #![warn(clippy::too_many_arguments)]
 
 mod account;
+mod account_options;
 mod admin;
 mod alter;
 pub mod ast;

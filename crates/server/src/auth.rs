@@ -15,6 +15,7 @@ use crate::secrets::PasswordKey;
 use sha1::Sha1;
 use sha2::{Digest, Sha256};
 use std::sync::Arc;
+use tidemark_sql::accounts::Requirement;
 use tidemark_sql::accounts::password::{caching_sha2_matches, native_digest};
 use tidemark_sql::{AccountAuth, AuthPlugin, Database, SqlError};
 
@@ -99,10 +100,17 @@ impl Authenticator {
             known.auth_string.is_empty() && proof.is_empty()
         } else {
             match known.plugin {
-                AuthPlugin::MysqlNativePassword => native_proves(&known.auth_string, nonce, &proof),
+                AuthPlugin::MysqlNativePassword => {
+                    native_proves(&known.auth_string, nonce, &proof)
+                        || native_proves(&known.second, nonce, &proof)
+                }
                 AuthPlugin::CachingSha2Password => self.caching_sha2(channel, input, nonce, known, &proof)?,
             }
         };
+        if account.is_some() {
+            let noted = self.database.note_login(known, attempt.host, proved);
+            noted.map_err(Failure::Refused)?;
+        }
         if !proved || account.is_none() {
             let denied = errors::access_denied(attempt.user, attempt.host, with_password);
             return Err(Failure::Refused(denied));
@@ -112,9 +120,6 @@ impl Authenticator {
                 attempt.user,
                 attempt.host,
             )));
-        }
-        if known.expired {
-            return Err(Failure::Refused(errors::password_expired()));
         }
         Ok(())
     }
@@ -138,6 +143,9 @@ impl Authenticator {
         let Some(password) = self.ask_for_password(channel, input, nonce)? else {
             return Ok(false);
         };
+        if !account.second.is_empty() && caching_sha2_matches(&account.second, &password) {
+            return Ok(true);
+        }
         let matches = caching_sha2_matches(&account.auth_string, &password);
         if matches {
             let digest = Sha256::digest(Sha256::digest(&password)).into();
@@ -185,7 +193,8 @@ fn decoy() -> AccountAuth {
         fast_digest: None,
         locked: false,
         expired: false,
-        require_tls: false,
+        second: Vec::new(),
+        requirement: Requirement::None,
     }
 }
 

@@ -24,6 +24,8 @@ impl Capabilities {
     pub const PLUGIN_AUTH: Capabilities = Capabilities(1 << 19);
     pub const CONNECT_ATTRS: Capabilities = Capabilities(1 << 20);
     pub const PLUGIN_AUTH_LENENC: Capabilities = Capabilities(1 << 21);
+    /// The client can be let in to change its password, and do nothing else.
+    pub const CAN_HANDLE_EXPIRED_PASSWORDS: Capabilities = Capabilities(1 << 22);
     /// Definitions are not followed by an EOF packet, and rows end with an OK packet.
     pub const DEPRECATE_EOF: Capabilities = Capabilities(1 << 24);
 
@@ -58,6 +60,7 @@ pub fn of_server(with_tls: bool) -> Capabilities {
         C::PLUGIN_AUTH,
         C::CONNECT_ATTRS,
         C::PLUGIN_AUTH_LENENC,
+        C::CAN_HANDLE_EXPIRED_PASSWORDS,
         C::DEPRECATE_EOF,
     ];
     Capabilities(always.iter().fold(tls, |bits, one| bits | one.0))

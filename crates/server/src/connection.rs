@@ -5,7 +5,7 @@
 //! caught, logged and answered with an error before the session is rolled back.
 
 use crate::auth::{AUTH_PACKET_LEN_MAX, Attempt, Failure};
-use crate::capability;
+use crate::capability::{self, Capabilities};
 use crate::channel::Channel;
 use crate::command::{self, CHANGE_USER, Commands, Next};
 use crate::errors;
@@ -21,7 +21,7 @@ use std::sync::atomic::Ordering;
 use std::thread::{self, ThreadId};
 use std::time::Duration;
 use tidemark_sql::Client;
-use tidemark_sql::accounts::{Privileges, privilege_missing};
+use tidemark_sql::accounts::{Privileges, privilege_missing, requirement};
 use tidemark_sql::status;
 use tidemark_sql::{ConnectInfo, Session, SqlError};
 
@@ -163,7 +163,7 @@ struct Connection {
 
 impl Connection {
     fn log_in(&mut self, slot: &mut ConnectionSlot) -> Result<Session, End> {
-        let tls = self.shared.tls.clone();
+        let tls = self.shared.tls.config();
         let ours = capability::of_server(tls.is_some());
         let greeting = Greeting {
             version: &self.shared.version,
@@ -183,7 +183,10 @@ impl Connection {
             && handshake::is_tls_request(&packet)
         {
             let early = self.input.take_buffered();
+            let counters = self.shared.database.counters();
+            counters.ssl_accepts.fetch_add(1, Ordering::Relaxed);
             self.channel.transport.start_tls(config, early)?;
+            counters.ssl_finished_accepts.fetch_add(1, Ordering::Relaxed);
             packet = self.channel.read(&mut self.input, AUTH_PACKET_LEN_MAX)?.to_vec();
         }
         let login = Login::parse(&packet, ours).map_err(|_| End::Told(errors::bad_handshake()))?;
@@ -237,8 +240,16 @@ impl Connection {
         let Some(account) = account else {
             return Err(End::Told(errors::access_denied(&user, &self.peer.host, true)));
         };
-        if account.require_tls && !self.channel.transport.is_tls() {
+        let encryption = self.channel.transport.encryption();
+        if !requirement::is_met(&account.requirement, encryption.as_ref()) {
             return Err(End::Told(errors::access_denied(&user, &self.peer.host, true)));
+        }
+        let password_expired = self.shared.database.is_password_expired(&account);
+        if password_expired && !login.capabilities.has(Capabilities::CAN_HANDLE_EXPIRED_PASSWORDS) {
+            let disconnects = self.shared.database.variable("disconnect_on_expired_password");
+            if disconnects.as_deref() != Some("OFF") {
+                return Err(End::Told(errors::password_expired()));
+            }
         }
         Ok(ConnectInfo {
             connection_id: self.peer.connection_id,
@@ -249,6 +260,8 @@ impl Connection {
             database: login.database.map(command::text),
             capabilities: login.capabilities.0 as u64,
             collation: login.collation,
+            encryption,
+            password_expired,
             client: Some(Arc::new(Remote {
                 socket: self.peer.socket.clone(),
                 thread: thread::current().id(),

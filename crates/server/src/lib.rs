@@ -35,8 +35,8 @@ mod reply;
 mod results;
 mod secrets;
 mod server;
+mod tls;
 mod transport;
 mod wire;
 
-pub use secrets::CertificateFiles;
 pub use server::{Server, ServerOptions};

@@ -9,9 +9,8 @@ use crate::connection::{self, Peer};
 use crate::errors;
 use crate::gate::{Gate, GateLimits, Interface};
 use crate::listen::{Listener, listen_tcp, listen_unix};
-use crate::secrets::CertificateFiles;
+use crate::tls::Tls;
 use crate::transport::{Patience, Socket, Transport};
-use rustls::ServerConfig;
 use std::io;
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -38,10 +37,8 @@ pub struct ServerOptions {
     pub admin_address: String,
     /// The port of the administrative interface.
     pub admin_port: u16,
-    /// The versions of TLS to speak, comma-separated: `TLSv1.2`, `TLSv1.3`. Empty: all there are.
-    pub tls_version: String,
-    /// `None`: no TLS.
-    pub certificate: Option<CertificateFiles>,
+    /// Whether clients may ask for TLS, as the variables `ssl_cert`, `tls_version` and kin set it up.
+    pub with_tls: bool,
 }
 
 /// A server that listens: its listeners, and the threads that accept connections on them. [`Server::start`] makes one.
@@ -55,7 +52,7 @@ pub struct Server {
 pub struct Shared {
     pub database: Arc<Database>,
     pub authenticator: Authenticator,
-    pub tls: Option<Arc<ServerConfig>>,
+    pub tls: Arc<Tls>,
     pub version: String,
     /// The plugin that clients are to begin with; accounts that use the other one ask for it.
     pub greeting_plugin: String,
@@ -67,10 +64,19 @@ pub struct Shared {
 impl Server {
     /// Listens and serves, on threads of its own.
     pub fn start(database: Arc<Database>, options: &ServerOptions) -> io::Result<Server> {
-        let tls = match &options.certificate {
-            Some(files) => Some(files.load(&options.tls_version)?),
-            None => None,
-        };
+        let tls = Arc::new(Tls::default());
+        if options.with_tls {
+            tls.load(&database, false)?;
+            for name in ["have_ssl", "have_openssl"] {
+                database
+                    .set_variable_at_start(name, "YES")
+                    .map_err(|e| io::Error::other(e.message))?;
+            }
+            let reloaded = Arc::clone(&tls);
+            database.on_reload_tls(move |database, keep_on_error| {
+                reloaded.load(database, keep_on_error).map_err(|e| e.to_string())
+            });
+        }
         let known = |name, otherwise: &str| database.variable(name).unwrap_or(otherwise.to_string());
         let shared = Arc::new(Shared {
             version: known("version", env!("CARGO_PKG_VERSION")),

@@ -4,6 +4,7 @@
 //! shutdown): closing it wakes the thread from whatever it waits for on the network.
 
 use crate::packet::Source;
+use crate::tls;
 use rustls::{ServerConfig, ServerConnection, StreamOwned};
 use socket2::SockRef;
 use std::io::{self, Read, Write};
@@ -12,6 +13,7 @@ use std::net::{Shutdown, TcpStream};
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 use std::time::Duration;
+use tidemark_sql::Encryption;
 
 #[derive(Clone)]
 pub enum Socket {
@@ -206,6 +208,14 @@ impl Transport {
 
     pub fn is_tls(&self) -> bool {
         matches!(self.stream, Stream::Tls(_))
+    }
+
+    /// What TLS has agreed on; `None` without it.
+    pub fn encryption(&self) -> Option<Encryption> {
+        match &self.stream {
+            Stream::Plain(_) => None,
+            Stream::Tls(stream) => Some(tls::encryption(&stream.conn)),
+        }
     }
 
     /// Bytes received and sent since the last call, as the protocol has them, before TLS.

@@ -70,6 +70,8 @@ fn session(database: &Arc<Database>) -> Session {
         database: Some("d".to_owned()),
         capabilities: 0,
         collation: 255,
+        encryption: None,
+        password_expired: false,
         client: None,
     };
     Session::connect(database.clone(), info).expect("a session")

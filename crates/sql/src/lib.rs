@@ -14,9 +14,10 @@ pub use tidemark_parse as parse;
 pub use tidemark_types as types;
 pub use tidemark_types::error;
 
-pub use accounts::{AccountAuth, AuthPlugin};
+pub use accounts::{AccountAuth, AuthPlugin, Encryption};
 pub use context::collator;
 pub use context::{Client, ConnectInfo, Database, OkInfo, Options, ResultSink, status};
 pub use error::{Result, SqlError};
 pub use session::{Prepared, Session, run_trusted};
 pub use tidemark_database::open;
+pub use variables::{CIPHER_SUITES, CIPHERS};

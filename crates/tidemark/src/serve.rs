@@ -10,7 +10,7 @@ use signal_hook::iterator::Signals;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use tidemark_server::{CertificateFiles, Server, ServerOptions};
+use tidemark_server::{Server, ServerOptions};
 use tidemark_sql::{Database, Options};
 
 pub fn run(arguments: Arguments) -> Result<(), String> {
@@ -51,18 +51,7 @@ pub fn run(arguments: Arguments) -> Result<(), String> {
     if let Some(file) = init_file {
         run_init_file(&database, Path::new(&file))?;
     }
-    let with_certificate = ServerOptions {
-        certificate: certificate(&database, &datadir),
-        ..listening.clone()
-    };
-    if with_certificate.certificate.is_some() {
-        for name in ["have_ssl", "have_openssl"] {
-            database
-                .set_variable_at_start(name, "YES")
-                .map_err(|e| e.to_string())?;
-        }
-    }
-    let server = Server::start(database.clone(), &with_certificate);
+    let server = Server::start(database.clone(), &listening);
     let server = match server {
         Ok(server) => server,
         Err(e) => {
@@ -137,7 +126,6 @@ fn listening(options: &Options) -> Result<ServerOptions, String> {
         return Err("skip_grant_tables listens on no address, so it needs a --socket".to_owned());
     }
     Ok(ServerOptions {
-        tls_version: text("tls_version"),
         admin_address: if is_private {
             String::new()
         } else {
@@ -153,35 +141,8 @@ fn listening(options: &Options) -> Result<ServerOptions, String> {
         },
         port: port.parse().map_err(|_| format!("'{port}' is no port"))?,
         socket: (!socket.is_empty()).then(|| PathBuf::from(socket)),
-        certificate: None,
+        with_tls: is_on("ssl"),
     })
-}
-
-/// The certificate of TLS: the one that `ssl_cert` and `ssl_key` name, else one of our own in the data directory. If
-/// that cannot be made, the server does without TLS.
-fn certificate(database: &Database, datadir: &Path) -> Option<CertificateFiles> {
-    let named = |name: &str| {
-        database
-            .variable(name)
-            .filter(|file| !file.is_empty() && file != "NULL")
-    };
-    if database.variable("ssl").as_deref() == Some("OFF") {
-        return None;
-    }
-    if let (Some(certificate), Some(key)) = (named("ssl_cert"), named("ssl_key")) {
-        return Some(CertificateFiles {
-            certificate: certificate.into(),
-            key: key.into(),
-        });
-    }
-    let own = CertificateFiles::in_directory(datadir);
-    match own.create_if_missing() {
-        Ok(()) => Some(own),
-        Err(e) => {
-            log::warn!("there is no TLS, since its certificate cannot be made: {e}");
-            None
-        }
-    }
 }
 
 /// Where it listens and how to connect. Whoever started it may have stopped reading, which is no reason to fail.

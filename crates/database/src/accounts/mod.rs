@@ -7,21 +7,28 @@
 //! A role is an account too, one that is locked: [`roles`] is who has which, [`rights`] what a session may do with those
 //! that are active in it. [`stored`] is an account as bytes.
 
+mod attempts;
 mod hosts;
 pub mod password;
 pub(crate) mod pattern;
 pub mod privilege;
+pub mod requirement;
 mod resources;
 mod rights;
 pub mod roles;
+mod secrets;
 mod stored;
 
+pub use crate::parse::ast::{Lifetime, LockTime, Requirement};
+pub use attempts::Attempts;
 pub use hosts::Hosts;
 pub use pattern::pattern_matches;
 pub use privilege::{Level, Privileges};
+pub use requirement::Encryption;
 pub use resources::{Limits, Resources, Seat};
 pub use rights::Rights;
 pub use roles::AuthId;
+pub use secrets::{DefaultRules, PasswordRules, now_s};
 
 use crate::error::{Result, SqlError, er};
 use parking_lot::{Mutex, MutexGuard, RwLock};
@@ -53,16 +60,19 @@ pub struct AccountAuth {
     pub locked: bool,
     /// The account has no password yet and wants one before a login, as a new role does.
     pub expired: bool,
-    /// The account may be used over TLS only.
-    pub require_tls: bool,
+    /// The password before the present one, which may still be used; empty: there is none.
+    pub second: Vec<u8>,
+    /// What the connection must be.
+    pub requirement: Requirement,
 }
 
 impl AccountAuth {
     /// The same account with the same secret, whatever is remembered of it besides.
     fn is_as(&self, other: &AccountAuth) -> bool {
-        let parts = |auth: &AccountAuth| (auth.plugin, auth.locked, auth.expired, auth.require_tls);
-        (&self.user, &self.host, &self.auth_string) == (&other.user, &other.host, &other.auth_string)
-            && parts(self) == parts(other)
+        AccountAuth {
+            fast_digest: other.fast_digest,
+            ..self.clone()
+        } == *other
     }
 }
 
@@ -90,6 +100,14 @@ impl AuthPlugin {
             .into_iter()
             .find(|plugin| plugin.name().eq_ignore_ascii_case(name))
     }
+
+    /// The plugin that a stored password is of.
+    pub fn of_stored(stored: &[u8]) -> AuthPlugin {
+        match password::native_digest(stored) {
+            Some(_) => AuthPlugin::MysqlNativePassword,
+            None => AuthPlugin::CachingSha2Password,
+        }
+    }
 }
 
 /// Privileges on columns of one table, by name, as it was written first.
@@ -102,6 +120,14 @@ pub struct Account {
     pub auth: AccountAuth,
     /// `WITH MAX_…`; no limits by default.
     pub limits: Limits,
+    /// What is demanded of its passwords.
+    pub rules: PasswordRules,
+    /// When its password was set, in seconds since 1970; 0: before that was noted.
+    pub changed_at_s: u64,
+    /// Former passwords, the present one last, as they were stored and when they were set.
+    pub former: Vec<(u64, Vec<u8>)>,
+    /// `ATTRIBUTE` and `COMMENT`: a JSON object as text.
+    pub attribute: Option<String>,
     /// Privileges on `*.*`.
     pub global: Privileges,
     /// By database pattern.
@@ -128,9 +154,14 @@ impl Account {
                 fast_digest: None,
                 locked: false,
                 expired: false,
-                require_tls: false,
+                second: Vec::new(),
+                requirement: Requirement::None,
             },
             limits: Limits::default(),
+            rules: PasswordRules::default(),
+            changed_at_s: 0,
+            former: Vec::new(),
+            attribute: None,
             global: Privileges::NONE,
             databases: BTreeMap::new(),
             tables: BTreeMap::new(),
@@ -162,6 +193,14 @@ impl Account {
             }
         };
         true
+    }
+
+    /// Gives the account a password of which only the stored form is known; empty: none.
+    pub fn set_stored(&mut self, plugin: AuthPlugin, stored: Vec<u8>) {
+        self.auth.plugin = plugin;
+        self.auth.expired = false;
+        self.auth.fast_digest = None;
+        self.auth.auth_string = stored;
     }
 
     /// What the account may do with a database, not counting single tables. Of several grants whose patterns match, the
@@ -293,6 +332,8 @@ pub struct Accounts {
     /// Held by a statement from reading the accounts it changes to storing them: the copy that it stores is of what was
     /// there, and undoes no other statement's change.
     change: Mutex<()>,
+    /// The wrong passwords of those that count them.
+    pub attempts: Attempts,
     /// `skip_grant_tables`: everybody is let in, and may do everything.
     open: AtomicBool,
     /// `mandatory_roles`: every account has these, those of them that exist.
@@ -312,6 +353,7 @@ impl Accounts {
             list: RwLock::new(list),
             version: AtomicU64::new(1),
             change: Mutex::new(()),
+            attempts: Attempts::default(),
             open: AtomicBool::new(false),
             mandatory: RwLock::default(),
         };
@@ -371,6 +413,7 @@ impl Accounts {
 
     /// From now on logins are checked against the accounts again.
     pub fn enforce(&self) {
+        self.attempts.forget_all();
         self.open.store(false, Ordering::SeqCst);
     }
 

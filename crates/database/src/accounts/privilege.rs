@@ -152,6 +152,8 @@ const fn same(a: &[u8], b: &[u8]) -> bool {
 impl Privileges {
     /// Connects past `max_connections`, ends other accounts' sessions, and works in `offline_mode` and `read_only`.
     pub const CONNECTION_ADMIN: Privileges = dynamic("CONNECTION_ADMIN");
+    /// Keeps a second password for its own account.
+    pub const APPLICATION_PASSWORD_ADMIN: Privileges = dynamic("APPLICATION_PASSWORD_ADMIN");
     /// Connects to the administrative port, `admin_port`.
     pub const SERVICE_CONNECTION_ADMIN: Privileges = dynamic("SERVICE_CONNECTION_ADMIN");
     /// Grants and takes away every role.

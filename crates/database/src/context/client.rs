@@ -1,6 +1,6 @@
 //! The client of a session: its account and address, what it can do, and how to reach it.
 
-use crate::accounts::AccountAuth;
+use crate::accounts::{AccountAuth, Encryption};
 use std::sync::Arc;
 
 /// What the server knows of a connection after authentication: the account, the address, the capabilities of the client.
@@ -22,6 +22,10 @@ pub struct ConnectInfo {
     pub capabilities: u64,
     /// The collation number of the handshake.
     pub collation: u16,
+    /// What TLS has agreed on; `None`: the connection is not encrypted.
+    pub encryption: Option<Encryption>,
+    /// Nothing may be done before the password is changed.
+    pub password_expired: bool,
     /// Wakes and watches the connection; `None` where there is none, as in an embedded database.
     pub client: Option<Arc<dyn Client>>,
 }

@@ -12,6 +12,10 @@ pub struct Counters {
     pub max_used_connections: AtomicU64,
     pub aborted_clients: AtomicU64,
     pub aborted_connects: AtomicU64,
+    /// Connections that asked for TLS.
+    pub ssl_accepts: AtomicU64,
+    /// Those of them that got it.
+    pub ssl_finished_accepts: AtomicU64,
     pub slow_queries: AtomicU64,
     /// Statements that are prepared now, in all sessions.
     pub prepared: AtomicU64,

@@ -8,6 +8,7 @@ use super::modes::Modes;
 use super::options::Options;
 use super::process::Process;
 use super::timer::Timer;
+use crate::accounts::now_s;
 use crate::accounts::{Account, AccountAuth, Accounts, Hosts, Privileges, Resources, roles};
 use crate::dictionary::Dictionary;
 use crate::error::{Result, SqlError, er};
@@ -20,6 +21,9 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 use tidemark_engine::{Collator, Config, Engine};
+
+/// Reads the settings of TLS anew: see [`Database::on_reload_tls`].
+type ReloadTls = Box<dyn Fn(&Database, bool) -> std::result::Result<(), String> + Send>;
 
 /// The collator that every engine under SQL tables is opened with, also to check a data directory.
 pub fn collator() -> Arc<dyn Collator> {
@@ -40,6 +44,7 @@ pub struct Database {
     /// What the server refuses at present.
     pub modes: Modes,
     stop: Mutex<Option<Box<dyn Fn() + Send>>>,
+    reload_tls: Mutex<Option<ReloadTls>>,
     pub(crate) globals: Globals,
     /// The connections, by number.
     pub sessions: Mutex<BTreeMap<u64, Arc<Process>>>,
@@ -92,6 +97,7 @@ impl Database {
             logs: Logs::default(),
             modes: Modes::default(),
             stop: Mutex::new(None),
+            reload_tls: Mutex::new(None),
             globals,
             sessions: Mutex::new(BTreeMap::new()),
             counters: Counters::default(),
@@ -172,6 +178,18 @@ impl Database {
         self.accounts.is_current(account)
     }
 
+    /// A login's password was right or wrong. Error 3955 if too many wrong ones have locked the account.
+    pub fn note_login(&self, account: &AccountAuth, host: &str, right: bool) -> Result<()> {
+        let account = self.full_account(&account.user, &account.host);
+        self.accounts.attempts.note(&account, host, right)
+    }
+
+    /// Whether an account's password must be changed before anything else is done.
+    pub fn is_password_expired(&self, account: &AccountAuth) -> bool {
+        let account = self.full_account(&account.user, &account.host);
+        account.is_password_expired(self.variable_u64("default_password_lifetime"), now_s())
+    }
+
     /// Remembers SHA256(SHA256(password)) of an account that has just proved to know the password.
     pub fn remember_digest(&self, account: &AccountAuth, digest: [u8; 32]) {
         self.accounts.cache_digest(account, digest);
@@ -228,6 +246,25 @@ impl Database {
             None => return Err(SqlError::not_supported("SHUTDOWN of an embedded database")),
         }
         Ok(())
+    }
+
+    /// What ALTER INSTANCE RELOAD TLS is to do: read certificates and settings anew. Told whether the present ones stay if
+    /// that fails; returns why it failed.
+    pub fn on_reload_tls(
+        &self,
+        reload: impl Fn(&Database, bool) -> std::result::Result<(), String> + Send + 'static,
+    ) {
+        *self.reload_tls.lock() = Some(Box::new(reload));
+    }
+
+    /// ALTER INSTANCE RELOAD TLS. Error 3888 if the certificates cannot be had, 1235 without a server that speaks TLS.
+    pub fn reload_tls(&self, keep_on_error: bool) -> Result<()> {
+        match &*self.reload_tls.lock() {
+            Some(reload) => reload(self, keep_on_error).map_err(|why| SqlError::tls_failed(&why)),
+            None => Err(SqlError::not_supported(
+                "ALTER INSTANCE RELOAD TLS of a server that was started without TLS",
+            )),
+        }
     }
 
     /// Ends the sessions of accounts that may not stay in `offline_mode`.

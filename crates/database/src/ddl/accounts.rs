@@ -3,15 +3,15 @@
 //! Each statement changes copies of the accounts it names and stores them all at once, while it holds the right to change
 //! accounts. An account that has SYSTEM_USER is changed only by one that has it too.
 
-use super::roles;
-use crate::accounts::{self, Account, AuthId, AuthPlugin, Columns, Level, Privileges, password};
+use super::{passwords, roles};
+use crate::accounts::{self, Account, AuthId, AuthPlugin, Columns, Level, Privileges};
 use crate::context::SessionState;
 use crate::context::answer::Answer;
 use crate::dictionary::{TableDef, is_open_schema, names_equal};
 use crate::error::{Result, SqlError, er};
 use crate::parse::ast::{
-    AccountOptions, AuthSecret, Grant, ObjectName, Privilege, PrivilegeLevel, Revoke, Statement, UserAuth,
-    UserName, UserSpec,
+    AccountOptions, Grant, ObjectName, Privilege, PrivilegeLevel, Revoke, Statement, UserAuth, UserName,
+    UserSpec,
 };
 use std::sync::Arc;
 
@@ -63,7 +63,11 @@ pub fn execute(state: &SessionState, statement: &Statement) -> Result<Answer> {
         } => alter(state, users, options, *if_exists),
         Statement::DropUser { users, if_exists } => drop_users(state, users, *if_exists),
         Statement::RenameUser(pairs) => rename(state, pairs),
-        Statement::SetPassword { user, password } => set_password(state, user.as_ref(), password),
+        Statement::SetPassword {
+            user,
+            password,
+            change,
+        } => passwords::set_password(state, user.as_ref(), password, change),
         Statement::Grant(grant) => give(state, grant),
         Statement::Revoke(revoke) => take(state, revoke),
         Statement::CreateRole { roles, if_not_exists } => roles::create(state, roles, *if_not_exists),
@@ -98,7 +102,7 @@ pub(super) fn quoted((user, host): (&str, &str)) -> String {
     format!("'{user}'@'{host}'")
 }
 
-fn require_create_user(state: &SessionState) -> Result<()> {
+pub(super) fn require_create_user(state: &SessionState) -> Result<()> {
     state.require_global(Privileges::CREATE_USER, "CREATE USER")
 }
 
@@ -110,64 +114,9 @@ pub(super) fn require_system_user(state: &SessionState, account: &Account) -> Re
     Ok(())
 }
 
-fn set_options(account: &mut Account, options: &AccountOptions) {
-    let auth = &mut account.auth;
-    auth.locked = options.locked.unwrap_or(auth.locked);
-    auth.require_tls = options.require_tls.unwrap_or(auth.require_tls);
-    let (limits, set) = (&mut account.limits, &options.limits);
-    limits.queries = set.queries_per_hour.unwrap_or(limits.queries);
-    limits.updates = set.updates_per_hour.unwrap_or(limits.updates);
-    limits.connections = set.connections_per_hour.unwrap_or(limits.connections);
-    limits.at_once = set.user_connections.unwrap_or(limits.at_once);
-}
-
 pub(super) fn apply(state: &SessionState, put: Vec<Account>, remove: Vec<(String, String)>) -> Result<()> {
     let database = &state.database;
     database.accounts.apply(database.engine(), put, remove)
-}
-
-/// Gives the account another secret. `statement` is what error 1396 names, for a password that is too long.
-fn authenticate(account: &mut Account, auth: &UserAuth, statement: &str) -> Result<()> {
-    let plugin = match &auth.plugin {
-        None => match account.auth.auth_string.is_empty() {
-            true => AuthPlugin::CachingSha2Password,
-            false => account.auth.plugin,
-        },
-        Some(name) => AuthPlugin::by_name(name).ok_or_else(|| {
-            SqlError::new(er::PLUGIN_IS_NOT_LOADED, format!("Plugin '{name}' is not loaded"))
-        })?,
-    };
-    match &auth.secret {
-        AuthSecret::None => {
-            account.auth.plugin = plugin;
-            account.auth.expired = false;
-            account.auth.auth_string = Vec::new();
-            account.auth.fast_digest = None;
-        }
-        AuthSecret::Password(text) => {
-            if !account.set_password(plugin, text) {
-                return Err(failed(statement, &[account.quoted()], ""));
-            }
-        }
-        AuthSecret::Hash(hash) => {
-            let valid = hash.is_empty()
-                || match plugin {
-                    AuthPlugin::MysqlNativePassword => password::native_digest(hash).is_some(),
-                    AuthPlugin::CachingSha2Password => password::is_caching_sha2_string(hash),
-                };
-            if !valid {
-                return Err(SqlError::new(
-                    er::PASSWORD_FORMAT,
-                    "The password hash doesn't have the expected format.",
-                ));
-            }
-            account.auth.plugin = plugin;
-            account.auth.expired = false;
-            account.auth.auth_string = hash.clone();
-            account.auth.fast_digest = None;
-        }
-    }
-    Ok(())
 }
 
 /// What CREATE USER says of the new accounts.
@@ -200,11 +149,11 @@ fn create(state: &SessionState, new: NewUsers, if_not_exists: bool) -> Result<()
                         .clone()
                         .unwrap_or_else(|| default_plugin(state).name().to_owned()),
                 ),
-                secret: auth.secret.clone(),
+                ..auth.clone()
             };
-            authenticate(&mut account, &with_default, "CREATE USER")?;
+            passwords::authenticate(state, &mut account, &with_default, "CREATE USER")?;
         }
-        set_options(&mut account, new.options);
+        passwords::set_options(state, &mut account, new.options)?;
         account
             .roles
             .extend(default_roles.iter().map(|role| (role.clone(), false)));
@@ -258,9 +207,12 @@ fn alter(state: &SessionState, users: &[UserSpec], options: &AccountOptions, if_
                 require_system_user(state, &account)?;
                 let mut account = Account::clone(&account);
                 if let Some(auth) = &spec.auth {
-                    authenticate(&mut account, auth, "ALTER USER")?;
+                    passwords::authenticate(state, &mut account, auth, "ALTER USER")?;
                 }
-                set_options(&mut account, options);
+                if spec.discard_old {
+                    passwords::discard_second(state, &mut account)?;
+                }
+                passwords::set_options(state, &mut account, options)?;
                 put.push(account);
             }
         }
@@ -337,27 +289,6 @@ fn rename(state: &SessionState, pairs: &[(UserName, UserName)]) -> Result<()> {
         return Err(failed("RENAME USER", &wrong, ""));
     }
     apply(state, put, remove)
-}
-
-fn set_password(state: &SessionState, user: Option<&UserName>, text: &[u8]) -> Result<()> {
-    let own = (state.info.account.user.as_str(), state.info.account.host.as_str());
-    let name = user.map_or(own, |user| named(state, user));
-    if name != own {
-        require_create_user(state)?;
-    }
-    let account = state.database.accounts.get(name.0, name.1).ok_or_else(|| {
-        SqlError::new(
-            er::PASSWORD_NO_MATCH,
-            "Can't find any matching row in the user table",
-        )
-    })?;
-    require_system_user(state, &account)?;
-    let mut account = Account::clone(&account);
-    let plugin = account.auth.plugin;
-    if !account.set_password(plugin, text) {
-        return Err(failed("SET PASSWORD", &[account.quoted()], ""));
-    }
-    apply(state, vec![account], Vec::new())
 }
 
 /// What a list of privileges comes to on a level. Those on columns are left out.

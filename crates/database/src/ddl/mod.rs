@@ -19,6 +19,7 @@ mod foreign_key;
 mod foreign_key_rows;
 mod index;
 mod maintenance;
+mod passwords;
 pub mod roles;
 
 use crate::context::SessionState;

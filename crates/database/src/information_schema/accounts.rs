@@ -2,7 +2,7 @@
 //! accounts are changed by CREATE USER, GRANT and their kin.
 
 use super::roles::set_text;
-use crate::accounts::{Account, Privileges};
+use crate::accounts::{Account, Lifetime, Privileges, Requirement, requirement};
 use crate::context::SessionState;
 use crate::error::Result;
 use crate::types::Value;
@@ -51,9 +51,6 @@ const USER_COLUMNS: [Privileges; 29] = [
     Privileges::CREATE_TABLESPACE,
 ];
 
-/// All columns of `mysql.user`; the last say what is not there: the reuse of passwords, attributes.
-const USER_WIDTH: usize = 51;
-
 /// In the order of the columns of `mysql.db`.
 const DB_COLUMNS: [Privileges; 19] = [
     Privileges::SELECT,
@@ -79,14 +76,22 @@ const DB_COLUMNS: [Privileges; 19] = [
 
 pub fn user(state: &SessionState) -> Made {
     let row = |account: &Account| {
-        let auth = &account.auth;
+        let (auth, rules) = (&account.auth, &account.rules);
+        let (subject, issuer, cipher) = match &auth.requirement {
+            Requirement::Given {
+                subject,
+                issuer,
+                cipher,
+            } => (subject, issuer, cipher),
+            _ => (&None, &None, &None),
+        };
         let mut row = vec![string(&auth.host), string(&auth.user)];
         row.extend(USER_COLUMNS.map(|one| flag(account.global.contains(one))));
         row.extend([
-            string(if auth.require_tls { "ANY" } else { "" }),
-            string(""),
-            string(""),
-            string(""),
+            string(requirement::type_name(&auth.requirement)),
+            string(cipher.as_deref().unwrap_or_default()),
+            string(issuer.as_deref().unwrap_or_default()),
+            string(subject.as_deref().unwrap_or_default()),
             Value::UInt(account.limits.queries as u64),
             Value::UInt(account.limits.updates as u64),
             Value::UInt(account.limits.connections as u64),
@@ -95,12 +100,26 @@ pub fn user(state: &SessionState) -> Made {
             Value::string(auth.auth_string.clone()),
             flag(auth.expired),
             Value::Null,
-            Value::Null,
+            match rules.lifetime {
+                Lifetime::Default => Value::Null,
+                Lifetime::Never => Value::UInt(0),
+                Lifetime::Days(days) => Value::UInt(days as u64),
+            },
             flag(auth.locked),
             flag(account.global.contains(Privileges::CREATE_ROLE)),
             flag(account.global.contains(Privileges::DROP_ROLE)),
+            rules
+                .history
+                .map_or(Value::Null, |changes| Value::UInt(changes as u64)),
+            rules
+                .reuse_days
+                .map_or(Value::Null, |days| Value::UInt(days as u64)),
+            rules.require_current.map_or(Value::Null, flag),
+            match &account.attribute {
+                Some(json) => string(format!("{{\"metadata\": {json}}}")),
+                None => Value::Null,
+            },
         ]);
-        row.resize(USER_WIDTH, Value::Null);
         row
     };
     let accounts = state.database.accounts.all();

@@ -6,11 +6,15 @@
 
 use super::string;
 use crate::accounts::roles::{listed, not_granted};
-use crate::accounts::{Account, AuthId, Columns, Level, Limits, Privileges, Rights, privilege};
+use crate::accounts::{
+    Account, AuthId, Columns, Level, Lifetime, Limits, LockTime, PasswordRules, Privileges, Rights,
+    privilege, requirement,
+};
 use crate::context::SessionState;
 use crate::context::answer::{ResultRows, text};
 use crate::error::{Result, SqlError, er};
 use crate::parse::ast::UserName;
+use crate::parse::print::escaped;
 use std::collections::{BTreeMap, BTreeSet};
 
 fn own(state: &SessionState) -> AuthId {
@@ -187,15 +191,19 @@ pub fn create_user(state: &SessionState, user: &UserName) -> Result<ResultRows> 
         false => format!(" DEFAULT ROLE {}", listed(&account.default_roles)),
     };
     rows.push(vec![string(format!(
-        "CREATE USER `{}`@`{}` IDENTIFIED WITH '{}'{secret}{roles} REQUIRE {}{} PASSWORD EXPIRE{} ACCOUNT {} PASSWORD \
-         HISTORY DEFAULT PASSWORD REUSE INTERVAL DEFAULT PASSWORD REQUIRE CURRENT DEFAULT",
+        "CREATE USER `{}`@`{}` IDENTIFIED WITH '{}'{secret}{roles} REQUIRE {}{}{} ACCOUNT {}{}{}",
         auth.user,
         auth.host,
         auth.plugin.name(),
-        if auth.require_tls { "SSL" } else { "NONE" },
+        requirement::written(&auth.requirement),
         limits_text(&account.limits),
-        if auth.expired { "" } else { " DEFAULT" },
+        expire_text(&account),
         if auth.locked { "LOCK" } else { "UNLOCK" },
+        rules_text(&account.rules),
+        match &account.attribute {
+            Some(json) => format!(" ATTRIBUTE {}", escaped(json)),
+            None => String::new(),
+        }
     ))]);
     Ok(rows)
 }
@@ -214,4 +222,45 @@ fn limits_text(limits: &Limits) -> String {
         true => text,
         false => format!(" WITH{text}"),
     }
+}
+
+/// ` PASSWORD EXPIRE …`
+fn expire_text(account: &Account) -> String {
+    let when = match account.rules.lifetime {
+        _ if account.auth.expired => String::new(),
+        Lifetime::Default => " DEFAULT".to_owned(),
+        Lifetime::Never => " NEVER".to_owned(),
+        Lifetime::Days(days) => format!(" INTERVAL {days} DAY"),
+    };
+    format!(" PASSWORD EXPIRE{when}")
+}
+
+/// ` PASSWORD HISTORY …`, and what else is demanded of an account's passwords.
+fn rules_text(rules: &PasswordRules) -> String {
+    let history = rules
+        .history
+        .map_or("DEFAULT".to_owned(), |changes| changes.to_string());
+    let reuse = rules
+        .reuse_days
+        .map_or("DEFAULT".to_owned(), |days| format!("{days} DAY"));
+    let current = match rules.require_current {
+        None => " DEFAULT",
+        Some(true) => "",
+        Some(false) => " OPTIONAL",
+    };
+    let mut text = format!(
+        " PASSWORD HISTORY {history} PASSWORD REUSE INTERVAL {reuse} PASSWORD REQUIRE CURRENT{current}"
+    );
+    let lock = match rules.lock_time {
+        LockTime::None => "0".to_owned(),
+        LockTime::Days(days) => days.to_string(),
+        LockTime::Unbounded => "UNBOUNDED".to_owned(),
+    };
+    if rules.failed_attempts > 0 || rules.lock_time != LockTime::None {
+        text += &format!(
+            " FAILED_LOGIN_ATTEMPTS {} PASSWORD_LOCK_TIME {lock}",
+            rules.failed_attempts
+        );
+    }
+    text
 }

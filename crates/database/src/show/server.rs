@@ -99,7 +99,11 @@ pub fn status_values(state: &SessionState) -> Vec<(String, String)> {
     put("Queries", traffic(&|c| &c.questions));
     put("Questions", traffic(&|c| &c.questions));
     put("Slow_queries", load(&counters.slow_queries));
-    put("Ssl_cipher", String::new());
+    let encryption = state.info.encryption.as_ref();
+    put("Ssl_accepts", load(&counters.ssl_accepts));
+    put("Ssl_finished_accepts", load(&counters.ssl_finished_accepts));
+    put("Ssl_cipher", encryption.map_or("", |e| e.cipher).to_owned());
+    put("Ssl_version", encryption.map_or("", |e| e.version).to_owned());
     put("Threads_cached", "0".to_owned());
     put("Threads_connected", database.session_count().to_string());
     put("Threads_created", load(&counters.connections));

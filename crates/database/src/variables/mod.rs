@@ -12,7 +12,9 @@ pub(crate) mod setting;
 pub(crate) mod settings;
 pub(crate) mod values;
 
-pub use registry::{DEFS, Def, Kind, OLD_OPTION_NAMES, Role, VariableScope, find, listed};
+pub use registry::{
+    CIPHER_SUITES, CIPHERS, DEFS, Def, Kind, OLD_OPTION_NAMES, Role, VariableScope, find, listed,
+};
 pub use setting::{Setting, check_settable};
 pub use settings::{CounterMode, Settings, isolation_by_name, isolation_name};
 pub use values::{Globals, Values};

@@ -167,9 +167,9 @@ impl Setting {
                 };
                 exact(Setting::text(*found.ok_or_else(wrong_value)?))
             }
-            Kind::Flags(names) => {
+            Kind::Flags(between, names) => {
                 let text = text();
-                let mut parts = text.split(',').filter(|part| !part.is_empty());
+                let mut parts = text.split(between).filter(|part| !part.is_empty());
                 if !parts.all(|part| names.iter().any(|name| name.eq_ignore_ascii_case(part))) {
                     return Err(wrong_value());
                 }

@@ -20,17 +20,105 @@ pub struct UserSpec {
     pub name: UserName,
     /// `IDENTIFIED …`; `None`: no password for a new account, no change of an old one.
     pub auth: Option<UserAuth>,
+    /// `DISCARD OLD PASSWORD`
+    pub discard_old: bool,
 }
 
 /// What CREATE USER and ALTER USER say of the accounts besides their secrets.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct AccountOptions {
     /// `ACCOUNT LOCK` = Some(true), `ACCOUNT UNLOCK` = Some(false)
     pub locked: Option<bool>,
-    /// `REQUIRE SSL` = Some(true), `REQUIRE NONE` = Some(false)
-    pub require_tls: Option<bool>,
+    /// `REQUIRE …`
+    pub requirement: Option<Requirement>,
     /// `WITH MAX_QUERIES_PER_HOUR 100 …`
     pub limits: ResourceLimits,
+    /// `PASSWORD …` and kin.
+    pub passwords: PasswordOptions,
+    /// `COMMENT` or `ATTRIBUTE`.
+    pub attribute: Option<AttributeChange>,
+}
+
+/// What an account demands of a connection.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum Requirement {
+    /// `REQUIRE NONE`: nothing.
+    #[default]
+    None,
+    /// `REQUIRE SSL`: TLS.
+    Ssl,
+    /// `REQUIRE X509`: TLS, and a certificate of the client's.
+    X509,
+    /// TLS with each of these that is given.
+    Given {
+        /// `SUBJECT`: of the client's certificate, as `/C=SE/O=Example/CN=client`.
+        subject: Option<String>,
+        /// `ISSUER`: who has signed it.
+        issuer: Option<String>,
+        /// `CIPHER`, by OpenSSL's name.
+        cipher: Option<String>,
+    },
+}
+
+/// What is said of an account's passwords. What may be `DEFAULT` is a value or none inside what is written.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct PasswordOptions {
+    /// `PASSWORD EXPIRE`: it must be changed.
+    pub expire_now: bool,
+    /// `PASSWORD EXPIRE DEFAULT`, `NEVER`, `INTERVAL n DAY`
+    pub lifetime: Option<Lifetime>,
+    /// `PASSWORD HISTORY`: so many changes later a password may come back.
+    pub history: Option<Option<u32>>,
+    /// `PASSWORD REUSE INTERVAL`: so many days later.
+    pub reuse_days: Option<Option<u32>>,
+    /// `PASSWORD REQUIRE CURRENT`; false: `OPTIONAL`.
+    pub require_current: Option<Option<bool>>,
+    /// `FAILED_LOGIN_ATTEMPTS`; 0: they are not counted.
+    pub failed_attempts: Option<u16>,
+    /// `PASSWORD_LOCK_TIME`
+    pub lock_time: Option<LockTime>,
+}
+
+/// How long a password serves.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Lifetime {
+    /// `default_password_lifetime` days.
+    #[default]
+    Default,
+    /// For ever.
+    Never,
+    /// So many days.
+    Days(u16),
+}
+
+/// How long too many failed logins lock an account.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum LockTime {
+    /// Not at all.
+    #[default]
+    None,
+    /// So many days.
+    Days(u16),
+    /// Until it is unlocked.
+    Unbounded,
+}
+
+/// A change of an account's attributes, a JSON object.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum AttributeChange {
+    /// `COMMENT 'text'`: the member `comment`.
+    Comment(String),
+    /// `ATTRIBUTE 'object'`: merged into what is there; a member that is null goes.
+    Merge(String),
+}
+
+/// What is said besides the new password.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct SecretChange {
+    /// `REPLACE 'current password'`
+    pub current: Option<Vec<u8>>,
+    /// `RETAIN CURRENT PASSWORD`: it may still be used.
+    pub retain: bool,
 }
 
 /// The limits of an account's resources that are written; 0 is no limit.
@@ -84,6 +172,8 @@ pub struct UserAuth {
     pub plugin: Option<String>,
     /// The password, if one is given.
     pub secret: AuthSecret,
+    /// What becomes of the present password.
+    pub change: SecretChange,
 }
 
 /// A password, or what is stored of one.

@@ -107,6 +107,11 @@ pub enum Statement {
     },
     /// `SHUTDOWN`
     Shutdown,
+    /// ALTER INSTANCE RELOAD TLS.
+    ReloadTls {
+        /// Without `NO ROLLBACK ON ERROR`.
+        keep_on_error: bool,
+    },
     /// `FLUSH …`; the options as written, upper-cased words.
     Flush(Vec<String>),
     /// `LOCK TABLES t READ, …`
@@ -228,6 +233,8 @@ pub enum Statement {
         user: Option<UserName>,
         /// The new password in clear text, as bytes of the connection's character set.
         password: Vec<u8>,
+        /// What becomes of the present one.
+        change: SecretChange,
     },
     /// `GRANT … ON … TO …`
     Grant(Grant),

@@ -99,6 +99,8 @@ fn connect(database: &std::sync::Arc<Database>, schema: Option<&str>) -> Session
         database: schema.map(str::to_string),
         capabilities: 0,
         collation: 255,
+        encryption: None,
+        password_expired: false,
         client: None,
     };
     Session::connect(Arc::clone(database), info).unwrap()

@@ -55,6 +55,14 @@ impl Session {
         Ok(Answer::ok())
     }
 
+    /// ALTER INSTANCE RELOAD TLS: connections to come begin with the files and names that the variables give now.
+    pub(super) fn reload_tls(&mut self, keep_on_error: bool) -> Result<Answer> {
+        self.state
+            .require_global(Privileges::CONNECTION_ADMIN, "CONNECTION_ADMIN")?;
+        self.state.database.reload_tls(keep_on_error)?;
+        Ok(Answer::ok())
+    }
+
     pub(super) fn flush(&mut self, options: &[String]) -> Result<Answer> {
         self.state
             .require_global(Privileges::RELOAD.union(Privileges::SUPER), "RELOAD")?;

@@ -26,6 +26,13 @@ impl Session {
         if let Statement::Execute { name, using } = statement {
             return self.execute_text(name, using, more, out);
         }
+        let changes_password = matches!(
+            statement,
+            Statement::AlterUser { .. } | Statement::SetPassword { .. }
+        );
+        if !changes_password {
+            self.require_fresh_password()?;
+        }
         self.admit(effect_of(statement))?;
         let command = command::of(statement);
         self.state.database.counters().traffic.own().commands[command].fetch_add(1, Ordering::Relaxed);
@@ -62,6 +69,9 @@ impl Session {
             self.before_implicit_commit(statement)?;
             let answer = self.with_definitions(|state| crate::ddl::accounts::execute(state, statement))?;
             self.record();
+            let info = &mut self.state.info;
+            // Its password may be a new one now.
+            info.password_expired &= self.state.database.is_password_expired(&info.account);
             return Ok(answer);
         }
         match statement {
@@ -84,6 +94,7 @@ impl Session {
             Statement::Kill { id, query_only } => self.kill(id, *query_only),
             Statement::Flush(options) => self.flush(options),
             Statement::Shutdown => self.shutdown(),
+            Statement::ReloadTls { keep_on_error } => self.reload_tls(*keep_on_error),
             Statement::LockTables(tables) => self.lock_tables(tables),
             Statement::UnlockTables => {
                 self.unlock_tables_statement()?;

@@ -2,7 +2,7 @@
 //! hour. Nearly always none of it is so, which two loads tell.
 
 use super::Session;
-use crate::error::Result;
+use crate::error::{Result, SqlError, er};
 use crate::parse::ast::{MaintenanceKind, Statement};
 
 /// What a statement does that could be refused.
@@ -34,6 +34,18 @@ impl Session {
             return Ok(());
         }
         self.examine(effect)
+    }
+
+    /// Error 1820 until the password has been changed, if it has expired.
+    #[inline]
+    pub(super) fn require_fresh_password(&self) -> Result<()> {
+        match self.state.info.password_expired {
+            false => Ok(()),
+            true => Err(SqlError::new(
+                er::MUST_CHANGE_PASSWORD,
+                "You must reset your password using ALTER USER statement before executing this statement.",
+            )),
+        }
     }
 
     #[cold]

@@ -379,6 +379,8 @@ pub fn run_trusted(database: &Arc<Database>, sql: &[u8]) -> Result<()> {
         database: None,
         capabilities: capability::MULTI_STATEMENTS,
         collation: Collation::DEFAULT.id(),
+        encryption: None,
+        password_expired: false,
         client: None,
     };
     Session::connect(Arc::clone(database), info)?.query(sql, &mut Discard)

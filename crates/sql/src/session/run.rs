@@ -104,6 +104,7 @@ impl Session {
             return Ok(Ran::Stale);
         }
         let plan = &*ready.plan;
+        self.require_fresh_password()?;
         let rights_now = self.state.rights_at();
         if ready.allowed_at != rights_now {
             if !self.is_allowed(plan) {

@@ -135,6 +135,8 @@ impl World {
             database: schema.map(str::to_owned),
             capabilities: capability::MULTI_STATEMENTS,
             collation: 255,
+            encryption: None,
+            password_expired: false,
             client: None,
         };
         Session::connect(Arc::clone(database), info).unwrap()

@@ -547,6 +547,14 @@ impl SqlError {
         )
     }
 
+    /// Error 3888: `Failed to set up SSL because of the following SSL library error: {why}`.
+    pub fn tls_failed(why: &str) -> Self {
+        SqlError::new(
+            er::SSL_LIBRARY_ERROR,
+            format!("Failed to set up SSL because of the following SSL library error: {why}"),
+        )
+    }
+
     /// Error 1792: `Cannot execute statement in a READ ONLY transaction.`.
     pub fn read_only_transaction() -> Self {
         let message = "Cannot execute statement in a READ ONLY transaction.";

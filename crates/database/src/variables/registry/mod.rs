@@ -52,8 +52,8 @@ pub enum Kind {
     },
     /// One of these words, given by name in any case, or by position.
     Enum(&'static [&'static str]),
-    /// A comma separated subset.
-    Flags(&'static [&'static str]),
+    /// Some of these words, with this character between them.
+    Flags(char, &'static [&'static str]),
     /// Any text.
     Text,
     /// Text or NULL, for file names and the like.
@@ -70,6 +70,23 @@ pub enum Kind {
     /// `SYSTEM`, or an offset such as `+02:00`.
     TimeZone,
 }
+
+/// What `ssl_cipher` may name: the ciphers of TLS 1.2 that are spoken, by OpenSSL's names.
+pub const CIPHERS: &[&str] = &[
+    "ECDHE-ECDSA-AES256-GCM-SHA384",
+    "ECDHE-ECDSA-AES128-GCM-SHA256",
+    "ECDHE-ECDSA-CHACHA20-POLY1305",
+    "ECDHE-RSA-AES256-GCM-SHA384",
+    "ECDHE-RSA-AES128-GCM-SHA256",
+    "ECDHE-RSA-CHACHA20-POLY1305",
+];
+
+/// What `tls_ciphersuites` may name: the ciphers of TLS 1.3.
+pub const CIPHER_SUITES: &[&str] = &[
+    "TLS_AES_256_GCM_SHA384",
+    "TLS_AES_128_GCM_SHA256",
+    "TLS_CHACHA20_POLY1305_SHA256",
+];
 
 /// A system variable.
 #[derive(Clone, Copy, Debug)]

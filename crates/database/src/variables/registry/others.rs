@@ -253,7 +253,7 @@ pub(super) const DEFS: &[Def] = &[
     ),
     def("general_log", Global, true, Bool, "OFF"),
     def("general_log_file", Global, true, Text, ""),
-    def("log_output", Global, true, Flags(&["FILE", "NONE"]), "FILE"),
+    def("log_output", Global, true, Flags(',', &["FILE", "NONE"]), "FILE"),
     def("slow_query_log", Global, true, Bool, "OFF"),
     def("slow_query_log_file", Global, true, Text, ""),
     unused("slow_launch_time", Global, from(0), "2", NO_LOG),
@@ -417,7 +417,7 @@ pub(super) const DEFS: &[Def] = &[
     unused(
         "session_track_mode",
         Session,
-        Flags(&["NONE"]),
+        Flags(',', &["NONE"]),
         "",
         "it has no meaning any more",
     ),

@@ -3,8 +3,8 @@
 use super::Kind::*;
 use super::VariableScope::*;
 use super::{
-    Def, Kind, NO_BUFFERS, NO_OPTIMIZER, NO_OTHER_ENGINES, NO_REPLICATION, def, fact, fixed, from, uint,
-    unused,
+    CIPHER_SUITES, CIPHERS, Def, Kind, NO_BUFFERS, NO_OPTIMIZER, NO_OTHER_ENGINES, NO_REPLICATION, def, fact,
+    fixed, from, uint, unused,
 };
 
 const SECONDS: Kind = uint(1, 31_536_000);
@@ -80,7 +80,17 @@ pub(super) const DEFS: &[Def] = &[
         uint(5000, 4_095_000),
         "5000",
     ),
-    fixed("default_password_lifetime", Global, uint(0, 65535), "0"),
+    def("default_password_lifetime", Global, true, uint(0, 65535), "0"),
+    def("disconnect_on_expired_password", Global, false, Bool, "ON"),
+    def("password_history", Global, true, uint(0, 4_294_967_295), "0"),
+    def(
+        "password_reuse_interval",
+        Global,
+        true,
+        uint(0, 4_294_967_295),
+        "0",
+    ),
+    def("password_require_current", Global, true, Bool, "OFF"),
     def("read_only", Global, true, Bool, "OFF"),
     def("super_read_only", Global, true, Bool, "OFF"),
     def("offline_mode", Global, true, Bool, "OFF"),
@@ -110,11 +120,22 @@ pub(super) const DEFS: &[Def] = &[
     def("thread_stack", Global, false, from(131_072), "1048576"),
     def("skip_grant_tables", Global, false, Bool, "OFF"),
     def("ssl", Global, false, Bool, "ON"),
-    fixed("ssl_ca", Global, NullableText, "NULL"),
-    def("ssl_cert", Global, false, NullableText, "NULL"),
-    def("ssl_key", Global, false, NullableText, "NULL"),
-    fixed("ssl_cipher", Global, NullableText, "NULL"),
-    def("tls_version", Global, false, Text, "TLSv1.2,TLSv1.3"),
+    // Read at start and by ALTER INSTANCE RELOAD TLS.
+    def("ssl_ca", Global, true, NullableText, "NULL"),
+    def("ssl_cert", Global, true, NullableText, "NULL"),
+    def("ssl_key", Global, true, NullableText, "NULL"),
+    def("ssl_crl", Global, true, NullableText, "NULL"),
+    fixed("ssl_capath", Global, NullableText, "NULL"),
+    fixed("ssl_crlpath", Global, NullableText, "NULL"),
+    def("ssl_cipher", Global, true, Flags(':', CIPHERS), ""),
+    def("tls_ciphersuites", Global, true, Flags(':', CIPHER_SUITES), ""),
+    def(
+        "tls_version",
+        Global,
+        true,
+        Flags(',', &["TLSv1.2", "TLSv1.3"]),
+        "TLSv1.2,TLSv1.3",
+    ),
     // Limits.
     def("max_connections", Global, true, uint(1, 100_000), "151"),
     def("max_user_connections", Both, true, uint(0, 4_294_967_295), "0"),

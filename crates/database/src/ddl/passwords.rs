@@ -1,0 +1,263 @@
+//! Passwords and options of accounts, as CREATE USER, ALTER USER and SET PASSWORD change them.
+//!
+//! Who changes the password of another account needs CREATE USER; one's own may be changed by anybody, who gives the present
+//! one with REPLACE where the account's rules, or the server's, demand it.
+
+use super::accounts::{apply, failed, named, require_create_user, require_system_user};
+use crate::accounts::{Account, AuthPlugin, DefaultRules, Privileges, now_s, password};
+use crate::context::SessionState;
+use crate::error::{Result, SqlError, er};
+use crate::parse::ast::{AccountOptions, AttributeChange, AuthSecret, SecretChange, UserAuth, UserName};
+use crate::types::json::Json;
+
+/// `password_history` and `password_reuse_interval`.
+fn default_rules(state: &SessionState) -> DefaultRules {
+    let variable = |name| state.database.variable_u64(name) as u32;
+    DefaultRules {
+        history: variable("password_history"),
+        reuse_days: variable("password_reuse_interval"),
+    }
+}
+
+fn is_own(state: &SessionState, account: &Account) -> bool {
+    let own = &state.info.account;
+    (&own.user, &own.host) == (&account.auth.user, &account.auth.host)
+}
+
+/// Gives the account another secret. `statement` is what error 1396 names, for a password that is too long.
+pub(super) fn authenticate(
+    state: &SessionState,
+    account: &mut Account,
+    auth: &UserAuth,
+    statement: &str,
+) -> Result<()> {
+    let plugin = match &auth.plugin {
+        None => match account.auth.auth_string.is_empty() {
+            true => AuthPlugin::CachingSha2Password,
+            false => account.auth.plugin,
+        },
+        Some(name) => AuthPlugin::by_name(name).ok_or_else(|| {
+            SqlError::new(er::PLUGIN_IS_NOT_LOADED, format!("Plugin '{name}' is not loaded"))
+        })?,
+    };
+    check_current(state, account, &auth.change)?;
+    let former = account.auth.clone();
+    match &auth.secret {
+        AuthSecret::None => account.set_stored(plugin, Vec::new()),
+        AuthSecret::Password(text) => change_password(state, account, (plugin, text), statement)?,
+        AuthSecret::Hash(hash) => {
+            let valid = hash.is_empty()
+                || match plugin {
+                    AuthPlugin::MysqlNativePassword => password::native_digest(hash).is_some(),
+                    AuthPlugin::CachingSha2Password => password::is_caching_sha2_string(hash),
+                };
+            if !valid {
+                return Err(SqlError::new(
+                    er::PASSWORD_FORMAT,
+                    "The password hash doesn't have the expected format.",
+                ));
+            }
+            account.set_stored(plugin, hash.clone());
+        }
+    }
+    if auth.change.retain {
+        retain(state, account, (former.plugin, former.auth_string))?;
+    }
+    if account.auth.auth_string.is_empty() {
+        account.auth.second.clear();
+    }
+    account.note_password(default_rules(state), now_s());
+    Ok(())
+}
+
+/// `SET PASSWORD [FOR user] = 'password'`
+pub(super) fn set_password(
+    state: &SessionState,
+    user: Option<&UserName>,
+    text: &[u8],
+    change: &SecretChange,
+) -> Result<()> {
+    let own = (state.info.account.user.as_str(), state.info.account.host.as_str());
+    let name = user.map_or(own, |user| named(state, user));
+    if name != own {
+        require_create_user(state)?;
+    }
+    let account = state.database.accounts.get(name.0, name.1).ok_or_else(|| {
+        SqlError::new(
+            er::PASSWORD_NO_MATCH,
+            "Can't find any matching row in the user table",
+        )
+    })?;
+    require_system_user(state, &account)?;
+    let mut account = Account::clone(&account);
+    let auth = UserAuth {
+        plugin: Some(account.auth.plugin.name().to_owned()),
+        secret: AuthSecret::Password(text.to_vec()),
+        change: change.clone(),
+    };
+    authenticate(state, &mut account, &auth, "SET PASSWORD")?;
+    apply(state, vec![account], Vec::new())
+}
+
+fn change_password(
+    state: &SessionState,
+    account: &mut Account,
+    (plugin, text): (AuthPlugin, &[u8]),
+    statement: &str,
+) -> Result<()> {
+    // Before anything is hashed: a long password costs as much as it is long.
+    let is_short = text.len() <= password::PASSWORD_LEN_MAX;
+    if is_short && account.is_reuse(text, default_rules(state), now_s()) {
+        return Err(SqlError::new(
+            er::CREDENTIALS_CONTRADICT_TO_HISTORY,
+            format!(
+                "Cannot use these credentials for '{}@{}' because they contradict the password history policy",
+                account.auth.user, account.auth.host
+            ),
+        ));
+    }
+    match account.set_password(plugin, text) {
+        true => Ok(()),
+        false => Err(failed(statement, &[account.quoted()], "")),
+    }
+}
+
+/// `REPLACE`: errors 3891 to 3893.
+fn check_current(state: &SessionState, account: &Account, change: &SecretChange) -> Result<()> {
+    let own = is_own(state, account);
+    match &change.current {
+        Some(_) if !own => Err(SqlError::new(
+            er::CURRENT_PASSWORD_NOT_REQUIRED,
+            "Do not specify the current password while changing it for other users.",
+        )),
+        Some(current) if !account.has_password(current) => Err(SqlError::new(
+            er::INCORRECT_CURRENT_PASSWORD,
+            "Incorrect current password. Specify the correct password which has to be replaced.",
+        )),
+        Some(_) => Ok(()),
+        None => {
+            let by_default = || state.database.variable("password_require_current").as_deref() == Some("ON");
+            let demanded = account.rules.require_current.unwrap_or_else(by_default);
+            if own
+                && demanded
+                && !account.auth.auth_string.is_empty()
+                && !state.has_global(Privileges::CREATE_USER)
+            {
+                return Err(SqlError::new(
+                    er::MISSING_CURRENT_PASSWORD,
+                    "Current password needs to be specified in the REPLACE clause in order to change it.",
+                ));
+            }
+            Ok(())
+        }
+    }
+}
+
+/// Who may have two passwords: error 1227.
+fn require_second(state: &SessionState, account: &Account) -> Result<()> {
+    match is_own(state, account) {
+        true => state.require_global(
+            Privileges::CREATE_USER.union(Privileges::APPLICATION_PASSWORD_ADMIN),
+            "CREATE USER or APPLICATION_PASSWORD_ADMIN",
+        ),
+        false => require_create_user(state),
+    }
+}
+
+/// `RETAIN CURRENT PASSWORD`: what was the password may still be used.
+fn retain(
+    state: &SessionState,
+    account: &mut Account,
+    (plugin, former): (AuthPlugin, Vec<u8>),
+) -> Result<()> {
+    require_second(state, account)?;
+    let refused = |number, why: &str| {
+        let message = format!(
+            "Current password can not be retained for user {} because {why}",
+            account.quoted()
+        );
+        Err(SqlError::new(number, message))
+    };
+    if account.auth.auth_string.is_empty() {
+        return refused(er::CURRENT_PASSWORD_CANNOT_BE_RETAINED, "new password is empty.");
+    }
+    if plugin != account.auth.plugin {
+        return refused(
+            er::PASSWORD_CANNOT_BE_RETAINED_ON_PLUGIN_CHANGE,
+            "authentication plugin is being changed.",
+        );
+    }
+    if former.is_empty() {
+        return Err(SqlError::new(
+            er::SECOND_PASSWORD_CANNOT_BE_EMPTY,
+            format!(
+                "Empty password can not be retained as second password for user {}.",
+                account.quoted()
+            ),
+        ));
+    }
+    account.auth.second = former;
+    Ok(())
+}
+
+/// `DISCARD OLD PASSWORD`
+pub(super) fn discard_second(state: &SessionState, account: &mut Account) -> Result<()> {
+    require_second(state, account)?;
+    account.auth.second.clear();
+    Ok(())
+}
+
+/// Takes over what a statement says besides the password. Failed logins are forgotten where it says so.
+pub(super) fn set_options(
+    state: &SessionState,
+    account: &mut Account,
+    options: &AccountOptions,
+) -> Result<()> {
+    let auth = &mut account.auth;
+    auth.locked = options.locked.unwrap_or(auth.locked);
+    if let Some(requirement) = &options.requirement {
+        auth.requirement = requirement.clone();
+    }
+    let (limits, set) = (&mut account.limits, &options.limits);
+    limits.queries = set.queries_per_hour.unwrap_or(limits.queries);
+    limits.updates = set.updates_per_hour.unwrap_or(limits.updates);
+    limits.connections = set.connections_per_hour.unwrap_or(limits.connections);
+    limits.at_once = set.user_connections.unwrap_or(limits.at_once);
+    let (rules, set) = (&mut account.rules, &options.passwords);
+    auth.expired |= set.expire_now;
+    rules.lifetime = set.lifetime.unwrap_or(rules.lifetime);
+    rules.history = set.history.unwrap_or(rules.history);
+    rules.reuse_days = set.reuse_days.unwrap_or(rules.reuse_days);
+    rules.require_current = set.require_current.unwrap_or(rules.require_current);
+    rules.failed_attempts = set.failed_attempts.unwrap_or(rules.failed_attempts);
+    rules.lock_time = set.lock_time.unwrap_or(rules.lock_time);
+    if options.locked == Some(false) || set.failed_attempts.is_some() || set.lock_time.is_some() {
+        state.database.accounts.attempts.forget(&account.id());
+    }
+    if let Some(change) = &options.attribute {
+        account.attribute = attribute(account.attribute.as_deref(), change)?;
+    }
+    Ok(())
+}
+
+/// The attributes after a change: error 3982 for what is not a JSON object.
+fn attribute(present: Option<&str>, change: &AttributeChange) -> Result<Option<String>> {
+    let invalid = || {
+        SqlError::new(
+            er::INVALID_USER_ATTRIBUTE_JSON,
+            "The user attribute must be a valid JSON object",
+        )
+    };
+    let object = |text: &str| match Json::parse(text) {
+        Ok(object @ Json::Object(_)) => Ok(object),
+        _ => Err(invalid()),
+    };
+    let patch = match change {
+        AttributeChange::Comment(text) => {
+            Json::object(vec![("comment".to_owned(), Json::String(text.clone()))])
+        }
+        AttributeChange::Merge(text) => object(text)?,
+    };
+    let merged = object(present.unwrap_or("{}"))?.merge_patch(patch);
+    Ok(Some(merged.to_string()))
+}

@@ -1,0 +1,315 @@
+//! TLS: the certificate, whose signatures on clients' certificates are trusted, and which versions and ciphers are spoken.
+//!
+//! All of it is read from files that system variables name, at start and at ALTER INSTANCE RELOAD TLS. A connection keeps
+//! what it began with. Without `ssl_cert` and `ssl_key` the server uses a self-signed certificate of its own, made once and
+//! kept in the data directory under MySQL's names, so that a client may pin it. Without `ssl_ca` no client is asked for a
+//! certificate; with it one that presents a certificate must present a good one, and an account can demand one (`REQUIRE
+//! X509` and kin). An empty `tls_version` is no TLS.
+
+use parking_lot::RwLock;
+use rustls::crypto::CryptoProvider;
+use rustls::pki_types::pem::{Error as PemError, PemObject};
+use rustls::pki_types::{CertificateDer, CertificateRevocationListDer, PrivateKeyDer};
+use rustls::server::WebPkiClientVerifier;
+use rustls::server::danger::ClientCertVerifier;
+use rustls::{CipherSuite, RootCertStore, ServerConfig, ServerConnection, SupportedProtocolVersion};
+use std::fs::{self, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use tidemark_sql::{Database, Encryption};
+use x509_cert::Certificate;
+use x509_cert::der::asn1::{Ia5StringRef, PrintableStringRef, TeletexStringRef, Utf8StringRef};
+use x509_cert::der::{Decode, Tag, Tagged};
+use x509_cert::name::Name;
+
+/// Cipher suites by the names that OpenSSL gives them, which are MySQL's: those of TLS 1.2 stand in `ssl_cipher`, those of
+/// TLS 1.3 in `tls_ciphersuites`.
+const SUITES: [(CipherSuite, &str); 9] = [
+    (CipherSuite::TLS13_AES_256_GCM_SHA384, "TLS_AES_256_GCM_SHA384"),
+    (CipherSuite::TLS13_AES_128_GCM_SHA256, "TLS_AES_128_GCM_SHA256"),
+    (
+        CipherSuite::TLS13_CHACHA20_POLY1305_SHA256,
+        "TLS_CHACHA20_POLY1305_SHA256",
+    ),
+    (
+        CipherSuite::TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384,
+        "ECDHE-ECDSA-AES256-GCM-SHA384",
+    ),
+    (
+        CipherSuite::TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256,
+        "ECDHE-ECDSA-AES128-GCM-SHA256",
+    ),
+    (
+        CipherSuite::TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256,
+        "ECDHE-ECDSA-CHACHA20-POLY1305",
+    ),
+    (
+        CipherSuite::TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384,
+        "ECDHE-RSA-AES256-GCM-SHA384",
+    ),
+    (
+        CipherSuite::TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256,
+        "ECDHE-RSA-AES128-GCM-SHA256",
+    ),
+    (
+        CipherSuite::TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256,
+        "ECDHE-RSA-CHACHA20-POLY1305",
+    ),
+];
+
+fn name_of(suite: CipherSuite) -> &'static str {
+    let known = SUITES.iter().find(|(known, _)| *known == suite);
+    known.map_or("", |(_, name)| name)
+}
+
+/// What connections that ask for TLS begin with; `None`: they are refused it.
+#[derive(Default)]
+pub struct Tls {
+    current: RwLock<Option<Arc<ServerConfig>>>,
+}
+
+impl Tls {
+    /// For the next connection.
+    pub fn config(&self) -> Option<Arc<ServerConfig>> {
+        self.current.read().clone()
+    }
+
+    /// Reads all files anew. If that fails the present configuration stays, or, without `keep_on_error`, there is none.
+    pub fn load(&self, database: &Database, keep_on_error: bool) -> io::Result<()> {
+        let loaded = Settings::of(database).and_then(|settings| match settings.versions.as_str() {
+            "" => Ok(None),
+            _ => settings.load().map(Some),
+        });
+        match loaded {
+            Ok(config) => {
+                *self.current.write() = config;
+                Ok(())
+            }
+            Err(e) => {
+                if !keep_on_error {
+                    *self.current.write() = None;
+                }
+                Err(e)
+            }
+        }
+    }
+}
+
+/// Which files and names the system variables give.
+struct Settings {
+    certificate: PathBuf,
+    key: PathBuf,
+    authority: Option<PathBuf>,
+    revoked: Option<PathBuf>,
+    versions: String,
+    ciphers: String,
+    suites: String,
+}
+
+impl Settings {
+    /// Makes the server's own certificate if there is no other.
+    fn of(database: &Database) -> io::Result<Settings> {
+        let text = |name| database.variable(name).unwrap_or_default();
+        let directory = PathBuf::from(text("datadir"));
+        let file = |name| match text(name).as_str() {
+            "" | "NULL" => None,
+            named => Some(directory.join(named)),
+        };
+        let (certificate, key) = match (file("ssl_cert"), file("ssl_key")) {
+            (Some(certificate), Some(key)) => (certificate, key),
+            _ => {
+                let own = (
+                    directory.join("server-cert.pem"),
+                    directory.join("server-key.pem"),
+                );
+                create_if_missing(&own.0, &own.1)?;
+                own
+            }
+        };
+        Ok(Settings {
+            certificate,
+            key,
+            authority: file("ssl_ca"),
+            revoked: file("ssl_crl"),
+            versions: text("tls_version"),
+            ciphers: text("ssl_cipher"),
+            suites: text("tls_ciphersuites"),
+        })
+    }
+
+    /// Fails if a file cannot be read, is not PEM, or the key is not the certificate's.
+    fn load(&self) -> io::Result<Arc<ServerConfig>> {
+        let provider = Arc::new(self.provider());
+        let chain = pem_items::<CertificateDer>("ssl_cert", &self.certificate)?;
+        let key = PrivateKeyDer::from_pem_file(&self.key).map_err(|e| of_file("ssl_key", &self.key, e))?;
+        let builder = ServerConfig::builder_with_provider(provider.clone())
+            .with_protocol_versions(&versions(&self.versions)?)
+            .map_err(io::Error::other)?;
+        let config = match &self.authority {
+            Some(authority) => builder.with_client_cert_verifier(self.verifier(authority, provider)?),
+            None => builder.with_no_client_auth(),
+        };
+        let config = config.with_single_cert(chain, key);
+        Ok(Arc::new(
+            config.map_err(|e| of_file("ssl_cert", &self.certificate, e))?,
+        ))
+    }
+
+    /// The cryptography, with the suites that are named; all of them where none is.
+    fn provider(&self) -> CryptoProvider {
+        let mut provider = rustls::crypto::ring::default_provider();
+        let named = |list: &str, name: &str| list.is_empty() || list.split(':').any(|one| one == name);
+        provider.cipher_suites.retain(|suite| {
+            let list = if suite.tls13().is_some() {
+                &self.suites
+            } else {
+                &self.ciphers
+            };
+            named(list, name_of(suite.suite()))
+        });
+        provider
+    }
+
+    fn verifier(
+        &self,
+        authority: &Path,
+        provider: Arc<CryptoProvider>,
+    ) -> io::Result<Arc<dyn ClientCertVerifier>> {
+        let mut roots = RootCertStore::empty();
+        for root in pem_items::<CertificateDer>("ssl_ca", authority)? {
+            roots.add(root).map_err(|e| of_file("ssl_ca", authority, e))?;
+        }
+        let revoked = match &self.revoked {
+            Some(file) => pem_items::<CertificateRevocationListDer>("ssl_crl", file)?,
+            None => Vec::new(),
+        };
+        WebPkiClientVerifier::builder_with_provider(Arc::new(roots), provider)
+            .with_crls(revoked)
+            .allow_unauthenticated()
+            .build()
+            .map_err(|e| of_file("ssl_ca", authority, e))
+    }
+}
+
+/// All items of a kind in a file in PEM, which must have one.
+fn pem_items<T: PemObject>(variable: &str, file: &Path) -> io::Result<Vec<T>> {
+    let items: Result<Vec<T>, PemError> = T::pem_file_iter(file).and_then(Iterator::collect);
+    match items {
+        Ok(items) if items.is_empty() => Err(of_file(variable, file, "nothing of the kind is in it")),
+        items => items.map_err(|e| of_file(variable, file, e)),
+    }
+}
+
+/// What is wrong with the file that a variable names.
+fn of_file(variable: &str, file: &Path, why: impl std::fmt::Display) -> io::Error {
+    io::Error::other(format!("{variable} {}: {why}", file.display()))
+}
+
+/// `tls_version`: the versions it names.
+fn versions(names: &str) -> io::Result<Vec<&'static SupportedProtocolVersion>> {
+    let version = |name: &str| match name.trim() {
+        "TLSv1.2" => Ok(&rustls::version::TLS12),
+        "TLSv1.3" => Ok(&rustls::version::TLS13),
+        other => Err(io::Error::other(format!(
+            "tls_version may name TLSv1.2 and TLSv1.3, not '{other}'"
+        ))),
+    };
+    names.split(',').map(version).collect()
+}
+
+/// Makes a self-signed certificate unless there is one.
+fn create_if_missing(certificate: &Path, key: &Path) -> io::Result<()> {
+    if certificate.exists() && key.exists() {
+        return Ok(());
+    }
+    let names = vec!["localhost".to_string(), "127.0.0.1".to_string()];
+    let made = rcgen::generate_simple_self_signed(names).map_err(io::Error::other)?;
+    let mut file = OpenOptions::new()
+        .write(true)
+        .create(true)
+        .truncate(true)
+        .mode(0o600)
+        .open(key)?;
+    file.write_all(made.signing_key.serialize_pem().as_bytes())?;
+    fs::write(certificate, made.cert.pem())
+}
+
+/// What a connection has agreed on, for the session's status and for accounts that demand it.
+pub fn encryption(connection: &ServerConnection) -> Encryption {
+    let version = match connection.protocol_version() {
+        Some(rustls::ProtocolVersion::TLSv1_3) => "TLSv1.3",
+        _ => "TLSv1.2",
+    };
+    let suite = connection.negotiated_cipher_suite();
+    let presented = connection.peer_certificates().and_then(<[_]>::first);
+    let certificate = presented.and_then(|der| Certificate::from_der(der).ok());
+    let names = certificate.map(|c| {
+        (
+            one_line(&c.tbs_certificate.subject),
+            one_line(&c.tbs_certificate.issuer),
+        )
+    });
+    Encryption {
+        version,
+        cipher: suite.map_or("", |suite| name_of(suite.suite())),
+        client: names,
+    }
+}
+
+/// A distinguished name as OpenSSL's `X509_NAME_oneline` has it, which is what MySQL compares: `/C=SE/O=Example/CN=client`.
+fn one_line(name: &Name) -> String {
+    let mut line = String::new();
+    for attribute in name.0.iter().flat_map(|relative| relative.0.iter()) {
+        let oid = attribute.oid.to_string();
+        let known = ATTRIBUTES.iter().find(|(known, _)| *known == oid);
+        let value = &attribute.value;
+        let text = match value.tag() {
+            Tag::Utf8String => Utf8StringRef::try_from(value).map(|text| text.as_str().to_owned()),
+            Tag::PrintableString => PrintableStringRef::try_from(value).map(|text| text.as_str().to_owned()),
+            Tag::Ia5String => Ia5StringRef::try_from(value).map(|text| text.as_str().to_owned()),
+            Tag::TeletexString => TeletexStringRef::try_from(value).map(|text| text.as_str().to_owned()),
+            _ => Ok(String::from_utf8_lossy(value.value()).into_owned()),
+        };
+        let name = known.map_or(oid.as_str(), |(_, name)| name);
+        line += &format!("/{name}={}", text.unwrap_or_default());
+    }
+    line
+}
+
+/// Attributes of distinguished names by their object identifiers, with OpenSSL's short names.
+const ATTRIBUTES: [(&str, &str); 12] = [
+    ("2.5.4.3", "CN"),
+    ("2.5.4.4", "SN"),
+    ("2.5.4.5", "serialNumber"),
+    ("2.5.4.6", "C"),
+    ("2.5.4.7", "L"),
+    ("2.5.4.8", "ST"),
+    ("2.5.4.10", "O"),
+    ("2.5.4.11", "OU"),
+    ("2.5.4.12", "title"),
+    ("2.5.4.42", "GN"),
+    ("0.9.2342.19200300.100.1.25", "DC"),
+    ("1.2.840.113549.1.9.1", "emailAddress"),
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tidemark_sql::{CIPHER_SUITES, CIPHERS};
+
+    #[test]
+    fn every_suite_has_a_name_that_can_be_set() {
+        let provider = rustls::crypto::ring::default_provider();
+        let mut names: Vec<&str> = provider
+            .cipher_suites
+            .iter()
+            .map(|suite| name_of(suite.suite()))
+            .collect();
+        let mut settable: Vec<&str> = CIPHERS.iter().chain(CIPHER_SUITES).copied().collect();
+        names.sort();
+        settable.sort();
+        assert_eq!(names, settable);
+    }
+}

@@ -412,8 +412,9 @@ mod tests {
             w.str("a");
             w.str("b");
             set(&mut w, Privileges::SELECT);
-            // No options from 3 on, no roles and none of a login from 4 on, no columns from 5 on.
-            let empty_lists = [0, 0, 1, 3, 4][format as usize - 1];
+            // No options from 3 on, no roles and none of a login from 4 on, no columns from 5 on, no texts and no former
+            // passwords from 6 on.
+            let empty_lists = [0, 0, 1, 3, 4, 6][format as usize - 1];
             w.0.extend([0].repeat(empty_lists));
             let account = Account::decode("u", "%", &w.0).unwrap();
             assert!(account.auth.locked && account.global == Privileges::PROCESS);

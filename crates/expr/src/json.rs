@@ -7,7 +7,7 @@ use super::eval::text;
 use super::function::{FuncDef, def};
 use super::node::{Expr, Node};
 use tidemark_types::error::{Result, SqlError, er};
-use tidemark_types::json::{DEPTH_MAX, Json, JsonError};
+use tidemark_types::json::{Json, JsonError};
 use tidemark_types::meta::{type_byte, wire};
 use tidemark_types::{Collation, Derivation, SqlType, TypeKind, Val};
 
@@ -111,7 +111,7 @@ pub(crate) fn value_json(value: &Val) -> Json {
 
 /// A document as a value; one that was put together may be too deep.
 pub(crate) fn shown(doc: &Json) -> Result<Val<'static>> {
-    if doc.depth() > DEPTH_MAX {
+    if doc.is_too_deep() {
         return Err(SqlError::new(
             er::JSON_DOCUMENT_TOO_DEEP,
             "The JSON document exceeds the maximum depth.",

@@ -49,7 +49,7 @@ pub struct JsonError {
     pub message: &'static str,
 }
 
-/// Documents nest no deeper.
+/// So many arrays and objects may stand inside each other, the outermost counted.
 pub const DEPTH_MAX: usize = 100;
 
 impl Json {
@@ -123,6 +123,22 @@ impl Json {
             Json::Array(list) => list.iter().map(Json::depth).max().unwrap_or(0),
             Json::Object(members) => members.iter().map(|(_, v)| v.depth()).max().unwrap_or(0),
             _ => 0,
+        }
+    }
+
+    /// Whether more than [`DEPTH_MAX`] arrays and objects stand inside each other.
+    pub fn is_too_deep(&self) -> bool {
+        self.has_below(DEPTH_MAX)
+    }
+
+    /// Whether an array or object stands inside so many others.
+    fn has_below(&self, levels: usize) -> bool {
+        let deeper = |inner: &Json| inner.has_below(levels - 1);
+        match self {
+            Json::Array(_) | Json::Object(_) if levels == 0 => true,
+            Json::Array(list) => list.iter().any(deeper),
+            Json::Object(members) => members.iter().any(|(_, inner)| deeper(inner)),
+            _ => false,
         }
     }
 
@@ -235,10 +251,10 @@ impl Reader<'_> {
     }
 
     fn value(&mut self, depth: usize) -> Result<Json, JsonError> {
-        if depth > DEPTH_MAX {
+        self.spaces();
+        if depth >= DEPTH_MAX && matches!(self.peek(), Some(b'[' | b'{')) {
             return Err(self.error("The JSON document exceeds the maximum depth."));
         }
-        self.spaces();
         match self.peek() {
             Some(b'n') => self.word("null", Json::Null),
             Some(b't') => self.word("true", Json::Bool(true)),
@@ -682,6 +698,21 @@ mod tests {
             "Missing a colon after a name of object member. at 5"
         );
         assert!(Json::parse(&"[".repeat(500)).is_err());
+    }
+
+    #[test]
+    fn a_hundred_arrays_stand_inside_each_other() {
+        for inner in ["", "1"] {
+            let nested = |levels: usize| format!("{}{inner}{}", "[".repeat(levels), "]".repeat(levels));
+            let deepest = Json::parse(&nested(DEPTH_MAX)).unwrap();
+            assert!(!deepest.is_too_deep());
+            assert!(Json::Array(vec![deepest.clone()]).is_too_deep());
+            assert!(Json::object(vec![("a".to_owned(), deepest)]).is_too_deep());
+            assert!(
+                normal(&nested(DEPTH_MAX + 1)).starts_with("The JSON document exceeds the maximum depth.")
+            );
+        }
+        assert!(!Json::Null.is_too_deep());
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! `FAILED_LOGIN_ATTEMPTS`: too many wrong passwords in a row lock an account for `PASSWORD_LOCK_TIME` days. As in MySQL the
 //! counts are not stored: a restart, FLUSH PRIVILEGES, ACCOUNT UNLOCK and a change of either option forget them.
 //!
-//! Only accounts that count are here, so their number bounds the memory, whoever tries to log in.
+//! Only accounts that count are here, so their number bounds the memory, whatever names logins give.
 
 use super::{Account, AuthId, LockTime};
 use crate::error::{SqlError, er};

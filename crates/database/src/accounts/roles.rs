@@ -91,7 +91,7 @@ fn part(text: &str) -> Option<(&str, &str)> {
 
 /// A role by an account that has it.
 pub struct Edge {
-    /// Who has it: the account itself, or one of its roles.
+    /// The account that holds it: the session's own, or one of its roles.
     pub grantee: AuthId,
     /// The role.
     pub role: AuthId,

@@ -24,7 +24,7 @@ pub struct PasswordRules {
     pub history: Option<u32>,
     /// `PASSWORD REUSE INTERVAL`: so many days later.
     pub reuse_days: Option<u32>,
-    /// `PASSWORD REQUIRE CURRENT`: who changes the own password must give it.
+    /// `PASSWORD REQUIRE CURRENT`: an account that changes its own password must give the present one.
     pub require_current: Option<bool>,
     /// `FAILED_LOGIN_ATTEMPTS`; 0: they are not counted.
     pub failed_attempts: u16,
@@ -55,7 +55,9 @@ impl Account {
             Lifetime::Never => 0,
             Lifetime::Days(days) => days as u64,
         };
-        self.auth.expired || days > 0 && now_s >= self.changed_at_s.saturating_add(days * DAY_S)
+        // Of a password set before the time was noted, the age is not known.
+        let has_age = days > 0 && self.changed_at_s > 0;
+        self.auth.expired || has_age && now_s >= self.changed_at_s.saturating_add(days * DAY_S)
     }
 
     /// Whether `password` is one that the rules keep from coming back. Nothing keeps an empty one.
@@ -157,6 +159,8 @@ mod tests {
         let mut account = Account::new("u", "%");
         account.changed_at_s = DAY_S;
         assert!(!account.is_password_expired(0, u64::MAX));
+        let unknown = Account::new("u", "%");
+        assert!(!unknown.is_password_expired(3, u64::MAX), "its age is not known");
         assert!(account.is_password_expired(3, 4 * DAY_S) && !account.is_password_expired(3, 4 * DAY_S - 1));
         account.rules.lifetime = Lifetime::Never;
         assert!(!account.is_password_expired(3, u64::MAX));

@@ -4,7 +4,7 @@
 //! accounts. An account that has SYSTEM_USER is changed only by one that has it too.
 
 use super::{passwords, roles};
-use crate::accounts::{self, Account, AuthId, AuthPlugin, Columns, Level, Privileges};
+use crate::accounts::{self, Account, AuthId, AuthPlugin, Columns, Level, Privileges, now_s};
 use crate::context::SessionState;
 use crate::context::answer::Answer;
 use crate::dictionary::{TableDef, is_open_schema, names_equal};
@@ -142,6 +142,7 @@ fn create(state: &SessionState, new: NewUsers, if_not_exists: bool) -> Result<()
         }
         let mut account = Account::new(user, host);
         account.auth.plugin = default_plugin(state);
+        account.changed_at_s = now_s();
         if let Some(auth) = &spec.auth {
             let with_default = UserAuth {
                 plugin: Some(

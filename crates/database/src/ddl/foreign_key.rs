@@ -197,7 +197,7 @@ pub(super) fn check_child(key: &ForeignKeyDef, columns: &[ColumnDef]) -> Result<
     }
 }
 
-/// Error 3823 if a CHECK constraint depends on a column that a referential action changes: nobody would test it then.
+/// Error 3823 if a CHECK constraint depends on a column that a referential action changes: cascades do not test it.
 pub(super) fn check_checks(keys: &[ForeignKeyDef], columns: &[ColumnDef], checks: &[CheckDef]) -> Result<()> {
     let changing = |key: &&ForeignKeyDef| {
         key.on_delete == ReferentialAction::SetNull || key.on_update.changes_children()

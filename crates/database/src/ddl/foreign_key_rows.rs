@@ -10,7 +10,9 @@ use crate::error::{Result, SqlError};
 use crate::types::Value;
 use std::ops::Bound;
 use std::sync::Arc;
-use tidemark_engine::{Datum, Flow, Isolation, Keep, KeyRange, RangeScan, Read, RowView, Table, Transaction};
+use tidemark_engine::{
+    Datum, Flow, IndexNo, Isolation, Keep, KeyRange, RangeScan, Read, RowView, Table, Transaction,
+};
 
 /// Values that are looked up at a time.
 const BATCH: usize = 1024;
@@ -91,15 +93,12 @@ impl DdlContext<'_> {
             let scan = RangeScan::new(index.number, &range);
             test.child_rows.scan(txn, &scan, Read::Consistent, &mut collect)?;
             for values in &batch {
-                let types = positions.iter().map(|at| &parent.columns[*at].ty);
-                let mut rooms = vec![[0; 32]; values.len()];
-                let data = types.zip(values).zip(&mut rooms);
-                let data: Vec<Datum> = data
-                    .map(|((ty, value), room)| ty.store(value, zone, room))
-                    .collect();
-                let mut encoded = Vec::new();
-                test.parent_rows
-                    .encode_key(parent_index.number, &data, &mut encoded)?;
+                let encoded = self.encoded(
+                    &test.parent_rows,
+                    parent_index.number,
+                    (parent, &positions),
+                    values,
+                )?;
                 let mut found = false;
                 let range = KeyRange::prefix(encoded);
                 let scan = RangeScan::new(parent_index.number, &range);
@@ -117,21 +116,32 @@ impl DdlContext<'_> {
             if batch.len() < BATCH {
                 return Ok(());
             }
-            range.lower = Bound::Excluded(self.behind(test, index.number, &batch[BATCH - 1])?);
+            range.lower = Bound::Excluded(self.encoded(
+                &test.child_rows,
+                index.number,
+                (child, &key.columns),
+                &batch[BATCH - 1],
+            )?);
         }
     }
 
-    /// The bound behind all entries of these values.
-    fn behind(&self, test: &Test, index: usize, values: &[Value]) -> Result<Vec<u8>> {
+    /// The key that these values of these columns begin in an index.
+    fn encoded(
+        &self,
+        rows: &Table,
+        index: IndexNo,
+        (table, columns): (&TableDef, &[usize]),
+        values: &[Value],
+    ) -> Result<Vec<u8>> {
         let zone = &self.state.settings.time_zone;
-        let types = test.key.columns.iter().map(|at| &test.child.columns[*at].ty);
+        let types = columns.iter().map(|at| &table.columns[*at].ty);
         let mut rooms = vec![[0; 32]; values.len()];
         let data = types.zip(values).zip(&mut rooms);
         let data: Vec<Datum> = data
             .map(|((ty, value), room)| ty.store(value, zone, room))
             .collect();
         let mut encoded = Vec::new();
-        test.child_rows.encode_key(index, &data, &mut encoded)?;
+        rows.encode_key(index, &data, &mut encoded)?;
         Ok(encoded)
     }
 }

@@ -1,7 +1,7 @@
 //! Passwords and options of accounts, as CREATE USER, ALTER USER and SET PASSWORD change them.
 //!
-//! Who changes the password of another account needs CREATE USER; one's own may be changed by anybody, who gives the present
-//! one with REPLACE where the account's rules, or the server's, demand it.
+//! Changing another account's password needs CREATE USER. Changing one's own needs no privilege, but the present password, given
+//! with REPLACE, where the account's rules or the server's demand it.
 
 use super::accounts::{apply, failed, named, require_create_user, require_system_user};
 use crate::accounts::{Account, AuthPlugin, DefaultRules, Privileges, now_s, password};
@@ -153,7 +153,7 @@ fn check_current(state: &SessionState, account: &Account, change: &SecretChange)
     }
 }
 
-/// Who may have two passwords: error 1227.
+/// Error 1227 if the session may not give the account a second password.
 fn require_second(state: &SessionState, account: &Account) -> Result<()> {
     match is_own(state, account) {
         true => state.require_global(

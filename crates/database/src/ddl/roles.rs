@@ -62,7 +62,7 @@ pub(super) fn create(state: &SessionState, roles: &[UserName], if_not_exists: bo
     apply(state, put, Vec::new())
 }
 
-/// DROP ROLE: whoever may not drop accounts may drop locked ones.
+/// DROP ROLE: without CREATE USER, only locked accounts can be dropped.
 pub(super) fn drop(state: &SessionState, roles: &[UserName], if_exists: bool) -> Result<()> {
     state.require_global(
         Privileges::CREATE_USER.union(Privileges::DROP_ROLE),

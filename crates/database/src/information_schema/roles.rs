@@ -1,7 +1,7 @@
 //! The tables of roles: who has which, which are active in the session, and what they are granted.
 
 use crate::accounts::roles::Edge;
-use crate::accounts::{AuthId, Privileges, privilege};
+use crate::accounts::{Account, AuthId, Privileges, privilege};
 use crate::context::SessionState;
 use crate::error::Result;
 use crate::types::Value;
@@ -76,22 +76,28 @@ pub fn enabled(state: &SessionState) -> Made {
     Ok(state.active_roles().into_iter().map(row).collect())
 }
 
+/// What the rows of a role's privileges begin with. The account that granted them is not stored.
+fn on_table(role: &Account, schema: &str, name: &str) -> Vec<Value> {
+    vec![
+        Value::Null,
+        Value::Null,
+        string(&role.auth.user),
+        string(&role.auth.host),
+        string("def"),
+        string(schema),
+        string(name),
+    ]
+}
+
 /// Privileges on tables of the roles that are active, and of theirs.
 pub fn table_grants(state: &SessionState) -> Made {
     let mut rows = Vec::new();
     for role in state.rights().parts().iter().skip(1) {
         for ((schema, name), set) in &role.tables {
-            rows.push(vec![
-                Value::Null,
-                Value::Null,
-                string(&role.auth.user),
-                string(&role.auth.host),
-                string("def"),
-                string(schema),
-                string(name),
-                string(set_text(*set)),
-                yes(set.contains(Privileges::GRANT_OPTION)),
-            ]);
+            let mut row = on_table(role, schema, name);
+            row.push(string(set_text(*set)));
+            row.push(yes(set.contains(Privileges::GRANT_OPTION)));
+            rows.push(row);
         }
     }
     Ok(rows)
@@ -102,21 +108,12 @@ pub fn column_grants(state: &SessionState) -> Made {
     let mut rows = Vec::new();
     for role in state.rights().parts().iter().skip(1) {
         for ((schema, name), columns) in &role.columns {
-            let on_table = role.tables.get(&(schema.clone(), name.clone()));
-            let grantable = on_table.is_some_and(|set| set.contains(Privileges::GRANT_OPTION));
+            let of_table = role.tables.get(&(schema.clone(), name.clone()));
+            let grantable = of_table.is_some_and(|set| set.contains(Privileges::GRANT_OPTION));
             for (column, set) in columns {
-                rows.push(vec![
-                    Value::Null,
-                    Value::Null,
-                    string(&role.auth.user),
-                    string(&role.auth.host),
-                    string("def"),
-                    string(schema),
-                    string(name),
-                    string(column),
-                    string(set_text(*set)),
-                    yes(grantable),
-                ]);
+                let mut row = on_table(role, schema, name);
+                row.extend([string(column), string(set_text(*set)), yes(grantable)]);
+                rows.push(row);
             }
         }
     }

@@ -198,7 +198,7 @@ pub(super) fn random_u64(function: &str) -> Result<u64> {
     Ok(u64::from_le_bytes(bytes))
 }
 
-/// Version 1: of the time, with a node drawn when the first is made, for this machine's address is nobody's business.
+/// Version 1: of the time, with a random node in place of this machine's address.
 fn new_uuid() -> Result<Uuid> {
     static NODE: OnceLock<[u8; 6]> = OnceLock::new();
     let node = match NODE.get() {

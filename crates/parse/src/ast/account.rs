@@ -53,7 +53,7 @@ pub enum Requirement {
     Given {
         /// `SUBJECT`: of the client's certificate, as `/C=SE/O=Example/CN=client`.
         subject: Option<String>,
-        /// `ISSUER`: who has signed it.
+        /// `ISSUER`: the authority that has signed it.
         issuer: Option<String>,
         /// `CIPHER`, by OpenSSL's name.
         cipher: Option<String>,

@@ -364,7 +364,7 @@ impl Planner<'_> {
             JoinCondition::Using(names) => self.using(names, from, (first, middle), star, join.kind)?,
             JoinCondition::Natural => {
                 let names = common_names(&from.scope, first, middle);
-                // Nobody has written these names: an error does not tell them.
+                // The statement does not contain these names, so an error must not tell them.
                 for table in &from.scope.tables[first..] {
                     let is_common =
                         |column: &ScopeColumn| names.iter().any(|name| names_equal(name, &column.name));

@@ -11,7 +11,7 @@
 //! ```
 //!
 //! *Locks.* All look-ups are locking reads of the newest rows. A parent is locked in shared mode until the transaction ends;
-//! whoever deletes it, or changes its key, has it locked exclusively before it looks for children. So of an INSERT of a child
+//! a transaction that deletes it, or changes its key, locks it exclusively before looking for children. So of an INSERT of a child
 //! and a DELETE of its parent one waits for the other, whichever comes first, at every isolation level, and sees what
 //! it has done. No read of this transaction's view is part of that.
 //!

@@ -31,6 +31,8 @@ use std::time::Duration;
 const RESTART_AFTER: Duration = Duration::from_secs(1);
 /// How often [`Engine::write`] runs its closure.
 const WRITE_RUNS_MAX: u32 = 10;
+/// Memory for locks, in bytes, beside a small pool.
+const LOCK_MEMORY_MIN: u64 = 64 << 20;
 
 /// How to open a data directory.
 #[derive(Clone)]
@@ -42,6 +44,9 @@ pub struct Config {
     pub buffer_pool_bytes: u64,
     /// Size that the redo log is kept below by checkpoints. Default: 100 MiB.
     pub log_capacity_bytes: u64,
+    /// Memory that the locks of rows may take; a transaction that goes on locking above it gets
+    /// [`Error::LockTableFull`]. Default: half of the pool, and 64 MiB, enough for ten million rows, at least.
+    pub lock_memory_bytes: Option<u64>,
     /// Memory for log records that are not written yet. Default: 16 MiB.
     pub log_buffer_bytes: u64,
     /// 1: a commit is on disk before it is acknowledged. 2: it is with the operating system. 0: neither; once a second.
@@ -69,6 +74,7 @@ impl Config {
         Config {
             datadir: datadir.into(),
             buffer_pool_bytes: 128 << 20,
+            lock_memory_bytes: None,
             log_capacity_bytes: 100 << 20,
             log_buffer_bytes: 16 << 20,
             flush_at_trx_commit: 1,
@@ -280,7 +286,10 @@ pub(crate) fn open_core(config: &Config, create: bool) -> Result<Opened> {
     let (store, recovered) = Store::open(store_config, ops())?;
     let catalog = Catalog::open(store.clone(), config.collator.clone())?;
     let next = TxnId(recovered.next_txn.0.max(1));
-    let kernel = Kernel::new(store, next, config.read_only);
+    let lock_memory = config
+        .lock_memory_bytes
+        .unwrap_or((config.buffer_pool_bytes / 2).max(LOCK_MEMORY_MIN));
+    let kernel = Kernel::new(store, next, lock_memory, config.read_only);
     let core = Arc::new(Core::new(kernel, catalog));
     // The catalog's own losers come undone first: the tables they touched are then as they were committed.
     core.catalog.load()?;

@@ -35,6 +35,8 @@ pub enum Error {
     /// This transaction was chosen to break a cycle of waits, and has been marked for rollback: the caller rolls it
     /// back as a whole.
     Deadlock,
+    /// Locks take all the memory there is for them. Only a rollback of the whole transaction is possible.
+    LockTableFull,
     /// A row lock was not granted in time. Only the statement has failed.
     LockWaitTimeout,
     /// A row is locked and the statement asked not to wait (`NOWAIT`).
@@ -104,6 +106,7 @@ impl fmt::Display for Error {
             Error::Corrupt { page: None, what } => write!(f, "corrupt data: {what}"),
             Error::CannotOpen(why) => write!(f, "cannot open the data directory: {why}"),
             Error::DuplicateKey { index, .. } => write!(f, "duplicate key in index {index}"),
+            Error::LockTableFull => f.write_str("the locks of rows take more memory than is allowed"),
             Error::Deadlock => f.write_str("deadlock: this transaction was chosen as the victim"),
             Error::LockWaitTimeout => f.write_str("lock wait timeout exceeded"),
             Error::LockNoWait => f.write_str("the row is locked and the statement does not wait"),

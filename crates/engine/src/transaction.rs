@@ -45,7 +45,7 @@ pub struct Savepoint {
 /// [commit](Self::commit) or [rollback](Self::rollback) → idle. It costs nothing until the first read, which takes a view,
 /// or the first write, which takes an id. Dropping an active transaction rolls it back.
 ///
-/// After [`Error::Deadlock`] only a rollback is possible. After any other error of a statement the caller rolls back to the
+/// After [`Error::Deadlock`] and [`Error::LockTableFull`] only a rollback is possible. After any other error of a statement the caller rolls back to the
 /// [savepoint](Self::savepoint) it took before the statement, or as a whole.
 pub struct Transaction {
     core: Arc<Core>,

@@ -13,6 +13,10 @@ use tidemark_engine::*;
 
 const RR: Isolation = Isolation::RepeatableRead;
 const RC: Isolation = Isolation::ReadCommitted;
+const SHARING: Read = Read::Locking {
+    exclusive: false,
+    wait: LockWait::Wait,
+};
 
 struct Fixture {
     engine: Engine,
@@ -438,6 +442,120 @@ fn a_long_scan_locks_a_run_and_no_less() {
         drop(b);
         assert_eq!(f.locks(), [""; 0]);
     }
+}
+
+#[test]
+fn records_locked_in_great_number_take_a_few_bytes_each_and_are_locked_no_less() {
+    let f = Fixture::new();
+    let mut txn = f.begin(RR);
+    for id in 100..5000 {
+        f.table
+            .insert(&mut txn, &Row::new(id * 2, id, "").datums())
+            .unwrap();
+    }
+    txn.commit().unwrap();
+    // By the rows in their order, and by an index in the other direction.
+    for (index, reverse) in [(0, false), (0, true), (1, true)] {
+        let mut a = f.begin(RC);
+        let bound = |id: i64| if index == 0 { id } else { id / 2 };
+        let range = f.range(index, Included(bound(400)), Included(bound(9000)));
+        assert_eq!(f.select(&mut a, index, &range, reverse).len(), 4301);
+        let a_holds = f.engine.transactions().remove(0);
+        assert!(a_holds.row_locks >= 4301, "{}", a_holds.row_locks);
+        let most = 64 * 256 + 16 * a_holds.row_locks;
+        assert!(
+            a_holds.lock_memory_bytes < most,
+            "{} bytes",
+            a_holds.lock_memory_bytes
+        );
+        let mut b = f.begin(RC);
+        for id in [400, 402, 700, 3500, 9000] {
+            assert!(
+                matches!(get(&f.table, &mut b, id, LOCKING), Err(Error::LockWaitTimeout)),
+                "{id}"
+            );
+            assert!(
+                matches!(delete(&f.table, &mut b, id), Err(Error::LockWaitTimeout)),
+                "{id}"
+            );
+        }
+        // Gaps are not locked, and what comes there belongs to its writer.
+        f.insert(&mut b, 3501, 1, 3501).unwrap();
+        get(&f.table, &mut b, 9002, LOCKING).expect("is not in the range");
+        assert!(matches!(
+            get(&f.table, &mut a, 3501, LOCKING),
+            Err(Error::LockWaitTimeout)
+        ));
+        // What the owner deletes, and its rollback brings back, stays locked as long as it runs.
+        let savepoint = a.savepoint();
+        delete(&f.table, &mut a, 700).unwrap();
+        a.rollback_to(&savepoint).unwrap();
+        assert!(matches!(
+            get(&f.table, &mut b, 700, LOCKING),
+            Err(Error::LockWaitTimeout)
+        ));
+        a.rollback().unwrap();
+        get(&f.table, &mut b, 3500, LOCKING).expect("let go with its transaction");
+        b.rollback().unwrap();
+        assert_eq!(f.locks(), [""; 0]);
+    }
+}
+
+#[test]
+fn shared_locks_in_great_number_of_several_transactions_need_no_objects() {
+    let f = Fixture::new();
+    let mut txn = f.begin(RR);
+    for id in 100..3000 {
+        f.table.insert(&mut txn, &Row::new(id, id, "").datums()).unwrap();
+    }
+    txn.commit().unwrap();
+    let mut readers = [f.begin(RC), f.begin(RC), f.begin(RR)];
+    for reader in &mut readers {
+        let range = f.range(0, Included(100), Unbounded);
+        rows(&f.table, reader, 0, &range, false, SHARING).unwrap();
+    }
+    let bytes: u64 = f.engine.transactions().iter().map(|t| t.lock_memory_bytes).sum();
+    assert!(bytes < 200_000, "{bytes}");
+    let mut writer = f.begin(RC);
+    for reader in &mut readers {
+        assert!(matches!(
+            delete(&f.table, &mut writer, 2000),
+            Err(Error::LockWaitTimeout)
+        ));
+        reader.commit().unwrap();
+    }
+    delete(&f.table, &mut writer, 2000).unwrap();
+}
+
+#[test]
+fn locks_beyond_their_memory_are_refused_to_the_one_with_many() {
+    let disk = SimDisk::new(1);
+    let mut config = config(&disk);
+    config.lock_memory_bytes = Some(256 << 10);
+    let engine = Engine::open(config).unwrap();
+    let table = create(&engine, &schema());
+    let mut txn = begin(&engine, RR);
+    for id in 0..4000 {
+        table.insert(&mut txn, &Row::new(id, id, "").datums()).unwrap();
+    }
+    txn.commit().unwrap();
+    // By equality in an index, each entry is locked with its gap, and the gap behind it: two objects.
+    let mut greedy = begin(&engine, RR);
+    let reads = (1000..4000).map(|k| {
+        let range = KeyRange::prefix(key(&table, 1, &[Datum::Int(k)]));
+        rows(&table, &mut greedy, 1, &range, false, LOCKING)
+    });
+    let refused = reads.into_iter().find_map(|got| got.err());
+    assert!(matches!(refused, Some(Error::LockTableFull)), "{refused:?}");
+    // A small one goes on meanwhile.
+    let mut small = begin(&engine, RC);
+    get(&table, &mut small, 3, SHARING).unwrap();
+    assert!(
+        matches!(greedy.commit(), Err(Error::Deadlock)),
+        "it can only be rolled back"
+    );
+    greedy.rollback().unwrap();
+    get(&table, &mut small, 3, LOCKING).unwrap();
 }
 
 #[test]

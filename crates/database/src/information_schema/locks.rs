@@ -224,7 +224,7 @@ pub fn transactions(state: &SessionState) -> Made {
             )),
             Value::UInt(transaction.table_locks),
             Value::UInt(transaction.weight.saturating_sub(transaction.changes)),
-            zero.clone(),
+            Value::UInt(transaction.lock_memory_bytes),
             Value::UInt(transaction.row_locks),
             Value::UInt(transaction.changes),
             zero.clone(),

@@ -208,7 +208,12 @@ fn held(out: &mut String, transaction: &TransactionInfo, waits: bool) {
         text.push_str("LOCK WAIT ");
     }
     let (rows, tables) = (transaction.row_locks, transaction.table_locks);
-    let _ = write!(text, "{} lock struct(s), {rows} row lock(s)", rows + tables);
+    let heap = transaction.lock_memory_bytes;
+    let _ = write!(
+        text,
+        "{} lock struct(s), heap size {heap}, {rows} row lock(s)",
+        rows + tables
+    );
     if transaction.changes > 0 {
         let _ = write!(text, ", undo log entries {}", transaction.changes);
     }

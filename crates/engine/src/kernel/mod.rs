@@ -35,15 +35,16 @@ pub(crate) struct Kernel {
 }
 
 impl Kernel {
-    /// `next` is the first transaction id to be given.
-    pub fn new(store: Arc<Store>, next: TxnId, read_only: bool) -> Kernel {
+    /// `next` is the first transaction id to be given; `lock_memory` is how many bytes locks may take.
+    pub fn new(store: Arc<Store>, next: TxnId, lock_memory: u64, read_only: bool) -> Kernel {
+        let locks = Locks::new(lock_memory);
         Kernel {
             mvcc: Mvcc::new(store.clone(), next),
             spools: SpoolSpace::new(store.clone()),
             store,
-            locks: Locks::new(),
+            owners: Owners::new(locks.memory.clone()),
+            locks,
             unique: UniqueKeys::new(),
-            owners: Owners::default(),
             history: History::default(),
             counters: Striped::default(),
             read_only,

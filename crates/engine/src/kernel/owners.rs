@@ -1,21 +1,30 @@
 //! All lock owners, one per session, each with the slot in which the session registers its view.
 
-use crate::lock::Owner;
+use crate::lock::{LockMemory, Owner};
 use crate::mvcc::SlotNo;
 use parking_lot::Mutex;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-#[derive(Default)]
 pub(crate) struct Owners {
     last: AtomicU64,
+    /// Of all of them.
+    memory: Arc<LockMemory>,
     all: Mutex<BTreeMap<u64, (Arc<Owner>, SlotNo)>>,
 }
 
 impl Owners {
+    pub fn new(memory: Arc<LockMemory>) -> Owners {
+        Owners {
+            last: AtomicU64::new(0),
+            memory,
+            all: Mutex::default(),
+        }
+    }
+
     pub fn add(&self, slot: SlotNo) -> Arc<Owner> {
-        let owner = Owner::new(self.last.fetch_add(1, Ordering::Relaxed) + 1);
+        let owner = Owner::new(self.last.fetch_add(1, Ordering::Relaxed) + 1, self.memory.clone());
         self.all.lock().insert(owner.number, (owner.clone(), slot));
         owner
     }

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 impl Locks {
-    fn key(&self, index: &IndexLocks, key: &[u8]) -> LockKey {
+    pub(super) fn key(&self, index: &IndexLocks, key: &[u8]) -> LockKey {
         LockKey {
             index: index.index,
             key: key.into(),
@@ -30,7 +30,7 @@ impl Locks {
     ) {
         let mut shard = self.shard(key.hash).lock();
         let at = find(&shard, key).unwrap_or_else(|| {
-            let queues = shard.entry(key.hash).or_default();
+            let queues = shard.entry(key.hash).or_insert_with(|| Vec::with_capacity(1));
             queues.push(Queue::new(index, key.clone()));
             queues.len() - 1
         });
@@ -44,12 +44,12 @@ impl Locks {
         }
     }
 
-    /// True if the key has a lock object, or lies in a run. The caller holds its leaf latched.
+    /// True if the key has a lock object, or is locked in bulk. The caller holds its leaf latched.
     pub fn is_locked(&self, index: &IndexLocks, key: &[u8]) -> bool {
         if index.is_free() {
             return false;
         }
-        if index.is_in_run(key, None) {
+        if index.is_in_bulk(key, None) {
             return true;
         }
         let key = self.key(index, key);
@@ -87,21 +87,28 @@ impl Locks {
             let next = self.key(index, next);
             self.add_granted(index, &next, &owner, epoch, LockType::gap(want.mode));
         }
+        let lives_on =
+            |owner: &Owner| locks_gaps(owner.isolation()) || owner.keeps_unique.load(Ordering::Relaxed);
+        let mut heirs = index.record_holders(old);
+        heirs.retain(|(owner, ..)| lives_on(owner));
+        index.forget_key(old);
         let old = self.key(index, old);
-        let heirs = self.with_queue(&old, |queue| -> Vec<_> {
-            let lives_on =
-                |owner: &Owner| locks_gaps(owner.isolation()) || owner.keeps_unique.load(Ordering::Relaxed);
+        let of_objects = self.with_queue(&old, |queue| -> Vec<_> {
             let heirs = queue
                 .requests
                 .iter()
                 .filter(|r| (r.want.has_gap() || r.want.has_record()) && lives_on(&r.owner));
-            heirs.map(|r| (r.owner.clone(), r.epoch, r.want.mode)).collect()
+            heirs.map(|r| (r.owner.clone(), r.epoch, r.want)).collect()
         });
-        let Some(heirs) = heirs else { return };
+        let has_objects = of_objects.is_some();
+        heirs.extend(of_objects.into_iter().flatten());
         // In this order: an insert that reads the count of gap locks meanwhile must not read zero.
         let next = self.key(index, next);
-        for (owner, epoch, mode) in heirs {
-            self.add_granted(index, &next, &owner, epoch, LockType::gap(mode));
+        for (owner, epoch, want) in heirs {
+            self.add_granted(index, &next, &owner, epoch, LockType::gap(want.mode));
+        }
+        if !has_objects {
+            return;
         }
         let mut shard = self.shard(old.hash).lock();
         if let Some(at) = find(&shard, &old) {

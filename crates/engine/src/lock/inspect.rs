@@ -22,7 +22,8 @@ pub enum LockPlace {
     Key(Vec<u8>),
     /// Behind the last entry.
     Supremum,
-    /// Every entry from the first of these keys to the second.
+    /// The entries from the first of these keys to the second: every one of them, or, of locks on records alone, those
+    /// that were too many to be shown one by one.
     Range(Vec<u8>, Vec<u8>),
 }
 
@@ -111,7 +112,9 @@ pub struct TransactionInfo {
     pub changes: u64,
     /// Its weight when a deadlock's victim is chosen: changes plus lock structures, as InnoDB counts them.
     pub weight: u64,
-    /// Lock objects, and tables locked.
+    /// Bytes that its locks take in memory, nearly.
+    pub lock_memory_bytes: u64,
+    /// Rows locked, runs of entries left out.
     pub row_locks: u64,
     /// Tables that it has locks or intentions on.
     pub table_locks: u64,
@@ -223,14 +226,15 @@ impl Locks {
             waits_for,
             changes: owner.changes.load(Ordering::Relaxed),
             weight,
-            row_locks: held.keys.len() as u64,
+            lock_memory_bytes: held.bytes(),
+            row_locks: held.keys.len() as u64 + held.bulk_keys,
             table_locks: held.intentions.len() as u64,
         })
     }
 }
 
 impl Owner {
-    /// Its intentions, and its runs of entries.
+    /// Its intentions, and what it has locked in bulk.
     fn show(&self) -> Vec<LockInfo> {
         let held = self.held();
         let txn = (held.txn != TxnId::NONE).then_some(held.txn);
@@ -246,18 +250,21 @@ impl Owner {
         };
         let intentions = held.intentions.iter();
         let mut locks: Vec<_> = intentions.map(|(table, mode)| lock(*table, *mode)).collect();
-        let runs = held.runs.clone();
+        let mut bulks = held.bulks.clone();
         drop(held);
-        for index in runs {
-            index.each_run(|owner, want, first, last| {
-                if owner.number == self.number {
-                    locks.push(LockInfo {
-                        index: Some(index.no),
-                        kind: want.kind,
-                        place: LockPlace::Range(first.to_vec(), last.to_vec()),
-                        ..lock(index.table, want.mode)
-                    });
-                }
+        bulks.sort_by_key(|index| index.index);
+        bulks.dedup_by_key(|index| index.index);
+        for index in bulks {
+            index.each_bulk_of(self, |want, first, last| {
+                locks.push(LockInfo {
+                    index: Some(index.no),
+                    kind: want.kind,
+                    place: match want.has_gap() || first != last {
+                        true => LockPlace::Range(first.to_vec(), last.to_vec()),
+                        false => LockPlace::Key(first.to_vec()),
+                    },
+                    ..lock(index.table, want.mode)
+                });
             });
         }
         locks

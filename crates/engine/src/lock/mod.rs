@@ -11,7 +11,10 @@
 //! | `mode` | lock modes and kinds, and which of them conflict |
 //! | `queue` | the requests for one key, and the order in which they are granted |
 //! | `gap` | locks on gaps stay with them when keys come and go |
+//! | `bulk` | locks of many entries without an object for each |
 //! | `range` | one lock for a run of entries |
+//! | `keyset` | a sorted set of keys, a few bytes each |
+//! | `memory` | what locks take, and its limit |
 //! | `table` | locks on whole tables |
 //! | `intentions` | intention locks on tables, kept with their owner |
 //! | `deadlock` | cycles of waits |
@@ -30,10 +33,13 @@
 //! every owner whose release leaves a request waiting for an owner that waits itself. There is one search at a time, so
 //! of the waits that close a cycle the last to be searched sees all the others.
 
+mod bulk;
 mod deadlock;
 mod gap;
 mod inspect;
 mod intentions;
+mod keyset;
+mod memory;
 mod mode;
 mod owner;
 mod queue;
@@ -44,6 +50,7 @@ mod unique;
 mod waiting;
 
 pub use inspect::{DeadlockInfo, DeadlockMember, LockInfo, LockPlace, LockWaitInfo, TransactionInfo};
+pub(crate) use memory::LockMemory;
 pub use mode::{DuplicateLock, LockKind, LockMode, LockWait};
 pub(crate) use mode::{LockType, locks_gaps};
 pub use owner::Interrupt;
@@ -66,7 +73,7 @@ use std::sync::atomic::{self, AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 use waiting::Waiting;
 
-/// The lock counters and runs of one index (or, in [`TableLocks`], of one table).
+/// The lock counters and bulks of one index (or, in [`TableLocks`], of one table).
 pub(crate) struct IndexLocks {
     pub index: IndexId,
     pub table: TableId,
@@ -78,9 +85,9 @@ pub(crate) struct IndexLocks {
     watched: AtomicU64,
     /// Lock structures created so far; the next one's place in the order (see [`structure`]).
     structures: AtomicU64,
-    /// Owners that hold runs.
-    run_owners: AtomicU64,
-    runs: Mutex<Vec<range::Runs>>,
+    /// How many `bulks` there are.
+    bulk_count: AtomicU64,
+    bulks: Mutex<Vec<bulk::Bulk>>,
 }
 
 impl IndexLocks {
@@ -92,8 +99,8 @@ impl IndexLocks {
             objects: AtomicU64::new(0),
             watched: AtomicU64::new(0),
             structures: AtomicU64::new(1),
-            run_owners: AtomicU64::new(0),
-            runs: Mutex::new(Vec::new()),
+            bulk_count: AtomicU64::new(0),
+            bulks: Mutex::new(Vec::new()),
         })
     }
 
@@ -141,6 +148,7 @@ pub(crate) struct Locks {
     detect: AtomicBool,
     on_deadlock: Mutex<Option<OnDeadlock>>,
     pub stats: LockStats,
+    pub memory: Arc<LockMemory>,
 }
 
 #[derive(Default)]
@@ -193,7 +201,8 @@ pub(crate) enum Attempt {
 }
 
 impl Locks {
-    pub fn new() -> Locks {
+    /// `memory_limit`: how many bytes locks may take.
+    pub fn new(memory_limit: u64) -> Locks {
         Locks {
             shards: (0..SHARDS).map(|_| Mutex::new(Shard::default())).collect(),
             hasher: RandomState::new(),
@@ -202,6 +211,7 @@ impl Locks {
             detect: AtomicBool::new(true),
             on_deadlock: Mutex::new(None),
             stats: LockStats::default(),
+            memory: Arc::new(LockMemory::new(memory_limit)),
         }
     }
 
@@ -235,16 +245,19 @@ impl Locks {
                 .iter()
                 .position(|q| q.key.index == index && *q.key.key == *key)
         });
-        if locks.own_run_covers(owner, key, want) {
+        if locks.own_bulk_covers(owner, key, want) {
             if let Materialise::InRun(run) = object {
                 run.break_off();
             }
             return Attempt::Granted { new: false };
         }
-        let in_run = locks.is_in_run(key, Some(owner));
-        if found.is_none() && !in_run && !matches!(held, Implicit::Other(..)) {
+        let implicit = matches!(held, Implicit::Other(..));
+        if found.is_none() && !implicit && !locks.bulk_in_the_way(owner, key, want) {
             match object {
                 Materialise::No => return Attempt::Granted { new: false },
+                Materialise::Single if locks.add_key(owner, want, key) => {
+                    return Attempt::Granted { new: true };
+                }
                 Materialise::InRun(run) if run.is_long() => {
                     locks.lengthen(owner, want, key, run);
                     return Attempt::Granted { new: false };
@@ -252,7 +265,7 @@ impl Locks {
                 _ => {}
             }
         }
-        let queues = shard.entry(hash).or_default();
+        let queues = shard.entry(hash).or_insert_with(|| Vec::with_capacity(1));
         let at = found.unwrap_or_else(|| {
             let key = LockKey {
                 index,
@@ -263,17 +276,18 @@ impl Locks {
             queues.len() - 1
         });
         let queue = &mut queues[at];
+        let record = LockType::record(want.mode);
         let arrival = Arrival {
             want,
-            own_write: matches!(held, Implicit::Own),
+            has_record: matches!(held, Implicit::Own) || locks.own_bulk_covers(owner, key, record),
             object: !matches!(object, Materialise::No),
             may_wait,
         };
         if let Implicit::Other(txn, writer) = held {
             queue.make_explicit(txn, &writer);
         }
-        if in_run {
-            locks.make_runs_explicit(queue, key, owner);
+        if locks.is_in_bulk(key, Some(owner)) {
+            locks.make_bulks_explicit(queue, key, owner);
         }
         let attempt = queue.enter(owner, arrival, &self.waiting);
         if let Materialise::InRun(run) = object {
@@ -362,8 +376,16 @@ impl Locks {
     }
 
     /// Releases one lock before the transaction ends.
-    pub fn release(&self, owner: &Owner, index: IndexId, key: &[u8], want: LockType) {
+    pub fn release(&self, owner: &Owner, locks: &IndexLocks, key: &[u8], want: LockType) {
+        let index = locks.index;
         let hash = self.hash(index, key);
+        if locks.has_bulks() {
+            let shard = self.shard(hash).lock();
+            // Without a queue it was not made explicit, and from here on it will not be.
+            if locks.remove_key(owner, want, key) && !shard.contains_key(&hash) {
+                return;
+            }
+        }
         let mut held = owner.held();
         // The most recent lock is the likeliest.
         let found = held
@@ -383,12 +405,14 @@ impl Locks {
         // The epoch changes under the mutex: from here on no other thread can materialise a lock for this transaction.
         held.epoch = held.epoch.wrapping_add(1);
         let mut keys = std::mem::take(&mut held.keys);
-        let runs = std::mem::take(&mut held.runs);
+        let bulks = std::mem::take(&mut held.bulks);
+        (held.bulk_keys, held.bulk_bytes) = (0, 0);
+        held.charge(&owner.memory);
         held.intentions.clear();
         held.structures.clear();
         drop(held);
-        for index in &runs {
-            index.drop_runs(owner);
+        for index in &bulks {
+            index.drop_bulks(owner);
         }
         // As InnoDB does, structure by structure, the latest first: where several requests wait, they are woken in this
         // order, and a request that needs only one of two released keys is granted before one that needs both.
@@ -413,10 +437,13 @@ impl Locks {
         moved.iter().for_each(|waiting| self.break_cycles(waiting));
     }
 
-    /// True if the owner has a lock object on the key that covers `want`.
+    /// True if the owner has a lock on the key, by an object or in bulk, that covers `want`.
     pub fn holds(&self, owner: &Owner, locks: &IndexLocks, key: &[u8], want: LockType) -> bool {
         if locks.is_free() {
             return false;
+        }
+        if locks.own_bulk_covers(owner, key, want) {
+            return true;
         }
         let hash = self.hash(locks.index, key);
         let shard = self.shard(hash).lock();

@@ -16,23 +16,70 @@ struct Seen {
     granted: bool,
 }
 
+/// Where owners lock enough rows to begin with that the next ones are noted in bulk.
+const OTHER_ROWS: u64 = 64;
+
 struct World {
     locks: Locks,
     index: Arc<IndexLocks>,
+    other: Arc<IndexLocks>,
+    in_bulk: bool,
     owners: Vec<Arc<Owner>>,
     random: Random,
 }
 
 impl World {
-    fn new(seed: u64) -> World {
-        let owners = (1..=OWNERS).map(Owner::new).collect::<Vec<_>>();
+    fn new(seed: u64, in_bulk: bool) -> World {
+        let locks = Locks::new(u64::MAX);
+        let owners = (1..=OWNERS)
+            .map(|n| Owner::new(n, locks.memory.clone()))
+            .collect::<Vec<_>>();
         owners.iter().for_each(|o| o.begin(Isolation::RepeatableRead));
-        World {
-            locks: Locks::new(),
+        let world = World {
+            locks,
+            other: IndexLocks::new(IndexId(8), TableId(1), 0),
+            in_bulk,
             index: IndexLocks::new(IndexId(7), TableId(1), 0),
             owners,
             random: Random(seed),
+        };
+        world.owners.iter().for_each(|owner| world.begin(owner));
+        world
+    }
+
+    fn begin(&self, owner: &Arc<Owner>) {
+        for row in (0..OTHER_ROWS).filter(|_| self.in_bulk) {
+            let request = LockRequest {
+                locks: &self.other,
+                key: &(owner.number << 32 | row).to_be_bytes(),
+                want: LockType::WRITE,
+                held: Implicit::None,
+                may_wait: false,
+            };
+            self.locks.acquire(owner, request, Materialise::Single);
         }
+    }
+
+    fn end(&self, owner: &Arc<Owner>) {
+        self.locks.release_all(owner);
+        self.begin(owner);
+    }
+
+    /// The locks in bulk on a key that have no object there, in front of those that have.
+    fn all(&self, key: &[u8]) -> Vec<Seen> {
+        let queue = self.queue(key);
+        let in_bulk = self
+            .index
+            .record_holders(key)
+            .into_iter()
+            .map(|(owner, _, want)| Seen {
+                owner: owner.number,
+                want,
+                granted: true,
+            });
+        let mut all: Vec<Seen> = in_bulk.filter(|lock| !queue.contains(lock)).collect();
+        all.extend(queue);
+        all
     }
 
     fn key(&self, key: &[u8]) -> LockKey {
@@ -104,12 +151,12 @@ impl World {
             return;
         }
         if self.random.below(6) == 0 {
-            self.locks.release_all(&owner);
+            self.end(&owner);
             return;
         }
         let key = KEYS[self.random.below(KEYS.len() as u64) as usize];
         let (want, may_wait) = (self.want(key), self.random.below(3) > 0);
-        let before = self.queue(key);
+        let before = self.all(key);
         let expected = World::must_wait(&before, number, want);
         let request = LockRequest {
             locks: &self.index,
@@ -131,7 +178,9 @@ impl World {
         );
         assert!(came || !blocked);
         if matches!(attempt, Attempt::Busy) {
-            assert_eq!(self.queue(key), before, "nothing was entered");
+            let after = self.all(key);
+            let same = after.len() == before.len() && after.iter().all(|lock| before.contains(lock));
+            assert!(same, "nothing was entered: {before:?}, {after:?}");
         }
     }
 
@@ -139,8 +188,8 @@ impl World {
     fn check(&self) {
         let (mut objects, mut watched) = (0, 0);
         for key in KEYS {
-            let queue = self.queue(key);
-            objects += !queue.is_empty() as u64;
+            objects += !self.queue(key).is_empty() as u64;
+            let queue = self.all(key);
             watched += queue.iter().filter(|r| r.want.is_watched()).count() as u64;
             for (i, r) in queue.iter().enumerate() {
                 let in_the_way = |o: &Seen| o.owner != r.owner && r.want.waits_for(o.want);
@@ -164,19 +213,31 @@ impl World {
                 }
             }
         }
-        assert_eq!(self.index.objects.load(Ordering::Relaxed), objects);
+        let bulks = self.index.bulk_count.load(Ordering::Relaxed);
+        assert!(self.in_bulk || bulks == 0);
+        assert_eq!(self.index.objects.load(Ordering::Relaxed), objects + bulks);
         assert_eq!(self.index.watched.load(Ordering::Relaxed), watched);
     }
 }
 
 #[test]
 fn random_requests_are_granted_as_specified() {
-    let mut waited = 0;
+    play(false);
+}
+
+#[test]
+fn with_locks_in_bulk_they_are_granted_no_differently() {
+    play(true);
+}
+
+fn play(in_bulk: bool) {
+    let (mut waited, mut bulks) = (0, 0);
     for seed in 0..300 {
-        let mut world = World::new(seed);
+        let mut world = World::new(seed, in_bulk);
         for _ in 0..300 {
             world.step();
             world.check();
+            bulks += world.index.bulk_count.load(Ordering::Relaxed);
             waited += (1..=OWNERS).filter(|o| world.waits_at(*o).is_some()).count();
         }
         // Once all have given up and let go, nothing is left.
@@ -191,4 +252,5 @@ fn random_requests_are_granted_as_specified() {
         assert!(KEYS.iter().all(|key| world.queue(key).is_empty()));
     }
     assert!(waited > 10_000, "{waited}");
+    assert_eq!(bulks > 10_000, in_bulk, "{bulks}");
 }

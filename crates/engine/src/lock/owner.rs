@@ -1,6 +1,7 @@
 //! The holder of locks: one owner per session, used by all its transactions in turn.
 
 use super::IndexLocks;
+use super::memory::{Charge, LockMemory};
 use super::mode::{LockMode, LockType};
 use super::structure::Structures;
 use super::table::TABLES;
@@ -107,6 +108,8 @@ pub(crate) struct Owner {
     /// True while the running statement relies on locks that keep its new keys unique: they must outlive the keys they
     /// are on.
     pub keeps_unique: AtomicBool,
+    /// The memory of all owners' locks.
+    pub(super) memory: Arc<LockMemory>,
     held: Mutex<Held>,
 }
 
@@ -119,15 +122,35 @@ pub(super) struct Held {
     pub epoch: u32,
     /// Its intention locks on tables, except those that are lock objects.
     pub intentions: Vec<(TableId, LockMode)>,
-    /// The indexes in which it has locked runs of entries.
-    pub runs: Vec<Arc<IndexLocks>>,
+    /// The index of each bulk it has.
+    pub bulks: Vec<Arc<IndexLocks>>,
+    /// How many keys its bulks have as sets, and the memory of its bulks.
+    pub bulk_keys: u64,
+    pub bulk_bytes: usize,
     /// The key of each granted request, with the place of its structure.
     pub keys: Vec<(LockKey, u64)>,
     pub structures: Structures,
+    charge: Charge,
+}
+
+/// What a lock object takes, in bytes: the queue of its key in the lock table, the request, and the owner's note of it.
+const OBJECT_BYTES: usize = 256;
+
+impl Held {
+    /// The memory that these locks take.
+    pub fn bytes(&self) -> u64 {
+        (self.keys.len() * OBJECT_BYTES + self.bulk_bytes) as u64
+    }
+
+    /// Reports the memory that these locks take, if it has changed much.
+    pub fn charge(&mut self, memory: &LockMemory) {
+        let bytes = self.bytes();
+        self.charge.set(memory, bytes);
+    }
 }
 
 impl Owner {
-    pub fn new(number: u64) -> Arc<Owner> {
+    pub fn new(number: u64, memory: Arc<LockMemory>) -> Arc<Owner> {
         Arc::new(Owner {
             number,
             interrupt: Arc::new(Interrupt::default()),
@@ -139,6 +162,7 @@ impl Owner {
             isolation: AtomicU8::new(0),
             ended: AtomicU64::new(0),
             keeps_unique: AtomicBool::new(false),
+            memory,
             held: Mutex::new(Held::default()),
         })
     }
@@ -196,6 +220,11 @@ impl Owner {
         let tables = held.keys.iter().filter(|(key, _)| key.index == TABLES).count();
         let locks = held.intentions.len() + tables + held.structures.count();
         self.changes.load(Ordering::Relaxed) + locks as u64
+    }
+
+    /// True if so much of the memory for locks is this owner's that it may be refused more.
+    pub fn has_many_locks(&self) -> bool {
+        self.held.lock().charge.is_large()
     }
 
     /// Counts the structure of a lock that has no object, or none yet.

@@ -35,8 +35,8 @@ pub(super) struct Request {
 #[derive(Clone, Copy)]
 pub(super) struct Arrival {
     pub want: LockType,
-    /// The owner has the record locked by having written it.
-    pub own_write: bool,
+    /// The owner has the record locked without an object: by having written it, or in bulk.
+    pub has_record: bool,
     /// A lock that is granted at once stays as an object; otherwise the caller ensures by other means that it is not
     /// lost.
     pub object: bool,
@@ -104,6 +104,7 @@ impl Queue {
             _ => held.structures.of(&self.index, self.kind_of(want)),
         };
         held.keys.push((self.key.clone(), structure));
+        held.charge(&owner.memory);
         let request = Request {
             owner: owner.clone(),
             epoch: held.epoch,
@@ -171,7 +172,7 @@ impl Queue {
     pub fn enter(&mut self, owner: &Arc<Owner>, arrival: Arrival, waiting: &Waiting) -> Attempt {
         let Arrival {
             mut want,
-            own_write,
+            has_record,
             object,
             may_wait,
         } = arrival;
@@ -179,7 +180,7 @@ impl Queue {
             return Attempt::Granted { new: false };
         }
         let record = LockType::record(want.mode);
-        if want.kind == LockKind::NextKey && (own_write || self.holds(owner, record)) {
+        if want.kind == LockKind::NextKey && (has_record || self.holds(owner, record)) {
             // The record part is held already; only the gap is missing, and a gap lock never waits.
             want.kind = LockKind::Gap;
             if self.holds(owner, want) {

@@ -124,7 +124,7 @@ impl Locks {
     }
 
     pub fn release_table(&self, owner: &Owner, table: &TableLocks, mode: LockMode) {
-        self.release(owner, TABLES, &table.name(), LockType::table(mode));
+        self.release(owner, &table.0, &table.name(), LockType::table(mode));
     }
 
     fn table_key(&self, table: &TableLocks) -> LockKey {

@@ -15,7 +15,7 @@ struct Fixture {
 impl Fixture {
     fn new() -> Fixture {
         Fixture {
-            locks: Arc::new(Locks::new()),
+            locks: Arc::new(Locks::new(u64::MAX)),
             index: IndexLocks::new(INDEX, TableId(1), 0),
         }
     }
@@ -67,7 +67,7 @@ impl Fixture {
             Attempt::Busy => true,
             Attempt::Granted { new } => {
                 if new {
-                    self.locks.release(owner, INDEX, key, want);
+                    self.locks.release(owner, &self.index, key, want);
                 }
                 false
             }
@@ -76,9 +76,13 @@ impl Fixture {
     }
 }
 
+fn memory() -> Arc<LockMemory> {
+    Arc::new(LockMemory::new(u64::MAX))
+}
+
 fn owners<const N: usize>() -> [Arc<Owner>; N] {
     std::array::from_fn(|i| {
-        let owner = Owner::new(i as u64 + 1);
+        let owner = Owner::new(i as u64 + 1, memory());
         owner.begin(Isolation::RepeatableRead);
         owner
     })
@@ -236,7 +240,7 @@ fn no_wakeup_is_lost() {
         .map(|n| {
             let (f, counters) = (f.clone(), counters.clone());
             thread::spawn(move || {
-                let owner = Owner::new(n + 1);
+                let owner = Owner::new(n + 1, memory());
                 for i in 0..500u64 {
                     let k = ((i + n) % 2) as usize;
                     let key = [k as u8];
@@ -317,4 +321,45 @@ fn the_most_wanted_go_first_but_not_for_ever() {
             false => assert_eq!(order, [wanted.number, old.number]),
         }
     }
+}
+
+#[test]
+fn a_record_locked_in_bulk_hands_its_lock_on_to_the_gap_when_it_goes() {
+    let f = Fixture::new();
+    let [a, b] = owners();
+    for row in 0..64u64 {
+        f.take(&a, &row.to_be_bytes(), LockType::WRITE);
+    }
+    f.take(&a, b"k", LockType::WRITE);
+    assert!(
+        f.locks.with_queue(&f.locks.key(&f.index, b"k"), |_| ()).is_none(),
+        "it is no object"
+    );
+    assert!(f.busy(&b, b"k", LockType::WRITE));
+    assert!(!f.busy(&b, b"m", LockType::INSERT));
+    f.locks.join_gaps(&f.index, b"k", b"m");
+    assert!(!f.busy(&b, b"k", LockType::WRITE), "a new record may stand there");
+    assert!(f.busy(&b, b"m", LockType::INSERT));
+    f.locks.release_all(&a);
+    assert!(!f.busy(&b, b"m", LockType::INSERT));
+    assert_eq!(f.index.objects.load(Ordering::Relaxed), 0);
+}
+
+#[test]
+fn a_lock_in_bulk_is_released_alone_whether_another_waits_for_it_or_not() {
+    let f = Fixture::new();
+    let [a, b] = owners();
+    for row in 0..64u64 {
+        f.take(&a, &row.to_be_bytes(), LockType::WRITE);
+    }
+    f.take(&a, b"k", LockType::WRITE);
+    f.take(&a, b"m", LockType::WRITE);
+    f.locks.release(&a, &f.index, b"k", LockType::WRITE);
+    assert!(!f.busy(&b, b"k", LockType::WRITE));
+    let waiting = f.wait(&b, b"m", LockType::WRITE, LONG);
+    f.locks.release(&a, &f.index, b"m", LockType::WRITE);
+    waiting.join().expect("it does not panic").expect("granted");
+    f.locks.release_all(&b);
+    f.locks.release_all(&a);
+    assert_eq!(f.index.objects.load(Ordering::Relaxed), 0);
 }

@@ -398,6 +398,17 @@ impl<'k> Txn<'k> {
         }
     }
 
+    /// [`Self::check`], for a read that is about to lock rows: fails if there is no memory for more locks, too.
+    #[inline]
+    pub fn check_locking(&mut self) -> Result<()> {
+        self.check()?;
+        if self.kernel.locks.memory.is_full() && self.owner.has_many_locks() {
+            self.doomed = true;
+            return Err(Error::LockTableFull);
+        }
+        Ok(())
+    }
+
     /// Takes an intention lock on a table whose rows are to be locked or changed; waits for transactions that have the
     /// table locked.
     #[inline]

@@ -148,7 +148,10 @@ impl Session {
     #[cold]
     fn undo_statement(&mut self, start: StatementStart, error: &SqlError) {
         let timed_out = error.code == er::LOCK_WAIT_TIMEOUT && self.rolls_back_on_timeout();
-        let lost = matches!(error.code, er::LOCK_DEADLOCK | er::RECORD_CHANGED);
+        let lost = matches!(
+            error.code,
+            er::LOCK_DEADLOCK | er::LOCK_TABLE_FULL | er::RECORD_CHANGED
+        );
         if start.alone || timed_out || lost {
             self.abandon_transaction();
             return;

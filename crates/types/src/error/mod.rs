@@ -60,6 +60,7 @@ impl From<tidemark_engine::Error> for SqlError {
             },
             Error::DuplicateKey { .. } => SqlError::new(er::DUP_ENTRY, "Duplicate entry"),
             Error::Deadlock => SqlError::deadlock(),
+            Error::LockTableFull => SqlError::lock_table_full(),
             Error::LockWaitTimeout => SqlError::lock_wait_timeout(),
             Error::LockNoWait => SqlError::lock_nowait(),
             Error::Interrupted => SqlError::interrupted(),

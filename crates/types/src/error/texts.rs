@@ -500,6 +500,12 @@ impl SqlError {
         SqlError::new(er::LOCK_DEADLOCK, message)
     }
 
+    /// Error 1206: `The total number of locks exceeds the lock table size`.
+    pub fn lock_table_full() -> Self {
+        let message = "The total number of locks exceeds the lock table size";
+        SqlError::new(er::LOCK_TABLE_FULL, message)
+    }
+
     /// Error 1205: `Lock wait timeout exceeded; try restarting transaction`.
     pub fn lock_wait_timeout() -> Self {
         let message = "Lock wait timeout exceeded; try restarting transaction";

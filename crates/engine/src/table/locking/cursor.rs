@@ -103,7 +103,7 @@ impl Cursor<'_, '_, '_> {
         // True if the last entry visited lies behind the range.
         let mut beyond = false;
         'descend: loop {
-            self.txn.check()?;
+            self.txn.check_locking()?;
             let mut leaf = tree.read(&self.span.lower)?;
             let mut slot = leaf.node().search(&self.span.lower).unwrap_or_else(|slot| slot);
             loop {
@@ -146,7 +146,7 @@ impl Cursor<'_, '_, '_> {
                         }
                     }
                 }
-                self.txn.check()?;
+                self.txn.check_locking()?;
                 match leaf.next_held()? {
                     NextLeaf::Leaf(next) => {
                         self.span.go_on_at(leaf.node().upper_fence(), false);
@@ -172,7 +172,7 @@ impl Cursor<'_, '_, '_> {
         let mut begun = !self.gaps;
         let mut found = false;
         'descend: loop {
-            self.txn.check()?;
+            self.txn.check_locking()?;
             let leaf = match &self.span.upper {
                 Some(upper) => tree.read_below(upper)?,
                 None => tree.read_last()?,
@@ -238,7 +238,7 @@ impl Cursor<'_, '_, '_> {
     pub(super) fn let_go(&self, n: IndexNo, key: &[u8], want: LockType, fresh: bool) {
         if fresh && !self.gaps {
             let locks = &self.txn.kernel.locks;
-            locks.release(&self.txn.owner, self.table.indexes[n].id, key, want);
+            locks.release(&self.txn.owner, &self.table.indexes[n].locks, key, want);
         }
     }
 }

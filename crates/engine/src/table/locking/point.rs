@@ -22,7 +22,7 @@ impl Table {
         let index = &self.indexes[0];
         let want = LockType::record(lock.mode);
         loop {
-            txn.check()?;
+            txn.check_locking()?;
             let leaf = index.tree.read(key)?;
             let slot = match leaf.node().search(key) {
                 Ok(slot) => slot,
@@ -69,7 +69,7 @@ impl Table {
                 outside.check()?;
             }
             if fresh && keep == Keep::Release {
-                txn.kernel.locks.release(&txn.owner, index.id, key, want);
+                txn.kernel.locks.release(&txn.owner, &index.locks, key, want);
             }
             return Ok(!head.is_deleted());
         }

@@ -271,7 +271,12 @@ impl Writer<'_, '_> {
     fn release_row(&self, key: &[u8], fresh: bool) {
         if fresh && !self.txn.locks_gaps() {
             let locks = &self.txn.kernel.locks;
-            locks.release(&self.txn.owner, self.table.indexes[0].id, key, LockType::WRITE);
+            locks.release(
+                &self.txn.owner,
+                &self.table.indexes[0].locks,
+                key,
+                LockType::WRITE,
+            );
         }
     }
 

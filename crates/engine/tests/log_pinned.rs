@@ -135,3 +135,41 @@ fn a_disk_that_an_idle_writer_fills_is_an_error_to_the_others_and_goes_away() {
     let row = get(&table, &mut reader, 1 + last % 199, Read::Consistent).unwrap();
     assert_eq!(row.unwrap().k, Some(last));
 }
+
+#[test]
+fn a_statement_that_waits_for_room_in_the_log_is_interrupted_at_once() {
+    let disk = SimDisk::new(3);
+    let (engine, table) = filled(&disk);
+    // Nothing of the data can be written, so there is no checkpoint, and the log fills up.
+    disk.set_faults(Faults {
+        bad: Some(("data".into(), 0..u64::MAX)),
+        ..Faults::default()
+    });
+    let mut txn = engine.transaction();
+    let interrupt = txn.interrupt();
+    let error = std::thread::scope(|scope| {
+        let waiting = scope.spawn(|| {
+            for n in 0.. {
+                txn.begin(Isolation::ReadCommitted, false);
+                let text = format!("{n:0500}").into_bytes();
+                let changed = update(&table, &mut txn, n % 200, &mut |_, buf| {
+                    buf.set(3, Datum::Bytes(&text))
+                });
+                if let Err(error) = changed.and_then(|_| txn.commit()) {
+                    return error;
+                }
+            }
+            unreachable!("the log has a capacity")
+        });
+        let full = || engine.status().log_kept_bytes + (256 << 10) > CAPACITY;
+        wait_until("the log does not fill up", || waiting.is_finished() || full());
+        std::thread::sleep(Duration::from_secs(1));
+        interrupt.kill();
+        waiting.join().expect("it does not panic")
+    });
+    // Rather than, after some seconds, what keeps the data from being written.
+    assert!(matches!(error, Error::Interrupted), "{error}");
+    disk.set_faults(Faults::default());
+    interrupt.reset();
+    txn.rollback().unwrap();
+}

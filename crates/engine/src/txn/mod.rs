@@ -324,18 +324,24 @@ impl<'k> Txn<'k> {
     #[cold]
     fn reserve_more_undo(&mut self) -> Result<()> {
         let bytes = (self.undo_room.owed + 2 * UNDO_AHEAD - self.undo_room.held).max(self.undo_room.held / 4);
-        let check = || match self.check() {
-            Ok(()) => Ok(()),
-            Err(_) => Err(PagesError::Stopped("the statement was interrupted".into())),
-        };
-        let reserved = self.kernel.store.reserve_undo(bytes, &check);
-        if reserved.is_err() {
-            // Rather than that one.
-            self.check()?;
-        }
-        reserved?;
+        let reserved = self.kernel.store.reserve_undo(bytes, &|| self.check_wait());
+        self.after_wait(reserved)?;
         self.undo_room.held += bytes;
         Ok(())
+    }
+
+    /// Ends a wait for room when the statement is interrupted.
+    fn check_wait(&self) -> std::result::Result<(), PagesError> {
+        let interrupted = |_| PagesError::Stopped("the statement was interrupted".into());
+        self.check().map_err(interrupted)
+    }
+
+    fn after_wait(&self, waited: std::result::Result<(), PagesError>) -> Result<()> {
+        if waited.is_err() {
+            // Rather than what `check_wait` makes of it.
+            self.check()?;
+        }
+        Ok(waited?)
     }
 
     /// Gives back what is reserved beyond what a session keeps for its next transaction.
@@ -352,6 +358,9 @@ impl<'k> Txn<'k> {
     pub fn start_write(&mut self) -> Result<()> {
         self.check_writable()?;
         self.reserve_undo()?;
+        // Here it can be interrupted; the mini-transaction then rarely finds that it must wait.
+        let room = self.kernel.store.wait_for_log_room(|| self.check_wait());
+        self.after_wait(room)?;
         let delay = self.kernel.history.delay();
         if !delay.is_zero() {
             std::thread::sleep(delay);

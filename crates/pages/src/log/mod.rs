@@ -246,21 +246,31 @@ impl Log {
     }
 
     /// Returns when there is room for another mini-transaction. `wake` asks for a checkpoint, and says what keeps the page
-    /// cleaner from one; after some seconds of that, waiting ends with that error. To be called while holding nothing.
+    /// cleaner from one; after some seconds of that, waiting ends with that error. `check` ends it early. To be called while
+    /// holding nothing.
     #[inline]
-    pub(crate) fn admit(&self, wake: impl Fn() -> Option<Error>) -> Result<()> {
+    pub(crate) fn admit(
+        &self,
+        wake: impl Fn() -> Option<Error>,
+        check: impl Fn() -> Result<()>,
+    ) -> Result<()> {
         if self.tail.load(Ordering::Relaxed) < self.admit_until.load(Ordering::Relaxed) {
             return self.check();
         }
-        self.wait_for_admission(wake)
+        self.wait_for_admission(wake, check)
     }
 
     #[cold]
-    fn wait_for_admission(&self, wake: impl Fn() -> Option<Error>) -> Result<()> {
+    fn wait_for_admission(
+        &self,
+        wake: impl Fn() -> Option<Error>,
+        check: impl Fn() -> Result<()>,
+    ) -> Result<()> {
         let since = Instant::now();
         let mut attempts = None;
         loop {
             self.check()?;
+            check()?;
             let trouble = wake();
             let mut state = self.admission.state.lock();
             if self.tail().0 < self.admit_until.load(Ordering::Relaxed) {

@@ -326,8 +326,15 @@ impl Store {
     /// Begins a mini-transaction. May wait until the log has room, so to be called while holding no latch.
     #[inline]
     pub fn begin_mtr(&self) -> Result<Mtr<'_>> {
-        self.log.admit(|| self.wake_cleaner())?;
+        self.wait_for_log_room(|| Ok(()))?;
         Ok(Mtr::new(self))
+    }
+
+    /// Waits until the log has room, as [`begin_mtr`](Self::begin_mtr) does; `check` ends the wait early. To be called while
+    /// holding nothing.
+    #[inline]
+    pub fn wait_for_log_room(&self, check: impl Fn() -> Result<()>) -> Result<()> {
+        self.log.admit(|| self.wake_cleaner(), check)
     }
 
     /// As [`begin_mtr`](Self::begin_mtr), for what makes room by being done, above all undoing: it waits for nothing and

@@ -34,15 +34,17 @@ SPILLS = {
     "hash join": "SELECT COUNT(*), SUM(y.a) FROM t x JOIN t y ON x.b = y.b WHERE y.id % 10 = 0",
     "values of IN": "SELECT COUNT(*) FROM t WHERE b IN (SELECT CONCAT('name ', a) FROM t)",
     "common table": "WITH c AS (SELECT a, b FROM t) SELECT COUNT(*) FROM c x JOIN c y ON x.a = y.a WHERE x.b <> y.b",
+    "distinct count": "SELECT COUNT(DISTINCT pad, id) FROM t",
+    "group concat": "SELECT LENGTH(GROUP_CONCAT(pad ORDER BY b)) FROM t",
+    "distinct sum": "SELECT a % 10, SUM(DISTINCT id), COUNT(DISTINCT b), AVG(DISTINCT a) FROM t GROUP BY a % 10 ORDER BY 1",
+    "intersect": "SELECT COUNT(*), SUM(a) FROM (SELECT a, pad FROM t INTERSECT ALL SELECT id, pad FROM t) x",
+    "except": "SELECT COUNT(*) FROM (SELECT id, pad FROM t EXCEPT SELECT a, pad FROM t) x",
 }
 # These are kept by the limits alone, and the last must end by them.
 GREEDY = {
     "text": "SELECT LENGTH(CONCAT(REPEAT('a', 60000000), REPEAT('b', 1000000)))",
     "replaced text": "SELECT LENGTH(REGEXP_REPLACE(REPEAT('a', 60000000), 'a', 'b'))",
     "texts": "SELECT LENGTH(a), LENGTH(b) FROM (SELECT REPEAT('a', 60000000) a, REPEAT('b', 60000000) b UNION SELECT REPEAT('c', 60000000), 1) x",
-    "distinct count": "SELECT COUNT(DISTINCT pad, id) FROM t",
-    "group concat": "SELECT LENGTH(GROUP_CONCAT(pad ORDER BY b)) FROM t",
-    "except": "SELECT COUNT(*) FROM (SELECT id, pad FROM t EXCEPT SELECT a, pad FROM t) x",
     "variables": ["SET " + ", ".join(f"@v{n} = REPEAT('a', 10000000)" for n in range(i, i + 10)) for i in range(0, 500, 10)],
 }
 

@@ -4,19 +4,22 @@
 //! the result with [`Accumulator::finish`]. The result goes to a slot of the grouped row, where expressions above read
 //! it as a column of the type [`Aggregate::ty`].
 //!
+//! DISTINCT is the executor's part, which knows how to put values aside that do not fit in memory: it reads the
+//! [`Inputs`] of a row, and hands those whose key is new to [`Accumulator::take`].
+//!
 //! Sums of exact numbers are exact: integers add up in 128 bits and decimals as decimals. Variances are Welford's,
 //! one pass without cancellation.
 
 use super::build::{as_bits, as_number, as_text, json_as_double};
-use super::compare::{compare_values, order_values};
+use super::compare::compare_values;
+use super::concat::Concat;
 use super::eval::text;
 use super::infer::kind_of;
 use super::infer::{decimal_shape, number_kind, text_type};
 use super::json::{json_type, null_member_name, shown, typed_json};
 use super::node::NumKind;
-use super::{BindCtx, EvalCtx, Expr};
+use super::{BindCtx, Env, EvalCtx, Expr};
 use std::cmp::Ordering;
-use std::collections::HashSet;
 use tidemark_types::error::memory::check_memory;
 use tidemark_types::error::{Result, SqlError};
 use tidemark_types::json::Json;
@@ -188,7 +191,7 @@ impl Aggregate {
                 },
             },
             AggFunc::Min | AggFunc::Max | AggFunc::AnyValue => State::Best(None),
-            AggFunc::GroupConcat => State::Concat(Vec::new()),
+            AggFunc::GroupConcat => State::Concat(Concat::default()),
             AggFunc::JsonArray => State::Elements(Vec::new()),
             AggFunc::JsonObject => State::Members(Vec::new()),
             AggFunc::BitAnd => State::Bits(u64::MAX),
@@ -199,10 +202,61 @@ impl Aggregate {
                 squares: 0.0,
             },
         };
-        Accumulator {
-            state,
-            seen: self.distinct.then(HashSet::new),
+        Accumulator { state }
+    }
+
+    /// What a row gives it; `None` if an argument is NULL, so that the row does not count.
+    pub fn read<'a>(&'a self, ctx: &EvalCtx<'a>) -> Result<Option<Inputs<'a>>> {
+        let first = self.args[0].eval(ctx)?;
+        if first.is_null() && self.func != AggFunc::AnyValue {
+            return Ok(None);
         }
+        let mut rest: Vec<Val> = Vec::new();
+        for arg in &self.args[1..] {
+            let value = arg.eval(ctx)?;
+            if value.is_null() {
+                return Ok(None);
+            }
+            rest.push(value);
+        }
+        for (key, _) in &self.order_by {
+            rest.push(key.eval(ctx)?);
+        }
+        Ok(Some(Inputs { first, rest }))
+    }
+}
+
+/// What a row gives an aggregate: its arguments, none of them NULL, and behind them the keys of its ORDER BY.
+#[derive(Debug)]
+pub struct Inputs<'a> {
+    first: Val<'a>,
+    rest: Vec<Val<'a>>,
+}
+
+impl Inputs<'_> {
+    /// Appends the key of the arguments: equal keys count once under DISTINCT.
+    pub fn key(&self, spec: &Aggregate, key: &mut Vec<u8>) -> Result<()> {
+        sort_key(&self.first, &spec.args[0].ty, key)?;
+        for (value, arg) in self.rest.iter().zip(&spec.args[1..]) {
+            sort_key(value, &arg.ty, key)?;
+        }
+        Ok(())
+    }
+
+    /// All of it as a row, to be put aside.
+    pub fn into_row(self) -> impl Iterator<Item = Value> {
+        let all = std::iter::once(self.first).chain(self.rest);
+        all.map(Val::into_owned)
+    }
+
+    /// From such a row; `None` if it has no value.
+    pub fn of_row(row: impl IntoIterator<Item = Value>) -> Option<Inputs<'static>> {
+        let mut row = row.into_iter();
+        let first = row.next()?;
+        Some(Inputs {
+            first,
+            rest: row.collect(),
+        })
     }
 }
 
@@ -243,8 +297,6 @@ fn result_type(func: AggFunc, args: &[Expr], bind: &BindCtx) -> Result<SqlType> 
 #[derive(Debug)]
 pub struct Accumulator {
     state: State,
-    /// For DISTINCT: sort keys of the values met.
-    seen: Option<HashSet<Vec<u8>>>,
 }
 
 #[derive(Debug)]
@@ -260,8 +312,7 @@ enum State {
         count: u64,
     },
     Best(Option<Value>),
-    /// The text of each row, and what it is ordered by.
-    Concat(Vec<(Vec<Value>, Vec<u8>)>),
+    Concat(Concat),
     /// The values of an array.
     Elements(Vec<Json>),
     /// The members of an object.
@@ -275,7 +326,7 @@ enum State {
 }
 
 impl Accumulator {
-    /// Takes the row of `ctx` in.
+    /// Takes the row of `ctx` in. Not for DISTINCT.
     pub fn update<'a>(&mut self, spec: &'a Aggregate, ctx: &EvalCtx<'a>) -> Result<()> {
         if spec.func == AggFunc::CountRows {
             if let State::Count(n) = &mut self.state {
@@ -286,30 +337,10 @@ impl Accumulator {
         if matches!(self.state, State::Elements(_) | State::Members(_)) {
             return self.collect(spec, ctx);
         }
-        let mut values: Vec<Val> = Vec::new();
-        let first = spec.args[0].eval(ctx)?;
-        if first.is_null() && spec.func != AggFunc::AnyValue {
-            return Ok(());
+        match spec.read(ctx)? {
+            Some(inputs) => self.take(inputs, spec, ctx.env),
+            None => Ok(()),
         }
-        for arg in &spec.args[1..] {
-            let value = arg.eval(ctx)?;
-            if value.is_null() {
-                return Ok(());
-            }
-            values.push(value);
-        }
-        if let Some(seen) = &mut self.seen {
-            let mut key = Vec::new();
-            sort_key(&first, &spec.args[0].ty, &mut key);
-            for (value, arg) in values.iter().zip(&spec.args[1..]) {
-                sort_key(value, &arg.ty, &mut key);
-            }
-            check_memory()?;
-            if !seen.insert(key) {
-                return Ok(());
-            }
-        }
-        self.take(first, values, spec, ctx)
     }
 
     /// Takes the row's part of a document in.
@@ -330,14 +361,19 @@ impl Accumulator {
         Ok(())
     }
 
-    fn take<'a>(
-        &mut self,
-        value: Val<'a>,
-        rest: Vec<Val<'a>>,
-        spec: &'a Aggregate,
-        ctx: &EvalCtx<'a>,
-    ) -> Result<()> {
-        let env = ctx.env;
+    /// About what it has in memory beside its own size, if that grows with the rows it takes in.
+    pub fn held_bytes(&self) -> usize {
+        match &self.state {
+            State::Concat(texts) => texts.held_bytes(),
+            State::Elements(list) => list.len() * size_of::<Json>(),
+            State::Members(members) => members.len() * size_of::<(String, Json)>(),
+            _ => 0,
+        }
+    }
+
+    /// Takes in what was read of a row.
+    pub fn take(&mut self, inputs: Inputs, spec: &Aggregate, env: &Env) -> Result<()> {
+        let Inputs { first: value, rest } = inputs;
         match &mut self.state {
             State::Count(n) => *n += 1,
             State::Exact { int, decimal, count } => {
@@ -377,17 +413,7 @@ impl Accumulator {
                     *best = Some(value.into_owned());
                 }
             }
-            State::Concat(rows) => {
-                let mut text = value.into_text().into_owned();
-                rest.iter().for_each(|v| text.extend_from_slice(&v.to_text()));
-                let keys = spec
-                    .order_by
-                    .iter()
-                    .map(|(e, _)| e.eval_owned(ctx))
-                    .collect::<Result<Vec<Value>>>()?;
-                check_memory()?;
-                rows.push((keys, text));
-            }
+            State::Concat(texts) => texts.push(value, rest, spec, env)?,
             State::Elements(_) | State::Members(_) => {}
             State::Bits(bits) => {
                 let value = value.to_bits(env)?;
@@ -436,7 +462,7 @@ impl Accumulator {
                 })
             }
             State::Best(best) => best.unwrap_or(Val::Null),
-            State::Concat(rows) => concatenated(rows, spec, ctx)?,
+            State::Concat(texts) => texts.finish(spec, ctx.env)?,
             State::Elements(list) if list.is_empty() => Val::Null,
             State::Elements(list) => shown(&Json::Array(list))?,
             State::Members(members) if members.is_empty() => Val::Null,
@@ -453,47 +479,4 @@ impl Accumulator {
             }
         })
     }
-}
-
-fn concatenated(mut rows: Vec<(Vec<Value>, Vec<u8>)>, spec: &Aggregate, ctx: &EvalCtx) -> Result<Value> {
-    if rows.is_empty() {
-        return Ok(Val::Null);
-    }
-    if !spec.order_by.is_empty() {
-        let mut failed = None;
-        rows.sort_by(|(a, _), (b, _)| {
-            for ((x, y), (e, descending)) in a.iter().zip(b).zip(&spec.order_by) {
-                match order_values(x, y, kind_of(&e.ty), ctx.env) {
-                    Ok(Ordering::Equal) => {}
-                    Ok(order) => return if *descending { order.reverse() } else { order },
-                    Err(e) => {
-                        failed = Some(e);
-                        return Ordering::Equal;
-                    }
-                }
-            }
-            Ordering::Equal
-        });
-        if let Some(error) = failed {
-            return Err(error);
-        }
-    }
-    let limit = ctx.env.group_concat_max_len.min(ctx.env.max_allowed_packet) as usize;
-    let mut out: Vec<u8> = Vec::new();
-    for (i, (_, text)) in rows.iter().enumerate() {
-        if i > 0 {
-            out.extend_from_slice(&spec.separator);
-        }
-        out.extend_from_slice(text);
-        if out.len() > limit {
-            let mut end = limit;
-            while end > 0 && !spec.ty.is_binary_string() && out[end] & 0xC0 == 0x80 {
-                end -= 1;
-            }
-            out.truncate(end);
-            ctx.env.complain(SqlError::group_concat_cut(i as u64 + 1))?;
-            break;
-        }
-    }
-    Ok(Val::Str(out.into()))
 }

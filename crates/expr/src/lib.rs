@@ -27,7 +27,7 @@
 //! - `eval`: the evaluator; `compare`, `arith` and `cast` are its operators, `like` its patterns, `interval` and `json`
 //!   what dates and documents need.
 //! - `func`: the table of functions.
-//! - `aggregate`: COUNT, SUM and the rest, as accumulators the executor drives.
+//! - `aggregate`: COUNT, SUM and the rest, as accumulators the executor drives; `concat`: GROUP_CONCAT's texts.
 //! - `column_type`: a type as it is written → a type as it is.
 
 #![forbid(unsafe_code)]
@@ -40,6 +40,7 @@ pub mod build;
 mod cast;
 mod column_type;
 mod compare;
+mod concat;
 mod env;
 mod eval;
 mod func;
@@ -54,7 +55,7 @@ mod node;
 mod print;
 mod scope;
 
-pub use aggregate::{Accumulator, AggFunc, Aggregate};
+pub use aggregate::{Accumulator, AggFunc, Aggregate, Inputs};
 pub use bind::{Binder, Hooks, PlainHooks};
 pub use build::BindCtx;
 pub use column_type::{ROW_BYTES_MAX, collation, column_type};

@@ -4,14 +4,17 @@
 //! of fixed length as they are, texts with their zeros escaped (`00 FF`) and an end mark (`00 00`). Equal keys mean
 //! equal values: 1.0 and 1.00, `a` and `A` under a collation that says so.
 
+use super::error::Result;
+use super::error::memory::{RESERVED_FROM, reserve_memory};
 use super::json::Json;
 use super::{Decimal, SqlType, TypeKind, Val};
 
-/// Appends the key of a value whose expression has this type.
-pub fn sort_key(value: &Val, ty: &SqlType, out: &mut Vec<u8>) {
+/// Appends the key of a value whose expression has this type. Fails if there is no memory for that of a long text, which
+/// may be several times as long.
+pub fn sort_key(value: &Val, ty: &SqlType, out: &mut Vec<u8>) -> Result<()> {
     if value.is_null() {
         out.push(0);
-        return;
+        return Ok(());
     }
     out.push(1);
     match value {
@@ -26,29 +29,31 @@ pub fn sort_key(value: &Val, ty: &SqlType, out: &mut Vec<u8>) {
         Val::Double(v) => push_double(*v, out),
         Val::Decimal(d) if ty.is_float() => push_double(d.to_f64(), out),
         Val::Decimal(d) => push_decimal(d, out),
-        Val::Str(text) => push_text(text, ty, out),
+        Val::Str(text) => push_text(text, ty, out)?,
         Val::Json(text) => Json::of_text(text).sort_key(out),
         Val::Member(n, _) if ty.is_member() => out.extend_from_slice(&n.to_be_bytes()),
-        Val::Member(_, text) => push_text(text, ty, out),
+        Val::Member(_, text) => push_text(text, ty, out)?,
         Val::Date(d) => out.extend_from_slice(&d.midnight().pack().to_be_bytes()),
         Val::DateTime(t) => out.extend_from_slice(&t.pack().to_be_bytes()),
         Val::Time(t) => out.extend_from_slice(&(t.micros as u64 ^ 1 << 63).to_be_bytes()),
     }
+    Ok(())
 }
 
 /// The same for one key of an ORDER BY: a descending one has its bits inverted, so that greater values come first.
-pub fn order_key(value: &Val, ty: &SqlType, descending: bool, out: &mut Vec<u8>) {
+pub fn order_key(value: &Val, ty: &SqlType, descending: bool, out: &mut Vec<u8>) -> Result<()> {
     let from = out.len();
     match value {
         Val::Json(text) => {
             out.push(1);
             Json::of_text(text).order_key(out);
         }
-        _ => sort_key(value, ty, out),
+        _ => sort_key(value, ty, out)?,
     }
     if descending {
         out[from..].iter_mut().for_each(|b| *b = !*b);
     }
+    Ok(())
 }
 
 /// Signed and unsigned integers in one order: a byte for the sign, then the number.
@@ -74,19 +79,42 @@ fn push_decimal(value: &Decimal, out: &mut Vec<u8>) {
     value.store(81 + 30, 30, out);
 }
 
-fn push_text(text: &[u8], ty: &SqlType, out: &mut Vec<u8>) {
+fn push_text(text: &[u8], ty: &SqlType, out: &mut Vec<u8>) -> Result<()> {
     let start = out.len();
-    ty.collation.sort_key(text, out);
-    if out[start..].contains(&0) {
-        let key = out.split_off(start);
-        for b in key {
-            out.push(b);
-            if b == 0 {
-                out.push(0xFF);
-            }
-        }
+    if text.len() >= RESERVED_FROM {
+        let most = ty.collation.sort_key_len_max(text);
+        let _room = reserve_memory(most)?;
+        out.reserve_exact(most);
     }
+    ty.collation.sort_key(text, out);
+    escape_zeros(start, out)?;
     out.extend_from_slice(&[0, 0]);
+    Ok(())
+}
+
+/// Puts 255 behind each zero from `start` on.
+fn escape_zeros(start: usize, out: &mut Vec<u8>) -> Result<()> {
+    let zeros = out[start..].iter().filter(|byte| **byte == 0).count();
+    if zeros == 0 {
+        return Ok(());
+    }
+    if zeros >= RESERVED_FROM {
+        let _room = reserve_memory(zeros)?;
+        out.reserve_exact(zeros);
+    }
+    let (mut from, mut to) = (out.len(), out.len() + zeros);
+    out.resize(to, 0);
+    // From the end on, until what is left has none.
+    while from < to {
+        from -= 1;
+        to -= 1;
+        if out[from] == 0 {
+            out[to] = 0xFF;
+            to -= 1;
+        }
+        out[to] = out[from];
+    }
+    Ok(())
 }
 
 #[cfg(test)]
@@ -96,7 +124,7 @@ mod tests {
 
     fn key(value: Val, ty: &SqlType) -> Vec<u8> {
         let mut out = Vec::new();
-        sort_key(&value, ty, &mut out);
+        sort_key(&value, ty, &mut out).unwrap();
         out
     }
 

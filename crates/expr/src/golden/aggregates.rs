@@ -3,6 +3,7 @@
 use super::*;
 use crate::bind::Hooks;
 use crate::{Aggregate, build};
+use std::collections::HashSet;
 use tidemark_parse::ast::FunctionCall;
 use tidemark_types::error::SqlError;
 
@@ -50,8 +51,18 @@ fn aggregated(expression: &str, scope: &Scope, rows: &[Vec<Value>]) -> String {
         let mut result = vec![Value::Null; RESULTS];
         for aggregate in &hooks.found {
             let mut accumulator = aggregate.accumulator();
+            let mut seen = HashSet::new();
             for row in rows {
-                accumulator.update(aggregate, &env.ctx_with(row))?;
+                let ctx = env.ctx_with(row);
+                if !aggregate.distinct {
+                    accumulator.update(aggregate, &ctx)?;
+                } else if let Some(inputs) = aggregate.read(&ctx)? {
+                    let mut key = Vec::new();
+                    inputs.key(aggregate, &mut key)?;
+                    if seen.insert(key) {
+                        accumulator.take(inputs, aggregate, env)?;
+                    }
+                }
             }
             result.push(accumulator.finish(aggregate, &env.ctx())?);
         }

@@ -3,17 +3,20 @@
 //! Where the input comes in order of the key there is one group at a time. Otherwise groups stand in a hash table; once
 //! they take their share of memory, rows of further keys are put aside by the hash of the key, the slots that anything
 //! reads of them, and each part is grouped by itself when the input has ended.
+//!
+//! What aggregates with DISTINCT take in is made distinct for all groups at once: the key of a value begins with the number
+//! of its group and of the aggregate. Values that have to wait are taken in before their group ends.
 
 use super::output::Output;
 use super::rows::{GroupRow, JoinedRow};
-use super::spill::{Partitions, Room, row_bytes};
+use super::spill::{Distinct, Novelty, Partitions, Room, row_bytes};
 use super::tail::Tail;
 use super::{Exec, QueryScope, ScanControl};
 use crate::error::Result;
-use crate::expr::{Accumulator, EvalCtx, Row};
+use crate::expr::{Accumulator, Aggregate, Env, EvalCtx, Inputs, Row};
 use crate::plan::{GroupPlan, SelectPlan};
-use crate::types::Value;
 use crate::types::sort::sort_key;
+use crate::types::{Val, Value};
 use std::collections::HashMap;
 
 /// About what a group takes beside its key and values.
@@ -34,6 +37,9 @@ pub(super) struct Groups<'g, 'a> {
     /// How often the input has been parted, and the rows that are put aside once more.
     level: u32,
     later: Option<Partitions<'a>>,
+    /// The values that aggregates with DISTINCT have taken in, and the key of one.
+    values: Distinct<'a>,
+    value_key: Vec<u8>,
 }
 
 pub(super) struct Group {
@@ -48,13 +54,6 @@ impl Group {
             first: plan.keep.iter().map(kept).collect(),
             accumulators: plan.aggregates.iter().map(|a| a.accumulator()).collect(),
         }
-    }
-
-    fn update(&mut self, plan: &GroupPlan, ctx: &EvalCtx) -> Result<()> {
-        for (accumulator, aggregate) in self.accumulators.iter_mut().zip(&plan.aggregates) {
-            accumulator.update(aggregate, ctx)?;
-        }
-        Ok(())
     }
 
     fn bytes(&self) -> usize {
@@ -86,6 +85,8 @@ impl<'g, 'a> Groups<'g, 'a> {
             bytes: 0,
             level,
             later: None,
+            values: Distinct::new(room, share),
+            value_key: Vec::new(),
         }
     }
 
@@ -101,12 +102,12 @@ impl<'g, 'a> Groups<'g, 'a> {
             if self.groups.is_empty() {
                 self.groups.push(Group::new(plan, Some(row)));
             }
-            self.groups[0].update(plan, ctx)?;
+            self.update(0, ctx)?;
             return Ok(None);
         }
         self.key.clear();
         for key in &plan.keys {
-            sort_key(&key.eval(ctx)?, &key.ty, &mut self.key);
+            sort_key(&key.eval(ctx)?, &key.ty, &mut self.key)?;
         }
         if !plan.sorted {
             self.take_by_key(row, ctx)?;
@@ -114,11 +115,12 @@ impl<'g, 'a> Groups<'g, 'a> {
         }
         let mut ended = None;
         if self.groups.is_empty() || self.key != self.current {
+            self.take_waiting(ctx.env)?;
             ended = self.groups.pop();
             self.groups.push(Group::new(plan, Some(row)));
             std::mem::swap(&mut self.key, &mut self.current);
         }
-        self.groups[0].update(plan, ctx)?;
+        self.update(0, ctx)?;
         Ok(ended)
     }
 
@@ -145,7 +147,58 @@ impl<'g, 'a> Groups<'g, 'a> {
                 self.groups.len() - 1
             }
         };
-        self.groups[at].update(plan, ctx)
+        self.update(at, ctx)
+    }
+
+    /// Takes a row into a group.
+    fn update(&mut self, at: usize, ctx: &EvalCtx) -> Result<()> {
+        for (n, aggregate) in self.plan.aggregates.iter().enumerate() {
+            let held = self.groups[at].accumulators[n].held_bytes();
+            match aggregate.distinct {
+                true => self.update_distinct(at, n, aggregate, ctx)?,
+                false => self.groups[at].accumulators[n].update(aggregate, ctx)?,
+            }
+            self.bytes = (self.bytes + self.groups[at].accumulators[n].held_bytes()).saturating_sub(held);
+        }
+        Ok(())
+    }
+
+    fn update_distinct(&mut self, at: usize, n: usize, aggregate: &Aggregate, ctx: &EvalCtx) -> Result<()> {
+        let Some(inputs) = aggregate.read(ctx)? else {
+            return Ok(());
+        };
+        let key = &mut self.value_key;
+        key.clear();
+        key.extend_from_slice(&(at as u64).to_be_bytes());
+        key.extend_from_slice(&(n as u32).to_be_bytes());
+        inputs.key(aggregate, key)?;
+        match self.values.look(key)? {
+            Novelty::New => self.groups[at].accumulators[n].take(inputs, aggregate, ctx.env),
+            Novelty::Known => Ok(()),
+            Novelty::Later => {
+                let mut row = vec![Val::UInt(at as u64), Val::UInt(n as u64)];
+                row.extend(inputs.into_row());
+                self.values.put_aside(key, &row)
+            }
+        }
+    }
+
+    /// Takes in the values that had to wait; for groups that have all their rows.
+    fn take_waiting(&mut self, env: &Env) -> Result<()> {
+        let none = Distinct::new(self.room, self.share);
+        let (plan, groups) = (self.plan, &mut self.groups);
+        std::mem::replace(&mut self.values, none).finish(&mut |row| {
+            let mut values = row.drain(..);
+            let (Some(Val::UInt(at)), Some(Val::UInt(n))) = (values.next(), values.next()) else {
+                return Ok(true);
+            };
+            let (at, n) = (at as usize, n as usize);
+            if let Some(inputs) = Inputs::of_row(values) {
+                groups[at].accumulators[n].take(inputs, &plan.aggregates[n], env)?;
+            }
+            Ok(true)
+        })?;
+        Ok(())
     }
 
     /// The input has ended: all groups go on as rows.
@@ -153,6 +206,7 @@ impl<'g, 'a> Groups<'g, 'a> {
         if self.groups.is_empty() && self.plan.keys.is_empty() {
             self.groups.push(Group::new(self.plan, None));
         }
+        self.take_waiting(scope.env)?;
         for (n, group) in std::mem::take(&mut self.groups).into_iter().enumerate() {
             self.room.check_at(n)?;
             match self.emit(group, scope, tail, out)? {

@@ -181,7 +181,7 @@ impl<'a, 't> Exec<'a, 't> {
                 value => {
                     is_empty = false;
                     key.clear();
-                    sort_key(value, ty, &mut key);
+                    sort_key(value, ty, &mut key)?;
                     keys.push(&key, Vec::new())?;
                 }
             }
@@ -293,7 +293,7 @@ impl Subqueries for Exec<'_, '_> {
             return Ok(Some(None));
         }
         let mut key = Vec::new();
-        sort_key(value, ty, &mut key);
+        sort_key(value, ty, &mut key)?;
         let found = set.keys.contains(&key)?;
         Ok(Some(if found || !set.has_null { Some(found) } else { None }))
     }

@@ -4,7 +4,7 @@ use super::groups::Groups;
 use super::output::{Collect, Output};
 use super::rows::JoinedRow;
 use super::source::Produced;
-use super::spill::copied;
+use super::spill::{Counted, Distinct, KeySet, Novelty, copied};
 use super::tail::{Tail, append_key};
 use super::{Exec, QueryScope, ScanControl};
 use crate::error::depth::check_stack;
@@ -14,13 +14,15 @@ use crate::expr::{EvalCtx, Row};
 use crate::parse::ast::SetOp;
 use crate::plan::{QueryBody, QueryPlan, Recursion, SelectPlan, SetBranch};
 use crate::types::{SqlType, Val, Value};
-use std::collections::{HashMap, HashSet};
 
-/// The key of a row that is to be kept: error 3170 if there is no memory for more.
+/// What hands its rows to a function, until that wants no more.
+type RowsTo<'r> = &'r mut dyn FnMut(&mut dyn FnMut(&[Value]) -> Result<bool>) -> Result<()>;
+
+/// The key of a row: error 3170 if there is no memory for it.
 fn row_key(row: &[Value], types: &[SqlType]) -> Result<Vec<u8>> {
     check_memory()?;
     let mut key = Vec::new();
-    append_key(row, types, &mut key);
+    append_key(row, types, &mut key)?;
     Ok(key)
 }
 
@@ -84,7 +86,7 @@ impl<'a> Exec<'a, '_> {
         f: &mut dyn FnMut(&[Value]) -> Result<bool>,
     ) -> Result<()> {
         let depth_max = self.session.settings.cte_max_recursion_depth;
-        let mut seen = HashSet::new();
+        let mut seen = KeySet::new(self.room(), self.shares());
         let mut round = 0;
         loop {
             self.check()?;
@@ -99,7 +101,7 @@ impl<'a> Exec<'a, '_> {
                 query,
                 scope,
                 &mut Collect::new(|row: &[Value]| {
-                    if recursion.all || seen.insert(row_key(row, types)?) {
+                    if recursion.all || seen.insert(&row_key(row, types)?)? {
                         rows.push(copied(row)?)?;
                         more = f(row)?;
                     }
@@ -144,28 +146,45 @@ impl<'a> Exec<'a, '_> {
         // Produced by step, each over the rows that the one before has left.
         let mut rows = self.rows_of(first, scope)?;
         for branch in before {
-            let (mut next, mut seen) = (self.no_rows(), HashSet::new());
-            self.set_step(
-                &mut |f| rows.for_each(&mut |row| f(row).map(|_| true)),
-                branch,
-                types,
-                scope,
-                &mut |row| {
-                    if branch.all || seen.insert(row_key(row, types)?) {
-                        next.push(copied(row)?)?;
-                    }
-                    Ok(true)
-                },
-            )?;
+            let mut next = self.no_rows();
+            let mut step = |f: &mut dyn FnMut(&[Value]) -> Result<bool>| {
+                self.set_step(&mut |f| rows.for_each(f), branch, types, scope, f)
+            };
+            let mut keep = |row: &[Value]| next.push(copied(row)?).map(|()| true);
+            match branch.all {
+                true => step(&mut keep)?,
+                false => self.distinct(&mut step, types, &mut keep).map(|_| ())?,
+            }
             rows = next;
         }
         self.set_step(&mut |f| rows.for_each(f), last, types, scope, f)
     }
 
+    /// Hands the first of equal rows to `f`; returns whether it wants more.
+    fn distinct(
+        &self,
+        rows: RowsTo,
+        types: &[SqlType],
+        f: &mut dyn FnMut(&[Value]) -> Result<bool>,
+    ) -> Result<bool> {
+        let mut seen = Distinct::new(self.room(), self.shares().table);
+        let mut more = true;
+        rows(&mut |row| {
+            let key = row_key(row, types)?;
+            match seen.look(&key)? {
+                Novelty::New => more = f(row)?,
+                Novelty::Known => {}
+                Novelty::Later => seen.put_aside(&key, row)?,
+            }
+            Ok(more)
+        })?;
+        Ok(more && seen.finish(&mut |row| f(row))?)
+    }
+
     /// One operation: `left` hands over the rows before it.
     fn set_step(
         &self,
-        left: &mut dyn FnMut(&mut dyn FnMut(&[Value]) -> Result<bool>) -> Result<()>,
+        left: RowsTo,
         branch: &SetBranch,
         types: &[SqlType],
         scope: QueryScope,
@@ -183,24 +202,23 @@ impl<'a> Exec<'a, '_> {
                 Ok(())
             };
         }
-        // How often each row is on the right.
-        let mut counts: HashMap<Vec<u8>, u64> = HashMap::new();
+        let mut right = Counted::new(self.room(), self.shares().table, branch.all);
         self.each_row(&branch.plan, scope, &mut |row| {
-            *counts.entry(row_key(row, types)?).or_default() += 1;
+            right.add(&row_key(row, types)?)?;
             Ok(true)
         })?;
+        let wanted = branch.op == SetOp::Intersect;
+        let mut more = true;
         left(&mut |row| {
-            let count = counts.get_mut(&row_key(row, types)?).filter(|count| **count > 0);
-            let there = count.is_some();
-            if let (Some(count), true) = (count, branch.all) {
-                *count -= 1;
+            if right.look(&row_key(row, types)?, row)? == Some(wanted) {
+                more = f(row)?;
             }
-            if there == (branch.op == SetOp::Intersect) {
-                f(row)
-            } else {
-                Ok(true)
-            }
-        })
+            Ok(more)
+        })?;
+        if more {
+            right.finish(&mut |row, there| if there == wanted { f(row) } else { Ok(true) })?;
+        }
+        Ok(())
     }
 
     /// A union of any number. What comes before the last DISTINCT is one set; what comes behind it is added as it is.
@@ -213,24 +231,28 @@ impl<'a> Exec<'a, '_> {
         f: &mut dyn FnMut(&[Value]) -> Result<bool>,
     ) -> Result<()> {
         let last_distinct = rest.iter().rposition(|branch| !branch.all);
+        let plans: Vec<&QueryPlan> = std::iter::once(first)
+            .chain(rest.iter().map(|branch| &branch.plan))
+            .collect();
         // Where the last one is DISTINCT, the caller removes the duplicates of all.
-        let own_set = last_distinct.filter(|at| at + 1 < rest.len());
-        let mut seen = HashSet::new();
-        let mut more = true;
-        let plans = std::iter::once(first).chain(rest.iter().map(|branch| &branch.plan));
-        for (at, plan) in plans.enumerate() {
-            if !more {
-                break;
-            }
-            let in_set = own_set.is_some_and(|last| at <= last + 1);
-            self.each_row(plan, scope, &mut |row| {
-                if !in_set || seen.insert(row_key(row, types)?) {
-                    more = f(row)?;
+        let set_len = last_distinct
+            .filter(|at| at + 1 < rest.len())
+            .map_or(0, |at| at + 2);
+        let (set, others) = plans.split_at(set_len);
+        let each = |plans: &[&QueryPlan], f: &mut dyn FnMut(&[Value]) -> Result<bool>| {
+            let mut more = true;
+            for plan in plans {
+                if more {
+                    self.each_row(plan, scope, &mut |row| {
+                        more = f(row)?;
+                        Ok(more)
+                    })?;
                 }
-                Ok(more)
-            })?;
-        }
-        Ok(())
+            }
+            Ok(())
+        };
+        let more = set.is_empty() || self.distinct(&mut |f| each(set, f), types, f)?;
+        if more { each(others, f) } else { Ok(()) }
     }
 
     fn each_row(

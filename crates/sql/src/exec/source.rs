@@ -386,7 +386,7 @@ fn key_of(exprs: &[Expr], ctx: &EvalCtx) -> Result<Option<Vec<u8>>> {
         if value.is_null() {
             return Ok(None);
         }
-        sort_key(&value, &expr.ty, &mut key);
+        sort_key(&value, &expr.ty, &mut key)?;
     }
     Ok(Some(key))
 }

@@ -9,71 +9,13 @@
 
 use super::output::Output;
 use super::rows::JoinedRow;
-use super::spill::{Partition, Partitions, Room, Sorter};
+use super::spill::{Distinct, Novelty, Sorter};
 use super::{Exec, ScanControl};
 use crate::error::{Result, SqlError};
 use crate::expr::{EvalCtx, Expr};
 use crate::plan::QueryPlan;
 use crate::types::sort::{self, sort_key};
 use crate::types::{SqlType, Val, Value};
-use std::collections::HashSet;
-
-/// About what an entry of a set takes beside its key.
-const ENTRY_BYTES: usize = 32;
-
-/// What is known of a row's key.
-enum Novelty {
-    New,
-    Known,
-    /// Not among those in memory, and there is no room for more: the row is to be put aside.
-    Later,
-}
-
-/// The keys that came, as many as there is room for. The rows of others wait in partitions.
-struct Distinct<'a> {
-    room: Room<'a>,
-    share: usize,
-    keys: HashSet<Box<[u8]>>,
-    bytes: usize,
-    level: u32,
-    later: Option<Partitions<'a>>,
-}
-
-impl<'a> Distinct<'a> {
-    fn new(room: Room<'a>, share: usize, level: u32) -> Distinct<'a> {
-        Distinct {
-            room,
-            share,
-            keys: HashSet::new(),
-            bytes: 0,
-            level,
-            later: None,
-        }
-    }
-
-    fn look(&mut self, key: &[u8]) -> Result<Novelty> {
-        if self.keys.contains(key) {
-            return Ok(Novelty::Known);
-        }
-        if self.later.is_none() && self.bytes > self.room.allows(self.share) {
-            self.later = Partitions::new(self.room, self.level);
-        }
-        if self.later.is_some() {
-            return Ok(Novelty::Later);
-        }
-        self.room.check_at(self.keys.len())?;
-        self.bytes += ENTRY_BYTES + key.len();
-        self.keys.insert(key.into());
-        Ok(Novelty::New)
-    }
-
-    fn put_aside(&mut self, key: &[u8], row: &[Value]) -> Result<()> {
-        match &mut self.later {
-            Some(later) => later.push(key, row),
-            None => Ok(()),
-        }
-    }
-}
 
 /// See the module's head.
 pub(super) struct Tail<'t, 'a> {
@@ -112,7 +54,7 @@ impl<'t, 'a> Tail<'t, 'a> {
             let (room, share) = (exec.room(), exec.shares().sort);
             Box::new(Sorter::new(room, share, plan.columns.len(), by_all, wanted))
         };
-        let all = || Box::new(Distinct::new(exec.room(), exec.shares().table, 0));
+        let all = || Box::new(Distinct::new(exec.room(), exec.shares().table));
         Ok(Tail {
             plan,
             distinct: (distinct && !by_all).then(all),
@@ -201,7 +143,7 @@ impl<'t, 'a> Tail<'t, 'a> {
         };
         if let Some(distinct) = &mut self.distinct {
             self.key.clear();
-            append_key(row, types, &mut self.key);
+            append_key(row, types, &mut self.key)?;
             match distinct.look(&self.key)? {
                 Novelty::New => {}
                 Novelty::Known => return Ok(ScanControl::Next),
@@ -219,7 +161,7 @@ impl<'t, 'a> Tail<'t, 'a> {
         self.found += 1;
         if let Some(sorter) = &mut self.sorter {
             match sorter.is_distinct() {
-                true => append_key(row, types, sorter.key()),
+                true => append_key(row, types, sorter.key())?,
                 false => order_key(self.plan, &ctx, sorter.key())?,
             }
             sorter.push(row.iter().cloned().map(Ok))?;
@@ -263,7 +205,7 @@ impl<'t, 'a> Tail<'t, 'a> {
     /// Hands out the rows that wait.
     fn finish_waiting(mut self, out: &mut dyn Output) -> Result<u64> {
         if let Some(distinct) = self.distinct.take() {
-            self.later(*distinct, out)?;
+            distinct.finish(&mut |row| self.novel(row, out))?;
         }
         if let Some(sorter) = self.sorter.take() {
             let sorted = sorter.finish(|row| Ok(self.deliver(row, out)? != ScanControl::Stop))?;
@@ -273,57 +215,28 @@ impl<'t, 'a> Tail<'t, 'a> {
         Ok(self.found)
     }
 
-    /// The rows that were put aside, part by part.
-    fn later(&mut self, distinct: Distinct<'a>, out: &mut dyn Output) -> Result<ScanControl> {
-        let (room, share) = (distinct.room, distinct.share);
-        for part in distinct.later.into_iter().flat_map(Partitions::into_parts) {
-            let rest = Distinct::new(room, share, part.level);
-            if self.part(part, rest, out)? == ScanControl::Stop {
-                return Ok(ScanControl::Stop);
-            }
+    /// A row that was put aside and turned out to be new; returns whether more are wanted.
+    fn novel(&mut self, row: &mut Vec<Value>, out: &mut dyn Output) -> Result<bool> {
+        if self.sorter.is_none() && self.left == 0 && self.enough() == ScanControl::Stop {
+            return Ok(false);
         }
-        Ok(ScanControl::Next)
-    }
-
-    /// The rows of a part, of which `distinct` has seen none.
-    fn part(
-        &mut self,
-        mut part: Partition,
-        mut distinct: Distinct<'a>,
-        out: &mut dyn Output,
-    ) -> Result<ScanControl> {
-        let (mut key, mut row) = (Vec::new(), Vec::new());
-        while part.next(&mut key, &mut row)? {
-            match distinct.look(&key)? {
-                Novelty::New => {}
-                Novelty::Known => continue,
-                Novelty::Later => {
-                    distinct.put_aside(&key, &row)?;
-                    continue;
-                }
-            }
-            if self.sorter.is_none() && self.left == 0 && self.enough() == ScanControl::Stop {
-                return Ok(ScanControl::Stop);
-            }
-            self.found += 1;
-            if let Some(sorter) = &mut self.sorter {
-                let mut values = row.drain(..);
-                if let Some(Val::Str(order)) = values.next() {
-                    sorter.key().extend_from_slice(&order);
-                }
-                sorter.push(values.map(Ok))?;
-            } else if self.deliver(&row, out)? == ScanControl::Stop {
-                return Ok(ScanControl::Stop);
-            }
+        self.found += 1;
+        let Some(sorter) = &mut self.sorter else {
+            return Ok(self.deliver(row, out)? != ScanControl::Stop);
+        };
+        let mut values = row.drain(..);
+        if let Some(Val::Str(order)) = values.next() {
+            sorter.key().extend_from_slice(&order);
         }
-        self.later(distinct, out)
+        sorter.push(values.map(Ok))?;
+        Ok(true)
     }
 }
 
 /// Appends the key of all that a row shows.
 fn output_key(exprs: &[Expr], ctx: &EvalCtx, key: &mut Vec<u8>) -> Result<()> {
     for expr in exprs {
-        sort_key(&expr.eval(ctx)?, &expr.ty, key);
+        sort_key(&expr.eval(ctx)?, &expr.ty, key)?;
     }
     Ok(())
 }
@@ -331,7 +244,7 @@ fn output_key(exprs: &[Expr], ctx: &EvalCtx, key: &mut Vec<u8>) -> Result<()> {
 /// Appends the key by which a row is sorted.
 fn order_key(plan: &QueryPlan, ctx: &EvalCtx, key: &mut Vec<u8>) -> Result<()> {
     for (expr, descending) in &plan.order {
-        sort::order_key(&expr.eval(ctx)?, &expr.ty, *descending, key);
+        sort::order_key(&expr.eval(ctx)?, &expr.ty, *descending, key)?;
     }
     Ok(())
 }
@@ -344,10 +257,9 @@ fn waiting_order_key(plan: &QueryPlan, ctx: &EvalCtx) -> Result<Value> {
 }
 
 /// Appends the key of a computed row.
-pub(super) fn append_key(row: &[Value], types: &[SqlType], key: &mut Vec<u8>) {
-    row.iter()
-        .zip(types)
-        .for_each(|(value, ty)| sort_key(value, ty, key));
+pub(super) fn append_key(row: &[Value], types: &[SqlType], key: &mut Vec<u8>) -> Result<()> {
+    let mut values = row.iter().zip(types);
+    values.try_for_each(|(value, ty)| sort_key(value, ty, key))
 }
 
 /// The value of LIMIT or OFFSET.

@@ -57,6 +57,20 @@ impl Collation {
 }
 
 impl Collation {
+    /// No sort key of the text is longer. It takes as long to say as to make the key.
+    pub fn sort_key_len_max(self, text: &[u8]) -> usize {
+        if self.weights() == Weights::CodePoint && !self.pad_space() {
+            return text.len();
+        }
+        let weights: usize = (0..self.levels())
+            .map(|level| self.weight_iter(text, level).count())
+            .sum();
+        // A run of spaces takes four bytes at least, and a byte more for each 255.
+        let pad = if self.pad_space() { weights * 3 + 8 } else { 0 };
+        // Levels are parted by two bytes; at first each byte of a text is given two.
+        (weights * 2 + 2 * self.levels() + pad).max(text.len() * 2)
+    }
+
     /// Whether weights take two bytes.
     fn wide(self) -> bool {
         matches!(self.weights(), Weights::Uca(_) | Weights::General)

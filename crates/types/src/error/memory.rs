@@ -10,7 +10,7 @@ use tidemark_memory::Exceeded;
 pub use tidemark_memory::Reservation;
 
 /// Texts shorter than this are made without asking.
-const RESERVED_FROM: usize = 256 << 10;
+pub const RESERVED_FROM: usize = 256 << 10;
 
 /// Error 3170 if the running statement has taken more memory than it may, or than all have.
 #[inline]

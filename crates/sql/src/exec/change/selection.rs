@@ -190,7 +190,7 @@ impl<'a> ChangeScan<'a> {
             let slots = Slots(&row[1..]);
             for key in &self.rows.order_by {
                 let value = key.expr.eval(&run.env.ctx_with(&slots))?;
-                order_key(&value, &key.expr.ty, key.descending, sorter.key());
+                order_key(&value, &key.expr.ty, key.descending, sorter.key())?;
             }
             sorter.push(row.iter().cloned().map(Ok))?;
             Ok(true)

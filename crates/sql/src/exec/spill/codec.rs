@@ -10,6 +10,8 @@
 //!
 //! Nothing of it outlives the statement, so there is no version.
 
+use super::heap_bytes;
+use crate::error::memory::{RESERVED_FROM, reserve_memory};
 use crate::error::{Result, SqlError};
 use crate::types::{Date, DateTime, Decimal, Time, Val, Value};
 use std::borrow::Cow;
@@ -122,6 +124,13 @@ impl<'b> Rest<'b> {
         self.bytes(len as usize)
     }
 
+    /// A copy of a text, if there is memory for it.
+    fn owned_text(&mut self) -> Result<Cow<'static, [u8]>> {
+        let text = self.text()?;
+        let _room = reserve_memory(text.len())?;
+        Ok(Cow::Owned(text.to_vec()))
+    }
+
     fn value(&mut self) -> Result<Value> {
         Ok(match self.u8()? {
             kind::NULL => Val::Null,
@@ -137,8 +146,8 @@ impl<'b> Rest<'b> {
                 let digits = std::str::from_utf8(self.text()?).map_err(|_| damaged())?;
                 Val::Decimal(Decimal::parse(digits).ok_or_else(damaged)?)
             }
-            kind::TEXT => Val::Str(Cow::Owned(self.text()?.to_vec())),
-            kind::JSON => Val::Json(Cow::Owned(self.text()?.to_vec())),
+            kind::TEXT => Val::Str(self.owned_text()?),
+            kind::JSON => Val::Json(self.owned_text()?),
             kind::DATE => Val::Date(Date::unpack(self.u64()?)),
             kind::TIME => {
                 let micros = self.u64()? as i64;
@@ -153,7 +162,7 @@ impl<'b> Rest<'b> {
             }
             kind::MEMBER => {
                 let number = self.u64()?;
-                Val::Member(number, Cow::Owned(self.text()?.to_vec()))
+                Val::Member(number, self.owned_text()?)
             }
             _ => return Err(damaged()),
         })
@@ -184,8 +193,15 @@ pub fn append_encoded(spool: &mut Spool, key: &[u8], row: &[u8]) -> Result<()> {
 /// Writes a record; `buffer` is room to encode in.
 pub fn append(spool: &mut Spool, key: &[u8], row: &[Value], buffer: &mut Vec<u8>) -> Result<()> {
     buffer.clear();
+    let texts: usize = row.iter().map(heap_bytes).sum();
+    let _room = reserve_memory(texts)?;
     encode(row, buffer);
-    append_encoded(spool, key, buffer)
+    append_encoded(spool, key, buffer)?;
+    if buffer.len() >= RESERVED_FROM {
+        // Room for a long row is not kept for the short ones behind it.
+        *buffer = Vec::new();
+    }
+    Ok(())
 }
 
 /// Reads records one after the other from a part of a spool.
@@ -225,6 +241,7 @@ impl Reader {
         }
         let from = self.position();
         let wanted = len.max(BLOCK_LEN).min((self.end - from) as usize);
+        let _room = reserve_memory(wanted)?;
         spool.read(from, wanted, &mut self.block)?;
         self.used = 0;
         self.at = from + self.block.len() as u64;

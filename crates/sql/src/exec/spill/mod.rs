@@ -7,8 +7,10 @@
 //!                 share             past it
 //!  [`Sorter`]     sort_buffer_size  the rows so far go out as a sorted run; in the end the runs are merged
 //!  [`KeptRows`]   tmp_table_size    further rows go out in order; reading goes through both
-//!  [`Partitions`] tmp_table_size    GROUP BY, DISTINCT: rows of keys that are not in memory go out by the key's hash,
-//!                                   and each part is done by itself once the input has ended
+//!  [`Partitions`] tmp_table_size    GROUP BY, DISTINCT ([`Distinct`]), INTERSECT and EXCEPT ([`Counted`]): rows of keys
+//!                                   that are not in memory go out by the key's hash, and each part is done by itself
+//!                                   once the input has ended
+//!  [`KeySet`]     tmp_table_size    a recursive DISTINCT: keys go out sorted, and are searched there
 //!  [`SortedRun`]  join_buffer_size  a hash join's table, IN's values: sorted by key, found by bisection
 //! ```
 //!
@@ -18,14 +20,20 @@
 //! large main memories*, 1986 (partitions by hash).
 
 mod codec;
+mod counted;
+mod distinct;
+mod key_set;
 mod keyed_rows;
 mod partitions;
 mod rows;
 mod run;
 mod sorter;
 
+pub use counted::Counted;
+pub use distinct::{Distinct, Novelty};
+pub use key_set::KeySet;
 pub use keyed_rows::{KeyedRows, KeyedRowsBuilder};
-pub use partitions::{Partition, Partitions};
+pub use partitions::Partitions;
 pub use rows::KeptRows;
 pub use run::SortedRun;
 pub use sorter::Sorter;

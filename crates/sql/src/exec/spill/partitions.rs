@@ -6,6 +6,7 @@
 use super::Room;
 use super::codec::{Reader, append, decode};
 use crate::error::Result;
+use crate::error::memory::reserve_memory;
 use crate::types::Value;
 use std::hash::{DefaultHasher, Hasher};
 use tidemark_engine::Spool;
@@ -76,6 +77,7 @@ impl Partition {
         if !self.reader.advance(&self.spool)? {
             return Ok(false);
         }
+        let _room = reserve_memory(self.reader.key().len())?;
         key.clear();
         key.extend_from_slice(self.reader.key());
         decode(self.reader.row(), row)?;

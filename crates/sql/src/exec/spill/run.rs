@@ -66,6 +66,15 @@ impl SortedRun {
         Ok(())
     }
 
+    /// Hands each row's key to `f`, in order.
+    pub fn for_each_key(&self, f: &mut dyn FnMut(&[u8]) -> Result<()>) -> Result<()> {
+        let mut reader = Reader::new(0, self.spool.len());
+        while reader.advance(&self.spool)? {
+            f(reader.key())?;
+        }
+        Ok(())
+    }
+
     /// Whether a row has the key.
     pub fn contains(&self, key: &[u8]) -> Result<bool> {
         let mut found = false;

@@ -210,7 +210,7 @@ fn partitions_part_the_keys_again_and_again() {
             .unwrap();
     }
     let (mut found, mut parts): (BTreeMap<u64, Vec<u64>>, _) = (BTreeMap::new(), 0);
-    let mut all: Vec<Partition> = first.into_parts().collect();
+    let mut all: Vec<partitions::Partition> = first.into_parts().collect();
     let mut levels = BTreeSet::new();
     while let Some(mut part) = all.pop() {
         levels.insert(part.level);
@@ -253,4 +253,97 @@ fn a_killed_statement_stops_sorting() {
     place.process.kill(true);
     let error = (0..=CHECK_EVERY as u64).find_map(|n| push(n).err()).unwrap();
     assert_eq!(error.code, crate::error::er::QUERY_INTERRUPTED);
+}
+
+#[test]
+fn the_first_row_of_each_key_is_found_whatever_fits() {
+    let place = World::new();
+    let numbers = numbers(20_000, 3000);
+    let model: BTreeSet<u64> = numbers.iter().copied().collect();
+    for share in [usize::MAX, 20_000, 500] {
+        let mut distinct = Distinct::new(place.room(), share);
+        let mut found = Vec::new();
+        for n in &numbers {
+            match distinct.look(&key(*n)).unwrap() {
+                Novelty::New => found.push(*n),
+                Novelty::Known => {}
+                Novelty::Later => distinct.put_aside(&key(*n), &[Value::from(*n)]).unwrap(),
+            }
+        }
+        let more = distinct.finish(&mut |row| {
+            found.push(if let Value::UInt(n) = row[0] {
+                n
+            } else {
+                panic!("{row:?}")
+            });
+            Ok(true)
+        });
+        assert!(more.unwrap());
+        assert_eq!(found.len(), model.len(), "{share}");
+        assert!(found.into_iter().collect::<BTreeSet<u64>>() == model, "{share}");
+    }
+    assert_eq!(place.engine.status().spool_pages, 0);
+}
+
+#[test]
+fn rows_of_the_left_are_held_against_those_of_the_right_whatever_fits() {
+    let place = World::new();
+    let (left, right) = (numbers(20_000, 3000), numbers(9_000, 4000));
+    for (share, each_once) in [
+        (usize::MAX, false),
+        (usize::MAX, true),
+        (20_000, false),
+        (500, true),
+    ] {
+        let mut counts: BTreeMap<u64, u64> = BTreeMap::new();
+        let mut counted = Counted::new(place.room(), share, each_once);
+        for n in &right {
+            *counts.entry(*n).or_default() += 1;
+            counted.add(&key(*n)).unwrap();
+        }
+        let (mut model, mut found): (Vec<u64>, Vec<u64>) = Default::default();
+        for n in &left {
+            if let Some(count) = counts.get_mut(n).filter(|count| **count > 0) {
+                *count -= u64::from(each_once);
+                model.push(*n);
+            }
+            if counted.look(&key(*n), &[Value::from(*n)]).unwrap() == Some(true) {
+                found.push(*n);
+            }
+        }
+        let more = counted.finish(&mut |row, there| {
+            if there {
+                found.push(if let Value::UInt(n) = row[0] {
+                    n
+                } else {
+                    panic!("{row:?}")
+                });
+            }
+            Ok(true)
+        });
+        assert!(more.unwrap());
+        model.sort();
+        found.sort();
+        assert_eq!(found, model, "{share}, {each_once}");
+    }
+    assert_eq!(place.engine.status().spool_pages, 0);
+}
+
+#[test]
+fn a_set_of_keys_answers_at_once_whatever_fits() {
+    let place = World::new();
+    let numbers = numbers(20_000, 6000);
+    for share in [usize::MAX, 10_000] {
+        let shares = Shares {
+            sort: 10_000,
+            join: 0,
+            table: share,
+        };
+        let mut set = KeySet::new(place.room(), shares);
+        let mut model = BTreeSet::new();
+        for n in &numbers {
+            assert_eq!(set.insert(&key(*n)).unwrap(), model.insert(*n), "{n}, {share}");
+        }
+    }
+    assert_eq!(place.engine.status().spool_pages, 0);
 }

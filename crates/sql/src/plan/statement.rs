@@ -16,7 +16,7 @@ use crate::error::{Result, SqlError, er};
 use crate::expr::{Binder, EvalCtx, Expr, NoSubqueries, Node, build};
 use crate::mdl::Mode;
 use crate::parse::ast::{self, Statement, TableRef};
-use crate::types::{ColumnMeta, Value};
+use crate::types::{CmpKind, ColumnMeta, Value};
 use std::sync::Arc;
 use tidemark_engine::{Table, TableId};
 
@@ -287,8 +287,28 @@ impl StatementPlan {
     }
 
     fn uses_variables(&self) -> bool {
+        self.any(&|e| matches!(e.node, Node::UserVar(_) | Node::AssignVar(..)))
+    }
+
+    /// Whether a parameter is compared with a time. A literal in its place would count as a text unless it is wholly a
+    /// time; the plan takes it for a time in any case, as that of a prepared statement has to.
+    pub fn takes_parameter_for_time(&self) -> bool {
+        let text = |e: &Expr| matches!(e.node, Node::Param(_)) && e.ty.is_string();
+        let time = |kind: &CmpKind| *kind == CmpKind::Time;
+        self.any(&|e| match &e.node {
+            Node::Compare(_, kind, sides) => time(kind) && sides.iter().any(text),
+            Node::Between { low, high, args, .. } => (time(low) || time(high)) && args.iter().any(text),
+            Node::In { value, list, .. } => list
+                .iter()
+                .any(|(kind, e)| time(kind) && (text(value) || text(e))),
+            _ => false,
+        })
+    }
+
+    /// Whether an expression of its queries is of the kind.
+    fn any(&self, kind: &dyn Fn(&Expr) -> bool) -> bool {
         let mut found = false;
-        let mut look = |e: &Expr| found |= matches!(e.node, Node::UserVar(_) | Node::AssignVar(..));
+        let mut look = |e: &Expr| found |= kind(e);
         for query in &self.queries {
             query.walk(&mut look, &mut |_| {});
         }

@@ -2,11 +2,11 @@
 
 use super::Session;
 use super::dispatch::{is_planned, keeps_diagnostics};
-use super::run::Ran;
+use super::run::{Ran, ReadyPlan};
 use crate::context::{ResultSink, capability};
 use crate::error::{Result, SqlError};
 use crate::parse::{Parsed, expect_single, parse, parse_shape};
-use crate::types::WarningLevel;
+use crate::types::{Value, WarningLevel};
 use std::sync::atomic::Ordering;
 use tidemark_engine::failpoint;
 
@@ -81,8 +81,9 @@ impl Session {
                 && is_planned(&parsed.statement)
                 && !keeps_diagnostics(&parsed.statement)
             {
-                self.run_shaped(&parsed, next < sql.len(), out)?;
-                return Ok(next);
+                if self.run_shaped(&parsed, next < sql.len(), out)? {
+                    return Ok(next);
+                }
             }
         }
         let parsed = parse(sql, start, mode).inspect_err(|_| self.clear_diagnostics())?;
@@ -106,14 +107,34 @@ impl Session {
         Ok(end)
     }
 
-    /// Plans a statement whose literals are parameters, runs the plan and keeps it.
-    fn run_shaped(&mut self, parsed: &Parsed, more: bool, out: &mut dyn ResultSink) -> Result<()> {
+    /// Plans a statement whose literals are parameters, runs the plan and keeps it. Returns false, with nothing done, if the
+    /// plan depends on what the literals are.
+    fn run_shaped(&mut self, parsed: &Parsed, more: bool, out: &mut dyn ResultSink) -> Result<bool> {
         self.clear_diagnostics();
         let values = std::mem::take(&mut self.plans.values);
-        let result = self.plan_and_run(&parsed.statement, &values, more, out);
+        let result = self.plan_shaped(parsed, &values, more, out);
         self.plans.values = values;
-        let ready = result?;
+        let Some(ready) = result? else {
+            return Ok(false);
+        };
         self.plans.add(ready);
-        Ok(())
+        Ok(true)
+    }
+
+    fn plan_shaped(
+        &mut self,
+        parsed: &Parsed,
+        values: &[Value],
+        more: bool,
+        out: &mut dyn ResultSink,
+    ) -> Result<Option<ReadyPlan>> {
+        let mut ready = self.ready(&parsed.statement, values)?;
+        if ready.plan.takes_parameter_for_time() {
+            return Ok(None);
+        }
+        match self.run_ready(&mut ready, values, more, out)? {
+            Ran::Done => Ok(Some(ready)),
+            Ran::Stale => self.plan_and_run(&parsed.statement, values, more, out).map(Some),
+        }
     }
 }

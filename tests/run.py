@@ -4,7 +4,7 @@
     ./test --quick                  everything, smaller
     ./test SUITE...                 only these suites
     ./test SUITE FILTER...          only what has one of the filters in its name: `./test golden locks/fairness unit tree::`
-    ./test hunt [HUNT...] [--seconds N] [--seed N] [--against HOST:PORT:USER]
+    ./test hunt [HUNT...] [--seconds N] [--seed N] [--against HOST:PORT:USER] [--executions N]
     ./test --list                   the suites
 
 What a filter is compared with: a script's path in golden, a test's name in unit, a seed in schedules, a round in crash, a
@@ -13,7 +13,7 @@ package in format and clippy (and in unit, where a word is a package's name), el
 Every suite draws from a fixed seed, so a run repeats the run before it as far as a program of many threads can. A hunt
 draws from a fresh one, prints it, and goes on for so many seconds; what it finds is printed as a script, or as the command
 that repeats it. HUNT is one of: {hunts}.
-Without `--against`, a MySQL server, schedules are compared with Debian's MariaDB, and placement and differential are left out.
+With `--executions` each fuzz target plays so many inputs instead. Without `--against`, a MySQL server, schedules are compared with Debian's MariaDB, and placement and differential are left out.
 
 Every check is printed, and the last line is `N passed, N failed[, N skipped]`; the exit status says whether anything failed.
 What is missing is installed by tests/setup.sh. Only the standard library is imported here, so that any Python will do.
@@ -155,6 +155,7 @@ SUITES = {
     "stress": program("stress/run.py", full="--seconds 10", quick="--seconds 2"),
     "protocol": program("protocol/run.py"),
     "security": program("security/run.py"),
+    "oracle": program("oracle/run.py", full="--seeds 60", quick="--seeds 15"),
     "clients": program("clients/run.py", "mariadb"),
     "drivers": program("drivers/run.py", "drivers"),
     "invariants": program("invariants/run.py", quick="--seconds 0.5"),
@@ -180,13 +181,14 @@ HUNTS = {
     "history": Hunt(["packages"], "history/run.py --seed {seed} --total-seconds {seconds}"),
     "crash": Hunt(["packages", "sysbench"], "crash/run.py --seed {seed} --seconds {seconds}"),
     "protocol": Hunt(["packages"], "protocol/run.py random --seed {seed} --seconds {seconds}"),
+    "oracle": Hunt(["packages"], "oracle/run.py --seed {seed} --seconds {seconds}"),
     "fuzz": Hunt([], "", tests="of_any_"),
     "properties": Hunt([], "", tests="properties"),
 }
 CASES_A_SECOND = 500        # of a property, more or less
 
 
-def hunt(runner: Runner, names: list[str], seconds: int, seed: int, against: str | None) -> None:
+def hunt(runner: Runner, names: list[str], seconds: int, seed: int, against: str | None, executions: str | None) -> None:
     print(f"seed {seed}, {seconds} seconds for each: {' '.join(names)}", flush=True)
     runner.build()
     for name in names:
@@ -195,7 +197,8 @@ def hunt(runner: Runner, names: list[str], seconds: int, seed: int, against: str
             print(f"  skipped {name}: it needs --against, a MySQL server", flush=True)
             continue
         if word := HUNTS[name].tests:
-            environment = {"TIDEMARK_FUZZ_SEED": str(seed), "TIDEMARK_FUZZ_SECONDS": str(seconds), "TIDEMARK_PROPERTY_CASES": str(seconds * CASES_A_SECOND)}
+            length = {"TIDEMARK_FUZZ_EXECUTIONS": executions} if executions else {"TIDEMARK_FUZZ_SECONDS": str(seconds)}
+            environment = {"TIDEMARK_FUZZ_SEED": str(seed), **length, "TIDEMARK_PROPERTY_CASES": str(seconds * CASES_A_SECOND)}
             runner.counted(name, UNIT_COUNT, ["cargo", "test", "--workspace", "--no-fail-fast", "--", "--nocapture", word], environment)
             continue
         other = f"--against {against}" if against else "--mariadb"
@@ -261,13 +264,13 @@ def main() -> int:
     if words[:1] == ["hunt"]:
         names = words[1:]
         seconds, seed = number(take_option(names, "--seconds"), HUNT_SECONDS), number(take_option(names, "--seed"), int(time.time()) * 1000)
-        against = take_option(names, "--against")
+        against, executions = take_option(names, "--against"), take_option(names, "--executions")
         if unknown := [name for name in names if name not in HUNTS]:
             usage(f"no hunt is called {unknown[0]}")
         runner = Runner(quick=False)
         names = names or list(HUNTS)
         prepare(["cargo", *(need for name in names for need in HUNTS[name].needs)])
-        hunt(runner, names, seconds, seed, against)
+        hunt(runner, names, seconds, seed, against, executions)
     else:
         runner = Runner(quick="--quick" in words)
         words = [word for word in words if word != "--quick"]

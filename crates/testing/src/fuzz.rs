@@ -1,13 +1,13 @@
 //! Fuzzing without a fuzzer: inputs from a corpus are mutated and given to a function, which must not panic.
 //!
 //! ```text
-//!  corpus ──pick──► mutate (flip, insert, delete, copy, splice, odd numbers, words) ──► target(input)
+//!  corpus ──pick──► mutate (flip, insert, delete, copy, splice, odd numbers, words, tokens) ──► target(input)
 //!                                                                     panic: the input is written down ──► file, test fails
 //! ```
 //!
 //! A target is a test like any other, so it builds and runs with the others, on stable Rust. It begins with the seed 1 and makes as many
 //! inputs as its caller says: the same ones in every run, so that CI does not depend on luck. A hunt sets
-//! `TIDEMARK_FUZZ_SECONDS`, and `TIDEMARK_FUZZ_SEED` to begin elsewhere (`./test hunt fuzz` does both). Nothing measures coverage, as libFuzzer does
+//! `TIDEMARK_FUZZ_SECONDS` or `TIDEMARK_FUZZ_EXECUTIONS`, and `TIDEMARK_FUZZ_SEED` to begin elsewhere (`./test hunt fuzz` does both). Nothing measures coverage, as libFuzzer does
 //! (which wants a nightly compiler): the corpus has to hold an input of each kind, and the words that matter.
 //!
 //! What is found is written to `target/fuzz/NAME-SEED`, as bytes and, in the message, as a byte string. Put into the corpus it is
@@ -59,7 +59,7 @@ impl Corpus {
         self
     }
 
-    /// Plays every input as it is, then `count` mutated ones, or as many as the time of a hunt allows.
+    /// Plays every input as it is, then `count` mutated ones, or as many as a hunt asks for, or has time for.
     ///
     /// # Panics
     /// If the target does, once the input is written down.
@@ -70,6 +70,8 @@ impl Corpus {
         self.inputs.push(Vec::new());
         let first = number_of("TIDEMARK_FUZZ_SEED").unwrap_or(1);
         let until = number_of("TIDEMARK_FUZZ_SECONDS").map(|s| Instant::now() + Duration::from_secs(s));
+        let asked = number_of("TIDEMARK_FUZZ_EXECUTIONS");
+        let count = asked.unwrap_or(count);
         let mut done = 0;
         while until.map_or(done < count, |until| Instant::now() < until) {
             let seed = first.wrapping_add(done);
@@ -77,7 +79,7 @@ impl Corpus {
             self.attempt(&seed.to_string(), &input, &mut target);
             done += 1;
         }
-        if until.is_some() {
+        if until.is_some() || asked.is_some() {
             println!("{}: {done} inputs from seed {first}", self.name);
         }
     }
@@ -119,7 +121,7 @@ impl Corpus {
     fn mutate(&self, input: &mut Vec<u8>, random: &mut Random) {
         let at = random.below(input.len() + 1);
         let end = input.len().min(at + 1 + random.below(16));
-        match random.below(9) {
+        match random.below(12) {
             0 if at < input.len() => input[at] ^= 1 << random.below(8),
             1 if at < input.len() => input[at] = random.number() as u8,
             2 if at < input.len() => {
@@ -154,6 +156,19 @@ impl Corpus {
                 let end = input.len().min(at + width);
                 input.splice(at..end, odd.to_le_bytes()[..width].iter().copied());
             }
+            8 => {
+                let (token, place) = (
+                    token_at(input, at),
+                    token_at(input, random.below(input.len() + 1)),
+                );
+                let piece = input[token].to_vec();
+                input.splice(place, piece);
+            }
+            9 | 10 => {
+                let other = random.choice(&self.inputs);
+                let token = token_at(other, random.below(other.len() + 1));
+                input.splice(token_at(input, at), other[token].iter().copied());
+            }
             7 if !self.words.is_empty() => {
                 let word = random.choice(&self.words).clone();
                 input.splice(at..at, word);
@@ -161,6 +176,24 @@ impl Corpus {
             _ => input.insert(at, random.number() as u8),
         }
     }
+}
+
+/// The word, number or quoted text that has something at or behind `at`, or else a byte.
+fn token_at(input: &[u8], at: usize) -> std::ops::Range<usize> {
+    let is_word = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b'@' | 0x80..);
+    let Some(first) = input.get(at) else {
+        return input.len()..input.len();
+    };
+    if matches!(first, b'\'' | b'"' | b'`') {
+        let len = input[at + 1..].iter().position(|byte| byte == first);
+        return at..len.map_or(at + 1, |len| at + len + 2);
+    }
+    if !is_word(first) {
+        return at..at + 1;
+    }
+    let before = input[..at].iter().rev().take_while(|byte| is_word(byte)).count();
+    let behind = input[at..].iter().take_while(|byte| is_word(byte)).count();
+    at - before..at + behind
 }
 
 #[cfg(test)]

@@ -125,7 +125,7 @@ impl Checker<'_> {
                 .schema
                 .as_ref()
                 .map(|schema| RowLayout::new(&schema.columns));
-            let done = self.walk(&tree, &mut |check, _, value| match &layout {
+            let done = self.walk_as(true, &tree, &mut |check, _, value| match &layout {
                 Some(layout) => check.chains(garbage.index, value, layout),
                 None => Ok(()),
             });
@@ -242,7 +242,18 @@ impl Checker<'_> {
     }
 
     fn walk(&mut self, tree: &Tree, f: &mut dyn FnMut(&mut Self, &[u8], &[u8]) -> Result<()>) -> Result<()> {
+        self.walk_as(false, tree, f)
+    }
+
+    /// [`Self::walk`], also of a tree that has been dropped and may be gone in part.
+    fn walk_as(
+        &mut self,
+        dropped: bool,
+        tree: &Tree,
+        f: &mut dyn FnMut(&mut Self, &[u8], &[u8]) -> Result<()>,
+    ) -> Result<()> {
         struct Walk<'w, 'c, 'e> {
+            dropped: bool,
             check: &'w mut Checker<'e>,
             f: &'c mut dyn FnMut(&mut Checker<'e>, &[u8], &[u8]) -> Result<()>,
         }
@@ -254,8 +265,12 @@ impl Checker<'_> {
             fn entry(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
                 (self.f)(self.check, key, value)
             }
+            fn is_dropped(&self) -> bool {
+                self.dropped
+            }
         }
-        tree.verify(&mut Walk { check: self, f })
+        let check = self;
+        tree.verify(&mut Walk { dropped, check, f })
     }
 
     /// Compares the pages that are allocated with those that were reached.

@@ -7,36 +7,17 @@
 //!
 //! Everything random comes from one seed.
 
+pub use super::faults::{Call, Failing, Faults};
+
+use super::faults::is_due;
 use super::{Access, Disk, File};
-use parking_lot::Mutex;
+use parking_lot::{Mutex, MutexGuard};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::sync::Arc;
-use std::time::Duration;
 
 const SECTOR: usize = 512;
-
-/// Faults to come. Counters count down; `None` is never.
-#[derive(Clone, Debug, Default)]
-pub struct Faults {
-    /// The power goes during the n-th write or sync from now.
-    pub power_cut_in: Option<u64>,
-    /// The n-th sync from now fails, and what it should have made certain stays uncertain.
-    pub sync_failure_in: Option<u64>,
-    /// A sync that fails takes what it should have made certain for written, as Linux does: it is read back as long as the
-    /// disk runs, no later sync writes it, and it is gone when the power is.
-    pub sync_failure_drops: bool,
-    /// The n-th read from now fails.
-    pub read_failure_in: Option<u64>,
-    /// Bytes the disk can hold in all.
-    pub capacity: Option<u64>,
-    /// Writes to these bytes of this file fail.
-    pub bad: Option<(String, std::ops::Range<u64>)>,
-    /// The n-th write from now panics: what a bug in the caller would do.
-    pub write_panics_in: Option<u64>,
-    /// How long a sync takes.
-    pub sync_takes: Duration,
-}
+const PAGE: u64 = crate::ids::PAGE_SIZE as u64;
 
 /// A disk in memory. A clone is the same disk.
 #[derive(Clone)]
@@ -53,13 +34,17 @@ struct State {
     dead: bool,
     random: Random,
     syncs: u64,
+    calls: u64,
 }
 
 #[derive(Clone, Default)]
 struct Contents {
     now: Vec<u8>,
     certain: Vec<u8>,
+    /// Sectors of which a power cut leaves either state.
     unsynced: BTreeSet<usize>,
+    /// Sectors that a failed sync took for written: a power cut takes them.
+    dropped: BTreeSet<usize>,
     /// Where room was given back: begin and end.
     holes: BTreeMap<usize, usize>,
 }
@@ -68,6 +53,53 @@ impl Contents {
     fn used(&self) -> u64 {
         let given_back: usize = self.holes.iter().map(|(start, end)| end - start).sum();
         (self.now.len() - given_back) as u64
+    }
+
+    /// Where a sector stands, as far as it is in both states.
+    fn bytes_of(&self, sector: usize) -> std::ops::Range<usize> {
+        let end = ((sector + 1) * SECTOR)
+            .min(self.now.len())
+            .min(self.certain.len());
+        (sector * SECTOR).min(end)..end
+    }
+
+    /// What a power cut leaves becomes both states.
+    fn lose_power(&mut self, random: &mut Random) {
+        if self.now.len() != self.certain.len() {
+            let written = random.below(2) == 0;
+            let len = if written {
+                self.now.len()
+            } else {
+                self.certain.len()
+            };
+            self.certain.resize(len, 0);
+            self.now.resize(len, 0);
+        }
+        for sector in std::mem::take(&mut self.unsynced) {
+            let bytes = self.bytes_of(sector);
+            match random.below(2) == 0 {
+                true => self.certain[bytes.clone()].copy_from_slice(&self.now[bytes]),
+                false => self.now[bytes.clone()].copy_from_slice(&self.certain[bytes]),
+            }
+        }
+        for sector in std::mem::take(&mut self.dropped) {
+            let bytes = self.bytes_of(sector);
+            self.now[bytes.clone()].copy_from_slice(&self.certain[bytes]);
+        }
+        self.holes.clear();
+    }
+
+    fn sync(&mut self) {
+        self.certain.resize(self.now.len(), 0);
+        for sector in std::mem::take(&mut self.unsynced) {
+            let bytes = self.bytes_of(sector);
+            self.certain[bytes.clone()].copy_from_slice(&self.now[bytes]);
+        }
+    }
+
+    /// All of it is lost that was not certain, but goes on being read.
+    fn drop_unsynced(&mut self) {
+        self.dropped.append(&mut self.unsynced);
     }
 }
 
@@ -126,16 +158,13 @@ impl State {
         if self.dead { Err(power_is_off()) } else { Ok(()) }
     }
 
-    /// Counts down to the power cut; true if this is the operation during which it comes.
-    fn cut_now(&mut self) -> bool {
-        match &mut self.faults.power_cut_in {
-            Some(0 | 1) => true,
-            Some(n) => {
-                *n -= 1;
-                false
-            }
-            None => false,
+    /// Counts down to the power cut; if it comes now, this call is the last, and fails.
+    fn survives(&mut self) -> io::Result<()> {
+        if is_due(&mut self.faults.power_cut_in) {
+            self.cut_power();
+            return Err(power_is_off());
         }
+        Ok(())
     }
 
     fn cut_power(&mut self) {
@@ -147,20 +176,7 @@ impl State {
         self.journal.clear();
         self.names = self.names_certain.clone();
         for file in &mut self.files {
-            let mut left = std::mem::take(&mut file.certain);
-            if file.now.len() != left.len() && self.random.below(2) == 0 {
-                left.resize(file.now.len(), 0);
-            }
-            for &sector in &file.unsynced {
-                let (start, end) = (sector * SECTOR, ((sector + 1) * SECTOR).min(file.now.len()));
-                if start < end && end <= left.len() && self.random.below(2) == 0 {
-                    left[start..end].copy_from_slice(&file.now[start..end]);
-                }
-            }
-            file.unsynced.clear();
-            file.holes.clear();
-            file.now = left.clone();
-            file.certain = left;
+            file.lose_power(&mut self.random);
         }
     }
 
@@ -196,11 +212,26 @@ impl State {
         let contents = &mut self.files[file];
         contents.now[offset..offset + data.len()].copy_from_slice(data);
         if !data.is_empty() {
-            contents
-                .unsynced
-                .extend(offset / SECTOR..=(offset + data.len() - 1) / SECTOR);
+            for sector in offset / SECTOR..=(offset + data.len() - 1) / SECTOR {
+                contents.dropped.remove(&sector);
+                contents.unsynced.insert(sector);
+            }
         }
         Ok(())
+    }
+
+    /// A part of a write that fails: so many of its first sectors.
+    fn write_in_part(&mut self, file: usize, data: &[u8], offset: usize) {
+        let sectors = self.random.below((data.len() / SECTOR) as u64 + 1) as usize;
+        // There may be no room even for that.
+        let _ = self.write(file, &data[..sectors * SECTOR], offset);
+    }
+
+    /// Where a write that goes astray ends up: another page of the file.
+    fn astray(&mut self, file: usize, offset: u64) -> u64 {
+        let pages = (self.files[file].now.len() as u64 / PAGE).max(2);
+        let to = self.random.below(pages - 1) * PAGE;
+        if to >= offset { to + PAGE } else { to }
     }
 }
 
@@ -217,6 +248,7 @@ impl SimDisk {
                 dead: false,
                 random: Random::new(seed),
                 syncs: 0,
+                calls: 0,
             })),
         }
     }
@@ -255,13 +287,17 @@ impl SimDisk {
         self.shared.lock().syncs
     }
 
+    /// Calls so far, those included that failed.
+    pub fn calls(&self) -> u64 {
+        self.shared.lock().calls
+    }
+
     /// The disk as it is found when the power is back (cutting it first if it is on). The old one stays dead, so that
     /// threads of the past cannot write to the present.
     pub fn restart(&self) -> SimDisk {
         self.cut_power();
         let mut old = self.shared.lock();
-        let seed = old.random.draw();
-        let disk = SimDisk::new(seed);
+        let disk = SimDisk::new(old.random.draw());
         let mut state = disk.shared.lock();
         state.files = old.files.clone();
         state.names = old.names.clone();
@@ -271,7 +307,7 @@ impl SimDisk {
     }
 
     /// The process ends, and the machine goes on: what was written and not synced is still there to be read, and still
-    /// uncertain. The old disk is dead, so that threads of the past cannot write to the present.
+    /// uncertain. The old disk is dead and empty, so that threads of the past cannot write to the present.
     pub fn kill(&self) -> SimDisk {
         let mut old = self.shared.lock();
         let disk = SimDisk::new(old.random.draw());
@@ -291,14 +327,28 @@ impl SimDisk {
         let file = state.names[name];
         let contents = &mut state.files[file];
         contents.now[byte] ^= 1 << bit;
-        contents.certain = contents.now.clone();
+        if let Some(certain) = contents.certain.get_mut(byte) {
+            *certain = contents.now[byte];
+        }
     }
+
+    /// Counts a call; an error if the power is off, or if the call is to fail.
+    fn begin(&self, call: Call) -> io::Result<MutexGuard<'_, State>> {
+        begin(&self.shared, call)
+    }
+}
+
+fn begin(shared: &Mutex<State>, call: Call) -> io::Result<MutexGuard<'_, State>> {
+    let mut state = shared.lock();
+    state.alive()?;
+    state.calls += 1;
+    state.faults.fails(call)?;
+    Ok(state)
 }
 
 impl Disk for SimDisk {
     fn open(&self, name: &str, create: bool, _: Access) -> io::Result<Arc<dyn File>> {
-        let mut state = self.shared.lock();
-        state.alive()?;
+        let mut state = self.begin(Call::Open)?;
         let file = match state.names.get(name) {
             Some(&file) => file,
             None if create => {
@@ -306,6 +356,7 @@ impl Disk for SimDisk {
                 state.files.push(Contents::default());
                 state.names.insert(name.to_owned(), file);
                 state.journal.push(Change::Create(name.to_owned(), file));
+                state.survives()?;
                 file
             }
             None => return Err(io::ErrorKind::NotFound.into()),
@@ -317,33 +368,32 @@ impl Disk for SimDisk {
     }
 
     fn list(&self) -> io::Result<Vec<String>> {
-        let state = self.shared.lock();
-        state.alive()?;
+        let state = self.begin(Call::List)?;
         Ok(state.names.keys().cloned().collect())
     }
 
     fn remove(&self, name: &str) -> io::Result<()> {
-        let mut state = self.shared.lock();
-        state.alive()?;
+        let mut state = self.begin(Call::Remove)?;
         state.names.remove(name).ok_or(io::ErrorKind::NotFound)?;
         state.journal.push(Change::Remove(name.to_owned()));
-        Ok(())
+        state.survives()
     }
 
     fn rename(&self, from: &str, to: &str) -> io::Result<()> {
-        let mut state = self.shared.lock();
-        state.alive()?;
+        let mut state = self.begin(Call::Rename)?;
         let file = state.names.remove(from).ok_or(io::ErrorKind::NotFound)?;
         state.names.insert(to.to_owned(), file);
         state.journal.push(Change::Rename(from.to_owned(), to.to_owned()));
-        Ok(())
+        state.survives()
     }
 
     fn sync_dir(&self) -> io::Result<()> {
-        let mut state = self.shared.lock();
-        state.alive()?;
-        state.journal.clear();
-        state.names_certain = state.names.clone();
+        let mut state = self.begin(Call::SyncDir)?;
+        state.survives()?;
+        if !state.faults.syncs_lie {
+            state.journal.clear();
+            state.names_certain = state.names.clone();
+        }
         Ok(())
     }
 }
@@ -353,16 +403,17 @@ struct SimFile {
     file: usize,
 }
 
+impl SimFile {
+    fn begin(&self, call: Call) -> io::Result<MutexGuard<'_, State>> {
+        begin(&self.shared, call)
+    }
+}
+
 impl File for SimFile {
     fn read_at(&self, out: &mut [u8], offset: u64) -> io::Result<()> {
-        let mut state = self.shared.lock();
-        state.alive()?;
-        if let Some(n) = &mut state.faults.read_failure_in {
-            *n = n.saturating_sub(1);
-            if *n == 0 {
-                state.faults.read_failure_in = None;
-                return Err(io::Error::from_raw_os_error(libc::EIO));
-            }
+        let mut state = self.begin(Call::Read)?;
+        if is_due(&mut state.faults.read_failure_in) {
+            return Err(io::Error::from_raw_os_error(libc::EIO));
         }
         let now = &state.files[self.file].now;
         let start = (offset as usize).min(now.len());
@@ -373,25 +424,31 @@ impl File for SimFile {
     }
 
     fn write_at(&self, data: &[u8], offset: u64) -> io::Result<()> {
-        let mut state = self.shared.lock();
-        state.alive()?;
+        let mut state = match self.begin(Call::Write) {
+            Ok(state) => state,
+            Err(error) => {
+                let mut state = self.shared.lock();
+                if !state.dead {
+                    state.write_in_part(self.file, data, offset as usize);
+                }
+                return Err(error);
+            }
+        };
         if state.is_bad(self.file, offset..offset + data.len() as u64) {
             return Err(io::Error::from_raw_os_error(libc::EIO));
         }
-        if let Some(n) = &mut state.faults.write_panics_in {
-            *n = n.saturating_sub(1);
-            if *n == 0 {
-                state.faults.write_panics_in = None;
-                drop(state);
-                panic!("a fault that was asked for");
-            }
+        if is_due(&mut state.faults.write_panics_in) {
+            drop(state);
+            panic!("a fault that was asked for");
         }
-        state.write(self.file, data, offset as usize)?;
-        if state.cut_now() {
-            state.cut_power();
-            return Err(power_is_off());
+        let goes_astray = is_due(&mut state.faults.write_misdirected_in);
+        if goes_astray {
+            let offset = state.astray(self.file, offset);
+            state.write(self.file, data, offset as usize)?;
+        } else if !is_due(&mut state.faults.write_lost_in) {
+            state.write(self.file, data, offset as usize)?;
         }
-        Ok(())
+        state.survives()
     }
 
     fn sync(&self) -> io::Result<()> {
@@ -399,43 +456,36 @@ impl File for SimFile {
         if !takes.is_zero() {
             std::thread::sleep(takes);
         }
-        let mut state = self.shared.lock();
-        state.alive()?;
-        if state.cut_now() {
-            state.cut_power();
-            return Err(power_is_off());
-        }
-        if let Some(n) = &mut state.faults.sync_failure_in {
-            *n = n.saturating_sub(1);
-            if *n == 0 {
-                state.faults.sync_failure_in = None;
-                if state.faults.sync_failure_drops {
-                    state.files[self.file].unsynced.clear();
-                }
-                return Err(io::Error::from_raw_os_error(libc::EIO));
+        let begun = self.begin(Call::Sync);
+        if let Err(error) = begun {
+            let mut state = self.shared.lock();
+            if !state.dead && state.faults.sync_failure_drops {
+                state.files[self.file].drop_unsynced();
             }
+            return Err(error);
+        }
+        let mut state = begun?;
+        state.survives()?;
+        if is_due(&mut state.faults.sync_failure_in) {
+            if state.faults.sync_failure_drops {
+                state.files[self.file].drop_unsynced();
+            }
+            return Err(io::Error::from_raw_os_error(libc::EIO));
         }
         state.syncs += 1;
-        let contents = &mut state.files[self.file];
-        contents.certain.resize(contents.now.len(), 0);
-        for sector in std::mem::take(&mut contents.unsynced) {
-            let (start, end) = (sector * SECTOR, ((sector + 1) * SECTOR).min(contents.now.len()));
-            if start < end {
-                contents.certain[start..end].copy_from_slice(&contents.now[start..end]);
-            }
+        if !state.faults.syncs_lie {
+            state.files[self.file].sync();
         }
         Ok(())
     }
 
     fn len(&self) -> io::Result<u64> {
-        let state = self.shared.lock();
-        state.alive()?;
+        let state = self.begin(Call::Len)?;
         Ok(state.files[self.file].now.len() as u64)
     }
 
     fn allocate(&self, offset: u64, len: u64) -> io::Result<()> {
-        let mut state = self.shared.lock();
-        state.alive()?;
+        let mut state = self.begin(Call::Allocate)?;
         let (start, end) = (offset as usize, (offset + len) as usize);
         let within = |hole: &(&usize, &usize)| *hole.0 >= start && *hole.1 <= end;
         let holes: Vec<(usize, usize)> = state.files[self.file]
@@ -448,30 +498,30 @@ impl File for SimFile {
         for (start, _) in holes {
             state.files[self.file].holes.remove(&start);
         }
-        state.grow(self.file, end)
+        state.grow(self.file, end)?;
+        state.survives()
     }
 
     fn punch(&self, offset: u64, len: u64) -> io::Result<()> {
-        let mut state = self.shared.lock();
-        state.alive()?;
+        let mut state = self.begin(Call::Punch)?;
         let end = ((offset + len) as usize).min(state.files[self.file].now.len());
         let start = (offset as usize).min(end);
         if start < end {
             state.files[self.file].holes.insert(start, end);
         }
-        state.write(self.file, &vec![0; end - start], start)
+        state.write(self.file, &vec![0; end - start], start)?;
+        state.survives()
     }
 
     fn truncate(&self, len: u64) -> io::Result<()> {
-        let mut state = self.shared.lock();
-        state.alive()?;
+        let mut state = self.begin(Call::Truncate)?;
         let contents = &mut state.files[self.file];
         contents.now.resize(len as usize, 0);
         contents.holes.retain(|_, end| *end <= len as usize);
         if contents.certain.len() > len as usize {
             contents.certain.truncate(len as usize);
         }
-        Ok(())
+        state.survives()
     }
 }
 

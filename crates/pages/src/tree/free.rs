@@ -34,7 +34,7 @@ impl Tree {
     }
 
     /// Takes away the last leaf or, if its entries own much, the last entries in it. True when all is done.
-    fn free_last(
+    pub(super) fn free_last(
         &self,
         chains: &mut impl FnMut(&[u8], &[u8], &mut Vec<PageId>),
         firsts: &mut Vec<PageId>,

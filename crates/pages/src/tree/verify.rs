@@ -18,6 +18,10 @@ pub trait Visitor {
     fn page(&mut self, page: PageId, level: u8) -> Result<(), Self::Error>;
     /// An entry, in key order.
     fn entry(&mut self, key: &[u8], value: &[u8]) -> Result<(), Self::Error>;
+    /// The tree has been dropped, and its last pages may have been freed: where it ends does not matter.
+    fn is_dropped(&self) -> bool {
+        false
+    }
 }
 
 impl Tree {
@@ -29,15 +33,17 @@ impl Tree {
         if level as usize >= LEVELS_MAX {
             return Err(self.corrupt(self.root, "the tree is too deep").into());
         }
-        self.verify_node(self.root, level, b"", b"", visitor)
+        let upper = (!visitor.is_dropped()).then_some(&b""[..]);
+        self.verify_node(self.root, level, b"", upper, visitor)
     }
 
+    /// `upper`: what bounds the page from above; `None` if that may be anything.
     fn verify_node<V: Visitor>(
         &self,
         page: PageId,
         level: u8,
         lower: &[u8],
-        upper: &[u8],
+        upper: Option<&[u8]>,
         visitor: &mut V,
     ) -> Result<(), V::Error> {
         let mut copy: Box<PageBytes> = Box::new([0; PAGE_SIZE]);
@@ -56,7 +62,7 @@ impl Tree {
         if let Err(what) = node.check() {
             return fault(what);
         }
-        if node.lower_fence() != lower || node.upper_fence() != upper {
+        if node.lower_fence() != lower || upper.is_some_and(|upper| node.upper_fence() != upper) {
             return fault("the fences differ from the parent's keys");
         }
         visitor.page(page, level)?;
@@ -72,7 +78,7 @@ impl Tree {
         for slot in 0..node.count() {
             let from = if slot == 0 { lower } else { node.key(slot) };
             let to = if slot + 1 < node.count() {
-                node.key(slot + 1)
+                Some(node.key(slot + 1))
             } else {
                 upper
             };

@@ -1,0 +1,281 @@
+//! Runs the real engine under a seeded scheduler on a disk that fails, and holds what it does against a model.
+//!
+//!     simulate cuts [--seeds A..B] [--cuts N] [--jobs N] [--seconds N]     power cuts
+//!     simulate one cuts SEED [--cuts N] [--verbose]                        one seed again
+//!
+//! Each seed runs in a process of its own, so that one that ends in a panic, an abort or a hang is a finding like any other.
+//! A seed that fails prints what is wrong and the command that repeats it, and the exit status is 1.
+
+mod client;
+mod cuts;
+mod disk;
+mod heap;
+mod model;
+mod scheduler;
+mod system;
+
+use scheduler::Style;
+use std::os::unix::process::CommandExt;
+use std::process::{Command, Stdio};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+#[global_allocator]
+static HEAP: heap::Heap = heap::Heap::new();
+
+/// Real time that one seed may take.
+const SEED_TAKES: Duration = Duration::from_secs(120);
+
+fn main() {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let options = Options::of(&arguments);
+    let words: Vec<&str> = options.words.iter().map(String::as_str).collect();
+    match words[..] {
+        ["one", what, seed] => one(what, seed.parse().unwrap_or_else(|_| usage()), &options),
+        ["cuts"] => std::process::exit(hunt("cuts", &options)),
+        _ => usage(),
+    }
+}
+
+fn usage() -> ! {
+    eprintln!(
+        "usage: simulate cuts [--seeds A..B] [--cuts N] [--jobs N] [--seconds N]\n       simulate one cuts SEED [--cuts N] [--verbose]"
+    );
+    std::process::exit(2)
+}
+
+/// The command line.
+struct Options {
+    words: Vec<String>,
+    first: u64,
+    last: u64,
+    cuts: u64,
+    jobs: u64,
+    seconds: u64,
+    verbose: bool,
+}
+
+impl Options {
+    fn of(arguments: &[String]) -> Options {
+        let mut options = Options {
+            words: Vec::new(),
+            first: 1,
+            last: 10,
+            cuts: 20,
+            jobs: 1,
+            seconds: u64::MAX,
+            verbose: false,
+        };
+        let mut arguments = arguments.iter();
+        while let Some(argument) = arguments.next() {
+            let mut number = || {
+                arguments
+                    .next()
+                    .and_then(|n| n.parse().ok())
+                    .unwrap_or_else(|| usage())
+            };
+            match argument.as_str() {
+                "--seeds" => {
+                    let range = arguments
+                        .next()
+                        .and_then(|range| range.split_once(".."))
+                        .unwrap_or_else(|| usage());
+                    let bound = |bound: &str| bound.parse().unwrap_or_else(|_| usage());
+                    (options.first, options.last) = (bound(range.0), bound(range.1));
+                }
+                "--cuts" => options.cuts = number(),
+                "--jobs" => options.jobs = number(),
+                "--seconds" => options.seconds = number(),
+                "--verbose" => options.verbose = true,
+                word if word.starts_with('-') => usage(),
+                word => options.words.push(word.to_owned()),
+            }
+        }
+        options
+    }
+}
+
+/// Runs one seed in this process.
+fn one(what: &str, seed: u64, options: &Options) -> ! {
+    log::set_logger(&LOGGER).expect("there is no other");
+    log::set_max_level(log::LevelFilter::Info);
+    LOGGER.verbose.store(options.verbose, Ordering::Relaxed);
+    std::panic::set_hook(Box::new(|panic| {
+        scheduler::freeze();
+        eprintln!("FAILED: {panic}\n{}", std::backtrace::Backtrace::force_capture());
+        LOGGER.tell();
+        system::exit(3);
+    }));
+    HEAP.open();
+    scheduler::start(Style::of(seed));
+    let done = match what {
+        "cuts" => cuts::Run::new(seed).go(options.cuts).map(|shown| {
+            format!(
+                "{} cuts, {} of starts, {} commits, longest call {} ms",
+                shown.cuts, shown.cuts_of_starts, shown.commits, shown.longest_ms
+            )
+        }),
+        _ => usage(),
+    };
+    let (time, pauses) = scheduler::progress();
+    scheduler::freeze();
+    match done {
+        Ok(shown) => {
+            println!("seed {seed}: {shown}; {time:.9} s, {pauses} pauses");
+            system::exit(0)
+        }
+        Err(wrong) => {
+            eprintln!("FAILED: {wrong}");
+            LOGGER.tell();
+            system::exit(1)
+        }
+    }
+}
+
+/// Keeps what the engine says, for the case that something goes wrong.
+struct Logger {
+    verbose: AtomicBool,
+    lines: Mutex<Vec<String>>,
+}
+
+static LOGGER: Logger = Logger {
+    verbose: AtomicBool::new(false),
+    lines: Mutex::new(Vec::new()),
+};
+
+impl Logger {
+    fn tell(&self) {
+        if let Ok(lines) = self.lines.try_lock() {
+            lines.iter().for_each(|line| eprintln!("log: {line}"));
+        }
+    }
+}
+
+impl log::Log for Logger {
+    fn enabled(&self, _: &log::Metadata) -> bool {
+        true
+    }
+
+    fn log(&self, record: &log::Record) {
+        let line = format!("{} {}", record.level(), record.args());
+        if self.verbose.load(Ordering::Relaxed) {
+            eprintln!("log: {line}");
+        }
+        if let Ok(mut lines) = self.lines.lock() {
+            if lines.len() > 30 {
+                lines.remove(0);
+            }
+            lines.push(line);
+        }
+    }
+
+    fn flush(&self) {}
+}
+
+/// Runs seed after seed; returns the exit status.
+fn hunt(what: &str, options: &Options) -> i32 {
+    let (next, failed, passed) = (
+        AtomicU64::new(options.first),
+        AtomicU64::new(0),
+        AtomicU64::new(0),
+    );
+    let sums = Mutex::new([0u64; 3]);
+    let started = Instant::now();
+    std::thread::scope(|scope| {
+        for _ in 0..options.jobs {
+            scope.spawn(|| {
+                while started.elapsed().as_secs() < options.seconds {
+                    let seed = next.fetch_add(1, Ordering::Relaxed);
+                    if seed > options.last {
+                        return;
+                    }
+                    match run_seed(what, seed, options) {
+                        Ok(line) => {
+                            passed.fetch_add(1, Ordering::Relaxed);
+                            add_up(&line, &sums);
+                            if options.verbose {
+                                println!("{line}");
+                            }
+                        }
+                        Err(why) => {
+                            failed.fetch_add(1, Ordering::Relaxed);
+                            println!(
+                                "seed {seed} FAILED; again: simulate one {what} {seed} --cuts {}\n{why}",
+                                options.cuts
+                            );
+                        }
+                    }
+                }
+            });
+        }
+    });
+    let (failed, passed) = (failed.into_inner(), passed.into_inner());
+    let [cuts, of_starts, commits] = sums.into_inner().unwrap_or_default();
+    let seconds = started.elapsed().as_secs_f64();
+    println!(
+        "{what}: {passed} seeds passed, {failed} failed; {cuts} cuts and {of_starts} of starts, {commits} commits in {seconds:.0} s, \
+         {:.0} cuts a second",
+        (cuts + of_starts) as f64 / seconds
+    );
+    i32::from(failed > 0)
+}
+
+/// The first numbers of a line are cuts, cuts of starts, and commits.
+fn add_up(line: &str, sums: &Mutex<[u64; 3]>) {
+    let Some((_, shown)) = line.split_once(": ") else {
+        return;
+    };
+    let numbers = shown
+        .split(|c: char| !c.is_ascii_digit())
+        .filter_map(|n| n.parse::<u64>().ok());
+    if let Ok(mut sums) = sums.lock() {
+        sums.iter_mut().zip(numbers).for_each(|(sum, n)| *sum += n);
+    }
+}
+
+/// Runs a seed in a process of its own.
+fn run_seed(what: &str, seed: u64, options: &Options) -> Result<String, String> {
+    let program = std::env::current_exe().map_err(|error| error.to_string())?;
+    let mut command = Command::new(program);
+    command.args([
+        "one",
+        what,
+        &seed.to_string(),
+        "--cuts",
+        &options.cuts.to_string(),
+    ]);
+    command
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    // SAFETY: one system call, which touches no memory. Addresses are then the same in every run; if it is refused, all but the
+    // order in which some hash tables are walked is the same anyway.
+    unsafe {
+        command.pre_exec(|| {
+            libc::personality(libc::ADDR_NO_RANDOMIZE as libc::c_ulong);
+            Ok(())
+        });
+    }
+    let child = command.spawn().map_err(|error| error.to_string())?;
+    let id = child.id() as libc::pid_t;
+    let (done, is_done) = std::sync::mpsc::channel::<()>();
+    let watch = std::thread::spawn(move || {
+        if is_done.recv_timeout(SEED_TAKES) == Err(std::sync::mpsc::RecvTimeoutError::Timeout) {
+            // SAFETY: our own child, which has not been waited for: `done` is dropped after that.
+            unsafe { libc::kill(id, libc::SIGKILL) };
+        }
+    });
+    let output = child.wait_with_output().map_err(|error| error.to_string())?;
+    drop(done);
+    let _ = watch.join();
+    let said = String::from_utf8_lossy(&output.stdout).trim().to_owned();
+    if output.status.success() {
+        return Ok(said);
+    }
+    Err(format!(
+        "{}\n{}",
+        output.status,
+        String::from_utf8_lossy(&output.stderr)
+    ))
+}

@@ -1,0 +1,35 @@
+//! The simulation from fixed seeds, for every run of the tests; hunts are longer: `cargo run --release -p tidemark-simulation
+//! -- cuts --seeds 1..5000 --jobs 2`.
+
+use std::process::{Command, Output};
+
+fn simulate(arguments: &[&str]) -> Output {
+    let program = env!("CARGO_BIN_EXE_simulate");
+    Command::new(program).args(arguments).output().expect("it starts")
+}
+
+#[track_caller]
+fn passes(arguments: &[&str]) -> String {
+    let output = simulate(arguments);
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    let complained = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{arguments:?}: {said}{complained}");
+    said
+}
+
+#[test]
+fn nothing_is_lost_in_power_cuts() {
+    print!(
+        "{}",
+        passes(&["cuts", "--seeds", "1..12", "--cuts", "6", "--jobs", "2"])
+    );
+}
+
+/// Threads, clock and random numbers are the seed's: else a failure could not be repeated.
+#[test]
+fn a_seed_repeats_its_run() {
+    for seed in ["3", "4"] {
+        let run = || passes(&["one", "cuts", seed, "--cuts", "6"]);
+        assert_eq!(run(), run());
+    }
+}

@@ -89,6 +89,15 @@ pub trait SessionInfo {
     fn found_rows(&self) -> u64;
     /// The connection was killed or its statement was: SLEEP and BENCHMARK end.
     fn interrupted(&self) -> bool;
+    /// GET_LOCK(): waits at most so many seconds, for ever if they are negative; false if it was in vain. Error 3058 if the
+    /// wait would close a cycle.
+    fn get_named_lock(&self, name: &str, seconds: i64) -> Result<bool>;
+    /// RELEASE_LOCK(); false if the session does not have the lock.
+    fn release_named_lock(&self, name: &str) -> bool;
+    /// RELEASE_ALL_LOCKS(): how many were given up, each as often as it had been taken.
+    fn release_named_locks(&self) -> u64;
+    /// IS_USED_LOCK(): the connection that has the lock.
+    fn named_lock_holder(&self, name: &str) -> Option<u64>;
 }
 
 /// For expressions outside a session: there is no client, there are no variables, and what is set is forgotten.
@@ -134,6 +143,18 @@ impl SessionInfo for NoSession {
     }
     fn interrupted(&self) -> bool {
         false
+    }
+    fn get_named_lock(&self, _name: &str, _seconds: i64) -> Result<bool> {
+        Ok(true)
+    }
+    fn release_named_lock(&self, _name: &str) -> bool {
+        false
+    }
+    fn release_named_locks(&self) -> u64 {
+        0
+    }
+    fn named_lock_holder(&self, _name: &str) -> Option<u64> {
+        None
     }
 }
 

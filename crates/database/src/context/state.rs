@@ -15,9 +15,9 @@ use crate::expr::{BindCtx, Env, SessionInfo, Subqueries, VarScope};
 use crate::mdl::{self, Holder};
 use crate::types::{Collation, Value, Warnings};
 use crate::variables::{DEFS, Setting, Settings, VERSION, Values, VariableScope, find};
-use std::cell::{Cell, RefCell};
+use std::cell::{Cell, OnceCell, RefCell};
 use std::sync::Arc;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// What a session knows apart from its transaction. One thread at a time uses it.
 pub struct SessionState {
@@ -29,6 +29,8 @@ pub struct SessionState {
     pub process: Arc<Process>,
     /// The session's metadata locks.
     pub locks: Arc<Holder>,
+    /// Those of GET_LOCK, once there are any.
+    named_locks: OnceCell<mdl::NamedLocks>,
     /// The current database.
     pub schema: Option<String>,
     /// All variables; [`SessionState::settings`] is derived from them.
@@ -79,6 +81,7 @@ impl SessionState {
             info,
             process,
             locks,
+            named_locks: OnceCell::new(),
             schema: None,
             values,
             settings,
@@ -200,18 +203,31 @@ impl SessionState {
         &self,
         f: impl FnOnce(&mdl::WaitPolicy<'_>) -> Result<T, mdl::Failure>,
     ) -> Result<T> {
+        self.wait_for_metadata(self.settings.lock_wait_timeout, f)
+            .map_err(|failure| match failure {
+                mdl::Failure::Timeout => SqlError::lock_wait_timeout(),
+                mdl::Failure::Deadlock => SqlError::deadlock(),
+                mdl::Failure::Interrupted => SqlError::interrupted(),
+            })
+    }
+
+    fn wait_for_metadata<T>(
+        &self,
+        timeout: Duration,
+        f: impl FnOnce(&mdl::WaitPolicy<'_>) -> Result<T, mdl::Failure>,
+    ) -> Result<T, mdl::Failure> {
         let interrupted = || self.process.is_interrupted();
         let look = || self.process.end_if_abandoned();
-        let policy = mdl::WaitPolicy {
-            timeout: self.settings.lock_wait_timeout,
+        f(&mdl::WaitPolicy {
+            timeout,
             interrupted: &interrupted,
             look: &look,
-        };
-        f(&policy).map_err(|failure| match failure {
-            mdl::Failure::Timeout => SqlError::lock_wait_timeout(),
-            mdl::Failure::Deadlock => SqlError::deadlock(),
-            mdl::Failure::Interrupted => SqlError::interrupted(),
         })
+    }
+
+    fn named_locks(&self) -> &mdl::NamedLocks {
+        let locks = || mdl::NamedLocks::new(self.database.dictionary().locks(), self.info.connection_id);
+        self.named_locks.get_or_init(locks)
     }
 
     /// The values of all variables in a scope, for SHOW VARIABLES.
@@ -311,5 +327,28 @@ impl SessionInfo for SessionState {
 
     fn interrupted(&self) -> bool {
         self.process.is_interrupted()
+    }
+
+    fn get_named_lock(&self, name: &str, seconds: i64) -> Result<bool> {
+        let timeout = u64::try_from(seconds).map_or(Duration::MAX, Duration::from_secs);
+        let locks = self.named_locks();
+        match self.wait_for_metadata(timeout, |policy| locks.get(name, policy)) {
+            Ok(()) => Ok(true),
+            Err(mdl::Failure::Timeout) => Ok(false),
+            Err(mdl::Failure::Deadlock) => Err(SqlError::user_lock_deadlock()),
+            Err(mdl::Failure::Interrupted) => Err(SqlError::interrupted()),
+        }
+    }
+
+    fn release_named_lock(&self, name: &str) -> bool {
+        self.named_locks.get().is_some_and(|locks| locks.release(name))
+    }
+
+    fn release_named_locks(&self) -> u64 {
+        self.named_locks.get().map_or(0, mdl::NamedLocks::release_all)
+    }
+
+    fn named_lock_holder(&self, name: &str) -> Option<u64> {
+        self.database.dictionary().locks().session_with(name)
     }
 }

@@ -39,6 +39,7 @@ pub fn metadata_locks(state: &SessionState) -> Made {
             Object::Global => ("GLOBAL", None, None),
             Object::Schema(schema) => ("SCHEMA", Some(schema), None),
             Object::Table(schema, name) => ("TABLE", Some(schema), Some(name)),
+            Object::Named(name) => ("USER LEVEL LOCK", None, Some(name)),
         };
         vec![
             string(kind),

@@ -13,6 +13,8 @@ pub enum Object {
     Global,
     Schema(String),
     Table(String, String),
+    /// By an application's name for it.
+    Named(String),
 }
 
 /// A lock that is held or waited for.
@@ -33,6 +35,7 @@ pub struct ShownWait {
 
 fn show(lock: &TableLock, want: MdlRequest, session: u64, granted: bool) -> Shown {
     let object = match (&*lock.schema, &*lock.name) {
+        _ if lock.application_name().is_some() => Object::Named(lock.name.clone()),
         ("", "") => Object::Global,
         (schema, "") => Object::Schema(schema.to_owned()),
         (schema, name) => Object::Table(schema.to_owned(), name.to_owned()),
@@ -48,7 +51,7 @@ fn show(lock: &TableLock, want: MdlRequest, session: u64, granted: bool) -> Show
     };
     let duration = match (&object, want) {
         (Object::Global, MdlRequest::Use(_)) => "STATEMENT",
-        (Object::Global, MdlRequest::Own(_)) => "EXPLICIT",
+        (Object::Global, MdlRequest::Own(_)) | (Object::Named(_), _) => "EXPLICIT",
         _ => "TRANSACTION",
     };
     Shown {
@@ -124,6 +127,7 @@ impl Locks {
     pub fn waiting_states(&self) -> HashMap<u64, &'static str> {
         let state = self.state.lock();
         let text = |lock: &TableLock| match (&*lock.schema, &*lock.name) {
+            _ if lock.application_name().is_some() => "User lock",
             ("", "") => "Waiting for global read lock",
             (_, "") => "Waiting for schema metadata lock",
             _ => "Waiting for table metadata lock",

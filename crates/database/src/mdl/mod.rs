@@ -18,6 +18,9 @@
 //! closes a cycle fails with the deadlock error.
 
 pub(crate) mod inspect;
+mod named;
+
+pub use named::NamedLocks;
 
 use parking_lot::{Condvar, Mutex};
 use std::collections::HashMap;
@@ -506,6 +509,14 @@ impl Holder {
         for (lock, _) in owned.drain(keep..) {
             lock.release();
         }
+        self.locks.changed.notify_all();
+    }
+
+    /// Gives up one lock taken by [`Holder::own`].
+    fn disown(&self, lock: &Arc<TableLock>) {
+        let _state = self.locks.state.lock();
+        self.owned.lock().retain(|(owned, _)| !Arc::ptr_eq(owned, lock));
+        lock.release();
         self.locks.changed.notify_all();
     }
 

@@ -12,6 +12,7 @@ mod control;
 mod digest;
 mod info;
 mod json;
+mod locks;
 mod numeric;
 mod regexp;
 mod string;
@@ -34,11 +35,12 @@ use tidemark_types::error::{Result, SqlError};
 use tidemark_types::{SqlType, TypeKind, Val};
 
 static BY_NAME: LazyLock<HashMap<&'static str, &'static FuncDef>> = LazyLock::new(|| {
-    let tables: [&'static [FuncDef]; 11] = [
+    let tables: [&'static [FuncDef]; 12] = [
         control::FUNCTIONS,
         digest::FUNCTIONS,
         info::FUNCTIONS,
         json::FUNCTIONS,
+        locks::FUNCTIONS,
         numeric::FUNCTIONS,
         regexp::FUNCTIONS,
         string::FUNCTIONS,

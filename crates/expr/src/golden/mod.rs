@@ -68,6 +68,18 @@ impl SessionInfo for TestSession {
     fn interrupted(&self) -> bool {
         false
     }
+    fn get_named_lock(&self, _name: &str, _seconds: i64) -> Result<bool> {
+        Ok(true)
+    }
+    fn release_named_lock(&self, _name: &str) -> bool {
+        false
+    }
+    fn release_named_locks(&self) -> u64 {
+        0
+    }
+    fn named_lock_holder(&self, _name: &str) -> Option<u64> {
+        None
+    }
 }
 
 fn shown(text: Option<&[u8]>) -> String {

@@ -500,6 +500,28 @@ impl SqlError {
         SqlError::new(er::LOCK_DEADLOCK, message)
     }
 
+    /// Error 3057 of a name that is none.
+    pub fn user_lock_wrong_name(name: &str) -> Self {
+        let why = "The name is empty, NULL, or can not be expressed in the current character-set.";
+        SqlError::new(
+            er::USER_LOCK_WRONG_NAME,
+            format!("Incorrect user-level lock name '{name}'. {why}"),
+        )
+    }
+
+    /// Error 4163 of a name with more than 64 characters.
+    pub fn user_lock_overlong_name(name: &str) -> Self {
+        let message = format!("User-level lock name '{name}' should not exceed 64 characters.");
+        SqlError::new(er::USER_LOCK_OVERLONG_NAME, message)
+    }
+
+    /// Error 3058: a wait for a named lock would close a cycle of waits.
+    pub fn user_lock_deadlock() -> Self {
+        let message = "Deadlock found when trying to get user-level lock; try rolling back transaction/releasing locks and \
+                       restarting lock acquisition.";
+        SqlError::new(er::USER_LOCK_DEADLOCK, message)
+    }
+
     /// Error 1206: `The total number of locks exceeds the lock table size`.
     pub fn lock_table_full() -> Self {
         let message = "The total number of locks exceeds the lock table size";

@@ -150,7 +150,7 @@ impl<'a> Binder<'a> {
                 let var_scope = match var_scope {
                     None => VarScope::Any,
                     Some(ast::ScopeKeyword::Session) => VarScope::Session,
-                    Some(ast::ScopeKeyword::Global | ast::ScopeKeyword::Persist) => VarScope::Global,
+                    Some(_) => VarScope::Global,
                 };
                 let current = self.session.system_variable(var_scope, name)?;
                 build::system_variable(var_scope, name, &current, ctx)

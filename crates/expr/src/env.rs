@@ -75,6 +75,10 @@ pub trait SessionInfo {
     fn current_user(&self) -> String;
     /// CURRENT_ROLE(): the active roles, or `NONE`.
     fn current_role(&self) -> String;
+    /// VALIDATE_PASSWORD_STRENGTH(): from 0 to 100.
+    fn password_strength(&self, _password: &str) -> u64 {
+        0
+    }
     /// DATABASE(); `None` without a current database.
     fn database(&self) -> Option<String>;
     /// VERSION().

@@ -3,7 +3,7 @@
 use super::ast::*;
 use super::lexer::{Op, TokenKind, unquote};
 use super::parser::Parser;
-use tidemark_types::error::{Result, SqlError};
+use tidemark_types::error::Result;
 
 impl Parser<'_> {
     pub(super) fn user_name(&mut self) -> Result<UserName> {
@@ -70,19 +70,18 @@ impl Parser<'_> {
         if self.accept("WITH") {
             auth.plugin = Some(self.name_or_string()?.to_ascii_lowercase());
             if self.accept("BY") {
-                if self.accept_all(&["RANDOM", "PASSWORD"]) {
-                    return Err(SqlError::not_supported("IDENTIFIED BY RANDOM PASSWORD"));
-                }
-                auth.secret = AuthSecret::Password(self.string()?);
+                auth.secret = match self.accept_all(&["RANDOM", "PASSWORD"]) {
+                    true => AuthSecret::Random,
+                    false => AuthSecret::Password(self.string()?),
+                };
             } else if self.accept("AS") {
                 auth.secret = AuthSecret::Hash(self.hash()?);
             }
         } else {
             self.expect("BY")?;
-            if self.accept_all(&["RANDOM", "PASSWORD"]) {
-                return Err(SqlError::not_supported("IDENTIFIED BY RANDOM PASSWORD"));
-            }
-            auth.secret = if self.accept("PASSWORD") {
+            auth.secret = if self.accept_all(&["RANDOM", "PASSWORD"]) {
+                AuthSecret::Random
+            } else if self.accept("PASSWORD") {
                 auth.plugin = Some("mysql_native_password".to_string());
                 AuthSecret::Hash(self.string()?)
             } else {
@@ -172,21 +171,23 @@ impl Parser<'_> {
         } else {
             None
         };
-        if !self.accept_op(Op::Eq) {
-            self.expect("TO")?;
-        }
-        let password = if self.is("PASSWORD") && self.token_at(1).kind == TokenKind::Op(Op::LParen) {
-            self.advance();
-            self.in_parens(Parser::string)?
+        let secret = if self.accept_all(&["TO", "RANDOM"]) {
+            AuthSecret::Random
         } else {
-            self.string()?
+            if !self.accept_op(Op::Eq) {
+                self.expect("TO")?;
+            }
+            let in_function = self.is("PASSWORD") && self.token_at(1).kind == TokenKind::Op(Op::LParen);
+            AuthSecret::Password(match in_function {
+                true => {
+                    self.advance();
+                    self.in_parens(Parser::string)?
+                }
+                false => self.string()?,
+            })
         };
         let change = self.secret_change()?;
-        Ok(Statement::SetPassword {
-            user,
-            password,
-            change,
-        })
+        Ok(Statement::SetPassword { user, secret, change })
     }
 
     fn privileges(&mut self) -> Result<Vec<Privilege>> {

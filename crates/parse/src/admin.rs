@@ -80,6 +80,12 @@ impl Parser<'_> {
             "CHECKSUM" => self.maintenance(MaintenanceKind::Checksum),
             "GRANT" => self.grant(),
             "REVOKE" => self.revoke(),
+            "INSTALL" if self.accept("COMPONENT") => {
+                Ok(Statement::InstallComponents(self.list(Parser::string_text)?))
+            }
+            "UNINSTALL" if self.accept("COMPONENT") => {
+                Ok(Statement::UninstallComponents(self.list(Parser::string_text)?))
+            }
             "HANDLER" | "XA" | "CALL" | "LOAD" | "SIGNAL" | "RESIGNAL" | "INSTALL" | "UNINSTALL"
             | "RESET" | "PURGE" | "CHANGE" | "STOP" | "BINLOG" | "CACHE" | "IMPORT" | "CLONE" | "RESTART" => {
                 self.skip_unsupported(&word)
@@ -266,7 +272,8 @@ impl Parser<'_> {
         match self.accept_any(&["GLOBAL", "SESSION", "LOCAL", "PERSIST", "PERSIST_ONLY"])? {
             "GLOBAL" => Some(ScopeKeyword::Global),
             "SESSION" | "LOCAL" => Some(ScopeKeyword::Session),
-            _ => Some(ScopeKeyword::Persist),
+            "PERSIST" => Some(ScopeKeyword::Persist),
+            _ => Some(ScopeKeyword::PersistOnly),
         }
     }
 

@@ -599,7 +599,8 @@ impl Parser<'_> {
         let scope = match self.accept_any(&["GLOBAL", "SESSION", "LOCAL", "PERSIST", "PERSIST_ONLY"]) {
             Some("GLOBAL") => ScopeKeyword::Global,
             Some("SESSION" | "LOCAL") => ScopeKeyword::Session,
-            Some(_) => ScopeKeyword::Persist,
+            Some("PERSIST") => ScopeKeyword::Persist,
+            Some(_) => ScopeKeyword::PersistOnly,
             None => return Ok(None),
         };
         self.expect_op(Op::Dot)?;

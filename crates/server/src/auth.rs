@@ -189,7 +189,7 @@ fn decoy() -> AccountAuth {
         user: String::new(),
         host: String::new(),
         plugin: AuthPlugin::CachingSha2Password,
-        auth_string: [&b"$A$005$"[..], &[b'.'; 63]].concat(),
+        auth_string: [&b"$A$00A$"[..], &[b'.'; 63]].concat(),
         fast_digest: None,
         locked: false,
         expired: false,

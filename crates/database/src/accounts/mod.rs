@@ -18,6 +18,7 @@ mod rights;
 pub mod roles;
 mod secrets;
 mod stored;
+pub mod strength;
 
 pub use crate::parse::ast::{Lifetime, LockTime, Requirement};
 pub use attempts::Attempts;
@@ -50,7 +51,7 @@ pub struct AccountAuth {
     /// How the account proves its password. `caching_sha2_password` by default.
     pub plugin: AuthPlugin,
     /// As `mysql.user.authentication_string` stores it: `*` and 40 hex digits of SHA1(SHA1(password)) for
-    /// `mysql_native_password`; `$A$005$`, 20 bytes of salt and 43 bytes of digest for `caching_sha2_password`. Empty:
+    /// `mysql_native_password`; `$A$00A$`, 20 bytes of salt and 43 bytes of digest for `caching_sha2_password`. Empty:
     /// no password.
     pub auth_string: Vec<u8>,
     /// SHA256(SHA256(password)), if the server has seen the password since it started: the quick handshake of
@@ -81,7 +82,7 @@ impl AccountAuth {
 pub enum AuthPlugin {
     /// SHA1 of the password's SHA1, scrambled with the server's challenge.
     MysqlNativePassword,
-    /// SHA256 with salt and 5,000 rounds stored; a quicker digest is kept once the password has been seen.
+    /// SHA256 with salt and 10,000 rounds stored; a quicker digest is kept once the password has been seen.
     CachingSha2Password,
 }
 
@@ -130,6 +131,8 @@ pub struct Account {
     pub attribute: Option<String>,
     /// Privileges on `*.*`.
     pub global: Privileges,
+    /// The dynamic privileges among these that it may grant further. For the static ones GRANT OPTION says it.
+    pub grantable: Privileges,
     /// By database pattern.
     pub databases: BTreeMap<String, Privileges>,
     /// Privileges on single tables, by database and table.
@@ -163,6 +166,7 @@ impl Account {
             former: Vec::new(),
             attribute: None,
             global: Privileges::NONE,
+            grantable: Privileges::NONE,
             databases: BTreeMap::new(),
             tables: BTreeMap::new(),
             columns: BTreeMap::new(),
@@ -229,6 +233,12 @@ impl Account {
         }
     }
 
+    /// Gives it all privileges, and the right to grant them.
+    fn hold_everything(&mut self) {
+        self.global = Privileges::all(Level::Global).union(Privileges::GRANT_OPTION);
+        self.grantable = Privileges::ALL_DYNAMIC;
+    }
+
     /// Takes out what stands for no privilege.
     pub fn forget_empty(&mut self) {
         self.databases.retain(|_, set| !set.is_empty());
@@ -247,13 +257,11 @@ impl Account {
         self.columns.get(&(schema.to_owned(), table.to_owned()))
     }
 
-    /// Whether a database is to be listed for this account.
-    pub fn sees_database(&self, schema: &str) -> bool {
-        self.global.intersects(Privileges::SHOW_DATABASES)
-            || self
-                .on_database(schema)
-                .intersects(Privileges::all(Level::Database))
-            || self.tables.keys().any(|(granted, _)| granted == schema)
+    /// Whether the account holds one of the privileges of databases on the database or on a table in it.
+    pub fn holds_in_database(&self, wanted: Privileges, schema: &str) -> bool {
+        let mut tables = self.tables.iter();
+        self.on_database(schema).intersects(wanted)
+            || tables.any(|((granted, _), set)| granted == schema && set.intersects(wanted))
             || self.columns.keys().any(|(granted, _)| granted == schema)
     }
 
@@ -320,7 +328,7 @@ const EVERYBODY: (&str, &str) = ("skip-grants user", "skip-grants host");
 /// An account that may do everything, without a password.
 fn unrestricted() -> Arc<Account> {
     let mut account = Account::new(EVERYBODY.0, EVERYBODY.1);
-    account.global = Privileges::all(Level::Global).union(Privileges::GRANT_OPTION);
+    account.hold_everything();
     Arc::new(account)
 }
 
@@ -359,7 +367,7 @@ impl Accounts {
         };
         if accounts.list.read().is_empty() {
             let mut root = Account::new("root", "localhost");
-            root.global = Privileges::all(Level::Global).union(Privileges::GRANT_OPTION);
+            root.hold_everything();
             accounts.apply(engine, vec![root], Vec::new())?;
         }
         accounts.sort();

@@ -11,8 +11,10 @@ use sha2::{Digest, Sha256};
 
 const SALT_LEN: usize = 20;
 const DIGEST_TEXT_LEN: usize = 43;
-/// `$A$005$`: the algorithm, and the rounds in thousands.
-const PREFIX: &str = "$A$005$";
+/// `$A$00A$`: the algorithm, and the rounds in thousands, in hexadecimal.
+const PREFIX: &str = "$A$00A$";
+/// The rounds of new passwords. A stored one says its own, and the largest that can be written bounds what a login costs.
+const ROUNDS: u32 = 10_000;
 /// Longer passwords are refused, since their length is the price of every round.
 pub const PASSWORD_LEN_MAX: usize = 256;
 const CRYPT_ALPHABET: &[u8; 64] = b"./0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
@@ -32,7 +34,7 @@ pub fn native_digest(auth_string: &[u8]) -> Option<[u8; 20]> {
     digest.try_into().ok()
 }
 
-/// `$A$005$`, salt and digest, with a salt of its own each time; empty for the empty password.
+/// `$A$00A$`, salt and digest, with a salt of its own each time; empty for the empty password.
 pub fn caching_sha2_string(password: &[u8]) -> Vec<u8> {
     if password.is_empty() {
         return Vec::new();
@@ -44,7 +46,29 @@ pub fn caching_sha2_string(password: &[u8]) -> Vec<u8> {
     }
     let mut text = PREFIX.as_bytes().to_vec();
     text.extend_from_slice(&salt);
-    text.extend_from_slice(&sha256_crypt(password, &salt, 5000));
+    text.extend_from_slice(&sha256_crypt(password, &salt, ROUNDS));
+    text
+}
+
+/// A password of that many characters, from all that a keyboard has.
+pub fn random(length: usize) -> String {
+    const FIRST: u8 = b'!';
+    const COUNT: u8 = b'~' - FIRST + 1;
+    // Bytes beyond the last multiple are drawn again, so that no character is likelier than another.
+    const LIMIT: u8 = u8::MAX / COUNT * COUNT;
+    let mut text = String::with_capacity(length);
+    while text.len() < length {
+        let mut drawn = [0u8; 64];
+        getrandom::fill(&mut drawn).expect("the operating system has random numbers");
+        let fitting = drawn.iter().filter(|byte| **byte < LIMIT);
+        let missing = length - text.len();
+        text.extend(
+            fitting
+                .map(|byte| char::from(FIRST + byte % COUNT))
+                .filter(|c| !matches!(c, '\'' | '"' | '`' | '\\'))
+                .take(missing),
+        );
+    }
     text
 }
 

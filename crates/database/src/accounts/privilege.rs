@@ -158,6 +158,22 @@ impl Privileges {
     pub const SERVICE_CONNECTION_ADMIN: Privileges = dynamic("SERVICE_CONNECTION_ADMIN");
     /// Grants and takes away every role.
     pub const ROLE_ADMIN: Privileges = dynamic("ROLE_ADMIN");
+    /// FLUSH TABLES.
+    pub const FLUSH_TABLES: Privileges = dynamic("FLUSH_TABLES");
+    /// FLUSH STATUS.
+    pub const FLUSH_STATUS: Privileges = dynamic("FLUSH_STATUS");
+    /// FLUSH PRIVILEGES.
+    pub const FLUSH_PRIVILEGES: Privileges = dynamic("FLUSH_PRIVILEGES");
+    /// FLUSH USER_RESOURCES.
+    pub const FLUSH_USER_RESOURCES: Privileges = dynamic("FLUSH_USER_RESOURCES");
+    /// FLUSH OPTIMIZER_COSTS.
+    pub const FLUSH_OPTIMIZER_COSTS: Privileges = dynamic("FLUSH_OPTIMIZER_COSTS");
+    /// SET of a session's variables that are restricted.
+    pub const SESSION_VARIABLES_ADMIN: Privileges = dynamic("SESSION_VARIABLES_ADMIN");
+    /// Applies what another server has written.
+    pub const REPLICATION_APPLIER: Privileges = dynamic("REPLICATION_APPLIER");
+    /// SET PERSIST_ONLY.
+    pub const PERSIST_RO_VARIABLES_ADMIN: Privileges = dynamic("PERSIST_RO_VARIABLES_ADMIN");
     /// An account that has it can be changed only by one that has it, too.
     pub const SYSTEM_USER: Privileges = dynamic("SYSTEM_USER");
     /// SET GLOBAL and SET PERSIST.
@@ -165,6 +181,15 @@ impl Privileges {
     /// Those that can be granted on single columns.
     pub const ON_COLUMNS: Privileges = Privileges(
         Privileges::SELECT.0 | Privileges::INSERT.0 | Privileges::UPDATE.0 | Privileges::REFERENCES.0,
+    );
+    /// The first six.
+    const DATA_AND_DEFINITIONS: Privileges = Privileges(
+        Privileges::SELECT.0
+            | Privileges::INSERT.0
+            | Privileges::UPDATE.0
+            | Privileges::DELETE.0
+            | Privileges::CREATE.0
+            | Privileges::DROP.0,
     );
     /// Either is enough for what only administrators of connections may.
     pub const ADMINISTERS_CONNECTIONS: Privileges =
@@ -231,6 +256,17 @@ impl Privileges {
     pub fn names(self) -> impl Iterator<Item = &'static str> {
         let granted = ALL.iter().filter(move |(one, _, _)| self.contains(*one));
         granted.map(|(_, name, _)| *name)
+    }
+
+    /// The names of the static privileges in the set as error 1142 lists them: GRANT OPTION is `GRANT`, behind DROP.
+    pub fn names_of_denial(self) -> Vec<&'static str> {
+        let first = self.intersection(Privileges::DATA_AND_DEFINITIONS);
+        let mut names: Vec<&str> = first.names().collect();
+        if self.contains(Privileges::GRANT_OPTION) {
+            names.push("GRANT");
+        }
+        names.extend(self.without(first).without(Privileges::GRANT_OPTION).names());
+        names
     }
 
     /// The names of the dynamic privileges in the set.

@@ -9,6 +9,8 @@ use std::sync::Arc;
 pub struct Rights {
     /// What all of them together may do everywhere.
     pub global: Privileges,
+    /// The dynamic privileges that they may grant further.
+    pub grantable: Privileges,
     /// The account, and behind it its active roles and theirs.
     parts: Vec<Arc<Account>>,
 }
@@ -18,10 +20,15 @@ impl Rights {
     pub fn new(account: Arc<Account>, roles: Vec<Arc<Account>>) -> Rights {
         let mut parts = vec![account];
         parts.extend(roles);
-        let global = parts
-            .iter()
-            .fold(Privileges::NONE, |all, part| all.union(part.global));
-        Rights { global, parts }
+        let all = |of: fn(&Account) -> Privileges| {
+            let sets = parts.iter().map(|part| of(part));
+            sets.fold(Privileges::NONE, Privileges::union)
+        };
+        Rights {
+            global: all(|part| part.global),
+            grantable: all(|part| part.grantable),
+            parts,
+        }
     }
 
     /// The account, and behind it its active roles and theirs.
@@ -77,9 +84,19 @@ impl Rights {
         named.fold(self.on_table(schema, table), |all, (_, set)| all.union(*set))
     }
 
-    /// Whether a database is to be listed.
-    pub fn sees_database(&self, schema: &str) -> bool {
-        self.parts.iter().any(|part| part.sees_database(schema))
+    /// Whether one of the privileges of databases is held on the database or on a table in it.
+    pub fn holds_in_database(&self, wanted: Privileges, schema: &str) -> bool {
+        self.parts
+            .iter()
+            .any(|part| part.holds_in_database(wanted, schema))
+    }
+
+    /// Whether anything is granted on the table itself or on its columns, GRANT OPTION too.
+    pub fn is_named_by_grants(&self, schema: &str, table: &str) -> bool {
+        let key = (schema.to_owned(), table.to_owned());
+        self.parts
+            .iter()
+            .any(|part| part.tables.contains_key(&key) || part.columns.contains_key(&key))
     }
 
     /// Whether a table is to be listed.

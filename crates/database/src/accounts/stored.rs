@@ -9,8 +9,9 @@ use crate::error::{Result, SqlError};
 
 /// The format of a stored account: 2 has `REQUIRE SSL`, and sets of privileges of 128 bits where 1 had 64; 3 ends with
 /// options, each a tag and a number; behind them 4 has the roles that it is granted and those of a login, 5
-/// the privileges on columns; 6 ends with texts, each with a tag, and its former passwords.
-const FORMAT: u8 = 6;
+/// the privileges on columns; 6 ends with texts, each with a tag, and its former passwords; 7 with the dynamic privileges
+/// that it may grant, before which GRANT OPTION was for these, too.
+const FORMAT: u8 = 7;
 
 /// The tags of stored options. An option that is not stored has its default.
 mod option {
@@ -126,6 +127,7 @@ impl Account {
             w.u64(*set_s);
             w.bytes(stored);
         }
+        w.privileges(self.grantable);
         w.0
     }
 
@@ -328,6 +330,13 @@ impl Account {
                 account.former.push((r.u64()?, r.bytes()?.to_vec()));
             }
         }
+        account.grantable = match format > 6 {
+            true => r.privileges(format)?,
+            false if account.global.contains(Privileges::GRANT_OPTION) => {
+                account.global.intersection(Privileges::ALL_DYNAMIC)
+            }
+            false => Privileges::NONE,
+        };
         Ok(account)
     }
 }
@@ -349,6 +358,7 @@ mod tests {
         account
             .tables
             .insert(("a".to_owned(), "b".to_owned()), Privileges::SELECT);
+        account.grantable = Privileges::ROLE_ADMIN;
         account.auth.expired = true;
         let columns = [("c".to_owned(), Privileges::UPDATE)];
         account
@@ -388,7 +398,8 @@ mod tests {
         assert!(account.on_table("sbtest", "x").contains(Privileges::INSERT));
         assert!(account.on_table("a", "b").contains(Privileges::SELECT));
         assert!(!account.on_table("a", "c").contains(Privileges::SELECT));
-        assert!(account.sees_database("a") && !account.sees_database("b"));
+        let any = Privileges::all(Level::Database);
+        assert!(account.holds_in_database(any, "a") && !account.holds_in_database(any, "b"));
     }
 
     #[test]
@@ -413,13 +424,17 @@ mod tests {
             w.str("b");
             set(&mut w, Privileges::SELECT);
             // No options from 3 on, no roles and none of a login from 4 on, no columns from 5 on, no texts and no former
-            // passwords from 6 on.
-            let empty_lists = [0, 0, 1, 3, 4, 6][format as usize - 1];
+            // passwords from 6 on, nothing to be granted further from 7 on.
+            let empty_lists = [0, 0, 1, 3, 4, 6, 6][format as usize - 1];
             w.0.extend([0].repeat(empty_lists));
+            if format > 6 {
+                w.privileges(Privileges::NONE);
+            }
             let account = Account::decode("u", "%", &w.0).unwrap();
             assert!(account.auth.locked && account.global == Privileges::PROCESS);
             assert!(account.on_table("a", "b").contains(Privileges::SELECT));
             assert!(account.roles.is_empty() && account.columns.is_empty());
+            assert!(account.grantable.is_empty());
         }
         assert!(Account::decode("u", "%", &[FORMAT + 1]).is_err());
     }

@@ -2,7 +2,9 @@
 
 use super::state::SessionState;
 use crate::accounts::{self, Level, Privileges};
-use crate::dictionary::{TableDef, is_open_schema, virtual_schema, virtual_tables};
+use crate::dictionary::{
+    TableDef, is_listed_schema, is_open_schema, is_open_table, virtual_schema, virtual_tables,
+};
 use crate::error::{Result, SqlError, er};
 use crate::expr::AllowedColumns;
 use crate::parse::ast::ObjectName;
@@ -91,18 +93,31 @@ impl SessionState {
         schema: &str,
         name: &str,
     ) -> Result<()> {
-        if virtual_schema(schema).is_some() {
-            if privileges != Privileges::SELECT {
-                return Err(self.database_denied(schema));
-            }
-            if is_open_schema(schema) {
-                return Ok(());
-            }
+        let reads = privileges == Privileges::SELECT;
+        if reads && is_open_table(schema, name) {
+            return Ok(());
+        }
+        if is_open_schema(schema) {
+            return Err(self.database_denied(schema));
         }
         if self.rights().allow(privileges, schema, name) {
+            return match virtual_schema(schema) {
+                // What is not stored cannot be changed.
+                Some(_) if !reads => Err(self.database_denied(schema)),
+                _ => Ok(()),
+            };
+        }
+        let (user, host) = self.account_name();
+        Err(accounts::table_denied(command, user, host, name))
+    }
+
+    /// Error 1142 unless the account has the privilege on a table that stands for a list of the server's.
+    pub fn require_held(&self, privilege: Privileges, schema: &str, name: &str) -> Result<()> {
+        if self.rights().allow(privilege, schema, name) {
             return Ok(());
         }
         let (user, host) = self.account_name();
+        let command = privilege.names().next().unwrap_or_default();
         Err(accounts::table_denied(command, user, host, name))
     }
 
@@ -145,7 +160,7 @@ impl SessionState {
     /// Error 1142 unless the account has each of the privileges on the table or on some of its columns.
     pub fn require_in_part(&self, privileges: Privileges, schema: &str, name: &str) -> Result<()> {
         let rights = self.rights();
-        if is_open_schema(schema) || rights.allow(privileges, schema, name) {
+        if is_open_table(schema, name) || rights.allow(privileges, schema, name) {
             return self.require_table(privileges, "", schema, name);
         }
         let missing = privileges.without(rights.on_table(schema, name));
@@ -165,7 +180,7 @@ impl SessionState {
     pub fn allowed_columns(&self, privilege: Privileges, table: &TableDef) -> Option<Arc<AllowedColumns>> {
         let (schema, name) = (table.schema.as_str(), table.name.as_str());
         let rights = self.rights();
-        if is_open_schema(schema) || rights.allow(privilege, schema, name) {
+        if is_open_table(schema, name) || rights.allow(privilege, schema, name) {
             return None;
         }
         let columns = table.columns.iter();
@@ -181,7 +196,7 @@ impl SessionState {
 
     /// What the account may do with a column, of what concerns columns. None: it is not shown the column.
     pub fn on_column(&self, table: &TableDef, column: &str) -> Privileges {
-        match is_open_schema(&table.schema) {
+        match is_open_table(&table.schema, &table.name) {
             true => Privileges::ON_COLUMNS,
             false => {
                 let held = self.rights().on_column(&table.schema, &table.name, column);
@@ -193,7 +208,7 @@ impl SessionState {
     /// Whether the account has a privilege on the table as a whole.
     pub fn holds_on(&self, schema: &str, name: &str) -> bool {
         let held = self.rights().on_table(schema, name);
-        is_open_schema(schema) || held.intersects(Privileges::all(Level::Table))
+        is_open_table(schema, name) || held.intersects(Privileges::all(Level::Table))
     }
 
     /// [`SessionState::holds_on`], of a table that is at hand.
@@ -201,13 +216,46 @@ impl SessionState {
         self.holds_on(&table.schema, &table.name)
     }
 
-    /// Whether SHOW and information_schema list the table for this account.
-    pub fn sees_table(&self, schema: &str, name: &str) -> bool {
-        is_open_schema(schema) || self.rights().sees_table(schema, name)
+    /// Whether SHOW may describe the table: to an account that reads the database, or that is granted something on the table.
+    pub fn may_describe(&self, schema: &str, name: &str) -> bool {
+        let rights = self.rights();
+        is_open_table(schema, name)
+            || rights.on_database(schema).contains(Privileges::SELECT)
+            || rights.is_named_by_grants(schema, name)
     }
 
-    /// Whether SHOW and information_schema list the database for this account.
+    /// Error 1142 unless [`SessionState::may_describe`].
+    pub fn require_describe(&self, schema: &str, name: &str) -> Result<()> {
+        if self.may_describe(schema, name) {
+            return Ok(());
+        }
+        let (user, host) = self.account_name();
+        Err(accounts::table_denied("SELECT", user, host, name))
+    }
+
+    /// Whether SHOW and information_schema list the table for this account.
+    pub fn sees_table(&self, schema: &str, name: &str) -> bool {
+        is_open_table(schema, name) || self.rights().sees_table(schema, name)
+    }
+
+    /// Whether SHOW DATABASES and information_schema list the database for this account.
+    pub fn lists_database(&self, schema: &str) -> bool {
+        let any = Privileges::all(Level::Database).union(Privileges::GRANT_OPTION);
+        let rights = self.rights();
+        let with_option = rights.global.intersects(Privileges::GRANT_OPTION);
+        let any = match with_option {
+            // Which is for no database in particular.
+            true => any.without(Privileges::GRANT_OPTION),
+            false => any,
+        };
+        is_listed_schema(schema)
+            || rights.global.intersects(Privileges::SHOW_DATABASES)
+            || rights.holds_in_database(any, schema)
+    }
+
+    /// Whether the account may make it the current database, and be told its tables.
     pub fn sees_database(&self, schema: &str) -> bool {
-        is_open_schema(schema) || self.rights().sees_database(schema)
+        let any = Privileges::all(Level::Database);
+        is_open_schema(schema) || self.rights().holds_in_database(any, schema)
     }
 }

@@ -1,6 +1,7 @@
 //! A database server without the network: one engine, its dictionary, its accounts, its variables and the list of its
 //! sessions.
 
+use super::components::Components;
 use super::counters::Counters;
 use super::deadlocks::Deadlocks;
 use super::logs::Logs;
@@ -9,7 +10,7 @@ use super::options::Options;
 use super::process::Process;
 use super::timer::Timer;
 use crate::accounts::now_s;
-use crate::accounts::{Account, AccountAuth, Accounts, Hosts, Privileges, Resources, roles};
+use crate::accounts::{Account, AccountAuth, Accounts, Hosts, Privileges, Resources, Rights, roles};
 use crate::dictionary::Dictionary;
 use crate::error::{Result, SqlError, er};
 use crate::mdl::Locks;
@@ -51,6 +52,8 @@ pub struct Database {
     pub(crate) counters: Counters,
     /// What the sessions of the last deadlock were running.
     pub deadlocks: Deadlocks,
+    /// What is installed besides.
+    pub components: Components,
     /// Ends statements that run longer than `max_execution_time`.
     pub statement_timer: Timer,
     /// When the server was started.
@@ -85,6 +88,7 @@ impl Database {
             .map_err(|error| SqlError::unknown(format!("cannot open {datadir}: {error}")))?;
         let dictionary = Dictionary::load(&engine, Arc::new(Locks::default()))?;
         let accounts = Accounts::load(&engine)?;
+        let components = Components::load(&engine)?;
         crate::variables::persist::load(&engine, &globals, |at| {
             options.given.iter().any(|(given, _)| *given == at)
         })?;
@@ -102,6 +106,7 @@ impl Database {
             sessions: Mutex::new(BTreeMap::new()),
             counters: Counters::default(),
             deadlocks: Deadlocks::default(),
+            components,
             statement_timer: Timer::default(),
             started: Instant::now(),
         });
@@ -200,6 +205,16 @@ impl Database {
         self.accounts
             .get(user, host)
             .unwrap_or_else(|| Arc::new(Account::new(user, host)))
+    }
+
+    /// Whether the account has SYSTEM_USER, or may have it by one of its roles.
+    pub fn is_system_user(&self, user: &str, host: &str) -> bool {
+        let account = self.full_account(user, host);
+        let granted = self.accounts.granted_roles(&account).into_keys();
+        let roles = self.accounts.with_their_roles(granted);
+        Rights::new(account, roles)
+            .global
+            .contains(Privileges::SYSTEM_USER)
     }
 
     /// The number of sessions.

@@ -5,7 +5,7 @@
 //! of them, and none of them can reach it.
 //!
 //! - `database`: the server, that all sessions share; `options` it is started with, `counters` of what it does, its
-//!   latest of `deadlocks`, the `logs` of statements, the `modes` in which it refuses what it does else.
+//!   latest of `deadlocks`, its `components`, the `logs` of statements, the `modes` in which it refuses what it does else.
 //! - `client`: the other end of the connection; `process`: what other sessions see of this one; `timer`: queries that may run
 //!   only so long.
 //! - `state`: variables (`user_variables`), current database, account, diagnostics; `roles`: those that are
@@ -18,6 +18,7 @@ mod alone;
 pub(crate) mod answer;
 pub(crate) mod client;
 pub mod command;
+pub mod components;
 pub(crate) mod counters;
 pub(crate) mod database;
 pub(crate) mod deadlocks;

@@ -14,7 +14,7 @@ use crate::error::{Result, SqlError, er};
 use crate::expr::{BindCtx, Env, SessionInfo, Subqueries, VarScope};
 use crate::mdl::{self, Holder};
 use crate::types::{Collation, Value, Warnings};
-use crate::variables::{DEFS, Setting, Settings, VERSION, Values, VariableScope, find};
+use crate::variables::{DEFS, Setting, Settings, VERSION, Values, VariableScope};
 use std::cell::{Cell, OnceCell, RefCell};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -269,7 +269,7 @@ impl SessionInfo for SessionState {
     }
 
     fn system_variable(&self, scope: VarScope, name: &str) -> Result<Value> {
-        let at = find(name).ok_or_else(|| SqlError::unknown_system_variable(name))?;
+        let at = self.database.find_variable(name)?;
         let def = &DEFS[at];
         let wrong_scope = match (scope, def.scope) {
             (VarScope::Global, VariableScope::Session) => Some("SESSION"),
@@ -299,6 +299,11 @@ impl SessionInfo for SessionState {
 
     fn current_role(&self) -> String {
         self.active_roles_text()
+    }
+
+    fn password_strength(&self, password: &str) -> u64 {
+        self.password_policy()
+            .map_or(0, |(policy, words)| policy.strength(password, &words))
     }
 
     fn database(&self) -> Option<String> {

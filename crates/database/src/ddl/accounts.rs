@@ -3,11 +3,12 @@
 //! Each statement changes copies of the accounts it names and stores them all at once, while it holds the right to change
 //! accounts. An account that has SYSTEM_USER is changed only by one that has it too.
 
-use super::{passwords, roles};
+use super::passwords::{self, Generated};
+use super::roles;
 use crate::accounts::{self, Account, AuthId, AuthPlugin, Columns, Level, Privileges, now_s};
 use crate::context::SessionState;
 use crate::context::answer::Answer;
-use crate::dictionary::{TableDef, is_open_schema, names_equal};
+use crate::dictionary::{TableDef, names_equal, virtual_schema};
 use crate::error::{Result, SqlError, er};
 use crate::parse::ast::{
     AccountOptions, Grant, ObjectName, Privilege, PrivilegeLevel, Revoke, Statement, UserAuth, UserName,
@@ -42,7 +43,8 @@ pub fn execute(state: &SessionState, statement: &Statement) -> Result<Answer> {
     }
     let _changing = state.database.accounts.change();
     tidemark_engine::failpoint::reach("accounts");
-    match statement {
+    let done = |done: Result<()>| done.map(|()| Generated::default());
+    let generated = match statement {
         Statement::CreateUser {
             users,
             options,
@@ -61,23 +63,21 @@ pub fn execute(state: &SessionState, statement: &Statement) -> Result<Answer> {
             options,
             if_exists,
         } => alter(state, users, options, *if_exists),
-        Statement::DropUser { users, if_exists } => drop_users(state, users, *if_exists),
-        Statement::RenameUser(pairs) => rename(state, pairs),
-        Statement::SetPassword {
-            user,
-            password,
-            change,
-        } => passwords::set_password(state, user.as_ref(), password, change),
-        Statement::Grant(grant) => give(state, grant),
-        Statement::Revoke(revoke) => take(state, revoke),
-        Statement::CreateRole { roles, if_not_exists } => roles::create(state, roles, *if_not_exists),
-        Statement::DropRole { roles, if_exists } => roles::drop(state, roles, *if_exists),
-        Statement::GrantRoles(grant) => roles::give(state, grant),
-        Statement::RevokeRoles(revoke) => roles::take(state, revoke),
-        Statement::SetDefaultRole { choice, users } => roles::set_default(state, choice, users),
+        Statement::DropUser { users, if_exists } => done(drop_users(state, users, *if_exists)),
+        Statement::RenameUser(pairs) => done(rename(state, pairs)),
+        Statement::SetPassword { user, secret, change } => {
+            passwords::set_password(state, user.as_ref(), secret, change)
+        }
+        Statement::Grant(grant) => done(give(state, grant)),
+        Statement::Revoke(revoke) => done(take(state, revoke)),
+        Statement::CreateRole { roles, if_not_exists } => done(roles::create(state, roles, *if_not_exists)),
+        Statement::DropRole { roles, if_exists } => done(roles::drop(state, roles, *if_exists)),
+        Statement::GrantRoles(grant) => done(roles::give(state, grant)),
+        Statement::RevokeRoles(revoke) => done(roles::take(state, revoke)),
+        Statement::SetDefaultRole { choice, users } => done(roles::set_default(state, choice, users)),
         _ => Err(SqlError::not_supported("this statement")),
     }?;
-    Ok(Answer::ok())
+    Ok(generated.answer())
 }
 
 /// The user and host a name stands for.
@@ -126,8 +126,9 @@ struct NewUsers<'a> {
     default_roles: &'a [UserName],
 }
 
-fn create(state: &SessionState, new: NewUsers, if_not_exists: bool) -> Result<()> {
+fn create(state: &SessionState, new: NewUsers, if_not_exists: bool) -> Result<Generated> {
     require_create_user(state)?;
+    let mut generated = Generated::default();
     let default_roles = roles::of_new_user(state, new.default_roles)?;
     let mut put: Vec<Account> = Vec::new();
     let mut existing = Vec::new();
@@ -152,7 +153,10 @@ fn create(state: &SessionState, new: NewUsers, if_not_exists: bool) -> Result<()
                 ),
                 ..auth.clone()
             };
-            passwords::authenticate(state, &mut account, &with_default, "CREATE USER")?;
+            let how = (&with_default, "CREATE USER");
+            passwords::authenticate(state, &mut account, how, &mut generated)?;
+        } else {
+            passwords::require_strength(state, b"")?;
         }
         passwords::set_options(state, &mut account, new.options)?;
         account
@@ -162,7 +166,8 @@ fn create(state: &SessionState, new: NewUsers, if_not_exists: bool) -> Result<()
         put.push(account);
     }
     note_existing(state, "CREATE USER", &existing, if_not_exists)?;
-    apply(state, put, Vec::new())
+    apply(state, put, Vec::new())?;
+    Ok(generated)
 }
 
 /// Error 1396 for accounts that exist, or a note for each.
@@ -190,7 +195,13 @@ fn default_plugin(state: &SessionState) -> AuthPlugin {
         .unwrap_or(AuthPlugin::CachingSha2Password)
 }
 
-fn alter(state: &SessionState, users: &[UserSpec], options: &AccountOptions, if_exists: bool) -> Result<()> {
+fn alter(
+    state: &SessionState,
+    users: &[UserSpec],
+    options: &AccountOptions,
+    if_exists: bool,
+) -> Result<Generated> {
+    let mut generated = Generated::default();
     let own = &state.info.account;
     let only_own = users
         .iter()
@@ -208,7 +219,8 @@ fn alter(state: &SessionState, users: &[UserSpec], options: &AccountOptions, if_
                 require_system_user(state, &account)?;
                 let mut account = Account::clone(&account);
                 if let Some(auth) = &spec.auth {
-                    passwords::authenticate(state, &mut account, auth, "ALTER USER")?;
+                    let how = (auth, "ALTER USER");
+                    passwords::authenticate(state, &mut account, how, &mut generated)?;
                 }
                 if spec.discard_old {
                     passwords::discard_second(state, &mut account)?;
@@ -224,7 +236,8 @@ fn alter(state: &SessionState, users: &[UserSpec], options: &AccountOptions, if_
         }
         note_missing(state, &missing);
     }
-    apply(state, put, Vec::new())
+    apply(state, put, Vec::new())?;
+    Ok(generated)
 }
 
 pub(super) fn note_missing(state: &SessionState, users: &[String]) {
@@ -390,54 +403,105 @@ fn grant_object(state: &SessionState, level: &PrivilegeLevel) -> Result<GrantObj
     })
 }
 
-/// An account can grant or revoke only what it holds itself with GRANT OPTION.
-fn require_to_give(state: &SessionState, object: &GrantObject, set: Privileges) -> Result<()> {
-    let rights = state.rights();
-    let held = match object {
-        GrantObject::Global => rights.global,
-        GrantObject::Database(name) => rights.on_databases_like(name),
-        GrantObject::Table(schema, name) => rights.on_table(schema, name),
-    };
-    if held.contains(set.union(Privileges::GRANT_OPTION)) {
-        return Ok(());
-    }
-    let (user, host) = (&state.info.user, &state.info.host);
-    Err(match object {
-        GrantObject::Global => SqlError::new(
-            er::ACCESS_DENIED,
-            format!("Access denied for user '{user}'@'{host}' (using password: YES)"),
-        ),
-        GrantObject::Database(name) => state.database_denied(name),
-        GrantObject::Table(_, name) => accounts::table_denied("GRANT", user, host, name),
-    })
+/// What a statement is about to give or to take.
+struct Wanted<'a> {
+    /// On the level of the statement.
+    set: Privileges,
+    /// On columns of its table.
+    columns: Vec<(&'a str, Privileges)>,
+    /// It names dynamic privileges only: the static GRANT OPTION is not asked for, nor given.
+    dynamic_only: bool,
 }
 
-/// Likewise for privileges on columns, each of which it holds on the column or on the table. Errors 1142 and 1143.
-fn require_to_give_columns(
-    state: &SessionState,
-    object: &GrantObject,
-    wanted: &[(&str, Privileges)],
-) -> Result<()> {
-    let GrantObject::Table(schema, name) = object else {
-        return Ok(());
+impl<'a> Wanted<'a> {
+    fn of(list: &'a [Privilege], level: Level) -> Result<Wanted<'a>> {
+        let set = privileges(list, level)?;
+        Ok(Wanted {
+            set,
+            columns: on_columns(list, level)?,
+            dynamic_only: !set.is_empty() && Privileges::ALL_DYNAMIC.contains(set),
+        })
+    }
+
+    fn dynamic(&self) -> Privileges {
+        self.set.intersection(Privileges::ALL_DYNAMIC)
+    }
+}
+
+/// An account can grant or revoke only what it holds itself with GRANT OPTION, of the dynamic privileges only those that
+/// it has with an option of their own.
+fn require_to_give(state: &SessionState, object: &GrantObject, wanted: &Wanted) -> Result<()> {
+    let rights = state.rights();
+    let set = wanted.set.without(Privileges::ALL_DYNAMIC);
+    let set = set.union(Privileges::GRANT_OPTION);
+    match object {
+        GrantObject::Global => {
+            if !wanted.dynamic_only && !rights.global.contains(set) {
+                return Err(access_denied(state));
+            }
+            if !rights.grantable.contains(wanted.dynamic()) {
+                return Err(accounts::privilege_missing("GRANT OPTION"));
+            }
+        }
+        GrantObject::Database(name) => {
+            if !rights.on_databases_like(name).contains(set) {
+                return Err(state.database_denied(name));
+            }
+        }
+        GrantObject::Table(schema, name) => return require_to_give_on_table(state, (schema, name), wanted),
+    }
+    Ok(())
+}
+
+/// Error 1045, as a login that fails.
+fn access_denied(state: &SessionState) -> SqlError {
+    let account = state.account();
+    let used = match account.auth.auth_string.is_empty() {
+        true => "NO",
+        false => "YES",
     };
+    SqlError::new(
+        er::ACCESS_DENIED,
+        format!(
+            "Access denied for user {} (using password: {used})",
+            account.quoted()
+        ),
+    )
+}
+
+/// Errors 1142 and 1143. Of privileges on columns, each must be held on the column or on the table.
+fn require_to_give_on_table(
+    state: &SessionState,
+    (schema, name): (&str, &str),
+    wanted: &Wanted,
+) -> Result<()> {
     let rights = state.rights();
     let (user, host) = (&state.info.user, &state.info.host);
-    for (column, set) in wanted {
-        let held = rights.on_column(schema, name, column);
-        if held.contains(*set) {
-            continue;
+    let of_columns = wanted.columns.iter().map(|(_, set)| *set);
+    let of_columns = of_columns.fold(Privileges::NONE, Privileges::union);
+    let on_table = wanted.set.union(Privileges::GRANT_OPTION);
+    let held = rights.on_table(schema, name);
+    let on_some = rights.on_some_column(schema, name);
+    // What is held on columns is not named as missing if there is something else to name.
+    let missing = on_table.union(of_columns).without(held).without(on_some);
+    let missing = match missing.is_empty() {
+        true => on_table.without(held),
+        false => missing,
+    };
+    if !missing.is_empty() {
+        let names = missing.names_of_denial().join(", ");
+        return Err(accounts::table_denied(&names, user, host, name));
+    }
+    for (column, set) in &wanted.columns {
+        if !rights.on_column(schema, name, column).contains(*set) {
+            let command = set.names().next().unwrap_or_default();
+            return Err(SqlError::new(
+                er::COLUMNACCESS_DENIED,
+                format!(
+                    "{command} command denied to user '{user}'@'{host}' for column '{column}' in table '{name}'"
+                ),
+            ));
         }
-        let command = set.names().next().unwrap_or_default();
-        if !rights.on_some_column(schema, name).intersects(*set) {
-            return Err(accounts::table_denied(command, user, host, name));
-        }
-        return Err(SqlError::new(
-            er::COLUMNACCESS_DENIED,
-            format!(
-                "{command} command denied to user '{user}'@'{host}' for column '{column}' in table '{name}'"
-            ),
-        ));
     }
     Ok(())
 }
@@ -475,26 +539,40 @@ fn column_of<'a>(columns: &'a mut Columns, name: &str) -> &'a mut Privileges {
     columns.entry(name).or_default()
 }
 
+/// No account may be granted anything on a database that nobody may change; on one whose tables are the server's, only what
+/// reads them.
+fn refuse_virtual(state: &SessionState, object: &GrantObject, set: Privileges) -> Result<()> {
+    let (GrantObject::Database(schema) | GrantObject::Table(schema, _)) = object else {
+        return Ok(());
+    };
+    let changes = Privileges::CREATE.union(Privileges::ALTER);
+    let refused = match virtual_schema(schema) {
+        Some("information_schema") => true,
+        Some("performance_schema") => set.intersects(changes.union(Privileges::INDEX)),
+        _ => false,
+    };
+    match refused {
+        true => Err(state.database_denied(schema)),
+        false => Ok(()),
+    }
+}
+
 fn give(state: &SessionState, grant: &Grant) -> Result<()> {
     let object = grant_object(state, &grant.level)?;
-    let mut set = privileges(&grant.privileges, object.level())?;
-    let columns = on_columns(&grant.privileges, object.level())?;
-    if grant.grant_option {
-        set = set.union(Privileges::GRANT_OPTION);
+    let mut wanted = Wanted::of(&grant.privileges, object.level())?;
+    if grant.grant_option && !wanted.dynamic_only {
+        wanted.set = wanted.set.union(Privileges::GRANT_OPTION);
     }
-    require_to_give(state, &object, set)?;
-    require_to_give_columns(state, &object, &columns)?;
-    if let GrantObject::Database(name) | GrantObject::Table(name, _) = &object
-        && is_open_schema(name)
-    {
-        return Err(state.database_denied(name));
-    }
+    require_to_give(state, &object, &wanted)?;
+    refuse_virtual(state, &object, wanted.set)?;
     if let GrantObject::Table(schema, name) = &object
-        && !set.contains(Privileges::CREATE)
+        && !wanted.set.contains(Privileges::CREATE)
     {
         granted_table(state, schema, name)?;
     }
-    require_columns(state, &object, &columns)?;
+    require_columns(state, &object, &wanted.columns)?;
+    // GRANT OPTION by its name is for all dynamic privileges that are held.
+    let by_name = grant.privileges.iter().any(|one| one.name == "GRANT OPTION");
     let mut put = Vec::new();
     for user in &grant.users {
         let name = named(state, user);
@@ -506,39 +584,51 @@ fn give(state: &SessionState, grant: &Grant) -> Result<()> {
         })?;
         require_system_user(state, &account)?;
         let mut account = Account::clone(&account);
-        let held = object.set(&mut account);
-        *held = held.union(set);
-        if let GrantObject::Table(schema, name) = &object
-            && !columns.is_empty()
-        {
-            let of_table = account.columns.entry((schema.clone(), name.clone()));
-            let of_table = of_table.or_default();
-            for (column, set) in &columns {
-                let held = column_of(of_table, column);
-                *held = held.union(*set);
-            }
+        give_to(&mut account, &object, &wanted);
+        if grant.grant_option {
+            account.grantable = account.grantable.union(wanted.dynamic());
         }
-        account.forget_empty();
+        if by_name && object.level() == Level::Global {
+            account.grantable = account.global.intersection(Privileges::ALL_DYNAMIC);
+        }
         put.push(account);
     }
     apply(state, put, Vec::new())
 }
 
+fn give_to(account: &mut Account, object: &GrantObject, wanted: &Wanted) {
+    let held = object.set(account);
+    *held = held.union(wanted.set);
+    if let GrantObject::Table(schema, name) = object
+        && !wanted.columns.is_empty()
+    {
+        let of_table = account.columns.entry((schema.clone(), name.clone()));
+        let of_table = of_table.or_default();
+        for (column, set) in &wanted.columns {
+            let held = column_of(of_table, column);
+            *held = held.union(*set);
+        }
+    }
+    account.forget_empty();
+}
+
 fn take(state: &SessionState, revoke: &Revoke) -> Result<()> {
     let object = match &revoke.level {
-        Some(level) => Some(grant_object(state, level)?),
-        None => None,
-    };
-    let (mut set, mut columns) = (Privileges::NONE, Vec::new());
-    match &object {
-        Some(object) => {
-            set = privileges(&revoke.privileges, object.level())?;
-            columns = on_columns(&revoke.privileges, object.level())?;
-            require_to_give(state, object, set)?;
-            require_to_give_columns(state, object, &columns)?;
+        Some(level) => {
+            let object = grant_object(state, level)?;
+            let mut wanted = Wanted::of(&revoke.privileges, object.level())?;
+            require_to_give(state, &object, &wanted)?;
+            let is_all = revoke.privileges.iter().any(|one| one.name == "ALL");
+            if is_all && object.level() == Level::Global {
+                wanted.set = wanted.set.union(Privileges::GRANT_OPTION);
+            }
+            Some((object, wanted))
         }
-        None => require_create_user(state)?,
-    }
+        None => {
+            require_create_user(state)?;
+            None
+        }
+    };
     let mut put = Vec::new();
     for user in &revoke.users {
         let name = named(state, user);
@@ -554,11 +644,12 @@ fn take(state: &SessionState, revoke: &Revoke) -> Result<()> {
         match &object {
             None => {
                 account.global = Privileges::NONE;
+                account.grantable = Privileges::NONE;
                 account.databases.clear();
                 account.tables.clear();
                 account.columns.clear();
             }
-            Some(object) => match take_from(&mut account, object, set, &columns) {
+            Some((object, wanted)) => match take_from(&mut account, object, wanted) {
                 Err(error) if revoke.if_exists => {
                     state.warnings.warn(error);
                     continue;
@@ -572,19 +663,20 @@ fn take(state: &SessionState, revoke: &Revoke) -> Result<()> {
 }
 
 /// Takes privileges from an account: those on a table from its columns, too. Errors 1141 and 1147 if it has none there.
-fn take_from(
-    account: &mut Account,
-    object: &GrantObject,
-    set: Privileges,
-    columns: &[(&str, Privileges)],
-) -> Result<()> {
+fn take_from(account: &mut Account, object: &GrantObject, wanted: &Wanted) -> Result<()> {
+    let set = wanted.set;
     let name = (account.auth.user.clone(), account.auth.host.clone());
     let name = (name.0.as_str(), name.1.as_str());
     let held = object.set(account);
     let has_none = held.is_empty();
     *held = held.without(set);
     match object {
-        GrantObject::Global => {}
+        GrantObject::Global => {
+            account.grantable = match set.contains(Privileges::GRANT_OPTION) {
+                true => Privileges::NONE,
+                false => account.grantable.without(set),
+            };
+        }
         GrantObject::Database(_) if has_none => return Err(no_such_grant(name)),
         GrantObject::Database(_) => {}
         GrantObject::Table(schema, table) => {
@@ -596,7 +688,7 @@ fn take_from(
             for held in of_table.values_mut() {
                 *held = held.without(set);
             }
-            for (column, set) in columns {
+            for (column, set) in &wanted.columns {
                 let held = column_of(of_table, column);
                 if !held.contains(*set) {
                     return Err(no_such_table_grant(name, table));

@@ -96,8 +96,7 @@ impl DdlContext<'_> {
     /// A table of another's definition.
     fn table_like(&self, source: &ast::ObjectName, new_name: &str) -> Result<TableDef> {
         let (schema, name) = self.target(source)?;
-        self.state
-            .require_table(Privileges::SELECT, "SELECT", schema, name)?;
+        self.state.require_in_part(Privileges::SELECT, schema, name)?;
         let mut table = TableDef::clone(&*self.table(schema, name)?);
         index::number(&mut table.indexes);
         table.options.checks = check::copied(&table.options.checks, new_name);

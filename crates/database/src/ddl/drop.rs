@@ -69,6 +69,7 @@ impl DdlContext<'_> {
         let mut missing = Vec::new();
         for view in views {
             let (schema, name) = self.target(view)?;
+            self.state.require_table(Privileges::DROP, "DROP", schema, name)?;
             missing.push(format!("{schema}.{name}"));
         }
         if !if_exists {

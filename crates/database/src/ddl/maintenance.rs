@@ -20,13 +20,14 @@ impl DdlContext<'_> {
         tables: &[ObjectName],
         may: &dyn Fn(&TableDef) -> Result<()>,
     ) -> Result<Answer> {
-        let needed = match kind {
-            MaintenanceKind::Check | MaintenanceKind::Checksum => Privileges::SELECT,
-            _ => Privileges::SELECT.union(Privileges::INSERT),
-        };
         for name in tables {
             let (schema, table) = self.state.resolve(name)?;
-            self.state.require_in_part(needed, schema, table)?;
+            let both = Privileges::SELECT.union(Privileges::INSERT);
+            match kind {
+                MaintenanceKind::Check => self.state.require_describe(schema, table)?,
+                MaintenanceKind::Checksum => self.state.require_in_part(Privileges::SELECT, schema, table)?,
+                _ => self.state.require_in_part(both, schema, table)?,
+            }
         }
         let open = |name: &ObjectName| {
             let table = self.state.table(name)?;

@@ -10,6 +10,7 @@ mod alter_foreign_key;
 mod check;
 mod checksum;
 pub(crate) mod column;
+pub mod components;
 mod copy;
 mod create;
 mod database;

@@ -4,11 +4,14 @@
 //! with REPLACE, where the account's rules or the server's demand it.
 
 use super::accounts::{apply, failed, named, require_create_user, require_system_user};
-use crate::accounts::{Account, AuthPlugin, DefaultRules, Privileges, now_s, password};
+use crate::accounts::{Account, AuthId, AuthPlugin, DefaultRules, Privileges, now_s, password};
 use crate::context::SessionState;
+use crate::context::answer::{Answer, ResultRows, bigint, text};
 use crate::error::{Result, SqlError, er};
 use crate::parse::ast::{AccountOptions, AttributeChange, AuthSecret, SecretChange, UserAuth, UserName};
+use crate::types::Value;
 use crate::types::json::Json;
+use crate::variables::find;
 
 /// `password_history` and `password_reuse_interval`.
 fn default_rules(state: &SessionState) -> DefaultRules {
@@ -24,12 +27,42 @@ fn is_own(state: &SessionState, account: &Account) -> bool {
     (&own.user, &own.host) == (&account.auth.user, &account.auth.host)
 }
 
+/// Passwords that a statement has made: whose, and what.
+#[derive(Default)]
+pub(super) struct Generated(Vec<(AuthId, String)>);
+
+impl Generated {
+    /// The result of a statement: the passwords, if it has made some.
+    pub(super) fn answer(self) -> Answer {
+        if self.0.is_empty() {
+            return Answer::ok();
+        }
+        let mut rows = ResultRows::new(&[
+            ("user", text(32)),
+            ("host", text(255)),
+            ("generated password", text(255)),
+            ("auth_factor", bigint()),
+        ]);
+        for (id, password) in self.0 {
+            let text = |text: String| Value::string(text.into_bytes());
+            rows.push(vec![text(id.user), text(id.host), text(password), Value::Int(1)]);
+        }
+        Answer::Rows(rows)
+    }
+}
+
+/// `generated_random_password_length`, of the session.
+fn random_length(state: &SessionState) -> usize {
+    let at = find("generated_random_password_length");
+    at.map_or(0, |at| state.variable_setting(at, false).as_u64() as usize)
+}
+
 /// Gives the account another secret. `statement` is what error 1396 names, for a password that is too long.
 pub(super) fn authenticate(
     state: &SessionState,
     account: &mut Account,
-    auth: &UserAuth,
-    statement: &str,
+    (auth, statement): (&UserAuth, &str),
+    generated: &mut Generated,
 ) -> Result<()> {
     let plugin = match &auth.plugin {
         None => match account.auth.auth_string.is_empty() {
@@ -43,8 +76,20 @@ pub(super) fn authenticate(
     check_current(state, account, &auth.change)?;
     let former = account.auth.clone();
     match &auth.secret {
-        AuthSecret::None => account.set_stored(plugin, Vec::new()),
-        AuthSecret::Password(text) => change_password(state, account, (plugin, text), statement)?,
+        AuthSecret::None => {
+            require_strength(state, b"")?;
+            account.set_stored(plugin, Vec::new());
+        }
+        AuthSecret::Password(text) => {
+            require_strength(state, text)?;
+            require_change(state, &auth.change, text)?;
+            change_password(state, account, (plugin, text), statement)?;
+        }
+        AuthSecret::Random => {
+            let password = password::random(random_length(state));
+            change_password(state, account, (plugin, password.as_bytes()), statement)?;
+            generated.0.push((account.id(), password));
+        }
         AuthSecret::Hash(hash) => {
             let valid = hash.is_empty()
                 || match plugin {
@@ -74,9 +119,9 @@ pub(super) fn authenticate(
 pub(super) fn set_password(
     state: &SessionState,
     user: Option<&UserName>,
-    text: &[u8],
+    secret: &AuthSecret,
     change: &SecretChange,
-) -> Result<()> {
+) -> Result<Generated> {
     let own = (state.info.account.user.as_str(), state.info.account.host.as_str());
     let name = user.map_or(own, |user| named(state, user));
     if name != own {
@@ -92,11 +137,45 @@ pub(super) fn set_password(
     let mut account = Account::clone(&account);
     let auth = UserAuth {
         plugin: Some(account.auth.plugin.name().to_owned()),
-        secret: AuthSecret::Password(text.to_vec()),
+        secret: secret.clone(),
         change: change.clone(),
     };
-    authenticate(state, &mut account, &auth, "SET PASSWORD")?;
-    apply(state, vec![account], Vec::new())
+    let mut generated = Generated::default();
+    authenticate(state, &mut account, (&auth, "SET PASSWORD"), &mut generated)?;
+    apply(state, vec![account], Vec::new())?;
+    Ok(generated)
+}
+
+/// Error 1819 if `validate_password` is installed and demands more of a password.
+pub(super) fn require_strength(state: &SessionState, text: &[u8]) -> Result<()> {
+    let allowed = state.password_policy().is_none_or(|(policy, words)| {
+        let text = String::from_utf8_lossy(text);
+        policy.allows(&text, &words)
+    });
+    match allowed {
+        true => Ok(()),
+        false => Err(SqlError::new(
+            er::NOT_VALID_PASSWORD,
+            "Your password does not satisfy the current policy requirements",
+        )),
+    }
+}
+
+/// Error 4165 if the present password is given, and the new one is too much like it.
+fn require_change(state: &SessionState, change: &SecretChange, new: &[u8]) -> Result<()> {
+    let (Some(present), Some((policy, _))) = (&change.current, state.password_policy()) else {
+        return Ok(());
+    };
+    let (present, new) = (String::from_utf8_lossy(present), String::from_utf8_lossy(new));
+    match policy.lacks_change(&present, &new) {
+        None => Ok(()),
+        Some((wanted, different)) => Err(SqlError::new(
+            er::INSUFFICIENT_PASSWORD_CHANGE,
+            format!(
+                "The new password must have at least '{wanted}' characters that are different from the old password. It has only '{different}' character(s) different. For this comparison, uppercase letters and lowercase letters are considered to be equal."
+            ),
+        )),
+    }
 }
 
 fn change_password(

@@ -76,10 +76,10 @@ pub(super) fn drop(state: &SessionState, roles: &[UserName], if_exists: bool) ->
         refuse_mandatory(state, &id)?;
         match accounts.role(&id) {
             Some(account) => {
+                require_system_user(state, &account)?;
                 if !account.auth.locked {
                     state.require_global(Privileges::CREATE_USER, "CREATE USER")?;
                 }
-                require_system_user(state, &account)?;
                 gone.push(account.id());
             }
             None => missing.push(quoted((&id.user, &id.host))),
@@ -160,6 +160,7 @@ pub(super) fn give(state: &SessionState, grant: &RoleGrant) -> Result<()> {
         let user = id_of(state, user);
         let account = state.database.accounts.role(&user);
         let account = account.ok_or_else(|| unknown(&user))?;
+        require_system_user(state, &account)?;
         if user.user.is_empty() {
             return Err(SqlError::new(
                 er::CANNOT_GRANT_ROLES_TO_ANONYMOUS_USER,
@@ -221,6 +222,7 @@ pub(super) fn take(state: &SessionState, revoke: &RoleGrant) -> Result<()> {
             ));
             continue;
         };
+        require_system_user(state, &account)?;
         for role in &revoke.roles {
             let role = id(role);
             refuse_mandatory(state, &role)?;
@@ -258,6 +260,11 @@ pub(super) fn of_new_user(state: &SessionState, roles: &[UserName]) -> Result<Ve
 /// SET DEFAULT ROLE and ALTER USER … DEFAULT ROLE.
 pub(super) fn set_default(state: &SessionState, choice: &RoleChoice, users: &[UserName]) -> Result<()> {
     let own = AuthId::new(&state.info.account.user, &state.info.account.host);
+    for user in users {
+        if let Some(account) = state.database.accounts.role(&id_of(state, user)) {
+            require_system_user(state, &account)?;
+        }
+    }
     if users.iter().any(|user| id_of(state, user) != own) {
         state.require_global(Privileges::CREATE_USER, "CREATE USER")?;
     }

@@ -216,7 +216,38 @@ pub fn virtual_schema(name: &str) -> Option<&'static str> {
 
 /// Whether all accounts may read the database's tables; what an account may not see is not among their rows.
 pub fn is_open_schema(name: &str) -> bool {
-    virtual_schema(name).is_some_and(|schema| schema != "mysql")
+    virtual_schema(name) == Some("information_schema")
+}
+
+/// The tables of `performance_schema` that all accounts may read.
+const OPEN_TABLES: [&str; 10] = [
+    "global_status",
+    "global_variable_attributes",
+    "global_variables",
+    "persisted_variables",
+    "processlist",
+    "session_account_connect_attrs",
+    "session_status",
+    "session_variables",
+    "variables_info",
+    "variables_metadata",
+];
+
+/// Whether all accounts may read the table.
+pub fn is_open_table(schema: &str, name: &str) -> bool {
+    match virtual_schema(schema) {
+        Some("information_schema") => true,
+        Some("performance_schema") => OPEN_TABLES.iter().any(|open| open.eq_ignore_ascii_case(name)),
+        _ => false,
+    }
+}
+
+/// Whether every account is told that there is the database.
+pub fn is_listed_schema(name: &str) -> bool {
+    matches!(
+        virtual_schema(name),
+        Some("information_schema" | "performance_schema")
+    )
 }
 
 enum Edit {

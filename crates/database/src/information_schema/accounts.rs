@@ -4,6 +4,7 @@
 use super::roles::set_text;
 use crate::accounts::{Account, Lifetime, Privileges, Requirement, requirement};
 use crate::context::SessionState;
+use crate::context::components::VALIDATE_PASSWORD;
 use crate::error::Result;
 use crate::types::Value;
 use std::collections::BTreeSet;
@@ -158,6 +159,29 @@ pub fn tables_priv(state: &SessionState) -> Made {
                 string(set_text(on_columns)),
             ]);
         }
+    }
+    Ok(rows)
+}
+
+pub fn component(state: &SessionState) -> Made {
+    let is_there = state.database.components.validates_passwords();
+    let row = vec![Value::UInt(1), Value::UInt(1), string(VALIDATE_PASSWORD)];
+    Ok(if is_there { vec![row] } else { Vec::new() })
+}
+
+pub fn global_grants(state: &SessionState) -> Made {
+    let mut rows = Vec::new();
+    for account in state.database.accounts.all() {
+        let auth = &account.auth;
+        rows.extend(account.global.dynamic_names().map(|name| {
+            let grantable = account.grantable.dynamic_names().any(|of| of == name);
+            vec![
+                string(&auth.user),
+                string(&auth.host),
+                string(name),
+                flag(grantable),
+            ]
+        }));
     }
     Ok(rows)
 }

@@ -193,11 +193,12 @@ fn has_begun(transaction: &TransactionInfo) -> bool {
 }
 
 pub fn transactions(state: &SessionState) -> Made {
+    super::rows::require_process(state)?;
     let visible = Visible::new(state);
     let mut rows = Vec::new();
     for transaction in state.database.engine().transactions() {
         let owner = transaction.owner;
-        if !visible.sees(owner) || !has_begun(&transaction) {
+        if !has_begun(&transaction) {
             continue;
         }
         let process = visible.sessions.get(&owner);

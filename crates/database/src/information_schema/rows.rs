@@ -10,7 +10,7 @@ use crate::show::objects::{
 };
 use crate::show::server;
 use crate::types::{Charset, Collation, SqlType, TypeKind, Value};
-use crate::variables::{Setting, listed};
+use crate::variables::Setting;
 use std::sync::Arc;
 
 type Made = Result<Vec<Vec<Value>>>;
@@ -44,7 +44,7 @@ pub fn schemata(state: &SessionState) -> Made {
     let dictionary = state.database.dictionary();
     let mut rows = Vec::new();
     for name in dictionary.schema_names() {
-        if !state.sees_database(&name) {
+        if !state.lists_database(&name) {
             continue;
         }
         let Some(schema) = dictionary.schema(&name) else {
@@ -287,6 +287,7 @@ fn in_database(schema: &str, name: &str) -> String {
 }
 
 pub fn innodb_foreign(state: &SessionState) -> Made {
+    require_process(state)?;
     let mut rows = Vec::new();
     for table in stored_tables(state) {
         for key in &table.foreign_keys {
@@ -313,6 +314,7 @@ pub fn innodb_foreign(state: &SessionState) -> Made {
 }
 
 pub fn innodb_foreign_cols(state: &SessionState) -> Made {
+    require_process(state)?;
     let mut rows = Vec::new();
     for table in stored_tables(state) {
         for key in &table.foreign_keys {
@@ -407,6 +409,7 @@ pub fn processlist(state: &SessionState) -> Made {
 }
 
 pub fn metrics(state: &SessionState) -> Made {
+    require_process(state)?;
     let s = state.database.engine().status();
     let rows = [
         ("trx_rseg_history_len", "transaction", s.history_length),
@@ -479,9 +482,21 @@ pub fn partitions(state: &SessionState) -> Made {
     Ok(stored.map(row).collect())
 }
 
+/// There is one file, and this does not tell of it.
+pub fn files(state: &SessionState) -> Made {
+    require_process(state)?;
+    Ok(Vec::new())
+}
+
+/// Error 1227.
+pub fn require_process(state: &SessionState) -> Result<()> {
+    state.require_global(Privileges::PROCESS, "PROCESS")
+}
+
 fn visible_accounts(state: &SessionState) -> Vec<Arc<Account>> {
     let own = state.account();
-    match state.has_global(Privileges::CREATE_USER) {
+    let rights = state.rights();
+    match rights.on_database("mysql").contains(Privileges::SELECT) {
         true => state.database.accounts.all(),
         false => vec![own],
     }
@@ -490,7 +505,7 @@ fn visible_accounts(state: &SessionState) -> Vec<Arc<Account>> {
 /// One row per privilege of a set; USAGE if it has none and `usage` is wanted.
 fn privilege_rows(set: Privileges, level: Level, usage: bool, front: &[Value]) -> Vec<Vec<Value>> {
     let grantable = yes(set.contains(Privileges::GRANT_OPTION));
-    let plain = set.without(Privileges::GRANT_OPTION);
+    let plain = set.without(Privileges::GRANT_OPTION.union(Privileges::ALL_DYNAMIC));
     let row = |name: &str| {
         let mut row = front.to_vec();
         row.extend([string(name), grantable.clone()]);
@@ -511,6 +526,12 @@ pub fn user_privileges(state: &SessionState) -> Made {
     for account in visible_accounts(state) {
         let front = [string(account.quoted()), catalog()];
         rows.extend(privilege_rows(account.global, Level::Global, true, &front));
+        rows.extend(account.global.dynamic_names().map(|name| {
+            let grantable = account.grantable.dynamic_names().any(|of| of == name);
+            let mut row = front.to_vec();
+            row.extend([string(name), yes(grantable)]);
+            row
+        }));
     }
     Ok(rows)
 }
@@ -572,7 +593,12 @@ fn variables(state: &SessionState, global: bool) -> Made {
         };
         vec![string(name), value]
     };
-    Ok(listed(global).into_iter().map(row).collect())
+    Ok(state
+        .database
+        .listed_variables(global)
+        .into_iter()
+        .map(row)
+        .collect())
 }
 
 pub fn global_variables(state: &SessionState) -> Made {

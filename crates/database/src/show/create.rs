@@ -1,7 +1,6 @@
 //! SHOW CREATE TABLE and SHOW CREATE DATABASE: byte for byte as MySQL writes them.
 
 use super::string;
-use crate::accounts::Privileges;
 use crate::context::SessionState;
 use crate::context::answer::{ResultRows, text};
 use crate::dictionary::{ColumnDef, ColumnDefault, ForeignKeyDef, IndexDef, ReferentialAction, TableDef};
@@ -27,14 +26,15 @@ pub fn table(state: &SessionState, name: &ObjectName) -> Result<ResultRows> {
 }
 
 pub fn database(state: &SessionState, name: &str, if_not_exists: bool) -> Result<ResultRows> {
+    if !state.sees_database(name) {
+        let info = &state.info;
+        return Err(crate::accounts::database_denied(&info.user, &info.host, name));
+    }
     let schema = state
         .database
         .dictionary()
         .schema(name)
         .ok_or_else(|| SqlError::unknown_database(name))?;
-    if !state.sees_database(&schema.name) {
-        return Err(state.database_denied(name));
-    }
     let mut out = String::from("CREATE DATABASE ");
     if if_not_exists {
         out.push_str("/*!32312 IF NOT EXISTS*/ ");
@@ -294,8 +294,6 @@ fn index_text(index: &IndexDef, table: &TableDef) -> String {
 /// The table, if the account may look at it at all. Error 1142 if not, whether or not there is one.
 pub fn visible_table(state: &SessionState, name: &ObjectName) -> Result<Arc<TableDef>> {
     let (schema, written) = state.resolve(name)?;
-    if !state.sees_table(schema, written) {
-        state.require_table(Privileges::SELECT, "SELECT", schema, written)?;
-    }
+    state.require_describe(schema, written)?;
     state.table(name)
 }

@@ -75,6 +75,7 @@ fn merged(rights: &Rights) -> Account {
     let mut all = Account::new("", "");
     for part in rights.parts() {
         all.global = all.global.union(part.global);
+        all.grantable = all.grantable.union(part.grantable);
         for (name, set) in &part.databases {
             let held = all.databases.entry(name.clone()).or_default();
             *held = held.union(*set);
@@ -127,10 +128,12 @@ fn grant_lines(account: &Account, rights: &Rights, roles: &BTreeMap<AuthId, bool
         format!("GRANT {} ON {on} TO {to}{}", set.text(level), option(set))
     };
     let mut lines = vec![line(all.global, Level::Global, "*.*")];
-    let dynamic: Vec<&str> = all.global.dynamic_names().collect();
-    if !dynamic.is_empty() {
-        let option = option(all.global);
-        lines.push(format!("GRANT {} ON *.* TO {to}{option}", dynamic.join(",")));
+    let plain = all.global.without(all.grantable);
+    for (set, option) in [(plain, ""), (all.grantable, " WITH GRANT OPTION")] {
+        let dynamic: Vec<&str> = set.dynamic_names().collect();
+        if !dynamic.is_empty() {
+            lines.push(format!("GRANT {} ON *.* TO {to}{option}", dynamic.join(",")));
+        }
     }
     for (name, set) in &all.databases {
         lines.push(line(*set, Level::Database, &format!("`{name}`.*")));

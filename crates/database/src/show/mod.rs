@@ -11,11 +11,65 @@ pub(crate) mod server;
 
 pub use create::foreign_key_text;
 
+use crate::accounts::Privileges;
 use crate::context::SessionState;
 use crate::context::answer::{ResultRows, bigint, text};
 use crate::error::{Result, SqlError};
 use crate::parse::ast::{ObjectName, Show, ShowFilter, ShowKind};
 use crate::types::{SqlType, Value};
+
+const TRIGGER_HEADINGS: &[&str] = &[
+    "Trigger",
+    "Event",
+    "Table",
+    "Statement",
+    "Timing",
+    "Created",
+    "sql_mode",
+    "Definer",
+    "character_set_client",
+    "collation_connection",
+    "Database Collation",
+];
+
+const EVENT_HEADINGS: &[&str] = &[
+    "Db",
+    "Name",
+    "Definer",
+    "Time zone",
+    "Type",
+    "Execute at",
+    "Interval value",
+    "Interval field",
+    "Starts",
+    "Ends",
+    "Status",
+    "Originator",
+    "character_set_client",
+    "collation_connection",
+    "Database Collation",
+];
+
+const ROUTINE_HEADINGS: &[&str] = &[
+    "Db",
+    "Name",
+    "Type",
+    "Language",
+    "Definer",
+    "Modified",
+    "Created",
+    "Security_type",
+    "Comment",
+    "character_set_client",
+    "collation_connection",
+    "Database Collation",
+];
+
+/// Error 1227.
+fn require_replication_client(state: &SessionState) -> Result<()> {
+    let either = Privileges::REPLICATION_CLIENT.union(Privileges::SUPER);
+    state.require_global(either, "SUPER, REPLICATION CLIENT")
+}
 
 /// Runs a SHOW statement.
 pub fn show(state: &SessionState, show: &Show) -> Result<ResultRows> {
@@ -76,74 +130,41 @@ fn rows(state: &SessionState, what: &ShowKind, filter: &ShowFilter) -> Result<Re
         ShowKind::Privileges => Ok(server::privileges()),
         ShowKind::Plugins => Ok(server::plugins()),
         ShowKind::OpenTables { schema } => objects::open_tables(state, schema.as_deref()),
-        ShowKind::Triggers { .. } => Ok(ResultRows::of_text(
-            &[
-                "Trigger",
-                "Event",
-                "Table",
-                "Statement",
-                "Timing",
-                "Created",
-                "sql_mode",
-                "Definer",
-                "character_set_client",
-                "collation_connection",
-                "Database Collation",
-            ],
-            64,
-        )),
-        ShowKind::Events { .. } => Ok(ResultRows::of_text(
-            &[
-                "Db",
-                "Name",
-                "Definer",
-                "Time zone",
-                "Type",
-                "Execute at",
-                "Interval value",
-                "Interval field",
-                "Starts",
-                "Ends",
-                "Status",
-                "Originator",
-                "character_set_client",
-                "collation_connection",
-                "Database Collation",
-            ],
-            64,
-        )),
-        ShowKind::ProcedureStatus | ShowKind::FunctionStatus => Ok(ResultRows::of_text(
-            &[
-                "Db",
-                "Name",
-                "Type",
-                "Language",
-                "Definer",
-                "Modified",
-                "Created",
-                "Security_type",
-                "Comment",
-                "character_set_client",
-                "collation_connection",
-                "Database Collation",
-            ],
-            64,
-        )),
-        ShowKind::MasterStatus => Ok(ResultRows::of_text(
-            &[
+        ShowKind::Triggers { schema } => {
+            objects::schema_or_current(state, schema.as_deref())?;
+            Ok(ResultRows::of_text(TRIGGER_HEADINGS, 64))
+        }
+        ShowKind::Events { schema } => {
+            let schema = match schema {
+                Some(schema) => schema,
+                None => state.current_schema()?,
+            };
+            state.require_database(Privileges::EVENT, schema)?;
+            Ok(ResultRows::of_text(EVENT_HEADINGS, 64))
+        }
+        ShowKind::ProcedureStatus | ShowKind::FunctionStatus => Ok(ResultRows::of_text(ROUTINE_HEADINGS, 64)),
+        ShowKind::MasterStatus => {
+            require_replication_client(state)?;
+            let headings = [
                 "File",
                 "Position",
                 "Binlog_Do_DB",
                 "Binlog_Ignore_DB",
                 "Executed_Gtid_Set",
-            ],
-            64,
-        )),
-        ShowKind::BinaryLogs => Err(SqlError::new(
-            crate::error::er::NO_BINARY_LOGGING,
-            "You are not using binary logging",
-        )),
-        ShowKind::ReplicaStatus => Ok(ResultRows::of_text(&["Replica_IO_State"], 64)),
+            ];
+            Ok(ResultRows::of_text(&headings, 64))
+        }
+        ShowKind::BinaryLogs => {
+            require_replication_client(state)?;
+            Err(SqlError::new(
+                crate::error::er::NO_BINARY_LOGGING,
+                "You are not using binary logging",
+            ))
+        }
+        ShowKind::ReplicaStatus => {
+            require_replication_client(state)?;
+            Ok(ResultRows::of_text(&["Replica_IO_State"], 64))
+        }
         ShowKind::Profiles => Ok(ResultRows::new(&[
             ("Query_ID", bigint()),
             ("Duration", SqlType::double()),

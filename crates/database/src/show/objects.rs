@@ -22,7 +22,7 @@ fn heading(base: &str, filter: &ShowFilter) -> String {
 pub fn databases(state: &SessionState, filter: &ShowFilter) -> Result<ResultRows> {
     let mut rows = ResultRows::new(&[(&heading("Database", filter), text(64))]);
     for name in state.database.dictionary().schema_names() {
-        if state.sees_database(&name) {
+        if state.lists_database(&name) {
             rows.push(vec![string(name)]);
         }
     }
@@ -41,14 +41,21 @@ pub fn visible_tables(state: &SessionState, schema: &str) -> Vec<Arc<TableDef>> 
     tables
 }
 
-fn schema_or_current<'a>(state: &'a SessionState, schema: Option<&'a str>) -> Result<&'a str> {
+/// The database that a SHOW names, or the current one. Errors 1046 and 1049.
+fn existing_or_current<'a>(state: &'a SessionState, schema: Option<&'a str>) -> Result<&'a str> {
     let schema = match schema {
         Some(schema) => schema,
         None => state.current_schema()?,
     };
-    if state.database.dictionary().schema(schema).is_none() {
-        return Err(SqlError::unknown_database(schema));
+    match state.database.dictionary().schema(schema) {
+        Some(_) => Ok(schema),
+        None => Err(SqlError::unknown_database(schema)),
     }
+}
+
+/// Likewise, and error 1044 if the account holds nothing there.
+pub fn schema_or_current<'a>(state: &'a SessionState, schema: Option<&'a str>) -> Result<&'a str> {
+    let schema = existing_or_current(state, schema)?;
     if !state.sees_database(schema) {
         return Err(state.database_denied(schema));
     }
@@ -87,7 +94,7 @@ pub fn table_type(table: &TableDef) -> &'static str {
 }
 
 pub fn open_tables(state: &SessionState, schema: Option<&str>) -> Result<ResultRows> {
-    let schema = schema_or_current(state, schema)?;
+    let schema = existing_or_current(state, schema)?;
     let mut rows = ResultRows::new(&[
         ("Database", text(64)),
         ("Table", text(64)),

@@ -6,12 +6,11 @@ use crate::context::answer::{ResultRows, bigint, text};
 use crate::context::{SessionState, Traffic, command};
 use crate::error::{Result, SqlError, er};
 use crate::types::{Charset, Collation, SqlType, Value, WarningLevel};
-use crate::variables::listed;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 pub fn variables(state: &SessionState, global: bool) -> ResultRows {
     let mut rows = ResultRows::new(&[("Variable_name", text(64)), ("Value", text(2048))]);
-    for (name, at) in listed(global) {
+    for (name, at) in state.database.listed_variables(global) {
         let setting = state.variable_setting(at, global);
         let value = match setting {
             crate::variables::Setting::Null => String::new(),
@@ -37,6 +36,11 @@ pub fn status_values(state: &SessionState) -> Vec<(String, String)> {
     let uptime = database.started.elapsed().as_secs();
     let mut values: Vec<(String, String)> = Vec::new();
     let mut put = |name: &str, value: String| values.push((name.to_owned(), value));
+    if let Some((read_micros, words)) = database.password_dictionary() {
+        let read = state.settings.time_zone.local(read_micros, 0);
+        put("validate_password.dictionary_file_last_parsed", read.to_string());
+        put("validate_password.dictionary_file_words_count", words.to_string());
+    }
     put("Aborted_clients", load(&counters.aborted_clients));
     put("Prepared_stmt_count", load(&counters.prepared));
     put("Aborted_connects", load(&counters.aborted_connects));

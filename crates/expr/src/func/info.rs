@@ -33,6 +33,19 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
         |_, _, ctx| Ok(Val::string(ctx.env.session.current_role())),
     ),
     stable(
+        "validate_password_strength",
+        (1, 1),
+        |_, _| Ok(SqlType::bigint()),
+        |args, _, ctx| {
+            let value = args[0].eval(ctx)?;
+            if value.is_null() {
+                return Ok(Val::Null);
+            }
+            let password = String::from_utf8_lossy(&value.to_text()).into_owned();
+            Ok(Val::Int(ctx.env.session.password_strength(&password) as i64))
+        },
+    ),
+    stable(
         "version",
         (0, 0),
         |_, bind| Ok(system_text(60, false, bind)),

@@ -183,6 +183,8 @@ pub enum AuthSecret {
     None,
     /// `IDENTIFIED … BY 'password'`
     Password(Vec<u8>),
+    /// `IDENTIFIED … BY RANDOM PASSWORD`: the server makes one and tells it.
+    Random,
     /// `IDENTIFIED WITH plugin AS 'hash'`
     Hash(Vec<u8>),
 }

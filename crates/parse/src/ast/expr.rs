@@ -134,8 +134,10 @@ pub enum ScopeKeyword {
     Session,
     /// `GLOBAL`, `@@global.`
     Global,
-    /// `SET PERSIST`, `SET PERSIST_ONLY`
+    /// `SET PERSIST`
     Persist,
+    /// `SET PERSIST_ONLY`: for the next start, not for now.
+    PersistOnly,
 }
 
 /// The unit of an INTERVAL or EXTRACT, upper-cased: `DAY`, `DAY_HOUR`, …

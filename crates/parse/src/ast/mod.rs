@@ -107,6 +107,10 @@ pub enum Statement {
     },
     /// `SHUTDOWN`
     Shutdown,
+    /// `INSTALL COMPONENT 'file://…', …`
+    InstallComponents(Vec<String>),
+    /// `UNINSTALL COMPONENT 'file://…', …`
+    UninstallComponents(Vec<String>),
     /// ALTER INSTANCE RELOAD TLS.
     ReloadTls {
         /// Without `NO ROLLBACK ON ERROR`.
@@ -227,12 +231,12 @@ pub enum Statement {
     },
     /// `RENAME USER a TO b, …`, as (old, new).
     RenameUser(Vec<(UserName, UserName)>),
-    /// `SET PASSWORD [FOR user] = 'password'`
+    /// `SET PASSWORD [FOR user] = 'password'`, `SET PASSWORD … TO RANDOM`
     SetPassword {
         /// The account; `None`: the current user's.
         user: Option<UserName>,
-        /// The new password in clear text, as bytes of the connection's character set.
-        password: Vec<u8>,
+        /// The new password: in clear text, as bytes of the connection's character set, or one that the server makes.
+        secret: AuthSecret,
         /// What becomes of the present one.
         change: SecretChange,
     },

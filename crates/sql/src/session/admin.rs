@@ -11,12 +11,13 @@ impl Session {
     pub(super) fn change_database(&mut self, name: &str) -> Result<()> {
         let state = &self.state;
         let dictionary = state.database.dictionary();
+        // Before the look-up: who holds nothing there is not told whether there is one.
+        if !state.sees_database(name) {
+            return Err(state.database_denied(name));
+        }
         let Some(schema) = dictionary.schema(name) else {
             return Err(SqlError::unknown_database(name));
         };
-        if !state.sees_database(&schema.name) {
-            return Err(state.database_denied(name));
-        }
         let name = schema.name.clone();
         self.state.process.set_schema(Some(&name));
         self.state.values.set_database_collation(schema.collation);
@@ -35,7 +36,10 @@ impl Session {
             SqlError::new(er::NO_SUCH_THREAD, message)
         })?;
         let own = process.user().0 == self.state.info.user;
-        if !own && !self.state.has_global(Privileges::ADMINISTERS_CONNECTIONS) {
+        let (user, host) = process.account();
+        let above = self.state.database.is_system_user(&user, &host)
+            && !self.state.has_global(Privileges::SYSTEM_USER);
+        if !own && (above || !self.state.has_global(Privileges::ADMINISTERS_CONNECTIONS)) {
             let message = format!("You are not owner of thread {id}");
             return Err(SqlError::new(er::KILL_DENIED, message));
         }
@@ -64,37 +68,58 @@ impl Session {
     }
 
     pub(super) fn flush(&mut self, options: &[String]) -> Result<Answer> {
-        self.state
-            .require_global(Privileges::RELOAD.union(Privileges::SUPER), "RELOAD")?;
+        let parts: Vec<&[String]> = options.split(|word| word == ",").collect();
+        for part in &parts {
+            let (either, names) = flush_needs(part.first().map_or("", String::as_str));
+            self.state.require_global(either, names)?;
+        }
         self.commit_open()?;
-        let first = options.first().map_or("", String::as_str);
-        let all = options.join(" ");
+        for part in parts {
+            self.flush_one(part)?;
+        }
+        Ok(Answer::ok())
+    }
+
+    fn flush_one(&mut self, option: &[String]) -> Result<()> {
+        let first = option.first().map_or("", String::as_str);
+        let all = option.join(" ");
         match first {
-            "TABLES" | "TABLE" if all == format!("{first} WITH READ LOCK") => self.lock_everything(),
-            "TABLES" | "TABLE" if all.contains("READ LOCK") || all.contains("FOR EXPORT") => Err(
-                SqlError::not_supported("FLUSH TABLES of single tables WITH READ LOCK or FOR EXPORT"),
-            ),
-            "HOSTS" => {
-                self.state.database.hosts().forget();
-                Ok(Answer::ok())
+            "TABLES" | "TABLE" if all == format!("{first} WITH READ LOCK") => {
+                self.lock_everything()?;
             }
-            "USER_RESOURCES" => {
-                self.state.database.resources.forget();
-                Ok(Answer::ok())
+            "TABLES" | "TABLE" if all.contains("READ LOCK") || all.contains("FOR EXPORT") => {
+                return Err(SqlError::not_supported(
+                    "FLUSH TABLES of single tables WITH READ LOCK or FOR EXPORT",
+                ));
             }
+            "HOSTS" => self.state.database.hosts().forget(),
+            "USER_RESOURCES" => self.state.database.resources.forget(),
             // They hold at once; only under `skip_grant_tables` do they begin to.
-            "PRIVILEGES" => {
-                self.state.database.accounts.enforce();
-                Ok(Answer::ok())
-            }
+            "PRIVILEGES" => self.state.database.accounts.enforce(),
             "LOGS" | "ERROR" | "GENERAL" | "SLOW" => {
                 log::logger().flush();
                 self.state.database.logs.adopt(self.state.database.globals())?;
-                Ok(Answer::ok())
             }
             "TABLES" | "TABLE" | "STATUS" | "LOCAL" | "NO_WRITE_TO_BINLOG" | "ENGINE" | "BINARY"
-            | "OPTIMIZER_COSTS" => Ok(Answer::ok()),
-            other => Err(SqlError::not_supported(format!("FLUSH {other}"))),
+            | "OPTIMIZER_COSTS" => {}
+            other => return Err(SqlError::not_supported(format!("FLUSH {other}"))),
         }
+        Ok(())
     }
+}
+
+/// The privileges of which one allows a FLUSH, and how error 1227 names them.
+fn flush_needs(option: &str) -> (Privileges, &'static str) {
+    let (own, names) = match option {
+        "TABLES" | "TABLE" => (Privileges::FLUSH_TABLES, "RELOAD or FLUSH_TABLES"),
+        "STATUS" => (Privileges::FLUSH_STATUS, "RELOAD or FLUSH_STATUS"),
+        "PRIVILEGES" => (Privileges::FLUSH_PRIVILEGES, "RELOAD or FLUSH_PRIVILEGES"),
+        "USER_RESOURCES" => (Privileges::FLUSH_USER_RESOURCES, "RELOAD or FLUSH_USER_RESOURCES"),
+        "OPTIMIZER_COSTS" => (
+            Privileges::FLUSH_OPTIMIZER_COSTS,
+            "RELOAD or FLUSH_OPTIMIZER_COSTS",
+        ),
+        _ => (Privileges::NONE, "RELOAD"),
+    };
+    (own.union(Privileges::RELOAD), names)
 }

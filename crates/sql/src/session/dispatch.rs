@@ -94,6 +94,14 @@ impl Session {
             Statement::Kill { id, query_only } => self.kill(id, *query_only),
             Statement::Flush(options) => self.flush(options),
             Statement::Shutdown => self.shutdown(),
+            Statement::InstallComponents(names) => {
+                self.commit_open()?;
+                crate::ddl::components::install(&self.state, names)
+            }
+            Statement::UninstallComponents(names) => {
+                self.commit_open()?;
+                crate::ddl::components::uninstall(&self.state, names)
+            }
             Statement::ReloadTls { keep_on_error } => self.reload_tls(*keep_on_error),
             Statement::LockTables(tables) => self.lock_tables(tables),
             Statement::UnlockTables => {

@@ -10,7 +10,7 @@ use super::Session;
 use crate::accounts::Privileges;
 use crate::context::TableUse;
 use crate::context::{Answer, SessionState};
-use crate::dictionary::TableDef;
+use crate::dictionary::{TableDef, virtual_schema};
 use crate::error::{Result, SqlError, er};
 use crate::mdl::{Block, Mode, TableLock};
 use crate::parse::ast::{LockTable, MaintenanceKind, ObjectName, Statement};
@@ -80,6 +80,11 @@ impl Session {
         self.unlock_tables();
         let mut wanted: Vec<LockedTable> = Vec::with_capacity(tables.len());
         for lock in tables {
+            let (schema, name) = self.state.resolve(&lock.table)?;
+            if virtual_schema(schema).is_none() {
+                self.state.require_database(Privileges::LOCK_TABLES, schema)?;
+            }
+            self.state.require_in_part(Privileges::SELECT, schema, name)?;
             let table = self.state.table(&lock.table)?;
             let alias = lock.alias.clone().unwrap_or_else(|| table.name.clone());
             let taken = |other: &LockedTable| other.alias == alias && other.table.schema == table.schema;
@@ -88,10 +93,6 @@ impl Session {
             }
             if table.is_virtual() {
                 continue;
-            }
-            let both = Privileges::LOCK_TABLES.union(Privileges::SELECT);
-            if !self.state.rights().allow(both, &table.schema, &table.name) {
-                return Err(self.state.database_denied(&table.schema));
             }
             wanted.push(LockedTable {
                 alias,

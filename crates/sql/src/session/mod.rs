@@ -18,6 +18,7 @@ mod guard;
 mod locked;
 mod plan_cache;
 mod prepared;
+mod restricted;
 mod run;
 mod set;
 #[cfg(test)]

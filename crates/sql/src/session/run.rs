@@ -5,7 +5,7 @@ use super::Session;
 use super::guard::Effect;
 use crate::accounts::Privileges;
 use crate::context::{Alarm, OkInfo, ResultSink, RightsAt, command, status};
-use crate::dictionary::is_open_schema;
+use crate::dictionary::is_open_table;
 use crate::error::{Result, SqlError, er};
 use crate::exec::{self, Outcome};
 use crate::mdl::Mode;
@@ -185,7 +185,7 @@ impl Session {
             let all = used.privileges.union(Privileges::SELECT);
             let is_locking_read = used.mode == Mode::Write && used.privileges == Privileges::SELECT;
             let locks = !is_locking_read || self.state.require_locking(schema, name).is_ok();
-            used.implied || is_open_schema(schema) || (rights.allow(all, schema, name) && locks)
+            used.implied || is_open_table(schema, name) || (rights.allow(all, schema, name) && locks)
         })
     }
 

@@ -3,6 +3,7 @@
 
 use super::Session;
 use super::argument::evaluate;
+use super::restricted;
 use crate::accounts::Privileges;
 use crate::accounts::roles::parse_names;
 use crate::context::Answer;
@@ -92,12 +93,27 @@ impl Session {
     }
 
     fn set_variable(&mut self, scope: Option<ScopeKeyword>, name: &str, expr: &Expr) -> Result<()> {
-        let at = find(name).ok_or_else(|| SqlError::unknown_system_variable(name))?;
+        let at = self.state.database.find_variable(name)?;
         let def = &DEFS[at];
-        let global = matches!(scope, Some(ScopeKeyword::Global | ScopeKeyword::Persist));
+        let only_kept = scope == Some(ScopeKeyword::PersistOnly);
+        let global = only_kept || matches!(scope, Some(ScopeKeyword::Global | ScopeKeyword::Persist));
+        if only_kept {
+            restricted::require_persist_only(&self.state)?;
+        }
         check_settable(def, global)?;
+        match global {
+            true => restricted::require_global(&self.state, def.name)?,
+            false => restricted::require_session(&self.state, def.name)?,
+        }
         let setting = self.setting_of(at, global, expr)?;
+        if only_kept {
+            refuse_fixed(def, &setting)?;
+            return persist::store(self.state.database.engine(), at, &setting);
+        }
         self.put_variable(at, global, setting.clone())?;
+        if name.starts_with("validate_password.") {
+            self.state.database.keep_password_length()?;
+        }
         if scope == Some(ScopeKeyword::Persist) {
             persist::store(self.state.database.engine(), at, &setting)?;
         }
@@ -147,9 +163,7 @@ impl Session {
     /// Puts a checked value in place, with what that brings about.
     pub(super) fn put_variable(&mut self, at: usize, global: bool, setting: Setting) -> Result<()> {
         let def = &DEFS[at];
-        if def.refuses(&setting) {
-            return Err(SqlError::not_supported(format!("{} = {setting}", def.name)));
-        }
+        refuse_fixed(def, &setting)?;
         if let Some(why) = def.unused()
             && Setting::parse(def, def.default).as_ref() != Ok(&setting)
         {
@@ -159,14 +173,7 @@ impl Session {
             ));
         }
         if global {
-            self.state.require_global(
-                Privileges::SUPER.union(Privileges::SYSTEM_VARIABLES_ADMIN),
-                "SUPER or SYSTEM_VARIABLES_ADMIN",
-            )?;
-            if def.name == "offline_mode" && setting.as_bool() {
-                self.state
-                    .require_global(Privileges::ADMINISTERS_CONNECTIONS, "SUPER or CONNECTION_ADMIN")?;
-            }
+            restricted::require_global(&self.state, def.name)?;
             if def.name == "mandatory_roles" {
                 self.put_mandatory_roles(&setting.to_string())?;
             }
@@ -208,10 +215,6 @@ impl Session {
 
     /// SET GLOBAL mandatory_roles. Error 1231 for what is no list of names, 3880 for an account with SYSTEM_USER.
     fn put_mandatory_roles(&self, names: &str) -> Result<()> {
-        self.state.require_global(
-            Privileges::ROLE_ADMIN,
-            "SYSTEM_VARIABLES_ADMIN or SUPER privileges, as well as the ROLE_ADMIN",
-        )?;
         let accounts = &self.state.database.accounts;
         let ids =
             parse_names(names).ok_or_else(|| SqlError::wrong_value_for_variable("mandatory_roles", names))?;
@@ -300,6 +303,14 @@ impl Session {
             ("innodb_max_dirty_pages_pct", Setting::Float(pct)) => engine.set_max_dirty_pages_pct(*pct),
             _ => {}
         }
+    }
+}
+
+/// Error 1235 for a value that the variable cannot have here.
+fn refuse_fixed(def: &variables::Def, setting: &Setting) -> Result<()> {
+    match def.refuses(setting) {
+        true => Err(SqlError::not_supported(format!("{} = {setting}", def.name))),
+        false => Ok(()),
     }
 }
 

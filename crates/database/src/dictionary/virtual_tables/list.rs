@@ -280,6 +280,16 @@ pub(super) const LIST: &[(&str, &str, &str)] = &[
     ),
     (
         MYSQL,
+        "global_grants",
+        "USER 32,HOST 255,PRIV 32,WITH_GRANT_OPTION 1",
+    ),
+    (
+        MYSQL,
+        "component",
+        "component_id uint,component_group_id uint,component_urn text",
+    ),
+    (
+        MYSQL,
         "general_log",
         "event_time time,user_host text,thread_id uint,server_id uint,command_type 64,argument text",
     ),

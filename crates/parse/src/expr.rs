@@ -162,7 +162,12 @@ impl Parser<'_> {
                 negated.then_some((Infix::Predicate, PREDICATE))
             }
             6 if is("SOUNDS") && !self.is_ahead(1, "LIKE") => None,
-            6 if is("MEMBER") && !self.is_ahead(1, "OF") => None,
+            6 if is("MEMBER")
+                && !self.is_ahead(1, "OF")
+                && self.token_at(1).kind != TokenKind::Op(Op::LParen) =>
+            {
+                None
+            }
             _ => {
                 let found = predicates.iter().any(|w| is(w)) || is("SOUNDS") || is("MEMBER");
                 found.then_some((Infix::Predicate, PREDICATE))
@@ -314,7 +319,14 @@ impl Parser<'_> {
                 call("SOUNDEX", vec![right]),
             ));
         }
-        Err(SqlError::not_supported("MEMBER OF"))
+        self.expect("MEMBER")?;
+        self.accept("OF");
+        self.expect_op(Op::LParen)?;
+        let array = self.bit_expr()?;
+        self.expect_op(Op::RParen)?;
+        self.link()?;
+        // A name that a call in a text cannot have.
+        Ok(call("MEMBER OF", vec![left, array]))
     }
 
     fn between(&mut self, left: Expr, negated: bool) -> Result<Expr> {

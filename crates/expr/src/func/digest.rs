@@ -97,31 +97,6 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
             Ok(Val::string(uuid.hyphenated().to_string()))
         },
     ),
-    def(
-        "inet_aton",
-        (1, 1),
-        |args, bind| Ok(nullable_int(args, bind)?.unsigned()),
-        |args, _, ctx| {
-            let written = known!(text(&args[0], ctx)?);
-            let address = inet_aton(&written);
-            if address.is_none() {
-                ctx.env.complain(bad_text(&written, "inet_aton"))?;
-            }
-            Ok(address.map_or(Val::Null, Val::UInt))
-        },
-    ),
-    def(
-        "inet_ntoa",
-        (1, 1),
-        |args, bind| Ok(hex_text(args, 31, bind)?.with_nullable(true)),
-        |args, _, ctx| {
-            let n = known!(int(&args[0], ctx)?);
-            let Ok(n) = u32::try_from(n) else {
-                return Ok(Val::Null);
-            };
-            Ok(Val::string(std::net::Ipv4Addr::from(n).to_string()))
-        },
-    ),
 ];
 
 fn hex_text(args: &mut Vec<Expr>, length: u64, bind: &BindCtx) -> Result<SqlType> {
@@ -225,21 +200,6 @@ fn bad_text(text: &[u8], function: &str) -> SqlError {
     SqlError::wrong_value_for_type("string", &tidemark_types::convert::excerpt(text), function)
 }
 
-/// Short forms leave out the middle: `127.1` is 127.0.0.1.
-fn inet_aton(text: &[u8]) -> Option<u64> {
-    let text = std::str::from_utf8(text).ok()?;
-    let parts = text
-        .split('.')
-        .map(|p| p.parse::<u8>().ok())
-        .collect::<Option<Vec<u8>>>()?;
-    if parts.is_empty() || parts.len() > 4 {
-        return None;
-    }
-    let (last, first) = parts.split_last()?;
-    let high = (0..3).fold(0u64, |n, i| n << 8 | first.get(i).copied().unwrap_or(0) as u64);
-    Some(high << 8 | *last as u64)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -273,7 +233,6 @@ mod tests {
         assert_eq!(from_base64(b"YQ==").unwrap(), b"a");
         assert_eq!(from_base64(b"Y"), None);
         assert_eq!(from_base64(b"YQ==YQ=="), None);
-        assert_eq!(inet_aton(b"127.1"), Some(2_130_706_433));
         assert_eq!(
             parse_uuid(b"{6ccd780c-baba-1026-9564-5b8c656024db}"),
             parse_uuid(b"6CCD780CBABA102695645B8C656024DB")

@@ -92,12 +92,7 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
     }),
     def("json_contains_path", (3, MANY), nullable_int, |args, _, ctx| {
         let doc = known!(document(args, 0, "json_contains_path", ctx)?);
-        let mode = known!(text(&args[1], ctx)?).to_ascii_lowercase();
-        let all = match mode.as_slice() {
-            b"one" => false,
-            b"all" => true,
-            _ => return Err(SqlError::wrong_arguments("json_contains_path")),
-        };
+        let all = !known!(one_or_all(&args[1], "json_contains_path", ctx)?);
         for e in &args[2..] {
             let path = known!(path(e, ctx)?);
             let mut found = Vec::new();
@@ -146,7 +141,12 @@ fn json_result(_args: &mut Vec<Expr>, _bind: &BindCtx) -> Result<SqlType> {
 }
 
 /// An argument that is a document; `None` is NULL.
-fn document<'a>(args: &'a [Expr], index: usize, function: &str, ctx: &EvalCtx<'a>) -> Result<Option<Json>> {
+pub(super) fn document<'a>(
+    args: &'a [Expr],
+    index: usize,
+    function: &str,
+    ctx: &EvalCtx<'a>,
+) -> Result<Option<Json>> {
     match args[index].eval(ctx)? {
         Val::Null => Ok(None),
         Val::Json(text) => Ok(Some(Json::of_text(&text))),
@@ -164,11 +164,27 @@ fn document<'a>(args: &'a [Expr], index: usize, function: &str, ctx: &EvalCtx<'a
     }
 }
 
+/// Whether one is enough, by an argument `one` or `all`; `None` is NULL.
+pub(super) fn one_or_all<'a>(e: &'a Expr, function: &str, ctx: &EvalCtx<'a>) -> Result<Option<bool>> {
+    let Some(written) = text(e, ctx)? else {
+        return Ok(None);
+    };
+    match &*written.to_ascii_lowercase() {
+        b"one" => Ok(Some(true)),
+        b"all" => Ok(Some(false)),
+        _ => {
+            let message =
+                format!("The oneOrAll argument to {function} may take these values: 'one' or 'all'.");
+            Err(SqlError::new(er::JSON_BAD_ONE_OR_ALL_ARG, message))
+        }
+    }
+}
+
 fn to_json<'a>(e: &'a Expr, ctx: &EvalCtx<'a>) -> Result<Json> {
     Ok(typed_json(&e.eval(ctx)?, &e.ty))
 }
 
-fn path<'a>(e: &'a Expr, ctx: &EvalCtx<'a>) -> Result<Option<Vec<PathStep>>> {
+pub(super) fn path<'a>(e: &'a Expr, ctx: &EvalCtx<'a>) -> Result<Option<Vec<PathStep>>> {
     let Some(written) = text(e, ctx)? else {
         return Ok(None);
     };

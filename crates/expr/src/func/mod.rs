@@ -12,7 +12,9 @@ mod control;
 mod digest;
 mod info;
 mod json;
+mod json_search;
 mod locks;
+mod net;
 mod numeric;
 mod regexp;
 mod string;
@@ -20,6 +22,7 @@ mod string_search;
 mod temporal;
 mod temporal_now;
 mod temporal_sum;
+mod units;
 
 use super::build::{self, BindCtx, as_number, as_text, json_as_double};
 use super::env::{EvalCtx, Watch};
@@ -35,12 +38,14 @@ use tidemark_types::error::{Result, SqlError};
 use tidemark_types::{SqlType, TypeKind, Val};
 
 static BY_NAME: LazyLock<HashMap<&'static str, &'static FuncDef>> = LazyLock::new(|| {
-    let tables: [&'static [FuncDef]; 12] = [
+    let tables: [&'static [FuncDef]; 15] = [
         control::FUNCTIONS,
         digest::FUNCTIONS,
         info::FUNCTIONS,
         json::FUNCTIONS,
+        json_search::FUNCTIONS,
         locks::FUNCTIONS,
+        net::FUNCTIONS,
         numeric::FUNCTIONS,
         regexp::FUNCTIONS,
         string::FUNCTIONS,
@@ -48,6 +53,7 @@ static BY_NAME: LazyLock<HashMap<&'static str, &'static FuncDef>> = LazyLock::ne
         temporal::FUNCTIONS,
         temporal_now::FUNCTIONS,
         temporal_sum::FUNCTIONS,
+        units::FUNCTIONS,
     ];
     tables.into_iter().flatten().map(|f| (f.name, f)).collect()
 });

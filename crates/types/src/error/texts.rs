@@ -8,7 +8,7 @@ impl SqlError {
 
     /// A form that Tidemark does not have; `what` names it as the user wrote it.
     pub fn not_supported(what: impl fmt::Display) -> Self {
-        let message = format!("This version of MySQL doesn't yet support '{what}'");
+        let message = format!("This version of Tidemark doesn't yet support '{what}'");
         SqlError::new(er::NOT_SUPPORTED_YET, message)
     }
 

@@ -103,8 +103,9 @@ fn gives_order(path: &AccessPath, def: &TableDef, base: usize, order: &[(Expr, b
         while at < parts.len() && fixed.contains(&parts[at].column) {
             at += 1;
         }
+        // Behind the whole key of a row there is nothing left to order, in this table.
         if at == parts.len() && def.primary().is_some() {
-            break;
+            continue;
         }
         let part = parts.get(at)?;
         let member = def.columns[column].ty.is_member();

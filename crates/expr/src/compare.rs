@@ -5,7 +5,7 @@ use super::json::value_json;
 use super::node::{CmpOp, Expr, InSet, Node};
 use std::cmp::Ordering;
 use tidemark_types::error::Result;
-use tidemark_types::{CmpKind, Val};
+use tidemark_types::{CmpKind, Decimal, Val};
 
 /// `None` if either is NULL, or is not what it should be compared as (no date, NaN).
 pub fn compare_values(kind: CmpKind, a: &Val, b: &Val, env: &Env) -> Result<Option<Ordering>> {
@@ -13,6 +13,11 @@ pub fn compare_values(kind: CmpKind, a: &Val, b: &Val, env: &Env) -> Result<Opti
     match (kind, a, b) {
         (CmpKind::Int, Val::Int(x), Val::Int(y)) => return Ok(Some(x.cmp(y))),
         (CmpKind::Int, Val::UInt(x), Val::UInt(y)) => return Ok(Some(x.cmp(y))),
+        (CmpKind::Number, Val::Int(x), Val::Str(y)) => {
+            if let Some(y) = std::str::from_utf8(y).ok().and_then(|y| y.parse::<i64>().ok()) {
+                return Ok(Some(x.cmp(&y)));
+            }
+        }
         (CmpKind::Str(c), Val::Str(x), Val::Str(y)) => return Ok(Some(c.compare(x, y))),
         (_, Val::Null, _) | (_, _, Val::Null) => return Ok(None),
         _ => {}
@@ -24,6 +29,10 @@ pub fn compare_values(kind: CmpKind, a: &Val, b: &Val, env: &Env) -> Result<Opti
                 a.to_f64(env)?.partial_cmp(&b.to_f64(env)?)
             }
             _ => Some(a.to_decimal(env)?.cmp(&b.to_decimal(env)?)),
+        },
+        CmpKind::Number => match (exact_number(a), exact_number(b)) {
+            (Some(x), Some(y)) => Some(x.cmp(&y)),
+            _ => a.to_f64(env)?.partial_cmp(&b.to_f64(env)?),
         },
         CmpKind::Double => a.to_f64(env)?.partial_cmp(&b.to_f64(env)?),
         CmpKind::Str(collation) => Some(collation.compare(&a.to_text(), &b.to_text())),
@@ -42,6 +51,25 @@ pub fn compare_values(kind: CmpKind, a: &Val, b: &Val, env: &Env) -> Result<Opti
             _ => Some(a.to_int(env)?.cmp(&b.to_int(env)?)),
         },
     })
+}
+
+/// The number that a text is, if it is wholly one: digits, a sign, a point.
+pub(crate) fn plain_number(text: &[u8]) -> Option<Decimal> {
+    let plain = |b: &u8| b.is_ascii_digit() || matches!(b, b'-' | b'.');
+    let text = std::str::from_utf8(text)
+        .ok()
+        .filter(|_| text.iter().all(plain))?;
+    Decimal::parse(text)
+}
+
+fn exact_number(value: &Val) -> Option<Decimal> {
+    match value {
+        Val::Int(n) => Some(Decimal::from(*n)),
+        Val::UInt(n) => Some(Decimal::from(*n)),
+        Val::Decimal(d) => Some(d.clone()),
+        Val::Str(text) => plain_number(text),
+        _ => None,
+    }
 }
 
 /// `a op b` by the rules of NULL.

@@ -82,10 +82,18 @@ pub(crate) fn text_cmp_kind(left: &Expr, right: &Expr, op: &str, bind: &BindCtx)
     }
     for (a, b, other) in [(l, r, right), (r, l, left)] {
         if a.kind == TypeKind::Time && (b.kind == TypeKind::Time || b.is_string() && param(other)) {
+            if b.is_string() {
+                bind.depends_on_literals.set(true);
+            }
             return Ok(CmpKind::Time);
         }
         if a.kind == TypeKind::Time && b.is_string() {
             return Ok(CmpKind::Str(common_collation(&[l, r], op, bind)?.0));
+        }
+    }
+    for (a, b, other) in [(l, r, right), (r, l, left)] {
+        if (a.is_integer() || a.kind == TypeKind::Decimal) && b.is_string() && param(other) {
+            return Ok(CmpKind::Number);
         }
     }
     // A text beside a number makes both doubles.

@@ -12,6 +12,9 @@ pub enum CmpKind {
     Decimal,
     /// As floating-point numbers: where the types have nothing better in common.
     Double,
+    /// Exact numbers against a parameter that is a text: exactly if that is wholly a number, as a literal in its place would
+    /// be, otherwise as floating-point numbers.
+    Number,
     /// As texts, by a collation.
     Str(Collation),
     /// DATE, DATETIME, TIMESTAMP: texts are read as such.

@@ -163,8 +163,12 @@ pub enum KeyBound {
 /// The column's form of a value that it is compared with as `kind` says. The value is not NULL: nothing equals that.
 pub fn key_bound(value: &Val, kind: CmpKind, column: &SqlType, zone: &TimeZone) -> KeyBound {
     match kind {
-        CmpKind::Int | CmpKind::Decimal | CmpKind::Double if column.is_integer() => int_bound(value, column),
-        CmpKind::Int | CmpKind::Decimal if column.kind == TypeKind::Decimal => decimal_bound(value, column),
+        CmpKind::Int | CmpKind::Decimal | CmpKind::Double | CmpKind::Number if column.is_integer() => {
+            int_bound(value, column)
+        }
+        CmpKind::Int | CmpKind::Decimal | CmpKind::Number if column.kind == TypeKind::Decimal => {
+            decimal_bound(value, column)
+        }
         CmpKind::Double if column.kind == TypeKind::Double => match as_number(value) {
             Some(d) => KeyBound::Exact(Val::Double(d.to_f64())),
             None => KeyBound::Unusable,

@@ -47,6 +47,9 @@ pub struct SessionState {
     pub last_insert_id: Cell<u64>,
     /// `SET insert_id`: the next statement's first generated value; 0 for none.
     pub insert_id: Cell<u64>,
+    /// Rows that the command at hand has read: those of tables, of what it has put together itself, and those that it has
+    /// sorted once more.
+    pub examined: Cell<u64>,
     /// ROW_COUNT() of the previous statement.
     pub row_count: Cell<i64>,
     /// FOUND_ROWS(): rows of the previous query, without its LIMIT under SQL_CALC_FOUND_ROWS.
@@ -64,6 +67,12 @@ pub struct SessionState {
 }
 
 impl SessionState {
+    /// Counts a row that was read.
+    #[inline]
+    pub fn examine(&self) {
+        self.examined.set(self.examined.get() + 1);
+    }
+
     /// The state of a new session, with the server's values of all variables.
     pub fn new(
         database: Arc<Database>,
@@ -89,6 +98,7 @@ impl SessionState {
             user_variables: RefCell::default(),
             last_insert_id: Cell::new(0),
             insert_id: Cell::new(0),
+            examined: Cell::new(0),
             row_count: Cell::new(0),
             found_rows: Cell::new(0),
             error_count: Cell::new(0),
@@ -122,6 +132,7 @@ impl SessionState {
             sql_mode: self.settings.sql_mode,
             div_precision_increment: self.settings.div_precision_increment,
             group_concat_max_len: self.settings.group_concat_max_len,
+            depends_on_literals: Cell::new(false),
         }
     }
 

@@ -2,12 +2,13 @@
 
 use super::literal::{bool_literal, int_literal, literal, type_of_value};
 use super::{BindCtx, as_number, as_text, boolean, part_of_document};
+use crate::compare::plain_number;
 use crate::infer::text_cmp_kind;
 use crate::json::{is_boolean, is_opaque};
 use crate::node::{CmpOp, Expr, InSet, Node};
 use tidemark_types::error::{Result, SqlError};
 use tidemark_types::temporal::parse;
-use tidemark_types::{CmpKind, Date, Decimal, SqlType, TypeKind, Val, Value};
+use tidemark_types::{CmpKind, Date, SqlType, TypeKind, Val, Value};
 
 /// The operands of a comparison, literals turned into what they are compared with, and the kind of comparison.
 pub(crate) fn comparable(left: Expr, right: Expr, op: &str, bind: &BindCtx) -> Result<(CmpKind, Expr, Expr)> {
@@ -28,8 +29,14 @@ fn text_comparable(left: Expr, right: Expr, op: &str, bind: &BindCtx) -> Result<
         (left, right)
     };
     // A text literal that is wholly a number is that number beside an exact column.
-    let left = exact_literal(left, &right);
-    let right = exact_literal(right, &left);
+    let years = op != IN_LIST;
+    for (one, other) in [(&left, &right), (&right, &left)] {
+        if years && is_year_column(one) && matches!(other.node, Node::Param(_)) {
+            bind.depends_on_literals.set(true);
+        }
+    }
+    let left = exact_literal(left, &right, years);
+    let right = exact_literal(right, &left, years);
     // A literal beside a date or time is one, if it can be read as one.
     let (l, r) = (left.ty.clone(), right.ty.clone());
     let (fixed_left, fixed_right) = (is_literal(&left), is_literal(&right));
@@ -52,20 +59,20 @@ fn is_literal(e: &Expr) -> bool {
     matches!(e.node, Node::Literal(_))
 }
 
-fn exact_literal(e: Expr, other: &Expr) -> Expr {
+/// Whether it is a column of type YEAR, not another expression of that type.
+fn is_year_column(e: &Expr) -> bool {
+    e.ty.kind == TypeKind::Year && matches!(e.node, Node::Column(_))
+}
+
+/// With `years`, two digits beside a column of years are one.
+fn exact_literal(e: Expr, other: &Expr, years: bool) -> Expr {
     let Node::Literal(value) = &e.node else { return e };
     if is_literal(other) || !(other.ty.is_integer() || other.ty.kind == TypeKind::Decimal) {
         return e;
     }
     let exact = match value {
         Val::Str(text) if !(e.ty.unsigned && e.ty.is_binary_string()) => {
-            let plain = text
-                .iter()
-                .all(|b| b.is_ascii_digit() || matches!(b, b'-' | b'.'));
-            let number = std::str::from_utf8(text)
-                .ok()
-                .filter(|_| plain)
-                .and_then(Decimal::parse);
+            let number = plain_number(text);
             number.map(
                 |d| match d.to_i128().filter(|_| d.scale() == 0).map(i64::try_from) {
                     Some(Ok(int)) => Val::Int(int),
@@ -77,8 +84,7 @@ fn exact_literal(e: Expr, other: &Expr) -> Expr {
         _ => None,
     };
     match exact {
-        // Two digits beside a YEAR are one.
-        Some(Val::Int(n @ 1..100)) if other.ty.kind == TypeKind::Year => {
+        Some(Val::Int(n @ 1..100)) if years && is_year_column(other) => {
             int_literal(if n < 70 { n + 2000 } else { n + 1900 })
         }
         Some(value) => literal(type_of_value(&value, &BindCtx::default()), value),
@@ -265,6 +271,9 @@ pub(crate) fn between(e: Expr, low: Expr, high: Expr, negated: bool, bind: &Bind
     ))
 }
 
+/// What comparison with a list of several is called, in which two digits are no year.
+const IN_LIST: &str = "IN";
+
 /// Lists from this length on are searched, not walked.
 const SET_MIN: usize = 8;
 
@@ -272,9 +281,10 @@ pub(crate) fn in_list(e: Expr, list: Vec<Expr>, negated: bool, bind: &BindCtx) -
     let mut nullable = e.ty.nullable;
     let mut candidates = Vec::with_capacity(list.len());
     let mut value = as_number_beside(e, &list);
+    let op = if list.len() == 1 { "=" } else { IN_LIST };
     for candidate in list {
         nullable |= candidate.ty.nullable;
-        let (kind, left, right) = comparable(value, candidate, "IN", bind)?;
+        let (kind, left, right) = comparable(value, candidate, op, bind)?;
         value = left;
         candidates.push((kind, right));
     }

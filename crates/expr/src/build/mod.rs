@@ -14,6 +14,7 @@ use super::infer::{cmp_kind, common_collation, number_kind, result_type, text_cm
 use super::json::{JSON_UNQUOTE, is_opaque, json_type, scalar, text_result, typed_json};
 use super::node::*;
 use literal::literal;
+use std::cell::Cell;
 use tidemark_types::error::{Result, SqlError};
 use tidemark_types::{Charset, CmpKind, Collation, Decimal, Derivation, SqlMode, SqlType, TypeKind, Val};
 
@@ -28,6 +29,9 @@ pub struct BindCtx {
     pub div_precision_increment: u8,
     /// Length limit of GROUP_CONCAT's result in bytes, which decides its type. 1024 by default.
     pub group_concat_max_len: u64,
+    /// Set when a parameter is bound in whose place some literals would be bound otherwise: a text beside a time counts as a
+    /// time only if it is wholly one, and a number of two digits beside a YEAR is a year.
+    pub depends_on_literals: Cell<bool>,
 }
 
 impl Default for BindCtx {
@@ -37,6 +41,7 @@ impl Default for BindCtx {
             sql_mode: SqlMode::DEFAULT,
             div_precision_increment: 4,
             group_concat_max_len: 1024,
+            depends_on_literals: Cell::new(false),
         }
     }
 }
@@ -168,9 +173,9 @@ pub(crate) fn arith(op: ArithOp, left: Expr, right: Expr, bind: &BindCtx) -> Res
                 _ => left.ty.unsigned || right.ty.unsigned,
             };
             let digits = match op {
-                ArithOp::Mul => left.ty.length + right.ty.length,
+                ArithOp::Mul => left.ty.length.saturating_add(right.ty.length),
                 ArithOp::Mod => left.ty.length.max(right.ty.length),
-                _ => left.ty.length.max(right.ty.length) + 1,
+                _ => left.ty.length.max(right.ty.length).saturating_add(1),
             };
             let ty = SqlType::bigint().with_length(digits.min(21));
             if unsigned { ty.unsigned() } else { ty }

@@ -151,7 +151,7 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
             let ty = text_like_first(args, bind)?;
             Ok(ty
                 .clone()
-                .with_length(ty.length.saturating_mul(2) + 2)
+                .with_length(ty.length.saturating_mul(2).saturating_add(2))
                 .with_nullable(false))
         },
         quote,

@@ -301,7 +301,9 @@ impl Request<'_> {
 /// Whether a comparison of this kind with a column of this type can go by the order of an index.
 fn is_sargable(kind: CmpKind, column: &SqlType) -> bool {
     match kind {
-        CmpKind::Int | CmpKind::Decimal => column.is_integer() || column.kind == TypeKind::Decimal,
+        CmpKind::Int | CmpKind::Decimal | CmpKind::Number => {
+            column.is_integer() || column.kind == TypeKind::Decimal
+        }
         CmpKind::Double => column.is_integer() || column.kind == TypeKind::Double,
         CmpKind::Str(collation) => {
             (column.is_string() || column.is_member()) && column.collation == collation

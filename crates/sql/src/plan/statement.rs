@@ -16,7 +16,7 @@ use crate::error::{Result, SqlError, er};
 use crate::expr::{Binder, EvalCtx, Expr, NoSubqueries, Node, build};
 use crate::mdl::Mode;
 use crate::parse::ast::{self, Statement, TableRef};
-use crate::types::{CmpKind, ColumnMeta, Value};
+use crate::types::{ColumnMeta, Value};
 use std::sync::Arc;
 use tidemark_engine::{Table, TableId};
 
@@ -46,6 +46,7 @@ pub struct StatementPlan {
     signature: Vec<std::mem::Discriminant<Value>>,
     /// User variables lent their types.
     one_shot: bool,
+    depends_on_literals: bool,
     /// All tables are read as they were then, which each of them says.
     pub moments: Vec<AsOf>,
 }
@@ -85,6 +86,7 @@ pub fn plan(statement: &Statement, state: &SessionState, params: &[Value]) -> Re
         columns,
         signature: params.iter().map(std::mem::discriminant).collect(),
         one_shot: false,
+        depends_on_literals: ctx.depends_on_literals.get(),
         moments,
     };
     planned.one_shot = planned.uses_variables();
@@ -286,29 +288,14 @@ impl StatementPlan {
                 .all(|(value, kind)| value.is_null() || std::mem::discriminant(value) == *kind)
     }
 
+    /// Whether other literals in place of the parameters could make another plan.
+    pub fn depends_on_literals(&self) -> bool {
+        self.depends_on_literals
+    }
+
     fn uses_variables(&self) -> bool {
-        self.any(&|e| matches!(e.node, Node::UserVar(_) | Node::AssignVar(..)))
-    }
-
-    /// Whether a parameter is compared with a time. A literal in its place would count as a text unless it is wholly a
-    /// time; the plan takes it for a time in any case, as that of a prepared statement has to.
-    pub fn takes_parameter_for_time(&self) -> bool {
-        let text = |e: &Expr| matches!(e.node, Node::Param(_)) && e.ty.is_string();
-        let time = |kind: &CmpKind| *kind == CmpKind::Time;
-        self.any(&|e| match &e.node {
-            Node::Compare(_, kind, sides) => time(kind) && sides.iter().any(text),
-            Node::Between { low, high, args, .. } => (time(low) || time(high)) && args.iter().any(text),
-            Node::In { value, list, .. } => list
-                .iter()
-                .any(|(kind, e)| time(kind) && (text(value) || text(e))),
-            _ => false,
-        })
-    }
-
-    /// Whether an expression of its queries is of the kind.
-    fn any(&self, kind: &dyn Fn(&Expr) -> bool) -> bool {
         let mut found = false;
-        let mut look = |e: &Expr| found |= kind(e);
+        let mut look = |e: &Expr| found |= matches!(e.node, Node::UserVar(_) | Node::AssignVar(..));
         for query in &self.queries {
             query.walk(&mut look, &mut |_| {});
         }

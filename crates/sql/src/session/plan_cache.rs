@@ -8,7 +8,7 @@
 use super::run::ReadyPlan;
 use crate::parse::shape::Shape;
 use crate::types::Value;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// Plans kept by a session. A session that runs more different statements than that starts over.
 const PLANS_MAX: usize = 400;
@@ -19,12 +19,23 @@ pub(super) struct PlanCache {
     pub values: Vec<Value>,
     pub index: HashMap<Box<[u8]>, usize>,
     pub plans: Vec<Option<ReadyPlan>>,
+    /// Shapes of statements whose plans depend on their literals: these are planned each time.
+    pub refused: HashSet<Box<[u8]>>,
 }
 
 impl PlanCache {
     pub fn clear(&mut self) {
         self.index.clear();
         self.plans.clear();
+        self.refused.clear();
+    }
+
+    /// The statement at hand is to be planned each time.
+    pub fn refuse(&mut self) {
+        if self.refused.len() >= PLANS_MAX {
+            self.refused.clear();
+        }
+        self.refused.insert(self.shape.key().into());
     }
 
     pub fn add(&mut self, plan: ReadyPlan) {

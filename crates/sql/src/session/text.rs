@@ -75,15 +75,15 @@ impl Session {
                 self.plans.plans[at] = None;
                 self.plans.index.remove(self.plans.shape.key());
             }
-            let parsed = parse_shape(sql, start, mode, self.plans.shape.offsets());
-            if let Ok(parsed) = parsed
+            let refused = self.plans.refused.contains(self.plans.shape.key());
+            let shaped = || parse_shape(sql, start, mode, self.plans.shape.offsets()).ok();
+            if let Some(parsed) = (!refused).then(shaped).flatten()
                 && !parsed.needs_literal
                 && is_planned(&parsed.statement)
                 && !keeps_diagnostics(&parsed.statement)
+                && self.run_shaped(&parsed, next < sql.len(), out)?
             {
-                if self.run_shaped(&parsed, next < sql.len(), out)? {
-                    return Ok(next);
-                }
+                return Ok(next);
             }
         }
         let parsed = parse(sql, start, mode).inspect_err(|_| self.clear_diagnostics())?;
@@ -115,6 +115,7 @@ impl Session {
         let result = self.plan_shaped(parsed, &values, more, out);
         self.plans.values = values;
         let Some(ready) = result? else {
+            self.plans.refuse();
             return Ok(false);
         };
         self.plans.add(ready);
@@ -129,7 +130,7 @@ impl Session {
         out: &mut dyn ResultSink,
     ) -> Result<Option<ReadyPlan>> {
         let mut ready = self.ready(&parsed.statement, values)?;
-        if ready.plan.takes_parameter_for_time() {
+        if ready.plan.depends_on_literals() {
             return Ok(None);
         }
         match self.run_ready(&mut ready, values, more, out)? {

@@ -11,7 +11,18 @@ from support.server import Server
 
 GENERAL = re.compile(r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z\t +(\d+) (\w+)\t(.*)$", re.MULTILINE)
 SLOW = re.compile(r"# Time: \d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z\n# User@Host: (\S+)\[(\S+)\] @ (\S*) \[(\S*)\]  Id: +\d+\n"
-                  r"# Query_time: (\d+\.\d+)  Lock_time: \d+\.\d+ Rows_sent: (\d+)\n(?:use (\w+);\n)?SET timestamp=\d+;\n(.*);\n")
+                  r"# Query_time: (\d+\.\d+)  Lock_time: \d+\.\d+ Rows_sent: (\d+)  Rows_examined: (\d+)\n(?:use (\w+);\n)?SET timestamp=\d+;\n(.*);\n")
+
+EXAMINED = {
+    "SELECT * FROM t": 100, "SELECT * FROM t WHERE id = 5": 1, "SELECT * FROM t WHERE id = 500": 0, "SELECT * FROM t WHERE c = 5": 100, "SELECT * FROM t WHERE a = 3": 10,
+    "SELECT id FROM t WHERE id BETWEEN 10 AND 19": 10, "SELECT a FROM t WHERE a > 7": 20, "SELECT COUNT(*) FROM t WHERE c < 3": 100, "SELECT * FROM t ORDER BY c": 200,
+    "SELECT * FROM t ORDER BY c LIMIT 3": 103, "SELECT * FROM t ORDER BY id LIMIT 3": 3, "SELECT * FROM t LIMIT 7": 7, "SELECT b, COUNT(*) FROM t GROUP BY b": 100,
+    "SELECT DISTINCT b FROM t": 100, "SELECT t.id, u.id FROM t JOIN u ON u.v = t.c": 300,
+    "SELECT id FROM t UNION ALL SELECT id FROM u": 300, "SELECT (SELECT COUNT(*) FROM u WHERE u.t = t.id) FROM t WHERE id < 5": 20, "SELECT MAX(id) FROM t": 1,
+    "SELECT MAX(c) FROM t": 100, "SELECT id FROM t WHERE id IN (1, 5, 9)": 3,
+    "UPDATE t SET c = c WHERE a = 3": 10, "UPDATE t SET c = c + 0 WHERE id = 3": 1, "DELETE FROM u WHERE id = 1": 1, "DELETE FROM u WHERE v = 2": 199,
+    "INSERT INTO u SELECT id + 1000, id, 1 FROM t": 100, "SELECT * FROM t FOR UPDATE": 100, "INSERT INTO u VALUES (5000, 1, 1)": 0,
+}
 
 
 class Audit:
@@ -53,10 +64,10 @@ class Audit:
         self.root("SET GLOBAL slow_query_log = OFF")
         path = self.server.datadir / "slow.log"
         text = path.read_text()
-        found = [entry for entry in SLOW.findall(text) if "slow" in entry[7]]
+        found = [entry for entry in SLOW.findall(text) if "slow" in entry[8]]
         assert len(found) == 1, text
-        user, _, host, _, took, sent, schema, statement = found[0]
-        assert (user, host, sent, schema, statement) == ("root", "localhost", "1", "app_db", "SELECT 'slow', SLEEP(0.3)"), found
+        user, _, host, _, took, sent, examined, schema, statement = found[0]
+        assert (user, host, sent, examined, schema, statement) == ("root", "localhost", "1", "1", "app_db", "SELECT 'slow', SLEEP(0.3)"), found
         assert 0.3 <= float(took) < 5 and "'fast'" not in text and after == before + 1, (text, before, after)
         for tool in ("mysqldumpslow", "mariadb-dumpslow"):
             if shutil.which(tool):
@@ -66,6 +77,27 @@ class Audit:
         if shutil.which("pt-query-digest"):
             said = subprocess.run(["pt-query-digest", str(path)], capture_output=True, text=True, timeout=60).stdout
             assert "SELECT 'slow', SLEEP(0.3)" in said, said
+
+    def case_rows_examined(self):
+        """As many as MySQL 9.7 counts (ROWS_EXAMINED of performance_schema.events_statements_history)."""
+        self.root("DROP DATABASE IF EXISTS examined", "CREATE DATABASE examined",
+                  "CREATE TABLE examined.t (id INT PRIMARY KEY, a INT, b VARCHAR(10), c INT, KEY (a))", "CREATE TABLE examined.u (id INT PRIMARY KEY, t INT, v INT, KEY (t))",
+                  "INSERT INTO examined.t VALUES " + ", ".join(f"({i}, {i % 10}, 'x{i % 7}', {i % 13})" for i in range(1, 101)),
+                  "INSERT INTO examined.u VALUES " + ", ".join(f"({i}, {i % 50}, {i % 3})" for i in range(1, 201)))
+        path = self.server.datadir / "examined.log"
+        self.root("SET GLOBAL slow_query_log_file = 'examined.log'", "SET GLOBAL slow_query_log = ON")
+        with self.address.connect(database="examined") as connection, connection.cursor() as cursor:
+            cursor.execute("SET long_query_time = 0")
+            for statement in EXAMINED:
+                cursor.execute(statement)
+            cursor.execute("SET min_examined_row_limit = 50")
+            cursor.execute("SELECT 'few' FROM t WHERE id < 5")
+            cursor.execute("SELECT 'many' FROM t WHERE id < 60")
+        self.root("SET GLOBAL slow_query_log = OFF", "DROP DATABASE examined")
+        text = path.read_text()
+        seen = {entry[8]: int(entry[6]) for entry in SLOW.findall(text)}
+        assert {statement: seen.get(statement) for statement in EXAMINED} == EXAMINED, seen
+        assert "'many'" in text and "'few'" not in text, text
 
     def case_logs_are_opened_anew(self):
         self.root("SET GLOBAL general_log_file = 'moved.log'", "SET GLOBAL general_log = ON", "SELECT 'before'")

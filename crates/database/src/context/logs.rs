@@ -5,7 +5,7 @@
 //!
 //! # Time: 2026-11-22T17:09:14.123456Z                               slow_query_log: what took long_query_time or more
 //! # User@Host: app[app] @ localhost []  Id:     8
-//! # Query_time: 0.500123  Lock_time: 0.000000 Rows_sent: 1
+//! # Query_time: 0.500123  Lock_time: 0.000000 Rows_sent: 1  Rows_examined: 10
 //! use shop;
 //! SET timestamp=1795367353;
 //! SELECT SLEEP(0.5);
@@ -137,11 +137,16 @@ impl Logs {
         }
     }
 
-    /// Writes a statement that has taken so long to the slow query log, if that is long for the session. Returns true if so.
+    /// Writes a statement that has taken so long to the slow query log, if that is long for the session and it has read as many
+    /// rows as the session asks for. Returns true if it was long.
     pub fn finished(&self, state: &SessionState, current: &Current) -> bool {
         let took = current.since.elapsed();
         if took.as_secs_f64() < state.settings.long_query_time {
             return false;
+        }
+        let examined = state.examined.get();
+        if examined < state.settings.min_examined_row_limit {
+            return true;
         }
         let info = &state.info;
         let address = if info.port == 0 { "" } else { info.host.as_str() };
@@ -151,7 +156,7 @@ impl Logs {
             _ => 0,
         };
         let mut entry = format!(
-            "# Time: {:.6}\n# User@Host: {}[{}] @ {host} [{}]  Id: {:5}\n# Query_time: {:.6}  Lock_time: 0.000000 Rows_sent: {sent}\n",
+            "# Time: {:.6}\n# User@Host: {}[{}] @ {host} [{}]  Id: {:5}\n# Query_time: {:.6}  Lock_time: 0.000000 Rows_sent: {sent}  Rows_examined: {examined}\n",
             Timestamp::now(),
             info.account.user,
             info.user,

@@ -42,6 +42,7 @@ positions! {
     at_sql_notes = "sql_notes";
     at_sql_log_off = "sql_log_off";
     at_long_query_time = "long_query_time";
+    at_min_examined_row_limit = "min_examined_row_limit";
     at_auto_increment_increment = "auto_increment_increment";
     at_auto_increment_offset = "auto_increment_offset";
     at_innodb_autoinc_lock_mode = "innodb_autoinc_lock_mode";

@@ -70,6 +70,8 @@ pub struct Settings {
     pub sql_log_off: bool,
     /// What takes so many seconds is in the slow query log. 10 by default.
     pub long_query_time: f64,
+    /// A statement that has read fewer rows is not in the slow query log.
+    pub min_examined_row_limit: u64,
     /// `sql_auto_is_null`. Off by default.
     pub sql_auto_is_null: bool,
     /// Step between generated AUTO_INCREMENT values. 1 by default.
@@ -168,6 +170,7 @@ impl Values {
             table_locks: uint(at_innodb_table_locks()) != 0,
             cte_max_recursion_depth: uint(at_cte_max_recursion_depth()),
             sort_buffer_size: uint(at_sort_buffer_size()),
+            min_examined_row_limit: uint(at_min_examined_row_limit()),
             join_buffer_size: uint(at_join_buffer_size()),
             tmp_table_size: uint(at_tmp_table_size()),
             statement_memory: self.statement_memory(),

@@ -44,7 +44,10 @@ impl<'a> Exec<'a, '_> {
         next: Next,
     ) -> Result<ScanControl> {
         match source {
-            RowSource::One => next(Produced::Row(row)),
+            RowSource::One => {
+                self.session.examine();
+                next(Produced::Row(row))
+            }
             RowSource::Table(scan) => self.scan(scan, row, scope, direct, next),
             RowSource::Inner(list) => self.inner(list, row, scope, direct, next),
             RowSource::Left(join) => self.left_join(join, row, scope, next),
@@ -194,6 +197,7 @@ impl<'a> Exec<'a, '_> {
         scope: QueryScope,
         next: Next,
     ) -> Result<ScanControl> {
+        self.session.examine();
         row[scan.base..scan.base + values.len()].clone_from_slice(values);
         if !self.passes(scan.filter.as_ref(), row, scope)? {
             return Ok(ScanControl::Next);
@@ -370,6 +374,7 @@ impl<'a> Exec<'a, '_> {
         scope: QueryScope,
         next: Next,
     ) -> Result<()> {
+        self.session.examine();
         row[scan.base..scan.base + values.len()].clone_from_slice(values);
         if self.passes(scan.filter.as_ref(), row, scope)? {
             next(Produced::Row(row))?;
@@ -494,7 +499,9 @@ impl TableReading<'_, '_, '_> {
         Ok(flow)
     }
 
+    /// A row that was read.
     fn row<'r>(&'r self, view: &'r RowView<'r>, values: &'r [Value]) -> PageRow<'r> {
+        self.exec.session.examine();
         PageRow {
             view,
             def: self.def,

@@ -11,6 +11,7 @@ use super::output::Output;
 use super::rows::JoinedRow;
 use super::spill::{Distinct, Novelty, Sorter};
 use super::{Exec, ScanControl};
+use crate::context::SessionState;
 use crate::error::{Result, SqlError};
 use crate::expr::{EvalCtx, Expr};
 use crate::plan::QueryPlan;
@@ -20,6 +21,7 @@ use crate::types::{SqlType, Val, Value};
 /// See the module's head.
 pub(super) struct Tail<'t, 'a> {
     plan: &'t QueryPlan,
+    session: &'a SessionState,
     /// If duplicates are to be left out here.
     distinct: Option<Box<Distinct<'a>>>,
     /// The key of a row in hand.
@@ -57,6 +59,7 @@ impl<'t, 'a> Tail<'t, 'a> {
         let all = || Box::new(Distinct::new(exec.room(), exec.shares().table));
         Ok(Tail {
             plan,
+            session: exec.session,
             distinct: (distinct && !by_all).then(all),
             key: Vec::new(),
             sorter: (!plan.order.is_empty()).then(sorter),
@@ -208,7 +211,10 @@ impl<'t, 'a> Tail<'t, 'a> {
             distinct.finish(&mut |row| self.novel(row, out))?;
         }
         if let Some(sorter) = self.sorter.take() {
-            let sorted = sorter.finish(|row| Ok(self.deliver(row, out)? != ScanControl::Stop))?;
+            let sorted = sorter.finish(|row| {
+                self.session.examine();
+                Ok(self.deliver(row, out)? != ScanControl::Stop)
+            })?;
             // Duplicates were counted in.
             self.found = self.found.min(sorted as u64);
         }

@@ -177,6 +177,7 @@ impl Session {
     /// A command begins: the process list and the general log show it.
     fn show_command(&self, command: &'static str, text: &[u8]) {
         self.state.process.begin(command, text);
+        self.state.examined.set(0);
         self.state.database.logs.command(&self.state, command, text);
     }
 

@@ -267,7 +267,7 @@ pub(super) const DEFS: &[Def] = &[
         },
         "10.000000",
     ),
-    unused("min_examined_row_limit", Both, from(0), "0", NO_LOG),
+    def("min_examined_row_limit", Both, true, from(0), "0"),
     unused("log_queries_not_using_indexes", Global, Bool, "OFF", NO_LOG),
     unused("log_slow_admin_statements", Global, Bool, "OFF", NO_LOG),
     unused(

@@ -112,6 +112,7 @@ impl<'a> ChangeScan<'a> {
                 view,
                 zone,
             };
+            run.session.examine();
             if !self.matches(&row)? {
                 return Ok((Action::Skip, Flow::Continue));
             }
@@ -304,6 +305,7 @@ impl<'a> ChangeScan<'a> {
                     view,
                     zone,
                 };
+                self.run.session.examine();
                 if !self.rows.filter_queries && !self.matches(&row)? {
                     return Ok((Keep::Release, Flow::Continue));
                 }

@@ -70,9 +70,13 @@ class Asker:
     """A connection; what it is asked is kept, to be printed."""
 
     def __init__(self, address: Address):
-        self.connection = address.connect(conv={}, charset="utf8mb4", read_timeout=SECONDS_MAX)
+        self.address = address
+        self.connect()
         self.asked: list[str] = []
         self.errors = Counter()
+
+    def connect(self) -> None:
+        self.connection = self.address.connect(conv={}, charset="utf8mb4", read_timeout=SECONDS_MAX)
 
     def ask(self, sql: str) -> list | None:
         """The rows; None if it was refused with an error that a statement may have."""
@@ -84,6 +88,7 @@ class Asker:
             except pymysql.err.MySQLError as error:
                 code = error.args[0]
                 if code in NEVER:
+                    self.connect()
                     raise Wrong(f"{sql}\n{error}") from error
                 self.errors[code] += 1
                 return None
@@ -123,6 +128,8 @@ class Questions:
 
     def constant(self, column) -> str:
         value = column.value(self.chance, 0.04)
+        if column.kind == "n" and value != "NULL" and self.chance.random() < 0.2:
+            value = f"'{value}'"
         return f"CAST({value} AS JSON)" if column.kind == "j" and value != "NULL" else value
 
     def source(self) -> tuple[str, Expressions, str]:
@@ -380,9 +387,8 @@ def play(seed: int, database: str, asker: Asker, theirs: Asker | None, report: R
         except Wrong as wrong:
             asked = "".join(f"{sql};\n" for sql in [*questions.start()[3:], *asker.asked])
             report.fail(f"{seed}/{number}", f"{wrong}\n{asked}")
-            if not asker.connection.open:
-                raise
             asker.ask(ROOMY)
+            asker.ask(f"USE {database}")
 
 
 def main():

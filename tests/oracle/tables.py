@@ -44,8 +44,9 @@ class Column:
             return chance.choice(["0", "1", "1.5", "-2.25", "10.01", "-0.5", "100", f"{chance.randint(-20, 20)}.{chance.randint(0, 99):02}"])
         most = RANGES.get(self.type, 300)
         least = 0 if "UNSIGNED" in self.type or self.type.startswith("BIT") else -5
-        edge = {"BIGINT": "9223372036854775807", "BIGINT UNSIGNED": "18446744073709551615", "INT": "-2147483648"}.get(self.type, "1")
-        return chance.choice([*"012357", str(chance.randint(least, min(most, 30))), str(most), str(least), edge])
+        edges = {"BIGINT": ["9223372036854775807", "9223372036854775806", "9007199254740993", "9007199254740992"],
+                 "BIGINT UNSIGNED": ["18446744073709551615", "18446744073709551614", "9007199254740993"], "INT": ["-2147483648"]}.get(self.type, ["1"])
+        return chance.choice([*"012357", str(chance.randint(least, min(most, 30))), str(most), str(least), *edges])
 
     def moment(self, chance: random.Random) -> str:
         date = f"{chance.choice([1999, 2023, 2024])}-{chance.randint(1, 12):02}-{chance.randint(1, 28):02}"

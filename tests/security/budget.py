@@ -1,7 +1,9 @@
 """Memory: what statements hold is bounded, one by one and in all, whatever they are. Each ends with its rows, or with error 3170
 that names the limit; rows that can wait are put aside, and the results are those of a server with memory to spare.
 
-The server has little memory on purpose. `budget.py --megabytes 2000 --clients 32 --total 512 --pool 128` is the same at full size.
+The server has little memory on purpose. `budget.py --megabytes 2000 --clients 32 --total 512 --pool 128` is the same at full size; with
+`--against HOST:PORT:USER`, a MySQL server, its results must be the same (in the database that `--database` names), and a sort beyond memory takes
+at most three times as long as there.
 """
 import argparse
 import random
@@ -15,6 +17,7 @@ import pymysql
 if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
+from support.address import Address
 from support.report import Report
 from support.server import Server
 
@@ -22,6 +25,9 @@ ROW_BYTES = 260
 LIMITS = ("'tidemark_statement_memory'", "'tidemark_total_memory'")
 # What the process holds beside the pool and what is counted: its code and stacks, and what the allocator keeps.
 ASIDE_MB = 150
+# How many times as long as MySQL a sort may take.
+SLOWER_MAX = 3
+SORT = "SELECT COUNT(*), MAX(x.pad) FROM (SELECT id, pad FROM t ORDER BY b DESC, id LIMIT 1000000000) x"
 
 # Rows that can be put aside: these give their rows, however little memory there is.
 SPILLS = {
@@ -50,6 +56,9 @@ GREEDY = {
 
 
 class Budget:
+    against: Address | None = None
+    database = "d"      # there
+
     def __init__(self, report: Report, pool_mb=48, total_mb=192, clients=6, megabytes=60):
         self.report, self.pool_mb, self.total_mb, self.clients = report, pool_mb, total_mb, clients
         self.rows = 10_000
@@ -60,8 +69,10 @@ class Budget:
         limits = [f"--innodb-buffer-pool-size={self.pool_mb}M", f"--tidemark-total-memory={self.total_mb}M", f"--tidemark-statement-memory={self.total_mb // 3}M",
                   "--innodb-flush-log-at-trx-commit=0", "--max-connections=100"]
         with Server("budget", *limits) as self.server:
-            self.load()
+            self.load(self.connect(None), "d")
             expected = self.plenty()
+            if self.against:
+                self.compare(expected)
             peak = self.crowd(expected)
             most = self.pool_mb + self.total_mb + ASIDE_MB
             self.report.check(peak >> 20 <= most, "budget/resident", f"{peak >> 20} MB, at most {most}")
@@ -71,10 +82,10 @@ class Budget:
             self.report.equal(self.server.address.execute("SELECT COUNT(*) FROM d.t"), ((self.rows,),), "budget/serves afterwards")
             self.report.equal(self.server.stop(), 0, "budget/stops")
 
-    def load(self) -> None:
-        with self.connect(None) as connection, connection.cursor() as cursor:
-            cursor.execute("CREATE DATABASE d")
-            cursor.execute("USE d")
+    def load(self, connection, database: str) -> None:
+        with connection, connection.cursor() as cursor:
+            cursor.execute(f"CREATE DATABASE {database}")
+            cursor.execute(f"USE {database}")
             cursor.execute("CREATE TABLE t (id INT PRIMARY KEY, a INT, b VARCHAR(40), pad CHAR(200), KEY (a))")
             rows = ", ".join(f"({n}, {n * 7919 % 1000003}, 'name {n * 31 % 40000}', REPEAT('x', 190))" for n in range(10_000))
             cursor.execute(f"INSERT INTO t VALUES {rows}")
@@ -83,6 +94,33 @@ class Budget:
                 cursor.execute(f"INSERT INTO t SELECT id + {count}, (id + {count}) * 7919 % 1000003, "
                                f"CONCAT('name ', (id + {count}) * 31 % 40000), pad FROM t")
                 count *= 2
+
+    def compare(self, expected: dict) -> None:
+        """MySQL's results, and the time of a sort, by the same share of memory."""
+        theirs = self.against.connect(read_timeout=900)
+        with theirs.cursor() as cursor:
+            cursor.execute(f"DROP DATABASE IF EXISTS {self.database}")
+        self.load(self.against.connect(read_timeout=900), self.database)
+        theirs.select_db(self.database)
+        with theirs.cursor() as cursor:
+            for name, query in SPILLS.items():
+                cursor.execute(self.sql(query))
+                self.report.equal(expected[name], cursor.fetchall(), f"budget/as MySQL: {name}")
+        took = [self.sort_s(connection) for connection in (self.connect(), theirs, self.connect(), theirs)]
+        ours, other = min(took[::2]), min(took[1::2])
+        self.report.check(ours <= SLOWER_MAX * other, "budget/sort", f"{ours:.1f} s, {other:.1f} s in MySQL")
+        self.report.note(f"sort of {self.rows} rows: {ours:.1f} s, {other:.1f} s in MySQL")
+        with theirs.cursor() as cursor:
+            cursor.execute(f"DROP DATABASE {self.database}")
+        theirs.close()
+
+    def sort_s(self, connection) -> float:
+        with connection.cursor() as cursor:
+            cursor.execute("SET SESSION sort_buffer_size = 262144")
+            started = time.monotonic()
+            cursor.execute(SORT)
+            cursor.fetchall()
+            return time.monotonic() - started
 
     def connect(self, database="d") -> pymysql.connections.Connection:
         connection = self.server.address.connect(read_timeout=900, database=database)
@@ -194,7 +232,11 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     for option, default in [("megabytes", 2000), ("clients", 32), ("total", 512), ("pool", 128)]:
         parser.add_argument(f"--{option}", type=int, default=default)
+    parser.add_argument("--against", type=Address.parse, help="a MySQL server")
+    parser.add_argument("--database", default="d", help="made there, and dropped")
     options = parser.parse_args()
     own = Report("budget", [])
-    Budget(own, options.pool, options.total, options.clients, options.megabytes).run()
+    budget = Budget(own, options.pool, options.total, options.clients, options.megabytes)
+    budget.against, budget.database = options.against, options.database
+    budget.run()
     own.close()

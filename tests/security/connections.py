@@ -1,4 +1,8 @@
-"""Connections: clients that never finish, or never begin, keep nobody out, and what they cost is bounded."""
+"""Connections: clients that never finish, or never begin, keep nobody out, and what they cost is bounded.
+
+`connections.py --idle 5000 --rate 10000 --seconds 10` is the attack at full size: it wants a machine to itself.
+"""
+import argparse
 import re
 import resource
 import socket
@@ -9,6 +13,9 @@ from pathlib import Path
 
 import pymysql
 
+if __name__ == "__main__":
+    sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
 from support.address import Address
 from support.report import Report
 from support.server import Server, free_port
@@ -16,19 +23,35 @@ from support.server import Server, free_port
 LOGINS_MAX = 100
 TLS = {"verify_mode": "none", "check_hostname": False}
 
-# A program that opens connections as fast as it can, leaves each where the greeting is, and has 300 at once, until its
-# input ends; it prints how many there were.
+# A program that makes so many attempts a second, if it can, until its input ends, and prints how many there were. One in three
+# stops where the greeting is, one logs in with a wrong name, one sends what is no login. 300 are open at once.
 ATTACK = """
-import select, socket, sys
-mine, attempts = [], 0
-while not select.select([sys.stdin], [], [], 0)[0]:
+import select, socket, sys, time
+address, rate = (sys.argv[1], int(sys.argv[2])), float(sys.argv[3])
+login = (0x000a8a85).to_bytes(4, "little") + bytes([0, 0, 0, 1, 45]) + bytes(23) + b"nobody\\0\\x14" + bytes(20) + b"mysql_native_password\\0"
+sent = [b"", len(login).to_bytes(3, "little") + b"\\x01" + login, b"GET / HTTP/1.0\\r\\n\\r\\n"]
+mine, attempts, began = [], 0, time.monotonic()
+while attempts % 50 or not select.select([sys.stdin], [], [], 0)[0]:
+    if (ahead := attempts / rate - (time.monotonic() - began)) > 0.01:
+        time.sleep(ahead)
+    client = socket.socket()
+    client.setblocking(False)
     try:
-        mine.append(socket.create_connection((sys.argv[1], int(sys.argv[2])), 10))
+        client.connect(address)
+    except BlockingIOError:
+        pass
     except OSError:
         continue
+    mine.append((client, sent[attempts % 3]))
     attempts += 1
     if len(mine) > 300:
-        mine.pop(0).close()
+        mine.pop(0)[0].close()
+    # What connects has done so by now.
+    client, text = mine[len(mine) // 2]
+    try:
+        client.send(text)
+    except OSError:
+        pass
 print(attempts)
 """
 
@@ -83,6 +106,8 @@ class Half:
 
 
 class Connections:
+    idle_max, rate, seconds = 2000, 4000, 8     # of the attack
+
     def __init__(self, server: Server, report: Report):
         self.server, self.address, self.report = server, server.address, report
 
@@ -266,10 +291,10 @@ class Connections:
         hourly.connect().close()
 
     def case_thousands_of_attempts_and_of_idle_clients(self):
-        """2,000 connections that do nothing, and thousands that come and go or stop half-way: honest clients are served."""
-        idle_max = 2000
+        """Thousands of connections that do nothing, and thousands that come and go or stop half-way: honest clients are served."""
+        idle_max = self.idle_max
         soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-        resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, 8192), hard))
+        resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, idle_max + 4096), hard))
         before = self.root("SELECT @@global.max_connections")[0][0]
         self.root(f"SET GLOBAL max_connections = {idle_max + 100}", "SET GLOBAL tidemark_max_logins = DEFAULT")
         idle, attackers = [], []
@@ -278,21 +303,21 @@ class Connections:
             for _ in range(idle_max):
                 idle.append(self.address.connect(ssl_disabled=True))
             each = (self.server.memory_bytes() - empty) / idle_max
-            arguments = [sys.executable, "-c", ATTACK, self.address.host, str(self.address.port)]
+            arguments = [sys.executable, "-c", ATTACK, self.address.host, str(self.address.port), str(self.rate / 2)]
             attackers = [subprocess.Popen(arguments, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) for _ in range(2)]
-            took = []
-            deadline = time.monotonic() + 8
-            while time.monotonic() < deadline:
+            took, began = [], time.monotonic()
+            while time.monotonic() - began < self.seconds:
                 started = time.monotonic()
                 with self.address.connect(ssl_disabled=True) as connection, connection.cursor() as cursor:
                     cursor.execute("SELECT 1")
                 took.append(time.monotonic() - started)
+            lasted = time.monotonic() - began
             attempts = sum(int(attacker.communicate("")[0]) for attacker in attackers)
-            grown = self.server.memory_bytes() - empty
+            grown = self.server.memory_bytes("VmHWM") - empty
             took.sort()
-            self.report.note(f"{each / 1024:.0f} KiB for an idle connection; {attempts} attempts in 8 s beside {idle_max} idle clients: "
+            self.report.note(f"{each / 1024:.0f} KiB for an idle connection; {attempts / lasted:.0f} attempts a second for {lasted:.0f} s beside {idle_max} idle clients: "
                              f"{len(took)} logins with a query, median {took[len(took) // 2] * 1000:.0f} ms, longest {took[-1] * 1000:.0f} ms; "
-                             f"memory grew by {grown >> 20} MiB in all")
+                             f"memory grew by at most {grown >> 20} MiB in all")
             assert attempts > 2000, attempts
             assert each < 128 * 1024, each
             assert took[-1] < 5, took[-1]
@@ -310,7 +335,31 @@ class Connections:
 
 def run(_: Address, report: Report) -> None:
     """On a server of its own, whose limits it changes."""
-    admin_port = free_port()
-    with Server("connections", "--max-connections=500", f"--tidemark-max-logins={LOGINS_MAX}", "--admin-address=127.0.0.1", f"--admin-port={admin_port}") as server:
-        server.admin_port = admin_port
+    with own_server() as server:
         Connections(server, report).run()
+
+
+def own_server() -> Server:
+    admin_port = free_port()
+    server = Server("connections", "--max-connections=500", f"--tidemark-max-logins={LOGINS_MAX}", "--admin-address=127.0.0.1", f"--admin-port={admin_port}")
+    server.admin_port = admin_port
+    return server
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    for option, default in [("idle", 5000), ("rate", 10000), ("seconds", 10)]:
+        parser.add_argument(f"--{option}", type=int, default=default)
+    options = parser.parse_args()
+    report = Report("connections")
+    Connections.idle_max, Connections.rate, Connections.seconds = options.idle, options.rate, options.seconds
+    # The server inherits how many files may be open.
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, options.idle + 4096), hard))
+    with own_server() as server, report.case("thousands_of_attempts_and_of_idle_clients"):
+        Connections(server, report).case_thousands_of_attempts_and_of_idle_clients()
+    report.close()
+
+
+if __name__ == "__main__":
+    main()

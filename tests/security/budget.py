@@ -32,7 +32,7 @@ SORT = "SELECT COUNT(*), MAX(x.pad) FROM (SELECT id, pad FROM t ORDER BY b DESC,
 # Rows that can be put aside: these give their rows, however little memory there is.
 SPILLS = {
     "sort": "SELECT id, pad FROM t ORDER BY b, id LIMIT {last}, 3",
-    "sort by an expression": "SELECT id FROM t ORDER BY MD5(pad), a * 2 DESC, id LIMIT 100, 10",
+    "sort by an expression": "SELECT id FROM t ORDER BY CRC32(pad), a * 2 DESC, id LIMIT 100, 10",
     "group": "SELECT b, COUNT(*), SUM(a), MAX(pad) FROM t GROUP BY b ORDER BY 2 DESC, 1 LIMIT 5",
     "distinct": "SELECT COUNT(*), SUM(a) FROM (SELECT DISTINCT b, a FROM t) x",
     "union": "SELECT COUNT(*), SUM(a) FROM (SELECT a, pad FROM t UNION SELECT id, pad FROM t WHERE id % 3 = 0) x",

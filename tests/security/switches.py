@@ -214,7 +214,7 @@ class Switches:
                 cursor.execute(statement.split("=")[0] + "= DEFAULT")
                 cursor.execute("SHOW WARNINGS")
                 assert cursor.fetchall() == ()
-            for statement in ("SET GLOBAL partial_revokes = ON", "SET GLOBAL authentication_policy = '*,*,*'",
+            for statement in ("SET GLOBAL authentication_policy = '*,*,*'",
                               "SET lc_time_names = 'de_DE'"):
                 self.fails(1235, statement, cursor)
             for statement in ("SET GLOBAL event_scheduler = ON", "SET GLOBAL tls_version = 'TLSv1.1'", "SET GLOBAL ssl_cipher = 'RC4-MD5'"):
@@ -226,7 +226,7 @@ class Switches:
                     assert error.args[0] in (1238, 1235), (statement, error)
                 else:
                     raise AssertionError(f"{statement} succeeds")
-            for statement in ("SET GLOBAL partial_revokes = OFF", "SET GLOBAL event_scheduler = DISABLED", "SET GLOBAL event_scheduler = OFF"):
+            for statement in ("SET GLOBAL event_scheduler = DISABLED", "SET GLOBAL event_scheduler = OFF"):
                 cursor.execute(statement)
 
     def started(self, *options: str, cnf: str | None = None) -> str:
@@ -243,7 +243,7 @@ class Switches:
         for option, word in (("--port=99999", "'port' cannot be 99999"), ("--lower-case-table-names=1", "lower_case_table_names"), ("--innodb-read-only", "innodb_read_only"),
                              ("--init-file=/no/such/file", "/no/such/file"), ("--log-error=/no/such/dir/log", "/no/such/dir/log"), ("--pid-file=/no/such/dir/pid", "/no/such/dir/pid"),
                              ("--ssl-ca=/no/such/file", "ssl_ca"), ("--tls-version=TLSv1.1", "tls_version"), ("--event-scheduler=ON", "event_scheduler"),
-                             ("--partial-revokes=ON", "partial_revokes"), ("--ssl-cipher=RC4-MD5", "ssl_cipher"), ("--skip-grant-tables", "--socket")):
+                             ("--ssl-cipher=RC4-MD5", "ssl_cipher"), ("--skip-grant-tables", "--socket")):
             said = self.started(option)
             assert word in said, (option, said)
         said = self.started("--max-conections=5")

@@ -253,12 +253,27 @@ impl Parser<'_> {
         self.expect("TO")?;
         let users = self.list(Parser::user_name)?;
         let grant_option = self.accept_all(&["WITH", "GRANT", "OPTION"]);
+        let grantor = match self.accept("AS") {
+            true => Some(self.grantor()?),
+            false => None,
+        };
         Ok(Statement::Grant(Grant {
             privileges,
             level,
             users,
             grant_option,
+            grantor,
         }))
+    }
+
+    /// After `AS`: `user [WITH ROLE …]`.
+    fn grantor(&mut self) -> Result<(UserName, RoleChoice)> {
+        let user = self.user_name()?;
+        let roles = match self.accept_all(&["WITH", "ROLE"]) {
+            true => self.role_choice()?,
+            false => RoleChoice::Default,
+        };
+        Ok((user, roles))
     }
 
     pub(super) fn revoke(&mut self) -> Result<Statement> {

@@ -101,16 +101,20 @@ impl Parser<'_> {
 
     /// After `SET ROLE`.
     pub(super) fn set_role(&mut self) -> Result<Statement> {
-        let choice = if self.accept("DEFAULT") {
-            RoleChoice::Default
-        } else if self.accept_all(&["ALL", "EXCEPT"]) {
-            RoleChoice::All {
+        Ok(Statement::SetRole(self.role_choice()?))
+    }
+
+    /// `DEFAULT`, `ALL EXCEPT …`, `NONE`, `ALL` or a list.
+    pub(super) fn role_choice(&mut self) -> Result<RoleChoice> {
+        if self.accept("DEFAULT") {
+            return Ok(RoleChoice::Default);
+        }
+        if self.accept_all(&["ALL", "EXCEPT"]) {
+            return Ok(RoleChoice::All {
                 except: self.role_list()?,
-            }
-        } else {
-            self.default_roles()?
-        };
-        Ok(Statement::SetRole(choice))
+            });
+        }
+        self.default_roles()
     }
 
     /// After `SET DEFAULT ROLE`.

@@ -14,6 +14,7 @@ pub(crate) mod pattern;
 pub mod privilege;
 pub mod requirement;
 mod resources;
+mod restrictions;
 mod rights;
 pub mod roles;
 mod secrets;
@@ -27,6 +28,7 @@ pub use pattern::pattern_matches;
 pub use privilege::{Level, Privileges};
 pub use requirement::Encryption;
 pub use resources::{Limits, Resources, Seat};
+pub use restrictions::Restrictions;
 pub use rights::Rights;
 pub use roles::AuthId;
 pub use secrets::{DefaultRules, PasswordRules, now_s};
@@ -133,10 +135,14 @@ pub struct Account {
     pub global: Privileges,
     /// The dynamic privileges among these that it may grant further. For the static ones GRANT OPTION says it.
     pub grantable: Privileges,
+    /// What is taken from these in single databases.
+    pub restrictions: Restrictions,
     /// By database pattern.
     pub databases: BTreeMap<String, Privileges>,
     /// Privileges on single tables, by database and table.
     pub tables: BTreeMap<(String, String), Privileges>,
+    /// Who granted on a table last, by database and table.
+    pub grantors: BTreeMap<(String, String), String>,
     /// Privileges on single columns, by database and table, then by column.
     pub columns: BTreeMap<(String, String), Columns>,
     /// The roles that it is granted; true: WITH ADMIN OPTION, which allows it to grant them further.
@@ -167,8 +173,10 @@ impl Account {
             attribute: None,
             global: Privileges::NONE,
             grantable: Privileges::NONE,
+            restrictions: Restrictions::new(),
             databases: BTreeMap::new(),
             tables: BTreeMap::new(),
+            grantors: BTreeMap::new(),
             columns: BTreeMap::new(),
             roles: BTreeMap::new(),
             default_roles: BTreeSet::new(),
@@ -210,18 +218,20 @@ impl Account {
     /// What the account may do with a database, not counting single tables. Of several grants whose patterns match, the
     /// most specific decides.
     pub fn on_database(&self, schema: &str) -> Privileges {
-        self.by_pattern(|pattern| pattern_matches(pattern, schema, false))
+        let granted = self.by_pattern(|pattern| pattern_matches(pattern, schema, false));
+        self.global_on(schema).union(granted)
     }
 
     /// What the account may do with every database that a pattern, as GRANT is given, may stand for.
     pub fn on_databases_like(&self, wanted: &str) -> Privileges {
-        self.by_pattern(|pattern| pattern::covers(pattern, wanted))
+        let granted = self.by_pattern(|pattern| pattern::covers(pattern, wanted));
+        self.global_on_all_like(wanted).union(granted)
     }
 
     fn by_pattern(&self, fits: impl Fn(&str) -> bool) -> Privileges {
         let fitting = self.databases.iter().filter(|(pattern, _)| fits(pattern));
         let granted = fitting.max_by_key(|(pattern, _)| pattern::specificity(pattern));
-        granted.map_or(self.global, |(_, privileges)| self.global.union(*privileges))
+        granted.map_or(Privileges::NONE, |(_, privileges)| *privileges)
     }
 
     /// What the account may do with a table: its privileges there, on the database and globally.
@@ -247,6 +257,10 @@ impl Account {
             columns.retain(|_, set| !set.is_empty());
         }
         self.columns.retain(|_, columns| !columns.is_empty());
+        let (tables, columns) = (&self.tables, &self.columns);
+        self.grantors
+            .retain(|table, _| tables.contains_key(table) || columns.contains_key(table));
+        self.forget_restrictions();
     }
 
     /// What the account is granted on single columns of a table.

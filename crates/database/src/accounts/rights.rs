@@ -1,6 +1,6 @@
 //! What a session may do: what its account may, and what the roles may that are active in it, each by its own rules.
 
-use super::{Account, AuthId, Level, Privileges};
+use super::{Account, AuthId, Level, Privileges, Restrictions};
 use crate::dictionary::names_equal;
 use std::sync::Arc;
 
@@ -11,6 +11,8 @@ pub struct Rights {
     pub global: Privileges,
     /// The dynamic privileges that they may grant further.
     pub grantable: Privileges,
+    /// Something is taken from the global privileges of one of them.
+    is_restricted: bool,
     /// The account, and behind it its active roles and theirs.
     parts: Vec<Arc<Account>>,
 }
@@ -27,6 +29,7 @@ impl Rights {
         Rights {
             global: all(|part| part.global),
             grantable: all(|part| part.grantable),
+            is_restricted: parts.iter().any(|part| !part.restrictions.is_empty()),
             parts,
         }
     }
@@ -39,7 +42,17 @@ impl Rights {
     fn union(&self, of: impl Fn(&Account) -> Privileges) -> Privileges {
         self.parts
             .iter()
-            .fold(self.global, |all, part| all.union(of(part)))
+            .fold(Privileges::NONE, |all, part| all.union(of(part)))
+    }
+
+    /// What is taken from the global privileges of all of them together, by database.
+    pub fn restrictions(&self) -> Restrictions {
+        let names = self.parts.iter().flat_map(|part| part.restrictions.keys());
+        let taken = names.map(|name| {
+            let left = self.union(|part| part.global_on(name));
+            (name.clone(), self.global.without(left))
+        });
+        taken.filter(|(_, taken)| !taken.is_empty()).collect()
     }
 
     /// What may be done with a database, not counting single tables.
@@ -59,7 +72,7 @@ impl Rights {
 
     /// True if all the privileges are held on the table.
     pub fn allow(&self, privileges: Privileges, schema: &str, table: &str) -> bool {
-        self.global.contains(privileges)
+        !self.is_restricted && self.global.contains(privileges)
             || self.on_database(schema).contains(privileges)
             || self.on_table(schema, table).contains(privileges)
     }

@@ -10,8 +10,9 @@ use crate::error::{Result, SqlError};
 /// The format of a stored account: 2 has `REQUIRE SSL`, and sets of privileges of 128 bits where 1 had 64; 3 ends with
 /// options, each a tag and a number; behind them 4 has the roles that it is granted and those of a login, 5
 /// the privileges on columns; 6 ends with texts, each with a tag, and its former passwords; 7 with the dynamic privileges
-/// that it may grant, before which GRANT OPTION was for these, too.
-const FORMAT: u8 = 7;
+/// that it may grant, before which GRANT OPTION was for these, too; 8 with what is taken from its global privileges, and who
+/// granted on each table.
+const FORMAT: u8 = 8;
 
 /// The tags of stored options. An option that is not stored has its default.
 mod option {
@@ -128,6 +129,17 @@ impl Account {
             w.bytes(stored);
         }
         w.privileges(self.grantable);
+        w.u64(self.restrictions.len() as u64);
+        for (name, taken) in &self.restrictions {
+            w.str(name);
+            w.privileges(*taken);
+        }
+        w.u64(self.grantors.len() as u64);
+        for ((schema, name), grantor) in &self.grantors {
+            w.str(schema);
+            w.str(name);
+            w.str(grantor);
+        }
         w.0
     }
 
@@ -337,6 +349,14 @@ impl Account {
             }
             false => Privileges::NONE,
         };
+        if format > 7 {
+            for _ in 0..r.u64()? {
+                account.restrictions.insert(r.str()?, r.privileges(format)?);
+            }
+            for _ in 0..r.u64()? {
+                account.grantors.insert((r.str()?, r.str()?), r.str()?);
+            }
+        }
         Ok(account)
     }
 }
@@ -359,6 +379,9 @@ mod tests {
             .tables
             .insert(("a".to_owned(), "b".to_owned()), Privileges::SELECT);
         account.grantable = Privileges::ROLE_ADMIN;
+        account.restrictions.insert("r".to_owned(), Privileges::PROCESS);
+        let table = ("a".to_owned(), "b".to_owned());
+        account.grantors.insert(table, "root@localhost".to_owned());
         account.auth.expired = true;
         let columns = [("c".to_owned(), Privileges::UPDATE)];
         account
@@ -424,11 +447,15 @@ mod tests {
             w.str("b");
             set(&mut w, Privileges::SELECT);
             // No options from 3 on, no roles and none of a login from 4 on, no columns from 5 on, no texts and no former
-            // passwords from 6 on, nothing to be granted further from 7 on.
-            let empty_lists = [0, 0, 1, 3, 4, 6, 6][format as usize - 1];
+            // passwords from 6 on, nothing to be granted further from 7 on, no restrictions
+            // and no grantors in 8.
+            let empty_lists = [0, 0, 1, 3, 4, 6, 6, 6][format as usize - 1];
             w.0.extend([0].repeat(empty_lists));
             if format > 6 {
                 w.privileges(Privileges::NONE);
+            }
+            if format > 7 {
+                w.0.extend([0].repeat(2));
             }
             let account = Account::decode("u", "%", &w.0).unwrap();
             assert!(account.auth.locked && account.global == Privileges::PROCESS);

@@ -124,7 +124,7 @@ impl SessionState {
     /// [`SessionState::require_table`], with the names of the privileges that are missing in the error's text.
     pub fn require_all(&self, privileges: Privileges, schema: &str, name: &str) -> Result<()> {
         let rights = self.rights();
-        if rights.global.contains(privileges) && virtual_schema(schema).is_none() {
+        if rights.on_database(schema).contains(privileges) && virtual_schema(schema).is_none() {
             return Ok(());
         }
         let missing = privileges.without(rights.on_table(schema, name));

@@ -215,7 +215,6 @@ mod tests {
             ("port", "99999"),
             ("lower_case_table_names", "1"),
             ("innodb_read_only", "ON"),
-            ("partial_revokes", "ON"),
             ("event_scheduler", "ON"),
             ("innodb_page_size", "4096"),
         ] {

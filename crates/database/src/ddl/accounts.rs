@@ -5,7 +5,9 @@
 
 use super::passwords::{self, Generated};
 use super::roles;
-use crate::accounts::{self, Account, AuthId, AuthPlugin, Columns, Level, Privileges, now_s};
+use crate::accounts::{
+    self, Account, AuthId, AuthPlugin, Columns, Level, Privileges, Restrictions, Rights, now_s,
+};
 use crate::context::SessionState;
 use crate::context::answer::Answer;
 use crate::dictionary::{TableDef, names_equal, virtual_schema};
@@ -571,6 +573,7 @@ fn give(state: &SessionState, grant: &Grant) -> Result<()> {
         granted_table(state, schema, name)?;
     }
     require_columns(state, &object, &wanted.columns)?;
+    let restrictions = restrictions_of_grantor(state, grant, &object)?;
     // GRANT OPTION by its name is for all dynamic privileges that are held.
     let by_name = grant.privileges.iter().any(|one| one.name == "GRANT OPTION");
     let mut put = Vec::new();
@@ -584,7 +587,19 @@ fn give(state: &SessionState, grant: &Grant) -> Result<()> {
         })?;
         require_system_user(state, &account)?;
         let mut account = Account::clone(&account);
-        give_to(&mut account, &object, &wanted);
+        let mut set = wanted.set;
+        match &object {
+            GrantObject::Global => account.lift_everywhere(set, &restrictions),
+            GrantObject::Database(schema) => set = set.without(account.lift(schema, set)),
+            GrantObject::Table(schema, table) => {
+                let grantor = &state.info;
+                let table = (schema.clone(), table.clone());
+                account
+                    .grantors
+                    .insert(table, format!("{}@{}", grantor.user, grantor.host));
+            }
+        }
+        give_to(&mut account, &object, set, &wanted.columns);
         if grant.grant_option {
             account.grantable = account.grantable.union(wanted.dynamic());
         }
@@ -596,15 +611,60 @@ fn give(state: &SessionState, grant: &Grant) -> Result<()> {
     apply(state, put, Vec::new())
 }
 
-fn give_to(account: &mut Account, object: &GrantObject, wanted: &Wanted) {
+/// What goes with a global grant: restrictions of the session, or of who is named by AS. Errors 3835 and 3836.
+fn restrictions_of_grantor(
+    state: &SessionState,
+    grant: &Grant,
+    object: &GrantObject,
+) -> Result<Restrictions> {
+    let Some((user, choice)) = &grant.grantor else {
+        return Ok(state.rights().restrictions());
+    };
+    if object.level() != Level::Global {
+        return Err(SqlError::new(
+            er::UNSUPPORTED_USE_OF_GRANT_AS,
+            "GRANT ... AS is currently supported only for global privileges.",
+        ));
+    }
+    let unknown = || {
+        SqlError::new(
+            er::UNKNOWN_AUTHID_OR_ACCESS_DENIED_FOR_GRANT_AS,
+            "Either some of the authorization IDs in the AS clause are invalid or the current user lacks privileges to \
+             execute the statement.",
+        )
+    };
+    let accounts = &state.database.accounts;
+    let name = named(state, user);
+    let account = accounts.get(name.0, name.1).ok_or_else(unknown)?;
+    require_system_user(state, &account)?;
+    let granted = accounts.granted_roles(&account);
+    let roles = roles::chosen(choice, &account, &granted);
+    if roles.iter().any(|role| !granted.contains_key(role)) {
+        return Err(unknown());
+    }
+    let roles = accounts.with_their_roles(roles);
+    let named = Rights::new(account, roles).restrictions();
+    // It cannot give away what is taken from the session itself.
+    let covers = |schema: &String, taken: Privileges| {
+        let of_named = named.get(schema).copied().unwrap_or_default();
+        of_named.contains(taken)
+    };
+    let own = state.rights().restrictions();
+    match own.iter().all(|(schema, taken)| covers(schema, *taken)) {
+        true => Ok(named),
+        false => Err(unknown()),
+    }
+}
+
+fn give_to(account: &mut Account, object: &GrantObject, set: Privileges, columns: &[(&str, Privileges)]) {
     let held = object.set(account);
-    *held = held.union(wanted.set);
+    *held = held.union(set);
     if let GrantObject::Table(schema, name) = object
-        && !wanted.columns.is_empty()
+        && !columns.is_empty()
     {
         let of_table = account.columns.entry((schema.clone(), name.clone()));
         let of_table = of_table.or_default();
-        for (column, set) in &wanted.columns {
+        for (column, set) in columns {
             let held = column_of(of_table, column);
             *held = held.union(*set);
         }
@@ -629,6 +689,7 @@ fn take(state: &SessionState, revoke: &Revoke) -> Result<()> {
             None
         }
     };
+    let partial = state.database.variable("partial_revokes").as_deref() == Some("ON");
     let mut put = Vec::new();
     for user in &revoke.users {
         let name = named(state, user);
@@ -644,12 +705,14 @@ fn take(state: &SessionState, revoke: &Revoke) -> Result<()> {
         match &object {
             None => {
                 account.global = Privileges::NONE;
+                account.restrictions.clear();
+                account.grantors.clear();
                 account.grantable = Privileges::NONE;
                 account.databases.clear();
                 account.tables.clear();
                 account.columns.clear();
             }
-            Some((object, wanted)) => match take_from(&mut account, object, wanted) {
+            Some((object, wanted)) => match take_from(&mut account, object, wanted, partial) {
                 Err(error) if revoke.if_exists => {
                     state.warnings.warn(error);
                     continue;
@@ -662,14 +725,19 @@ fn take(state: &SessionState, revoke: &Revoke) -> Result<()> {
     apply(state, put, Vec::new())
 }
 
-/// Takes privileges from an account: those on a table from its columns, too. Errors 1141 and 1147 if it has none there.
-fn take_from(account: &mut Account, object: &GrantObject, wanted: &Wanted) -> Result<()> {
+/// Takes privileges from an account: those on a table from its columns, too, and if revokes may be `partial`, those on a database
+/// from what it holds everywhere. Errors 1141 and 1147 if it has none there.
+fn take_from(account: &mut Account, object: &GrantObject, wanted: &Wanted, partial: bool) -> Result<()> {
     let set = wanted.set;
     let name = (account.auth.user.clone(), account.auth.host.clone());
     let name = (name.0.as_str(), name.1.as_str());
     let held = object.set(account);
     let has_none = held.is_empty();
     *held = held.without(set);
+    let restricted = match object {
+        GrantObject::Database(schema) if partial => account.restrict(schema, set),
+        _ => false,
+    };
     match object {
         GrantObject::Global => {
             account.grantable = match set.contains(Privileges::GRANT_OPTION) {
@@ -677,7 +745,7 @@ fn take_from(account: &mut Account, object: &GrantObject, wanted: &Wanted) -> Re
                 false => account.grantable.without(set),
             };
         }
-        GrantObject::Database(_) if has_none => return Err(no_such_grant(name)),
+        GrantObject::Database(_) if has_none && !restricted => return Err(no_such_grant(name)),
         GrantObject::Database(_) => {}
         GrantObject::Table(schema, table) => {
             let of_table = account.columns.entry((schema.clone(), table.clone()));

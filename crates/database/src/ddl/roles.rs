@@ -9,7 +9,7 @@ use crate::context::SessionState;
 use crate::context::answer::Answer;
 use crate::error::{Result, SqlError, er};
 use crate::parse::ast::{RoleChoice, RoleGrant, UserName};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// How long a user's name may be, in characters.
@@ -255,6 +255,24 @@ pub(super) fn of_new_user(state: &SessionState, roles: &[UserName]) -> Result<Ve
         found.push(account.id());
     }
     Ok(found)
+}
+
+/// The roles that a choice, as SET ROLE is given, means for an account with these granted.
+pub(super) fn chosen(
+    choice: &RoleChoice,
+    account: &Account,
+    granted: &BTreeMap<AuthId, bool>,
+) -> BTreeSet<AuthId> {
+    match choice {
+        RoleChoice::None => BTreeSet::new(),
+        RoleChoice::Default => account.default_roles.clone(),
+        RoleChoice::List(roles) => roles.iter().map(id).collect(),
+        RoleChoice::All { except } => {
+            let except: BTreeSet<AuthId> = except.iter().map(id).collect();
+            let left = granted.keys().filter(|role| !except.contains(*role));
+            left.cloned().collect()
+        }
+    }
 }
 
 /// SET DEFAULT ROLE and ALTER USER … DEFAULT ROLE.

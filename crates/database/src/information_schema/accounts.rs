@@ -7,6 +7,7 @@ use crate::context::SessionState;
 use crate::context::components::VALIDATE_PASSWORD;
 use crate::error::Result;
 use crate::types::Value;
+use crate::types::json::Json;
 use std::collections::BTreeSet;
 
 type Made = Result<Vec<Vec<Value>>>;
@@ -75,6 +76,27 @@ const DB_COLUMNS: [Privileges; 19] = [
     Privileges::TRIGGER,
 ];
 
+/// `User_attributes`: restrictions, and what ATTRIBUTE and COMMENT have set.
+fn attributes(account: &Account) -> Value {
+    let mut parts = Vec::new();
+    if let Some(json) = &account.attribute {
+        parts.push(format!("\"metadata\": {json}"));
+    }
+    let restricted = account.restrictions.iter().map(|(name, taken)| {
+        let name = Json::String(name.clone());
+        let taken: Vec<String> = taken.names().map(|name| format!("\"{name}\"")).collect();
+        format!("{{\"Database\": {name}, \"Privileges\": [{}]}}", taken.join(", "))
+    });
+    let restricted: Vec<String> = restricted.collect();
+    if !restricted.is_empty() {
+        parts.push(format!("\"Restrictions\": [{}]", restricted.join(", ")));
+    }
+    match parts.is_empty() {
+        true => Value::Null,
+        false => string(format!("{{{}}}", parts.join(", "))),
+    }
+}
+
 pub fn user(state: &SessionState) -> Made {
     let row = |account: &Account| {
         let (auth, rules) = (&account.auth, &account.rules);
@@ -116,10 +138,7 @@ pub fn user(state: &SessionState) -> Made {
                 .reuse_days
                 .map_or(Value::Null, |days| Value::UInt(days as u64)),
             rules.require_current.map_or(Value::Null, flag),
-            match &account.attribute {
-                Some(json) => string(format!("{{\"metadata\": {json}}}")),
-                None => Value::Null,
-            },
+            attributes(account),
         ]);
         row
     };
@@ -154,7 +173,7 @@ pub fn tables_priv(state: &SessionState) -> Made {
                 string(&table.0),
                 string(&auth.user),
                 string(&table.1),
-                string(""),
+                string(account.grantors.get(table).map_or("", String::as_str)),
                 string(set_text(set)),
                 string(set_text(on_columns)),
             ]);

@@ -148,6 +148,10 @@ fn grant_lines(account: &Account, rights: &Rights, roles: &BTreeMap<AuthId, bool
             }
         });
     }
+    for (name, taken) in rights.restrictions() {
+        let taken = taken.text(Level::Global);
+        lines.push(format!("REVOKE {taken} ON `{name}`.* FROM {to}"));
+    }
     let plain = roles.iter().filter(|(_, admin)| !**admin).map(|(role, _)| role);
     let plain = listed(plain);
     if !plain.is_empty() {

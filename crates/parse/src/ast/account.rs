@@ -220,6 +220,8 @@ pub struct Grant {
     pub users: Vec<UserName>,
     /// `WITH GRANT OPTION`: they may grant it further.
     pub grant_option: bool,
+    /// `AS user [WITH ROLE …]`: whose restrictions go with it, in place of the session's own.
+    pub grantor: Option<(UserName, RoleChoice)>,
 }
 
 /// REVOKE

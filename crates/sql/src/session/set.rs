@@ -174,6 +174,9 @@ impl Session {
         }
         if global {
             restricted::require_global(&self.state, def.name)?;
+            if def.name == "partial_revokes" && !setting.as_bool() {
+                self.refuse_with_restrictions()?;
+            }
             if def.name == "mandatory_roles" {
                 self.put_mandatory_roles(&setting.to_string())?;
             }
@@ -211,6 +214,18 @@ impl Session {
         self.state.values.put(at, setting);
         self.variables_changed();
         Ok(())
+    }
+
+    /// Error 3896 if something is taken from an account's global privileges.
+    fn refuse_with_restrictions(&self) -> Result<()> {
+        let accounts = self.state.database.accounts.all();
+        match accounts.iter().all(|account| account.restrictions.is_empty()) {
+            true => Ok(()),
+            false => Err(SqlError::new(
+                er::PARTIAL_REVOKES_EXIST,
+                "At least one partial revoke exists on a database. The system variable '@@partial_revokes' must be set to ON.",
+            )),
+        }
     }
 
     /// SET GLOBAL mandatory_roles. Error 1231 for what is no list of names, 3880 for an account with SYSTEM_USER.

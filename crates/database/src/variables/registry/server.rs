@@ -153,7 +153,7 @@ pub(super) const DEFS: &[Def] = &[
     def("init_connect", Global, true, Text, ""),
     def("init_file", Global, false, NullableText, "NULL"),
     fixed("event_scheduler", Global, Enum(&["OFF", "DISABLED"]), "OFF"),
-    fixed("partial_revokes", Global, Bool, "OFF"),
+    def("partial_revokes", Global, true, Bool, "OFF"),
     def("require_secure_transport", Global, true, Bool, "OFF"),
     unused(
         "performance_schema",

@@ -100,7 +100,6 @@ mod kernel;
 mod lock;
 mod mvcc;
 mod purge;
-#[cfg(feature = "sabotage")]
 mod sabotage;
 mod schema;
 mod spool;

@@ -1,15 +1,8 @@
-//! Isolation broken on purpose, to prove that the history checker would notice.
+//! Isolation and recovery broken on purpose, to prove that the tests would notice.
 //!
 //! Compiled only with the feature `sabotage`, which no release has. The environment variable `TIDEMARK_SABOTAGE` then names
 //! what is broken: `view` (a view shows whatever is committed), `gap` (no level locks gaps), `shared` (a shared lock keeps
-//! nobody out).
+//! nobody out), `undo` (what had not committed at a crash is left as it is), or something of the floor below
+//! (`tidemark_pages::sabotage`).
 
-use std::sync::OnceLock;
-
-pub(crate) fn breaks(what: &str) -> bool {
-    static BROKEN: OnceLock<Option<String>> = OnceLock::new();
-    BROKEN
-        .get_or_init(|| std::env::var("TIDEMARK_SABOTAGE").ok())
-        .as_deref()
-        == Some(what)
-}
+pub(crate) use tidemark_pages::sabotage::breaks;

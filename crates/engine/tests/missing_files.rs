@@ -181,6 +181,40 @@ fn segments_of_the_log_that_are_missing_or_cut_short_are_refused_by_name() {
     opens(&disk, id, 301);
 }
 
+/// What was committed last stands where nothing yet shows that the log went so far; but that a segment which the log had come to
+/// is shorter than it was made does.
+#[test]
+fn a_segment_cut_short_behind_the_last_proof_is_refused() {
+    let (disk, id) = made(6, false);
+    let names = disk.list().unwrap();
+    let is_in_use = |name: &&String| content(&disk, name).iter().any(|&byte| byte != 0);
+    let segments = names.iter().filter(|name| name.starts_with("redo-00"));
+    let name = segments.filter(is_in_use).next_back().unwrap();
+    let segment = content(&disk, name);
+    let end = segment.iter().rposition(|&byte| byte != 0).unwrap();
+    for len in [end - 200, end] {
+        put(&disk, name, &segment[..len]);
+        refused(&disk, &[name, "cut short"]);
+    }
+    put(&disk, name, &segment);
+    opens(&disk, id, 301);
+}
+
+/// A power cut while a segment is made leaves half a one, which is no damage: the log has not come to it.
+#[test]
+fn a_segment_that_was_only_half_made_is_made_again() {
+    for len in [0, 4096] {
+        let (disk, id) = made(7, false);
+        let names = disk.list().unwrap();
+        let segments = names.iter().filter(|name| name.starts_with("redo-00"));
+        let name = segments.clone().next_back().unwrap();
+        let whole = content(&disk, name);
+        assert!(segments.count() > 1 && whole.iter().all(|&byte| byte == 0));
+        put(&disk, name, &whole[..len]);
+        opens(&disk, id, 301);
+    }
+}
+
 #[test]
 fn a_directory_with_nothing_in_it_is_not_there_to_be_checked() {
     let disk = SimDisk::new(1);

@@ -60,6 +60,7 @@ pub mod failpoint;
 pub mod ids;
 pub mod log;
 pub mod pool;
+pub mod sabotage;
 pub mod store;
 mod sync;
 pub mod threads;

@@ -605,20 +605,18 @@ impl<'w> Client<'w> {
             return Err(Stop::Over);
         }
         world.model.lock().slots[slot].pending = Some((new, kind == 4));
-        let mut committed = self.timed(|_| ddl.commit())?.is_some();
-        if !committed {
-            let Some(Some(now)) = self.timed(|client| client.world.engine.meta_get(NAMES, &[slot as u8]))?
-            else {
-                return Err(Stop::Over);
-            };
-            committed = Shape::from_bytes(&now) == Some(new);
+        if self.timed(|_| ddl.commit())?.is_some() {
+            world.model.lock().define(slot, new, kind == 4);
+            return Ok(());
         }
-        let (shape, is_empty) = if committed {
-            (new, kind == 4)
-        } else {
-            (shape, false)
-        };
-        world.model.lock().define(slot, shape, is_empty);
+        // It stays pending: if the engine has stopped, it may be there at the next start.
+        let now = self.timed(|client| client.world.engine.meta_get(NAMES, &[slot as u8]))?;
+        if now
+            .flatten()
+            .is_none_or(|now| Shape::from_bytes(&now) != Some(shape))
+        {
+            return Err(Stop::Over);
+        }
         Ok(())
     }
 }

@@ -1,13 +1,19 @@
 //! Runs the real engine under a seeded scheduler on a disk that fails, and holds what it does against a model.
 //!
 //!     simulate cuts [--seeds A..B] [--cuts N] [--jobs N] [--seconds N]     power cuts
-//!     simulate one cuts SEED [--cuts N] [--verbose]                        one seed again
+//!     simulate calls [--seeds A..B] …                                      the n-th call of the disk fails, for n from A to B
+//!     simulate flips [--seeds A..B] …                                      flipped bits, forty a seed
+//!     simulate files [--seeds A..B] …                                      files missing, cut short, exchanged, forty a seed
+//!     simulate sabotage [--seconds N]                                      broken builds are found out (feature `sabotage`)
+//!     simulate one cuts|calls|flips|files SEED [--cuts N] [--verbose]      one seed again
 //!
 //! Each seed runs in a process of its own, so that one that ends in a panic, an abort or a hang is a finding like any other.
 //! A seed that fails prints what is wrong and the command that repeats it, and the exit status is 1.
 
+mod calls;
 mod client;
 mod cuts;
+mod damage;
 mod disk;
 mod heap;
 mod model;
@@ -25,7 +31,7 @@ use std::time::{Duration, Instant};
 static HEAP: heap::Heap = heap::Heap::new();
 
 /// Real time that one seed may take.
-const SEED_TAKES: Duration = Duration::from_secs(120);
+const SEED_TAKES: Duration = Duration::from_secs(600);
 
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -33,15 +39,16 @@ fn main() {
     let words: Vec<&str> = options.words.iter().map(String::as_str).collect();
     match words[..] {
         ["one", what, seed] => one(what, seed.parse().unwrap_or_else(|_| usage()), &options),
-        ["cuts"] => std::process::exit(hunt("cuts", &options)),
+        [what @ ("cuts" | "calls" | "flips" | "files")] => std::process::exit(hunt(what, &options)),
+        ["sabotage"] => std::process::exit(find_sabotage(&options)),
         _ => usage(),
     }
 }
 
 fn usage() -> ! {
-    eprintln!(
-        "usage: simulate cuts [--seeds A..B] [--cuts N] [--jobs N] [--seconds N]\n       simulate one cuts SEED [--cuts N] [--verbose]"
-    );
+    eprintln!("usage: simulate cuts|calls|flips|files [--seeds A..B] [--cuts N] [--jobs N] [--seconds N]");
+    eprintln!("       simulate sabotage [--seconds N]");
+    eprintln!("       simulate one cuts|calls|flips|files SEED [--cuts N] [--verbose]");
     std::process::exit(2)
 }
 
@@ -116,6 +123,15 @@ fn one(what: &str, seed: u64, options: &Options) -> ! {
                 shown.cuts, shown.cuts_of_starts, shown.commits, shown.longest_ms
             )
         }),
+        "calls" => calls::run(seed).map(|errors| {
+            let told: Vec<String> = errors
+                .into_iter()
+                .map(|(error, n)| format!("{error} ({n} times)"))
+                .collect();
+            format!("4 runs; clients were told: {}", told.join("; "))
+        }),
+        "flips" => damage::flip_bits(seed).map(told),
+        "files" => damage::mix_up_files(seed).map(told),
         _ => usage(),
     };
     let (time, pauses) = scheduler::progress();
@@ -131,6 +147,13 @@ fn one(what: &str, seed: u64, options: &Options) -> ! {
             system::exit(1)
         }
     }
+}
+
+fn told(shown: damage::Shown) -> String {
+    format!(
+        "{} damages, {} refused, {} named by a read, {} harmless, {} at the end of the log",
+        shown.damages, shown.refused, shown.named, shown.harmless, shown.tail
+    )
 }
 
 /// Keeps what the engine says, for the case that something goes wrong.
@@ -173,6 +196,9 @@ impl log::Log for Logger {
     fn flush(&self) {}
 }
 
+/// What is added up of the seeds' lines: their numbers, with the words behind them.
+type Sums = Vec<(String, u64)>;
+
 /// Runs seed after seed; returns the exit status.
 fn hunt(what: &str, options: &Options) -> i32 {
     let (next, failed, passed) = (
@@ -180,7 +206,7 @@ fn hunt(what: &str, options: &Options) -> i32 {
         AtomicU64::new(0),
         AtomicU64::new(0),
     );
-    let sums = Mutex::new([0u64; 3]);
+    let sums = Mutex::new(Sums::new());
     let started = Instant::now();
     std::thread::scope(|scope| {
         for _ in 0..options.jobs {
@@ -190,7 +216,7 @@ fn hunt(what: &str, options: &Options) -> i32 {
                     if seed > options.last {
                         return;
                     }
-                    match run_seed(what, seed, options) {
+                    match run_seed(what, seed, options, None) {
                         Ok(line) => {
                             passed.fetch_add(1, Ordering::Relaxed);
                             add_up(&line, &sums);
@@ -211,33 +237,79 @@ fn hunt(what: &str, options: &Options) -> i32 {
         }
     });
     let (failed, passed) = (failed.into_inner(), passed.into_inner());
-    let [cuts, of_starts, commits] = sums.into_inner().unwrap_or_default();
+    let sums = sums.into_inner().unwrap_or_default();
+    let sums: Vec<String> = sums.iter().map(|(words, sum)| format!("{sum} {words}")).collect();
     let seconds = started.elapsed().as_secs_f64();
     println!(
-        "{what}: {passed} seeds passed, {failed} failed; {cuts} cuts and {of_starts} of starts, {commits} commits in {seconds:.0} s, \
-         {:.0} cuts a second",
-        (cuts + of_starts) as f64 / seconds
+        "{what}: {passed} seeds passed, {failed} failed; {} in {seconds:.0} s",
+        sums.join(", ")
     );
     i32::from(failed > 0)
 }
 
-/// The first numbers of a line are cuts, cuts of starts, and commits.
-fn add_up(line: &str, sums: &Mutex<[u64; 3]>) {
-    let Some((_, shown)) = line.split_once(": ") else {
-        return;
-    };
-    let numbers = shown
-        .split(|c: char| !c.is_ascii_digit())
-        .filter_map(|n| n.parse::<u64>().ok());
-    if let Ok(mut sums) = sums.lock() {
-        sums.iter_mut().zip(numbers).for_each(|(sum, n)| *sum += n);
+fn add_up(line: &str, sums: &Mutex<Sums>) {
+    let shown = line.split_once(": ").map_or("", |(_, shown)| shown);
+    let Ok(mut sums) = sums.lock() else { return };
+    for part in shown.split([',', ';']) {
+        let Some((number, words)) = part.trim().split_once(' ') else {
+            continue;
+        };
+        let Ok(number) = number.parse::<u64>() else {
+            continue;
+        };
+        match sums.iter_mut().find(|(known, _)| known == words) {
+            Some((_, sum)) => *sum += number,
+            None => sums.push((words.to_owned(), number)),
+        }
     }
 }
 
+/// What can be broken, and what finds it.
+const SABOTAGE: [(&str, &str); 7] = [
+    ("commit", "cuts"),
+    ("page", "cuts"),
+    ("checkpoint", "cuts"),
+    ("doublewrite", "cuts"),
+    ("undo", "cuts"),
+    ("stale", "flips"),
+    ("end", "flips"),
+];
+
+/// Each kind of sabotage must be found; returns the exit status.
+fn find_sabotage(options: &Options) -> i32 {
+    let most = Duration::from_secs(options.seconds.min(300));
+    let mut missed = 0;
+    for (broken, what) in SABOTAGE {
+        let started = Instant::now();
+        let found = (options.first..)
+            .take_while(|_| started.elapsed() < most)
+            .find_map(|seed| Some((seed, run_seed(what, seed, options, Some(broken)).err()?)));
+        let seconds = started.elapsed().as_secs_f64();
+        match found {
+            Some((seed, why)) => {
+                let said = why
+                    .lines()
+                    .find(|line| line.contains("FAILED"))
+                    .unwrap_or("the process ended");
+                println!("  ok      {broken}: found by {what} with seed {seed} after {seconds:.1} s: {said}");
+            }
+            None => {
+                println!("  FAILED  {broken}: not found by {what} in {seconds:.0} s");
+                missed += 1;
+            }
+        }
+    }
+    println!("sabotage: {} passed, {missed} failed", SABOTAGE.len() - missed);
+    i32::from(missed > 0)
+}
+
 /// Runs a seed in a process of its own.
-fn run_seed(what: &str, seed: u64, options: &Options) -> Result<String, String> {
+fn run_seed(what: &str, seed: u64, options: &Options, broken: Option<&str>) -> Result<String, String> {
     let program = std::env::current_exe().map_err(|error| error.to_string())?;
     let mut command = Command::new(program);
+    if let Some(broken) = broken {
+        command.env("TIDEMARK_SABOTAGE", broken);
+    }
     command.args([
         "one",
         what,

@@ -123,7 +123,7 @@ impl Shape {
 }
 
 /// A table and all that was written to it and still matters.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub struct Slot {
     /// What the table is; `None` before the first.
     pub shape: Option<Shape>,
@@ -145,7 +145,7 @@ enum End {
 }
 
 /// Everything that must be there.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub struct Model {
     /// The tables.
     pub slots: Vec<Slot>,

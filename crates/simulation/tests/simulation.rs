@@ -25,6 +25,20 @@ fn nothing_is_lost_in_power_cuts() {
     );
 }
 
+/// The first calls make the directory; later ones are a workload's.
+#[test]
+fn a_call_that_fails_is_an_error_and_loses_nothing() {
+    for calls in ["40..42", "330..332", "900..902"] {
+        print!("{}", passes(&["calls", "--seeds", calls]));
+    }
+}
+
+#[test]
+fn damage_is_named_or_harmless() {
+    print!("{}", passes(&["flips", "--seeds", "1..2"]));
+    print!("{}", passes(&["files", "--seeds", "1..3"]));
+}
+
 /// Threads, clock and random numbers are the seed's: else a failure could not be repeated.
 #[test]
 fn a_seed_repeats_its_run() {

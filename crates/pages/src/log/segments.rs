@@ -13,6 +13,7 @@ use super::record::{Mark, RECORD_HEADER};
 use crate::disk::{Access, Disk, File, failed};
 use crate::error::{Error, Result};
 use crate::ids::Lsn;
+use crate::sabotage;
 use parking_lot::Mutex;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -118,9 +119,11 @@ impl Segments {
         numbers.find(|number| !files.contains_key(number)).map(name)
     }
 
-    /// The name and length of a segment that holds part of a range and is shorter than segments are.
+    /// The name and length of a segment that is shorter than segments are: from that of `from` on one that holds part of the log
+    /// up to `to`, or one that is not the last. The last may be half made.
     pub fn first_short(&self, from: Lsn, to: Lsn) -> Result<Option<(String, u64)>> {
-        for number in from.0 / self.size..to.0.div_ceil(self.size) {
+        let last = self.files.lock().last_key_value().map_or(0, |(&last, _)| last);
+        for number in from.0 / self.size..to.0.div_ceil(self.size).max(last) {
             if let Some(file) = self.file(number)
                 && file.len()? < self.size
             {
@@ -128,6 +131,25 @@ impl Segments {
             }
         }
         Ok(None)
+    }
+
+    /// Makes the last segment whole if it was only half made; the log, which ends at `end`, has not come to it.
+    pub fn finish_last(&self, end: Lsn) -> Result<()> {
+        let last = self
+            .files
+            .lock()
+            .last_key_value()
+            .map(|(&last, file)| (last, file.clone()));
+        if let Some((last, file)) = last
+            && last * self.size >= end.0
+            && file.len()? < self.size
+        {
+            // Where there is no room it is made when it is wanted.
+            self.files.lock().remove(&last);
+            self.disk.remove(&name(last))?;
+            self.disk.sync_dir()?;
+        }
+        Ok(())
     }
 
     /// Writes again what a range holds and syncs it: what was read may have been in the operating system's cache only.
@@ -190,6 +212,9 @@ impl Segments {
     }
 
     pub fn sync(&self, from: Lsn, to: Lsn) -> Result<()> {
+        if sabotage::breaks("commit") {
+            return Ok(());
+        }
         for number in from.0 / self.size..=(to.0 - 1) / self.size {
             if let Some(file) = self.file(number) {
                 file.sync()

@@ -23,6 +23,7 @@ use super::doublewrite::{BATCH, Doublewrite};
 use crate::error::{Error, Result};
 use crate::ids::{Lsn, PageId};
 use crate::pool::{Dirty, Health, PageBuf, Signal, Trouble, Wanted};
+use crate::sabotage;
 use crate::threads::share_out;
 use parking_lot::Mutex;
 use std::io;
@@ -323,6 +324,7 @@ impl Store {
             return Ok(0);
         }
         let newest = copies.iter().map(|copy| copy.lsn()).max();
+        let newest = newest.filter(|_| !sabotage::breaks("page"));
         let flushed = newest.map_or(Ok(()), |newest| self.log().flush(newest));
         let beside = again.iter().chain(&carried).map(|stuck| &stuck.copy);
         let kept = flushed.and_then(|()| work.doublewrite.keep(copies, beside));
@@ -450,7 +452,9 @@ impl Store {
         // Up to the ends of those that the answer left out; and no log may end before the point where recovery begins.
         self.log().flush_all()?;
         let work = self.cleaner().work.lock();
-        let redo_from = self.pool().oldest_rec_lsn().map_or(tail, |lsn| lsn.min(tail));
+        let oldest = self.pool().oldest_rec_lsn();
+        let oldest = oldest.filter(|_| !sabotage::breaks("checkpoint"));
+        let redo_from = oldest.map_or(tail, |lsn| lsn.min(tail));
         let scan_from = redo_from.min(retain.oldest);
         // A checkpoint may count on pages beyond what the control file knows of; the file must then be so long for certain.
         let data_pages = self.space().allocated();

@@ -27,6 +27,7 @@ use crate::error::{Error, Result};
 use crate::ids::{PAGE_SIZE, PageId};
 use crate::log::DurableProof;
 use crate::pool::PageBuf;
+use crate::sabotage;
 use std::collections::HashMap;
 use std::io;
 use std::sync::Arc;
@@ -69,6 +70,7 @@ impl Doublewrite {
         };
         let pages = match control.id {
             0 => this.read_unnumbered()?,
+            _ if sabotage::breaks("stale") => this.read_unnumbered()?,
             _ => this.read_last()?,
         };
         Ok((this, LastBatch { pages }))
@@ -126,6 +128,9 @@ impl Doublewrite {
         pages: &'p [PageBuf],
         carried: impl Iterator<Item = &'p PageBuf>,
     ) -> Result<()> {
+        if sabotage::breaks("doublewrite") {
+            return Ok(());
+        }
         self.write(pages, carried)
             .map_err(|error| failed(&error, format!("writing {NAME}")))?;
         Ok(())

@@ -9,7 +9,7 @@ use super::control::Control;
 use super::op::root_at;
 use crate::disk::{Access, Disk, File};
 use crate::error::{Error, Result};
-use crate::ids::{PAGE_SIZE, PageId};
+use crate::ids::{Lsn, PAGE_SIZE, PageId};
 use crate::log::{LOG_START, Segments};
 use crate::pool::{PageBuf, page_type};
 use std::sync::Arc;
@@ -88,11 +88,21 @@ pub(super) fn open_data(disk: &dyn Disk, access: Access, control: &Control) -> R
 /// Fails unless the segments of the log are there, and whole, that the control file speaks of.
 pub(super) fn check_log(segments: &Segments, control: &Control) -> Result<()> {
     let (from, to) = (control.scan_from, control.durable);
-    let expected =
-        format!("control says that the log is needed from position {from} on and goes up to {to} or further");
+    let expected = expected_of_log(control);
     if let Some(name) = segments.first_missing(from, to) {
         return Err(refused(format!("{name} is missing: {expected}. {RESTORE}")));
     }
+    check_whole(segments, control, to)
+}
+
+fn expected_of_log(control: &Control) -> String {
+    let (from, to) = (control.scan_from, control.durable);
+    format!("control says that the log is needed from position {from} on and goes up to {to} or further")
+}
+
+/// Fails unless the segments are whole that the log, which goes up to `to`, has come to: none is used before it is.
+pub(super) fn check_whole(segments: &Segments, control: &Control, to: Lsn) -> Result<()> {
+    let (from, expected) = (control.scan_from, expected_of_log(control));
     if let Some((name, len)) = segments.first_short(from, to)? {
         return Err(refused(format!(
             "{name} is cut short: it has {len} of {} bytes, and {expected}. {RESTORE}",

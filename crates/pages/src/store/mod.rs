@@ -176,6 +176,7 @@ impl Store {
         files::check_log(&segments, &control)?;
         let mut reader = segments.reader(control.scan_from).not_before(control.scan_epoch);
         recovery::analyse(&mut reader, &mut recovered)?;
+        files::check_whole(&segments, &control, recovered.end)?;
         let checkpoint = DurableProof {
             lsn: control.durable,
             source: "control".into(),
@@ -191,6 +192,7 @@ impl Store {
         )?;
 
         // Nothing has been changed so far.
+        segments.finish_last(recovered.end)?;
         let scratch = disk.open("scratch", true, access)?;
         Scratch::empty(&*scratch)?;
         if !control.clean {

@@ -1,0 +1,278 @@
+//! Files that are not what was written: flipped bits, and whole files missing, cut short or exchanged.
+//!
+//! A directory is made by clients, and stopped in order or not. Then, again and again, a copy of it is damaged and opened. It
+//! may be refused, by an error that names what is damaged; a read may fail with such an error; or all is as it was. What must
+//! never be is a wrong answer, a panic or a hang.
+
+use super::client::{SLOTS, World};
+use super::cuts::{Settings, make_tables, read_tables, run_clients};
+use super::model::Model;
+use super::scheduler::Random;
+use parking_lot::{Mutex, RwLock};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
+use tidemark_engine::disk::sim::{Faults, SimDisk};
+use tidemark_engine::disk::{Access, Disk, File};
+use tidemark_engine::{Engine, Error, PAGE_SIZE};
+
+/// How often a directory is damaged.
+const DAMAGES: u64 = 40;
+/// Damage this close to the log's end may hit what no later record proves.
+const TAIL: u64 = 64 << 10;
+
+/// What became of the damages.
+#[derive(Default, Debug)]
+pub struct Shown {
+    /// All.
+    pub damages: u64,
+    /// Refused at the start, by name.
+    pub refused: u64,
+    /// Named by the error of a read.
+    pub named: u64,
+    /// Repaired, or where it did no harm.
+    pub harmless: u64,
+    /// In the last batch of the log before a crash, and taken for its end.
+    pub tail: u64,
+}
+
+/// A stopped directory and what must be in it.
+struct Stopped {
+    settings: Settings,
+    disk: SimDisk,
+    model: Model,
+    is_clean: bool,
+    /// Where its log ends, and the size of a segment.
+    log_end: u64,
+}
+
+fn made(random: &mut Random) -> Result<Stopped, String> {
+    let settings = Settings::of(random);
+    let disk = SimDisk::new(random.draw());
+    let failed = |error: Error| format!("making the directory: {error}");
+    let mut model = Model::default();
+    let engine = settings.open(&disk).map_err(failed)?;
+    make_tables(&engine, &mut model).map_err(failed)?;
+    let world = World {
+        engine,
+        disk: disk.clone(),
+        model: Mutex::new(model),
+        slots: (0..SLOTS).map(|_| RwLock::new(())).collect(),
+        faulty: false,
+        over: AtomicBool::new(false),
+        longest_ms: AtomicU64::new(0),
+        past: Mutex::default(),
+        errors: Mutex::default(),
+    };
+    let is_clean = random.one_in(2);
+    // Twice, with a pause in which checkpoints get ahead; then the power goes, if it is to.
+    for last in [false, true] {
+        let works = Duration::from_millis(500 + random.below(3000));
+        let seeds: Vec<u64> = (0..settings.clients).map(|_| random.draw()).collect();
+        world.over.store(false, Ordering::Relaxed);
+        run_clients(&world, &seeds, || {
+            std::thread::sleep(works);
+            match is_clean || !last {
+                true => world.over.store(true, Ordering::Relaxed),
+                false => disk.set_faults(Faults {
+                    power_cut_in: Some(1 + random.below(50)),
+                    ..Faults::default()
+                }),
+            }
+        })?;
+        if !last {
+            std::thread::sleep(Duration::from_millis(random.below(5000)));
+        }
+    }
+    if is_clean {
+        world.engine.shutdown().map_err(failed)?;
+    }
+    let World { engine, model, .. } = world;
+    drop(engine);
+    let disk = disk.restart();
+    disk.cut_power();
+    let mut model = model.into_inner();
+    // What is in doubt is settled once, on a copy.
+    let engine = settings.open(&disk.restart()).map_err(failed)?;
+    let log_end = engine.status().log_tail.0;
+    model.settle(&read_tables(&engine).map_err(failed)??)?;
+    Ok(Stopped {
+        settings,
+        disk,
+        model,
+        is_clean,
+        log_end,
+    })
+}
+
+/// Flips bits, one in each copy.
+pub fn flip_bits(seed: u64) -> Result<Shown, String> {
+    let mut random = Random(seed);
+    let stopped = made(&mut random)?;
+    let mut shown = Shown::default();
+    for _ in 0..DAMAGES {
+        let disk = stopped.disk.restart();
+        let (name, byte) = some_byte(&disk, &mut random)?;
+        disk.flip_bit(&name, byte as usize, random.below(8) as u8);
+        let what = format!("a bit of byte {byte} of {name} flipped");
+        stopped.judge(&disk, &what, &mut random, &mut shown)?;
+    }
+    Ok(shown)
+}
+
+/// A byte of a file, seldom one that was never written.
+fn some_byte(disk: &SimDisk, random: &mut Random) -> Result<(String, u64), String> {
+    let failed = |error: std::io::Error| error.to_string();
+    let names: Vec<String> = disk
+        .list()
+        .map_err(failed)?
+        .into_iter()
+        .filter(|name| name != "scratch")
+        .collect();
+    let kinds = ["data", "data", "redo-", "control", "doublewrite"];
+    let kind = kinds[random.below(kinds.len() as u64) as usize];
+    let names: Vec<&String> = names.iter().filter(|name| name.starts_with(kind)).collect();
+    let name = names[random.below(names.len() as u64) as usize];
+    let file = disk.open(name, false, Access::Buffered).map_err(failed)?;
+    let len = file.len().map_err(failed)?.max(1);
+    let mut page = vec![0; 512];
+    for _ in 0..50 {
+        let at = random.below(len);
+        file.read_at(&mut page, at & !511).map_err(failed)?;
+        if page.iter().any(|&byte| byte != 0) {
+            return Ok((name.clone(), at));
+        }
+    }
+    Ok((name.clone(), random.below(len)))
+}
+
+/// Removes files, cuts them short and exchanges them, one in each copy.
+pub fn mix_up_files(seed: u64) -> Result<Shown, String> {
+    let mut random = Random(seed);
+    let stopped = made(&mut random)?;
+    let other = made(&mut random)?;
+    let mut shown = Shown::default();
+    for _ in 0..DAMAGES {
+        let disk = stopped.disk.restart();
+        let names: Vec<String> = disk.list().map_err(|error| error.to_string())?;
+        let name = names[random.below(names.len() as u64) as usize].clone();
+        let done = match random.below(3) {
+            0 => disk.remove(&name).map(|()| "removed"),
+            1 => cut_short(&disk, &name, &mut random).map(|()| "cut short"),
+            _ => exchange(&disk, &other.disk.restart(), &name).map(|()| "exchanged"),
+        };
+        let done = done.map_err(|error| error.to_string())?;
+        stopped.judge(&disk, &format!("{name} {done}"), &mut random, &mut shown)?;
+    }
+    Ok(shown)
+}
+
+fn cut_short(disk: &SimDisk, name: &str, random: &mut Random) -> std::io::Result<()> {
+    let file = disk.open(name, false, Access::Buffered)?;
+    let len = file.len()?.max(1);
+    file.truncate(match random.below(3) {
+        0 => 0,
+        1 => random.below(len),
+        _ => random.below(len) / PAGE_SIZE as u64 * PAGE_SIZE as u64,
+    })
+}
+
+fn exchange(disk: &SimDisk, other: &SimDisk, name: &str) -> std::io::Result<()> {
+    let there = other.list()?;
+    let from = there
+        .iter()
+        .find(|found| *found == name)
+        .or(there.iter().find(|found| found.starts_with("redo-")));
+    let from: Arc<dyn File> = other.open(from.map_or("data", |name| name), false, Access::Buffered)?;
+    let mut bytes = vec![0; from.len()? as usize];
+    from.read_at(&mut bytes, 0)?;
+    let to = disk.open(name, false, Access::Buffered)?;
+    to.truncate(0)?;
+    to.write_at(&bytes, 0)
+}
+
+/// Whether an error says what is damaged.
+fn names_it(error: &Error) -> bool {
+    let said = error.to_string();
+    let names = [
+        "page ",
+        "redo-",
+        "control",
+        "data",
+        "doublewrite",
+        "log record",
+        "position",
+    ];
+    matches!(error, Error::CannotOpen(_) | Error::Corrupt { .. })
+        && names.iter().any(|name| said.contains(name))
+}
+
+impl Stopped {
+    /// Opens a damaged copy and looks at what comes of it.
+    fn judge(
+        &self,
+        disk: &SimDisk,
+        what: &str,
+        random: &mut Random,
+        shown: &mut Shown,
+    ) -> Result<(), String> {
+        shown.damages += 1;
+        if random.one_in(4) {
+            match Engine::check_with(self.settings.config(disk)) {
+                Err(error) if !names_it(&error) => {
+                    return Err(format!("{what}: the check fails with {error}"));
+                }
+                _ => {}
+            }
+        }
+        let opened = self.settings.open(disk).map(|engine| {
+            let found = read_tables(&engine);
+            if found.is_ok() && random.one_in(4) {
+                // What purge and the page cleaner come upon is no reason to end the process either.
+                std::thread::sleep(Duration::from_secs(3));
+                let _ = engine.shutdown();
+            }
+            found
+        });
+        match opened {
+            Err(error) if names_it(&error) => shown.refused += 1,
+            Ok(Err(error)) if names_it(&error) => shown.named += 1,
+            Err(error) | Ok(Err(error)) => {
+                return Err(format!("{what}: an error that names nothing: {error}"));
+            }
+            Ok(Ok(found)) => match found.and_then(|found| self.model.clone().settle(&found)) {
+                Ok(()) => shown.harmless += 1,
+                Err(_) if self.is_of_tail(what) => shown.tail += 1,
+                Err(wrong) => {
+                    return Err(format!(
+                        "{what} (clean {}): a wrong answer: {wrong}",
+                        self.is_clean
+                    ));
+                }
+            },
+        }
+        Ok(())
+    }
+
+    /// Whether the damage lies where after a crash nothing shows how far the log went: a segment with its last records, exchanged
+    /// or with a bit flipped among them, is like one that was written to when the power went.
+    fn is_of_tail(&self, what: &str) -> bool {
+        let words: Vec<&str> = what.split_whitespace().collect();
+        let number = words
+            .iter()
+            .find_map(|word| word.strip_prefix("redo-")?.parse::<u64>().ok());
+        let byte = words
+            .iter()
+            .position(|word| *word == "byte")
+            .and_then(|at| words.get(at + 1)?.parse().ok());
+        let last = match (byte, what.ends_with("exchanged")) {
+            (Some(byte), _) => byte,
+            (None, true) => SEGMENT,
+            (None, false) => return false,
+        };
+        number.is_some_and(|number| !self.is_clean && number * SEGMENT + last + TAIL > self.log_end)
+    }
+}
+
+/// The size of a segment of the smallest log.
+const SEGMENT: u64 = 512 << 10;

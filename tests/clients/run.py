@@ -4,7 +4,7 @@
     tests/clients/run.py
 
 A new user's path (start, create, insert, select, Ctrl-C, start again); batch scripts; the Unix socket; mariadb-admin;
-a dump and its reload; what the server says about options it knows, does not know, or has no use for; a directory or a
+dumps and their reload, of one database and of all; what the server says about options it knows, does not know, or has no use for; a directory or a
 port that is taken. Where the machine has MySQL's own `mysql` as well, the batch runs through it too.
 """
 import os
@@ -139,6 +139,57 @@ def dump(server: Server) -> None:
     report.check(after.stdout == before.stdout, "reload_is_the_same", after.stdout + after.stderr)
 
 
+ACCOUNTS = [
+    "CREATE ROLE reader; CREATE USER 'ada'@'%' IDENTIFIED BY 'pw1', 'bob'@'localhost' IDENTIFIED WITH mysql_native_password BY 'pw2' ATTRIBUTE '{\"team\": 1}'",
+    "ALTER USER 'bob'@'localhost' WITH MAX_QUERIES_PER_HOUR 77 PASSWORD EXPIRE INTERVAL 90 DAY PASSWORD HISTORY 3",
+    "GRANT SELECT ON one.* TO reader; GRANT reader TO 'ada'@'%' WITH ADMIN OPTION; SET DEFAULT ROLE reader TO 'ada'@'%'",
+    "GRANT BACKUP_ADMIN, PROCESS ON *.* TO 'ada'@'%'; GRANT UPDATE ON two.c TO 'bob'@'localhost' WITH GRANT OPTION; GRANT INSERT (id), SELECT (id) ON one.p TO 'bob'@'localhost'",
+]
+
+
+def dump_everything(server: Server) -> None:
+    """A dump of all databases, accounts with it, is loaded into an empty server."""
+    for statements in (*ACCOUNTS[:1], """
+        CREATE DATABASE one; CREATE DATABASE two;
+        CREATE TABLE one.p (id INT AUTO_INCREMENT PRIMARY KEY, s VARCHAR(50) COLLATE utf8mb4_bin, KEY (s));
+        CREATE TABLE two.c (id INT PRIMARY KEY, p INT, j JSON, t TIMESTAMP(3) NULL, d DECIMAL(9,2) DEFAULT 1.5, FOREIGN KEY (p) REFERENCES one.p (id) ON DELETE CASCADE, CONSTRAINT positive CHECK (id > 0));
+        INSERT INTO one.p (s) VALUES ('a'), (NULL), ('größer 😀'); INSERT INTO two.c (id, p, j, t) VALUES (1, 1, '{"a": [1]}', '2024-02-29 12:00:00.125'), (2, NULL, NULL, NULL)
+    """, *ACCOUNTS[1:]):
+        made = client("mariadb", server, script=statements)
+        report.check(made.returncode == 0, "everything_source", made.stderr)
+    look = """SELECT * FROM one.p ORDER BY id; SELECT * FROM two.c ORDER BY id; SHOW CREATE TABLE two.c; SHOW CREATE USER 'ada'@'%'; SHOW CREATE USER 'bob'@'localhost';
+              SHOW GRANTS FOR 'ada'@'%'; SHOW GRANTS FOR 'bob'@'localhost'; SHOW GRANTS FOR reader"""
+    before = client("mariadb", server, script=look)
+    dumped = client("mariadb-dump", server, "--all-databases", "--single-transaction", "--hex-blob")
+    if not report.check(before.returncode == 0 and dumped.returncode == 0, "everything_dump", before.stderr + dumped.stderr):
+        return
+    with Server("clients") as empty:
+        loaded = client("mariadb", empty, script=dumped.stdout)
+        report.check(loaded.returncode == 0, "everything_loaded", loaded.stderr)
+        report.equal(client("mariadb", empty, script=look).stdout, before.stdout, "everything_is_the_same")
+        login = subprocess.run(["mariadb", "--no-defaults", "-h127.0.0.1", f"-P{empty.port}", "-uada", "-ppw1", "-N", "-e", "SELECT COUNT(*) FROM one.p"], capture_output=True, text=True, timeout=60)
+        report.equal(login.stdout, "3\n", "everything_account_logs_in")
+        again = client("mariadb-dump", empty, "--all-databases", "--single-transaction", "--hex-blob")
+        report.check(again.returncode == 0, "everything_dumped_again", again.stderr)
+    client("mariadb", server, script="DROP DATABASE two; DROP DATABASE one; DROP USER 'ada'@'%', 'bob'@'localhost'; DROP ROLE reader")
+
+
+def dump_of_mysql() -> None:
+    """What MySQL's own dump does to the `mysql` database: accounts are taken over, the server's tables stay."""
+    with Server("clients") as server:
+        loaded = client("mariadb", server, script=(HERE / "mysql-9.7.sql").read_text())
+        report.check(loaded.returncode == 0, "mysqls_dump_loads", loaded.stderr)
+        for user, password, sql, expected in (
+                ("app", "secret", "SELECT CURRENT_USER(), COUNT(*) FROM shop.goods", "app@%\t1\n"),
+                ("root", "", "SELECT user FROM mysql.user WHERE account_locked = 'N' ORDER BY user", "app\nroot\n"),
+                ("root", "", "SHOW GRANTS FOR app", "GRANT PROCESS ON *.* TO `app`@`%`\nGRANT BACKUP_ADMIN ON *.* TO `app`@`%`\nGRANT SELECT, INSERT ON `shop`.* TO `app`@`%`\nGRANT UPDATE ON `shop`.`goods` TO `app`@`%`\n"),
+                ("root", "", "SELECT COUNT(*) FROM mysql.help_topic", "")):
+            asked = subprocess.run(["mariadb", "--no-defaults", "-h127.0.0.1", f"-P{server.port}", f"-u{user}", f"-p{password}", "-N", "-e", sql], capture_output=True, text=True, timeout=60)
+            report.equal(asked.stdout, expected, f"mysqls_dump/{sql}")
+        refused = subprocess.run(["mariadb", "--no-defaults", "-h127.0.0.1", f"-P{server.port}", "-uapp", "-psecret", "-e", "INSERT INTO mysql.user (Host, User) VALUES ('%', 'eve')"], capture_output=True, text=True, timeout=60)
+        report.check("ERROR 1044" in refused.stderr, "only_who_may_do_everything_loads_accounts", refused.stderr)
+
+
 def options() -> None:
     home = Server("options")
     here, data = home.home, f"--datadir={home.datadir}"
@@ -202,12 +253,12 @@ def damage() -> None:
 
 
 def main():
-    for suite in (part for part in (new_user, options, damage) if report.wants(part.__name__)):
+    for suite in (part for part in (new_user, options, damage, dump_of_mysql) if report.wants(part.__name__)):
         try:
             suite()
         except (ServerFailed, OSError, subprocess.SubprocessError) as error:
             report.fail(suite.__name__, str(error))
-    with_server = [part for part in (batch, accounts, administration, dump) if report.wants(part.__name__)]
+    with_server = [part for part in (batch, accounts, administration, dump, dump_everything) if report.wants(part.__name__)]
     try:
         if with_server:
             with Server("clients") as server:

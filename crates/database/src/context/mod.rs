@@ -43,6 +43,6 @@ pub use options::Options;
 pub use process::{Process, SessionSnapshot};
 pub use roles::RightsAt;
 pub use sink::{OkInfo, ResultSink, status};
-pub use state::SessionState;
+pub use state::{DumpedTable, SessionState};
 pub use table_use::TableUse;
 pub use timer::Alarm;

@@ -19,6 +19,17 @@ use std::cell::{Cell, OnceCell, RefCell};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+/// A table of the server's that a dump has just created, as it means to, in `ddl::server_tables`.
+#[derive(Clone, Debug)]
+pub struct DumpedTable {
+    /// `mysql` or `sys`.
+    pub schema: &'static str,
+    /// The table's name as written.
+    pub name: String,
+    /// Its columns in the dump.
+    pub columns: Vec<String>,
+}
+
 /// What a session knows apart from its transaction. One thread at a time uses it.
 pub struct SessionState {
     /// The server.
@@ -64,6 +75,8 @@ pub struct SessionState {
     pub read_only_transaction: Cell<bool>,
     /// The active roles, and what the session may do.
     pub roles: ActiveRoles,
+    /// What INSERT means by the columns of a table of the server's.
+    pub dumped_table: RefCell<Option<DumpedTable>>,
 }
 
 impl SessionState {
@@ -106,6 +119,7 @@ impl SessionState {
             in_transaction: Cell::new(false),
             read_only_transaction: Cell::new(false),
             roles: ActiveRoles::default(),
+            dumped_table: RefCell::default(),
         }
     }
 

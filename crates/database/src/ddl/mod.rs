@@ -22,6 +22,7 @@ mod index;
 mod maintenance;
 mod passwords;
 pub mod roles;
+pub mod server_tables;
 
 use crate::context::SessionState;
 use crate::context::answer::Answer;

@@ -1,5 +1,5 @@
-//! The tables of the `mysql` database: accounts and their privileges, as older tools read them. They are read-only;
-//! accounts are changed by CREATE USER, GRANT and their kin.
+//! The tables of the `mysql` database: accounts and their privileges, as older tools read them. They are read-only but for
+//! dumps that are loaded; accounts are changed by CREATE USER, GRANT and their kin.
 
 use super::roles::set_text;
 use crate::accounts::{Account, Lifetime, Privileges, Requirement, requirement};
@@ -20,8 +20,8 @@ fn flag(on: bool) -> Value {
     string(if on { "Y" } else { "N" })
 }
 
-/// In the order of the columns of `mysql.user`.
-const USER_COLUMNS: [Privileges; 29] = [
+/// In the order of the columns of `mysql.user`, from the third on.
+pub const USER_COLUMNS: [Privileges; 29] = [
     Privileges::SELECT,
     Privileges::INSERT,
     Privileges::UPDATE,
@@ -53,8 +53,8 @@ const USER_COLUMNS: [Privileges; 29] = [
     Privileges::CREATE_TABLESPACE,
 ];
 
-/// In the order of the columns of `mysql.db`.
-const DB_COLUMNS: [Privileges; 19] = [
+/// In the order of the columns of `mysql.db`, from the fourth on.
+pub const DB_COLUMNS: [Privileges; 19] = [
     Privileges::SELECT,
     Privileges::INSERT,
     Privileges::UPDATE,

@@ -10,6 +10,8 @@ mod metadata_locks;
 mod roles;
 mod rows;
 
+pub use accounts::{DB_COLUMNS, USER_COLUMNS};
+
 use crate::context::SessionState;
 use crate::dictionary::TableDef;
 use crate::error::Result;

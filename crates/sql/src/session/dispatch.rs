@@ -1,9 +1,10 @@
 //! What each kind of statement leads to.
 
 use super::Session;
-use super::guard::effect_of;
+use super::guard::{Effect, effect_of};
 use crate::context::ok_info;
 use crate::context::{Answer, Done, ResultSink, command};
+use crate::ddl::server_tables;
 use crate::dictionary::TableDef;
 use crate::error::{Result, SqlError};
 use crate::parse::ast::{Expr, MaintenanceKind, QueryBody, SelectItem, ShowKind, Statement};
@@ -20,7 +21,8 @@ impl Session {
         if !keeps_diagnostics(statement) {
             self.clear_diagnostics();
         }
-        if is_planned(statement) {
+        let is_of_dump = server_tables::is_of_dump(&self.state, statement);
+        if is_planned(statement) && !is_of_dump {
             return self.plan_and_run(statement, &[], more, out).map(drop);
         }
         if let Statement::Execute { name, using } = statement {
@@ -33,10 +35,19 @@ impl Session {
         if !changes_password {
             self.require_fresh_password()?;
         }
-        self.admit(effect_of(statement))?;
+        self.admit(match is_of_dump {
+            true => Effect::Changes,
+            false => effect_of(statement),
+        })?;
         let command = command::of(statement);
         self.state.database.counters().traffic.own().commands[command].fetch_add(1, Ordering::Relaxed);
-        let answer = self.answer(statement)?;
+        let answer = match is_of_dump {
+            true => {
+                self.before_implicit_commit(statement)?;
+                server_tables::load(&self.state, statement)?
+            }
+            false => self.answer(statement)?,
+        };
         let status = self.status_with(more);
         match answer {
             Answer::Ok(done) => {

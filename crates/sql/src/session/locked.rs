@@ -10,6 +10,7 @@ use super::Session;
 use crate::accounts::Privileges;
 use crate::context::TableUse;
 use crate::context::{Answer, SessionState};
+use crate::ddl::server_tables;
 use crate::dictionary::{TableDef, virtual_schema};
 use crate::error::{Result, SqlError, er};
 use crate::mdl::{Block, Mode, TableLock};
@@ -80,6 +81,9 @@ impl Session {
         self.unlock_tables();
         let mut wanted: Vec<LockedTable> = Vec::with_capacity(tables.len());
         for lock in tables {
+            if server_tables::is_being_loaded(&self.state, &lock.table) {
+                continue;
+            }
             let (schema, name) = self.state.resolve(&lock.table)?;
             if virtual_schema(schema).is_none() {
                 self.state.require_database(Privileges::LOCK_TABLES, schema)?;

@@ -4,6 +4,7 @@ use super::Session;
 use super::dispatch::{is_planned, keeps_diagnostics};
 use super::run::{Ran, ReadyPlan};
 use crate::context::{ResultSink, capability};
+use crate::ddl::server_tables;
 use crate::error::{Result, SqlError};
 use crate::parse::{Parsed, expect_single, parse, parse_shape};
 use crate::types::{Value, WarningLevel};
@@ -81,6 +82,7 @@ impl Session {
                 && !parsed.needs_literal
                 && is_planned(&parsed.statement)
                 && !keeps_diagnostics(&parsed.statement)
+                && !server_tables::is_of_dump(&self.state, &parsed.statement)
                 && self.run_shaped(&parsed, next < sql.len(), out)?
             {
                 return Ok(next);

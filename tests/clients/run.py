@@ -5,14 +5,20 @@
 
 A new user's path (start, create, insert, select, Ctrl-C, start again); batch scripts; the Unix socket; mariadb-admin;
 dumps and their reload, of one database and of all; what the server says about options it knows, does not know, or has no use for; a directory or a
-port that is taken. Where the machine has MySQL's own `mysql` as well, the batch runs through it too.
+port that is taken; copies of a server at work; what is saved of a
+damaged one. Where the machine has MySQL's own `mysql` as well, the batch runs through it too.
 """
 import os
+import random
 import shutil
 import signal
 import subprocess
 import sys
+import threading
+import time
 from pathlib import Path
+
+import pymysql
 
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
@@ -229,6 +235,73 @@ def options() -> None:
     home.__exit__()
 
 
+def backup() -> None:
+    """CLONE LOCAL copies a server at work; the copy starts."""
+    server = Server("backup")
+    server.arguments.append(f"--tidemark-log-archive-dir={server.home / 'archive'}")
+    with server:
+        server.address.execute("CREATE DATABASE d", "CREATE TABLE d.account (id INT PRIMARY KEY, balance INT, filler VARCHAR(3000))",
+                               "INSERT INTO d.account VALUES " + ", ".join(f"({n}, 100, REPEAT('x', 2500))" for n in range(2000)), "CREATE USER nobody")
+        at_work, errors = threading.Event(), []
+
+        def transfer(seed: int) -> None:
+            chance, connection = random.Random(seed), server.address.connect(database="d", autocommit=False)
+            while not at_work.is_set():
+                a, b = sorted(chance.sample(range(2000), 2))
+                try:
+                    with connection.cursor() as cursor:
+                        cursor.execute(f"UPDATE account SET balance = balance - 7 WHERE id = {a}")
+                        cursor.execute(f"UPDATE account SET balance = balance + 7 WHERE id = {b}")
+                    connection.commit()
+                except pymysql.err.Error as error:
+                    errors.append(str(error))
+                    return
+
+        threads = [threading.Thread(target=transfer, args=(seed,)) for seed in range(4)]
+        for thread in threads:
+            thread.start()
+        copy = server.home / "copy"
+        made = client("mariadb", server, "-e", f"CLONE LOCAL DATA DIRECTORY = '{copy}'")
+        report.check(made.returncode == 0, "clone_local", made.stderr)
+        slow = server.address.connect()
+        with slow.cursor() as cursor:
+            cursor.execute("SET GLOBAL clone_max_data_bandwidth = 1")
+        killed = subprocess.Popen(["mariadb", "--no-defaults", *server.address.client_arguments(), "-e", f"CLONE LOCAL DATA DIRECTORY = '{server.home / 'slow'}'"], stderr=subprocess.PIPE, text=True)
+        state, deadline = "", time.monotonic() + 30
+        while not state and time.monotonic() < deadline:
+            found = server.address.execute("SELECT id, state FROM information_schema.processlist WHERE state LIKE 'Copying pages%'")
+            state = found[0][1] if found else ""
+        report.check(state.endswith("%") and (server.home / "slow").is_dir(), "clone_says_how_far_it_is", state)
+        server.address.execute(f"KILL QUERY {found[0][0]}")
+        report.check("ERROR 1317" in killed.communicate(timeout=60)[1] and not (server.home / "slow").exists(), "killed_clone_leaves_nothing")
+        for path, number in (("relative", 1525), (copy, 1007), (server.datadir / "within", 1525)):
+            refused = client("mariadb", server, "-e", f"CLONE LOCAL DATA DIRECTORY = '{path}'")
+            report.check(f"ERROR {number}" in refused.stderr, f"clone_to_{Path(path).name}_is_{number}", refused.stderr)
+        denied = subprocess.run(["mariadb", "--no-defaults", "-h127.0.0.1", f"-P{server.port}", "-unobody", "-e", f"CLONE LOCAL DATA DIRECTORY = '{server.home / 'other'}'"], capture_output=True, text=True, timeout=60)
+        report.check("ERROR 1227" in denied.stderr, "clone_wants_a_privilege", denied.stderr)
+        at_work.set()
+        for thread in threads:
+            thread.join(60)
+        report.check(not errors, "clone_disturbs_nobody", "; ".join(errors))
+        server.address.execute("INSERT INTO d.account VALUES (5000, 1, 'after the copy')")
+        time.sleep(2.5)
+        moment = time.strftime("%Y-%m-%d %H:%M:%S", time.gmtime())
+        time.sleep(1)
+        server.address.execute("DELETE FROM d.account")
+        server.kill()
+        restored = server.home / "restored"
+        made = subprocess.run([binary(), "restore", f"--from={copy}", f"--archive={server.home / 'archive'}", f"--datadir={restored}", f"--until={moment}"], capture_output=True, text=True, timeout=120)
+        report.check(made.returncode == 0, "restore_until", made.stdout + made.stderr)
+        with Server("backup", datadir=restored) as other:
+            total = other.address.execute("SELECT SUM(balance), COUNT(*) FROM d.account")[0]
+            report.equal(tuple(map(int, total)), (200001, 2001), "restored_to_a_moment")
+        checked = server.check(copy)
+        report.check(checked.returncode == 0, "clone_is_checked", checked.stdout + checked.stderr)
+        with Server("backup", datadir=copy) as other:
+            total = other.address.execute("SELECT SUM(balance), COUNT(*) FROM d.account")[0]
+            report.equal(tuple(map(int, total)), (200000, 2000), "clone_starts")
+
+
 def damage() -> None:
     """A page changed behind the server's back is found by `tidemark check`, which names it."""
     server = Server("damage")
@@ -252,8 +325,51 @@ def damage() -> None:
         report.check(found.returncode != 0 and str(number) in found.stdout + found.stderr, "check_names_the_damaged_page", f"page {number}: " + found.stdout + found.stderr)
 
 
+def salvage() -> None:
+    """Several damaged pages: the check lists them all, innodb_force_recovery reads past them, salvage writes the rest as SQL."""
+    server = Server("salvage")
+    with server:
+        server.address.execute("CREATE DATABASE d", "CREATE TABLE d.t (id INT PRIMARY KEY, v VARCHAR(600), b BLOB, j JSON, at DATETIME(3), KEY (id, at))",
+                               "INSERT INTO d.t VALUES " + ", ".join(f"({n}, REPEAT('x', 500), x'00FF{n:04x}', '{{\"n\": {n}}}', '2024-02-29 12:00:00.125')" for n in range(2000)),
+                               "CREATE TABLE d.`whole one` (id INT PRIMARY KEY, s VARCHAR(20))", "INSERT INTO d.`whole one` VALUES (1, 'it''s'), (2, NULL)")
+        server.stop()
+        page, damaged = 16384, []
+        with open(server.datadir / "data", "r+b") as file:
+            pages = ((n, file.seek(n * page) and file.read(page)) for n in range(1, os.fstat(file.fileno()).st_size // page))
+            leaves = [n for n, content in pages if content[17] == 0 and b"x" * 400 in content]
+            for number in leaves[3::15]:
+                file.seek(number * page + 8000)
+                file.write(b"damaged")
+                damaged.append(number)
+        checked = server.check()
+        unnamed = [number for number in damaged if f"page {number} is corrupt" not in checked.stdout]
+        report.check(len(damaged) > 2 and checked.returncode != 0 and not unnamed, "check_lists_all_damage", f"{damaged}: " + checked.stdout[-1000:])
+        server.start()
+        asked = client("mariadb", server, "-e", "SELECT COUNT(v) FROM d.t")
+        report.check("ERROR 1030" in asked.stderr and "page" in asked.stderr, "a_damaged_page_is_an_error", asked.stdout + asked.stderr)
+        server.stop()
+        for level, drop in ((1, True), (4, False)):
+            server.start(f"--innodb-force-recovery={level}")
+            asked = client("mariadb", server, "-N", "-e", "SELECT COUNT(v) FROM d.t")
+            report.check(asked.returncode == 0 and 1500 < int(asked.stdout) < 2000, f"forced_{level}_reads_on", asked.stdout + asked.stderr)
+            report.check("ERROR 1881" in client("mariadb", server, "-e", "INSERT INTO d.t (id) VALUES (-1)").stderr or not drop, f"forced_{level}_changes_no_rows")
+            made = client("mariadb", server, "-e", "CREATE TABLE d.new (id INT)")
+            report.check(made.returncode == 0 if drop else "ERROR 1874" in made.stderr, f"forced_{level}_definitions", made.stderr)
+            server.stop()
+        out = server.home / "salvaged"
+        run = subprocess.run([binary(), "salvage", f"--datadir={server.datadir}", f"--to={out}"], capture_output=True, text=True, timeout=120)
+        report.check(run.returncode == 0 and (out / "d.t.sql").is_file(), "salvage", run.stdout + run.stderr)
+        with Server("salvage") as other:
+            for name in ("d.t.sql", "d.whole one.sql"):
+                loaded = client("mariadb", other, script=(out / name).read_text())
+                report.check(loaded.returncode == 0, f"salvaged_loads/{name}", loaded.stderr)
+            rows = other.address.execute("SELECT COUNT(*), SUM(b = CONCAT(x'00FF', UNHEX(LPAD(HEX(id), 4, '0')))), SUM(j->'$.n' = id), SUM(at = '2024-02-29 12:00:00.125') FROM d.t")[0]
+            report.check(1500 < rows[0] < 2000 and len(set(map(int, rows))) == 1, "salvaged_rows", str(rows))
+            report.equal(other.address.execute("SELECT * FROM d.`whole one` ORDER BY id"), ((1, "it's"), (2, None)), "salvaged_whole_table")
+
+
 def main():
-    for suite in (part for part in (new_user, options, damage, dump_of_mysql) if report.wants(part.__name__)):
+    for suite in (part for part in (new_user, options, damage, dump_of_mysql, backup, salvage) if report.wants(part.__name__)):
         try:
             suite()
         except (ServerFailed, OSError, subprocess.SubprocessError) as error:

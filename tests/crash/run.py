@@ -2,6 +2,7 @@
 """kill -9 in the middle of oltp_read_write, again and again.
 
     tests/crash/run.py [--rounds 20 | --seconds N] [--seed N] [ROUND ...]
+    tests/crash/run.py --cycles 1000 [--seed N] [--volatile]
 
 Each round: sysbench runs oltp_read_write with 16 clients, beside it eight connections keep a journal; after a random
 moment the server is killed. Some rounds kill it a second time while it recovers. Then it starts again, and
@@ -15,10 +16,19 @@ A journal transaction writes a row, adds to a counter, adds three details in ano
 accounts, so that a part of it, had it survived alone, would show. Every fourth round runs with
 innodb_flush_log_at_trx_commit = 2, which gives up power failures but not the death of the process.
 
+With `--cycles N` the server dies N times, at shorter intervals and under 16 journals, while definitions change beside them: at work,
+while it recovers, while it stops. Definitions must be there whole or not at all, too.
+
+`--volatile` wants a server built with the feature `sabotage`: it keeps what it writes in memory until it is synced, and loses the
+rest with the process, so that a sync that is missing shows (`TIDEMARK_SABOTAGE=volatile,unsynced` leaves out those of the log, and the
+suite must fail).
+
 A round draws from the seed and its number, so `--seed N round_7` makes the choices of that round alone.
 """
 import itertools
+import os
 import random
+import signal
 import subprocess
 import sys
 import threading
@@ -51,7 +61,7 @@ class Journal(threading.Thread):
 
     def run(self):
         try:
-            connection = self.address.connect(database="crash", autocommit=False)
+            connection = self.address.connect(database="crash", autocommit=False, ssl_disabled=True)
             with connection.cursor() as cursor:
                 while True:
                     self.transaction(connection, cursor, self.acknowledged + 1)
@@ -80,15 +90,117 @@ class Journal(threading.Thread):
             connection.commit()
 
 
+class Definitions(threading.Thread):
+    """A connection that makes, changes and drops tables until it loses its server."""
+
+    def __init__(self, address: Address, cycle: int, seed: int):
+        super().__init__()
+        self.address, self.cycle, self.random = address, cycle, random.Random(seed)
+        self.error: str | None = None
+
+    def run(self):
+        try:
+            connection = self.address.connect(database="ddl", ssl_disabled=True)
+            with connection.cursor() as cursor:
+                for number in itertools.count():
+                    table = f"t_{self.cycle}_{number}"
+                    rows = ", ".join(f"({n}, {n % 7}, REPEAT('d', {self.random.randint(1, 900)}))" for n in range(self.random.randint(1, 60)))
+                    for statement in (f"CREATE TABLE {table} (id INT PRIMARY KEY, k INT, v VARCHAR(1000))", f"INSERT INTO {table} VALUES {rows}",
+                                      f"ALTER TABLE {table} ADD KEY (k)", f"ALTER TABLE {table} ADD COLUMN c INT DEFAULT 5, ADD UNIQUE KEY (id, c)",
+                                      f"RENAME TABLE {table} TO {table}_r", f"TRUNCATE TABLE {table}_r", f"INSERT INTO {table}_r (id, k, v) VALUES {rows}"):
+                        cursor.execute(statement)
+                    if self.random.random() < 0.7:
+                        cursor.execute(f"DROP TABLE {table}_r")
+        except (pymysql.err.OperationalError, pymysql.err.InterfaceError, OSError) as error:
+            if isinstance(error, pymysql.err.OperationalError) and error.args[0] not in (2006, 2013, 2003, 0, 1053):
+                self.error = str(error)
+        except Exception as error:
+            self.error = f"{type(error).__name__}: {error}"
+
+
+def verify_definitions(address: Address) -> list[str]:
+    """Every table can be read whole by each of its indexes; then they go."""
+    faults = []
+    with address.connect(database="ddl", ssl_disabled=True) as connection, connection.cursor() as cursor:
+        cursor.execute("SHOW TABLES")
+        for (table,) in cursor.fetchall():
+            cursor.execute(f"SHOW INDEX FROM {table} WHERE Key_name = 'k'")
+            counts = set()
+            for index, condition in [("PRIMARY", "id >= 0"), ("k", "k >= 0")][:2 if cursor.fetchall() else 1]:
+                cursor.execute(f"SELECT COUNT(*) FROM {table} FORCE INDEX ({index}) WHERE {condition}")
+                counts.add(cursor.fetchone()[0])
+            if len(counts) != 1:
+                faults.append(f"{table}: its indexes have {sorted(counts)} rows")
+            cursor.execute(f"DROP TABLE {table}")
+    return faults
+
+
+def die_at_some_moment(server: Server, chance: random.Random) -> str:
+    """Kills the server at work, while it stops, or while it recovers; says which."""
+    moment = chance.choice(["work", "work", "shutdown", "recovery"])
+    if moment == "shutdown":
+        server.process.send_signal(signal.SIGTERM)
+        time.sleep(chance.uniform(0.0, 0.3))
+    server.kill()
+    if moment == "recovery":
+        for _ in range(chance.randint(1, 3)):
+            second = subprocess.Popen(server_command(server), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=server.home)
+            time.sleep(chance.uniform(0.0, 0.3))
+            second.kill()
+            second.wait()
+    return moment
+
+
+def cycles(options, report: Report) -> None:
+    server = Server("cycles", "--innodb-buffer-pool-size=16M", "--innodb-log-file-size=8M")
+    server.start()
+    acknowledged = [0] * 16
+    server.address.execute("CREATE DATABASE ddl", *tables_of_journals(len(acknowledged)))
+    moments, began = {}, time.monotonic()
+    try:
+        for number in range(1, options.cycles + 1):
+            chance = random.Random(f"{options.seed}/cycle {number}")
+            journals = [Journal(n, server.address, acknowledged[n], chance.getrandbits(32)) for n in range(len(acknowledged))]
+            definitions = Definitions(server.address, number, chance.getrandbits(32))
+            for thread in (*journals, definitions):
+                thread.start()
+            time.sleep(chance.uniform(0.05, 0.8))
+            moment = die_at_some_moment(server, chance)
+            moments[moment] = moments.get(moment, 0) + 1
+            for thread in (*journals, definitions):
+                thread.join(60)
+            server.start()
+            acknowledged, faults = verify_journals(server.address, [journal.acknowledged for journal in journals])
+            faults += verify_definitions(server.address) + [thread.error for thread in (*journals, definitions) if thread.error]
+            if number % 25 == 0:
+                server.stop()
+                checked = server.check()
+                faults += [] if checked.returncode == 0 else [checked.stdout[-1000:]]
+                server.start()
+            if faults:
+                report.fail(f"cycle_{number}", f"killed at {moment}: " + "; ".join(faults))
+                break
+            if number % 25 == 0:
+                print(f"  {number} cycles, {sum(acknowledged)} commits, {time.monotonic() - began:.0f} s", flush=True)
+        else:
+            report.check(True, f"{options.cycles}_cycles")
+        print(f"  killed {moments}; {sum(acknowledged)} commits survived", flush=True)
+    finally:
+        server.__exit__()
+
+
+def tables_of_journals(count: int) -> list[str]:
+    return ["CREATE DATABASE crash", "USE crash",
+            "CREATE TABLE journal (id INT, sequence INT, filler VARCHAR(500), PRIMARY KEY (id, sequence), KEY (sequence))",
+            "CREATE TABLE detail (id INT AUTO_INCREMENT PRIMARY KEY, journal INT, sequence INT, part INT, UNIQUE KEY (journal, sequence, part))",
+            "CREATE TABLE account (id INT PRIMARY KEY, balance INT NOT NULL)",
+            "CREATE TABLE counter (id INT PRIMARY KEY, n INT NOT NULL)",
+            "INSERT INTO account VALUES " + ", ".join(f"({i}, 1000)" for i in range(ACCOUNTS)),
+            "INSERT INTO counter VALUES " + ", ".join(f"({i}, 0)" for i in range(count))]
+
+
 def prepare(address: Address) -> None:
-    address.execute("CREATE DATABASE crash", "USE crash",
-                    "CREATE TABLE journal (id INT, sequence INT, filler VARCHAR(500), PRIMARY KEY (id, sequence), KEY (sequence))",
-                    "CREATE TABLE detail (id INT AUTO_INCREMENT PRIMARY KEY, journal INT, sequence INT, part INT, UNIQUE KEY (journal, sequence, part))",
-                    "CREATE TABLE account (id INT PRIMARY KEY, balance INT NOT NULL)",
-                    "CREATE TABLE counter (id INT PRIMARY KEY, n INT NOT NULL)",
-                    "INSERT INTO account VALUES " + ", ".join(f"({i}, 1000)" for i in range(ACCOUNTS)),
-                    "INSERT INTO counter VALUES " + ", ".join(f"({i}, 0)" for i in range(JOURNALS)),
-                    "CREATE DATABASE sbtest")
+    address.execute(*tables_of_journals(JOURNALS), "CREATE DATABASE sbtest")
     subprocess.run(sysbench(address, "prepare"), check=True, capture_output=True)
 
 
@@ -96,14 +208,22 @@ def sysbench(address: Address, command: str, *options: str) -> list[str]:
     return ["sysbench", "oltp_read_write", *address.sysbench_arguments("sbtest"), f"--tables={TABLES}", f"--table-size={ROWS}", *options, command]
 
 
-def verify(address: Address, acknowledged: list[int], report: Report, name: str) -> list[int]:
-    """Holds what is there against what was acknowledged; returns where each journal goes on."""
+def verify_journals(address: Address, acknowledged: list[int]) -> tuple[list[int], list[str]]:
+    """Where each journal goes on, and what differs from what was acknowledged."""
     faults = []
     found = []
-    for number in range(JOURNALS):
-        rows, last = address.execute(f"SELECT COUNT(*), COALESCE(MAX(sequence), 0) FROM crash.journal WHERE id = {number}")[0]
-        details = address.execute(f"SELECT COUNT(*), COALESCE(MAX(sequence), 0) FROM crash.detail WHERE journal = {number}")[0]
-        counter = address.execute(f"SELECT n FROM crash.counter WHERE id = {number}")[0][0]
+    with address.connect(database="crash", ssl_disabled=True) as connection, connection.cursor() as cursor:
+        def ask(sql: str) -> tuple:
+            cursor.execute(sql)
+            return cursor.fetchall()
+
+        journals = {number: (rows, last) for number, rows, last in ask("SELECT id, COUNT(*), MAX(sequence) FROM journal GROUP BY id")}
+        parts = {number: (rows, last) for number, rows, last in ask("SELECT journal, COUNT(*), MAX(sequence) FROM detail GROUP BY journal")}
+        counters = dict(ask("SELECT id, n FROM counter"))
+        total = ask("SELECT SUM(balance) FROM account")[0][0]
+    for number in range(len(acknowledged)):
+        rows, last = journals.get(number, (0, 0))
+        details, counter = parts.get(number, (0, 0)), counters.get(number)
         if last not in (acknowledged[number], acknowledged[number] + 1):
             faults.append(f"journal {number}: {acknowledged[number]} acknowledged, the last found is {last}")
         if rows != last:
@@ -113,9 +233,14 @@ def verify(address: Address, acknowledged: list[int], report: Report, name: str)
         if counter != last:
             faults.append(f"journal {number}: the counter says {counter}, there are {last} rows")
         found.append(last)
-    total = address.execute("SELECT SUM(balance) FROM crash.account")[0][0]
     if total != 1000 * ACCOUNTS:
         faults.append(f"the accounts hold {total}, not {1000 * ACCOUNTS}")
+    return found, faults
+
+
+def verify(address: Address, acknowledged: list[int], report: Report, name: str) -> list[int]:
+    """Holds what is there against what was acknowledged; returns where each journal goes on."""
+    found, faults = verify_journals(address, acknowledged)
     for table in range(1, TABLES + 1):
         by_key = address.execute(f"SELECT COUNT(*) FROM sbtest.sbtest{table} WHERE id > 0")[0][0]
         by_index = address.execute(f"SELECT COUNT(*) FROM sbtest.sbtest{table} FORCE INDEX (k_{table}) WHERE k >= 0")[0][0]
@@ -130,9 +255,16 @@ def main():
     parser.add_argument("--rounds", type=int, default=20)
     parser.add_argument("--seconds", type=float, help="go on with rounds until so many")
     parser.add_argument("--seed", type=int, default=FIXED_SEED)
+    parser.add_argument("--cycles", type=int, help="kill it so often instead, at all kinds of moments")
+    parser.add_argument("--volatile", action="store_true", help="what was not synced is lost; wants a build with the feature sabotage")
     options = parser.parse_args()
+    if options.volatile:
+        os.environ.setdefault("TIDEMARK_SABOTAGE", "volatile")
     print(f"  seed {options.seed}", flush=True)
     report = Report("crash", options.filters)
+    if options.cycles:
+        cycles(options, report)
+        return report.close()
     until = time.monotonic() + (options.seconds or 0)
     rounds = itertools.takewhile(lambda _: time.monotonic() < until, itertools.count(1)) if options.seconds else range(1, options.rounds + 1)
     # A small pool and a small log: pages are evicted and log segments recycled while it runs.

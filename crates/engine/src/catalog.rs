@@ -157,6 +157,10 @@ impl Catalog {
                 .and_then(|b| b.try_into().ok())
                 .map(u64::from_be_bytes);
             let (Some(id), Some(definition)) = (id, Definition::decode(&value)) else {
+                if self.store.force_recovery() > 0 {
+                    ::log::error!("{}; it is left out", damaged("a table"));
+                    continue;
+                }
                 return Err(damaged("a table"));
             };
             let table = self.open_table(TableId(id), &definition, None)?;

@@ -43,11 +43,13 @@ pub struct CheckReport {
     pub outside_pages: u64,
     /// Pages within the file that are not allocated.
     pub free_pages: u64,
-    /// Empty if all is well. The first few dozen are kept.
+    /// Empty if all is well. The first thousand are kept.
     pub faults: Vec<String>,
+    /// How many there are in all.
+    pub faults_found: u64,
 }
 
-const FAULTS_MAX: usize = 50;
+const FAULTS_MAX: usize = 1000;
 
 impl Engine {
     /// Verifies a stopped directory, changing nothing.
@@ -70,7 +72,17 @@ impl Engine {
             }
         };
         config.disk = Some(Arc::new(Overlay::new(below)));
-        let opened = open_core(&config, false)?;
+        let mut at_start = None;
+        let opened = match open_core(&config, false) {
+            // The server would not start; but there may be more to be said.
+            Err(error @ Error::Corrupt { .. }) => {
+                at_start = Some(error.to_string());
+                config.force_recovery = 1;
+                config.discard_changes = true;
+                open_core(&config, false)?
+            }
+            opened => opened?,
+        };
         let core = &opened.core;
         let mut check = Checker {
             core,
@@ -79,7 +91,11 @@ impl Engine {
                 ..CheckReport::default()
             },
             reached: vec![0; core.kernel.store.file_pages() as usize / 64 + 1],
+            lost_trees: false,
         };
+        if let Some(error) = at_start {
+            check.fault(format!("recovery: {error}"));
+        }
         check.everything()?;
         Ok(check.report)
     }
@@ -90,10 +106,13 @@ struct Checker<'e> {
     report: CheckReport,
     /// One bit per page.
     reached: Vec<u64>,
+    /// What lies below a damaged page was not reached.
+    lost_trees: bool,
 }
 
 impl Checker<'_> {
     fn fault(&mut self, what: String) {
+        self.report.faults_found += 1;
         if self.report.faults.len() < FAULTS_MAX {
             self.report.faults.push(what);
         }
@@ -104,6 +123,7 @@ impl Checker<'_> {
         match done {
             Ok(done) => Ok(Some(done)),
             Err(error @ Error::Corrupt { .. }) => {
+                self.lost_trees = true;
                 self.fault(format!("{place}: {error}"));
                 Ok(None)
             }
@@ -113,7 +133,7 @@ impl Checker<'_> {
 
     fn everything(&mut self) -> Result<()> {
         let catalog = &self.core.catalog;
-        let done = self.walk(catalog.system().tree(), &mut |_, _, _| Ok(()));
+        let done = self.walk("the catalog", catalog.system().tree(), &mut |_, _, _| Ok(()));
         self.note("the catalog", done)?;
         for table in catalog.tables() {
             self.report.tables += 1;
@@ -125,10 +145,15 @@ impl Checker<'_> {
                 .schema
                 .as_ref()
                 .map(|schema| RowLayout::new(&schema.columns));
-            let done = self.walk_as(true, &tree, &mut |check, _, value| match &layout {
-                Some(layout) => check.chains(garbage.index, value, layout),
-                None => Ok(()),
-            });
+            let done = self.walk_as(
+                true,
+                "a dropped tree",
+                &tree,
+                &mut |check, _, value| match &layout {
+                    Some(layout) => check.chains(garbage.index, value, layout),
+                    None => Ok(()),
+                },
+            );
             self.note("a dropped tree", done)?;
         }
         self.space()
@@ -137,7 +162,7 @@ impl Checker<'_> {
     fn table(&mut self, table: &Table) -> Result<()> {
         let place = |n: usize| format!("table {} index {n}", table.id());
         let mut rows = 0u64;
-        let done = self.walk(&table.indexes[0].tree, &mut |check, key, value| {
+        let done = self.walk(&place(0), &table.indexes[0].tree, &mut |check, key, value| {
             check.chains(table.indexes[0].id, value, &table.layout)?;
             if Head::of(value).is_deleted() {
                 check.report.deleted_entries += 1;
@@ -151,7 +176,7 @@ impl Checker<'_> {
         self.report.indexes += 1;
         for n in 1..table.indexes.len() {
             let mut entries = 0;
-            let done = self.walk(&table.indexes[n].tree, &mut |check, _, value| {
+            let done = self.walk(&place(n), &table.indexes[n].tree, &mut |check, _, value| {
                 match EntryHead::of(value).is_deleted() {
                     true => check.report.deleted_entries += 1,
                     false => entries += 1,
@@ -241,14 +266,20 @@ impl Checker<'_> {
         self.reached[page as usize / 64] >> (page % 64) & 1 == 1
     }
 
-    fn walk(&mut self, tree: &Tree, f: &mut dyn FnMut(&mut Self, &[u8], &[u8]) -> Result<()>) -> Result<()> {
-        self.walk_as(false, tree, f)
+    fn walk(
+        &mut self,
+        place: &str,
+        tree: &Tree,
+        f: &mut dyn FnMut(&mut Self, &[u8], &[u8]) -> Result<()>,
+    ) -> Result<()> {
+        self.walk_as(false, place, tree, f)
     }
 
     /// [`Self::walk`], also of a tree that has been dropped and may be gone in part.
     fn walk_as(
         &mut self,
         dropped: bool,
+        place: &str,
         tree: &Tree,
         f: &mut dyn FnMut(&mut Self, &[u8], &[u8]) -> Result<()>,
     ) -> Result<()> {
@@ -256,6 +287,7 @@ impl Checker<'_> {
             dropped: bool,
             check: &'w mut Checker<'e>,
             f: &'c mut dyn FnMut(&mut Checker<'e>, &[u8], &[u8]) -> Result<()>,
+            place: &'c str,
         }
         impl Visitor for Walk<'_, '_, '_> {
             type Error = Error;
@@ -268,9 +300,16 @@ impl Checker<'_> {
             fn is_dropped(&self) -> bool {
                 self.dropped
             }
+            fn damaged(&mut self, error: Error) -> Result<()> {
+                self.check.note(self.place, Err::<(), _>(error)).map(drop)
+            }
         }
-        let check = self;
-        tree.verify(&mut Walk { dropped, check, f })
+        tree.verify(&mut Walk {
+            dropped,
+            check: self,
+            f,
+            place,
+        })
     }
 
     /// Compares the pages that are allocated with those that were reached.
@@ -304,6 +343,8 @@ impl Checker<'_> {
                 // A crash may leave columns of rows that a table in the making did not get; the next start frees them
                 // with the tree.
                 Some((_, Some(owner))) if garbage.contains(&owner) => self.report.pages += 1,
+                // It may be what a damaged page led to.
+                Some(_) if self.lost_trees => {}
                 Some((kind, _)) => {
                     self.fault(format!("page {page} (of type {kind}) is allocated but nobody's"));
                 }

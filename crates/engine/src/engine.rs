@@ -4,6 +4,7 @@ use crate::catalog::Catalog;
 use crate::core::Core;
 use crate::ddl::{Ddl, TABLE_NAMES};
 use crate::disk::Disk;
+use crate::disk::overlay::Overlay;
 use crate::disk::real::RealDisk;
 use crate::error::{Error, Result};
 use crate::ids::{Isolation, Lsn, PAGE_SIZE, TableId, TxnId};
@@ -13,6 +14,7 @@ use crate::log::OnFailure;
 use crate::mvcc::{HotRow, SAMPLE_EVERY};
 use crate::purge::{self, Purge};
 use crate::sabotage::breaks;
+use crate::scrub::{Damage, Scrub, ScrubStatus};
 use crate::spool::Spool;
 use crate::store::{OpTable, Retain, Store, StoreConfig};
 use crate::table::{BinaryCollator, Collator, Table};
@@ -26,10 +28,17 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
+/// How often the archive of the log is brought up to date.
+const ARCHIVE_EVERY: Duration = Duration::from_secs(1);
+/// How often it is said that it cannot be.
+const COMPLAIN_EVERY: Duration = Duration::from_secs(60);
 /// How long after a panic a background thread's work is begun again.
 const RESTART_AFTER: Duration = Duration::from_secs(1);
+/// The levels of [`Config::force_recovery`] from which on nothing is purged, and nothing on the disk is changed.
+const NO_PURGE: u8 = 2;
+const FROZEN: u8 = 3;
 /// How often [`Engine::write`] runs its closure.
 const WRITE_RUNS_MAX: u32 = 10;
 /// Memory for locks, in bytes, beside a small pool.
@@ -60,8 +69,17 @@ pub struct Config {
     pub collator: Arc<dyn Collator>,
     /// Refuse every write.
     pub read_only: bool,
+    /// What is given up to open a damaged directory, as MySQL's `innodb_force_recovery` numbers it. 1: what cannot be read is
+    /// gone round. 2: nothing is purged. From 3 on nothing on the disk is changed, all is read-only, damage in the log passes for
+    /// its end, and transactions that had not ended are not undone. 6: nothing is redone. Default: 0, nothing is given up.
+    pub force_recovery: u8,
+    /// Change nothing on the disk: what recovery writes, and all else, stays in memory. Rows cannot be changed. For looking at
+    /// a damaged directory; transactions that cannot be undone are left as they are. Default: false.
+    pub discard_changes: bool,
     /// Threads that purge when there is much to purge. Default: 1.
     pub purge_threads: usize,
+    /// Where the log is kept beyond checkpoints, so that a copy can be restored to a later moment. Default: nowhere.
+    pub log_archive: Option<Arc<dyn Disk>>,
     /// Another disk than the real one; `datadir` then means nothing.
     pub disk: Option<Arc<dyn Disk>>,
     /// A log that cannot be written ends the process, as nothing in memory can be trusted then. Tests may want to look
@@ -83,7 +101,10 @@ impl Config {
             max_dirty_pages_pct: 90.0,
             collator: Arc::new(BinaryCollator),
             read_only: false,
+            force_recovery: 0,
+            discard_changes: false,
             purge_threads: 1,
+            log_archive: None,
             disk: None,
             abort_on_log_failure: true,
         }
@@ -178,6 +199,7 @@ pub struct Status {
 pub struct Engine {
     core: Arc<Core>,
     purge: Arc<Purge>,
+    scrub: Arc<Scrub>,
     background: Arc<Background>,
 }
 
@@ -188,7 +210,13 @@ struct Background {
 
 impl Background {
     /// Purge, and the clock: a round of purge may take long, and moments are asked for to a tenth of a second.
-    fn start(core: &Arc<Core>, purge: &Arc<Purge>, sweep_below: Option<TxnId>) -> Result<Background> {
+    fn start(
+        config: &Config,
+        core: &Arc<Core>,
+        purge: &Arc<Purge>,
+        scrub: &Arc<Scrub>,
+        sweep_below: Option<TxnId>,
+    ) -> Result<Background> {
         let background = Background {
             core: core.clone(),
             threads: Mutex::default(),
@@ -201,7 +229,9 @@ impl Background {
             Ok(())
         };
         let (purge, for_clock) = (purge.clone(), core.clone());
-        spawn("tidemark-purge", Box::new(move || purge.run(sweep_below)))?;
+        if config.force_recovery < NO_PURGE {
+            spawn("tidemark-purge", Box::new(move || purge.run(sweep_below)))?;
+        }
         let watch_the_clock = move || {
             while !for_clock.background.is_stopped() {
                 for_clock.kernel.mvcc.sample_tide();
@@ -209,6 +239,12 @@ impl Background {
             }
         };
         spawn("tidemark-clock", Box::new(watch_the_clock))?;
+        let (scrub, for_scrub) = (scrub.clone(), core.clone());
+        spawn("tidemark-scrub", Box::new(move || scrub.run(&for_scrub)))?;
+        if config.log_archive.is_some() {
+            let core = core.clone();
+            spawn("tidemark-archive", Box::new(move || archive_the_log(&core)))?;
+        }
         Ok(background)
     }
 
@@ -219,6 +255,20 @@ impl Background {
             // A panic there has said its reason already.
             let _ = thread.join();
         }
+    }
+}
+
+/// Keeps the archive of the log about a second behind it.
+fn archive_the_log(core: &Core) {
+    let mut complained: Option<Instant> = None;
+    while !core.background.is_stopped() {
+        if let Err(error) = core.kernel.store.archive_log()
+            && complained.is_none_or(|at| at.elapsed() > COMPLAIN_EVERY)
+        {
+            ::log::error!("archiving the log: {error}");
+            complained = Some(Instant::now());
+        }
+        std::thread::park_timeout(ARCHIVE_EVERY);
     }
 }
 
@@ -269,8 +319,16 @@ pub(crate) fn open_core(config: &Config, create: bool) -> Result<Opened> {
         Some(disk) => disk.clone(),
         None => Arc::new(open_disk(&config.datadir)?),
     };
+    #[cfg(feature = "sabotage")]
+    let disk = crate::disk::volatile::Volatile::before(disk);
+    let is_frozen = config.force_recovery >= FROZEN || config.discard_changes;
+    let disk: Arc<dyn Disk> = match is_frozen {
+        true => Arc::new(Overlay::new(disk)),
+        false => disk,
+    };
     let store_config = StoreConfig {
-        create,
+        create: create && config.force_recovery == 0,
+        force_recovery: config.force_recovery,
         pool_pages: (config.buffer_pool_bytes / PAGE_SIZE as u64).max(1) as usize,
         direct: config.o_direct,
         log_capacity_bytes: config.log_capacity_bytes,
@@ -282,6 +340,7 @@ pub(crate) fn open_core(config: &Config, create: bool) -> Result<Opened> {
             OnFailure::Refuse
         },
         max_dirty_pages_pct: config.max_dirty_pages_pct,
+        log_archive: config.log_archive.clone().filter(|_| !is_frozen),
         ..StoreConfig::new(disk)
     };
     let (store, recovered) = Store::open(store_config, ops())?;
@@ -290,18 +349,30 @@ pub(crate) fn open_core(config: &Config, create: bool) -> Result<Opened> {
     let lock_memory = config
         .lock_memory_bytes
         .unwrap_or((config.buffer_pool_bytes / 2).max(LOCK_MEMORY_MIN));
-    let kernel = Kernel::new(store, next, lock_memory, config.read_only);
+    let kernel = Kernel::new(store, next, lock_memory, config.read_only || is_frozen);
     let core = Arc::new(Core::new(kernel, catalog));
     // The catalog's own losers come undone first: the tables they touched are then as they were committed.
     core.catalog.load()?;
-    let to_undo = recovered.losers.iter().filter(|_| !breaks("undo"));
-    for loser in to_undo {
-        undo::undo_loser(&core, loser.txn, loser.undo_from)?;
+    if config.force_recovery < FROZEN {
+        if !recovered.losers.is_empty() {
+            ::log::info!("recovery: undoing {} transactions", recovered.losers.len());
+        }
+        let to_undo = recovered.losers.iter().filter(|_| !breaks("undo"));
+        for loser in to_undo {
+            match undo::undo_loser(&core, loser.txn, loser.undo_from) {
+                Err(error) if config.discard_changes => {
+                    ::log::error!("transaction {} is not undone: {error}", loser.txn)
+                }
+                undone => undone?,
+            }
+        }
+        if !recovered.losers.is_empty() {
+            core.catalog.reload()?;
+        }
     }
-    if !recovered.losers.is_empty() {
-        core.catalog.reload()?;
+    if config.force_recovery < NO_PURGE {
+        purge::reclaim_chains(&core)?;
     }
-    purge::reclaim_chains(&core)?;
     let hook = Arc::downgrade(&core);
     // The store may outlive the engine: until the last of its parts is dropped, and as long as a table handle is kept.
     // From then on the hook returns `None`: what unfinished transactions need of the log, and which ids were given, is
@@ -342,16 +413,23 @@ impl Engine {
         let Opened { core, next, .. } = open_core(&config, true)?;
         let sweep_below = core.needs_sweep()?.then_some(next);
         let purge = Arc::new(Purge::new(core.clone(), config.purge_threads));
-        let background = Arc::new(Background::start(&core, &purge, sweep_below)?);
+        let scrub = Arc::new(Scrub::default());
+        let background = Arc::new(Background::start(&config, &core, &purge, &scrub, sweep_below)?);
         Ok(Engine {
             core,
             purge,
+            scrub,
             background,
         })
     }
 
     /// Stops the background work, writes everything out and closes the directory. No transaction may be active.
     pub fn shutdown(&self) -> Result<()> {
+        if self.core.kernel.store.force_recovery() >= FROZEN {
+            // There is nothing to write out, and nowhere to write it.
+            self.background.stop();
+            return Ok(());
+        }
         transaction::finish_unfinished(&self.core);
         if self.core.kernel.mvcc.writers.count() > 0 {
             return Err(Error::Unsupported("a clean stop while transactions are writing"));
@@ -366,6 +444,41 @@ impl Engine {
             table.state.settle()?;
         }
         Ok(self.core.kernel.store.shutdown()?)
+    }
+
+    /// Pages that are verified on the disk in a second, in the background; 0: none. Default: 32.
+    pub fn set_scrub_rate(&self, pages_per_s: u64) {
+        self.scrub.set_rate(pages_per_s);
+    }
+
+    /// Has `observer` told of each damaged page that is found on the disk, once.
+    pub fn set_on_damage(&self, observer: impl Fn(&Damage) + Send + Sync + 'static) {
+        self.scrub.set_observer(Box::new(observer));
+    }
+
+    /// How far verifying pages on the disk is, and what it has found.
+    pub fn scrub_status(&self) -> ScrubStatus {
+        self.scrub.status()
+    }
+
+    /// Verifies the next pages on the disk now.
+    pub fn scrub(&self, pages: usize) -> Result<()> {
+        self.scrub.step(&self.core, pages)
+    }
+
+    /// Bytes of the data file that nothing is in.
+    pub fn free_bytes(&self) -> u64 {
+        u64::from(self.core.kernel.store.free_pages()) * PAGE_SIZE as u64
+    }
+
+    /// [`Config::force_recovery`].
+    pub fn force_recovery(&self) -> u8 {
+        self.core.kernel.store.force_recovery()
+    }
+
+    /// What the engine's pages are in.
+    pub(crate) fn store(&self) -> &Store {
+        &self.core.kernel.store
     }
 
     /// Counters and gauges as they are now.

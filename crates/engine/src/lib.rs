@@ -57,8 +57,9 @@
 //! what each is for.
 //!
 //! ```text
-//! check
+//! backup, check
 //! engine
+//! scrub
 //! ddl
 //! build
 //! purge
@@ -86,6 +87,7 @@
 #![forbid(unsafe_code)]
 
 mod access;
+mod backup;
 mod build;
 mod bytes;
 mod catalog;
@@ -102,6 +104,7 @@ mod mvcc;
 mod purge;
 mod sabotage;
 mod schema;
+mod scrub;
 mod spool;
 mod striped;
 mod system_tree;
@@ -115,6 +118,7 @@ mod undo;
 pub use tidemark_pages::{disk, failpoint};
 pub(crate) use tidemark_pages::{log, pool, store, threads, tree};
 
+pub use backup::{Copied, Until};
 pub use check::CheckReport;
 pub use ddl::Ddl;
 pub use engine::{Config, Engine, Status};
@@ -127,9 +131,11 @@ pub use lock::{
 };
 pub use mvcc::HotRow;
 pub use schema::{Column, ColumnType, Datum, IndexSchema, KeyPart, RowBuf, TableSchema};
+pub use scrub::{Damage, ScrubStatus};
 pub use spool::Spool;
 pub use striped::Striped;
 pub use table::{
     Action, BinaryCollator, Collator, Flow, KEY_BYTES_MAX, Keep, KeyRange, RangeScan, Read, RowView, Table,
 };
+pub use tidemark_pages::store::{CopyProgress, CopyStage};
 pub use transaction::{Moment, Savepoint, Transaction};

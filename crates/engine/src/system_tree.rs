@@ -66,7 +66,9 @@ impl SystemTree {
     pub fn read_all(&self, prefix: &[u8]) -> Result<Vec<(Vec<u8>, Vec<u8>)>> {
         let mut all: Vec<(Vec<u8>, Vec<u8>)> = Vec::new();
         let mut fence = Vec::new();
-        let mut leaf = self.tree.read(prefix)?;
+        let Some(mut leaf) = self.tree.read_from(prefix)? else {
+            return Ok(all);
+        };
         let mut slot = leaf.node().search(prefix).unwrap_or_else(|slot| slot);
         loop {
             while slot < leaf.node().count() {
@@ -81,7 +83,11 @@ impl SystemTree {
                 }
                 slot += 1;
             }
-            match leaf.next(&mut fence)? {
+            let next = match leaf.next(&mut fence) {
+                Err(error) => self.tree.over_damage(&mut fence, error)?,
+                next => next?,
+            };
+            match next {
                 Some(next) => (leaf, slot) = next,
                 None => return Ok(all),
             }

@@ -6,6 +6,19 @@ use super::parser::Parser;
 use tidemark_types::error::{Result, SqlError};
 
 impl Parser<'_> {
+    /// Behind CLONE.
+    fn clone_statement(&mut self) -> Result<Statement> {
+        if self.is("INSTANCE") {
+            return self.skip_unsupported("CLONE INSTANCE");
+        }
+        for word in ["LOCAL", "DATA", "DIRECTORY"] {
+            self.expect(word)?;
+        }
+        self.accept_op(Op::Eq);
+        let path = self.string()?;
+        Ok(Statement::CloneLocal(String::from_utf8_lossy(&path).into_owned()))
+    }
+
     /// A whole statement; the caller checks that nothing follows.
     pub(super) fn statement(&mut self) -> Result<Statement> {
         if self.token().kind == TokenKind::End {
@@ -58,6 +71,7 @@ impl Parser<'_> {
             "KILL" => self.kill(),
             "FLUSH" => self.flush(),
             "SHUTDOWN" => Ok(Statement::Shutdown),
+            "CLONE" => self.clone_statement(),
             "LOCK" => self.lock_tables(),
             "UNLOCK" => {
                 if !self.accept("TABLES") {
@@ -87,7 +101,7 @@ impl Parser<'_> {
                 Ok(Statement::UninstallComponents(self.list(Parser::string_text)?))
             }
             "HANDLER" | "XA" | "CALL" | "LOAD" | "SIGNAL" | "RESIGNAL" | "INSTALL" | "UNINSTALL"
-            | "RESET" | "PURGE" | "CHANGE" | "STOP" | "BINLOG" | "CACHE" | "IMPORT" | "CLONE" | "RESTART" => {
+            | "RESET" | "PURGE" | "CHANGE" | "STOP" | "BINLOG" | "CACHE" | "IMPORT" | "RESTART" => {
                 self.skip_unsupported(&word)
             }
             _ => {

@@ -55,6 +55,18 @@ fn select_items_are_named_by_their_text() {
 }
 
 #[test]
+fn clone_local_names_a_directory() {
+    for sql in [
+        "CLONE LOCAL DATA DIRECTORY = '/a/b'",
+        "clone local data directory '/a/b'",
+    ] {
+        assert_eq!(statement(sql), Statement::CloneLocal("/a/b".to_owned()));
+    }
+    assert!(parse(b"CLONE LOCAL '/a/b'", 0, SqlMode::DEFAULT).is_err());
+    assert!(parse(b"CLONE LOCAL DATA DIRECTORY = a", 0, SqlMode::DEFAULT).is_err());
+}
+
+#[test]
 fn errors_say_where() {
     assert_eq!(
         error("SELECT *\nFROM WHERE"),

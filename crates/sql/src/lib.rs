@@ -18,6 +18,6 @@ pub use accounts::{AccountAuth, AuthPlugin, Encryption};
 pub use context::collator;
 pub use context::{Client, ConnectInfo, Database, OkInfo, Options, ResultSink, status};
 pub use error::{Result, SqlError};
-pub use session::{Prepared, Session, run_trusted};
+pub use session::{Prepared, Session, run_trusted, run_trusted_into};
 pub use tidemark_database::open;
 pub use variables::{CIPHER_SUITES, CIPHERS};

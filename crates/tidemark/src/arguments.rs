@@ -12,6 +12,8 @@ use std::path::{Path, PathBuf};
 pub enum Command {
     Serve,
     Check,
+    Restore,
+    Salvage,
     Help,
     Version,
 }
@@ -65,6 +67,8 @@ impl Arguments {
                 match (argument.as_str(), command) {
                     ("serve", None) => command = Some(Command::Serve),
                     ("check", None) => command = Some(Command::Check),
+                    ("restore", None) => command = Some(Command::Restore),
+                    ("salvage", None) => command = Some(Command::Salvage),
                     ("help" | "-h" | "-?", _) => command = Some(Command::Help),
                     ("-V", _) => command = Some(Command::Version),
                     _ => return Err(format!("'{argument}' is not understood; --help says what is")),
@@ -98,6 +102,29 @@ impl Arguments {
         found.options.append(&mut given);
         found.take_own()?;
         Ok(found)
+    }
+
+    /// Takes out an option of a command; `None` if it was not given.
+    pub fn take(&mut self, name: &str) -> Result<Option<String>, String> {
+        let mut value = None;
+        let mut kept = Vec::new();
+        for option in std::mem::take(&mut self.options) {
+            match (plain(&option.name) == name, &option.value) {
+                (true, Some(given)) if !given.is_empty() => value = Some(given.clone()),
+                (true, _) => return Err(option.complain(&format!("--{name} needs a value"))),
+                (false, _) => kept.push(option),
+            }
+        }
+        self.options = kept;
+        Ok(value)
+    }
+
+    /// Fails if there are options left, which the command does not know.
+    pub fn refuse_rest(&self, command: &str) -> Result<(), String> {
+        match self.options.first() {
+            Some(option) => Err(option.complain(&format!("{command} knows no option '{}'", option.name))),
+            None => Ok(()),
+        }
     }
 
     /// Takes out the options that are no system variables.
@@ -195,6 +222,7 @@ fn without_comment(text: &str) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use tidemark_testing::fuzz::Corpus;
 
     fn parse(line: &str) -> Result<Arguments, String> {
         Arguments::parse(line.split_whitespace().map(str::to_owned))
@@ -223,6 +251,25 @@ mod tests {
             pair("socket", ""),
         ];
         assert_eq!(pairs(&found), options);
+    }
+
+    /// Files of any bytes are read, or refused; they include nothing outside their directory here.
+    #[test]
+    fn option_files_of_any_bytes() {
+        let dir = std::env::temp_dir().join(format!("tidemark-options-{}", std::process::id()));
+        fs::create_dir_all(&dir).unwrap();
+        let file = dir.join("my.cnf");
+        let corpus = Corpus::new("option_file")
+            .input(
+                "[mysqld]\nport = 2 # two\nsql_mode='A,B'\n\nskip-ssl\n!include my.cnf\n[mysqldump]\nquick\n",
+            )
+            .input("[server]\r\ndatadir = \"x y\"\n; c\n[tidemark]\nloose_a=\n")
+            .words("[mysqld] ] [ = ' \" # ! !include !includedir loose_ -- \\n");
+        corpus.play(3000, |input| {
+            fs::write(&file, input).unwrap();
+            let _ = read_file(&file, 0, &mut Vec::new());
+        });
+        fs::remove_dir_all(&dir).unwrap();
     }
 
     #[test]

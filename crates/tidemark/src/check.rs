@@ -5,9 +5,7 @@ use tidemark_engine::Engine;
 use tidemark_sql::collator;
 
 pub fn run(arguments: &Arguments) -> Result<(), String> {
-    if let Some(option) = arguments.options.first() {
-        return Err(option.complain(&format!("check knows no option '{}'", option.name)));
-    }
+    arguments.refuse_rest("check")?;
     let datadir = &arguments.datadir;
     let report =
         Engine::check(datadir, collator()).map_err(|e| format!("cannot check {}: {e}", datadir.display()))?;
@@ -41,7 +39,15 @@ pub fn run(arguments: &Arguments) -> Result<(), String> {
             for fault in &report.faults {
                 println!("fault: {fault}");
             }
-            Err(format!("{} is damaged: {first}", datadir.display()))
+            let more = report.faults_found - report.faults.len() as u64;
+            if more > 0 {
+                println!("and {more} more");
+            }
+            Err(format!(
+                "{} is damaged: {} faults, the first: {first}",
+                datadir.display(),
+                report.faults_found
+            ))
         }
     }
 }

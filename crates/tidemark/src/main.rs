@@ -3,6 +3,8 @@
 //! - [`arguments`]: the command line and option files, as MySQL reads them.
 //! - [`serve`]: start, run, stop.
 //! - [`check`]: verify a data directory.
+//! - [`restore`]: a data directory of a copy and the log after it.
+//! - [`salvage`]: what can be read of a damaged one, as SQL.
 //! - [`logger`]: what the server has to say while it runs.
 
 #![forbid(unsafe_code)]
@@ -11,6 +13,8 @@
 mod arguments;
 mod check;
 mod logger;
+mod restore;
+mod salvage;
 mod serve;
 
 use arguments::{Arguments, Command};
@@ -26,6 +30,10 @@ Tidemark, a database server that speaks MySQL's protocol.
 
   tidemark [serve] [options]     run a server until Ctrl-C or SIGTERM
   tidemark check --datadir DIR   verify the data of a server that is stopped
+  tidemark restore --from COPY --datadir DIR [--archive DIR [--until POSITION|TIME]]
+                                 make a data directory of a copy (CLONE LOCAL) and of the log after it
+  tidemark salvage --datadir DIR --to DIR2
+                                 write what can be read of a damaged directory to files, as SQL
 
   --datadir DIR                  where the data is (./tidemark-data)
   --port N                       TCP port (3306)
@@ -49,6 +57,8 @@ fn main() -> ExitCode {
             Ok(())
         }
         Command::Check => check::run(&arguments),
+        Command::Restore => restore::run(arguments),
+        Command::Salvage => salvage::run(arguments),
         Command::Serve => serve::run(arguments),
     });
     match done {

@@ -150,6 +150,8 @@ const fn same(a: &[u8], b: &[u8]) -> bool {
 }
 
 impl Privileges {
+    /// Copies the server's data.
+    pub const BACKUP_ADMIN: Privileges = dynamic("BACKUP_ADMIN");
     /// Connects past `max_connections`, ends other accounts' sessions, and works in `offline_mode` and `read_only`.
     pub const CONNECTION_ADMIN: Privileges = dynamic("CONNECTION_ADMIN");
     /// Keeps a second password for its own account.

@@ -54,9 +54,26 @@ impl SessionState {
         Err(accounts::privilege_missing(names))
     }
 
-    /// Error 1290 if nothing may be changed by this account now.
+    /// Error 1881 if rows are not to be changed while the server runs under `innodb_force_recovery`.
+    pub fn refuse_forced(&self) -> Result<()> {
+        match self.database.modes.is_forced() {
+            false => Ok(()),
+            true => Err(SqlError::new(
+                er::INNODB_FORCED_RECOVERY,
+                "Operation not allowed when innodb_force_recovery > 0.",
+            )),
+        }
+    }
+
+    /// Errors 1874 and 1290 if nothing may be changed by this account now.
     pub fn refuse_read_only(&self) -> Result<()> {
         let modes = &self.database.modes;
+        if modes.is_frozen() {
+            return Err(SqlError::new(
+                er::INNODB_READ_ONLY,
+                "InnoDB is in read only mode.",
+            ));
+        }
         if modes.super_read_only() {
             return Err(SqlError::option_prevents("--super-read-only"));
         }

@@ -6,7 +6,7 @@ use super::counters::Counters;
 use super::deadlocks::Deadlocks;
 use super::logs::Logs;
 use super::modes::Modes;
-use super::options::Options;
+use super::options::{FORCE_RECOVERY_MAX, Options};
 use super::process::Process;
 use super::timer::Timer;
 use crate::accounts::now_s;
@@ -18,10 +18,12 @@ use crate::types::collation::SqlCollator;
 use crate::variables::{Globals, Setting};
 use parking_lot::Mutex;
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
-use tidemark_engine::{Collator, Config, Engine};
+use tidemark_engine::disk::real::RealDisk;
+use tidemark_engine::{Collator, Config, Damage, Engine};
 
 /// Reads the settings of TLS anew: see [`Database::on_reload_tls`].
 type ReloadTls = Box<dyn Fn(&Database, bool) -> std::result::Result<(), String> + Send>;
@@ -60,6 +62,47 @@ pub struct Database {
     pub started: Instant,
 }
 
+/// What the options say to the engine.
+fn engine_config(options: &Options, globals: &Globals) -> Result<Config> {
+    let mut config = Config::new(&options.datadir);
+    config.buffer_pool_bytes = globals.u64("innodb_buffer_pool_size");
+    config.log_capacity_bytes = options.log_capacity(globals);
+    config.log_buffer_bytes = globals.u64("innodb_log_buffer_size");
+    config.flush_at_trx_commit = globals.u64("innodb_flush_log_at_trx_commit") as u8;
+    config.o_direct = options
+        .get_or_default("innodb_flush_method")
+        .is_some_and(|method| method.starts_with("O_DIRECT"));
+    config.max_dirty_pages_pct = match globals.by_name("innodb_max_dirty_pages_pct") {
+        Some(Setting::Float(pct)) => pct,
+        _ => 90.0,
+    };
+    config.purge_threads = globals.u64("innodb_purge_threads") as usize;
+    config.collator = collator();
+    config.force_recovery = options.force_recovery(globals);
+    config.discard_changes = options.discard_changes;
+    let archive = options
+        .get_or_default("tidemark_log_archive_dir")
+        .unwrap_or_default();
+    if !archive.is_empty() {
+        let disk = RealDisk::open(Path::new(&archive)).map_err(|error| {
+            SqlError::unknown(format!("cannot open tidemark_log_archive_dir {archive}: {error}"))
+        })?;
+        config.log_archive = Some(Arc::new(disk));
+    }
+    Ok(config)
+}
+
+/// What may help against an error at the start.
+fn hint(error: &tidemark_engine::Error, force_recovery: u8) -> &'static str {
+    use tidemark_engine::Error;
+    match error {
+        Error::Corrupt { .. } | Error::CannotOpen(_) if force_recovery < FORCE_RECOVERY_MAX => {
+            ". `tidemark salvage` copies out what can be read; innodb_force_recovery=1 to 6 starts with ever less"
+        }
+        _ => "",
+    }
+}
+
 impl Database {
     /// Opens the data directory (recovering it if it was not shut down), creating it on first start. The
     /// monitor does not watch the engine yet: [`crate::open`] starts it.
@@ -70,22 +113,19 @@ impl Database {
         }
         let datadir = options.datadir.display().to_string();
         globals.put_by_name("datadir", &format!("{}/", datadir.trim_end_matches('/')))?;
-        let mut config = Config::new(&options.datadir);
-        config.buffer_pool_bytes = globals.u64("innodb_buffer_pool_size");
-        config.log_capacity_bytes = options.log_capacity(&globals);
-        config.log_buffer_bytes = globals.u64("innodb_log_buffer_size");
-        config.flush_at_trx_commit = globals.u64("innodb_flush_log_at_trx_commit") as u8;
-        config.o_direct = options
-            .get_or_default("innodb_flush_method")
-            .is_some_and(|method| method.starts_with("O_DIRECT"));
-        config.max_dirty_pages_pct = match globals.by_name("innodb_max_dirty_pages_pct") {
-            Some(Setting::Float(pct)) => pct,
-            _ => 90.0,
-        };
-        config.purge_threads = globals.u64("innodb_purge_threads") as usize;
-        config.collator = collator();
-        let engine = Engine::open(config)
-            .map_err(|error| SqlError::unknown(format!("cannot open {datadir}: {error}")))?;
+        let config = engine_config(&options, &globals)?;
+        let force_recovery = config.force_recovery;
+        if force_recovery > 0 {
+            log::warn!(
+                "innodb_force_recovery is {force_recovery}: what is damaged is gone round, and rows are not changed"
+            );
+        }
+        let engine = Engine::open(config).map_err(|error| {
+            SqlError::unknown(format!(
+                "cannot open {datadir}: {error}{}",
+                hint(&error, force_recovery)
+            ))
+        })?;
         let dictionary = Dictionary::load(&engine, Arc::new(Locks::default()))?;
         let accounts = Accounts::load(&engine)?;
         let components = Components::load(&engine)?;
@@ -110,7 +150,14 @@ impl Database {
             statement_timer: Timer::default(),
             started: Instant::now(),
         });
-        let globals = &database.globals;
+        database.modes.force_recovery(u64::from(force_recovery));
+        database.begin()?;
+        Ok(database)
+    }
+
+    /// Puts in place what the variables say, once they are known.
+    fn begin(self: &Arc<Database>) -> Result<()> {
+        let globals = &self.globals;
         let on = |name| globals.by_name(name).is_some_and(|setting| setting.as_bool());
         if on("super_read_only") {
             globals.put_by_name("read_only", "ON")?;
@@ -125,21 +172,42 @@ impl Database {
                 globals.put_by_name(name, &format!("{hostname}{ending}.log"))?;
             }
         }
-        database.logs.adopt(globals)?;
+        self.logs.adopt(globals)?;
         if on("skip_grant_tables") {
-            database.accounts.skip();
+            self.accounts.skip();
         }
         let mandatory = globals.by_name("mandatory_roles").map(|names| names.to_string());
         let mandatory = mandatory.unwrap_or_default();
         let ids = roles::parse_names(&mandatory)
             .ok_or_else(|| SqlError::wrong_value_for_variable("mandatory_roles", &mandatory))?;
-        database.accounts.set_mandatory_roles(ids);
+        self.accounts.set_mandatory_roles(ids);
         for mode in ["read_only", "super_read_only", "offline_mode"] {
-            database.modes.set(mode, on(mode));
+            self.modes.set(mode, on(mode));
         }
-        database.deadlocks.set_print_all(on("innodb_print_all_deadlocks"));
-        database.engine.set_deadlock_detect(on("innodb_deadlock_detect"));
-        Ok(database)
+        self.deadlocks.set_print_all(on("innodb_print_all_deadlocks"));
+        self.engine.set_deadlock_detect(on("innodb_deadlock_detect"));
+        self.engine.set_scrub_rate(globals.u64("tidemark_scrub_rate"));
+        let seen = Arc::downgrade(self);
+        self.engine.set_on_damage(move |damage| {
+            if let Some(database) = seen.upgrade() {
+                database.tell_of_damage(damage);
+            }
+        });
+        Ok(())
+    }
+
+    /// A damaged page goes to the log, with its table's name.
+    fn tell_of_damage(&self, damage: &Damage) {
+        let table = damage.table.and_then(|id| self.dictionary.table_by_id(id));
+        let of = match table {
+            Some(table) => format!("of table {}.{}", table.schema, table.name),
+            None => "whose table is not known".to_owned(),
+        };
+        log::error!(
+            "page {}, {of}, is damaged on the disk. What is in it cannot be read once it is needed: restore a backup, or save the rest \
+             of the table",
+            damage.page
+        );
     }
 
     /// The engine that holds all tables.

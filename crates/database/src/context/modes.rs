@@ -1,4 +1,5 @@
-//! The server's modes that every statement asks for: `read_only`, `super_read_only`, `offline_mode`. One word that is
+//! The server's modes that every statement asks for: `read_only`, `super_read_only`, `offline_mode`, and those of
+//! `innodb_force_recovery`. One word that is
 //! nearly always zero, so that asking costs a load.
 
 use std::sync::atomic::{AtomicU8, Ordering};
@@ -6,6 +7,8 @@ use std::sync::atomic::{AtomicU8, Ordering};
 const READ_ONLY: u8 = 1;
 const SUPER_READ_ONLY: u8 = 2;
 const OFFLINE: u8 = 4;
+const FORCED: u8 = 8;
+const FROZEN: u8 = 16;
 
 /// What the server refuses at present.
 #[derive(Default)]
@@ -24,6 +27,26 @@ impl Modes {
             true => self.0.fetch_or(bit, Ordering::SeqCst),
             false => self.0.fetch_and(!bit, Ordering::SeqCst),
         };
+    }
+
+    /// Puts `innodb_force_recovery` in place, which holds for as long as the server runs.
+    pub fn force_recovery(&self, level: u64) {
+        let bits = match level {
+            0 => 0,
+            1 | 2 => FORCED,
+            _ => FORCED | FROZEN,
+        };
+        self.0.fetch_or(bits, Ordering::SeqCst);
+    }
+
+    /// Under `innodb_force_recovery` rows are not changed.
+    pub fn is_forced(&self) -> bool {
+        self.has(FORCED)
+    }
+
+    /// From its level 3 on nothing is.
+    pub fn is_frozen(&self) -> bool {
+        self.has(FROZEN)
     }
 
     /// Nothing is refused.

@@ -14,16 +14,27 @@ const TAKES_A_NAME: &str = "log_bin";
 pub struct Options {
     /// Where the database's files are.
     pub datadir: PathBuf,
+    /// Nothing on the disk is changed.
+    pub discard_changes: bool,
     /// The variables given, by position in the registry; a later one overrides an earlier one.
     pub(super) given: Vec<(usize, Setting)>,
     warnings: Vec<String>,
 }
 
+/// The highest level of `innodb_force_recovery`.
+pub const FORCE_RECOVERY_MAX: u8 = 6;
+
 impl Options {
+    /// `innodb_force_recovery`.
+    pub(super) fn force_recovery(&self, globals: &Globals) -> u8 {
+        (globals.u64("innodb_force_recovery") as u8).min(FORCE_RECOVERY_MAX)
+    }
+
     /// Nothing but where the data lives.
     pub fn new(datadir: PathBuf) -> Options {
         Options {
             datadir,
+            discard_changes: false,
             given: Vec::new(),
             warnings: Vec::new(),
         }

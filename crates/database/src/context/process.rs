@@ -41,6 +41,8 @@ pub struct Current {
     /// The statement's text, passwords and all; its buffer is used again by the next one.
     statement: Vec<u8>,
     pub running: bool,
+    /// How far a long statement is; empty: nothing is said of it.
+    pub doing: String,
 }
 
 impl Current {
@@ -74,6 +76,7 @@ impl Process {
                 schema: None,
                 statement: Vec::new(),
                 running: false,
+                doing: String::new(),
             }),
             read_only: AtomicBool::new(false),
             owner,
@@ -186,6 +189,11 @@ impl Process {
     /// Notes the current database.
     pub fn set_schema(&self, schema: Option<&str>) {
         self.current.lock().schema = schema.map(str::to_owned);
+    }
+
+    /// Says how far the statement is; empty: nothing is said of it.
+    pub fn set_doing(&self, doing: String) {
+        self.current.lock().doing = doing;
     }
 
     /// Shows the current state to `f`.

@@ -24,7 +24,7 @@ use parking_lot::RwLock;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use tidemark_engine::{Ddl, Engine};
+use tidemark_engine::{Ddl, Engine, TableId};
 
 const SPACE_SCHEMA: &str = "schema";
 const SPACE_TABLE: &str = "table";
@@ -103,8 +103,12 @@ impl Dictionary {
                     "The catalog holds a table under the strange key '{key}'"
                 )));
             };
-            let def = codec::decode_table(schema, name, &value, 1, &locks)?;
-            names.put_table(Arc::new(def));
+            match codec::decode_table(schema, name, &value, 1, &locks) {
+                Err(error) if engine.force_recovery() > 0 => {
+                    log::error!("table {schema}.{name} is left out: {}", error.message);
+                }
+                def => names.put_table(Arc::new(def?)),
+            }
         }
         Ok(Dictionary {
             epoch: AtomicU64::new(1),
@@ -137,6 +141,13 @@ impl Dictionary {
         }
         let names = self.names.read();
         names.schemas.get(name).map(|schema| Arc::clone(&schema.def))
+    }
+
+    /// The stored table that the engine knows by this number.
+    pub fn table_by_id(&self, id: TableId) -> Option<Arc<TableDef>> {
+        let names = self.names.read();
+        let mut tables = names.schemas.values().flat_map(|schema| schema.tables.values());
+        tables.find(|table| table.id == id).cloned()
     }
 
     /// The stored databases' names and the virtual ones, sorted.

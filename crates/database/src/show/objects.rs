@@ -118,6 +118,8 @@ struct Figures {
     average: u64,
     data_bytes: u64,
     index_bytes: u64,
+    /// All tables share one file, and what is free in it.
+    free_bytes: u64,
 }
 
 fn figures(state: &SessionState, table: &TableDef) -> Figures {
@@ -127,6 +129,7 @@ fn figures(state: &SessionState, table: &TableDef) -> Figures {
             average: 0,
             data_bytes: 0,
             index_bytes: 0,
+            free_bytes: 0,
         };
     };
     let rows = stored.estimate_rows();
@@ -136,6 +139,7 @@ fn figures(state: &SessionState, table: &TableDef) -> Figures {
         average: data_bytes.checked_div(rows).unwrap_or(0),
         data_bytes,
         index_bytes,
+        free_bytes: state.database.engine().free_bytes(),
     }
 }
 
@@ -160,7 +164,7 @@ pub fn status_of(state: &SessionState, table: &TableDef) -> [Value; 17] {
         Value::UInt(figures.data_bytes),
         Value::UInt(0),
         Value::UInt(figures.index_bytes),
-        Value::UInt(0),
+        Value::UInt(figures.free_bytes),
         next_auto_increment(state, table).map_or(Value::Null, Value::UInt),
         at_time(state, table.options.created),
         Value::Null,

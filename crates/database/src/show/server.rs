@@ -120,6 +120,11 @@ pub fn status_values(state: &SessionState) -> Vec<(String, String)> {
     put("Tidemark_longest_chain", engine.longest_chain.to_string());
     put("Tidemark_open_views", engine.open_views.to_string());
     put("Tidemark_rollbacks", engine.rollbacks.to_string());
+    let scrub = database.engine().scrub_status();
+    put("Tidemark_scrub_damaged_pages", scrub.damaged.to_string());
+    put("Tidemark_scrub_pages_verified", scrub.verified.to_string());
+    put("Tidemark_scrub_passes", scrub.passes.to_string());
+    put("Tidemark_scrub_position", scrub.position.to_string());
     put("Tidemark_tide_lsn", engine.tide.0.to_string());
     put("Uptime", uptime.to_string());
     put("Uptime_since_flush_status", uptime.to_string());
@@ -158,6 +163,7 @@ pub fn processes(state: &SessionState, full: bool) -> Vec<Vec<Value>> {
             });
             let doing = match (process.is_killed(), current.running) {
                 (true, _) => "Killed",
+                (false, true) if !current.doing.is_empty() => &current.doing,
                 (false, true) => waiting.get(&process.id).copied().unwrap_or("executing"),
                 (false, false) => "",
             };

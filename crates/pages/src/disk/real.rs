@@ -23,7 +23,7 @@ const FILE_MODE: u32 = 0o640;
 /// A directory of the operating system's, locked for as long as this lives.
 pub struct RealDisk {
     directory: PathBuf,
-    _lock: fs::File,
+    _lock: Option<fs::File>,
 }
 
 impl RealDisk {
@@ -42,8 +42,16 @@ impl RealDisk {
         lock_exclusively(&lock)?;
         Ok(RealDisk {
             directory: directory.to_owned(),
-            _lock: lock,
+            _lock: Some(lock),
         })
+    }
+
+    /// A directory that is there and that another process may be working in: only to be read.
+    pub fn unlocked(directory: &Path) -> RealDisk {
+        RealDisk {
+            directory: directory.to_owned(),
+            _lock: None,
+        }
     }
 
     fn path(&self, name: &str) -> PathBuf {

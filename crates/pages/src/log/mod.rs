@@ -199,6 +199,11 @@ impl Log {
         self.segments.reader(lsn)
     }
 
+    /// The files of the log.
+    pub(crate) fn segments(&self) -> &Segments {
+        &self.segments
+    }
+
     /// Ok while the log works.
     #[inline]
     pub fn check(&self) -> Result<()> {

@@ -169,6 +169,43 @@ impl Segments {
         Ok(())
     }
 
+    /// Copies a range to the same positions of segments on another disk, making those that are not there, and syncs them.
+    /// `each` is told how many bytes came next.
+    pub fn copy(
+        &self,
+        from: Lsn,
+        to: Lsn,
+        disk: &dyn Disk,
+        each: &mut dyn FnMut(u64) -> Result<()>,
+    ) -> Result<()> {
+        let mut buffer = vec![0; COPY_AT_ONCE.min(self.size) as usize];
+        let mut at = from;
+        while at < to {
+            let number = at.0 / self.size;
+            let end = to.0.min((number + 1) * self.size);
+            let file = disk.open(&name(number), true, Access::Buffered)?;
+            if file.len()? < self.size {
+                file.allocate(0, self.size)?;
+            }
+            while at.0 < end {
+                let part = &mut buffer[..(end - at.0).min(COPY_AT_ONCE) as usize];
+                if !self.read(at, part)? {
+                    return Err(Error::corrupt(None, format!("{} is missing", self.describe(at))));
+                }
+                file.write_at(part, at.0 % self.size)?;
+                at.0 += part.len() as u64;
+                each(part.len() as u64)?;
+            }
+            file.sync()?;
+        }
+        Ok(())
+    }
+
+    /// Whether the segment of a position is there.
+    pub fn has(&self, lsn: Lsn) -> bool {
+        self.file(lsn.0 / self.size).is_some()
+    }
+
     fn file(&self, number: u64) -> Option<Arc<dyn File>> {
         self.files.lock().get(&number).cloned()
     }

@@ -479,7 +479,9 @@ impl Store {
         })?;
         self.cleaner().redo_from.store(redo_from.0, Ordering::Release);
         self.cleaner().checkpoints.fetch_add(1, Ordering::Relaxed);
-        let punched = self.space().punch(self.pool(), redo_from);
+        let punched = self
+            .space()
+            .punch(self.pool(), redo_from.min(self.holds.lowest()));
         drop(work);
         // The log first: it is waited for.
         self.make_log_room(scan_from, redo_from).and(punched)
@@ -488,8 +490,9 @@ impl Store {
     pub(super) fn make_log_room(&self, scan_from: Lsn, redo_from: Lsn) -> Result<()> {
         // Until the losers are undone, what a former run reserved for that is theirs.
         let trim = self.retain.read().is_some();
+        let keep_from = scan_from.min(self.holds.lowest());
         self.log()
-            .make_room(scan_from, redo_from, self.log_capacity(), trim)
+            .make_room(keep_from, redo_from, self.log_capacity(), trim)
     }
 
     /// Has segments ready before mini-transactions must wait for them.

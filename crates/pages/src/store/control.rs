@@ -20,6 +20,7 @@
 use crate::disk::{Access, Disk, File, failed};
 use crate::error::{Error, Result};
 use crate::ids::{Lsn, PAGE_SIZE, TxnId};
+use crate::log::LOG_START;
 use std::sync::Arc;
 
 /// The version of the format that this engine writes. It is raised whenever the meaning of any stored byte changes:
@@ -27,6 +28,10 @@ use std::sync::Arc;
 pub const FORMAT_VERSION: u32 = 3;
 /// The oldest version that this engine opens, and thereby turns into its own.
 const OLDEST_VERSION: u32 = 1;
+/// Segments are of this size by far, and a log does not get so long.
+const SEGMENT_MIN: u64 = 4096;
+const SEGMENT_MAX: u64 = 1 << 32;
+const POSITION_MAX: u64 = 1 << 62;
 const MAGIC: &[u8; 8] = b"tidemark";
 const NAME: &str = "control";
 const BLOCK: usize = 4096;
@@ -176,7 +181,21 @@ fn decode(block: &[u8; BLOCK]) -> Result<Option<(u64, Control)>> {
         durable: Lsn(u64_at(80)).max(Lsn(u64_at(32))),
         id: u64_at(88),
     };
+    if !makes_sense(&control) {
+        return Ok(None);
+    }
     Ok(Some((u64_at(16), control)))
+}
+
+/// Whether these numbers can be those of a directory; they come from a block whose checksum fits, so that they nearly always are.
+fn makes_sense(control: &Control) -> bool {
+    let in_order = control.scan_from <= control.redo_from && control.redo_from <= control.durable;
+    in_order
+        && control.scan_from >= LOG_START
+        && (SEGMENT_MIN..=SEGMENT_MAX).contains(&control.segment_bytes)
+        && control.durable.0 < POSITION_MAX
+        && control.next_txn.0 > 0
+        && control.epoch < u32::MAX
 }
 
 #[cfg(test)]
@@ -187,15 +206,15 @@ mod tests {
     fn control(n: u64) -> Control {
         Control {
             epoch: 3,
-            redo_from: Lsn(n * 16),
-            scan_from: Lsn(n * 8),
+            redo_from: Lsn(LOG_START.0 + n * 16),
+            scan_from: Lsn(LOG_START.0 + n * 8),
             next_txn: TxnId(n),
             clean: n.is_multiple_of(2),
             segment_bytes: 1 << 20,
             scan_epoch: n as u32,
             data_pages: n as u32,
             mark_epoch: 1,
-            durable: Lsn(n * 16),
+            durable: Lsn(LOG_START.0 + n * 16),
             id: 7,
         }
     }

@@ -32,7 +32,7 @@ use std::collections::HashMap;
 use std::io;
 use std::sync::Arc;
 
-const NAME: &str = "doublewrite";
+pub const NAME: &str = "doublewrite";
 /// Pages in a batch: 4 MiB, so that two syncs are shared by many pages.
 pub const BATCH: usize = 256;
 const MAGIC: u64 = u64::from_le_bytes(*b"tide-dbl");

@@ -7,28 +7,39 @@
 //! | `space.rs`, `scratch.rs` | which pages are used |
 //! | `cleaner.rs`, `doublewrite.rs` | pages go to disk; checkpoints |
 //! | `control.rs`, `files.rs`, `recovery.rs` | and come back |
+//! | `backup.rs`, `archive.rs`, `holds.rs` | copies of a store that runs, and its log |
+//! | `scrub.rs` | pages verified where they lie |
 //!
 //! Files of a data directory: `control`, `data`, `doublewrite`, `redo-…`, and `scratch`, which is empty at every start.
 
+mod archive;
+mod backup;
 mod cleaner;
 mod control;
 #[cfg(test)]
 mod damage_tests;
 mod doublewrite;
+#[cfg(test)]
+mod file_fuzz;
 mod files;
+mod holds;
 mod mtr;
 mod op;
 mod recovery;
 mod scratch;
+mod scrub;
 mod space;
 #[cfg(test)]
 mod tests;
 
+pub use archive::{Until, restore};
+pub use backup::{BACKUP_INFO, Copied, CopyOptions, CopyProgress, CopyStage};
 pub use cleaner::Retain;
 pub use control::FORMAT_VERSION;
 pub use mtr::{Mtr, PageHandle};
 pub use op::{OpTable, PageOp, ROOTS, Redo};
 pub use recovery::{Loser, Recovered};
+pub use scrub::DamagedPage;
 
 use crate::disk::{Access, Disk};
 use crate::error::{Error, Result};
@@ -38,9 +49,11 @@ use crate::log::{
     finish_record,
 };
 use crate::pool::{ExclusiveGuard, Pool, PoolStatus, page_type};
+use archive::LogArchive;
 use cleaner::{Aim, Cleaner};
 use control::{Control, ControlFile};
 use doublewrite::Doublewrite;
+use holds::{Holds, LogHold};
 use parking_lot::{Mutex, RwLock};
 use scratch::Scratch;
 use space::Space;
@@ -70,6 +83,11 @@ pub struct StoreConfig {
     pub on_log_failure: OnFailure,
     /// More dirty pages than this share of the pool, in percent, are written behind.
     pub max_dirty_pages_pct: f64,
+    /// `innodb_force_recovery`: 0, or what is given up to open a damaged directory. From 1 on pages that cannot be read are gone
+    /// round; from 3 on damage in the log passes for its end, and from 6 on nothing is redone. Those above also decide about undo.
+    pub force_recovery: u8,
+    /// Where the log is kept beyond checkpoints, if anywhere; see [`Store::archive_log`].
+    pub log_archive: Option<Arc<dyn Disk>>,
 }
 
 impl StoreConfig {
@@ -86,6 +104,8 @@ impl StoreConfig {
             flush_at_trx_commit: 1,
             on_log_failure: OnFailure::Abort,
             max_dirty_pages_pct: 90.0,
+            force_recovery: 0,
+            log_archive: None,
         }
     }
 }
@@ -95,6 +115,10 @@ const LOG_CAPACITY_MIN: u64 = 4 << 20;
 
 /// The epoch of a directory's first start.
 const FIRST_EPOCH: u32 = 1;
+
+/// The levels of `force_recovery` from which on damage in the log passes for its end, and nothing is redone.
+const LOG_MAY_BE_DAMAGED: u8 = 3;
+const NO_REDO: u8 = 6;
 
 type RetainHook = Box<dyn Fn() -> Option<Retain> + Send + Sync>;
 
@@ -108,6 +132,8 @@ pub struct Store {
     cleaner: Cleaner,
     control: Mutex<(ControlFile, Control)>,
     retain: RwLock<Option<RetainHook>>,
+    holds: Arc<Holds>,
+    archive: Mutex<Option<LogArchive>>,
     /// Checkpoints wait until redo is done, and until somebody answers for the losers.
     recovering: AtomicBool,
     losers_first: Mutex<Option<Lsn>>,
@@ -115,6 +141,7 @@ pub struct Store {
     thread: Mutex<Option<JoinHandle<()>>>,
     /// Where this run's own records begin.
     run_start: Lsn,
+    force_recovery: u8,
     log_capacity: u64,
     dirty_max: AtomicUsize,
 }
@@ -184,12 +211,16 @@ impl Store {
         let proofs = [Some(checkpoint), last_batch.proof()];
         // After a clean stop control knows the end; else what stands behind it is asked.
         let epoch = (!control.clean).then_some(control.epoch);
-        check_end(
+        let ended = check_end(
             &segments,
             recovered.end,
             proofs.into_iter().flatten().collect(),
             epoch,
-        )?;
+        );
+        match ended {
+            Err(error) if config.force_recovery >= LOG_MAY_BE_DAMAGED => ::log::error!("{error}"),
+            ended => ended?,
+        }
 
         // Nothing has been changed so far.
         segments.finish_last(recovered.end)?;
@@ -235,30 +266,53 @@ impl Store {
             cleaner: Cleaner::new(doublewrite, control.redo_from),
             control: Mutex::new((file, control)),
             retain: RwLock::new(None),
+            holds: Arc::default(),
+            archive: Mutex::new(None),
             recovering: AtomicBool::new(true),
             losers_first: Mutex::new(recovered.losers.iter().map(|loser| loser.first_lsn).min()),
             closing: AtomicBool::new(false),
             run_start: recovered.end,
+            force_recovery: config.force_recovery,
             thread: Mutex::new(None),
             log_capacity: config.log_capacity_bytes.max(LOG_CAPACITY_MIN),
             dirty_max: AtomicUsize::new(0),
         });
         store.set_max_dirty_pages_pct(config.max_dirty_pages_pct);
         *store.thread.lock() = Some(Cleaner::start(&store)?);
-        recovered.records_redone = store.redo(control.redo_from, recovered.end)?;
-        store.space.load(&store.pool, recovered.end)?;
+        store.recover(config, &control, &mut recovered)?;
+        Ok((store, recovered))
+    }
+
+    /// Redoes what the log has, and makes the store ready for changes.
+    fn recover(&self, config: StoreConfig, control: &Control, recovered: &mut Recovered) -> Result<()> {
+        if recovered.end > control.redo_from {
+            ::log::info!(
+                "recovery: the log is redone from position {} to {}",
+                control.redo_from,
+                recovered.end
+            );
+        }
+        if config.force_recovery < NO_REDO {
+            recovered.records_redone = self.redo(control.redo_from, recovered.end)?;
+        }
+        self.space
+            .load(&self.pool, recovered.end, config.force_recovery > 0)?;
         // No checkpoint before: it would count on the superblock.
-        store.create_superblock(control.id)?;
-        store.begin_log()?;
-        store.recovering.store(false, Ordering::Release);
-        match store.make_log_room(control.scan_from, control.redo_from) {
+        self.create_superblock(control.id)?;
+        self.begin_log()?;
+        if let Some(disk) = config.log_archive {
+            // Before room is made of what it may still need.
+            *self.archive.lock() = Some(self.open_archive(disk)?);
+        }
+        self.recovering.store(false, Ordering::Release);
+        match self.make_log_room(control.scan_from, control.redo_from) {
             // Reading, undoing and whatever makes room are possible on a full disk, and so is a start.
             Err(Error::DiskFull) => {
                 ::log::error!("the disk is full: changes are refused until there is room")
             }
             made => made?,
         }
-        Ok((store, recovered))
+        Ok(())
     }
 
     fn create(config: &StoreConfig) -> Result<(ControlFile, Control)> {
@@ -404,6 +458,12 @@ impl Store {
         self.scratch.trim()
     }
 
+    /// [`StoreConfig::force_recovery`].
+    #[inline]
+    pub fn force_recovery(&self) -> u8 {
+        self.force_recovery
+    }
+
     /// Whether a data page is allocated.
     #[inline]
     pub fn is_used(&self, page: PageId) -> Result<bool> {
@@ -413,6 +473,11 @@ impl Store {
     /// Pages the data file has.
     pub fn file_pages(&self) -> u32 {
         self.space.count().0
+    }
+
+    /// Pages of the data file that are not in use.
+    pub fn free_pages(&self) -> u32 {
+        self.space.count().1
     }
 
     /// From now on `hook` says what checkpoints must keep for transactions. It is called after the log's tail was read:
@@ -468,7 +533,8 @@ impl Store {
             self.retry_stuck_pages();
             self.clean(Aim::Log(Lsn::MAX), usize::MAX)?;
         }
-        self.checkpoint_as(true)
+        self.checkpoint_as(true)?;
+        self.archive_log()
     }
 
     fn stop_cleaner(&self) {

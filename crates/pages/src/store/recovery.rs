@@ -18,6 +18,7 @@ use crate::ids::{Lsn, PageId, TxnId};
 use crate::log::{Reader, Record, RecordedOp, TxnNote};
 use crate::pool::ExclusiveGuard;
 use std::collections::HashMap;
+use std::time::{Duration, Instant};
 
 /// A transaction that neither committed nor rolled back.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -100,16 +101,62 @@ fn check_page(page: &ExclusiveGuard<'_>, op: &RecordedOp<'_>, end: Lsn) -> Resul
     Ok(())
 }
 
+/// Says how far redo is, once it has taken long enough that somebody may wonder.
+struct Progress {
+    from: Lsn,
+    end: Lsn,
+    began: Instant,
+    said: Instant,
+}
+
+/// Records between two looks at the clock.
+const LOOK_EVERY: u64 = 256;
+const SAY_EVERY: Duration = Duration::from_secs(2);
+
+impl Progress {
+    fn new(from: Lsn, end: Lsn) -> Progress {
+        let now = Instant::now();
+        Progress {
+            from,
+            end,
+            began: now,
+            said: now,
+        }
+    }
+
+    fn at(&mut self, position: Lsn) {
+        if self.said.elapsed() < SAY_EVERY {
+            return;
+        }
+        self.said = Instant::now();
+        ::log::info!("{}", self.text(position, self.began.elapsed()));
+    }
+
+    fn text(&self, position: Lsn, elapsed: Duration) -> String {
+        let (done, all) = (position.0 - self.from.0, (self.end.0 - self.from.0).max(1));
+        let left = elapsed.as_secs_f64() * (all - done) as f64 / done.max(1) as f64;
+        format!(
+            "recovery: {}% of the log redone, at position {position} of {}, about {left:.0} s left",
+            done * 100 / all,
+            self.end
+        )
+    }
+}
+
 impl Store {
     /// Repeats history from `from` to `end`, where analysis found it to end; says how many records there were.
     pub(super) fn redo(&self, from: Lsn, end: Lsn) -> Result<u64> {
         let mut reader = self.log().reader(from);
+        let mut progress = Progress::new(from, end);
         let mut records = 0;
         while reader.position() < end
             && let Some(record) = reader.next()?
         {
             self.redo_record(&record, end)?;
             records += 1;
+            if records % LOOK_EVERY == 0 {
+                progress.at(reader.position());
+            }
         }
         Ok(records)
     }
@@ -127,8 +174,17 @@ impl Store {
             let at = match news.iter().position(|guard| guard.id() == op.page) {
                 Some(at) => at,
                 None => {
-                    let guard = self.page_to_redo(&op)?;
-                    check_page(&guard, &op, end)?;
+                    let found = self
+                        .page_to_redo(&op)
+                        .and_then(|guard| check_page(&guard, &op, end).map(|()| guard));
+                    let guard = match found {
+                        Err(error) if self.force_recovery() > 0 => {
+                            ::log::error!("a change of page {} is not redone: {error}", op.page);
+                            known.push(op.page);
+                            continue;
+                        }
+                        found => found?,
+                    };
                     if guard.lsn() >= record.end {
                         known.push(op.page);
                         continue;
@@ -137,7 +193,12 @@ impl Store {
                     news.len() - 1
                 }
             };
-            self.ops().redo(op.kind, op.arguments, news[at].bytes_mut())?;
+            match self.ops().redo(op.kind, op.arguments, news[at].bytes_mut()) {
+                Err(error) if self.force_recovery() > 0 => {
+                    ::log::error!("a change of page {} is not redone: {error}", op.page)
+                }
+                done => done?,
+            }
         }
         for mut guard in news {
             self.pool().set_dirty(guard.id(), || record.lsn);
@@ -152,5 +213,19 @@ impl Store {
             Err(Error::Corrupt { .. }) if op.kind == Format::KIND => self.pool().exclusive_unread(op.page),
             found => found,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn progress_is_told_in_percent_and_seconds() {
+        let progress = Progress::new(Lsn(1000), Lsn(5000));
+        assert_eq!(
+            progress.text(Lsn(2000), Duration::from_secs(10)),
+            "recovery: 25% of the log redone, at position 2000 of 5000, about 30 s left"
+        );
     }
 }

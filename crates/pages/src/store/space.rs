@@ -107,15 +107,19 @@ impl Space {
     }
 
     /// Learns from the bitmaps, which from now on stay in memory. What is free may have been freed just before a crash, and its
-    /// room not been given back: it will be when a checkpoint has passed `log_end`, up to where the log was redone.
-    pub fn load(&self, pool: &Pool, log_end: Lsn) -> Result<()> {
+    /// room not been given back: it will be when a checkpoint has passed `log_end`, up to where the log was redone. `lenient`: a bitmap that cannot be read ends what can be used.
+    pub fn load(&self, pool: &Pool, log_end: Lsn, lenient: bool) -> Result<()> {
         let mut state = self.state.lock();
         let in_file = (self.data.len()? / PAGE_SIZE as u64).min(u64::from(PageId::DATA_END)) as u32;
         state.end = in_file;
         state.free.clear();
         while bitmap_page(state.free.len()).0 < PageId::DATA_END {
             let bitmap = state.free.len();
-            let page = pool.shared(bitmap_page(bitmap))?;
+            let page = match pool.shared(bitmap_page(bitmap)) {
+                // What lies behind it can be read, and nothing be allocated there.
+                Err(Error::Corrupt { .. }) if lenient => break,
+                found => found?,
+            };
             if page.page_type() != page_type::BITMAP {
                 // The file grew, and the power went before the bitmap of what is new was certain.
                 state.end = state.end.min(bitmap_page(bitmap).0);
@@ -151,6 +155,11 @@ impl Space {
         self.state
             .try_lock()
             .is_some_and(|state| !state.emptied.is_empty())
+    }
+
+    /// The data file itself.
+    pub fn file(&self) -> &dyn File {
+        &*self.data
     }
 
     /// Pages that the file has room for.

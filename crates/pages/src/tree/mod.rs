@@ -32,6 +32,7 @@ mod append;
 mod estimate;
 mod free;
 mod leaf;
+mod lenient;
 mod merge;
 mod node;
 mod op;

@@ -22,6 +22,10 @@ pub trait Visitor {
     fn is_dropped(&self) -> bool {
         false
     }
+    /// An entry, or a page and all that lies below it, is not what it should be. If this is no error, the walk goes on behind it.
+    fn damaged(&mut self, error: Self::Error) -> Result<(), Self::Error> {
+        Err(error)
+    }
 }
 
 impl Tree {
@@ -69,7 +73,7 @@ impl Tree {
         if level == 0 {
             return (0..node.count()).try_for_each(|slot| {
                 let (key, value) = node.entry(slot);
-                visitor.entry(key, value)
+                visitor.entry(key, value).or_else(|error| visitor.damaged(error))
             });
         }
         if node.count() == 0 {
@@ -82,7 +86,8 @@ impl Tree {
             } else {
                 upper
             };
-            self.verify_node(PageId(node.child(slot)), level - 1, from, to, visitor)?;
+            self.verify_node(PageId(node.child(slot)), level - 1, from, to, visitor)
+                .or_else(|error| visitor.damaged(error))?;
         }
         Ok(())
     }

@@ -111,6 +111,8 @@ pub enum Statement {
     InstallComponents(Vec<String>),
     /// `UNINSTALL COMPONENT 'file://…', …`
     UninstallComponents(Vec<String>),
+    /// `CLONE LOCAL DATA DIRECTORY = 'path'`: the server copies its data there.
+    CloneLocal(String),
     /// ALTER INSTANCE RELOAD TLS.
     ReloadTls {
         /// Without `NO ROLLBACK ON ERROR`.

@@ -1,4 +1,4 @@
-//! USE, KILL, FLUSH, SHUTDOWN.
+//! USE, KILL, FLUSH, SHUTDOWN, CLONE.
 
 use super::Session;
 use super::argument::evaluate_u64;
@@ -6,6 +6,9 @@ use crate::accounts::Privileges;
 use crate::context::Answer;
 use crate::error::{Result, SqlError, er};
 use crate::parse::ast::Expr;
+use std::cell::Cell;
+use std::path::Path;
+use tidemark_engine::{CopyProgress, CopyStage};
 
 impl Session {
     pub(super) fn change_database(&mut self, name: &str) -> Result<()> {
@@ -56,6 +59,62 @@ impl Session {
         self.state.require_global(Privileges::SHUTDOWN, "SHUTDOWN")?;
         log::info!("Shutdown by {}@{}", self.state.info.user, self.state.info.host);
         self.state.database.request_shutdown()?;
+        Ok(Answer::ok())
+    }
+
+    /// CLONE LOCAL: copies the data directory while the server runs. KILL ends it and leaves nothing of the copy.
+    pub(super) fn clone_local(&mut self, path: &str) -> Result<Answer> {
+        self.state
+            .require_global(Privileges::BACKUP_ADMIN, "BACKUP_ADMIN")?;
+        let to = Path::new(path);
+        let wrong = || {
+            SqlError::new(
+                er::TRUNCATED_WRONG_VALUE_IN_FUNCTION,
+                format!("Incorrect path value: '{path}'"),
+            )
+        };
+        let database = &self.state.database;
+        let datadir = database.globals().by_name("datadir");
+        let datadir = datadir.map(|datadir| datadir.to_string()).unwrap_or_default();
+        let is_within = |parent: &Path| {
+            let within = Path::new(&datadir).canonicalize();
+            within.is_ok_and(|within| {
+                parent
+                    .canonicalize()
+                    .is_ok_and(|parent| parent.starts_with(&within))
+            })
+        };
+        if !to.is_absolute() || to.parent().is_none_or(is_within) {
+            return Err(wrong());
+        }
+        if to.exists() {
+            return Err(SqlError::database_exists(path));
+        }
+        let mib_per_s = database.globals().u64("clone_max_data_bandwidth");
+        let shown = Cell::new(None);
+        let progress = |at: CopyProgress| {
+            let percent = (at.done_bytes * 100).checked_div(at.total_bytes).unwrap_or(100);
+            if shown.replace(Some((at.stage, percent))) != Some((at.stage, percent)) {
+                let doing = match at.stage {
+                    CopyStage::Data => "Copying pages",
+                    CopyStage::Log => "Copying the log",
+                    CopyStage::Verify => "Verifying the copy",
+                };
+                self.state.process.set_doing(format!("{doing}: {percent}%"));
+            }
+            match self.state.process.is_interrupted() {
+                true => Err(tidemark_engine::Error::Interrupted),
+                false => Ok(()),
+            }
+        };
+        let copied = database.engine().back_up(to, mib_per_s << 20, &progress);
+        self.state.process.set_doing(String::new());
+        let copied = copied?;
+        log::info!(
+            "copied {} pages to {path}, as of log position {}",
+            copied.pages,
+            copied.end
+        );
         Ok(Answer::ok())
     }
 

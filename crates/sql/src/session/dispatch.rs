@@ -113,6 +113,7 @@ impl Session {
                 self.commit_open()?;
                 crate::ddl::components::uninstall(&self.state, names)
             }
+            Statement::CloneLocal(path) => self.clone_local(path),
             Statement::ReloadTls { keep_on_error } => self.reload_tls(*keep_on_error),
             Statement::LockTables(tables) => self.lock_tables(tables),
             Statement::UnlockTables => {

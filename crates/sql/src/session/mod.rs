@@ -371,6 +371,11 @@ impl Session {
 
 /// Runs statements that stand in no client's name, such as those of `init_file`, with all privileges.
 pub fn run_trusted(database: &Arc<Database>, sql: &[u8]) -> Result<()> {
+    run_trusted_into(database, sql, &mut Discard)
+}
+
+/// Like [`run_trusted`], with somebody to take the results.
+pub fn run_trusted_into(database: &Arc<Database>, sql: &[u8], out: &mut dyn ResultSink) -> Result<()> {
     let account = database.accounts.unrestricted();
     let info = ConnectInfo {
         connection_id: 0,
@@ -385,7 +390,7 @@ pub fn run_trusted(database: &Arc<Database>, sql: &[u8]) -> Result<()> {
         password_expired: false,
         client: None,
     };
-    Session::connect(Arc::clone(database), info)?.query(sql, &mut Discard)
+    Session::connect(Arc::clone(database), info)?.query(sql, out)
 }
 
 /// Counts a connection of the account. Error 1273 if its collation is not here.

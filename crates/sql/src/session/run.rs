@@ -117,6 +117,9 @@ impl Session {
             (false, true) => Effect::Locks,
             (false, false) => Effect::Nothing,
         })?;
+        if plan.writes() {
+            self.state.refuse_forced()?;
+        }
         let mut stored = false;
         for used in plan.uses() {
             if used.table.is_virtual() {

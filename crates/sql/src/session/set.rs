@@ -315,6 +315,7 @@ impl Session {
             ("tidemark_total_memory" | "global_connection_memory_limit", _) => {
                 crate::monitor::memory::apply(database);
             }
+            ("tidemark_scrub_rate", setting) => engine.set_scrub_rate(setting.as_u64()),
             ("innodb_max_dirty_pages_pct", Setting::Float(pct)) => engine.set_max_dirty_pages_pct(*pct),
             _ => {}
         }

@@ -73,6 +73,8 @@ pub(super) const DEFS: &[Def] = &[
         uint(8_388_608, 549_755_813_888),
         "104857600",
     ),
+    def("tidemark_log_archive_dir", Global, false, Text, ""),
+    def("tidemark_scrub_rate", Global, true, uint(0, 1_000_000), "32"),
     def(
         "innodb_log_buffer_size",
         Global,
@@ -261,7 +263,7 @@ pub(super) const DEFS: &[Def] = &[
         NO_FILES,
     ),
     unused("innodb_fast_shutdown", Global, uint(0, 2), "1", NO_FILES),
-    unused("innodb_force_recovery", Global, uint(0, 6), "0", NO_FILES),
+    def("innodb_force_recovery", Global, false, uint(0, 6), "0"),
     unused(
         "innodb_autoextend_increment",
         Global,

@@ -200,6 +200,7 @@ pub(super) const DEFS: &[Def] = &[
         "1048576",
         "the limit is as high as the system allows",
     ),
+    def("clone_max_data_bandwidth", Global, true, uint(0, 1_048_576), "0"),
     def("connect_timeout", Global, true, uint(2, 31_536_000), "10"),
     def("wait_timeout", Both, true, SECONDS, "28800"),
     def("interactive_timeout", Both, true, SECONDS, "28800"),

@@ -58,7 +58,10 @@ impl Reader<'_> {
         let mut fence = Vec::new();
         let at = |leaf: &LeafRead<'_>, key: &[u8]| leaf.node().search(key).unwrap_or_else(|slot| slot);
         let mut leaf = match (reverse, &span.upper) {
-            (false, _) => index.tree.read(&span.lower)?,
+            (false, _) => match index.tree.read_from(&span.lower)? {
+                Some(leaf) => leaf,
+                None => return Ok(None),
+            },
             (true, Some(upper)) => index.tree.read_below(upper)?,
             (true, None) => index.tree.read_last()?,
         };
@@ -90,7 +93,10 @@ impl Reader<'_> {
             self.check()?;
             let next = match reverse {
                 false if to < leaf.node().count() => None,
-                false => leaf.next(&mut fence)?,
+                false => match leaf.next(&mut fence) {
+                    Err(error) => index.tree.over_damage(&mut fence, error)?,
+                    next => next?,
+                },
                 true if from > 0 => None,
                 true => leaf.previous(&mut fence)?,
             };

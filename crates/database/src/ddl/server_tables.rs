@@ -40,7 +40,12 @@ fn server_schema(name: &str) -> Option<&'static str> {
 /// Whether the session may load dumps of the server's tables.
 fn may_load(state: &SessionState) -> bool {
     let everything = Privileges::all(Level::Global).union(Privileges::GRANT_OPTION);
-    state.rights().global.contains(everything)
+    let rights = state.rights();
+    // Also where what is held everywhere has been taken away in one database.
+    rights.global.contains(everything)
+        && rights
+            .on_database("mysql")
+            .contains(Privileges::all(Level::Database))
 }
 
 /// Whether LOCK TABLES names a table that a dump has just created, and that is none.
@@ -324,7 +329,14 @@ fn add_user(loaded: &mut Loaded, row: &Row) -> Result<()> {
     rules.require_current = row
         .bytes("Password_require_current")
         .map(|value| value.eq_ignore_ascii_case(b"Y"));
-    account.attribute = metadata(&row.text("User_attributes"));
+    let attributes = row.text("User_attributes");
+    account.attribute = metadata(&attributes);
+    if attributes.contains("\"Restrictions\"") {
+        account.auth.locked = true;
+        state.warnings.warn(SqlError::unknown(format!(
+            "Partial revokes of account {name} are not taken over; the account is locked"
+        )));
+    }
     let mut granted = row.flags("user", 2, &USER_COLUMNS);
     for (column, one) in [
         ("Create_role_priv", Privileges::CREATE_ROLE),

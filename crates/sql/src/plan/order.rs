@@ -8,7 +8,7 @@ use super::access::{AccessPath, LOOKUP_COST, Request, choose, paths};
 use super::filter::{absorbed, selectivity};
 use crate::dictionary::TableDef;
 use crate::error::Result;
-use crate::expr::{Expr, Node};
+use crate::expr::{Expr, Node, OUTER};
 
 /// The order in which rows are wanted, and whether only the first few.
 pub(crate) struct OrderWish {
@@ -77,7 +77,20 @@ pub(crate) fn choose_in_order(
 /// Whether a path gives rows in the order, and in which direction it must be read for that.
 fn gives_order(path: &AccessPath, def: &TableDef, base: usize, order: &[(Expr, bool)]) -> Option<Direction> {
     if path.point {
-        return Some(Direction::Forwards);
+        // One row at most is in any order of its own values. Of those of a table read for it there may be many.
+        let columns = base..base + def.columns.len();
+        let own = |e: &Expr| {
+            let mut own = true;
+            e.walk(&mut |e| {
+                own &= match &e.node {
+                    Node::Column(slot) => *slot >= OUTER || columns.contains(slot),
+                    Node::Subquery { .. } => false,
+                    _ => true,
+                }
+            });
+            own
+        };
+        return order.iter().all(|(e, _)| own(e)).then_some(Direction::Forwards);
     }
     let index = def.index_by_number(path.index)?;
     let primary = def

@@ -241,7 +241,7 @@ impl IndexLocks {
                     let mut shown = 0;
                     keys.each(|key| {
                         if shown == SHOWN {
-                            f(bulk.want, key, keys.last().unwrap_or(key));
+                            f(bulk.want, key, keys.last().as_deref().unwrap_or(key));
                             return ControlFlow::Break(());
                         }
                         shown += 1;

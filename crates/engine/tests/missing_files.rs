@@ -188,8 +188,8 @@ fn a_segment_cut_short_behind_the_last_proof_is_refused() {
     let (disk, id) = made(6, false);
     let names = disk.list().unwrap();
     let is_in_use = |name: &&String| content(&disk, name).iter().any(|&byte| byte != 0);
-    let segments = names.iter().filter(|name| name.starts_with("redo-00"));
-    let name = segments.filter(is_in_use).next_back().unwrap();
+    let mut segments = names.iter().filter(|name| name.starts_with("redo-00"));
+    let name = segments.rfind(is_in_use).unwrap();
     let segment = content(&disk, name);
     let end = segment.iter().rposition(|&byte| byte != 0).unwrap();
     for len in [end - 200, end] {

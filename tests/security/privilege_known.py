@@ -1,6 +1,6 @@
 """Where the matrix of privileges is to differ from MySQL, and why.
 
-A statement that is not there gets its error from everybody, before or in place of a denial; nobody can do anything with it. Of the
+A statement that is not there gives every account its error, before or in place of a denial; nobody can do anything with it. Of the
 other differences, those where Tidemark allows less are said to be `STRICTER`; in the rest nobody gets more than in MySQL, only
 another error.
 """

@@ -17,7 +17,7 @@ const TICK: Duration = Duration::from_millis(250);
 const CHUNK: usize = 64;
 /// So many damaged pages are remembered, and told of.
 const KNOWN_MAX: usize = 10_000;
-/// Pages a second until somebody says otherwise: half a mebibyte.
+/// Pages a second by default: half a mebibyte.
 const RATE: u64 = 32;
 
 /// A damaged page that was found.

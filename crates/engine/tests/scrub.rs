@@ -1,4 +1,4 @@
-//! Damage that nobody reads is found where it lies, and told of once, with its table.
+//! Damage in pages that no statement reads is found where it lies, and told of once, with its table.
 
 mod common;
 

@@ -28,7 +28,7 @@ pub struct World {
     pub disk: SimDisk,
     /// What must be there.
     pub model: Mutex<Model>,
-    /// Held shared by who uses a table and alone by who redefines it, as metadata locks are.
+    /// Held shared by statements that use a table and alone by those that redefine it, as metadata locks are.
     pub slots: Vec<RwLock<()>>,
     /// Whether calls may fail although the power is on.
     pub faulty: bool,

@@ -3,7 +3,7 @@
 //! A row bears the number of the transaction that wrote it. Each transaction enters its writes just before it calls commit,
 //! while it still holds its locks: so each row's writes stand in the order of their commits. The call then returns, and the
 //! transaction is *certain*; or the power goes, and it is *in doubt*. After a start the tables must hold the certain ones and
-//! some of those in doubt; of these, each that another one which is there has built on or that somebody has seen.
+//! some of those in doubt; of these, each that another one which is there has built on or that a read has seen.
 
 use std::collections::{BTreeMap, BTreeSet};
 use tidemark_engine::{Datum, RowView, TableId};
@@ -138,7 +138,7 @@ pub struct Slot {
 enum End {
     /// It called commit, and that has not returned.
     InDoubt,
-    /// As above, and somebody has seen what it wrote.
+    /// As above, and a read has seen what it wrote.
     Seen,
     /// The commit was acknowledged.
     Certain,

@@ -3,7 +3,7 @@
 //! The engine runs as it is, with threads of the operating system. But what threads wait with (futexes, sleeps, joins), the
 //! clock and the random numbers are taken over (`system.rs` puts this module in the C library's place), and one *token* goes
 //! round: the thread that has it runs, and all others sleep. Where the holder waits, and at every *pause* (a call of the
-//! disk, a look at the clock, every so many allocations), the seed says who runs next. So the same seed makes the same run,
+//! disk, a look at the clock, every so many allocations), the seed says which thread runs next. So the same seed makes the same run,
 //! races included, and a failure is repeated by its number.
 //!
 //! *Time is made up.* Each pause takes a little, and when all threads wait, the clock goes on to the first deadline. So a
@@ -94,7 +94,7 @@ const REPORT: u32 = 2;
 
 const NONE: usize = usize::MAX;
 const NEVER: u64 = u64::MAX;
-/// What nobody wakes.
+/// What is never woken.
 const UNBORN: usize = usize::MAX;
 /// Virtual nanoseconds: when the run begins, and when it must be over.
 const BEGINS: u64 = 1_000_000_000_000;
@@ -150,7 +150,7 @@ pub fn start(style: Style) {
         pauses: 0,
         until_pause: style.allocations,
     };
-    // SAFETY: nobody takes part yet.
+    // SAFETY: no other thread takes part yet.
     unsafe { *WORLD.0.get() = Some(world) };
     ME.set(0);
     ACTIVE.store(true, Ordering::SeqCst);
@@ -452,7 +452,7 @@ pub fn die(why: &str) -> ! {
     freeze();
     eprintln!("FAILED: {why}");
     report_self();
-    // SAFETY: nobody else runs any more.
+    // SAFETY: no other thread runs any more.
     let world = unsafe { (*WORLD.0.get()).as_ref() };
     for (n, task) in world.iter().flat_map(|world| world.tasks.iter().enumerate()) {
         if n != ME.get() && task.state != State::Gone {

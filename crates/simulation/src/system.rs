@@ -56,7 +56,7 @@ pub fn real_wait(word: &AtomicU32, value: u32) {
     unsafe { kernel(libc::SYS_futex, [address, operation, value as usize, 0, 0, 0]) };
 }
 
-/// Wakes who sleeps on the word.
+/// Wakes threads that sleep on the word.
 pub fn real_wake(word: &AtomicU32) {
     let operation = (libc::FUTEX_WAKE | libc::FUTEX_PRIVATE_FLAG) as usize;
     let address = std::ptr::from_ref(word) as usize;
@@ -325,7 +325,7 @@ pub unsafe extern "C" fn pthread_create(
         scheduler::set_thread(task, unsafe { *thread } as usize);
     } else {
         scheduler::forget(task);
-        // SAFETY: nobody has taken it.
+        // SAFETY: it has not been taken.
         drop(unsafe { Box::from_raw(start) });
     }
     error

@@ -383,7 +383,7 @@ impl Accounts {
             let mut root = Account::new("root", "localhost");
             root.hold_everything();
             match accounts.apply(engine, vec![root.clone()], Vec::new()) {
-                // They cannot be read, and nothing can be stored: somebody must get in.
+                // They cannot be read, and nothing can be stored: a person must get in.
                 Err(_) if engine.force_recovery() > 0 => accounts.list.write().push(Arc::new(root)),
                 done => done?,
             }

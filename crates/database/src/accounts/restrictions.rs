@@ -1,5 +1,5 @@
 //! Partial revokes: under `partial_revokes` a privilege that an account holds everywhere can be taken from it in one database. Such
-//! a restriction holds until the privilege is granted again, there or everywhere, by somebody who is not restricted so.
+//! a restriction holds until the privilege is granted again, there or everywhere, by an account that is not restricted so.
 
 use super::{Account, Privileges, pattern_matches};
 use std::collections::BTreeMap;
@@ -48,7 +48,7 @@ impl Account {
         taken.intersection(granted)
     }
 
-    /// The privileges are granted everywhere, by somebody who is restricted so: what the account does not hold yet it gets
+    /// The privileges are granted everywhere, by an account that is restricted so: what the account does not hold yet it gets
     /// with the grantor's restrictions, and of its own only those stay that the grantor has, too. To be called before the
     /// privileges are put.
     pub fn lift_everywhere(&mut self, granted: Privileges, of_grantor: &Restrictions) {

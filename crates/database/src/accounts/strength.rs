@@ -1,5 +1,5 @@
 //! What `validate_password` demands of passwords: length, kinds of characters, none of a dictionary's words, not the name of
-//! who sets it. It is asked only once the component is installed.
+//! the account that sets it. It is asked only once the component is installed.
 
 use std::collections::HashSet;
 
@@ -91,7 +91,7 @@ impl Policy {
             && count(|c| !c.is_alphanumeric()) >= self.special
     }
 
-    /// The password is a name of who sets it, as it is or backwards.
+    /// The password is a name of the account that sets it, as it is or backwards.
     fn is_name(&self, password: &str) -> bool {
         let mut names = self.names.iter().filter(|name| !name.is_empty());
         names.any(|name| *name == password || password.chars().rev().eq(name.chars()))

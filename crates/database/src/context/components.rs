@@ -1,5 +1,5 @@
 //! INSTALL COMPONENT: which parts that need not be there are, kept in the engine's catalog so that they are there again after
-//! a restart. There is one, `validate_password`, and until it is installed nobody sees its variables.
+//! a restart. There is one, `validate_password`, and its variables are seen once it is installed.
 
 use super::database::Database;
 use super::state::{SessionState, clock_micros};

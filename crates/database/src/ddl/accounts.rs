@@ -541,7 +541,7 @@ fn column_of<'a>(columns: &'a mut Columns, name: &str) -> &'a mut Privileges {
     columns.entry(name).or_default()
 }
 
-/// No account may be granted anything on a database that nobody may change; on one whose tables are the server's, only what
+/// No account may be granted anything on a database that is read-only to all; on one whose tables are the server's, only what
 /// reads them.
 fn refuse_virtual(state: &SessionState, object: &GrantObject, set: Privileges) -> Result<()> {
     let (GrantObject::Database(schema) | GrantObject::Table(schema, _)) = object else {
@@ -611,7 +611,7 @@ fn give(state: &SessionState, grant: &Grant) -> Result<()> {
     apply(state, put, Vec::new())
 }
 
-/// What goes with a global grant: restrictions of the session, or of who is named by AS. Errors 3835 and 3836.
+/// What goes with a global grant: restrictions of the session, or of the account named by AS. Errors 3835 and 3836.
 fn restrictions_of_grantor(
     state: &SessionState,
     grant: &Grant,

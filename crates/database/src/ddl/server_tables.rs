@@ -8,7 +8,7 @@
 //! - INSERT into any other table is dropped with a warning.
 //!
 //! Columns go by the names that the dump's CREATE TABLE gave them. Only an account that may do everything may do this, for
-//! whoever writes these tables can make themselves one; for everybody else they stay read-only.
+//! writing these tables can make one; for all other accounts they stay read-only.
 
 use super::accounts::apply;
 use crate::accounts::{

@@ -1,4 +1,4 @@
-//! Positions from which on somebody else than recovery needs the log: a copy that is being made, the archive.
+//! Positions from which on something else than recovery needs the log: a copy that is being made, the archive.
 //!
 //! Checkpoints go on meanwhile; segments before the lowest hold may be recycled, later ones stay, and the log takes more room
 //! on the disk.

@@ -101,7 +101,7 @@ fn check_page(page: &ExclusiveGuard<'_>, op: &RecordedOp<'_>, end: Lsn) -> Resul
     Ok(())
 }
 
-/// Says how far redo is, once it has taken long enough that somebody may wonder.
+/// Says how far redo is, once it has taken long enough that a person may wonder.
 struct Progress {
     from: Lsn,
     end: Lsn,

@@ -1,4 +1,4 @@
-//! Verifies pages where they lie on the disk, in the background: damage in what nobody reads is found while there is still a
+//! Verifies pages where they lie on the disk, in the background: damage in what no statement reads is found while there is still a
 //! backup without it.
 //!
 //! Pages are read past the pool, so that nothing is evicted for it. One that is being written meanwhile is read again. What is not

@@ -14,7 +14,7 @@ impl Session {
     pub(super) fn change_database(&mut self, name: &str) -> Result<()> {
         let state = &self.state;
         let dictionary = state.database.dictionary();
-        // Before the look-up: who holds nothing there is not told whether there is one.
+        // Before the look-up: an account that holds nothing there is not told whether there is one.
         if !state.sees_database(name) {
             return Err(state.database_denied(name));
         }

@@ -374,7 +374,7 @@ pub fn run_trusted(database: &Arc<Database>, sql: &[u8]) -> Result<()> {
     run_trusted_into(database, sql, &mut Discard)
 }
 
-/// Like [`run_trusted`], with somebody to take the results.
+/// Like [`run_trusted`], with a sink for the results.
 pub fn run_trusted_into(database: &Arc<Database>, sql: &[u8], out: &mut dyn ResultSink) -> Result<()> {
     let account = database.accounts.unrestricted();
     let info = ConnectInfo {

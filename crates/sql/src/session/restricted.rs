@@ -1,5 +1,5 @@
 //! Who may set a variable: those of the server, and those of a session that could take from others what is theirs, or change
-//! what is written to logs, are not for everybody.
+//! what is written to logs, are not for every account.
 
 use crate::accounts::Privileges;
 use crate::context::SessionState;

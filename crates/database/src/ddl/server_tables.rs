@@ -3,7 +3,7 @@
 //! `mysqldump --all-databases` dumps `mysql` like any other database: it drops each table, creates it and fills it. Here these
 //! tables are views of what the server keeps elsewhere, and there are fewer of them. So of such statements
 //!
-//! - DROP TABLE IF EXISTS, CREATE TABLE and ALTER TABLE … KEYS leave the table as it is, and a warning says so;
+//! - DROP TABLE IF EXISTS, CREATE TABLE and ALTER TABLE … KEYS of a table that MySQL has leave it as it is, and a warning says so;
 //! - INSERT and REPLACE of literals into a table of accounts and their grants change those accounts, at once;
 //! - INSERT into any other table is dropped with a warning.
 //!
@@ -24,6 +24,21 @@ use crate::types::json::Json;
 
 /// Accounts that MySQL keeps for itself.
 const MYSQLS_OWN: [&str; 3] = ["mysql.session", "mysql.sys", "mysql.infoschema"];
+
+/// Tables that MySQL 9.7 or MariaDB keeps in `mysql` or `sys`, whether or not there is one of that name here. Of any other name
+/// none can be made there.
+#[rustfmt::skip]
+const SYSTEM_TABLES: [&str; 48] = [
+    "column_stats", "columns_priv", "component", "db", "default_roles", "engine_cost", "event", "func", "general_log",
+    "global_grants", "global_priv", "gtid_executed", "gtid_slave_pos", "help_category", "help_keyword", "help_relation",
+    "help_topic", "index_stats", "innodb_index_stats", "innodb_table_stats", "ndb_binlog_index", "password_history", "plugin",
+    "proc", "procs_priv", "proxies_priv", "replication_asynchronous_connection_failover",
+    "replication_asynchronous_connection_failover_managed", "replication_group_configuration_version",
+    "replication_group_member_actions", "role_edges", "roles_mapping", "server_cost", "servers", "slave_master_info",
+    "slave_relay_log_info", "slave_worker_info", "slow_log", "sys_config", "table_stats", "tables_priv", "time_zone",
+    "time_zone_leap_second", "time_zone_name", "time_zone_transition", "time_zone_transition_type", "transaction_registry",
+    "user",
+];
 
 /// `mysql` or `sys`, if the name leads there.
 fn schema_of(state: &SessionState, name: &ObjectName) -> Option<&'static str> {
@@ -58,7 +73,11 @@ pub fn is_being_loaded(state: &SessionState, name: &ObjectName) -> bool {
 
 /// Whether the statement is one of a dump about the server's tables, for [`load`].
 pub fn is_of_dump(state: &SessionState, statement: &Statement) -> bool {
-    let is_ours = |name: &ObjectName| schema_of(state, name).is_some();
+    let is_known = |name: &str| SYSTEM_TABLES.iter().any(|known| known.eq_ignore_ascii_case(name));
+    let is_ours = |name: &ObjectName| {
+        schema_of(state, name)
+            .is_some_and(|schema| is_known(&name.name) || virtual_tables::table(schema, &name.name).is_some())
+    };
     let keys = |action: &AlterAction| matches!(action, AlterAction::Ignored(what) if what.ends_with("KEYS"));
     let is_one = match statement {
         Statement::CreateDatabase {

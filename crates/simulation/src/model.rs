@@ -1,4 +1,4 @@
-//! What must be there: every row that was written, by whom, and how that transaction ended.
+//! What must be there: every row that was written, the transaction that wrote it, and how that ended.
 //!
 //! A row bears the number of the transaction that wrote it. Each transaction enters its writes just before it calls commit,
 //! while it still holds its locks: so each row's writes stand in the order of their commits. The call then returns, and the

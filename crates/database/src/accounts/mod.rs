@@ -141,7 +141,7 @@ pub struct Account {
     pub databases: BTreeMap<String, Privileges>,
     /// Privileges on single tables, by database and table.
     pub tables: BTreeMap<(String, String), Privileges>,
-    /// Who granted on a table last, by database and table.
+    /// The account that granted on a table last, by database and table.
     pub grantors: BTreeMap<(String, String), String>,
     /// Privileges on single columns, by database and table, then by column.
     pub columns: BTreeMap<(String, String), Columns>,

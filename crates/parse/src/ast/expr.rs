@@ -136,7 +136,7 @@ pub enum ScopeKeyword {
     Global,
     /// `SET PERSIST`
     Persist,
-    /// `SET PERSIST_ONLY`: for the next start, not for now.
+    /// `SET PERSIST_ONLY`: the value is stored, and takes effect when the server starts again.
     PersistOnly,
 }
 

@@ -1,5 +1,5 @@
-//! Who may set a variable: those of the server, and those of a session that could take from others what is theirs, or change
-//! what is written to logs, are not for every account.
+//! The privileges that setting a variable needs: all variables of the server need one, and so do those of a session that affect
+//! other sessions, or what is written to logs.
 
 use crate::accounts::Privileges;
 use crate::context::SessionState;

@@ -52,6 +52,17 @@ impl Fixture {
         txn
     }
 
+    /// Inserts rows by their `id` and `k`, and commits.
+    fn fill(&self, rows: impl Iterator<Item = (i64, i64)>) {
+        let mut txn = self.begin(RR);
+        for (id, k) in rows {
+            self.table
+                .insert(&mut txn, &Row::new(id, k, "").datums())
+                .unwrap();
+        }
+        txn.commit().unwrap();
+    }
+
     fn row(&self, id: i64, k: i64, u: i64) -> Row {
         Row {
             u: Some(u),
@@ -403,13 +414,7 @@ fn what_a_running_transaction_has_deleted_is_met_by_locking_reads_whatever_purge
 #[test]
 fn a_long_scan_locks_a_run_and_no_less() {
     let f = Fixture::new();
-    let mut txn = f.begin(RR);
-    for id in 100..3000 {
-        f.table
-            .insert(&mut txn, &Row::new(id * 2, id, "").datums())
-            .unwrap();
-    }
-    txn.commit().unwrap();
+    f.fill((100..3000).map(|id| (id * 2, id)));
     for reverse in [false, true] {
         let mut a = f.begin(RR);
         let range = f.range(0, Included(400), Included(5000));
@@ -447,13 +452,7 @@ fn a_long_scan_locks_a_run_and_no_less() {
 #[test]
 fn records_locked_in_great_number_take_a_few_bytes_each_and_are_locked_no_less() {
     let f = Fixture::new();
-    let mut txn = f.begin(RR);
-    for id in 100..5000 {
-        f.table
-            .insert(&mut txn, &Row::new(id * 2, id, "").datums())
-            .unwrap();
-    }
-    txn.commit().unwrap();
+    f.fill((100..5000).map(|id| (id * 2, id)));
     // By the rows in their order, and by an index in the other direction.
     for (index, reverse) in [(0, false), (0, true), (1, true)] {
         let mut a = f.begin(RC);
@@ -504,11 +503,7 @@ fn records_locked_in_great_number_take_a_few_bytes_each_and_are_locked_no_less()
 #[test]
 fn shared_locks_in_great_number_of_several_transactions_need_no_objects() {
     let f = Fixture::new();
-    let mut txn = f.begin(RR);
-    for id in 100..3000 {
-        f.table.insert(&mut txn, &Row::new(id, id, "").datums()).unwrap();
-    }
-    txn.commit().unwrap();
+    f.fill((100..3000).map(|id| (id, id)));
     let mut readers = [f.begin(RC), f.begin(RC), f.begin(RR)];
     for reader in &mut readers {
         let range = f.range(0, Included(100), Unbounded);

@@ -130,9 +130,11 @@ def dump(server: Server) -> None:
         INSERT INTO a (s, d, t, b, e) VALUES ('it''s', 1.5, '2024-02-29 12:34:56.123456', x'00ff275c0a', 'y'), (NULL, NULL, NULL, NULL, NULL), ('größer 😀', -99999.99999, '1000-01-01', '', 'x');
         CREATE TABLE `odd name` (`a b` BIGINT UNSIGNED PRIMARY KEY, f DOUBLE);
         INSERT INTO `odd name` VALUES (18446744073709551615, 0.1), (0, -1e300);
-        CREATE TABLE empty (n INT);
+        CREATE TABLE `empty` (n INT);
+        CREATE VIEW z AS SELECT a.*, `a b` FROM a JOIN `odd name` ON f < d;
+        CREATE SQL SECURITY INVOKER VIEW above (s, `n t`) AS SELECT s, t + INTERVAL 1 DAY FROM z WHERE d > 0 UNION SELECT 'it''s', NULL;
     """)
-    look = "SELECT id, s, d, t, HEX(b), e FROM a ORDER BY id; SELECT * FROM `odd name` ORDER BY 1; SHOW CREATE TABLE a; SHOW CREATE TABLE `odd name`; SHOW TABLES"
+    look = "SELECT id, s, d, t, HEX(b), e FROM a ORDER BY id; SELECT * FROM `odd name` ORDER BY 1; SHOW CREATE TABLE a; SHOW CREATE TABLE `odd name`; SHOW FULL TABLES; SELECT * FROM above ORDER BY 1; SHOW CREATE VIEW above; SHOW CREATE VIEW z"
     before = client("mariadb", server, "dumped", "-e", look)
     report.check(before.returncode == 0 and "größer" in before.stdout, "dump_source", before.stderr)
     dumped = client("mariadb-dump", server, "--single-transaction", "--hex-blob", "dumped")

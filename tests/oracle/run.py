@@ -12,6 +12,7 @@ Each seed makes tables of random types with random indexes, and asks about rando
   can help. (The same, *Detecting optimization bugs via non-optimizing reference engine construction*, 2020.)
 - *Joins.* A join is the product of its tables with ON in WHERE; a left join is that and the rows with NOT EXISTS.
   `IN (SELECT …)` is EXISTS with the comparison inside.
+- *Windows and totals.* What a window function says is what a join of numbered rows says, and ROLLUP adds the groups of fewer keys.
 - *Other ways.* The answer is the same without an index, with each index forced, and with buffers so small that
   everything is put aside.
 
@@ -106,7 +107,7 @@ class Questions:
         self.chance, self.asker, self.database = random.Random(seed), asker, database
         self.tables = [Table.drawn(self.chance, f"t{n}") for n in range(2)]
         self.kinds = [self.parts, self.parts, self.counted, self.counted, self.aggregates, self.distinct, self.grouped, self.having,
-                      self.joined, self.left_joined, self.within, self.other_ways, self.other_ways, self.ordered, self.sets, self.derived]
+                      self.joined, self.left_joined, self.within, self.other_ways, self.other_ways, self.ordered, self.sets, self.derived, self.windows, self.totals]
 
     def start(self) -> list[str]:
         return [f"DROP DATABASE IF EXISTS {self.database}", f"CREATE DATABASE {self.database}", f"USE {self.database}", *(sql for table in self.tables for sql in table.statements())]
@@ -275,10 +276,13 @@ class Questions:
 
     def within(self) -> None:
         one, two = self.tables
-        # No documents: a boolean beside one is another thing in a subquery's result, in MySQL too.
+        # No documents: a boolean beside one is another thing in a subquery's result, in MySQL too. Nor literals alone: beside a
+        # column they may be dates or times, which they are not as a subquery's result, in MySQL neither.
         kinds = self.chance.choice(["nn", "ss", "dd", "ns", "sd"])
-        value, other = self.over(("x", one)).of(kinds[0], 1), self.over(("y", two))
-        inner, where = other.of(kinds[1], 1), other.condition(1)
+        this, other = self.over(("x", one)), self.over(("y", two))
+        value = next(value for _ in itertools.count() if "x." in (value := this.of(kinds[0], 1)))
+        inner = next(inner for _ in itertools.count() if "y." in (inner := other.of(kinds[1], 1)))
+        where = other.condition(1)
         if answers := self.all_of(f"SELECT x.id FROM {one.name} x WHERE {value} IN (SELECT {inner} FROM {two.name} y WHERE {where})",
                                   f"SELECT x.id FROM {one.name} x WHERE EXISTS (SELECT 1 FROM {two.name} y WHERE ({where}) AND {value} = {inner})",
                                   f"SELECT DISTINCT x.id FROM {one.name} x JOIN {two.name} y ON {value} = {inner} WHERE {where}",
@@ -350,6 +354,42 @@ class Questions:
                                   f"SELECT x.id FROM (SELECT * FROM {one.name} UNION ALL SELECT * FROM {one.name} WHERE id < 0) x WHERE {condition}"):
             for rows in answers[1:]:
                 self.same(rows, answers[0])
+
+    def windows(self) -> None:
+        """Frames, ranks and neighbours, by what they mean: joins of rows that have their numbers."""
+        one, _ = self.tables
+        expressions = self.over(("x", one))
+        value, key = f"CAST({expressions.of('n', 1)} AS DECIMAL(40,6))", f"CAST({expressions.key('n', 1)} AS DECIMAL(40,6))"
+        part = self.chance.choice(["1 = 1", "x.id % 3", expressions.condition(1)])
+        where = expressions.condition(1)
+        before, behind = self.chance.randint(0, 4), self.chance.randint(0, 4)
+        over = f"PARTITION BY {part} ORDER BY {key}"
+        window = f"{over}, x.id ROWS BETWEEN {before} PRECEDING AND {behind} FOLLOWING"
+        asked = (f"SELECT x.id, SUM({value}) OVER w, COUNT({value}) OVER w, MIN({value}) OVER w, MAX({value}) OVER w, FIRST_VALUE(x.id) OVER w, LAST_VALUE(x.id) OVER w, "
+                 f"RANK() OVER ({over}), SUM({value}) OVER ({over}), COUNT(*) OVER (PARTITION BY {part}), LEAD(x.id, {behind}) OVER ({over}, x.id) "
+                 f"FROM {one.name} x WHERE {where} WINDOW w AS ({window})")
+        rows = f"WITH r AS (SELECT x.id i, {value} v, {key} k, {part} p, ROW_NUMBER() OVER (PARTITION BY {part} ORDER BY {key}, x.id) n FROM {one.name} x WHERE {where})"
+        frame, peers = f"a.p <=> b.p AND b.n + {before} >= a.n AND b.n <= a.n + {behind}", "a.p <=> b.p AND (b.k IS NULL OR b.k <= a.k OR a.k <=> b.k)"
+        meant = (f"{rows} SELECT a.i, SUM(b.v), COUNT(b.v), MIN(b.v), MAX(b.v), (SELECT b.i FROM r b WHERE {frame} ORDER BY b.n LIMIT 1), (SELECT b.i FROM r b WHERE {frame} ORDER BY b.n DESC LIMIT 1), "
+                 f"1 + (SELECT COUNT(*) FROM r b WHERE {peers} AND NOT a.k <=> b.k), (SELECT SUM(b.v) FROM r b WHERE {peers}), (SELECT COUNT(*) FROM r b WHERE a.p <=> b.p), "
+                 f"(SELECT b.i FROM r b WHERE a.p <=> b.p AND b.n = a.n + {behind}) FROM r a JOIN r b ON {frame} GROUP BY a.i, a.p, a.n, a.k")
+        if answers := self.all_of(asked, meant, TINY, asked, ROOMY):
+            self.same(answers[1], answers[0])
+            self.same(answers[3], answers[0])
+
+    def totals(self) -> None:
+        """ROLLUP is the groups of all keys, of all but the last, and so on."""
+        source, expressions, _ = self.source()
+        keys = [f"CAST({expressions.key('n', 1)} AS DECIMAL(40,6))" for _ in range(2)]
+        if keys[0] == keys[1]:
+            return
+        value = f"CAST({expressions.of('n', 1)} AS DECIMAL(40,6))"
+        sums, rest = f"COUNT(*), SUM({value}), COUNT(DISTINCT {value})", f"FROM {source} WHERE {expressions.condition(1)}"
+        asked = f"SELECT {keys[0]}, {keys[1]}, GROUPING({keys[0]}, {keys[1]}), {sums} {rest} GROUP BY {keys[0]}, {keys[1]} WITH ROLLUP"
+        if answers := self.all_of(asked, f"SELECT {keys[0]}, {keys[1]}, 0, {sums} {rest} GROUP BY {keys[0]}, {keys[1]}",
+                                  f"SELECT {keys[0]}, NULL, 1, {sums} {rest} GROUP BY {keys[0]}", f"SELECT NULL, NULL, 3, {sums} {rest}", TINY, asked, ROOMY):
+            self.same(answers[0], itertools.chain(*answers[1:4]))
+            self.same(answers[5], answers[0])
 
 
 class Compared:

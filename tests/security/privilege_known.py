@@ -22,10 +22,10 @@ class Difference:
 
 NOT_THERE = {
     "1235|.*are refused": "select into outfile, explain analyze, handler, load data, create table select, create temporary table, create view, create trigger, create procedure, "
-            "call missing, create event, grant proxy, show binlog events, show replicas, reset persist, reset persist all, flush table with read lock, "
+            "call missing, create event, grant proxy, show binlog events, show replicas, flush table with read lock, "
             "flush table for export, restart, disable redo log, install plugin, lock instance, xa recover, reset binary logs, purge binary logs, create server, "
-            "create resource group, create tablespace, select window",
-    "1109|1146|.*are refused": "innodb_tables, innodb_tablespaces, innodb_buffer_pool_stats, persisted_variables, variables_info, host_cache, statements digest, "
+            "create resource group, create tablespace",
+    "1109|1146|.*are refused": "innodb_tables, innodb_tablespaces, innodb_buffer_pool_stats, variables_info, host_cache, statements digest, "
                           "truncate host_cache",
     "1193": "set session default_table_encryption, set session original_commit_timestamp, set session rbr_exec_mode",
 }

@@ -52,10 +52,21 @@ pub use context::{Database, Options};
 pub use error::{Result, SqlError};
 
 use std::sync::Arc;
+use tidemark_engine::disk::Disk;
 
 /// Opens the data directory (recovering it if it was not shut down), creating it on first start.
 pub fn open(options: Options) -> Result<Arc<Database>> {
-    let database = Database::open(options)?;
+    start(options, None)
+}
+
+/// The same on a disk in place of the data directory, for tests: if the log cannot be written the engine stops, and the process
+/// goes on.
+pub fn open_on(options: Options, disk: Arc<dyn Disk>) -> Result<Arc<Database>> {
+    start(options, Some(disk))
+}
+
+fn start(options: Options, disk: Option<Arc<dyn Disk>>) -> Result<Arc<Database>> {
+    let database = Database::open(options, disk)?;
     monitor::start(&database);
     Ok(database)
 }

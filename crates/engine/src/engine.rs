@@ -224,7 +224,10 @@ impl Background {
         let spawn = |name: &'static str, run: Box<dyn Fn() + Send>| -> Result<()> {
             let core = core.clone();
             let run = move || run_for_ever(&core, name, &*run);
-            let thread = std::thread::Builder::new().name(name.into()).spawn(run)?;
+            let thread = std::thread::Builder::new().name(name.into()).spawn(run);
+            let thread = thread.map_err(|error| {
+                std::io::Error::new(error.kind(), format!("starting the thread {name}: {error}"))
+            })?;
             background.threads.lock().push(thread);
             Ok(())
         };

@@ -245,3 +245,59 @@ fn room_of_a_dropped_table_is_given_back_also_by_the_next_start() {
     }
     assert!(room().1 > 4 << 20);
 }
+
+/// Rows become short, others take the room that they leave in their pages, and then there are no pages left for what they were.
+#[test]
+fn a_rollback_that_must_split_pages_completes_on_a_full_disk() {
+    let disk = SimDisk::new(6);
+    let engine = open(&disk);
+    let table = create(&engine, &schema());
+    let long = "l".repeat(700);
+    let mut txn = txn_of(&engine);
+    for id in (0..20_000).step_by(10) {
+        table.insert(&mut txn, &row(id, &long).datums()).unwrap();
+    }
+    txn.commit().unwrap();
+    let before = all(&table, &mut txn_of(&engine));
+
+    let mut shrinks = begin(&engine, Isolation::RepeatableRead);
+    for id in (0..20_000).step_by(10) {
+        let shorter = Datum::Bytes(b"s");
+        assert!(update(&table, &mut shrinks, id, &mut |_, buf| buf.set(3, shorter)).unwrap());
+    }
+    for from in (0..20_000).step_by(500) {
+        let mut others = txn_of(&engine);
+        for id in (from..from + 500).filter(|id| id % 10 != 0) {
+            let row = row(id, &"o".repeat(60));
+            table.insert(&mut others, &row.datums()).unwrap();
+        }
+        others.commit().unwrap();
+    }
+    // Room for the log, but not for as much as the data file grows by: until the pages in it are used up.
+    let (filler, long) = (create(&engine, &schema()), "f".repeat(3000));
+    let mut free = u32::MAX;
+    for from in (0..).step_by(1000) {
+        fill_up(&disk, 1_200_000);
+        for id in from..from + 1000 {
+            let mut txn = txn_of(&engine);
+            if filler
+                .insert(&mut txn, &row(id, &long).datums())
+                .and_then(|()| txn.commit())
+                .is_err()
+            {
+                break;
+            }
+        }
+        let now = engine.status().data_file_pages_free;
+        if now as u32 >= free {
+            break;
+        }
+        free = now as u32;
+    }
+    println!("{free} pages are left");
+    fill_up(&disk, 0);
+    shrinks.rollback().unwrap();
+    let rows = all(&table, &mut txn_of(&engine));
+    let back: Vec<_> = rows.into_iter().filter(|row| row.id % 10 == 0).collect();
+    assert_same(&back, &before);
+}

@@ -13,7 +13,6 @@
 use super::build::{as_bits, as_number, as_text, json_as_double};
 use super::compare::compare_values;
 use super::concat::Concat;
-use super::eval::text;
 use super::infer::kind_of;
 use super::infer::{decimal_shape, number_kind, text_type};
 use super::json::{json_type, null_member_name, shown, typed_json};
@@ -80,6 +79,30 @@ pub struct Aggregate {
     pub separator: Vec<u8>,
     /// The type of the result.
     pub ty: SqlType,
+}
+
+impl AggFunc {
+    /// As error texts and plans name it.
+    pub fn name(self) -> &'static str {
+        match self {
+            AggFunc::CountRows | AggFunc::Count => "count",
+            AggFunc::Sum => "sum",
+            AggFunc::Avg => "avg",
+            AggFunc::Min => "min",
+            AggFunc::Max => "max",
+            AggFunc::GroupConcat => "group_concat",
+            AggFunc::BitAnd => "bit_and",
+            AggFunc::BitOr => "bit_or",
+            AggFunc::BitXor => "bit_xor",
+            AggFunc::StdPop => "std",
+            AggFunc::StdSamp => "stddev_samp",
+            AggFunc::VarPop => "var_pop",
+            AggFunc::VarSamp => "var_samp",
+            AggFunc::AnyValue => "any_value",
+            AggFunc::JsonArray => "json_arrayagg",
+            AggFunc::JsonObject => "json_objectagg",
+        }
+    }
 }
 
 impl Aggregate {
@@ -205,6 +228,24 @@ impl Aggregate {
         Accumulator { state }
     }
 
+    /// Whether a value is less than another, of MIN, or greater, of MAX.
+    pub fn beats(&self, value: &Val, best: &Val, env: &Env) -> Result<bool> {
+        let wanted = match self.func {
+            AggFunc::Min => Ordering::Less,
+            _ => Ordering::Greater,
+        };
+        Ok(compare_values(kind_of(&self.ty), value, best, env)? == Some(wanted))
+    }
+
+    /// Whether a row can be taken out again and leaves exactly what was there before.
+    pub fn is_reversible(&self) -> bool {
+        match self.func {
+            AggFunc::CountRows | AggFunc::Count | AggFunc::BitXor => true,
+            AggFunc::Sum | AggFunc::Avg => number_kind(&self.args[0].ty) != NumKind::Double,
+            _ => false,
+        }
+    }
+
     /// What a row gives it; `None` if an argument is NULL, so that the row does not count.
     pub fn read<'a>(&'a self, ctx: &EvalCtx<'a>) -> Result<Option<Inputs<'a>>> {
         let first = self.args[0].eval(ctx)?;
@@ -294,12 +335,12 @@ fn result_type(func: AggFunc, args: &[Expr], bind: &BindCtx) -> Result<SqlType> 
 }
 
 /// What has been taken in so far.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Accumulator {
     state: State,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 enum State {
     Count(u64),
     Exact {
@@ -335,7 +376,12 @@ impl Accumulator {
             return Ok(());
         }
         if matches!(self.state, State::Elements(_) | State::Members(_)) {
-            return self.collect(spec, ctx);
+            let args = spec
+                .args
+                .iter()
+                .map(|e| e.eval(ctx))
+                .collect::<Result<Vec<_>>>()?;
+            return self.collect(&args, spec);
         }
         match spec.read(ctx)? {
             Some(inputs) => self.take(inputs, spec, ctx.env),
@@ -343,18 +389,57 @@ impl Accumulator {
         }
     }
 
+    /// Takes in a row whose values for the aggregate's arguments were worked out before. Not for DISTINCT.
+    pub fn take_row(&mut self, args: &[Value], spec: &Aggregate, env: &Env) -> Result<()> {
+        match (&mut self.state, args) {
+            (State::Count(n), []) => *n += 1,
+            (State::Elements(_) | State::Members(_), args) => {
+                let args: Vec<Val> = args.iter().map(Val::borrowed).collect();
+                self.collect(&args, spec)?;
+            }
+            (_, [first, ..]) if !first.is_null() => {
+                let (first, rest) = (first.borrowed(), Vec::new());
+                self.take(Inputs { first, rest }, spec, env)?;
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// Takes such a row out again: as if it had never come. Only where [`Aggregate::is_reversible`].
+    pub fn take_row_out(&mut self, args: &[Value], env: &Env) -> Result<()> {
+        let value = args.first();
+        if value.is_some_and(Val::is_null) {
+            return Ok(());
+        }
+        match (&mut self.state, value) {
+            (State::Count(n), _) => *n -= 1,
+            (State::Exact { int, decimal, count }, Some(value)) => {
+                *count -= 1;
+                match value {
+                    Val::Int(v) => *int -= *v as i128,
+                    Val::UInt(v) => *int -= *v as i128,
+                    other => {
+                        let d = other.to_decimal(env)?;
+                        *decimal = decimal.as_ref().map(|sum| sum.sub(&d));
+                    }
+                }
+            }
+            (State::Bits(bits), Some(value)) => *bits ^= value.to_bits(env)?,
+            _ => {}
+        }
+        Ok(())
+    }
+
     /// Takes the row's part of a document in.
-    fn collect<'a>(&mut self, spec: &'a Aggregate, ctx: &EvalCtx<'a>) -> Result<()> {
-        let part = |at: usize| -> Result<Json> {
-            let e = &spec.args[at];
-            Ok(typed_json(&e.eval(ctx)?, &e.ty))
-        };
+    fn collect(&mut self, args: &[Val], spec: &Aggregate) -> Result<()> {
         check_memory()?;
-        match &mut self.state {
-            State::Elements(list) => list.push(part(0)?),
-            State::Members(members) => {
-                let name = text(&spec.args[0], ctx)?.ok_or_else(null_member_name)?;
-                members.push((String::from_utf8_lossy(&name).into_owned(), part(1)?));
+        match (&mut self.state, args) {
+            (State::Elements(list), [value]) => list.push(typed_json(value, &spec.args[0].ty)),
+            (State::Members(_), [Val::Null, _]) => return Err(null_member_name()),
+            (State::Members(members), [name, value]) => {
+                let name = String::from_utf8_lossy(&name.to_text()).into_owned();
+                members.push((name, typed_json(value, &spec.args[1].ty)));
             }
             _ => {}
         }
@@ -395,14 +480,7 @@ impl Accumulator {
                 let better = match (&best, spec.func) {
                     (None, _) => true,
                     (Some(_), AggFunc::AnyValue) => false,
-                    (Some(best), func) => {
-                        let wanted = if func == AggFunc::Min {
-                            Ordering::Less
-                        } else {
-                            Ordering::Greater
-                        };
-                        compare_values(kind_of(&spec.ty), &value, best, env)? == Some(wanted)
-                    }
+                    (Some(best), _) => spec.beats(&value, best, env)?,
                 };
                 if better {
                     let value = match value {
@@ -432,6 +510,11 @@ impl Accumulator {
             }
         }
         Ok(())
+    }
+
+    /// The result over the rows taken in so far; more may come.
+    pub fn result(&self, spec: &Aggregate, ctx: &EvalCtx) -> Result<Value> {
+        self.clone().finish(spec, ctx)
     }
 
     /// The result over the rows taken in; with none of them, what SQL says of the empty set.

@@ -6,6 +6,7 @@
 
 use super::func::call as call_function;
 use super::scope::Scope;
+use super::window::misplaced_window_function;
 use crate::{
     Aggregate, ArithOp, BindCtx, BitOp, CmpOp, Expr, IntervalUnit, Quantifier, SessionInfo, SubqueryKind,
     VarScope, build,
@@ -19,6 +20,18 @@ use tidemark_types::{Charset, Collation, Derivation, SqlType, TypeKind, Value};
 pub trait Hooks {
     /// An aggregate function; the default is error 1111.
     fn aggregate(&mut self, call: &FunctionCall, scope: &Scope, binder: &Binder) -> Result<Expr> {
+        let _ = (call, scope, binder);
+        Err(SqlError::invalid_group_function())
+    }
+
+    /// A function with OVER; the default is error 3593.
+    fn window(&mut self, call: &FunctionCall, scope: &Scope, binder: &Binder) -> Result<Expr> {
+        let _ = (scope, binder);
+        Err(misplaced_window_function(&call.name))
+    }
+
+    /// `GROUPING(…)`; the default is error 1111.
+    fn grouping(&mut self, call: &FunctionCall, scope: &Scope, binder: &Binder) -> Result<Expr> {
         let _ = (call, scope, binder);
         Err(SqlError::invalid_group_function())
     }
@@ -393,6 +406,12 @@ impl<'a> Binder<'a> {
                 "stored function {schema}.{}",
                 call.name
             )));
+        }
+        if call.over.is_some() {
+            return hooks.window(call, scope, self);
+        }
+        if call.name == "GROUPING" {
+            return hooks.grouping(call, scope, self);
         }
         if call.star || Aggregate::is_aggregate(&call.name) {
             return hooks.aggregate(call, scope, self);

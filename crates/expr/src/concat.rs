@@ -19,7 +19,7 @@ const DROP_FROM: usize = 4 << 10;
 /// About what a text takes beside its bytes and keys.
 const TEXT_BYTES: usize = size_of::<Text>() + 32;
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Text {
     /// What it is ordered by.
     keys: Vec<Value>,
@@ -27,7 +27,7 @@ struct Text {
 }
 
 /// The texts of a group.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Concat {
     texts: Vec<Text>,
     /// What they take in the result, each with a separator.

@@ -75,8 +75,14 @@ pub(crate) fn text_cmp_kind(left: &Expr, right: &Expr, op: &str, bind: &BindCtx)
     if l.is_string() && r.is_string() {
         return Ok(CmpKind::Str(common_collation(&[l, r], op, bind)?.0));
     }
-    for (a, b, other) in [(l, r, right), (r, l, left)] {
-        if a.has_date() && (b.is_temporal() || b.is_string() || param(other) && b.is_integer()) {
+    for (one, other) in [(left, right), (right, left)] {
+        let (a, b) = (&one.ty, &other.ty);
+        // A number counts as a date beside a column, if it is one.
+        let number = b.is_integer() && param(other) && matches!(one.node, Node::Column(_));
+        if a.has_date() && (b.is_temporal() || b.is_string() || number) {
+            if number {
+                bind.depends_on_literals.set(true);
+            }
             return Ok(CmpKind::DateTime);
         }
     }

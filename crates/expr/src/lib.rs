@@ -28,6 +28,7 @@
 //!   what dates and documents need.
 //! - `func`: the table of functions.
 //! - `aggregate`: COUNT, SUM and the rest, as accumulators the executor drives; `concat`: GROUP_CONCAT's texts.
+//! - `window`: window functions, which the executor works out over rows in order.
 //! - `column_type`: a type as it is written → a type as it is.
 
 #![forbid(unsafe_code)]
@@ -54,6 +55,7 @@ mod like;
 mod node;
 mod print;
 mod scope;
+mod window;
 
 pub use aggregate::{Accumulator, AggFunc, Aggregate, Inputs};
 pub use bind::{Binder, Hooks, PlainHooks};
@@ -69,3 +71,4 @@ pub use node::{
     ArithOp, BitOp, CmpOp, Expr, IntervalUnit, Node, NumKind, Quantifier, SubqueryKind, VarScope,
 };
 pub use scope::{AllowedColumns, OUTER, Scope, ScopeColumn, ScopeTable, names_equal};
+pub use window::{WindowFunc, WindowFunction, misplaced_window_function, range_end};

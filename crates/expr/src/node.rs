@@ -360,10 +360,10 @@ pub enum InSet {
     Str(Collation, Vec<Vec<u8>>),
 }
 
-impl Expr {
-    /// The direct operands.
-    pub fn children(&self) -> Vec<&Expr> {
-        match &self.node {
+/// The direct operands of a node, borrowed as `&` or `&mut` with the iterator for it.
+macro_rules! operands {
+    ($node:expr, $iter:ident $(, $mut:tt)?) => {
+        match $node {
             Node::Literal(_)
             | Node::Column(_)
             | Node::Param(_)
@@ -380,29 +380,54 @@ impl Expr {
             | Node::Retype(e)
             | Node::Extract(_, e) => vec![e],
             Node::Arith(_, _, p) | Node::Bit(_, p) | Node::Compare(_, _, p) | Node::Xor(p) => {
-                p.iter().collect()
+                p.$iter().collect()
             }
             Node::Like { args, .. } | Node::Regexp { args, .. } | Node::DateAdd { args, .. } => {
-                args.iter().collect()
+                args.$iter().collect()
             }
-            Node::Between { args, .. } => args.iter().collect(),
+            Node::Between { args, .. } => args.$iter().collect(),
             Node::And(list) | Node::Or(list) | Node::Call(_, list) | Node::Chain(list) => {
-                list.iter().collect()
+                list.$iter().collect()
             }
-            Node::In { value, list, .. } => std::iter::once(&**value)
-                .chain(list.iter().map(|(_, e)| e))
+            Node::In { value, list, .. } => std::iter::once(&$($mut)? **value)
+                .chain(list.$iter().map(|(_, e)| e))
                 .collect(),
             Node::Case {
                 operand,
                 whens,
                 otherwise,
             } => operand
-                .iter()
-                .map(|e| &**e)
-                .chain(whens.iter().flat_map(|(_, a, b)| [a, b]))
-                .chain(otherwise.iter().map(|e| &**e))
+                .$iter()
+                .map(|e| &$($mut)? **e)
+                .chain(whens.$iter().flat_map(|(_, a, b)| [a, b]))
+                .chain(otherwise.$iter().map(|e| &$($mut)? **e))
                 .collect(),
-            Node::Subquery { operands, .. } => operands.iter().map(|(_, e)| e).collect(),
+            Node::Subquery { operands, .. } => operands.$iter().map(|(_, e)| e).collect(),
+        }
+    };
+}
+
+impl Expr {
+    /// The direct operands.
+    pub fn children(&self) -> Vec<&Expr> {
+        operands!(&self.node, iter)
+    }
+
+    /// The direct operands, to be changed.
+    pub fn children_mut(&mut self) -> Vec<&mut Expr> {
+        operands!(&mut self.node, iter_mut, mut)
+    }
+
+    /// Moves the slots this expression reads by so many. It has no subqueries: those know their slots by themselves.
+    pub fn shift(&mut self, by: usize) {
+        if by == 0 {
+            return;
+        }
+        if let Node::Column(slot) = &mut self.node {
+            *slot += by;
+        }
+        for child in self.children_mut() {
+            child.shift(by);
         }
     }
 

@@ -26,6 +26,22 @@ pub struct ScopeColumn {
     pub hidden: bool,
     /// The twin that a USING or NATURAL join merged into another: an unqualified name does not mean it.
     pub merged: bool,
+    /// What a column of a merged view is computed by, over this row; `None`: it is its slot.
+    pub value: Option<Arc<Expr>>,
+}
+
+impl ScopeColumn {
+    /// Its value in a row that lies so many slots further out.
+    pub fn expr(&self, shift: usize) -> Expr {
+        match &self.value {
+            None => build::column(self.slot + shift, self.ty.clone()),
+            Some(value) => {
+                let mut value = Expr::clone(value);
+                value.shift(shift);
+                value
+            }
+        }
+    }
 }
 
 /// The columns of a table that a statement may use in one way, where its account may not use all of them. Whoever names
@@ -98,6 +114,8 @@ pub struct Scope<'p> {
     pub tables: Vec<ScopeTable>,
     /// The scope around a subquery.
     pub outer: Option<&'p Scope<'p>>,
+    /// The row has at least so many slots: tables of merged views have some, and no names here.
+    pub reserved: usize,
 }
 
 impl<'p> Scope<'p> {
@@ -106,6 +124,7 @@ impl<'p> Scope<'p> {
         Scope {
             tables: Vec::new(),
             outer,
+            reserved: 0,
         }
     }
 
@@ -117,6 +136,7 @@ impl<'p> Scope<'p> {
             slot,
             hidden: false,
             merged: false,
+            value: None,
         });
         let table = ScopeTable {
             schema: None,
@@ -127,6 +147,7 @@ impl<'p> Scope<'p> {
         Scope {
             tables: vec![table],
             outer: None,
+            reserved: 0,
         }
     }
 
@@ -136,7 +157,7 @@ impl<'p> Scope<'p> {
             .tables
             .iter()
             .flat_map(|t| t.columns.iter().map(|c| c.slot + 1));
-        slots.max().unwrap_or(0)
+        slots.max().unwrap_or(0).max(self.reserved)
     }
 
     /// Adds a table behind the others; error 1066 if its name is taken.
@@ -161,6 +182,9 @@ impl<'p> Scope<'p> {
             if let Some((table, at)) = current.locate(name, clause)? {
                 table.check_readable(at)?;
                 let column = &table.columns[at];
+                if column.value.is_some() {
+                    return Ok(column.expr(shift));
+                }
                 let schema = table.schema.iter().map(|s| format!("`{s}`.")).collect::<String>();
                 let name = format!("{schema}`{}`.`{}`", table.alias, column.name);
                 return Ok(build::named_column(column.slot + shift, column.ty.clone(), name));
@@ -185,7 +209,8 @@ impl<'p> Scope<'p> {
         Ok(self.locate(name, clause)?.map(|(table, at)| &table.columns[at]))
     }
 
-    fn locate(&self, name: &ColumnName, clause: &str) -> Result<Option<(&ScopeTable, usize)>> {
+    /// The table that a name's column is of, in this scope alone, and the column's position. Errors 1052 and 1143.
+    pub fn locate(&self, name: &ColumnName, clause: &str) -> Result<Option<(&ScopeTable, usize)>> {
         let mut found: Option<(&ScopeTable, usize)> = None;
         for table in &self.tables {
             if !table.answers_to(name.schema.as_deref(), name.table.as_deref()) {

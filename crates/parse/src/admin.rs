@@ -100,6 +100,7 @@ impl Parser<'_> {
             "UNINSTALL" if self.accept("COMPONENT") => {
                 Ok(Statement::UninstallComponents(self.list(Parser::string_text)?))
             }
+            "RESET" if self.accept("PERSIST") => self.reset_persist(),
             "HANDLER" | "XA" | "CALL" | "LOAD" | "SIGNAL" | "RESIGNAL" | "INSTALL" | "UNINSTALL"
             | "RESET" | "PURGE" | "CHANGE" | "STOP" | "BINLOG" | "CACHE" | "IMPORT" | "RESTART" => {
                 self.skip_unsupported(&word)
@@ -282,6 +283,24 @@ impl Parser<'_> {
         Ok(Statement::Set(self.list(Parser::set_item)?))
     }
 
+    fn reset_persist(&mut self) -> Result<Statement> {
+        let if_exists = self.if_exists();
+        let name = match if_exists || !self.at_end() {
+            true => Some(self.setting_name()?),
+            false => None,
+        };
+        Ok(Statement::ResetPersist { if_exists, name })
+    }
+
+    /// A system variable's name in lower case, that of a component's with the component before it.
+    fn setting_name(&mut self) -> Result<String> {
+        let mut name = self.name()?;
+        while self.accept_op(Op::Dot) {
+            name = format!("{name}.{}", self.any_name()?);
+        }
+        Ok(name.to_ascii_lowercase())
+    }
+
     fn scope_word(&mut self) -> Option<ScopeKeyword> {
         match self.accept_any(&["GLOBAL", "SESSION", "LOCAL", "PERSIST", "PERSIST_ONLY"])? {
             "GLOBAL" => Some(ScopeKeyword::Global),
@@ -367,11 +386,7 @@ impl Parser<'_> {
             }
         } else {
             let scope = self.scope_word();
-            let mut name = self.name()?;
-            while self.accept_op(Op::Dot) {
-                name = format!("{name}.{}", self.any_name()?);
-            }
-            (scope, name.to_ascii_lowercase())
+            (scope, self.setting_name()?)
         };
         self.assign_sign()?;
         let value = self.set_value()?;

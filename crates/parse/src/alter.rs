@@ -54,6 +54,9 @@ impl Parser<'_> {
         if self.accept("USER") {
             return self.alter_user();
         }
+        if let Some(view) = self.view(ViewForm::Alter)? {
+            return Ok(view);
+        }
         if self.accept("TABLE") {
             let name = self.object_name()?;
             let actions = if self.at_end() {

@@ -4,18 +4,35 @@
 use super::ast::*;
 use super::lexer::{Op, TokenKind};
 use super::parser::Parser;
-use tidemark_types::error::{Result, SqlError};
+use tidemark_types::error::Result;
 
 fn plain(name: &str, args: Vec<Expr>) -> FunctionCall {
-    FunctionCall {
-        schema: None,
-        name: name.to_string(),
-        args,
-        distinct: false,
-        star: false,
-        order_by: Vec::new(),
-        separator: None,
-    }
+    FunctionCall::plain(name, args)
+}
+
+/// Whether a name in upper case is that of an aggregate whose arguments may begin with DISTINCT, and which may have a window.
+fn is_aggregate(name: &str) -> bool {
+    matches!(
+        name,
+        "COUNT"
+            | "SUM"
+            | "AVG"
+            | "MIN"
+            | "MAX"
+            | "GROUP_CONCAT"
+            | "BIT_AND"
+            | "BIT_OR"
+            | "BIT_XOR"
+            | "STD"
+            | "STDDEV"
+            | "STDDEV_POP"
+            | "STDDEV_SAMP"
+            | "VAR_POP"
+            | "VAR_SAMP"
+            | "VARIANCE"
+            | "JSON_ARRAYAGG"
+            | "JSON_OBJECTAGG"
+    )
 }
 
 /// Whether the type of what a function answers follows from the values of its constants: how many digits of a second, how
@@ -49,13 +66,13 @@ impl Parser<'_> {
             "CAST" => return self.cast(),
             "JSON_VALUE" => return self.json_value(),
             "EXTRACT" | "TRIM" | "SUBSTRING" | "SUBSTR" | "MID" | "POSITION" | "TIMESTAMPADD"
-            | "TIMESTAMPDIFF" | "GET_FORMAT" | "DATE_ADD" | "DATE_SUB" | "ADDDATE" | "SUBDATE" | "CHAR"
-            | "COUNT" | "SUM" | "AVG" | "MIN" | "MAX" | "GROUP_CONCAT" | "BIT_AND" | "BIT_OR" | "BIT_XOR"
-            | "STD" | "STDDEV" | "STDDEV_POP" | "STDDEV_SAMP" | "VAR_POP" | "VAR_SAMP" | "VARIANCE"
-            | "JSON_ARRAYAGG" | "JSON_OBJECTAGG" => self.special_call(&name)?,
+            | "TIMESTAMPDIFF" | "GET_FORMAT" | "DATE_ADD" | "DATE_SUB" | "ADDDATE" | "SUBDATE" | "CHAR" => {
+                self.special_call(&name)?
+            }
+            _ if is_aggregate(&name) => self.special_call(&name)?,
             _ => {
                 let mut args = Vec::new();
-                if !self.is_op(Op::RParen) {
+                if !self.is_op(Op::RParen) || name == "GROUPING" {
                     args.push(self.expr()?);
                     while self.accept_op(Op::Comma) {
                         args.push(self.expr()?);
@@ -65,8 +82,8 @@ impl Parser<'_> {
             }
         };
         self.expect_op(Op::RParen)?;
-        if self.is("OVER") {
-            return Err(SqlError::not_supported("window functions"));
+        if schema.is_none() && is_aggregate(&name) {
+            call.over = self.over()?;
         }
         call.schema = schema;
         self.needs_literal |=

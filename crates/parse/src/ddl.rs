@@ -12,7 +12,13 @@ fn unsupported(what: &str) -> Result<Statement> {
 impl Parser<'_> {
     pub(super) fn create(&mut self) -> Result<Statement> {
         if self.accept_all(&["OR", "REPLACE"]) {
-            return self.skip_unsupported("CREATE OR REPLACE VIEW");
+            return match self.view(ViewForm::Replace)? {
+                Some(view) => Ok(view),
+                None => self.error(),
+            };
+        }
+        if let Some(view) = self.view(ViewForm::Create)? {
+            return Ok(view);
         }
         if self.accept("DATABASE") || self.accept("SCHEMA") {
             return self.create_database();
@@ -37,7 +43,6 @@ impl Parser<'_> {
             return self.create_index(kind);
         }
         for what in [
-            "VIEW",
             "PROCEDURE",
             "FUNCTION",
             "TRIGGER",
@@ -49,8 +54,8 @@ impl Parser<'_> {
                 return self.skip_unsupported(&format!("CREATE {what}"));
             }
         }
-        if self.is_any(&["ALGORITHM", "DEFINER", "SQL", "AGGREGATE"]) {
-            return self.skip_unsupported("CREATE of views and stored programs");
+        if self.is_any(&["DEFINER", "AGGREGATE"]) {
+            return self.skip_unsupported("CREATE of stored programs");
         }
         if self.is_any(&["LOGFILE", "UNDO", "RESOURCE"]) {
             return self.skip_unsupported("CREATE of tablespaces and resource groups");

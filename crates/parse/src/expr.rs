@@ -5,6 +5,7 @@ use super::ast::*;
 use super::lexer::{Op, Token, TokenKind, unquote};
 use super::parser::Parser;
 use super::reserved::is_reserved;
+use super::window::is_window_function;
 use tidemark_types::SqlMode;
 use tidemark_types::error::{Result, SqlError};
 
@@ -48,15 +49,7 @@ fn binary(op: BinaryOp, left: Expr, right: Expr) -> Expr {
 }
 
 fn call(name: &str, args: Vec<Expr>) -> Expr {
-    Expr::Function(Box::new(FunctionCall {
-        schema: None,
-        name: name.to_string(),
-        args,
-        distinct: false,
-        star: false,
-        order_by: Vec::new(),
-        separator: None,
-    }))
+    Expr::Function(Box::new(FunctionCall::plain(name, args)))
 }
 
 impl Parser<'_> {
@@ -741,15 +734,11 @@ impl Parser<'_> {
             "CURRENT_TIME" => self.clock("CURTIME"),
             "UTC_TIME" | "UTC_TIMESTAMP" => self.clock(&upper),
             "MATCH" => Err(SqlError::not_supported("MATCH ... AGAINST")),
-            "GROUPING" => Err(SqlError::not_supported("GROUPING()")),
             "CONVERT" => self.convert(),
-            "ROW_NUMBER" | "RANK" | "DENSE_RANK" | "LAG" | "LEAD" | "FIRST_VALUE" | "LAST_VALUE"
-            | "NTILE" | "NTH_VALUE" | "CUME_DIST" | "PERCENT_RANK" => {
-                Err(SqlError::not_supported("window functions"))
-            }
+            name if is_window_function(name) => self.window_function(name),
             // Reserved words that are functions when a parenthesis follows.
             "IF" | "LEFT" | "RIGHT" | "REPEAT" | "REPLACE" | "INSERT" | "MOD" | "CHAR" | "DATABASE"
-            | "SCHEMA" | "INTERVAL"
+            | "SCHEMA" | "INTERVAL" | "GROUPING"
                 if self.is_op(Op::LParen) =>
             {
                 let name = if upper == "SCHEMA" {

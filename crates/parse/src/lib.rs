@@ -35,9 +35,9 @@
 //!
 //! - [`lexer`]: tokens, comments, quoting.
 //! - [`parser`]: the cursor and the depth limit; the grammar is in `expr`, `call`, `query`, `dml`, `ddl`, `table`,
-//!   `alter`, `admin`, `show`, `account`, `role`.
+//!   `alter`, `view`, `admin`, `show`, `account`, `role`.
 //! - [`shape`]: a statement's text with its literals taken out, the key of the plan cache.
-//! - [`print`]: an expression back as text.
+//! - [`print`]: an expression back as text; [`view_text`]: a query.
 
 #![forbid(unsafe_code)]
 #![warn(clippy::too_many_arguments)]
@@ -48,6 +48,7 @@ mod admin;
 mod alter;
 pub mod ast;
 mod call;
+mod call_text;
 mod conceal;
 mod ddl;
 mod dml;
@@ -63,6 +64,9 @@ mod show;
 mod table;
 #[cfg(test)]
 mod tests;
+mod view;
+pub mod view_text;
+mod window;
 
 pub use conceal::conceal;
 pub use reserved::{RESERVED, is_reserved};
@@ -128,6 +132,14 @@ pub fn parse_shape(sql: &[u8], start: usize, mode: SqlMode, literals: &[u32]) ->
 /// SQL mode was, and so read back in one mode.
 pub fn parse_expression(text: &str) -> Result<ast::Expr> {
     expression_in(text, SqlMode::DEFAULT)
+}
+
+/// A view's query as the dictionary keeps it: printed in one form, whatever the SQL mode was, and so read back in one mode.
+pub fn parse_query(text: &str) -> Result<ast::Query> {
+    let mut parser = Parser::new(text.as_bytes(), 0, SqlMode::DEFAULT, &[])?;
+    let query = parser.query()?;
+    parser.expect_end()?;
+    Ok(query)
 }
 
 /// A single expression, under an SQL mode.

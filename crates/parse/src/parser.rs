@@ -13,12 +13,9 @@ use super::ast::*;
 use super::lexer::{Lexer, Op, Token, TokenKind, syntax_error, unquote};
 use super::reserved::is_reserved;
 use tidemark_types::SqlMode;
-use tidemark_types::error::depth::{HEIGHT_MAX, SELECTS_MAX, check_stack};
+use tidemark_types::error::depth::{HEIGHT_MAX, SELECTS_MAX, TABLES_MAX, check_stack};
 use tidemark_types::error::memory::check_memory;
 use tidemark_types::error::{Result, SqlError};
-
-/// How many tables a query block may join, as in MySQL.
-const TABLES_MAX: usize = 61;
 
 /// A rule that has been entered: the height of what stood beside it before.
 pub(super) struct Level(usize);
@@ -96,6 +93,16 @@ impl<'a> Parser<'a> {
             self.pos += 1;
         }
         token
+    }
+
+    /// Where the cursor stands, for [`Parser::go_back`].
+    pub(super) fn cursor(&self) -> usize {
+        self.pos
+    }
+
+    /// To a place where the cursor stood before.
+    pub(super) fn go_back(&mut self, position: usize) {
+        self.pos = position;
     }
 
     /// Before the token read last, for an error there.

@@ -1,13 +1,34 @@
-//! An expression back as SQL text, for DEFAULT (…) and CHECK (…): the form that SHOW CREATE TABLE prints and that the
-//! parser reads again to the same tree.
+//! An expression back as SQL text: the form that SHOW CREATE TABLE prints of DEFAULT (…) and CHECK (…), and that the
+//! parser reads again to the same tree. In a view's query ([`view_text`](crate::view_text)) names are qualified and literals
+//! stand as they were written.
 
 use crate::ast::{ColumnName, Expr, FunctionCall, Literal, TypeName, UnaryOp};
+use crate::call_text::write_call;
+use crate::view_text;
 use std::fmt::Write;
+
+/// Where an expression stands, which decides how it is printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Style {
+    /// In a table's definition.
+    Definition,
+    /// In a view's query.
+    View(ViewStyle),
+}
+
+/// What a view's text says and what it leaves out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct ViewStyle {
+    /// Names of tables say their database.
+    pub schemas: bool,
+    /// Literals say the character set that was written in front of them.
+    pub introducers: bool,
+}
 
 /// The expression as SHOW CREATE TABLE prints it.
 pub fn expr(expr: &Expr) -> String {
     let mut out = String::new();
-    write_expr(expr, &mut out);
+    write_expr(expr, Style::Definition, &mut out);
     out
 }
 
@@ -43,26 +64,32 @@ pub fn identifier(name: &str) -> String {
     format!("`{}`", name.replace('`', "``"))
 }
 
-fn list(items: &[Expr], separator: &str, out: &mut String) {
+pub(crate) fn list(items: &[Expr], separator: &str, style: Style, out: &mut String) {
     for (i, item) in items.iter().enumerate() {
         if i > 0 {
             out.push_str(separator);
         }
-        write_expr(item, out);
+        write_expr(item, style, out);
     }
 }
 
-fn column(name: &ColumnName) -> String {
-    match &name.table {
-        Some(table) => format!("{}.{}", identifier(table), identifier(&name.column)),
-        None => identifier(&name.column),
+fn column(name: &ColumnName, style: Style) -> String {
+    match (&name.table, &name.schema, style) {
+        (Some(table), Some(schema), Style::View(ViewStyle { schemas: true, .. })) => format!(
+            "{}.{}.{}",
+            identifier(schema),
+            identifier(table),
+            identifier(&name.column)
+        ),
+        (Some(table), ..) => format!("{}.{}", identifier(table), identifier(&name.column)),
+        (None, ..) => identifier(&name.column),
     }
 }
 
-fn write_expr(expr: &Expr, out: &mut String) {
+pub(crate) fn write_expr(expr: &Expr, style: Style, out: &mut String) {
     match expr {
-        Expr::Literal(literal) => write_literal(literal, out),
-        Expr::Column(name) => out.push_str(&column(name)),
+        Expr::Literal(literal) => write_literal(literal, style, out),
+        Expr::Column(name) => out.push_str(&column(name, style)),
         Expr::Unary { op, expr } => {
             out.push_str(match op {
                 UnaryOp::Minus => "-",
@@ -72,30 +99,30 @@ fn write_expr(expr: &Expr, out: &mut String) {
             });
             match op {
                 UnaryOp::Binary => {
-                    write_expr(expr, out);
+                    write_expr(expr, style, out);
                     out.push_str(" as char charset binary)");
                 }
                 _ => {
                     out.push('(');
-                    write_expr(expr, out);
+                    write_expr(expr, style, out);
                     out.push(')');
                 }
             }
         }
         Expr::Binary { op, left, right } => {
             out.push('(');
-            write_expr(left, out);
+            write_expr(left, style, out);
             let _ = write!(out, " {} ", op.text());
-            write_expr(right, out);
+            write_expr(right, style, out);
             out.push(')');
         }
         // Without the parentheses of each step: a chain of any length is read back as one.
         Expr::Chain { first, rest } => {
             out.push('(');
-            write_expr(first, out);
+            write_expr(first, style, out);
             for (op, right) in rest {
                 let _ = write!(out, " {} ", op.text());
-                write_expr(right, out);
+                write_expr(right, style, out);
             }
             out.push(')');
         }
@@ -108,23 +135,29 @@ fn write_expr(expr: &Expr, out: &mut String) {
                 } else {
                     " or "
                 },
+                style,
                 out,
             );
             out.push(')');
         }
+        Expr::Not(inner) if matches!((style, &**inner), (Style::View(_), Expr::Exists(_))) => {
+            out.push_str("(not ");
+            write_expr(inner, style, out);
+            out.push(')');
+        }
         Expr::Not(inner) => {
             out.push_str("(not(");
-            write_expr(inner, out);
+            write_expr(inner, style, out);
             out.push_str("))");
         }
         Expr::IsNull { expr, negated } => {
             out.push('(');
-            write_expr(expr, out);
+            write_expr(expr, style, out);
             out.push_str(if *negated { " is not null)" } else { " is null)" });
         }
         Expr::IsTruth { expr, truth, negated } => {
             out.push('(');
-            write_expr(expr, out);
+            write_expr(expr, style, out);
             let not = if *negated { "not " } else { "" };
             let truth = match truth {
                 Some(true) => "true",
@@ -140,11 +173,11 @@ fn write_expr(expr: &Expr, out: &mut String) {
             negated,
         } => {
             out.push('(');
-            write_expr(expr, out);
+            write_expr(expr, style, out);
             out.push_str(if *negated { " not between " } else { " between " });
-            write_expr(low, out);
+            write_expr(low, style, out);
             out.push_str(" and ");
-            write_expr(high, out);
+            write_expr(high, style, out);
             out.push(')');
         }
         Expr::InList {
@@ -153,9 +186,9 @@ fn write_expr(expr: &Expr, out: &mut String) {
             negated,
         } => {
             out.push('(');
-            write_expr(expr, out);
+            write_expr(expr, style, out);
             out.push_str(if *negated { " not in (" } else { " in (" });
-            list(items, ",", out);
+            list(items, ",", style, out);
             out.push_str("))");
         }
         Expr::Like {
@@ -165,12 +198,12 @@ fn write_expr(expr: &Expr, out: &mut String) {
             negated,
         } => {
             out.push('(');
-            write_expr(expr, out);
+            write_expr(expr, style, out);
             out.push_str(if *negated { " not like " } else { " like " });
-            write_expr(pattern, out);
+            write_expr(pattern, style, out);
             if let Some(escape) = escape {
                 out.push_str(" escape ");
-                write_expr(escape, out);
+                write_expr(escape, style, out);
             }
             out.push(')');
         }
@@ -180,9 +213,9 @@ fn write_expr(expr: &Expr, out: &mut String) {
             negated,
         } => {
             out.push('(');
-            write_expr(expr, out);
+            write_expr(expr, style, out);
             out.push_str(if *negated { " not regexp " } else { " regexp " });
-            write_expr(pattern, out);
+            write_expr(pattern, style, out);
             out.push(')');
         }
         Expr::Case {
@@ -193,44 +226,49 @@ fn write_expr(expr: &Expr, out: &mut String) {
             out.push_str("(case");
             if let Some(operand) = operand {
                 out.push(' ');
-                write_expr(operand, out);
+                write_expr(operand, style, out);
             }
             for (when, then) in whens {
                 out.push_str(" when ");
-                write_expr(when, out);
+                write_expr(when, style, out);
                 out.push_str(" then ");
-                write_expr(then, out);
+                write_expr(then, style, out);
             }
             if let Some(otherwise) = otherwise {
                 out.push_str(" else ");
-                write_expr(otherwise, out);
+                write_expr(otherwise, style, out);
             }
             out.push_str(" end)");
         }
         Expr::Cast { expr, ty } => {
             out.push_str("cast(");
-            write_expr(expr, out);
-            let _ = write!(out, " as {})", type_name(ty));
+            write_expr(expr, style, out);
+            let _ = write!(out, " as {})", type_name(ty, style));
         }
         Expr::ConvertUsing { expr, charset } => {
             out.push_str("convert(");
-            write_expr(expr, out);
+            write_expr(expr, style, out);
             let _ = write!(out, " using {charset})");
         }
         Expr::Collate { expr, collation } => {
             out.push('(');
-            write_expr(expr, out);
+            write_expr(expr, style, out);
             let _ = write!(out, " collate {collation})");
         }
-        Expr::Function(call) => write_call(call, out),
+        Expr::Function(call) => {
+            write_call(call, style, out);
+            if let Some(over) = &call.over {
+                view_text::write_over(over, style, out);
+            }
+        }
         Expr::Interval { value, unit } => {
             out.push_str("interval ");
-            write_expr(value, out);
+            write_expr(value, style, out);
             let _ = write!(out, " {}", unit.to_lowercase());
         }
         Expr::Row(items) => {
             out.push('(');
-            list(items, ",", out);
+            list(items, ",", style, out);
             out.push(')');
         }
         Expr::UserVar(name) => {
@@ -240,39 +278,14 @@ fn write_expr(expr: &Expr, out: &mut String) {
             let _ = write!(out, "@@{name}");
         }
         Expr::Default(Some(name)) => {
-            let _ = write!(out, "default({})", column(name));
+            let _ = write!(out, "default({})", column(name, style));
         }
-        // What remains cannot stand in a definition and has been refused (`check.rs`), but for parameters.
-        _ => out.push('?'),
+        // What remains stands in views, or in none: that has been refused (`check.rs`), but for parameters.
+        _ => view_text::write_query_in(expr, style, out),
     }
 }
 
-fn write_call(call: &FunctionCall, out: &mut String) {
-    if call.name == "EXTRACT"
-        && let [Expr::Literal(Literal::Str { bytes, .. }), from] = call.args.as_slice()
-    {
-        let _ = write!(
-            out,
-            "extract({} from ",
-            String::from_utf8_lossy(bytes).to_lowercase()
-        );
-        write_expr(from, out);
-        out.push(')');
-        return;
-    }
-    out.push_str(&call.name.to_lowercase());
-    out.push('(');
-    if call.distinct {
-        out.push_str("distinct ");
-    }
-    if call.star {
-        out.push('*');
-    }
-    list(&call.args, ",", out);
-    out.push(')');
-}
-
-fn write_literal(literal: &Literal, out: &mut String) {
+fn write_literal(literal: &Literal, style: Style, out: &mut String) {
     let hex = |bytes: &[u8], out: &mut String| {
         out.push_str("0x");
         for byte in bytes {
@@ -291,7 +304,15 @@ fn write_literal(literal: &Literal, out: &mut String) {
         }
         Literal::Str { bytes, charset } => match std::str::from_utf8(bytes) {
             Ok(text) => {
-                let _ = write!(out, "_{}", charset.as_deref().unwrap_or("utf8mb4"));
+                match (style, charset) {
+                    (Style::Definition, _) => {
+                        let _ = write!(out, "_{}", charset.as_deref().unwrap_or("utf8mb4"));
+                    }
+                    (Style::View(style), Some(charset)) if style.introducers => {
+                        let _ = write!(out, "_{charset}");
+                    }
+                    (Style::View(_), _) => {}
+                }
                 out.push_str(&escaped(text));
             }
             Err(_) => hex(bytes, out),
@@ -309,8 +330,11 @@ fn write_literal(literal: &Literal, out: &mut String) {
     }
 }
 
-fn type_name(ty: &TypeName) -> String {
+fn type_name(ty: &TypeName, style: Style) -> String {
     let mut text = ty.name.to_lowercase();
+    if let (Style::View(_), "BIGINT") = (style, ty.name.as_str()) {
+        return if ty.unsigned { "unsigned" } else { "signed" }.to_owned();
+    }
     match (ty.length, ty.decimals) {
         (Some(length), Some(decimals)) => {
             let _ = write!(text, "({length},{decimals})");

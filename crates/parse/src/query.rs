@@ -216,14 +216,13 @@ impl Parser<'_> {
             select.filter = Some(self.expr()?);
         }
         if self.accept_all(&["GROUP", "BY"]) {
-            select.group_by = self.order_items()?;
-            select.with_rollup = self.accept_all(&["WITH", "ROLLUP"]);
+            select.group_by = self.group_items(&mut select.with_rollup)?;
         }
         if self.accept("HAVING") {
             select.having = Some(self.expr()?);
         }
-        if self.is("WINDOW") {
-            return Err(SqlError::not_supported("window functions"));
+        if self.accept("WINDOW") {
+            select.windows = self.named_windows()?;
         }
         Ok(select)
     }
@@ -289,6 +288,25 @@ impl Parser<'_> {
             }
             Ok(OrderItem { expr, descending })
         })
+    }
+
+    /// What stands behind GROUP BY: `a, b [WITH ROLLUP]` or `ROLLUP (a, b)`.
+    fn group_items(&mut self, rollup: &mut bool) -> Result<Vec<OrderItem>> {
+        let item = |p: &mut Self| {
+            let expr = p.expr()?;
+            Ok(OrderItem {
+                expr,
+                descending: false,
+            })
+        };
+        if self.is("ROLLUP") && self.token_at(1).kind == TokenKind::Op(Op::LParen) {
+            self.advance();
+            *rollup = true;
+            return self.in_parens(|p| p.list(item));
+        }
+        let items = self.list(item)?;
+        *rollup = self.accept_all(&["WITH", "ROLLUP"]);
+        Ok(items)
     }
 
     fn limit(&mut self) -> Result<Limit> {

@@ -158,7 +158,8 @@ impl Parser<'_> {
     fn show_create(&mut self) -> Result<Option<ShowKind>> {
         let word = self.word_upper()?;
         Ok(Some(match word.as_str() {
-            "TABLE" | "VIEW" => ShowKind::CreateTable(self.object_name()?),
+            "TABLE" => ShowKind::CreateTable(self.object_name()?),
+            "VIEW" => ShowKind::CreateView(self.object_name()?),
             "DATABASE" | "SCHEMA" => {
                 let if_not_exists = self.accept_all(&["IF", "NOT", "EXISTS"]);
                 ShowKind::CreateDatabase {

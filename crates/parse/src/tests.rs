@@ -166,6 +166,10 @@ fn statements_of_all_kinds_parse() {
         "DO SLEEP(0)",
         "ROLLBACK TO SAVEPOINT a",
         "COMMIT AND CHAIN",
+        "CREATE VIEW v AS SELECT 1",
+        "CREATE OR REPLACE ALGORITHM=MERGE DEFINER=`a`@`b` SQL SECURITY INVOKER VIEW s.v (a, b) AS SELECT 1, 2 WITH CHECK OPTION",
+        "ALTER DEFINER = CURRENT_USER() VIEW v AS (SELECT 1) UNION SELECT 2 WITH LOCAL CHECK OPTION",
+        "DROP VIEW IF EXISTS a, b",
     ] {
         assert!(
             !matches!(statement(sql), Statement::Unsupported(_) | Statement::Empty),
@@ -175,7 +179,7 @@ fn statements_of_all_kinds_parse() {
     for sql in [
         "XA START 'x'",
         "HANDLER t OPEN",
-        "CREATE VIEW v AS SELECT 1",
+        "CREATE DEFINER=`a`@`b` TRIGGER t BEFORE INSERT ON u FOR EACH ROW SET @a = 1",
         "CREATE PROCEDURE p() BEGIN END",
     ] {
         assert!(matches!(statement(sql), Statement::Unsupported(_)), "{sql}");

@@ -3,13 +3,12 @@
 //! Clients go on as well as they can: whatever fails is an error of its statement, within seconds. Afterwards the disk is well
 //! again, and what was acknowledged must be there.
 
-use super::client::{SLOTS, World};
-use super::cuts::{Settings, make_tables, read_tables, run_clients};
+use super::client::World;
+use super::cuts::{Settings, make_tables, read_tables};
 use super::model::Model;
 use super::scheduler::Random;
-use parking_lot::{Mutex, RwLock};
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 use tidemark_engine::disk::sim::{Call, Failing, Faults, SimDisk};
 
@@ -59,9 +58,12 @@ fn disturbed(failing: Failing) -> Result<Errors, String> {
             if let Err(error) = made {
                 errors.insert(error.to_string(), 1);
             } else {
-                let world = world(engine, &disk, std::mem::take(&mut model));
+                let world = World {
+                    faulty: true,
+                    ..World::new(engine, &disk, std::mem::take(&mut model))
+                };
                 let seeds: Vec<u64> = (0..3).map(|_| random.draw()).collect();
-                run_clients(&world, &seeds, || {
+                world.run_clients(&seeds, || {
                     std::thread::sleep(WORK);
                     world.over.store(true, Ordering::Relaxed);
                 })?;
@@ -93,18 +95,4 @@ fn disturbed(failing: Failing) -> Result<Errors, String> {
     let found = read_tables(&engine).map_err(|error| format!("reading after the next start: {error}"))??;
     model.settle(&found)?;
     Ok(errors)
-}
-
-fn world(engine: tidemark_engine::Engine, disk: &SimDisk, model: Model) -> World {
-    World {
-        engine,
-        disk: disk.clone(),
-        model: Mutex::new(model),
-        slots: (0..SLOTS).map(|_| RwLock::new(())).collect(),
-        faulty: true,
-        over: AtomicBool::new(false),
-        longest_ms: AtomicU64::new(0),
-        past: Mutex::default(),
-        errors: Mutex::default(),
-    }
 }

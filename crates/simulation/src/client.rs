@@ -1,10 +1,11 @@
 //! What the clients of a run do: transactions of random changes, definitions, and reads that are held against each other.
 
+use super::crowd::{self, Done, Stop, until_over};
 use super::model::{Model, Row, Rows, Shape, Text, Writes};
 use super::scheduler::{self, Random};
 use parking_lot::{Mutex, RwLock};
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::time::Duration;
 use tidemark_engine::disk::sim::SimDisk;
 use tidemark_engine::*;
@@ -42,21 +43,27 @@ pub struct World {
     pub errors: Mutex<BTreeMap<String, u64>>,
 }
 
-/// Why a client stops.
-pub enum Stop {
-    /// The power is off, or the engine has stopped as it should.
-    Over,
-    /// Something is wrong.
-    Wrong(String),
-}
+impl World {
+    /// An engine on a disk, and what must be there. Calls may not fail while the power is on.
+    pub fn new(engine: Engine, disk: &SimDisk, model: Model) -> World {
+        World {
+            engine,
+            disk: disk.clone(),
+            model: Mutex::new(model),
+            slots: (0..SLOTS).map(|_| RwLock::new(())).collect(),
+            faulty: false,
+            over: AtomicBool::new(false),
+            longest_ms: AtomicU64::new(0),
+            past: Mutex::default(),
+            errors: Mutex::default(),
+        }
+    }
 
-impl From<String> for Stop {
-    fn from(what: String) -> Stop {
-        Stop::Wrong(what)
+    /// Runs a client for each of the seeds, and `beside` on this thread, until all are done.
+    pub fn run_clients(&self, seeds: &[u64], beside: impl FnOnce()) -> std::result::Result<(), String> {
+        crowd::run_clients(&self.over, seeds, |_, seed| Client::new(self, seed).run(), beside)
     }
 }
-
-type Done<T = ()> = std::result::Result<T, Stop>;
 
 fn datum_row(random: &mut Random, id: i64, writer: u64) -> Row {
     let len = match random.below(100) {
@@ -187,22 +194,15 @@ impl<'w> Client<'w> {
 
     /// Works until it must stop.
     pub fn run(mut self) -> std::result::Result<(), String> {
-        while !self.world.over.load(Ordering::Relaxed) {
-            let done = match self.random.below(60) {
-                0 | 1 => self.redefine(),
-                2..6 => self.look(),
-                8 => self.rest(),
-                9 => self.look_back(),
-                10 => self.timed(|client| client.world.engine.purge()).map(drop),
-                _ => self.transact(),
-            };
-            match done {
-                Ok(()) => {}
-                Err(Stop::Over) => return Ok(()),
-                Err(Stop::Wrong(what)) => return Err(what),
-            }
-        }
-        Ok(())
+        let world = self.world;
+        until_over(&world.over, || match self.random.below(60) {
+            0 | 1 => self.redefine(),
+            2..6 => self.look(),
+            8 => self.rest(),
+            9 => self.look_back(),
+            10 => self.timed(|client| client.world.engine.purge()).map(drop),
+            _ => self.transact(),
+        })
     }
 
     fn rest(&mut self) -> Done {
@@ -212,13 +212,8 @@ impl<'w> Client<'w> {
 
     /// Makes a call of the engine and notes how long it took.
     fn timed<T>(&mut self, call: impl FnOnce(&mut Self) -> Result<T>) -> Done<Option<T>> {
-        let (before, _) = scheduler::progress();
-        let done = call(self);
-        let took = scheduler::progress().0 - before;
-        self.world
-            .longest_ms
-            .fetch_max((took * 1000.0) as u64, Ordering::Relaxed);
-        match done {
+        let world = self.world;
+        match crowd::timed(&world.longest_ms, || call(self)) {
             Ok(value) => Ok(Some(value)),
             Err(error) => {
                 self.is_victim |= matches!(error, Error::Deadlock);

@@ -1,14 +1,13 @@
 //! Power cuts: clients work until the power goes, at a random change of the disk; then the engine starts, which may be cut
 //! short as well, and what it finds is held against the model.
 
-use super::client::{Client, NAMES, SLOTS, World, all_rows, schema};
+use super::client::{NAMES, SLOTS, World, all_rows, schema};
 use super::disk::SlowDisk;
 use super::model::{Model, Rows, Shape};
+use super::power::{cut_in, lose_power, of_any_size, try_start};
 use super::scheduler::Random;
-use parking_lot::{Mutex, RwLock};
-use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 use tidemark_engine::disk::sim::{Faults, SimDisk};
 use tidemark_engine::*;
@@ -35,6 +34,11 @@ impl Settings {
             retention: Duration::from_secs([0, 2, 10][random.below(3) as usize]),
             purge_threads: 1 + random.below(3) as usize,
         }
+    }
+
+    /// The same with another pool, in bytes.
+    pub fn with_pool(self, pool: u64) -> Settings {
+        Settings { pool, ..self }
     }
 
     /// The engine's configuration on a disk.
@@ -118,19 +122,6 @@ pub struct Shown {
     pub longest_ms: u64,
 }
 
-/// A number of about any size up to `most`.
-pub fn of_any_size(random: &mut Random, most: u64) -> u64 {
-    let bits = 1 + random.below(u64::from(64 - u64::leading_zeros(most)));
-    1 + random.below(1 << bits).min(most)
-}
-
-fn cut_in(changes: u64) -> Faults {
-    Faults {
-        power_cut_in: Some(changes),
-        ..Faults::default()
-    }
-}
-
 /// One run: so many cuts while clients work.
 pub struct Run {
     random: Random,
@@ -162,7 +153,7 @@ impl Run {
         make_tables(&engine, &mut self.model).map_err(|error| format!("making the tables: {error}"))?;
         drop(engine);
         while self.shown.cuts < cuts {
-            self.lose_power();
+            lose_power(&mut self.random, &mut self.disk);
             let engine = self.start()?;
             let found = read_tables(&engine).map_err(|error| format!("reading after a start: {error}"))??;
             self.model
@@ -172,14 +163,6 @@ impl Run {
         }
         self.shown.commits = self.model.commits;
         Ok(self.shown)
-    }
-
-    /// The power goes if it has not yet; or only the process ends.
-    fn lose_power(&mut self) {
-        if self.random.below(8) > 0 {
-            self.disk.cut_power();
-        }
-        self.disk = self.disk.kill();
     }
 
     /// Starts the engine, perhaps not at the first time.
@@ -192,21 +175,11 @@ impl Run {
                     return Err(format!("the check finds {:?}", report.faults));
                 }
             }
-            let is_cut = self.random.one_in(3);
-            if is_cut {
-                self.disk.set_faults(cut_in(of_any_size(&mut self.random, 300)));
-            }
-            let opened = self.settings.open(&self.disk);
-            self.disk.set_faults(Faults::default());
-            match opened {
-                Ok(engine) if !self.disk.is_dead() => return Ok(engine),
-                Err(error) if !self.disk.is_dead() => {
-                    return Err(format!("the engine does not start: {error}"));
-                }
-                opened => drop(opened),
+            let open = |disk: &SimDisk| self.settings.open(disk);
+            if let Some(engine) = try_start(&mut self.random, &mut self.disk, open)? {
+                return Ok(engine);
             }
             self.shown.cuts_of_starts += 1;
-            self.lose_power();
         }
     }
 
@@ -214,23 +187,13 @@ impl Run {
     fn work(&mut self, engine: Engine) -> std::result::Result<(), String> {
         let stops = self.random.one_in(10);
         let changes = of_any_size(&mut self.random, 3000);
-        let world = World {
-            engine,
-            disk: self.disk.clone(),
-            model: Mutex::new(std::mem::take(&mut self.model)),
-            slots: (0..SLOTS).map(|_| RwLock::new(())).collect(),
-            faulty: false,
-            over: AtomicBool::new(false),
-            longest_ms: AtomicU64::new(0),
-            past: Mutex::default(),
-            errors: Mutex::new(BTreeMap::new()),
-        };
+        let world = World::new(engine, &self.disk, std::mem::take(&mut self.model));
         if !stops {
             self.disk.set_faults(cut_in(changes));
         }
         let seeds: Vec<u64> = (0..self.settings.clients).map(|_| self.random.draw()).collect();
         let pause = self.random.below(4000);
-        run_clients(&world, &seeds, || {
+        world.run_clients(&seeds, || {
             if stops {
                 std::thread::sleep(Duration::from_millis(pause));
                 world.over.store(true, Ordering::Relaxed);
@@ -257,27 +220,4 @@ impl Run {
         self.model = world.model.into_inner();
         Ok(())
     }
-}
-
-/// Runs a client for each of the seeds, and `beside` on this thread, until all are done.
-pub fn run_clients(world: &World, seeds: &[u64], beside: impl FnOnce()) -> std::result::Result<(), String> {
-    std::thread::scope(|scope| {
-        let spawn = |(n, &seed): (usize, &u64)| {
-            let name = format!("client-{n}");
-            let client = move || {
-                Client::new(world, seed)
-                    .run()
-                    .inspect_err(|_| world.over.store(true, Ordering::Relaxed))
-            };
-            std::thread::Builder::new().name(name).spawn_scoped(scope, client)
-        };
-        let clients: Vec<_> = seeds.iter().enumerate().map(spawn).collect();
-        beside();
-        let mut done = Ok(());
-        for client in clients {
-            let client = client.map_err(|error| format!("no thread for a client: {error}"))?;
-            done = done.and(client.join().map_err(|_| "a client has panicked".to_owned())?);
-        }
-        done
-    })
 }

@@ -4,13 +4,12 @@
 //! may be refused, by an error that names what is damaged; a read may fail with such an error; or all is as it was. What must
 //! never be is a wrong answer, a panic or a hang.
 
-use super::client::{SLOTS, World};
-use super::cuts::{Settings, make_tables, read_tables, run_clients};
+use super::client::World;
+use super::cuts::{Settings, make_tables, read_tables};
 use super::model::Model;
 use super::scheduler::Random;
-use parking_lot::{Mutex, RwLock};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 use tidemark_engine::disk::sim::{Faults, SimDisk};
 use tidemark_engine::disk::{Access, Disk, File};
@@ -19,7 +18,7 @@ use tidemark_engine::{Engine, Error, PAGE_SIZE};
 /// How often a directory is damaged.
 const DAMAGES: u64 = 40;
 /// Damage this close to the log's end may hit what no later record proves.
-const TAIL: u64 = 64 << 10;
+pub const TAIL: u64 = 64 << 10;
 
 /// What became of the damages.
 #[derive(Default, Debug)]
@@ -53,24 +52,14 @@ fn made(random: &mut Random) -> Result<Stopped, String> {
     let mut model = Model::default();
     let engine = settings.open(&disk).map_err(failed)?;
     make_tables(&engine, &mut model).map_err(failed)?;
-    let world = World {
-        engine,
-        disk: disk.clone(),
-        model: Mutex::new(model),
-        slots: (0..SLOTS).map(|_| RwLock::new(())).collect(),
-        faulty: false,
-        over: AtomicBool::new(false),
-        longest_ms: AtomicU64::new(0),
-        past: Mutex::default(),
-        errors: Mutex::default(),
-    };
+    let world = World::new(engine, &disk, model);
     let is_clean = random.one_in(2);
     // Twice, with a pause in which checkpoints get ahead; then the power goes, if it is to.
     for last in [false, true] {
         let works = Duration::from_millis(500 + random.below(3000));
         let seeds: Vec<u64> = (0..settings.clients).map(|_| random.draw()).collect();
         world.over.store(false, Ordering::Relaxed);
-        run_clients(&world, &seeds, || {
+        world.run_clients(&seeds, || {
             std::thread::sleep(works);
             match is_clean || !last {
                 true => world.over.store(true, Ordering::Relaxed),
@@ -112,38 +101,66 @@ pub fn flip_bits(seed: u64) -> Result<Shown, String> {
     let mut shown = Shown::default();
     for _ in 0..DAMAGES {
         let disk = stopped.disk.restart();
-        let (name, byte) = some_byte(&disk, &mut random)?;
-        disk.flip_bit(&name, byte as usize, random.below(8) as u8);
+        let kinds = ["data", "data", "redo-", "control", "doublewrite"];
+        let kind = kinds[random.below(kinds.len() as u64) as usize];
+        let (name, byte) = match kind {
+            "data" if random.one_in(2) => byte_of_a_copied_page(&disk, &mut random)?,
+            _ => some_byte(&disk, &mut random, kind)?,
+        };
+        disk.flip_bit(&name, byte, random.below(8) as u8);
         let what = format!("a bit of byte {byte} of {name} flipped");
         stopped.judge(&disk, &what, &mut random, &mut shown)?;
     }
     Ok(shown)
 }
 
-/// A byte of a file, seldom one that was never written.
-fn some_byte(disk: &SimDisk, random: &mut Random) -> Result<(String, u64), String> {
+/// A byte of a file whose name begins so, seldom one that was never written.
+pub fn some_byte(disk: &SimDisk, random: &mut Random, kind: &str) -> Result<(String, usize), String> {
     let failed = |error: std::io::Error| error.to_string();
-    let names: Vec<String> = disk
-        .list()
-        .map_err(failed)?
-        .into_iter()
-        .filter(|name| name != "scratch")
-        .collect();
-    let kinds = ["data", "data", "redo-", "control", "doublewrite"];
-    let kind = kinds[random.below(kinds.len() as u64) as usize];
-    let names: Vec<&String> = names.iter().filter(|name| name.starts_with(kind)).collect();
-    let name = names[random.below(names.len() as u64) as usize];
-    let file = disk.open(name, false, Access::Buffered).map_err(failed)?;
+    let mut names = disk.list().map_err(failed)?;
+    names.retain(|name| name.starts_with(kind));
+    let name = names.swap_remove(random.below(names.len() as u64) as usize);
+    let file = disk.open(&name, false, Access::Buffered).map_err(failed)?;
     let len = file.len().map_err(failed)?.max(1);
-    let mut page = vec![0; 512];
+    let mut sector = vec![0; 512];
     for _ in 0..50 {
         let at = random.below(len);
-        file.read_at(&mut page, at & !511).map_err(failed)?;
-        if page.iter().any(|&byte| byte != 0) {
-            return Ok((name.clone(), at));
+        file.read_at(&mut sector, at & !511).map_err(failed)?;
+        if sector.iter().any(|&byte| byte != 0) {
+            return Ok((name, at as usize));
         }
     }
-    Ok((name.clone(), random.below(len)))
+    Ok((name, random.below(len) as usize))
+}
+
+/// A byte of a page of which the doublewrite file has a copy of before: one that must not take the page's place.
+fn byte_of_a_copied_page(disk: &SimDisk, random: &mut Random) -> Result<(String, usize), String> {
+    let failed = |error: std::io::Error| error.to_string();
+    let read = |name: &str| -> std::io::Result<Vec<u8>> {
+        let file = disk.open(name, false, Access::Buffered)?;
+        let mut bytes = vec![0; file.len()? as usize];
+        file.read_at(&mut bytes, 0).map(|()| bytes)
+    };
+    let (copies, data) = (
+        read("doublewrite").map_err(failed)?,
+        read("data").map_err(failed)?,
+    );
+    let number = |page: &[u8], at| u64::from_le_bytes(page[at..at + 8].try_into().expect("eight bytes"));
+    let is_older = |copy: &&[u8]| {
+        let place = (number(copy, 0) >> 32) as usize * PAGE_SIZE;
+        let lsn = number(copy, 8);
+        lsn > 0
+            && data
+                .get(place..place + PAGE_SIZE)
+                .is_some_and(|page| lsn < number(page, 8))
+    };
+    let older: Vec<&[u8]> = copies.chunks_exact(PAGE_SIZE).filter(is_older).collect();
+    if older.is_empty() {
+        return some_byte(disk, random, "data");
+    }
+    let copy = older[random.below(older.len() as u64) as usize];
+    let place = (number(copy, 0) >> 32) as usize * PAGE_SIZE;
+    Ok(("data".to_owned(), place + random.below(PAGE_SIZE as u64) as usize))
 }
 
 /// Removes files, cuts them short and exchanges them, one in each copy.
@@ -192,7 +209,7 @@ fn exchange(disk: &SimDisk, other: &SimDisk, name: &str) -> std::io::Result<()> 
 }
 
 /// Whether an error says what is damaged.
-fn names_it(error: &Error) -> bool {
+pub fn names_it(error: &Error) -> bool {
     let said = error.to_string();
     let names = [
         "page ",
@@ -275,4 +292,4 @@ impl Stopped {
 }
 
 /// The size of a segment of the smallest log.
-const SEGMENT: u64 = 512 << 10;
+pub const SEGMENT: u64 = 512 << 10;

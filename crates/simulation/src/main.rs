@@ -4,20 +4,27 @@
 //!     simulate calls [--seeds A..B] …                                      the n-th call of the disk fails, for n from A to B
 //!     simulate flips [--seeds A..B] …                                      flipped bits, forty a seed
 //!     simulate files [--seeds A..B] …                                      files missing, cut short, exchanged, forty a seed
+//!     simulate faults [--seeds A..B] …                                     a disk that does wrong under clients, no threads
+//!     simulate sql [--seeds A..B] …                                        power cuts under sessions of SQL
 //!     simulate sabotage [--seconds N]                                      broken builds are found out (feature `sabotage`)
-//!     simulate one cuts|calls|flips|files SEED [--cuts N] [--verbose]      one seed again
+//!     simulate one cuts|calls|flips|files|faults|sql SEED [--cuts N] [--verbose]      one seed again
 //!
 //! Each seed runs in a process of its own, so that one that ends in a panic, an abort or a hang is a finding like any other.
 //! A seed that fails prints what is wrong and the command that repeats it, and the exit status is 1.
 
 mod calls;
 mod client;
+mod crowd;
 mod cuts;
 mod damage;
 mod disk;
+mod faults;
 mod heap;
 mod model;
+mod power;
 mod scheduler;
+mod sql;
+mod sql_client;
 mod system;
 
 use scheduler::Style;
@@ -39,16 +46,20 @@ fn main() {
     let words: Vec<&str> = options.words.iter().map(String::as_str).collect();
     match words[..] {
         ["one", what, seed] => one(what, seed.parse().unwrap_or_else(|_| usage()), &options),
-        [what @ ("cuts" | "calls" | "flips" | "files")] => std::process::exit(hunt(what, &options)),
+        [what @ ("cuts" | "calls" | "flips" | "files" | "faults" | "sql")] => {
+            std::process::exit(hunt(what, &options))
+        }
         ["sabotage"] => std::process::exit(find_sabotage(&options)),
         _ => usage(),
     }
 }
 
 fn usage() -> ! {
-    eprintln!("usage: simulate cuts|calls|flips|files [--seeds A..B] [--cuts N] [--jobs N] [--seconds N]");
+    eprintln!(
+        "usage: simulate cuts|calls|flips|files|faults|sql [--seeds A..B] [--cuts N] [--jobs N] [--seconds N]"
+    );
     eprintln!("       simulate sabotage [--seconds N]");
-    eprintln!("       simulate one cuts|calls|flips|files SEED [--cuts N] [--verbose]");
+    eprintln!("       simulate one cuts|calls|flips|files|faults|sql SEED [--cuts N] [--verbose]");
     std::process::exit(2)
 }
 
@@ -132,6 +143,18 @@ fn one(what: &str, seed: u64, options: &Options) -> ! {
         }),
         "flips" => damage::flip_bits(seed).map(told),
         "files" => damage::mix_up_files(seed).map(told),
+        "sql" => sql::Run::new(seed).go(options.cuts).map(|shown| {
+            format!(
+                "{} cuts, {} of starts, {} commits",
+                shown.cuts, shown.cuts_of_starts, shown.commits
+            )
+        }),
+        "faults" => faults::run(seed).map(|shown| {
+            format!(
+                "1 {:?}, 1 {:?}, {} errors of statements",
+                shown.kind, shown.outcome, shown.errors
+            )
+        }),
         _ => usage(),
     };
     let (time, pauses) = scheduler::progress();

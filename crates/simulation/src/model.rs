@@ -53,7 +53,7 @@ impl Text {
     }
 
     /// The text that has these bytes.
-    fn of(bytes: &[u8]) -> Text {
+    pub fn of(bytes: &[u8]) -> Text {
         let number = bytes.first_chunk().map_or(1, |first| u64::from_le_bytes(*first));
         let text = Text::new(bytes.len(), number);
         let is_ours = bytes

@@ -6,7 +6,7 @@
 
 use super::scheduler;
 use libc::{c_int, c_long, c_void, clockid_t, size_t, ssize_t, timespec};
-use std::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
 
 const FUTEX_COMMAND: c_int = !(libc::FUTEX_PRIVATE_FLAG | libc::FUTEX_CLOCK_REALTIME);
 /// What the real-time clock shows when the run begins, in seconds.
@@ -234,6 +234,26 @@ pub unsafe extern "C" fn getrandom(out: *mut c_void, len: size_t, flags: u32) ->
     len as ssize_t
 }
 
+/// Threads that are still to be had, and how many are refused after them.
+static THREADS_LEFT: AtomicU64 = AtomicU64::new(0);
+static THREADS_REFUSED: AtomicU64 = AtomicU64::new(0);
+
+/// After `given` more threads, `refused` are not to be had, as if the system had too many.
+pub fn refuse_threads(given: u64, refused: u64) {
+    THREADS_LEFT.store(given, Ordering::Relaxed);
+    THREADS_REFUSED.store(refused, Ordering::Relaxed);
+}
+
+fn is_refused() -> bool {
+    let less = |count: u64| count.checked_sub(1);
+    let gives = |count: &AtomicU64| {
+        count
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, less)
+            .is_ok()
+    };
+    THREADS_REFUSED.load(Ordering::Relaxed) > 0 && !gives(&THREADS_LEFT) && gives(&THREADS_REFUSED)
+}
+
 type Body = extern "C" fn(*mut c_void) -> *mut c_void;
 
 /// What a new thread is told.
@@ -307,6 +327,9 @@ pub unsafe extern "C" fn pthread_create(
     if !scheduler::is_active() {
         // SAFETY: handed on as it came.
         return unsafe { create(thread, attributes, body, argument) };
+    }
+    if is_refused() {
+        return libc::EAGAIN;
     }
     let Some(task) = scheduler::new_task() else {
         return libc::EAGAIN;

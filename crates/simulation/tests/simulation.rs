@@ -39,6 +39,22 @@ fn damage_is_named_or_harmless() {
     print!("{}", passes(&["files", "--seeds", "1..3"]));
 }
 
+/// Each kind of fault twice.
+#[test]
+fn a_disk_that_does_wrong_gives_no_wrong_answer() {
+    print!("{}", passes(&["faults", "--seeds", "1..16", "--jobs", "2"]));
+    // A scan that went in circles between a page of the past and those around it.
+    print!("{}", passes(&["faults", "--seeds", "40..40"]));
+}
+
+#[test]
+fn what_sql_has_acknowledged_survives_power_cuts() {
+    print!(
+        "{}",
+        passes(&["sql", "--seeds", "1..2", "--cuts", "3", "--jobs", "2"])
+    );
+}
+
 /// Threads, clock and random numbers are the seed's: else a failure could not be repeated.
 #[test]
 fn a_seed_repeats_its_run() {

@@ -7,8 +7,8 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
-use tidemark_sql::types::{ColumnMeta, Date, DateTime, Decimal, Time, Value};
-use tidemark_sql::{ConnectInfo, Database, OkInfo, Options, Result, ResultSink, Session};
+use tidemark_sql::types::{Date, DateTime, Decimal, Value};
+use tidemark_sql::{ConnectInfo, Database, Discard, Options, Session};
 use tidemark_testing::Random;
 use tidemark_testing::fuzz::Corpus;
 
@@ -28,41 +28,6 @@ const TABLES: &str = "CREATE TABLE t (id INT PRIMARY KEY, a INT, b VARCHAR(20), 
 const WORDS: &str = "SELECT FROM WHERE t u id a b c d e j s x y f DISTINCT GROUP BY ORDER HAVING LIMIT JOIN LEFT ON UNION ALL INTERSECT EXCEPT WITH RECURSIVE AS OF LATERAL NULL DEFAULT
     IN EXISTS BETWEEN LIKE REGEXP IS NOT AND OR XOR CASE WHEN THEN ELSE END INTERVAL DAY CAST( CONVERT( COUNT( SUM( MAX( GROUP_CONCAT( REPEAT( JSON_EXTRACT( DATE_ADD( IF( COALESCE(
     ( ) , ; . ? = <=> < > + - * / % << ^ ~ ! := @v @@sql_mode -> ->> 0 1 -1 1.5 1e400 18446744073709551615 -9223372036854775808 0x00 b'1' '' 'a' '\\' '2024-02-30' '$.a' _utf8mb4 COLLATE utf8mb4_bin";
-
-/// Takes results in and forgets them.
-struct Nowhere;
-
-impl ResultSink for Nowhere {
-    fn columns(&mut self, _: &[ColumnMeta]) -> Result<()> {
-        Ok(())
-    }
-    fn begin_row(&mut self) {}
-    fn null(&mut self) {}
-    fn int(&mut self, _: i64) {}
-    fn uint(&mut self, _: u64) {}
-    fn float(&mut self, _: f32) {}
-    fn double(&mut self, _: f64) {}
-    fn decimal(&mut self, _: &str) {}
-    fn bytes(&mut self, _: &[u8]) {}
-    fn date(&mut self, _: Date) {}
-    fn datetime(&mut self, _: DateTime) {}
-    fn time(&mut self, _: Time) {}
-    fn end_row(&mut self) -> Result<()> {
-        Ok(())
-    }
-    fn is_full(&self) -> bool {
-        false
-    }
-    fn flush(&mut self) -> Result<()> {
-        Ok(())
-    }
-    fn end_rows(&mut self, _: u16, _: u16) -> Result<()> {
-        Ok(())
-    }
-    fn ok(&mut self, _: &OkInfo) -> Result<()> {
-        Ok(())
-    }
-}
 
 /// The connection and the input that run now, and since when.
 type Running = Arc<Mutex<Option<(u64, Vec<u8>, Instant)>>>;
@@ -101,7 +66,7 @@ impl World {
         };
         let mut root = world.connect("root", None);
         for sql in ["CREATE USER fuzz@localhost", "GRANT ALL ON d.* TO fuzz@localhost"] {
-            root.query(sql.as_bytes(), &mut Nowhere).unwrap();
+            root.query(sql.as_bytes(), &mut Discard).unwrap();
         }
         world.prepare();
         world
@@ -133,7 +98,7 @@ impl World {
             .into_iter()
             .chain(TABLES.split(';'))
         {
-            root.query(sql.trim().as_bytes(), &mut Nowhere)
+            root.query(sql.trim().as_bytes(), &mut Discard)
                 .unwrap_or_else(|error| panic!("{sql}: {error}"));
         }
     }
@@ -152,7 +117,7 @@ impl World {
         };
         *self.running.lock().unwrap() = Some((session.connection_id(), input.to_vec(), Instant::now()));
         // Errors are answers.
-        let _ = session.query(input, &mut Nowhere);
+        let _ = session.query(input, &mut Discard);
         if input.contains(&b'?') {
             execute(&mut session, input, self.inputs);
         }
@@ -194,7 +159,7 @@ fn execute(session: &mut Session, input: &[u8], seed: u64) {
     let mut random = Random::new(seed);
     for _ in 0..3 {
         let values: Vec<Value> = prepared.params.iter().map(|_| value(&mut random)).collect();
-        let _ = session.execute(prepared.id, &values, &mut Nowhere);
+        let _ = session.execute(prepared.id, &values, &mut Discard);
     }
     session.close_statement(prepared.id);
 }

@@ -94,7 +94,7 @@ fn push_text(text: &[u8], ty: &SqlType, out: &mut Vec<u8>) -> Result<()> {
 
 /// Puts 255 behind each zero from `start` on.
 fn escape_zeros(start: usize, out: &mut Vec<u8>) -> Result<()> {
-    let zeros = out[start..].iter().filter(|byte| **byte == 0).count();
+    let zeros = count_zeros(&out[start..]);
     if zeros == 0 {
         return Ok(());
     }
@@ -117,6 +117,13 @@ fn escape_zeros(start: usize, out: &mut Vec<u8>) -> Result<()> {
     Ok(())
 }
 
+/// In pieces whose counts fit in a byte, so that many bytes are looked at with one instruction.
+fn count_zeros(bytes: &[u8]) -> usize {
+    let pieces = bytes.chunks(usize::from(u8::MAX));
+    let counts = pieces.map(|piece| piece.iter().map(|byte| u8::from(*byte == 0)).sum::<u8>());
+    counts.map(usize::from).sum()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -126,6 +133,15 @@ mod tests {
         let mut out = Vec::new();
         sort_key(&value, ty, &mut out).unwrap();
         out
+    }
+
+    #[test]
+    fn zeros_are_counted_past_a_byte() {
+        for len in [0, 1, 254, 255, 256, 1000] {
+            assert_eq!(count_zeros(&vec![0; len]), len);
+            assert_eq!(count_zeros(&vec![1; len]), 0);
+        }
+        assert_eq!(count_zeros(&[0, 1].repeat(700)), 700);
     }
 
     #[test]

@@ -337,7 +337,7 @@ fn specificity(account: &Account) -> (usize, usize, bool) {
 
 /// The name of the account of every session under `skip_grant_tables`, and of the one that runs `init_file`. It is not stored,
 /// and a login cannot name it.
-const EVERYBODY: (&str, &str) = ("skip-grants user", "skip-grants host");
+pub(crate) const EVERYBODY: (&str, &str) = ("skip-grants user", "skip-grants host");
 
 /// An account that may do everything, without a password.
 fn unrestricted() -> Arc<Account> {
@@ -465,6 +465,15 @@ impl Accounts {
             if account.auth.is_as(checked) {
                 Arc::make_mut(account).auth.fast_digest = Some(digest);
             }
+        }
+    }
+
+    /// The account of a view's definer. The account of `skip_grant_tables` defines nothing, except while that is on.
+    pub fn of_definer(&self, user: &str, host: &str) -> Option<Arc<Account>> {
+        match self.are_open() {
+            true => Some(unrestricted()),
+            false if (user, host) == EVERYBODY => None,
+            false => self.get(user, host),
         }
     }
 

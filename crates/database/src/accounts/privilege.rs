@@ -178,6 +178,10 @@ impl Privileges {
     pub const PERSIST_RO_VARIABLES_ADMIN: Privileges = dynamic("PERSIST_RO_VARIABLES_ADMIN");
     /// An account that has it can be changed only by one that has it, too.
     pub const SYSTEM_USER: Privileges = dynamic("SYSTEM_USER");
+    /// SET_ANY_DEFINER
+    pub const SET_ANY_DEFINER: Privileges = dynamic("SET_ANY_DEFINER");
+    /// ALLOW_NONEXISTENT_DEFINER
+    pub const ALLOW_NONEXISTENT_DEFINER: Privileges = dynamic("ALLOW_NONEXISTENT_DEFINER");
     /// SET GLOBAL and SET PERSIST.
     pub const SYSTEM_VARIABLES_ADMIN: Privileges = dynamic("SYSTEM_VARIABLES_ADMIN");
     /// Those that can be granted on single columns.

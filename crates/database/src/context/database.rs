@@ -22,6 +22,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
+use tidemark_engine::disk::Disk;
 use tidemark_engine::disk::real::RealDisk;
 use tidemark_engine::{Collator, Config, Damage, Engine};
 
@@ -104,16 +105,18 @@ fn hint(error: &tidemark_engine::Error, force_recovery: u8) -> &'static str {
 }
 
 impl Database {
-    /// Opens the data directory (recovering it if it was not shut down), creating it on first start. The
-    /// monitor does not watch the engine yet: [`crate::open`] starts it.
-    pub(crate) fn open(options: Options) -> Result<Arc<Database>> {
+    /// Opens the data directory (recovering it if it was not shut down), creating it on first start; or, in its place, a
+    /// disk. The monitor does not watch the engine yet: [`crate::open`] starts it.
+    pub(crate) fn open(options: Options, disk: Option<Arc<dyn Disk>>) -> Result<Arc<Database>> {
         let globals = Globals::default();
         for (at, setting) in &options.given {
             globals.put(*at, setting.clone());
         }
         let datadir = options.datadir.display().to_string();
         globals.put_by_name("datadir", &format!("{}/", datadir.trim_end_matches('/')))?;
-        let config = engine_config(&options, &globals)?;
+        let mut config = engine_config(&options, &globals)?;
+        config.abort_on_log_failure = disk.is_none();
+        config.disk = disk;
         let force_recovery = config.force_recovery;
         if force_recovery > 0 {
             log::warn!(

@@ -6,7 +6,7 @@
 
 use super::state::SessionState;
 use crate::accounts::roles::{self, listed, not_granted};
-use crate::accounts::{AuthId, Rights};
+use crate::accounts::{AuthId, EVERYBODY, Rights};
 use crate::error::Result;
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
@@ -27,6 +27,17 @@ pub struct ActiveRoles {
     choices: Cell<u64>,
     /// What the session may do, as of a moment.
     found: RefCell<Option<(RightsAt, Arc<Rights>)>>,
+    /// Those in whose place the statement acts now, while it looks into views; the innermost last.
+    acting: RefCell<Vec<Arc<Rights>>>,
+}
+
+/// While it lives, the session's rights are another's.
+pub struct Acting<'s>(&'s ActiveRoles);
+
+impl Drop for Acting<'_> {
+    fn drop(&mut self) {
+        self.0.acting.borrow_mut().pop();
+    }
 }
 
 impl SessionState {
@@ -41,6 +52,9 @@ impl SessionState {
 
     /// What the account and its active roles may do now.
     pub fn rights(&self) -> Arc<Rights> {
+        if let Some(acting) = self.roles.acting.borrow().last() {
+            return Arc::clone(acting);
+        }
         let now = self.rights_at();
         if let Some((at, rights)) = &*self.roles.found.borrow()
             && *at == now
@@ -50,6 +64,30 @@ impl SessionState {
         let rights = Arc::new(self.rights_with(&self.roles.chosen.borrow()));
         *self.roles.found.borrow_mut() = Some((now, Arc::clone(&rights)));
         rights
+    }
+
+    /// Acts with the rights of another account and its default roles: a view's definer. `None` if there is no such account.
+    pub fn act_as(&self, user: &str, host: &str) -> Option<Acting<'_>> {
+        let accounts = &self.database.accounts;
+        let account = accounts.of_definer(user, host)?;
+        let granted = accounts.granted_roles(&account);
+        let active = account
+            .default_roles
+            .iter()
+            .filter(|id| granted.contains_key(*id));
+        let roles = accounts.with_their_roles(active.cloned());
+        Some(self.act_with(Rights::new(account, roles)))
+    }
+
+    /// Acts with all rights: what is looked at is only described to accounts that may see it.
+    pub fn act_unrestricted(&self) -> Acting<'_> {
+        let all = self.database.full_account(EVERYBODY.0, EVERYBODY.1);
+        self.act_with(Rights::new(all, Vec::new()))
+    }
+
+    fn act_with(&self, rights: Rights) -> Acting<'_> {
+        self.roles.acting.borrow_mut().push(Arc::new(rights));
+        Acting(&self.roles)
     }
 
     /// What the account may do with those of the roles that it is granted.

@@ -80,3 +80,38 @@ pub trait ResultSink {
     /// Sends the OK of a statement that has no rows.
     fn ok(&mut self, info: &OkInfo) -> Result<()>;
 }
+
+/// Forgets what it is given: for statements whose results nothing looks at.
+pub struct Discard;
+
+impl ResultSink for Discard {
+    fn columns(&mut self, _: &[ColumnMeta]) -> Result<()> {
+        Ok(())
+    }
+    fn begin_row(&mut self) {}
+    fn null(&mut self) {}
+    fn int(&mut self, _: i64) {}
+    fn uint(&mut self, _: u64) {}
+    fn float(&mut self, _: f32) {}
+    fn double(&mut self, _: f64) {}
+    fn decimal(&mut self, _: &str) {}
+    fn bytes(&mut self, _: &[u8]) {}
+    fn date(&mut self, _: Date) {}
+    fn datetime(&mut self, _: DateTime) {}
+    fn time(&mut self, _: Time) {}
+    fn end_row(&mut self) -> Result<()> {
+        Ok(())
+    }
+    fn is_full(&self) -> bool {
+        false
+    }
+    fn flush(&mut self) -> Result<()> {
+        Ok(())
+    }
+    fn end_rows(&mut self, _: u16, _: u16) -> Result<()> {
+        Ok(())
+    }
+    fn ok(&mut self, _: &OkInfo) -> Result<()> {
+        Ok(())
+    }
+}

@@ -18,6 +18,8 @@ pub struct TableUse {
     pub alias: Option<String>,
     /// The statement does not name it: a foreign key leads there. LOCK TABLES has nothing to say of it.
     pub implied: bool,
+    /// The statement does not name it: a view does. The rights to it are the definer's, and LOCK TABLES of the view locks it.
+    pub through_view: bool,
 }
 
 impl TableUse {
@@ -29,7 +31,14 @@ impl TableUse {
             privileges,
             alias: None,
             implied: false,
+            through_view: false,
         }
+    }
+
+    /// The same, of a table that a view names.
+    pub fn through_view(mut self, is: bool) -> TableUse {
+        self.through_view = is;
+        self
     }
 
     /// The same, of a table that a foreign key leads to.

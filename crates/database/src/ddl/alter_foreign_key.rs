@@ -129,7 +129,7 @@ impl DdlContext<'_> {
         for key in &draft.foreign_keys {
             // A parent that is there goes on being compatible.
             if !key.refers_to(&old.schema, &old.name)
-                && let Some(parent) = dictionary.find_table(&key.parent_schema, &key.parent)
+                && let Some(parent) = self.find_base_table(&key.parent_schema, &key.parent)
             {
                 self.hold(key, draft.shape(&old.schema), Shape::of(&parent), None)?;
             }

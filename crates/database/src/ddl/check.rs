@@ -9,7 +9,7 @@
 use super::DdlContext;
 use crate::dictionary::{CheckDef, ColumnDef, TableDef, names_equal};
 use crate::error::{Result, SqlError, er};
-use crate::parse::ast::{self, BinaryOp, CreateTable, Expr, FunctionCall};
+use crate::parse::ast::{self, CreateTable, Expr, FunctionCall};
 use crate::parse::parse_expression;
 
 /// Functions whose value is not the row's alone, and MySQL's names for them.
@@ -50,16 +50,6 @@ const DISALLOWED: &[(&str, &str)] = &[
     ("VERSION", "version()"),
 ];
 
-/// Functions that are conditions, by the prefixes of their names.
-const CONDITIONS: &[&str] = &[
-    "IS_",
-    "ISNULL",
-    "JSON_CONTAINS",
-    "JSON_VALID",
-    "REGEXP_LIKE",
-    "STRCMP",
-];
-
 /// The constraints of a new table: those on columns first, and those without a name numbered.
 pub(super) fn checks(create: &CreateTable) -> Result<Vec<CheckDef>> {
     let mut checks: Vec<CheckDef> = Vec::new();
@@ -91,13 +81,13 @@ pub(super) fn check(
             .find(|name| !taken(name))
             .unwrap_or_default(),
     };
-    refuse_unsteady(&written.expr, &name)?;
-    if !is_condition(&written.expr) {
+    if !written.expr.is_condition() {
         return Err(SqlError::new(
             er::NON_BOOLEAN_EXPR_FOR_CHECK_CONSTRAINT,
             format!("An expression of non-boolean type specified to a check constraint '{name}'."),
         ));
     }
+    refuse_unsteady(&written.expr, &name)?;
     if let Some(column) = column
         && columns_of(&written.expr)
             .iter()
@@ -234,28 +224,6 @@ fn disallowed(call: &FunctionCall) -> Option<&'static str> {
         .iter()
         .find(|(function, _)| *function == call.name)
         .map(|(_, shown)| *shown)
-}
-
-/// Whether MySQL takes the expression for a condition.
-fn is_condition(expr: &Expr) -> bool {
-    match expr {
-        Expr::And(_)
-        | Expr::Or(_)
-        | Expr::Not(_)
-        | Expr::IsNull { .. }
-        | Expr::IsTruth { .. }
-        | Expr::Between { .. }
-        | Expr::InList { .. }
-        | Expr::Like { .. }
-        | Expr::Regexp { .. }
-        | Expr::Literal(ast::Literal::Bool(_)) => true,
-        Expr::Binary { op, .. } => op.is_comparison() || *op == BinaryOp::Xor,
-        Expr::Chain { rest, .. } => rest
-            .iter()
-            .all(|(op, _)| op.is_comparison() || *op == BinaryOp::Xor),
-        Expr::Function(call) => CONDITIONS.iter().any(|prefix| call.name.starts_with(prefix)),
-        _ => false,
-    }
 }
 
 /// The columns that an expression names.

@@ -161,6 +161,7 @@ impl DdlContext<'_> {
                 checks,
             },
             foreign_keys: keys,
+            view: None,
         })
     }
 

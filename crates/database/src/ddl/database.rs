@@ -92,7 +92,9 @@ impl DdlContext<'_> {
         self.check_droppable(&names)?;
         let mut change = self.change()?;
         for table in &tables {
-            change.ddl.drop_table(table.id)?;
+            if !table.is_view() {
+                change.ddl.drop_table(table.id)?;
+            }
             change.drop_table(name, &table.name)?;
         }
         change.drop_schema(name)?;

@@ -5,7 +5,7 @@ use super::{DdlContext, check, check_table_name, foreign_key};
 use crate::accounts::Privileges;
 use crate::context::answer::Answer;
 use crate::dictionary::TableDef;
-use crate::error::{Result, SqlError};
+use crate::error::{Result, SqlError, er};
 use crate::parse::ast::ObjectName;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -31,7 +31,7 @@ impl DdlContext<'_> {
         // There are no temporary tables, so DROP TEMPORARY finds none.
         let (found, missing): (Vec<_>, Vec<_>) = names
             .iter()
-            .partition(|(schema, name)| !temporary && dictionary.find_table(schema, name).is_some());
+            .partition(|(schema, name)| !temporary && self.find_base_table(schema, name).is_some());
         let missing: Vec<String> = missing
             .iter()
             .map(|(schema, name)| format!("{schema}.{name}"))
@@ -64,29 +64,13 @@ impl DdlContext<'_> {
         Ok(Answer::ok())
     }
 
-    /// There are no views: each name is missing.
-    pub(super) fn drop_views(&self, views: &[ObjectName], if_exists: bool) -> Result<Answer> {
-        let mut missing = Vec::new();
-        for view in views {
-            let (schema, name) = self.target(view)?;
-            self.state.require_table(Privileges::DROP, "DROP", schema, name)?;
-            missing.push(format!("{schema}.{name}"));
-        }
-        if !if_exists {
-            return Err(SqlError::bad_table(&missing.join(",")));
-        }
-        for name in &missing {
-            self.note(SqlError::bad_table(name));
-        }
-        Ok(Answer::ok())
-    }
-
     pub(super) fn truncate(&self, table: &ObjectName) -> Result<Answer> {
         let (schema, name) = self.target(table)?;
         self.state.require_table(Privileges::DROP, "DROP", schema, name)?;
-        self.table(schema, name)?;
+        let missing = || SqlError::no_such_table(schema, name);
+        self.state.database.dictionary().table(schema, name)?;
         self.own_table(schema, name)?;
-        let old = self.table(schema, name)?;
+        let old = self.find_base_table(schema, name).ok_or_else(missing)?;
         self.check_truncatable(schema, name)?;
         let mut change = self.change()?;
         let id = change.ddl.truncate(old.id)?;
@@ -136,6 +120,7 @@ impl DdlContext<'_> {
             }
             let moved = now.insert(*old, None).flatten();
             let moved = moved.ok_or_else(|| SqlError::no_such_table(old.0, old.1))?;
+            check_move(&moved, new.0)?;
             now.insert(*new, Some(moved));
         }
         let there = now
@@ -187,5 +172,19 @@ impl DdlContext<'_> {
         moved.schema = schema.to_owned();
         moved.name = name.to_owned();
         Ok(moved)
+    }
+}
+
+/// Error 1450: a view stays in its database.
+fn check_move(table: &TableDef, schema: &str) -> Result<()> {
+    match table.is_view() && table.schema != schema {
+        true => Err(SqlError::new(
+            er::FORBID_SCHEMA_CHANGE,
+            format!(
+                "Changing schema from '{}' to '{schema}' is not allowed.",
+                table.schema
+            ),
+        )),
+        false => Ok(()),
     }
 }

@@ -436,10 +436,9 @@ impl DdlContext<'_> {
     pub(super) fn join_parent(&self, key: &mut ForeignKeyDef, child: Shape) -> Result<()> {
         let rules = self.foreign_key_rules();
         let own = key.refers_to(child.schema, child.name);
-        let dictionary = self.state.database.dictionary();
         let found = match own {
             true => None,
-            false => dictionary.find_table(&key.parent_schema, &key.parent),
+            false => self.find_base_table(&key.parent_schema, &key.parent),
         };
         let parent = match &found {
             Some(table) => Shape::of(table),

@@ -31,6 +31,9 @@ impl DdlContext<'_> {
         }
         let open = |name: &ObjectName| {
             let table = self.state.table(name)?;
+            if table.is_view() && kind != MaintenanceKind::Check {
+                return Err(SqlError::wrong_object(&table.schema, &table.name, "BASE TABLE"));
+            }
             may(&table).map(|()| table)
         };
         if kind == MaintenanceKind::Checksum {
@@ -88,6 +91,13 @@ impl DdlContext<'_> {
                     say("note", "The storage engine for the table doesn't support repair");
                 }
                 MaintenanceKind::Check if table.is_virtual() => say("status", "OK"),
+                MaintenanceKind::Check if table.is_view() => match crate::show::view::valid_view(&table) {
+                    Ok(()) => say("status", "OK"),
+                    Err(error) => {
+                        say("Error", &error.message);
+                        say("error", "Corrupt");
+                    }
+                },
                 MaintenanceKind::Check => match self.read_through(&table) {
                     Ok(()) => say("status", "OK"),
                     Err(error) => {

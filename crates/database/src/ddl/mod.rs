@@ -23,6 +23,7 @@ mod maintenance;
 mod passwords;
 pub mod roles;
 pub mod server_tables;
+pub mod view;
 
 use crate::context::SessionState;
 use crate::context::answer::Answer;
@@ -45,6 +46,7 @@ pub fn is_ddl(statement: &Statement) -> bool {
             | CreateTable(_)
             | AlterTable(_)
             | DropTable { .. }
+            | CreateView(_)
             | DropView { .. }
             | TruncateTable(_)
             | RenameTable(_)
@@ -54,7 +56,7 @@ pub fn is_ddl(statement: &Statement) -> bool {
     )
 }
 
-/// Carries out a statement for which [`is_ddl`] holds, but for [`maintain`].
+/// Carries out a statement for which [`is_ddl`] holds, but for [`maintain`] and CREATE VIEW, whose query is to be planned: [`view`].
 pub fn execute(state: &SessionState, statement: &Statement) -> Result<Answer> {
     let run = DdlContext::new(state);
     match statement {
@@ -220,8 +222,14 @@ impl<'a> DdlContext<'a> {
         self.bind_checks(columns, checks).map(drop)
     }
 
+    /// A table that is no view. Errors 1049, 1146 and 1347.
     fn table(&self, schema: &str, name: &str) -> Result<Arc<TableDef>> {
-        self.state.database.dictionary().table(schema, name)
+        self.state.database.dictionary().base_table(schema, name)
+    }
+
+    fn find_base_table(&self, schema: &str, name: &str) -> Option<Arc<TableDef>> {
+        let found = self.state.database.dictionary().find_table(schema, name);
+        found.filter(|table| !table.is_view())
     }
 }
 

@@ -8,18 +8,21 @@
 //! |---|---|
 //! | 1 | |
 //! | 2 | a table's foreign keys |
+//! | 3 | views |
 
 use super::table::{
     CheckDef, ColumnDef, ColumnDefault, ForeignKeyDef, IndexDef, IndexPart, ReferentialAction, SchemaDef,
-    TableDef, TableOptions,
+    TableDef, TableOptions, ViewDef,
 };
 use crate::error::{Result, SqlError};
 use crate::mdl::Locks;
+use crate::parse::ast::{CheckOption, ViewAlgorithm};
 use crate::types::{Collation, Date, DateTime, Decimal, Derivation, SqlType, Time, TypeKind, Value};
 use tidemark_engine::TableId;
 
 const VERSION: u8 = 1;
 const VERSION_FOREIGN_KEYS: u8 = 2;
+const VERSION_VIEWS: u8 = 3;
 
 #[derive(Default)]
 pub struct Writer(pub Vec<u8>);
@@ -149,6 +152,16 @@ const ACTIONS: [ReferentialAction; 5] = [
     ReferentialAction::SetNull,
     ReferentialAction::SetDefault,
 ];
+
+/// The order is part of the format.
+const ALGORITHMS: [ViewAlgorithm; 3] = [
+    ViewAlgorithm::Undefined,
+    ViewAlgorithm::Merge,
+    ViewAlgorithm::Temptable,
+];
+
+/// The order is part of the format.
+const CHECK_OPTIONS: [CheckOption; 3] = [CheckOption::None, CheckOption::Local, CheckOption::Cascaded];
 
 pub struct Reader<'a> {
     bytes: &'a [u8],
@@ -290,9 +303,10 @@ fn version(r: &mut Reader, newest: u8) -> Result<u8> {
 /// Schema and name are the key it is stored under; the version is given when it is loaded.
 pub fn encode_table(table: &TableDef) -> Vec<u8> {
     let mut w = Writer::default();
-    w.u8(match table.foreign_keys.is_empty() {
-        true => VERSION,
-        false => VERSION_FOREIGN_KEYS,
+    w.u8(match (&table.view, table.foreign_keys.is_empty()) {
+        (Some(_), _) => VERSION_VIEWS,
+        (None, true) => VERSION,
+        (None, false) => VERSION_FOREIGN_KEYS,
     });
     w.u64(table.id.0);
     w.u64(table.columns.len() as u64);
@@ -341,10 +355,65 @@ pub fn encode_table(table: &TableDef) -> Vec<u8> {
         w.str(&check.expression);
         w.bool(check.enforced);
     }
-    if !table.foreign_keys.is_empty() {
+    if table.is_view() || !table.foreign_keys.is_empty() {
         encode_foreign_keys(&mut w, &table.foreign_keys);
     }
+    if let Some(view) = &table.view {
+        encode_view(&mut w, view);
+    }
     w.0
+}
+
+fn encode_view(w: &mut Writer, view: &ViewDef) {
+    let number = |known: Option<usize>| known.unwrap_or(0) as u8;
+    w.str(&view.text);
+    w.u64(view.names.len() as u64);
+    for name in &view.names {
+        w.str(name);
+    }
+    w.u8(number(
+        ALGORITHMS.iter().position(|known| *known == view.algorithm),
+    ));
+    w.str(&view.definer.0);
+    w.str(&view.definer.1);
+    w.u8(view.invoker as u8
+        | (view.updatable as u8) << 1
+        | (view.valid as u8) << 2
+        | (view.mergeable as u8) << 3);
+    w.u8(number(
+        CHECK_OPTIONS.iter().position(|known| *known == view.check),
+    ));
+    w.u64(view.collation.id() as u64);
+    w.u64(view.client.id() as u64);
+    w.u64(view.tables.len() as u64);
+    for (schema, name) in &view.tables {
+        w.str(schema);
+        w.str(name);
+    }
+}
+
+fn decode_view(r: &mut Reader) -> Result<ViewDef> {
+    let text = r.str()?;
+    let names = r.list(|r| r.str())?;
+    let number = r.u8()? as usize;
+    let algorithm = *ALGORITHMS.get(number).ok_or_else(|| r.damaged())?;
+    let definer = (r.str()?, r.str()?);
+    let flags = r.u8()?;
+    let number = r.u8()? as usize;
+    Ok(ViewDef {
+        text,
+        names,
+        algorithm,
+        definer,
+        invoker: flags & 1 != 0,
+        updatable: flags & 2 != 0,
+        valid: flags & 4 != 0,
+        mergeable: flags & 8 != 0,
+        check: *CHECK_OPTIONS.get(number).ok_or_else(|| r.damaged())?,
+        collation: r.collation()?,
+        client: r.collation()?,
+        tables: r.list(|r| Ok((r.str()?, r.str()?)))?,
+    })
 }
 
 fn encode_foreign_keys(w: &mut Writer, keys: &[ForeignKeyDef]) {
@@ -389,10 +458,38 @@ fn decode_foreign_keys(r: &mut Reader, columns: usize) -> Result<Vec<ForeignKeyD
     })
 }
 
+fn decode_index(r: &mut Reader, columns: usize) -> Result<IndexDef> {
+    let name = r.str()?;
+    let number = r.u64()? as usize;
+    let flags = r.u8()?;
+    let comment = r.str()?;
+    let parts = r.list(|r| {
+        let column = r.u64()? as usize;
+        if column >= columns {
+            return Err(r.damaged());
+        }
+        let prefix = r.u64()? as u32;
+        Ok(IndexPart {
+            column,
+            prefix: (prefix > 0).then_some(prefix),
+            descending: r.bool()?,
+        })
+    })?;
+    Ok(IndexDef {
+        name,
+        number,
+        unique: flags & 1 != 0,
+        visible: flags & 2 != 0,
+        comment,
+        generated: flags & 4 != 0,
+        parts,
+    })
+}
+
 pub fn decode_table(schema: &str, name: &str, bytes: &[u8], version: u64, locks: &Locks) -> Result<TableDef> {
     let what = format!("{schema}.{name}");
     let mut r = Reader::new(bytes, &what);
-    let written = self::version(&mut r, VERSION_FOREIGN_KEYS)?;
+    let written = self::version(&mut r, VERSION_VIEWS)?;
     let id = TableId(r.u64()?);
     let columns = r.list(|r| {
         let name = r.str()?;
@@ -416,33 +513,7 @@ pub fn decode_table(schema: &str, name: &str, bytes: &[u8], version: u64, locks:
             comment: r.str()?,
         })
     })?;
-    let indexes = r.list(|r| {
-        let name = r.str()?;
-        let number = r.u64()? as usize;
-        let flags = r.u8()?;
-        let comment = r.str()?;
-        let parts = r.list(|r| {
-            let column = r.u64()? as usize;
-            if column >= columns.len() {
-                return Err(r.damaged());
-            }
-            let prefix = r.u64()? as u32;
-            Ok(IndexPart {
-                column,
-                prefix: (prefix > 0).then_some(prefix),
-                descending: r.bool()?,
-            })
-        })?;
-        Ok(IndexDef {
-            name,
-            number,
-            unique: flags & 1 != 0,
-            visible: flags & 2 != 0,
-            comment,
-            generated: flags & 4 != 0,
-            parts,
-        })
-    })?;
+    let indexes = r.list(|r| decode_index(r, columns.len()))?;
     let options = TableOptions {
         collation: r.collation()?,
         comment: r.str()?,
@@ -460,6 +531,10 @@ pub fn decode_table(schema: &str, name: &str, bytes: &[u8], version: u64, locks:
         VERSION => Vec::new(),
         _ => decode_foreign_keys(&mut r, columns.len())?,
     };
+    let view = match written {
+        VERSION_VIEWS => Some(decode_view(&mut r)?.into()),
+        _ => None,
+    };
     Ok(TableDef {
         lock: locks.lock(schema, name),
         schema: schema.to_owned(),
@@ -470,12 +545,14 @@ pub fn decode_table(schema: &str, name: &str, bytes: &[u8], version: u64, locks:
         indexes,
         options,
         foreign_keys,
+        view,
     })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::sync::Arc;
 
     #[test]
     fn a_definition_survives_storage() {
@@ -541,6 +618,7 @@ mod tests {
                 }],
             },
             foreign_keys: Vec::new(),
+            view: None,
         };
         // What an older program has written.
         let bytes = encode_table(&table);
@@ -556,6 +634,24 @@ mod tests {
             on_delete: ReferentialAction::SetNull,
             on_update: ReferentialAction::Cascade,
         });
+        let bytes = encode_table(&table);
+        assert_eq!(bytes[0], VERSION_FOREIGN_KEYS);
+        let back = decode_table("s", "t", &bytes, 3, &locks).unwrap();
+        assert_eq!(format!("{table:?}"), format!("{back:?}"));
+        table.view = Some(Arc::new(ViewDef {
+            text: "select 1 AS `1`".to_owned(),
+            names: vec!["c0".to_owned()],
+            algorithm: ViewAlgorithm::Temptable,
+            definer: ("u".to_owned(), "%".to_owned()),
+            invoker: true,
+            check: CheckOption::Cascaded,
+            updatable: false,
+            valid: true,
+            mergeable: true,
+            collation: Collation::LATIN1_SWEDISH_CI,
+            client: Collation::DEFAULT,
+            tables: vec![("s".to_owned(), "t".to_owned())],
+        }));
         let bytes = encode_table(&table);
         let back = decode_table("s", "t", &bytes, 3, &locks).unwrap();
         assert_eq!(format!("{table:?}"), format!("{back:?}"));

@@ -14,7 +14,7 @@ pub mod virtual_tables;
 pub use crate::expr::names_equal;
 pub use table::{
     CheckDef, ColumnDef, ColumnDefault, ForeignKeyDef, IndexDef, IndexPart, KEY_PARTS_MAX, ReferentialAction,
-    SchemaDef, TableDef, TableOptions,
+    SchemaDef, TableDef, TableOptions, ViewDef,
 };
 
 use crate::error::{Result, SqlError};
@@ -179,7 +179,16 @@ impl Dictionary {
         }
     }
 
-    /// The stored tables of a database by name.
+    /// A stored table that is no view. Errors 1049, 1146 and 1347.
+    pub fn base_table(&self, schema: &str, name: &str) -> Result<Arc<TableDef>> {
+        let table = self.table(schema, name)?;
+        match table.is_view() {
+            true => Err(SqlError::wrong_object(schema, name, "BASE TABLE")),
+            false => Ok(table),
+        }
+    }
+
+    /// The stored tables and views of a database by name.
     pub fn tables(&self, schema: &str) -> Vec<Arc<TableDef>> {
         let names = self.names.read();
         match names.schemas.get(schema) {

@@ -6,6 +6,7 @@
 
 use crate::expr::names_equal;
 use crate::mdl::TableLock;
+use crate::parse::ast::{CheckOption, ViewAlgorithm};
 use crate::types::{Collation, SqlType, Value};
 use std::sync::Arc;
 use tidemark_engine::TableId;
@@ -43,6 +44,37 @@ pub struct TableDef {
     pub options: TableOptions,
     /// The FOREIGN KEY constraints of which it is the child, in the order of their names.
     pub foreign_keys: Vec<ForeignKeyDef>,
+    /// What a view stands for; `None`: it is a table. A view has columns, and no table of the engine.
+    pub view: Option<Arc<ViewDef>>,
+}
+
+/// What makes a [`TableDef`] a view.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ViewDef {
+    /// Its query, as [`view_text`](crate::parse::view_text) prints it.
+    pub text: String,
+    /// The columns' names that were written behind the view's; empty: they are those of the query.
+    pub names: Vec<String>,
+    /// ALGORITHM
+    pub algorithm: ViewAlgorithm,
+    /// The definer: user and host.
+    pub definer: (String, String),
+    /// SQL SECURITY INVOKER: its tables are read with the rights of the account that uses it.
+    pub invoker: bool,
+    /// WITH CHECK OPTION
+    pub check: CheckOption,
+    /// Whether its query could be planned when its tables changed last. It has no columns if not.
+    pub valid: bool,
+    /// Whether its tables can join those of a statement.
+    pub mergeable: bool,
+    /// Whether rows can be changed through it.
+    pub updatable: bool,
+    /// The collation of the connection that made it, which is that of its literals.
+    pub collation: Collation,
+    /// The default collation of the character set that its statement was sent in.
+    pub client: Collation,
+    /// The tables and views that its query names, by database and name.
+    pub tables: Vec<(String, String)>,
 }
 
 /// A FOREIGN KEY constraint, with the child's definition. The parent is named rather than pointed to: it may not be there
@@ -192,6 +224,12 @@ impl TableDef {
     #[inline]
     pub fn is_virtual(&self) -> bool {
         super::virtual_schema(&self.schema).is_some()
+    }
+
+    /// Whether it is a view.
+    #[inline]
+    pub fn is_view(&self) -> bool {
+        self.view.is_some()
     }
 
     /// The primary key; `None` for a table that has none.

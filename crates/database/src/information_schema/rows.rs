@@ -9,6 +9,7 @@ use crate::show::objects::{
     collation_name, index_parts, key, privileges_text, status_of, table_type, visible_tables,
 };
 use crate::show::server;
+use crate::show::view::listed;
 use crate::types::{Charset, Collation, SqlType, TypeKind, Value};
 use crate::variables::Setting;
 use std::sync::Arc;
@@ -189,6 +190,30 @@ pub fn columns(state: &SessionState) -> Made {
 /// The stored tables that the account may see.
 fn stored_tables(state: &SessionState) -> impl Iterator<Item = Arc<TableDef>> {
     all_tables(state).into_iter().filter(|table| !table.is_virtual())
+}
+
+pub fn views(state: &SessionState) -> Made {
+    let tables = all_tables(state).into_iter();
+    let listed = |table: Arc<TableDef>| Some(listed(state, &table, table.view.as_deref()?));
+    Ok(tables.filter_map(listed).collect())
+}
+
+pub fn view_table_usage(state: &SessionState) -> Made {
+    let mut rows = Vec::new();
+    for table in all_tables(state) {
+        let used = table.view.iter().flat_map(|view| &view.tables);
+        for (schema, name) in used.filter(|(schema, name)| state.sees_table(schema, name)) {
+            rows.push(vec![
+                catalog(),
+                string(&table.schema),
+                string(&table.name),
+                catalog(),
+                string(schema),
+                string(name),
+            ]);
+        }
+    }
+    Ok(rows)
 }
 
 pub fn statistics(state: &SessionState) -> Made {
@@ -609,6 +634,13 @@ fn variables(state: &SessionState, global: bool) -> Made {
 
 pub fn global_variables(state: &SessionState) -> Made {
     variables(state, true)
+}
+
+/// Values kept for the next start (`SET PERSIST`).
+pub fn persisted_variables(state: &SessionState) -> Made {
+    let kept = crate::variables::persist::kept(state.database.engine())?;
+    let row = |(name, value)| vec![string(name), string(value)];
+    Ok(kept.into_iter().map(row).collect())
 }
 
 pub fn session_variables(state: &SessionState) -> Made {

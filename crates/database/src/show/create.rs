@@ -20,6 +20,9 @@ pub fn table(state: &SessionState, name: &ObjectName) -> Result<ResultRows> {
         ));
     }
     let table = state.table(name)?;
+    if table.is_view() {
+        return super::view::create_view(state, name);
+    }
     let mut rows = ResultRows::new(&[("Table", text(64)), ("Create Table", text(1024))]);
     rows.push(vec![string(&table.name), string(table_text(state, &table))]);
     Ok(rows)

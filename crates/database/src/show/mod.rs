@@ -8,6 +8,7 @@ mod filter;
 mod grants;
 pub(crate) mod objects;
 pub(crate) mod server;
+pub(crate) mod view;
 
 pub use create::foreign_key_text;
 
@@ -100,6 +101,7 @@ fn takes_filter(what: &ShowKind) -> bool {
             | ShowKind::Warnings { .. }
             | ShowKind::Errors { .. }
             | ShowKind::CreateTable(_)
+            | ShowKind::CreateView(_)
             | ShowKind::CreateDatabase { .. }
             | ShowKind::Grants { .. }
     )
@@ -113,6 +115,7 @@ fn rows(state: &SessionState, what: &ShowKind, filter: &ShowFilter) -> Result<Re
         ShowKind::Columns { table, full } => objects::columns(state, table, *full),
         ShowKind::Index { table } => objects::indexes(state, table),
         ShowKind::CreateTable(name) => create::table(state, name),
+        ShowKind::CreateView(name) => view::create_view(state, name),
         ShowKind::CreateDatabase { name, if_not_exists } => create::database(state, name, *if_not_exists),
         ShowKind::CreateUser(user) => grants::create_user(state, user),
         ShowKind::Variables { global } => Ok(server::variables(state, *global)),

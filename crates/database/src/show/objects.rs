@@ -86,7 +86,9 @@ pub fn tables(
 }
 
 pub fn table_type(table: &TableDef) -> &'static str {
-    if is_open_schema(&table.schema) {
+    if table.is_view() {
+        "VIEW"
+    } else if is_open_schema(&table.schema) {
         "SYSTEM VIEW"
     } else {
         "BASE TABLE"
@@ -154,6 +156,15 @@ fn at_time(state: &SessionState, seconds: u64) -> Value {
 
 /// What SHOW TABLE STATUS and information_schema.TABLES tell of a stored table, from its engine to its comment.
 pub fn status_of(state: &SessionState, table: &TableDef) -> [Value; 17] {
+    if table.is_view() {
+        let mut row = [const { Value::Null }; 17];
+        row[10] = at_time(state, table.options.created);
+        row[16] = match super::view::valid_view(table) {
+            Ok(()) => string("VIEW"),
+            Err(error) => string(error.message),
+        };
+        return row;
+    }
     let figures = figures(state, table);
     [
         string("InnoDB"),
@@ -247,6 +258,7 @@ pub fn column_headings(full: bool) -> ResultRows {
 
 pub fn columns(state: &SessionState, name: &ObjectName, full: bool) -> Result<ResultRows> {
     let table = visible_table(state, name)?;
+    super::view::valid_view(&table)?;
     let mut rows = column_headings(full);
     for (position, column) in table.columns.iter().enumerate() {
         let held = state.on_column(&table, &column.name);

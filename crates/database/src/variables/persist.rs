@@ -1,4 +1,4 @@
-//! `SET PERSIST`: server variables that outlive a restart, kept in the engine's catalog.
+//! `SET PERSIST` and `RESET PERSIST`: server variables that outlive a restart, kept in the engine's catalog.
 
 use super::{DEFS, Globals, Setting, find};
 use crate::error::Result;
@@ -23,5 +23,21 @@ pub fn load(engine: &Engine, globals: &Globals, given: impl Fn(usize) -> bool) -
 pub fn store(engine: &Engine, at: usize, setting: &Setting) -> Result<()> {
     let mut ddl = engine.ddl()?;
     ddl.put_meta(SPACE, DEFS[at].name.as_bytes(), setting.to_string().as_bytes())?;
+    Ok(ddl.commit()?)
+}
+
+/// What is stored: names with values, in order of names.
+pub fn kept(engine: &Engine) -> Result<Vec<(String, String)>> {
+    let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
+    let stored = engine.meta_scan(SPACE)?.into_iter();
+    Ok(stored.map(|(name, value)| (text(name), text(value))).collect())
+}
+
+/// Forgets the stored values of these variables; what is set now stays until the next start.
+pub fn forget(engine: &Engine, names: &[String]) -> Result<()> {
+    let mut ddl = engine.ddl()?;
+    for name in names {
+        ddl.delete_meta(SPACE, name.as_bytes())?;
+    }
     Ok(ddl.commit()?)
 }

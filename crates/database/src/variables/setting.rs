@@ -30,8 +30,6 @@ impl fmt::Display for Setting {
             Setting::Bool(on) => f.write_str(if *on { "ON" } else { "OFF" }),
             Setting::Int(v) => v.fmt(f),
             Setting::Uint(v) => v.fmt(f),
-            // Floating variables print six digits in SHOW, except the clock.
-            Setting::Float(0.0) => f.write_str("0"),
             Setting::Float(v) => write!(f, "{v:.6}"),
             Setting::Text(v) => f.write_str(v),
         }

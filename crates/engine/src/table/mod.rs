@@ -37,6 +37,8 @@ mod range;
 mod read;
 mod reader;
 mod row;
+#[cfg(test)]
+mod row_fuzz;
 mod secondary;
 mod state;
 mod write;

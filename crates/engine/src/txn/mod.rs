@@ -18,7 +18,7 @@ mod note;
 pub(crate) use note::{Undo, difference, restore};
 
 use crate::error::{Error, Result};
-use crate::ids::{IndexId, Isolation, Lsn, TableId, TxnId};
+use crate::ids::{IndexId, Isolation, Lsn, PAGE_SIZE, PageId, TableId, TxnId};
 use crate::kernel::Kernel;
 use crate::lock::{
     Attempt, DuplicateLock, Implicit, IndexLocks, KeyRun, LockKey, LockKind, LockMode, LockRequest, LockType,
@@ -28,6 +28,7 @@ use crate::log::MtrLsn;
 use crate::mvcc::{SlotNo, VersionBuffer, View};
 use crate::schema::RowBuf;
 use parking_lot::Mutex;
+use std::collections::HashMap;
 use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -83,18 +84,55 @@ pub(crate) struct Buffers {
     pub row: RowBuf,
 }
 
-/// What a transaction has reserved in the log for undoing, and what undoing it would take now. A session keeps a little from
-/// one transaction to the next, so that small ones touch nothing that others touch as well.
+/// What a transaction has reserved for undoing, and what undoing it would take now: bytes of the log, and pages, since what it has
+/// made shorter must become as long again although others have taken the room. A session keeps a little from one
+/// transaction to the next, so that small ones touch nothing that others touch as well.
 #[derive(Default)]
 pub(crate) struct UndoRoom {
     held: u64,
     pub owed: u64,
+    pages_held: u32,
+    pages_owed: u32,
+    /// Of each leaf by how many bytes its entries have become shorter.
+    shrunk: HashMap<PageId, u32>,
+    /// It holds as many pages as one transaction may.
+    has_most_pages: bool,
+}
+
+impl UndoRoom {
+    /// Pages that undoing may take if entries of this leaf become so much shorter.
+    fn pages_after(&self, leaf: PageId, bytes: usize) -> u32 {
+        let before = self.shrunk.get(&leaf).copied();
+        let pages = |bytes: u32| 1 + bytes / GROWTH_OF_A_PAGE;
+        let more = pages(before.unwrap_or(0) + bytes as u32) - before.map_or(0, pages);
+        self.pages_owed + more
+    }
+
+    /// With the pages above them.
+    fn with_inner(leaves: u32) -> u32 {
+        leaves + leaves.div_ceil(INNER_EVERY)
+    }
 }
 
 /// Reserved before each change: as much as undoing the change of a row takes, but for the longest.
 const UNDO_AHEAD: u64 = 8 << 10;
 /// Kept by a session between transactions.
 const UNDO_KEPT: u64 = 2 * UNDO_AHEAD;
+/// As much as can be added to a leaf that was split for it before it has to be split again.
+const GROWTH_OF_A_PAGE: u32 = PAGE_SIZE as u32 / 4;
+/// Splits of leaves that may lead to one of a page above them.
+const INNER_EVERY: u32 = 16;
+/// Leaves for which it keeps memory.
+const SHRUNK_KEPT: usize = 64;
+/// Pages that a session keeps between transactions: enough for one whose rows become shorter in one leaf.
+const UNDO_PAGES_KEPT: u32 = 2;
+/// Pages that one transaction may hold: so many, or this share of the data file. One that makes rows in more leaves shorter may have to
+/// wait for room when it is rolled back on a full disk; else an UPDATE that takes a letter from each row would need a second
+/// place for the whole table.
+const UNDO_PAGES_MAX: u32 = 1024;
+const UNDO_PAGES_SHARE: u32 = 16;
+/// Bytes of the log that a split takes: half a page moves.
+const SPLIT_BYTES: u64 = PAGE_SIZE as u64;
 
 /// Room in the log for undoing a change whose record has so many bytes: what it replaced is in that record, and is written
 /// again; the entries of secondary indexes are of the same size; and a page may have to be split or merged now and then.
@@ -190,6 +228,9 @@ impl TxnContext {
     /// Gives the slot and the buffers back when the session ends.
     pub fn retire(&self, kernel: &Kernel) {
         kernel.store.release_undo(self.undo_room.held);
+        if self.undo_room.pages_held > 0 {
+            kernel.store.release_undo_pages(self.undo_room.pages_held);
+        }
         kernel.owners.remove(&self.owner);
         kernel.mvcc.views.release(self.slot);
         let _ = self.versions.lock().retire(&kernel.mvcc.versions());
@@ -344,10 +385,56 @@ impl<'k> Txn<'k> {
         Ok(waited?)
     }
 
+    /// Whether what is reserved is enough if entries of this leaf become so much shorter, which is noted then. If not, the caller
+    /// lets go of the leaf, [reserves](Self::reserve_to_shrink) and comes back.
+    #[inline]
+    pub fn may_shrink(&mut self, leaf: PageId, bytes: usize) -> bool {
+        let room = &mut self.context.undo_room;
+        if room.has_most_pages {
+            return true;
+        }
+        let pages = room.pages_after(leaf, bytes);
+        if UndoRoom::with_inner(pages) > room.pages_held {
+            return false;
+        }
+        room.owed += u64::from(pages - room.pages_owed) * SPLIT_BYTES;
+        room.pages_owed = pages;
+        *room.shrunk.entry(leaf).or_default() += bytes as u32;
+        true
+    }
+
+    /// Reserves pages for undoing, enough that an entry can become this much shorter. To be called while nothing is latched.
+    #[cold]
+    pub fn reserve_to_shrink(&mut self, bytes: usize) -> Result<()> {
+        let room = &self.undo_room;
+        let needed = UndoRoom::with_inner(room.pages_owed + 1 + bytes as u32 / GROWTH_OF_A_PAGE + 1);
+        let pages = needed.saturating_sub(room.pages_held).max(room.pages_held / 4);
+        let most = UNDO_PAGES_MAX.max(self.kernel.store.file_pages() / UNDO_PAGES_SHARE);
+        if room.pages_held + pages > most {
+            self.undo_room.has_most_pages = true;
+            return Ok(());
+        }
+        self.kernel.store.reserve_undo_pages(pages)?;
+        self.undo_room.pages_held += pages;
+        self.reserve_undo()
+    }
+
     /// Gives back what is reserved beyond what a session keeps for its next transaction.
     fn release_undo(&mut self) {
         let room = &mut self.context.undo_room;
         room.owed = 0;
+        room.pages_owed = 0;
+        if !room.shrunk.is_empty() {
+            room.shrunk.clear();
+            room.shrunk.shrink_to(SHRUNK_KEPT);
+        }
+        room.has_most_pages = false;
+        if room.pages_held > UNDO_PAGES_KEPT {
+            self.kernel
+                .store
+                .release_undo_pages(room.pages_held - UNDO_PAGES_KEPT);
+            room.pages_held = UNDO_PAGES_KEPT;
+        }
         if room.held > UNDO_KEPT {
             self.kernel.store.release_undo(room.held - UNDO_KEPT);
             room.held = UNDO_KEPT;

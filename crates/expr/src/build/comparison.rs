@@ -38,10 +38,12 @@ fn text_comparable(left: Expr, right: Expr, op: &str, bind: &BindCtx) -> Result<
     let left = exact_literal(left, &right, years);
     let right = exact_literal(right, &left, years);
     // A literal beside a date or time is one, if it can be read as one.
-    let (l, r) = (left.ty.clone(), right.ty.clone());
-    let (fixed_left, fixed_right) = (is_literal(&left), is_literal(&right));
-    let left = temporal_literal_beside(left, &r, fixed_right, bind)?;
-    let right = temporal_literal_beside(right, &l, fixed_left, bind)?;
+    let (read_left, read_right) = (
+        temporal_literal_beside(&left, &right, op, bind)?,
+        temporal_literal_beside(&right, &left, op, bind)?,
+    );
+    let left = read_left.unwrap_or(left);
+    let right = read_right.unwrap_or(right);
     let kind = text_cmp_kind(&left, &right, op, bind)?;
     Ok((kind, left, right))
 }
@@ -92,28 +94,29 @@ fn exact_literal(e: Expr, other: &Expr, years: bool) -> Expr {
     }
 }
 
-/// A text beside a date must be one, as in MySQL; beside a time it may be, and a number may beside either. Two literals
-/// are compared as they are.
-fn temporal_literal_beside(e: Expr, other: &SqlType, both_literal: bool, bind: &BindCtx) -> Result<Expr> {
+/// A literal as the date or time that it is beside `other`. A text beside a date must be one, as in MySQL; beside a time it
+/// may be. A number may be one beside a column and in a list of IN; other dates and times count as numbers beside it.
+fn temporal_literal_beside(e: &Expr, other: &Expr, op: &str, bind: &BindCtx) -> Result<Option<Expr>> {
     let Node::Literal(value) = &e.node else {
-        return Ok(e);
+        return Ok(None);
     };
-    let read = match (value, other.kind) {
-        (Val::Int(_), _) if both_literal => None,
-        (Val::Str(s), TypeKind::Time) if !both_literal => parse::time(s, bind.sql_mode)
+    let takes_numbers = matches!(other.node, Node::Column(_)) || op == IN_LIST && !is_literal(other);
+    let read = match (value, other.ty.kind) {
+        (Val::Int(_), _) if !takes_numbers => None,
+        (Val::Str(s), TypeKind::Time) if !is_literal(other) => parse::time(s, bind.sql_mode)
             .filter(|(_, whole)| *whole)
             .map(|(t, _)| Val::Time(t)),
         (Val::Int(n), TypeKind::Time) => parse::number_to_time(*n as i128, *n < 0, 0.0, 0)
             .filter(|(_, whole)| *whole)
             .map(|(t, _)| Val::Time(t)),
-        (Val::Int(0), _) if other.has_date() => Some(Val::DateTime(Date::ZERO.midnight())),
-        (Val::Int(n), _) if other.has_date() => {
+        (Val::Int(0), _) if other.ty.has_date() => Some(Val::DateTime(Date::ZERO.midnight())),
+        (Val::Int(n), _) if other.ty.has_date() => {
             parse::number_to_datetime(*n as i128, 0.0, 0, bind.sql_mode).map(|p| Val::DateTime(p.value))
         }
-        (Val::Str(s), _) if other.has_date() => {
+        (Val::Str(s), _) if other.ty.has_date() => {
             let clock = s.iter().find(|b| b.is_ascii_punctuation()) == Some(&b':');
             let parsed = parse::datetime(s, bind.sql_mode).filter(|_| !clock);
-            let parsed = parsed.ok_or_else(|| not_temporal(other, s))?;
+            let parsed = parsed.ok_or_else(|| not_temporal(&other.ty, s))?;
             // What names a zone of its own is placed when the statement runs.
             if parsed.offset.is_some() {
                 None
@@ -123,10 +126,7 @@ fn temporal_literal_beside(e: Expr, other: &SqlType, both_literal: bool, bind: &
         }
         _ => None,
     };
-    Ok(match read {
-        Some(value) => literal(type_of_value(&value, bind), value),
-        None => e,
-    })
+    Ok(read.map(|value| literal(type_of_value(&value, bind), value)))
 }
 
 fn not_temporal(ty: &SqlType, text: &[u8]) -> SqlError {

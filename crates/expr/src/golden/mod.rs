@@ -174,6 +174,7 @@ fn scope_of(columns: &[(&str, SqlType)]) -> Scope<'static> {
         slot,
         hidden: false,
         merged: false,
+        value: None,
     });
     let mut scope = Scope::default();
     scope.tables.push(ScopeTable {

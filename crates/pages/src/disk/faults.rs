@@ -77,6 +77,12 @@ pub struct Faults {
     pub write_lost_in: Option<u64>,
     /// The n-th write from now goes to another place in its file.
     pub write_misdirected_in: Option<u64>,
+    /// Of the n-th write from now only the first sectors are done, and it says that all of it was.
+    pub write_short_in: Option<u64>,
+    /// The n-th read from now gets the first sectors only, and zeros behind them, and says that all is well.
+    pub read_short_in: Option<u64>,
+    /// Of the last four only writes and reads of files are counted whose names begin so; of all, if it is empty.
+    pub harms: &'static str,
     /// The n-th read from now fails.
     pub read_failure_in: Option<u64>,
     /// Bytes the disk can hold in all.
@@ -98,6 +104,15 @@ pub(super) fn is_due(counter: &mut Option<u64>) -> bool {
         *counter = None;
     }
     due
+}
+
+/// A write that did not do what it said.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Harm {
+    /// The file.
+    pub file: String,
+    /// What is not what it should be.
+    pub bytes: Range<u64>,
 }
 
 impl Faults {

@@ -2,13 +2,12 @@
 //!
 //! With it a data directory can be opened, recovered and examined as ever without a byte of it being changed.
 
+use super::blocks::{BLOCK, pieces};
 use super::{Access, Disk, File};
 use parking_lot::Mutex;
 use std::collections::{BTreeMap, HashMap};
 use std::io;
 use std::sync::Arc;
-
-const BLOCK: usize = 4096;
 
 /// A disk whose changes stay in memory.
 pub struct Overlay {
@@ -142,18 +141,11 @@ impl OverlayFile {
 
     fn change(&self, offset: u64, len: u64, mut fill: impl FnMut(&mut [u8], usize)) -> io::Result<()> {
         let mut state = self.state.lock();
-        let mut done = 0;
-        while done < len {
-            let (number, at) = (
-                (offset + done) / BLOCK as u64,
-                ((offset + done) % BLOCK as u64) as usize,
-            );
-            let take = (BLOCK - at).min((len - done) as usize);
-            let mut block = [0; BLOCK];
-            self.block(&state, number, &mut block)?;
-            fill(&mut block[at..at + take], done as usize);
-            state.blocks.insert(number, Box::new(block));
-            done += take as u64;
+        for piece in pieces(offset, len as usize) {
+            let mut block = Box::new([0; BLOCK]);
+            self.block(&state, piece.block, &mut block)?;
+            fill(&mut block[piece.within], piece.of_range.start);
+            state.blocks.insert(piece.block, block);
         }
         Ok(())
     }
@@ -162,15 +154,10 @@ impl OverlayFile {
 impl File for OverlayFile {
     fn read_at(&self, out: &mut [u8], offset: u64) -> io::Result<()> {
         let state = self.state.lock();
-        let mut done = 0;
         let mut block = [0; BLOCK];
-        while done < out.len() {
-            let place = offset + done as u64;
-            let at = (place % BLOCK as u64) as usize;
-            let take = (BLOCK - at).min(out.len() - done);
-            self.block(&state, place / BLOCK as u64, &mut block)?;
-            out[done..done + take].copy_from_slice(&block[at..at + take]);
-            done += take;
+        for piece in pieces(offset, out.len()) {
+            self.block(&state, piece.block, &mut block)?;
+            out[piece.of_range].copy_from_slice(&block[piece.within]);
         }
         Ok(())
     }

@@ -7,7 +7,7 @@
 //!
 //! Everything random comes from one seed.
 
-pub use super::faults::{Call, Failing, Faults};
+pub use super::faults::{Call, Failing, Faults, Harm};
 
 use super::faults::is_due;
 use super::{Access, Disk, File};
@@ -35,6 +35,15 @@ struct State {
     random: Random,
     syncs: u64,
     calls: u64,
+    harms: Vec<Harm>,
+}
+
+/// What a write does, if it does not do what it is told.
+#[derive(Clone, Copy)]
+enum Wrong {
+    Lost,
+    Misdirected,
+    Short,
 }
 
 #[derive(Clone, Default)]
@@ -227,6 +236,61 @@ impl State {
         let _ = self.write(file, &data[..sectors * SECTOR], offset);
     }
 
+    /// Whether this is a file that is to be harmed.
+    fn may_harm(&self, file: usize) -> bool {
+        self.name_of(file)
+            .is_some_and(|name| name.starts_with(self.faults.harms))
+    }
+
+    fn name_of(&self, file: usize) -> Option<&String> {
+        self.names.iter().find(|(_, f)| **f == file).map(|(name, _)| name)
+    }
+
+    /// What is wrong with this write, which is counted.
+    fn goes_wrong(&mut self, file: usize) -> Option<Wrong> {
+        let faults = &self.faults;
+        let counters = [
+            faults.write_lost_in,
+            faults.write_misdirected_in,
+            faults.write_short_in,
+        ];
+        if counters == [None; 3] || !self.may_harm(file) {
+            return None;
+        }
+        if is_due(&mut self.faults.write_lost_in) {
+            return Some(Wrong::Lost);
+        }
+        if is_due(&mut self.faults.write_misdirected_in) {
+            return Some(Wrong::Misdirected);
+        }
+        is_due(&mut self.faults.write_short_in).then_some(Wrong::Short)
+    }
+
+    /// A write that says that it was done.
+    fn write_wrongly(&mut self, file: usize, data: &[u8], offset: u64, wrong: Wrong) -> io::Result<()> {
+        self.harm(file, offset, data.len());
+        match wrong {
+            Wrong::Lost => Ok(()),
+            Wrong::Misdirected => {
+                let offset = self.astray(file, offset);
+                self.harm(file, offset, data.len());
+                self.write(file, data, offset as usize)
+            }
+            Wrong::Short => {
+                let sectors = self.random.below((data.len() / SECTOR).max(1) as u64) as usize;
+                self.write(file, &data[..sectors * SECTOR], offset as usize)
+            }
+        }
+    }
+
+    fn harm(&mut self, file: usize, offset: u64, len: usize) {
+        let name = self.name_of(file).cloned().unwrap_or_default();
+        self.harms.push(Harm {
+            file: name,
+            bytes: offset..offset + len as u64,
+        });
+    }
+
     /// Where a write that goes astray ends up: another page of the file.
     fn astray(&mut self, file: usize, offset: u64) -> u64 {
         let pages = (self.files[file].now.len() as u64 / PAGE).max(2);
@@ -249,6 +313,7 @@ impl SimDisk {
                 random: Random::new(seed),
                 syncs: 0,
                 calls: 0,
+                harms: Vec::new(),
             })),
         }
     }
@@ -290,6 +355,11 @@ impl SimDisk {
     /// Calls so far, those included that failed.
     pub fn calls(&self) -> u64 {
         self.shared.lock().calls
+    }
+
+    /// Writes so far that did not do what they said.
+    pub fn harms(&self) -> Vec<Harm> {
+        self.shared.lock().harms.clone()
     }
 
     /// The disk as it is found when the power is back (cutting it first if it is on). The old one stays dead, so that
@@ -415,11 +485,18 @@ impl File for SimFile {
         if is_due(&mut state.faults.read_failure_in) {
             return Err(io::Error::from_raw_os_error(libc::EIO));
         }
+        let is_short = state.faults.read_short_in.is_some()
+            && state.may_harm(self.file)
+            && is_due(&mut state.faults.read_short_in);
         let now = &state.files[self.file].now;
         let start = (offset as usize).min(now.len());
         let end = (offset as usize + out.len()).min(now.len());
         out[..end - start].copy_from_slice(&now[start..end]);
         out[end - start..].fill(0);
+        if is_short {
+            let sectors = state.random.below((out.len() / SECTOR).max(1) as u64) as usize;
+            out[sectors * SECTOR..].fill(0);
+        }
         Ok(())
     }
 
@@ -441,12 +518,9 @@ impl File for SimFile {
             drop(state);
             panic!("a fault that was asked for");
         }
-        let goes_astray = is_due(&mut state.faults.write_misdirected_in);
-        if goes_astray {
-            let offset = state.astray(self.file, offset);
-            state.write(self.file, data, offset as usize)?;
-        } else if !is_due(&mut state.faults.write_lost_in) {
-            state.write(self.file, data, offset as usize)?;
+        match state.goes_wrong(self.file) {
+            Some(wrong) => state.write_wrongly(self.file, data, offset, wrong)?,
+            None => state.write(self.file, data, offset as usize)?,
         }
         state.survives()
     }

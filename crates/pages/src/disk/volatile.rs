@@ -5,13 +5,12 @@
 //! the engine and the disk; `volatile,unsynced` also leaves out the syncs of the log, to show that the tests would notice.
 //! Names are certain at once, and the scratch file, of which nothing is needed after a restart, is not kept here.
 
+use super::blocks::{BLOCK, pieces};
 use super::{Access, Disk, File};
 use parking_lot::Mutex;
 use std::collections::{BTreeMap, HashMap};
 use std::io;
 use std::sync::Arc;
-
-const BLOCK: usize = 4096;
 
 type Blocks = BTreeMap<u64, Box<[u8; BLOCK]>>;
 
@@ -100,18 +99,13 @@ impl VolatileFile {
         Ok(())
     }
 
-    fn change(&self, offset: u64, len: u64, fill: &mut dyn FnMut(&mut [u8], usize)) -> io::Result<()> {
+    fn change(&self, offset: u64, len: u64, mut fill: impl FnMut(&mut [u8], usize)) -> io::Result<()> {
         let mut blocks = self.blocks.lock();
-        let mut done = 0;
-        while done < len {
-            let place = offset + done;
-            let (number, at) = (place / BLOCK as u64, (place % BLOCK as u64) as usize);
-            let take = (BLOCK - at).min((len - done) as usize);
+        for piece in pieces(offset, len as usize) {
             let mut block = Box::new([0; BLOCK]);
-            self.block(&blocks, number, &mut block)?;
-            fill(&mut block[at..at + take], done as usize);
-            blocks.insert(number, block);
-            done += take as u64;
+            self.block(&blocks, piece.block, &mut block)?;
+            fill(&mut block[piece.within], piece.of_range.start);
+            blocks.insert(piece.block, block);
         }
         Ok(())
     }
@@ -121,20 +115,15 @@ impl File for VolatileFile {
     fn read_at(&self, out: &mut [u8], offset: u64) -> io::Result<()> {
         let blocks = self.blocks.lock();
         let mut block = [0; BLOCK];
-        let mut done = 0;
-        while done < out.len() {
-            let place = offset + done as u64;
-            let at = (place % BLOCK as u64) as usize;
-            let take = (BLOCK - at).min(out.len() - done);
-            self.block(&blocks, place / BLOCK as u64, &mut block)?;
-            out[done..done + take].copy_from_slice(&block[at..at + take]);
-            done += take;
+        for piece in pieces(offset, out.len()) {
+            self.block(&blocks, piece.block, &mut block)?;
+            out[piece.of_range].copy_from_slice(&block[piece.within]);
         }
         Ok(())
     }
 
     fn write_at(&self, data: &[u8], offset: u64) -> io::Result<()> {
-        self.change(offset, data.len() as u64, &mut |part, at| {
+        self.change(offset, data.len() as u64, |part, at| {
             part.copy_from_slice(&data[at..at + part.len()]);
         })
     }
@@ -164,7 +153,7 @@ impl File for VolatileFile {
     }
 
     fn punch(&self, offset: u64, len: u64) -> io::Result<()> {
-        self.change(offset, len, &mut |part, _| part.fill(0))
+        self.change(offset, len, |part, _| part.fill(0))
     }
 
     fn truncate(&self, len: u64) -> io::Result<()> {

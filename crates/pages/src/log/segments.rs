@@ -169,8 +169,8 @@ impl Segments {
         Ok(())
     }
 
-    /// Copies a range to the same positions of segments on another disk, making those that are not there, and syncs them.
-    /// `each` is told how many bytes came next.
+    /// Copies a range to the same positions of segments on another disk, making those that are not there, and syncs them; of an
+    /// empty range, the segment in which it lies. `each` is told how many bytes came next.
     pub fn copy(
         &self,
         from: Lsn,
@@ -180,7 +180,7 @@ impl Segments {
     ) -> Result<()> {
         let mut buffer = vec![0; COPY_AT_ONCE.min(self.size) as usize];
         let mut at = from;
-        while at < to {
+        loop {
             let number = at.0 / self.size;
             let end = to.0.min((number + 1) * self.size);
             let file = disk.open(&name(number), true, Access::Buffered)?;
@@ -197,8 +197,10 @@ impl Segments {
                 each(part.len() as u64)?;
             }
             file.sync()?;
+            if at >= to {
+                return Ok(());
+            }
         }
-        Ok(())
     }
 
     /// Whether the segment of a position is there.
@@ -424,6 +426,19 @@ mod tests {
             .iter()
             .map(|n| n.strip_prefix(PREFIX).unwrap().parse().unwrap())
             .collect()
+    }
+
+    /// A copy whose checkpoint is at its end has no records, but a log.
+    #[test]
+    fn an_empty_range_is_copied_as_a_segment() {
+        let (disk, other) = (SimDisk::new(1), SimDisk::new(2));
+        let segments = Segments::open(Arc::new(disk), 4096, Mark::default()).unwrap();
+        segments
+            .prepare(Lsn(4096), Lsn(4096), Lsn(2 * 4096), 4 * 4096, 0)
+            .unwrap();
+        let at = Lsn(4096 + 800);
+        segments.copy(at, at, &other, &mut |_| Ok(())).unwrap();
+        assert_eq!(names(&other), [1]);
     }
 
     #[test]

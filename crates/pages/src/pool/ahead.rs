@@ -92,8 +92,8 @@ impl Pool {
         for Coming { page, frame } in coming {
             let latch = &self.arena.state(page).latch;
             // SAFETY: as above; nobody but us reads it.
-            let is_intact = done.is_ok() && unsafe { self.arena.page(page).as_ref() }.is_intact(page);
-            if is_intact {
+            let found = unsafe { self.arena.page(page).as_ref() };
+            if done.is_ok() && found.is_intact(page) && self.is_as_written(page, found) {
                 self.frames.put(frame, page);
                 latch.set_resident();
                 latch.unlock_exclusive();

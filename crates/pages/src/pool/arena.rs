@@ -26,6 +26,8 @@ pub struct PageState {
     pub rec_lsn: AtomicU64,
     /// Where the page lies, if it is in memory. Changed by the exclusive holder of the latch alone.
     frame: AtomicU32,
+    /// What was written to the disk last. See `written.rs`.
+    pub written: AtomicU32,
 }
 
 pub struct Arena {

@@ -103,6 +103,7 @@ impl Pool {
             self.arena.copy_out(page, copy);
             state.rec_lsn.store(IN_FLIGHT, Ordering::SeqCst);
             copy.seal(page);
+            self.note_written(page, copy);
             Some(Dirty {
                 page,
                 rec_lsn: Lsn(rec_lsn),

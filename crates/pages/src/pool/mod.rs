@@ -23,6 +23,7 @@ mod latch;
 #[cfg(test)]
 mod latch_tests;
 mod page;
+mod written;
 
 pub(crate) use dirty::{Dirty, Health, Signal, Trouble, Wanted};
 pub(crate) use guard::OptimisticGuard;
@@ -53,6 +54,8 @@ pub struct Pool {
     writes: AtomicU64,
     evictions: AtomicU64,
     starved: AtomicU64,
+    /// See `written.rs`.
+    log_found: AtomicU64,
     /// Page 0 and, from page 1 on, every page at this distance are never evicted.
     pinned_every: u32,
 }
@@ -97,6 +100,7 @@ impl Pool {
             writes: AtomicU64::new(0),
             evictions: AtomicU64::new(0),
             starved: AtomicU64::new(0),
+            log_found: AtomicU64::new(u64::MAX),
             pinned_every,
         })
     }
@@ -194,7 +198,9 @@ impl Pool {
     pub(crate) fn discard(&self, page: PageId) {
         debug_assert!(page.is_scratch(), "a logged page's changes must reach the disk");
         let latch = &self.arena.state(page).latch;
-        if latch.lock_exclusive() {
+        let is_here = latch.lock_exclusive();
+        self.forget_written(page);
+        if is_here {
             self.forget_dirt(page);
             latch.mark_unused();
             latch.unlock_exclusive();
@@ -258,10 +264,10 @@ impl Pool {
         self.reads.fetch_add(1, Ordering::Relaxed);
         file.read_at(&mut buffer[..], offset)
             .map_err(|error| failed(&error, format!("reading page {page} at byte {offset}")))?;
-        if buffer.is_intact(page) {
-            return Ok(());
+        if !buffer.is_intact(page) {
+            return Err(Error::corrupt(page, "its checksum does not fit its content"));
         }
-        Err(Error::corrupt(page, "its checksum does not fit its content"))
+        self.check_written(page, buffer)
     }
 
     /// Writes a run of pages with consecutive numbers.

@@ -230,7 +230,8 @@ impl Store {
         Ok(())
     }
 
-    /// Reads pages from the disk, those again that are being written. Returns those that are not whole even so.
+    /// Reads pages from the disk, those again that are being written. Returns those that are not whole even so, or not what was
+    /// written there.
     pub(super) fn read_settled(
         &self,
         first: PageId,
@@ -242,13 +243,16 @@ impl Store {
         let mut torn = Vec::new();
         for (n, page) in pages.iter_mut().enumerate() {
             let id = PageId(first.0 + n as u32);
+            let is_settled = |page: &PageBuf| {
+                page.is_intact(id) && (self.pool().is_dirty(id) || self.pool().is_as_written(id, page))
+            };
             let mut tries = 0;
-            while !page.is_intact(id) && tries < READ_TRIES {
+            while !is_settled(page) && tries < READ_TRIES {
                 sleep(Duration::from_millis(1 << tries.min(6)));
                 tries += 1;
                 data.read_at(PageBuf::bytes_of_mut(std::slice::from_mut(page)), place(id))?;
             }
-            if !page.is_intact(id) {
+            if !is_settled(page) {
                 torn.push((id, page.duplicate()));
             }
         }

@@ -20,6 +20,7 @@
 use super::Store;
 use super::control::Control;
 use super::doublewrite::{BATCH, Doublewrite};
+use crate::disk::failed;
 use crate::error::{Error, Result};
 use crate::ids::{Lsn, PageId};
 use crate::pool::{Dirty, Health, PageBuf, Signal, Trouble, Wanted};
@@ -150,7 +151,8 @@ impl Cleaner {
                 thread::sleep(TICK);
             }
         };
-        Ok(thread::Builder::new().name("cleaner".into()).spawn(run)?)
+        let thread = thread::Builder::new().name("cleaner".into()).spawn(run);
+        Ok(thread.map_err(|error| failed(&error, "starting the thread that writes pages".into()))?)
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::tests::{new_page, ops, read, write};
 use super::*;
+use crate::disk::Access;
 use crate::disk::sim::{Faults, SimDisk};
 use crate::pool::PageBuf;
 
@@ -255,6 +256,73 @@ fn a_lost_first_write_is_noticed_by_redo() {
         Err(other) => panic!("{other}"),
         Ok((store, _)) => panic!("redone on nothing: {}", read(&store, page)),
     }
+}
+
+/// Writes the page, and then as many others that it is not in memory any more.
+fn write_and_evict(store: &Store, page: PageId, value: u64) {
+    write(store, page, value);
+    while store.clean(Aim::Room, usize::MAX).unwrap() > 0 {}
+    for _ in 0..100 {
+        new_page(store, 1);
+        while store.clean(Aim::Room, usize::MAX).unwrap() > 0 {}
+    }
+    assert!(!store.pool().is_resident(page));
+}
+
+/// The disk goes on showing the page of before, whose checksum is right.
+#[test]
+fn a_page_that_is_not_what_was_written_last_is_named() {
+    for goes_astray in [false, true] {
+        let disk = SimDisk::new(1);
+        let (store, _) = Store::on_sim(&disk, 64, ops()).unwrap();
+        store.stop_cleaner();
+        let page = new_page(&store, 1);
+        write_and_evict(&store, page, 2);
+        assert_eq!(read(&store, page), 2);
+        let which = Some(1);
+        disk.set_faults(Faults {
+            write_lost_in: which.filter(|_| !goes_astray),
+            write_misdirected_in: which.filter(|_| goes_astray),
+            harms: "data",
+            ..Faults::default()
+        });
+        write_and_evict(&store, page, 3);
+        match store.pool().shared(page) {
+            Err(Error::Corrupt { page: named, .. }) => assert_eq!(named, Some(page)),
+            Err(other) => panic!("{other}"),
+            Ok(found) => panic!("a page of the past: {}", found.u64_at(crate::pool::PAGE_HEADER)),
+        }
+        let (_, damaged) = store.verify_on_disk(PageId(0), usize::MAX).unwrap();
+        assert!(damaged.iter().any(|found| found.page == page), "{damaged:?}");
+    }
+}
+
+/// Nothing that redo touches shows it, and yet: a page is of a moment that the log has not come to.
+#[test]
+fn a_page_newer_than_the_log_is_named_when_it_is_read() {
+    let disk = SimDisk::new(1);
+    let (store, _) = Store::on_sim(&disk, 64, ops()).unwrap();
+    let pages = [new_page(&store, 1), new_page(&store, 1)];
+    store.shutdown().unwrap();
+    drop(store);
+    let data = file(&disk, "data");
+    let mut copy = PageBuf::zeroed();
+    let place = u64::from(pages[1].0) * PAGE_SIZE as u64;
+    data.read_at(&mut copy[..], place).unwrap();
+    copy.set_lsn(Lsn(copy.lsn().0 + (1 << 20)));
+    copy.seal(pages[1]);
+    data.write_at(&copy[..], place).unwrap();
+    data.sync().unwrap();
+    let disk = disk.restart();
+    let (store, _) = Store::on_sim(&disk, 64, ops()).unwrap();
+    assert_eq!(read(&store, pages[0]), 1);
+    match store.pool().shared(pages[1]) {
+        Err(Error::Corrupt { page, what }) => {
+            assert_eq!(page, Some(pages[1]));
+            assert!(what.contains("the log ended at"), "{what}");
+        }
+        other => panic!("{:?}", other.map(|page| page.lsn())),
+    };
 }
 
 /// Places of the data file that take no writes.

@@ -3,6 +3,7 @@
 
 use super::tests::{new_page, ops, write};
 use super::*;
+use crate::disk::Access;
 use crate::disk::sim::SimDisk;
 use tidemark_testing::fuzz::Corpus;
 

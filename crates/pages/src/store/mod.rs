@@ -6,7 +6,7 @@
 //! | `mtr.rs` | changes of several pages, one record, all or nothing |
 //! | `space.rs`, `scratch.rs` | which pages are used |
 //! | `cleaner.rs`, `doublewrite.rs` | pages go to disk; checkpoints |
-//! | `control.rs`, `files.rs`, `recovery.rs` | and come back |
+//! | `start.rs`, `control.rs`, `files.rs`, `recovery.rs` | and come back |
 //! | `backup.rs`, `archive.rs`, `holds.rs` | copies of a store that runs, and its log |
 //! | `scrub.rs` | pages verified where they lie |
 //!
@@ -29,6 +29,7 @@ mod recovery;
 mod scratch;
 mod scrub;
 mod space;
+mod start;
 #[cfg(test)]
 mod tests;
 
@@ -41,23 +42,19 @@ pub use op::{OpTable, PageOp, ROOTS, Redo};
 pub use recovery::{Loser, Recovered};
 pub use scrub::DamagedPage;
 
-use crate::disk::{Access, Disk};
+use crate::disk::Disk;
 use crate::error::{Error, Result};
-use crate::ids::{Lsn, PAGE_SIZE, PageId, TxnId};
-use crate::log::{
-    DurableProof, LOG_START, Log, LogConfig, LogStatus, Mark, OnFailure, RECORD_HEADER, Segments, check_end,
-    finish_record,
-};
+use crate::ids::{Lsn, PAGE_SIZE, PageId};
+use crate::log::{Log, LogConfig, LogStatus, OnFailure, RECORD_HEADER, finish_record};
 use crate::pool::{ExclusiveGuard, Pool, PoolStatus, page_type};
 use archive::LogArchive;
 use cleaner::{Aim, Cleaner};
 use control::{Control, ControlFile};
-use doublewrite::Doublewrite;
 use holds::{Holds, LogHold};
 use parking_lot::{Mutex, RwLock};
 use scratch::Scratch;
 use space::Space;
-use std::hash::{BuildHasher, Hasher, RandomState};
+use start::Start;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread::JoinHandle;
@@ -113,11 +110,7 @@ impl StoreConfig {
 /// A log smaller than this is mostly waiting for checkpoints.
 const LOG_CAPACITY_MIN: u64 = 4 << 20;
 
-/// The epoch of a directory's first start.
-const FIRST_EPOCH: u32 = 1;
-
-/// The levels of `force_recovery` from which on damage in the log passes for its end, and nothing is redone.
-const LOG_MAY_BE_DAMAGED: u8 = 3;
+/// The level of `force_recovery` from which on nothing is redone.
 const NO_REDO: u8 = 6;
 
 type RetainHook = Box<dyn Fn() -> Option<Retain> + Send + Sync>;
@@ -168,97 +161,28 @@ pub struct StoreStatus {
 impl Store {
     /// Opens what is on the disk, recovering it if need be, or begins anew if it is empty.
     pub fn open(config: StoreConfig, ops: OpTable) -> Result<(Arc<Store>, Recovered)> {
-        let disk = &*config.disk;
-        // First, so that a directory of another version is left as it is.
-        let found = ControlFile::open(disk)?;
-        let access = if config.direct {
-            Access::Direct
-        } else {
-            Access::Buffered
-        };
-        let mut recovered = Recovered {
-            created: found.is_none(),
-            ..Recovered::default()
-        };
-        let data = match &found {
-            Some((_, control)) => files::open_data(disk, access, control)?,
-            None => {
-                files::check_is_new(disk)?;
-                if !config.create {
-                    return Err(Error::CannotOpen("it is empty: there is no control file".into()));
-                }
-                disk.open(files::DATA, true, access)?
-            }
-        };
-        let (mut file, mut control) = match found {
-            Some(found) => found,
-            None => Self::create(&config)?,
-        };
-        recovered.clean = control.clean;
-        recovered.next_txn = control.next_txn;
-        files::check_owner(&*data, &control)?;
-        let (mut doublewrite, last_batch) = Doublewrite::open(disk, &control, recovered.created)?;
-        let mark = Mark::new(control.id, control.mark_epoch);
-        let mut segments = Segments::open(config.disk.clone(), control.segment_bytes, mark)?;
-        files::check_log(&segments, &control)?;
-        let mut reader = segments.reader(control.scan_from).not_before(control.scan_epoch);
-        recovery::analyse(&mut reader, &mut recovered)?;
-        files::check_whole(&segments, &control, recovered.end)?;
-        let checkpoint = DurableProof {
-            lsn: control.durable,
-            source: "control".into(),
-        };
-        let proofs = [Some(checkpoint), last_batch.proof()];
-        // After a clean stop control knows the end; else what stands behind it is asked.
-        let epoch = (!control.clean).then_some(control.epoch);
-        let ended = check_end(
-            &segments,
-            recovered.end,
-            proofs.into_iter().flatten().collect(),
-            epoch,
-        );
-        match ended {
-            Err(error) if config.force_recovery >= LOG_MAY_BE_DAMAGED => ::log::error!("{error}"),
-            ended => ended?,
-        }
-
-        // Nothing has been changed so far.
-        segments.finish_last(recovered.end)?;
-        let scratch = disk.open("scratch", true, access)?;
-        Scratch::empty(&*scratch)?;
-        if !control.clean {
-            recovered.torn_pages_repaired = last_batch.restore(&*data)?;
-        }
-        files::check_superblock(&*data, &control)?;
-        // What was read may be no more than what the operating system remembers: of a killed process, or of one that
-        // stopped because a sync had failed, after which the system takes for written what is not on the disk. So it is
-        // written again, and counts when it is synced.
-        segments.write_again(control.durable.max(control.scan_from), recovered.end)?;
-        data.sync()?;
-        control.epoch += 1;
-        control.clean = false;
-        control.durable = recovered.end;
-        if control.id == 0 {
-            // Of a version without ids.
-            (control.id, control.mark_epoch) = (new_id(), control.epoch);
-            segments.set_mark(Mark::new(control.id, control.mark_epoch));
-        }
-        doublewrite.prepare(control.id)?;
-        disk.sync_dir()?;
-        file.write(&control)?;
-
+        let Start {
+            data,
+            scratch,
+            file,
+            control,
+            doublewrite,
+            segments,
+            mut recovered,
+        } = Start::from(&config)?;
         let log_config = LogConfig {
             buffer_bytes: config.log_buffer_bytes,
             flush_at_trx_commit: config.flush_at_trx_commit,
             on_failure: config.on_log_failure,
         };
+        let pool = Pool::new(
+            config.pool_pages,
+            space::BITMAP_EVERY,
+            data.clone(),
+            scratch.clone(),
+        )?;
         let store = Arc::new(Store {
-            pool: Pool::new(
-                config.pool_pages,
-                space::BITMAP_EVERY,
-                data.clone(),
-                scratch.clone(),
-            )?,
+            pool,
             log: Log::open(segments, &log_config, control.epoch, recovered.end),
             ops,
             space: Space::new(data),
@@ -295,6 +219,9 @@ impl Store {
         if config.force_recovery < NO_REDO {
             recovered.records_redone = self.redo(control.redo_from, recovered.end)?;
         }
+        if config.force_recovery == 0 {
+            self.pool.set_log_found(recovered.end);
+        }
         self.space
             .load(&self.pool, recovered.end, config.force_recovery > 0)?;
         // No checkpoint before: it would count on the superblock.
@@ -313,32 +240,6 @@ impl Store {
             made => made?,
         }
         Ok(())
-    }
-
-    fn create(config: &StoreConfig) -> Result<(ControlFile, Control)> {
-        let capacity = config.log_capacity_bytes.max(LOG_CAPACITY_MIN);
-        let control = Control {
-            epoch: 0,
-            redo_from: LOG_START,
-            scan_from: LOG_START,
-            next_txn: TxnId(1),
-            clean: true,
-            segment_bytes: (capacity / 8).clamp(512 << 10, 64 << 20).next_multiple_of(4096),
-            scan_epoch: 0,
-            data_pages: 0,
-            mark_epoch: FIRST_EPOCH,
-            durable: LOG_START,
-            id: new_id(),
-        };
-        // The log is part of a data directory from the beginning.
-        Segments::open(config.disk.clone(), control.segment_bytes, Mark::default())?.prepare(
-            LOG_START,
-            LOG_START,
-            Lsn(1),
-            0,
-            0,
-        )?;
-        Ok((ControlFile::create(&*config.disk, &control)?, control))
     }
 
     /// The superblock, unless a former start got as far as to make it certain. One of a version without ids learns that
@@ -398,7 +299,7 @@ impl Store {
     #[inline]
     pub fn begin_urgent_mtr(&self) -> Result<Mtr<'_>> {
         self.log.check()?;
-        Ok(Mtr::new(self))
+        Ok(Mtr::new_urgent(self))
     }
 
     /// Reserves room in the log for undoing what is about to be changed, or fails if the disk is full; to be given back with
@@ -410,6 +311,17 @@ impl Store {
     /// Gives back what was reserved for undoing.
     pub fn release_undo(&self, bytes: u64) {
         self.log.release_undo(bytes);
+    }
+
+    /// Keeps so many free pages for undoing, which may have to split pages, or fails if the disk is full; to be given back with
+    /// [`release_undo_pages`](Self::release_undo_pages). To be called while holding nothing.
+    pub fn reserve_undo_pages(&self, pages: u32) -> Result<()> {
+        self.space.lock().promise(self, pages)
+    }
+
+    /// Gives back what was kept for undoing.
+    pub fn release_undo_pages(&self, pages: u32) {
+        self.space.lock().take_back(pages);
     }
 
     /// Asks for a checkpoint, and says what keeps the cleaner from one.
@@ -596,11 +508,6 @@ impl Store {
         }
         Ok(())
     }
-}
-
-/// A number that no other directory has.
-fn new_id() -> u64 {
-    RandomState::new().build_hasher().finish() | 1
 }
 
 impl Drop for Store {

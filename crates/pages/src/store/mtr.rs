@@ -127,6 +127,8 @@ pub struct Mtr<'s> {
     /// Free pages, latched, that allocations to come will take.
     pub(super) reserved: Vec<ExclusiveGuard<'s>>,
     committed: bool,
+    /// It may use the pages that are promised to undoing.
+    urgent: bool,
     /// All pages are scratch pages, and nothing is logged.
     scratch: bool,
     /// Scratch pages that are free from the commit on.
@@ -148,9 +150,22 @@ impl<'s> Mtr<'s> {
             space: None,
             reserved: Vec::new(),
             committed: false,
+            urgent: false,
             scratch: false,
             freed: Vec::new(),
         }
+    }
+
+    /// One that may use what is kept for undoing.
+    #[inline]
+    pub(super) fn new_urgent(store: &'s Store) -> Mtr<'s> {
+        let mut mtr = Mtr::new(store);
+        mtr.urgent = true;
+        mtr
+    }
+
+    pub(super) fn is_urgent(&self) -> bool {
+        self.urgent
     }
 
     #[inline]

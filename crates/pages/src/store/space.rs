@@ -16,6 +16,10 @@
 //! The file grows by `fallocate`, so writing a page never fails for want of room. Free pages are used again. A whole
 //! extent of free pages is given back to the file system once no redo can touch them any more, that is when a
 //! checkpoint has passed the moment they were freed, and allocated again before one of its pages is used.
+//!
+//! *Promised.* A rollback must be possible on a full disk, and it may have to split pages: rows have become shorter, and others
+//! have taken the room. So before a transaction makes a row shorter it has pages promised to it. There are always as many free pages
+//! that have room on the disk as are promised, and only urgent mini-transactions take from them.
 
 use super::Store;
 use super::mtr::Mtr;
@@ -34,6 +38,8 @@ const EXTENT: u32 = 64;
 /// The file grows by an eighth of itself, within these bounds.
 const GROW_MIN: u32 = 64;
 const GROW_MAX: u32 = 4096;
+/// Free pages besides those that are promised: splits go up to the root now and then.
+const SPARE: u32 = 8;
 const NOT_IN_USE: &str = "a page that is not in use cannot be freed";
 /// Extents given back under one hold of the lock.
 const PUNCH_AT_ONCE: usize = 16;
@@ -57,8 +63,10 @@ struct State {
     hint: u32,
     /// Where to look for a free extent next; `None` if there was none, and none has come since.
     extent_hint: Option<u32>,
-    /// Extents that may have no room on disk.
+    /// Free extents that may have no room on disk.
     unbacked: BTreeSet<u32>,
+    /// Pages that undoing may need.
+    promised: u32,
     /// Extents in which a page was freed, and when the last one was.
     emptied: BTreeMap<u32, Lsn>,
     /// Extents in which the mini-transaction now holding the lock has freed a page, and whether it was the last.
@@ -88,6 +96,7 @@ impl Space {
             hint: 1,
             extent_hint: Some(1),
             unbacked: BTreeSet::new(),
+            promised: 0,
             emptied: BTreeMap::new(),
             freeing: Vec::new(),
         };
@@ -198,12 +207,16 @@ impl Space {
             let Some(last) = ripe.last() else { break };
             from = last + 1;
             for extent in ripe {
-                if (extent..extent + EXTENT).any(|page| pool.is_dirty(PageId(page))) {
+                let is_promised = state.promised > 0
+                    && !state.unbacked.contains(&extent)
+                    && state.backed() < state.promised + SPARE + EXTENT;
+                if is_promised || (extent..extent + EXTENT).any(|page| pool.is_dirty(PageId(page))) {
                     continue;
                 }
                 state.emptied.remove(&extent);
                 let bitmap = pool.shared(bitmap_page(bitmap_of(PageId(extent))))?;
                 if extent_is_free(&bitmap, extent, state.end) {
+                    (extent..extent + EXTENT).for_each(|page| pool.forget_written(PageId(page)));
                     self.data.punch(
                         u64::from(extent) * PAGE_SIZE as u64,
                         u64::from(EXTENT) * PAGE_SIZE as u64,
@@ -213,6 +226,14 @@ impl Space {
             }
         }
         Ok(())
+    }
+}
+
+impl State {
+    /// Free pages that have room on the disk.
+    fn backed(&self) -> u32 {
+        let free: u32 = self.free.iter().sum();
+        free.saturating_sub(self.unbacked.len() as u32 * EXTENT)
     }
 }
 
@@ -249,6 +270,7 @@ fn find_free(bitmap: &PageBuf, from: u32, to: u32) -> Option<u32> {
 impl<'s> SpaceGuard<'s> {
     /// Finds so many free pages that `mtr` holds `count` of them, each latched and with room on disk. Nothing is applied.
     pub fn reserve(&mut self, mtr: &mut Mtr<'s>, count: usize) -> Result<()> {
+        self.leave_promised(mtr, count)?;
         while (self.state.free.iter().sum::<u32>() as usize) < count {
             self.grow(mtr.store(), count)?;
         }
@@ -272,6 +294,7 @@ impl<'s> SpaceGuard<'s> {
     /// The same for one page that should lie near another.
     pub fn reserve_near(&mut self, mtr: &mut Mtr<'s>, near: PageId) -> Result<()> {
         debug_assert!(mtr.reserved.is_empty());
+        self.leave_promised(mtr, 1)?;
         let page = match self.find_in_extent(mtr, near)? {
             Some(page) => Some(page),
             None => self.find_extent(mtr)?,
@@ -284,6 +307,38 @@ impl<'s> SpaceGuard<'s> {
             self.state.extent_hint = None;
         }
         self.reserve(mtr, 1)
+    }
+
+    /// Sees to it that what is promised is still there when so many pages are taken.
+    fn leave_promised(&mut self, mtr: &Mtr<'s>, count: usize) -> Result<()> {
+        match self.state.promised {
+            0 => Ok(()),
+            _ if mtr.is_urgent() => Ok(()),
+            promised => self.have_backed(mtr.store(), promised + count as u32 + SPARE),
+        }
+    }
+
+    /// Promises so many pages more to undoing.
+    pub fn promise(&mut self, store: &'s Store, count: u32) -> Result<()> {
+        self.have_backed(store, self.state.promised + count + SPARE)?;
+        self.state.promised += count;
+        Ok(())
+    }
+
+    /// So many are not needed any more.
+    pub fn take_back(&mut self, count: u32) {
+        self.state.promised -= count;
+    }
+
+    /// Sees to it that so many free pages have room on the disk.
+    fn have_backed(&mut self, store: &'s Store, count: u32) -> Result<()> {
+        while self.state.backed() < count {
+            match self.state.unbacked.first() {
+                Some(&extent) => self.back(PageId(extent))?,
+                None => self.grow(store, (count - self.state.backed()) as usize)?,
+            }
+        }
+        Ok(())
     }
 
     fn latch(mtr: &mut Mtr<'s>, page: PageId) -> Result<()> {

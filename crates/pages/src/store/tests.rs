@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::disk::sim::{Faults, Random, SimDisk};
+use crate::ids::TxnId;
 use crate::log::TxnNote;
 use crate::pool::{OptimisticGuard, PAGE_HEADER, PageBuf};
 use std::collections::HashMap;

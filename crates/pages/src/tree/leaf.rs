@@ -31,6 +31,11 @@ impl<'t> LeafRead<'t> {
         LeafRead { tree, guard, steps }
     }
 
+    /// The page's number.
+    pub(super) fn id(&self) -> PageId {
+        self.guard.id()
+    }
+
     /// The page: search it, count it, read its entries and fences.
     #[inline]
     pub fn node(&self) -> Node<'_> {
@@ -71,6 +76,11 @@ impl<'t> LeafWrite<'t> {
     #[inline]
     pub fn node(&self) -> Node<'_> {
         Node::new(self.mtr.page(self.page))
+    }
+
+    /// The page's number.
+    pub fn id(&self) -> PageId {
+        self.mtr.id(self.page)
     }
 
     /// Inserts at the slot that [`Node::search`] named.

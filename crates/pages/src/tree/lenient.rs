@@ -33,7 +33,10 @@ impl Tree {
         ::log::error!("reading goes on behind damage: {error}");
         while let Some(next) = self.next_readable(self.root, None, fence) {
             *fence = next;
-            if let Ok(leaf) = self.read(fence) {
+            // One that does not cover it would lead back.
+            if let Ok(leaf) = self.read(fence)
+                && leaf.node().covers(fence)
+            {
                 let slot = leaf.node().search(fence).unwrap_or_else(|slot| slot);
                 return Ok(Some((leaf, slot)));
             }

@@ -48,6 +48,8 @@ const LAST_AT: usize = 56;
 const RUN_AT: usize = 58;
 /// First byte of a tree page that belongs to the tree, not to every page.
 const BODY_AT: usize = 32;
+/// Bytes of a page that belong to the tree.
+pub(super) const CONTENT: usize = PAGE_SIZE - BODY_AT;
 pub(super) const SLOTS_AT: usize = 64;
 pub(super) const SLOT_SIZE: usize = 8;
 /// Bytes of a cell besides its key and value.
@@ -391,6 +393,30 @@ impl<'p> Node<'p> {
             &self.page[BODY_AT..self.slots_end()],
             &self.page[get_u16(self.page, HEAP_AT)..],
         )
+    }
+
+    /// Whether an entry with this key may stand at this slot.
+    pub(super) fn has_place_for(self, slot: usize, key: &[u8]) -> bool {
+        let count = self.count();
+        if slot == 0 && !self.is_leaf() {
+            return key.is_empty();
+        }
+        // The first entry of an inner node, whose key is empty, is below all.
+        slot <= count
+            && self.covers(key)
+            && (slot == 0 || self.key(slot - 1) < key)
+            && (slot == count || key < self.key(slot))
+    }
+
+    /// Whether the first `keep` entries can stand between these fences.
+    pub(super) fn can_be_refenced(self, lower: &[u8], upper: &[u8], keep: usize) -> bool {
+        if keep > self.count() || lower.len().max(upper.len()) > MAX_KEY_LEN {
+            return false;
+        }
+        let first = usize::from(!self.is_leaf());
+        let stands = |slot: usize| lower <= self.key(slot) && (upper.is_empty() || self.key(slot) < upper);
+        let used: usize = (0..keep).map(|slot| self.size_of(slot)).sum();
+        used + lower.len() + upper.len() <= CAPACITY && (keep <= first || stands(first) && stands(keep - 1))
     }
 
     /// Checks everything about the page that can be checked without its neighbours.

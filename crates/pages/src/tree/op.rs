@@ -14,10 +14,10 @@
 //!   7 Overflow next page, owning index, data
 //! ```
 
-use super::node::{Node, NodeMut, PageBytes};
+use super::node::{CONTENT, MAX_KEY_LEN, Node, NodeMut, PageBytes};
 use super::overflow;
 use crate::error::Error;
-use crate::pool::PageBuf;
+use crate::pool::{PageBuf, page_type};
 use crate::store::{OpTable, PageOp};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -70,12 +70,12 @@ pub fn register(table: &mut OpTable) {
     table.register(TreeOp::KIND, |arguments, page| {
         let op = TreeOp::decode(arguments)
             .ok_or_else(|| Error::corrupt(None, "the log holds a malformed tree op"))?;
-        if op.change(page) {
+        if op.suits(page) && op.change(page) {
             return Ok(());
         }
         Err(Error::corrupt(
             page.id(),
-            "a change in the log does not fit the page",
+            "a change in the log does not fit the page, which is not of the moment that the log speaks of",
         ))
     });
 }
@@ -115,6 +115,27 @@ impl<'a> TreeOp<'a> {
             keep_front,
             keep_back,
             middle: &rest[..rest.len() - keep_back],
+        }
+    }
+
+    /// Whether it can be done to this page, which is whole, but may be of another moment than the one at which it was logged:
+    /// a copy of the past that was taken for the page, or one that the disk has kept instead of what was written.
+    fn suits(&self, page: &PageBytes) -> bool {
+        let node = Node::new(page);
+        let is_tree = node.page_type() == page_type::TREE;
+        match *self {
+            TreeOp::Format { lower, upper, .. } => lower.len().max(upper.len()) <= MAX_KEY_LEN,
+            TreeOp::Insert { slot, key, .. } => is_tree && node.has_place_for(slot, key),
+            TreeOp::Replace {
+                slot,
+                keep_front,
+                keep_back,
+                ..
+            } => is_tree && slot < node.count() && keep_front + keep_back <= node.value(slot).len(),
+            TreeOp::Remove { slot } => is_tree && slot < node.count(),
+            TreeOp::Image { front, heap, .. } => front.len() + heap.len() <= CONTENT,
+            TreeOp::Refence { lower, upper, keep } => is_tree && node.can_be_refenced(lower, upper, keep),
+            TreeOp::Overflow { data, .. } => data.len() <= overflow::OVERFLOW_CAPACITY,
         }
     }
 

@@ -39,6 +39,7 @@ impl<'t> LeafRead<'t> {
         let (tree, steps) = (self.tree, self.steps + 1);
         drop(self);
         let leaf = tree.read_in_scan(fence, steps)?;
+        tree.check_leads_on(&leaf, leaf.node().covers(fence))?;
         let slot = leaf.node().search(fence).unwrap_or_else(|slot| slot);
         Ok(Some((leaf, slot)))
     }
@@ -54,6 +55,7 @@ impl<'t> LeafRead<'t> {
         let (tree, steps) = (self.tree, self.steps + 1);
         drop(self);
         let leaf = tree.read_below_in_scan(fence, steps)?;
+        tree.check_leads_on(&leaf, leaf.node().lower_fence() < &fence[..])?;
         let count = leaf.node().search(fence).unwrap_or_else(|slot| slot);
         Ok(Some((leaf, count)))
     }
@@ -72,6 +74,15 @@ impl<'t> LeafWrite<'t> {
 }
 
 impl Tree {
+    /// Fails if a scan would come to this leaf again and again: a page of the past, which the disk has kept instead of what was
+    /// written, does not fit the pages around it.
+    fn check_leads_on(&self, leaf: &LeafRead<'_>, leads_on: bool) -> Result<()> {
+        match leads_on {
+            true => Ok(()),
+            false => Err(self.corrupt(leaf.id(), "a leaf does not fit the one before it")),
+        }
+    }
+
     /// `node` is latched by the caller, so its upper fence stays the lower fence of its right neighbour.
     ///
     /// The neighbour is latched by way of its version: what was found in the parent may be freed, and be a leaf
@@ -97,7 +108,9 @@ impl Tree {
                 && let Ok(guard) = leaf.into_shared()
                 && self.still_there(&place, Node::new(&guard))?
             {
-                return Ok(NextLeaf::Leaf(LeafRead::new(self, guard, steps)));
+                let leaf = LeafRead::new(self, guard, steps);
+                self.check_leads_on(&leaf, leaf.node().covers(fence))?;
+                return Ok(NextLeaf::Leaf(leaf));
             }
             if attempt >= ATTEMPTS / 4 {
                 std::thread::yield_now();

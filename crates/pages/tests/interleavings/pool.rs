@@ -70,6 +70,9 @@ fn original(page: PageId) -> u64 {
 }
 
 impl Pool {
+    /// Compared when a page is read, which is not modelled.
+    fn note_written(&self, _: PageId, _: &PageBuf) {}
+
     fn new(pages: usize, frames: usize) -> Arc<Pool> {
         Arc::new(Pool {
             arena: Arena {

@@ -1,6 +1,6 @@
 //! Expressions: literals, operators, calls, types.
 
-use super::{ColumnName, OrderItem, Query};
+use super::{ColumnName, OrderItem, Over, Query};
 
 /// A value as written.
 #[derive(Debug, Clone, PartialEq)]
@@ -328,7 +328,49 @@ pub enum Expr {
     Unsupported(String),
 }
 
+/// Functions that are conditions.
+const CONDITIONS: [&str; 13] = [
+    "IS_IPV4",
+    "IS_IPV4_COMPAT",
+    "IS_IPV4_MAPPED",
+    "IS_IPV6",
+    "IS_UUID",
+    "ISNULL",
+    "JSON_CONTAINS",
+    "JSON_CONTAINS_PATH",
+    "JSON_OVERLAPS",
+    "JSON_VALID",
+    "MEMBER OF",
+    "REGEXP_LIKE",
+    "STRCMP",
+];
+
 impl Expr {
+    /// Whether MySQL takes it for a condition by itself: CHECK takes nothing else, and a view's text compares anything else with
+    /// zero where a condition is wanted.
+    pub fn is_condition(&self) -> bool {
+        let compares = |op: BinaryOp| op.is_comparison() || op == BinaryOp::Xor;
+        match self {
+            Expr::And(_)
+            | Expr::Or(_)
+            | Expr::Not(_)
+            | Expr::IsNull { .. }
+            | Expr::IsTruth { .. }
+            | Expr::Between { .. }
+            | Expr::InList { .. }
+            | Expr::InQuery { .. }
+            | Expr::Exists(_)
+            | Expr::Quantified { .. }
+            | Expr::Like { .. }
+            | Expr::Regexp { .. }
+            | Expr::Literal(Literal::Bool(_)) => true,
+            Expr::Binary { op, .. } => compares(*op),
+            Expr::Chain { rest, .. } => rest.iter().all(|(op, _)| compares(*op)),
+            Expr::Function(call) => CONDITIONS.contains(&&*call.name),
+            _ => false,
+        }
+    }
+
     /// An integer literal.
     pub fn int(value: u64) -> Expr {
         Expr::Literal(Literal::Int(value))
@@ -365,6 +407,24 @@ pub struct FunctionCall {
     pub order_by: Vec<OrderItem>,
     /// `GROUP_CONCAT(… SEPARATOR '…')`; `None`: a comma.
     pub separator: Option<Vec<u8>>,
+    /// `OVER …`: a window function; `None`: not written.
+    pub over: Option<Over>,
+}
+
+impl FunctionCall {
+    /// A call with nothing but its arguments; the name in upper case.
+    pub fn plain(name: &str, args: Vec<Expr>) -> FunctionCall {
+        FunctionCall {
+            schema: None,
+            name: name.to_string(),
+            args,
+            distinct: false,
+            star: false,
+            order_by: Vec::new(),
+            separator: None,
+            over: None,
+        }
+    }
 }
 
 /// A type as written in a column definition or CAST. The name is upper-cased and canonical (INTEGER → INT,

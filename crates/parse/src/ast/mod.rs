@@ -14,6 +14,8 @@ mod expr;
 mod query;
 mod session;
 mod show;
+mod view;
+mod window;
 
 pub use account::*;
 pub use change::*;
@@ -22,6 +24,8 @@ pub use expr::*;
 pub use query::*;
 pub use session::*;
 pub use show::*;
+pub use view::*;
+pub use window::*;
 
 use std::fmt;
 
@@ -111,6 +115,13 @@ pub enum Statement {
     InstallComponents(Vec<String>),
     /// `UNINSTALL COMPONENT 'file://…', …`
     UninstallComponents(Vec<String>),
+    /// `RESET PERSIST [[IF EXISTS] variable]`: values that were kept for the next start are forgotten.
+    ResetPersist {
+        /// A variable that has no value is a warning, not an error.
+        if_exists: bool,
+        /// `None`: all variables.
+        name: Option<String>,
+    },
     /// `CLONE LOCAL DATA DIRECTORY = 'path'`: the server copies its data there.
     CloneLocal(String),
     /// ALTER INSTANCE RELOAD TLS.
@@ -165,7 +176,9 @@ pub enum Statement {
         /// `TEMPORARY` was written.
         temporary: bool,
     },
-    /// `DROP VIEW v, …`; there are no views, but IF EXISTS must succeed with a note.
+    /// `CREATE VIEW …`, `ALTER VIEW …`
+    CreateView(Box<CreateView>),
+    /// `DROP VIEW v, …`
     DropView {
         /// The views, in the order written.
         views: Vec<ObjectName>,

@@ -1,6 +1,6 @@
 //! Queries: blocks, set operations, what stands in FROM.
 
-use super::{Expr, ObjectName};
+use super::{Expr, NamedWindow, ObjectName};
 use std::sync::Arc;
 
 /// A query: SELECT, UNION and their kin, with its WITH, ORDER BY and LIMIT.
@@ -101,6 +101,8 @@ pub struct Select {
     pub with_rollup: bool,
     /// `HAVING`; `None`: all groups.
     pub having: Option<Expr>,
+    /// `WINDOW`, in the order written.
+    pub windows: Vec<NamedWindow>,
 }
 
 /// What stands between SELECT and FROM.

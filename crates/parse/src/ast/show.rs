@@ -51,8 +51,10 @@ pub enum ShowKind {
         /// The table; a schema written behind it is its schema.
         table: ObjectName,
     },
-    /// `SHOW CREATE TABLE t`, `SHOW CREATE VIEW t`
+    /// `SHOW CREATE TABLE t`
     CreateTable(ObjectName),
+    /// `SHOW CREATE VIEW v`
+    CreateView(ObjectName),
     /// `SHOW CREATE DATABASE [IF NOT EXISTS] name`
     CreateDatabase {
         /// The schema's name as written.

@@ -9,11 +9,12 @@
 
 use super::output::Output;
 use super::rows::{GroupRow, JoinedRow};
+use super::select::End;
 use super::spill::{Distinct, Novelty, Partitions, Room, row_bytes};
-use super::tail::Tail;
 use super::{Exec, QueryScope, ScanControl};
 use crate::error::Result;
-use crate::expr::{Accumulator, Aggregate, Env, EvalCtx, Inputs, Row};
+use crate::expr::{Accumulator, Aggregate, Env, EvalCtx, Expr, Inputs, Row};
+use crate::plan::rollup::RollupPlan;
 use crate::plan::{GroupPlan, SelectPlan};
 use crate::types::sort::sort_key;
 use crate::types::{Val, Value};
@@ -26,6 +27,10 @@ const ENTRY_BYTES: usize = 128;
 pub(super) struct Groups<'g, 'a> {
     select: &'g SelectPlan,
     plan: &'g GroupPlan,
+    /// The keys that make a group: all, or at a level of a ROLLUP the first ones.
+    keys: &'g [Expr],
+    /// Rows come with equal keys together.
+    sorted: bool,
     by_key: HashMap<Box<[u8]>, usize>,
     groups: Vec<Group>,
     key: Vec<u8>,
@@ -67,6 +72,20 @@ impl<'g, 'a> Groups<'g, 'a> {
         Groups::at_level(select, plan, (exec.room(), exec.shares().table), 0)
     }
 
+    /// The same at the level of a ROLLUP that has so many keys.
+    pub fn of_level(
+        exec: &Exec<'a, '_>,
+        select: &'g SelectPlan,
+        plan: &'g GroupPlan,
+        keys: usize,
+    ) -> Groups<'g, 'a> {
+        Groups {
+            keys: &plan.keys[..keys],
+            sorted: true,
+            ..Groups::new(exec, select, plan)
+        }
+    }
+
     fn at_level(
         select: &'g SelectPlan,
         plan: &'g GroupPlan,
@@ -76,6 +95,8 @@ impl<'g, 'a> Groups<'g, 'a> {
         Groups {
             select,
             plan,
+            keys: &plan.keys,
+            sorted: plan.sorted,
             by_key: HashMap::new(),
             groups: Vec::new(),
             key: Vec::new(),
@@ -98,7 +119,7 @@ impl<'g, 'a> Groups<'g, 'a> {
     /// Takes a row in. With sorted input, the group that it ends is returned.
     pub fn take(&mut self, row: &dyn Row, ctx: &EvalCtx) -> Result<Option<Group>> {
         let plan = self.plan;
-        if plan.keys.is_empty() {
+        if self.keys.is_empty() {
             if self.groups.is_empty() {
                 self.groups.push(Group::new(plan, Some(row)));
             }
@@ -106,10 +127,10 @@ impl<'g, 'a> Groups<'g, 'a> {
             return Ok(None);
         }
         self.key.clear();
-        for key in &plan.keys {
+        for key in self.keys {
             sort_key(&key.eval(ctx)?, &key.ty, &mut self.key)?;
         }
-        if !plan.sorted {
+        if !self.sorted {
             self.take_by_key(row, ctx)?;
             return Ok(None);
         }
@@ -202,14 +223,14 @@ impl<'g, 'a> Groups<'g, 'a> {
     }
 
     /// The input has ended: all groups go on as rows.
-    pub fn finish(mut self, scope: QueryScope, tail: &mut Tail, out: &mut dyn Output) -> Result<ScanControl> {
-        if self.groups.is_empty() && self.plan.keys.is_empty() {
+    pub fn finish(mut self, scope: QueryScope, end: &mut End, out: &mut dyn Output) -> Result<ScanControl> {
+        if self.groups.is_empty() && self.keys.is_empty() {
             self.groups.push(Group::new(self.plan, None));
         }
         self.take_waiting(scope.env)?;
         for (n, group) in std::mem::take(&mut self.groups).into_iter().enumerate() {
             self.room.check_at(n)?;
-            match self.emit(group, scope, tail, out)? {
+            match self.emit(group, scope, end, out)? {
                 ScanControl::Stop => return Ok(ScanControl::Stop),
                 ScanControl::Pause => out.flush()?,
                 ScanControl::Next => {}
@@ -236,11 +257,43 @@ impl<'g, 'a> Groups<'g, 'a> {
                 };
                 groups.take_by_key(&row, &ctx)?;
             }
-            if groups.finish(scope, tail, out)? == ScanControl::Stop {
+            if groups.finish(scope, end, out)? == ScanControl::Stop {
                 return Ok(ScanControl::Stop);
             }
         }
         Ok(ScanControl::Next)
+    }
+
+    /// Adds what a row of a ROLLUP has behind its aggregates: its keys, and what GROUPING() says of them.
+    fn add_keys(
+        &self,
+        rollup: &RollupPlan,
+        first: &[Value],
+        scope: QueryScope,
+        finished: &mut Vec<Value>,
+    ) -> Result<()> {
+        let row = GroupRow {
+            keep: &self.plan.keep,
+            first,
+            aggregates: &[],
+            outer: scope.outer,
+        };
+        let ctx = EvalCtx {
+            row: &row,
+            env: scope.env,
+        };
+        for key in self.keys {
+            finished.push(key.eval(&ctx)?.into_owned());
+        }
+        let there = self.keys.len();
+        finished.resize(finished.len() + self.plan.keys.len() - there, Value::Null);
+        for args in &rollup.groupings {
+            let bits = args
+                .iter()
+                .fold(0, |bits, key| bits << 1 | i64::from(*key >= there));
+            finished.push(Value::Int(bits));
+        }
+        Ok(())
     }
 
     /// Hands a group on as a row.
@@ -248,7 +301,7 @@ impl<'g, 'a> Groups<'g, 'a> {
         &self,
         group: Group,
         scope: QueryScope,
-        tail: &mut Tail,
+        end: &mut End,
         out: &mut dyn Output,
     ) -> Result<ScanControl> {
         let ctx = scope.env.ctx();
@@ -256,7 +309,10 @@ impl<'g, 'a> Groups<'g, 'a> {
         let finished = accumulators
             .zip(&self.plan.aggregates)
             .map(|(a, spec)| a.finish(spec, &ctx));
-        let aggregates = finished.collect::<Result<Vec<_>>>()?;
+        let mut aggregates = finished.collect::<Result<Vec<_>>>()?;
+        if let Some(rollup) = &self.plan.rollup {
+            self.add_keys(rollup, &group.first, scope, &mut aggregates)?;
+        }
         let row = GroupRow {
             keep: &self.plan.keep,
             first: &group.first,
@@ -272,6 +328,6 @@ impl<'g, 'a> Groups<'g, 'a> {
         {
             return Ok(ScanControl::Next);
         }
-        tail.row(&self.select.output, &ctx, out)
+        end.row(&ctx, scope, out)
     }
 }

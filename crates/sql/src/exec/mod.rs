@@ -6,7 +6,8 @@
 //! in batches first, and the scan goes on after each batch where it stopped.
 //!
 //! - [`source`]: tables and joins.
-//! - [`select`]: a query block, and the set operations; [`groups`]: GROUP BY; [`tail`]: distinctness, order, limit.
+//! - [`select`]: a query block, and the set operations; [`groups`]: GROUP BY, [`rollup`]: with totals; [`window`]: window functions; [`tail`]:
+//!   distinctness, order, limit.
 //! - [`output`]: where rows go; [`spill`]: where they wait, past what may be in memory.
 //! - [`statement`]: whole statements; [`change`]: INSERT, UPDATE and DELETE; [`past`]: AS OF.
 
@@ -14,12 +15,14 @@ mod change;
 mod groups;
 pub mod output;
 mod past;
+mod rollup;
 mod rows;
 mod select;
 mod source;
 mod spill;
 pub mod statement;
 mod tail;
+mod window;
 
 pub use output::{Collect, Output, SinkOutput};
 pub use statement::{Outcome, run};

@@ -2,7 +2,7 @@
 
 use crate::dictionary::TableDef;
 use crate::expr::{OUTER, Row};
-use crate::plan::AGGREGATE;
+use crate::plan::{AGGREGATE, WINDOW};
 use crate::types::{TimeZone, Val, Value};
 use tidemark_engine::RowView;
 
@@ -58,6 +58,73 @@ impl<'a> JoinedRow<'a> {
             None if slot >= OUTER => outside(self.outer, slot),
             None => Val::Null,
         }
+    }
+}
+
+/// Where each slot stands among the values of a row on its way through window functions.
+pub struct Slots {
+    columns: Vec<Option<usize>>,
+    finished: Vec<Option<usize>>,
+    windows: Vec<Option<usize>>,
+}
+
+impl Slots {
+    /// The kept slots come first, then the values of window functions in the order of `windows`.
+    pub fn new(kept: &[usize], windows: &[usize]) -> Slots {
+        let mut slots = Slots {
+            columns: Vec::new(),
+            finished: Vec::new(),
+            windows: Vec::new(),
+        };
+        let all = kept.iter().copied().chain(windows.iter().map(|n| WINDOW + n));
+        for (at, slot) in all.enumerate() {
+            let (list, slot) = match slot {
+                WINDOW.. => (&mut slots.windows, slot - WINDOW),
+                AGGREGATE.. => (&mut slots.finished, slot - AGGREGATE),
+                _ => (&mut slots.columns, slot),
+            };
+            if list.len() <= slot {
+                list.resize(slot + 1, None);
+            }
+            list[slot] = Some(at);
+        }
+        slots
+    }
+
+    /// The place of a slot's value.
+    pub fn place(&self, slot: usize) -> Option<usize> {
+        let found = match slot {
+            WINDOW.. => self.windows.get(slot - WINDOW),
+            AGGREGATE.. => self.finished.get(slot - AGGREGATE),
+            _ => self.columns.get(slot),
+        };
+        found.copied().flatten()
+    }
+}
+
+/// A row on its way through window functions: what was kept of it, and the values worked out for it.
+#[derive(Clone, Copy)]
+pub struct WindowRow<'a> {
+    pub slots: &'a Slots,
+    pub values: &'a [Value],
+    /// What comes behind `values`.
+    pub fresh: &'a [Value],
+    pub outer: Option<&'a dyn Row>,
+}
+
+impl Row for WindowRow<'_> {
+    fn column(&self, slot: usize) -> Val<'_> {
+        if slot >= OUTER {
+            return outside(self.outer, slot);
+        }
+        let Some(at) = self.slots.place(slot) else {
+            return Val::Null;
+        };
+        let value = match at.checked_sub(self.values.len()) {
+            None => self.values.get(at),
+            Some(at) => self.fresh.get(at),
+        };
+        value.map_or(Val::Null, Val::borrowed)
     }
 }
 

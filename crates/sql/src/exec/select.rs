@@ -2,10 +2,12 @@
 
 use super::groups::Groups;
 use super::output::{Collect, Output};
-use super::rows::JoinedRow;
+use super::rollup::Rollup;
+use super::rows::{JoinedRow, WindowRow};
 use super::source::Produced;
 use super::spill::{Counted, Distinct, KeySet, Novelty, copied};
 use super::tail::{Tail, append_key};
+use super::window::Windows;
 use super::{Exec, QueryScope, ScanControl};
 use crate::error::depth::check_stack;
 use crate::error::memory::check_memory;
@@ -305,16 +307,12 @@ impl<'a> Exec<'a, '_> {
         scope: QueryScope,
         out: &mut dyn Output,
     ) -> Result<u64> {
-        let mut tail = Tail::new(self, plan, select.distinct, &scope.env.ctx())?;
-        if tail.is_empty() {
+        let mut end = End::new(self, plan, select, scope)?;
+        if end.tail.is_empty() {
             return Ok(0);
         }
         let mut row = vec![Value::Null; select.width];
-        let mut groups = select
-            .group
-            .as_ref()
-            .map(|group| Groups::new(self, select, group));
-        let mut ended = ScanControl::Next;
+        let mut grouped = Grouped::new(self, select);
         let flow = self.source(
             &select.source,
             &mut row,
@@ -342,32 +340,149 @@ impl<'a> Exec<'a, '_> {
                 {
                     return Ok(ScanControl::Next);
                 }
-                let Some(groups) = &mut groups else {
-                    return tail.row(&select.output, &ctx, out);
-                };
-                if groups.plan().first_only {
-                    // The first value in index order is the least or greatest; NULLs count for neither.
-                    let arg = &groups.plan().aggregates[0].args[0];
-                    if arg.eval(&ctx)?.is_null() {
-                        return Ok(ScanControl::Next);
-                    }
-                    groups.take(row, &ctx)?;
-                    return Ok(ScanControl::Stop);
-                }
-                match groups.take(row, &ctx)? {
-                    Some(group) => {
-                        ended = groups.emit(group, scope, &mut tail, out)?;
-                        Ok(ended)
-                    }
-                    None => Ok(ScanControl::Next),
-                }
+                grouped.take(&ctx, scope, &mut end, out)
             },
         )?;
-        if let Some(groups) = groups
-            && (ended != ScanControl::Stop || flow != ScanControl::Stop)
-        {
-            groups.finish(scope, &mut tail, out)?;
-        }
-        tail.finish(out)
+        let stopped = match flow == ScanControl::Stop && !first_only(select) {
+            true => true,
+            false => grouped.finish(scope, &mut end, out)? == ScanControl::Stop,
+        };
+        end.finish(stopped, scope, out)
     }
+}
+
+/// What makes groups of rows, if anything does.
+enum Grouped<'g, 'a> {
+    No,
+    Groups(Box<Groups<'g, 'a>>),
+    Rollup(Box<Rollup<'g, 'a>>),
+}
+
+impl<'g, 'a> Grouped<'g, 'a> {
+    fn new(exec: &Exec<'a, '_>, select: &'g SelectPlan) -> Grouped<'g, 'a> {
+        match &select.group {
+            None => Grouped::No,
+            Some(group) if group.rollup.is_some() => {
+                Grouped::Rollup(Box::new(Rollup::new(exec, select, group)))
+            }
+            Some(group) => Grouped::Groups(Box::new(Groups::new(exec, select, group))),
+        }
+    }
+
+    /// Takes a row in; groups that it ends go on.
+    #[inline]
+    fn take(
+        &mut self,
+        ctx: &EvalCtx,
+        scope: QueryScope,
+        end: &mut End,
+        out: &mut dyn Output,
+    ) -> Result<ScanControl> {
+        let groups = match self {
+            Grouped::No => return end.row(ctx, scope, out),
+            Grouped::Rollup(rollup) => return rollup.take(ctx, scope, end, out),
+            Grouped::Groups(groups) => groups,
+        };
+        if groups.plan().first_only {
+            // The first value in index order is the least or greatest; NULLs count for neither.
+            let arg = &groups.plan().aggregates[0].args[0];
+            if arg.eval(ctx)?.is_null() {
+                return Ok(ScanControl::Next);
+            }
+            groups.take(ctx.row, ctx)?;
+            return Ok(ScanControl::Stop);
+        }
+        match groups.take(ctx.row, ctx)? {
+            Some(group) => groups.emit(group, scope, end, out),
+            None => Ok(ScanControl::Next),
+        }
+    }
+
+    /// The input has ended: the rest of the groups goes on.
+    fn finish(self, scope: QueryScope, end: &mut End, out: &mut dyn Output) -> Result<ScanControl> {
+        match self {
+            Grouped::No => Ok(ScanControl::Next),
+            Grouped::Groups(groups) => groups.finish(scope, end, out),
+            Grouped::Rollup(rollup) => rollup.finish(scope, end, out),
+        }
+    }
+}
+
+/// Whether the scan stops at the first row, which is not the end of what is wanted.
+fn first_only(select: &SelectPlan) -> bool {
+    select.group.as_ref().is_some_and(|group| group.first_only)
+}
+
+/// The end of a query block, behind its filters and groups.
+pub(super) struct End<'t, 'a> {
+    select: &'t SelectPlan,
+    windows: Option<Box<Windows<'t, 'a>>>,
+    tail: Tail<'t, 'a>,
+}
+
+impl<'t, 'a> End<'t, 'a> {
+    // Of every point select: made where it stays, and ended there.
+    #[inline(always)]
+    fn new(
+        exec: &Exec<'a, '_>,
+        plan: &'t QueryPlan,
+        select: &'t SelectPlan,
+        scope: QueryScope,
+    ) -> Result<End<'t, 'a>> {
+        let ctx = scope.env.ctx();
+        let tail = Tail::new(exec, plan, select.distinct, &ctx)?;
+        let windows = match &select.windows {
+            Some(windows) => Some(Box::new(Windows::new(exec, windows, &ctx)?)),
+            None => None,
+        };
+        Ok(End {
+            select,
+            windows,
+            tail,
+        })
+    }
+
+    /// Takes the row of `ctx`.
+    #[inline]
+    pub fn row(&mut self, ctx: &EvalCtx, scope: QueryScope, out: &mut dyn Output) -> Result<ScanControl> {
+        match &mut self.windows {
+            None => self.tail.row(&self.select.output, ctx, out),
+            Some(windows) => {
+                let (select, tail) = (self.select, &mut self.tail);
+                let more = windows.take(ctx.row, scope, &mut |row| behind(row, select, tail, scope, out))?;
+                Ok(if more {
+                    ScanControl::Next
+                } else {
+                    ScanControl::Stop
+                })
+            }
+        }
+    }
+
+    /// The input has ended, or no more of it is wanted. Returns what [`Tail::finish`] does.
+    #[inline]
+    fn finish(&mut self, stopped: bool, scope: QueryScope, out: &mut dyn Output) -> Result<u64> {
+        if let Some(windows) = self.windows.take().filter(|_| !stopped) {
+            let (select, tail) = (self.select, &mut self.tail);
+            windows.finish(scope, &mut |row| behind(row, select, tail, scope, out))?;
+        }
+        self.tail.finish(out)
+    }
+}
+
+/// Hands on a row that has the values of its window functions; returns whether more are wanted.
+fn behind(
+    row: &WindowRow,
+    select: &SelectPlan,
+    tail: &mut Tail,
+    scope: QueryScope,
+    out: &mut dyn Output,
+) -> Result<bool> {
+    let ctx = EvalCtx { row, env: scope.env };
+    match tail.row(&select.output, &ctx, out)? {
+        ScanControl::Stop => return Ok(false),
+        ScanControl::Pause => out.flush()?,
+        ScanControl::Next => {}
+    }
+    Ok(true)
 }

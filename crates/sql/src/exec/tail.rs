@@ -198,7 +198,7 @@ impl<'t, 'a> Tail<'t, 'a> {
 
     /// The input has ended. Returns how many rows the query has, without its limit if that was asked for.
     #[inline]
-    pub fn finish(self, out: &mut dyn Output) -> Result<u64> {
+    pub fn finish(&mut self, out: &mut dyn Output) -> Result<u64> {
         if self.distinct.is_none() && self.sorter.is_none() {
             return Ok(self.found);
         }
@@ -206,7 +206,7 @@ impl<'t, 'a> Tail<'t, 'a> {
     }
 
     /// Hands out the rows that wait.
-    fn finish_waiting(mut self, out: &mut dyn Output) -> Result<u64> {
+    fn finish_waiting(&mut self, out: &mut dyn Output) -> Result<u64> {
         if let Some(distinct) = self.distinct.take() {
             distinct.finish(&mut |row| self.novel(row, out))?;
         }

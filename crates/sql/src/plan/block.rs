@@ -14,35 +14,48 @@
 //! number is the item of that position; HAVING without groups filters rows.
 
 use super::from::From;
-use super::group::BlockHooks;
-use super::items::{Item, check_grouping, item_at};
+use super::group::{BlockHooks, Finished};
+use super::items::{Item, OverGroups, check_grouping, item_at};
 use super::join::{JoinInput, Joined};
 use super::order::OrderWish;
 use super::query::ordinal;
+use super::rollup::{Rewriter, RollupPlan};
 use super::walk::has_subquery;
+use super::window::{WindowPass, Windows, has_window};
 use super::{AGGREGATE, GroupPlan, OutputColumn, Planner, QueryBody, QueryPlan, SelectPlan};
 use crate::dictionary::names_equal;
 use crate::error::depth::SELECTS_MAX;
-use crate::error::{Result, SqlError};
+use crate::error::{Result, SqlError, er};
 use crate::expr::{AggFunc, Aggregate, Expr, Node, OUTER, Scope, build};
 use crate::parse::ast::{self, OrderItem};
 use crate::types::SqlMode;
+
+/// How error texts name ORDER BY, where alone window functions may stand beside the select list.
+const ORDER_CLAUSE: &str = "order clause";
 
 /// A SELECT block with its names resolved.
 struct Block {
     filter: Option<Expr>,
     keys: Vec<Expr>,
     aggregates: Vec<Aggregate>,
+    rollup: Option<RollupPlan>,
     having: Option<Expr>,
     output: Vec<Expr>,
     columns: Vec<OutputColumn>,
     /// True: descending. Without constants, which order nothing.
     order: Vec<(Expr, bool)>,
+    windows: Vec<WindowPass>,
 }
 
 impl Block {
     fn is_grouped(&self) -> bool {
         !self.aggregates.is_empty() || !self.keys.is_empty()
+    }
+
+    /// How many values a finished group has.
+    fn finished(&self) -> usize {
+        let rollup = self.rollup.iter();
+        self.aggregates.len() + rollup.map(|r| self.keys.len() + r.groupings.len()).sum::<usize>()
     }
 
     /// The column and direction whose first row is all that is wanted: of a MIN or MAX alone, without GROUP BY.
@@ -65,9 +78,15 @@ impl Block {
                 order: self.keys.iter().map(|key| (key.clone(), false)).collect(),
                 limited: false,
             },
-            None => OrderWish {
-                order: self.order.clone(),
-                limited,
+            None => match self.windows.first() {
+                Some(pass) => OrderWish {
+                    order: owned(&pass.sort()),
+                    limited: false,
+                },
+                None => OrderWish {
+                    order: self.order.clone(),
+                    limited,
+                },
             },
         }
     }
@@ -75,7 +94,19 @@ impl Block {
     /// What is evaluated for each row or group that is returned.
     fn results(&self) -> impl Iterator<Item = &Expr> {
         let order = self.order.iter().map(|(e, _)| e);
-        self.output.iter().chain(&self.having).chain(order)
+        let windows = self.windows.iter().flat_map(WindowPass::exprs);
+        self.output.iter().chain(&self.having).chain(order).chain(windows)
+    }
+
+    /// Takes note that rows arrive in the wished order, where that saves a sort.
+    fn rows_are_ordered(&mut self) {
+        if self.is_grouped() {
+            return;
+        }
+        match self.windows.first_mut() {
+            Some(pass) => pass.ordered = true,
+            None => self.order.clear(),
+        }
     }
 
     /// Whether no expression that is evaluated while a page of the source is latched has a subquery.
@@ -112,26 +143,43 @@ impl Planner<'_> {
         outer: Option<&Scope>,
         limit: Option<&Expr>,
     ) -> Result<QueryPlan> {
-        if select.with_rollup {
-            return Err(SqlError::not_supported("GROUP BY ... WITH ROLLUP"));
-        }
         let mut from = self.tables_of(&select.from, outer, select.straight_join)?;
         self.check_locks(locks, &from)?;
         let mut block = self.bind_block(select, order_by, &from)?;
+        if order_by.is_empty()
+            && from.scope.tables.len() == 1
+            && !block.is_grouped()
+            && !select.distinct
+            && block.windows.is_empty()
+        {
+            block.order = std::mem::take(&mut from.order);
+        }
         let wish = block.wish(limit.is_some() && !select.distinct);
         let joined = self.block_source(&mut from, &mut block, &wish)?;
         let ordered = joined.ordered && !wish.order.is_empty();
-        let latch_safe = joined.filter.is_none() && block.is_latch_safe();
+        if ordered {
+            block.rows_are_ordered();
+        }
+        // A pass that sorts keeps its rows; any other may hand out many at once, which needs room for them.
+        let keeps = block.windows.first().is_none_or(|pass| !pass.ordered);
+        let latch_safe = joined.filter.is_none() && block.is_latch_safe() && keeps;
+        let finished = block.finished();
         let group = block.is_grouped().then(|| self.group_plan(&mut block, ordered));
-        if ordered && group.is_none() {
+        if !select.distinct
+            && let Some(last) = block.windows.last()
+            && last.leaves_ordered(&block.order)
+        {
             block.order.clear();
         }
+        let passes = std::mem::take(&mut block.windows);
+        let windows = self.window_plan(passes, &block.results().collect::<Vec<_>>(), finished);
         let select_plan = SelectPlan {
             width: from.scope.width(),
             source: joined.source,
             filter: joined.filter,
             group,
             having: block.having,
+            windows,
             output: block.output,
             distinct: select.distinct,
             latch_safe,
@@ -149,8 +197,9 @@ impl Planner<'_> {
             Some(filter) => Some(self.condition(filter, &from.scope, "where clause")?),
             None => None,
         };
-        let mut aggregates = Vec::new();
-        let items = self.items(&select.items, from, &mut aggregates)?;
+        let mut finished = Finished::default();
+        let mut windows = self.windows_of(&select.windows, from, &mut finished)?;
+        let mut items = self.items(&select.items, from, (&mut finished, &mut windows))?;
         let aliases: Vec<(String, Expr)> = items
             .iter()
             .filter(|item| item.alias)
@@ -161,30 +210,45 @@ impl Planner<'_> {
             let binder = planner.binder.in_clause(clause);
             let mut hooks = BlockHooks {
                 planner,
-                aggregates: Some(&mut aggregates),
+                aggregates: Some(&mut finished),
+                windows: (clause == ORDER_CLAUSE).then_some(&mut windows),
                 aliases: &aliases,
                 alias_first: true,
             };
             binder.bind(e, &from.scope, &mut hooks)
         };
-        let having = match &select.having {
+        let mut having = match &select.having {
             Some(having) => Some(clause(self, having, "having clause")?),
             None => None,
         };
         let mut order = Vec::new();
         for item in order_by {
             let expr = match ordinal(&item.expr) {
-                Some(n) => item_at(&items, n, "order clause")?.expr.clone(),
-                None => clause(self, &item.expr, "order clause")?,
+                Some(n) => item_at(&items, n, ORDER_CLAUSE)?.expr.clone(),
+                None => clause(self, &item.expr, ORDER_CLAUSE)?,
             };
-            if !expr.is_constant() {
-                order.push((expr, item.descending));
-            }
+            order.push((expr, item.descending));
         }
-        let grouped = !aggregates.is_empty() || !keys.is_empty();
+        let grouped = !finished.aggregates.is_empty() || !keys.is_empty();
         if grouped && self.binder.ctx.sql_mode.has(SqlMode::ONLY_FULL_GROUP_BY) {
-            check_grouping(&keys, filter.as_ref(), from, &items, having.as_ref(), &order)?;
+            let over = OverGroups {
+                items: &items,
+                having: having.as_ref(),
+                order: &order,
+                windows: &windows,
+                rollup: select.with_rollup,
+            };
+            check_grouping(&keys, filter.as_ref(), from, over)?;
         }
+        let (rewriter, rollup) = Rewriter::new(&keys, &finished, select.with_rollup)?;
+        if !rewriter.is_idle(&finished) {
+            let exprs = items.iter_mut().map(|item| &mut item.expr).chain(&mut having);
+            let exprs = exprs.chain(order.iter_mut().map(|(e, _)| e));
+            exprs.chain(windows.exprs_mut()).for_each(|e| {
+                rewriter.rewrite(e);
+            });
+        }
+        order.retain(|(e, _)| !e.is_constant());
         // HAVING without groups filters rows.
         let (filter, having) = match (grouped, filter, having) {
             (false, Some(filter), Some(having)) => (Some(build::and(vec![filter, having])), None),
@@ -194,12 +258,32 @@ impl Planner<'_> {
         Ok(Block {
             filter,
             keys,
-            aggregates,
+            aggregates: finished.aggregates,
+            rollup,
             having,
-            columns: self.output_columns(&items, from),
+            columns: self.output_columns(&items, from, windows.is_empty()),
             output: items.into_iter().map(|item| item.expr).collect(),
             order,
+            windows: windows.passes(),
         })
+    }
+
+    /// Binds the WINDOW clause.
+    fn windows_of(
+        &mut self,
+        clause: &[ast::NamedWindow],
+        from: &From,
+        finished: &mut Finished,
+    ) -> Result<Windows> {
+        let binder = self.binder;
+        let mut hooks = BlockHooks {
+            planner: self,
+            aggregates: Some(finished),
+            windows: None,
+            aliases: &[],
+            alias_first: false,
+        };
+        Windows::of_clause(clause, &mut hooks, (&from.scope, &binder))
     }
 
     /// Chooses the join order and the indexes. Takes FROM's tree and the block's filter; what of the filter no table
@@ -217,7 +301,7 @@ impl Planner<'_> {
             self.slots_of(condition, &mut needed);
         }
         let tree = from.tree.take();
-        let lock_of: Vec<_> = from.tables.iter().map(|t| self.lock_of(&t.alias)).collect();
+        let lock_of: Vec<_> = from.tables.iter().map(|t| self.lock_of(&t.locked_as)).collect();
         let input = JoinInput {
             tables: &from.tables,
             needed: &needed,
@@ -231,13 +315,19 @@ impl Planner<'_> {
     fn group_plan(&self, block: &mut Block, ordered: bool) -> GroupPlan {
         let first_only = block.first_only().is_some();
         let mut keep = Vec::new();
-        block.results().for_each(|e| self.slots_of(e, &mut keep));
+        // Keys of rows with totals are worked out once more.
+        let keys = block.keys.iter().filter(|_| block.rollup.is_some());
+        block
+            .results()
+            .chain(keys)
+            .for_each(|e| self.slots_of(e, &mut keep));
         let mut slots = keep.clone();
         let inputs = block.aggregates.iter().flat_map(Aggregate::inputs);
         inputs.for_each(|e| self.slots_of(e, &mut slots));
         GroupPlan {
             keys: std::mem::take(&mut block.keys),
             aggregates: std::mem::take(&mut block.aggregates),
+            rollup: block.rollup.take(),
             keep,
             slots,
             sorted: ordered && !first_only,
@@ -265,6 +355,9 @@ impl Planner<'_> {
                 }
                 _ => self.condition(&item.expr, scope, "group statement")?,
             };
+            if has_window(&key) {
+                return Err(cannot_group_on(item, items));
+            }
             if key.columns().iter().any(|slot| (AGGREGATE..OUTER).contains(slot)) {
                 return Err(SqlError::invalid_group_function());
             }
@@ -272,6 +365,23 @@ impl Planner<'_> {
         }
         Ok(keys)
     }
+}
+
+/// Error 1056: a key that is the value of a window function.
+fn cannot_group_on(key: &OrderItem, items: &[Item]) -> SqlError {
+    let name = match (&key.expr, ordinal(&key.expr)) {
+        (ast::Expr::Column(name), _) => name.column.as_str(),
+        (_, Some(n)) => items.get(n as usize - 1).map_or("", |item| item.name.as_str()),
+        _ => "",
+    };
+    SqlError::new(er::WRONG_GROUP_FIELD, format!("Can't group on '{name}'"))
+}
+
+fn owned(order: &[(&Expr, bool)]) -> Vec<(Expr, bool)> {
+    order
+        .iter()
+        .map(|(e, descending)| ((*e).clone(), *descending))
+        .collect()
 }
 
 /// The column of a lone MIN or MAX, and whether its end is the last.

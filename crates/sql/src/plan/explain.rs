@@ -2,6 +2,7 @@
 
 use super::access::AccessPath;
 use super::index_bounds::{EqualPart, IndexBounds};
+use super::window::WindowCall;
 use super::{Input, QueryBody, QueryPlan, RowSource, SelectPlan, TableScan};
 use crate::context::SessionState;
 use crate::dictionary::{IndexDef, TableDef};
@@ -208,8 +209,10 @@ impl<'q> Explainer<'q> {
             self.line(depth, "Remove duplicate rows".to_string());
             depth += 1;
         }
+        depth = self.windows(select, depth, &mut extra);
         if let Some(group) = group {
             let how = match (group.keys.is_empty(), group.sorted) {
+                _ if group.rollup.is_some() => "Group aggregate with rollup",
                 (true, _) => "Aggregate",
                 (_, true) => "Group aggregate in index order",
                 (_, false) => "Aggregate using hash table",
@@ -219,6 +222,10 @@ impl<'q> Explainer<'q> {
             }
             self.line(depth, how.to_string());
             depth += 1;
+            if group.rollup.is_some() && !group.sorted {
+                self.line(depth, "Sort".to_string());
+                depth += 1;
+            }
         }
         if select.filter.is_some() || select.having.is_some() {
             self.line(depth, "Filter".to_string());
@@ -249,6 +256,31 @@ impl<'q> Explainer<'q> {
             };
             self.block(plan, kind, depth + 1);
         }
+    }
+
+    /// The passes of window functions, the last first; returns how deep what comes before them stands.
+    fn windows(&mut self, select: &SelectPlan, mut depth: usize, extra: &mut Vec<&'static str>) -> usize {
+        for pass in select
+            .windows
+            .iter()
+            .flat_map(|windows| windows.passes.iter().rev())
+        {
+            let functions: Vec<&str> = pass.calls.iter().map(|call| call.function.name()).collect();
+            let how = match pass.calls.iter().all(WindowCall::streams) {
+                true => "Window aggregate",
+                false => "Window aggregate with buffering",
+            };
+            self.line(depth, format!("{how}: {}", functions.join(", ")));
+            depth += 1;
+            if pass.sorts() {
+                self.line(depth, "Sort".to_string());
+                depth += 1;
+                if !extra.contains(&"Using filesort") {
+                    extra.push("Using filesort");
+                }
+            }
+        }
+        depth
     }
 
     fn source(&mut self, source: &RowSource, id: u64, kind: &str, depth: usize, first: &mut bool) {

@@ -1,10 +1,9 @@
 //! What a path leaves of a condition: the conjuncts that it does not itself see to, and the share of rows that they let pass.
 
 use super::access::AccessPath;
-use super::index_bounds::KeyValue;
+use super::index_bounds::{KeyValue, has_exact_place};
 use crate::dictionary::TableDef;
 use crate::expr::{CmpOp, Expr, Node};
-use crate::types::CmpKind;
 
 /// A guess at the share of rows that pass a condition.
 pub(super) fn selectivity(e: &Expr) -> f64 {
@@ -27,27 +26,20 @@ pub(super) fn absorbed(e: &Expr, path: &AccessPath, def: &TableDef, base: usize)
             part.prefix.is_none() && matches!(e.node, Node::Column(slot) if slot == base + part.column)
         })
     };
-    // Such values always have an exact place in the index.
-    let exact = |kind: CmpKind, column: &Expr, value: &Expr| match kind {
-        CmpKind::Int => column.ty.is_integer() && value.ty.is_integer(),
-        CmpKind::Str(c) => {
-            column.ty.is_string()
-                && !column.ty.is_member()
-                && value.ty.is_string()
-                && column.ty.collation == c
-        }
-        _ => false,
-    };
+    let exact = |kind, column: &Expr, value: &Expr| has_exact_place(kind, &column.ty, &value.ty);
     let same = |a: &Expr, b: &Expr| format!("{:?}", a.node) == format!("{:?}", b.node);
     let bounds = path.single_bounds();
+    // A part is bounded only if those before it are, whatever their values.
+    let certain = bounds.certain_parts(def, index);
     let next = bounds.equal.len();
+    let range = bounds.range.as_ref().filter(|_| certain == next);
     match &e.node {
         Node::Compare(op, kind, sides) => {
             for (column, value, op) in [(&sides[0], &sides[1], *op), (&sides[1], &sides[0], op.flipped())] {
                 if !exact(*kind, column, value) {
                     continue;
                 }
-                let equal = bounds.equal.iter().enumerate().any(|(at, part)| {
+                let equal = bounds.equal.iter().take(certain).enumerate().any(|(at, part)| {
                     op == CmpOp::Eq
                         && !part.null
                         && part.values.len() == 1
@@ -57,7 +49,7 @@ pub(super) fn absorbed(e: &Expr, path: &AccessPath, def: &TableDef, base: usize)
                 if equal {
                     return true;
                 }
-                let Some(range) = bounds.range.as_ref().filter(|_| is_part(column, next)) else {
+                let Some(range) = range.filter(|_| is_part(column, next)) else {
                     continue;
                 };
                 let bound = match op {
@@ -82,7 +74,7 @@ pub(super) fn absorbed(e: &Expr, path: &AccessPath, def: &TableDef, base: usize)
             args,
         } => {
             let [column, from, to] = &**args;
-            let Some(range) = bounds.range.as_ref().filter(|_| is_part(column, next)) else {
+            let Some(range) = range.filter(|_| is_part(column, next)) else {
                 return false;
             };
             let is = |bound: &Option<(KeyValue, bool)>, value: &Expr| {
@@ -100,7 +92,7 @@ pub(super) fn absorbed(e: &Expr, path: &AccessPath, def: &TableDef, base: usize)
             value,
             list,
             ..
-        } => bounds.equal.iter().enumerate().any(|(at, part)| {
+        } => bounds.equal.iter().take(certain).enumerate().any(|(at, part)| {
             is_part(value, at)
                 && part.values.len() == list.len()
                 && list.len() <= 1000

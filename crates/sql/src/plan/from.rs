@@ -4,6 +4,7 @@ use super::Planner;
 use crate::accounts::Privileges;
 use crate::context::TableUse;
 use crate::dictionary::{TableDef, names_equal, virtual_schema};
+use crate::error::depth::TABLES_MAX;
 use crate::error::{Result, SqlError, er};
 use crate::expr::{CmpOp, Expr, Scope, ScopeColumn, ScopeTable, build};
 use crate::mdl::Mode;
@@ -19,6 +20,10 @@ pub(super) struct FromTable {
     pub alias: String,
     pub base: usize,
     pub input: FromInput,
+    /// What the locking clauses of the statement call it: the name of the view that it stands in.
+    pub locked_as: String,
+    /// A view stands for it.
+    pub through_view: bool,
     /// Index hints: which indexes may be used, and whether one must.
     pub allowed: Option<Vec<IndexNo>>,
     pub forced: bool,
@@ -58,11 +63,23 @@ pub(super) struct From<'p> {
     /// What `*` stands for, in order: tables and their columns, by position.
     pub star: Vec<(usize, usize)>,
     pub tree: Option<Tree>,
+    /// For each table of the scope, those of [`From::tables`] that it stands for: several for a view that is merged.
+    pub leaves: Vec<std::ops::Range<usize>>,
+    /// The order of a merged view, which is the query's if it has none and reads nothing else. True: descending.
+    pub order: Vec<(Expr, bool)>,
 }
 
 impl From<'_> {
+    /// The table just added to the scope is this one.
+    pub(super) fn add_leaf(&mut self, table: FromTable) -> Tree {
+        let at = self.tables.len();
+        self.tables.push(table);
+        self.leaves.push(at..at + 1);
+        Tree::Table(at)
+    }
+
     /// `*` takes in the columns of the table just added to the scope.
-    fn see_last_table(&mut self) {
+    pub(super) fn see_last_table(&mut self) {
         let at = self.scope.tables.len() - 1;
         let columns = self.scope.tables[at].columns.iter().enumerate();
         let shown = columns.filter(|(_, column)| !column.hidden).map(|(n, _)| (at, n));
@@ -118,14 +135,14 @@ impl Planner<'_> {
     /// Errors 3568 and 3569: a clause names what is not there, or two name the same.
     pub(super) fn check_locks(&self, locks: &[LockClause], from: &From) -> Result<()> {
         for of in locks.iter().flat_map(|clause| &clause.of) {
-            if !from.tables.iter().any(|table| table.alias == of.name) {
+            if !from.scope.tables.iter().any(|table| table.alias == of.name) {
                 return Err(SqlError::new(
                     er::UNRESOLVED_TABLE_LOCK,
                     format!("Unresolved table name `{}` in locking clause.", of.name),
                 ));
             }
         }
-        for table in &from.tables {
+        for table in &from.scope.tables {
             let names = |clause: &&LockClause| {
                 clause.of.is_empty() || clause.of.iter().any(|of| of.name == table.alias)
             };
@@ -157,10 +174,15 @@ impl Planner<'_> {
             tables: Vec::new(),
             star: Vec::new(),
             tree: None,
+            leaves: Vec::new(),
+            order: Vec::new(),
         };
         let mut trees = Vec::new();
         for table in list {
             trees.push(self.table_ref(table, &mut from)?);
+        }
+        if from.tables.len() > TABLES_MAX {
+            return Err(SqlError::too_many_tables());
         }
         from.tree = match trees.len() {
             0 => None,
@@ -177,7 +199,7 @@ impl Planner<'_> {
         Ok(from)
     }
 
-    fn table_ref(&mut self, table: &TableRef, from: &mut From) -> Result<Tree> {
+    pub(super) fn table_ref(&mut self, table: &TableRef, from: &mut From) -> Result<Tree> {
         match table {
             TableRef::Table(named) => self.named_table(named, from),
             TableRef::Derived {
@@ -206,33 +228,47 @@ impl Planner<'_> {
         }
     }
 
+    /// A common table that a name means; `None`: it means none.
+    fn common_leaf(&mut self, named: &ast::TableName, from: &mut From) -> Result<Option<Tree>> {
+        if named.name.schema.is_some() {
+            return Ok(None);
+        }
+        let is_common = self.working.iter().any(|(name, _)| *name == named.name.name)
+            || self.common.iter().any(|c| c.name == named.name.name);
+        if is_common && named.as_of.is_some() {
+            return Err(SqlError::not_supported("AS OF of a common table expression"));
+        }
+        let alias = named.alias.as_ref().unwrap_or(&named.name.name);
+        if let Some((_, query)) = self.working.iter().rfind(|(name, _)| *name == named.name.name) {
+            return self.derived_leaf(*query, alias, &[], from).map(Some);
+        }
+        let Some(at) = self.common.iter().rposition(|c| c.name == named.name.name) else {
+            return Ok(None);
+        };
+        self.count_expanded()?;
+        let common = Arc::clone(&self.common[at]);
+        // The query sees only the tables defined before it.
+        let later = self.common.split_off(at);
+        let locks = std::mem::take(&mut self.locks);
+        let planned = self.common_table(&common, from.scope.outer);
+        self.locks = locks;
+        self.common.extend(later);
+        self.queries.push(planned?);
+        self.derived_leaf(self.queries.len() - 1, alias, &common.columns, from)
+            .map(Some)
+    }
+
     fn named_table(&mut self, named: &ast::TableName, from: &mut From) -> Result<Tree> {
-        if named.name.schema.is_none() {
-            let is_common = self.working.iter().any(|(name, _)| *name == named.name.name)
-                || self.common.iter().any(|c| c.name == named.name.name);
-            if is_common && named.as_of.is_some() {
-                return Err(SqlError::not_supported("AS OF of a common table expression"));
-            }
-            let alias = named.alias.as_ref().unwrap_or(&named.name.name);
-            if let Some((_, query)) = self.working.iter().rfind(|(name, _)| *name == named.name.name) {
-                return self.derived_leaf(*query, alias, &[], from);
-            }
-            if let Some(at) = self.common.iter().rposition(|c| c.name == named.name.name) {
-                let common = Arc::clone(&self.common[at]);
-                // The query sees only the tables defined before it.
-                let later = self.common.split_off(at);
-                let locks = std::mem::take(&mut self.locks);
-                let planned = self.common_table(&common, from.scope.outer);
-                self.locks = locks;
-                self.common.extend(later);
-                self.queries.push(planned?);
-                return self.derived_leaf(self.queries.len() - 1, alias, &common.columns, from);
-            }
+        if let Some(leaf) = self.common_leaf(named, from)? {
+            return Ok(leaf);
         }
         // Before the look-up: an account that may not read the table is not told whether it exists.
         let (schema, name) = self.state.resolve(&named.name)?;
         self.state.require_in_part(Privileges::SELECT, schema, name)?;
         let def = self.state.table(&named.name)?;
+        if let Some(view) = &def.view {
+            return self.view(&def, view, named, from);
+        }
         let alias = named.alias.clone().unwrap_or_else(|| def.name.clone());
         let base = from.scope.width();
         let columns = def.columns.iter().enumerate().map(|(i, column)| ScopeColumn {
@@ -241,6 +277,7 @@ impl Planner<'_> {
             slot: base + i,
             hidden: column.invisible,
             merged: false,
+            value: None,
         });
         let mut columns: Vec<ScopeColumn> = columns.collect();
         if self.keyed {
@@ -250,6 +287,7 @@ impl Planner<'_> {
                 slot: base + def.columns.len(),
                 hidden: true,
                 merged: true,
+                value: None,
             });
         }
         from.scope.add(ScopeTable {
@@ -268,7 +306,8 @@ impl Planner<'_> {
             _ => Mode::Read,
         };
         let used = TableUse::new(Arc::clone(&def), mode, Privileges::SELECT);
-        self.uses.push(used.named(&alias));
+        self.uses
+            .push(used.named(&alias).through_view(!self.views.is_empty()));
         if named.as_of.is_some() && (self.lock_of(&alias).is_some() || virtual_schema(&def.schema).is_some())
         {
             return Err(SqlError::not_supported(
@@ -282,14 +321,15 @@ impl Planner<'_> {
             let table = self.state.database.engine().table(def.id)?;
             FromInput::Stored { def, table }
         };
-        from.tables.push(FromTable {
+        Ok(from.add_leaf(FromTable {
+            locked_as: alias.clone(),
+            through_view: false,
             alias,
             base,
             input,
             allowed,
             forced,
-        });
-        Ok(Tree::Table(from.tables.len() - 1))
+        }))
     }
 
     fn derived(
@@ -332,6 +372,7 @@ impl Planner<'_> {
                 slot: base + i,
                 hidden: false,
                 merged: false,
+                value: None,
             });
         }
         from.scope.add(ScopeTable {
@@ -341,23 +382,28 @@ impl Planner<'_> {
             readable: None,
         })?;
         from.see_last_table();
-        from.tables.push(FromTable {
+        Ok(from.add_leaf(FromTable {
             alias: alias.to_string(),
+            locked_as: alias.to_string(),
+            through_view: false,
             base,
             input: FromInput::Derived { query },
             allowed: None,
             forced: false,
-        });
-        Ok(Tree::Table(from.tables.len() - 1))
+        }))
     }
 
     fn join(&mut self, join: &ast::Join, from: &mut From) -> Result<Tree> {
         let first = from.scope.tables.len();
         let star = from.star.len();
+        let around = self.null_extended;
+        self.null_extended |= join.kind == JoinKind::Right;
         let left = self.table_ref(&join.left, from)?;
         let middle = from.scope.tables.len();
         let star = (star, from.star.len());
+        self.null_extended = around || join.kind == JoinKind::Left;
         let right = self.table_ref(&join.right, from)?;
+        self.null_extended = around;
         let on = match &join.condition {
             JoinCondition::None => Vec::new(),
             JoinCondition::On(condition) => vec![self.condition(condition, &from.scope, "on clause")?],
@@ -415,10 +461,7 @@ impl Planner<'_> {
             for (table, column) in [left, right] {
                 from.scope.tables[table].check_readable(column)?;
             }
-            let column = |(table, column): (usize, usize)| {
-                let column: &ScopeColumn = &from.scope.tables[table].columns[column];
-                build::column(column.slot, column.ty.clone())
-            };
+            let column = |(table, column): (usize, usize)| from.scope.tables[table].columns[column].expr(0);
             on.push(build::compare(
                 CmpOp::Eq,
                 column(left),
@@ -439,7 +482,7 @@ impl Planner<'_> {
     }
 }
 
-fn common_names(scope: &Scope, first: usize, middle: usize) -> Vec<String> {
+pub(super) fn common_names(scope: &Scope, first: usize, middle: usize) -> Vec<String> {
     let has = |name: &str| {
         scope.tables[middle..]
             .iter()
@@ -451,7 +494,7 @@ fn common_names(scope: &Scope, first: usize, middle: usize) -> Vec<String> {
         .collect()
 }
 
-fn position(scope: &Scope, tables: std::ops::Range<usize>, name: &str) -> Result<(usize, usize)> {
+pub(super) fn position(scope: &Scope, tables: std::ops::Range<usize>, name: &str) -> Result<(usize, usize)> {
     let mut found = None;
     for table in tables {
         for (i, column) in scope.tables[table].columns.iter().enumerate() {

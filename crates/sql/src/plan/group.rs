@@ -1,8 +1,10 @@
 //! Aggregates, and what a grouped query may read besides them.
 
+use super::rollup::placeholder;
+use super::window::{Windows, has_window};
 use super::{AGGREGATE, Planner};
 use crate::error::{Result, SqlError, er};
-use crate::expr::{Aggregate, Binder, CmpOp, Expr, Hooks, Node, OUTER, Scope, build};
+use crate::expr::{Aggregate, Binder, CmpOp, Expr, Hooks, Node, OUTER, Scope, ScopeColumn, build};
 use crate::parse::ast::{ColumnName, FunctionCall, Query};
 use crate::types::SqlType;
 
@@ -11,27 +13,56 @@ use crate::types::SqlType;
 pub(super) struct BlockHooks<'h, 'a> {
     pub planner: &'h mut Planner<'a>,
     /// Where aggregates are allowed, they are collected here.
-    pub aggregates: Option<&'h mut Vec<Aggregate>>,
+    pub aggregates: Option<&'h mut Finished>,
+    /// Where window functions are allowed, they are collected here.
+    pub windows: Option<&'h mut Windows>,
     /// Names of the select list.
     pub aliases: &'h [(String, Expr)],
     /// Aliases come before columns (HAVING, ORDER BY) rather than after them (GROUP BY).
     pub alias_first: bool,
 }
 
+/// What is known of a group when it is finished, as the clauses ask for it.
+#[derive(Default)]
+pub(super) struct Finished {
+    pub aggregates: Vec<Aggregate>,
+    /// The arguments of each call of GROUPING().
+    pub groupings: Vec<Vec<Expr>>,
+}
+
 impl Hooks for BlockHooks<'_, '_> {
     fn aggregate(&mut self, call: &FunctionCall, scope: &Scope, binder: &Binder) -> Result<Expr> {
-        let Some(list) = self.aggregates.take() else {
+        let Some(finished) = self.aggregates.take() else {
             return Err(SqlError::invalid_group_function());
         };
-        // Inside an aggregate there is no other.
+        // Inside an aggregate there is no other, and no window function.
+        let windows = self.windows.take();
         let bound = self.bind_aggregate(call, scope, binder);
-        let slot = AGGREGATE + list.len();
+        self.windows = windows;
+        let slot = AGGREGATE + finished.aggregates.len();
         let out = bound.map(|aggregate| {
             let column = build::column(slot, aggregate.ty.clone());
-            list.push(aggregate);
+            finished.aggregates.push(aggregate);
             column
         });
-        self.aggregates = Some(list);
+        self.aggregates = Some(finished);
+        out
+    }
+
+    fn window(&mut self, call: &FunctionCall, scope: &Scope, binder: &Binder) -> Result<Expr> {
+        self.bind_window_call(call, scope, binder)
+    }
+
+    fn grouping(&mut self, call: &FunctionCall, scope: &Scope, binder: &Binder) -> Result<Expr> {
+        let Some(finished) = self.aggregates.take() else {
+            return Err(SqlError::invalid_group_function());
+        };
+        let args = binder.bind_all(&call.args, scope, self);
+        let out = args.map(|args| {
+            finished.groupings.push(args);
+            placeholder(finished.groupings.len() - 1)
+        });
+        self.aggregates = Some(finished);
         out
     }
 
@@ -53,7 +84,10 @@ impl Hooks for BlockHooks<'_, '_> {
             .aliases
             .iter()
             .find(|(alias, _)| crate::dictionary::names_equal(alias, &name.column));
-        found.map(|(_, expr)| Ok(expr.clone()))
+        found.map(|(alias, expr)| match has_window(expr) && self.windows.is_none() {
+            true => Err(misplaced_alias(alias)),
+            false => Ok(expr.clone()),
+        })
     }
 }
 
@@ -76,6 +110,16 @@ impl BlockHooks<'_, '_> {
     }
 }
 
+/// Error 3594.
+fn misplaced_alias(alias: &str) -> SqlError {
+    SqlError::new(
+        er::WINDOW_INVALID_WINDOW_FUNC_ALIAS_USE,
+        format!(
+            "You cannot use the alias '{alias}' of an expression containing a window function in this context.'"
+        ),
+    )
+}
+
 /// What a grouped query may read: its keys and what follows from them.
 pub(super) struct Determined<'k> {
     keys: Vec<String>,
@@ -84,7 +128,8 @@ pub(super) struct Determined<'k> {
     grouped: bool,
 }
 
-fn identity(e: &Expr) -> String {
+/// What tells an expression from others.
+pub(super) fn identity(e: &Expr) -> String {
     format!("{:?}", e.node)
 }
 
@@ -171,7 +216,8 @@ impl<'k> Determined<'k> {
 
     fn full_name(&self, slot: usize) -> String {
         for table in &self.scope.tables {
-            if let Some(column) = table.columns.iter().find(|column| column.slot == slot) {
+            let is_it = |column: &&ScopeColumn| column.value.is_none() && column.slot == slot;
+            if let Some(column) = table.columns.iter().find(is_it) {
                 let schema = table
                     .schema
                     .as_deref()

@@ -80,6 +80,20 @@ impl IndexBounds {
             .product()
     }
 
+    /// How many of the equalities bound the key ranges whatever their values are: each has an exact place in the index, and
+    /// together they multiply to few enough. Behind another one, [`ranges`](Self::ranges) may have to leave off.
+    pub fn certain_parts(&self, def: &TableDef, index: &IndexDef) -> usize {
+        let mut combinations = 1;
+        let parts = index.parts.iter().zip(&self.equal);
+        let certain = parts.take_while(|(part, equal)| {
+            let column = &def.columns[part.column].ty;
+            combinations *= equal.values.len() + equal.null as usize;
+            let mut values = equal.values.iter();
+            combinations <= RANGES_MAX && values.all(|v| has_exact_place(v.kind, column, &v.expr.ty))
+        });
+        certain.count()
+    }
+
     /// Adds the key ranges for the values of this execution.
     pub fn ranges(
         &self,
@@ -312,6 +326,18 @@ fn is_sargable(kind: CmpKind, column: &SqlType) -> bool {
         CmpKind::Time => column.kind == TypeKind::Time,
         CmpKind::Member => column.is_member(),
         CmpKind::Json => false,
+    }
+}
+
+/// Whether every value of a type has an exact place, or none, in an index on a column that it is compared with as `kind`
+/// says.
+pub fn has_exact_place(kind: CmpKind, column: &SqlType, value: &SqlType) -> bool {
+    match kind {
+        CmpKind::Int => column.is_integer() && value.is_integer(),
+        CmpKind::Str(c) => {
+            column.is_string() && !column.is_member() && value.is_string() && column.collation == c
+        }
+        _ => false,
     }
 }
 

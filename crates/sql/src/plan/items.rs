@@ -2,11 +2,12 @@
 //! beside groups (ONLY_FULL_GROUP_BY).
 
 use super::from::{From, FromInput, FromTable};
-use super::group::{BlockHooks, Determined};
+use super::group::{BlockHooks, Determined, Finished};
+use super::window::Windows;
 use super::{AGGREGATE, OutputColumn, Planner};
 use crate::dictionary::TableDef;
 use crate::error::{Result, SqlError, er};
-use crate::expr::{Aggregate, CmpOp, Expr, Node, build};
+use crate::expr::{CmpOp, Expr, Node};
 use crate::parse::ast::{self, Literal, SelectItem};
 use crate::parse::lexer::{Lexer, TokenKind, unquote};
 use crate::types::ColumnMeta;
@@ -25,7 +26,7 @@ impl Planner<'_> {
         &mut self,
         items: &[SelectItem],
         from: &From,
-        aggregates: &mut Vec<Aggregate>,
+        (finished, windows): (&mut Finished, &mut Windows),
     ) -> Result<Vec<Item>> {
         let mut out = Vec::new();
         for item in items {
@@ -41,7 +42,7 @@ impl Planner<'_> {
                     for &(table, column) in &from.star {
                         let column = &from.scope.tables[table].columns[column];
                         out.push(Item {
-                            expr: build::column(column.slot, column.ty.clone()),
+                            expr: column.expr(0),
                             name: column.name.clone(),
                             alias: false,
                         });
@@ -60,7 +61,7 @@ impl Planner<'_> {
                     table.check_star(shown.clone().map(|(at, _)| at))?;
                     for (_, column) in shown {
                         out.push(Item {
-                            expr: build::column(column.slot, column.ty.clone()),
+                            expr: column.expr(0),
                             name: column.name.clone(),
                             alias: false,
                         });
@@ -70,33 +71,38 @@ impl Planner<'_> {
                     let binder = self.binder.in_clause("field list");
                     let mut hooks = BlockHooks {
                         planner: self,
-                        aggregates: Some(aggregates),
+                        aggregates: Some(finished),
+                        windows: Some(windows),
                         aliases: &[],
                         alias_first: false,
                     };
                     let bound = binder.bind(expr, &from.scope, &mut hooks)?;
-                    let name = match (alias, expr) {
-                        (Some(alias), _) => alias.clone(),
-                        (None, ast::Expr::Column(column)) => column.column.clone(),
-                        (None, ast::Expr::Literal(Literal::Str { .. })) => self.string_name(text),
-                        (
-                            None,
-                            ast::Expr::Unary {
-                                op: ast::UnaryOp::Plus,
-                                ..
-                            },
-                        ) => text.trim_start_matches(['+', ' ']).to_string(),
-                        (None, _) => text.clone(),
-                    };
                     out.push(Item {
                         expr: bound,
-                        name,
+                        name: self.item_name(expr, alias.as_deref(), text),
                         alias: alias.is_some(),
                     });
                 }
             }
         }
         Ok(out)
+    }
+
+    /// The name of an item's column: its alias, or else what is written.
+    pub(super) fn item_name(&self, expr: &ast::Expr, alias: Option<&str>, text: &str) -> String {
+        match (alias, expr) {
+            (Some(alias), _) => alias.to_owned(),
+            (None, ast::Expr::Column(column)) => column.column.clone(),
+            (None, ast::Expr::Literal(Literal::Str { .. })) => self.string_name(text),
+            (
+                None,
+                ast::Expr::Unary {
+                    op: ast::UnaryOp::Plus,
+                    ..
+                },
+            ) => text.trim_start_matches(['+', ' ']).to_string(),
+            (None, _) => text.to_owned(),
+        }
     }
 
     /// A string names its column by what it says; of several in a row the first does.
@@ -117,24 +123,23 @@ impl Planner<'_> {
         }
     }
 
-    pub(super) fn output_columns(&self, items: &[Item], from: &From) -> Vec<OutputColumn> {
+    /// The result's columns. `keyed`: those of tables say what part they have in keys, as no column of a temporary table does.
+    pub(super) fn output_columns(&self, items: &[Item], from: &From, keyed: bool) -> Vec<OutputColumn> {
         let results = self.state.results_collation();
         let column = |item: &Item| {
             let table = match item.expr.node {
-                Node::Column(slot) => from
-                    .tables
-                    .iter()
-                    .zip(&from.scope.tables)
-                    .rev()
-                    .find(|(t, _)| t.base <= slot),
+                Node::Column(slot) => from.tables.iter().rev().find(|t| t.base <= slot),
                 _ => None,
             };
-            let meta = match (&item.expr.node, table) {
-                (Node::Column(slot), Some((table, _))) if *slot < AGGREGATE => {
+            let mut meta = match (&item.expr.node, table) {
+                (Node::Column(slot), Some(table)) if *slot < AGGREGATE => {
                     column_meta(table, slot - table.base, item, results)
                 }
                 _ => ColumnMeta::of_expression(&item.name, &item.expr.ty, results),
             };
+            if !keyed {
+                meta.flags &= !(flag::PRI_KEY | flag::UNIQUE_KEY | flag::MULTIPLE_KEY);
+            }
             OutputColumn {
                 name: meta.name.clone(),
                 ty: item.expr.ty.clone(),
@@ -227,14 +232,27 @@ fn key_flags(def: &TableDef, column: usize) -> u16 {
     flags
 }
 
+/// What is evaluated on groups.
+pub(super) struct OverGroups<'g> {
+    pub items: &'g [Item],
+    pub having: Option<&'g Expr>,
+    pub order: &'g [(Expr, bool)],
+    pub windows: &'g Windows,
+    /// There are rows of totals.
+    pub rollup: bool,
+}
+
+/// Error 1055 or 1140 where something reads a column that is not the same in all rows of a group.
 pub(super) fn check_grouping(
     keys: &[Expr],
     filter: Option<&Expr>,
     from: &From,
-    items: &[Item],
-    having: Option<&Expr>,
-    order: &[(Expr, bool)],
+    over: OverGroups,
 ) -> Result<()> {
+    if over.rollup {
+        // In a row of totals nothing follows from the keys that it leaves out.
+        return over.check(&Determined::new(keys, &[], &[], &from.scope));
+    }
     let mut conditions: Vec<&Expr> = filter.into_iter().flat_map(super::access::conjuncts).collect();
     for condition in from.tree.iter().flat_map(super::join::inner_conditions) {
         conditions.extend(super::access::conjuncts(condition));
@@ -257,14 +275,32 @@ pub(super) fn check_grouping(
         }
     }
     let determined = Determined::new(keys, &conditions, &unique, &from.scope);
-    for (n, item) in items.iter().enumerate() {
-        determined.check(&item.expr, n + 1, "SELECT list")?;
+    over.check(&determined)
+}
+
+impl OverGroups<'_> {
+    fn check(&self, determined: &Determined) -> Result<()> {
+        for (n, item) in self.items.iter().enumerate() {
+            determined.check(&item.expr, n + 1, "SELECT list")?;
+            for input in self.windows.inputs_of(&item.expr) {
+                determined.check(input, n + 1, "SELECT list")?;
+            }
+        }
+        if let Some(having) = self.having {
+            determined.check(having, 1, "HAVING clause")?;
+        }
+        for (n, (e, _)) in self.order.iter().enumerate() {
+            determined.check(e, n + 1, "ORDER BY clause")?;
+            for input in self.windows.inputs_of(e) {
+                determined.check(input, n + 1, "ORDER BY clause")?;
+            }
+        }
+        for (window, keys) in self.windows.in_use() {
+            let clause = format!("PARTITION BY or ORDER BY clause of window '{window}'");
+            for (n, key) in keys.into_iter().enumerate() {
+                determined.check(key, n + 1, &clause)?;
+            }
+        }
+        Ok(())
     }
-    if let Some(having) = having {
-        determined.check(having, 1, "HAVING clause")?;
-    }
-    for (n, (e, _)) in order.iter().enumerate() {
-        determined.check(e, n + 1, "ORDER BY clause")?;
-    }
-    Ok(())
 }

@@ -2,8 +2,9 @@
 //!
 //! - [`query`]: queries, UNION and its kin; [`block`]: one SELECT.
 //! - [`items`]: a SELECT's list, [`from`] its tables, [`join`] the order of those, [`access`] which ranges of which index
-//!   ([`index_bounds`]) are read of one, [`filter`] what is left to be tested on them, [`order`] how not to sort them, [`group`] their groups;
-//!   [`walk`]: through a whole plan.
+//!   ([`index_bounds`]) are read of one, [`filter`] what is left to be tested on them, [`order`] how not to sort them, [`group`] their groups ([`rollup`]: with totals);
+//!   [`window`] its window functions; [`walk`]: through a whole plan.
+//! - [`view`]: views among the tables, and their definitions.
 //! - [`change`]: INSERT, UPDATE and DELETE; [`past`]: AS OF.
 //! - [`statement`]: whole statements, as the session has them run.
 //! - [`explain`]: a plan for people to read.
@@ -23,23 +24,35 @@ mod join;
 pub mod order;
 pub mod past;
 mod query;
+pub mod rollup;
 pub mod statement;
+pub mod view;
 mod walk;
+pub mod window;
 
 pub use statement::{StatementPlan, plan};
 
 use crate::context::SessionState;
 use crate::context::TableUse;
 use crate::dictionary::TableDef;
+use crate::error::{Result, SqlError};
 use crate::expr::{Aggregate, Binder, EvalCtx, Expr};
 use crate::parse::ast::{self, SetOp};
 use crate::types::{ColumnMeta, SqlType};
 use access::AccessPath;
+use rollup::RollupPlan;
 use std::sync::Arc;
 use tidemark_engine::{LockWait, Table};
+use window::WindowPlan;
 
 /// Slots from here on are finished aggregates.
 pub const AGGREGATE: usize = 1 << 20;
+
+/// Slots from here on are the values of window functions.
+pub const WINDOW: usize = 1 << 22;
+
+/// How many views and common tables one statement may plan, each as often as it is named.
+const EXPANDED_MAX: usize = 10_000;
 
 /// A query with its order and limit.
 pub struct QueryPlan {
@@ -99,6 +112,8 @@ pub struct SelectPlan {
     pub filter: Option<Expr>,
     pub group: Option<GroupPlan>,
     pub having: Option<Expr>,
+    /// Worked out over the rows that are left; `None`: there are no window functions.
+    pub windows: Option<WindowPlan>,
     pub output: Vec<Expr>,
     pub distinct: bool,
     /// Rows may go from the last table's page through the rest of the plan under its latch: nothing there reads
@@ -109,6 +124,8 @@ pub struct SelectPlan {
 pub struct GroupPlan {
     pub keys: Vec<Expr>,
     pub aggregates: Vec<Aggregate>,
+    /// Rows of totals are added; `None`: they are not.
+    pub rollup: Option<RollupPlan>,
     /// Slots of a group's first row that are read after grouping.
     pub keep: Vec<usize>,
     /// Slots of each row that are read when it is taken into its group, those of the first row too.
@@ -214,11 +231,24 @@ pub struct Planner<'a> {
     pub explains: bool,
     /// With the parameters of the first execution, for estimates; `None` when there are none yet.
     pub sample: Option<&'a EvalCtx<'a>>,
+    /// What the types in views depend on.
+    contexts: &'a view::Contexts,
+    /// The views that the query being planned stands in, by database and name, the outermost first.
+    views: Vec<(String, String)>,
+    /// How many views and common tables have been planned where they are named.
+    expanded: usize,
+    /// The tables of the FROM clause being planned may be given NULLs for rows by an outer join.
+    null_extended: bool,
 }
 
 impl<'a> Planner<'a> {
     /// For one statement. `sample` is an evaluation with the parameters of the first execution.
-    fn new(state: &'a SessionState, binder: Binder<'a>, sample: Option<&'a EvalCtx<'a>>) -> Planner<'a> {
+    fn new(
+        state: &'a SessionState,
+        binder: Binder<'a>,
+        sample: Option<&'a EvalCtx<'a>>,
+        contexts: &'a view::Contexts,
+    ) -> Planner<'a> {
         Planner {
             state,
             binder,
@@ -232,6 +262,23 @@ impl<'a> Planner<'a> {
             moments: Vec::new(),
             explains: false,
             sample,
+            contexts,
+            views: Vec::new(),
+            expanded: 0,
+            null_extended: false,
+        }
+    }
+
+    /// Counts a view or common table that is planned where it is named. Where each names the one before twice, the work doubles
+    /// from one to the next: error 1473 beyond [`EXPANDED_MAX`], and 1317 once the statement is to end.
+    fn count_expanded(&mut self) -> Result<()> {
+        if self.state.process.is_interrupted() {
+            return Err(SqlError::interrupted());
+        }
+        self.expanded += 1;
+        match self.expanded > EXPANDED_MAX {
+            true => Err(SqlError::too_high_nesting_for_select()),
+            false => Ok(()),
         }
     }
 }

@@ -35,8 +35,9 @@ impl Planner<'_> {
             return Err(SqlError::interrupted());
         }
         let (locks, keyed) = (self.locks.clone(), std::mem::take(&mut self.keyed));
+        let null_extended = std::mem::take(&mut self.null_extended);
         let planned = plan(self);
-        (self.locks, self.keyed) = (locks, keyed);
+        (self.locks, self.keyed, self.null_extended) = (locks, keyed, null_extended);
         planned
     }
 
@@ -91,7 +92,7 @@ impl Planner<'_> {
         Ok(plan)
     }
 
-    fn set_operation(
+    pub(super) fn set_operation(
         &mut self,
         first: &ast::QueryBody,
         rest: &[ast::SetOperand],
@@ -298,6 +299,7 @@ impl Planner<'_> {
         let mut hooks = BlockHooks {
             planner: self,
             aggregates: None,
+            windows: None,
             aliases: &[],
             alias_first: false,
         };
@@ -306,7 +308,7 @@ impl Planner<'_> {
 }
 
 /// Whether the FROM clauses of a query name a table.
-fn mentions(query: &Query, name: &str) -> bool {
+pub(super) fn mentions(query: &Query, name: &str) -> bool {
     fn in_ref(table: &ast::TableRef, name: &str) -> bool {
         match table {
             ast::TableRef::Table(t) => t.name.schema.is_none() && t.name.name == name,
@@ -339,7 +341,7 @@ pub(super) fn ordinal(e: &ast::Expr) -> Option<u64> {
 }
 
 impl OutputColumn {
-    fn copy(&self) -> OutputColumn {
+    pub(super) fn copy(&self) -> OutputColumn {
         OutputColumn {
             name: self.name.clone(),
             ty: self.ty.clone(),

@@ -7,6 +7,7 @@
 use super::change::{DeletePlan, InsertPlan, JoinedPlan, Target, UpdatePlan};
 use super::explain;
 use super::past::AsOf;
+use super::view::Contexts;
 use super::{Input, Planner, QueryPlan};
 use crate::accounts::Privileges;
 use crate::context::SessionState;
@@ -64,7 +65,8 @@ pub fn plan(statement: &Statement, state: &SessionState, params: &[Value]) -> Re
         params,
         clause: "field list",
     };
-    let mut planner = Planner::new(state, binder, Some(&sample));
+    let contexts = Contexts::default();
+    let mut planner = Planner::new(state, binder, Some(&sample), &contexts);
     let body = planner.body(statement, &sample)?;
     let moments = planner.moments(matches!(body, Body::Query(_) | Body::Explain(_)))?;
     let columns = match &body {
@@ -86,7 +88,7 @@ pub fn plan(statement: &Statement, state: &SessionState, params: &[Value]) -> Re
         columns,
         signature: params.iter().map(std::mem::discriminant).collect(),
         one_shot: false,
-        depends_on_literals: ctx.depends_on_literals.get(),
+        depends_on_literals: ctx.depends_on_literals.get() || contexts.depend_on_literals(),
         moments,
     };
     planned.one_shot = planned.uses_variables();
@@ -144,6 +146,12 @@ impl Planner<'_> {
             self.state.require_in_part(privileges, schema, table)?;
         }
         let def = self.state.table(name)?;
+        if let Some(view) = &def.view {
+            return Err(match view.updatable {
+                true => SqlError::not_supported("changes of rows through views"),
+                false => not_updatable(alias.unwrap_or(&def.name), privileges),
+            });
+        }
         let used = TableUse::new(Arc::clone(&def), Mode::Write, privileges);
         self.uses.push(used.named(alias.unwrap_or(&def.name)));
         if virtual_schema(&def.schema).is_some() {
@@ -235,6 +243,18 @@ impl Planner<'_> {
         }
         Ok(explainer.finish())
     }
+}
+
+/// Errors 1288 and 1471: no rows of the view can be changed.
+fn not_updatable(view: &str, privileges: Privileges) -> SqlError {
+    if privileges.contains(Privileges::INSERT) {
+        return SqlError::new(
+            er::NON_INSERTABLE_TABLE,
+            format!("The target table {view} of the INSERT is not insertable-into"),
+        );
+    }
+    let deletes = privileges.contains(Privileges::DELETE);
+    SqlError::non_updatable(view, if deletes { "DELETE" } else { "UPDATE" })
 }
 
 impl StatementPlan {

@@ -3,6 +3,7 @@
 
 use super::Planner;
 use super::index_bounds::IndexBounds;
+use super::window::WindowPass;
 use super::{AGGREGATE, Input, QueryBody, QueryPlan, RowSource, SelectPlan, TableScan};
 use crate::expr::{Expr, Node, OUTER};
 
@@ -92,6 +93,8 @@ impl SelectPlan {
             .chain(&self.filter)
             .chain(&self.having)
             .for_each(|e| e.walk(f));
+        let passes = self.windows.iter().flat_map(|windows| &windows.passes);
+        passes.flat_map(WindowPass::exprs).for_each(|e| e.walk(f));
         if let Some(group) = &self.group {
             group.keys.iter().for_each(|e| e.walk(f));
             for aggregate in &group.aggregates {

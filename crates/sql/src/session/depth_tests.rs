@@ -318,6 +318,55 @@ fn long_chains_and_lists_run() {
     });
 }
 
+/// Views and common tables of which each names the one before twice: the work of planning them doubles with each.
+#[test]
+fn what_doubles_from_name_to_name_is_refused() {
+    let world = world("doubling");
+    let mut s = world.session();
+    for sql in [
+        "CREATE VIEW m0 AS SELECT a FROM one",
+        "CREATE VIEW g0 AS SELECT MAX(a) a FROM one",
+    ] {
+        run(&mut s, sql).unwrap();
+    }
+    // What is merged counts as the tables that it is made of.
+    for n in 1..6 {
+        run(
+            &mut s,
+            &format!("CREATE VIEW m{n} AS SELECT x.a FROM m{0} x JOIN m{0} y", n - 1),
+        )
+        .unwrap();
+    }
+    let refused = run(&mut s, "SELECT 1 FROM m5 x JOIN m5 y").err();
+    assert_eq!(refused.map(|e| e.code), Some(er::TOO_MANY_TABLES));
+    let others: String = (0..30).map(|n| format!(", one t{n}")).collect();
+    let refused = run(&mut s, &format!("SELECT 1 FROM m5{others}")).err();
+    assert_eq!(refused.map(|e| e.code), Some(er::TOO_MANY_TABLES));
+    let refused = (1..40).find_map(|n| {
+        let view = format!(
+            "CREATE VIEW g{n} AS SELECT MAX(x.a) a FROM g{0} x JOIN g{0} y",
+            n - 1
+        );
+        run(&mut s, &view).err()
+    });
+    assert_eq!(
+        refused.map(|e| e.code),
+        Some(er::TOO_HIGH_LEVEL_OF_NESTING_FOR_SELECT)
+    );
+    let common = |n: usize| {
+        let tables: String = (1..=n)
+            .map(|n| format!(", c{n} AS (SELECT MAX(x.a) a FROM c{0} x JOIN c{0} y)", n - 1))
+            .collect();
+        format!("WITH c0 AS (SELECT 1 a){tables} SELECT a FROM c{n}")
+    };
+    assert_eq!(run(&mut s, &common(8)).unwrap().lines, ["1"]);
+    let refused = run(&mut s, &common(40)).err();
+    assert_eq!(
+        refused.map(|e| e.code),
+        Some(er::TOO_HIGH_LEVEL_OF_NESTING_FOR_SELECT)
+    );
+}
+
 /// A chain gives what nested operators give: the same value and the same type at each step.
 #[test]
 fn a_chain_is_its_operators_one_by_one() {

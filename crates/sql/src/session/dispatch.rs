@@ -2,6 +2,7 @@
 
 use super::Session;
 use super::guard::{Effect, effect_of};
+use super::views;
 use crate::context::ok_info;
 use crate::context::{Answer, Done, ResultSink, command};
 use crate::ddl::server_tables;
@@ -71,7 +72,14 @@ impl Session {
                 return self.with_definitions(|state| crate::ddl::maintain(state, *kind, tables, &may));
             }
             self.check_locked_definitions(statement)?;
-            let answer = self.with_definitions(|state| crate::ddl::execute(state, statement))?;
+            let answer = self.with_definitions(|state| {
+                let answer = match statement {
+                    Statement::CreateView(create) => views::create(state, create)?,
+                    _ => crate::ddl::execute(state, statement)?,
+                };
+                views::refresh(state, statement);
+                Ok(answer)
+            })?;
             self.after_ddl(statement);
             self.record();
             return Ok(answer);
@@ -113,6 +121,7 @@ impl Session {
                 self.commit_open()?;
                 crate::ddl::components::uninstall(&self.state, names)
             }
+            Statement::ResetPersist { if_exists, name } => self.reset_persist(*if_exists, name.as_deref()),
             Statement::CloneLocal(path) => self.clone_local(path),
             Statement::ReloadTls { keep_on_error } => self.reload_tls(*keep_on_error),
             Statement::LockTables(tables) => self.lock_tables(tables),

@@ -33,6 +33,8 @@ pub struct LockedTable {
     alias: String,
     table: Arc<TableDef>,
     write: bool,
+    /// A view that is locked names it.
+    through_view: bool,
 }
 
 impl LockedTable {
@@ -91,17 +93,21 @@ impl Session {
             self.state.require_in_part(Privileges::SELECT, schema, name)?;
             let table = self.state.table(&lock.table)?;
             let alias = lock.alias.clone().unwrap_or_else(|| table.name.clone());
-            let taken = |other: &LockedTable| other.alias == alias && other.table.schema == table.schema;
+            let taken = |other: &LockedTable| {
+                !other.through_view && other.alias == alias && other.table.schema == table.schema
+            };
             if wanted.iter().any(taken) {
                 return Err(SqlError::not_unique_table(&alias));
             }
             if table.is_virtual() {
                 continue;
             }
+            self.lock_named_by(&table, lock.write, &mut wanted);
             wanted.push(LockedTable {
                 alias,
                 table,
                 write: lock.write,
+                through_view: false,
             });
         }
         // The same order everywhere; the stronger lock of a table named twice first.
@@ -122,10 +128,32 @@ impl Session {
         Ok(Answer::ok())
     }
 
+    /// The tables that a view names, and the views among them.
+    fn lock_named_by(&self, view: &TableDef, write: bool, wanted: &mut Vec<LockedTable>) {
+        for (schema, name) in view.view.iter().flat_map(|view| &view.tables) {
+            let Some(table) = self.state.database.dictionary().find_table(schema, name) else {
+                continue;
+            };
+            let known = |other: &LockedTable| {
+                other.through_view && other.write >= write && Arc::ptr_eq(&other.table.lock, &table.lock)
+            };
+            if wanted.iter().any(known) {
+                continue;
+            }
+            wanted.push(LockedTable {
+                alias: table.name.clone(),
+                table: Arc::clone(&table),
+                write,
+                through_view: true,
+            });
+            self.lock_named_by(&table, write, wanted);
+        }
+    }
+
     fn lock_for_engine(&mut self, tables: &[LockedTable]) -> Result<()> {
         self.open_for_locks();
         let database = Arc::clone(&self.state.database);
-        for lock in tables {
+        for lock in tables.iter().filter(|lock| !lock.table.is_view()) {
             let table = database.engine().table(lock.table.id)?;
             let mode = match lock.write {
                 true => LockMode::Exclusive,
@@ -190,7 +218,10 @@ impl Session {
             Locked::Tables(locked) => {
                 // By its name, which has one lock: a table that was made anew is still locked.
                 let same_table = |lock: &LockedTable| Arc::ptr_eq(&lock.table.lock, &used.table.lock);
-                let means = |lock: &&LockedTable| lock.alias == used.name() && same_table(lock);
+                let means = |lock: &&LockedTable| match used.through_view {
+                    true => lock.through_view && same_table(lock),
+                    false => lock.alias == used.name() && same_table(lock),
+                };
                 match locked.iter().find(means) {
                     None => Err(not_locked(used.name())),
                     Some(lock) if used.mode == Mode::Write && !lock.write => Err(only_read(used.name())),
@@ -220,7 +251,9 @@ impl Session {
         }
         for name in changed_tables(statement) {
             let (schema, table) = self.state.resolve(name)?;
-            let means = |lock: &&LockedTable| lock.table.schema == schema && lock.table.name == *table;
+            let means = |lock: &&LockedTable| {
+                !lock.through_view && lock.table.schema == schema && lock.table.name == *table
+            };
             match locked.iter().find(means) {
                 None => return Err(not_locked(table)),
                 Some(lock) if !lock.write => return Err(only_read(table)),

@@ -5,7 +5,7 @@
 //! - [`guard`]: what stops a statement before it begins.
 //! - [`prepared`]: statements kept for later, over the protocol or by PREPARE.
 //! - [`transaction`]: how statements are put into transactions.
-//! - [`set`], [`admin`], [`locked`]: SET; KILL, USE, FLUSH; LOCK TABLES.
+//! - [`set`], [`admin`], [`locked`]: SET; KILL, USE, FLUSH; LOCK TABLES. [`views`]: CREATE VIEW.
 //!
 //! What statements see of the session while they run is `context`, far below; nothing below knows the session.
 
@@ -25,15 +25,17 @@ mod set;
 mod tests;
 mod text;
 mod transaction;
+mod views;
 
 use crate::accounts::{Privileges, Seat};
-use crate::context::{ConnectInfo, Database, Process, ResultSink, SessionState, capability, command};
+use crate::context::{
+    ConnectInfo, Database, Discard, Process, ResultSink, SessionState, capability, command,
+};
 use crate::error::{Result, SqlError, er};
 use crate::parse::trim;
 use crate::types::{Collation, ColumnMeta, Value};
 use plan_cache::PlanCache;
 use prepared::Statements;
-use set::Discard;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use tidemark_engine::Transaction;

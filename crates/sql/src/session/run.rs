@@ -180,7 +180,7 @@ impl Session {
     }
 
     /// True if the account holds all that the plan needs, and SELECT, on whole tables: nothing else could be found by planning
-    /// anew. A plan that needs less, or goes by columns, is made anew when privileges have changed.
+    /// anew. A plan that needs less, goes by columns, or looks into views, is made anew when privileges have changed.
     fn is_allowed(&self, plan: &StatementPlan) -> bool {
         let rights = self.state.rights();
         plan.uses().iter().all(|used| {
@@ -188,7 +188,8 @@ impl Session {
             let all = used.privileges.union(Privileges::SELECT);
             let is_locking_read = used.mode == Mode::Write && used.privileges == Privileges::SELECT;
             let locks = !is_locking_read || self.state.require_locking(schema, name).is_ok();
-            used.implied || is_open_table(schema, name) || (rights.allow(all, schema, name) && locks)
+            let allowed = is_open_table(schema, name) || (rights.allow(all, schema, name) && locks);
+            used.implied || (allowed && !used.through_view)
         })
     }
 

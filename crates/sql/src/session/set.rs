@@ -6,12 +6,12 @@ use super::argument::evaluate;
 use super::restricted;
 use crate::accounts::Privileges;
 use crate::accounts::roles::parse_names;
-use crate::context::Answer;
+use crate::context::{Answer, Discard};
 use crate::error::{Result, SqlError, er};
 use crate::expr::SessionInfo;
 use crate::parse::ast::{self, Expr, ScopeKeyword, SetItem};
 use crate::plan::statement::HIDDEN_VARIABLE;
-use crate::types::{Charset, Collation, Date, DateTime, Time, Value};
+use crate::types::{Charset, Collation, Value};
 use crate::variables::{self, DEFS, Kind, Setting, check_settable, find, persist};
 
 impl Session {
@@ -118,6 +118,28 @@ impl Session {
             persist::store(self.state.database.engine(), at, &setting)?;
         }
         Ok(())
+    }
+
+    /// RESET PERSIST: of one variable, or of all. It wants the privilege that setting each of them wants.
+    pub(super) fn reset_persist(&mut self, if_exists: bool, name: Option<&str>) -> Result<Answer> {
+        let engine = self.state.database.engine();
+        let mut names: Vec<String> = persist::kept(engine)?.into_iter().map(|(kept, _)| kept).collect();
+        if let Some(name) = name {
+            names.retain(|kept| kept == name);
+            if names.is_empty() {
+                let text = format!("Variable {name} does not exist in persisted config file");
+                let missing = SqlError::new(er::VAR_DOES_NOT_EXIST, text);
+                if !if_exists {
+                    return Err(missing);
+                }
+                self.state.warnings.warn(missing);
+            }
+        }
+        for name in &names {
+            restricted::require_global(&self.state, name)?;
+        }
+        persist::forget(engine, &names)?;
+        Ok(Answer::ok())
     }
 
     /// The value that an assignment gives a variable.
@@ -342,40 +364,5 @@ fn bare_word(kind: Kind, expr: &Expr) -> Option<Value> {
         }
         // BINARY as a character set reads as an operator elsewhere.
         _ => None,
-    }
-}
-
-/// For a query whose only effect is a variable.
-pub(super) struct Discard;
-
-impl crate::context::ResultSink for Discard {
-    fn columns(&mut self, _: &[crate::types::ColumnMeta]) -> Result<()> {
-        Ok(())
-    }
-    fn begin_row(&mut self) {}
-    fn null(&mut self) {}
-    fn int(&mut self, _: i64) {}
-    fn uint(&mut self, _: u64) {}
-    fn float(&mut self, _: f32) {}
-    fn double(&mut self, _: f64) {}
-    fn decimal(&mut self, _: &str) {}
-    fn bytes(&mut self, _: &[u8]) {}
-    fn date(&mut self, _: Date) {}
-    fn datetime(&mut self, _: DateTime) {}
-    fn time(&mut self, _: Time) {}
-    fn end_row(&mut self) -> Result<()> {
-        Ok(())
-    }
-    fn is_full(&self) -> bool {
-        false
-    }
-    fn flush(&mut self) -> Result<()> {
-        Ok(())
-    }
-    fn end_rows(&mut self, _: u16, _: u16) -> Result<()> {
-        Ok(())
-    }
-    fn ok(&mut self, _: &crate::context::OkInfo) -> Result<()> {
-        Ok(())
     }
 }

@@ -87,18 +87,7 @@ impl Collation {
         if let Weights::Uca([only]) = self.weights()
             && text.is_ascii()
         {
-            // Most text: one table look-up per byte.
-            let ascii = &only.table().ascii;
-            let from = out.len();
-            out.resize(from + text.len() * 2, 0);
-            let mut at = from;
-            for byte in text {
-                let weight = ascii[*byte as usize];
-                out[at..at + 2].copy_from_slice(&weight.to_be_bytes());
-                // What has no weight is written over.
-                at += if weight != 0 { 2 } else { 0 };
-            }
-            out.truncate(at);
+            push_ascii(&only.table().ascii, text, out);
             return;
         }
         for level in 0..self.levels() {
@@ -122,6 +111,25 @@ impl Collation {
         let mut out = Vec::new();
         self.plain_key(text, &mut out);
         out
+    }
+}
+
+/// The weights of most text: a table look-up per byte, and nothing that depends on what it finds.
+fn push_ascii(weights: &[u16; 128], text: &[u8], out: &mut Vec<u8>) {
+    let from = out.len();
+    out.resize(from + text.len() * 2, 0);
+    let mut all_have_one = true;
+    for (key, byte) in out[from..].as_chunks_mut::<2>().0.iter_mut().zip(text) {
+        let weight = weights[(byte & 127) as usize];
+        all_have_one &= weight != 0;
+        *key = weight.to_be_bytes();
+    }
+    if !all_have_one {
+        out.truncate(from);
+        let found = text.iter().map(|byte| weights[(byte & 127) as usize]);
+        found
+            .filter(|weight| *weight != 0)
+            .for_each(|weight| out.extend_from_slice(&weight.to_be_bytes()));
     }
 }
 

@@ -44,6 +44,9 @@ pub const HEIGHT_MAX: usize = 1000;
 /// How many SELECTs may stand inside each other, as in MySQL; error 1473.
 pub const SELECTS_MAX: usize = 63;
 
+/// How many tables a query block may join, those of views that are merged into it included. MySQL's limit.
+pub const TABLES_MAX: usize = 61;
+
 /// What must be left of the stack at a check, in bytes: a walk over the highest tree there is, or what the engine
 /// needs.
 pub const RESERVE: usize = 1280 << 10;
@@ -103,7 +106,7 @@ impl SqlError {
         SqlError::new(er::STACK_OVERRUN_NEED_MORE, message)
     }
 
-    /// Error 1116: more than 61 tables in a join.
+    /// Error 1116: more than [`TABLES_MAX`] tables in a join.
     pub fn too_many_tables() -> Self {
         SqlError::new(
             er::TOO_MANY_TABLES,

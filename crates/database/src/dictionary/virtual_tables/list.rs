@@ -119,6 +119,11 @@ pub(super) const LIST: &[(&str, &str, &str)] = &[
     ),
     (
         IS,
+        "VIEW_TABLE_USAGE",
+        "VIEW_CATALOG 64,VIEW_SCHEMA 64,VIEW_NAME 64,TABLE_CATALOG 64,TABLE_SCHEMA 64,TABLE_NAME 64",
+    ),
+    (
+        IS,
         "ROUTINES",
         "SPECIFIC_NAME 64,ROUTINE_CATALOG 64,ROUTINE_SCHEMA 64,ROUTINE_NAME 64,ROUTINE_TYPE 9,DATA_TYPE text?,\
          CHARACTER_MAXIMUM_LENGTH int?,CHARACTER_OCTET_LENGTH int?,NUMERIC_PRECISION uint?,NUMERIC_SCALE int?,\
@@ -301,6 +306,7 @@ pub(super) const LIST: &[(&str, &str, &str)] = &[
     ),
     (PS, "global_variables", "VARIABLE_NAME 64,VARIABLE_VALUE 1024?"),
     (PS, "session_variables", "VARIABLE_NAME 64,VARIABLE_VALUE 1024?"),
+    (PS, "persisted_variables", "VARIABLE_NAME 64,VARIABLE_VALUE 1024?"),
     (PS, "global_status", "VARIABLE_NAME 64,VARIABLE_VALUE 1024?"),
     (PS, "session_status", "VARIABLE_NAME 64,VARIABLE_VALUE 1024?"),
     (

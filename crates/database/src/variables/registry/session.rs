@@ -94,7 +94,7 @@ pub(super) const DEFS: &[Def] = &[
         Both,
         Bool,
         "ON",
-        "there are no views",
+        "rows are not changed through views",
     ),
     unused(
         "old_alter_table",
@@ -191,7 +191,13 @@ pub(super) const DEFS: &[Def] = &[
         NO_TRACKING,
     ),
     // Of the session only; some are read from its state.
-    def("timestamp", Session, true, Float { min: 0.0, max: 1e12 }, "0"),
+    def(
+        "timestamp",
+        Session,
+        true,
+        Float { min: 0.0, max: 1e12 },
+        "0.000000",
+    ),
     def("last_insert_id", Session, true, from(0), "0"),
     def("identity", Session, true, from(0), "0"),
     def("insert_id", Session, true, from(0), "0"),

@@ -62,6 +62,12 @@ impl Writer<'_, '_> {
                     if let RowLock::Wait(wait) = self.txn.lock_to_write(locks, key, writer) {
                         return Ok(Some(wait));
                     }
+                    let shorter_by = leaf.node().value(slot).len().saturating_sub(value.len());
+                    if shorter_by > 0 && !self.txn.may_shrink(leaf.id(), shorter_by) {
+                        drop(leaf);
+                        self.txn.reserve_to_shrink(shorter_by)?;
+                        continue;
+                    }
                     value[0] &= !FRESH_INSERT;
                     leaf.replace(slot, value)
                 }

@@ -123,6 +123,12 @@ impl Writer<'_, '_> {
                         index.tree.split(key, value.len())?;
                         continue;
                     }
+                    let shorter_by = leaf.node().value(slot).len().saturating_sub(value.len());
+                    if shorter_by > 0 && !self.txn.may_shrink(leaf.id(), shorter_by) {
+                        drop(leaf);
+                        self.txn.reserve_to_shrink(shorter_by)?;
+                        continue;
+                    }
                     let columns = leaf.node().value(slot)[entry::ROW_AT..].to_vec();
                     let older = self.supersede(&head, key, &columns, 0, false)?;
                     value[9..17].copy_from_slice(&older.0.to_le_bytes());

@@ -15,6 +15,15 @@ use crate::tree::LeafWrite;
 use crate::txn::{RowLock, RowLockRequest, Undo};
 use std::sync::atomic::Ordering;
 
+/// What became of a planned change.
+enum Made {
+    Done,
+    /// The leaf is to be split first.
+    LacksRoom(RowChange),
+    /// Pages are to be reserved first, for when the row becomes as long again as it was: by so many bytes.
+    LacksReserve(RowChange, usize),
+}
+
 impl Writer<'_, '_> {
     /// Changes one row. Returns true if it was there.
     pub fn modify_row(
@@ -109,10 +118,25 @@ impl Writer<'_, '_> {
                     }
                 }
             };
-            plan = self.make(leaf, slot, key, ready)?;
-            match &plan {
-                None => return Ok(true),
-                Some(again) => index.tree.split(key, again.value_len())?,
+            let made = self.make(leaf, slot, key, ready)?;
+            plan = self.provide(made, key)?;
+            if plan.is_none() {
+                return Ok(true);
+            }
+        }
+    }
+
+    /// Sees to what a change lacks, which is then to be made again; `None` if it is made.
+    fn provide(&mut self, made: Made, key: &[u8]) -> Result<Option<RowChange>> {
+        match made {
+            Made::Done => Ok(None),
+            Made::LacksRoom(plan) => {
+                self.table.indexes[0].tree.split(key, plan.value_len())?;
+                Ok(Some(plan))
+            }
+            Made::LacksReserve(plan, shorter_by) => {
+                self.txn.reserve_to_shrink(shorter_by)?;
+                Ok(Some(plan))
             }
         }
     }
@@ -159,21 +183,26 @@ impl Writer<'_, '_> {
         self.without_garbage(change)
     }
 
-    /// Makes a planned change. If the leaf has no room, the row is locked by an object, the leaf released, and the plan
-    /// returned.
+    /// Makes a planned change. If the leaf has no room for it, or undoing it might not find room, the row is locked by an
+    /// object, the leaf released, and the plan returned.
     fn make(
         &mut self,
         mut leaf: LeafWrite<'_>,
         slot: usize,
         key: &[u8],
         mut plan: RowChange,
-    ) -> Result<Option<RowChange>> {
+    ) -> Result<Made> {
         let old = leaf.node().value(slot);
         let head = Head::of(old);
         let row_len = plan.row.as_ref().map_or(old.len() - entry::ROW_AT, Vec::len);
         if !leaf.replace_fits(slot, entry::ROW_AT + row_len) {
             self.make_lock_object(key, head.writer);
-            return Ok(Some(plan));
+            return Ok(Made::LacksRoom(plan));
+        }
+        let shorter_by = old.len().saturating_sub(entry::ROW_AT + row_len);
+        if shorter_by > 0 && !self.txn.may_shrink(leaf.id(), shorter_by) {
+            self.make_lock_object(key, head.writer);
+            return Ok(Made::LacksReserve(plan, shorter_by));
         }
         let had_outside = head.flags & entry::OUTSIDE != 0;
         let indexes = self.entries_left(&plan, had_outside)?;
@@ -210,7 +239,7 @@ impl Writer<'_, '_> {
                 counters.rows_deleted.fetch_add(1, Ordering::Relaxed);
             }
         }
-        Ok(None)
+        Ok(Made::Done)
     }
 
     /// The indexes in which the old version leaves an entry that purge is to look for by that version's columns, a bit

@@ -229,6 +229,11 @@ impl Reader {
         }
     }
 
+    /// Has more of the spool to read.
+    pub fn extend(&mut self, end: u64) {
+        self.end = end;
+    }
+
     /// Where the next record begins.
     pub fn position(&self) -> u64 {
         self.at - (self.block.len() - self.used) as u64

@@ -7,6 +7,7 @@
 //!                 share             past it
 //!  [`Sorter`]     sort_buffer_size  the rows so far go out as a sorted run; in the end the runs are merged
 //!  [`KeptRows`]   tmp_table_size    further rows go out in order; reading goes through both
+//!  [`RowBuffer`]  tmp_table_size    further rows of a window's partition go out in order; any is read by its number
 //!  [`Partitions`] tmp_table_size    GROUP BY, DISTINCT ([`Distinct`]), INTERSECT and EXCEPT ([`Counted`]): rows of keys
 //!                                   that are not in memory go out by the key's hash, and each part is done by itself
 //!                                   once the input has ended
@@ -25,6 +26,7 @@ mod distinct;
 mod key_set;
 mod keyed_rows;
 mod partitions;
+mod row_buffer;
 mod rows;
 mod run;
 mod sorter;
@@ -34,6 +36,7 @@ pub use distinct::{Distinct, Novelty};
 pub use key_set::KeySet;
 pub use keyed_rows::{KeyedRows, KeyedRowsBuilder};
 pub use partitions::Partitions;
+pub use row_buffer::{Place, RowBuffer};
 pub use rows::KeptRows;
 pub use run::SortedRun;
 pub use sorter::Sorter;

@@ -178,12 +178,18 @@ impl<'a> Sorter<'a> {
     }
 
     /// Sorts, and hands out the rows until `f` wants no more. Returns how many there were, or were handed out.
-    pub fn finish(mut self, mut f: impl FnMut(&[Value]) -> Result<bool>) -> Result<usize> {
+    pub fn finish(self, mut f: impl FnMut(&[Value]) -> Result<bool>) -> Result<usize> {
+        self.finish_with_keys(|_, row| f(row))
+    }
+
+    /// The same, with the key of each row.
+    pub fn finish_with_keys(mut self, mut f: impl FnMut(&[u8], &[Value]) -> Result<bool>) -> Result<usize> {
         if self.runs.parts.is_empty() {
             self.sort();
             for entry in &self.entries {
                 let at = entry.row * self.width;
-                if !f(&self.values[at..at + self.width])? {
+                let key = &self.keys[entry.key.0..entry.key.1];
+                if !f(key, &self.values[at..at + self.width])? {
                     break;
                 }
             }
@@ -194,12 +200,12 @@ impl<'a> Sorter<'a> {
             return Ok(0);
         }
         let (mut row, mut rows, mut more) = (Vec::new(), 0, true);
-        self.merged(&mut |_, encoded| {
+        self.merged(&mut |key, encoded| {
             rows += 1;
             // Behind the last one handed out they are only counted.
             if more {
                 decode(encoded, &mut row)?;
-                more = f(&row)?;
+                more = f(key, &row)?;
             }
             Ok(rows < wanted)
         })?;

@@ -347,3 +347,38 @@ fn a_set_of_keys_answers_at_once_whatever_fits() {
     }
     assert_eq!(place.engine.status().spool_pages, 0);
 }
+
+#[test]
+fn a_row_buffer_gives_each_row_by_its_number_and_forgets_those_in_front() {
+    let place = World::new();
+    for share in [usize::MAX, 20_000, 0] {
+        let mut buffer = RowBuffer::new(place.room(), share, 2);
+        let (mut ahead, mut behind) = (Place::default(), Place::default());
+        let value = |row: &[Value]| match row {
+            [Value::UInt(n), Value::Str(_)] => *n,
+            other => panic!("{other:?}"),
+        };
+        for round in 0..2 {
+            for n in 0..5000u64 {
+                buffer
+                    .push(&mut vec![Value::UInt(n), Value::string(format!("text {n}"))])
+                    .unwrap();
+                assert_eq!(value(buffer.row(n, &mut ahead).unwrap()), n);
+                let back = n.saturating_sub(200);
+                assert_eq!(value(buffer.row(back, &mut behind).unwrap()), back);
+                buffer.drop_before(back);
+            }
+            assert_eq!(buffer.len(), 5000);
+            for n in (4800..5000).rev().step_by(7) {
+                assert_eq!(value(buffer.row(n, &mut behind).unwrap()), n, "{round}");
+            }
+            buffer.drop_before(5000);
+            buffer
+                .push(&mut vec![Value::UInt(5000), Value::string("")])
+                .unwrap();
+            assert_eq!(value(buffer.row(5000, &mut ahead).unwrap()), 5000);
+            buffer.clear();
+        }
+    }
+    assert_eq!(place.engine.status().spool_pages, 0);
+}

@@ -30,6 +30,7 @@ impl Planner<'_> {
         let mut hooks = BlockHooks {
             planner: self,
             aggregates: None,
+            windows: None,
             aliases: &[],
             alias_first: false,
         };

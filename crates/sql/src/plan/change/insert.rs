@@ -73,6 +73,7 @@ impl Planner<'_> {
                 let mut hooks = BlockHooks {
                     planner: self,
                     aggregates: None,
+                    windows: None,
                     aliases: &[],
                     alias_first: false,
                 };
@@ -118,7 +119,7 @@ impl Planner<'_> {
     /// Plans the query that INSERT reads from. It runs by itself, before the first row is inserted, so its subqueries have
     /// numbers of their own.
     fn source_query(&self, query: &ast::Query) -> Result<(SourceQuery, Vec<TableUse>)> {
-        let mut planner = Planner::new(self.state, self.binder, self.sample);
+        let mut planner = Planner::new(self.state, self.binder, self.sample, self.contexts);
         let query = planner.query(query, None)?;
         planner.moments(false)?;
         let source = SourceQuery {
@@ -268,6 +269,7 @@ fn alias_table(target: &Target, columns: &[usize], alias: &str, names: &[String]
         hidden: false,
         // With its own column names the alias is optional, otherwise the old row's come first.
         merged: names.is_empty(),
+        value: None,
     });
     let readable = target.readable.as_deref().map(|readable| AllowedColumns {
         columns: columns.iter().map(|at| readable.columns[*at]).collect(),

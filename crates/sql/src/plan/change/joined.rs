@@ -6,7 +6,7 @@ use super::target::Target;
 use crate::accounts::Privileges;
 use crate::context::TableUse;
 use crate::error::{Result, SqlError, er};
-use crate::expr::Expr;
+use crate::expr::{Expr, ScopeTable};
 use crate::mdl::Mode;
 use crate::parse::ast;
 use crate::plan::from::{self, FromInput, FromTable};
@@ -76,11 +76,13 @@ impl Planner<'_> {
         // Which table, and what is assigned to its columns.
         let mut changed: Vec<(usize, Target, Vec<(usize, Expr)>)> = Vec::new();
         for assignment in &update.assignments {
-            let slot = from
-                .scope
-                .find(&assignment.column, "field list")?
-                .ok_or_else(|| SqlError::unknown_column(&assignment.column.to_string(), "field list"))?
-                .slot;
+            let found = from.scope.find(&assignment.column, "field list")?;
+            let found = found
+                .ok_or_else(|| SqlError::unknown_column(&assignment.column.to_string(), "field list"))?;
+            if found.value.is_some() {
+                return Err(SqlError::not_supported("UPDATE of views that are joined"));
+            }
+            let slot = found.slot;
             let at = from.tables.partition_point(|table| table.base <= slot) - 1;
             let column = slot - from.tables[at].base;
             let known = match changed.iter().position(|(table, ..)| *table == at) {
@@ -99,11 +101,18 @@ impl Planner<'_> {
             let mut hooks = BlockHooks {
                 planner: self,
                 aggregates: None,
+                windows: None,
                 aliases: &[],
                 alias_first: false,
             };
             let value = &assignment.value;
-            let value = assigned_value(column, value, target, (&from.scope, at), &binder, &mut hooks)?;
+            let named = from
+                .leaves
+                .iter()
+                .position(|leaves| leaves.start == at)
+                .unwrap_or(at);
+            let scope = (&from.scope, named);
+            let value = assigned_value(column, value, target, scope, &binder, &mut hooks)?;
             list.push((column, value));
         }
         changed.sort_by_key(|(at, ..)| *at);
@@ -126,12 +135,12 @@ impl Planner<'_> {
         let mut targets: Vec<(usize, JoinedTarget)> = Vec::new();
         for name in &delete.targets {
             // With its database a table is meant by its own name.
-            let means = |at: &usize| {
-                let (named, table) = (&from.scope.tables[*at], &from.tables[*at]);
+            let means = |(at, named): &(usize, &ScopeTable)| {
                 named.answers_to(name.schema.as_deref(), Some(&name.name))
-                    && (name.schema.is_none() || table.is_named(&name.name))
+                    && (name.schema.is_none() || from.tables[from.leaves[*at].start].is_named(&name.name))
             };
-            let found = (0..from.tables.len()).find(means);
+            let found = from.scope.tables.iter().enumerate().find(means);
+            let found = found.map(|(at, _)| from.leaves[at].start);
             let at = found.ok_or_else(|| SqlError::unknown_table(&name.name, "MULTI DELETE"))?;
             if targets.iter().any(|(other, _)| *other == at) {
                 return Err(SqlError::not_unique_table(&name.name));
@@ -154,6 +163,11 @@ impl Planner<'_> {
     }
 
     fn joined_target(&mut self, table: &FromTable, verb: &str, privilege: Privileges) -> Result<Target> {
+        if table.through_view {
+            return Err(SqlError::not_supported(format!(
+                "{verb} of views that are joined"
+            )));
+        }
         match &table.input {
             FromInput::Stored { def, table: stored } => {
                 self.state.require_in_part(privilege, &def.schema, &def.name)?;
@@ -237,6 +251,7 @@ impl Planner<'_> {
             filter: joined.filter,
             group: None,
             having: None,
+            windows: None,
             output: Vec::new(),
             distinct: false,
             latch_safe: false,

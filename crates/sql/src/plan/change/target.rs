@@ -36,6 +36,7 @@ fn scope_table(def: &TableDef, alias: Option<&str>, base: usize) -> ScopeTable {
         slot: base + at,
         hidden: column.invisible,
         merged: false,
+        value: None,
     });
     ScopeTable {
         schema: alias.is_none().then(|| def.schema.clone()),

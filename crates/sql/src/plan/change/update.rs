@@ -34,6 +34,7 @@ impl Planner<'_> {
         let mut hooks = BlockHooks {
             planner: self,
             aggregates: None,
+            windows: None,
             aliases: &[],
             alias_first: false,
         };
@@ -45,6 +46,7 @@ impl Planner<'_> {
         let mut hooks = BlockHooks {
             planner: self,
             aggregates: None,
+            windows: None,
             aliases: &[],
             alias_first: false,
         };

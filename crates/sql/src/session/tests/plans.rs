@@ -124,4 +124,5 @@ plans!(
     hints,
     functions,
     constants,
+    windows,
 );

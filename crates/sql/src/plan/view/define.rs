@@ -1,0 +1,232 @@
+//! What CREATE VIEW stores: the text of the query, its columns, what it names, and what can be done with it.
+
+use super::canonical::Canonical;
+use super::naming::column_names;
+use super::{Contexts, collation_of};
+use crate::context::SessionState;
+use crate::ddl::view::ViewBody;
+use crate::dictionary::{ColumnDef, ColumnDefault, TableDef, ViewDef, names_equal};
+use crate::error::{Result, SqlError, er};
+use crate::expr::{Binder, NoSubqueries, Node};
+use crate::parse::ast::{CheckOption, CreateView, Query, QueryBody as WrittenBody, ViewAlgorithm};
+use crate::parse::parse_query;
+use crate::parse::view_text::{self, ViewText};
+use crate::plan::walk::has_subquery;
+use crate::plan::{OutputColumn, Planner, QueryBody, QueryPlan, RowSource};
+use crate::types::{Collation, SqlType, TypeKind, Value, assign};
+
+/// What a view's query comes to.
+struct Made {
+    query: Query,
+    columns: Vec<ColumnDef>,
+    tables: Vec<(String, String)>,
+    mergeable: bool,
+    updatable: bool,
+}
+
+/// The body of a view to be made. Errors are those of its query; 1353 and 1060 for its columns' names, 1368 for a CHECK OPTION
+/// that nothing could be checked by. A MERGE that is not possible is warning 1354.
+pub fn view_body(state: &SessionState, create: &CreateView, definer: (String, String)) -> Result<ViewBody> {
+    let own = state.settings.collation_connection;
+    let mut made = make(state, &create.query, &create.columns, own)?;
+    let (schema, name) = state.resolve(&create.name)?;
+    if reaches(state, &made.tables, (schema, name)) {
+        return Err(SqlError::no_such_table(schema, name));
+    }
+    let text = view_text::query(&made.query, ViewText::Whole);
+    let again = parse_query(&text).map(|query| view_text::query(&query, ViewText::Whole));
+    if again.as_ref() != Ok(&text) {
+        return Err(SqlError::not_supported("this query in a view"));
+    }
+    let mut algorithm = create.algorithm.unwrap_or(ViewAlgorithm::Undefined);
+    if algorithm == ViewAlgorithm::Merge && !made.mergeable {
+        state.warnings.warn(SqlError::view_merge_ignored());
+        algorithm = ViewAlgorithm::Undefined;
+    }
+    made.updatable &= algorithm != ViewAlgorithm::Temptable;
+    if create.check != CheckOption::None && !made.updatable {
+        return Err(SqlError::new(
+            er::VIEW_NONUPD_CHECK,
+            format!("CHECK OPTION on non-updatable view '{schema}.{name}'"),
+        ));
+    }
+    Ok(ViewBody {
+        view: ViewDef {
+            text,
+            names: create.columns.clone(),
+            algorithm,
+            definer,
+            invoker: create.invoker.unwrap_or(false),
+            check: create.check,
+            valid: true,
+            mergeable: made.mergeable,
+            updatable: made.updatable,
+            collation: own,
+            client: state.settings.character_set_client.default_collation(),
+            tables: made.tables,
+        },
+        columns: made.columns,
+    })
+}
+
+/// What has become of a view whose tables have changed; `None`: nothing that is stored.
+pub fn refreshed(state: &SessionState, table: &TableDef, view: &ViewDef) -> Option<ViewBody> {
+    let _rights = state.act_unrestricted();
+    let query = parse_query(&view.text).ok()?;
+    let made = make(state, &query, &view.names, collation_of(view)).ok();
+    let valid = made.is_some();
+    let columns = made.map_or(Vec::new(), |made| made.columns);
+    let alike = |(new, old): (&ColumnDef, &ColumnDef)| new.name == old.name && new.ty == old.ty;
+    let same = columns.len() == table.columns.len() && columns.iter().zip(&table.columns).all(alike);
+    if same && valid == view.valid {
+        return None;
+    }
+    let view = ViewDef {
+        valid,
+        ..view.clone()
+    };
+    Some(ViewBody { columns, view })
+}
+
+/// Whether the tables, or the views among them, lead to this name.
+fn reaches(state: &SessionState, tables: &[(String, String)], name: (&str, &str)) -> bool {
+    let dictionary = state.database.dictionary();
+    let mut known = tables.to_vec();
+    let mut at = 0;
+    while let Some((schema, table)) = known.get(at).cloned() {
+        at += 1;
+        if (schema.as_str(), table.as_str()) == name {
+            return true;
+        }
+        let view = dictionary
+            .find_table(&schema, &table)
+            .and_then(|table| table.view.clone());
+        for next in view.iter().flat_map(|view| &view.tables) {
+            if !known.contains(next) {
+                known.push(next.clone());
+            }
+        }
+    }
+    false
+}
+
+fn make(state: &SessionState, query: &Query, names: &[String], collation: Collation) -> Result<Made> {
+    let mut ctx = state.bind_ctx();
+    ctx.collation_connection = collation;
+    let env = state.env(&NoSubqueries, &[]);
+    let sample = env.ctx();
+    let binder = Binder {
+        ctx: &ctx,
+        session: state,
+        params: &[],
+        clause: "field list",
+    };
+    let contexts = Contexts::default();
+    let mut planner = Planner::new(state, binder, Some(&sample), &contexts);
+    planner.explains = true;
+    let plan = planner.query(query, None)?;
+    if !names.is_empty() && names.len() != plan.columns.len() {
+        return Err(SqlError::new(
+            er::VIEW_WRONG_LIST,
+            "In definition of view, derived table or common table expression, SELECT list and column names list have \
+             different column counts",
+        ));
+    }
+    for (at, name) in names.iter().enumerate() {
+        if let Some(first) = names[..at].iter().find(|other| names_equal(other, name)) {
+            return Err(SqlError::duplicate_column(first));
+        }
+    }
+    let mut canonical = Canonical::new(&mut planner);
+    let written = canonical.whole(query, !names.is_empty())?;
+    let (tables, outer_join) = (canonical.tables, canonical.outer_join);
+    let own_names = column_names(&written.body);
+    let named = match names.is_empty() {
+        true => &own_names,
+        false => names,
+    };
+    let columns = plan.columns.iter().zip(named);
+    let columns: Vec<ColumnDef> = columns
+        .map(|(column, name)| column_def(state, column, name))
+        .collect();
+    let mergeable = is_mergeable(&written, &plan);
+    let dictionary = state.database.dictionary();
+    let changes_rows = |(schema, name): &(String, String)| match dictionary.find_table(schema, name) {
+        Some(table) => table.view.as_ref().is_none_or(|view| view.updatable),
+        None => false,
+    };
+    let updatable = mergeable && !outer_join && has_plain_column(&plan) && tables.iter().all(changes_rows);
+    Ok(Made {
+        query: written,
+        columns,
+        tables,
+        mergeable,
+        updatable,
+    })
+}
+
+/// Whether the tables of a query can join those of a statement in place of its rows.
+fn is_mergeable(written: &Query, plan: &QueryPlan) -> bool {
+    let (WrittenBody::Select(written_select), QueryBody::Select(select)) = (&written.body, &plan.body) else {
+        return false;
+    };
+    let reads_variables = |e: &crate::expr::Expr| {
+        let mut found = false;
+        e.walk(&mut |e| found |= matches!(e.node, Node::UserVar(_) | Node::AssignVar(..)));
+        found
+    };
+    written.with.is_none()
+        && written.limit.is_none()
+        && written_select.having.is_none()
+        && select.windows.is_none()
+        && !matches!(select.source, RowSource::One)
+        && select.group.is_none()
+        && !select.distinct
+        && !select
+            .output
+            .iter()
+            .any(|e| has_subquery(e) || reads_variables(e))
+}
+
+fn has_plain_column(plan: &QueryPlan) -> bool {
+    match &plan.body {
+        QueryBody::Select(select) => select.output.iter().any(|e| matches!(e.node, Node::Column(_))),
+        _ => false,
+    }
+}
+
+/// A column as SHOW and `information_schema` describe it: with the default of the column that it is, or else with none but
+/// that of its type.
+fn column_def(state: &SessionState, column: &OutputColumn, name: &str) -> ColumnDef {
+    let mut ty = column.ty.clone();
+    if ty.kind == TypeKind::Null {
+        ty = SqlType {
+            nullable: true,
+            ..SqlType::new(TypeKind::Char)
+        };
+        ty.collation = Collation::BINARY;
+        ty.length = 0;
+    }
+    ty.zerofill &= !column.meta.org_table.is_empty();
+    let dictionary = state.database.dictionary();
+    let base = dictionary.find_table(&column.meta.db, &column.meta.org_table);
+    let base = base
+        .as_ref()
+        .and_then(|table| Some(&table.columns[table.column(&column.meta.org_name)?]));
+    let default = match base {
+        Some(base) => base.default.clone(),
+        None if ty.nullable => Some(ColumnDefault::Literal(Value::Null)),
+        None if ty.is_blob_or_text() => None,
+        None => Some(ColumnDefault::Literal(assign::zero_value(&ty))),
+    };
+    ColumnDef {
+        name: name.to_owned(),
+        ty,
+        default,
+        on_update_now: false,
+        auto_increment: false,
+        invisible: false,
+        explicit_collation: false,
+        comment: base.map_or(String::new(), |base| base.comment.clone()),
+    }
+}

@@ -1,0 +1,391 @@
+//! Views.
+//!
+//! A view in FROM is *merged* where MySQL merges: the tables of its query join those of the statement, its WHERE is a
+//! condition of that join, and the names of its columns stand for expressions over their slots:
+//!
+//! ```text
+//! v AS select t.a AS x, t.b + 1 AS y from t where t.c > 0        SELECT y FROM v JOIN u ON u.k = v.x
+//!
+//!   scope   v (x → slot 0, y → slot 1 + 1)   u (k → slot 3)
+//!   tables  t (slots 0, 1, 2)                u (slot 3)
+//!   tree    Inner [ Inner [t] on c > 0, u ] on k = slot 0
+//! ```
+//!
+//! Elsewhere (groups, DISTINCT, LIMIT, UNION, ALGORITHM = TEMPTABLE; a computed column that an outer join may turn into NULL)
+//! it is a derived table. Its query is planned with the rights of its definer, and errors in it are error 1356: an
+//! account that uses the view is not told what it is made of.
+//!
+//! - [`canonical`]: a view's query with all its names written out, which is what the dictionary keeps; [`names`],
+//!   [`expressions`], [`naming`]: parts of it.
+//! - [`define`]: what CREATE VIEW stores.
+
+mod canonical;
+pub mod define;
+mod expressions;
+mod names;
+mod naming;
+
+use super::from::{From, FromInput, FromTable, Tree, hints};
+use super::{Planner, QueryPlan};
+use crate::context::TableUse;
+use crate::ddl::view::no_such_definer;
+use crate::dictionary::{TableDef, ViewDef};
+use crate::error::depth::{TABLES_MAX, check_stack};
+use crate::error::{Result, SqlError, er};
+use crate::expr::{BindCtx, Expr, Node, Scope, ScopeColumn, ScopeTable};
+use crate::mdl::Mode;
+use crate::parse::ast::{self, LockClause, QueryBody, Select, ViewAlgorithm};
+use crate::parse::parse_query;
+use crate::types::{Charset, Collation};
+use std::cell::OnceCell;
+use std::sync::Arc;
+
+/// How many collations the views of one statement may have between them.
+const CONTEXTS_MAX: usize = 8;
+
+/// What types depend on in views: the literals of a view are in the collation of the connection that made it. One for each
+/// collation met.
+#[derive(Default)]
+pub struct Contexts([OnceCell<BindCtx>; CONTEXTS_MAX]);
+
+impl Contexts {
+    /// The context of this collation, or else a copy of `around` with it.
+    fn of(&self, collation: Collation, around: &BindCtx) -> Result<&BindCtx> {
+        let known = |ctx: &&BindCtx| ctx.collation_connection == collation;
+        if let Some(ctx) = self.0.iter().filter_map(OnceCell::get).find(known) {
+            return Ok(ctx);
+        }
+        let free = self.0.iter().find(|cell| cell.get().is_none());
+        let free = free
+            .ok_or_else(|| SqlError::not_supported("views of more than eight collations in one statement"))?;
+        Ok(free.get_or_init(|| BindCtx {
+            collation_connection: collation,
+            ..around.clone()
+        }))
+    }
+
+    /// Whether other literals in place of the parameters could make another plan.
+    pub fn depend_on_literals(&self) -> bool {
+        let mut made = self.0.iter().filter_map(OnceCell::get);
+        made.any(|ctx| ctx.depends_on_literals.get())
+    }
+}
+
+/// What belongs to the statement around a view, put aside while the view's query is planned.
+struct Around<'a> {
+    binder: crate::expr::Binder<'a>,
+    common: Vec<Arc<ast::CommonTable>>,
+    working: Vec<(String, usize)>,
+    locks: Vec<LockClause>,
+}
+
+impl<'a> Planner<'a> {
+    /// A view among the tables of FROM. The account has been found to hold SELECT on it, or on some of its columns.
+    pub(super) fn view(
+        &mut self,
+        def: &Arc<TableDef>,
+        view: &ViewDef,
+        named: &ast::TableName,
+        from: &mut From,
+    ) -> Result<Tree> {
+        if named.as_of.is_some() {
+            return Err(SqlError::not_supported("AS OF of a view"));
+        }
+        let alias = named.alias.as_deref().unwrap_or(&def.name);
+        hints(&named.hints, def, alias)?;
+        let lock = self.lock_of(alias).map(|(exclusive, _)| exclusive);
+        if lock == Some(true) {
+            self.state.require_locking(&def.schema, &def.name)?;
+        }
+        let used = TableUse::new(Arc::clone(def), Mode::Read, crate::accounts::Privileges::SELECT);
+        self.uses
+            .push(used.named(alias).through_view(!self.views.is_empty()));
+        let clause = self
+            .locks
+            .iter()
+            .find(|clause| clause.of.is_empty() || clause.of.iter().any(|of| of.name == alias));
+        let locks = clause.map(|clause| LockClause {
+            of: Vec::new(),
+            ..clause.clone()
+        });
+        let readable = self
+            .state
+            .allowed_columns(crate::accounts::Privileges::SELECT, def);
+        let query = parse_query(&view.text)?;
+        let shape = ViewShape {
+            def,
+            view,
+            alias,
+            readable,
+        };
+        self.inside(def, view, locks.into_iter().collect(), |planner| {
+            match shape.merged_select(planner, &query) {
+                Some(select) => planner.merged(&shape, select, &query.order_by, from),
+                None => planner.materialized(&shape, &query, from),
+            }
+        })
+    }
+
+    /// Plans something in a view: with the rights of its definer, under its collation, without the names and locks of the
+    /// statement around it. Errors 1449 and 1045 if the definer is gone, 1462 if the view stands in itself, 1356 for most others.
+    pub(super) fn inside<T>(
+        &mut self,
+        def: &TableDef,
+        view: &ViewDef,
+        locks: Vec<LockClause>,
+        plan: impl FnOnce(&mut Self) -> Result<T>,
+    ) -> Result<T> {
+        check_stack()?;
+        self.count_expanded()?;
+        let name = (def.schema.clone(), def.name.clone());
+        if self.views.contains(&name) {
+            return Err(SqlError::new(
+                er::VIEW_RECURSIVE,
+                format!("`{}`.`{}` contains view recursion", def.schema, def.name),
+            ));
+        }
+        let state = self.state;
+        let acting = match view.invoker {
+            true => None,
+            false => Some(
+                state
+                    .act_as(&view.definer.0, &view.definer.1)
+                    .ok_or_else(|| self.definer_missing(view))?,
+            ),
+        };
+        let contexts: &'a Contexts = self.contexts;
+        let ctx = contexts.of(collation_of(view), self.binder.ctx)?;
+        let around = Around {
+            binder: self.binder,
+            common: std::mem::take(&mut self.common),
+            working: std::mem::take(&mut self.working),
+            locks: std::mem::replace(&mut self.locks, locks),
+        };
+        self.binder.ctx = ctx;
+        self.views.push(name);
+        let planned = plan(self);
+        self.views.pop();
+        self.binder = around.binder;
+        self.common = around.common;
+        self.working = around.working;
+        self.locks = around.locks;
+        drop(acting);
+        planned.map_err(|error| match is_hidden(&error) {
+            true => SqlError::view_invalid(&def.schema, &def.name),
+            false => error,
+        })
+    }
+
+    fn definer_missing(&self, view: &ViewDef) -> SqlError {
+        if self.state.has_global(crate::accounts::Privileges::SUPER) {
+            return no_such_definer(&view.definer.0, &view.definer.1);
+        }
+        let own = &self.state.info.account;
+        SqlError::new(
+            er::ACCESS_DENIED,
+            format!(
+                "Access denied for user '{}'@'{}' (using password: {})",
+                own.user,
+                own.host,
+                if own.auth_string.is_empty() { "NO" } else { "YES" }
+            ),
+        )
+    }
+
+    /// Adds the view's tables to the statement's.
+    fn merged(
+        &mut self,
+        shape: &ViewShape,
+        select: &Select,
+        order_by: &[ast::OrderItem],
+        from: &mut From,
+    ) -> Result<Tree> {
+        let first = from.tables.len();
+        let mut inner = From {
+            scope: Scope::inside(None),
+            tables: std::mem::take(&mut from.tables),
+            star: Vec::new(),
+            tree: None,
+            leaves: Vec::new(),
+            order: Vec::new(),
+        };
+        inner.scope.reserved = from.scope.width();
+        let planned = self.merged_query(select, order_by, &mut inner);
+        from.tables = inner.tables;
+        from.scope.reserved = inner.scope.width();
+        let (tree, columns, order) = planned?;
+        if from.tables.len() > TABLES_MAX {
+            return Err(SqlError::too_many_tables());
+        }
+        shape.check_columns(columns.len())?;
+        for leaf in &mut from.tables[first..] {
+            leaf.locked_as = shape.alias.to_owned();
+            leaf.through_view = true;
+        }
+        from.scope.add(shape.scope_table(columns.into_iter()))?;
+        from.leaves.push(first..from.tables.len());
+        from.see_last_table();
+        from.order = order;
+        Ok(tree)
+    }
+
+    /// The join that a merged view is, its columns' values, and its order.
+    #[expect(clippy::type_complexity)]
+    fn merged_query(
+        &mut self,
+        select: &Select,
+        order_by: &[ast::OrderItem],
+        inner: &mut From,
+    ) -> Result<(Tree, Vec<Expr>, Vec<(Expr, bool)>)> {
+        let mut list = Vec::new();
+        for table in &select.from {
+            list.push(self.table_ref(table, inner)?);
+        }
+        let null_extended = std::mem::take(&mut self.null_extended);
+        let mut on = Vec::new();
+        if let Some(filter) = &select.filter {
+            on.push(self.condition(filter, &inner.scope, "where clause")?);
+        }
+        let mut items: Vec<(&str, Expr)> = Vec::new();
+        for item in &select.items {
+            let ast::SelectItem::Expr { expr, alias, .. } = item else {
+                return Err(SqlError::unknown("a view's columns are not written out"));
+            };
+            let name = alias.as_deref().unwrap_or_default();
+            items.push((name, self.condition(expr, &inner.scope, "field list")?));
+        }
+        let mut order = Vec::new();
+        for item in order_by {
+            let named = match &item.expr {
+                ast::Expr::Column(name) if name.table.is_none() => {
+                    items.iter().find(|(alias, _)| *alias == name.column)
+                }
+                _ => None,
+            };
+            let expr = match named {
+                Some((_, named)) => named.clone(),
+                None => self.condition(&item.expr, &inner.scope, "order clause")?,
+            };
+            if !expr.is_constant() {
+                order.push((expr, item.descending));
+            }
+        }
+        self.null_extended = null_extended;
+        let tree = Tree::Inner {
+            list,
+            on,
+            straight: select.straight_join,
+        };
+        Ok((tree, items.into_iter().map(|(_, value)| value).collect(), order))
+    }
+
+    /// The view's rows as those of a derived table.
+    fn materialized(&mut self, shape: &ViewShape, query: &ast::Query, from: &mut From) -> Result<Tree> {
+        let null_extended = std::mem::take(&mut self.null_extended);
+        let planned = self.query(query, None);
+        self.null_extended = null_extended;
+        let plan: QueryPlan = planned?;
+        shape.check_columns(plan.columns.len())?;
+        let base = from.scope.width();
+        let columns = plan.columns.iter().enumerate();
+        let columns = columns.map(|(at, column)| crate::expr::build::column(base + at, column.ty.clone()));
+        let table = shape.scope_table(columns);
+        self.queries.push(plan);
+        from.scope.add(table)?;
+        from.see_last_table();
+        Ok(from.add_leaf(FromTable {
+            alias: shape.alias.to_owned(),
+            locked_as: shape.alias.to_owned(),
+            through_view: true,
+            base,
+            input: FromInput::Derived {
+                query: self.queries.len() - 1,
+            },
+            allowed: None,
+            forced: false,
+        }))
+    }
+}
+
+/// A view as a statement names it.
+struct ViewShape<'v> {
+    def: &'v TableDef,
+    view: &'v ViewDef,
+    alias: &'v str,
+    readable: Option<Arc<crate::expr::AllowedColumns>>,
+}
+
+impl ViewShape<'_> {
+    /// The SELECT whose tables join those of the statement; `None`: they do not.
+    fn merged_select<'q>(&self, planner: &Planner, query: &'q ast::Query) -> Option<&'q Select> {
+        let QueryBody::Select(select) = &query.body else {
+            return None;
+        };
+        let is_column = |item: &ast::SelectItem| {
+            matches!(
+                item,
+                ast::SelectItem::Expr {
+                    expr: ast::Expr::Column(_),
+                    ..
+                }
+            )
+        };
+        // Of a column alone the NULL that an outer join gives it is its own.
+        let stays = !planner.null_extended || select.items.iter().all(is_column);
+        let merges = self.view.mergeable && self.view.algorithm != ViewAlgorithm::Temptable && stays;
+        merges.then_some(select)
+    }
+
+    fn check_columns(&self, columns: usize) -> Result<()> {
+        match columns == self.def.columns.len() {
+            true => Ok(()),
+            false => Err(SqlError::view_invalid(&self.def.schema, &self.def.name)),
+        }
+    }
+
+    fn scope_table(&self, values: impl Iterator<Item = Expr>) -> ScopeTable {
+        let columns = self.def.columns.iter().zip(values);
+        let columns = columns.map(|(column, value)| ScopeColumn {
+            name: column.name.clone(),
+            ty: value.ty.clone(),
+            slot: match value.node {
+                Node::Column(slot) => slot,
+                _ => 0,
+            },
+            hidden: false,
+            merged: false,
+            value: (!matches!(value.node, Node::Column(_))).then(|| Arc::new(value)),
+        });
+        ScopeTable {
+            schema: Some(self.def.schema.clone()),
+            alias: self.alias.to_owned(),
+            columns: columns.collect(),
+            readable: self.readable.clone(),
+        }
+    }
+}
+
+/// The collation of a view's literals, which are stored as UTF-8.
+fn collation_of(view: &ViewDef) -> Collation {
+    match view.collation.charset() {
+        Charset::Utf8mb4 | Charset::Utf8mb3 => view.collation,
+        _ => Collation::DEFAULT,
+    }
+}
+
+/// Whether an error would tell what a view is made of.
+fn is_hidden(error: &SqlError) -> bool {
+    matches!(
+        error.code,
+        er::NO_SUCH_TABLE
+            | er::BAD_FIELD
+            | er::BAD_TABLE
+            | er::NON_UNIQ
+            | er::BAD_DB
+            | er::DBACCESS_DENIED
+            | er::TABLEACCESS_DENIED
+            | er::COLUMNACCESS_DENIED
+            | er::SP_DOES_NOT_EXIST
+            | er::VIEW_INVALID
+    )
+}

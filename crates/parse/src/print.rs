@@ -2,7 +2,7 @@
 //! parser reads again to the same tree. In a view's query ([`view_text`](crate::view_text)) names are qualified and literals
 //! stand as they were written.
 
-use crate::ast::{ColumnName, Expr, FunctionCall, Literal, TypeName, UnaryOp};
+use crate::ast::{ColumnName, Expr, Literal, TypeName, UnaryOp};
 use crate::call_text::write_call;
 use crate::view_text;
 use std::fmt::Write;

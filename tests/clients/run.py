@@ -265,6 +265,7 @@ def backup() -> None:
         copy = server.home / "copy"
         made = client("mariadb", server, "-e", f"CLONE LOCAL DATA DIRECTORY = '{copy}'")
         report.check(made.returncode == 0, "clone_local", made.stderr)
+        backup_commands(server)
         slow = server.address.connect()
         with slow.cursor() as cursor:
             cursor.execute("SET GLOBAL clone_max_data_bandwidth = 1")
@@ -302,6 +303,40 @@ def backup() -> None:
         with Server("backup", datadir=copy) as other:
             total = other.address.execute("SELECT SUM(balance), COUNT(*) FROM d.account")[0]
             report.equal(tuple(map(int, total)), (200000, 2000), "clone_starts")
+
+
+def backup_commands(server: Server) -> None:
+    """`tidemark backup`, over TCP and the socket, with and without a password; what is wrong is said, and leaves nothing."""
+    server.address.execute("CREATE USER keeper IDENTIFIED BY 'it''s'", "GRANT BACKUP_ADMIN ON *.* TO keeper")
+    options = server.home / "client.cnf"
+    options.write_text(f"[client]\nhost = 127.0.0.1\nport = {server.port}\nuser = keeper\npassword = \"it's\"\ndefault-character-set = utf8mb4\n")
+    tcp, socket = ["--host=127.0.0.1", f"--port={server.port}"], [f"--socket={server.home / 'tidemark.sock'}"]
+
+    def run(name: str, *arguments: str, **environment: str) -> subprocess.CompletedProcess:
+        return subprocess.run([binary(), "backup", f"--to={server.home / name}", *arguments], capture_output=True, text=True, timeout=120, env=os.environ | environment)
+
+    for name, arguments, environment in (
+        ("root_by_tcp", tcp, {}), ("root_by_socket", socket, {}), ("options_in_a_file", [f"--defaults-file={options}"], {}),
+        ("password_by_tcp", [*tcp, "--user=keeper", "--password=it's"], {}), ("password_by_socket", [*socket, "--user=keeper"], {"MYSQL_PWD": "it's"}),
+    ):
+        made = run(name, *arguments, **environment)
+        checked = server.check(server.home / name)
+        report.check(made.returncode == 0 and checked.returncode == 0, f"backup_command/{name}", made.stderr + checked.stderr)
+    for name, arguments, word in (
+        ("wrong_password", [*tcp, "--user=keeper", "--password=x"], "error 1045"), ("no_privilege", [*tcp, "--user=nobody"], "error 1227"),
+        ("root_by_tcp", tcp, "error 1007"), ("no_server", ["--port=1"], "cannot connect"), ("mistyped", ["--tcp"], "no option 'tcp'"),
+    ):
+        refused = run(name, *arguments)
+        report.check(refused.returncode != 0 and word in refused.stderr, f"backup_command/refused/{name}", refused.stderr)
+    server.address.execute("SET GLOBAL clone_max_data_bandwidth = 1")
+    interrupted = subprocess.Popen([binary(), "backup", f"--to={server.home / 'interrupted'}", *socket], stderr=subprocess.PIPE, text=True)
+    deadline = time.monotonic() + 30
+    while not (server.home / "interrupted").exists() and time.monotonic() < deadline:
+        time.sleep(0.05)
+    interrupted.send_signal(signal.SIGINT)
+    said = interrupted.communicate(timeout=60)[1]
+    report.check(interrupted.returncode != 0 and "error 1317" in said and not (server.home / "interrupted").exists(), "backup_command/interrupted", said)
+    server.address.execute("SET GLOBAL clone_max_data_bandwidth = 0")
 
 
 def damage() -> None:

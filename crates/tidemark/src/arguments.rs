@@ -1,8 +1,8 @@
 //! The command line and option files, as MySQL reads them.
 //!
 //! An option is `--name`, `--name=value` or `--name value`; dashes and underscores are the same. In a file it is a line
-//! `name` or `name = value` of a section for servers: `[mysqld]`, `[server]` or `[tidemark]`. What the command line says
-//! comes after the file and so counts. Which names are system variables, and what values they take, is the SQL
+//! `name` or `name = value` of a section for servers: `[mysqld]`, `[server]` or `[tidemark]`; for a command that is a
+//! server's client, `[client]` or `[tidemark-backup]`. What the command line says comes after the file and so counts. Which names are system variables, and what values they take, is the SQL
 //! floor's affair: here options are pairs.
 
 use std::fs;
@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 pub enum Command {
     Serve,
     Check,
+    Backup,
     Restore,
     Salvage,
     Help,
@@ -53,9 +54,20 @@ pub struct Arguments {
     pub options: Vec<Given>,
 }
 
-const SECTIONS: [&str; 3] = ["mysqld", "server", "tidemark"];
+const SERVER_SECTIONS: &[&str] = &["mysqld", "server", "tidemark"];
+const CLIENT_SECTIONS: &[&str] = &["client", "tidemark-backup"];
 /// How deep option files may include each other.
 const INCLUDE_DEPTH_MAX: usize = 10;
+
+impl Command {
+    /// The sections of option files that are for it.
+    fn sections(self) -> &'static [&'static str] {
+        match self {
+            Command::Backup => CLIENT_SECTIONS,
+            _ => SERVER_SECTIONS,
+        }
+    }
+}
 
 impl Arguments {
     pub fn parse(arguments: impl IntoIterator<Item = String>) -> Result<Arguments, String> {
@@ -67,6 +79,7 @@ impl Arguments {
                 match (argument.as_str(), command) {
                     ("serve", None) => command = Some(Command::Serve),
                     ("check", None) => command = Some(Command::Check),
+                    ("backup", None) => command = Some(Command::Backup),
                     ("restore", None) => command = Some(Command::Restore),
                     ("salvage", None) => command = Some(Command::Salvage),
                     ("help" | "-h" | "-?", _) => command = Some(Command::Help),
@@ -96,7 +109,7 @@ impl Arguments {
                 .value
                 .as_deref()
                 .ok_or_else(|| format!("--{} needs a file's name", option.name))?;
-            read_file(Path::new(file), 0, &mut found.options)?;
+            read_file(Path::new(file), found.command.sections(), 0, &mut found.options)?;
         }
         given.retain(|option| plain(&option.name) != "defaults_file");
         found.options.append(&mut given);
@@ -106,17 +119,28 @@ impl Arguments {
 
     /// Takes out an option of a command; `None` if it was not given.
     pub fn take(&mut self, name: &str) -> Result<Option<String>, String> {
-        let mut value = None;
-        let mut kept = Vec::new();
-        for option in std::mem::take(&mut self.options) {
-            match (plain(&option.name) == name, &option.value) {
-                (true, Some(given)) if !given.is_empty() => value = Some(given.clone()),
-                (true, _) => return Err(option.complain(&format!("--{name} needs a value"))),
-                (false, _) => kept.push(option),
-            }
+        match self.take_given(name) {
+            None => Ok(None),
+            Some(Given {
+                value: Some(value), ..
+            }) if !value.is_empty() => Ok(Some(value)),
+            Some(given) => Err(given.complain(&format!("--{name} needs a value"))),
         }
+    }
+
+    /// Takes out an option that may stand without a value; `None` if it was not given.
+    pub fn take_flag(&mut self, name: &str) -> Option<Option<String>> {
+        self.take_given(name).map(|given| given.value)
+    }
+
+    /// The last option of the name counts, and all go.
+    fn take_given(&mut self, name: &str) -> Option<Given> {
+        let options = std::mem::take(&mut self.options);
+        let (mut found, kept): (Vec<Given>, _) = options
+            .into_iter()
+            .partition(|option| plain(&option.name) == name);
         self.options = kept;
-        Ok(value)
+        found.pop()
     }
 
     /// Fails if there are options left, which the command does not know.
@@ -151,7 +175,7 @@ fn plain(name: &str) -> String {
     name.replace('-', "_").to_ascii_lowercase()
 }
 
-fn read_file(path: &Path, depth: usize, out: &mut Vec<Given>) -> Result<(), String> {
+fn read_file(path: &Path, sections: &[&str], depth: usize, out: &mut Vec<Given>) -> Result<(), String> {
     let text = fs::read_to_string(path).map_err(|e| format!("cannot read {}: {e}", path.display()))?;
     if depth > INCLUDE_DEPTH_MAX {
         return Err(format!("{} is included too deeply", path.display()));
@@ -164,13 +188,13 @@ fn read_file(path: &Path, depth: usize, out: &mut Vec<Given>) -> Result<(), Stri
             continue;
         }
         if let Some(directive) = line.strip_prefix('!') {
-            include(directive, path, depth, out).map_err(|why| format!("{}: {why}", at()))?;
+            include(directive, path, sections, depth, out).map_err(|why| format!("{}: {why}", at()))?;
         } else if let Some(section) = line.strip_prefix('[') {
             let section = section
                 .split_once(']')
                 .ok_or_else(|| format!("{}: a section's name must end with ']'", at()))?
                 .0;
-            ours = SECTIONS.contains(&section.trim());
+            ours = sections.contains(&section.trim());
         } else if ours {
             let (name, value) = match line.split_once('=') {
                 Some((name, value)) => (name.trim(), Some(unquote(value.trim()))),
@@ -186,7 +210,13 @@ fn read_file(path: &Path, depth: usize, out: &mut Vec<Given>) -> Result<(), Stri
     Ok(())
 }
 
-fn include(directive: &str, from: &Path, depth: usize, out: &mut Vec<Given>) -> Result<(), String> {
+fn include(
+    directive: &str,
+    from: &Path,
+    sections: &[&str],
+    depth: usize,
+    out: &mut Vec<Given>,
+) -> Result<(), String> {
     let beside = |name: &str| from.parent().unwrap_or(Path::new(".")).join(name.trim());
     if let Some(dir) = directive.strip_prefix("includedir ") {
         let dir = beside(dir);
@@ -194,10 +224,12 @@ fn include(directive: &str, from: &Path, depth: usize, out: &mut Vec<Given>) -> 
         let mut files: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
         files.retain(|file| file.extension().is_some_and(|end| end == "cnf" || end == "ini"));
         files.sort();
-        return files.iter().try_for_each(|file| read_file(file, depth + 1, out));
+        return files
+            .iter()
+            .try_for_each(|file| read_file(file, sections, depth + 1, out));
     }
     match directive.strip_prefix("include ") {
-        Some(file) => read_file(&beside(file), depth + 1, out),
+        Some(file) => read_file(&beside(file), sections, depth + 1, out),
         None => Err(format!("'!{directive}' is not understood")),
     }
 }
@@ -267,7 +299,7 @@ mod tests {
             .words("[mysqld] ] [ = ' \" # ! !include !includedir loose_ -- \\n");
         corpus.play(3000, |input| {
             fs::write(&file, input).unwrap();
-            let _ = read_file(&file, 0, &mut Vec::new());
+            let _ = read_file(&file, SERVER_SECTIONS, 0, &mut Vec::new());
         });
         fs::remove_dir_all(&dir).unwrap();
     }
@@ -275,6 +307,7 @@ mod tests {
     #[test]
     fn commands() {
         assert_eq!(parse("check --datadir=x").unwrap().command, Command::Check);
+        assert_eq!(parse("backup --to=x").unwrap().command, Command::Backup);
         assert_eq!(parse("serve").unwrap().command, Command::Serve);
         assert_eq!(parse("serve --help").unwrap().command, Command::Help);
         assert_eq!(parse("--version").unwrap().command, Command::Version);
@@ -295,6 +328,8 @@ mod tests {
         )
         .unwrap();
         fs::write(dir.join("more.cnf"), "[server]\ndatadir = \"x y\"\n").unwrap();
+        let client = parse(&format!("backup --defaults-file={}", file.display())).unwrap();
+        assert_eq!(pairs(&client), [pair("port", "1")]);
         let found = parse(&format!("--port=3 --defaults_file={}", file.display())).unwrap();
         let options = [
             pair("port", "2"),

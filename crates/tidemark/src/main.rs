@@ -3,6 +3,7 @@
 //! - [`arguments`]: the command line and option files, as MySQL reads them.
 //! - [`serve`]: start, run, stop.
 //! - [`check`]: verify a data directory.
+//! - [`backup`]: a copy of a running server's data.
 //! - [`restore`]: a data directory of a copy and the log after it.
 //! - [`salvage`]: what can be read of a damaged one, as SQL.
 //! - [`logger`]: what the server has to say while it runs.
@@ -11,6 +12,7 @@
 #![warn(clippy::too_many_arguments)]
 
 mod arguments;
+mod backup;
 mod check;
 mod logger;
 mod restore;
@@ -30,8 +32,10 @@ Tidemark, a database server that speaks MySQL's protocol.
 
   tidemark [serve] [options]     run a server until Ctrl-C or SIGTERM
   tidemark check --datadir DIR   verify the data of a server that is stopped
+  tidemark backup --to COPY [--socket PATH | --host ADDR --port N] [--user NAME] [--password[=TEXT]]
+                                 copy the data of a server that runs on this machine, while it works
   tidemark restore --from COPY --datadir DIR [--archive DIR [--until POSITION|TIME]]
-                                 make a data directory of a copy (CLONE LOCAL) and of the log after it
+                                 make a data directory of a copy and of the log after it
   tidemark salvage --datadir DIR --to DIR2
                                  write what can be read of a damaged directory to files, as SQL
 
@@ -57,6 +61,7 @@ fn main() -> ExitCode {
             Ok(())
         }
         Command::Check => check::run(&arguments),
+        Command::Backup => backup::run(arguments),
         Command::Restore => restore::run(arguments),
         Command::Salvage => salvage::run(arguments),
         Command::Serve => serve::run(arguments),

@@ -4,7 +4,9 @@
 //! Changes are collected first, and the trees that they need are built; those are in the garbage list until a table
 //! takes them. The catalog itself is then changed by one short transaction.
 //!
-//! The caller ensures that no transaction uses the tables it changes (the SQL layer has metadata locks for that).
+//! The caller ensures that no transaction uses the tables it changes (the SQL layer has metadata locks for that). One whose
+//! rollback has failed may have lost what the caller ensures that by; its tables are refused here, since a change of
+//! definitions would take what it has not committed for rows.
 
 use crate::build::Builder;
 use crate::catalog::{Catalog, Definition, meta_key, next_ids_key, table_key};
@@ -12,7 +14,7 @@ use crate::core::Core;
 use crate::error::{Error, Result};
 use crate::garbage::GarbageTree;
 use crate::ids::{IndexNo, Isolation, PageId, TableId};
-use crate::lock::Interrupt;
+use crate::lock::{Interrupt, Locks, Owner};
 use crate::schema::{IndexSchema, RowBuf, TableSchema};
 use crate::table::{RowView, Table};
 use crate::transaction::Transaction;
@@ -163,7 +165,20 @@ impl Ddl {
         match self.tables.get(&table) {
             Some(None) => Err(Error::NoSuchTable),
             Some(Some(new)) => Ok(new.definition.clone()),
-            None => self.core.catalog.definition(table)?.ok_or(Error::NoSuchTable),
+            None => {
+                self.refuse_unfinished(table)?;
+                self.core.catalog.definition(table)?.ok_or(Error::NoSuchTable)
+            }
+        }
+    }
+
+    /// [`Error::LockWaitTimeout`] if a transaction that could not be rolled back has locked the table.
+    fn refuse_unfinished(&self, table: TableId) -> Result<()> {
+        let owners = self.core.kernel.owners.all();
+        let holds = |owner: &Owner| owner.broken.load(Ordering::Relaxed) && Locks::has_locked(owner, table);
+        match owners.iter().any(|(owner, _)| holds(owner)) {
+            true => Err(Error::LockWaitTimeout),
+            false => Ok(()),
         }
     }
 
@@ -228,6 +243,7 @@ impl Ddl {
             Some(Some(new)) if new.is_empty_table => {}
             _ => return Err(Error::Unsupported("copying rows into a table that is not new")),
         }
+        self.refuse_unfinished(from)?;
         let (from, to) = (self.table(from)?, self.table(to)?);
         let mut builder = Builder::new(&to, 1..to.indexes.len());
         let rows = builder.copy_rows(&self.core.kernel, &from, f, &|| self.check())?;

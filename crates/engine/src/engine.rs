@@ -709,12 +709,9 @@ mod tests {
         config
     }
 
-    /// A checkpoint that comes when the engine is gone, but not yet its store, must leave to the next start what a
-    /// transaction needs that could not be rolled back, and the ids to go on from.
-    #[test]
-    fn a_checkpoint_without_an_engine_forgets_nobody() {
-        let disk = SimDisk::new(1);
-        let Opened { core, .. } = open_core(&config(&disk), true).unwrap();
+    /// An engine with a table, and a transaction that has put a row there and could not be rolled back.
+    fn with_unfinished(disk: &SimDisk) -> (Arc<Core>, TableId) {
+        let Opened { core, .. } = open_core(&config(disk), true).unwrap();
         let mut ddl = Ddl::new(core.clone()).unwrap();
         let id = ddl
             .create_table(&TableSchema {
@@ -751,6 +748,38 @@ mod tests {
             1,
             "the rollback could not read its note"
         );
+        (core, id)
+    }
+
+    /// A change of definitions would take the row for one of its table.
+    #[test]
+    fn the_tables_of_a_transaction_that_cannot_be_rolled_back_are_not_changed() {
+        let (core, id) = with_unfinished(&SimDisk::new(1));
+        let refused = |result: Result<()>| assert!(matches!(result, Err(Error::LockWaitTimeout)));
+        let mut ddl = Ddl::new(core.clone()).unwrap();
+        let index = IndexSchema {
+            parts: vec![KeyPart::column(0)],
+            unique: false,
+        };
+        refused(ddl.add_index(id, &index));
+        refused(ddl.truncate(id).map(|_| ()));
+        refused(ddl.drop_table(id));
+        let schema = core.catalog.definition(id).unwrap().unwrap().schema;
+        let other = ddl.create_table(&schema).unwrap();
+        refused(ddl.copy_rows(id, other, &mut |_, _| Ok(())).map(|_| ()));
+        drop(ddl);
+        transaction::finish_unfinished(&core);
+        let mut ddl = Ddl::new(core.clone()).unwrap();
+        ddl.drop_table(id).unwrap();
+        ddl.commit().unwrap();
+    }
+
+    /// A checkpoint that comes when the engine is gone, but not yet its store, must leave to the next start what a
+    /// transaction needs that could not be rolled back, and the ids to go on from.
+    #[test]
+    fn a_checkpoint_without_an_engine_keeps_what_is_unfinished() {
+        let disk = SimDisk::new(1);
+        let (core, id) = with_unfinished(&disk);
         let (store, next) = (core.kernel.store.clone(), core.kernel.mvcc.txns.next());
         drop(core);
         store.checkpoint().unwrap();
@@ -774,7 +803,7 @@ mod tests {
                 &mut count,
             )
             .unwrap();
-        assert_eq!(rows, 0, "nobody committed the row");
+        assert_eq!(rows, 0, "the row was not committed");
     }
 
     #[test]

@@ -71,7 +71,7 @@ impl Transaction {
     /// Starts a transaction; the last one must have ended. If that one could not be rolled back, nothing is started,
     /// and every operation fails until a [rollback](Self::rollback) succeeds.
     pub fn begin(&mut self, isolation: Isolation, read_only: bool) {
-        if self.context.broken {
+        if self.context.owner.broken.load(Ordering::Relaxed) {
             return;
         }
         debug_assert!(!self.context.active, "the last transaction has not ended");
@@ -160,7 +160,10 @@ impl Transaction {
             return Err(Error::Unsupported("a savepoint of another transaction"));
         }
         let undone = undo::undo_to(&self.core, &mut self.context, savepoint.undo, true);
-        self.context.broken = undone.is_err();
+        self.context
+            .owner
+            .broken
+            .store(undone.is_err(), Ordering::Relaxed);
         if undone.is_ok() {
             let owner = &self.context.owner;
             owner.changes.store(savepoint.changes, Ordering::Relaxed);
@@ -288,7 +291,7 @@ fn roll_back(core: &Core, context: &mut TxnContext) -> Result<()> {
     Txn::new(kernel, context).close_view();
     let mut ended = Lsn::ZERO;
     if context.id != TxnId::NONE {
-        context.broken = true;
+        context.owner.broken.store(true, Ordering::Relaxed);
         undo::undo_to(core, context, Lsn::ZERO, false)?;
         ended = undo::log_rolled_back(kernel, context.id)?;
         kernel.counters.own().rollbacks.fetch_add(1, Ordering::Relaxed);

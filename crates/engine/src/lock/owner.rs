@@ -108,6 +108,8 @@ pub(crate) struct Owner {
     /// True while the running statement relies on locks that keep its new keys unique: they must outlive the keys they
     /// are on.
     pub keeps_unique: AtomicBool,
+    /// A rollback has failed half-way: only another rollback is possible, and until one succeeds all locks stay.
+    pub broken: AtomicBool,
     /// The memory of all owners' locks.
     pub(super) memory: Arc<LockMemory>,
     held: Mutex<Held>,
@@ -162,6 +164,7 @@ impl Owner {
             isolation: AtomicU8::new(0),
             ended: AtomicU64::new(0),
             keeps_unique: AtomicBool::new(false),
+            broken: AtomicBool::new(false),
             memory,
             held: Mutex::new(Held::default()),
         })

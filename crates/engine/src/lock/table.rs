@@ -123,6 +123,17 @@ impl Locks {
         !table.is_free() && self.with_queue(&self.table_key(table), alone) == Some(true)
     }
 
+    /// True if the owner has locked the table, or rows of it.
+    pub fn has_locked(owner: &Owner, table: TableId) -> bool {
+        let held = owner.held();
+        let name = table.0.to_be_bytes();
+        held.intentions.iter().any(|(intended, _)| *intended == table)
+            || held
+                .keys
+                .iter()
+                .any(|(key, _)| key.index == TABLES && *key.key == name)
+    }
+
     pub fn release_table(&self, owner: &Owner, table: &TableLocks, mode: LockMode) {
         self.release(owner, &table.0, &table.name(), LockType::table(mode));
     }

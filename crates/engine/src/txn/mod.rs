@@ -57,8 +57,6 @@ pub(crate) struct TxnContext {
     pub observed: Lsn,
     /// Chosen as a deadlock's victim: only a rollback is possible.
     pub doomed: bool,
-    /// A rollback has failed half-way: only another rollback is possible.
-    pub broken: bool,
     keeps_unique: bool,
     /// The tables that it has an intention lock on.
     pub intentions: Vec<(TableId, LockMode)>,
@@ -214,7 +212,6 @@ impl TxnContext {
             number: 0,
             observed: Lsn::ZERO,
             doomed: false,
-            broken: false,
             keeps_unique: false,
             intentions: Vec::new(),
             noted: Vec::new(),
@@ -237,7 +234,7 @@ impl TxnContext {
     }
 
     pub fn check_whole(&self) -> Result<()> {
-        match self.broken {
+        match self.owner.broken.load(Ordering::Relaxed) {
             true => Err(Error::Stopped("a transaction could not be rolled back".into())),
             false => Ok(()),
         }
@@ -672,6 +669,6 @@ impl<'k> Txn<'k> {
         self.release_undo();
         self.observed = Lsn::ZERO;
         self.doomed = false;
-        self.broken = false;
+        self.owner.broken.store(false, Ordering::Relaxed);
     }
 }

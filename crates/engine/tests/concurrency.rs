@@ -1,4 +1,4 @@
-//! Many threads at once: money is neither made nor lost, snapshots stand still, nobody waits for ever.
+//! Many threads at once: money is neither made nor lost, snapshots stand still, no thread waits for ever.
 
 mod common;
 
@@ -263,7 +263,7 @@ fn locking_reads_wait_give_up_or_pass_by() {
     );
     txn.rollback().unwrap();
     assert!(get(&table, &mut holder, 4, shared).unwrap().is_some());
-    // Nobody who does not lock waits.
+    // A reader that does not lock does not wait.
     txn.begin(Isolation::ReadCommitted, true);
     assert_eq!(
         get(&table, &mut txn, 3, Read::Consistent).unwrap().unwrap().k,
@@ -505,7 +505,7 @@ fn deleted_rows_are_out_of_the_way_of_all_but_old_views() {
     for id in 0..2900 {
         txn.begin(Isolation::ReadCommitted, false);
         assert!(delete(&table, &mut txn, id).unwrap());
-        // And one that comes and goes while the view is open: nobody wants it.
+        // And one that comes and goes while the view is open: no view wants it.
         table
             .insert(&mut txn, &Row::new(10_000 + id, 3, "short").datums())
             .unwrap();

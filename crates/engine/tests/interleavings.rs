@@ -362,7 +362,7 @@ fn a_view_of_the_past_keeps_what_it_needs_or_is_refused() {
 
 type Notes = Arc<Mutex<Vec<u32>>>;
 
-/// One table, and everybody who may have noted an intention on it.
+/// One table, and every owner that may have noted an intention on it.
 struct Table {
     watched: AtomicU64,
     owners: Mutex<Vec<Notes>>,

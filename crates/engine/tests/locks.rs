@@ -1,6 +1,6 @@
 //! Which locks are taken where, one rule at a time. What is expected is what InnoDB of MySQL 9.7 shows in
 //! `performance_schema.data_locks` for the same rows, but for the lock that a writer has by its id in the row: here that
-//! is no object until somebody meets it.
+//! is no object until another transaction meets it.
 
 mod common;
 
@@ -369,7 +369,7 @@ fn purge_hands_the_locks_of_what_it_takes_out_to_the_gap() {
     }
 }
 
-/// What is deleted is put out of the way of those who do not want it, beside an old view; not before its deleter has ended.
+/// What is deleted is put out of the way of readers that do not want it, beside an old view; not before its deleter has ended.
 #[test]
 fn what_a_running_transaction_has_deleted_is_met_by_locking_reads_whatever_purge_does() {
     for isolation in [RC, RR] {

@@ -1,5 +1,5 @@
 //! A transaction that writes and then idles keeps the log from its first record on, for it may be rolled back. The log
-//! grows beyond its capacity meanwhile, and when there is no more room on the disk either, the others are told so: nobody
+//! grows beyond its capacity meanwhile, and when there is no more room on the disk either, the others are told so: none
 //! hangs, nothing that was committed is lost, and all goes on when the transaction ends.
 
 mod common;

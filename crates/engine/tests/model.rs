@@ -348,7 +348,7 @@ fn run(seed: u64, steps: usize, readers_max: usize) {
         })
         .collect();
     for writer in &mut writers {
-        // One thread plays them all: whoever would wait gives up.
+        // One thread plays them all: a thread that would wait gives up.
         writer.txn.set_lock_wait_timeout(Duration::ZERO);
     }
     let mut readers = Vec::new();

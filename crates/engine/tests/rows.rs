@@ -423,7 +423,7 @@ fn a_row_that_grows_too_large_is_refused() {
 }
 
 /// A row comes back over its deleted self, in a leaf too full for it, while an old view needs what it was at first: the
-/// version between, which nobody needs, is given up once, not once for every attempt.
+/// version between, which no view needs, is given up once, not once for every attempt.
 #[test]
 fn a_row_that_comes_back_in_a_full_leaf_supersedes_once() {
     let disk = SimDisk::new(1);
@@ -508,7 +508,7 @@ fn damage_in_one_table_does_not_keep_others_from_being_purged() {
     const MARK: &str = "here it will be damaged";
     let disk = SimDisk::new(8);
     let engine = open(&disk);
-    // What is deleted stays in place until nobody can see it.
+    // What is deleted stays in place until no view can see it.
     engine.set_bury_after(Duration::from_secs(3600));
     let schema = TableSchema {
         secondary: vec![],
@@ -560,7 +560,7 @@ fn damage_in_one_table_does_not_keep_others_from_being_purged() {
     assert_eq!(report.deleted_entries, 0, "of those that can be read");
 }
 
-/// Purge comes to an entry that is marked deleted while somebody is bringing it back, who then fails.
+/// Purge comes to an entry that is marked deleted while a transaction is bringing it back, which then fails.
 #[test]
 fn an_entry_that_was_almost_brought_back_is_purged() {
     let disk = SimDisk::new(1);
@@ -583,7 +583,7 @@ fn an_entry_that_was_almost_brought_back_is_purged() {
     txn.commit().unwrap();
     let mut old = begin(&engine, Isolation::RepeatableRead);
     old.consistent_snapshot().unwrap();
-    // Once it has been brought back, its row must be asked who wants it.
+    // Once it has been brought back, its row must be asked which transaction wants it.
     let mut moving = engine.transaction();
     for k in [2, 1, 2] {
         moving.begin(Isolation::ReadCommitted, false);

@@ -2,7 +2,7 @@
 //!
 //! A statement's memory is spread over its syntax tree, its plan, rows, keys, texts and buffers. To count at each of
 //! these places is to forget some, so it is counted where all of them meet, in the allocator. Counting never makes an
-//! allocation fail, which would end the process: whoever runs a statement asks between rows whether it is over its
+//! allocation fail, which would end the process: the code that runs a statement asks between rows whether it is over its
 //! limits ([`check`]), and asks before it makes something large ([`reserve`]).
 //!
 //! ```text
@@ -218,7 +218,7 @@ pub fn thread_begins() {
             match EXIT_KEY.compare_exchange(0, key + 1, Ordering::AcqRel, Ordering::Acquire) {
                 Ok(_) => key,
                 Err(first) => {
-                    // SAFETY: nobody else has seen this key.
+                    // SAFETY: no other thread has seen this key.
                     unsafe { libc::pthread_key_delete(key) };
                     first - 1
                 }

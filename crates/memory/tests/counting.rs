@@ -40,7 +40,7 @@ fn memory_is_counted_by_thread_and_in_all() {
     .unwrap();
     assert!(near(process_bytes(), before), "{} {before}", process_bytes());
 
-    // Short threads leave nothing behind, whoever frees what they took.
+    // Short threads leave nothing behind, whichever thread frees what they took.
     let (sender, receiver) = mpsc::channel();
     for _ in 0..1000 {
         let sender = sender.clone();

@@ -32,7 +32,7 @@ id!(
     Lsn, u64
 );
 id!(
-    /// A writing transaction. Dense, given at the first write; 0 is nobody.
+    /// A writing transaction. Dense, given at the first write; 0 is none.
     TxnId, u64
 );
 id!(
@@ -81,6 +81,6 @@ impl PageId {
 }
 
 impl TxnId {
-    /// No transaction: rows written before any view could ask who wrote them.
+    /// No transaction: rows written before any view could ask which transaction wrote them.
     pub const NONE: TxnId = TxnId(0);
 }

@@ -183,7 +183,7 @@ impl Authenticator {
     }
 }
 
-/// The account of a user that does not exist: a plugin to ask with, and a password that nobody has.
+/// The account of a user that does not exist: a plugin to ask with, and a password that no account has.
 fn decoy() -> AccountAuth {
     AccountAuth {
         user: String::new(),

@@ -73,7 +73,7 @@ impl Listener {
         }
     }
 
-    /// Ends the listening and wakes whoever waits in [`Listener::accept`].
+    /// Ends the listening and wakes the threads that wait in [`Listener::accept`].
     pub fn close(&self) {
         let closed = match &self.source {
             Endpoint::Tcp(listener) => SockRef::from(listener).shutdown(Shutdown::Both),
@@ -132,7 +132,7 @@ fn bind(address: SocketAddr) -> io::Result<TcpListener> {
     Ok(socket.into())
 }
 
-/// Listens on a path. A socket that nobody answers on is left over from a crash, and replaced.
+/// Listens on a path. A socket on which no server answers is left over from a crash, and replaced.
 pub fn listen_unix(path: &Path) -> io::Result<Listener> {
     let named = |e: io::Error| io::Error::new(e.kind(), format!("cannot listen on {}: {e}", path.display()));
     if fs::symlink_metadata(path).is_ok_and(|found| found.file_type().is_socket()) {

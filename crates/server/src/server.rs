@@ -196,7 +196,7 @@ fn accept(shared: &Arc<Shared>, listener: &Listener) {
             Ok((socket, host, port)) => admit(shared, listener.interface(), socket, (host, port)),
             Err(_) if shared.stopping.load(Ordering::SeqCst) => return,
             Err(e) => {
-                // Out of file descriptors, most likely: wait for somebody to leave.
+                // Out of file descriptors, most likely: wait for a client to leave.
                 log::warn!("a connection could not be accepted: {e}");
                 thread::sleep(Duration::from_millis(100));
             }

@@ -1,6 +1,6 @@
 //! One client's byte stream: TCP or a Unix socket, with or without TLS, and the time it is given.
 //!
-//! A [`Socket`] is shared between the thread that serves the client and whoever may have to end the connection (KILL,
+//! A [`Socket`] is shared between the thread that serves the client and any that may have to end the connection (KILL,
 //! shutdown): closing it wakes the thread from whatever it waits for on the network.
 
 use crate::packet::Source;

@@ -1,6 +1,6 @@
 //! A server from start to stop.
 //!
-//! The order matters at both ends: the data is open before anybody can connect, and nobody is connected any more when
+//! The order matters at both ends: the data is open before a client can connect, and none is connected any more when
 //! it is closed.
 
 use crate::arguments::Arguments;
@@ -85,7 +85,7 @@ fn start_log(options: &Options) -> Result<(), String> {
     logger::start(path).map_err(|e| format!("cannot write the log (log_error) to {name}: {e}"))
 }
 
-/// `init_file`: statements that are run before anybody can connect. One that fails ends the start.
+/// `init_file`: statements that are run before a client can connect. One that fails ends the start.
 fn run_init_file(database: &Arc<Database>, file: &Path) -> Result<(), String> {
     let named = |why: String| format!("init_file {}: {why}", file.display());
     let text = std::fs::read(file).map_err(|e| named(e.to_string()))?;

@@ -1,6 +1,6 @@
 //! The diagnostics area of a statement: its warnings, as SHOW WARNINGS lists them and OK packets count them.
 //!
-//! Interior mutability, because whoever converts or evaluates a value may add one, and all of them hold the statement's
+//! Interior mutability, because every conversion and evaluation of a value may add one, and all of them hold the statement's
 //! environment by shared reference.
 
 use crate::error::SqlError;

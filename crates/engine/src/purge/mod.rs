@@ -202,7 +202,7 @@ impl Purge {
         if helpers == 0 {
             return work();
         }
-        // The items are taken one by one by whoever is there: with fewer threads than wished for it takes longer.
+        // The items are taken one by one by the threads there are: with fewer threads than wished for it takes longer.
         let shares = (0..=helpers).collect();
         let done = share_out("tidemark-purge", shares, |_| work());
         done.into_iter().try_fold(false, |any, helped| Ok(any | helped?))

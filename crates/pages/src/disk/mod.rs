@@ -51,7 +51,7 @@ pub trait Disk: Send + Sync {
 pub enum Part<'b> {
     /// Bytes to read, and where to.
     Into(&'b mut [u8]),
-    /// So many bytes that nobody wants.
+    /// So many unwanted bytes.
     Skip(usize),
 }
 

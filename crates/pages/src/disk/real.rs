@@ -130,7 +130,7 @@ impl Disk for RealDisk {
 
 struct RealFile(fs::File);
 
-/// Where bytes go that nobody wants: written by the kernel, in whatever order, and never read.
+/// Where unwanted bytes go: written by the kernel, in whatever order, and never read.
 #[repr(align(4096))]
 struct Nowhere(UnsafeCell<[u8; PAGE_SIZE]>);
 
@@ -200,7 +200,7 @@ impl File for RealFile {
     #[allow(unsafe_code)]
     fn read_parts_at(&self, parts: &mut [Part<'_>], mut offset: u64) -> io::Result<()> {
         let (vectors, total) = io_vectors(parts);
-        // SAFETY: the vectors lead to the buffers lent to us, and to memory that nobody reads.
+        // SAFETY: the vectors lead to the buffers lent to us, and to memory that is never read.
         let read = unsafe {
             libc::preadv(
                 self.0.as_raw_fd(),

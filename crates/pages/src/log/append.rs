@@ -9,7 +9,7 @@
 //! ```
 //!
 //! Each is at or behind the one before it, except the tide, which follows the stage that a commit waits for. The tide
-//! rises before `written` or `flushed` does, so whoever finds itself covered finds the tide risen.
+//! rises before `written` or `flushed` does, so a thread that finds itself covered finds the tide risen.
 
 use super::Log;
 use super::group::Stage;
@@ -117,7 +117,7 @@ impl Log {
         self.tide.fetch_max(lsn.0, Ordering::SeqCst);
     }
 
-    /// The tide rises before those who wait can see why, so whoever was covered finds it risen.
+    /// The tide rises before the waiting threads can see why, so one that was covered finds it risen.
     pub(super) fn publish_written(&self, to: Lsn) {
         if self.flush_at_trx_commit() != 1 {
             self.raise_tide(to);

@@ -1,7 +1,7 @@
 //! Group commit by leader.
 //!
 //! Whoever first needs the log further on disk than it is leads: it writes what is complete, syncs, and publishes how
-//! far the log is; whoever comes meanwhile sleeps. When the leader has what it came for it hands the lead to one of the
+//! far the log is; a thread that comes meanwhile sleeps. When the leader has what it came for it hands the lead to one of the
 //! sleepers not covered yet, first, so that the next write starts at once, and then wakes just those it has covered. One
 //! client alone never pays for a thread hand-off; many share one sync.
 //!
@@ -9,7 +9,7 @@
 //! checks the positions under that mutex before it queues. So either it sees that it is covered, or the leader sees it.
 //!
 //! *Gaps.* The leader may need a record that another thread is still copying. It then announces itself, looks at the
-//! links again, and sleeps; whoever completes a record looks whether a leader announced itself. Both sides are
+//! links again, and sleeps; a thread that completes a record looks whether a leader announced itself. Both sides are
 //! sequentially consistent, so one sees the other. A leader writes everything complete before it sleeps: the thread that
 //! is still copying may itself be waiting for room in the ring, which only writing makes.
 
@@ -259,7 +259,7 @@ impl Log {
         gap.announced.store(false, Ordering::SeqCst);
     }
 
-    /// For whoever completed a record: wakes a leader that waits for it.
+    /// For a thread that completed a record: wakes a leader that waits for it.
     #[inline]
     pub(super) fn close_gap(&self) {
         if self.group.gap.announced.load(Ordering::SeqCst)

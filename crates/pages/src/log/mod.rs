@@ -2,7 +2,7 @@
 //! commit is complete (and, at the default setting, durable).
 //!
 //! A record's life: its place is reserved by one addition to the tail, it is copied into the ring and linked
-//! (`ring.rs`), written and synced by a leader for all who wait (`group.rs`) into segments (`segments.rs`), read back by
+//! (`ring.rs`), written and synced by a leader for all that wait (`group.rs`) into segments (`segments.rs`), read back by
 //! recovery or undo (`reader.rs`), which tells the log's end from damage (`end.rs`), and its segment is recycled when a checkpoint has passed it.
 //!
 //! A write or sync of the log that fails is fatal: what the file then holds is unknown, and trying again would only hide

@@ -1,7 +1,7 @@
 //! The files of the log: segments of one size, numbered by the positions they hold.
 //!
 //! Segment *k* holds positions `k × size` up to `(k + 1) × size`, at the same offsets, without a header. Segments that
-//! nobody needs any more are renamed to be the next ones, up to the nominal capacity, and removed beyond it. Their old
+//! are not needed any more are renamed to be the next ones, up to the nominal capacity, and removed beyond it. Their old
 //! content is no danger: a record is only one at its own position. New segments are written full of zeros before use,
 //! so that a sync of the log need not write the file system's own journal.
 //!

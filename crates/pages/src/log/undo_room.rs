@@ -75,7 +75,7 @@ impl Log {
     ) -> Result<()> {
         let room = &self.undo_room;
         let since = Instant::now();
-        // The first look may be at what was true before anybody tried.
+        // The first look may be at what was true before any thread tried.
         let mut looks = 0;
         loop {
             self.check()?;

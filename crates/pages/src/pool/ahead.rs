@@ -91,7 +91,7 @@ impl Pool {
         self.reads.fetch_add(coming.len() as u64, Ordering::Relaxed);
         for Coming { page, frame } in coming {
             let latch = &self.arena.state(page).latch;
-            // SAFETY: as above; nobody but us reads it.
+            // SAFETY: as above; no other thread reads it.
             let found = unsafe { self.arena.page(page).as_ref() };
             if done.is_ok() && found.is_intact(page) && self.is_as_written(page, found) {
                 self.frames.put(frame, page);

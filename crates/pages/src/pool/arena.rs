@@ -53,7 +53,7 @@ fn reserve<T>(count: usize, huge: Huge) -> Result<NonNull<T>> {
     let bytes = count * size_of::<T>();
     let protection = libc::PROT_READ | libc::PROT_WRITE;
     let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
-    // SAFETY: a new anonymous mapping at an address of the system's choice touches nobody's memory.
+    // SAFETY: a new anonymous mapping at an address of the system's choice touches no memory in use.
     let at = unsafe { libc::mmap(ptr::null_mut(), bytes, protection, flags, -1, 0) };
     if at == libc::MAP_FAILED {
         let why = std::io::Error::last_os_error();
@@ -73,7 +73,7 @@ fn reserve<T>(count: usize, huge: Huge) -> Result<NonNull<T>> {
 
 #[allow(unsafe_code)]
 fn give_back<T>(at: NonNull<T>, count: usize) {
-    // SAFETY: a mapping that `reserve` made, and that nobody refers to any more.
+    // SAFETY: a mapping that `reserve` made, and that nothing refers to any more.
     unsafe { libc::munmap(at.as_ptr().cast(), count * size_of::<T>()) };
 }
 
@@ -121,7 +121,7 @@ impl Arena {
 
     /// Copies a page that is in memory. For a holder of its latch, shared or exclusive.
     pub fn copy_out(&self, page: PageId, copy: &mut PageBuf) {
-        // SAFETY: the caller holds the page's latch, so nobody changes it.
+        // SAFETY: the caller holds the page's latch, so no other thread changes it.
         copy.copy_from_slice(&unsafe { self.page(page).as_ref() }[..]);
     }
 }

@@ -89,7 +89,7 @@ impl Pool {
             .min()
     }
 
-    /// Copies a dirty page out to be written, sealed; it is in flight from now on. `None` if somebody holds it, or it
+    /// Copies a dirty page out to be written, sealed; it is in flight from now on. `None` if a thread holds it, or it
     /// is clean.
     pub(crate) fn take_off(&self, page: PageId, copy: &mut PageBuf) -> Option<Dirty> {
         let state = self.arena.state(page);

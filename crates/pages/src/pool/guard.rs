@@ -122,7 +122,7 @@ impl Deref for SharedGuard<'_> {
     type Target = PageBuf;
     #[inline]
     fn deref(&self) -> &PageBuf {
-        // SAFETY: while we hold a share nobody writes to the page or evicts it.
+        // SAFETY: while we hold a share no thread writes to the page or evicts it.
         unsafe { self.at.0.as_ref() }
     }
 }

@@ -92,7 +92,7 @@ impl Latch {
         self.load() & RESIDENT != 0
     }
 
-    /// The version to read under, once nobody changes the page; `None` if it is not in memory.
+    /// The version to read under, once no thread changes the page; `None` if it is not in memory.
     #[inline]
     pub fn optimistic(&self) -> Option<Version> {
         loop {
@@ -107,7 +107,7 @@ impl Latch {
         }
     }
 
-    /// The version to read under if nobody changes the page this moment, else why there is none.
+    /// The version to read under if no thread changes the page this moment, else why there is none.
     #[inline]
     pub fn try_optimistic(&self) -> Result<Version, NotNow> {
         loop {
@@ -124,7 +124,7 @@ impl Latch {
         }
     }
 
-    /// Takes the page for itself if it is not in memory and nobody is bringing it in.
+    /// Takes the page for itself if it is not in memory and no thread is bringing it in.
     pub fn try_lock_absent(&self) -> bool {
         loop {
             let word = self.load();
@@ -167,7 +167,7 @@ impl Latch {
         }
     }
 
-    /// Takes a share of the page if it is resident and nobody is in the way.
+    /// Takes a share of the page if it is resident and no thread is in the way.
     #[inline]
     pub fn try_lock_shared(&self) -> bool {
         loop {

@@ -123,7 +123,7 @@ fn who_finds_the_page_changed_passes_the_wake_up_on() {
     });
 }
 
-/// Many more threads than processors, every kind of hold: exclusion holds and nobody sleeps for ever.
+/// Many more threads than processors, every kind of hold: exclusion holds and no thread sleeps for ever.
 #[test]
 fn crowds_pass_through() {
     let latch = resident();

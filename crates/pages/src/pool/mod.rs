@@ -143,7 +143,7 @@ impl Pool {
     }
 
     /// As [`optimistic`](Self::optimistic), but waits for no holder of the page: `None` if there is an exclusive one.
-    /// For a caller who holds a latch that the holder may be waiting for. Reading the page from disk is waited for.
+    /// For a caller that holds a latch that the holder may be waiting for. Reading the page from disk is waited for.
     pub(crate) fn try_optimistic(&self, page: PageId) -> Result<Option<OptimisticGuard<'_>>> {
         let latch = self.latch(page)?;
         loop {

@@ -19,7 +19,7 @@ pub const PAGE_HEADER: usize = 32;
 
 /// What a page holds. Kept as a byte because torn optimistic reads may show any value.
 pub mod page_type {
-    /// Formatted, and used by nobody.
+    /// Formatted, and not in use.
     pub const FREE: u8 = 0;
     /// Page 0: where the roots are.
     pub const SUPERBLOCK: u8 = 1;

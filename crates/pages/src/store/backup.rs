@@ -1,4 +1,4 @@
-//! Copies a store that is running, without stopping anybody.
+//! Copies a store that is running, without stopping any client.
 //!
 //! ```text
 //!  hold the log from where recovery would begin now ──► copy `data`, page by page ──► flush the log: its end is E
@@ -9,7 +9,7 @@
 //! so some are of one moment and some of another, as after a crash. What recovery needs is the same, too:
 //!
 //! - each page is whole. One that is read while it is being written is read again; of one that stays torn, because
-//!   its place takes no writes, the pool has the content, if anybody has.
+//!   its place takes no writes, the pool has the content, if anything has.
 //! - the log has every change since the control file that the copy gets was current. It was read at the beginning, so the
 //!   pages read later hold at least what it promises; and the log from there on is held (`holds.rs`).
 //! - no page is newer than E. A page goes to the disk after its log, and E was flushed after the last page was read.

@@ -5,7 +5,7 @@
 //! them to their places, neighbours in one go, and syncs. Only then do they count as clean.
 //!
 //! It works when evictors find no clean pages, when more of the pool is dirty than allowed, when the log fills up, and,
-//! gently, when nothing else happens. A checkpoint is fuzzy: it waits for nobody. It reads the log's tail, *then* the
+//! gently, when nothing else happens. A checkpoint is fuzzy: it waits for no thread. It reads the log's tail, *then* the
 //! lowest `rec_lsn` and the oldest transaction's first position. Both were put down before the positions they guard were
 //! reserved, so whatever is overlooked lies at or after that tail. A transaction that is no longer among the running has
 //! its last record in the log, but perhaps not on disk: that record must be certain before the log forgets the others,
@@ -33,9 +33,9 @@ use std::sync::{Arc, Weak};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-/// How long the cleaner sleeps if nobody asks for it.
+/// How long the cleaner sleeps unless it is asked for.
 const TICK: Duration = Duration::from_millis(50);
-/// How often the log is flushed for those who did not wait for it.
+/// How often the log is flushed for commits that did not wait for it.
 const FLUSH_EVERY: Duration = Duration::from_secs(1);
 const CHECKPOINT_EVERY: Duration = Duration::from_secs(2);
 /// Writes under way at once.
@@ -45,7 +45,7 @@ const CHECKPOINT_UNDER_PRESSURE: Duration = Duration::from_millis(100);
 
 pub(super) struct Cleaner {
     /// Held during a batch, and during a checkpoint: between batches no page is in flight. Whoever holds it waits for
-    /// nobody who may be waiting for a clean page: for no latch, and not for the lock on allocation.
+    /// no thread that may be waiting for a clean page: for no latch, and not for the lock on allocation.
     work: Mutex<Work>,
     /// Where recovery would begin now.
     redo_from: AtomicU64,
@@ -83,7 +83,7 @@ pub(super) enum Aim {
     /// So that they can be evicted.
     Room,
     /// So that the log before this position is not needed for them. That is nothing to scratch pages: most are garbage
-    /// before anybody must evict them, and are never written.
+    /// before any thread must evict them, and are never written.
     Log(Lsn),
 }
 
@@ -217,7 +217,7 @@ impl Pace {
         let mut done = Ok(());
         if wanted.asked || wanted.waiting || pool.dirty_count() > store.dirty_max() {
             match store.clean(Aim::Room, BATCH) {
-                // Even if nothing was left to do: whoever sleeps may have been overtaken by it.
+                // Even if nothing was left to do: a thread that sleeps may have been overtaken by it.
                 Ok(cleaned) => pool.cleaner_signal().report(cleaned.max(1)),
                 Err(error) => done = Err(error),
             }

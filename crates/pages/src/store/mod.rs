@@ -127,7 +127,7 @@ pub struct Store {
     retain: RwLock<Option<RetainHook>>,
     holds: Arc<Holds>,
     archive: Mutex<Option<LogArchive>>,
-    /// Checkpoints wait until redo is done, and until somebody answers for the losers.
+    /// Checkpoints wait until redo is done, and until the engine answers for the losers.
     recovering: AtomicBool,
     losers_first: Mutex<Option<Lsn>>,
     closing: AtomicBool,
@@ -394,7 +394,7 @@ impl Store {
 
     /// From now on `hook` says what checkpoints must keep for transactions. It is called after the log's tail was read:
     /// so a transaction must make its first position (the tail, before its first record) visible to the hook, and take
-    /// its id, before it writes its first record. `None`: nobody knows any more, so there must be no checkpoint.
+    /// its id, before it writes its first record. `None`: it is not known any more, so there must be no checkpoint.
     pub fn set_retain_hook(&self, hook: impl Fn() -> Option<Retain> + Send + Sync + 'static) {
         *self.retain.write() = Some(Box::new(hook));
         *self.losers_first.lock() = None;

@@ -1,7 +1,7 @@
 //! Mini-transactions: changes of pages that happen together, as one record of the log.
 //!
-//! A mini-transaction owns the exclusive latches of the pages it changes until it commits, so nobody sees half of it;
-//! and it is one record, so recovery replays all of it or nothing. It cannot be undone: whoever builds one makes sure
+//! A mini-transaction owns the exclusive latches of the pages it changes until it commits, so no thread sees half of it;
+//! and it is one record, so recovery replays all of it or nothing. It cannot be undone: the code that builds one makes sure
 //! first that it will work (pages latched, room reserved) and then only applies.
 //!
 //! Committing waits for nothing but a full log buffer. The order at commit is the whole write-ahead rule:
@@ -384,11 +384,11 @@ impl<'s> Mtr<'s> {
         self.commit_with(|_| {})
     }
 
-    /// Commits; `before_publish` learns the record's end before anybody else can. An empty one leaves no record and
+    /// Commits; `before_publish` learns the record's end before any other thread can. An empty one leaves no record and
     /// ends at zero.
     #[inline]
     pub fn commit_with(mut self, before_publish: impl FnOnce(Lsn)) -> MtrLsn {
-        // While it still counts as abandoned: an incomplete change must not be seen by anybody.
+        // While it still counts as abandoned: an incomplete change must not be seen by any thread.
         assert!(
             self.scratch || self.len() + RECORD_ALIGN as usize <= self.store.log().record_max(),
             "a mini-transaction of {} bytes",

@@ -196,7 +196,7 @@ impl Space {
     /// written meanwhile.
     pub fn punch(&self, pool: &Pool, passed: Lsn) -> Result<()> {
         let mut from = 0;
-        // Another time, if somebody is allocating: that one may be waiting for the cleaner.
+        // Another time, if a thread is allocating: that one may be waiting for the cleaner.
         while let Some(mut state) = self.state.try_lock() {
             let ripe = state
                 .emptied

@@ -732,7 +732,7 @@ fn a_checkpoint_does_not_run_ahead_of_the_log_on_disk() {
     );
 }
 
-/// One page of a transaction is on disk, the other is not; it has committed, and nobody waited for that. The checkpoint
+/// One page of a transaction is on disk, the other is not; it has committed, and no thread waited for that. The checkpoint
 /// that no longer counts it among the running must not leave half of it behind.
 #[test]
 fn a_checkpoint_forgets_nobody_whose_end_is_not_on_disk() {
@@ -829,8 +829,8 @@ fn pages_of_a_failed_batch_are_protected_until_they_are_written() {
     }
 }
 
-/// Records so large that the ring and the log are full all the time: whoever copies waits for whoever writes, who waits
-/// for gaps, and all wait for checkpoints; nobody waits for ever and nothing is lost.
+/// Records so large that the ring and the log are full all the time: a thread that copies waits for the one that writes, which waits
+/// for gaps, and all wait for checkpoints; no thread waits for ever and nothing is lost.
 #[test]
 fn a_ring_and_a_log_too_small_for_the_crowd() {
     let disk = SimDisk::new(23);

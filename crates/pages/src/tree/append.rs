@@ -15,7 +15,7 @@ use crate::pool::page_type;
 /// Room left in each page for what comes after the load.
 const SPARE: usize = CAPACITY / 16;
 
-/// Appends entries in ascending order to a tree that nobody else changes.
+/// Appends entries in ascending order to a tree that no other thread changes.
 pub struct Append<'t> {
     tree: &'t Tree,
     page: Box<PageBytes>,

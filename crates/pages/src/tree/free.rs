@@ -40,7 +40,7 @@ impl Tree {
         firsts: &mut Vec<PageId>,
         pages: &mut Vec<PageId>,
     ) -> Result<bool> {
-        // What the last entries own is read before anything is latched exclusively: nobody else changes it.
+        // What the last entries own is read before anything is latched exclusively: no other thread changes it.
         pages.clear();
         let leaf = self.read_last()?;
         let mut keep = leaf.node().count();

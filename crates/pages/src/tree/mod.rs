@@ -11,13 +11,13 @@
 //! **Going down** takes no latch (*optimistic lock coupling*, Leis et al. 2019): an inner node is read as it is, and
 //! its version, checked once the child's version is known, tells whether what was read was true. Only the leaf is
 //! latched, shared or exclusive, and once it is, its parent is checked a last time: from then on the leaf is
-//! the one that covers the key, since nobody can move its fences without its latch.
+//! the one that covers the key, since no thread can move its fences without its latch.
 //!
 //! **Changing the shape** ([split](Tree::split), [merge](Tree::merge), growing and shrinking the root) is a
 //! mini-transaction of its own, apart from the change that needed it, so that neither a crash nor a rollback ever has
 //! to undo one. It latches exclusively from the top down and, among siblings, from left to right.
 //!
-//! **No deadlock**, by two rules. Latches are waited for top-down and left to right only; and whoever holds a leaf
+//! **No deadlock**, by two rules. Latches are waited for top-down and left to right only; and a thread that holds a leaf
 //! does not wait for an inner node: looking for the next leaf with this one in hand ([`LeafRead::next_held`]) gives
 //! up when an inner node is being changed.
 //!
@@ -322,7 +322,7 @@ impl Tree {
 
     /// The leaf that covers `key`, to change.
     pub fn write(&self, key: &[u8]) -> Result<LeafWrite<'_>> {
-        // The mini-transaction first: it may wait for room in the log, which nobody may do with a latch in hand.
+        // The mini-transaction first: it may wait for room in the log, which no thread may do with a latch in hand.
         let mut mtr = self.begin_mtr()?;
         loop {
             let Some(place) = self.descend(Towards::Key(key), 0, Patience::Wait)? else {

@@ -85,7 +85,7 @@ impl Tree {
 impl Overflow<'_> {
     /// Adds a page to a chain, in front of `next`, as part of the caller's mini-transaction. A chain is written from its
     /// end, so that every page knows its successor; the last one's is [`PageId::NONE`]. At most [`OVERFLOW_CAPACITY`] bytes
-    /// go into a page. Until an entry names the chain's first page, it belongs to nobody.
+    /// go into a page. Until an entry names the chain's first page, it belongs to no row.
     pub fn write_page(&self, mtr: &mut Mtr<'_>, next: PageId, data: &[u8]) -> Result<PageId> {
         let page = mtr.alloc_page(page_type::OVERFLOW, 0)?;
         let op = TreeOp::Overflow {

@@ -4,7 +4,7 @@
 //! or merged in between, the leaf that covers the fence is where the scan goes on, at the first entry not below it
 //! (forwards) or after the last entry below it (backwards).
 //!
-//! A caller who must not miss what happens between two leaves (a locking scan, an insert that looks for the lock on the
+//! A caller that must not miss what happens between two leaves (a locking scan, an insert that looks for the lock on the
 //! gap's upper end) asks for the next leaf while holding this one.
 //!
 //! A scan that has come through some leaves will come through more. When it meets one that is not in memory, those that

@@ -9,7 +9,7 @@ use super::*;
 use crate::disk::sim::{Faults, SimDisk};
 
 /// Every thread owns the keys whose first byte is its number modulo the threads, but all share the leaves: each sees
-/// its own keys exactly as it left them, and scans see every key that nobody touches, once and in order.
+/// its own keys exactly as it left them, and scans see every key that no thread touches, once and in order.
 fn crowd(test: &TestStore, steps: usize, value_max: usize) {
     const THREADS: usize = 8;
     let tree = new_tree(&test.store);

@@ -29,7 +29,7 @@ pub trait Visitor {
 }
 
 impl Tree {
-    /// Checks the whole tree, which nobody changes meanwhile.
+    /// Checks the whole tree, which no thread changes meanwhile.
     pub fn verify<V: Visitor>(&self, visitor: &mut V) -> Result<(), V::Error> {
         let root = self.pool().shared(self.root)?;
         let level = Node::new(&root).level();
@@ -103,7 +103,7 @@ pub fn verify_overflow<E: From<Error>>(
     let mut page = first;
     let mut bytes = 0;
     while page != PageId(0) {
-        // A chain that runs in a circle is stopped by whoever has seen the page before.
+        // A chain that runs in a circle is stopped where a page has been seen before.
         seen(page)?;
         let guard = pool.shared(page)?;
         let link = overflow::link(&guard).map_err(|what| Error::corrupt(page, what))?;

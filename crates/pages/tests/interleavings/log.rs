@@ -209,7 +209,7 @@ fn every_commit_returns_and_is_on_disk() {
     });
 }
 
-/// Fails if a leader sleeps over a gap without looking at the links after it has announced itself, and if whoever closes
+/// Fails if a leader sleeps over a gap without looking at the links after it has announced itself, and if the thread that closes
 /// a gap looks for a leader with less than sequential consistency.
 #[test]
 fn a_leader_that_sleeps_over_a_gap_is_woken() {

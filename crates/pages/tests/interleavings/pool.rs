@@ -95,7 +95,7 @@ impl Pool {
         &self.arena.state(page).latch
     }
 
-    /// As the pool's `bring_in_with`: for the exclusive holder of a page not resident, who has won a frame.
+    /// As the pool's `bring_in_with`: for the exclusive holder of a page not resident that has won a frame.
     fn seat(&self, page: PageId, frame: usize, content: u64) {
         let state = self.arena.state(page);
         state.frame.store(frame as u32, Ordering::Relaxed);
@@ -215,8 +215,8 @@ fn holders_exclude_one_another() {
     });
 }
 
-/// Fails if a sleeper does not look again under the parking lot's lock, if the last sharer to leave wakes nobody, and if
-/// the mark for waiters is cleared while somebody sleeps.
+/// Fails if a sleeper does not look again under the parking lot's lock, if the last sharer to leave wakes no thread, and if
+/// the mark for waiters is cleared while a thread sleeps.
 #[test]
 fn every_waiter_is_woken() {
     model(within(2), || {
@@ -473,7 +473,7 @@ fn a_page_that_was_changed_is_not_evicted() {
     });
 }
 
-/// Fails if the cleaner reports without waking those who wait, and if it sleeps although it was asked.
+/// Fails if the cleaner reports without waking the threads that wait, and if it sleeps although it was asked.
 #[test]
 fn whoever_finds_only_dirty_pages_gets_a_frame_from_the_cleaner() {
     model(within(2), || {

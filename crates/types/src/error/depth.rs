@@ -54,7 +54,7 @@ pub const RESERVE: usize = 1280 << 10;
 /// The stack of a connection's thread, in bytes, unless `thread_stack` asks for more.
 pub const STACK_LEN: usize = 4 << 20;
 
-/// The stack that a thread is taken to have if nobody said: what the standard library gives.
+/// The stack that a thread is taken to have if nothing says otherwise: what the standard library gives.
 const STACK_LEN_DEFAULT: usize = 2 << 20;
 
 /// What a thread may have used of its stack before its first check.

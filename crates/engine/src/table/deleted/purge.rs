@@ -3,11 +3,11 @@
 //! | the entry is | then it |
 //! |---|---|
 //! | deleted by a writer that every view sees | is removed |
-//! | needed by no view, though some do not see who deleted it: of a row, pruning leaves nothing of its chain; of a secondary entry, no version of its row that is needed has it | is removed: a queue's rows, inserted and deleted between two old views, go at once |
+//! | needed by no view, though some do not see which transaction deleted it: of a row, pruning leaves nothing of its chain; of a secondary entry, no version of its row that is needed has it | is removed: a queue's rows, inserted and deleted between two old views, go at once |
 //! | needed by old views alone | goes to the graveyard |
 //! | in the graveyard, and its last view is closed | is removed there |
 //!
-//! Both latches are taken in the order in which readers take them, secondary leaf and then clustered leaf, so whoever looks
+//! Both latches are taken in the order in which readers take them, secondary leaf and then clustered leaf, so a reader that looks
 //! finds the entry in one place.
 
 use super::super::entry::{self, EntryHead, Head};

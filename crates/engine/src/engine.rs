@@ -669,7 +669,19 @@ impl Engine {
 
     /// Starts a change of definitions. One at a time: a second one waits.
     pub fn ddl(&self) -> Result<Ddl> {
-        Ddl::new(self.core.clone())
+        Ddl::new(self.core.clone(), false)
+    }
+
+    /// Starts a change of temporary tables, and of nothing else: they are known until they are dropped or the engine is closed,
+    /// are not stored in the catalog, and a crash leaves nothing of them. Any number of these go on at once, beside one
+    /// [`Engine::ddl`]. The commit waits for nothing, and takes nothing back if a transaction that is open is rolled back.
+    pub fn temporary_ddl(&self) -> Result<Ddl> {
+        Ddl::new(self.core.clone(), true)
+    }
+
+    /// The temporary tables there are, by id, and the number of their columns.
+    pub fn temporary_tables(&self) -> Vec<(TableId, usize)> {
+        self.core.catalog.temporary_tables()
     }
 
     /// Committed meta data: what the floor above keeps in the catalog (names, definitions, accounts).
@@ -715,7 +727,7 @@ mod tests {
     fn a_checkpoint_without_an_engine_forgets_nobody() {
         let disk = SimDisk::new(1);
         let Opened { core, .. } = open_core(&config(&disk), true).unwrap();
-        let mut ddl = Ddl::new(core.clone()).unwrap();
+        let mut ddl = Ddl::new(core.clone(), false).unwrap();
         let id = ddl
             .create_table(&TableSchema {
                 columns: vec![Column {

@@ -39,7 +39,8 @@ pub(crate) fn sweep(core: &Core, below: TxnId) -> Result<()> {
 }
 
 /// Frees the trees that no table has. After a crash, a table may have been under construction, with overflow pages
-/// written for rows that never got into its tree: with `after_crash` those are searched for.
+/// written for rows that never got into its tree; or it may have been a temporary one, with rows whose overflow pages recovery
+/// has freed, as their transaction had not ended. So with `after_crash` rows are not asked for theirs: they are searched for.
 pub(crate) fn reclaim(core: &Core, after_crash: bool) -> Result<()> {
     let mut done = Ok(());
     for garbage in core.catalog.trees_to_free()? {
@@ -76,6 +77,7 @@ fn free_tree(core: &Core, garbage: &GarbageTree, after_crash: bool) -> Result<()
         // The chains of a deleted row are in the list by themselves.
         let flags = Head::of(value).flags;
         if let Some(layout) = &layout
+            && !after_crash
             && flags & OUTSIDE != 0
             && flags & DELETED == 0
         {

@@ -38,7 +38,7 @@ impl Session {
         }
         self.admit(match is_of_dump {
             true => Effect::Changes,
-            false => effect_of(statement),
+            false => effect_of(&self.state, statement),
         })?;
         let command = command::of(statement);
         self.state.database.counters().traffic.own().commands[command].fetch_add(1, Ordering::Relaxed);
@@ -65,6 +65,9 @@ impl Session {
 
     /// Everything that is not planned.
     fn answer(&mut self, statement: &Statement) -> Result<Answer> {
+        if crate::ddl::temporary::is_of_temporary(&self.state, statement) {
+            return self.change_temporary(statement);
+        }
         if crate::ddl::is_ddl(statement) {
             self.before_implicit_commit(statement)?;
             if let Statement::TableMaintenance { kind, tables } = statement {
@@ -135,7 +138,7 @@ impl Session {
         }
     }
 
-    fn before_implicit_commit(&mut self, statement: &Statement) -> Result<()> {
+    pub(super) fn before_implicit_commit(&mut self, statement: &Statement) -> Result<()> {
         self.commit_open()?;
         let only_reads = matches!(statement, Statement::TableMaintenance { kind, .. } if *kind != MaintenanceKind::Optimize);
         if self.state.settings.read_only && !only_reads {

@@ -4,7 +4,7 @@ use super::Session;
 use super::guard::{Effect, effect_of};
 use super::views;
 use crate::context::ok_info;
-use crate::context::{Answer, Done, ResultSink, command};
+use crate::context::{Answer, Done, ResultSink, SessionState, command};
 use crate::ddl::server_tables;
 use crate::dictionary::TableDef;
 use crate::error::{Result, SqlError};
@@ -72,7 +72,12 @@ impl Session {
             self.before_implicit_commit(statement)?;
             if let Statement::TableMaintenance { kind, tables } = statement {
                 let may = |table: &TableDef| self.check_locked_maintenance(*kind, table);
-                return self.with_definitions(|state| crate::ddl::maintain(state, *kind, tables, &may));
+                let maintain = |state: &SessionState| crate::ddl::maintain(state, *kind, tables, &may);
+                let is_temporary = |name| self.state.temporary_table(name).is_some();
+                return match tables.iter().all(is_temporary) {
+                    true => maintain(&self.state),
+                    false => self.with_definitions(maintain),
+                };
             }
             self.check_locked_definitions(statement)?;
             let answer = self.with_definitions(|state| {

@@ -322,11 +322,16 @@ impl Ddl {
         Ok(())
     }
 
-    /// The commit of temporary tables: those made stay claimed, those dropped are given up.
+    /// The commit of temporary tables: those made stay claimed, those dropped are given up. One that takes another's place has
+    /// no past; a new one has an empty one.
     fn keep(&mut self) {
         let mut used: Vec<PageId> = Vec::new();
+        let now = (!self.dropped.is_empty()).then(|| self.core.kernel.mvcc.tide());
         for (id, new) in self.tables.drain() {
             if let Some(new) = &new {
+                if let Some(now) = now {
+                    new.table.set_defined(now);
+                }
                 used.extend(new.definition.indexes.iter().map(|(_, root)| *root));
             }
             let new = new.map(|new| (new.definition, new.table));

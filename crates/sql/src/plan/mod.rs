@@ -271,8 +271,10 @@ impl<'a> Planner<'a> {
 
     /// Adds a table that the statement names. Error 1137 if it is a temporary one that it has named before.
     fn add_use(&mut self, used: TableUse) -> Result<()> {
-        let same = |other: &&TableUse| other.table.temporary && other.table.id == used.table.id;
-        if let Some(first) = self.uses.iter().find(same) {
+        let same = |other: &&TableUse| other.table.id == used.table.id;
+        if used.table.temporary
+            && let Some(first) = self.uses.iter().find(same)
+        {
             return Err(SqlError::cannot_reopen(first.name()));
         }
         self.uses.push(used);

@@ -260,6 +260,10 @@ impl Session {
         }
         for name in changed_tables(statement) {
             let (schema, table) = self.state.resolve(name)?;
+            let drops = matches!(statement, Statement::DropTable { .. });
+            if drops && self.state.temporary.find(schema, table).is_some() {
+                continue;
+            }
             let means = |lock: &&LockedTable| {
                 !lock.through_view && lock.table.schema == schema && lock.table.name == *table
             };

@@ -30,13 +30,13 @@ impl Session {
         {
             self.check_locked_source(source)?;
         }
-        let count = self.state.temporary.version();
+        let before = self.state.temporary.version();
         let answer = crate::ddl::execute(&self.state, statement)?;
         if stays && (self.state.in_transaction.get() || !self.state.settings.autocommit) {
             let unrolled = &mut self.transaction.unrolled;
             match statement {
                 Statement::CreateTable(_) => unrolled.created = true,
-                _ => unrolled.dropped |= self.state.temporary.version() != count,
+                _ => unrolled.dropped |= self.state.temporary.version() != before,
             }
         }
         Ok(answer)

@@ -13,7 +13,8 @@ moment the server is killed. Some rounds kill it a second time while it recovers
 - after a clean stop `tidemark check` finds nothing.
 
 A journal transaction writes a row, adds to a counter, adds three details in another table and moves money between two
-accounts, so that a part of it, had it survived alone, would show. Every fourth round runs with
+accounts, so that a part of it, had it survived alone, would show. It also changes long rows of a temporary table, which must be gone
+after the start, with its pages. Every fourth round runs with
 innodb_flush_log_at_trx_commit = 2, which gives up power failures but not the death of the process.
 
 With `--cycles N` the server dies N times, at shorter intervals and under 16 journals, while definitions change beside them: at work,
@@ -63,6 +64,7 @@ class Journal(threading.Thread):
         try:
             connection = self.address.connect(database="crash", autocommit=False, ssl_disabled=True)
             with connection.cursor() as cursor:
+                cursor.execute("CREATE TEMPORARY TABLE scratch (id INT PRIMARY KEY, b LONGTEXT, KEY (b(10)))")
                 while True:
                     self.transaction(connection, cursor, self.acknowledged + 1)
                     self.acknowledged += 1
@@ -77,6 +79,7 @@ class Journal(threading.Thread):
     def transaction(self, connection, cursor, sequence: int):
         debit, credit = sorted(self.random.sample(range(ACCOUNTS), 2))  # in order, so that journals do not deadlock
         amount = self.random.randint(-100, 100)
+        cursor.execute("REPLACE INTO scratch VALUES (%s, REPEAT(%s, 40000))", (sequence % 20, chr(97 + sequence % 26)))
         cursor.execute("INSERT INTO journal VALUES (%s, %s, %s)", (self.number, sequence, "x" * self.random.randint(1, 500)))
         for part in range(DETAILS):
             cursor.execute("INSERT INTO detail (journal, sequence, part) VALUES (%s, %s, %s)", (self.number, sequence, part))
@@ -221,6 +224,9 @@ def verify_journals(address: Address, acknowledged: list[int]) -> tuple[list[int
         parts = {number: (rows, last) for number, rows, last in ask("SELECT journal, COUNT(*), MAX(sequence) FROM detail GROUP BY journal")}
         counters = dict(ask("SELECT id, n FROM counter"))
         total = ask("SELECT SUM(balance) FROM account")[0][0]
+        temporary = ask("SELECT COUNT(*) FROM information_schema.innodb_temp_table_info")[0][0]
+    if temporary:
+        faults.append(f"{temporary} temporary tables of sessions that are gone")
     for number in range(len(acknowledged)):
         rows, last = journals.get(number, (0, 0))
         details, counter = parts.get(number, (0, 0)), counters.get(number)

@@ -42,6 +42,8 @@ pub(crate) struct Catalog {
     collator: Arc<dyn Collator>,
     store: Arc<Store>,
     tables: RwLock<HashMap<TableId, Arc<Table>>>,
+    /// The definitions of the temporary tables among them, which are stored nowhere.
+    temporary: Mutex<HashMap<TableId, Definition>>,
     /// Held exclusively while a change of definitions becomes visible.
     pub committing: RwLock<()>,
     next_table: AtomicU64,
@@ -133,6 +135,7 @@ impl Catalog {
             collator,
             store,
             tables: RwLock::new(HashMap::new()),
+            temporary: Mutex::default(),
             committing: RwLock::new(()),
             next_table: AtomicU64::new(1),
             next_index: AtomicU64::new(FIRST_INDEX),
@@ -239,6 +242,27 @@ impl Catalog {
         }
     }
 
+    /// Makes a temporary table of this id known, or, with `None`, forgets it.
+    pub fn replace_temporary(&self, id: TableId, new: Option<(Definition, Arc<Table>)>) {
+        let (definition, table) = new.unzip();
+        match definition {
+            Some(definition) => self.temporary.lock().insert(id, definition),
+            None => self.temporary.lock().remove(&id),
+        };
+        self.replace_table(id, table);
+    }
+
+    /// The temporary tables there are, by id, and the number of their columns.
+    pub fn temporary_tables(&self) -> Vec<(TableId, usize)> {
+        let tables = self.temporary.lock();
+        let columns = tables
+            .iter()
+            .map(|(id, definition)| (*id, definition.schema.columns.len()));
+        let mut columns: Vec<_> = columns.collect();
+        columns.sort();
+        columns
+    }
+
     pub fn new_table_id(&self) -> TableId {
         TableId(self.next_table.fetch_add(1, Ordering::Relaxed))
     }
@@ -297,6 +321,9 @@ impl Catalog {
 
     /// A table's definition, as committed.
     pub fn definition(&self, id: TableId) -> Result<Option<Definition>> {
+        if let Some(definition) = self.temporary.lock().get(&id) {
+            return Ok(Some(definition.clone()));
+        }
         match self.system.read(&table_key(id))? {
             Some(bytes) => Definition::decode(&bytes)
                 .map(Some)

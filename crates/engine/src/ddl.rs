@@ -7,6 +7,13 @@
 //! The caller ensures that no transaction uses the tables it changes (the SQL layer has metadata locks for that). One whose
 //! rollback has failed may have lost what the caller ensures that by; its tables are refused here, since a change of
 //! definitions would take what it has not committed for rows.
+//!
+//! *Temporary tables* are those whose trees are never taken out of the garbage list. They are claimed there as long as the table
+//! is known, by a handle in memory: there is no catalogue entry, no transaction and no wait for the disk when one is made or
+//! dropped, and changes of others are not waited for. Dropping one gives up the claim; what a crash leaves behind, unclaimed, the
+//! next start frees as it frees the trees of a change that was not finished. The mini-transactions that make the trees and change
+//! their rows are logged like any, since pages, rollback and savepoints depend on the log; what recovery would undo in a table
+//! that is no longer known it passes over, as the tree goes whole.
 
 use crate::build::Builder;
 use crate::catalog::{Catalog, Definition, meta_key, next_ids_key, table_key};
@@ -16,7 +23,7 @@ use crate::garbage::GarbageTree;
 use crate::ids::{IndexNo, Isolation, PageId, TableId};
 use crate::lock::{Interrupt, Locks, Owner};
 use crate::schema::{IndexSchema, RowBuf, TableSchema};
-use crate::table::{RowView, Table};
+use crate::table::{RowView, Table, TableState};
 use crate::transaction::Transaction;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -29,6 +36,8 @@ pub(crate) const TABLE_NAMES: &str = "tidemark.table_names";
 /// that, none of it does. One at a time.
 pub struct Ddl {
     core: Arc<Core>,
+    /// The tables are temporary ones, all of them.
+    temporary: bool,
     interrupt: Option<Arc<Interrupt>>,
     meta: BTreeMap<Vec<u8>, Option<Vec<u8>>>,
     /// The tables as they will be after the commit; `None`: dropped.
@@ -50,13 +59,16 @@ struct New {
 }
 
 impl Ddl {
-    pub(crate) fn new(core: Arc<Core>) -> Result<Ddl> {
+    pub(crate) fn new(core: Arc<Core>, temporary: bool) -> Result<Ddl> {
         if core.kernel.read_only {
             return Err(Error::ReadOnly);
         }
-        core.catalog.take_turn();
+        if !temporary {
+            core.catalog.take_turn();
+        }
         Ok(Ddl {
             core,
+            temporary,
             interrupt: None,
             meta: BTreeMap::new(),
             tables: HashMap::new(),
@@ -97,7 +109,8 @@ impl Ddl {
             schema: schema.clone(),
             indexes,
         };
-        let table = self.core.catalog.open_table(id, &definition, None)?;
+        let state = self.temporary.then(|| Arc::new(TableState::in_memory()));
+        let table = self.core.catalog.open_table(id, &definition, state)?;
         self.tables.insert(
             id,
             Some(New {
@@ -147,7 +160,9 @@ impl Ddl {
         for n in 0..definition.indexes.len() {
             self.drop_tree(&definition, n);
         }
-        if let Some(name) = self.name_of(table)? {
+        if !self.temporary
+            && let Some(name) = self.name_of(table)?
+        {
             self.named.remove(&table);
             self.delete_meta(TABLE_NAMES, &name)?;
         }
@@ -254,7 +269,10 @@ impl Ddl {
     /// A new, empty table of the same definition, and name, takes the old one's place; its id is returned.
     pub fn truncate(&mut self, table: TableId) -> Result<TableId> {
         let schema = self.definition(table)?.schema;
-        let name = self.name_of(table)?;
+        let name = match self.temporary {
+            true => None,
+            false => self.name_of(table)?,
+        };
         self.drop_table(table)?;
         let id = self.create_table(&schema)?;
         if let Some(name) = name {
@@ -295,6 +313,10 @@ impl Ddl {
 
     /// Makes all of it visible at once, and durable at the default durability.
     pub fn commit(mut self) -> Result<()> {
+        if self.temporary {
+            self.keep();
+            return Ok(());
+        }
         let core = self.core.clone();
         let catalog = &core.catalog;
         // Held until the transaction has ended, either way.
@@ -314,6 +336,25 @@ impl Ddl {
         }
         drop(visible);
         Ok(())
+    }
+
+    /// The commit of temporary tables: those made stay claimed, those dropped are given up. One that takes another's place has
+    /// no past; a new one has an empty one.
+    fn keep(&mut self) {
+        let mut used: Vec<PageId> = Vec::new();
+        let now = (!self.dropped.is_empty()).then(|| self.core.kernel.mvcc.tide());
+        for (id, new) in self.tables.drain() {
+            if let Some(new) = &new {
+                if let Some(now) = now {
+                    new.table.set_defined(now);
+                }
+                used.extend(new.definition.indexes.iter().map(|(_, root)| *root));
+            }
+            let new = new.map(|new| (new.definition, new.table));
+            self.core.catalog.replace_temporary(id, new);
+        }
+        self.made.retain(|tree| !used.contains(&tree.root));
+        self.made.append(&mut self.dropped);
     }
 
     fn write_catalog(&self, catalog: &Catalog, txn: &mut Transaction) -> Result<()> {
@@ -357,7 +398,11 @@ impl Drop for Ddl {
             .catalog
             .garbage
             .release_claims(self.made.iter().map(|tree| tree.index));
-        self.core.catalog.end_turn();
+        if !self.temporary {
+            self.core.catalog.end_turn();
+        } else if self.made.is_empty() {
+            return;
+        }
         self.core.reclaim.store(true, Ordering::Release);
         self.core.background.ring();
     }

@@ -669,7 +669,19 @@ impl Engine {
 
     /// Starts a change of definitions. One at a time: a second one waits.
     pub fn ddl(&self) -> Result<Ddl> {
-        Ddl::new(self.core.clone())
+        Ddl::new(self.core.clone(), false)
+    }
+
+    /// Starts a change of temporary tables, and of nothing else: they are known until they are dropped or the engine is closed,
+    /// are not stored in the catalog, and a crash leaves nothing of them. Any number of these go on at once, beside one
+    /// [`Engine::ddl`]. The commit waits for nothing, and takes nothing back if a transaction that is open is rolled back.
+    pub fn temporary_ddl(&self) -> Result<Ddl> {
+        Ddl::new(self.core.clone(), true)
+    }
+
+    /// The temporary tables there are, by id, and the number of their columns.
+    pub fn temporary_tables(&self) -> Vec<(TableId, usize)> {
+        self.core.catalog.temporary_tables()
     }
 
     /// Committed meta data: what the floor above keeps in the catalog (names, definitions, accounts).
@@ -712,7 +724,7 @@ mod tests {
     /// An engine with a table, and a transaction that has put a row there and could not be rolled back.
     fn with_unfinished(disk: &SimDisk) -> (Arc<Core>, TableId) {
         let Opened { core, .. } = open_core(&config(disk), true).unwrap();
-        let mut ddl = Ddl::new(core.clone()).unwrap();
+        let mut ddl = Ddl::new(core.clone(), false).unwrap();
         let id = ddl
             .create_table(&TableSchema {
                 columns: vec![Column {
@@ -756,7 +768,7 @@ mod tests {
     fn the_tables_of_a_transaction_that_cannot_be_rolled_back_are_not_changed() {
         let (core, id) = with_unfinished(&SimDisk::new(1));
         let refused = |result: Result<()>| assert!(matches!(result, Err(Error::LockWaitTimeout)));
-        let mut ddl = Ddl::new(core.clone()).unwrap();
+        let mut ddl = Ddl::new(core.clone(), false).unwrap();
         let index = IndexSchema {
             parts: vec![KeyPart::column(0)],
             unique: false,
@@ -769,7 +781,7 @@ mod tests {
         refused(ddl.copy_rows(id, other, &mut |_, _| Ok(())).map(|_| ()));
         drop(ddl);
         transaction::finish_unfinished(&core);
-        let mut ddl = Ddl::new(core.clone()).unwrap();
+        let mut ddl = Ddl::new(core.clone(), false).unwrap();
         ddl.drop_table(id).unwrap();
         ddl.commit().unwrap();
     }

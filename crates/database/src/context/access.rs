@@ -19,6 +19,12 @@ impl SessionState {
         }
     }
 
+    /// The session's temporary table that a name means.
+    pub fn temporary_table(&self, name: &ObjectName) -> Option<Arc<TableDef>> {
+        let (schema, name) = self.resolve(name).ok()?;
+        self.temporary.find(schema, name)
+    }
+
     /// The table a statement names, stored or virtual. Errors 1046, 1049, 1146.
     pub fn table(&self, name: &ObjectName) -> Result<Arc<TableDef>> {
         let (schema, name) = self.resolve(name)?;
@@ -28,7 +34,19 @@ impl SessionState {
                 false => SqlError::no_such_table(schema, name),
             });
         }
-        self.database.dictionary().table(schema, name)
+        match self.temporary.find(schema, name) {
+            Some(table) => Ok(table),
+            None => self.database.dictionary().table(schema, name),
+        }
+    }
+
+    /// [`SessionState::require_in_part`] of a table that a statement names, which may be a temporary one.
+    pub fn require_in_part_of(&self, privileges: Privileges, name: &ObjectName) -> Result<()> {
+        let (schema, name) = self.resolve(name)?;
+        match self.temporary.find(schema, name) {
+            Some(_) => Ok(()),
+            None => self.require_in_part(privileges, schema, name),
+        }
     }
 
     /// Error 1044, in the account's name.
@@ -197,7 +215,7 @@ impl SessionState {
     pub fn allowed_columns(&self, privilege: Privileges, table: &TableDef) -> Option<Arc<AllowedColumns>> {
         let (schema, name) = (table.schema.as_str(), table.name.as_str());
         let rights = self.rights();
-        if is_open_table(schema, name) || rights.allow(privilege, schema, name) {
+        if table.temporary || is_open_table(schema, name) || rights.allow(privilege, schema, name) {
             return None;
         }
         let columns = table.columns.iter();
@@ -213,7 +231,7 @@ impl SessionState {
 
     /// What the account may do with a column, of what concerns columns. None: it is not shown the column.
     pub fn on_column(&self, table: &TableDef, column: &str) -> Privileges {
-        match is_open_table(&table.schema, &table.name) {
+        match table.temporary || is_open_table(&table.schema, &table.name) {
             true => Privileges::ON_COLUMNS,
             false => {
                 let held = self.rights().on_column(&table.schema, &table.name, column);
@@ -230,7 +248,7 @@ impl SessionState {
 
     /// [`SessionState::holds_on`], of a table that is at hand.
     pub fn holds_on_table(&self, table: &TableDef) -> bool {
-        self.holds_on(&table.schema, &table.name)
+        table.temporary || self.holds_on(&table.schema, &table.name)
     }
 
     /// Whether SHOW may describe the table: to an account that reads the database, or that is granted something on the table.

@@ -10,6 +10,7 @@ use super::roles::ActiveRoles;
 use super::sink::status;
 use super::user_variables::UserVariables;
 use crate::accounts::Account;
+use crate::dictionary::TemporaryTables;
 use crate::error::{Result, SqlError, er};
 use crate::expr::{BindCtx, Env, SessionInfo, Subqueries, VarScope};
 use crate::mdl::{self, Holder};
@@ -75,6 +76,8 @@ pub struct SessionState {
     pub read_only_transaction: Cell<bool>,
     /// The active roles, and what the session may do.
     pub roles: ActiveRoles,
+    /// The session's temporary tables.
+    pub temporary: TemporaryTables,
     /// What INSERT means by the columns of a table of the server's.
     pub dumped_table: RefCell<Option<DumpedTable>>,
 }
@@ -119,6 +122,7 @@ impl SessionState {
             in_transaction: Cell::new(false),
             read_only_transaction: Cell::new(false),
             roles: ActiveRoles::default(),
+            temporary: TemporaryTables::default(),
             dumped_table: RefCell::default(),
         }
     }

@@ -514,6 +514,7 @@ fn granted_table(state: &SessionState, schema: &str, name: &str) -> Result<Arc<T
         schema: Some(schema.to_owned()),
         name: name.to_owned(),
     };
+    let _permanent = state.temporary.hide();
     state
         .table(&written)
         .map_err(|_| SqlError::no_such_table(schema, name))

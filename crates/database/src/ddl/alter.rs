@@ -7,6 +7,7 @@
 use super::alter_foreign_key::names_foreign_key;
 use super::create::{column_key, now_s, table_comment};
 use super::foreign_key::{Moves, Shape};
+use super::temporary::refuse_foreign_keys;
 use super::{DdlContext, check, check_table_name, column, default, foreign_key, index};
 use crate::accounts::Privileges;
 use crate::context::answer::{Answer, Done};
@@ -62,6 +63,12 @@ impl Draft {
             algorithm: AlterAlgorithm::Default,
             lock: AlterLock::Default,
         }
+    }
+
+    /// The rows are copied whatever is changed, and no other session could be kept off them.
+    fn copies_anyway(&mut self) {
+        self.rebuild = true;
+        self.lock = AlterLock::Default;
     }
 
     fn column(&self, name: &str) -> Option<usize> {
@@ -433,8 +440,10 @@ impl DdlContext<'_> {
         if alter.actions.iter().all(nothing) {
             // `DISABLE KEYS` and its like: the table must be there, and that is all.
             let (schema, name) = self.target(&alter.name)?;
-            self.state
-                .require_table(Privileges::ALTER, "ALTER", schema, name)?;
+            if self.temporary(schema, name).is_none() {
+                self.state
+                    .require_table(Privileges::ALTER, "ALTER", schema, name)?;
+            }
             self.table(schema, name)?;
             return Ok(Answer::ok());
         }
@@ -461,7 +470,10 @@ impl DdlContext<'_> {
         {
             privileges = privileges.union(Privileges::DROP);
         }
-        self.state.require_all(privileges, schema, name)?;
+        let is_temporary = self.temporary(schema, name).is_some();
+        if !is_temporary {
+            self.state.require_all(privileges, schema, name)?;
+        }
         self.table(schema, name)?;
         let mut names = vec![(schema, name)];
         for action in actions {
@@ -470,7 +482,10 @@ impl DdlContext<'_> {
             }
         }
         let target = names[names.len() - 1];
-        self.own_with_relatives(&names, actions)?;
+        match is_temporary {
+            true => refuse_foreign_keys(actions)?,
+            false => self.own_with_relatives(&names, actions)?,
+        }
         let old = self.table(schema, name)?;
         let mut draft = Draft::of(&old);
         // Constraints that go hold nothing fast, those that come find all columns and indexes there.
@@ -482,10 +497,14 @@ impl DdlContext<'_> {
         }
         self.add_foreign_keys(&mut draft, actions, &old)?;
         self.hold_columns(&mut draft, actions)?;
-        self.hold_relations(&mut draft, &old, target)?;
-        let (schema, name) = target;
-        let checks = check::renamed(&draft.options.checks, &old.name, name);
-        self.names_are_free(schema, &old.name, &checks)?;
+        if is_temporary {
+            draft.copies_anyway();
+        } else {
+            self.hold_relations(&mut draft, &old, target)?;
+            let (schema, name) = target;
+            let checks = check::renamed(&draft.options.checks, &old.name, name);
+            self.names_are_free(schema, &old.name, &checks)?;
+        }
         index::check_table(&draft.columns, &draft.indexes)?;
         self.check_expressions(&draft.columns, &draft.options.checks)?;
         if old.primary().is_some() {
@@ -627,7 +646,11 @@ impl DdlContext<'_> {
             return Err(SqlError::unknown_database(schema));
         }
         let same = schema == old.schema && name == old.name;
-        if !same && dictionary.find_table(schema, name).is_some() {
+        let is_taken = match old.temporary {
+            true => self.temporary(schema, name).is_some(),
+            false => dictionary.find_table(schema, name).is_some(),
+        };
+        if !same && is_taken {
             return Err(SqlError::table_exists(name));
         }
         let both = Privileges::CREATE.union(Privileges::INSERT);
@@ -754,7 +777,7 @@ impl DdlContext<'_> {
             ..old.clone()
         };
         let only_renames = in_place && draft.rename.is_some() && draft.same_but_for_the_name(old);
-        let mut change = self.change()?;
+        let mut change = self.change_of(old)?;
         let done = if in_place {
             self.alter_indexes(&mut change, old, &mut draft)?;
             if let Some(next) = draft.auto_increment {
@@ -772,7 +795,7 @@ impl DdlContext<'_> {
             change.ddl.drop_table(old.id)?;
             table.id = id;
             table.options.created = now_s();
-            let copied = if needs_copy_in_mysql(old, &draft) {
+            let copied = if old.temporary || needs_copy_in_mysql(old, &draft) {
                 copied
             } else {
                 0
@@ -794,7 +817,9 @@ impl DdlContext<'_> {
             change.drop_table(&old.schema, &old.name)?;
             rename(&mut table, schema, name)?;
         }
-        self.tell_children(&mut change, old, &table, &draft.origins)?;
+        if !old.temporary {
+            self.tell_children(&mut change, old, &table, &draft.origins)?;
+        }
         change.put_table(table)?;
         failpoint::reach("definitions");
         change.commit()?;

@@ -16,11 +16,11 @@ impl DdlContext<'_> {
     pub(super) fn create_table(&self, create: &CreateTable) -> Result<Answer> {
         let (schema, name) = self.target(&create.name)?;
         check_table_name(name)?;
+        if create.temporary {
+            return self.create_temporary(create, schema, name);
+        }
         self.state
             .require_table(Privileges::CREATE, "CREATE", schema, name)?;
-        if create.temporary {
-            return Err(SqlError::not_supported("TEMPORARY tables"));
-        }
         if create.partitioned {
             return Err(SqlError::not_supported("PARTITION BY"));
         }
@@ -94,18 +94,19 @@ impl DdlContext<'_> {
     }
 
     /// A table of another's definition.
-    fn table_like(&self, source: &ast::ObjectName, new_name: &str) -> Result<TableDef> {
+    pub(super) fn table_like(&self, source: &ast::ObjectName, new_name: &str) -> Result<TableDef> {
         let (schema, name) = self.target(source)?;
-        self.state.require_in_part(Privileges::SELECT, schema, name)?;
+        self.state.require_in_part_of(Privileges::SELECT, source)?;
         let mut table = TableDef::clone(&*self.table(schema, name)?);
         index::number(&mut table.indexes);
         table.options.checks = check::copied(&table.options.checks, new_name);
         table.options.created = now_s();
         table.foreign_keys.clear();
+        table.temporary = false;
         Ok(table)
     }
 
-    fn define(&self, create: &CreateTable, schema: &str, database: Collation) -> Result<TableDef> {
+    pub(super) fn define(&self, create: &CreateTable, schema: &str, database: Collation) -> Result<TableDef> {
         let options = &create.options;
         self.check_engine(options, &create.name.name)?;
         let collation = collation(options.charset.as_deref(), options.collation.as_deref())?;
@@ -161,6 +162,7 @@ impl DdlContext<'_> {
                 checks,
             },
             foreign_keys: keys,
+            temporary: false,
             view: None,
         })
     }
@@ -300,6 +302,11 @@ fn define_foreign_keys(
         keys.push(key);
     }
     Ok(keys)
+}
+
+/// Whether a new table has foreign keys.
+pub(super) fn has_foreign_keys(create: &CreateTable) -> bool {
+    foreign_keys(create).next().is_some()
 }
 
 fn foreign_keys(create: &CreateTable) -> impl Iterator<Item = &ast::ForeignKey> {

@@ -20,64 +20,77 @@ impl DdlContext<'_> {
         let mut names = Vec::with_capacity(tables.len());
         for table in tables {
             let (schema, name) = self.target(table)?;
-            self.state.require_table(Privileges::DROP, "DROP", schema, name)?;
+            if !temporary && self.temporary(schema, name).is_none() {
+                self.state.require_table(Privileges::DROP, "DROP", schema, name)?;
+            }
             if names.contains(&(schema, name)) {
                 return Err(SqlError::not_unique_table(name));
             }
             names.push((schema, name));
         }
-        self.own_tables(&names)?;
-        let dictionary = self.state.database.dictionary();
-        // There are no temporary tables, so DROP TEMPORARY finds none.
+        let (own, names): (Vec<_>, Vec<_>) = names
+            .into_iter()
+            .partition(|(schema, name)| self.temporary(schema, name).is_some());
+        if !temporary {
+            self.own_tables(&names)?;
+        }
         let (found, missing): (Vec<_>, Vec<_>) = names
             .iter()
             .partition(|(schema, name)| !temporary && self.find_base_table(schema, name).is_some());
-        let missing: Vec<String> = missing
+        self.say_missing(&missing, if_exists, temporary)?;
+        if !found.is_empty() {
+            self.check_droppable(&found)?;
+            let dictionary = self.state.database.dictionary();
+            let mut change = self.change()?;
+            for (schema, name) in found {
+                change.ddl.drop_table(dictionary.base_table(schema, name)?.id)?;
+                change.drop_table(schema, name)?;
+            }
+            change.commit()?;
+        }
+        self.drop_temporary(&own);
+        Ok(Answer::ok())
+    }
+
+    /// Errors 1049 and 1051 for tables that are not there, or notes under IF EXISTS.
+    fn say_missing(&self, names: &[(&str, &str)], if_exists: bool, temporary: bool) -> Result<()> {
+        let missing: Vec<String> = names
             .iter()
             .map(|(schema, name)| format!("{schema}.{name}"))
             .collect();
-        if !missing.is_empty() {
-            if let Some((schema, _)) = names
+        if if_exists {
+            missing
                 .iter()
-                .find(|(schema, _)| dictionary.schema(schema).is_none())
-                && !if_exists
-            {
-                return Err(SqlError::unknown_database(schema));
-            }
-            if !if_exists {
-                return Err(SqlError::bad_table(&missing.join(",")));
-            }
-            for name in &missing {
-                self.note(SqlError::bad_table(name));
-            }
+                .for_each(|name| self.note(SqlError::bad_table(name)));
+            return Ok(());
         }
-        if found.is_empty() {
-            return Ok(Answer::ok());
+        let dictionary = self.state.database.dictionary();
+        let nowhere = |(schema, _): &&(&str, &str)| dictionary.schema(schema).is_none();
+        match names.iter().find(nowhere) {
+            Some((schema, _)) if !temporary => Err(SqlError::unknown_database(schema)),
+            _ if missing.is_empty() => Ok(()),
+            _ => Err(SqlError::bad_table(&missing.join(","))),
         }
-        self.check_droppable(&found)?;
-        let mut change = self.change()?;
-        for (schema, name) in found {
-            change.ddl.drop_table(self.table(schema, name)?.id)?;
-            change.drop_table(schema, name)?;
-        }
-        change.commit()?;
-        Ok(Answer::ok())
     }
 
     pub(super) fn truncate(&self, table: &ObjectName) -> Result<Answer> {
         let (schema, name) = self.target(table)?;
+        if let Some(old) = self.temporary(schema, name) {
+            return self.truncate_table(&old);
+        }
         self.state.require_table(Privileges::DROP, "DROP", schema, name)?;
         let missing = || SqlError::no_such_table(schema, name);
         self.state.database.dictionary().table(schema, name)?;
         self.own_table(schema, name)?;
         let old = self.find_base_table(schema, name).ok_or_else(missing)?;
         self.check_truncatable(schema, name)?;
-        let mut change = self.change()?;
+        self.truncate_table(&old)
+    }
+
+    fn truncate_table(&self, old: &TableDef) -> Result<Answer> {
+        let mut change = self.change_of(old)?;
         let id = change.ddl.truncate(old.id)?;
-        change.put_table(TableDef {
-            id,
-            ..TableDef::clone(&old)
-        })?;
+        change.put_table(TableDef { id, ..old.clone() })?;
         change.commit()?;
         Ok(Answer::ok())
     }

@@ -22,6 +22,9 @@ impl DdlContext<'_> {
     ) -> Result<Answer> {
         for name in tables {
             let (schema, table) = self.state.resolve(name)?;
+            if self.temporary(schema, table).is_some() {
+                continue;
+            }
             let both = Privileges::SELECT.union(Privileges::INSERT);
             match kind {
                 MaintenanceKind::Check => self.state.require_describe(schema, table)?,

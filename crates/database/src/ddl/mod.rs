@@ -23,6 +23,7 @@ mod maintenance;
 mod passwords;
 pub mod roles;
 pub mod server_tables;
+pub mod temporary;
 pub mod view;
 
 use crate::context::SessionState;
@@ -222,8 +223,11 @@ impl<'a> DdlContext<'a> {
         self.bind_checks(columns, checks).map(drop)
     }
 
-    /// A table that is no view. Errors 1049, 1146 and 1347.
+    /// A table that is no view, the session's temporary one first. Errors 1049, 1146 and 1347.
     fn table(&self, schema: &str, name: &str) -> Result<Arc<TableDef>> {
+        if let Some(table) = self.temporary(schema, name) {
+            return Ok(table);
+        }
         self.state.database.dictionary().base_table(schema, name)
     }
 

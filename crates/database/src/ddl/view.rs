@@ -135,6 +135,7 @@ fn view_table(state: &SessionState, (schema, name): (&str, &str), body: ViewBody
             checks: Vec::new(),
         },
         foreign_keys: Vec::new(),
+        temporary: false,
         view: Some(Arc::new(body.view)),
     }
 }

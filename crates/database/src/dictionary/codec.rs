@@ -545,6 +545,7 @@ pub fn decode_table(schema: &str, name: &str, bytes: &[u8], version: u64, locks:
         indexes,
         options,
         foreign_keys,
+        temporary: false,
         view,
     })
 }
@@ -618,6 +619,7 @@ mod tests {
                 }],
             },
             foreign_keys: Vec::new(),
+            temporary: false,
             view: None,
         };
         // What an older program has written.

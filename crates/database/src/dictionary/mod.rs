@@ -9,6 +9,7 @@
 
 pub(crate) mod codec;
 pub(crate) mod table;
+pub mod temporary;
 pub mod virtual_tables;
 
 pub use crate::expr::names_equal;
@@ -16,6 +17,7 @@ pub use table::{
     CheckDef, ColumnDef, ColumnDefault, ForeignKeyDef, IndexDef, IndexPart, KEY_PARTS_MAX, ReferentialAction,
     SchemaDef, TableDef, TableOptions, ViewDef,
 };
+pub use temporary::TemporaryTables;
 
 use crate::error::{Result, SqlError};
 use crate::mdl::Locks;
@@ -223,6 +225,21 @@ impl Dictionary {
             dictionary: self,
             ddl: engine.ddl()?,
             edits: Vec::new(),
+            temporary: None,
+        })
+    }
+
+    /// Begins a change of a session's temporary tables, and of nothing else. Its names are those of `tables`.
+    pub fn change_temporary<'d>(
+        &'d self,
+        engine: &Engine,
+        tables: &'d TemporaryTables,
+    ) -> Result<DefinitionChange<'d>> {
+        Ok(DefinitionChange {
+            dictionary: self,
+            ddl: engine.temporary_ddl()?,
+            edits: Vec::new(),
+            temporary: Some(tables),
         })
     }
 }
@@ -283,6 +300,8 @@ pub struct DefinitionChange<'d> {
     /// The engine's side of the change: creates and drops tables and indexes.
     pub ddl: Ddl,
     edits: Vec<Edit>,
+    /// The session's names that change; `None`: those of the dictionary.
+    temporary: Option<&'d TemporaryTables>,
 }
 
 fn table_key(schema: &str, name: &str) -> Vec<u8> {
@@ -307,16 +326,20 @@ impl DefinitionChange<'_> {
 
     /// Adds or replaces the definition under its name.
     pub fn put_table(&mut self, table: TableDef) -> Result<()> {
-        let value = codec::encode_table(&table);
-        let key = table_key(&table.schema, &table.name);
-        self.ddl.put_meta(SPACE_TABLE, &key, &value)?;
+        if self.temporary.is_none() {
+            let value = codec::encode_table(&table);
+            let key = table_key(&table.schema, &table.name);
+            self.ddl.put_meta(SPACE_TABLE, &key, &value)?;
+        }
         self.edits.push(Edit::PutTable(Box::new(table)));
         Ok(())
     }
 
     /// Forgets the name. The engine's table is the caller's to drop or to keep under another name.
     pub fn drop_table(&mut self, schema: &str, name: &str) -> Result<()> {
-        self.ddl.delete_meta(SPACE_TABLE, &table_key(schema, name))?;
+        if self.temporary.is_none() {
+            self.ddl.delete_meta(SPACE_TABLE, &table_key(schema, name))?;
+        }
         self.edits
             .push(Edit::DropTable(schema.to_owned(), name.to_owned()));
         Ok(())
@@ -325,6 +348,16 @@ impl DefinitionChange<'_> {
     /// Makes the change durable, then visible to statements that begin afterwards.
     pub fn commit(self) -> Result<()> {
         self.ddl.commit()?;
+        if let Some(tables) = self.temporary {
+            for edit in self.edits {
+                match edit {
+                    Edit::PutTable(table) => tables.put(*table),
+                    Edit::DropTable(schema, name) => drop(tables.remove(&schema, &name)),
+                    Edit::PutSchema(_) | Edit::DropSchema(_) => {}
+                }
+            }
+            return Ok(());
+        }
         let mut names = self.dictionary.names.write();
         let version = self.dictionary.epoch.load(Ordering::Relaxed) + 1;
         for edit in self.edits {

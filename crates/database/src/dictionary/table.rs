@@ -44,6 +44,8 @@ pub struct TableDef {
     pub options: TableOptions,
     /// The FOREIGN KEY constraints of which it is the child, in the order of their names.
     pub foreign_keys: Vec<ForeignKeyDef>,
+    /// It is one session's: see [`TemporaryTables`](super::TemporaryTables).
+    pub temporary: bool,
     /// What a view stands for; `None`: it is a table. A view has columns, and no table of the engine.
     pub view: Option<Arc<ViewDef>>,
 }
@@ -202,6 +204,11 @@ pub struct CheckDef {
 }
 
 impl TableDef {
+    /// The metadata lock of a temporary table, which is no lock of its name.
+    pub fn private_lock() -> Arc<TableLock> {
+        TableLock::private()
+    }
+
     /// The position of a column; names compare without case.
     pub fn column(&self, name: &str) -> Option<usize> {
         self.columns

@@ -76,6 +76,10 @@ pub fn data_locks(state: &SessionState) -> Made {
             continue;
         }
         let def = names.table(&lock);
+        if def.is_none() {
+            // A temporary table's, for which no other session waits.
+            continue;
+        }
         rows.push(vec![
             string("INNODB"),
             string(lock_id(&lock)),

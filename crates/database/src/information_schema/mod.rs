@@ -51,6 +51,7 @@ const MAKERS: &[(&str, &str, RowMaker)] = &[
     (IS, "INNODB_TRX", locks::transactions),
     (IS, "INNODB_FOREIGN", rows::innodb_foreign),
     (IS, "INNODB_FOREIGN_COLS", rows::innodb_foreign_cols),
+    (IS, "INNODB_TEMP_TABLE_INFO", rows::innodb_temp_table_info),
     (IS, "INNODB_METRICS", rows::metrics),
     (IS, "VIEWS", rows::views),
     (IS, "VIEW_TABLE_USAGE", rows::view_table_usage),

@@ -13,6 +13,7 @@ use crate::show::view::listed;
 use crate::types::{Charset, Collation, SqlType, TypeKind, Value};
 use crate::variables::Setting;
 use std::sync::Arc;
+use tidemark_engine::TableId;
 
 type Made = Result<Vec<Vec<Value>>>;
 
@@ -342,6 +343,21 @@ pub fn innodb_foreign(state: &SessionState) -> Made {
         }
     }
     Ok(rows)
+}
+
+/// The temporary tables of all sessions. Three columns of each are InnoDB's own.
+pub fn innodb_temp_table_info(state: &SessionState) -> Made {
+    require_process(state)?;
+    let tables = state.database.engine().temporary_tables().into_iter();
+    let row = |(id, columns): (TableId, usize)| {
+        vec![
+            Value::UInt(id.0),
+            string(format!("#sql_{}", id.0)),
+            Value::UInt(columns as u64 + 3),
+            Value::UInt(0),
+        ]
+    };
+    Ok(tables.map(row).collect())
 }
 
 pub fn innodb_foreign_cols(state: &SessionState) -> Made {

@@ -76,6 +76,15 @@ enum Blocker {
 }
 
 impl TableLock {
+    /// A lock that no other session knows: what is defined under it is one session's.
+    pub(crate) fn private() -> Arc<TableLock> {
+        Arc::new(TableLock {
+            schema: String::new(),
+            name: String::new(),
+            blocker: AtomicU64::new(0),
+        })
+    }
+
     fn blocker(&self) -> Blocker {
         match self.blocker.load(Ordering::SeqCst) {
             0 => Blocker::None,

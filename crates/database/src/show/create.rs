@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 pub fn table(state: &SessionState, name: &ObjectName) -> Result<ResultRows> {
     let (schema, written) = state.resolve(name)?;
-    if !state.holds_on(schema, written) {
+    if state.temporary.find(schema, written).is_none() && !state.holds_on(schema, written) {
         let info = &state.info;
         return Err(crate::accounts::table_denied(
             "SHOW", &info.user, &info.host, written,
@@ -66,7 +66,8 @@ fn collate(collation: Collation) -> String {
 
 /// The statement that makes the table.
 pub fn table_text(state: &SessionState, table: &TableDef) -> String {
-    let mut out = format!("CREATE TABLE {} (\n", identifier(&table.name));
+    let temporary = if table.temporary { "TEMPORARY " } else { "" };
+    let mut out = format!("CREATE {temporary}TABLE {} (\n", identifier(&table.name));
     let mut items: Vec<String> = table
         .columns
         .iter()
@@ -297,6 +298,9 @@ fn index_text(index: &IndexDef, table: &TableDef) -> String {
 /// The table, if the account may look at it at all. Error 1142 if not, whether or not there is one.
 pub fn visible_table(state: &SessionState, name: &ObjectName) -> Result<Arc<TableDef>> {
     let (schema, written) = state.resolve(name)?;
+    if let Some(table) = state.temporary.find(schema, written) {
+        return Ok(table);
+    }
     state.require_describe(schema, written)?;
     state.table(name)
 }

@@ -274,7 +274,11 @@ pub fn columns(state: &SessionState, name: &ObjectName, full: bool) -> Result<Re
             string(null),
             string(key(&table, position)),
             optional(plain_default(column)),
-            string(extra(column)),
+            match extra(column) {
+                // MySQL has the columns of temporary tables from elsewhere.
+                nothing if table.temporary && nothing.is_empty() => Value::Null,
+                extra => string(extra),
+            },
         ]);
         if full {
             row.extend([string(privileges_text(held)), string(&column.comment)]);

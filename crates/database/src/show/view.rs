@@ -20,7 +20,9 @@ pub fn create_view(state: &SessionState, name: &ObjectName) -> Result<ResultRows
     if !rights.allow(Privileges::SELECT, schema, written) {
         return Err(denied("SELECT"));
     }
+    let hidden = state.temporary.hide();
     let table = state.table(name)?;
+    drop(hidden);
     match &table.view {
         Some(_) if !rights.allow(Privileges::SHOW_VIEW, schema, written) => Err(denied("SHOW VIEW")),
         Some(view) => Ok(rows(state, &table, view)),

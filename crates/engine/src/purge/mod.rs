@@ -421,7 +421,7 @@ mod tests {
             parts: vec![KeyPart::column(column)],
             unique,
         };
-        let mut ddl = Ddl::new(core.clone()).unwrap();
+        let mut ddl = Ddl::new(core.clone(), false).unwrap();
         let schema = TableSchema {
             columns: vec![int(false), int(true)],
             primary: Some(index(0, true)),
@@ -438,7 +438,7 @@ mod tests {
         let mut txn = begin();
         old.insert(&mut txn, &[Datum::Int(1), Datum::Int(1)]).unwrap();
         txn.commit().unwrap();
-        let mut ddl = Ddl::new(core.clone()).unwrap();
+        let mut ddl = Ddl::new(core.clone(), false).unwrap();
         ddl.add_index(id, &index(1, false)).unwrap();
         ddl.commit().unwrap();
 

@@ -7,6 +7,7 @@ use crate::garbage::GarbageTree;
 use crate::ids::{IndexId, PageId, TxnId};
 use crate::table::{DELETED, Head, OUTSIDE, RowLayout, first_page, row_of};
 use crate::tree::{Tree, overflow_owner};
+use std::collections::HashSet;
 use std::sync::Arc;
 
 /// Removes all entries that were marked deleted when the engine stopped, by writers below the id `below`.
@@ -39,14 +40,26 @@ pub(crate) fn sweep(core: &Core, below: TxnId) -> Result<()> {
 }
 
 /// Frees the trees that no table has. After a crash, a table may have been under construction, with overflow pages
-/// written for rows that never got into its tree: with `after_crash` those are searched for.
+/// written for rows that never got into its tree; or it may have been a temporary one, with rows whose overflow pages recovery
+/// has freed, as their transaction had not ended. So with `after_crash` rows are not asked for theirs: they are searched for.
 pub(crate) fn reclaim(core: &Core, after_crash: bool) -> Result<()> {
     let mut done = Ok(());
+    let mut emptied = Vec::new();
     for garbage in core.catalog.trees_to_free()? {
         // One that is damaged keeps no other from being freed.
-        done = done.and(free_tree(core, &garbage, after_crash));
+        let freed = free_tree(core, &garbage, after_crash);
+        match freed {
+            Ok(()) if after_crash && may_have_strays(&garbage) => emptied.push(garbage),
+            Ok(()) => done = done.and(core.catalog.garbage.forget_tree(&garbage)),
+            failed => done = done.and(failed),
+        }
         if core.background.is_stopped() {
-            break;
+            return done;
+        }
+    }
+    if free_strays(core, &emptied)? {
+        for garbage in &emptied {
+            done = done.and(core.catalog.garbage.forget_tree(garbage));
         }
     }
     done
@@ -66,6 +79,7 @@ pub(crate) fn reclaim_chains(core: &Core) -> Result<()> {
     Ok(())
 }
 
+/// Frees the pages of a tree but for its root.
 fn free_tree(core: &Core, garbage: &GarbageTree, after_crash: bool) -> Result<()> {
     let tree = Tree::new(Arc::clone(&core.kernel.store), garbage.index, garbage.root);
     let layout = garbage
@@ -76,6 +90,7 @@ fn free_tree(core: &Core, garbage: &GarbageTree, after_crash: bool) -> Result<()
         // The chains of a deleted row are in the list by themselves.
         let flags = Head::of(value).flags;
         if let Some(layout) = &layout
+            && !after_crash
             && flags & OUTSIDE != 0
             && flags & DELETED == 0
         {
@@ -87,25 +102,36 @@ fn free_tree(core: &Core, garbage: &GarbageTree, after_crash: bool) -> Result<()
             core.catalog.garbage.free_chain(first, &|_| true)?;
         }
     }
-    if after_crash && layout.is_some_and(|layout| !layout.variables.is_empty()) {
-        free_strays(core, garbage.index)?;
-    }
-    core.catalog.garbage.forget_tree(garbage)
+    Ok(())
 }
 
-/// Frees the overflow pages of an index that has no rows any more.
-fn free_strays(core: &Core, index: IndexId) -> Result<()> {
+/// Whether the tree's rows may have had columns outside.
+fn may_have_strays(tree: &GarbageTree) -> bool {
+    let layout = tree.schema.as_ref().map(|schema| RowLayout::new(&schema.columns));
+    layout.is_some_and(|layout| !layout.variables.is_empty())
+}
+
+/// Frees the overflow pages of trees that have no rows any more, in one pass over the file. Returns false if the engine stops
+/// before its end.
+fn free_strays(core: &Core, trees: &[GarbageTree]) -> Result<bool> {
+    let owners: HashSet<IndexId> = trees.iter().map(|tree| tree.index).collect();
+    if owners.is_empty() {
+        return Ok(true);
+    }
     let store = &core.kernel.store;
     for page in (1..store.file_pages()).map(PageId) {
+        if core.background.is_stopped() {
+            return Ok(false);
+        }
         if !store.is_used(page)? {
             continue;
         }
         let owner = overflow_owner(&**store.pool().shared(page)?);
-        if owner == Some(index) {
+        if owner.is_some_and(|owner| owners.contains(&owner)) {
             let mut mtr = store.begin_mtr()?;
             mtr.free_page(page)?;
             mtr.commit();
         }
     }
-    Ok(())
+    Ok(true)
 }

@@ -1,7 +1,8 @@
 //! What a table keeps while its definition changes: the auto-increment counter and the hidden row ids.
 //!
 //! The counter is ahead in memory; the catalog holds a value that it has not reached, moved on in steps, so that a crash
-//! loses at most a step of values and never gives one twice.
+//! loses at most a step of values and never gives one twice. A temporary table ends with the engine, and so its counter is in
+//! memory alone.
 
 use crate::error::{Error, Result};
 use crate::tree::Tree;
@@ -13,8 +14,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 const STEP: u64 = 128;
 
 pub(crate) struct TableState {
-    catalog: Tree,
-    key: Vec<u8>,
+    /// Where the catalog holds the counter: the tree and the key. `None`: it does not.
+    place: Option<(Tree, Vec<u8>)>,
     /// The next value to give.
     next: AtomicU64,
     /// The counter in the catalog is this; held to change either.
@@ -24,9 +25,17 @@ pub(crate) struct TableState {
 
 impl TableState {
     pub fn new(catalog: Tree, key: Vec<u8>, counter: u64) -> TableState {
+        TableState::at(Some((catalog, key)), counter)
+    }
+
+    /// Of a temporary table.
+    pub fn in_memory() -> TableState {
+        TableState::at(None, 1)
+    }
+
+    fn at(place: Option<(Tree, Vec<u8>)>, counter: u64) -> TableState {
         TableState {
-            catalog,
-            key,
+            place,
             next: AtomicU64::new(counter),
             stored: Mutex::new(counter),
             next_row_id: OnceLock::new(),
@@ -113,7 +122,7 @@ impl TableState {
 
     pub fn set(&self, value: u64) -> Result<()> {
         let mut stored = self.stored.lock();
-        self.catalog.put(&self.key, &value.max(1).to_le_bytes())?;
+        self.put(value.max(1))?;
         *stored = value.max(1);
         self.next.store(value.max(1), Ordering::Release);
         Ok(())
@@ -124,8 +133,15 @@ impl TableState {
         let mut stored = self.stored.lock();
         let next = self.peek();
         if *stored != next {
-            self.catalog.put(&self.key, &next.to_le_bytes())?;
+            self.put(next)?;
             *stored = next;
+        }
+        Ok(())
+    }
+
+    fn put(&self, counter: u64) -> Result<()> {
+        if let Some((catalog, key)) = &self.place {
+            catalog.put(key, &counter.to_le_bytes())?;
         }
         Ok(())
     }
@@ -133,7 +149,7 @@ impl TableState {
     fn store_above(&self, stored: &mut u64, next: u64) -> Result<()> {
         if next > *stored {
             let ahead = next.saturating_add(STEP);
-            self.catalog.put(&self.key, &ahead.to_le_bytes())?;
+            self.put(ahead)?;
             *stored = ahead;
         }
         Ok(())

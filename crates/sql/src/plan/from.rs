@@ -263,8 +263,7 @@ impl Planner<'_> {
             return Ok(leaf);
         }
         // Before the look-up: an account that may not read the table is not told whether it exists.
-        let (schema, name) = self.state.resolve(&named.name)?;
-        self.state.require_in_part(Privileges::SELECT, schema, name)?;
+        self.state.require_in_part_of(Privileges::SELECT, &named.name)?;
         let def = self.state.table(&named.name)?;
         if let Some(view) = &def.view {
             return self.view(&def, view, named, from);
@@ -300,14 +299,15 @@ impl Planner<'_> {
         let (allowed, forced) = hints(&named.hints, &def, &alias)?;
         let mode = match self.lock_of(&alias) {
             Some((true, _)) => {
-                self.state.require_locking(&def.schema, &def.name)?;
+                if !def.temporary {
+                    self.state.require_locking(&def.schema, &def.name)?;
+                }
                 Mode::Write
             }
             _ => Mode::Read,
         };
         let used = TableUse::new(Arc::clone(&def), mode, Privileges::SELECT);
-        self.uses
-            .push(used.named(&alias).through_view(!self.views.is_empty()));
+        self.add_use(used.named(&alias).through_view(!self.views.is_empty()))?;
         if named.as_of.is_some() && (self.lock_of(&alias).is_some() || virtual_schema(&def.schema).is_some())
         {
             return Err(SqlError::not_supported(

@@ -269,6 +269,18 @@ impl<'a> Planner<'a> {
         }
     }
 
+    /// Adds a table that the statement names. Error 1137 if it is a temporary one that it has named before.
+    fn add_use(&mut self, used: TableUse) -> Result<()> {
+        let same = |other: &&TableUse| other.table.id == used.table.id;
+        if used.table.temporary
+            && let Some(first) = self.uses.iter().find(same)
+        {
+            return Err(SqlError::cannot_reopen(first.name()));
+        }
+        self.uses.push(used);
+        Ok(())
+    }
+
     /// Counts a view or common table that is planned where it is named. Where each names the one before twice, the work doubles
     /// from one to the next: error 1473 beyond [`EXPANDED_MAX`], and 1317 once the statement is to end.
     fn count_expanded(&mut self) -> Result<()> {

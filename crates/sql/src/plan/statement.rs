@@ -141,9 +141,9 @@ impl Planner<'_> {
         alias: Option<&str>,
         privileges: Privileges,
     ) -> Result<Target> {
-        let (schema, table) = self.state.resolve(name)?;
+        let (schema, _) = self.state.resolve(name)?;
         if virtual_schema(schema).is_none() {
-            self.state.require_in_part(privileges, schema, table)?;
+            self.state.require_in_part_of(privileges, name)?;
         }
         let def = self.state.table(name)?;
         if let Some(view) = &def.view {
@@ -153,7 +153,7 @@ impl Planner<'_> {
             });
         }
         let used = TableUse::new(Arc::clone(&def), Mode::Write, privileges);
-        self.uses.push(used.named(alias.unwrap_or(&def.name)));
+        self.add_use(used.named(alias.unwrap_or(&def.name)))?;
         if virtual_schema(&def.schema).is_some() {
             return Err(self.state.database_denied(&def.schema));
         }
@@ -294,8 +294,16 @@ impl StatementPlan {
 
     /// Error 1792 in a READ ONLY transaction: it writes, or locks rows as if it would.
     pub fn needs_read_write(&self) -> bool {
-        let locks = |used: &TableUse| used.mode == Mode::Write && !used.table.is_virtual();
-        !matches!(self.body, Body::Explain(_)) && (self.writes() || self.uses.iter().any(locks))
+        let joins = matches!(&self.body, Body::Joined(plan) if plan.updates());
+        let locks = |used: &TableUse| {
+            (used.mode == Mode::Write || joins) && !used.table.is_virtual() && !used.table.temporary
+        };
+        !matches!(self.body, Body::Explain(_)) && self.uses.iter().any(locks)
+    }
+
+    /// Whether it changes rows of permanent tables.
+    pub fn writes_permanent(&self) -> bool {
+        self.writes() && self.needs_read_write()
     }
 
     /// Whether the plan serves these parameters, which may be of other types than those it was made with.

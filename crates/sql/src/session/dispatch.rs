@@ -4,7 +4,7 @@ use super::Session;
 use super::guard::{Effect, effect_of};
 use super::views;
 use crate::context::ok_info;
-use crate::context::{Answer, Done, ResultSink, command};
+use crate::context::{Answer, Done, ResultSink, SessionState, command};
 use crate::ddl::server_tables;
 use crate::dictionary::TableDef;
 use crate::error::{Result, SqlError};
@@ -38,7 +38,7 @@ impl Session {
         }
         self.admit(match is_of_dump {
             true => Effect::Changes,
-            false => effect_of(statement),
+            false => effect_of(&self.state, statement),
         })?;
         let command = command::of(statement);
         self.state.database.counters().traffic.own().commands[command].fetch_add(1, Ordering::Relaxed);
@@ -65,11 +65,19 @@ impl Session {
 
     /// Everything that is not planned.
     fn answer(&mut self, statement: &Statement) -> Result<Answer> {
+        if crate::ddl::temporary::is_of_temporary(&self.state, statement) {
+            return self.change_temporary(statement);
+        }
         if crate::ddl::is_ddl(statement) {
             self.before_implicit_commit(statement)?;
             if let Statement::TableMaintenance { kind, tables } = statement {
                 let may = |table: &TableDef| self.check_locked_maintenance(*kind, table);
-                return self.with_definitions(|state| crate::ddl::maintain(state, *kind, tables, &may));
+                let maintain = |state: &SessionState| crate::ddl::maintain(state, *kind, tables, &may);
+                let is_temporary = |name| self.state.temporary_table(name).is_some();
+                return match tables.iter().all(is_temporary) {
+                    true => maintain(&self.state),
+                    false => self.with_definitions(maintain),
+                };
             }
             self.check_locked_definitions(statement)?;
             let answer = self.with_definitions(|state| {
@@ -135,7 +143,7 @@ impl Session {
         }
     }
 
-    fn before_implicit_commit(&mut self, statement: &Statement) -> Result<()> {
+    pub(super) fn before_implicit_commit(&mut self, statement: &Statement) -> Result<()> {
         self.commit_open()?;
         let only_reads = matches!(statement, Statement::TableMaintenance { kind, .. } if *kind != MaintenanceKind::Optimize);
         if self.state.settings.read_only && !only_reads {

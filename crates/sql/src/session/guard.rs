@@ -2,6 +2,8 @@
 //! hour. Nearly always none of it is so, which two loads tell.
 
 use super::Session;
+use crate::context::SessionState;
+use crate::ddl::temporary::is_of_temporary;
 use crate::error::{Result, SqlError, er};
 use crate::parse::ast::{MaintenanceKind, Statement};
 
@@ -12,6 +14,8 @@ pub(super) enum Effect {
     /// It locks as one that changes something does, but changes nothing.
     Locks,
     Changes,
+    /// It changes temporary tables, which may be changed while the server is read-only.
+    ChangesTemporary,
 }
 
 /// What the session's account is bound by, as of a version of the accounts.
@@ -29,7 +33,7 @@ impl Session {
         let database = &self.state.database;
         if self.guard.accounts_at == database.accounts.version()
             && !self.guard.counts
-            && (effect == Effect::Nothing || database.modes.are_off())
+            && (matches!(effect, Effect::Nothing | Effect::ChangesTemporary) || database.modes.are_off())
         {
             return Ok(());
         }
@@ -56,17 +60,19 @@ impl Session {
             accounts_at,
             counts: account.limits.queries > 0 || account.limits.updates > 0,
         };
-        self.seat.statement(&account, effect == Effect::Changes)?;
-        if effect != Effect::Nothing {
-            self.state.refuse_read_only()?;
+        let changes = matches!(effect, Effect::Changes | Effect::ChangesTemporary);
+        self.seat.statement(&account, changes)?;
+        match effect {
+            Effect::Nothing | Effect::ChangesTemporary => Ok(()),
+            Effect::Locks | Effect::Changes => self.state.refuse_read_only(),
         }
-        Ok(())
     }
 }
 
 /// What a statement that is not planned does.
-pub(super) fn effect_of(statement: &Statement) -> Effect {
+pub(super) fn effect_of(state: &SessionState, statement: &Statement) -> Effect {
     match statement {
+        statement if is_of_temporary(state, statement) => Effect::ChangesTemporary,
         Statement::TableMaintenance {
             kind: MaintenanceKind::Check | MaintenanceKind::Checksum,
             ..

@@ -64,7 +64,7 @@ fn conflicting_read_lock() -> SqlError {
     )
 }
 
-fn own(state: &SessionState, lock: &Arc<TableLock>, block: Block) -> Result<()> {
+fn take(state: &SessionState, lock: &Arc<TableLock>, block: Block) -> Result<()> {
     let locked = state.with_wait_policy(|policy| state.locks.own(lock, block, policy));
     if locked.is_err() {
         state.locks.release_owned_after(0);
@@ -82,11 +82,20 @@ impl Session {
         self.commit_open()?;
         self.unlock_tables();
         let mut wanted: Vec<LockedTable> = Vec::with_capacity(tables.len());
+        let mut own: Vec<(&str, &str)> = Vec::new();
         for lock in tables {
             if server_tables::is_being_loaded(&self.state, &lock.table) {
                 continue;
             }
             let (schema, name) = self.state.resolve(&lock.table)?;
+            if self.state.temporary.find(schema, name).is_some() {
+                // It is no other session's, and so it is not locked.
+                match own.contains(&(schema, name)) {
+                    true => return Err(SqlError::cannot_reopen(name)),
+                    false => own.push((schema, name)),
+                }
+                continue;
+            }
             if virtual_schema(schema).is_none() {
                 self.state.require_database(Privileges::LOCK_TABLES, schema)?;
             }
@@ -114,7 +123,7 @@ impl Session {
         let mut order: Vec<&LockedTable> = wanted.iter().collect();
         order.sort_by_key(|lock| (&lock.table.schema, &lock.table.name, !lock.write));
         for lock in order {
-            own(&self.state, &lock.table.lock, lock.block())?;
+            take(&self.state, &lock.table.lock, lock.block())?;
         }
         if !self.state.settings.autocommit
             && self.state.settings.table_locks
@@ -173,10 +182,10 @@ impl Session {
             ));
         }
         let dictionary = self.state.database.dictionary();
-        own(&self.state, &definitions_lock(&self.state), Block::Writers)?;
+        take(&self.state, &definitions_lock(&self.state), Block::Writers)?;
         for schema in dictionary.schema_names() {
             for table in dictionary.tables(&schema) {
-                own(&self.state, &table.lock, Block::Writers)?;
+                take(&self.state, &table.lock, Block::Writers)?;
             }
         }
         self.transaction.locked = Locked::Everything;
@@ -251,6 +260,10 @@ impl Session {
         }
         for name in changed_tables(statement) {
             let (schema, table) = self.state.resolve(name)?;
+            let drops = matches!(statement, Statement::DropTable { .. });
+            if drops && self.state.temporary.find(schema, table).is_some() {
+                continue;
+            }
             let means = |lock: &&LockedTable| {
                 !lock.through_view && lock.table.schema == schema && lock.table.name == *table
             };
@@ -263,9 +276,25 @@ impl Session {
         Ok(())
     }
 
+    /// The same for a table whose definition CREATE TEMPORARY TABLE … LIKE takes.
+    pub(super) fn check_locked_source(&self, name: &ObjectName) -> Result<()> {
+        let Locked::Tables(locked) = &self.transaction.locked else {
+            return Ok(());
+        };
+        let (schema, table) = self.state.resolve(name)?;
+        let is_locked = |lock: &LockedTable| lock.table.schema == schema && lock.table.name == table;
+        match self.state.temporary.find(schema, table).is_some() || locked.iter().any(is_locked) {
+            true => Ok(()),
+            false => Err(not_locked(table)),
+        }
+    }
+
     /// The same for a table that is looked through, or made anew (OPTIMIZE).
     pub(super) fn check_locked_maintenance(&self, kind: MaintenanceKind, table: &TableDef) -> Result<()> {
         let changes = kind == MaintenanceKind::Optimize;
+        if table.temporary {
+            return Ok(());
+        }
         match &self.transaction.locked {
             Locked::Everything if changes => Err(conflicting_read_lock()),
             Locked::Nothing | Locked::Everything => Ok(()),

@@ -5,7 +5,7 @@
 //! - [`guard`]: what stops a statement before it begins.
 //! - [`prepared`]: statements kept for later, over the protocol or by PREPARE.
 //! - [`transaction`]: how statements are put into transactions.
-//! - [`set`], [`admin`], [`locked`]: SET; KILL, USE, FLUSH; LOCK TABLES. [`views`]: CREATE VIEW.
+//! - [`set`], [`admin`], [`locked`]: SET; KILL, USE, FLUSH; LOCK TABLES. [`views`]: CREATE VIEW. [`temporary`]: temporary tables.
 //!
 //! What statements see of the session while they run is `context`, far below; nothing below knows the session.
 
@@ -21,6 +21,7 @@ mod prepared;
 mod restricted;
 mod run;
 mod set;
+mod temporary;
 #[cfg(test)]
 mod tests;
 mod text;
@@ -283,8 +284,7 @@ impl Session {
             schema: None,
             name: table.to_owned(),
         };
-        let (schema, written) = self.state.resolve(&name)?;
-        self.state.require_in_part(Privileges::SELECT, schema, written)?;
+        self.state.require_in_part_of(Privileges::SELECT, &name)?;
         let def = self.state.table(&name)?;
         let results = self.state.results_collation();
         let matching = def.columns.iter().filter(|column| {
@@ -363,9 +363,10 @@ impl Session {
         &self.state.database
     }
 
-    /// Rolls back what is open and gives up all locks. Dropping a session does the same.
+    /// Rolls back what is open, drops the temporary tables and gives up all locks. Dropping a session does the same.
     pub fn end(&mut self) {
         self.abandon_transaction();
+        self.drop_temporary_tables();
         self.state.locks.release_all();
         self.transaction.locked = locked::Locked::Nothing;
     }

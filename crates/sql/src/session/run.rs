@@ -24,6 +24,8 @@ pub(super) struct ReadyPlan {
     pub plan: Box<StatementPlan>,
     /// The dictionary's epoch it was planned at.
     epoch: u64,
+    /// The version of the session's temporary tables that it was last held against.
+    pub temporary_at: u64,
     /// As of when its privileges were checked.
     allowed_at: RightsAt,
     command: usize,
@@ -60,11 +62,13 @@ impl Session {
 
     pub(super) fn ready(&self, statement: &Statement, params: &[Value]) -> Result<ReadyPlan> {
         let epoch = self.state.database.dictionary().epoch();
+        let temporary_at = self.state.temporary.version();
         let allowed_at = self.state.rights_at();
         failpoint::reach("plan");
         Ok(ReadyPlan {
             plan: plan(statement, &self.state, params)?,
             epoch,
+            temporary_at,
             allowed_at,
             command: command::of(statement),
             fresh: true,
@@ -100,7 +104,7 @@ impl Session {
         // A plan that has never run was made for these parameters.
         let fits = ready.fresh || ready.plan.fits(params);
         ready.fresh = false;
-        if ready.epoch != database.dictionary().epoch() || !fits {
+        if ready.epoch != database.dictionary().epoch() || !fits || !self.means_the_same(ready) {
             return Ok(Ran::Stale);
         }
         let plan = &*ready.plan;
@@ -113,7 +117,8 @@ impl Session {
             ready.allowed_at = rights_now;
         }
         self.admit(match (plan.writes(), plan.needs_read_write()) {
-            (true, _) => Effect::Changes,
+            (true, true) => Effect::Changes,
+            (true, false) => Effect::ChangesTemporary,
             (false, true) => Effect::Locks,
             (false, false) => Effect::Nothing,
         })?;
@@ -126,6 +131,9 @@ impl Session {
                 continue;
             }
             stored = true;
+            if used.table.temporary {
+                continue;
+            }
             self.check_locked_tables(used)?;
             let locks = &self.state.locks;
             let locked = self
@@ -189,7 +197,7 @@ impl Session {
             let is_locking_read = used.mode == Mode::Write && used.privileges == Privileges::SELECT;
             let locks = !is_locking_read || self.state.require_locking(schema, name).is_ok();
             let allowed = is_open_table(schema, name) || (rights.allow(all, schema, name) && locks);
-            used.implied || (allowed && !used.through_view)
+            used.implied || used.table.temporary || (allowed && !used.through_view)
         })
     }
 

@@ -3,6 +3,7 @@
 mod foreign_keys;
 mod plans;
 mod shapes;
+mod temporary;
 
 use super::Session;
 use crate::context::{ConnectInfo, Database, OkInfo, Options, ResultSink, capability, status};
@@ -115,6 +116,10 @@ impl World {
             .map(|(name, value)| (name.to_owned(), Some(value.to_owned())));
         let options = Options::from_pairs(self.dir.clone(), options).unwrap();
         self.database = Some(crate::open(options).unwrap());
+    }
+
+    fn database(&self) -> &Arc<Database> {
+        self.database.as_ref().unwrap()
     }
 
     /// Stops and starts.

@@ -10,7 +10,9 @@
 
 use super::Session;
 use super::locked::Locked;
+use super::temporary::Unrolled;
 use crate::context::Answer;
+use crate::ddl::temporary::free_dropped;
 use crate::error::{Result, SqlError, er};
 use crate::parse::ast::{BeginOptions, ScopeKeyword, SetTransaction};
 use crate::plan::StatementPlan;
@@ -26,6 +28,9 @@ pub(super) struct TransactionState {
     savepoints: Vec<NamedSavepoint>,
     /// A statement of the open transaction has touched tables, or its view was taken.
     begun: bool,
+    /// A statement of the open transaction has changed rows of permanent tables.
+    wrote: bool,
+    pub unrolled: Unrolled,
     /// LOCK TABLES and FLUSH TABLES WITH READ LOCK.
     pub locked: Locked,
 }
@@ -66,7 +71,10 @@ impl Session {
         let settings = &self.state.settings;
         self.txn.set_lock_wait_timeout(settings.row_lock_wait_timeout);
         self.txn.set_snapshot_isolation(settings.snapshot_isolation);
-        self.txn.begin(isolation, read_only);
+        self.transaction.wrote = false;
+        // A READ ONLY transaction may change temporary tables, and cannot make any.
+        self.txn
+            .begin(isolation, read_only && self.state.temporary.is_empty());
     }
 
     /// The characteristics of the transaction that begins now.
@@ -84,18 +92,28 @@ impl Session {
         )
     }
 
+    /// Whether what begins now, or is open, is READ ONLY.
+    pub(super) fn is_read_only(&self) -> bool {
+        match self.state.in_transaction.get() {
+            true => self.state.read_only_transaction.get(),
+            false => {
+                let next = self.transaction.next_read_only;
+                next.unwrap_or(self.state.settings.read_only)
+            }
+        }
+    }
+
     /// Before a statement that touches tables.
     #[inline]
     pub(super) fn begin_statement(&mut self, plan: &StatementPlan) -> Result<StatementStart> {
-        let multi = self.state.in_transaction.get();
-        if !multi {
-            let next = self.transaction.next_read_only;
-            if next.unwrap_or(self.state.settings.read_only) && plan.needs_read_write() {
-                return Err(SqlError::read_only_transaction());
-            }
+        if self.is_read_only() && plan.needs_read_write() {
+            return Err(SqlError::read_only_transaction());
+        }
+        if !self.state.in_transaction.get() {
             let (isolation, read_only) = self.take_characteristics();
             if self.state.settings.autocommit {
                 self.start(isolation, read_only);
+                self.transaction.wrote = plan.writes_permanent();
                 self.txn.statement_begin();
                 return Ok(StatementStart {
                     alone: true,
@@ -103,9 +121,8 @@ impl Session {
                 });
             }
             self.open(isolation, read_only);
-        } else if self.state.read_only_transaction.get() && plan.needs_read_write() {
-            return Err(SqlError::read_only_transaction());
         }
+        self.transaction.wrote |= plan.writes_permanent();
         self.transaction.begun = true;
         self.txn.statement_begin();
         let savepoint = plan.writes().then(|| self.txn.savepoint());
@@ -182,6 +199,8 @@ impl Session {
         self.state.read_only_transaction.set(false);
         self.transaction.savepoints.clear();
         self.state.process.read_only.store(false, Ordering::Relaxed);
+        self.transaction.unrolled = Unrolled::default();
+        free_dropped(&self.state);
         self.release_metadata_locks();
     }
 
@@ -196,7 +215,10 @@ impl Session {
             return Ok(());
         }
         let rolled_back = self.txn.rollback();
-        self.released |= rolled_back.is_err();
+        if rolled_back.is_err() {
+            self.released = true;
+            self.state.temporary.leave();
+        }
         Ok(rolled_back?)
     }
 
@@ -216,7 +238,7 @@ impl Session {
     /// Error 1290 for changes made before the server became read-only.
     #[inline]
     fn may_commit(&self) -> Result<()> {
-        if self.state.database.modes.are_off() || !self.txn.has_written() {
+        if self.state.database.modes.are_off() || !(self.transaction.wrote && self.txn.has_written()) {
             return Ok(());
         }
         self.state.refuse_read_only()
@@ -253,6 +275,7 @@ impl Session {
 
     pub(super) fn commit(&mut self, chain: bool, release: bool) -> Result<Answer> {
         let same = (self.txn.isolation(), self.state.read_only_transaction.get());
+        self.transaction.unrolled = Unrolled::default();
         self.commit_open()?;
         self.after_end(chain, release, same);
         Ok(Answer::ok())
@@ -260,7 +283,9 @@ impl Session {
 
     pub(super) fn rollback(&mut self, chain: bool, release: bool) -> Result<Answer> {
         let same = (self.txn.isolation(), self.state.read_only_transaction.get());
+        let unrolled = std::mem::take(&mut self.transaction.unrolled);
         self.rollback_open()?;
+        self.warn_of_unrolled(unrolled);
         self.after_end(chain, release, same);
         Ok(Answer::ok())
     }
@@ -338,6 +363,7 @@ impl Session {
         if !self.txn.has_locked() {
             self.state.locks.release_used_after(locks);
         }
+        self.warn_of_unrolled(self.transaction.unrolled);
         Ok(Answer::ok())
     }
 

@@ -29,6 +29,7 @@ pub(super) fn refresh(state: &SessionState, statement: &Statement) {
     let mut changed = changed(state, statement);
     let mut done: Vec<(String, String)> = Vec::new();
     // Views of views see each other's columns as they are stored.
+    let _permanent = state.temporary.hide();
     while !changed.is_empty() {
         let views = dependents(state, &changed, &done);
         changed = views

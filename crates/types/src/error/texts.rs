@@ -96,6 +96,17 @@ impl SqlError {
         SqlError::new(er::TABLE_EXISTS, format!("Table '{table}' already exists"))
     }
 
+    /// A statement names a temporary table twice.
+    pub fn cannot_reopen(alias: &str) -> Self {
+        SqlError::new(er::CANT_REOPEN_TABLE, format!("Can't reopen table: '{alias}'"))
+    }
+
+    /// The query of a view names a temporary table.
+    pub fn view_of_temporary(alias: &str) -> Self {
+        let text = format!("View's SELECT refers to a temporary table '{alias}'");
+        SqlError::new(er::VIEW_SELECT_TMPTABLE, text)
+    }
+
     /// `DROP TABLE` of something that is not there.
     pub fn bad_table(names: &str) -> Self {
         SqlError::new(er::BAD_TABLE, format!("Unknown table '{names}'"))

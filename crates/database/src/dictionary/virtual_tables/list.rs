@@ -108,6 +108,11 @@ pub(super) const LIST: &[(&str, &str, &str)] = &[
     ),
     (
         IS,
+        "INNODB_TEMP_TABLE_INFO",
+        "TABLE_ID uint,NAME 64?,N_COLS uint,SPACE uint",
+    ),
+    (
+        IS,
         "INNODB_METRICS",
         "NAME 193,SUBSYSTEM 193,COUNT int,STATUS 8,COMMENT 193",
     ),

@@ -89,6 +89,7 @@ fn define(locks: &Locks, id: u64, schema: &str, name: &str, columns: &str) -> Ta
             checks: Vec::new(),
         },
         foreign_keys: Vec::new(),
+        temporary: false,
         view: None,
     }
 }

@@ -109,7 +109,8 @@ impl Planner<'_> {
     pub fn add_foreign_keys(&mut self, target: &mut Target, events: &[Event]) -> Result<()> {
         let dictionary = self.state.database.dictionary();
         let def = &target.def;
-        if def.foreign_keys.is_empty() && !dictionary.has_children(&def.schema, &def.name) {
+        let has_children = || dictionary.has_children(&def.schema, &def.name);
+        if def.temporary || def.foreign_keys.is_empty() && !has_children() {
             return Ok(());
         }
         let mut graph = ForeignKeys { nodes: Vec::new() };

@@ -120,13 +120,14 @@ impl Planner<'_> {
     /// numbers of their own.
     fn source_query(&self, query: &ast::Query) -> Result<(SourceQuery, Vec<TableUse>)> {
         let mut planner = Planner::new(self.state, self.binder, self.sample, self.contexts);
+        planner.uses.clone_from(&self.uses);
         let query = planner.query(query, None)?;
         planner.moments(false)?;
         let source = SourceQuery {
             query,
             queries: planner.queries,
         };
-        Ok((source, planner.uses))
+        Ok((source, planner.uses.split_off(self.uses.len())))
     }
 }
 

@@ -170,7 +170,9 @@ impl Planner<'_> {
         }
         match &table.input {
             FromInput::Stored { def, table: stored } => {
-                self.state.require_in_part(privilege, &def.schema, &def.name)?;
+                if !def.temporary {
+                    self.state.require_in_part(privilege, &def.schema, &def.name)?;
+                }
                 let used = TableUse::new(Arc::clone(def), Mode::Write, privilege);
                 self.uses.push(used.named(&table.alias));
                 self.whole_target(Arc::clone(def), Arc::clone(stored))

@@ -124,7 +124,11 @@ fn make(state: &SessionState, query: &Query, names: &[String], collation: Collat
     let contexts = Contexts::default();
     let mut planner = Planner::new(state, binder, Some(&sample), &contexts);
     planner.explains = true;
-    let plan = planner.query(query, None)?;
+    let plan = planner.query(query, None);
+    if let Some(used) = planner.uses.iter().find(|used| used.table.temporary) {
+        return Err(SqlError::view_of_temporary(used.name()));
+    }
+    let plan = plan?;
     if !names.is_empty() && names.len() != plan.columns.len() {
         return Err(SqlError::new(
             er::VIEW_WRONG_LIST,

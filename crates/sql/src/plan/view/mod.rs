@@ -163,7 +163,9 @@ impl<'a> Planner<'a> {
         };
         self.binder.ctx = ctx;
         self.views.push(name);
+        let permanent = state.temporary.hide();
         let planned = plan(self);
+        drop(permanent);
         self.views.pop();
         self.binder = around.binder;
         self.common = around.common;

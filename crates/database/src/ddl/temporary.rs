@@ -1,0 +1,169 @@
+//! CREATE and DROP TEMPORARY TABLE, and what is different where other statements change a temporary table.
+//!
+//! MySQL changes a temporary table by a copy of its rows, whatever is changed; so does ALTER TABLE here. It has no foreign keys,
+//! and the names of its constraints are its own.
+
+use super::{DdlContext, index};
+use crate::accounts::Privileges;
+use crate::context::SessionState;
+use crate::context::answer::Answer;
+use crate::dictionary::{DefinitionChange, TableDef};
+use crate::error::{Result, SqlError, er};
+use crate::parse::ast::{AlterAction, CreateTable, ObjectName, Statement};
+use std::sync::Arc;
+
+/// Whether a statement changes definitions of temporary tables only: nothing of it concerns other sessions, or the catalog.
+pub fn is_of_temporary(state: &SessionState, statement: &Statement) -> bool {
+    let is_temporary = |name: &ObjectName| state.temporary_table(name).is_some();
+    match statement {
+        Statement::CreateTable(create) => create.temporary,
+        Statement::DropTable { temporary: true, .. } => true,
+        Statement::DropTable { tables, .. } => tables.iter().all(is_temporary),
+        Statement::AlterTable(alter) => is_temporary(&alter.name),
+        Statement::TruncateTable(table)
+        | Statement::CreateIndex { table, .. }
+        | Statement::DropIndex { table, .. } => is_temporary(table),
+        _ => false,
+    }
+}
+
+/// Whether a statement says TEMPORARY: it commits nothing.
+pub fn commits_nothing(statement: &Statement) -> bool {
+    match statement {
+        Statement::CreateTable(create) => create.temporary,
+        Statement::DropTable { temporary, .. } => *temporary,
+        _ => false,
+    }
+}
+
+/// Drops the engine's tables that have lost their names. What fails is left to the next start.
+pub fn free_dropped(state: &SessionState) {
+    let tables = state.temporary.take_dropped();
+    if tables.is_empty() {
+        return;
+    }
+    let drop_all = || {
+        let mut ddl = state.database.engine().temporary_ddl()?;
+        tables.iter().try_for_each(|id| ddl.drop_table(*id))?;
+        ddl.commit()
+    };
+    if let Err(error) = drop_all() {
+        log::error!("temporary tables could not be dropped: {error}");
+    }
+}
+
+impl<'a> DdlContext<'a> {
+    /// The session's temporary table of this name.
+    pub(super) fn temporary(&self, schema: &str, name: &str) -> Option<Arc<TableDef>> {
+        self.state.temporary.find(schema, name)
+    }
+
+    fn change_temporary(&self) -> Result<DefinitionChange<'a>> {
+        let database = &self.state.database;
+        let tables = &self.state.temporary;
+        let mut change = database
+            .dictionary()
+            .change_temporary(database.engine(), tables)?;
+        change.ddl.set_interrupt(self.state.process.interrupt());
+        Ok(change)
+    }
+
+    /// Begins a change of this table.
+    pub(super) fn change_of(&self, table: &TableDef) -> Result<DefinitionChange<'a>> {
+        match table.temporary {
+            true => self.change_temporary(),
+            false => self.change(),
+        }
+    }
+
+    /// CREATE TEMPORARY TABLE. Errors 1044, 1049, 1050, and those of a definition.
+    pub(super) fn create_temporary(&self, create: &CreateTable, schema: &str, name: &str) -> Result<Answer> {
+        self.state
+            .require_database(Privileges::CREATE_TEMPORARY_TABLES, schema)?;
+        if create.partitioned {
+            return Err(SqlError::new(
+                er::PARTITION_NO_TEMPORARY,
+                "Cannot create temporary table with partitions",
+            ));
+        }
+        if create.query.is_some() {
+            return Err(SqlError::not_supported("CREATE TEMPORARY TABLE ... SELECT"));
+        }
+        let dictionary = self.state.database.dictionary();
+        let database = dictionary
+            .schema(schema)
+            .ok_or_else(|| SqlError::unknown_database(schema))?;
+        if let Some(source) = &create.like
+            && self.state.resolve(source)? == (schema, name)
+        {
+            return Err(SqlError::not_unique_table(name));
+        }
+        if self.temporary(schema, name).is_some() {
+            if !create.if_not_exists {
+                return Err(SqlError::table_exists(name));
+            }
+            self.note(SqlError::table_exists(name));
+            return Ok(Answer::ok());
+        }
+        let mut table = match &create.like {
+            Some(source) => self.table_like(source, name)?,
+            None => {
+                refuse_compression(create)?;
+                if super::create::has_foreign_keys(create) {
+                    return Err(no_foreign_keys());
+                }
+                self.define(create, schema, database.collation)?
+            }
+        };
+        self.require_primary(&table.indexes)?;
+        table.schema = schema.to_owned();
+        table.name = name.to_owned();
+        table.temporary = true;
+        table.lock = TableDef::private_lock();
+        let mut change = self.change_temporary()?;
+        let engine_schema = index::table_schema(&table.columns, &table.indexes);
+        table.id = change.ddl.create_table(&engine_schema)?;
+        if let Some(start) = create.options.auto_increment.filter(|start| *start > 1) {
+            change.ddl.table(table.id)?.auto_increment_set(start)?;
+        }
+        change.put_table(table)?;
+        change.commit()?;
+        Ok(Answer::ok())
+    }
+
+    /// Drops temporary tables; their rows stay until the transaction has ended.
+    pub(super) fn drop_temporary(&self, names: &[(&str, &str)]) {
+        for (schema, name) in names {
+            self.state.temporary.drop_later(schema, name);
+        }
+        if !self.state.in_transaction.get() {
+            free_dropped(self.state);
+        }
+    }
+}
+
+/// Error 3500.
+fn refuse_compression(create: &CreateTable) -> Result<()> {
+    match create.options.row_format.as_deref() {
+        Some("COMPRESSED") => Err(SqlError::new(
+            er::UNSUPPORT_COMPRESSED_TEMPORARY_TABLE,
+            "CREATE TEMPORARY TABLE is not allowed with ROW_FORMAT=COMPRESSED or KEY_BLOCK_SIZE.",
+        )),
+        _ => Ok(()),
+    }
+}
+
+/// Error 1215 for a foreign key that ALTER TABLE would add.
+pub(super) fn refuse_foreign_keys(actions: &[AlterAction]) -> Result<()> {
+    match actions
+        .iter()
+        .any(|action| matches!(action, AlterAction::AddForeignKey(_)))
+    {
+        true => Err(no_foreign_keys()),
+        false => Ok(()),
+    }
+}
+
+fn no_foreign_keys() -> SqlError {
+    SqlError::new(er::CANNOT_ADD_FOREIGN, "Cannot add foreign key constraint")
+}

@@ -12,6 +12,9 @@
 //! - **Rows** are in a temporary table of the engine (`Engine::temporary_ddl`), with its transactions, undo and log: statements and
 //!   transactions roll back as on any table. Making, changing and dropping the table writes the pages of its trees and nothing of
 //!   the catalog, and waits for no disk. A crash leaves trees that no table has, which the next start frees.
+//! - **Logged** are the changes of pages and rows, though nothing of them outlives the session: rollback reads its notes from the
+//!   log, pages are written behind it, and a view sees a commit once that is synced. Not logged are definitions and the counter of
+//!   AUTO_INCREMENT.
 //! - **Locks.** One session uses the table, on one thread. It has no metadata lock: a permanent table of its name is not locked
 //!   by statements that mean the temporary one, and LOCK TABLES and FLUSH TABLES WITH READ LOCK say nothing of it.
 //! - **Rights.** CREATE TEMPORARY TABLES on the database makes it; nothing on the table is asked for afterwards.

@@ -55,6 +55,15 @@ pub struct StatementPlan {
 /// Plans a query, a data change, DO or EXPLAIN. The parameters lend their types; a statement that is only prepared has
 /// none yet.
 pub fn plan(statement: &Statement, state: &SessionState, params: &[Value]) -> Result<Box<StatementPlan>> {
+    plan_with(state, params, |planner, sample| planner.body(statement, sample))
+}
+
+/// Plans a statement whose body `make` plans.
+pub(super) fn plan_with(
+    state: &SessionState,
+    params: &[Value],
+    make: impl FnOnce(&mut Planner, &EvalCtx) -> Result<Body>,
+) -> Result<Box<StatementPlan>> {
     let ctx = state.bind_ctx();
     let mut env = state.env(&NoSubqueries, params);
     env.unbound = params.is_empty();
@@ -67,7 +76,7 @@ pub fn plan(statement: &Statement, state: &SessionState, params: &[Value]) -> Re
     };
     let contexts = Contexts::default();
     let mut planner = Planner::new(state, binder, Some(&sample), &contexts);
-    let body = planner.body(statement, &sample)?;
+    let body = make(&mut planner, &sample)?;
     let moments = planner.moments(matches!(body, Body::Query(_) | Body::Explain(_)))?;
     let columns = match &body {
         Body::Query(query) if query.into.is_empty() => {

@@ -118,7 +118,7 @@ impl Planner<'_> {
 
     /// Plans the query that INSERT reads from. It runs by itself, before the first row is inserted, so its subqueries have
     /// numbers of their own.
-    fn source_query(&self, query: &ast::Query) -> Result<(SourceQuery, Vec<TableUse>)> {
+    pub(super) fn source_query(&self, query: &ast::Query) -> Result<(SourceQuery, Vec<TableUse>)> {
         let mut planner = Planner::new(self.state, self.binder, self.sample, self.contexts);
         let query = planner.query(query, None)?;
         planner.moments(false)?;

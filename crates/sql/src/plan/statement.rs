@@ -8,7 +8,7 @@ use super::change::{DeletePlan, InsertPlan, JoinedPlan, Target, UpdatePlan};
 use super::explain;
 use super::past::AsOf;
 use super::view::Contexts;
-use super::{Input, Planner, QueryPlan};
+use super::{Destination, Input, Planner, QueryPlan};
 use crate::accounts::Privileges;
 use crate::context::SessionState;
 use crate::context::TableUse;
@@ -79,7 +79,7 @@ pub(super) fn plan_with(
     let body = make(&mut planner, &sample)?;
     let moments = planner.moments(matches!(body, Body::Query(_) | Body::Explain(_)))?;
     let columns = match &body {
-        Body::Query(query) if query.into.is_empty() => {
+        Body::Query(query) if matches!(query.into, Destination::Client) => {
             Some(query.columns.iter().map(|column| column.meta.clone()).collect())
         }
         Body::Explain(rows) => Some(rows.columns(state)),

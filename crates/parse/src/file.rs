@@ -1,8 +1,9 @@
-//! INTO OUTFILE and INTO DUMPFILE, and the clauses FIELDS and LINES.
+//! INTO OUTFILE and INTO DUMPFILE, LOAD DATA, and the clauses FIELDS and LINES.
 
 use super::ast::*;
+use super::lexer::{Op, TokenKind};
 use super::parser::Parser;
-use tidemark_types::error::Result;
+use tidemark_types::error::{Result, SqlError};
 
 impl Parser<'_> {
     /// Behind INTO, if it is a file.
@@ -21,6 +22,59 @@ impl Parser<'_> {
             into.format = self.file_format()?;
         }
         Ok(Some(into))
+    }
+
+    /// Behind LOAD.
+    pub(super) fn load(&mut self) -> Result<Statement> {
+        if self.accept("XML") {
+            return Err(SqlError::not_supported("LOAD XML"));
+        }
+        self.expect("DATA")?;
+        self.accept_any(&["LOW_PRIORITY", "CONCURRENT"]);
+        let local = self.accept("LOCAL");
+        self.expect("INFILE")?;
+        let path = String::from_utf8_lossy(&self.string()?).into_owned();
+        let duplicates = self.duplicates();
+        self.expect("INTO")?;
+        self.expect("TABLE")?;
+        let table = self.object_name()?;
+        if self.is("PARTITION") {
+            return Err(SqlError::not_supported("PARTITION"));
+        }
+        let mut load = LoadData {
+            local,
+            path,
+            duplicates,
+            table,
+            charset: self.file_charset()?,
+            format: self.file_format()?,
+            skip: 0,
+            fields: Vec::new(),
+            set: Vec::new(),
+        };
+        if self.accept("IGNORE") {
+            load.skip = self.number()?;
+            if self.accept_any(&["LINES", "ROWS"]).is_none() {
+                return self.error();
+            }
+        }
+        if self.is_op(Op::LParen) {
+            load.fields = self.in_parens(|p| match p.is_op(Op::RParen) {
+                true => Ok(Vec::new()),
+                false => p.list(Parser::load_field),
+            })?;
+        }
+        if self.accept("SET") {
+            load.set = self.list(Parser::assignment)?;
+        }
+        Ok(Statement::LoadData(Box::new(load)))
+    }
+
+    fn load_field(&mut self) -> Result<LoadField> {
+        if self.token().kind == TokenKind::At {
+            return self.variable_name().map(LoadField::Variable);
+        }
+        Ok(LoadField::Column(self.column_name()?.column))
     }
 
     fn file_charset(&mut self) -> Result<Option<String>> {

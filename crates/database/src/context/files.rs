@@ -63,6 +63,36 @@ impl Drop for NewFile {
     }
 }
 
+/// Opens a file to be read. Errors 1290, 13 and 29.
+pub fn open(state: &SessionState, written: &str) -> Result<File> {
+    let path = allowed(state, written)?;
+    let path = path.canonicalize().unwrap_or(path);
+    let opened = allowed(state, &path.to_string_lossy()).and_then(|path| {
+        File::open(&path).map_err(|error| match error.kind() {
+            io::ErrorKind::NotFound => failed(er::FILE_NOT_FOUND_EE, "File", written, &error),
+            _ => failed(er::CANT_OPEN_FILE, "Can't open file:", written, &error),
+        })
+    });
+    let file = opened?;
+    match file.metadata() {
+        Ok(meta) if meta.is_file() => Ok(file),
+        _ => Err(SqlError::new(
+            er::CANT_OPEN_FILE,
+            format!("Can't get stat of '{written}' (it is no plain file)"),
+        )),
+    }
+}
+
+/// Reads the next part of a file; false at its end. Error 2.
+pub fn read_part(file: &mut File, path: &str, part: &mut Vec<u8>) -> Result<bool> {
+    const PART_LEN: usize = 64 << 10;
+    part.resize(PART_LEN, 0);
+    let read = io::Read::read(file, part)
+        .map_err(|error| failed(er::ERROR_ON_READ_EE, "Error reading file", path, &error))?;
+    part.truncate(read);
+    Ok(read > 0)
+}
+
 fn failed(code: u16, what: &str, path: &str, error: &io::Error) -> SqlError {
     let number = error.raw_os_error().unwrap_or(0);
     let text = error.to_string();

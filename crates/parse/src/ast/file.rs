@@ -1,5 +1,7 @@
 //! Files that statements write and read: how rows stand in them.
 
+use super::{Assignment, Duplicates, ObjectName};
+
 /// FIELDS and LINES: how a file's bytes are rows and columns.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FileFormat {
@@ -41,4 +43,36 @@ pub struct IntoFile {
     pub charset: Option<String>,
     /// Of an OUTFILE.
     pub format: FileFormat,
+}
+
+/// LOAD DATA
+#[derive(Debug, Clone, PartialEq)]
+pub struct LoadData {
+    /// `LOCAL`: the client reads the file and sends it.
+    pub local: bool,
+    /// The file's name, as written.
+    pub path: String,
+    /// `IGNORE` or `REPLACE`
+    pub duplicates: Duplicates,
+    /// The table that gets the rows.
+    pub table: ObjectName,
+    /// `CHARACTER SET`; `None`: that of the database.
+    pub charset: Option<String>,
+    /// How the file's bytes are rows.
+    pub format: FileFormat,
+    /// `IGNORE n LINES`
+    pub skip: u64,
+    /// What the fields of a line go into; empty: all columns.
+    pub fields: Vec<LoadField>,
+    /// `SET`, in the order written.
+    pub set: Vec<Assignment>,
+}
+
+/// What a field of a line goes into.
+#[derive(Debug, Clone, PartialEq)]
+pub enum LoadField {
+    /// A column, by its name.
+    Column(String),
+    /// `@name`, without the `@`.
+    Variable(String),
 }

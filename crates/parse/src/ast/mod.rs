@@ -40,6 +40,8 @@ pub enum Statement {
     Query(Box<Query>),
     /// `INSERT …` and `REPLACE …`.
     Insert(Box<Insert>),
+    /// LOAD DATA
+    LoadData(Box<LoadData>),
     /// `UPDATE …`, of one table or several.
     Update(Box<Update>),
     /// `DELETE …`, of one table or several.

@@ -55,7 +55,7 @@ impl<'a> FileOutput<'a> {
         } else {
             self.buf.extend_from_slice(&form.field_end);
         }
-        let start = self.buf.len();
+        let mut used = 0;
         match (value, &form.widths) {
             (Val::Null, Some(_)) => {}
             (Val::Null, None) => match form.escape {
@@ -65,12 +65,13 @@ impl<'a> FileOutput<'a> {
             (value, widths) => {
                 let bytes = bytes_of(value, ty, form.charset);
                 let width = widths.as_ref().map_or(usize::MAX, |widths| widths[at]);
-                self.value(&bytes[..bytes.len().min(width)], ty);
+                used = bytes.len().min(width);
+                self.value(&bytes[..used], ty);
             }
         }
         if let Some(widths) = &form.widths {
-            let end = self.buf.len().max(start + widths[at]);
-            self.buf.resize(end, b' ');
+            // Escapes do not count.
+            self.buf.resize(self.buf.len() + widths[at] - used, b' ');
         }
     }
 
@@ -97,7 +98,7 @@ impl<'a> FileOutput<'a> {
             let divides = if enclosed { is(separator) } else { is(field_end) };
             let needs = byte == escape || divides || is(line_end) || byte == 0;
             // Doubling is for the enclosing character alone.
-            let undoubled = !enclosed && FileForm::is_escape(field_end) && is(field_end);
+            let undoubled = !enclosed && FileForm::is_ambiguous(field_end) && is(field_end);
             if needs && !undoubled {
                 let doubled = is(separator) && FileForm::is_escape(separator);
                 self.buf.push(if doubled { byte } else { escape });

@@ -56,7 +56,7 @@ pub fn run(
     };
     match &plan.body {
         Body::Query(query) => select(plan, query, &exec, &env, out),
-        Body::Insert(plan) => Ok(changed(state, change::insert::run(plan, run)?)),
+        Body::Insert(plan) => Ok(changed(state, change::insert::run(plan, run, out)?)),
         Body::Update(plan) => Ok(changed(state, change::update::run(plan, run)?)),
         Body::Delete(plan) => Ok(changed(state, change::delete::run(plan, run)?)),
         Body::Joined(plan) => Ok(changed(state, change::joined::run(plan, &exec, run)?)),

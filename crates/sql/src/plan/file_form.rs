@@ -62,6 +62,7 @@ impl FileForm {
             true => format.field_end.clone(),
             false => format.line_end.clone(),
         };
+        let fixed = fixed && columns.iter().all(|column| column.ty.kind != TypeKind::Json);
         let widths = columns.iter().map(|column| column.meta.length as usize);
         Ok(FileForm {
             path: into.path.clone(),
@@ -91,6 +92,11 @@ impl FileForm {
     /// Whether a byte means something else behind an escape character.
     pub fn is_escape(byte: Option<u8>) -> bool {
         byte.is_some_and(|byte| ESCAPES.contains(&byte))
+    }
+
+    /// Whether a byte that ends fields cannot be told from what stands in them.
+    pub fn is_ambiguous(byte: Option<u8>) -> bool {
+        byte.is_some_and(|byte| ESCAPES.contains(&byte) || OF_NUMBERS.contains(&byte))
     }
 
     /// Warning 1475 where a reader could not tell values from what divides them.

@@ -109,6 +109,7 @@ impl Planner<'_> {
         Ok(match statement {
             Statement::Query(query) => Body::Query(Box::new(self.whole_query(query)?)),
             Statement::Insert(insert) => Body::Insert(Box::new(self.insert(insert)?)),
+            Statement::LoadData(load) => Body::Insert(Box::new(self.load(load)?)),
             Statement::Update(update) => match update.tables.as_slice() {
                 [TableRef::Table(table)] if table.as_of.is_none() => {
                     Body::Update(Box::new(self.update(update, table, sample)?))

@@ -188,6 +188,7 @@ pub(super) fn is_planned(statement: &Statement) -> bool {
         statement,
         Statement::Query(_)
             | Statement::Insert(_)
+            | Statement::LoadData(_)
             | Statement::Update(_)
             | Statement::Delete(_)
             | Statement::Do(_)

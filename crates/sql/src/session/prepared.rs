@@ -69,7 +69,8 @@ impl Session {
             Statement::Empty
             | Statement::Prepare { .. }
             | Statement::Execute { .. }
-            | Statement::Deallocate(_) => {
+            | Statement::Deallocate(_)
+            | Statement::LoadData(_) => {
                 return Err(SqlError::new(
                     er::UNSUPPORTED_PS,
                     "This command is not supported in the prepared statement protocol yet",

@@ -140,7 +140,7 @@ pub(super) const DEFS: &[Def] = &[
     def("super_read_only", Global, true, Bool, "OFF"),
     def("offline_mode", Global, true, Bool, "OFF"),
     def("secure_file_priv", Global, false, NullableText, "NULL"),
-    unused("local_infile", Global, Bool, "OFF", "LOAD DATA is not there"),
+    def("local_infile", Global, true, Bool, "OFF"),
     def("activate_all_roles_on_login", Global, true, Bool, "OFF"),
     def("activate_mandatory_roles", Global, true, Bool, "ON"),
     def("mandatory_roles", Global, true, Text, ""),

@@ -102,8 +102,8 @@ impl Parser<'_> {
                 Ok(Statement::UninstallComponents(self.list(Parser::string_text)?))
             }
             "RESET" if self.accept("PERSIST") => self.reset_persist(),
-            "HANDLER" | "XA" | "CALL" | "SIGNAL" | "RESIGNAL" | "INSTALL" | "UNINSTALL"
-            | "RESET" | "PURGE" | "CHANGE" | "STOP" | "BINLOG" | "CACHE" | "IMPORT" | "RESTART" => {
+            "HANDLER" | "XA" | "CALL" | "SIGNAL" | "RESIGNAL" | "INSTALL" | "UNINSTALL" | "RESET"
+            | "PURGE" | "CHANGE" | "STOP" | "BINLOG" | "CACHE" | "IMPORT" | "RESTART" => {
                 self.skip_unsupported(&word)
             }
             _ => {

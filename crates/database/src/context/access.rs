@@ -104,7 +104,7 @@ impl SessionState {
         Err(SqlError::new(
             er::ACCESS_DENIED,
             format!(
-                "Access denied for user '{}'@'{}' (using password: YES)",
+                "Access denied for user '{}'@'{}' (using password: NO)",
                 account.user, account.host
             ),
         ))

@@ -13,6 +13,9 @@ use crate::types::{ColumnMeta, SqlType};
 impl Planner<'_> {
     /// Plans a query in the scope around it.
     pub fn query(&mut self, query: &Query, outer: Option<&Scope>) -> Result<QueryPlan> {
+        if matches!(query.into, Some(ast::Into::File(_))) {
+            self.state.require_global(Privileges::FILE, "FILE")?;
+        }
         let common = self.common.len();
         if let Some(with) = &query.with {
             self.common.extend(with.tables.iter().cloned());
@@ -27,7 +30,6 @@ impl Planner<'_> {
             }
             Some(ast::Into::Variables(names)) => plan.into = Destination::Variables(names.clone()),
             Some(ast::Into::File(file)) => {
-                self.state.require_global(Privileges::FILE, "FILE")?;
                 plan.into = Destination::File(Box::new(FileForm::new(file, &plan.columns)?));
             }
         }

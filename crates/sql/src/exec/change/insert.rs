@@ -65,8 +65,8 @@ pub(super) struct InsertRun<'a> {
     pub(super) copied: u64,
     changed: u64,
     skipped: u64,
-    /// Rows left out by IGNORE for want of a parent, which MySQL does not count as records.
-    orphans: u64,
+    /// Rows left out by IGNORE for want of a parent, or by LOAD DATA for a CHECK, which MySQL does not count as records.
+    pub(super) orphans: u64,
     counter: Counter<'a>,
 }
 
@@ -259,7 +259,9 @@ impl InsertRun<'_> {
     pub(super) fn put(&mut self, values: &mut [Value]) -> Result<()> {
         match self.try_put(values) {
             Err(error) if self.plan.ignore && is_ignorable(&error) => {
-                let orphan = matches!(error.code, er::NO_REFERENCED_ROW | er::NO_REFERENCED_ROW_2);
+                let is_file = matches!(self.plan.source, InsertSource::File(_));
+                let orphan = matches!(error.code, er::NO_REFERENCED_ROW | er::NO_REFERENCED_ROW_2)
+                    || is_file && error.code == er::CHECK_CONSTRAINT_VIOLATED;
                 self.run.env.warnings.warn(error);
                 match orphan {
                     true => self.orphans += 1,

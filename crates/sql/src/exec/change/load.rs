@@ -150,6 +150,7 @@ impl InsertRun<'_> {
     /// What LOAD DATA tells of itself.
     pub(super) fn load_info(&self, rows: u64) -> String {
         let deleted = self.outcome.affected_rows - self.copied;
+        let rows = rows - self.orphans;
         let skipped = rows - self.copied;
         let warnings = self.run.env.warnings.count();
         format!("Records: {rows}  Deleted: {deleted}  Skipped: {skipped}  Warnings: {warnings}")

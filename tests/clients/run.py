@@ -123,6 +123,23 @@ def administration(server: Server) -> None:
         report.check(ran.returncode == 0 and expected in ran.stdout, f"admin_{command}", (ran.stdout + ran.stderr)[-500:])
 
 
+def loading(server: Server) -> None:
+    """LOAD DATA LOCAL and mariadb-import: the client sends its file, also where the statement has failed before the file's end."""
+    rows = server.datadir.parent / "plenty.txt"
+    rows.write_text("".join(f"{n}\tv{n}\n" for n in range(100_000)))
+    client("mariadb", server, script="CREATE DATABASE loads; USE loads; CREATE TABLE plenty (a INT PRIMARY KEY, b VARCHAR(20)); CREATE TABLE small (a TINYINT PRIMARY KEY, b VARCHAR(20))")
+    load = f"LOAD DATA LOCAL INFILE '{rows}' REPLACE INTO TABLE"
+    off = client("mariadb", server, "--local-infile=1", "loads", script=f"{load} plenty")
+    report.check("ERROR 3948 (42000)" in off.stderr, "local_infile_is_off", off.stderr)
+    client("mariadb", server, script="SET GLOBAL local_infile = ON")
+    failed = client("mariadb", server, "--local-infile=1", "--force", "loads", script=f"{load} small; SELECT 'in step', COUNT(*) FROM small; {load} plenty; SELECT COUNT(*), SUM(a) FROM plenty")
+    report.check("ERROR 1264 (22003)" in failed.stderr, "load_local_fails", failed.stderr)
+    report.check("in step\t0" in failed.stdout and "100000\t4999950000" in failed.stdout, "load_local_stays_in_step", failed.stdout + failed.stderr)
+    imported = client("mariadb-import", server, "--local", "--delete", "loads", str(rows))
+    report.check("Records: 100000  Deleted: 0  Skipped: 0  Warnings: 0" in imported.stdout, "import", imported.stdout + imported.stderr)
+    client("mariadb", server, script="SET GLOBAL local_infile = OFF; DROP DATABASE loads")
+
+
 def dump(server: Server) -> None:
     client("mariadb", server, script="""
         DROP DATABASE IF EXISTS dumped; CREATE DATABASE dumped; USE dumped;
@@ -411,7 +428,7 @@ def main():
             suite()
         except (ServerFailed, OSError, subprocess.SubprocessError) as error:
             report.fail(suite.__name__, str(error))
-    with_server = [part for part in (batch, accounts, administration, dump, dump_everything) if report.wants(part.__name__)]
+    with_server = [part for part in (batch, accounts, administration, loading, dump, dump_everything) if report.wants(part.__name__)]
     try:
         if with_server:
             with Server("clients") as server:

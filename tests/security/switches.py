@@ -205,8 +205,7 @@ class Switches:
 
     def case_variables_that_do_nothing_say_so(self):
         with self.address.connect() as connection, connection.cursor() as cursor:
-            for statement, name in (("SET GLOBAL key_buffer_size = 1048576", "key_buffer_size"), ("SET read_buffer_size = 16384", "read_buffer_size"),
-                                    ("SET GLOBAL local_infile = ON", "local_infile")):
+            for statement, name in (("SET GLOBAL key_buffer_size = 1048576", "key_buffer_size"), ("SET read_buffer_size = 16384", "read_buffer_size")):
                 cursor.execute(statement)
                 cursor.execute("SHOW WARNINGS")
                 (level, code, text), = cursor.fetchall()

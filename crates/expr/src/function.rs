@@ -23,7 +23,8 @@ pub(crate) type Eval = for<'a> fn(&'a [Expr], &'a SqlType, &EvalCtx<'a>) -> Resu
 
 /// A function: its name, its number of arguments, the type it gives and how it is computed.
 pub struct FuncDef {
-    pub(crate) name: &'static str,
+    /// In small letters; one of several names for the same.
+    pub name: &'static str,
     pub(crate) min_args: usize,
     pub(crate) max_args: usize,
     /// When a call may be evaluated in advance.

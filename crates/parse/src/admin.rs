@@ -39,6 +39,7 @@ impl Parser<'_> {
         match word.as_str() {
             "INSERT" => self.insert(false),
             "REPLACE" => self.insert(true),
+            "LOAD" => self.load(),
             "UPDATE" => self.update(),
             "DELETE" => self.delete(),
             "DO" => Ok(Statement::Do(self.list(Parser::expr)?)),
@@ -101,8 +102,8 @@ impl Parser<'_> {
                 Ok(Statement::UninstallComponents(self.list(Parser::string_text)?))
             }
             "RESET" if self.accept("PERSIST") => self.reset_persist(),
-            "HANDLER" | "XA" | "CALL" | "LOAD" | "SIGNAL" | "RESIGNAL" | "INSTALL" | "UNINSTALL"
-            | "RESET" | "PURGE" | "CHANGE" | "STOP" | "BINLOG" | "CACHE" | "IMPORT" | "RESTART" => {
+            "HANDLER" | "XA" | "CALL" | "SIGNAL" | "RESIGNAL" | "INSTALL" | "UNINSTALL" | "RESET"
+            | "PURGE" | "CHANGE" | "STOP" | "BINLOG" | "CACHE" | "IMPORT" | "RESTART" => {
                 self.skip_unsupported(&word)
             }
             _ => {

@@ -84,7 +84,7 @@ impl Parser<'_> {
         })
     }
 
-    fn assignment(&mut self) -> Result<Assignment> {
+    pub(super) fn assignment(&mut self) -> Result<Assignment> {
         let column = self.column_name()?;
         if !self.accept_op(Op::Eq) {
             self.expect_op(Op::Assign)?;

@@ -53,6 +53,7 @@ mod conceal;
 mod ddl;
 mod dml;
 mod expr;
+mod file;
 pub mod lexer;
 mod parser;
 pub mod print;

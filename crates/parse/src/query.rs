@@ -339,8 +339,8 @@ impl Parser<'_> {
     }
 
     fn into(&mut self) -> Result<Into> {
-        if self.accept_any(&["OUTFILE", "DUMPFILE"]).is_some() {
-            return Err(SqlError::not_supported("SELECT ... INTO OUTFILE"));
+        if let Some(file) = self.into_file()? {
+            return Ok(Into::File(Box::new(file)));
         }
         Ok(Into::Variables(self.list(Parser::variable_name)?))
     }

@@ -22,6 +22,7 @@ impl Parser<'_> {
             options: TableOptions::default(),
             like: None,
             query: None,
+            duplicates: Duplicates::Fail,
             partitioned: false,
         };
         if self.accept("LIKE") {
@@ -45,10 +46,13 @@ impl Parser<'_> {
                 self.advance();
             }
         }
-        let _ = self.accept("IGNORE") || self.accept("REPLACE");
-        self.accept("AS");
-        if self.is_any(&["SELECT", "WITH"]) || self.is_op(Op::LParen) {
+        table.duplicates = self.duplicates();
+        let announced = table.duplicates != Duplicates::Fail;
+        let announced = self.accept("AS") || announced;
+        if self.is_any(&["SELECT", "WITH", "TABLE", "VALUES"]) || self.is_op(Op::LParen) {
             table.query = Some(Box::new(self.query()?));
+        } else if announced {
+            return self.error();
         }
         if table.columns.is_empty() && table.query.is_none() {
             return if self.at_end() {
@@ -61,6 +65,15 @@ impl Parser<'_> {
             };
         }
         Ok(Statement::CreateTable(Box::new(table)))
+    }
+
+    /// IGNORE or REPLACE in front of rows.
+    pub(super) fn duplicates(&mut self) -> Duplicates {
+        match self.accept_any(&["IGNORE", "REPLACE"]) {
+            Some("IGNORE") => Duplicates::Ignore,
+            Some(_) => Duplicates::Replace,
+            None => Duplicates::Fail,
+        }
     }
 
     fn table_element(&mut self, table: &mut CreateTable) -> Result<()> {

@@ -10,6 +10,8 @@ impl Capabilities {
     pub const LONG_FLAG: Capabilities = Capabilities(1 << 2);
     pub const CONNECT_WITH_DB: Capabilities = Capabilities(1 << 3);
     pub const ODBC: Capabilities = Capabilities(1 << 6);
+    /// The client sends its files when it is asked to: LOAD DATA LOCAL.
+    pub const LOCAL_FILES: Capabilities = Capabilities(1 << 7);
     pub const IGNORE_SPACE: Capabilities = Capabilities(1 << 8);
     pub const PROTOCOL_41: Capabilities = Capabilities(1 << 9);
     /// `interactive_timeout` applies instead of `wait_timeout`.
@@ -48,6 +50,7 @@ pub fn of_server(with_tls: bool) -> Capabilities {
         C::LONG_FLAG,
         C::CONNECT_WITH_DB,
         C::ODBC,
+        C::LOCAL_FILES,
         C::IGNORE_SPACE,
         C::PROTOCOL_41,
         C::INTERACTIVE,

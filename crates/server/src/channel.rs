@@ -68,6 +68,11 @@ impl Channel {
         self.send().map_err(|e| errors::write_failed(&e))
     }
 
+    /// What the client sends cannot be understood any more: nothing is sent to it either.
+    pub fn give_up(&mut self) {
+        self.broken = true;
+    }
+
     pub fn is_broken(&self) -> bool {
         self.broken
     }

@@ -16,6 +16,10 @@ pub fn too_many_connections() -> SqlError {
     error(1040, b"08004", "Too many connections")
 }
 
+pub fn file_cut_short() -> SqlError {
+    error(1158, b"08S01", "Got an error reading communication packets")
+}
+
 pub fn bad_handshake() -> SqlError {
     error(1043, b"08S01", "Bad handshake")
 }

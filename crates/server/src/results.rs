@@ -8,7 +8,7 @@
 use crate::channel::Channel;
 use crate::cursor::Cursor;
 use crate::errors;
-use crate::packet::Mark;
+use crate::packet::{Input, Mark};
 use crate::reply;
 use crate::wire::{put_bytes, put_lenenc};
 use tidemark_sql::types::convert::{format_double, format_float};
@@ -18,6 +18,8 @@ use tidemark_sql::{OkInfo, Result, ResultSink, SqlError, status};
 
 /// Answers are sent in portions of about this size.
 const PORTION_LEN: usize = 64 << 10;
+/// Longest packet of a client's file.
+const FILE_PART_MAX: usize = 1 << 24;
 /// The protocol's own limit of a row.
 const ROW_LEN_MAX: usize = 1 << 30;
 
@@ -58,6 +60,8 @@ pub struct Results<'a, const BINARY: bool> {
     /// The result is to wait behind a cursor, and nothing of it has been sent.
     collecting: Option<Collecting>,
     cursor: Option<Cursor>,
+    /// The client is sending a file. It waits for the answer before it sends anything else, so what is buffered here is the file's.
+    file: Option<Input>,
 }
 
 /// Where the parts of an answer stand that is to open a cursor.
@@ -80,6 +84,7 @@ impl<'a, const BINARY: bool> Results<'a, BINARY> {
             portion_len: PORTION_LEN,
             collecting: None,
             cursor: None,
+            file: None,
         }
     }
 
@@ -373,6 +378,40 @@ impl<const BINARY: bool> ResultSink for Results<'_, BINARY> {
         self.collecting = None;
         self.portion_len = PORTION_LEN;
         self.channel.send_part()
+    }
+
+    fn ask_for_file(&mut self, path: &str) -> Result<()> {
+        const ASK: u8 = 0xfb;
+        let packet = self.channel.out.begin();
+        packet.push(ASK);
+        packet.extend_from_slice(path.as_bytes());
+        self.channel.out.end();
+        self.channel.send_part()?;
+        self.file = Some(Input::new());
+        Ok(())
+    }
+
+    fn file_part(&mut self, part: &mut Vec<u8>) -> Result<bool> {
+        part.clear();
+        let Some(input) = &mut self.file else {
+            return Ok(false);
+        };
+        match self.channel.read(input, FILE_PART_MAX) {
+            Ok([]) => {
+                self.file = None;
+                Ok(false)
+            }
+            Ok(bytes) => {
+                part.extend_from_slice(bytes);
+                Ok(true)
+            }
+            Err(_) => {
+                // Where the file ends is not known any more.
+                self.file = None;
+                self.channel.give_up();
+                Err(errors::file_cut_short())
+            }
+        }
     }
 
     fn end_rows(&mut self, warnings: u16, mut status: u16) -> Result<()> {

@@ -8,6 +8,7 @@ use crate::dictionary::{
 use crate::error::{Result, SqlError, er};
 use crate::expr::AllowedColumns;
 use crate::parse::ast::ObjectName;
+use crate::types::Collation;
 use std::sync::Arc;
 
 impl SessionState {
@@ -110,6 +111,28 @@ impl SessionState {
             ));
         }
         Ok(())
+    }
+
+    /// Error 1045 unless the account may have the server read files.
+    pub fn require_file_to_load(&self) -> Result<()> {
+        if self.has_global(Privileges::FILE) {
+            return Ok(());
+        }
+        let account = &self.info.account;
+        Err(SqlError::new(
+            er::ACCESS_DENIED,
+            format!(
+                "Access denied for user '{}'@'{}' (using password: NO)",
+                account.user, account.host
+            ),
+        ))
+    }
+
+    /// The collation of the current database, or the server's default.
+    pub fn schema_collation(&self) -> Collation {
+        let schema = self.schema.as_deref();
+        let found = schema.and_then(|schema| self.database.dictionary().schema(schema));
+        found.map_or(Collation::DEFAULT, |schema| schema.collation)
     }
 
     /// Error 1044 unless the account has the privilege on the database.

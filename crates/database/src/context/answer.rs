@@ -18,6 +18,8 @@ pub enum Answer {
 pub struct Done {
     /// Rows or objects changed.
     pub affected_rows: u64,
+    /// The first AUTO_INCREMENT value generated, or the last one given; 0 for none.
+    pub last_insert_id: u64,
     /// The human-readable part; often empty.
     pub info: String,
 }
@@ -32,7 +34,7 @@ impl Answer {
     pub fn affected(affected_rows: u64) -> Answer {
         Answer::Ok(Done {
             affected_rows,
-            info: String::new(),
+            ..Done::default()
         })
     }
 }
@@ -127,7 +129,7 @@ pub fn put_value(out: &mut dyn ResultSink, value: &Value) {
 pub fn ok_info(state: &SessionState, done: &Done, status: u16) -> OkInfo {
     OkInfo {
         affected_rows: done.affected_rows,
-        last_insert_id: 0,
+        last_insert_id: done.last_insert_id,
         status,
         warnings: state.warnings.count(),
         info: done.info.clone(),

@@ -44,6 +44,8 @@ impl ConnectInfo {
 pub mod capability {
     /// CLIENT_FOUND_ROWS: an UPDATE counts the rows it found, not the rows it changed.
     pub const FOUND_ROWS: u64 = 2;
+    /// CLIENT_LOCAL_FILES: the client sends its files when it is asked to.
+    pub const LOCAL_FILES: u64 = 128;
     /// CLIENT_INTERACTIVE: `interactive_timeout` holds in place of `wait_timeout`.
     pub const INTERACTIVE: u64 = 1024;
     /// CLIENT_MULTI_STATEMENTS: one COM_QUERY may hold several statements.

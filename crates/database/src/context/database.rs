@@ -130,6 +130,7 @@ impl Database {
             ))
         })?;
         let dictionary = Dictionary::load(&engine, Arc::new(Locks::default()))?;
+        dictionary.drop_unfinished(&engine)?;
         let accounts = Accounts::load(&engine)?;
         let components = Components::load(&engine)?;
         crate::variables::persist::load(&engine, &globals, |at| {

@@ -22,6 +22,7 @@ pub mod components;
 pub(crate) mod counters;
 pub(crate) mod database;
 pub(crate) mod deadlocks;
+pub mod files;
 pub(crate) mod logs;
 pub(crate) mod modes;
 pub(crate) mod options;

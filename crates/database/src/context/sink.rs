@@ -4,7 +4,7 @@
 //! Nothing between `begin_row` and `end_row` may block: rows are written while a leaf of the tree is latched. The
 //! executor asks [`ResultSink::is_full`] between rows and calls [`ResultSink::flush`] only where it holds no latch.
 
-use crate::error::Result;
+use crate::error::{Result, SqlError};
 use crate::types::{ColumnMeta, Date, DateTime, Time};
 
 /// The result of a statement without rows: an OK packet.
@@ -74,6 +74,16 @@ pub trait ResultSink {
     fn is_full(&self) -> bool;
     /// Sends what is buffered. May block on the client.
     fn flush(&mut self) -> Result<()>;
+
+    /// Asks the client for a file, which [`ResultSink::file_part`] then gets. Error 3948 where there is no client to be asked.
+    fn ask_for_file(&mut self, _path: &str) -> Result<()> {
+        Err(SqlError::local_files_disabled())
+    }
+    /// The next part of the file that was asked for, in place of what `part` holds; false at its end. After an error the file has
+    /// to be read to its end, lest the client's next command be taken for it.
+    fn file_part(&mut self, _part: &mut Vec<u8>) -> Result<bool> {
+        Ok(false)
+    }
 
     /// Ends a result set.
     fn end_rows(&mut self, warnings: u16, status: u16) -> Result<()>;

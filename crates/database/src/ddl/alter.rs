@@ -785,8 +785,8 @@ impl DdlContext<'_> {
                 counter.auto_increment_set(next.max(1))?;
             }
             Done {
-                affected_rows: 0,
                 info: "Records: 0  Duplicates: 0  Warnings: 0".to_owned(),
+                ..Done::default()
             }
         } else {
             index::arrange(&mut draft.indexes, &draft.columns);
@@ -834,6 +834,7 @@ impl DdlContext<'_> {
                 "Records: {rows}  Duplicates: 0  Warnings: {}",
                 self.state.warnings.count()
             ),
+            ..Done::default()
         }
     }
 

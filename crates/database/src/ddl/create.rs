@@ -5,7 +5,9 @@ use super::{DdlContext, check, check_table_name, column, index};
 use crate::accounts::Privileges;
 use crate::context::answer::Answer;
 use crate::context::state::clock_micros;
-use crate::dictionary::{ColumnDef, ForeignKeyDef, IndexDef, TableDef, TableOptions, names_equal};
+use crate::dictionary::{
+    ColumnDef, DefinitionChange, ForeignKeyDef, IndexDef, TableDef, TableOptions, names_equal,
+};
 use crate::error::{Result, SqlError, er};
 use crate::expr::collation;
 use crate::parse::ast::{self, ColumnKey, CreateTable, IndexKind};
@@ -14,19 +16,10 @@ use tidemark_engine::{TableId, failpoint};
 
 impl DdlContext<'_> {
     pub(super) fn create_table(&self, create: &CreateTable) -> Result<Answer> {
-        let (schema, name) = self.target(&create.name)?;
-        check_table_name(name)?;
         if create.temporary {
-            return self.create_temporary(create, schema, name);
+            return self.create_temporary(create);
         }
-        self.state
-            .require_table(Privileges::CREATE, "CREATE", schema, name)?;
-        if create.partitioned {
-            return Err(SqlError::not_supported("PARTITION BY"));
-        }
-        if create.query.is_some() {
-            return Err(SqlError::not_supported("CREATE TABLE ... SELECT"));
-        }
+        let (schema, name) = self.may_create(create, Privileges::CREATE)?;
         let dictionary = self.state.database.dictionary();
         let database = dictionary
             .schema(schema)
@@ -34,37 +27,65 @@ impl DdlContext<'_> {
         if !create.if_not_exists || dictionary.find_table(schema, name).is_none() {
             self.own_new_table(create, schema, name)?;
         }
-        if dictionary.find_table(schema, name).is_some() {
-            if !create.if_not_exists {
-                return Err(SqlError::table_exists(name));
-            }
-            self.note(SqlError::table_exists(name));
+        if self.is_taken(create, schema, name)? {
             return Ok(Answer::ok());
         }
-        let mut table = match &create.like {
+        let table = match &create.like {
             Some(source) => self.table_like(source, name)?,
-            None => self.define(create, schema, database.collation)?,
+            None => self.define(create, schema, database.collation, Vec::new())?,
         };
-        self.require_primary(&table.indexes)?;
-        self.names_are_free(schema, name, &table.options.checks)?;
-        table.schema = schema.to_owned();
-        table.name = name.to_owned();
-        self.foreign_key_names_are_free(schema, name, &table.foreign_keys)?;
-        self.adopt_children(Shape::of(&table))?;
+        let mut table = self.placed(table, schema, name)?;
         let mut change = self.change()?;
         let engine_schema = index::table_schema(&table.columns, &table.indexes);
         table.id = change.ddl.create_table(&engine_schema)?;
-        if let Some(start) = create.options.auto_increment.filter(|start| *start > 1) {
-            change.ddl.table(table.id)?.auto_increment_set(start)?;
-        }
+        begin_counter(&change, create, table.id)?;
         change.put_table(table)?;
         failpoint::reach("definitions");
         change.commit()?;
         Ok(Answer::ok())
     }
 
+    /// The database and name of a table that the account may make. Errors 1044, 1142, and 1235 for forms that are not there.
+    pub(super) fn may_create<'c>(
+        &'c self,
+        create: &'c CreateTable,
+        privileges: Privileges,
+    ) -> Result<(&'c str, &'c str)> {
+        let (schema, name) = self.target(&create.name)?;
+        check_table_name(name)?;
+        self.state.require_all(privileges, schema, name)?;
+        if create.partitioned {
+            return Err(SqlError::not_supported("PARTITION BY"));
+        }
+        Ok((schema, name))
+    }
+
+    /// Whether there is a table of the name, which IF NOT EXISTS makes a note of: otherwise error 1050.
+    pub(super) fn is_taken(&self, create: &CreateTable, schema: &str, name: &str) -> Result<bool> {
+        let dictionary = self.state.database.dictionary();
+        if dictionary.find_table(schema, name).is_none() {
+            return Ok(false);
+        }
+        if !create.if_not_exists {
+            return Err(SqlError::table_exists(name));
+        }
+        self.note(SqlError::table_exists(name));
+        Ok(true)
+    }
+
+    /// The definition under its name, if nothing that is there is in its way.
+    pub(super) fn placed(&self, mut table: TableDef, schema: &str, name: &str) -> Result<TableDef> {
+        self.require_primary(&table.indexes)?;
+        self.names_are_free(schema, name, &table.options.checks)?;
+        table.schema = schema.to_owned();
+        table.name = name.to_owned();
+        self.foreign_key_names_are_free(schema, name, &table.foreign_keys)?;
+        self.adopt_children(Shape::of(&table))?;
+        Ok(table)
+    }
+
     /// Owns the name of a table to be made, those that it refers to, and those of the tables that wait for it.
-    fn own_new_table(&self, create: &CreateTable, schema: &str, name: &str) -> Result<()> {
+    pub(super) fn own_new_table(&self, create: &CreateTable, schema: &str, name: &str) -> Result<()> {
         let children = self.state.database.dictionary().children(schema, name);
         let mut names = vec![(schema, name)];
         names.extend(self.parent_names(foreign_keys(create), schema)?);
@@ -106,12 +127,19 @@ impl DdlContext<'_> {
         Ok(table)
     }
 
-    pub(super) fn define(&self, create: &CreateTable, schema: &str, database: Collation) -> Result<TableDef> {
+    /// The definition of a new table, without its name. `selected` are the columns of the query that fills it.
+    pub(super) fn define(
+        &self,
+        create: &CreateTable,
+        schema: &str,
+        database: Collation,
+        selected: Vec<ColumnDef>,
+    ) -> Result<TableDef> {
         let options = &create.options;
         self.check_engine(options, &create.name.name)?;
         let collation = collation(options.charset.as_deref(), options.collation.as_deref())?;
         let collation = collation.unwrap_or(database);
-        if create.columns.is_empty() {
+        if create.columns.is_empty() && selected.is_empty() {
             return Err(SqlError::new(
                 er::TABLE_MUST_HAVE_COLUMNS,
                 "A table must have at least 1 column",
@@ -121,7 +149,12 @@ impl DdlContext<'_> {
         for written in &create.columns {
             columns.push(column::column(self.state, written, collation)?);
         }
-        let explicit_null: Vec<bool> = create.columns.iter().map(|c| c.nullable == Some(true)).collect();
+        let mut columns = with_selected(columns, selected);
+        let says_null = |column: &ColumnDef| {
+            let mut written = create.columns.iter();
+            written.any(|c| c.nullable == Some(true) && names_equal(&c.name, &column.name))
+        };
+        let explicit_null: Vec<bool> = columns.iter().map(says_null).collect();
         let mut indexes: Vec<IndexDef> = Vec::new();
         let mut places = Vec::new();
         for (place, def) in keys_in_order(create) {
@@ -201,6 +234,44 @@ impl DdlContext<'_> {
         ));
         Ok(())
     }
+}
+
+/// The columns of a table with a query: those that are only written, then the query's. A column of the query that is written
+/// too is of the written type.
+fn with_selected(written: Vec<ColumnDef>, selected: Vec<ColumnDef>) -> Vec<ColumnDef> {
+    let is_selected = |column: &ColumnDef| {
+        selected
+            .iter()
+            .any(|other| names_equal(&other.name, &column.name))
+    };
+    let (mut taken_over, mut columns): (Vec<_>, Vec<_>) = written.into_iter().partition(is_selected);
+    for column in selected {
+        let at = taken_over
+            .iter()
+            .position(|other| names_equal(&other.name, &column.name));
+        columns.push(match at {
+            Some(at) => {
+                let mut written = taken_over.remove(at);
+                written.name = column.name;
+                written.explicit_collation |= written.ty.is_string() && !written.ty.is_binary_string();
+                if written.comment.is_empty() {
+                    written.comment = column.comment;
+                }
+                written
+            }
+            None => column,
+        });
+    }
+    columns.append(&mut taken_over);
+    columns
+}
+
+/// `AUTO_INCREMENT = n` of a new table.
+pub(super) fn begin_counter(change: &DefinitionChange, create: &CreateTable, id: TableId) -> Result<()> {
+    if let Some(start) = create.options.auto_increment.filter(|start| *start > 1) {
+        change.ddl.table(id)?.auto_increment_set(start)?;
+    }
+    Ok(())
 }
 
 pub(super) fn now_s() -> u64 {

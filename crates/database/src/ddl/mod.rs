@@ -13,6 +13,7 @@ pub(crate) mod column;
 pub mod components;
 mod copy;
 mod create;
+pub mod create_filled;
 mod database;
 mod default;
 mod drop;

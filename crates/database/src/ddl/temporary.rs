@@ -3,11 +3,13 @@
 //! MySQL changes a temporary table by a copy of its rows, whatever is changed; so does ALTER TABLE here. It has no foreign keys,
 //! and the names of its constraints are its own.
 
-use super::{DdlContext, index};
+use super::create::begin_counter;
+use super::create_filled::{Unnamed, check_names};
+use super::{DdlContext, check_table_name, index};
 use crate::accounts::Privileges;
 use crate::context::SessionState;
 use crate::context::answer::Answer;
-use crate::dictionary::{DefinitionChange, TableDef};
+use crate::dictionary::{ColumnDef, DefinitionChange, SchemaDef, TableDef};
 use crate::error::{Result, SqlError, er};
 use crate::parse::ast::{AlterAction, CreateTable, ObjectName, Statement};
 use std::sync::Arc;
@@ -76,8 +78,26 @@ impl<'a> DdlContext<'a> {
         }
     }
 
-    /// CREATE TEMPORARY TABLE. Errors 1044, 1049, 1050, and those of a definition.
-    pub(super) fn create_temporary(&self, create: &CreateTable, schema: &str, name: &str) -> Result<Answer> {
+    /// CREATE TEMPORARY TABLE without a query. Errors 1044, 1049, 1050, and those of a definition.
+    pub(super) fn create_temporary(&self, create: &CreateTable) -> Result<Answer> {
+        let Some(schema) = self.may_create_temporary(create)? else {
+            return Ok(Answer::ok());
+        };
+        let table = match &create.like {
+            Some(source) => self.table_like(source, &create.name.name)?,
+            None => self.define_temporary(create, &schema, Vec::new())?,
+        };
+        let mut change = self.change_temporary()?;
+        let table = self.make_temporary(&mut change, create, table)?;
+        change.put_table(table)?;
+        change.commit()?;
+        Ok(Answer::ok())
+    }
+
+    /// The database of the new table. `None`: IF NOT EXISTS, and there is one of the name, which is noted.
+    fn may_create_temporary(&self, create: &CreateTable) -> Result<Option<Arc<SchemaDef>>> {
+        let (schema, name) = self.target(&create.name)?;
+        check_table_name(name)?;
         self.state
             .require_database(Privileges::CREATE_TEMPORARY_TABLES, schema)?;
         if create.partitioned {
@@ -85,9 +105,6 @@ impl<'a> DdlContext<'a> {
                 er::PARTITION_NO_TEMPORARY,
                 "Cannot create temporary table with partitions",
             ));
-        }
-        if create.query.is_some() {
-            return Err(SqlError::not_supported("CREATE TEMPORARY TABLE ... SELECT"));
         }
         let dictionary = self.state.database.dictionary();
         let database = dictionary
@@ -98,37 +115,46 @@ impl<'a> DdlContext<'a> {
         {
             return Err(SqlError::not_unique_table(name));
         }
-        if self.temporary(schema, name).is_some() {
-            if !create.if_not_exists {
-                return Err(SqlError::table_exists(name));
-            }
-            self.note(SqlError::table_exists(name));
-            return Ok(Answer::ok());
+        if self.temporary(schema, name).is_none() {
+            return Ok(Some(database));
         }
-        let mut table = match &create.like {
-            Some(source) => self.table_like(source, name)?,
-            None => {
-                refuse_compression(create)?;
-                if super::create::has_foreign_keys(create) {
-                    return Err(no_foreign_keys());
-                }
-                self.define(create, schema, database.collation)?
-            }
-        };
+        if !create.if_not_exists {
+            return Err(SqlError::table_exists(name));
+        }
+        self.note(SqlError::table_exists(name));
+        Ok(None)
+    }
+
+    fn define_temporary(
+        &self,
+        create: &CreateTable,
+        schema: &SchemaDef,
+        selected: Vec<ColumnDef>,
+    ) -> Result<TableDef> {
+        refuse_compression(create)?;
+        if super::create::has_foreign_keys(create) {
+            return Err(no_foreign_keys());
+        }
+        self.define(create, &schema.name, schema.collation, selected)
+    }
+
+    /// The engine's table of a definition, and the definition as it will be found.
+    fn make_temporary(
+        &self,
+        change: &mut DefinitionChange<'_>,
+        create: &CreateTable,
+        mut table: TableDef,
+    ) -> Result<TableDef> {
+        let (schema, name) = self.target(&create.name)?;
         self.require_primary(&table.indexes)?;
         table.schema = schema.to_owned();
         table.name = name.to_owned();
         table.temporary = true;
         table.lock = TableDef::private_lock();
-        let mut change = self.change_temporary()?;
         let engine_schema = index::table_schema(&table.columns, &table.indexes);
         table.id = change.ddl.create_table(&engine_schema)?;
-        if let Some(start) = create.options.auto_increment.filter(|start| *start > 1) {
-            change.ddl.table(table.id)?.auto_increment_set(start)?;
-        }
-        change.put_table(table)?;
-        change.commit()?;
-        Ok(Answer::ok())
+        begin_counter(change, create, table.id)?;
+        Ok(table)
     }
 
     /// Drops temporary tables; their rows stay until the transaction has ended.
@@ -139,6 +165,44 @@ impl<'a> DdlContext<'a> {
         if !self.state.in_transaction.get() {
             free_dropped(self.state);
         }
+    }
+}
+
+/// What CREATE TEMPORARY TABLE … SELECT looks at before its query: the database of the new table. `None`: IF NOT EXISTS, and
+/// there is one of the name, which is noted.
+pub fn may_create(state: &SessionState, create: &CreateTable) -> Result<Option<Arc<SchemaDef>>> {
+    DdlContext::new(state).may_create_temporary(create)
+}
+
+/// Makes a temporary table that gets its name when it has its rows, with these columns of the query that has them.
+pub fn make_unnamed(
+    state: &SessionState,
+    create: &CreateTable,
+    schema: &SchemaDef,
+    selected: Vec<ColumnDef>,
+) -> Result<Unnamed> {
+    let run = DdlContext::new(state);
+    check_names(&selected)?;
+    let table = run.define_temporary(create, schema, selected)?;
+    let mut change = run.change_temporary()?;
+    let def = Arc::new(run.make_temporary(&mut change, create, table)?);
+    change.commit()?;
+    let table = state.database.engine().table(def.id)?;
+    Ok(Unnamed { def, table })
+}
+
+/// Gives the table its name.
+pub fn publish(state: &SessionState, table: &Unnamed) -> Result<()> {
+    let mut change = DdlContext::new(state).change_temporary()?;
+    change.put_table(TableDef::clone(&table.def))?;
+    change.commit()
+}
+
+/// Drops the table, when the transaction that has put rows into it has ended.
+pub fn discard(state: &SessionState, table: &Unnamed) {
+    state.temporary.drop_unnamed(table.def.id);
+    if !state.in_transaction.get() {
+        free_dropped(state);
     }
 }
 

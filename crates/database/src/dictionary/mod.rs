@@ -26,10 +26,12 @@ use parking_lot::RwLock;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use tidemark_engine::{Ddl, Engine, TableId};
+use tidemark_engine::{Ddl, Engine, Error, TableId, TableSchema};
 
 const SPACE_SCHEMA: &str = "schema";
 const SPACE_TABLE: &str = "table";
+/// The engine's tables that are being filled before they get a name.
+const SPACE_UNFINISHED: &str = "unfinished";
 
 /// Databases that are not stored.
 pub const VIRTUAL_SCHEMAS: [&str; 4] = ["information_schema", "mysql", "performance_schema", "sys"];
@@ -117,6 +119,31 @@ impl Dictionary {
             names: RwLock::new(names),
             locks,
         })
+    }
+
+    /// Drops the tables that were being filled when the server stopped. Nothing can be dropped on a server that only reads.
+    pub fn drop_unfinished(&self, engine: &Engine) -> Result<()> {
+        let unfinished = engine.meta_scan(SPACE_UNFINISHED)?;
+        if unfinished.is_empty() || engine.force_recovery() > 0 {
+            return Ok(());
+        }
+        let ddl = match engine.ddl() {
+            Err(Error::ReadOnly) => return Ok(()),
+            ddl => ddl?,
+        };
+        let mut change = DefinitionChange {
+            dictionary: self,
+            ddl,
+            edits: Vec::new(),
+            temporary: None,
+        };
+        for (key, _) in unfinished {
+            let Ok(id) = <[u8; 8]>::try_from(key.as_slice()) else {
+                continue;
+            };
+            change.drop_unfinished(TableId(u64::from_le_bytes(id)))?;
+        }
+        change.commit()
     }
 
     /// Grows with every change of any definition: a cached plan that saw the same epoch is still right.
@@ -335,6 +362,24 @@ impl DefinitionChange<'_> {
         Ok(())
     }
 
+    /// Creates a table of the engine without a name, noted as unfinished: at the next start it is dropped.
+    pub fn create_unfinished(&mut self, schema: &TableSchema) -> Result<TableId> {
+        let id = self.ddl.create_table(schema)?;
+        self.ddl.put_meta(SPACE_UNFINISHED, &id.0.to_le_bytes(), &[])?;
+        Ok(id)
+    }
+
+    /// Strikes out the note of [`DefinitionChange::create_unfinished`]: the table gets a name by the same change.
+    pub fn finish(&mut self, id: TableId) -> Result<()> {
+        Ok(self.ddl.delete_meta(SPACE_UNFINISHED, &id.0.to_le_bytes())?)
+    }
+
+    /// Drops a table that is not to get a name.
+    pub fn drop_unfinished(&mut self, id: TableId) -> Result<()> {
+        self.finish(id)?;
+        Ok(self.ddl.drop_table(id)?)
+    }
+
     /// Forgets the name. The engine's table is the caller's to drop or to keep under another name.
     pub fn drop_table(&mut self, schema: &str, name: &str) -> Result<()> {
         if self.temporary.is_none() {
@@ -356,6 +401,9 @@ impl DefinitionChange<'_> {
                     Edit::PutSchema(_) | Edit::DropSchema(_) => {}
                 }
             }
+            return Ok(());
+        }
+        if self.edits.is_empty() {
             return Ok(());
         }
         let mut names = self.dictionary.names.write();

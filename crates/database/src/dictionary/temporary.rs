@@ -105,6 +105,11 @@ impl TemporaryTables {
         }
     }
 
+    /// Has an engine's table dropped with those of [`TemporaryTables::drop_later`], which never had a name.
+    pub fn drop_unnamed(&self, id: TableId) {
+        self.dropped.borrow_mut().push(id);
+    }
+
     /// The engine's tables that have lost their names, to be dropped now.
     pub fn take_dropped(&self) -> Vec<TableId> {
         self.dropped.take()

@@ -25,8 +25,21 @@ pub struct CreateTable {
     pub like: Option<ObjectName>,
     /// `[AS] SELECT …`: the query whose rows fill it; `None`: not written.
     pub query: Option<Box<Query>>,
+    /// `IGNORE` or `REPLACE` in front of the query.
+    pub duplicates: Duplicates,
     /// `PARTITION BY` was written.
     pub partitioned: bool,
+}
+
+/// What becomes of a row whose key is there already.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Duplicates {
+    /// Neither is written: it is an error.
+    Fail,
+    /// `IGNORE`: the row is left out.
+    Ignore,
+    /// `REPLACE`: it takes the place of the one that is there.
+    Replace,
 }
 
 /// PRIMARY KEY or UNIQUE behind a column.

@@ -11,6 +11,7 @@ mod account;
 mod change;
 mod definition;
 mod expr;
+mod file;
 mod query;
 mod session;
 mod show;
@@ -21,6 +22,7 @@ pub use account::*;
 pub use change::*;
 pub use definition::*;
 pub use expr::*;
+pub use file::*;
 pub use query::*;
 pub use session::*;
 pub use show::*;
@@ -38,6 +40,8 @@ pub enum Statement {
     Query(Box<Query>),
     /// `INSERT …` and `REPLACE …`.
     Insert(Box<Insert>),
+    /// LOAD DATA
+    LoadData(Box<LoadData>),
     /// `UPDATE …`, of one table or several.
     Update(Box<Update>),
     /// `DELETE …`, of one table or several.

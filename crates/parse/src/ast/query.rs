@@ -1,6 +1,6 @@
 //! Queries: blocks, set operations, what stands in FROM.
 
-use super::{Expr, NamedWindow, ObjectName};
+use super::{Expr, IntoFile, NamedWindow, ObjectName};
 use std::sync::Arc;
 
 /// A query: SELECT, UNION and their kin, with its WITH, ORDER BY and LIMIT.
@@ -168,8 +168,8 @@ pub enum LockWaitOption {
 pub enum Into {
     /// `INTO @a, @b`: the names without `@`, as written.
     Variables(Vec<String>),
-    /// `INTO OUTFILE`, `INTO DUMPFILE`: 1235
-    File,
+    /// `INTO OUTFILE`, `INTO DUMPFILE`
+    File(Box<IntoFile>),
 }
 
 /// What stands in FROM.

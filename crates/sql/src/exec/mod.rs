@@ -8,11 +8,12 @@
 //! - [`source`]: tables and joins.
 //! - [`select`]: a query block, and the set operations; [`groups`]: GROUP BY, [`rollup`]: with totals; [`window`]: window functions; [`tail`]:
 //!   distinctness, order, limit.
-//! - [`output`]: where rows go; [`spill`]: where they wait, past what may be in memory.
+//! - [`output`]: where rows go, [`outfile`]: into a file; [`spill`]: where they wait, past what may be in memory.
 //! - [`statement`]: whole statements; [`change`]: INSERT, UPDATE and DELETE; [`past`]: AS OF.
 
 mod change;
 mod groups;
+mod outfile;
 pub mod output;
 mod past;
 mod rollup;

@@ -1,13 +1,16 @@
 //! Runs a planned statement.
 
 use super::change::{self, ChangeContext, Changes};
+use super::outfile::FileOutput;
 use super::past::one_moment;
 use super::{Collect, Exec, Output, Purpose, QueryScope, SinkOutput};
+use crate::accounts::Privileges;
 use crate::context::{ResultSink, SessionState};
 use crate::error::{Result, SqlError, er};
 use crate::expr::{Env, SessionInfo};
-use crate::plan::QueryPlan;
+use crate::plan::file_form::FileForm;
 use crate::plan::statement::{Body, HIDDEN_VARIABLE, StatementPlan};
+use crate::plan::{Destination, QueryPlan};
 use crate::types::{SqlType, Value};
 use std::cell::RefCell;
 use tidemark_engine::{Isolation, Moment, Transaction};
@@ -53,7 +56,7 @@ pub fn run(
     };
     match &plan.body {
         Body::Query(query) => select(plan, query, &exec, &env, out),
-        Body::Insert(plan) => Ok(changed(state, change::insert::run(plan, run)?)),
+        Body::Insert(plan) => Ok(changed(state, change::insert::run(plan, run, out)?)),
         Body::Update(plan) => Ok(changed(state, change::update::run(plan, run)?)),
         Body::Delete(plan) => Ok(changed(state, change::delete::run(plan, run)?)),
         Body::Joined(plan) => Ok(changed(state, change::joined::run(plan, &exec, run)?)),
@@ -82,10 +85,17 @@ pub fn run(
 fn purpose(plan: &StatementPlan) -> Purpose {
     match &plan.body {
         // The value of SET.
-        Body::Query(query) if query.into.iter().any(|name| name == HIDDEN_VARIABLE) => Purpose::Write,
+        Body::Query(query) if is_value_of_set(query) => Purpose::Write,
         Body::Query(_) | Body::Explain(_) => Purpose::Result,
         Body::Update(_) => Purpose::Copy,
         Body::Insert(_) | Body::Delete(_) | Body::Joined(_) | Body::Do(_) => Purpose::Write,
+    }
+}
+
+fn is_value_of_set(query: &QueryPlan) -> bool {
+    match &query.into {
+        Destination::Variables(names) => names.iter().any(|name| name == HIDDEN_VARIABLE),
+        Destination::Client | Destination::File(_) => false,
     }
 }
 
@@ -120,8 +130,10 @@ fn select(
 ) -> Result<Outcome> {
     let scope = QueryScope { env, outer: None };
     let session = exec.session;
-    if !query.into.is_empty() {
-        return into_variables(query, exec, scope);
+    match &query.into {
+        Destination::Client => {}
+        Destination::Variables(names) => return into_variables(query, names, exec, scope),
+        Destination::File(form) => return into_file(query, form, exec, scope),
     }
     out.columns(plan.columns().unwrap_or(&[]))?;
     let types: Vec<SqlType> = query.columns.iter().map(|c| c.ty.clone()).collect();
@@ -134,7 +146,26 @@ fn select(
     Ok(Outcome::Rows(sent))
 }
 
-fn into_variables(query: &QueryPlan, exec: &Exec, scope: QueryScope) -> Result<Outcome> {
+fn into_file(query: &QueryPlan, form: &FileForm, exec: &Exec, scope: QueryScope) -> Result<Outcome> {
+    let session = exec.session;
+    session.require_global(Privileges::FILE, "FILE")?;
+    let mut output = FileOutput::create(session, form)?;
+    form.warn_if_ambiguous(session);
+    let found = exec.query(query, scope, &mut output)?;
+    let affected_rows = output.finish()?;
+    session.found_rows.set(if query.calc_found_rows {
+        found
+    } else {
+        affected_rows
+    });
+    Ok(Outcome::Done {
+        affected_rows,
+        last_insert_id: 0,
+        info: String::new(),
+    })
+}
+
+fn into_variables(query: &QueryPlan, names: &[String], exec: &Exec, scope: QueryScope) -> Result<Outcome> {
     let mut row: Option<Vec<Value>> = None;
     let mut collect = Collect::new(|values: &[Value]| {
         if row.is_some() {
@@ -150,7 +181,7 @@ fn into_variables(query: &QueryPlan, exec: &Exec, scope: QueryScope) -> Result<O
     let affected_rows = row.is_some() as u64;
     match row {
         Some(row) => {
-            for (name, value) in query.into.iter().zip(row) {
+            for (name, value) in names.iter().zip(row) {
                 exec.session.set_user_variable(name, value)?;
             }
         }

@@ -5,7 +5,7 @@
 //!   ([`index_bounds`]) are read of one, [`filter`] what is left to be tested on them, [`order`] how not to sort them, [`group`] their groups ([`rollup`]: with totals);
 //!   [`window`] its window functions; [`walk`]: through a whole plan.
 //! - [`view`]: views among the tables, and their definitions.
-//! - [`change`]: INSERT, UPDATE and DELETE; [`past`]: AS OF.
+//! - [`change`]: INSERT, UPDATE and DELETE; [`past`]: AS OF; [`file_form`]: how rows stand in files.
 //! - [`statement`]: whole statements, as the session has them run.
 //! - [`explain`]: a plan for people to read.
 //!
@@ -15,6 +15,7 @@ pub mod access;
 mod block;
 pub mod change;
 pub mod explain;
+pub mod file_form;
 mod filter;
 pub mod from;
 mod group;
@@ -40,6 +41,7 @@ use crate::expr::{Aggregate, Binder, EvalCtx, Expr};
 use crate::parse::ast::{self, SetOp};
 use crate::types::{ColumnMeta, SqlType};
 use access::AccessPath;
+use file_form::FileForm;
 use rollup::RollupPlan;
 use std::sync::Arc;
 use tidemark_engine::{LockWait, Table};
@@ -64,11 +66,19 @@ pub struct QueryPlan {
     pub columns: Vec<OutputColumn>,
     /// Slots of the row around it that it reads.
     pub outer: Vec<usize>,
-    /// `INTO @a, @b`
-    pub into: Vec<String>,
+    pub into: Destination,
     pub calc_found_rows: bool,
     /// The order is that of the output columns from left to right.
     pub ordered_by_output: bool,
+}
+
+/// Where the rows of a query go.
+pub enum Destination {
+    Client,
+    /// `INTO @a, @b`
+    Variables(Vec<String>),
+    /// `INTO OUTFILE`, `INTO DUMPFILE`
+    File(Box<FileForm>),
 }
 
 pub struct OutputColumn {

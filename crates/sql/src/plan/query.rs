@@ -1,7 +1,9 @@
 //! Queries: WITH, ORDER BY and LIMIT around blocks ([`super::block`]); UNION, INTERSECT and EXCEPT of them; VALUES.
 
+use super::file_form::FileForm;
 use super::group::BlockHooks;
-use super::{OutputColumn, Planner, QueryBody, QueryPlan, Recursion, SetBranch};
+use super::{Destination, OutputColumn, Planner, QueryBody, QueryPlan, Recursion, SetBranch};
+use crate::accounts::Privileges;
 use crate::error::depth::check_stack;
 use crate::error::{Result, SqlError};
 use crate::expr::{Expr, Scope, build};
@@ -11,6 +13,9 @@ use crate::types::{ColumnMeta, SqlType};
 impl Planner<'_> {
     /// Plans a query in the scope around it.
     pub fn query(&mut self, query: &Query, outer: Option<&Scope>) -> Result<QueryPlan> {
+        if matches!(query.into, Some(ast::Into::File(_))) {
+            self.state.require_global(Privileges::FILE, "FILE")?;
+        }
         let common = self.common.len();
         if let Some(with) = &query.with {
             self.common.extend(with.tables.iter().cloned());
@@ -18,11 +23,15 @@ impl Planner<'_> {
         let planned = self.nested(|planner| planner.query_body(query, outer));
         self.common.truncate(common);
         let mut plan = planned?;
-        if let Some(ast::Into::Variables(names)) = &query.into {
-            if names.len() != plan.columns.len() {
+        match &query.into {
+            None => {}
+            Some(ast::Into::Variables(names)) if names.len() != plan.columns.len() => {
                 return Err(SqlError::select_column_count());
             }
-            plan.into = names.clone();
+            Some(ast::Into::Variables(names)) => plan.into = Destination::Variables(names.clone()),
+            Some(ast::Into::File(file)) => {
+                plan.into = Destination::File(Box::new(FileForm::new(file, &plan.columns)?));
+            }
         }
         plan.outer = self.outer_slots(&plan);
         Ok(plan)
@@ -359,7 +368,7 @@ impl QueryPlan {
             limit: None,
             columns,
             outer: Vec::new(),
-            into: Vec::new(),
+            into: Destination::Client,
             calc_found_rows: false,
             ordered_by_output: false,
         }

@@ -8,7 +8,7 @@ use super::change::{DeletePlan, InsertPlan, JoinedPlan, Target, UpdatePlan};
 use super::explain;
 use super::past::AsOf;
 use super::view::Contexts;
-use super::{Input, Planner, QueryPlan};
+use super::{Destination, Input, Planner, QueryPlan};
 use crate::accounts::Privileges;
 use crate::context::SessionState;
 use crate::context::TableUse;
@@ -55,6 +55,15 @@ pub struct StatementPlan {
 /// Plans a query, a data change, DO or EXPLAIN. The parameters lend their types; a statement that is only prepared has
 /// none yet.
 pub fn plan(statement: &Statement, state: &SessionState, params: &[Value]) -> Result<Box<StatementPlan>> {
+    plan_with(state, params, |planner, sample| planner.body(statement, sample))
+}
+
+/// Plans a statement whose body `make` plans.
+pub(super) fn plan_with(
+    state: &SessionState,
+    params: &[Value],
+    make: impl FnOnce(&mut Planner, &EvalCtx) -> Result<Body>,
+) -> Result<Box<StatementPlan>> {
     let ctx = state.bind_ctx();
     let mut env = state.env(&NoSubqueries, params);
     env.unbound = params.is_empty();
@@ -67,10 +76,10 @@ pub fn plan(statement: &Statement, state: &SessionState, params: &[Value]) -> Re
     };
     let contexts = Contexts::default();
     let mut planner = Planner::new(state, binder, Some(&sample), &contexts);
-    let body = planner.body(statement, &sample)?;
+    let body = make(&mut planner, &sample)?;
     let moments = planner.moments(matches!(body, Body::Query(_) | Body::Explain(_)))?;
     let columns = match &body {
-        Body::Query(query) if query.into.is_empty() => {
+        Body::Query(query) if matches!(query.into, Destination::Client) => {
             Some(query.columns.iter().map(|column| column.meta.clone()).collect())
         }
         Body::Explain(rows) => Some(rows.columns(state)),
@@ -100,6 +109,7 @@ impl Planner<'_> {
         Ok(match statement {
             Statement::Query(query) => Body::Query(Box::new(self.whole_query(query)?)),
             Statement::Insert(insert) => Body::Insert(Box::new(self.insert(insert)?)),
+            Statement::LoadData(load) => Body::Insert(Box::new(self.load(load)?)),
             Statement::Update(update) => match update.tables.as_slice() {
                 [TableRef::Table(table)] if table.as_of.is_none() => {
                     Body::Update(Box::new(self.update(update, table, sample)?))

@@ -9,6 +9,7 @@ use crate::ddl::server_tables;
 use crate::dictionary::TableDef;
 use crate::error::{Result, SqlError};
 use crate::parse::ast::{Expr, MaintenanceKind, QueryBody, SelectItem, ShowKind, Statement};
+use crate::types::Value;
 use std::sync::atomic::Ordering;
 
 impl Session {
@@ -16,6 +17,7 @@ impl Session {
     pub(super) fn run_statement(
         &mut self,
         statement: &Statement,
+        params: &[Value],
         more: bool,
         out: &mut dyn ResultSink,
     ) -> Result<()> {
@@ -24,7 +26,7 @@ impl Session {
         }
         let is_of_dump = server_tables::is_of_dump(&self.state, statement);
         if is_planned(statement) && !is_of_dump {
-            return self.plan_and_run(statement, &[], more, out).map(drop);
+            return self.plan_and_run(statement, params, more, out).map(drop);
         }
         if let Statement::Execute { name, using } = statement {
             return self.execute_text(name, using, more, out);
@@ -47,7 +49,7 @@ impl Session {
                 self.before_implicit_commit(statement)?;
                 server_tables::load(&self.state, statement)?
             }
-            false => self.answer(statement)?,
+            false => self.answer(statement, params)?,
         };
         let status = self.status_with(more);
         match answer {
@@ -64,9 +66,19 @@ impl Session {
     }
 
     /// Everything that is not planned.
-    fn answer(&mut self, statement: &Statement) -> Result<Answer> {
+    fn answer(&mut self, statement: &Statement, params: &[Value]) -> Result<Answer> {
         if crate::ddl::temporary::is_of_temporary(&self.state, statement) {
-            return self.change_temporary(statement);
+            return self.change_temporary(statement, params);
+        }
+        if let Statement::CreateTable(create) = statement
+            && let Some(query) = &create.query
+        {
+            self.before_implicit_commit(statement)?;
+            self.check_locked_definitions(statement)?;
+            let answer = self.create_filled(create, query, params)?;
+            views::refresh(&self.state, statement);
+            self.record();
+            return Ok(answer);
         }
         if crate::ddl::is_ddl(statement) {
             self.before_implicit_commit(statement)?;
@@ -184,6 +196,7 @@ pub(super) fn is_planned(statement: &Statement) -> bool {
         statement,
         Statement::Query(_)
             | Statement::Insert(_)
+            | Statement::LoadData(_)
             | Statement::Update(_)
             | Statement::Delete(_)
             | Statement::Do(_)

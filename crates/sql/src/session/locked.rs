@@ -317,12 +317,17 @@ impl Session {
         if matches!(self.transaction.locked, Locked::Everything) {
             return f(state);
         }
-        let lock = definitions_lock(state);
-        let used = state.with_wait_policy(|policy| state.locks.use_table(&lock, Mode::Write, policy));
-        let result = used.and_then(|()| f(state));
-        state.locks.release_used();
-        result
+        using_definitions(state, || f(state))
     }
+}
+
+/// Changes definitions, once no other session holds FLUSH TABLES WITH READ LOCK.
+pub(super) fn using_definitions<T>(state: &SessionState, f: impl FnOnce() -> Result<T>) -> Result<T> {
+    let lock = definitions_lock(state);
+    let used = state.with_wait_policy(|policy| state.locks.use_table(&lock, Mode::Write, policy));
+    let result = used.and_then(|()| f());
+    state.locks.release_used();
+    result
 }
 
 /// The tables whose definitions a statement changes.

@@ -5,12 +5,14 @@
 //! - [`guard`]: what stops a statement before it begins.
 //! - [`prepared`]: statements kept for later, over the protocol or by PREPARE.
 //! - [`transaction`]: how statements are put into transactions.
-//! - [`set`], [`admin`], [`locked`]: SET; KILL, USE, FLUSH; LOCK TABLES. [`views`]: CREATE VIEW. [`temporary`]: temporary tables.
+//! - [`set`], [`admin`], [`locked`]: SET; KILL, USE, FLUSH; LOCK TABLES. [`views`]: CREATE VIEW. [`create_filled`]: CREATE TABLE …
+//!   SELECT. [`temporary`]: temporary tables.
 //!
 //! What statements see of the session while they run is `context`, far below; nothing below knows the session.
 
 mod admin;
 mod argument;
+mod create_filled;
 #[cfg(test)]
 mod depth_tests;
 mod dispatch;

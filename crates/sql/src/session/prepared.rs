@@ -69,7 +69,8 @@ impl Session {
             Statement::Empty
             | Statement::Prepare { .. }
             | Statement::Execute { .. }
-            | Statement::Deallocate(_) => {
+            | Statement::Deallocate(_)
+            | Statement::LoadData(_) => {
                 return Err(SqlError::new(
                     er::UNSUPPORTED_PS,
                     "This command is not supported in the prepared statement protocol yet",
@@ -179,7 +180,7 @@ impl Session {
             self.clear_diagnostics();
             self.plan_and_run(&statement, params, more, out).map(drop)
         } else {
-            self.run_statement(&statement, more, out)
+            self.run_statement(&statement, params, more, out)
         };
         result.inspect_err(|error| self.note_error(error))
     }
@@ -198,8 +199,8 @@ impl Session {
         self.statements.text.insert(key, prepared);
         let info = "Statement prepared".to_owned();
         Ok(Answer::Ok(crate::context::Done {
-            affected_rows: 0,
             info,
+            ..Default::default()
         }))
     }
 

@@ -179,7 +179,7 @@ impl Session {
     }
 
     /// A metadata lock was not granted: a transaction of its own ends, a deadlock ends any.
-    fn after_failed_lock(&mut self, error: &SqlError) {
+    pub(super) fn after_failed_lock(&mut self, error: &SqlError) {
         if !self.state.in_transaction.get() {
             self.state.locks.release_used();
         } else if error.code == er::LOCK_DEADLOCK {

@@ -7,6 +7,7 @@ use crate::context::Answer;
 use crate::ddl::temporary::{commits_nothing, free_dropped};
 use crate::error::{Result, SqlError, er};
 use crate::parse::ast::Statement;
+use crate::types::Value;
 
 /// What the open transaction has done to the names of temporary tables, which no rollback undoes.
 #[derive(Clone, Copy, Default)]
@@ -18,7 +19,7 @@ pub(super) struct Unrolled {
 impl Session {
     /// A statement that changes definitions of temporary tables and of nothing else. CREATE and DROP TEMPORARY TABLE commit
     /// nothing, and are refused in a READ ONLY transaction: error 1792.
-    pub(super) fn change_temporary(&mut self, statement: &Statement) -> Result<Answer> {
+    pub(super) fn change_temporary(&mut self, statement: &Statement, params: &[Value]) -> Result<Answer> {
         let stays = commits_nothing(statement);
         match stays {
             true if self.is_read_only() => return Err(SqlError::read_only_transaction()),
@@ -31,7 +32,14 @@ impl Session {
             self.check_locked_source(source)?;
         }
         let before = self.state.temporary.version();
-        let answer = crate::ddl::execute(&self.state, statement)?;
+        let query = match statement {
+            Statement::CreateTable(create) => create.query.as_ref().map(|query| (create, query)),
+            _ => None,
+        };
+        let answer = match query {
+            Some((create, query)) => self.create_temporary_filled(create, query, params)?,
+            None => crate::ddl::execute(&self.state, statement)?,
+        };
         if stays && (self.state.in_transaction.get() || !self.state.settings.autocommit) {
             let unrolled = &mut self.transaction.unrolled;
             match statement {

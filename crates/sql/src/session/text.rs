@@ -93,7 +93,7 @@ impl Session {
         if parsed.param_count > 0 {
             return Err(SqlError::syntax("?", 1));
         }
-        self.run_statement(&parsed.statement, next < sql.len(), out)?;
+        self.run_statement(&parsed.statement, &[], next < sql.len(), out)?;
         Ok(next)
     }
 

@@ -609,6 +609,14 @@ impl SqlError {
         )
     }
 
+    /// Error 3948.
+    pub fn local_files_disabled() -> Self {
+        SqlError::new(
+            er::CLIENT_LOCAL_FILES_DISABLED,
+            "Loading local data is disabled; this must be enabled on both the client and server sides",
+        )
+    }
+
     /// Error 1290: `The MySQL server is running with the {option} option so it cannot execute this statement`.
     pub fn option_prevents(option: &str) -> Self {
         SqlError::new(

@@ -11,6 +11,7 @@ use super::counter::Counter;
 use super::foreign_keys::Relations;
 use super::rows::{Changed, Slots, Stored};
 use super::{ChangeContext, Changes, is_ignorable};
+use crate::context::ResultSink;
 use crate::dictionary::ColumnDefault;
 use crate::error::{Result, SqlError, er};
 use crate::exec::{Exec, Purpose, QueryScope};
@@ -20,7 +21,8 @@ use crate::types::{SqlMode, TypeKind, Val, Value};
 use tidemark_engine::{Action, DuplicateLock, Error};
 
 /// Runs the statement. The environment must say `writes`, and be strict only without IGNORE.
-pub fn run<'a>(plan: &'a InsertPlan, run: ChangeContext<'a>) -> Result<Changes> {
+/// `client` is asked for its file by LOAD DATA LOCAL.
+pub fn run<'a>(plan: &'a InsertPlan, run: ChangeContext<'a>, client: &mut dyn ResultSink) -> Result<Changes> {
     let mut work = InsertRun {
         plan,
         run,
@@ -31,7 +33,10 @@ pub fn run<'a>(plan: &'a InsertPlan, run: ChangeContext<'a>) -> Result<Changes> 
         orphans: 0,
         counter: Counter::new(run, &plan.target.table, plan.is_bulk()),
     };
-    let rows = work.all_rows()?;
+    let rows = match &plan.source {
+        InsertSource::File(source) => work.all_lines(source, client)?,
+        source => work.all_rows(source)?,
+    };
     work.finish(rows)
 }
 
@@ -52,23 +57,24 @@ impl Row for OldAndNew<'_> {
 }
 
 /// One execution.
-struct InsertRun<'a> {
-    plan: &'a InsertPlan,
-    run: ChangeContext<'a>,
-    outcome: Changes,
+pub(super) struct InsertRun<'a> {
+    pub(super) plan: &'a InsertPlan,
+    pub(super) run: ChangeContext<'a>,
+    pub(super) outcome: Changes,
     /// Rows inserted; rows replaced or updated; rows left out by IGNORE.
-    copied: u64,
+    pub(super) copied: u64,
     changed: u64,
     skipped: u64,
-    /// Rows left out by IGNORE for want of a parent, which MySQL does not count as records.
-    orphans: u64,
+    /// Rows left out by IGNORE for want of a parent, or by LOAD DATA for a CHECK, which MySQL does not count as records.
+    pub(super) orphans: u64,
     counter: Counter<'a>,
 }
 
 impl InsertRun<'_> {
-    fn all_rows(&mut self) -> Result<u64> {
+    fn all_rows(&mut self, source: &InsertSource) -> Result<u64> {
         let plan = self.plan;
-        match &plan.source {
+        match source {
+            InsertSource::File(_) => Ok(0),
             InsertSource::Rows(rows) => {
                 let mut values = Vec::with_capacity(plan.target.def.columns.len());
                 for (at, row) in rows.iter().enumerate() {
@@ -107,7 +113,7 @@ impl InsertRun<'_> {
 
     /// Before the values are evaluated: where one of them reads a column, it sees that column's constant default. So does
     /// a computed default that is asked for by its keyword.
-    fn begin(&self, values: &mut Vec<Value>) {
+    pub(super) fn begin(&self, values: &mut Vec<Value>) {
         let columns = &self.plan.target.def.columns;
         values.clear();
         if self.plan.reads_columns || self.plan.target.has_computed() {
@@ -122,7 +128,7 @@ impl InsertRun<'_> {
 
     /// After them: columns without a value take their defaults. Those that are computed come last, in order, since they
     /// may be computed from the others.
-    fn defaults(&self, given: &[usize], values: &mut [Value]) -> Result<()> {
+    pub(super) fn defaults(&self, given: &[usize], values: &mut [Value]) -> Result<()> {
         let (target, ctx) = (&self.plan.target, self.run.env.ctx());
         let mut computed = false;
         for at in 0..values.len() {
@@ -146,22 +152,26 @@ impl InsertRun<'_> {
         let columns: &[usize] = if row.is_empty() { &[] } else { &plan.columns };
         self.begin(values);
         for (given, &column) in row.iter().zip(columns) {
-            let value = match given {
-                Given::Default => {
-                    let ctx = self.run.env.ctx();
-                    plan.target.default_or_zero(column, values, &ctx)?
-                }
-                Given::Value(expr) => {
-                    let slots = Slots(values);
-                    let ctx = self.run.env.ctx_with(&slots);
-                    let value = expr.eval(&ctx)?;
-                    self.converted(column, value)?.into_owned()
-                }
-            };
-            values[column] = value;
+            values[column] = self.given_value(column, given, values)?;
         }
         self.defaults(columns, values)?;
         self.generate(values, rows_left)
+    }
+
+    /// A value written for a column, in the column's type; `values` are those of the row so far.
+    pub(super) fn given_value(&self, column: usize, given: &Given, values: &[Value]) -> Result<Value> {
+        match given {
+            Given::Default => {
+                let ctx = self.run.env.ctx();
+                self.plan.target.default_or_zero(column, values, &ctx)
+            }
+            Given::Value(expr) => {
+                let slots = Slots(values);
+                let ctx = self.run.env.ctx_with(&slots);
+                let value = expr.eval(&ctx)?;
+                Ok(self.converted(column, value)?.into_owned())
+            }
+        }
     }
 
     fn build_from(&mut self, row: &[Value], values: &mut Vec<Value>, rows_left: u64) -> Result<()> {
@@ -174,7 +184,7 @@ impl InsertRun<'_> {
         self.generate(values, rows_left)
     }
 
-    fn converted<'v>(&self, column: usize, value: Val<'v>) -> Result<Val<'v>> {
+    pub(super) fn converted<'v>(&self, column: usize, value: Val<'v>) -> Result<Val<'v>> {
         if value.is_null() && Some(column) == self.plan.auto_increment {
             return Ok(Val::Null);
         }
@@ -195,7 +205,7 @@ impl InsertRun<'_> {
     }
 
     /// Fills in the AUTO_INCREMENT column.
-    fn generate(&mut self, values: &mut [Value], rows_left: u64) -> Result<()> {
+    pub(super) fn generate(&mut self, values: &mut [Value], rows_left: u64) -> Result<()> {
         let Some(column) = self.plan.auto_increment else {
             return Ok(());
         };
@@ -246,10 +256,12 @@ impl InsertRun<'_> {
         }
     }
 
-    fn put(&mut self, values: &mut [Value]) -> Result<()> {
+    pub(super) fn put(&mut self, values: &mut [Value]) -> Result<()> {
         match self.try_put(values) {
             Err(error) if self.plan.ignore && is_ignorable(&error) => {
-                let orphan = matches!(error.code, er::NO_REFERENCED_ROW | er::NO_REFERENCED_ROW_2);
+                let is_file = matches!(self.plan.source, InsertSource::File(_));
+                let orphan = matches!(error.code, er::NO_REFERENCED_ROW | er::NO_REFERENCED_ROW_2)
+                    || is_file && error.code == er::CHECK_CONSTRAINT_VIOLATED;
                 self.run.env.warnings.warn(error);
                 match orphan {
                     true => self.orphans += 1,
@@ -450,7 +462,9 @@ impl InsertRun<'_> {
             self.outcome.last_insert_id = first;
             self.run.session.set_last_insert_id(first);
         }
-        if !self.is_single_row() {
+        if matches!(self.plan.source, InsertSource::File(_)) {
+            self.outcome.info = self.load_info(rows);
+        } else if !self.is_single_row() {
             let warnings = self.run.env.warnings.count();
             let duplicates = self.changed + self.skipped;
             let rows = rows - self.orphans;

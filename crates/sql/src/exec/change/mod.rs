@@ -6,6 +6,7 @@
 //! - [`target`]: rows on their way into the table: defaults, checks, keys, the engine's form.
 //! - [`rows`]: rows as expressions see them; [`assignments`]: what SET makes of them.
 //! - [`insert`]: INSERT and REPLACE, with what happens on duplicate keys; [`counter`]: their AUTO_INCREMENT values.
+//! - [`load`]: LOAD DATA, [`lines`] the file's bytes as fields.
 //! - [`selection`]: the passes of UPDATE and DELETE over their rows; [`update`], [`delete`]: what they do to each.
 //! - [`joined`]: UPDATE and DELETE of the rows that a join finds.
 //! - [`foreign_keys`]: parents that must be there, children that refuse or follow.
@@ -16,6 +17,8 @@ pub mod delete;
 mod foreign_keys;
 pub mod insert;
 pub mod joined;
+mod lines;
+mod load;
 mod rows;
 mod selection;
 mod target;

@@ -4,6 +4,7 @@
 use super::assignments::Assignments;
 use super::foreign_keys::Event;
 use super::literal_default;
+use super::load::LoadSource;
 use super::target::Target;
 use crate::accounts::Privileges;
 use crate::context::TableUse;
@@ -24,6 +25,8 @@ pub enum Given {
 pub enum InsertSource {
     Rows(Vec<Vec<Given>>),
     Query(Box<SourceQuery>),
+    /// LOAD DATA
+    File(Box<LoadSource>),
 }
 
 /// What becomes of a row whose key is there.
@@ -101,7 +104,7 @@ impl Planner<'_> {
                 .iter()
                 .flatten()
                 .any(|given| matches!(given, Given::Value(e) if !e.columns().is_empty())),
-            InsertSource::Query(_) => false,
+            InsertSource::Query(_) | InsertSource::File(_) => false,
         };
         self.refuse_reads_by_name(&target.def)?;
         self.uses.extend(source_uses);
@@ -118,7 +121,7 @@ impl Planner<'_> {
 
     /// Plans the query that INSERT reads from. It runs by itself, before the first row is inserted, so its subqueries have
     /// numbers of their own.
-    fn source_query(&self, query: &ast::Query) -> Result<(SourceQuery, Vec<TableUse>)> {
+    pub(super) fn source_query(&self, query: &ast::Query) -> Result<(SourceQuery, Vec<TableUse>)> {
         let mut planner = Planner::new(self.state, self.binder, self.sample, self.contexts);
         planner.uses.clone_from(&self.uses);
         let query = planner.query(query, None)?;
@@ -134,7 +137,7 @@ impl Planner<'_> {
 impl InsertPlan {
     /// Whether it is not known beforehand how many rows it inserts.
     pub fn is_bulk(&self) -> bool {
-        matches!(self.source, InsertSource::Query(_))
+        !matches!(self.source, InsertSource::Rows(_))
     }
 }
 
@@ -200,7 +203,7 @@ impl Hooks for OnDuplicateHooks<'_> {
     }
 }
 
-fn bind_rows(
+pub(super) fn bind_rows(
     rows: &[Vec<ast::Expr>],
     columns: &[usize],
     target: &Target,

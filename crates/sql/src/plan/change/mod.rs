@@ -4,14 +4,19 @@
 //!
 //! - [`target`]: the table written to; [`assignments`]: what SET gives to its columns.
 //! - [`insert`], [`update`], [`delete`]: the statements; [`selection`]: how the last two find their rows.
+//! - [`filling`]: the rows of CREATE TABLE … SELECT, [`made_columns`] the columns that its query makes.
+//! - [`load`]: LOAD DATA.
 //! - [`joined`]: UPDATE and DELETE of the rows that a join finds.
 //! - [`foreign_keys`]: the tables that foreign keys lead to.
 
 pub mod assignments;
 pub mod delete;
+pub mod filling;
 pub mod foreign_keys;
 pub mod insert;
 pub mod joined;
+pub mod load;
+mod made_columns;
 pub mod selection;
 pub mod target;
 pub mod update;

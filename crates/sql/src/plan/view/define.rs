@@ -199,9 +199,18 @@ fn has_plain_column(plan: &QueryPlan) -> bool {
     }
 }
 
+/// The column of a table that a query's column is.
+pub(in crate::plan) fn base_column(state: &SessionState, column: &OutputColumn) -> Option<ColumnDef> {
+    let dictionary = state.database.dictionary();
+    let table = dictionary.find_table(&column.meta.db, &column.meta.org_table)?;
+    table
+        .column(&column.meta.org_name)
+        .map(|at| table.columns[at].clone())
+}
+
 /// A column as SHOW and `information_schema` describe it: with the default of the column that it is, or else with none but
 /// that of its type.
-fn column_def(state: &SessionState, column: &OutputColumn, name: &str) -> ColumnDef {
+pub(in crate::plan) fn column_def(state: &SessionState, column: &OutputColumn, name: &str) -> ColumnDef {
     let mut ty = column.ty.clone();
     if ty.kind == TypeKind::Null {
         ty = SqlType {
@@ -212,12 +221,9 @@ fn column_def(state: &SessionState, column: &OutputColumn, name: &str) -> Column
         ty.length = 0;
     }
     ty.zerofill &= !column.meta.org_table.is_empty();
-    let dictionary = state.database.dictionary();
-    let base = dictionary.find_table(&column.meta.db, &column.meta.org_table);
-    let base = base
-        .as_ref()
-        .and_then(|table| Some(&table.columns[table.column(&column.meta.org_name)?]));
-    let default = match base {
+    let base = base_column(state, column);
+    let default = match &base {
+        Some(base) if base.auto_increment => Some(ColumnDefault::Literal(assign::zero_value(&base.ty))),
         Some(base) => base.default.clone(),
         None if ty.nullable => Some(ColumnDefault::Literal(Value::Null)),
         None if ty.is_blob_or_text() => None,
@@ -231,6 +237,6 @@ fn column_def(state: &SessionState, column: &OutputColumn, name: &str) -> Column
         auto_increment: false,
         invisible: false,
         explicit_collation: false,
-        comment: base.map_or(String::new(), |base| base.comment.clone()),
+        comment: base.map_or(String::new(), |base| base.comment),
     }
 }

@@ -1,0 +1,137 @@
+//! INTO OUTFILE and INTO DUMPFILE, LOAD DATA, and the clauses FIELDS and LINES.
+
+use super::ast::*;
+use super::lexer::{Op, TokenKind};
+use super::parser::Parser;
+use tidemark_types::error::{Result, SqlError};
+
+impl Parser<'_> {
+    /// Behind INTO, if it is a file.
+    pub(super) fn into_file(&mut self) -> Result<Option<IntoFile>> {
+        let Some(kind) = self.accept_any(&["OUTFILE", "DUMPFILE"]) else {
+            return Ok(None);
+        };
+        let mut into = IntoFile {
+            path: String::from_utf8_lossy(&self.string()?).into_owned(),
+            dump: kind == "DUMPFILE",
+            charset: None,
+            format: FileFormat::default(),
+        };
+        if !into.dump {
+            into.charset = self.file_charset()?;
+            into.format = self.file_format()?;
+        }
+        Ok(Some(into))
+    }
+
+    /// Behind LOAD.
+    pub(super) fn load(&mut self) -> Result<Statement> {
+        if self.accept("XML") {
+            return Err(SqlError::not_supported("LOAD XML"));
+        }
+        self.expect("DATA")?;
+        self.accept_any(&["LOW_PRIORITY", "CONCURRENT"]);
+        let local = self.accept("LOCAL");
+        self.expect("INFILE")?;
+        let path = String::from_utf8_lossy(&self.string()?).into_owned();
+        let duplicates = self.duplicates();
+        self.expect("INTO")?;
+        self.expect("TABLE")?;
+        let table = self.object_name()?;
+        if self.is("PARTITION") {
+            return Err(SqlError::not_supported("PARTITION"));
+        }
+        let mut load = LoadData {
+            local,
+            path,
+            duplicates,
+            table,
+            charset: self.file_charset()?,
+            format: self.file_format()?,
+            skip: 0,
+            fields: Vec::new(),
+            set: Vec::new(),
+        };
+        if self.accept("IGNORE") {
+            load.skip = self.number()?;
+            if self.accept_any(&["LINES", "ROWS"]).is_none() {
+                return self.error();
+            }
+        }
+        if self.is_op(Op::LParen) {
+            load.fields = self.in_parens(|p| match p.is_op(Op::RParen) {
+                true => Ok(Vec::new()),
+                false => p.list(Parser::load_field),
+            })?;
+        }
+        if self.accept("SET") {
+            load.set = self.list(Parser::assignment)?;
+        }
+        Ok(Statement::LoadData(Box::new(load)))
+    }
+
+    fn load_field(&mut self) -> Result<LoadField> {
+        if self.token().kind == TokenKind::At {
+            return self.variable_name().map(LoadField::Variable);
+        }
+        Ok(LoadField::Column(self.column_name()?.column))
+    }
+
+    fn file_charset(&mut self) -> Result<Option<String>> {
+        if self.accept_all(&["CHARACTER", "SET"]) || self.accept("CHARSET") {
+            return self.any_name().map(Some);
+        }
+        Ok(None)
+    }
+
+    /// `[FIELDS | COLUMNS …] [LINES …]`
+    fn file_format(&mut self) -> Result<FileFormat> {
+        let mut format = FileFormat::default();
+        if self.accept_any(&["FIELDS", "COLUMNS"]).is_some() {
+            let mut clauses = 0;
+            while self.field_clause(&mut format)? {
+                clauses += 1;
+            }
+            if clauses == 0 {
+                return self.error();
+            }
+        }
+        if self.accept("LINES") {
+            let mut clauses = 0;
+            while let Some(which) = self.accept_any(&["STARTING", "TERMINATED"]) {
+                self.expect("BY")?;
+                let text = self.string()?;
+                match which {
+                    "STARTING" => format.line_start = text,
+                    _ => format.line_end = text,
+                }
+                clauses += 1;
+            }
+            if clauses == 0 {
+                return self.error();
+            }
+        }
+        Ok(format)
+    }
+
+    fn field_clause(&mut self, format: &mut FileFormat) -> Result<bool> {
+        if self.accept("TERMINATED") {
+            self.expect("BY")?;
+            format.field_end = self.string()?;
+        } else if self.accept("OPTIONALLY") {
+            self.expect("ENCLOSED")?;
+            self.expect("BY")?;
+            format.optionally = true;
+            format.enclosed = self.string()?;
+        } else if self.accept("ENCLOSED") {
+            self.expect("BY")?;
+            format.enclosed = self.string()?;
+        } else if self.accept("ESCAPED") {
+            self.expect("BY")?;
+            format.escaped = self.string()?;
+        } else {
+            return Ok(false);
+        }
+        Ok(true)
+    }
+}

@@ -1,0 +1,272 @@
+//! The lines of a file, field by field, as LOAD DATA reads them.
+//!
+//! Bytes come in parts; what is kept is the part at hand and the field being put together, which counts against the statement's
+//! memory. An escape makes the next byte plain, but for `\\n`, `\\t` and their kin; `\\N` alone is NULL. An enclosed field ends at the
+//! enclosing byte only where the end of a field or of the line follows; doubled, that byte stands for itself.
+
+use crate::error::Result;
+use crate::error::memory::check_memory;
+use crate::parse::ast::FileFormat;
+
+/// Puts the next part in the place of what it is given; false: there is none.
+pub type NextPart<'a> = Box<dyn FnMut(&mut Vec<u8>) -> Result<bool> + 'a>;
+
+/// Longest field.
+const FIELD_MAX: usize = 1 << 30;
+
+pub struct Lines<'a> {
+    next: NextPart<'a>,
+    part: Vec<u8>,
+    at: usize,
+    /// Bytes that were read too far, the next one last.
+    back: Vec<u8>,
+    ended: bool,
+    field_end: Vec<u8>,
+    line_end: Vec<u8>,
+    line_start: Vec<u8>,
+    enclosed: Option<u8>,
+    escape: Option<u8>,
+    at_start: bool,
+    at_line_end: bool,
+    pub field: Vec<u8>,
+}
+
+/// How a field stood in the line.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Field {
+    Null,
+    Text,
+    /// There are no more fields in the line.
+    Missing,
+}
+
+impl<'a> Lines<'a> {
+    pub fn new(format: &FileFormat, next: NextPart<'a>) -> Lines<'a> {
+        // Where both end alike, there are only fields.
+        let line_end = match format.line_end == format.field_end {
+            true => Vec::new(),
+            false => format.line_end.clone(),
+        };
+        Lines {
+            next,
+            part: Vec::new(),
+            at: 0,
+            back: Vec::new(),
+            ended: false,
+            field_end: format.field_end.clone(),
+            line_end,
+            line_start: format.line_start.clone(),
+            enclosed: format.enclosed.first().copied(),
+            escape: format.escaped.first().copied(),
+            at_start: !format.line_start.is_empty(),
+            at_line_end: false,
+            field: Vec::new(),
+        }
+    }
+
+    /// Reads what is left of the client's file, without looking at it.
+    pub fn drain(&mut self) {
+        while let Ok(true) = (self.next)(&mut self.part) {}
+    }
+
+    fn get(&mut self) -> Result<Option<u8>> {
+        if let Some(byte) = self.back.pop() {
+            return Ok(Some(byte));
+        }
+        if self.at == self.part.len() {
+            if self.ended || !(self.next)(&mut self.part)? {
+                self.ended = true;
+                self.part.clear();
+                self.at = 0;
+                return Ok(None);
+            }
+            self.at = 0;
+        }
+        self.at += 1;
+        Ok(Some(self.part[self.at - 1]))
+    }
+
+    /// Whether the rest of `end` follows, whose first byte has been read; takes it if so.
+    fn follows(&mut self, end: &[u8]) -> Result<bool> {
+        for (at, wanted) in end.iter().enumerate().skip(1) {
+            let found = self.get()?;
+            if found != Some(*wanted) {
+                self.back.extend(found);
+                self.back.extend(end[1..at].iter().rev());
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    fn ends_line(&mut self, byte: u8) -> Result<bool> {
+        if self.line_end.first() != Some(&byte) {
+            return Ok(false);
+        }
+        let end = std::mem::take(&mut self.line_end);
+        let follows = self.follows(&end);
+        self.line_end = end;
+        follows
+    }
+
+    fn ends_field(&mut self, byte: u8) -> Result<bool> {
+        if self.field_end.first() != Some(&byte) {
+            return Ok(false);
+        }
+        let end = std::mem::take(&mut self.field_end);
+        let follows = self.follows(&end);
+        self.field_end = end;
+        follows
+    }
+
+    /// Passes over what stands in front of the text that lines begin with.
+    fn find_start(&mut self) -> Result<bool> {
+        self.at_start = false;
+        let start = std::mem::take(&mut self.line_start);
+        let found = loop {
+            match self.get()? {
+                None => break false,
+                Some(byte) if byte == start[0] && self.follows(&start)? => break true,
+                Some(_) => {}
+            }
+        };
+        self.line_start = start;
+        Ok(found)
+    }
+
+    /// The next field of the line, in [`Lines::field`].
+    pub fn next_field(&mut self) -> Result<Field> {
+        if self.at_line_end {
+            return Ok(Field::Missing);
+        }
+        self.field.clear();
+        if self.at_start && !self.find_start()? {
+            self.at_line_end = true;
+            return Ok(Field::Missing);
+        }
+        let Some(first) = self.get()? else {
+            self.at_line_end = true;
+            return Ok(Field::Missing);
+        };
+        let quote = self.enclosed.filter(|enclosed| *enclosed == first);
+        if quote.is_none() {
+            self.back.push(first);
+        }
+        let (null, closed) = self.rest_of_field(quote)?;
+        if let (Some(quote), false) = (quote, closed) {
+            self.field.insert(0, quote);
+        }
+        // Where fields are enclosed, a bare NULL is one.
+        let bare = !closed && self.enclosed.is_some() && self.field == b"NULL";
+        Ok(match null && self.field == b"N" || bare {
+            true => Field::Null,
+            false => Field::Text,
+        })
+    }
+
+    /// Reads up to the end of the field. Whether it has had `\\N` in it; whether it was enclosed.
+    fn rest_of_field(&mut self, quote: Option<u8>) -> Result<(bool, bool)> {
+        let mut null = false;
+        loop {
+            let Some(mut byte) = self.get()? else {
+                self.at_line_end = true;
+                return Ok((null, false));
+            };
+            if Some(byte) == self.escape {
+                let Some(next) = self.get()? else {
+                    self.push(byte)?;
+                    self.at_line_end = true;
+                    return Ok((null, false));
+                };
+                if self.escape != self.enclosed || Some(next) == self.escape {
+                    null |= next == b'N';
+                    self.push(unescaped(next))?;
+                    continue;
+                }
+                self.back.push(next);
+            }
+            if quote.is_none() && self.ends_line(byte)? {
+                self.at_line_end = true;
+                return Ok((null, false));
+            }
+            if Some(byte) == quote {
+                match self.get()? {
+                    None => {
+                        self.at_line_end = true;
+                        return Ok((false, true));
+                    }
+                    Some(next) if Some(next) == quote => {
+                        self.push(next)?;
+                        continue;
+                    }
+                    Some(next) if self.ends_line(next)? => {
+                        self.at_line_end = true;
+                        return Ok((false, true));
+                    }
+                    Some(next) if self.ends_field(next)? => return Ok((false, true)),
+                    Some(next) => {
+                        self.back.push(next);
+                        byte = quote.unwrap_or(byte);
+                    }
+                }
+            } else if quote.is_none() && self.ends_field(byte)? {
+                return Ok((null, false));
+            }
+            self.push(byte)?;
+        }
+    }
+
+    fn push(&mut self, byte: u8) -> Result<()> {
+        self.field.push(byte);
+        if self.field.len() % (64 << 10) == 0 {
+            check_memory()?;
+        }
+        if self.field.len() > FIELD_MAX {
+            return Err(crate::error::SqlError::not_supported("a field of this length"));
+        }
+        Ok(())
+    }
+
+    /// Goes to the next line. `None`: there is none; otherwise whether anything was left of this one.
+    pub fn next_line(&mut self) -> Result<Option<bool>> {
+        self.at_start = !self.line_start.is_empty();
+        if std::mem::take(&mut self.at_line_end) {
+            return Ok((!self.is_at_end()?).then_some(false));
+        }
+        if self.line_end.is_empty() {
+            return Ok((!self.is_at_end()?).then_some(false));
+        }
+        let mut cut = false;
+        loop {
+            match self.get()? {
+                None => return Ok(None),
+                Some(byte) if Some(byte) == self.escape => {
+                    cut = true;
+                    if self.get()?.is_none() {
+                        return Ok(None);
+                    }
+                }
+                Some(byte) if self.ends_line(byte)? => return Ok(Some(cut)),
+                Some(_) => cut = true,
+            }
+        }
+    }
+
+    fn is_at_end(&mut self) -> Result<bool> {
+        let next = self.get()?;
+        self.back.extend(next);
+        Ok(next.is_none())
+    }
+}
+
+fn unescaped(byte: u8) -> u8 {
+    match byte {
+        b'n' => b'\n',
+        b't' => b'\t',
+        b'r' => b'\r',
+        b'b' => 8,
+        b'0' => 0,
+        b'Z' => 26,
+        other => other,
+    }
+}

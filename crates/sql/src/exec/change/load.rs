@@ -1,0 +1,170 @@
+//! LOAD DATA at work: the lines of a file become rows of an INSERT.
+//!
+//! The file is the server's, or the client's, which sends it when it is asked to. The client cannot be stopped: after an error
+//! the rest is read and thrown away, so that what it sends next is its next command.
+
+use super::insert::InsertRun;
+use super::lines::{Field, Lines, NextPart};
+use crate::context::files;
+use crate::context::{ResultSink, capability};
+use crate::error::{Result, SqlError, er};
+use crate::expr::SessionInfo;
+use crate::plan::change::load::{LoadField, LoadSource};
+use crate::types::assign::zero_value;
+use crate::types::{Val, Value};
+
+impl InsertRun<'_> {
+    /// Puts all lines in; returns their number.
+    pub(super) fn all_lines(&mut self, source: &LoadSource, client: &mut dyn ResultSink) -> Result<u64> {
+        let session = self.run.session;
+        if !source.local {
+            session.require_file_to_load()?;
+            let mut file = files::open(session, &source.path)?;
+            let next: NextPart = Box::new(move |part| files::read_part(&mut file, &source.path, part));
+            return self.lines(source, &mut Lines::new(&source.format, next));
+        }
+        let enabled = session
+            .database
+            .variable("local_infile")
+            .is_some_and(|on| on == "ON");
+        if !enabled || session.info.capabilities & capability::LOCAL_FILES == 0 {
+            return Err(SqlError::local_files_disabled());
+        }
+        client.ask_for_file(&source.path)?;
+        let next: NextPart = Box::new(|part| client.file_part(part));
+        let mut lines = Lines::new(&source.format, next);
+        let done = self.lines(source, &mut lines);
+        lines.drain();
+        done
+    }
+
+    fn lines(&mut self, source: &LoadSource, lines: &mut Lines) -> Result<u64> {
+        for _ in 0..source.skip {
+            if lines.next_line()?.is_none() {
+                return Ok(0);
+            }
+        }
+        let mut values = Vec::with_capacity(self.plan.target.def.columns.len());
+        let mut rows = 0;
+        loop {
+            if self.run.session.process.is_interrupted() {
+                return Err(SqlError::interrupted());
+            }
+            self.run.env.row_number.set(rows + 1);
+            if !self.line(source, lines, &mut values)? {
+                return Ok(rows);
+            }
+            self.put(&mut values)?;
+            rows += 1;
+            match lines.next_line()? {
+                None => return Ok(rows),
+                Some(true) => self.run.env.complain(SqlError::new(
+                    er::TOO_MANY_RECORDS,
+                    format!("Row {rows} was truncated; it contained more data than there were input columns"),
+                ))?,
+                Some(false) => {}
+            }
+        }
+    }
+
+    /// Makes a row of the line; false if there is none.
+    fn line(&mut self, source: &LoadSource, lines: &mut Lines, values: &mut Vec<Value>) -> Result<bool> {
+        self.begin(values);
+        for (at, field) in source.fields.iter().enumerate() {
+            let found = lines.next_field()?;
+            if found == Field::Missing && at == 0 {
+                return Ok(false);
+            }
+            self.field(source, field, (found, &lines.field), values)?;
+        }
+        for (column, given) in &source.set {
+            values[*column] = self.given_value(*column, given, values)?;
+        }
+        self.defaults(&self.plan.columns, values)?;
+        self.generate(values, 1)?;
+        Ok(true)
+    }
+
+    fn field(
+        &self,
+        source: &LoadSource,
+        field: &LoadField,
+        (found, bytes): (Field, &[u8]),
+        values: &mut [Value],
+    ) -> Result<()> {
+        let text = match found {
+            Field::Text => Some(
+                source
+                    .charset
+                    .decode(bytes)
+                    .ok_or_else(|| invalid(source, bytes))?,
+            ),
+            Field::Null | Field::Missing => None,
+        };
+        match field {
+            LoadField::Variable(name) => {
+                let value = text.map_or(Value::Null, Value::string);
+                self.run.session.set_user_variable(name, value)?;
+            }
+            LoadField::Column(column) => {
+                values[*column] = match (text, found) {
+                    (Some(text), _) => self.converted(*column, Val::string(text))?.into_owned(),
+                    (None, Field::Missing) => self.missing(*column)?,
+                    (None, _) => self.null(*column)?,
+                };
+            }
+        }
+        Ok(())
+    }
+
+    /// The line has no field for the column.
+    fn missing(&self, column: usize) -> Result<Value> {
+        let row = self.run.env.row_number.get();
+        self.run.env.complain(SqlError::new(
+            er::TOO_FEW_RECORDS,
+            format!("Row {row} doesn't contain data for all columns"),
+        ))?;
+        let def = &self.plan.target.def.columns[column];
+        Ok(match def.ty.nullable || def.auto_increment {
+            true => Value::Null,
+            false => zero_value(&def.ty),
+        })
+    }
+
+    fn null(&self, column: usize) -> Result<Value> {
+        let def = &self.plan.target.def.columns[column];
+        if def.ty.nullable || def.auto_increment {
+            return Ok(Value::Null);
+        }
+        let row = self.run.env.row_number.get();
+        self.run.env.complain(SqlError::new(
+            er::WARN_NULL_TO_NOTNULL,
+            format!(
+                "Column set to default value; NULL supplied to NOT NULL column '{}' at row {row}",
+                def.name
+            ),
+        ))?;
+        Ok(zero_value(&def.ty))
+    }
+
+    /// What LOAD DATA tells of itself.
+    pub(super) fn load_info(&self, rows: u64) -> String {
+        let deleted = self.outcome.affected_rows - self.copied;
+        let rows = rows - self.orphans;
+        let skipped = rows - self.copied;
+        let warnings = self.run.env.warnings.count();
+        format!("Records: {rows}  Deleted: {deleted}  Skipped: {skipped}  Warnings: {warnings}")
+    }
+}
+
+fn invalid(source: &LoadSource, bytes: &[u8]) -> SqlError {
+    let shown: String = bytes
+        .iter()
+        .take(6)
+        .map(|byte| format!("\\x{byte:02X}"))
+        .collect();
+    SqlError::new(
+        er::INVALID_CHARACTER_STRING,
+        format!("Invalid {} character string: '{shown}'", source.charset.name()),
+    )
+}

@@ -1,0 +1,190 @@
+//! SELECT … INTO OUTFILE and INTO DUMPFILE: rows go into a new file of the server's machine.
+//!
+//! A row is put together in memory, since it may come from under a latch; the file is written between rows, a portion at a
+//! time. Whatever ends the statement early, an error or KILL, removes the file.
+
+use super::{Output, ScanControl};
+use crate::context::SessionState;
+use crate::context::files::NewFile;
+use crate::error::Result;
+use crate::expr::{EvalCtx, Expr};
+use crate::plan::file_form::{FileForm, is_text};
+use crate::types::{Charset, SqlType, TypeKind, Val, Value};
+use std::borrow::Cow;
+
+/// The file is written in portions of about this size.
+const PORTION_LEN: usize = 64 << 10;
+
+pub struct FileOutput<'a> {
+    file: NewFile,
+    form: &'a FileForm,
+    /// What is not in the file yet.
+    buf: Vec<u8>,
+    rows: u64,
+}
+
+impl<'a> FileOutput<'a> {
+    /// Errors 1290, 1086 and 1 if the file may not be there, is there, or cannot be made.
+    pub fn create(session: &SessionState, form: &'a FileForm) -> Result<FileOutput<'a>> {
+        Ok(FileOutput {
+            file: NewFile::create(session, &form.path)?,
+            form,
+            buf: Vec::new(),
+            rows: 0,
+        })
+    }
+
+    /// The file is complete; returns its number of rows.
+    pub fn finish(mut self) -> Result<u64> {
+        self.flush()?;
+        self.file.keep();
+        Ok(self.rows)
+    }
+
+    fn put(&mut self, at: usize, value: &Val, ty: &SqlType) {
+        let form = self.form;
+        if form.dump {
+            match value {
+                Val::Null => self.buf.push(0),
+                value => self.buf.extend_from_slice(&bytes_of(value, ty, None)),
+            }
+            return;
+        }
+        if at == 0 {
+            self.buf.extend_from_slice(&form.line_start);
+        } else {
+            self.buf.extend_from_slice(&form.field_end);
+        }
+        let mut used = 0;
+        match (value, &form.widths) {
+            (Val::Null, Some(_)) => {}
+            (Val::Null, None) => match form.escape {
+                Some(escape) => self.buf.extend_from_slice(&[escape, b'N']),
+                None => self.buf.extend_from_slice(b"NULL"),
+            },
+            (value, widths) => {
+                let bytes = bytes_of(value, ty, form.charset);
+                let width = widths.as_ref().map_or(usize::MAX, |widths| widths[at]);
+                used = bytes.len().min(width);
+                self.value(&bytes[..used], ty);
+            }
+        }
+        if let Some(widths) = &form.widths {
+            // Escapes do not count.
+            self.buf.resize(self.buf.len() + widths[at] - used, b' ');
+        }
+    }
+
+    fn value(&mut self, bytes: &[u8], ty: &SqlType) {
+        let form = self.form;
+        let enclosed = form.enclosed.filter(|_| !form.optionally || is_text(ty));
+        self.buf.extend(enclosed);
+        match form.escape {
+            Some(escape) if is_text(ty) || form.separator_is_of_numbers() => {
+                self.escaped(bytes, escape, enclosed.is_some());
+            }
+            _ => self.buf.extend_from_slice(bytes),
+        }
+        self.buf.extend(enclosed);
+    }
+
+    /// The bytes with an escape in front of each that a reader would take for something else.
+    fn escaped(&mut self, bytes: &[u8], escape: u8, enclosed: bool) {
+        let form = self.form;
+        let (separator, field_end) = (form.separator(), form.field_end.first().copied());
+        let line_end = form.line_end.first().copied();
+        for &byte in bytes {
+            let is = |other: Option<u8>| other == Some(byte);
+            let divides = if enclosed { is(separator) } else { is(field_end) };
+            let needs = byte == escape || divides || is(line_end) || byte == 0;
+            // Doubling is for the enclosing character alone.
+            let undoubled = !enclosed && FileForm::is_ambiguous(field_end) && is(field_end);
+            if needs && !undoubled {
+                let doubled = is(separator) && FileForm::is_escape(separator);
+                self.buf.push(if doubled { byte } else { escape });
+            }
+            self.buf.push(if needs && byte == 0 { b'0' } else { byte });
+        }
+    }
+
+    fn end(&mut self) -> Result<ScanControl> {
+        if !self.form.dump {
+            self.buf.extend_from_slice(&self.form.line_end);
+        }
+        self.rows += 1;
+        Ok(match self.buf.len() >= PORTION_LEN {
+            true => ScanControl::Pause,
+            false => ScanControl::Next,
+        })
+    }
+}
+
+impl Output for FileOutput<'_> {
+    fn row(&mut self, exprs: &[Expr], ctx: &EvalCtx) -> Result<ScanControl> {
+        for (at, expr) in exprs.iter().enumerate() {
+            let value = expr.eval(ctx)?;
+            self.put(at, &value, &expr.ty);
+        }
+        self.end()
+    }
+
+    fn values(&mut self, row: &[Value]) -> Result<ScanControl> {
+        let form = self.form;
+        for (at, (value, ty)) in row.iter().zip(&form.types).enumerate() {
+            self.put(at, value, ty);
+        }
+        self.end()
+    }
+
+    fn flush(&mut self) -> Result<()> {
+        self.file.write(&self.buf)?;
+        self.buf.clear();
+        Ok(())
+    }
+}
+
+/// A value as a client would be sent it, in its own character set or in another.
+fn bytes_of<'v>(value: &'v Val, ty: &SqlType, charset: Option<Charset>) -> Cow<'v, [u8]> {
+    match value {
+        Val::UInt(bits) if ty.kind == TypeKind::Bit => {
+            let bytes = bits.to_be_bytes();
+            bytes[8 - ty.length.div_ceil(8).clamp(1, 8) as usize..]
+                .to_vec()
+                .into()
+        }
+        Val::Str(text) | Val::Json(text) | Val::Member(_, text)
+            if ty.is_string() && !ty.is_binary_string() =>
+        {
+            in_charset(text, charset.unwrap_or(ty.collation.charset()))
+        }
+        value => {
+            let text = value.to_text();
+            let zeros = match ty.kind {
+                TypeKind::Year => 4,
+                _ if ty.zerofill => ty.length as usize,
+                _ => 0,
+            };
+            match zeros.checked_sub(text.len()) {
+                Some(missing) if missing > 0 => [vec![b'0'; missing], text.into_owned()].concat().into(),
+                _ => text,
+            }
+        }
+    }
+}
+
+/// The text in a character set, with `?` for what that has not.
+fn in_charset(text: &[u8], charset: Charset) -> Cow<'_, [u8]> {
+    if let Some(encoded) = charset.encode(text) {
+        return encoded.into();
+    }
+    if charset.can_write(text) {
+        return text.into();
+    }
+    let mut out = Vec::with_capacity(text.len());
+    for c in String::from_utf8_lossy(text).chars() {
+        let mut room = [0; 4];
+        let bytes = c.encode_utf8(&mut room).as_bytes();
+        out.extend_from_slice(if charset.can_write(bytes) { bytes } else { b"?" });
+    }
+    out.into()
+}

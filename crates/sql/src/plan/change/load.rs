@@ -1,0 +1,126 @@
+//! Plans LOAD DATA: an INSERT whose rows are the lines of a file.
+
+use super::foreign_keys::Event;
+use super::insert::{Given, InsertPlan, InsertSource, OnDuplicate, bind_rows};
+use crate::accounts::Privileges;
+use crate::error::{Result, SqlError, er};
+use crate::parse::ast::{self, Duplicates, FileFormat};
+use crate::plan::Planner;
+use crate::plan::group::BlockHooks;
+use crate::types::Charset;
+
+/// Where the lines come from, and what their fields are.
+pub struct LoadSource {
+    /// The file's name, as written.
+    pub path: String,
+    /// The client has the file.
+    pub local: bool,
+    pub charset: Charset,
+    pub format: FileFormat,
+    /// Lines in front of the first row.
+    pub skip: u64,
+    pub fields: Vec<LoadField>,
+    /// SET: for each of its columns, the value.
+    pub set: Vec<(usize, Given)>,
+}
+
+/// What a field goes into.
+pub enum LoadField {
+    Column(usize),
+    Variable(String),
+}
+
+impl Planner<'_> {
+    pub(in crate::plan) fn load(&mut self, load: &ast::LoadData) -> Result<InsertPlan> {
+        if !load.local {
+            self.state.require_file_to_load()?;
+        }
+        let replace = load.duplicates == Duplicates::Replace;
+        let privileges = match replace {
+            true => Privileges::INSERT.union(Privileges::DELETE),
+            false => Privileges::INSERT,
+        };
+        let mut target = self.target(&load.table, None, privileges)?;
+        let charset = match &load.charset {
+            Some(name) => Charset::by_name(name).ok_or_else(|| SqlError::unknown_charset(name))?,
+            None => self.state.schema_collation().charset(),
+        };
+        check_format(&load.format)?;
+        let mut fields = Vec::new();
+        for field in &load.fields {
+            fields.push(match field {
+                ast::LoadField::Column(name) => LoadField::Column(target.column(name, &target.insertable)?),
+                ast::LoadField::Variable(name) => LoadField::Variable(name.clone()),
+            });
+        }
+        if load.fields.is_empty() {
+            let all = target.def.columns.iter().enumerate();
+            fields.extend(
+                all.filter(|(_, column)| !column.invisible)
+                    .map(|(at, _)| LoadField::Column(at)),
+            );
+        }
+        let mut columns = Vec::new();
+        let mut values = Vec::new();
+        for assignment in &load.set {
+            columns.push(target.column(&assignment.column.column, &target.insertable)?);
+            values.push(assignment.value.clone());
+        }
+        let binder = self.binder;
+        let mut hooks = BlockHooks {
+            planner: self,
+            aggregates: None,
+            windows: None,
+            aliases: &[],
+            alias_first: false,
+        };
+        let bound = bind_rows(&[values], &columns, &target, &binder, &mut hooks)?;
+        let set: Vec<(usize, Given)> = columns.iter().copied().zip(bound.into_iter().flatten()).collect();
+        for field in &fields {
+            if let LoadField::Column(at) = field {
+                columns.push(*at);
+            }
+        }
+        let mut events = vec![Event::Insert];
+        if replace {
+            events.push(Event::Delete);
+        }
+        self.add_foreign_keys(&mut target, &events)?;
+        self.refuse_reads_by_name(&target.def)?;
+        Ok(InsertPlan {
+            auto_increment: target.def.auto_increment(),
+            columns,
+            source: InsertSource::File(Box::new(LoadSource {
+                path: load.path.clone(),
+                local: load.local,
+                charset,
+                format: load.format.clone(),
+                skip: load.skip,
+                fields,
+                set,
+            })),
+            on_duplicate: match replace {
+                true => OnDuplicate::Replace,
+                false => OnDuplicate::Fail,
+            },
+            // The client's file cannot be stopped, so its rows are taken as far as they fit.
+            ignore: load.duplicates == Duplicates::Ignore || load.local && !replace,
+            reads_columns: true,
+            target,
+        })
+    }
+}
+
+/// Errors 1083 and 1235.
+fn check_format(format: &FileFormat) -> Result<()> {
+    if format.escaped.len() > 1 || format.enclosed.len() > 1 {
+        return Err(SqlError::new(
+            er::WRONG_FIELD_TERMINATORS,
+            "Field separator argument is not what is expected; check the manual",
+        ));
+    }
+    match format.field_end.is_empty() && format.enclosed.is_empty() {
+        true => Err(SqlError::not_supported("LOAD DATA of rows of fixed width")),
+        false => Ok(()),
+    }
+}

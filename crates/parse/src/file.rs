@@ -7,7 +7,7 @@ use tidemark_types::error::{Result, SqlError};
 
 impl Parser<'_> {
     /// Behind INTO, if it is a file.
-    pub(super) fn into_file(&mut self) -> Result<Option<IntoFile>> {
+    pub(super) fn file_written(&mut self) -> Result<Option<IntoFile>> {
         let Some(kind) = self.accept_any(&["OUTFILE", "DUMPFILE"]) else {
             return Ok(None);
         };

@@ -339,7 +339,7 @@ impl Parser<'_> {
     }
 
     fn into(&mut self) -> Result<Into> {
-        if let Some(file) = self.into_file()? {
+        if let Some(file) = self.file_written()? {
             return Ok(Into::File(Box::new(file)));
         }
         Ok(Into::Variables(self.list(Parser::variable_name)?))

@@ -218,7 +218,7 @@ impl<'a> Lines<'a> {
 
     fn push(&mut self, byte: u8) -> Result<()> {
         self.field.push(byte);
-        if self.field.len() % (64 << 10) == 0 {
+        if self.field.len().is_multiple_of(64 << 10) {
             check_memory()?;
         }
         if self.field.len() > FIELD_MAX {

@@ -140,6 +140,54 @@ def loading(server: Server) -> None:
     client("mariadb", server, script="SET GLOBAL local_infile = OFF; DROP DATABASE loads")
 
 
+FORMATS = ["", "FIELDS TERMINATED BY ','", "FIELDS TERMINATED BY ',' ENCLOSED BY '\"'", "FIELDS TERMINATED BY ',' OPTIONALLY ENCLOSED BY '\"' LINES TERMINATED BY '\\r\\n'",
+           "FIELDS TERMINATED BY '||' ESCAPED BY '#' LINES STARTING BY '>>' TERMINATED BY '<<'", "FIELDS TERMINATED BY '\\t' ENCLOSED BY '\\''", "CHARACTER SET utf8mb4 FIELDS TERMINATED BY ';'"]
+
+
+def files() -> None:
+    """Files of the server's machine: what INTO OUTFILE writes LOAD DATA reads again; nothing waits for a pipe; KILL ends reading that goes nowhere."""
+    server = Server("files")
+    allowed = server.home / "files"
+    allowed.mkdir()
+    server.arguments.append(f"--secure-file-priv={allowed}")
+    with server:
+        execute = server.address.execute
+        execute("CREATE DATABASE f", "CREATE TABLE f.a (id INT PRIMARY KEY, d DECIMAL(10,2), s VARCHAR(60), b VARBINARY(300), t DATETIME, j JSON)", "CREATE TABLE f.c LIKE f.a",
+                "INSERT INTO f.a VALUES (1, 1.5, 'plain', 'x', '2024-02-29 01:02:03', '{\"a\": [1, \"b\\\\t\"]}'), (2, NULL, NULL, NULL, NULL, NULL), (3, -2, 'NULL', '', NULL, '\"N\"'), "
+                "(4, 0, 'tab\t line\n return\r quote\" tick'' back\\\\ comma, bars|| <<>> #', UNHEX('" + bytes(range(256)).hex() + "'), NULL, '1'), (5, 0, '\\\\N', 'N', NULL, 'null')")
+        chance = random.Random(4)
+        for n in range(6, 200):
+            text = "".join(chance.choice("ab\\\\,;|<>#\"'N0\t\n\r") for _ in range(chance.randrange(20)))
+            execute(f"INSERT INTO f.a VALUES ({n}, {n}, CONVERT(UNHEX('{text.encode().hex()}') USING utf8mb4), NULL, NULL, NULL)")
+        whole = execute("SELECT * FROM f.a ORDER BY id")
+        for at, form in enumerate(FORMATS):
+            path = allowed / f"{at}.txt"
+            execute(f"SELECT * FROM f.a INTO OUTFILE '{path}' {form}", "TRUNCATE f.c", f"LOAD DATA INFILE '{path}' INTO TABLE f.c {form}")
+            report.equal(execute("SELECT * FROM f.c ORDER BY id"), whole, f"files/read_as_written/{at}")
+        pipe = allowed / "pipe"
+        os.mkfifo(pipe)
+        (allowed / "short").write_text("abc\n")
+        (allowed / "long").write_text("a" * 3_000_000)
+        for name, statement, number in (
+            ("a_pipe_is_refused", f"LOAD DATA INFILE '{pipe}' INTO TABLE f.c", 13),
+            ("rows_of_a_dump", f"SELECT id FROM f.a INTO DUMPFILE '{allowed / 'dumped'}'", 1172),
+            ("lines_without_an_end", f"LOAD DATA INFILE '{allowed / 'short'}' INTO TABLE f.c LINES TERMINATED BY '' IGNORE 18446744073709551615 LINES", 1366),
+            ("wide_rows", f"SELECT CAST('a' AS CHAR(300000000)) INTO OUTFILE '{allowed / 'wide'}' FIELDS TERMINATED BY ''", 1084),
+        ):
+            refused = client("mariadb", server, "-e", statement)
+            report.check(f"ERROR {number}" in refused.stderr, f"files/{name}", refused.stderr)
+        report.check(not (allowed / "dumped").exists() and not (allowed / "wide").exists(), "files/errors_leave_none")
+        execute("CREATE USER part", "GRANT FILE ON *.* TO part", "GRANT INSERT (id), SELECT ON f.c TO part")
+        denied = subprocess.run(["mariadb", "--no-defaults", "-h127.0.0.1", f"-P{server.port}", "-upart", "-e", f"LOAD DATA INFILE '{allowed / '0.txt'}' INTO TABLE f.c"], capture_output=True, text=True, timeout=60)
+        report.check("ERROR 1142" in denied.stderr, "files/columns_need_privileges", denied.stderr)
+        slow = subprocess.Popen(["mariadb", "--no-defaults", *server.address.client_arguments(), "-e", f"LOAD DATA INFILE '{allowed / 'long'}' INTO TABLE f.c LINES TERMINATED BY '{'a' * 100_000}b'"], stderr=subprocess.PIPE, text=True)
+        found, deadline = [], time.monotonic() + 30
+        while not found and time.monotonic() < deadline:
+            found = execute("SELECT id FROM information_schema.processlist WHERE info LIKE 'LOAD DATA%'")
+        execute(*(f"KILL QUERY {row[0]}" for row in found))
+        report.check("ERROR 1317" in slow.communicate(timeout=60)[1], "files/kill_ends_reading")
+
+
 def dump(server: Server) -> None:
     client("mariadb", server, script="""
         DROP DATABASE IF EXISTS dumped; CREATE DATABASE dumped; USE dumped;
@@ -423,7 +471,7 @@ def salvage() -> None:
 
 
 def main():
-    for suite in (part for part in (new_user, options, damage, dump_of_mysql, backup, salvage) if report.wants(part.__name__)):
+    for suite in (part for part in (new_user, options, damage, dump_of_mysql, backup, salvage, files) if report.wants(part.__name__)):
         try:
             suite()
         except (ServerFailed, OSError, subprocess.SubprocessError) as error:

@@ -39,6 +39,11 @@ impl Channel {
         input.packet(&mut self.transport, &mut self.out.sequence, len_max)
     }
 
+    /// Reads the next packet of what the client is sending, for which it has `net_read_timeout`.
+    pub fn read_rest<'a>(&mut self, input: &'a mut Input, len_max: usize) -> Result<&'a [u8], ReadError> {
+        input.rest(&mut self.transport, &mut self.out.sequence, len_max)
+    }
+
     /// Reads the first packet of a new exchange.
     #[inline]
     pub fn read_command<'a>(&mut self, input: &'a mut Input, len_max: usize) -> Result<&'a [u8], ReadError> {

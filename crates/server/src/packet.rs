@@ -79,6 +79,22 @@ impl Input {
         self.packet_of_pieces(source, sequence, len_max, len)
     }
 
+    /// [`Input::packet`] of a client that is in the middle of sending several.
+    pub fn rest(
+        &mut self,
+        source: &mut impl Source,
+        sequence: &mut u8,
+        len_max: usize,
+    ) -> Result<&[u8], ReadError> {
+        let len = self.piece_len(source, sequence, len_max, false)?;
+        self.packet_of_pieces(source, sequence, len_max, len)
+    }
+
+    /// Whether nothing has been read that was not handed out.
+    pub fn is_empty(&self) -> bool {
+        self.start == self.end
+    }
+
     /// Whether a whole packet is already here, so that reading it would not wait.
     #[inline]
     pub fn has_packet(&self) -> bool {

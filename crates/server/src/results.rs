@@ -18,8 +18,8 @@ use tidemark_sql::{OkInfo, Result, ResultSink, SqlError, status};
 
 /// Answers are sent in portions of about this size.
 const PORTION_LEN: usize = 64 << 10;
-/// Longest packet of a client's file.
-const FILE_PART_MAX: usize = 1 << 24;
+/// Longest packet of a client's file: what clients may be set to send at most.
+const FILE_PART_MAX: usize = 1 << 30;
 /// The protocol's own limit of a row.
 const ROW_LEN_MAX: usize = 1 << 30;
 
@@ -396,8 +396,12 @@ impl<const BINARY: bool> ResultSink for Results<'_, BINARY> {
         let Some(input) = &mut self.file else {
             return Ok(false);
         };
-        match self.channel.read(input, FILE_PART_MAX) {
+        match self.channel.read_rest(input, FILE_PART_MAX) {
             Ok([]) => {
+                // What came behind the file would be lost: no client may send that before the answer.
+                if !input.is_empty() {
+                    self.channel.give_up();
+                }
                 self.file = None;
                 Ok(false)
             }

@@ -52,7 +52,10 @@ fn target(arguments: &mut Arguments) -> Result<Target, String> {
         None => PORT,
     };
     Ok(match (socket, host) {
-        (Some(socket), None) => Target::Socket(PathBuf::from(socket)),
+        // As MySQL's clients have it: the name, not the address, is this machine by its socket.
+        (Some(socket), host) if host.as_deref().is_none_or(|host| host == "localhost") => {
+            Target::Socket(PathBuf::from(socket))
+        }
         (_, host) => Target::Tcp(host.unwrap_or_else(|| "127.0.0.1".to_owned()), port),
     })
 }
@@ -72,7 +75,12 @@ fn login(arguments: &mut Arguments) -> Result<Login, String> {
 /// Has the server copy itself; comes back when it has, has failed, or was interrupted.
 fn copy(mut copying: Client, asking: &mut Client, to: &Path) -> Result<(), String> {
     let interrupted = Arc::new(AtomicBool::new(false));
+    let again = Arc::new(AtomicBool::new(false));
     for signal in [SIGINT, SIGTERM] {
+        // The second one ends this process where the server does not answer.
+        flag::register_conditional_default(signal, Arc::clone(&again))
+            .and_then(|_| flag::register(signal, Arc::clone(&again)))
+            .map_err(|e| format!("cannot wait for signals: {e}"))?;
         flag::register(signal, Arc::clone(&interrupted))
             .map_err(|e| format!("cannot wait for signals: {e}"))?;
     }
@@ -161,6 +169,7 @@ mod tests {
         };
         assert_eq!(of("backup").unwrap(), "127.0.0.1:3306");
         assert_eq!(of("backup --socket=/s --port=7").unwrap(), "/s");
+        assert_eq!(of("backup --socket=/s --host=localhost").unwrap(), "/s");
         assert_eq!(of("backup --socket=/s --host=h --port=7").unwrap(), "h:7");
         assert!(of("backup --port=x").is_err());
     }

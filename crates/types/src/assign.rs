@@ -683,8 +683,8 @@ fn floor_char(text: &[u8], limit: usize, charset: Charset) -> usize {
     (0..=limit).rev().find(|at| text[*at] & 0xC0 != 0x80).unwrap_or(0)
 }
 
-/// The bytes an error text shows: from the first that cannot be stored, six at most.
-fn bad_bytes(text: &[u8], charset: Charset) -> String {
+/// The bytes an error text shows: from the first that the character set has not, six at most.
+pub fn bad_bytes(text: &[u8], charset: Charset) -> String {
     let mut at = 0;
     while at < text.len() {
         let next = (at + 1..=text.len())

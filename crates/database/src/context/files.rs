@@ -63,17 +63,18 @@ impl Drop for NewFile {
     }
 }
 
-/// Opens a file to be read. Errors 1290, 13 and 29.
+/// Opens a plain file to be read. Errors 1290, 13 and 29. What is opened is what was looked at: no link is followed that has come
+/// since, and opening a pipe does not wait for its writer.
 pub fn open(state: &SessionState, written: &str) -> Result<File> {
     let path = allowed(state, written)?;
     let path = path.canonicalize().unwrap_or(path);
-    let opened = allowed(state, &path.to_string_lossy()).and_then(|path| {
-        File::open(&path).map_err(|error| match error.kind() {
-            io::ErrorKind::NotFound => failed(er::FILE_NOT_FOUND_EE, "File", written, &error),
-            _ => failed(er::CANT_OPEN_FILE, "Can't open file:", written, &error),
-        })
-    });
-    let file = opened?;
+    let path = allowed(state, &path.to_string_lossy())?;
+    let flags = libc::O_NOFOLLOW | libc::O_NONBLOCK | libc::O_NOCTTY;
+    let opened = OpenOptions::new().read(true).custom_flags(flags).open(&path);
+    let file = opened.map_err(|error| match error.kind() {
+        io::ErrorKind::NotFound => failed(er::FILE_NOT_FOUND_EE, "File", written, &error),
+        _ => failed(er::CANT_OPEN_FILE, "Can't open file:", written, &error),
+    })?;
     match file.metadata() {
         Ok(meta) if meta.is_file() => Ok(file),
         _ => Err(SqlError::new(

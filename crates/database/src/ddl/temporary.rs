@@ -38,19 +38,17 @@ pub fn commits_nothing(statement: &Statement) -> bool {
     }
 }
 
-/// Drops the engine's tables that have lost their names. What fails is left to the next start.
+/// Drops the engine's tables that have lost their names. One that cannot be dropped is left to the next start.
 pub fn free_dropped(state: &SessionState) {
-    let tables = state.temporary.take_dropped();
-    if tables.is_empty() {
-        return;
-    }
-    let drop_all = || {
-        let mut ddl = state.database.engine().temporary_ddl()?;
-        tables.iter().try_for_each(|id| ddl.drop_table(*id))?;
-        ddl.commit()
-    };
-    if let Err(error) = drop_all() {
-        log::error!("temporary tables could not be dropped: {error}");
+    for table in state.temporary.take_dropped() {
+        let drop = || {
+            let mut ddl = state.database.engine().temporary_ddl()?;
+            ddl.drop_table(table)?;
+            ddl.commit()
+        };
+        if let Err(error) = drop() {
+            log::error!("a temporary table could not be dropped: {error}");
+        }
     }
 }
 

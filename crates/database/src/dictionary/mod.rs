@@ -121,29 +121,32 @@ impl Dictionary {
         })
     }
 
-    /// Drops the tables that were being filled when the server stopped. Nothing can be dropped on a server that only reads.
+    /// Drops the tables that were being filled when the server stopped. One that cannot be dropped stays, and keeps no other.
+    /// Nothing can be dropped on a server that only reads.
     pub fn drop_unfinished(&self, engine: &Engine) -> Result<()> {
-        let unfinished = engine.meta_scan(SPACE_UNFINISHED)?;
-        if unfinished.is_empty() || engine.force_recovery() > 0 {
+        if engine.force_recovery() > 0 {
             return Ok(());
         }
-        let ddl = match engine.ddl() {
-            Err(Error::ReadOnly) => return Ok(()),
-            ddl => ddl?,
-        };
-        let mut change = DefinitionChange {
-            dictionary: self,
-            ddl,
-            edits: Vec::new(),
-            temporary: None,
-        };
-        for (key, _) in unfinished {
+        for (key, _) in engine.meta_scan(SPACE_UNFINISHED)? {
             let Ok(id) = <[u8; 8]>::try_from(key.as_slice()) else {
                 continue;
             };
-            change.drop_unfinished(TableId(u64::from_le_bytes(id)))?;
+            let ddl = match engine.ddl() {
+                Err(Error::ReadOnly) => return Ok(()),
+                ddl => ddl?,
+            };
+            let mut change = DefinitionChange {
+                dictionary: self,
+                ddl,
+                edits: Vec::new(),
+                temporary: None,
+            };
+            let dropped = change.drop_unfinished(TableId(u64::from_le_bytes(id)));
+            if let Err(error) = dropped.and_then(|()| change.commit()) {
+                log::error!("a table that was not finished stays: {error}");
+            }
         }
-        change.commit()
+        Ok(())
     }
 
     /// Grows with every change of any definition: a cached plan that saw the same epoch is still right.

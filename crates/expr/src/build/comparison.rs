@@ -39,8 +39,8 @@ fn text_comparable(left: Expr, right: Expr, op: &str, bind: &BindCtx) -> Result<
     let right = exact_literal(right, &left, years);
     // A literal beside a date or time is one, if it can be read as one.
     let (read_left, read_right) = (
-        temporal_literal_beside(&left, &right, op, bind)?,
-        temporal_literal_beside(&right, &left, op, bind)?,
+        temporal_literal_beside(&left, &right, false, bind)?,
+        temporal_literal_beside(&right, &left, false, bind)?,
     );
     let left = read_left.unwrap_or(left);
     let right = read_right.unwrap_or(right);
@@ -95,12 +95,17 @@ fn exact_literal(e: Expr, other: &Expr, years: bool) -> Expr {
 }
 
 /// A literal as the date or time that it is beside `other`. A text beside a date must be one, as in MySQL; beside a time it
-/// may be. A number may be one beside a column and in a list of IN; other dates and times count as numbers beside it.
-fn temporal_literal_beside(e: &Expr, other: &Expr, op: &str, bind: &BindCtx) -> Result<Option<Expr>> {
+/// may be. A number may be one beside a column, or where `takes_numbers`; else dates and times count as numbers beside it.
+fn temporal_literal_beside(
+    e: &Expr,
+    other: &Expr,
+    takes_numbers: bool,
+    bind: &BindCtx,
+) -> Result<Option<Expr>> {
     let Node::Literal(value) = &e.node else {
         return Ok(None);
     };
-    let takes_numbers = matches!(other.node, Node::Column(_)) || op == IN_LIST && !is_literal(other);
+    let takes_numbers = takes_numbers || matches!(other.node, Node::Column(_));
     let read = match (value, other.ty.kind) {
         (Val::Int(_), _) if !takes_numbers => None,
         (Val::Str(s), TypeKind::Time) if !is_literal(other) => parse::time(s, bind.sql_mode)
@@ -282,8 +287,12 @@ pub(crate) fn in_list(e: Expr, list: Vec<Expr>, negated: bool, bind: &BindCtx) -
     let mut candidates = Vec::with_capacity(list.len());
     let mut value = as_number_beside(e, &list);
     let op = if list.len() == 1 { "=" } else { IN_LIST };
-    for candidate in list {
+    let dates = list.len() > 1 && are_dates_beside(&value, &list, bind);
+    for mut candidate in list {
         nullable |= candidate.ty.nullable;
+        if dates && let Some(date) = temporal_literal_beside(&candidate, &value, dates, bind)? {
+            candidate = date;
+        }
         let (kind, left, right) = comparable(value, candidate, op, bind)?;
         value = left;
         candidates.push((kind, right));
@@ -307,6 +316,19 @@ fn as_number_beside(e: Expr, list: &[Expr]) -> Expr {
     } else {
         e
     }
+}
+
+/// Whether the numbers of a list are dates and times beside a value that is no column: where it has nothing but numbers.
+fn are_dates_beside(value: &Expr, list: &[Expr], bind: &BindCtx) -> bool {
+    let is_number = |e: &Expr| e.ty.is_numeric() || e.ty.kind == TypeKind::Null;
+    let is_constant = |e: &Expr| matches!(e.node, Node::Literal(_) | Node::Param(_));
+    let dates = value.ty.is_temporal()
+        && !matches!(value.node, Node::Column(_) | Node::Literal(_))
+        && list.iter().all(|e| is_number(e) && is_constant(e));
+    if dates && list.iter().any(|e| matches!(e.node, Node::Param(_))) {
+        bind.depends_on_literals.set(true);
+    }
+    dates
 }
 
 fn in_set(candidates: &[(CmpKind, Expr)]) -> Option<InSet> {

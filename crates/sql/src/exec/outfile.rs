@@ -6,9 +6,11 @@
 use super::{Output, ScanControl};
 use crate::context::SessionState;
 use crate::context::files::NewFile;
-use crate::error::Result;
+use crate::error::memory::check_memory;
+use crate::error::{Result, SqlError};
 use crate::expr::{EvalCtx, Expr};
 use crate::plan::file_form::{FileForm, is_text};
+use crate::types::assign::bad_bytes;
 use crate::types::{Charset, SqlType, TypeKind, Val, Value};
 use std::borrow::Cow;
 
@@ -16,6 +18,7 @@ use std::borrow::Cow;
 const PORTION_LEN: usize = 64 << 10;
 
 pub struct FileOutput<'a> {
+    session: &'a SessionState,
     file: NewFile,
     form: &'a FileForm,
     /// What is not in the file yet.
@@ -25,8 +28,9 @@ pub struct FileOutput<'a> {
 
 impl<'a> FileOutput<'a> {
     /// Errors 1290, 1086 and 1 if the file may not be there, is there, or cannot be made.
-    pub fn create(session: &SessionState, form: &'a FileForm) -> Result<FileOutput<'a>> {
+    pub fn create(session: &'a SessionState, form: &'a FileForm) -> Result<FileOutput<'a>> {
         Ok(FileOutput {
+            session,
             file: NewFile::create(session, &form.path)?,
             form,
             buf: Vec::new(),
@@ -39,6 +43,14 @@ impl<'a> FileOutput<'a> {
         self.flush()?;
         self.file.keep();
         Ok(self.rows)
+    }
+
+    /// A row is put together in memory.
+    fn check_room(&self) -> Result<()> {
+        match self.buf.len() > PORTION_LEN {
+            true => check_memory(),
+            false => Ok(()),
+        }
     }
 
     fn put(&mut self, at: usize, value: &Val, ty: &SqlType) {
@@ -63,6 +75,7 @@ impl<'a> FileOutput<'a> {
                 None => self.buf.extend_from_slice(b"NULL"),
             },
             (value, widths) => {
+                self.warn_of_loss(at, value, ty);
                 let bytes = bytes_of(value, ty, form.charset);
                 let width = widths.as_ref().map_or(usize::MAX, |widths| widths[at]);
                 used = bytes.len().min(width);
@@ -72,6 +85,21 @@ impl<'a> FileOutput<'a> {
         if let Some(widths) = &form.widths {
             // Escapes do not count.
             self.buf.resize(self.buf.len() + widths[at] - used, b' ');
+        }
+    }
+
+    /// Warning 1366 for a text that the file's character set has not all of.
+    fn warn_of_loss(&self, at: usize, value: &Val, ty: &SqlType) {
+        if let (Val::Str(text) | Val::Json(text) | Val::Member(_, text), Some(charset)) =
+            (value, self.form.charset)
+            && ty.is_string()
+            && !ty.is_binary_string()
+            && !charset.can_write(text)
+        {
+            let (shown, name) = (bad_bytes(text, charset), &self.form.names[at]);
+            let row = self.rows + 1;
+            let warnings = &self.session.warnings;
+            warnings.warn(SqlError::incorrect_value_for_column("string", &shown, name, row));
         }
     }
 
@@ -110,6 +138,8 @@ impl<'a> FileOutput<'a> {
     fn end(&mut self) -> Result<ScanControl> {
         if !self.form.dump {
             self.buf.extend_from_slice(&self.form.line_end);
+        } else if self.rows > 0 {
+            return Err(SqlError::too_many_rows());
         }
         self.rows += 1;
         Ok(match self.buf.len() >= PORTION_LEN {
@@ -124,6 +154,7 @@ impl Output for FileOutput<'_> {
         for (at, expr) in exprs.iter().enumerate() {
             let value = expr.eval(ctx)?;
             self.put(at, &value, &expr.ty);
+            self.check_room()?;
         }
         self.end()
     }
@@ -132,6 +163,7 @@ impl Output for FileOutput<'_> {
         let form = self.form;
         for (at, (value, ty)) in row.iter().zip(&form.types).enumerate() {
             self.put(at, value, ty);
+            self.check_room()?;
         }
         self.end()
     }

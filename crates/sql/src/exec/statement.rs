@@ -169,10 +169,7 @@ fn into_variables(query: &QueryPlan, names: &[String], exec: &Exec, scope: Query
     let mut row: Option<Vec<Value>> = None;
     let mut collect = Collect::new(|values: &[Value]| {
         if row.is_some() {
-            return Err(SqlError::new(
-                er::TOO_MANY_ROWS,
-                "Result consisted of more than one row",
-            ));
+            return Err(SqlError::too_many_rows());
         }
         row = Some(values.to_vec());
         Ok(true)

@@ -15,6 +15,8 @@ use crate::types::{Charset, SqlType, TypeKind};
 
 /// What stands behind an escape character with another meaning than itself.
 const ESCAPES: &[u8] = b"ntrb0ZN";
+/// A text that may be longer than this, in bytes, is one of the TEXT types wherever it is kept.
+const WIDTH_MAX: u32 = 65_535;
 const OF_NUMBERS: &[u8] = b".0123456789e+-";
 
 /// What a writer of rows knows.
@@ -35,6 +37,8 @@ pub struct FileForm {
     pub widths: Option<Vec<usize>>,
     /// One for each column.
     pub types: Vec<SqlType>,
+    /// The columns' names.
+    pub names: Vec<String>,
 }
 
 impl FileForm {
@@ -52,7 +56,11 @@ impl FileForm {
             ));
         }
         let fixed = format.field_end.is_empty() && format.enclosed.is_empty() && !into.dump;
-        if fixed && columns.iter().any(|column| column.ty.is_blob_or_text()) {
+        let is_blob = |column: &OutputColumn| {
+            column.ty.kind != TypeKind::Json
+                && (column.ty.is_blob_or_text() || column.ty.is_string() && column.meta.length > WIDTH_MAX)
+        };
+        if fixed && columns.iter().any(is_blob) {
             return Err(SqlError::new(
                 er::BLOBS_AND_NO_TERMINATED,
                 "You can't use fixed rowlength with BLOBs; please use 'fields terminated by'",
@@ -76,6 +84,7 @@ impl FileForm {
             line_end,
             widths: fixed.then(|| widths.collect()),
             types: columns.iter().map(|column| column.ty.clone()).collect(),
+            names: columns.iter().map(|column| column.name.clone()).collect(),
         })
     }
 

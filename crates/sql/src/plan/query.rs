@@ -11,18 +11,20 @@ use crate::parse::ast::{self, Literal, OrderItem, Query};
 use crate::types::{ColumnMeta, SqlType};
 
 impl Planner<'_> {
-    /// Plans a query in the scope around it.
+    /// Plans a query in the scope around it. Error 3954 for one that says where its rows go.
     pub fn query(&mut self, query: &Query, outer: Option<&Scope>) -> Result<QueryPlan> {
+        if query.into.is_some() {
+            return Err(SqlError::misplaced_into());
+        }
+        self.query_with_into(query, outer)
+    }
+
+    /// Plans a query that is a statement by itself, and may say where its rows go.
+    pub(super) fn statement_query(&mut self, query: &Query) -> Result<QueryPlan> {
         if matches!(query.into, Some(ast::Into::File(_))) {
             self.state.require_global(Privileges::FILE, "FILE")?;
         }
-        let common = self.common.len();
-        if let Some(with) = &query.with {
-            self.common.extend(with.tables.iter().cloned());
-        }
-        let planned = self.nested(|planner| planner.query_body(query, outer));
-        self.common.truncate(common);
-        let mut plan = planned?;
+        let mut plan = self.query_with_into(query, None)?;
         match &query.into {
             None => {}
             Some(ast::Into::Variables(names)) if names.len() != plan.columns.len() => {
@@ -33,6 +35,18 @@ impl Planner<'_> {
                 plan.into = Destination::File(Box::new(FileForm::new(file, &plan.columns)?));
             }
         }
+        Ok(plan)
+    }
+
+    /// Plans a query, whatever it says of its rows.
+    fn query_with_into(&mut self, query: &Query, outer: Option<&Scope>) -> Result<QueryPlan> {
+        let common = self.common.len();
+        if let Some(with) = &query.with {
+            self.common.extend(with.tables.iter().cloned());
+        }
+        let planned = self.nested(|planner| planner.query_body(query, outer));
+        self.common.truncate(common);
+        let mut plan = planned?;
         plan.outer = self.outer_slots(&plan);
         Ok(plan)
     }

@@ -137,7 +137,7 @@ impl Planner<'_> {
 
     /// A query that is a statement by itself: without a LIMIT it has that of `sql_select_limit`.
     fn whole_query(&mut self, query: &ast::Query) -> Result<QueryPlan> {
-        let mut plan = self.query(query, None)?;
+        let mut plan = self.statement_query(query)?;
         let limit = self.state.settings.sql_select_limit;
         if limit != u64::MAX && plan.limit.is_none() {
             plan.limit = Some(build::number_literal(&limit.to_string())?);

@@ -22,7 +22,12 @@ impl Session {
     pub(super) fn change_temporary(&mut self, statement: &Statement, params: &[Value]) -> Result<Answer> {
         let stays = commits_nothing(statement);
         match stays {
-            true if self.is_read_only() => return Err(SqlError::read_only_transaction()),
+            true if self.is_read_only() => {
+                if !self.state.in_transaction.get() {
+                    self.take_characteristics();
+                }
+                return Err(SqlError::read_only_transaction());
+            }
             true => {}
             false => self.before_implicit_commit(statement)?,
         }

@@ -78,7 +78,7 @@ impl Session {
     }
 
     /// The characteristics of the transaction that begins now.
-    fn take_characteristics(&mut self) -> (Isolation, bool) {
+    pub(super) fn take_characteristics(&mut self) -> (Isolation, bool) {
         let settings = &self.state.settings;
         (
             self.transaction

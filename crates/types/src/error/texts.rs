@@ -339,6 +339,19 @@ impl SqlError {
         )
     }
 
+    /// Error 1172.
+    pub fn too_many_rows() -> Self {
+        SqlError::new(er::TOO_MANY_ROWS, "Result consisted of more than one row")
+    }
+
+    /// Error 3954: INTO of a query that is part of another.
+    pub fn misplaced_into() -> Self {
+        SqlError::new(
+            er::MISPLACED_INTO,
+            "Misplaced INTO clause, INTO is not allowed inside subqueries, and must be placed at end of UNION clauses.",
+        )
+    }
+
     /// Error 1265: `Data truncated for column '{column}' at row {row}`.
     pub fn data_truncated(column: &str, row: u64) -> Self {
         SqlError::new(

@@ -13,9 +13,14 @@ pub type NextPart<'a> = Box<dyn FnMut(&mut Vec<u8>) -> Result<bool> + 'a>;
 
 /// Longest field.
 const FIELD_MAX: usize = 1 << 30;
+/// After so many bytes, those read again included, it is asked whether the statement may go on.
+const ASKED_EVERY: usize = 64 << 10;
 
 pub struct Lines<'a> {
     next: NextPart<'a>,
+    /// An error if the statement is to end.
+    may_go_on: &'a dyn Fn() -> Result<()>,
+    taken: usize,
     part: Vec<u8>,
     at: usize,
     /// Bytes that were read too far, the next one last.
@@ -41,7 +46,7 @@ pub enum Field {
 }
 
 impl<'a> Lines<'a> {
-    pub fn new(format: &FileFormat, next: NextPart<'a>) -> Lines<'a> {
+    pub fn new(format: &FileFormat, next: NextPart<'a>, may_go_on: &'a dyn Fn() -> Result<()>) -> Lines<'a> {
         // Where both end alike, there are only fields.
         let line_end = match format.line_end == format.field_end {
             true => Vec::new(),
@@ -49,6 +54,8 @@ impl<'a> Lines<'a> {
         };
         Lines {
             next,
+            may_go_on,
+            taken: 0,
             part: Vec::new(),
             at: 0,
             back: Vec::new(),
@@ -69,7 +76,16 @@ impl<'a> Lines<'a> {
         while let Ok(true) = (self.next)(&mut self.part) {}
     }
 
+    /// Whether lines have an end. Those that have none are told apart by their fields.
+    pub fn have_ends(&self) -> bool {
+        !self.line_end.is_empty()
+    }
+
     fn get(&mut self) -> Result<Option<u8>> {
+        self.taken = self.taken.wrapping_add(1);
+        if self.taken.is_multiple_of(ASKED_EVERY) {
+            (self.may_go_on)()?;
+        }
         if let Some(byte) = self.back.pop() {
             return Ok(Some(byte));
         }

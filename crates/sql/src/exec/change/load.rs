@@ -17,11 +17,15 @@ impl InsertRun<'_> {
     /// Puts all lines in; returns their number.
     pub(super) fn all_lines(&mut self, source: &LoadSource, client: &mut dyn ResultSink) -> Result<u64> {
         let session = self.run.session;
+        let may_go_on = || match session.process.is_interrupted() {
+            true => Err(SqlError::interrupted()),
+            false => Ok(()),
+        };
         if !source.local {
             session.require_file_to_load()?;
             let mut file = files::open(session, &source.path)?;
             let next: NextPart = Box::new(move |part| files::read_part(&mut file, &source.path, part));
-            return self.lines(source, &mut Lines::new(&source.format, next));
+            return self.lines(source, &mut Lines::new(&source.format, next, &may_go_on));
         }
         let enabled = session
             .database
@@ -32,14 +36,15 @@ impl InsertRun<'_> {
         }
         client.ask_for_file(&source.path)?;
         let next: NextPart = Box::new(|part| client.file_part(part));
-        let mut lines = Lines::new(&source.format, next);
+        let mut lines = Lines::new(&source.format, next, &may_go_on);
         let done = self.lines(source, &mut lines);
         lines.drain();
         done
     }
 
     fn lines(&mut self, source: &LoadSource, lines: &mut Lines) -> Result<u64> {
-        for _ in 0..source.skip {
+        let skipped = if lines.have_ends() { source.skip } else { 0 };
+        for _ in 0..skipped {
             if lines.next_line()?.is_none() {
                 return Ok(0);
             }
@@ -92,13 +97,17 @@ impl InsertRun<'_> {
         (found, bytes): (Field, &[u8]),
         values: &mut [Value],
     ) -> Result<()> {
+        // Bytes are in no character set.
+        let is_binary = match field {
+            LoadField::Column(column) => self.plan.target.def.columns[*column].ty.is_binary_string(),
+            LoadField::Variable(_) => false,
+        };
         let text = match found {
-            Field::Text => Some(
-                source
-                    .charset
-                    .decode(bytes)
-                    .ok_or_else(|| invalid(source, bytes))?,
-            ),
+            Field::Text if is_binary => Some(bytes.to_vec()),
+            Field::Text => {
+                let text = source.charset.decode(bytes);
+                Some(text.ok_or_else(|| invalid(source, bytes))?)
+            }
             Field::Null | Field::Missing => None,
         };
         match field {

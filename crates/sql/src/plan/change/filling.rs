@@ -12,7 +12,6 @@ use crate::dictionary::ColumnDef;
 use crate::error::{Result, SqlError, er};
 use crate::mdl::Mode;
 use crate::parse::ast;
-use crate::plan::Destination;
 use crate::plan::statement::{Body, StatementPlan, plan_with};
 use crate::types::Value;
 use std::sync::Arc;
@@ -31,10 +30,7 @@ pub fn selected(state: &SessionState, table: &str, query: &ast::Query, params: &
     let mut columns = Vec::new();
     let plan = plan_with(state, params, |planner, _| {
         let (source, uses) = planner.source_query(query)?;
-        if !matches!(source.query.into, Destination::Client) {
-            return Err(SqlError::not_supported("INTO in CREATE TABLE ... SELECT"));
-        }
-        columns = made_columns(state, &source.query);
+        columns = made_columns(state, &source.query, &uses);
         if let Some(locked) = uses.iter().find(|used| used.mode == Mode::Write) {
             return Err(SqlError::new(
                 er::CANT_UPDATE_TABLE_IN_CREATE_TABLE_SELECT,

@@ -141,16 +141,21 @@ impl InsertPlan {
     }
 }
 
+/// The columns that are meant where none are listed: all that can be seen. Error 1142 if the account may not insert into each.
+pub(super) fn visible_columns(target: &Target) -> Result<Vec<usize>> {
+    let all = target.def.columns.iter().enumerate();
+    let visible = all.filter(|(_, column)| !column.invisible);
+    let columns: Vec<usize> = visible.map(|(at, _)| at).collect();
+    if let Some(insertable) = &target.insertable {
+        insertable.check_all(columns.iter().copied())?;
+    }
+    Ok(columns)
+}
+
 /// The columns that an INSERT gives values to: those it lists, or all that can be seen. Errors 1054, 1110, 1142 and 1143.
 fn columns_of(insert: &ast::Insert, target: &Target) -> Result<Vec<usize>> {
     if insert.columns.is_empty() {
-        let all = target.def.columns.iter().enumerate();
-        let visible = all.filter(|(_, column)| !column.invisible);
-        let columns: Vec<usize> = visible.map(|(at, _)| at).collect();
-        if let Some(insertable) = &target.insertable {
-            insertable.check_all(columns.iter().copied())?;
-        }
-        return Ok(columns);
+        return visible_columns(target);
     }
     let mut columns = Vec::with_capacity(insert.columns.len());
     for name in &insert.columns {

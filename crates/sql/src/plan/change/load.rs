@@ -1,7 +1,7 @@
 //! Plans LOAD DATA: an INSERT whose rows are the lines of a file.
 
 use super::foreign_keys::Event;
-use super::insert::{Given, InsertPlan, InsertSource, OnDuplicate, bind_rows};
+use super::insert::{Given, InsertPlan, InsertSource, OnDuplicate, bind_rows, visible_columns};
 use crate::accounts::Privileges;
 use crate::error::{Result, SqlError, er};
 use crate::parse::ast::{self, Duplicates, FileFormat};
@@ -54,11 +54,7 @@ impl Planner<'_> {
             });
         }
         if load.fields.is_empty() {
-            let all = target.def.columns.iter().enumerate();
-            fields.extend(
-                all.filter(|(_, column)| !column.invisible)
-                    .map(|(at, _)| LoadField::Column(at)),
-            );
+            fields.extend(visible_columns(&target)?.into_iter().map(LoadField::Column));
         }
         let mut columns = Vec::new();
         let mut values = Vec::new();

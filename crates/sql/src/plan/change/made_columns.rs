@@ -4,7 +4,7 @@
 //! that MySQL's temporary table of the result would have: an INT where the digits fit, VARCHAR rather than CHAR, a TEXT from
 //! 513 characters on.
 
-use crate::context::SessionState;
+use crate::context::{SessionState, TableUse};
 use crate::dictionary::{ColumnDef, ColumnDefault};
 use crate::expr::{ArithOp, Expr, Node};
 use crate::plan::view::define::{base_column, column_def};
@@ -18,8 +18,8 @@ const VARCHAR_MAX: u32 = 512;
 const INT_COMPUTED_MAX: u32 = 11;
 const INT_WRITTEN_MAX: u32 = 9;
 
-/// A column of the new table for each of the query's.
-pub(super) fn made_columns(state: &SessionState, query: &QueryPlan) -> Vec<ColumnDef> {
+/// A column of the new table for each of the query's, which reads these tables.
+pub(super) fn made_columns(state: &SessionState, query: &QueryPlan, uses: &[TableUse]) -> Vec<ColumnDef> {
     let mut extended = Vec::new();
     let exprs: &[Expr] = match &query.body {
         QueryBody::Select(select) => {
@@ -37,7 +37,24 @@ pub(super) fn made_columns(state: &SessionState, query: &QueryPlan) -> Vec<Colum
                 .iter()
                 .any(|slot| extended.iter().any(|range| range.contains(slot)))
         };
-        made(state, column, expr, expr.is_some_and(reads_extended))
+        let is_of = |used: &&TableUse| {
+            used.table.schema == column.meta.db && used.table.name == column.meta.org_table
+        };
+        let base = uses
+            .iter()
+            .find(is_of)
+            .and_then(|used| Some((used, base_column(&used.table, column)?)));
+        let mut def = match base {
+            Some((used, base)) if used.through_view => seen(column, base),
+            Some((_, base)) => ColumnDef {
+                on_update_now: base.on_update_now,
+                explicit_collation: base.explicit_collation,
+                ..column_def(column, Some(base), &column.name)
+            },
+            None => computed(state, column, expr),
+        };
+        def.ty.nullable |= expr.is_some_and(reads_extended);
+        def
     });
     made.collect()
 }
@@ -55,15 +72,18 @@ fn null_extended(source: &RowSource, inside: bool, slots: &mut Vec<Range<usize>>
     }
 }
 
-/// `extended`: an outer join may give it NULL.
-fn made(state: &SessionState, column: &OutputColumn, expr: Option<&Expr>, extended: bool) -> ColumnDef {
-    let mut made = column_def(state, column, &column.name);
-    made.ty.nullable |= extended;
-    if let Some(base) = base_column(state, column) {
-        made.on_update_now = base.on_update_now;
-        made.explicit_collation = base.explicit_collation;
-        return made;
+/// What a view has of a column is its type and comment; in the place of a default stands that of the type.
+fn seen(column: &OutputColumn, base: &ColumnDef) -> ColumnDef {
+    let seen = column_def(column, None, &column.name);
+    ColumnDef {
+        default: base.default.as_ref().and(seen.default),
+        comment: base.comment.clone(),
+        ..seen
     }
+}
+
+fn computed(state: &SessionState, column: &OutputColumn, expr: Option<&Expr>) -> ColumnDef {
+    let mut made = column_def(column, None, &column.name);
     if column.ty.kind == TypeKind::Null {
         made.ty.kind = TypeKind::VarChar;
         return made;

@@ -1,6 +1,7 @@
 //! What CREATE VIEW stores: the text of the query, its columns, what it names, and what can be done with it.
 
 use super::canonical::Canonical;
+use super::expressions::variable_clause;
 use super::naming::column_names;
 use super::{Contexts, collation_of};
 use crate::context::SessionState;
@@ -124,6 +125,9 @@ fn make(state: &SessionState, query: &Query, names: &[String], collation: Collat
     let contexts = Contexts::default();
     let mut planner = Planner::new(state, binder, Some(&sample), &contexts);
     planner.explains = true;
+    if query.into.is_some() {
+        return Err(variable_clause());
+    }
     let plan = planner.query(query, None);
     if let Some(used) = planner.uses.iter().find(|used| used.table.temporary) {
         return Err(SqlError::view_of_temporary(used.name()));
@@ -150,11 +154,14 @@ fn make(state: &SessionState, query: &Query, names: &[String], collation: Collat
         false => names,
     };
     let columns = plan.columns.iter().zip(named);
-    let columns: Vec<ColumnDef> = columns
-        .map(|(column, name)| column_def(state, column, name))
-        .collect();
-    let mergeable = is_mergeable(&written, &plan);
     let dictionary = state.database.dictionary();
+    let described = |(column, name): (&OutputColumn, &String)| {
+        let table = dictionary.find_table(&column.meta.db, &column.meta.org_table);
+        let base = table.as_deref().and_then(|table| base_column(table, column));
+        column_def(column, base, name)
+    };
+    let columns: Vec<ColumnDef> = columns.map(described).collect();
+    let mergeable = is_mergeable(&written, &plan);
     let changes_rows = |(schema, name): &(String, String)| match dictionary.find_table(schema, name) {
         Some(table) => table.view.as_ref().is_none_or(|view| view.updatable),
         None => false,
@@ -199,18 +206,15 @@ fn has_plain_column(plan: &QueryPlan) -> bool {
     }
 }
 
-/// The column of a table that a query's column is.
-pub(in crate::plan) fn base_column(state: &SessionState, column: &OutputColumn) -> Option<ColumnDef> {
-    let dictionary = state.database.dictionary();
-    let table = dictionary.find_table(&column.meta.db, &column.meta.org_table)?;
-    table
-        .column(&column.meta.org_name)
-        .map(|at| table.columns[at].clone())
+/// The column of the table that a query's column is.
+pub(in crate::plan) fn base_column<'t>(table: &'t TableDef, column: &OutputColumn) -> Option<&'t ColumnDef> {
+    let at = table.column(&column.meta.org_name)?;
+    Some(&table.columns[at])
 }
 
 /// A column as SHOW and `information_schema` describe it: with the default of the column that it is, or else with none but
 /// that of its type.
-pub(in crate::plan) fn column_def(state: &SessionState, column: &OutputColumn, name: &str) -> ColumnDef {
+pub(in crate::plan) fn column_def(column: &OutputColumn, base: Option<&ColumnDef>, name: &str) -> ColumnDef {
     let mut ty = column.ty.clone();
     if ty.kind == TypeKind::Null {
         ty = SqlType {
@@ -221,8 +225,7 @@ pub(in crate::plan) fn column_def(state: &SessionState, column: &OutputColumn, n
         ty.length = 0;
     }
     ty.zerofill &= !column.meta.org_table.is_empty();
-    let base = base_column(state, column);
-    let default = match &base {
+    let default = match base {
         Some(base) if base.auto_increment => Some(ColumnDefault::Literal(assign::zero_value(&base.ty))),
         Some(base) => base.default.clone(),
         None if ty.nullable => Some(ColumnDefault::Literal(Value::Null)),
@@ -237,6 +240,6 @@ pub(in crate::plan) fn column_def(state: &SessionState, column: &OutputColumn, n
         auto_increment: false,
         invisible: false,
         explicit_collation: false,
-        comment: base.map_or(String::new(), |base| base.comment),
+        comment: base.map_or(String::new(), |base| base.comment.clone()),
     }
 }

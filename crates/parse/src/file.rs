@@ -3,7 +3,20 @@
 use super::ast::*;
 use super::lexer::{Op, TokenKind};
 use super::parser::Parser;
-use tidemark_types::error::{Result, SqlError};
+use tidemark_types::error::{Result, SqlError, er};
+
+impl FileFormat {
+    /// Error 1083: what encloses fields, and what escapes, is one byte or nothing.
+    pub fn check_marks(&self) -> Result<()> {
+        match self.escaped.len() > 1 || self.enclosed.len() > 1 {
+            true => Err(SqlError::new(
+                er::WRONG_FIELD_TERMINATORS,
+                "Field separator argument is not what is expected; check the manual",
+            )),
+            false => Ok(()),
+        }
+    }
+}
 
 impl Parser<'_> {
     /// Behind INTO, if it is a file.

@@ -49,12 +49,7 @@ impl FileForm {
             None => None,
         };
         let format = &into.format;
-        if format.escaped.len() > 1 || format.enclosed.len() > 1 {
-            return Err(SqlError::new(
-                er::WRONG_FIELD_TERMINATORS,
-                "Field separator argument is not what is expected; check the manual",
-            ));
-        }
+        format.check_marks()?;
         let fixed = format.field_end.is_empty() && format.enclosed.is_empty() && !into.dump;
         let is_blob = |column: &OutputColumn| {
             column.ty.kind != TypeKind::Json

@@ -3,7 +3,7 @@
 use super::foreign_keys::Event;
 use super::insert::{Given, InsertPlan, InsertSource, OnDuplicate, bind_rows, visible_columns};
 use crate::accounts::Privileges;
-use crate::error::{Result, SqlError, er};
+use crate::error::{Result, SqlError};
 use crate::parse::ast::{self, Duplicates, FileFormat};
 use crate::plan::Planner;
 use crate::plan::group::BlockHooks;
@@ -109,12 +109,7 @@ impl Planner<'_> {
 
 /// Errors 1083 and 1235.
 fn check_format(format: &FileFormat) -> Result<()> {
-    if format.escaped.len() > 1 || format.enclosed.len() > 1 {
-        return Err(SqlError::new(
-            er::WRONG_FIELD_TERMINATORS,
-            "Field separator argument is not what is expected; check the manual",
-        ));
-    }
+    format.check_marks()?;
     match format.field_end.is_empty() && format.enclosed.is_empty() {
         true => Err(SqlError::not_supported("LOAD DATA of rows of fixed width")),
         false => Ok(()),

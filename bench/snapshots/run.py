@@ -24,7 +24,7 @@ import sys
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE.parents[1] / "tests"), str(HERE)]
+sys.path[:0] = [str(HERE.parents[1] / "tests"), str(HERE.parent / "servers"), str(HERE)]
 
 import bulk_update  # noqa: E402
 import hot_row  # noqa: E402

@@ -88,6 +88,16 @@ class Side:
         found = re.search(r"Old versions (\d+) bytes", self.monitor())
         return int(found[1]) if found else None
 
+    def log_end(self) -> int:
+        """The position where the log ends, bytes."""
+        return int(re.search(r"Log sequence number\s+(\d+)", self.monitor())[1])
+
+    def log_to_redo(self) -> int:
+        """What a start after a crash would have to redo: from the last checkpoint to the log's end, bytes."""
+        monitor = self.monitor()
+        end, checkpoint = (int(re.search(rf"{what}\s+(\d+)", monitor)[1]) for what in ("Log sequence number", "Last checkpoint at"))
+        return end - checkpoint
+
     def needed_bytes(self) -> int:
         """Versions that an open view alone needs, over all of them."""
         return int(self.address.execute("SELECT COALESCE(SUM(bytes), 0) FROM sys.tidemark_views")[0][0])

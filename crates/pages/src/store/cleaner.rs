@@ -4,8 +4,7 @@
 //! flushed up to the highest LSN among them (the write-ahead rule), keeps copies of logged ones (`doublewrite.rs`), writes
 //! them to their places, neighbours in one go, and syncs. Only then do they count as clean.
 //!
-//! It works when evictors find no clean pages, when more of the pool is dirty than allowed, when the log fills up, and,
-//! gently, when nothing else happens. A checkpoint is fuzzy: it waits for no thread. It reads the log's tail, *then* the
+//! When it writes, and how much, is `pace.rs`. A checkpoint is fuzzy: it waits for no thread. It reads the log's tail, *then* the
 //! lowest `rec_lsn` and the oldest transaction's first position. Both were put down before the positions they guard were
 //! reserved, so whatever is overlooked lies at or after that tail. A transaction that is no longer among the running has
 //! its last record in the log, but perhaps not on disk: that record must be certain before the log forgets the others,
@@ -20,10 +19,11 @@
 use super::Store;
 use super::control::Control;
 use super::doublewrite::{BATCH, Doublewrite};
+use super::pace::{Pace, TICK};
 use crate::disk::failed;
 use crate::error::{Error, Result};
 use crate::ids::{Lsn, PageId};
-use crate::pool::{Dirty, Health, PageBuf, Signal, Trouble, Wanted};
+use crate::pool::{Dirty, Health, PageBuf, Signal, Trouble};
 use crate::sabotage;
 use crate::threads::share_out;
 use parking_lot::Mutex;
@@ -33,15 +33,8 @@ use std::sync::{Arc, Weak};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-/// How long the cleaner sleeps unless it is asked for.
-const TICK: Duration = Duration::from_millis(50);
-/// How often the log is flushed for commits that did not wait for it.
-const FLUSH_EVERY: Duration = Duration::from_secs(1);
-const CHECKPOINT_EVERY: Duration = Duration::from_secs(2);
 /// Writes under way at once.
 const WRITERS: usize = 4;
-const COMPLAIN_EVERY: Duration = Duration::from_secs(60);
-const CHECKPOINT_UNDER_PRESSURE: Duration = Duration::from_millis(100);
 
 pub(super) struct Cleaner {
     /// Held during a batch, and during a checkpoint: between batches no page is in flight. Whoever holds it waits for
@@ -79,12 +72,14 @@ const RETRY_AFTER: Duration = Duration::from_secs(1);
 
 /// What pages are written for.
 #[derive(Clone, Copy)]
-pub(super) enum Aim {
+pub(super) enum Aim<'p> {
     /// So that they can be evicted.
     Room,
     /// So that the log before this position is not needed for them. That is nothing to scratch pages: most are garbage
     /// before any thread must evict them, and are never written.
     Log(Lsn),
+    /// These are due; those that are clean by now are left out.
+    These(&'p [PageId]),
 }
 
 /// What a checkpoint must know of transactions.
@@ -113,6 +108,7 @@ impl Cleaner {
         }
     }
 
+    /// Where recovery would begin now.
     pub fn redo_from(&self) -> Lsn {
         Lsn(self.redo_from.load(Ordering::Acquire))
     }
@@ -129,7 +125,7 @@ impl Cleaner {
             let _last_word = LastWord(signal.clone(), weak.clone());
             let mut pace = Pace::new();
             loop {
-                let wanted = signal.wait_for_work(TICK);
+                let wanted = signal.wait_for_work(pace.pause());
                 let Some(store) = Weak::upgrade(&weak) else { return };
                 if store.is_closing() {
                     return;
@@ -171,93 +167,6 @@ impl Drop for LastWord {
     }
 }
 
-/// What the cleaner's thread remembers from round to round.
-struct Pace {
-    tail: Lsn,
-    /// The log's tail when no logged page was dirty.
-    all_clean_at: Lsn,
-    flushed_at: Instant,
-    checkpoint_at: Instant,
-    /// When the last complaint was, and about what.
-    complained: Option<(Instant, String)>,
-}
-
-impl Pace {
-    fn new() -> Pace {
-        Pace {
-            tail: Lsn::ZERO,
-            all_clean_at: Lsn::ZERO,
-            flushed_at: Instant::now(),
-            checkpoint_at: Instant::now(),
-            complained: None,
-        }
-    }
-
-    /// Says what is wrong, once a minute while it is the same.
-    fn complain(&mut self, error: &Error) {
-        let what = error.to_string();
-        let is_known = |(at, before): &(Instant, String)| *before == what && at.elapsed() < COMPLAIN_EVERY;
-        if !self.complained.as_ref().is_some_and(is_known) {
-            ::log::error!("{what}. Changed pages stay in memory, and this is tried again.");
-            self.complained = Some((Instant::now(), what));
-        }
-    }
-
-    fn round(&mut self, store: &Store, wanted: Wanted) -> Result<()> {
-        let (pool, log) = (store.pool(), store.log());
-        if log.flush_at_trx_commit() != 1 && self.flushed_at.elapsed() >= FLUSH_EVERY {
-            log.flush_all()?;
-            self.flushed_at = Instant::now();
-        }
-        let tail = log.tail();
-        let idle = tail == self.tail;
-        self.tail = tail;
-
-        // Whatever fails, the rest is tried: what cannot be written in one place keeps nothing else from it.
-        let mut done = Ok(());
-        if wanted.asked || wanted.waiting || pool.dirty_count() > store.dirty_max() {
-            match store.clean(Aim::Room, BATCH) {
-                // Even if nothing was left to do: a thread that sleeps may have been overtaken by it.
-                Ok(cleaned) => pool.cleaner_signal().report(cleaned.max(1)),
-                Err(error) => done = Err(error),
-            }
-        } else if idle && pool.dirty_count() > 0 && self.all_clean_at != tail {
-            match store.clean(Aim::Log(Lsn::MAX), BATCH / 4) {
-                Ok(0) => self.all_clean_at = tail,
-                Ok(_) => {}
-                Err(error) => done = Err(error),
-            }
-        }
-        let capacity = store.log_capacity();
-        let age = |store: &Store| log.tail().0.saturating_sub(store.redo_from().0);
-        let started_at = age(store);
-        if started_at > capacity / 2 {
-            // Enough to be well below again; at once if the log is about to be full, else by and by. The log may have grown
-            // past its half only since this round began.
-            let up_to = Lsn(log.tail().0.saturating_sub(capacity * 2 / 5));
-            loop {
-                match store.clean(Aim::Log(up_to), BATCH) {
-                    Ok(cleaned) if cleaned > 0 && started_at > capacity * 7 / 10 => {}
-                    cleaned => break done = done.and(cleaned.map(drop)),
-                }
-            }
-        }
-        let every = if started_at > capacity / 2 {
-            CHECKPOINT_UNDER_PRESSURE
-        } else {
-            CHECKPOINT_EVERY
-        };
-        let is_worth_it = || store.redo_from() < tail || store.space().may_punch();
-        let due = self.checkpoint_at.elapsed() >= every && is_worth_it();
-        if due || log.is_full() || started_at > capacity * 7 / 10 {
-            self.checkpoint_at = Instant::now();
-            done = done.and(store.checkpoint());
-        }
-        // Last: on a full disk this fails, and what went before may make room.
-        done.and(store.make_log_room_ahead()).and(store.stuck())
-    }
-}
-
 fn first_of(stuck: &[Stuck]) -> Option<Error> {
     stuck.first().map(|stuck| duplicate(&stuck.error).into())
 }
@@ -275,17 +184,20 @@ impl Store {
         let is_retry = work.retry_at <= Instant::now();
         let room = BATCH - work.stuck.len();
         work.wanted.clear();
-        let dirty = self
-            .pool()
-            .dirty_pages()
-            .filter(|dirty| match aim {
-                Aim::Room => true,
-                Aim::Log(up_to) => !dirty.page.is_scratch() && dirty.rec_lsn < up_to,
-            })
-            .map(|d| d.page)
-            .filter(|&page| !work.is_stuck(page));
-        let dirty: Vec<PageId> = dirty.take(most.min(room)).collect();
-        work.wanted.extend(dirty);
+        let found;
+        let due: &mut dyn Iterator<Item = PageId> = match aim {
+            Aim::These(pages) => &mut pages.iter().copied(),
+            Aim::Room => &mut self.pool().dirty_pages().map(|dirty| dirty.page),
+            Aim::Log(up_to) => {
+                let before = move |dirty: &Dirty| !dirty.page.is_scratch() && dirty.rec_lsn < up_to;
+                &mut self.pool().dirty_pages().filter(before).map(|dirty| dirty.page)
+            }
+        };
+        found = due
+            .filter(|&page| !work.is_stuck(page))
+            .take(most.min(room))
+            .collect::<Vec<_>>();
+        work.wanted.extend(found);
         if is_retry {
             work.wanted.extend(work.stuck.iter().map(|stuck| stuck.copy.id()));
         }
@@ -432,7 +344,7 @@ impl Store {
     }
 
     /// The error of a page that cannot be written to its place, if there is one.
-    fn stuck(&self) -> Result<()> {
+    pub(super) fn stuck(&self) -> Result<()> {
         first_of(&self.cleaner().work.lock().stuck).map_or(Ok(()), Err)
     }
 
@@ -498,7 +410,7 @@ impl Store {
     }
 
     /// Has segments ready before mini-transactions must wait for them.
-    fn make_log_room_ahead(&self) -> Result<()> {
+    pub(super) fn make_log_room_ahead(&self) -> Result<()> {
         if self.log().is_short_of_room() && !self.is_recovering() {
             let control = self.control();
             self.make_log_room(control.scan_from, control.redo_from)?;

@@ -25,6 +25,7 @@ mod files;
 mod holds;
 mod mtr;
 mod op;
+mod pace;
 mod recovery;
 mod scratch;
 mod scrub;

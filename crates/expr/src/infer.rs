@@ -86,9 +86,12 @@ pub(crate) fn text_cmp_kind(left: &Expr, right: &Expr, op: &str, bind: &BindCtx)
             return Ok(CmpKind::DateTime);
         }
     }
-    for (a, b, other) in [(l, r, right), (r, l, left)] {
-        if a.kind == TypeKind::Time && (b.kind == TypeKind::Time || b.is_string() && param(other)) {
-            if b.is_string() {
+    for (one, other) in [(left, right), (right, left)] {
+        let (a, b) = (&one.ty, &other.ty);
+        // A text counts as a time beside a column, if it is one.
+        let text = b.is_string() && param(other) && matches!(one.node, Node::Column(_));
+        if a.kind == TypeKind::Time && (b.kind == TypeKind::Time || text) {
+            if text {
                 bind.depends_on_literals.set(true);
             }
             return Ok(CmpKind::Time);

@@ -10,17 +10,38 @@ use tidemark_types::error::{Result, SqlError};
 use tidemark_types::temporal::parse;
 use tidemark_types::{CmpKind, Date, SqlType, TypeKind, Val, Value};
 
+/// Where a comparison stands.
+#[derive(Clone, Copy, PartialEq)]
+enum Place {
+    /// By itself: a text literal beside a date must be one.
+    Alone,
+    /// One of several, as in BETWEEN, in a list or in rows of one: a text that is no date is the zero date, with a warning.
+    OneOfSeveral,
+}
+
 /// The operands of a comparison, literals turned into what they are compared with, and the kind of comparison.
-pub(crate) fn comparable(left: Expr, right: Expr, op: &str, bind: &BindCtx) -> Result<(CmpKind, Expr, Expr)> {
+fn comparable(
+    place: Place,
+    left: Expr,
+    right: Expr,
+    op: &str,
+    bind: &BindCtx,
+) -> Result<(CmpKind, Expr, Expr)> {
     let kinds = [left.ty.kind, right.ty.kind];
     if kinds.contains(&TypeKind::Json) && !kinds.contains(&TypeKind::Null) {
         return Ok((CmpKind::Json, beside_json(left), beside_json(right)));
     }
-    text_comparable(left, right, op, bind)
+    text_comparable(place, left, right, op, bind)
 }
 
 /// The same where a document counts as its text: what BETWEEN compares.
-fn text_comparable(left: Expr, right: Expr, op: &str, bind: &BindCtx) -> Result<(CmpKind, Expr, Expr)> {
+fn text_comparable(
+    place: Place,
+    left: Expr,
+    right: Expr,
+    op: &str,
+    bind: &BindCtx,
+) -> Result<(CmpKind, Expr, Expr)> {
     let (left, right) = if left.ty.is_string() && right.ty.is_string() {
         (as_text(left, bind), as_text(right, bind))
     } else if left.ty.is_numeric() || right.ty.is_numeric() {
@@ -38,10 +59,11 @@ fn text_comparable(left: Expr, right: Expr, op: &str, bind: &BindCtx) -> Result<
     let left = exact_literal(left, &right, years);
     let right = exact_literal(right, &left, years);
     // A literal beside a date or time is one, if it can be read as one.
-    let (read_left, read_right) = (
-        temporal_literal_beside(&left, &right, false, bind)?,
-        temporal_literal_beside(&right, &left, false, bind)?,
-    );
+    let read = |e: &Expr, other: &Expr| match temporal_literal_beside(e, other, false, bind) {
+        Err(_) if place == Place::OneOfSeveral => Ok(None),
+        read => read,
+    };
+    let (read_left, read_right) = (read(&left, &right)?, read(&right, &left)?);
     let left = read_left.unwrap_or(left);
     let right = read_right.unwrap_or(right);
     let kind = text_cmp_kind(&left, &right, op, bind)?;
@@ -94,21 +116,17 @@ fn exact_literal(e: Expr, other: &Expr, years: bool) -> Expr {
     }
 }
 
-/// A literal as the date or time that it is beside `other`. A text beside a date must be one, as in MySQL; beside a time it
-/// may be. A number may be one beside a column, or where `takes_numbers`; else dates and times count as numbers beside it.
-fn temporal_literal_beside(
-    e: &Expr,
-    other: &Expr,
-    takes_numbers: bool,
-    bind: &BindCtx,
-) -> Result<Option<Expr>> {
+/// A literal as the date or time that it is beside `other`. A text beside a date must be one, as in MySQL. Beside a column, or
+/// where `listed` with others, a text may be a time, and a number a date or time; else times count as texts beside a text,
+/// and dates and times as numbers beside a number.
+fn temporal_literal_beside(e: &Expr, other: &Expr, listed: bool, bind: &BindCtx) -> Result<Option<Expr>> {
     let Node::Literal(value) = &e.node else {
         return Ok(None);
     };
-    let takes_numbers = takes_numbers || matches!(other.node, Node::Column(_));
+    let listed = listed || matches!(other.node, Node::Column(_));
     let read = match (value, other.ty.kind) {
-        (Val::Int(_), _) if !takes_numbers => None,
-        (Val::Str(s), TypeKind::Time) if !is_literal(other) => parse::time(s, bind.sql_mode)
+        (Val::Int(_), _) | (Val::Str(_), TypeKind::Time) if !listed => None,
+        (Val::Str(s), TypeKind::Time) => parse::time(s, bind.sql_mode)
             .filter(|(_, whole)| *whole)
             .map(|(t, _)| Val::Time(t)),
         (Val::Int(n), TypeKind::Time) => parse::number_to_time(*n as i128, *n < 0, 0.0, 0)
@@ -149,7 +167,11 @@ fn not_temporal(ty: &SqlType, text: &[u8]) -> SqlError {
 
 /// `left op right`; literals take the type that they are compared with.
 pub fn compare(op: CmpOp, left: Expr, right: Expr, bind: &BindCtx) -> Result<Expr> {
-    let (kind, left, right) = comparable(left, right, op.symbol(), bind)?;
+    compare_in(Place::Alone, op, left, right, bind)
+}
+
+fn compare_in(place: Place, op: CmpOp, left: Expr, right: Expr, bind: &BindCtx) -> Result<Expr> {
+    let (kind, left, right) = comparable(place, left, right, op.symbol(), bind)?;
     let nullable = op != CmpOp::NullSafeEq && (left.ty.nullable || right.ty.nullable || kind_may_fail(kind));
     Ok(boolean(
         nullable,
@@ -163,6 +185,16 @@ fn kind_may_fail(kind: CmpKind) -> bool {
 
 /// `(a, b) op (c, d)`, spelled out.
 pub(crate) fn compare_rows(op: CmpOp, left: Vec<Expr>, right: Vec<Expr>, bind: &BindCtx) -> Result<Expr> {
+    compare_rows_in(Place::Alone, op, left, right, bind)
+}
+
+fn compare_rows_in(
+    place: Place,
+    op: CmpOp,
+    left: Vec<Expr>,
+    right: Vec<Expr>,
+    bind: &BindCtx,
+) -> Result<Expr> {
     if left.len() != right.len() || left.is_empty() {
         return Err(SqlError::operand_columns(left.len()));
     }
@@ -170,7 +202,7 @@ pub(crate) fn compare_rows(op: CmpOp, left: Vec<Expr>, right: Vec<Expr>, bind: &
     let each = |op: CmpOp| -> Result<Vec<Expr>> {
         pairs
             .iter()
-            .map(|(l, r)| compare(op, l.clone(), r.clone(), bind))
+            .map(|(l, r)| compare_in(place, op, l.clone(), r.clone(), bind))
             .collect()
     };
     match op {
@@ -252,15 +284,16 @@ pub(crate) fn is_truth(e: Expr, truth: bool, negated: bool) -> Expr {
 
 pub(crate) fn between(e: Expr, low: Expr, high: Expr, negated: bool, bind: &BindCtx) -> Result<Expr> {
     let nullable = e.ty.nullable || low.ty.nullable || high.ty.nullable;
-    let (low_kind, value, low) = text_comparable(e.clone(), low, "between", bind)?;
-    let (high_kind, value_too, high) = text_comparable(e, high, "between", bind)?;
+    let place = Place::OneOfSeveral;
+    let (low_kind, value, low) = text_comparable(place, e.clone(), low, "between", bind)?;
+    let (high_kind, value_too, high) = text_comparable(place, e, high, "between", bind)?;
     // Where the two bounds want the value as different things, the comparison is two.
     if std::mem::discriminant(&value.node) != std::mem::discriminant(&value_too.node)
         || value.ty != value_too.ty
     {
         let test = and(vec![
-            compare(CmpOp::Ge, value, low, bind)?,
-            compare(CmpOp::Le, value_too, high, bind)?,
+            compare_in(place, CmpOp::Ge, value, low, bind)?,
+            compare_in(place, CmpOp::Le, value_too, high, bind)?,
         ]);
         return Ok(if negated { not(test) } else { test });
     }
@@ -286,16 +319,45 @@ pub(crate) fn in_list(e: Expr, list: Vec<Expr>, negated: bool, bind: &BindCtx) -
     let mut nullable = e.ty.nullable;
     let mut candidates = Vec::with_capacity(list.len());
     let mut value = as_number_beside(e, &list);
-    let op = if list.len() == 1 { "=" } else { IN_LIST };
-    let dates = list.len() > 1 && are_dates_beside(&value, &list, bind);
+    let (op, place) = match list.len() {
+        1 => ("=", Place::Alone),
+        _ => (IN_LIST, Place::OneOfSeveral),
+    };
+    let several = list.len() > 1;
+    let dates = several && are_dates_beside(&value, &list, bind);
+    let all_dates = several && are_all_dates(&value, &list);
+    let time = first_time(&value, &list).filter(|_| several).cloned();
+    if time.is_some()
+        && std::iter::once(&value)
+            .chain(&list)
+            .any(|e| matches!(e.node, Node::Param(_)))
+    {
+        bind.depends_on_literals.set(true);
+    }
+    if let Some(time) = &time
+        && let Some(read) = temporal_literal_beside(&value, time, true, bind)?
+    {
+        value = read;
+    }
     for mut candidate in list {
         nullable |= candidate.ty.nullable;
-        if dates && let Some(date) = temporal_literal_beside(&candidate, &value, dates, bind)? {
-            candidate = date;
+        let beside = time.as_ref().or(dates.then_some(&value));
+        if let Some(beside) = beside
+            && let Some(read) = temporal_literal_beside(&candidate, beside, true, bind)?
+        {
+            candidate = read;
         }
-        let (kind, left, right) = comparable(value, candidate, op, bind)?;
+        let (kind, left, right) = comparable(place, value, candidate, op, bind)?;
         value = left;
-        candidates.push((kind, right));
+        let is_null = right.ty.kind == TypeKind::Null;
+        candidates.push((
+            if all_dates && !is_null {
+                CmpKind::DateTime
+            } else {
+                kind
+            },
+            right,
+        ));
     }
     let set = in_set(&candidates);
     Ok(boolean(
@@ -316,6 +378,22 @@ fn as_number_beside(e: Expr, list: &[Expr]) -> Expr {
     } else {
         e
     }
+}
+
+/// Whether a value and its list are compared as dates throughout: where they are texts and dates, and one is a date.
+fn are_all_dates(value: &Expr, list: &[Expr]) -> bool {
+    let all = || std::iter::once(value).chain(list).map(|e| &e.ty);
+    all().any(SqlType::has_date)
+        && all().all(|ty| ty.has_date() || ty.is_string() || ty.kind == TypeKind::Null)
+}
+
+/// The time that makes times of all texts among a value and its list, where there is nothing else.
+fn first_time<'a>(value: &'a Expr, list: &'a [Expr]) -> Option<&'a Expr> {
+    let all = || std::iter::once(value).chain(list);
+    let fits = |ty: &SqlType| matches!(ty.kind, TypeKind::Time | TypeKind::Null) || ty.is_string();
+    all()
+        .find(|e| e.ty.kind == TypeKind::Time)
+        .filter(|_| all().all(|e| fits(&e.ty)))
 }
 
 /// Whether the numbers of a list are dates and times beside a value that is no column: where it has nothing but numbers.
@@ -374,7 +452,7 @@ fn int_of(value: &Value) -> Option<i128> {
 pub(crate) fn in_rows(row: Vec<Expr>, list: Vec<Vec<Expr>>, negated: bool, bind: &BindCtx) -> Result<Expr> {
     let any = list
         .into_iter()
-        .map(|candidate| compare_rows(CmpOp::Eq, row.clone(), candidate, bind))
+        .map(|candidate| compare_rows_in(Place::OneOfSeveral, CmpOp::Eq, row.clone(), candidate, bind))
         .collect::<Result<Vec<Expr>>>()?;
     let test = or(any);
     Ok(if negated { not(test) } else { test })

@@ -37,7 +37,7 @@ impl DdlContext<'_> {
         let (found, missing): (Vec<_>, Vec<_>) = names
             .iter()
             .partition(|(schema, name)| !temporary && self.find_base_table(schema, name).is_some());
-        self.say_missing(&missing, if_exists, temporary)?;
+        self.say_missing(&missing, if_exists)?;
         if !found.is_empty() {
             self.check_droppable(&found)?;
             let dictionary = self.state.database.dictionary();
@@ -52,8 +52,8 @@ impl DdlContext<'_> {
         Ok(Answer::ok())
     }
 
-    /// Errors 1049 and 1051 for tables that are not there, or notes under IF EXISTS.
-    fn say_missing(&self, names: &[(&str, &str)], if_exists: bool, temporary: bool) -> Result<()> {
+    /// Error 1051 for tables that are not there, or notes under IF EXISTS.
+    fn say_missing(&self, names: &[(&str, &str)], if_exists: bool) -> Result<()> {
         let missing: Vec<String> = names
             .iter()
             .map(|(schema, name)| format!("{schema}.{name}"))
@@ -64,12 +64,9 @@ impl DdlContext<'_> {
                 .for_each(|name| self.note(SqlError::bad_table(name)));
             return Ok(());
         }
-        let dictionary = self.state.database.dictionary();
-        let nowhere = |(schema, _): &&(&str, &str)| dictionary.schema(schema).is_none();
-        match names.iter().find(nowhere) {
-            Some((schema, _)) if !temporary => Err(SqlError::unknown_database(schema)),
-            _ if missing.is_empty() => Ok(()),
-            _ => Err(SqlError::bad_table(&missing.join(","))),
+        match missing.is_empty() {
+            true => Ok(()),
+            false => Err(SqlError::bad_table(&missing.join(","))),
         }
     }
 

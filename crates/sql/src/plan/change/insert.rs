@@ -80,7 +80,14 @@ impl Planner<'_> {
                     aliases: &[],
                     alias_first: false,
                 };
-                InsertSource::Rows(bind_rows(rows, &columns, &target, &binder, &mut hooks)?)
+                InsertSource::Rows(bind_rows(
+                    rows,
+                    &columns,
+                    !insert.columns.is_empty(),
+                    &target,
+                    &binder,
+                    &mut hooks,
+                )?)
             }
             ast::InsertSource::Query(query) => {
                 let (source, uses) = self.source_query(query)?;
@@ -211,6 +218,7 @@ impl Hooks for OnDuplicateHooks<'_> {
 pub(super) fn bind_rows(
     rows: &[Vec<ast::Expr>],
     columns: &[usize],
+    named: bool,
     target: &Target,
     binder: &Binder,
     hooks: &mut dyn Hooks,
@@ -238,9 +246,12 @@ pub(super) fn bind_rows(
             self.inner.subquery(query, scope, binder)
         }
     }
+    // Where no column is named, rows of defaults alone may be empty, all of them.
+    let all_defaults = !named && rows.first().is_some_and(|row| row.is_empty());
+    let width = if all_defaults { 0 } else { columns.len() };
     let mut bound = Vec::with_capacity(rows.len());
     for (at, row) in rows.iter().enumerate() {
-        if row.len() != columns.len() && !row.is_empty() {
+        if row.len() != width {
             return Err(SqlError::column_count(at + 1));
         }
         let given = row.iter().zip(columns).map(|(value, column)| {

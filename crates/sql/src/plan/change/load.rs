@@ -70,7 +70,7 @@ impl Planner<'_> {
             aliases: &[],
             alias_first: false,
         };
-        let bound = bind_rows(&[values], &columns, &target, &binder, &mut hooks)?;
+        let bound = bind_rows(&[values], &columns, true, &target, &binder, &mut hooks)?;
         let set: Vec<(usize, Given)> = columns.iter().copied().zip(bound.into_iter().flatten()).collect();
         for field in &fields {
             if let LoadField::Column(at) = field {

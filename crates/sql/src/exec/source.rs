@@ -5,7 +5,7 @@
 //! rows that are still in their page, and only if what follows is safe under its latch.
 
 use super::rows::{JoinedRow, PageRow};
-use super::spill::{KeyedRows, KeyedRowsBuilder};
+use super::spill::{KeptRows, KeyedRows, KeyedRowsBuilder};
 use super::{Exec, QueryScope, ScanControl};
 use crate::dictionary::TableDef;
 use crate::error::{Result, SqlError};
@@ -177,15 +177,38 @@ impl<'a> Exec<'a, '_> {
                 }
                 Ok(more)
             }
-            Input::Derived { query, .. } => {
+            Input::Derived { query, lateral, .. } => {
                 let mut more = ScanControl::Next;
-                self.rows_for(*query, scope)?.for_each(&mut |values| {
-                    more = self.kept(scan, values, row, scope, next)?;
-                    Ok(more != ScanControl::Stop)
-                })?;
+                self.derived_rows(*query, *lateral, row, scope)?
+                    .for_each(&mut |values| {
+                        more = self.kept(scan, values, row, scope, next)?;
+                        Ok(more != ScanControl::Stop)
+                    })?;
                 Ok(more)
             }
         }
+    }
+
+    /// The rows of a derived table; of a lateral one for the row so far.
+    fn derived_rows(
+        &self,
+        query: usize,
+        lateral: bool,
+        row: &[Value],
+        scope: QueryScope,
+    ) -> Result<Rc<KeptRows<'a>>> {
+        let so_far = JoinedRow {
+            values: row,
+            outer: scope.outer,
+        };
+        let around: QueryScope = match lateral {
+            true => QueryScope {
+                env: scope.env,
+                outer: Some(&so_far),
+            },
+            false => scope,
+        };
+        self.rows_for(query, around)
     }
 
     /// A row that is in memory.
@@ -349,11 +372,12 @@ impl<'a> Exec<'a, '_> {
                 };
                 reading.copied(row, false, next)
             }
-            Input::Derived { query, .. } => {
-                self.rows_for(*query, scope)?.for_each(&mut |values| {
-                    self.plain(scan, values, row, scope, next)?;
-                    Ok(true)
-                })?;
+            Input::Derived { query, lateral, .. } => {
+                self.derived_rows(*query, *lateral, row, scope)?
+                    .for_each(&mut |values| {
+                        self.plain(scan, values, row, scope, next)?;
+                        Ok(true)
+                    })?;
                 Ok(ScanControl::Next)
             }
             Input::Virtual(def) => {

@@ -300,6 +300,7 @@ impl Planner<'_> {
         for condition in from.tree.iter().flat_map(super::join::conditions) {
             self.slots_of(condition, &mut needed);
         }
+        self.slots_of_laterals(&from.tables, &mut needed);
         let tree = from.tree.take();
         let lock_of: Vec<_> = from.tables.iter().map(|t| self.lock_of(&t.locked_as)).collect();
         let input = JoinInput {

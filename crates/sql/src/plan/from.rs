@@ -30,9 +30,16 @@ pub(super) struct FromTable {
 }
 
 pub(super) enum FromInput {
-    Stored { def: Arc<TableDef>, table: Arc<Table> },
+    Stored {
+        def: Arc<TableDef>,
+        table: Arc<Table>,
+    },
     Virtual(Arc<TableDef>),
-    Derived { query: usize },
+    /// `lateral`: the query sees the tables to its left, as if it stood in WHERE.
+    Derived {
+        query: usize,
+        lateral: bool,
+    },
 }
 
 /// The shape of the joins. Leaves are positions in [`From::tables`].
@@ -67,9 +74,24 @@ pub(super) struct From<'p> {
     pub leaves: Vec<std::ops::Range<usize>>,
     /// The order of a merged view, which is the query's if it has none and reads nothing else. True: descending.
     pub order: Vec<(Expr, bool)>,
+    /// Tables of the scope that what is being planned may not name: those left of a RIGHT JOIN, from its right side.
+    pub unseen: Vec<std::ops::Range<usize>>,
 }
 
 impl From<'_> {
+    /// What a LATERAL derived table sees around it: the tables so far.
+    fn seen_by_lateral(&self) -> Scope<'_> {
+        let is_seen = |at: &usize| !self.unseen.iter().any(|range| range.contains(at));
+        let tables = self.scope.tables.iter().enumerate();
+        Scope {
+            tables: tables
+                .filter(|(at, _)| is_seen(at))
+                .map(|(_, table)| table.clone())
+                .collect(),
+            ..self.scope.clone()
+        }
+    }
+
     /// The table just added to the scope is this one.
     pub(super) fn add_leaf(&mut self, table: FromTable) -> Tree {
         let at = self.tables.len();
@@ -176,6 +198,7 @@ impl Planner<'_> {
             tree: None,
             leaves: Vec::new(),
             order: Vec::new(),
+            unseen: Vec::new(),
         };
         let mut trees = Vec::new();
         for table in list {
@@ -207,12 +230,7 @@ impl Planner<'_> {
                 alias,
                 columns,
                 lateral,
-            } => {
-                if *lateral {
-                    return Err(SqlError::not_supported("LATERAL"));
-                }
-                self.derived(query, alias, columns, from)
-            }
+            } => self.derived(query, (alias, columns), *lateral, from),
             TableRef::Nested(list) => {
                 let list = list
                     .iter()
@@ -240,7 +258,7 @@ impl Planner<'_> {
         }
         let alias = named.alias.as_ref().unwrap_or(&named.name.name);
         if let Some((_, query)) = self.working.iter().rfind(|(name, _)| *name == named.name.name) {
-            return self.derived_leaf(*query, alias, &[], from).map(Some);
+            return self.derived_leaf((*query, false), alias, &[], from).map(Some);
         }
         let Some(at) = self.common.iter().rposition(|c| c.name == named.name.name) else {
             return Ok(None);
@@ -254,7 +272,7 @@ impl Planner<'_> {
         self.locks = locks;
         self.common.extend(later);
         self.queries.push(planned?);
-        self.derived_leaf(self.queries.len() - 1, alias, &common.columns, from)
+        self.derived_leaf((self.queries.len() - 1, false), alias, &common.columns, from)
             .map(Some)
     }
 
@@ -335,21 +353,29 @@ impl Planner<'_> {
     fn derived(
         &mut self,
         query: &ast::Query,
+        (alias, names): (&str, &[String]),
+        lateral: bool,
+        from: &mut From,
+    ) -> Result<Tree> {
+        let locks = std::mem::take(&mut self.locks);
+        // Without LATERAL it sees what is around the query that it stands in, not its neighbours.
+        let planned = match lateral {
+            true => self.query(query, Some(&from.seen_by_lateral())),
+            false => self.query(query, from.scope.outer),
+        };
+        self.locks = locks;
+        self.queries.push(planned?);
+        self.derived_leaf((self.queries.len() - 1, lateral), alias, names, from)
+    }
+
+    /// A query's result as a table.
+    fn derived_leaf(
+        &mut self,
+        (query, lateral): (usize, bool),
         alias: &str,
         names: &[String],
         from: &mut From,
     ) -> Result<Tree> {
-        // A derived table sees what is around the query, not its neighbours.
-        let outer = from.scope.outer;
-        let locks = std::mem::take(&mut self.locks);
-        let planned = self.query(query, outer);
-        self.locks = locks;
-        self.queries.push(planned?);
-        self.derived_leaf(self.queries.len() - 1, alias, names, from)
-    }
-
-    /// A query's result as a table.
-    fn derived_leaf(&mut self, query: usize, alias: &str, names: &[String], from: &mut From) -> Result<Tree> {
         let plan = &self.queries[query];
         if !names.is_empty() && names.len() != plan.columns.len() {
             return Err(SqlError::new(
@@ -387,7 +413,7 @@ impl Planner<'_> {
             locked_as: alias.to_string(),
             through_view: false,
             base,
-            input: FromInput::Derived { query },
+            input: FromInput::Derived { query, lateral },
             allowed: None,
             forced: false,
         }))
@@ -402,7 +428,13 @@ impl Planner<'_> {
         let middle = from.scope.tables.len();
         let star = (star, from.star.len());
         self.null_extended = around || join.kind == JoinKind::Left;
+        if join.kind == JoinKind::Right {
+            from.unseen.push(first..middle);
+        }
         let right = self.table_ref(&join.right, from)?;
+        if join.kind == JoinKind::Right {
+            from.unseen.pop();
+        }
         self.null_extended = around;
         let on = match &join.condition {
             JoinCondition::None => Vec::new(),

@@ -293,6 +293,9 @@ impl Joiner<'_, '_> {
         let firsts = if items.len() <= SEARCH_MAX { items.len() } else { 1 };
         let mut best: Option<(f64, Vec<usize>)> = None;
         for first in 0..firsts {
+            if !self.is_ready(&items[first], known) {
+                continue;
+            }
             let forced = (firsts > 1).then_some(first);
             let (cost, order) = self.greedy(items, pool, known, forced)?;
             if best.as_ref().is_none_or(|(least, _)| cost < *least) {
@@ -315,7 +318,7 @@ impl Joiner<'_, '_> {
         while order.len() < items.len() {
             let mut next: Option<(f64, f64, usize)> = None;
             for (at, item) in items.iter().enumerate() {
-                if order.contains(&at) || first.is_some_and(|f| f != at) {
+                if order.contains(&at) || first.is_some_and(|f| f != at) || !self.is_ready(item, &there) {
                     continue;
                 }
                 let (step, out) = self.step(item, pool, &there)?;
@@ -337,6 +340,16 @@ impl Joiner<'_, '_> {
             order.push(at);
         }
         Ok((cost + rows, order))
+    }
+
+    /// Whether the tables that an item's LATERAL derived tables name are there.
+    fn is_ready(&self, item: &Tree, there: &[usize]) -> bool {
+        let inside = item.tables();
+        let mut slots = Vec::new();
+        let tables = inside.iter().map(|at| &self.input.tables[*at]);
+        self.planner.slots_of_laterals(tables, &mut slots);
+        let mut named = slots.into_iter().map(|slot| self.table_of(slot));
+        named.all(|at| inside.contains(&at) || there.contains(&at))
     }
 
     /// What joining an item costs per row so far (or once, if it is hashed), and how many rows each makes.
@@ -370,13 +383,17 @@ impl Joiner<'_, '_> {
                 table: Arc::clone(table),
             },
             FromInput::Virtual(def) => Input::Virtual(Arc::clone(def)),
-            FromInput::Derived { query } => {
+            FromInput::Derived { query, lateral } => {
                 let types = self.planner.queries[*query]
                     .columns
                     .iter()
                     .map(|c| c.ty.clone())
                     .collect();
-                Input::Derived { query: *query, types }
+                Input::Derived {
+                    query: *query,
+                    types,
+                    lateral: *lateral,
+                }
             }
         };
         let end = table.base + input.width();
@@ -424,7 +441,8 @@ impl Joiner<'_, '_> {
             scan.needed.push(scan.input.width());
         }
         let is_full = scan.path.is_full() && (keyed || !matches!(scan.lock, Some((true, _))));
-        if is_full && !known.is_empty() {
+        let lateral = matches!(table.input, FromInput::Derived { lateral: true, .. });
+        if is_full && !lateral && !known.is_empty() {
             self.hash(&mut scan, at, &mut rest)?;
         }
         scan.filter = (!rest.is_empty()).then(|| all_of(rest.iter().copied()));

@@ -190,10 +190,11 @@ pub enum Input {
         table: Arc<Table>,
     },
     Virtual(Arc<TableDef>),
-    /// The result of a query, by number.
+    /// The result of a query, by number. `lateral`: the row so far is the row around it.
     Derived {
         query: usize,
         types: Vec<SqlType>,
+        lateral: bool,
     },
 }
 

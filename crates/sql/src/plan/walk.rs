@@ -2,6 +2,7 @@
 //! query, are read.
 
 use super::Planner;
+use super::from::{FromInput, FromTable};
 use super::index_bounds::IndexBounds;
 use super::window::WindowPass;
 use super::{AGGREGATE, Input, QueryBody, QueryPlan, RowSource, SelectPlan, TableScan};
@@ -10,20 +11,30 @@ use crate::expr::{Expr, Node, OUTER};
 impl Planner<'_> {
     /// Adds the slots of this block's row that an expression reads, in subqueries too.
     pub(super) fn slots_of(&self, e: &Expr, out: &mut Vec<usize>) {
-        let mut add = |slot: usize| {
-            if slot < AGGREGATE && !out.contains(&slot) {
-                out.push(slot);
-            }
-        };
         e.walk(&mut |e| match &e.node {
-            Node::Column(slot) => add(*slot),
-            Node::Subquery { id, .. } => self.queries[*id]
-                .outer
-                .iter()
-                .filter(|slot| **slot < OUTER)
-                .for_each(|slot| add(*slot)),
+            Node::Column(slot) => add_own(*slot, out),
+            Node::Subquery { id, .. } => self.slots_around(*id, out),
             _ => {}
         });
+    }
+
+    /// Adds the slots of this block's row that LATERAL derived tables among its tables read.
+    pub(super) fn slots_of_laterals<'f>(
+        &self,
+        tables: impl IntoIterator<Item = &'f FromTable>,
+        out: &mut Vec<usize>,
+    ) {
+        for table in tables {
+            if let FromInput::Derived { query, lateral: true } = table.input {
+                self.slots_around(query, out);
+            }
+        }
+    }
+
+    /// Adds the slots of the row just around a query that it reads.
+    fn slots_around(&self, query: usize, out: &mut Vec<usize>) {
+        let around = self.queries[query].outer.iter();
+        around.for_each(|slot| add_own(*slot, out));
     }
 
     /// The slots of the row around a query that it and the queries in it read.
@@ -50,12 +61,23 @@ impl Planner<'_> {
         );
         let mut derived = Vec::new();
         plan.walk(&mut |_| {}, &mut |scan| {
-            if let Input::Derived { query, .. } = &scan.input {
-                derived.extend(self.queries[*query].outer.iter().copied());
+            if let Input::Derived { query, lateral, .. } = &scan.input {
+                let outer = self.queries[*query].outer.iter().copied();
+                match lateral {
+                    true => derived.extend(outer.filter(|slot| *slot >= OUTER).map(|slot| slot - OUTER)),
+                    false => derived.extend(outer),
+                }
             }
         });
         derived.into_iter().for_each(add);
         out
+    }
+}
+
+/// A slot of the block's own row that is not there yet.
+fn add_own(slot: usize, out: &mut Vec<usize>) {
+    if slot < AGGREGATE && !out.contains(&slot) {
+        out.push(slot);
     }
 }
 

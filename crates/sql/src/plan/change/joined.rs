@@ -204,7 +204,7 @@ impl Planner<'_> {
             None => None,
         };
         let derived = from.tables.iter().filter_map(|table| match table.input {
-            FromInput::Derived { query } => Some(query),
+            FromInput::Derived { query, .. } => Some(query),
             _ => None,
         });
         let derived: Vec<usize> = derived.collect();
@@ -221,6 +221,7 @@ impl Planner<'_> {
             }
         }
         read.iter().for_each(|e| self.slots_of(e, &mut needed));
+        self.slots_of_laterals(&from.tables, &mut needed);
         let changes = |at: usize| targets.iter().any(|(target, _)| *target == at);
         let locks: Vec<_> = (0..from.tables.len())
             .map(|at| changes(at).then_some((true, LockWait::Wait)))

@@ -268,9 +268,13 @@ impl<'p, 'a> Canonical<'p, 'a> {
                 columns,
                 lateral,
             } => {
+                let query = match lateral {
+                    true => self.table_query(query, Some(&walk.names_so_far(&walk.scope_so_far())))?,
+                    false => self.table_query(query, walk.outer)?,
+                };
                 walk.whole.push(false);
                 TableRef::Derived {
-                    query: Box::new(self.table_query(query, walk.outer)?),
+                    query: Box::new(query),
                     alias: alias.clone(),
                     columns: columns.clone(),
                     lateral: *lateral,

@@ -210,6 +210,7 @@ impl<'a> Planner<'a> {
             tree: None,
             leaves: Vec::new(),
             order: Vec::new(),
+            unseen: Vec::new(),
         };
         inner.scope.reserved = from.scope.width();
         let planned = self.merged_query(select, order_by, &mut inner);
@@ -302,6 +303,7 @@ impl<'a> Planner<'a> {
             base,
             input: FromInput::Derived {
                 query: self.queries.len() - 1,
+                lateral: false,
             },
             allowed: None,
             forced: false,

@@ -40,6 +40,27 @@ pub(super) struct Walk<'w> {
     pub merged: Vec<(usize, usize)>,
 }
 
+impl Walk<'_> {
+    /// The tables that have been walked.
+    pub fn scope_so_far(&self) -> Scope<'_> {
+        Scope {
+            tables: self.scope.tables[..self.whole.len()].to_vec(),
+            ..self.scope.clone()
+        }
+    }
+
+    /// What a LATERAL derived table that comes next may name; the scope is [`Walk::scope_so_far`].
+    pub fn names_so_far<'s>(&'s self, scope: &'s Scope<'s>) -> Names<'s> {
+        Names {
+            scope,
+            whole: &self.whole,
+            items: &[],
+            aliases: Aliases::Never,
+            outer: self.outer,
+        }
+    }
+}
+
 impl Names<'_> {
     /// A column as it is written in full, or an alias of the select list.
     pub fn column(&self, name: &ColumnName) -> Result<Expr> {

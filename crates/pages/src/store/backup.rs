@@ -24,7 +24,7 @@ use super::{LogHold, Store};
 use crate::disk::{Access, Disk};
 use crate::error::{Error, Result};
 use crate::ids::{Lsn, PAGE_SIZE, PageId};
-use crate::log::Segments;
+use crate::log::{Log, Segments};
 use crate::pool::PageBuf;
 use std::sync::Arc;
 use std::thread::sleep;
@@ -39,6 +39,9 @@ const READ_TRIES: u32 = 10;
 const CHUNK: usize = 64;
 /// How long a copy sleeps before it asks again whether to go on.
 const NAP: Duration = Duration::from_millis(50);
+/// How many times as long as it works a copy without a bound rests while clients write: it takes a third of a processor and
+/// of the disk's time from them, not all of one.
+const REST: u32 = 2;
 
 /// What a copy is doing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -65,7 +68,7 @@ pub struct CopyProgress {
 
 /// How a copy is to be made.
 pub struct CopyOptions<'c> {
-    /// Bytes read or written in a second at most; 0: as fast as it goes.
+    /// Bytes read or written in a second at most; 0: as fast as it goes beside what clients write.
     pub bytes_per_s: u64,
     /// Told now and then how far the copy is; an error ends it.
     pub progress: &'c dyn Fn(CopyProgress) -> Result<()>,
@@ -87,18 +90,23 @@ pub struct Copied {
 /// Keeps a copy from being faster than it may, and tells how far it is.
 struct Pace<'c> {
     options: &'c CopyOptions<'c>,
+    log: &'c Log,
     began: Instant,
     bytes: u64,
     at: CopyProgress,
+    /// When it last went on, and where the log ended then.
+    went_on: (Instant, Lsn),
 }
 
 impl<'c> Pace<'c> {
-    fn new(options: &'c CopyOptions<'c>) -> Pace<'c> {
+    fn new(options: &'c CopyOptions<'c>, log: &'c Log) -> Pace<'c> {
         Pace {
             options,
+            log,
             began: Instant::now(),
             bytes: 0,
             at: CopyProgress::default(),
+            went_on: (Instant::now(), log.tail()),
         }
     }
 
@@ -118,6 +126,11 @@ impl<'c> Pace<'c> {
         (self.options.progress)(self.at)?;
         let rate = self.options.bytes_per_s;
         if rate == 0 {
+            let (since, tail) = self.went_on;
+            if self.log.tail() != tail {
+                sleep((since.elapsed() * REST).min(NAP));
+            }
+            self.went_on = (Instant::now(), self.log.tail());
             return Ok(());
         }
         loop {
@@ -141,7 +154,7 @@ impl Store {
         // So that less of the log has to be copied, and read when the copy is opened.
         self.checkpoint()?;
         let (control, _hold) = self.hold_log();
-        let mut pace = Pace::new(options);
+        let mut pace = Pace::new(options, self.log());
         let pages = self.copy_pages(&**to, &mut pace)?;
         self.log().flush_all()?;
         let end = self.log().flushed();

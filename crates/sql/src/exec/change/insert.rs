@@ -17,6 +17,7 @@ use crate::error::{Result, SqlError, er};
 use crate::exec::{Exec, Purpose, QueryScope};
 use crate::expr::{Row, SessionInfo};
 use crate::plan::change::{Assignments, Given, InsertPlan, InsertSource, OnDuplicate};
+use crate::types::assign::zero_value;
 use crate::types::{SqlMode, TypeKind, Val, Value};
 use tidemark_engine::{Action, DuplicateLock, Error};
 
@@ -32,6 +33,7 @@ pub fn run<'a>(plan: &'a InsertPlan, run: ChangeContext<'a>, client: &mut dyn Re
         skipped: 0,
         orphans: 0,
         counter: Counter::new(run, &plan.target.table, plan.is_bulk()),
+        generated: false,
     };
     let rows = match &plan.source {
         InsertSource::File(source) => work.all_lines(source, client)?,
@@ -68,6 +70,8 @@ pub(super) struct InsertRun<'a> {
     /// Rows left out by IGNORE for want of a parent, or by LOAD DATA for a CHECK, which MySQL does not count as records.
     pub(super) orphans: u64,
     counter: Counter<'a>,
+    /// The AUTO_INCREMENT value of the row is a generated one.
+    generated: bool,
 }
 
 impl InsertRun<'_> {
@@ -210,6 +214,7 @@ impl InsertRun<'_> {
             return Ok(());
         };
         self.counter.begin_row();
+        self.generated = false;
         let zero_generates = !self.run.env.sql_mode.has(SqlMode::NO_AUTO_VALUE_ON_ZERO);
         let wanted = match &values[column] {
             Val::Null => true,
@@ -222,6 +227,7 @@ impl InsertRun<'_> {
             }
             return Ok(());
         }
+        self.generated = true;
         let fixed = self.run.session.insert_id.replace(0);
         let value = match fixed {
             0 => self.counter.generate(rows_left)?,
@@ -260,8 +266,10 @@ impl InsertRun<'_> {
         match self.try_put(values) {
             Err(error) if self.plan.ignore && is_ignorable(&error) => {
                 let is_file = matches!(self.plan.source, InsertSource::File(_));
-                let orphan = matches!(error.code, er::NO_REFERENCED_ROW | er::NO_REFERENCED_ROW_2)
-                    || is_file && error.code == er::CHECK_CONSTRAINT_VIOLATED;
+                let orphan = matches!(
+                    error.code,
+                    er::NO_REFERENCED_ROW | er::NO_REFERENCED_ROW_2 | er::VIEW_CHECK_FAILED
+                ) || is_file && error.code == er::CHECK_CONSTRAINT_VIOLATED;
                 self.run.env.warnings.warn(error);
                 match orphan {
                     true => self.orphans += 1,
@@ -278,7 +286,14 @@ impl InsertRun<'_> {
         let (plan, run) = (self.plan, self.run);
         let target = &plan.target;
         if target.has_checks() {
-            target.check(&Slots(values), &run.env.ctx())?;
+            // A value that is generated is not there yet when MySQL looks.
+            let generated = plan.auto_increment.filter(|_| self.generated);
+            let set: Vec<(usize, Value)> = generated
+                .iter()
+                .map(|column| (*column, zero_value(&target.def.columns[*column].ty)))
+                .collect();
+            let base = &Slots(values);
+            target.check(&Changed { base, set: &set }, &run.env.ctx())?;
         }
         let lock = match plan.on_duplicate {
             OnDuplicate::Fail => DuplicateLock::Shared,
@@ -304,6 +319,12 @@ impl InsertRun<'_> {
             {
                 // Of a bulk insert's rows also those count that do not go in.
                 self.counter.observe(value)?;
+            }
+            if matches!(plan.on_duplicate, OnDuplicate::Replace) && target.seen.is_some() {
+                match target.row(run, &primary_key)? {
+                    Some(old) => target.check_seen(&Slots(&old), &run.env.ctx())?,
+                    None => continue,
+                }
             }
             match &plan.on_duplicate {
                 OnDuplicate::Fail => return Err(target.duplicate(index, &Slots(values))),

@@ -33,7 +33,6 @@ pub fn run<'a>(plan: &'a InsertPlan, run: ChangeContext<'a>, client: &mut dyn Re
         skipped: 0,
         orphans: 0,
         counter: Counter::new(run, &plan.target.table, plan.is_bulk()),
-        generated: false,
     };
     let rows = match &plan.source {
         InsertSource::File(source) => work.all_lines(source, client)?,
@@ -67,11 +66,9 @@ pub(super) struct InsertRun<'a> {
     pub(super) copied: u64,
     changed: u64,
     skipped: u64,
-    /// Rows left out by IGNORE for want of a parent, or by LOAD DATA for a CHECK, which MySQL does not count as records.
+    /// Rows left out by IGNORE for want of a parent, or for a CHECK, which MySQL does not count as records.
     pub(super) orphans: u64,
     counter: Counter<'a>,
-    /// The AUTO_INCREMENT value of the row is a generated one.
-    generated: bool,
 }
 
 impl InsertRun<'_> {
@@ -84,8 +81,8 @@ impl InsertRun<'_> {
                 for (at, row) in rows.iter().enumerate() {
                     self.run.env.row_number.set(at as u64 + 1);
                     let left = (rows.len() - at) as u64;
-                    self.build(row, &mut values, left)?;
-                    self.put(&mut values)?;
+                    self.build(row, &mut values)?;
+                    self.put(&mut values, left)?;
                 }
                 Ok(rows.len() as u64)
             }
@@ -105,8 +102,8 @@ impl InsertRun<'_> {
                 let mut at = 0;
                 rows.for_each(&mut |row| {
                     self.run.env.row_number.set(at + 1);
-                    self.build_from(row, &mut values, total - at)?;
-                    self.put(&mut values)?;
+                    self.build_from(row, &mut values)?;
+                    self.put(&mut values, total - at)?;
                     at += 1;
                     Ok(true)
                 })?;
@@ -151,15 +148,14 @@ impl InsertRun<'_> {
         Ok(())
     }
 
-    fn build(&mut self, row: &[Given], values: &mut Vec<Value>, rows_left: u64) -> Result<()> {
+    fn build(&mut self, row: &[Given], values: &mut Vec<Value>) -> Result<()> {
         let plan = self.plan;
         let columns: &[usize] = if row.is_empty() { &[] } else { &plan.columns };
         self.begin(values);
         for (given, &column) in row.iter().zip(columns) {
             values[column] = self.given_value(column, given, values)?;
         }
-        self.defaults(columns, values)?;
-        self.generate(values, rows_left)
+        self.defaults(columns, values)
     }
 
     /// A value written for a column, in the column's type; `values` are those of the row so far.
@@ -178,14 +174,13 @@ impl InsertRun<'_> {
         }
     }
 
-    fn build_from(&mut self, row: &[Value], values: &mut Vec<Value>, rows_left: u64) -> Result<()> {
+    fn build_from(&mut self, row: &[Value], values: &mut Vec<Value>) -> Result<()> {
         let plan = self.plan;
         self.begin(values);
         for (value, &column) in row.iter().zip(&plan.columns) {
             values[column] = self.converted(column, value.borrowed())?.into_owned();
         }
-        self.defaults(&plan.columns, values)?;
-        self.generate(values, rows_left)
+        self.defaults(&plan.columns, values)
     }
 
     pub(super) fn converted<'v>(&self, column: usize, value: Val<'v>) -> Result<Val<'v>> {
@@ -209,12 +204,10 @@ impl InsertRun<'_> {
     }
 
     /// Fills in the AUTO_INCREMENT column.
-    pub(super) fn generate(&mut self, values: &mut [Value], rows_left: u64) -> Result<()> {
+    fn generate(&mut self, values: &mut [Value], rows_left: u64) -> Result<()> {
         let Some(column) = self.plan.auto_increment else {
             return Ok(());
         };
-        self.counter.begin_row();
-        self.generated = false;
         let zero_generates = !self.run.env.sql_mode.has(SqlMode::NO_AUTO_VALUE_ON_ZERO);
         let wanted = match &values[column] {
             Val::Null => true,
@@ -227,7 +220,6 @@ impl InsertRun<'_> {
             }
             return Ok(());
         }
-        self.generated = true;
         let fixed = self.run.session.insert_id.replace(0);
         let value = match fixed {
             0 => self.counter.generate(rows_left)?,
@@ -262,14 +254,17 @@ impl InsertRun<'_> {
         }
     }
 
-    pub(super) fn put(&mut self, values: &mut [Value]) -> Result<()> {
-        match self.try_put(values) {
+    pub(super) fn put(&mut self, values: &mut [Value], rows_left: u64) -> Result<()> {
+        self.counter.begin_row();
+        match self.check(values).and_then(|()| self.try_put(values, rows_left)) {
             Err(error) if self.plan.ignore && is_ignorable(&error) => {
-                let is_file = matches!(self.plan.source, InsertSource::File(_));
                 let orphan = matches!(
                     error.code,
-                    er::NO_REFERENCED_ROW | er::NO_REFERENCED_ROW_2 | er::VIEW_CHECK_FAILED
-                ) || is_file && error.code == er::CHECK_CONSTRAINT_VIOLATED;
+                    er::NO_REFERENCED_ROW
+                        | er::NO_REFERENCED_ROW_2
+                        | er::VIEW_CHECK_FAILED
+                        | er::CHECK_CONSTRAINT_VIOLATED
+                );
                 self.run.env.warnings.warn(error);
                 match orphan {
                     true => self.orphans += 1,
@@ -282,19 +277,26 @@ impl InsertRun<'_> {
         }
     }
 
-    fn try_put(&mut self, values: &mut [Value]) -> Result<()> {
+    /// Tests the conditions on new rows, before a value is generated for the AUTO_INCREMENT column, which is 0 for them.
+    fn check(&self, values: &[Value]) -> Result<()> {
+        let target = &self.plan.target;
+        if !target.has_checks() {
+            return Ok(());
+        }
+        let unset = self
+            .plan
+            .auto_increment
+            .filter(|column| values[*column].is_null());
+        let zero = |column: usize| (column, zero_value(&target.def.columns[column].ty));
+        let set: Vec<(usize, Value)> = unset.into_iter().map(zero).collect();
+        let base = &Slots(values);
+        target.check(&Changed { base, set: &set }, &self.run.env.ctx())
+    }
+
+    fn try_put(&mut self, values: &mut [Value], rows_left: u64) -> Result<()> {
+        self.generate(values, rows_left)?;
         let (plan, run) = (self.plan, self.run);
         let target = &plan.target;
-        if target.has_checks() {
-            // A value that is generated is not there yet when MySQL looks.
-            let generated = plan.auto_increment.filter(|_| self.generated);
-            let set: Vec<(usize, Value)> = generated
-                .iter()
-                .map(|column| (*column, zero_value(&target.def.columns[*column].ty)))
-                .collect();
-            let base = &Slots(values);
-            target.check(&Changed { base, set: &set }, &run.env.ctx())?;
-        }
         let lock = match plan.on_duplicate {
             OnDuplicate::Fail => DuplicateLock::Shared,
             OnDuplicate::Replace | OnDuplicate::Update(_) => DuplicateLock::Exclusive,

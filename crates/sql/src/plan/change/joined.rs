@@ -370,7 +370,7 @@ fn refuse_two_names(tables: &[FromTable], targets: &[(usize, JoinedTarget)]) -> 
                     format!(
                         "Primary key/partition key update is not allowed since the table is updated both as '{}' and \
                          '{}'.",
-                        tables[*at].alias, tables[*other_at].alias
+                        tables[*at].locked_as, tables[*other_at].locked_as
                     ),
                 ));
             }

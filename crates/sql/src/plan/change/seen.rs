@@ -122,7 +122,11 @@ impl Planner<'_> {
         self.check_changes_rows(from, 0, verb)?;
         let view = &from.views_of(0)[0].def;
         match from.tables.len() {
-            1 => self.target_through(from, (0, 0), privileges, verb),
+            1 => {
+                let mut target = self.target_through(from, (0, 0), privileges, verb)?;
+                add_check_option(&mut target, from, 0);
+                Ok(target)
+            }
             _ => Err(SqlError::no_delete_from_join_view(&view.schema, &view.name)),
         }
     }
@@ -175,7 +179,9 @@ impl Planner<'_> {
         if !top.columns.iter().enumerate().all(plain) {
             return Err(SqlError::not_insertable(&from.scope.tables[0].alias));
         }
-        let target = self.target_through(&from, (0, leaf.unwrap_or(0)), privileges, "INSERT")?;
+        let leaf = leaf.unwrap_or(0);
+        let mut target = self.target_through(&from, (0, leaf), privileges, "INSERT")?;
+        add_check_option(&mut target, &from, leaf);
         if several && target.checks_query() {
             return Err(SqlError::not_supported(
                 "INSERT through a view of several tables whose CHECK OPTION has a subquery",
@@ -233,8 +239,6 @@ impl Planner<'_> {
         let conditions = views.iter().flat_map(|view| &view.conditions);
         let conditions: Vec<Expr> = conditions.map(moved).collect();
         let mut target = Target::new(Arc::clone(def), Arc::clone(table), &self.binder)?;
-        let checks = from.checked(named).iter().map(moved).collect();
-        target.checks.splice(0..0, Check::of_view(within, checks));
         (target.readable, target.insertable, target.updatable) =
             (scope.readable.clone(), insert.named.clone(), update.named.clone());
         target.seen = Some(Box::new(SeenThrough {
@@ -254,6 +258,16 @@ impl From<'_> {
     /// The table that a slot belongs to.
     pub(in crate::plan) fn leaf_of(&self, slot: usize) -> usize {
         self.tables.partition_point(|table| table.base <= slot) - 1
+    }
+}
+
+/// Has the CHECK OPTION of the only table of the scope tested on the rows of one of its leaves.
+fn add_check_option(target: &mut Target, from: &From, at: usize) {
+    if let Some(view) = &from.tables[at].within {
+        let base = from.tables[at].base;
+        let slots = base..base + target.def.columns.len();
+        let conditions = from.checked(0).iter().map(|expr| moved(expr, &slots)).collect();
+        target.checks.splice(0..0, Check::of_view(view, conditions));
     }
 }
 

@@ -135,7 +135,9 @@ impl<'a> JoinedRun<'a> {
                             return Err(error);
                         }
                         run.env.warnings.warn(error);
-                        new.clear();
+                        if update.as_read {
+                            new.clear();
+                        }
                         collected.met.insert(key.as_slice().into());
                         collected.left += 1;
                         continue;

@@ -78,6 +78,80 @@ class Views:
         self.root("SET DEFAULT ROLE views_r TO views_d")
         self.check(("SELECT * FROM v ORDER BY id", [[1], [2]]))
 
+    def case_changes_need_the_privilege_on_the_view(self):
+        self.fresh("CREATE VIEW views_db.v AS SELECT id, a FROM views_db.t", "GRANT SELECT ON views_db.v TO views_u")
+        column = lambda what, name: (1143, f"{what} command denied to user 'views_u'@'localhost' for column '{name}' in table 'v'")
+        self.check(("UPDATE v SET a = 1", denied("UPDATE", "v")), ("DELETE FROM v", denied("DELETE", "v")), ("INSERT INTO v VALUES (3, 3)", denied("INSERT", "v")),
+                   ("REPLACE INTO v VALUES (1, 3)", denied("INSERT, DELETE", "v")), ("INSERT INTO v VALUES (1, 3) ON DUPLICATE KEY UPDATE a = 1", denied("INSERT, UPDATE", "v")),
+                   ("DELETE v FROM v JOIN v x USING (id)", denied("DELETE", "v")), ("SELECT * FROM v FOR UPDATE", denied("SELECT with locking clause", "v")),
+                   ("UPDATE t SET a = 1", denied("UPDATE", "t")))
+        self.root("GRANT UPDATE (a), INSERT (id) ON views_db.v TO views_u")
+        self.check(("UPDATE v SET a = a + 1 WHERE id = 1", None), ("UPDATE v SET id = 7", column("UPDATE", "id")), ("UPDATE v x, v y SET x.id = 7 WHERE x.id = y.id", column("UPDATE", "id")),
+                   ("INSERT INTO v (id) VALUES (3)", None), ("INSERT INTO v (id, a) VALUES (4, 4)", column("INSERT", "a")), ("INSERT INTO v VALUES (4, 4)", denied("INSERT", "v")),
+                   ("INSERT INTO v (id) VALUES (1) ON DUPLICATE KEY UPDATE a = 12", None), ("INSERT INTO v (id) VALUES (1) ON DUPLICATE KEY UPDATE id = 12", column("UPDATE", "id")),
+                   ("UPDATE v SET secret = 1", column("UPDATE", "secret")), ("SELECT * FROM v ORDER BY id", [[1, 12], [2, 20], [3, None]]))
+        self.root("REVOKE SELECT ON views_db.v FROM views_u")
+        self.check(("UPDATE v SET a = 1", None), ("UPDATE v SET a = a + 1", column("SELECT", "a")), ("UPDATE v SET a = 1 WHERE id = 1", column("SELECT", "id")))
+
+    def case_changes_are_made_with_the_definer_s_rights(self):
+        self.fresh("GRANT SELECT ON views_db.t TO views_d", "CREATE DEFINER=views_d VIEW views_db.v AS SELECT id, a FROM views_db.t WHERE id < 10",
+                   "GRANT ALL ON views_db.v TO views_u", "CREATE DEFINER=views_d VIEW views_db.j AS SELECT x.id, x.a, y.id AS id2, y.secret FROM views_db.t x JOIN views_db.t y ON x.id = y.id",
+                   "GRANT ALL ON views_db.j TO views_u")
+        changes = ["UPDATE v SET a = 1", "DELETE FROM v", "INSERT INTO v VALUES (3, 3)", "REPLACE INTO v VALUES (1, 1)", "INSERT INTO v VALUES (1, 1) ON DUPLICATE KEY UPDATE a = 1",
+                   "UPDATE v x, v y SET x.a = 1 WHERE x.id = y.id", "DELETE x FROM v x JOIN v y USING (id)", "UPDATE j SET a = 1", "UPDATE j SET secret = 1", "INSERT INTO j (id, a) VALUES (3, 3)"]
+        self.check(*((change, INVALID) for change in changes))
+        self.root("GRANT UPDATE (a), INSERT (id) ON views_db.t TO views_d")
+        self.check(("UPDATE v SET a = a + 1 WHERE id = 1", None), ("UPDATE v SET id = 5", INVALID), ("UPDATE j SET a = a + 1 WHERE id2 = 1", None), ("UPDATE j SET secret = 1", INVALID),
+                   ("UPDATE j SET id2 = 9", INVALID), ("INSERT INTO v (id) VALUES (3)", None), ("INSERT INTO v VALUES (4, 4)", INVALID), ("REPLACE INTO v (id) VALUES (3)", INVALID),
+                   ("INSERT INTO v (id) VALUES (3) ON DUPLICATE KEY UPDATE a = 33", None), ("INSERT INTO v (id) VALUES (3) ON DUPLICATE KEY UPDATE id = 4", INVALID), ("DELETE FROM v", INVALID),
+                   ("SELECT * FROM v ORDER BY id", [[1, 12], [2, 20], [3, 33]]))
+        self.root("GRANT DELETE ON views_db.t TO views_d")
+        self.check(("REPLACE INTO v (id) VALUES (3)", None), ("DELETE FROM v WHERE id = 3", None), ("DELETE FROM v WHERE id = 77", None))
+
+    def case_changes_through_views_of_views(self):
+        self.fresh("GRANT ALL ON views_db.t TO views_d", "CREATE USER views_e", "CREATE DEFINER=views_d VIEW views_db.v AS SELECT id, a FROM views_db.t",
+                   "GRANT SELECT ON views_db.v TO views_e", "CREATE DEFINER=views_e VIEW views_db.w AS SELECT id, a FROM views_db.v", "GRANT ALL ON views_db.w TO views_u")
+        try:
+            self.check(("UPDATE w SET a = 1", INVALID), ("DELETE FROM w", INVALID), ("INSERT INTO w VALUES (3, 3)", INVALID), ("UPDATE v SET a = 1", denied("UPDATE", "v")))
+            self.root("GRANT UPDATE (a), INSERT (id), DELETE ON views_db.v TO views_e")
+            self.check(("UPDATE w SET a = a + 1", None), ("UPDATE w SET id = id + 1", INVALID), ("INSERT INTO w (id) VALUES (3)", None), ("INSERT INTO w VALUES (4, 4)", INVALID),
+                       ("DELETE FROM w WHERE id = 3", None))
+            self.root("REVOKE UPDATE, DELETE ON views_db.t FROM views_d")
+            self.check(("UPDATE w SET a = a + 1", INVALID), ("DELETE FROM w", INVALID), ("INSERT INTO w (id) VALUES (3)", None))
+        finally:
+            self.root("DROP VIEW views_db.w", "DROP USER views_e")
+
+    def case_an_invoker_s_view_is_changed_with_its_user_s_rights(self):
+        self.fresh("CREATE SQL SECURITY INVOKER VIEW views_db.v AS SELECT id, a FROM views_db.t", "GRANT ALL ON views_db.v TO views_u", "GRANT SELECT ON views_db.t TO views_u")
+        self.check(("SELECT COUNT(*) FROM v", [[2]]), ("UPDATE v SET a = 1", INVALID), ("DELETE FROM v", INVALID), ("INSERT INTO v VALUES (3, 3)", INVALID))
+        self.root("GRANT UPDATE (a) ON views_db.t TO views_u")
+        self.check(("UPDATE v SET a = a + 1", None), ("UPDATE v SET id = id + 5", INVALID))
+
+    def case_prepared_changes_are_checked_again(self):
+        self.fresh("GRANT SELECT, UPDATE ON views_db.t TO views_d", "CREATE DEFINER=views_d VIEW views_db.v AS SELECT id, a FROM views_db.t", "GRANT SELECT, UPDATE ON views_db.v TO views_u")
+        with self.user.connect(database="views_db") as connection, connection.cursor() as cursor:
+            cursor.execute("PREPARE p FROM 'UPDATE v SET a = a + 1 WHERE id = 1'")
+            for change, code in [("SELECT 1", None), ("REVOKE UPDATE ON views_db.t FROM views_d", 1356), ("GRANT UPDATE ON views_db.t TO views_d", None),
+                                 ("REVOKE UPDATE ON views_db.v FROM views_u", 1142), ("GRANT UPDATE ON views_db.v TO views_u", None),
+                                 ("CREATE OR REPLACE DEFINER=views_d VIEW views_db.v AS SELECT id, a + 1 AS a FROM views_db.t", 1348)]:
+                self.root(change)
+                for statement in ("EXECUTE p", "UPDATE v SET a = a + 1 WHERE id = 2"):
+                    try:
+                        cursor.execute(statement)
+                        seen = None
+                    except pymysql.err.MySQLError as error:
+                        seen = error.args[0]
+                    assert seen == code, (change, statement, seen)
+
+    def case_what_a_view_does_not_show_stays(self):
+        self.fresh("CREATE VIEW views_db.v AS SELECT id, a FROM views_db.t WHERE a < 15 WITH CHECK OPTION", "GRANT ALL ON views_db.v TO views_u")
+        failed = 1369, "CHECK OPTION failed 'views_db.v'"
+        unseen = 3059, "REPLACE cannot be executed"
+        self.check(("UPDATE v SET a = 1 WHERE id = 2", None), ("DELETE FROM v WHERE id = 2", None), ("UPDATE v x, v y SET x.a = 2 WHERE y.id = 1", None), ("REPLACE INTO v VALUES (2, 3)", unseen),
+                   ("INSERT INTO v VALUES (2, 3) ON DUPLICATE KEY UPDATE id = 5", failed), ("UPDATE v SET a = 15", failed), ("INSERT INTO v VALUES (3, 15)", failed),
+                   ("UPDATE v x, v y SET x.a = 20 WHERE y.id = 1", failed), ("INSERT INTO v SELECT 3, 15", failed), ("DELETE x FROM v x, v y", None))
+        assert self.root("SELECT * FROM views_db.t") == ((2, 20, 200),), self.root("SELECT * FROM views_db.t")
+
     def case_columns_of_a_view(self):
         self.fresh("CREATE VIEW views_db.v AS SELECT id, a, secret FROM views_db.t", "GRANT SELECT (id, a) ON views_db.v TO views_u")
         hidden = 1143, "SELECT command denied to user 'views_u'@'localhost' for column 'secret' in table 'v'"

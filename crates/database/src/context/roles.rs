@@ -79,6 +79,12 @@ impl SessionState {
         Some(self.act_with(Rights::new(account, roles)))
     }
 
+    /// Acts again with rights that were found before: those of [`SessionState::rights`] at some place within a view.
+    pub fn act_again(&self, rights: &Arc<Rights>) -> Acting<'_> {
+        self.roles.acting.borrow_mut().push(Arc::clone(rights));
+        Acting(&self.roles)
+    }
+
     /// Acts with all rights: what is looked at is only described to accounts that may see it.
     pub fn act_unrestricted(&self) -> Acting<'_> {
         let all = self.database.full_account(EVERYBODY.0, EVERYBODY.1);

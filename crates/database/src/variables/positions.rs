@@ -36,6 +36,7 @@ positions! {
     at_div_precision_increment = "div_precision_increment";
     at_sql_select_limit = "sql_select_limit";
     at_sql_safe_updates = "sql_safe_updates";
+    at_updatable_views_with_limit = "updatable_views_with_limit";
     at_sql_big_selects = "sql_big_selects";
     at_max_join_size = "max_join_size";
     at_sql_require_primary_key = "sql_require_primary_key";

@@ -60,6 +60,8 @@ pub struct Settings {
     pub sql_select_limit: u64,
     /// UPDATE and DELETE must use a key or a LIMIT. Off by default.
     pub sql_safe_updates: bool,
+    /// UPDATE and DELETE with LIMIT may go through views that have no whole key of their table. On by default.
+    pub updatable_views_with_limit: bool,
     /// How many rows, or combinations of rows, a query may be expected to look at; `sql_big_selects` lifts it.
     pub max_join_size: u64,
     /// Tables have a primary key. Off by default.
@@ -148,6 +150,7 @@ impl Values {
             div_precision_increment: uint(at_div_precision_increment()) as u8,
             sql_select_limit: uint(at_sql_select_limit()),
             sql_safe_updates: uint(at_sql_safe_updates()) != 0,
+            updatable_views_with_limit: self.text(at_updatable_views_with_limit()) == "YES",
             max_join_size: match uint(at_sql_big_selects()) {
                 0 => uint(at_max_join_size()),
                 _ => u64::MAX,

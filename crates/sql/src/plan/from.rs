@@ -1,7 +1,8 @@
 //! The FROM clause: its tables into the scope, its joins into a tree of conditions.
 
 use super::Planner;
-use crate::accounts::Privileges;
+use super::view::merged::{MergedView, Within};
+use crate::accounts::{Privileges, Rights};
 use crate::context::TableUse;
 use crate::dictionary::{TableDef, names_equal, virtual_schema};
 use crate::error::depth::TABLES_MAX;
@@ -22,8 +23,10 @@ pub(super) struct FromTable {
     pub input: FromInput,
     /// What the locking clauses of the statement call it: the name of the view that it stands in.
     pub locked_as: String,
-    /// A view stands for it.
-    pub through_view: bool,
+    /// The view of the statement that it stands in.
+    pub within: Option<Arc<Within>>,
+    /// What may be done with it: the rights of the account, or of the definer of the view around it.
+    pub rights: Arc<Rights>,
     /// Index hints: which indexes may be used, and whether one must.
     pub allowed: Option<Vec<IndexNo>>,
     pub forced: bool,
@@ -72,13 +75,32 @@ pub(super) struct From<'p> {
     pub tree: Option<Tree>,
     /// For each table of the scope, those of [`From::tables`] that it stands for: several for a view that is merged.
     pub leaves: Vec<std::ops::Range<usize>>,
+    /// The views that have been merged, each behind those that it names. Only if their rows may change.
+    pub views: Vec<MergedView>,
+    /// The conditions of ON, USING and NATURAL. Only if rows may change.
+    pub join_conditions: Vec<Expr>,
     /// The order of a merged view, which is the query's if it has none and reads nothing else. True: descending.
     pub order: Vec<(Expr, bool)>,
     /// Tables of the scope that what is being planned may not name: those left of a RIGHT JOIN, from its right side.
     pub unseen: Vec<std::ops::Range<usize>>,
 }
 
-impl From<'_> {
+impl<'p> From<'p> {
+    /// A clause without tables so far, in a query inside `outer`.
+    pub(super) fn inside(outer: Option<&'p Scope<'p>>) -> From<'p> {
+        From {
+            scope: Scope::inside(outer),
+            tables: Vec::new(),
+            star: Vec::new(),
+            tree: None,
+            leaves: Vec::new(),
+            views: Vec::new(),
+            join_conditions: Vec::new(),
+            order: Vec::new(),
+            unseen: Vec::new(),
+        }
+    }
+
     /// What a LATERAL derived table sees around it: the tables so far.
     fn seen_by_lateral(&self) -> Scope<'_> {
         let is_seen = |at: &usize| !self.unseen.iter().any(|range| range.contains(at));
@@ -131,6 +153,15 @@ impl From<'_> {
 }
 
 impl Tree {
+    /// Whether some of its rows may be NULLs that an outer join adds.
+    pub fn joins_outer(&self) -> bool {
+        match self {
+            Tree::Table(_) => false,
+            Tree::Inner { list, .. } => list.iter().any(Tree::joins_outer),
+            Tree::Left { .. } => true,
+        }
+    }
+
     pub fn tables(&self) -> Vec<usize> {
         match self {
             Tree::Table(at) => vec![*at],
@@ -191,15 +222,7 @@ impl Planner<'_> {
         outer: Option<&'p Scope<'p>>,
         straight: bool,
     ) -> Result<From<'p>> {
-        let mut from = From {
-            scope: Scope::inside(outer),
-            tables: Vec::new(),
-            star: Vec::new(),
-            tree: None,
-            leaves: Vec::new(),
-            order: Vec::new(),
-            unseen: Vec::new(),
-        };
+        let mut from = From::inside(outer);
         let mut trees = Vec::new();
         for table in list {
             trees.push(self.table_ref(table, &mut from)?);
@@ -341,7 +364,8 @@ impl Planner<'_> {
         };
         Ok(from.add_leaf(FromTable {
             locked_as: alias.clone(),
-            through_view: false,
+            within: self.views.first().cloned(),
+            rights: self.state.rights(),
             alias,
             base,
             input,
@@ -411,7 +435,8 @@ impl Planner<'_> {
         Ok(from.add_leaf(FromTable {
             alias: alias.to_string(),
             locked_as: alias.to_string(),
-            through_view: false,
+            within: self.views.first().cloned(),
+            rights: self.state.rights(),
             base,
             input: FromInput::Derived { query, lateral },
             allowed: None,
@@ -452,6 +477,9 @@ impl Planner<'_> {
                 self.using(&names, from, (first, middle), star, join.kind)?
             }
         };
+        if self.keyed {
+            from.join_conditions.extend(on.iter().cloned());
+        }
         let (left, right) = if join.kind == JoinKind::Right {
             (right, left)
         } else {

@@ -408,6 +408,7 @@ impl Joiner<'_, '_> {
         let keyed = keyed && self.table_of(end) == at;
         let mut scan = TableScan {
             alias: table.alias.clone(),
+            within: table.within.clone(),
             base: table.base,
             needed,
             path: AccessPath::full(0, true, 100.0, 100.0),

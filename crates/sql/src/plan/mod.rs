@@ -168,6 +168,8 @@ pub struct LeftJoin {
 /// One table of the FROM clause.
 pub struct TableScan {
     pub alias: String,
+    /// The view of the statement that it stands in.
+    pub within: Option<Arc<view::merged::Within>>,
     pub base: usize,
     pub input: Input,
     /// The columns read, by position; one beyond the last is the row's primary key as the engine knows it.
@@ -232,7 +234,8 @@ pub struct Planner<'a> {
     pub working: Vec<(String, usize)>,
     /// The SELECTs around the one being planned, those of common tables that it names included.
     pub selects: usize,
-    /// The tables of the FROM clause being planned have a slot behind their columns for the row's primary key.
+    /// Rows of the tables of the FROM clause being planned may change: they have a slot behind their columns for the row's
+    /// primary key, and of merged views it is put down what they are.
     pub keyed: bool,
     /// The locking clauses of the query being planned.
     pub locks: Vec<ast::LockClause>,
@@ -244,8 +247,8 @@ pub struct Planner<'a> {
     pub sample: Option<&'a EvalCtx<'a>>,
     /// What the types in views depend on.
     contexts: &'a view::Contexts,
-    /// The views that the query being planned stands in, by database and name, the outermost first.
-    views: Vec<(String, String)>,
+    /// The views that the query being planned stands in, the outermost first.
+    views: Vec<Arc<view::merged::Within>>,
     /// How many views and common tables have been planned where they are named.
     expanded: usize,
     /// The tables of the FROM clause being planned may be given NULLs for rows by an outer join.

@@ -8,18 +8,18 @@ use super::change::{DeletePlan, InsertPlan, JoinedPlan, Target, UpdatePlan};
 use super::explain;
 use super::past::AsOf;
 use super::view::Contexts;
-use super::{Destination, Input, Planner, QueryPlan};
+use super::{Destination, Planner, QueryPlan};
 use crate::accounts::Privileges;
 use crate::context::SessionState;
 use crate::context::TableUse;
 use crate::dictionary::{TableDef, virtual_schema};
-use crate::error::{Result, SqlError, er};
+use crate::error::{Result, SqlError};
 use crate::expr::{Binder, EvalCtx, Expr, NoSubqueries, Node, build};
 use crate::mdl::Mode;
 use crate::parse::ast::{self, Statement, TableRef};
 use crate::types::{ColumnMeta, Value};
 use std::sync::Arc;
-use tidemark_engine::{Table, TableId};
+use tidemark_engine::Table;
 
 /// The user variable that SET reads a value into that only a query can give; no client can name it.
 pub const HIDDEN_VARIABLE: &str = "\0value";
@@ -111,10 +111,11 @@ impl Planner<'_> {
             Statement::Insert(insert) => Body::Insert(Box::new(self.insert(insert)?)),
             Statement::LoadData(load) => Body::Insert(Box::new(self.load(load)?)),
             Statement::Update(update) => match update.tables.as_slice() {
-                [TableRef::Table(table)] if table.as_of.is_none() => {
-                    Body::Update(Box::new(self.update(update, table, sample)?))
+                [TableRef::Table(table)] if table.as_of.is_none() => self.update(update, table, sample)?,
+                tables => {
+                    let from = self.keyed_tables(tables)?;
+                    Body::Joined(Box::new(self.joined_update(update, from)?))
                 }
-                _ => Body::Joined(Box::new(self.joined_update(update)?)),
             },
             Statement::Delete(delete) => match delete.from.as_slice() {
                 [TableRef::Table(table)] if delete.targets.is_empty() && table.as_of.is_none() => {
@@ -145,23 +146,13 @@ impl Planner<'_> {
         Ok(plan)
     }
 
-    pub(super) fn target(
+    /// A table that a statement changes.
+    pub(super) fn table_target(
         &mut self,
-        name: &ast::ObjectName,
+        def: Arc<TableDef>,
         alias: Option<&str>,
         privileges: Privileges,
     ) -> Result<Target> {
-        let (schema, _) = self.state.resolve(name)?;
-        if virtual_schema(schema).is_none() {
-            self.state.require_in_part_of(privileges, name)?;
-        }
-        let def = self.state.table(name)?;
-        if let Some(view) = &def.view {
-            return Err(match view.updatable {
-                true => SqlError::not_supported("changes of rows through views"),
-                false => not_updatable(alias.unwrap_or(&def.name), privileges),
-            });
-        }
         let used = TableUse::new(Arc::clone(&def), Mode::Write, privileges);
         self.add_use(used.named(alias.unwrap_or(&def.name)))?;
         if virtual_schema(&def.schema).is_some() {
@@ -183,64 +174,6 @@ impl Planner<'_> {
         Ok(target)
     }
 
-    /// Error 1093 if a subquery reads the table that is changed. What a derived table reads, by itself or by subqueries of its
-    /// own, is read before. `derived` are those of the FROM clause.
-    pub(super) fn refuse_reads_of(&self, target: TableId, name: &str, derived: Vec<usize>) -> Result<()> {
-        self.refuse_scans(derived, name, |def, _| def.id == target)
-    }
-
-    /// The same for the values of an INSERT, where only a table of the target's name, and no alias, is refused.
-    pub(super) fn refuse_reads_by_name(&self, target: &TableDef) -> Result<()> {
-        self.refuse_scans(Vec::new(), &target.name, |def, alias| {
-            def.id == target.id && alias == target.name
-        })
-    }
-
-    fn refuse_scans(
-        &self,
-        mut derived: Vec<usize>,
-        name: &str,
-        refused: impl Fn(&TableDef, &str) -> bool,
-    ) -> Result<()> {
-        for query in &self.queries {
-            query.walk(&mut |_| {}, &mut |scan| {
-                if let Input::Derived { query, .. } = &scan.input {
-                    derived.push(*query);
-                }
-            });
-        }
-        // The subqueries of a derived table, and theirs.
-        let mut at = 0;
-        while let Some(id) = derived.get(at).copied() {
-            at += 1;
-            let mut inner = Vec::new();
-            self.queries[id].walk(
-                &mut |e| {
-                    if let Node::Subquery { id, .. } = &e.node {
-                        inner.push(*id);
-                    }
-                },
-                &mut |_| {},
-            );
-            inner.retain(|id| !derived.contains(id));
-            derived.append(&mut inner);
-        }
-        let mut reads = false;
-        let others = self.queries.iter().enumerate();
-        for (_, query) in others.filter(|(id, _)| !derived.contains(id)) {
-            query.walk(&mut |_| {}, &mut |scan| {
-                reads |= matches!(&scan.input, Input::Stored { def, .. } if refused(def, &scan.alias));
-            });
-        }
-        if reads {
-            return Err(SqlError::new(
-                er::CANT_UPDATE_USED_TABLE,
-                format!("You can't specify target table '{name}' for update in FROM clause"),
-            ));
-        }
-        Ok(())
-    }
-
     fn explained(&self, body: &Body, format: ast::ExplainFormat) -> Result<explain::Explanation> {
         let mut explainer = explain::Explainer::new(format, &self.queries)?;
         match body {
@@ -253,18 +186,6 @@ impl Planner<'_> {
         }
         Ok(explainer.finish())
     }
-}
-
-/// Errors 1288 and 1471: no rows of the view can be changed.
-fn not_updatable(view: &str, privileges: Privileges) -> SqlError {
-    if privileges.contains(Privileges::INSERT) {
-        return SqlError::new(
-            er::NON_INSERTABLE_TABLE,
-            format!("The target table {view} of the INSERT is not insertable-into"),
-        );
-    }
-    let deletes = privileges.contains(Privileges::DELETE);
-    SqlError::non_updatable(view, if deletes { "DELETE" } else { "UPDATE" })
 }
 
 impl StatementPlan {

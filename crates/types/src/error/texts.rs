@@ -101,12 +101,6 @@ impl SqlError {
         SqlError::new(er::CANT_REOPEN_TABLE, format!("Can't reopen table: '{alias}'"))
     }
 
-    /// The query of a view names a temporary table.
-    pub fn view_of_temporary(alias: &str) -> Self {
-        let text = format!("View's SELECT refers to a temporary table '{alias}'");
-        SqlError::new(er::VIEW_SELECT_TMPTABLE, text)
-    }
-
     /// `DROP TABLE` of something that is not there.
     pub fn bad_table(names: &str) -> Self {
         SqlError::new(er::BAD_TABLE, format!("Unknown table '{names}'"))
@@ -115,34 +109,6 @@ impl SqlError {
     /// Error 1347: a view where a table is wanted, or a table where a view is.
     pub fn wrong_object(db: &str, name: &str, wanted: &str) -> Self {
         SqlError::new(er::WRONG_OBJECT, format!("'{db}.{name}' is not {wanted}"))
-    }
-
-    /// Error 1356: what a view's query names is gone, or its definer may not use it.
-    pub fn view_invalid(db: &str, view: &str) -> Self {
-        SqlError::new(
-            er::VIEW_INVALID,
-            format!(
-                "View '{db}.{view}' references invalid table(s) or column(s) or function(s) or definer/invoker of view lack \
-                 rights to use them"
-            ),
-        )
-    }
-
-    /// Warning 1354, in MySQL's words: a view that says ALGORITHM = MERGE has groups, DISTINCT, LIMIT or another form of query that
-    /// no statement can be merged with, in MySQL neither. It is made as if it said UNDEFINED.
-    pub fn view_merge_ignored() -> Self {
-        SqlError::new(
-            er::WARN_VIEW_MERGE,
-            "View merge algorithm can't be used here for now (assumed undefined algorithm)",
-        )
-    }
-
-    /// Error 1288: rows of it cannot be changed. The verb is UPDATE, DELETE, …
-    pub fn non_updatable(table: &str, verb: &str) -> Self {
-        SqlError::new(
-            er::NON_UPDATABLE_TABLE,
-            format!("The target table {table} of the {verb} is not updatable"),
-        )
     }
 
     /// Error 1146: `Table '{db}.{table}' doesn't exist`.

@@ -89,12 +89,12 @@ pub(super) const DEFS: &[Def] = &[
         "OFF",
         "there are no table locks to order",
     ),
-    unused(
+    def(
         "updatable_views_with_limit",
         Both,
-        Bool,
-        "ON",
-        "rows are not changed through views",
+        true,
+        Enum(&["NO", "YES"]),
+        "YES",
     ),
     unused(
         "old_alter_table",

@@ -17,6 +17,7 @@ use crate::error::{Result, SqlError, er};
 use crate::exec::{Exec, Purpose, QueryScope};
 use crate::expr::{Row, SessionInfo};
 use crate::plan::change::{Assignments, Given, InsertPlan, InsertSource, OnDuplicate};
+use crate::types::assign::zero_value;
 use crate::types::{SqlMode, TypeKind, Val, Value};
 use tidemark_engine::{Action, DuplicateLock, Error};
 
@@ -65,7 +66,7 @@ pub(super) struct InsertRun<'a> {
     pub(super) copied: u64,
     changed: u64,
     skipped: u64,
-    /// Rows left out by IGNORE for want of a parent, or by LOAD DATA for a CHECK, which MySQL does not count as records.
+    /// Rows left out by IGNORE for want of a parent, or for a CHECK, which MySQL does not count as records.
     pub(super) orphans: u64,
     counter: Counter<'a>,
 }
@@ -80,8 +81,8 @@ impl InsertRun<'_> {
                 for (at, row) in rows.iter().enumerate() {
                     self.run.env.row_number.set(at as u64 + 1);
                     let left = (rows.len() - at) as u64;
-                    self.build(row, &mut values, left)?;
-                    self.put(&mut values)?;
+                    self.build(row, &mut values)?;
+                    self.put(&mut values, left)?;
                 }
                 Ok(rows.len() as u64)
             }
@@ -101,8 +102,8 @@ impl InsertRun<'_> {
                 let mut at = 0;
                 rows.for_each(&mut |row| {
                     self.run.env.row_number.set(at + 1);
-                    self.build_from(row, &mut values, total - at)?;
-                    self.put(&mut values)?;
+                    self.build_from(row, &mut values)?;
+                    self.put(&mut values, total - at)?;
                     at += 1;
                     Ok(true)
                 })?;
@@ -147,15 +148,14 @@ impl InsertRun<'_> {
         Ok(())
     }
 
-    fn build(&mut self, row: &[Given], values: &mut Vec<Value>, rows_left: u64) -> Result<()> {
+    fn build(&mut self, row: &[Given], values: &mut Vec<Value>) -> Result<()> {
         let plan = self.plan;
         let columns: &[usize] = if row.is_empty() { &[] } else { &plan.columns };
         self.begin(values);
         for (given, &column) in row.iter().zip(columns) {
             values[column] = self.given_value(column, given, values)?;
         }
-        self.defaults(columns, values)?;
-        self.generate(values, rows_left)
+        self.defaults(columns, values)
     }
 
     /// A value written for a column, in the column's type; `values` are those of the row so far.
@@ -174,14 +174,13 @@ impl InsertRun<'_> {
         }
     }
 
-    fn build_from(&mut self, row: &[Value], values: &mut Vec<Value>, rows_left: u64) -> Result<()> {
+    fn build_from(&mut self, row: &[Value], values: &mut Vec<Value>) -> Result<()> {
         let plan = self.plan;
         self.begin(values);
         for (value, &column) in row.iter().zip(&plan.columns) {
             values[column] = self.converted(column, value.borrowed())?.into_owned();
         }
-        self.defaults(&plan.columns, values)?;
-        self.generate(values, rows_left)
+        self.defaults(&plan.columns, values)
     }
 
     pub(super) fn converted<'v>(&self, column: usize, value: Val<'v>) -> Result<Val<'v>> {
@@ -205,11 +204,10 @@ impl InsertRun<'_> {
     }
 
     /// Fills in the AUTO_INCREMENT column.
-    pub(super) fn generate(&mut self, values: &mut [Value], rows_left: u64) -> Result<()> {
+    fn generate(&mut self, values: &mut [Value], rows_left: u64) -> Result<()> {
         let Some(column) = self.plan.auto_increment else {
             return Ok(());
         };
-        self.counter.begin_row();
         let zero_generates = !self.run.env.sql_mode.has(SqlMode::NO_AUTO_VALUE_ON_ZERO);
         let wanted = match &values[column] {
             Val::Null => true,
@@ -256,12 +254,17 @@ impl InsertRun<'_> {
         }
     }
 
-    pub(super) fn put(&mut self, values: &mut [Value]) -> Result<()> {
-        match self.try_put(values) {
+    pub(super) fn put(&mut self, values: &mut [Value], rows_left: u64) -> Result<()> {
+        self.counter.begin_row();
+        match self.check(values).and_then(|()| self.try_put(values, rows_left)) {
             Err(error) if self.plan.ignore && is_ignorable(&error) => {
-                let is_file = matches!(self.plan.source, InsertSource::File(_));
-                let orphan = matches!(error.code, er::NO_REFERENCED_ROW | er::NO_REFERENCED_ROW_2)
-                    || is_file && error.code == er::CHECK_CONSTRAINT_VIOLATED;
+                let orphan = matches!(
+                    error.code,
+                    er::NO_REFERENCED_ROW
+                        | er::NO_REFERENCED_ROW_2
+                        | er::VIEW_CHECK_FAILED
+                        | er::CHECK_CONSTRAINT_VIOLATED
+                );
                 self.run.env.warnings.warn(error);
                 match orphan {
                     true => self.orphans += 1,
@@ -274,12 +277,26 @@ impl InsertRun<'_> {
         }
     }
 
-    fn try_put(&mut self, values: &mut [Value]) -> Result<()> {
+    /// Tests the conditions on new rows, before a value is generated for the AUTO_INCREMENT column, which is 0 for them.
+    fn check(&self, values: &[Value]) -> Result<()> {
+        let target = &self.plan.target;
+        if !target.has_checks() {
+            return Ok(());
+        }
+        let unset = self
+            .plan
+            .auto_increment
+            .filter(|column| values[*column].is_null());
+        let zero = |column: usize| (column, zero_value(&target.def.columns[column].ty));
+        let set: Vec<(usize, Value)> = unset.into_iter().map(zero).collect();
+        let base = &Slots(values);
+        target.check(&Changed { base, set: &set }, &self.run.env.ctx())
+    }
+
+    fn try_put(&mut self, values: &mut [Value], rows_left: u64) -> Result<()> {
+        self.generate(values, rows_left)?;
         let (plan, run) = (self.plan, self.run);
         let target = &plan.target;
-        if target.has_checks() {
-            target.check(&Slots(values), &run.env.ctx())?;
-        }
         let lock = match plan.on_duplicate {
             OnDuplicate::Fail => DuplicateLock::Shared,
             OnDuplicate::Replace | OnDuplicate::Update(_) => DuplicateLock::Exclusive,
@@ -304,6 +321,12 @@ impl InsertRun<'_> {
             {
                 // Of a bulk insert's rows also those count that do not go in.
                 self.counter.observe(value)?;
+            }
+            if matches!(plan.on_duplicate, OnDuplicate::Replace) && target.seen.is_some() {
+                match target.row(run, &primary_key)? {
+                    Some(old) => target.check_seen(&Slots(&old), &run.env.ctx())?,
+                    None => continue,
+                }
             }
             match &plan.on_duplicate {
                 OnDuplicate::Fail => return Err(target.duplicate(index, &Slots(values))),

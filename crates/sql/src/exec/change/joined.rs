@@ -10,10 +10,12 @@
 use super::assignments::{Set, evaluate, put};
 use super::foreign_keys::Relations;
 use super::rows::{Changed, Slots, Stored};
+use super::target::now;
 use super::{ChangeContext, Changes, is_ignorable, update};
 use crate::error::{Result, SqlError, er};
 use crate::exec::spill::{KeptRows, Room, Shares};
 use crate::exec::{Exec, QueryScope};
+use crate::plan::change::joined::JoinedUpdate;
 use crate::plan::change::{JoinedAction, JoinedPlan, JoinedTarget};
 use crate::types::{Val, Value};
 use std::collections::HashSet;
@@ -24,6 +26,8 @@ struct Collected<'a> {
     met: HashSet<Box<[u8]>>,
     /// Of each row the primary key, and behind it, in turn, the columns that change and their new values.
     changes: KeptRows<'a>,
+    /// Rows that IGNORE leaves as they are: a view would not show what they would become.
+    left: u64,
 }
 
 #[derive(Default)]
@@ -55,6 +59,7 @@ impl<'a> JoinedRun<'a> {
         let collected = self.collect(exec)?;
         let mut counts = Counts::default();
         for (target, collected) in plan.targets.iter().zip(collected) {
+            counts.matched += collected.left;
             collected.changes.for_each(&mut |row| {
                 if let [Val::Str(key), changes @ ..] = row {
                     let column_and_value = |pair: &[Value]| match pair {
@@ -82,6 +87,7 @@ impl<'a> JoinedRun<'a> {
         Collected {
             met: HashSet::new(),
             changes: KeptRows::new(Room::of(session), Shares::of(session).table),
+            left: 0,
         }
     }
 
@@ -124,6 +130,18 @@ impl<'a> JoinedRun<'a> {
                     if update.as_read {
                         new_of.clone_from(&key);
                     }
+                    if let Err(error) = self.test(target, update, row, &set) {
+                        if !plan.ignore || !is_ignorable(&error) {
+                            return Err(error);
+                        }
+                        run.env.warnings.warn(error);
+                        if update.as_read {
+                            new.clear();
+                        }
+                        collected.met.insert(key.as_slice().into());
+                        collected.left += 1;
+                        continue;
+                    }
                 }
                 collected.met.insert(key.as_slice().into());
                 let mut kept = vec![Value::string(key)];
@@ -135,6 +153,27 @@ impl<'a> JoinedRun<'a> {
             Ok(())
         })?;
         Ok(collected)
+    }
+
+    /// Error 1369 if a row changes and the view that the change goes through would not show it any more.
+    fn test(&self, target: &JoinedTarget, update: &JoinedUpdate, row: &[Value], set: &Set) -> Result<()> {
+        let Some(check) = &update.check else {
+            return Ok(());
+        };
+        let ctx = self.run.env.ctx();
+        let mut after: Set = set
+            .iter()
+            .map(|(column, value)| (target.base + column, value.clone()))
+            .collect();
+        if after.iter().all(|(slot, value)| row[*slot] == *value) {
+            return Ok(());
+        }
+        for &column in &update.assignments.on_update_now {
+            let value = now(&ctx, target.target.def.columns[column].ty.scale);
+            put(&mut after, target.base + column, value);
+        }
+        let base = &Slots(row);
+        check.test(&Changed { base, set: &after }, &ctx)
     }
 
     fn apply(&self, target: &'a JoinedTarget, key: &[u8], set: Set, counts: &mut Counts) -> Result<()> {

@@ -59,7 +59,7 @@ impl InsertRun<'_> {
             if !self.line(source, lines, &mut values)? {
                 return Ok(rows);
             }
-            self.put(&mut values)?;
+            self.put(&mut values, 1)?;
             rows += 1;
             match lines.next_line()? {
                 None => return Ok(rows),
@@ -86,7 +86,6 @@ impl InsertRun<'_> {
             values[*column] = self.given_value(*column, given, values)?;
         }
         self.defaults(&self.plan.columns, values)?;
-        self.generate(values, 1)?;
         Ok(true)
     }
 

@@ -57,6 +57,7 @@ fn is_ignorable(error: &SqlError) -> bool {
         er::DUP_ENTRY
             | er::BAD_NULL
             | er::CHECK_CONSTRAINT_VIOLATED
+            | er::VIEW_CHECK_FAILED
             | er::NO_REFERENCED_ROW
             | er::NO_REFERENCED_ROW_2
             | er::ROW_IS_REFERENCED

@@ -56,6 +56,11 @@ impl<'a> ChangeScan<'a> {
         if limit == 0 {
             return Ok(());
         }
+        match &self.rows.without_key {
+            Some(error) if !run.session.settings.updatable_views_with_limit => return Err(error.clone()),
+            Some(_) => run.env.warnings.note(SqlError::view_without_key()),
+            None => {}
+        }
         match self.rows.in_place {
             true => self.change_in_place(limit, change),
             false => self.change_collected(limit, change),
@@ -213,7 +218,11 @@ impl<'a> ChangeScan<'a> {
         let action = match change.decide(&Slots(row)) {
             Ok(action) => action,
             Err(error) if self.rows.ignore && is_ignorable(&error) => {
+                let is_seen_through = error.code == er::VIEW_CHECK_FAILED;
                 run.env.warnings.warn(error);
+                if is_seen_through {
+                    change.passed_over();
+                }
                 return Ok(());
             }
             Err(error) => return Err(error),

@@ -5,7 +5,7 @@ use super::rows::{Slots, Stored};
 use crate::dictionary::ColumnDefault;
 use crate::error::{Result, SqlError, er};
 use crate::expr::{EvalCtx, Row};
-use crate::plan::change::Target;
+use crate::plan::change::{Check, CheckOf, Target};
 use crate::types::storage::Scratch;
 use crate::types::{TimeZone, TypeKind, Val, Value, assign};
 use tidemark_engine::{Action, Datum, RowBuf};
@@ -40,7 +40,10 @@ impl Target {
         if def.ty.kind == TypeKind::Enum && !def.ty.nullable {
             return Ok(assign::zero_value(&def.ty));
         }
-        ctx.env.complain(SqlError::no_default(&def.name))?;
+        ctx.env.complain(match self.seen.as_deref() {
+            Some(seen) => SqlError::no_default_in_view(&seen.view.schema, &seen.view.name),
+            None => SqlError::no_default(&def.name),
+        })?;
         Ok(assign::zero_value(&def.ty))
     }
 
@@ -62,17 +65,19 @@ impl Target {
         assign::assign(value, &def.ty, &def.name, ctx.env)
     }
 
-    /// Error 3819 if the row violates a CHECK constraint.
+    /// Error 1369 if the row would not be seen through the view that it goes in through, 3819 if it violates a CHECK constraint.
     pub fn check(&self, row: &dyn Row, ctx: &EvalCtx) -> Result<()> {
-        for (name, condition) in &self.checks {
-            if condition.eval_bool(&ctx.env.ctx_with(row))? == Some(false) {
-                return Err(SqlError::new(
-                    er::CHECK_CONSTRAINT_VIOLATED,
-                    format!("Check constraint '{name}' is violated."),
-                ));
+        self.checks.iter().try_for_each(|check| check.test(row, ctx))
+    }
+
+    /// Error 3059 if the row, which REPLACE is to delete, is not seen through the view.
+    pub fn check_seen(&self, row: &dyn Row, ctx: &EvalCtx) -> Result<()> {
+        match self.seen.as_deref().and_then(|seen| seen.filter.as_ref()) {
+            Some(filter) if !filter.is_true(&ctx.env.ctx_with(row))? => {
+                Err(SqlError::replace_of_unseen_row())
             }
+            _ => Ok(()),
         }
-        Ok(())
     }
 
     /// Error 1062 for the key of an index that a row has in common with another.
@@ -158,6 +163,23 @@ impl Target {
         let columns = self.def.columns.iter().zip(rooms).zip(data);
         for (value, ((column, room), datum)) in row.iter().zip(columns) {
             *datum = column.ty.store(value, zone, room);
+        }
+    }
+}
+
+impl Check {
+    /// Error 1369 or 3819 unless the row satisfies the condition.
+    pub fn test(&self, row: &dyn Row, ctx: &EvalCtx) -> Result<()> {
+        let value = self.condition.eval_bool(&ctx.env.ctx_with(row))?;
+        match &self.of {
+            CheckOf::Constraint(name) if value == Some(false) => Err(SqlError::new(
+                er::CHECK_CONSTRAINT_VIOLATED,
+                format!("Check constraint '{name}' is violated."),
+            )),
+            CheckOf::View(view) if value != Some(true) => {
+                Err(SqlError::view_check_failed(&view.schema, &view.name))
+            }
+            _ => Ok(()),
         }
     }
 }

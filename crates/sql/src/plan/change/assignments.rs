@@ -2,10 +2,10 @@
 //! are ON UPDATE CURRENT_TIMESTAMP, and whether a unique key may change.
 
 use super::literal_default;
-use super::target::Target;
+use super::target::{Target, Use};
 use crate::dictionary::ColumnDefault;
 use crate::error::{Result, SqlError};
-use crate::expr::{Binder, Expr, Hooks, PlainHooks, Scope, ScopeTable, build};
+use crate::expr::{Binder, Expr, Hooks, PlainHooks, Scope, build};
 use crate::parse::{self, ast};
 use crate::plan::walk::has_subquery;
 use crate::types::SqlType;
@@ -34,7 +34,7 @@ impl Assignments {
             if !found {
                 return Err(SqlError::unknown_column(&name.to_string(), "field list"));
             }
-            let column = target.column(&name.column, &target.updatable)?;
+            let column = target.column(&name.column, Use::Update)?;
             let value = assigned_value(column, &assignment.value, target, (scope, 0), binder, hooks)?;
             list.push((column, value));
         }
@@ -87,17 +87,17 @@ impl Assignments {
     }
 }
 
-/// Binds what is assigned to a column. The target is the table of this number in the scope.
+/// Binds what is assigned to a column. The target's columns begin at the slot `base` of the scope.
 pub fn assigned_value(
     column: usize,
     value: &ast::Expr,
     target: &Target,
-    (scope, at): (&Scope, usize),
+    (scope, base): (&Scope, usize),
     binder: &Binder,
     hooks: &mut dyn Hooks,
 ) -> Result<Expr> {
     if let ast::Expr::Default(None) = value
-        && let Some(default) = computed_default(target, column, &scope.tables[at], binder)?
+        && let Some(default) = computed_default(target, column, base, binder)?
     {
         return Ok(build::assignable(
             default,
@@ -120,17 +120,12 @@ pub fn assigned_value(
 
 /// The default of a column, if that is an expression or the current time. It reads the row as it is by then: like any value
 /// assigned, what stands to the left of it has been assigned already.
-fn computed_default(
-    target: &Target,
-    column: usize,
-    table: &ScopeTable,
-    binder: &Binder,
-) -> Result<Option<Expr>> {
+fn computed_default(target: &Target, column: usize, base: usize, binder: &Binder) -> Result<Option<Expr>> {
     let def = &target.def.columns[column];
     match &def.default {
         Some(ColumnDefault::Expression(text)) => {
             let mut scope = Scope::default();
-            scope.add(table.clone())?;
+            scope.add(target.own_scope(base))?;
             let parsed = parse::parse_expression(text)?;
             binder.bind(&parsed, &scope, &mut PlainHooks).map(Some)
         }
@@ -166,7 +161,7 @@ impl Hooks for DefaultHooks<'_> {
     }
     fn default_of(&mut self, column: Option<&ast::ColumnName>) -> Result<Expr> {
         let at = match column {
-            Some(name) => self.target.column(&name.column, &self.target.readable)?,
+            Some(name) => self.target.column(&name.column, Use::Read)?,
             None => self.column,
         };
         if self.target.def.columns[at].ty.nullable && self.target.def.columns[at].default.is_none() {

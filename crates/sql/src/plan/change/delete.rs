@@ -1,6 +1,8 @@
 //! Plans DELETE from one table.
 
 use super::foreign_keys::Event;
+use super::reads::ChangedTable;
+use super::seen::Named;
 use super::selection::{Clauses, RowSelection};
 use super::target::Target;
 use crate::accounts::Privileges;
@@ -24,7 +26,10 @@ impl Planner<'_> {
         table: &ast::TableName,
         sample: &EvalCtx,
     ) -> Result<DeletePlan> {
-        let mut target = self.target(&table.name, table.alias.as_deref(), Privileges::DELETE)?;
+        let mut target = match self.named(table, Privileges::DELETE)? {
+            Named::Table(target) => *target,
+            Named::View(from) => self.sole_target(&from, Privileges::DELETE, "DELETE")?,
+        };
         self.add_foreign_keys(&mut target, &[Event::Delete])?;
         let binder = self.binder;
         let mut hooks = BlockHooks {
@@ -44,7 +49,7 @@ impl Planner<'_> {
             plain: true,
         };
         let rows = RowSelection::plan(clauses, &target, &binder, &mut hooks, sample)?;
-        self.refuse_reads_of(target.def.id, &target.def.name, Vec::new())?;
+        self.refuse_reads_of(&ChangedTable::of(&target, "DELETE"), Vec::new())?;
         Ok(DeletePlan {
             target,
             rows,

@@ -5,7 +5,8 @@ use super::assignments::Assignments;
 use super::foreign_keys::Event;
 use super::literal_default;
 use super::load::LoadSource;
-use super::target::Target;
+use super::reads::ChangedTable;
+use super::target::{Target, Use};
 use crate::accounts::Privileges;
 use crate::context::TableUse;
 use crate::error::{Result, SqlError};
@@ -67,7 +68,8 @@ impl Planner<'_> {
         if !insert.on_duplicate.is_empty() {
             privileges = privileges.union(Privileges::UPDATE);
         }
-        let mut target = self.target(&insert.table, None, privileges)?;
+        let names: Vec<&str> = insert.columns.iter().map(String::as_str).collect();
+        let mut target = self.insert_target(&insert.table, &names, privileges)?;
         let columns = columns_of(insert, &target)?;
         let binder = self.binder;
         let mut source_uses = Vec::new();
@@ -113,7 +115,7 @@ impl Planner<'_> {
                 .any(|given| matches!(given, Given::Value(e) if !e.columns().is_empty())),
             InsertSource::Query(_) | InsertSource::File(_) => false,
         };
-        self.refuse_reads_by_name(&target.def)?;
+        self.refuse_reads_by_name(&ChangedTable::of(&target, "INSERT"))?;
         self.uses.extend(source_uses);
         Ok(InsertPlan {
             reads_columns,
@@ -148,25 +150,14 @@ impl InsertPlan {
     }
 }
 
-/// The columns that are meant where none are listed: all that can be seen. Error 1142 if the account may not insert into each.
-pub(super) fn visible_columns(target: &Target) -> Result<Vec<usize>> {
-    let all = target.def.columns.iter().enumerate();
-    let visible = all.filter(|(_, column)| !column.invisible);
-    let columns: Vec<usize> = visible.map(|(at, _)| at).collect();
-    if let Some(insertable) = &target.insertable {
-        insertable.check_all(columns.iter().copied())?;
-    }
-    Ok(columns)
-}
-
 /// The columns that an INSERT gives values to: those it lists, or all that can be seen. Errors 1054, 1110, 1142 and 1143.
 fn columns_of(insert: &ast::Insert, target: &Target) -> Result<Vec<usize>> {
     if insert.columns.is_empty() {
-        return visible_columns(target);
+        return target.visible_columns();
     }
     let mut columns = Vec::with_capacity(insert.columns.len());
     for name in &insert.columns {
-        let at = target.column(name, &target.insertable)?;
+        let at = target.column(name, Use::Insert)?;
         if columns.contains(&at) {
             return Err(SqlError::column_specified_twice(name));
         }
@@ -198,6 +189,11 @@ fn bind_on_duplicate(
         if assignments.has_subquery() {
             return Err(SqlError::not_supported("a subquery in ON DUPLICATE KEY UPDATE"));
         }
+        if target.checks_query() {
+            return Err(SqlError::not_supported(
+                "ON DUPLICATE KEY UPDATE through a view whose CHECK OPTION has a subquery",
+            ));
+        }
         OnDuplicate::Update(assignments)
     })
 }
@@ -209,7 +205,7 @@ struct OnDuplicateHooks<'a> {
 
 impl Hooks for OnDuplicateHooks<'_> {
     fn inserted(&mut self, column: &ast::ColumnName) -> Result<Expr> {
-        let at = self.target.column(&column.column, &self.target.readable)?;
+        let at = self.target.column(&column.column, Use::Read)?;
         let width = self.target.def.columns.len();
         Ok(build::column(width + at, self.target.def.columns[at].ty.clone()))
     }
@@ -234,7 +230,7 @@ pub(super) fn bind_rows(
             let Some(name) = column else {
                 return Err(SqlError::not_supported("DEFAULT inside an expression"));
             };
-            let column = self.target.column(&name.column, &self.target.readable)?;
+            let column = self.target.column(&name.column, Use::Read)?;
             literal_default(self.target, column)
         }
         fn subquery(
@@ -283,7 +279,10 @@ fn alias_table(target: &Target, columns: &[usize], alias: &str, names: &[String]
     }
     let width = target.def.columns.len();
     let named = columns.iter().enumerate().map(|(nth, &at)| ScopeColumn {
-        name: names.get(nth).unwrap_or(&target.def.columns[at].name).clone(),
+        name: names
+            .get(nth)
+            .map_or(target.named(at).0, String::as_str)
+            .to_owned(),
         ty: target.def.columns[at].ty.clone(),
         slot: width + at,
         hidden: false,
@@ -292,7 +291,10 @@ fn alias_table(target: &Target, columns: &[usize], alias: &str, names: &[String]
         value: None,
     });
     let readable = target.readable.as_deref().map(|readable| AllowedColumns {
-        columns: columns.iter().map(|at| readable.columns[*at]).collect(),
+        columns: columns
+            .iter()
+            .map(|at| readable.columns[target.named(*at).1])
+            .collect(),
         ..readable.clone()
     });
     Ok(ScopeTable {

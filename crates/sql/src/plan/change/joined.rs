@@ -2,7 +2,9 @@
 
 use super::assignments::{Assignments, assigned_value};
 use super::foreign_keys::Event;
-use super::target::Target;
+use super::reads::ChangedTable;
+use super::seen::not_changeable;
+use super::target::{Check, Target};
 use crate::accounts::Privileges;
 use crate::context::TableUse;
 use crate::error::{Result, SqlError, er};
@@ -35,6 +37,8 @@ pub enum JoinedAction {
 pub struct JoinedUpdate {
     /// Their values are over the joined row.
     pub assignments: Assignments,
+    /// The CHECK OPTION of the view that it goes through, over the joined row.
+    pub check: Option<Check>,
     /// The assignments see those before them.
     pub as_read: bool,
 }
@@ -64,39 +68,71 @@ impl JoinedPlan {
     }
 }
 
+/// A table that is assigned to.
+struct Assigned {
+    /// Its number in the scope: the table, or the view around it.
+    named: usize,
+    at: usize,
+    target: Target,
+    list: Vec<(usize, Expr)>,
+}
+
+/// The table of the scope that a column is of, and its position there. Errors 1052 and 1054.
+fn place_of(from: &from::From, name: &ast::ColumnName) -> Result<(usize, usize)> {
+    let found = from.scope.locate(name, "field list")?;
+    let (table, nth) = found.ok_or_else(|| SqlError::unknown_column(&name.to_string(), "field list"))?;
+    let named = from
+        .scope
+        .tables
+        .iter()
+        .position(|other| std::ptr::eq(other, table));
+    Ok((named.unwrap_or(0), nth))
+}
+
 impl Planner<'_> {
-    pub(in crate::plan) fn joined_update(&mut self, update: &ast::Update) -> Result<JoinedPlan> {
+    /// UPDATE of the rows of a FROM clause whose tables have slots for their keys.
+    pub(in crate::plan) fn joined_update(
+        &mut self,
+        update: &ast::Update,
+        mut from: from::From<'static>,
+    ) -> Result<JoinedPlan> {
         if !update.order_by.is_empty() {
             return Err(SqlError::wrong_usage("UPDATE", "ORDER BY"));
         }
         if update.limit.is_some() {
             return Err(SqlError::wrong_usage("UPDATE", "LIMIT"));
         }
-        let mut from = self.keyed_tables(&update.tables)?;
-        // Which table, and what is assigned to its columns.
-        let mut changed: Vec<(usize, Target, Vec<(usize, Expr)>)> = Vec::new();
+        let mut changed: Vec<Assigned> = Vec::new();
         for assignment in &update.assignments {
-            let found = from.scope.find(&assignment.column, "field list")?;
-            let found = found
-                .ok_or_else(|| SqlError::unknown_column(&assignment.column.to_string(), "field list"))?;
-            if found.value.is_some() {
-                return Err(SqlError::not_supported("UPDATE of views that are joined"));
+            let (named, nth) = place_of(&from, &assignment.column)?;
+            let scope = &from.scope.tables[named];
+            let column = &scope.columns[nth];
+            if column.value.is_some() {
+                return Err(SqlError::column_not_updatable(&column.name));
             }
-            let slot = found.slot;
-            let at = from.tables.partition_point(|table| table.base <= slot) - 1;
-            let column = slot - from.tables[at].base;
-            let known = match changed.iter().position(|(table, ..)| *table == at) {
+            let at = from.leaf_of(column.slot);
+            let column = column.slot - from.tables[at].base;
+            let known = match changed.iter().position(|known| known.at == at) {
                 Some(known) => known,
                 None => {
-                    let target = self.joined_target(&from.tables[at], "UPDATE", Privileges::UPDATE)?;
-                    changed.push((at, target, Vec::new()));
+                    let view = from.views_of(named).first().map(|view| Arc::clone(&view.def));
+                    if let Some(view) = view
+                        && changed.iter().any(|other| other.named == named)
+                    {
+                        return Err(SqlError::view_of_several_tables(&view.schema, &view.name));
+                    }
+                    let target = self.joined_target(&from, (named, at), "UPDATE", Privileges::UPDATE)?;
+                    changed.push(Assigned {
+                        named,
+                        at,
+                        target,
+                        list: Vec::new(),
+                    });
                     changed.len() - 1
                 }
             };
-            let (_, target, list) = &mut changed[known];
-            if let Some(updatable) = &target.updatable {
-                updatable.check(column, &assignment.column.column)?;
-            }
+            let Assigned { target, list, .. } = &mut changed[known];
+            target.check_update(nth, column, &assignment.column.column)?;
             let binder = self.binder.in_clause("field list");
             let mut hooks = BlockHooks {
                 planner: self,
@@ -106,19 +142,22 @@ impl Planner<'_> {
                 alias_first: false,
             };
             let value = &assignment.value;
-            let named = from
-                .leaves
-                .iter()
-                .position(|leaves| leaves.start == at)
-                .unwrap_or(at);
-            let scope = (&from.scope, named);
+            let scope = (&from.scope, from.tables[at].base);
             let value = assigned_value(column, value, target, scope, &binder, &mut hooks)?;
             list.push((column, value));
         }
-        changed.sort_by_key(|(at, ..)| *at);
-        let changed = changed.into_iter().map(|(at, target, list)| {
+        changed.sort_by_key(|changed| changed.at);
+        let changed = changed.into_iter().map(|changed| {
+            let Assigned {
+                named,
+                at,
+                target,
+                list,
+            } = changed;
+            let within = from.tables[at].within.as_ref();
             let action = JoinedAction::Update(JoinedUpdate {
                 assignments: Assignments::new(list, &target),
+                check: within.and_then(|view| Check::of_view(view, from.checked(named))),
                 as_read: false,
             });
             let base = from.tables[at].base;
@@ -136,16 +175,27 @@ impl Planner<'_> {
         for name in &delete.targets {
             // With its database a table is meant by its own name.
             let means = |(at, named): &(usize, &ScopeTable)| {
+                let own_name = || match from.views_of(*at).first() {
+                    Some(view) => view.def.name == name.name,
+                    None => from.tables[from.leaves[*at].start].is_named(&name.name),
+                };
                 named.answers_to(name.schema.as_deref(), Some(&name.name))
-                    && (name.schema.is_none() || from.tables[from.leaves[*at].start].is_named(&name.name))
+                    && (name.schema.is_none() || own_name())
             };
             let found = from.scope.tables.iter().enumerate().find(means);
-            let found = found.map(|(at, _)| from.leaves[at].start);
-            let at = found.ok_or_else(|| SqlError::unknown_table(&name.name, "MULTI DELETE"))?;
+            let found = found.map(|(named, _)| (named, from.leaves[named].start));
+            let (named, at) = found.ok_or_else(|| SqlError::unknown_table(&name.name, "MULTI DELETE"))?;
+            if let Some(view) = from.views_of(named).first()
+                && view.leaves.len() > 1
+                && !view.joins_outer
+            {
+                let (schema, name) = (&view.def.schema, &view.def.name);
+                return Err(SqlError::no_delete_from_join_view(schema, name));
+            }
             if targets.iter().any(|(other, _)| *other == at) {
                 return Err(SqlError::not_unique_table(&name.name));
             }
-            let target = self.joined_target(&from.tables[at], "DELETE", Privileges::DELETE)?;
+            let target = self.joined_target(&from, (named, at), "DELETE", Privileges::DELETE)?;
             let base = from.tables[at].base;
             let action = JoinedAction::Delete;
             targets.push((at, JoinedTarget { target, base, action }));
@@ -155,19 +205,24 @@ impl Planner<'_> {
     }
 
     /// The FROM clause, each stored table with a slot for its rows' primary keys.
-    fn keyed_tables(&mut self, list: &[ast::TableRef]) -> Result<from::From<'static>> {
+    pub(in crate::plan) fn keyed_tables(&mut self, list: &[ast::TableRef]) -> Result<from::From<'static>> {
         self.keyed = true;
         let from = self.tables_of(list, None, false);
         self.keyed = false;
         from
     }
 
-    fn joined_target(&mut self, table: &FromTable, verb: &str, privilege: Privileges) -> Result<Target> {
-        if table.through_view {
-            return Err(SqlError::not_supported(format!(
-                "{verb} of views that are joined"
-            )));
+    fn joined_target(
+        &mut self,
+        from: &from::From,
+        (named, at): (usize, usize),
+        verb: &'static str,
+        privilege: Privileges,
+    ) -> Result<Target> {
+        if !from.views_of(named).is_empty() {
+            return self.target_through(from, (named, at), privilege, verb);
         }
+        let table = &from.tables[at];
         match &table.input {
             FromInput::Stored { def, table: stored } => {
                 if !def.temporary {
@@ -178,10 +233,7 @@ impl Planner<'_> {
                 self.whole_target(Arc::clone(def), Arc::clone(stored))
             }
             FromInput::Virtual(def) => Err(self.state.database_denied(&def.schema)),
-            FromInput::Derived { .. } => Err(SqlError::new(
-                er::NON_UPDATABLE_TABLE,
-                format!("The target table {} of the {verb} is not updatable", table.alias),
-            )),
+            FromInput::Derived { .. } => Err(not_changeable(&table.alias, verb)),
         }
     }
 
@@ -209,7 +261,15 @@ impl Planner<'_> {
         });
         let derived: Vec<usize> = derived.collect();
         for (at, target) in &targets {
-            self.refuse_reads_of(target.target.def.id, &from.tables[*at].alias, derived.clone())?;
+            let verb = match target.action {
+                JoinedAction::Delete => "DELETE",
+                JoinedAction::Update(_) => "UPDATE",
+            };
+            let changed = ChangedTable {
+                name: &from.tables[*at].locked_as,
+                ..ChangedTable::of(&target.target, verb)
+            };
+            self.refuse_reads_of(&changed, derived.clone())?;
         }
         let mut needed = Vec::new();
         let mut read: Vec<&Expr> = filter.iter().collect();
@@ -218,6 +278,17 @@ impl Planner<'_> {
             needed.push(target.key_slot());
             if let JoinedAction::Update(update) = &target.action {
                 read.extend(update.assignments.list().iter().map(|(_, value)| value));
+                if let Some(check) = &update.check {
+                    // Rows that stay as they are are not tested.
+                    needed.extend(
+                        update
+                            .assignments
+                            .assigned()
+                            .iter()
+                            .map(|column| target.base + column),
+                    );
+                    read.push(&check.condition);
+                }
             }
         }
         read.iter().for_each(|e| self.slots_of(e, &mut needed));
@@ -299,7 +370,7 @@ fn refuse_two_names(tables: &[FromTable], targets: &[(usize, JoinedTarget)]) -> 
                     format!(
                         "Primary key/partition key update is not allowed since the table is updated both as '{}' and \
                          '{}'.",
-                        tables[*at].alias, tables[*other_at].alias
+                        tables[*at].locked_as, tables[*other_at].locked_as
                     ),
                 ));
             }

@@ -1,7 +1,9 @@
 //! Plans LOAD DATA: an INSERT whose rows are the lines of a file.
 
 use super::foreign_keys::Event;
-use super::insert::{Given, InsertPlan, InsertSource, OnDuplicate, bind_rows, visible_columns};
+use super::insert::{Given, InsertPlan, InsertSource, OnDuplicate, bind_rows};
+use super::reads::ChangedTable;
+use super::target::Use;
 use crate::accounts::Privileges;
 use crate::error::{Result, SqlError};
 use crate::parse::ast::{self, Duplicates, FileFormat};
@@ -40,7 +42,19 @@ impl Planner<'_> {
             true => Privileges::INSERT.union(Privileges::DELETE),
             false => Privileges::INSERT,
         };
-        let mut target = self.target(&load.table, None, privileges)?;
+        let fields = load.fields.iter().filter_map(|field| match field {
+            ast::LoadField::Column(name) => Some(name.as_str()),
+            ast::LoadField::Variable(_) => None,
+        });
+        let set = load
+            .set
+            .iter()
+            .map(|assignment| assignment.column.column.as_str());
+        let names: Vec<&str> = match load.fields.is_empty() {
+            true => Vec::new(),
+            false => fields.chain(set).collect(),
+        };
+        let mut target = self.insert_target(&load.table, &names, privileges)?;
         let charset = match &load.charset {
             Some(name) => Charset::by_name(name).ok_or_else(|| SqlError::unknown_charset(name))?,
             None => self.state.schema_collation().charset(),
@@ -49,17 +63,17 @@ impl Planner<'_> {
         let mut fields = Vec::new();
         for field in &load.fields {
             fields.push(match field {
-                ast::LoadField::Column(name) => LoadField::Column(target.column(name, &target.insertable)?),
+                ast::LoadField::Column(name) => LoadField::Column(target.column(name, Use::Insert)?),
                 ast::LoadField::Variable(name) => LoadField::Variable(name.clone()),
             });
         }
         if load.fields.is_empty() {
-            fields.extend(visible_columns(&target)?.into_iter().map(LoadField::Column));
+            fields.extend(target.visible_columns()?.into_iter().map(LoadField::Column));
         }
         let mut columns = Vec::new();
         let mut values = Vec::new();
         for assignment in &load.set {
-            columns.push(target.column(&assignment.column.column, &target.insertable)?);
+            columns.push(target.column(&assignment.column.column, Use::Insert)?);
             values.push(assignment.value.clone());
         }
         let binder = self.binder;
@@ -82,7 +96,7 @@ impl Planner<'_> {
             events.push(Event::Delete);
         }
         self.add_foreign_keys(&mut target, &events)?;
-        self.refuse_reads_by_name(&target.def)?;
+        self.refuse_reads_by_name(&ChangedTable::of(&target, "LOAD DATA"))?;
         Ok(InsertPlan {
             auto_increment: target.def.auto_increment(),
             columns,

@@ -2,11 +2,12 @@
 //!
 //! Each is planned once into data that any session can run with its own parameters; `exec::change` runs it.
 //!
-//! - [`target`]: the table written to; [`assignments`]: what SET gives to its columns.
+//! - [`target`]: the table written to; [`seen`]: through a view; [`assignments`]: what SET gives to its columns.
 //! - [`insert`], [`update`], [`delete`]: the statements; [`selection`]: how the last two find their rows.
 //! - [`filling`]: the rows of CREATE TABLE … SELECT, [`made_columns`] the columns that its query makes.
 //! - [`load`]: LOAD DATA.
 //! - [`joined`]: UPDATE and DELETE of the rows that a join finds.
+//! - [`reads`]: that the table is not read beside.
 //! - [`foreign_keys`]: the tables that foreign keys lead to.
 
 pub mod assignments;
@@ -17,6 +18,8 @@ pub mod insert;
 pub mod joined;
 pub mod load;
 mod made_columns;
+mod reads;
+pub(in crate::plan) mod seen;
 pub mod selection;
 pub mod target;
 pub mod update;
@@ -27,7 +30,7 @@ pub use foreign_keys::ForeignKeys;
 pub use insert::{Given, InsertPlan, InsertSource, OnDuplicate};
 pub use joined::{JoinedAction, JoinedPlan, JoinedTarget};
 pub use selection::RowSelection;
-pub use target::Target;
+pub use target::{Check, CheckOf, Target};
 pub use update::UpdatePlan;
 
 use crate::dictionary::ColumnDefault;

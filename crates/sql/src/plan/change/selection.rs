@@ -9,8 +9,8 @@
 //! ORDER BY id LIMIT 1` takes one row off a queue and locks no other.
 
 use super::target::Target;
-use crate::error::Result;
-use crate::expr::{Binder, EvalCtx, Expr, Hooks, Scope};
+use crate::error::{Result, SqlError};
+use crate::expr::{Binder, EvalCtx, Expr, Hooks, Scope, build};
 use crate::parse::ast;
 use crate::plan::access::{AccessPath, Request, conjuncts};
 use crate::plan::from::hints;
@@ -35,6 +35,8 @@ pub struct RowSelection {
     pub order_by: Vec<ChangeOrder>,
     pub limit: Option<Expr>,
     pub in_place: bool,
+    /// LIMIT goes by a view without a key: this error, or a note if `updatable_views_with_limit` allows it.
+    pub without_key: Option<SqlError>,
     /// An UPDATE in no order: under READ COMMITTED and below, rows that others have locked are judged before they are
     /// waited for.
     pub judges: bool,
@@ -69,9 +71,15 @@ impl RowSelection {
     ) -> Result<RowSelection> {
         let mut scope = Scope::default();
         scope.add(target.scope_table(clauses.table.alias.as_deref()))?;
-        let filter = match clauses.filter {
+        let own = match clauses.filter {
             Some(filter) => Some(binder.in_clause("where clause").bind(filter, &scope, hooks)?),
             None => None,
+        };
+        let seen = target.seen.as_deref().and_then(|seen| seen.filter.clone());
+        let conditions: Vec<Expr> = seen.into_iter().chain(own).collect();
+        let filter = match conditions.len() {
+            0 | 1 => conditions.into_iter().next(),
+            _ => Some(build::and(conditions)),
         };
         let mut wish = OrderWish {
             order: Vec::new(),
@@ -89,7 +97,12 @@ impl RowSelection {
         let tests = filter.as_ref().map(conjuncts).unwrap_or_default();
         let needed: Vec<usize> = (0..target.def.columns.len()).collect();
         let alias = clauses.table.alias.as_ref().unwrap_or(&target.def.name);
-        let (allowed, forced) = hints(&clauses.table.hints, &target.def, alias)?;
+        // A view has no indexes to be named, which has been told already.
+        let hinted = match target.seen {
+            Some(_) => &[],
+            None => clauses.table.hints.as_slice(),
+        };
+        let (allowed, forced) = hints(hinted, &target.def, alias)?;
         // It locks what it reads: in a small table, the fewest rows.
         let forced = forced || target.table.estimate_rows() < SMALL_TABLE_ROWS;
         let request = Request {
@@ -125,6 +138,7 @@ impl RowSelection {
             reverse: direction == Some(Direction::Backwards),
             filter,
             order_by,
+            without_key: limit.as_ref().and_then(|_| without_key(target, clauses.written)),
             limit,
             in_place,
             judges: !clauses.written.is_empty() && clauses.order_by.is_empty() && !filter_queries,
@@ -133,4 +147,11 @@ impl RowSelection {
             columns_read,
         })
     }
+}
+
+/// Error 1288, if the statement goes through a view that has no key of its table.
+fn without_key(target: &Target, written: &[usize]) -> Option<SqlError> {
+    let seen = target.seen.as_deref().filter(|seen| !seen.has_key)?;
+    let verb = if written.is_empty() { "DELETE" } else { "UPDATE" };
+    Some(SqlError::non_updatable(&seen.view.alias, verb))
 }

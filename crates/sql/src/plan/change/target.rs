@@ -1,11 +1,14 @@
 //! Resolves the target of INSERT, UPDATE or DELETE: binds its defaults and CHECK constraints, finds the columns that a
-//! statement names, and tells which changes move a row within an index.
+//! statement names, and tells which changes move a row within an index. The statement may name a view: [`super::seen`].
 
 use super::foreign_keys::ForeignKeys;
-use crate::dictionary::{ColumnDefault, TableDef};
+use super::seen::{SeenColumn, SeenThrough};
+use crate::dictionary::{ColumnDefault, TableDef, names_equal};
 use crate::error::{Result, SqlError};
-use crate::expr::{AllowedColumns, Binder, Expr, PlainHooks, Scope, ScopeColumn, ScopeTable};
+use crate::expr::{AllowedColumns, Binder, Expr, PlainHooks, Scope, ScopeColumn, ScopeTable, build};
 use crate::parse;
+use crate::plan::view::merged::Within;
+use crate::plan::walk::has_subquery;
 use std::sync::Arc;
 use tidemark_engine::Table;
 
@@ -16,8 +19,10 @@ pub struct Target {
     /// The expression defaults, by column.
     pub defaults: Vec<Option<Expr>>,
     has_computed: bool,
-    /// The enforced CHECK constraints, by name.
-    pub checks: Vec<(String, Expr)>,
+    /// What each new row must satisfy: the CHECK OPTION of a view, and then the CHECK constraints.
+    pub checks: Vec<Check>,
+    /// The view that the statement names in its place. What may be done with columns is then said of the view's.
+    pub seen: Option<Box<SeenThrough>>,
     /// What the account may read of it; `None`: all.
     pub readable: Option<Arc<AllowedColumns>>,
     /// The columns that it may give values to in new rows; `None`: all.
@@ -26,6 +31,38 @@ pub struct Target {
     pub updatable: Option<Arc<AllowedColumns>>,
     /// The foreign keys that the statement touches; `None`: none.
     pub foreign_keys: Option<Box<ForeignKeys>>,
+}
+
+/// A condition on new rows.
+pub struct Check {
+    pub condition: Expr,
+    pub of: CheckOf,
+}
+
+/// What makes a condition of new rows.
+pub enum CheckOf {
+    /// The enforced CHECK constraint of this name. It holds unless it is false.
+    Constraint(String),
+    /// The CHECK OPTION of a view. It holds if it is true.
+    View(Arc<Within>),
+}
+
+/// What a statement does with a column that it names.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Use {
+    Read,
+    Insert,
+    Update,
+}
+
+impl Check {
+    /// The CHECK OPTION of a view, which comes to these conditions.
+    pub fn of_view(view: &Arc<Within>, conditions: Vec<Expr>) -> Option<Check> {
+        (!conditions.is_empty()).then(|| Check {
+            condition: build::and(conditions),
+            of: CheckOf::View(Arc::clone(view)),
+        })
+    }
 }
 
 /// The columns of a table as a scope sees them, none of them withheld.
@@ -63,7 +100,10 @@ impl Target {
         }
         let mut checks = Vec::new();
         for check in def.options.checks.iter().filter(|check| check.enforced) {
-            checks.push((check.name.clone(), bind(&check.expression)?));
+            checks.push(Check {
+                condition: bind(&check.expression)?,
+                of: CheckOf::Constraint(check.name.clone()),
+            });
         }
         Ok(Target {
             has_computed: defaults.iter().any(Option::is_some),
@@ -71,6 +111,7 @@ impl Target {
             table,
             defaults,
             checks,
+            seen: None,
             readable: None,
             insertable: None,
             updatable: None,
@@ -78,22 +119,98 @@ impl Target {
         })
     }
 
-    /// The table as the scope of a statement sees it, under its alias.
+    /// The table as the scope of a statement sees it, under its alias; or the view that the statement names.
     pub fn scope_table(&self, alias: Option<&str>) -> ScopeTable {
-        ScopeTable {
-            readable: self.readable.clone(),
-            ..scope_table(&self.def, alias, 0)
+        match &self.seen {
+            Some(seen) => seen.scope.clone(),
+            None => ScopeTable {
+                readable: self.readable.clone(),
+                ..scope_table(&self.def, alias, 0)
+            },
         }
     }
 
-    /// The position of a column that a statement names and may use; errors 1054 and 1143. `allowed` is what it may use.
-    pub fn column(&self, name: &str, allowed: &Option<Arc<AllowedColumns>>) -> Result<usize> {
-        match (self.def.column(name), allowed) {
-            (Some(at), None) => Ok(at),
-            (Some(at), Some(allowed)) => allowed.check(at, name).map(|()| at),
-            (None, Some(allowed)) => Err(allowed.denied(name)),
-            (None, None) => Err(SqlError::unknown_column(name, "field list")),
+    /// The table under its own name, its columns from a slot on.
+    pub fn own_scope(&self, base: usize) -> ScopeTable {
+        scope_table(&self.def, None, base)
+    }
+
+    /// The position of a column that a statement names and may use so; errors 1054 and 1143, and those of
+    /// [`SeenThrough::column`].
+    pub fn column(&self, name: &str, to: Use) -> Result<usize> {
+        let found = match &self.seen {
+            Some(seen) => seen.columns.iter().position(|(own, _)| names_equal(own, name)),
+            None => self.def.column(name),
+        };
+        let at = match (found, self.allowed(to)) {
+            (Some(at), None) => at,
+            (Some(at), Some(allowed)) => allowed.check(at, name).map(|()| at)?,
+            (None, Some(allowed)) => return Err(allowed.denied(name)),
+            (None, None) => return Err(SqlError::unknown_column(name, "field list")),
+        };
+        match &self.seen {
+            Some(seen) => seen.column(at, to),
+            None => Ok(at),
         }
+    }
+
+    /// The columns that are meant where none are listed: all that can be seen. Error 1142 if the account may not insert into
+    /// each.
+    pub fn visible_columns(&self) -> Result<Vec<usize>> {
+        let visible: Vec<usize> = match &self.seen {
+            Some(seen) => (0..seen.columns.len()).collect(),
+            None => {
+                let all = self.def.columns.iter().enumerate();
+                all.filter(|(_, column)| !column.invisible)
+                    .map(|(at, _)| at)
+                    .collect()
+            }
+        };
+        if let Some(insertable) = &self.insertable {
+            insertable.check_all(visible.iter().copied())?;
+        }
+        match &self.seen {
+            Some(seen) => visible
+                .into_iter()
+                .map(|at| seen.column(at, Use::Insert))
+                .collect(),
+            None => Ok(visible),
+        }
+    }
+
+    /// What the statement calls a column, and where that stands in the table or view that it names.
+    pub fn named(&self, column: usize) -> (&str, usize) {
+        let seen = self.seen.as_deref().and_then(|seen| {
+            let is = |(_, other): &(String, SeenColumn)| *other == SeenColumn::Own(column);
+            let at = seen.columns.iter().position(is)?;
+            Some((seen.columns[at].0.as_str(), at))
+        });
+        seen.unwrap_or((&self.def.columns[column].name, column))
+    }
+
+    fn allowed(&self, to: Use) -> Option<&AllowedColumns> {
+        let allowed = match to {
+            Use::Read => &self.readable,
+            Use::Insert => &self.insertable,
+            Use::Update => &self.updatable,
+        };
+        allowed.as_deref()
+    }
+
+    /// Error 1143 or 1356 unless a column may be changed, which stands at `at` in what the statement names.
+    pub fn check_update(&self, at: usize, column: usize, name: &str) -> Result<()> {
+        if let Some(updatable) = &self.updatable {
+            updatable.check(at, name)?;
+        }
+        match &self.seen {
+            Some(seen) => seen.check_definer(column, Use::Update),
+            None => Ok(()),
+        }
+    }
+
+    /// Whether a condition on new rows runs queries.
+    pub fn checks_query(&self) -> bool {
+        self.checks.iter().any(|check| has_subquery(&check.condition))
     }
 
     /// True if the column's default is an expression, which may be computed from other columns.

@@ -2,6 +2,8 @@
 
 use super::assignments::Assignments;
 use super::foreign_keys::Event;
+use super::reads::ChangedTable;
+use super::seen::Named;
 use super::selection::{Clauses, RowSelection};
 use super::target::Target;
 use crate::accounts::Privileges;
@@ -10,6 +12,7 @@ use crate::expr::{EvalCtx, Scope};
 use crate::parse::ast;
 use crate::plan::Planner;
 use crate::plan::group::BlockHooks;
+use crate::plan::statement::Body;
 
 /// UPDATE of one table.
 pub struct UpdatePlan {
@@ -23,13 +26,31 @@ pub struct UpdatePlan {
 }
 
 impl Planner<'_> {
+    /// UPDATE of one table, or of a view. A view of several tables is updated as the join that it is.
     pub(in crate::plan) fn update(
         &mut self,
         update: &ast::Update,
         table: &ast::TableName,
         sample: &EvalCtx,
+    ) -> Result<Body> {
+        let target = match self.named(table, Privileges::UPDATE)? {
+            Named::Table(target) => *target,
+            Named::View(from) if from.tables.len() > 1 => {
+                return Ok(Body::Joined(Box::new(self.joined_update(update, *from)?)));
+            }
+            Named::View(from) => self.sole_target(&from, Privileges::UPDATE, "UPDATE")?,
+        };
+        let plan = self.update_of(update, table, target, sample)?;
+        Ok(Body::Update(Box::new(plan)))
+    }
+
+    fn update_of(
+        &mut self,
+        update: &ast::Update,
+        table: &ast::TableName,
+        mut target: Target,
+        sample: &EvalCtx,
     ) -> Result<UpdatePlan> {
-        let mut target = self.target(&table.name, table.alias.as_deref(), Privileges::UPDATE)?;
         let binder = self.binder.in_clause("field list");
         let mut hooks = BlockHooks {
             planner: self,
@@ -57,13 +78,13 @@ impl Planner<'_> {
             limit: update.limit.as_ref(),
             ignore: update.ignore,
             written: &assignments.written(),
-            plain: !assignments.has_subquery(),
+            plain: !assignments.has_subquery() && !target.checks_query(),
         };
         let rows = RowSelection::plan(clauses, &target, &binder, &mut hooks, sample)?;
         let mut read = rows.columns_read.to_vec();
         read.extend(assignments.list().iter().flat_map(|(_, value)| value.columns()));
         let sets_unread = assignments.assigned().iter().any(|column| !read.contains(column));
-        self.refuse_reads_of(target.def.id, &target.def.name, Vec::new())?;
+        self.refuse_reads_of(&ChangedTable::of(&target, "UPDATE"), Vec::new())?;
         Ok(UpdatePlan {
             target,
             rows,

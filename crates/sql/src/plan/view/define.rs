@@ -9,11 +9,11 @@ use crate::ddl::view::ViewBody;
 use crate::dictionary::{ColumnDef, ColumnDefault, TableDef, ViewDef, names_equal};
 use crate::error::{Result, SqlError, er};
 use crate::expr::{Binder, NoSubqueries, Node};
-use crate::parse::ast::{CheckOption, CreateView, Query, QueryBody as WrittenBody, ViewAlgorithm};
+use crate::parse::ast::{CheckOption, CreateView, Query, QueryBody as WrittenBody, TableRef, ViewAlgorithm};
 use crate::parse::parse_query;
 use crate::parse::view_text::{self, ViewText};
 use crate::plan::walk::has_subquery;
-use crate::plan::{OutputColumn, Planner, QueryBody, QueryPlan, RowSource};
+use crate::plan::{Input, OutputColumn, Planner, QueryBody, QueryPlan, RowSource};
 use crate::types::{Collation, SqlType, TypeKind, Value, assign};
 
 /// What a view's query comes to.
@@ -145,6 +145,7 @@ fn make(state: &SessionState, query: &Query, names: &[String], collation: Collat
             return Err(SqlError::duplicate_column(first));
         }
     }
+    let reads_own = reads_own_tables(&planner, &plan);
     let mut canonical = Canonical::new(&mut planner);
     let written = canonical.whole(query, !names.is_empty())?;
     let (tables, outer_join) = (canonical.tables, canonical.outer_join);
@@ -166,7 +167,11 @@ fn make(state: &SessionState, query: &Query, names: &[String], collation: Collat
         Some(table) => table.view.as_ref().is_none_or(|view| view.updatable),
         None => false,
     };
-    let updatable = mergeable && !outer_join && has_plain_column(&plan) && tables.iter().all(changes_rows);
+    let updatable = mergeable
+        && !outer_join
+        && !reads_own
+        && has_plain_column(&plan)
+        && from_tables(&written).iter().all(changes_rows);
     Ok(Made {
         query: written,
         columns,
@@ -197,6 +202,48 @@ fn is_mergeable(written: &Query, plan: &QueryPlan) -> bool {
             .output
             .iter()
             .any(|e| has_subquery(e) || reads_variables(e))
+}
+
+/// Whether a subquery reads a table that the query is made of, which could then not be changed.
+fn reads_own_tables(planner: &Planner, plan: &QueryPlan) -> bool {
+    let mut derived = Vec::new();
+    let mut own = Vec::new();
+    plan.walk(&mut |_| {}, &mut |scan| match &scan.input {
+        Input::Stored { def, .. } => own.push(def.id),
+        Input::Derived { query, .. } => derived.push(*query),
+        Input::Virtual(_) => {}
+    });
+    let others = planner.queries.iter().enumerate();
+    let mut found = false;
+    for (_, query) in others.filter(|(id, _)| !derived.contains(id)) {
+        query.walk(&mut |_| {}, &mut |scan| {
+            found |= matches!(&scan.input, Input::Stored { def, .. } if own.contains(&def.id));
+        });
+    }
+    found
+}
+
+/// The tables of the FROM clause of a query whose names have been written out.
+fn from_tables(written: &Query) -> Vec<(String, String)> {
+    fn add(table: &TableRef, found: &mut Vec<(String, String)>) {
+        match table {
+            TableRef::Table(named) => {
+                let schema = named.name.schema.clone().unwrap_or_default();
+                found.push((schema, named.name.name.clone()));
+            }
+            TableRef::Derived { .. } => {}
+            TableRef::Nested(list) => list.iter().for_each(|table| add(table, found)),
+            TableRef::Join(join) => {
+                add(&join.left, found);
+                add(&join.right, found);
+            }
+        }
+    }
+    let mut found = Vec::new();
+    if let WrittenBody::Select(select) = &written.body {
+        select.from.iter().for_each(|table| add(table, &mut found));
+    }
+    found
 }
 
 fn has_plain_column(plan: &QueryPlan) -> bool {

@@ -18,25 +18,29 @@
 //! - [`canonical`]: a view's query with all its names written out, which is what the dictionary keeps; [`names`],
 //!   [`expressions`], [`naming`]: parts of it.
 //! - [`define`]: what CREATE VIEW stores.
+//! - [`merged`]: what is put down of merged views, through which rows may change.
 
 mod canonical;
 pub mod define;
 mod expressions;
+pub(in crate::plan) mod merged;
 mod names;
 mod naming;
 
 use super::from::{From, FromInput, FromTable, Tree, hints};
 use super::{Planner, QueryPlan};
+use crate::accounts::Rights;
 use crate::context::TableUse;
 use crate::ddl::view::no_such_definer;
 use crate::dictionary::{TableDef, ViewDef};
 use crate::error::depth::{TABLES_MAX, check_stack};
 use crate::error::{Result, SqlError, er};
-use crate::expr::{BindCtx, Expr, Node, Scope, ScopeColumn, ScopeTable};
+use crate::expr::{BindCtx, Expr, Node, ScopeColumn, ScopeTable};
 use crate::mdl::Mode;
 use crate::parse::ast::{self, LockClause, QueryBody, Select, ViewAlgorithm};
 use crate::parse::parse_query;
 use crate::types::{Charset, Collation};
+use merged::{MergedView, Within};
 use std::cell::OnceCell;
 use std::sync::Arc;
 
@@ -117,13 +121,18 @@ impl<'a> Planner<'a> {
             view,
             alias,
             readable,
+            rights: self.state.rights(),
         };
-        self.inside(def, view, locks.into_iter().collect(), |planner| {
-            match shape.merged_select(planner, &query) {
+        self.inside(
+            def,
+            view,
+            alias,
+            locks.into_iter().collect(),
+            |planner| match shape.merged_select(planner, &query) {
                 Some(select) => planner.merged(&shape, select, &query.order_by, from),
                 None => planner.materialized(&shape, &query, from),
-            }
-        })
+            },
+        )
     }
 
     /// Plans something in a view: with the rights of its definer, under its collation, without the names and locks of the
@@ -132,13 +141,13 @@ impl<'a> Planner<'a> {
         &mut self,
         def: &TableDef,
         view: &ViewDef,
+        alias: &str,
         locks: Vec<LockClause>,
         plan: impl FnOnce(&mut Self) -> Result<T>,
     ) -> Result<T> {
         check_stack()?;
         self.count_expanded()?;
-        let name = (def.schema.clone(), def.name.clone());
-        if self.views.contains(&name) {
+        if self.views.iter().any(|around| around.is(&def.schema, &def.name)) {
             return Err(SqlError::new(
                 er::VIEW_RECURSIVE,
                 format!("`{}`.`{}` contains view recursion", def.schema, def.name),
@@ -162,7 +171,11 @@ impl<'a> Planner<'a> {
             locks: std::mem::replace(&mut self.locks, locks),
         };
         self.binder.ctx = ctx;
-        self.views.push(name);
+        self.views.push(Arc::new(Within {
+            alias: alias.to_owned(),
+            schema: def.schema.clone(),
+            name: def.name.clone(),
+        }));
         let permanent = state.temporary.hide();
         let planned = plan(self);
         drop(permanent);
@@ -204,17 +217,14 @@ impl<'a> Planner<'a> {
     ) -> Result<Tree> {
         let first = from.tables.len();
         let mut inner = From {
-            scope: Scope::inside(None),
             tables: std::mem::take(&mut from.tables),
-            star: Vec::new(),
-            tree: None,
-            leaves: Vec::new(),
-            order: Vec::new(),
-            unseen: Vec::new(),
+            views: std::mem::take(&mut from.views),
+            ..From::inside(None)
         };
         inner.scope.reserved = from.scope.width();
         let planned = self.merged_query(select, order_by, &mut inner);
         from.tables = inner.tables;
+        from.views = inner.views;
         from.scope.reserved = inner.scope.width();
         let (tree, columns, order) = planned?;
         if from.tables.len() > TABLES_MAX {
@@ -223,7 +233,21 @@ impl<'a> Planner<'a> {
         shape.check_columns(columns.len())?;
         for leaf in &mut from.tables[first..] {
             leaf.locked_as = shape.alias.to_owned();
-            leaf.through_view = true;
+        }
+        if self.keyed {
+            let mut conditions = inner.join_conditions;
+            if let Tree::Inner { on, .. } = &tree {
+                conditions.extend(on.iter().cloned());
+            }
+            from.views.push(MergedView {
+                def: Arc::clone(shape.def),
+                rights: Arc::clone(&shape.rights),
+                depth: self.views.len() - 1,
+                leaves: first..from.tables.len(),
+                columns: columns.iter().map(slot_of).collect(),
+                conditions,
+                joins_outer: tree.joins_outer(),
+            });
         }
         from.scope.add(shape.scope_table(columns.into_iter()))?;
         from.leaves.push(first..from.tables.len());
@@ -299,7 +323,8 @@ impl<'a> Planner<'a> {
         Ok(from.add_leaf(FromTable {
             alias: shape.alias.to_owned(),
             locked_as: shape.alias.to_owned(),
-            through_view: true,
+            within: self.views.first().cloned(),
+            rights: Arc::clone(&shape.rights),
             base,
             input: FromInput::Derived {
                 query: self.queries.len() - 1,
@@ -313,10 +338,12 @@ impl<'a> Planner<'a> {
 
 /// A view as a statement names it.
 struct ViewShape<'v> {
-    def: &'v TableDef,
+    def: &'v Arc<TableDef>,
     view: &'v ViewDef,
     alias: &'v str,
     readable: Option<Arc<crate::expr::AllowedColumns>>,
+    /// The rights that the statement has outside of it.
+    rights: Arc<Rights>,
 }
 
 impl ViewShape<'_> {
@@ -352,10 +379,7 @@ impl ViewShape<'_> {
         let columns = columns.map(|(column, value)| ScopeColumn {
             name: column.name.clone(),
             ty: value.ty.clone(),
-            slot: match value.node {
-                Node::Column(slot) => slot,
-                _ => 0,
-            },
+            slot: slot_of(&value).unwrap_or(0),
             hidden: false,
             merged: false,
             value: (!matches!(value.node, Node::Column(_))).then(|| Arc::new(value)),
@@ -366,6 +390,14 @@ impl ViewShape<'_> {
             columns: columns.collect(),
             readable: self.readable.clone(),
         }
+    }
+}
+
+/// The slot that a column of a view is; `None`: it is computed.
+fn slot_of(value: &Expr) -> Option<usize> {
+    match value.node {
+        Node::Column(slot) => Some(slot),
+        _ => None,
     }
 }
 

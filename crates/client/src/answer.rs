@@ -24,30 +24,72 @@ const LOCAL_INFILE: u8 = 0xfb;
 /// A longer packet that begins with [`END`] is a row.
 const END_LEN_MAX: usize = 8;
 
+/// What a statement did, when its rows themselves are not asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// It gave so many rows.
+    Rows(u64),
+    /// It has none, and changed so many.
+    Affected(u64),
+}
+
+/// The first packet of an answer.
+enum Head {
+    Affected(u64),
+    Columns(usize),
+}
+
 impl Client {
     pub(crate) fn answer(&mut self) -> Result<Vec<Row>, Error> {
-        self.receive()?;
-        match self.packet[0] {
-            OK => return Ok(Vec::new()),
-            LOCAL_INFILE => return Err(Error::Malformed("a demand of a file")),
-            _ => {}
-        }
-        let columns = ParseBuf(&self.packet)
-            .checked_eat_lenenc_int()
-            .and_then(|columns| usize::try_from(columns).ok())
-            .ok_or(Error::Malformed("the number of columns"))?;
-        while !self.is_end()? {}
+        let Head::Columns(columns) = self.head()? else {
+            return Ok(Vec::new());
+        };
         let mut rows = Vec::new();
         while !self.is_end()? {
-            rows.push(row(&self.packet, columns).ok_or(Error::Malformed("a row"))?);
+            rows.push(row(self.framed.packet(), columns).ok_or(Error::Malformed("a row"))?);
         }
         Ok(rows)
     }
 
-    /// Reads a packet. True: it ends the columns, or the rows.
-    fn is_end(&mut self) -> Result<bool, Error> {
+    /// Like [`answer`](Client::answer), for rows of either form that nobody reads: the packets are counted.
+    pub(crate) fn outcome(&mut self) -> Result<Outcome, Error> {
+        match self.head()? {
+            Head::Affected(rows) => Ok(Outcome::Affected(rows)),
+            Head::Columns(_) => {
+                let mut rows = 0;
+                while !self.is_end()? {
+                    rows += 1;
+                }
+                Ok(Outcome::Rows(rows))
+            }
+        }
+    }
+
+    /// Reads up to the first row.
+    fn head(&mut self) -> Result<Head, Error> {
         self.receive()?;
-        Ok(self.packet[0] == END && self.packet.len() <= END_LEN_MAX)
+        let packet = self.framed.packet();
+        let number = |packet| ParseBuf(packet).checked_eat_lenenc_int();
+        match packet[0] {
+            OK => {
+                let affected = number(&packet[1..]).ok_or(Error::Malformed("an OK"))?;
+                return Ok(Head::Affected(affected));
+            }
+            LOCAL_INFILE => return Err(Error::Malformed("a demand of a file")),
+            _ => {}
+        }
+        let columns = number(packet)
+            .and_then(|columns| usize::try_from(columns).ok())
+            .ok_or(Error::Malformed("the number of columns"))?;
+        while !self.is_end()? {}
+        Ok(Head::Columns(columns))
+    }
+
+    /// Reads a packet. True: it ends definitions, or the rows.
+    pub(crate) fn is_end(&mut self) -> Result<bool, Error> {
+        self.receive()?;
+        let packet = self.framed.packet();
+        Ok(packet[0] == END && packet.len() <= END_LEN_MAX)
     }
 }
 

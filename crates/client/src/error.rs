@@ -4,7 +4,6 @@ use mysql_common::constants::CapabilityFlags;
 use mysql_common::io::ParseBuf;
 use mysql_common::packets::ErrPacket;
 use mysql_common::proto::MyDeserialize;
-use mysql_common::proto::codec::error::PacketCodecError;
 use std::{fmt, io};
 
 /// Why there is no answer.
@@ -36,20 +35,21 @@ impl fmt::Display for Error {
     }
 }
 
+impl Error {
+    /// MySQL's number, if the server has answered with an error.
+    pub fn code(&self) -> Option<u16> {
+        match self {
+            Error::Server { code, .. } => Some(*code),
+            _ => None,
+        }
+    }
+}
+
 impl std::error::Error for Error {}
 
 impl From<io::Error> for Error {
     fn from(e: io::Error) -> Error {
         Error::Io(e)
-    }
-}
-
-impl From<PacketCodecError> for Error {
-    fn from(e: PacketCodecError) -> Error {
-        match e {
-            PacketCodecError::Io(e) => Error::Io(e),
-            e => Error::Io(io::Error::other(e)),
-        }
     }
 }
 

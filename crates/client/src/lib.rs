@@ -3,7 +3,12 @@
 //! ```text
 //!  Client::connect   greeting, login, the steps of the account's plugin      (login)
 //!  Client::query     COM_QUERY and its text result: rows of texts, or none   (answer)
+//!  Client::run       the same, when its rows are only to be counted
+//!  Client::prepare, execute   prepared statements, their rows counted        (statement)
+//!    packets on the stream                                                   (frame)
 //! ```
+//!
+//! `run` and `execute` allocate nothing: they are for a load generator, whose own work must stay small beside the server's.
 //!
 //! One connection belongs to one thread; reads and writes block. What packets hold is read and written by `mysql_common`,
 //! which has MySQL's protocol apart from this project, as have the plugins' proofs of a password; this crate has their
@@ -15,16 +20,19 @@
 
 mod answer;
 mod error;
+mod frame;
 mod login;
+mod statement;
 
-pub use answer::Row;
+pub use answer::{Outcome, Row};
 pub use error::Error;
+pub use statement::{Param, Statement};
 
+use frame::Framed;
 use mysql_common::constants::Command;
-use mysql_common::proto::sync_framed::MySyncFramed;
 use std::fmt;
 use std::io::{self, Read, Write};
-use std::net::TcpStream;
+use std::net::{Shutdown, TcpStream};
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -63,10 +71,8 @@ pub struct Login {
 
 /// A connection that is logged in.
 pub struct Client {
-    stream: MySyncFramed<Stream>,
+    framed: Framed,
     connection_id: u32,
-    /// The packet that was read last; used again for the next.
-    packet: Vec<u8>,
 }
 
 impl Client {
@@ -74,15 +80,12 @@ impl Client {
     pub fn connect(target: &Target, login: &Login, program: &str) -> Result<Client, Error> {
         let stream = Stream::connect(target)?;
         stream.set_read_timeout(Some(LOGIN_TIMEOUT))?;
-        let mut framed = MySyncFramed::new(stream);
-        framed.codec_mut().max_allowed_packet = PACKET_LEN_MAX;
         let mut client = Client {
-            stream: framed,
+            framed: Framed::new(stream),
             connection_id: 0,
-            packet: Vec::new(),
         };
         client.log_in(login, program)?;
-        client.stream.get_ref().set_read_timeout(None)?;
+        client.framed.stream().set_read_timeout(None)?;
         Ok(client)
     }
 
@@ -93,31 +96,59 @@ impl Client {
 
     /// Runs one statement, and gives its rows; a statement without rows gives none.
     pub fn query(&mut self, sql: &str) -> Result<Vec<Row>, Error> {
-        self.stream.codec_mut().reset_seq_id();
-        let mut command = Vec::with_capacity(1 + sql.len());
-        command.push(Command::COM_QUERY as u8);
-        command.extend_from_slice(sql.as_bytes());
-        self.send(&command)?;
+        self.begin(Command::COM_QUERY).extend_from_slice(sql.as_bytes());
+        self.framed.send()?;
         self.answer()
     }
 
-    fn send(&mut self, payload: &[u8]) -> Result<(), Error> {
-        let mut payload = payload;
-        self.stream.send(&mut payload)?;
-        Ok(())
+    /// Runs one statement; its rows are counted.
+    pub fn run(&mut self, sql: &[u8]) -> Result<Outcome, Error> {
+        self.begin(Command::COM_QUERY).extend_from_slice(sql);
+        self.framed.send()?;
+        self.outcome()
     }
 
-    /// Reads the next packet into `packet`. An error packet is an error; an end of the stream is one, too.
+    /// How long to wait for bytes of an answer; `None`: for ever. After an error of that kind the connection is of no use any more.
+    pub fn set_timeout(&self, timeout: Option<Duration>) -> Result<(), Error> {
+        Ok(self.framed.stream().set_read_timeout(timeout)?)
+    }
+
+    /// Something with which another thread can end the connection, whatever it waits for.
+    pub fn breaker(&self) -> Result<Breaker, Error> {
+        Ok(Breaker(self.framed.stream().try_clone()?))
+    }
+
+    /// A command's packet, to be filled and sent.
+    fn begin(&mut self, command: Command) -> &mut Vec<u8> {
+        self.framed.begin_command();
+        let payload = self.framed.payload();
+        payload.push(command as u8);
+        payload
+    }
+
+    fn send(&mut self, payload: &[u8]) -> Result<(), Error> {
+        self.framed.payload().extend_from_slice(payload);
+        Ok(self.framed.send()?)
+    }
+
+    /// Reads the next packet. An error packet is an error; an end of the stream is one, too.
     fn receive(&mut self) -> Result<(), Error> {
-        self.packet.clear();
-        if !self.stream.next_packet(&mut self.packet)? {
-            return Err(Error::Io(io::ErrorKind::UnexpectedEof.into()));
-        }
-        match self.packet.first() {
+        self.framed.receive()?;
+        match self.framed.packet().first() {
             None => Err(Error::Malformed("a packet")),
-            Some(&answer::ERROR) => Err(error::of_server(&self.packet)),
+            Some(&answer::ERROR) => Err(error::of_server(self.framed.packet())),
             Some(_) => Ok(()),
         }
+    }
+}
+
+/// Ends a connection from another thread.
+pub struct Breaker(Stream);
+
+impl Breaker {
+    /// Ends it: its client gets an error for what it waits for. One that has ended stays so.
+    pub fn end(&self) {
+        let _ = self.0.shutdown();
     }
 }
 
@@ -143,6 +174,20 @@ impl Stream {
         match self {
             Stream::Tcp(stream) => stream.set_read_timeout(timeout),
             Stream::Socket(stream) => stream.set_read_timeout(timeout),
+        }
+    }
+
+    fn try_clone(&self) -> io::Result<Stream> {
+        Ok(match self {
+            Stream::Tcp(stream) => Stream::Tcp(stream.try_clone()?),
+            Stream::Socket(stream) => Stream::Socket(stream.try_clone()?),
+        })
+    }
+
+    fn shutdown(&self) -> io::Result<()> {
+        match self {
+            Stream::Tcp(stream) => stream.shutdown(Shutdown::Both),
+            Stream::Socket(stream) => stream.shutdown(Shutdown::Both),
         }
     }
 

@@ -55,7 +55,8 @@ impl Client {
     pub(crate) fn log_in(&mut self, login: &Login, program: &str) -> Result<(), Error> {
         self.receive()?;
         let malformed = |_| Error::Malformed("the greeting");
-        let greeting = HandshakePacket::deserialize((), &mut ParseBuf(&self.packet)).map_err(malformed)?;
+        let greeting =
+            HandshakePacket::deserialize((), &mut ParseBuf(self.framed.packet())).map_err(malformed)?;
         self.connection_id = greeting.connection_id();
         let capabilities = greeting.capabilities() & CAPABILITIES;
         let version = greeting.server_version_parsed().unwrap_or((8, 0, 0));
@@ -89,20 +90,20 @@ impl Client {
     fn prove(&mut self, steps: &mut AuthProc, mut scramble: Vec<u8>, login: &Login) -> Result<(), Error> {
         loop {
             self.receive()?;
-            match self.packet[0] {
+            match self.framed.packet()[0] {
                 answer::OK => return Ok(()),
                 MORE_DATA => {
                     let proof = self.proof(&scramble, login);
-                    let response = steps.run(&proof, &self.packet[1..]).map_err(refused)?;
+                    let response = steps.run(&proof, &self.framed.packet()[1..]).map_err(refused)?;
                     if let Some(data) = response.data() {
                         self.send(data)?;
                     }
                 }
                 answer::END => {
-                    let request = AuthSwitchRequest::deserialize((), &mut ParseBuf(&self.packet))
+                    let request = AuthSwitchRequest::deserialize((), &mut ParseBuf(self.framed.packet()))
                         .map_err(|_| Error::Malformed("the demand of another plugin"))?;
                     let plugin = request.auth_plugin().into_owned();
-                    if plugin == AuthPlugin::MysqlClearPassword && !self.stream.get_ref().is_socket() {
+                    if plugin == AuthPlugin::MysqlClearPassword && !self.framed.stream().is_socket() {
                         return Err(Error::Login(
                             "the server asks for the password in the clear".to_owned(),
                         ));
@@ -135,7 +136,7 @@ impl Client {
         Proof {
             password: login.password.as_bytes(),
             scramble,
-            is_socket: self.stream.get_ref().is_socket(),
+            is_socket: self.framed.stream().is_socket(),
         }
     }
 }

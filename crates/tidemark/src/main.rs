@@ -7,6 +7,8 @@
 //! - [`restore`]: a data directory of a copy and the log after it.
 //! - [`salvage`]: what can be read of a damaged one, as SQL.
 //! - [`logger`]: what the server has to say while it runs.
+//!
+//! `tidemark lab` is `tidemark_lab`'s, with a command line of its own.
 
 #![forbid(unsafe_code)]
 #![warn(clippy::too_many_arguments)]
@@ -38,6 +40,7 @@ Tidemark, a database server that speaks MySQL's protocol.
                                  make a data directory of a copy and of the log after it
   tidemark salvage --datadir DIR --to DIR2
                                  write what can be read of a damaged directory to files, as SQL
+  tidemark lab                   experiments on transaction isolation, on this server or another: says what it can do
 
   --datadir DIR                  where the data is (./tidemark-data)
   --port N                       TCP port (3306)
@@ -51,7 +54,23 @@ Tidemark, a database server that speaks MySQL's protocol.
 
 fn main() -> ExitCode {
     tidemark_memory::give_back_what_is_freed();
-    let done = Arguments::parse(std::env::args().skip(1)).and_then(|arguments| match arguments.command {
+    let mut words = std::env::args().skip(1).peekable();
+    let done = if words.next_if(|word| word == "lab").is_some() {
+        tidemark_lab::command(words)
+    } else {
+        Arguments::parse(words).and_then(run)
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(message) => {
+            eprintln!("tidemark: {message}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(arguments: Arguments) -> Result<(), String> {
+    match arguments.command {
         Command::Help => {
             print!("{HELP}");
             Ok(())
@@ -65,12 +84,5 @@ fn main() -> ExitCode {
         Command::Restore => restore::run(arguments),
         Command::Salvage => salvage::run(arguments),
         Command::Serve => serve::run(arguments),
-    });
-    match done {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(message) => {
-            eprintln!("tidemark: {message}");
-            ExitCode::FAILURE
-        }
     }
 }

@@ -1,0 +1,334 @@
+//! `tidemark lab`: its command line.
+
+use crate::experiments::catalogue::{EXPERIMENTS, find};
+use crate::experiments::{self, Experiment, Scale};
+use crate::failure::Failure;
+use crate::interrupt::Interrupt;
+use crate::level::Level;
+use crate::load::oltp::Oltp;
+use crate::load::tables::Tables;
+use crate::load::{Load, Pace, Spec, Workload};
+use crate::results::Results;
+use crate::server::Contender;
+use crate::server::url::Url;
+use crate::words::Words;
+use crate::{compare, run, summary};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+const HELP: &str = "\
+The isolation lab: experiments on transaction isolation, on any server that speaks MySQL's protocol.
+
+  tidemark lab list                  the experiments
+  tidemark lab explain EXPERIMENT    its question, its workload, and what the study found
+  tidemark lab run [EXPERIMENT…] [--server NAME=URL]… [--quick] [--results FILE]
+                                     run them, all if none is named; goes on where it was stopped
+  tidemark lab compare OLD NEW       what has changed between two files of results, beyond the noise
+  tidemark lab load WORKLOAD [--server URL]
+                                     one load, and its figures: point, ro, rw, upd, psel, rc3, hot or queue
+
+A server is mysql://user:password@host:port/database. Without one the lab starts a Tidemark of its own.
+
+run:  --quick          a small run of each, half an hour on four servers
+      --results FILE   where results are kept (tidemark-lab.jsonl)
+      --seconds S, --repeats N, --clients A,B,…, --rows N   in place of what the experiments have
+load: --clients N (16), --seconds S (10), --warm S (2), --level RU|RC|RR|SER
+      --rate R         an open loop: so many transactions begin per second, and latencies count from when they should have
+      --tables N (8), --rows N (200000), --range N (100), --ratio N (one transaction in N writes), --text (nothing is prepared)
+";
+
+/// Nothing takes longer than a day.
+const SECONDS_MAX: f64 = 86_400.0;
+const CLIENTS_MAX: usize = 10_000;
+/// Ids are INT, and the last range goes beyond the last id.
+const ROWS_MAX: u32 = 2_000_000_000;
+
+/// Runs `tidemark lab` with the words behind it.
+pub fn command(words: impl IntoIterator<Item = String>) -> Result<(), String> {
+    let mut words = words.into_iter();
+    let which = words.next().unwrap_or_default();
+    let words = Words::new(words);
+    let done = match which.as_str() {
+        "" | "help" | "--help" | "-h" => {
+            print!("{HELP}");
+            words.rest().map(drop)
+        }
+        "list" => list(words),
+        "explain" => explain(words),
+        "run" => run_experiments(words),
+        "compare" => compare_files(words),
+        "load" => load(words),
+        other => Err(format!(
+            "there is no 'lab {other}'; `tidemark lab` says what there is"
+        )),
+    };
+    done.map_err(|why| format!("lab: {why}"))
+}
+
+fn list(words: Words) -> Result<(), String> {
+    none_left(words)?;
+    for experiment in EXPERIMENTS {
+        println!(
+            "{:18} {}\n{:18} ({})",
+            experiment.name, experiment.question, "", experiment.study
+        );
+    }
+    Ok(())
+}
+
+fn explain(words: Words) -> Result<(), String> {
+    let names = words.rest()?;
+    if names.is_empty() {
+        return Err("explain needs an experiment; `tidemark lab list` has them".to_owned());
+    }
+    for experiment in named(&names)? {
+        let cells = |scale: &Scale| (experiment.cells)(scale).len();
+        println!(
+            "{}\n\nStudy:     {}\nQuestion:  {}\nWorkload:  {}\nFound:     {}\nCells:     {} in full, {} with --quick\n",
+            experiment.name,
+            experiment.study,
+            experiment.question,
+            experiment.workload,
+            experiment.found,
+            cells(&Scale::full()),
+            cells(&Scale::quick()),
+        );
+    }
+    Ok(())
+}
+
+fn run_experiments(mut words: Words) -> Result<(), String> {
+    let mut scale = match words.flag("--quick") {
+        true => Scale::quick(),
+        false => Scale::full(),
+    };
+    if let Some(seconds) = words.number("--seconds", 0.05, SECONDS_MAX)? {
+        scale.measure = Duration::from_secs_f64(seconds);
+        scale.warm = scale.warm.min(scale.measure);
+    }
+    scale.repeats = words.number("--repeats", 1, 1000)?.unwrap_or(scale.repeats);
+    scale.rows = words.number("--rows", 1, ROWS_MAX)?;
+    scale.clients = words
+        .one::<String>("--clients")?
+        .map(|list| numbers(&list))
+        .transpose()?;
+    let path = words
+        .one("--results")?
+        .unwrap_or_else(|| PathBuf::from("tidemark-lab.jsonl"));
+    let contenders = contenders(words.all("--server")?)?;
+    let names = words.rest()?;
+    let experiments = match names.is_empty() {
+        true => EXPERIMENTS.iter().collect(),
+        false => named(&names)?,
+    };
+    let names: Vec<&str> = experiments.iter().map(|experiment| experiment.name).collect();
+    let shown = scale.to_string();
+    let interrupt = interrupt()?;
+    let mut results = Results::open(&path).map_err(|e| e.to_string())?;
+    let plan = run::Plan {
+        experiments,
+        contenders,
+        scale,
+    };
+    let done = run::run(plan, &mut results, &interrupt);
+    print!("{}", summary::text(results.lines(), &names, &shown));
+    match done {
+        Ok(()) => {
+            println!("\nResults are in {}.", path.display());
+            Ok(())
+        }
+        Err(Failure::Interrupted) => Err(format!(
+            "stopped; the same command goes on with what {} lacks",
+            path.display()
+        )),
+        Err(Failure::Because(why)) => Err(why),
+    }
+}
+
+/// Of the command line, or one that the lab starts.
+fn contenders(servers: Vec<String>) -> Result<Vec<Contender>, String> {
+    let mut contenders: Vec<Contender> = Vec::new();
+    for server in servers {
+        let (name, url) = server
+            .split_once('=')
+            .filter(|(name, _)| !name.is_empty() && !name.contains(['/', ':']))
+            .ok_or_else(|| format!("--server is NAME=URL, not '{server}'"))?;
+        if contenders.iter().any(|contender| contender.name == name) {
+            return Err(format!("there are two servers of the name {name}"));
+        }
+        contenders.push(Contender::given(name.to_owned(), Url::parse(url)?));
+    }
+    if contenders.is_empty() {
+        contenders.push(Contender::own());
+    }
+    Ok(contenders)
+}
+
+fn compare_files(words: Words) -> Result<(), String> {
+    let files = words.rest()?;
+    let [old, new] = files.as_slice() else {
+        return Err("compare needs two files of results".to_owned());
+    };
+    let read = |file: &String| Results::read(Path::new(file)).map_err(|e| e.to_string());
+    print!("{}", compare::text(&read(old)?, &read(new)?));
+    Ok(())
+}
+
+fn load(mut words: Words) -> Result<(), String> {
+    let mut contender = match words.one::<String>("--server")? {
+        Some(url) => Contender::given("server".to_owned(), Url::parse(&url)?),
+        None => Contender::own(),
+    };
+    let seconds = |words: &mut Words, name: &str, default: f64| -> Result<Duration, String> {
+        let seconds = words.number(name, 0.0, SECONDS_MAX)?.unwrap_or(default);
+        Ok(Duration::from_secs_f64(seconds))
+    };
+    let (warm, time) = (
+        seconds(&mut words, "--warm", 2.0)?,
+        seconds(&mut words, "--seconds", 10.0)?,
+    );
+    let clients = words.number("--clients", 1, CLIENTS_MAX)?.unwrap_or(16);
+    let pace = match words.number("--rate", 0.001, 1e9)? {
+        Some(rate) => Pace::Open(rate),
+        None => Pace::Closed,
+    };
+    let level = match words.one::<String>("--level")? {
+        Some(name) => Some(
+            Level::of_short(&name)
+                .ok_or_else(|| format!("there is no level '{name}', but RU, RC, RR and SER"))?,
+        ),
+        None => None,
+    };
+    let workload = workload(words, clients)?;
+    let spec = Spec {
+        workload,
+        clients,
+        level,
+        pace,
+    };
+    let interrupt = interrupt()?;
+    let measure = || -> Result<_, Failure> {
+        let server = contender.server()?;
+        spec.workload.prepare(&server)?;
+        Load::start(&server, &spec, &interrupt)?.measure(&server, warm, time)
+    };
+    let measured = { measure }().map_err(|e| e.to_string())?;
+    for (name, value) in experiments::found(&measured).values {
+        println!("{name:14} {}", summary::figure(value));
+    }
+    Ok(())
+}
+
+/// The workload that is named, as the options have it.
+fn workload(mut words: Words, clients: usize) -> Result<Workload, String> {
+    let tables = Tables {
+        count: words.number("--tables", 1, 10_000)?.unwrap_or(8),
+        rows: words.number("--rows", 1, ROWS_MAX)?.unwrap_or(200_000),
+    };
+    let range = words.number("--range", 1, ROWS_MAX)?.unwrap_or(100);
+    let ratio = words.number("--ratio", 1, u32::MAX)?.unwrap_or(1);
+    let is_text = words.flag("--text");
+    let names = words.rest()?;
+    let [name] = names.as_slice() else {
+        return Err("load needs one workload: point, ro, rw, upd, psel, rc3, hot or queue".to_owned());
+    };
+    let mut oltp = match name.as_str() {
+        "point" => Oltp::point_select(tables),
+        "ro" => Oltp::read_only(tables, range),
+        "rw" => Oltp {
+            ranges: Some(range),
+            ..Oltp::read_write(tables, ratio)
+        },
+        "psel" => Oltp {
+            ranges: None,
+            ..Oltp::read_write(tables, ratio)
+        },
+        "upd" => Oltp::update_non_index(tables),
+        "rc3" => return Ok(Workload::ThreePoints(tables)),
+        "hot" => return Ok(Workload::HotRow),
+        "queue" => {
+            return Ok(Workload::Queue {
+                producers: clients.div_ceil(2),
+                skip_locked: false,
+            });
+        }
+        other => return Err(format!("there is no workload '{other}'")),
+    };
+    oltp.prepared = !is_text;
+    Ok(Workload::Oltp(oltp))
+}
+
+fn interrupt() -> Result<Interrupt, String> {
+    // A connection is a file.
+    let _ = rlimit::increase_nofile_limit(u64::MAX);
+    Interrupt::on_signals().map_err(|e| format!("cannot wait for signals: {e}"))
+}
+
+fn named(names: &[String]) -> Result<Vec<&'static Experiment>, String> {
+    names
+        .iter()
+        .map(|name| {
+            find(name).ok_or_else(|| {
+                format!("there is no experiment '{name}'; `tidemark lab list` has those there are")
+            })
+        })
+        .collect()
+}
+
+fn numbers(list: &str) -> Result<Vec<usize>, String> {
+    list.split(',')
+        .map(|number| match number.trim().parse() {
+            Ok(number) if (1..=CLIENTS_MAX).contains(&number) => Ok(number),
+            _ => Err(format!(
+                "--clients are numbers from 1 to {CLIENTS_MAX} with commas between them"
+            )),
+        })
+        .collect()
+}
+
+fn none_left(words: Words) -> Result<(), String> {
+    match words.rest()?.first() {
+        Some(word) => Err(format!("'{word}' is not understood")),
+        None => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn why(line: &str) -> String {
+        command(line.split_whitespace().map(str::to_owned))
+            .err()
+            .unwrap_or_default()
+    }
+
+    #[test]
+    fn what_is_wrong_is_said() {
+        for (line, part) in [
+            ("surf", "there is no 'lab surf'"),
+            ("explain", "explain needs an experiment"),
+            ("explain tea", "there is no experiment 'tea'"),
+            ("run tea", "there is no experiment 'tea'"),
+            ("run --server x", "--server is NAME=URL"),
+            ("run --server mysql://h", "--server is NAME=URL"),
+            ("run --server p=pgsql://h/d", "PostgreSQL is not supported yet"),
+            (
+                "run --server a=mysql://h --server a=mysql://g",
+                "two servers of the name a",
+            ),
+            ("run --clients 1,x", "--clients are numbers"),
+            ("run --seconds 0", "--seconds is a number from"),
+            ("run --fast", "there is no option '--fast'"),
+            ("compare a", "compare needs two files"),
+            ("load --server mysql://h", "load needs one workload"),
+            ("load tea --server mysql://h", "there is no workload 'tea'"),
+            ("load point --level X", "there is no level 'X'"),
+        ] {
+            let said = why(line);
+            assert!(said.contains(part), "{line}: {said}");
+        }
+        assert_eq!(why("list"), "");
+        assert_eq!(why("explain meaning queue"), "");
+    }
+}

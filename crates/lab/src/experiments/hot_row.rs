@@ -1,0 +1,81 @@
+//! One row, updated as fast as it goes, while two snapshots are held, one after the other.
+//!
+//! ```text
+//!  warm │ before │ first snapshot held │ gap │ second snapshot held │
+//!                                    ↑ read                       ↑ read
+//! ```
+//!
+//! The rate while a snapshot is held is the median of the last third of that time: what a growing chain of versions costs shows
+//! there, if anywhere.
+
+use crate::experiments::Scale;
+use crate::experiments::timeline::{Snapshot, Timeline};
+use crate::failure::Failure;
+use crate::interrupt::Interrupt;
+use crate::level::Level;
+use crate::load::{Load, Workload};
+use crate::results::Found;
+use crate::server::Server;
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+const READ: &str = "SELECT c FROM hot WHERE id = 1";
+
+pub(super) struct Times {
+    before: Duration,
+    hold: Duration,
+    gap: Duration,
+}
+
+impl Times {
+    pub(super) fn new(scale: &Scale) -> Times {
+        Times {
+            before: scale.stretch(3, 20),
+            hold: scale.stretch(5, 60),
+            gap: scale.stretch(1, 3),
+        }
+    }
+
+    pub(super) fn all(&self) -> Duration {
+        self.before + 2 * (self.hold + self.gap)
+    }
+}
+
+pub(super) fn measure(
+    server: &Server,
+    clients: usize,
+    scale: &Scale,
+    interrupt: &Interrupt,
+) -> Result<Found, Failure> {
+    let times = Times::new(scale);
+    let workload = Workload::HotRow;
+    workload.prepare(server)?;
+    let spec = super::spec(workload, clients, Level::RepeatableRead);
+    let mut load = Load::start(server, &spec, interrupt)?;
+    load.pause(scale.warm)?;
+    let mut line = Timeline::new(server, &load)?;
+    let before = line.watch(times.before)?;
+    let mut values = BTreeMap::from([("before_per_s".to_owned(), before)]);
+    for name in ["first", "second"] {
+        let mut snapshot = Snapshot::open(server, READ)?;
+        let held = line.watch(times.hold)?;
+        values.insert(format!("{name}_held_per_s"), held);
+        values.insert(format!("{name}_ratio"), held / before.max(1.0));
+        values.insert(format!("{name}_read_ms"), snapshot.read_ms(READ)?);
+        snapshot.end()?;
+        line.watch(times.gap)?;
+    }
+    let longest = line.history.iter().copied().fold(0.0, f64::max);
+    values.insert("history_max".to_owned(), longest);
+    let series = BTreeMap::from([
+        ("at_s".to_owned(), line.at_s),
+        ("updates_per_s".to_owned(), line.rate_per_s),
+        ("history".to_owned(), line.history),
+    ]);
+    load.finish()?;
+    Ok(Found {
+        values,
+        series,
+        ..Found::default()
+    })
+}

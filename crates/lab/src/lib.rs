@@ -1,0 +1,29 @@
+//! The isolation lab: the published experiments on transaction isolation, run on any server that speaks MySQL's protocol.
+//!
+//! - [`command()`]: `tidemark lab list | explain | run | compare | load`.
+//! - [`run`], [`compare`], [`summary`]: runs experiments; says what has changed; shows results as text.
+//! - [`experiments`]: what there is to run, and how each is measured.
+//! - [`load`]: the load generator, with sysbench's workloads and some that it lacks.
+//! - [`server`]: servers by URL, or a Tidemark of the lab's own.
+//! - [`results`], [`stats`]: what was found, line by line; medians and noise.
+//!
+//! The lab is a client: it uses nothing of the server that it measures, and measures all servers alike.
+
+#![forbid(unsafe_code)]
+#![warn(clippy::too_many_arguments)]
+
+mod command;
+pub mod compare;
+pub mod experiments;
+pub mod failure;
+pub mod interrupt;
+pub mod level;
+pub mod load;
+pub mod results;
+pub mod run;
+pub mod server;
+pub mod stats;
+pub mod summary;
+mod words;
+
+pub use command::command;

@@ -1,0 +1,400 @@
+//! The load generator: clients, each a connection and a thread, that run transactions as fast as they are answered or by a schedule.
+//!
+//! ```text
+//!  connect, prepare   all clients ready   warm              measure            stop
+//!  ─────────────────┼───────────────────┼─────────────────┼──────────────────┤
+//!                     Load::start         nothing is kept   counts, latencies  Load::finish
+//! ```
+//!
+//! Between two packets a client does nothing but draw numbers and note the time: no allocation, no lock (but the schedule's in an
+//! open loop), and its own cache line to count in. So the generator takes little of the processor that it shares with a
+//! server on the same machine.
+//!
+//! - [`oltp`]: sysbench's workloads, statement by statement.
+//! - [`short`]: those of few statements.
+//! - [`tables`]: what they work on.
+//! - [`arrivals`]: the schedule of an open loop, and why one wants it.
+//! - [`random`]: the numbers that are drawn.
+
+pub mod arrivals;
+pub mod oltp;
+pub mod random;
+mod short;
+pub mod tables;
+
+use crate::failure::Failure;
+use crate::interrupt::Interrupt;
+use crate::level::Level;
+use crate::server::Server;
+use crate::server::process::Process;
+use arrivals::Arrivals;
+use crossbeam_utils::CachePadded;
+use hdrhistogram::Histogram;
+use oltp::{Oltp, OltpWorker};
+use random::Random;
+use short::{HotRow, Queue, ThreePoints};
+use std::sync::atomic::{AtomicU8, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+use tables::Tables;
+use tidemark_client::{Breaker, Client, Error};
+
+/// What a client's thread needs; 1,024 of them are no more than 256 MiB of addresses.
+const STACK_LEN: usize = 256 << 10;
+/// A client that hears nothing for so long gives up. Longer than any server waits for a row lock by default.
+const SILENCE_MAX: Duration = Duration::from_secs(90);
+/// How long clients have to finish what they are at when a load ends. Then their connections are cut.
+const LAST_ANSWERS: Duration = Duration::from_secs(10);
+/// Latencies are kept in nanoseconds, to two digits.
+const LATENCY_MAX_NS: u64 = 3_600_000_000_000;
+const LATENCY_DIGITS: u8 = 2;
+
+/// Deadlock, lock wait timeout, "record has changed": the transaction is begun anew, as sysbench does.
+const TRANSIENT: [u16; 3] = [1213, 1205, 1020];
+
+/// What clients do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Workload {
+    /// One of sysbench's.
+    Oltp(Oltp),
+    /// BEGIN, three point selects, COMMIT.
+    ThreePoints(Tables),
+    /// Everybody updates one row.
+    HotRow,
+    /// The first so many clients add, the others take.
+    Queue {
+        /// Clients that add.
+        producers: usize,
+        /// The others pass over locked rows.
+        skip_locked: bool,
+    },
+}
+
+impl Workload {
+    /// Makes the tables that it needs, unless they are there.
+    pub fn prepare(&self, server: &Server) -> Result<(), Failure> {
+        match self {
+            Workload::Oltp(Oltp { tables, .. }) | Workload::ThreePoints(tables) => tables.prepare(server),
+            Workload::HotRow => tables::make(server, "hot", HotRow::TABLE),
+            Workload::Queue { .. } => tables::make(server, "queue", Queue::TABLE),
+        }
+    }
+
+    fn worker(&self, client: &mut Client, number: usize) -> Result<Box<dyn Worker>, Error> {
+        let random = Random::new(seed(number));
+        Ok(match self {
+            Workload::Oltp(oltp) => Box::new(OltpWorker::new(client, oltp, random)?),
+            &Workload::ThreePoints(tables) => Box::new(ThreePoints {
+                tables,
+                random,
+                text: Vec::new(),
+            }),
+            Workload::HotRow => Box::new(HotRow),
+            &Workload::Queue {
+                producers,
+                skip_locked,
+            } => Box::new(match number < producers {
+                true => Queue::Produce,
+                false => Queue::Consume { skip_locked },
+            }),
+        })
+    }
+}
+
+/// Differs from run to run, so that repeats are no repetitions of the same ids on warm pages.
+fn seed(number: usize) -> u64 {
+    static RUNS: AtomicU64 = AtomicU64::new(1);
+    RUNS.fetch_add(1, Ordering::Relaxed) << 16 | number as u64
+}
+
+/// One client's part of a workload.
+trait Worker {
+    /// Runs one transaction. True if it counts.
+    fn event(&mut self, client: &mut Client) -> Result<bool, Error>;
+}
+
+/// When a client begins its next transaction.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Pace {
+    /// When it has been answered.
+    Closed,
+    /// So many begin per second, among all clients.
+    Open(f64),
+}
+
+/// A load to be put on a server.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Spec {
+    /// What clients do.
+    pub workload: Workload,
+    /// How many there are.
+    pub clients: usize,
+    /// The isolation level of their sessions; `None`: the server's default.
+    pub level: Option<Level>,
+    /// How fast.
+    pub pace: Pace,
+}
+
+const PHASE_CONNECT: u8 = 0;
+const PHASE_WARM: u8 = 1;
+const PHASE_MEASURE: u8 = 2;
+const PHASE_STOP: u8 = 3;
+
+struct Shared {
+    phase: AtomicU8,
+    ready: AtomicUsize,
+    /// Transactions of each client that count.
+    counts: Vec<CachePadded<AtomicU64>>,
+    retried: AtomicU64,
+    failure: Mutex<Option<String>>,
+    breakers: Mutex<Vec<Breaker>>,
+    /// When the load began, and the schedule from then on.
+    schedule: Mutex<Option<(Instant, Arrivals)>>,
+    /// Clients that are ready sleep here until the load begins: a thousand that looked every now and then would take the
+    /// processor from those that still connect.
+    begun: Mutex<bool>,
+    begins: Condvar,
+}
+
+impl Shared {
+    fn set_phase(&self, phase: u8) {
+        self.phase.store(phase, Ordering::Release);
+        *lock(&self.begun) = true;
+        self.begins.notify_all();
+    }
+
+    fn wait_for_begin(&self) {
+        let begun = lock(&self.begun);
+        let wait = self.begins.wait_while(begun, |begun| !*begun);
+        drop(wait.unwrap_or_else(PoisonError::into_inner));
+    }
+}
+
+/// Nothing that is kept under these locks is broken by a panic.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// What a measurement found.
+pub struct Measured {
+    /// Transactions per second.
+    pub tps: f64,
+    /// From a transaction's beginning, in an open loop its intended one, to its last answer; nanoseconds.
+    pub latency_ns: Histogram<u64>,
+    /// Transactions that were begun anew after a deadlock or a lock wait timeout, the warm-up's included.
+    pub retried: u64,
+    /// Processor time of the server per transaction; `None` if it is not on this machine, or hidden from this user.
+    pub server_cpu_us: Option<f64>,
+    /// Processor time of this process per transaction.
+    pub own_cpu_us: f64,
+}
+
+/// A load that runs.
+pub struct Load {
+    shared: Arc<Shared>,
+    threads: Vec<JoinHandle<Histogram<u64>>>,
+    interrupt: Interrupt,
+}
+
+impl Load {
+    /// Connects all clients, then lets them begin.
+    pub fn start(server: &Server, spec: &Spec, interrupt: &Interrupt) -> Result<Load, Failure> {
+        let shared = Arc::new(Shared {
+            phase: AtomicU8::new(PHASE_CONNECT),
+            ready: AtomicUsize::new(0),
+            counts: (0..spec.clients).map(|_| CachePadded::default()).collect(),
+            retried: AtomicU64::new(0),
+            failure: Mutex::new(None),
+            breakers: Mutex::new(Vec::new()),
+            schedule: Mutex::new(None),
+            begun: Mutex::new(false),
+            begins: Condvar::new(),
+        });
+        let mut load = Load {
+            shared,
+            threads: Vec::with_capacity(spec.clients),
+            interrupt: interrupt.clone(),
+        };
+        for number in 0..spec.clients {
+            let (shared, server, spec) = (Arc::clone(&load.shared), server.clone(), spec.clone());
+            let thread = thread::Builder::new()
+                .stack_size(STACK_LEN)
+                .spawn(move || client(&shared, &server, &spec, number))?;
+            load.threads.push(thread);
+        }
+        while load.shared.ready.load(Ordering::Acquire) < spec.clients {
+            load.pause(Duration::from_millis(2))?;
+        }
+        if let Pace::Open(per_s) = spec.pace {
+            let arrivals = Arrivals::new(per_s, seed(spec.clients));
+            *lock(&load.shared.schedule) = Some((Instant::now(), arrivals));
+        }
+        load.shared.set_phase(PHASE_WARM);
+        Ok(load)
+    }
+
+    /// Transactions that count, since the load began.
+    pub fn count(&self) -> u64 {
+        let counts = self.shared.counts.iter();
+        counts.map(|count| count.load(Ordering::Relaxed)).sum()
+    }
+
+    /// Lets it run for so long. An error if a client fails, or the lab is to stop.
+    pub fn pause(&self, time: Duration) -> Result<(), Failure> {
+        self.interrupt.sleep_until(Instant::now() + time, || {
+            match lock(&self.shared.failure).take() {
+                Some(why) => Err(Failure::Because(why)),
+                None => Ok(()),
+            }
+        })
+    }
+
+    /// Warms up, measures, and ends the load.
+    pub fn measure(mut self, server: &Server, warm: Duration, time: Duration) -> Result<Measured, Failure> {
+        self.pause(warm)?;
+        let process = server.process();
+        let cpu = |of: &Option<Process>| of.as_ref().and_then(Process::cpu_s);
+        let own = Process::own();
+        let before = (cpu(&process), own.cpu_s());
+        let (begin, first) = (Instant::now(), self.count());
+        self.shared.set_phase(PHASE_MEASURE);
+        self.pause(time)?;
+        let (taken, transactions) = (begin.elapsed(), self.count() - first);
+        let after = (cpu(&process), own.cpu_s());
+        let latency_ns = self.finish()?;
+        if transactions == 0 {
+            return Err(Failure::because(format!(
+                "no transaction has ended within {time:?}"
+            )));
+        }
+        let per_transaction =
+            |before: Option<f64>, after: Option<f64>| Some((after? - before?) * 1e6 / transactions as f64);
+        Ok(Measured {
+            tps: transactions as f64 / taken.as_secs_f64(),
+            latency_ns,
+            retried: self.shared.retried.load(Ordering::Relaxed),
+            server_cpu_us: per_transaction(before.0, after.0),
+            own_cpu_us: per_transaction(before.1, after.1).unwrap_or_default(),
+        })
+    }
+
+    /// Ends the load: its latencies while it was measured, of all clients.
+    pub fn finish(&mut self) -> Result<Histogram<u64>, Failure> {
+        let mut all = latencies();
+        for thread in self.stop() {
+            let one = thread
+                .join()
+                .map_err(|_| Failure::because("a client of the load has panicked"))?;
+            all.add(one).map_err(|e| Failure::Because(e.to_string()))?;
+        }
+        match lock(&self.shared.failure).take() {
+            Some(why) => Err(Failure::Because(why)),
+            None => Ok(all),
+        }
+    }
+
+    /// All threads, which end now or have ended.
+    fn stop(&mut self) -> Vec<JoinHandle<Histogram<u64>>> {
+        self.shared.set_phase(PHASE_STOP);
+        let deadline = Instant::now() + LAST_ANSWERS;
+        while Instant::now() < deadline && self.threads.iter().any(|thread| !thread.is_finished()) {
+            thread::sleep(Duration::from_millis(2));
+        }
+        lock(&self.shared.breakers).iter().for_each(Breaker::end);
+        std::mem::take(&mut self.threads)
+    }
+}
+
+impl Drop for Load {
+    fn drop(&mut self) {
+        for thread in self.stop() {
+            // Its failure is known, or of no interest any more.
+            let _ = thread.join();
+        }
+    }
+}
+
+fn latencies() -> Histogram<u64> {
+    Histogram::new_with_bounds(1, LATENCY_MAX_NS, LATENCY_DIGITS)
+        .expect("the bounds are constants that the histogram takes")
+}
+
+/// The thread of one client.
+fn client(shared: &Shared, server: &Server, spec: &Spec, number: usize) -> Histogram<u64> {
+    let mut seen = latencies();
+    if let Err(e) = converse(shared, server, spec, number, &mut seen)
+        // One that was cut off when the load ended is none that failed.
+        && shared.phase.load(Ordering::Acquire) != PHASE_STOP
+    {
+        lock(&shared.failure).get_or_insert(e.to_string());
+    }
+    seen
+}
+
+fn converse(
+    shared: &Shared,
+    server: &Server,
+    spec: &Spec,
+    number: usize,
+    seen: &mut Histogram<u64>,
+) -> Result<(), Failure> {
+    let mut client = server.connect()?;
+    lock(&shared.breakers).push(client.breaker()?);
+    if let Some(level) = spec.level {
+        client.query(&level.set_session())?;
+    }
+    client.set_timeout(Some(SILENCE_MAX))?;
+    let mut worker = spec.workload.worker(&mut client, number)?;
+    shared.ready.fetch_add(1, Ordering::AcqRel);
+    shared.wait_for_begin();
+    let count = &shared.counts[number];
+    let is_open = matches!(spec.pace, Pace::Open(_));
+    let mut begin = Instant::now();
+    loop {
+        if is_open {
+            match next_arrival(shared) {
+                Some(arrival) => begin = arrival,
+                None => return Ok(()),
+            }
+        }
+        let counts = match worker.event(&mut client) {
+            Ok(counts) => counts,
+            Err(e) if e.code().is_some_and(|code| TRANSIENT.contains(&code)) => {
+                client.run(b"ROLLBACK")?;
+                shared.retried.fetch_add(1, Ordering::Relaxed);
+                continue;
+            }
+            Err(e) => return Err(e.into()),
+        };
+        let end = Instant::now();
+        if counts {
+            count.store(count.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+        }
+        match shared.phase.load(Ordering::Relaxed) {
+            PHASE_STOP => return Ok(()),
+            PHASE_MEASURE if counts => seen.saturating_record((end - begin).as_nanos() as u64),
+            _ => {}
+        }
+        begin = end;
+    }
+}
+
+/// The next moment of the schedule, which has come when this returns. `None`: the load ends.
+fn next_arrival(shared: &Shared) -> Option<Instant> {
+    let arrival = {
+        let mut schedule = lock(&shared.schedule);
+        let (begin, arrivals) = schedule.as_mut()?;
+        *begin + arrivals.next()?
+    };
+    loop {
+        if shared.phase.load(Ordering::Relaxed) == PHASE_STOP {
+            return None;
+        }
+        let rest = arrival.saturating_duration_since(Instant::now());
+        if rest.is_zero() {
+            return Some(arrival);
+        }
+        thread::sleep(rest.min(Duration::from_millis(100)));
+    }
+}

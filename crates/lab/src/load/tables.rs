@@ -1,0 +1,146 @@
+//! The tables that a load works on: sysbench's, and those of the short workloads.
+//!
+//! They are made in the database that the server's URL names. `lab_tables` there lists what the lab has made and how large it
+//! is: a table that is listed with the right size is used again, one that is there and not listed belongs to somebody else and
+//! is left alone.
+
+use crate::failure::Failure;
+use crate::load::random::Random;
+use crate::server::Server;
+use std::fmt::Write;
+use std::thread;
+use tidemark_client::Client;
+
+pub(crate) const C_LEN: usize = 119;
+pub(crate) const PAD_LEN: usize = 59;
+/// The length of an INSERT at which it is sent: far below the `max_allowed_packet` of any server.
+const INSERT_LEN: usize = 256 << 10;
+/// Tables that are filled at the same time.
+const FILLED_AT_ONCE: usize = 4;
+
+/// `sbtest1` to `sbtestN`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Tables {
+    /// How many.
+    pub count: u32,
+    /// Rows of each; at most what an INT counts.
+    pub rows: u32,
+}
+
+impl Tables {
+    /// Has the tables be there, as sysbench's `prepare` makes them.
+    pub fn prepare(self, server: &Server) -> Result<(), Failure> {
+        let mut client = server.connect()?;
+        own_list(&mut client)?;
+        let mut missing = Vec::new();
+        for number in 1..=self.count {
+            if claim(&mut client, &format!("sbtest{number}"), self.rows)? {
+                missing.push(number);
+            }
+        }
+        for numbers in missing.chunks(FILLED_AT_ONCE) {
+            thread::scope(|scope| {
+                let threads: Vec<_> = numbers
+                    .iter()
+                    .map(|&number| scope.spawn(move || fill(&mut server.connect()?, number, self.rows)))
+                    .collect();
+                threads.into_iter().try_for_each(|thread| match thread.join() {
+                    Ok(done) => done,
+                    Err(_) => Err(Failure::because("a thread that filled a table has panicked")),
+                })
+            })?;
+        }
+        Ok(())
+    }
+}
+
+/// Makes a small table anew by statements, the first of which drops it.
+pub(crate) fn make(server: &Server, name: &str, statements: &[&str]) -> Result<(), Failure> {
+    let mut client = server.connect()?;
+    own_list(&mut client)?;
+    claim(&mut client, name, 0)?;
+    for statement in statements {
+        client.query(statement)?;
+    }
+    list(&mut client, name, 0)
+}
+
+fn own_list(client: &mut Client) -> Result<(), Failure> {
+    client.query(
+        "CREATE TABLE IF NOT EXISTS lab_tables (name VARCHAR(64) NOT NULL PRIMARY KEY, size BIGINT NOT NULL)",
+    )?;
+    Ok(())
+}
+
+/// True if the table is to be made. An error if it is somebody else's.
+fn claim(client: &mut Client, name: &str, rows: u32) -> Result<bool, Failure> {
+    let listed = client.query(&format!("SELECT size FROM lab_tables WHERE name = '{name}'"))?;
+    if let Some(size) = listed.first().and_then(|row| row[0].as_deref()) {
+        return Ok(size != rows.to_string().as_bytes());
+    }
+    let there = client.query(&format!("SHOW TABLES LIKE '{name}'"))?;
+    if !there.is_empty() {
+        return Err(Failure::because(format!(
+            "the database has a table {name} that the lab has not made; name an empty database in the URL"
+        )));
+    }
+    // Listed before it is there: one that was begun and not finished is the lab's, too.
+    list(client, name, -1)?;
+    Ok(true)
+}
+
+fn list(client: &mut Client, name: &str, size: i64) -> Result<(), Failure> {
+    client.query(&format!("REPLACE INTO lab_tables VALUES ('{name}', {size})"))?;
+    Ok(())
+}
+
+fn fill(client: &mut Client, number: u32, rows: u32) -> Result<(), Failure> {
+    let table = format!("sbtest{number}");
+    list(client, &table, -1)?;
+    client.query(&format!("DROP TABLE IF EXISTS {table}"))?;
+    client.query(&format!(
+        "CREATE TABLE {table} (id INTEGER NOT NULL AUTO_INCREMENT, k INTEGER DEFAULT '0' NOT NULL, c CHAR(120) DEFAULT '' NOT NULL, \
+         pad CHAR(60) DEFAULT '' NOT NULL, PRIMARY KEY (id))"
+    ))?;
+    let mut random = Random::new(u64::from(number));
+    let head = format!("INSERT INTO {table} (id, k, c, pad) VALUES ");
+    let mut sql = head.clone();
+    for id in 1..=rows {
+        if sql.len() > head.len() {
+            sql.push(',');
+        }
+        row(&mut sql, id, rows, &mut random);
+        if sql.len() >= INSERT_LEN || id == rows {
+            client.query(&sql)?;
+            sql.truncate(head.len());
+        }
+    }
+    client.query(&format!("CREATE INDEX k_{number} ON {table} (k)"))?;
+    list(client, &table, i64::from(rows))
+}
+
+fn row(sql: &mut String, id: u32, rows: u32, random: &mut Random) {
+    let (mut c, mut pad) = ([0; C_LEN], [0; PAD_LEN]);
+    let k = random.up_to(rows);
+    random.digits(&mut c);
+    random.digits(&mut pad);
+    let text = |letters: &[u8]| String::from_utf8_lossy(letters).into_owned();
+    // Writing to a String cannot fail.
+    let _ = write!(sql, "({id},{k},'{}','{}')", text(&c), text(&pad));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_row_is_as_sysbench_makes_it() {
+        let mut sql = String::new();
+        row(&mut sql, 7, 10, &mut Random::new(1));
+        assert!(sql.starts_with("(7,"));
+        let texts: Vec<&str> = sql.split('\'').collect();
+        assert_eq!((texts[1].len(), texts[3].len()), (119, 59));
+        assert_eq!(texts[1].matches('-').count(), 9);
+        assert_eq!(texts[3].matches('-').count(), 4);
+    }
+}

@@ -1,0 +1,246 @@
+//! Results as tables of text: a line for each cell, a column for each server, medians and their spread.
+
+use crate::results::{self, CellLine, Finding, Line};
+use crate::stats::Sample;
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+/// What is shown of an experiment's figures, where its cells have them.
+const SHOWN: &[&str] = &[
+    "tps",
+    "p99_us",
+    "server_cpu_us",
+    "client_cpu_us",
+    "before_per_s",
+    "first_ratio",
+    "first_read_ms",
+    "second_ratio",
+    "second_read_ms",
+    "history_max",
+    "held_ratio",
+    "read_ms",
+];
+
+/// The figures of one thing, cell by cell and server by server, in the order in which they were measured.
+pub(crate) struct Table<'a> {
+    pub(crate) cells: Vec<&'a str>,
+    pub(crate) servers: Vec<&'a str>,
+    /// Cell, server.
+    lines: BTreeMap<&'a str, BTreeMap<&'a str, Vec<&'a CellLine>>>,
+}
+
+impl<'a> Table<'a> {
+    /// Of one experiment at one scale.
+    pub(crate) fn new(lines: &[&'a CellLine], experiment: &str, scale: &str) -> Table<'a> {
+        let mut table = Table {
+            cells: Vec::new(),
+            servers: Vec::new(),
+            lines: BTreeMap::new(),
+        };
+        for line in lines {
+            let key = &line.key;
+            if key.experiment != experiment || key.scale != scale {
+                continue;
+            }
+            if !table.cells.contains(&key.cell.as_str()) {
+                table.cells.push(&key.cell);
+            }
+            if !table.servers.contains(&key.server.as_str()) {
+                table.servers.push(&key.server);
+            }
+            let of_cell = table.lines.entry(&key.cell).or_default();
+            of_cell.entry(&key.server).or_default().push(line);
+        }
+        table
+    }
+
+    /// All repeats.
+    pub(crate) fn lines(&self, cell: &str, server: &str) -> &[&'a CellLine] {
+        let of_cell = self.lines.get(cell);
+        of_cell
+            .and_then(|of_cell| of_cell.get(server))
+            .map_or(&[], Vec::as_slice)
+    }
+
+    /// A figure of a cell.
+    pub(crate) fn sample(&self, cell: &str, server: &str, value: &str) -> Option<Sample> {
+        let lines = self.lines(cell, server).iter();
+        let values: Vec<f64> = lines
+            .filter_map(|line| line.found.values.get(value).copied())
+            .collect();
+        Sample::of(&values)
+    }
+
+    /// What was possible in a cell: once is enough.
+    pub(crate) fn finding(&self, cell: &str, server: &str, name: &str) -> Option<Finding> {
+        let lines = self.lines(cell, server).iter();
+        let findings = lines.filter_map(|line| line.found.findings.get(name).copied());
+        findings.reduce(|one, other| Finding {
+            possible: one.possible || other.possible,
+            ..one
+        })
+    }
+
+    fn error(&self, cell: &str, server: &str) -> Option<&'a str> {
+        let lines = self.lines(cell, server).iter();
+        lines.filter_map(|line| line.found.error.as_deref()).next()
+    }
+
+    fn names(&self, of: impl Fn(&'a CellLine) -> Vec<&'a str>) -> Vec<&'a str> {
+        let mut names = Vec::new();
+        let lines = self.lines.values().flat_map(BTreeMap::values).flatten();
+        for name in lines.flat_map(|line| of(line)) {
+            if !names.contains(&name) {
+                names.push(name);
+            }
+        }
+        names
+    }
+}
+
+/// All experiments at one scale.
+pub fn text(lines: &[Line], experiments: &[&str], scale: &str) -> String {
+    let lines = results::cells(lines);
+    let mut out = String::new();
+    for experiment in experiments {
+        let table = Table::new(&lines, experiment, scale);
+        if !table.cells.is_empty() {
+            // Writing to a String cannot fail.
+            let _ = writeln!(out, "\n{experiment}");
+            put_values(&table, &mut out);
+            put_findings(&table, &mut out);
+            put_errors(&table, &mut out);
+        }
+    }
+    out
+}
+
+fn put_values(table: &Table<'_>, out: &mut String) {
+    let there = table.names(|line| line.found.values.keys().map(String::as_str).collect());
+    for value in SHOWN.iter().filter(|value| there.contains(value)) {
+        let row = |cell: &str| {
+            let figures = table
+                .servers
+                .iter()
+                .map(|server| table.sample(cell, server, value));
+            figures
+                .map(|sample| sample.map_or("–".to_owned(), shown))
+                .collect()
+        };
+        put_grid(value, table, row, out);
+    }
+}
+
+fn put_findings(table: &Table<'_>, out: &mut String) {
+    for name in table.names(|line| line.found.findings.keys().map(String::as_str).collect()) {
+        let row = |cell: &str| {
+            let findings = table
+                .servers
+                .iter()
+                .map(|server| table.finding(cell, server, name));
+            findings
+                .map(|finding| finding.map_or("–", meaning).to_owned())
+                .collect()
+        };
+        put_grid(name, table, row, out);
+    }
+}
+
+fn put_errors(table: &Table<'_>, out: &mut String) {
+    for cell in &table.cells {
+        for server in &table.servers {
+            if let Some(error) = table.error(cell, server) {
+                let _ = writeln!(out, "  {cell}  {server}: could not be measured: {error}");
+            }
+        }
+    }
+}
+
+/// What was found, beside what the documentation says where that differs. What may happen need not.
+fn meaning(finding: Finding) -> &'static str {
+    match (finding.possible, finding.promised_possible) {
+        (true, true) => "possible",
+        (false, false) => "prevented",
+        (true, false) => "possible, AGAINST THE DOCUMENTATION",
+        (false, true) => "prevented (need not be)",
+    }
+}
+
+fn put_grid(name: &str, table: &Table<'_>, row: impl Fn(&str) -> Vec<String>, out: &mut String) {
+    let rows: Vec<Vec<String>> = table.cells.iter().map(|cell| row(cell)).collect();
+    let first = table
+        .cells
+        .iter()
+        .map(|cell| cell.len())
+        .chain([name.len()])
+        .max()
+        .unwrap_or(0);
+    let widths: Vec<usize> = (0..table.servers.len())
+        .map(|at| {
+            let cells = rows.iter().map(|row| row[at].chars().count());
+            cells.chain([table.servers[at].len()]).max().unwrap_or(0)
+        })
+        .collect();
+    let mut line = |head: &str, values: &[&str]| {
+        let _ = write!(out, "  {head:first$}");
+        for (value, width) in values.iter().zip(&widths) {
+            let _ = write!(out, "  {value:>width$}");
+        }
+        out.push('\n');
+    };
+    line(name, &table.servers);
+    for (cell, row) in table.cells.iter().zip(&rows) {
+        line(cell, &row.iter().map(String::as_str).collect::<Vec<_>>());
+    }
+}
+
+/// A median and its spread, where it was measured more than once.
+fn shown(sample: Sample) -> String {
+    match sample.len {
+        1 => figure(sample.median),
+        _ => format!("{} ±{:.0}%", figure(sample.median), sample.spread() * 100.0),
+    }
+}
+
+/// Four digits, or all in front of the point.
+pub(crate) fn figure(value: f64) -> String {
+    match value.abs() {
+        0.0 => "0".to_owned(),
+        1000.0.. => format!("{value:.0}"),
+        100.0.. => format!("{value:.1}"),
+        10.0.. => format!("{value:.2}"),
+        _ => format!("{value:.3}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::results::tests::cell;
+
+    #[test]
+    fn medians_stand_beside_each_other() {
+        let lines = [
+            cell("a", 1, 90.0),
+            cell("b", 1, 5000.0),
+            cell("a", 2, 110.0),
+            cell("a", 3, 100.0),
+        ];
+        let text = text(&lines, &["points", "others"], "quick");
+        let expected =
+            "\npoints\n  tps                          a     b\n  level=RC clients=1  100.0 ±10%  5000\n";
+        assert_eq!(text, expected);
+    }
+
+    #[test]
+    fn what_the_documentation_rules_out_is_loud() {
+        let of = |possible, promised_possible| {
+            meaning(Finding {
+                possible,
+                promised_possible,
+            })
+        };
+        assert!(of(true, false).contains("AGAINST"));
+        assert_eq!(of(false, false), "prevented");
+    }
+}

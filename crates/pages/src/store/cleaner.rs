@@ -184,7 +184,6 @@ impl Store {
         let is_retry = work.retry_at <= Instant::now();
         let room = BATCH - work.stuck.len();
         work.wanted.clear();
-        let found;
         let due: &mut dyn Iterator<Item = PageId> = match aim {
             Aim::These(pages) => &mut pages.iter().copied(),
             Aim::Room => &mut self.pool().dirty_pages().map(|dirty| dirty.page),

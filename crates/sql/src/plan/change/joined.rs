@@ -97,6 +97,9 @@ impl Planner<'_> {
             if let Some(updatable) = &target.updatable {
                 updatable.check(column, &assignment.column.column)?;
             }
+            if !target.takes(column, &assignment.value)? {
+                continue;
+            }
             let binder = self.binder.in_clause("field list");
             let mut hooks = BlockHooks {
                 planner: self,

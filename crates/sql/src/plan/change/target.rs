@@ -3,9 +3,10 @@
 
 use super::foreign_keys::ForeignKeys;
 use crate::dictionary::{ColumnDefault, TableDef};
-use crate::error::{Result, SqlError};
+use crate::error::{Result, SqlError, er};
 use crate::expr::{AllowedColumns, Binder, Expr, PlainHooks, Scope, ScopeColumn, ScopeTable};
-use crate::parse;
+use crate::parse::{self, ast};
+use crate::plan::generated::GeneratedColumns;
 use std::sync::Arc;
 use tidemark_engine::Table;
 
@@ -16,6 +17,8 @@ pub struct Target {
     /// The expression defaults, by column.
     pub defaults: Vec<Option<Expr>>,
     has_computed: bool,
+    /// The generated columns.
+    pub generated: GeneratedColumns,
     /// The enforced CHECK constraints, by name.
     pub checks: Vec<(String, Expr)>,
     /// What the account may read of it; `None`: all.
@@ -31,11 +34,15 @@ pub struct Target {
 /// The columns of a table as a scope sees them, none of them withheld.
 fn scope_table(def: &TableDef, alias: Option<&str>, base: usize) -> ScopeTable {
     let columns = def.columns.iter().enumerate().map(|(at, column)| ScopeColumn {
-        name: column.name.clone(),
+        name: if column.is_key_part() {
+            String::new()
+        } else {
+            column.name.clone()
+        },
         ty: column.ty.clone(),
         slot: base + at,
         hidden: column.invisible,
-        merged: false,
+        merged: column.is_key_part(),
         value: None,
     });
     ScopeTable {
@@ -67,6 +74,7 @@ impl Target {
         }
         Ok(Target {
             has_computed: defaults.iter().any(Option::is_some),
+            generated: GeneratedColumns::of(&def, binder)?,
             def,
             table,
             defaults,
@@ -94,6 +102,35 @@ impl Target {
             (None, Some(allowed)) => Err(allowed.denied(name)),
             (None, None) => Err(SqlError::unknown_column(name, "field list")),
         }
+    }
+
+    /// Whether a value is to be put into the column that a statement gives it: not so for a generated one, which takes DEFAULT
+    /// alone. Error 3105 for another value.
+    pub fn takes(&self, column: usize, value: &ast::Expr) -> Result<bool> {
+        match (&self.def.columns[column].generated, value) {
+            (None, _) => Ok(true),
+            (Some(_), ast::Expr::Default(None)) => Ok(false),
+            (Some(_), _) => Err(self.computed_already(column)),
+        }
+    }
+
+    /// Error 3105 if one of these columns is generated: a query gives them values.
+    pub fn refuse_generated(&self, columns: &[usize]) -> Result<()> {
+        let mut columns = columns.iter();
+        match columns.find(|at| self.def.columns[**at].generated.is_some()) {
+            Some(at) => Err(self.computed_already(*at)),
+            None => Ok(()),
+        }
+    }
+
+    fn computed_already(&self, column: usize) -> SqlError {
+        SqlError::new(
+            er::NON_DEFAULT_VALUE_FOR_GENERATED_COLUMN,
+            format!(
+                "The value specified for generated column '{}' in table '{}' is not allowed.",
+                self.def.columns[column].name, self.def.name
+            ),
+        )
     }
 
     /// True if the column's default is an expression, which may be computed from other columns.

@@ -31,6 +31,11 @@ pub struct ScopeColumn {
 }
 
 impl ScopeColumn {
+    /// No name means it: it is in the row for the statement's own use.
+    pub fn is_nameless(&self) -> bool {
+        self.hidden && self.merged && self.name.is_empty()
+    }
+
     /// Its value in a row that lies so many slots further out.
     pub fn expr(&self, shift: usize) -> Expr {
         match &self.value {
@@ -128,14 +133,14 @@ impl<'p> Scope<'p> {
         }
     }
 
-    /// Of a row whose columns have names, and no table.
+    /// Of a row whose columns have names, and no table. A column of an empty name is in the row and cannot be named.
     pub fn of_row<'c>(columns: impl Iterator<Item = (&'c String, &'c SqlType)>) -> Scope<'p> {
         let columns = columns.enumerate().map(|(slot, (name, ty))| ScopeColumn {
             name: name.clone(),
             ty: ty.clone(),
             slot,
-            hidden: false,
-            merged: false,
+            hidden: name.is_empty(),
+            merged: name.is_empty(),
             value: None,
         });
         let table = ScopeTable {
@@ -186,7 +191,10 @@ impl<'p> Scope<'p> {
                     return Ok(column.expr(shift));
                 }
                 let schema = table.schema.iter().map(|s| format!("`{s}`.")).collect::<String>();
-                let name = format!("{schema}`{}`.`{}`", table.alias, column.name);
+                let name = match table.alias.as_str() {
+                    "" => format!("`{}`", column.name),
+                    alias => format!("{schema}`{alias}`.`{}`", column.name),
+                };
                 return Ok(build::named_column(column.slot + shift, column.ty.clone(), name));
             }
             scope = current.outer;
@@ -217,7 +225,8 @@ impl<'p> Scope<'p> {
                 continue;
             }
             for (at, column) in table.columns.iter().enumerate() {
-                if !names_equal(&column.name, &name.column) || (name.table.is_none() && column.merged) {
+                let is_it = !column.is_nameless() && names_equal(&column.name, &name.column);
+                if !is_it || (name.table.is_none() && column.merged) {
                     continue;
                 }
                 if let Some((other, other_at)) = found {

@@ -81,8 +81,9 @@ fn column(name: &ColumnName, style: Style) -> String {
             identifier(table),
             identifier(&name.column)
         ),
-        (Some(table), ..) => format!("{}.{}", identifier(table), identifier(&name.column)),
-        (None, ..) => identifier(&name.column),
+        (Some(table), _, Style::View(_)) => format!("{}.{}", identifier(table), identifier(&name.column)),
+        // A definition names columns of its own table only.
+        _ => identifier(&name.column),
     }
 }
 
@@ -332,7 +333,7 @@ fn write_literal(literal: &Literal, style: Style, out: &mut String) {
 
 fn type_name(ty: &TypeName, style: Style) -> String {
     let mut text = ty.name.to_lowercase();
-    if let (Style::View(_), "BIGINT") = (style, ty.name.as_str()) {
+    if ty.name == "BIGINT" {
         return if ty.unsigned { "unsigned" } else { "signed" }.to_owned();
     }
     match (ty.length, ty.decimals) {
@@ -347,8 +348,12 @@ fn type_name(ty: &TypeName, style: Style) -> String {
     if ty.unsigned && ty.name != "UNSIGNED" {
         text.push_str(" unsigned");
     }
-    if let Some(charset) = &ty.charset {
-        let _ = write!(text, " charset {charset}");
+    match (&ty.charset, style) {
+        (Some(charset), _) => {
+            let _ = write!(text, " charset {charset}");
+        }
+        (None, Style::Definition) if ty.name == "CHAR" && !ty.binary => text.push_str(" charset utf8mb4"),
+        _ => {}
     }
     text
 }

@@ -300,8 +300,32 @@ impl Parser<'_> {
             check: None,
             references: None,
         };
+        while self.collation_of_column(&mut column)? {}
+        if self.is("GENERATED") || self.is("AS") {
+            if self.accept("GENERATED") {
+                self.expect("ALWAYS")?;
+            }
+            self.expect("AS")?;
+            let expr = self.in_parens(Parser::expr)?;
+            let stored = self.accept_any(&["STORED", "VIRTUAL"]) == Some("STORED");
+            column.generated = Some((expr, stored));
+            if serial {
+                return Err(SqlError::wrong_usage("SERIAL", "generated column"));
+            }
+        }
         while self.column_attribute(&mut column)? {}
         Ok(column)
+    }
+
+    fn collation_of_column(&mut self, column: &mut ColumnDef) -> Result<bool> {
+        if self.accept("COLLATE") {
+            column.ty.collation = Some(self.name_or_string()?.to_ascii_lowercase());
+        } else if self.charset_words() {
+            column.ty.charset = Some(self.name_or_string()?.to_ascii_lowercase());
+        } else {
+            return Ok(false);
+        }
+        Ok(true)
     }
 
     fn column_attribute(&mut self, column: &mut ColumnDef) -> Result<bool> {
@@ -322,22 +346,12 @@ impl Parser<'_> {
             column.key = Some(ColumnKey::Unique);
         } else if self.accept("COMMENT") {
             column.comment = Some(self.string_text()?);
-        } else if self.accept("COLLATE") {
-            column.ty.collation = Some(self.name_or_string()?.to_ascii_lowercase());
-        } else if self.charset_words() {
-            column.ty.charset = Some(self.name_or_string()?.to_ascii_lowercase());
+        } else if self.collation_of_column(column)? {
         } else if self.accept("INVISIBLE") {
             column.invisible = true;
         } else if self.accept("VISIBLE") {
         } else if self.accept("COLUMN_FORMAT") || self.accept("STORAGE") {
             self.any_name()?;
-        } else if self.is("GENERATED") || self.is("AS") {
-            self.accept_all(&["GENERATED", "ALWAYS"]);
-            self.expect("AS")?;
-            let expr = self.in_parens(Parser::expr)?;
-            let stored = self.accept("STORED");
-            self.accept("VIRTUAL");
-            column.generated = Some((expr, stored));
         } else if self.is("CONSTRAINT") || self.is("CHECK") {
             let mut name = None;
             if self.accept("CONSTRAINT") && self.is_name() {

@@ -8,7 +8,7 @@ use super::alter_foreign_key::names_foreign_key;
 use super::create::{column_key, now_s, table_comment};
 use super::foreign_key::{Moves, Shape};
 use super::temporary::refuse_foreign_keys;
-use super::{DdlContext, check, check_table_name, column, default, foreign_key, index};
+use super::{DdlContext, check, check_table_name, column, default, foreign_key, generated, index};
 use crate::accounts::Privileges;
 use crate::context::answer::{Answer, Done};
 use crate::dictionary::{ColumnDef, ColumnDefault, ForeignKeyDef, IndexDef, TableDef, names_equal};
@@ -74,7 +74,12 @@ impl Draft {
     fn column(&self, name: &str) -> Option<usize> {
         self.columns
             .iter()
-            .position(|column| names_equal(&column.name, name))
+            .position(|column| !column.is_key_part() && names_equal(&column.name, name))
+    }
+
+    /// How many columns have names; functional key parts stand behind them.
+    fn named_columns(&self) -> usize {
+        self.columns.iter().filter(|column| !column.is_key_part()).count()
     }
 
     fn index(&self, name: &str) -> Option<usize> {
@@ -177,7 +182,7 @@ impl Draft {
 
     fn place(&self, position: &ColumnPosition) -> Result<usize> {
         match position {
-            ColumnPosition::Last => Ok(self.columns.len()),
+            ColumnPosition::Last => Ok(self.named_columns()),
             ColumnPosition::First => Ok(0),
             ColumnPosition::After(name) => match self.column(name) {
                 Some(at) => Ok(at + 1),
@@ -232,10 +237,14 @@ impl Draft {
         ))
     }
 
-    fn add_index(&mut self, def: &ast::IndexDef) -> Result<()> {
-        let index = index::index(def, &mut self.columns, &self.explicit_null, &self.indexes)?;
-        self.push_index(index);
-        Ok(())
+    /// Takes the functional key parts out that no index has any more.
+    fn drop_key_parts(&mut self) {
+        for at in (0..self.columns.len()).rev() {
+            let mut parts = self.indexes.iter().flat_map(|index| &index.parts);
+            if self.columns[at].is_key_part() && !parts.any(|part| part.column == at) {
+                self.remove_column(at);
+            }
+        }
     }
 
     /// Adds an index that is to be built.
@@ -281,7 +290,7 @@ impl Draft {
     fn drop_column(&mut self, name: &str) -> Result<()> {
         let at = self.column(name).ok_or_else(|| SqlError::cannot_drop(name))?;
         foreign_key::refuse_drop_of_column(&self.foreign_keys, &self.columns, at)?;
-        if self.columns.len() == 1 {
+        if self.named_columns() == 1 {
             return Err(SqlError::new(
                 er::CANT_REMOVE_ALL_FIELDS,
                 "You can't delete all columns with ALTER TABLE; use DROP TABLE instead",
@@ -496,7 +505,9 @@ impl DdlContext<'_> {
             self.apply(&mut draft, action, &old)?;
         }
         self.add_foreign_keys(&mut draft, actions, &old)?;
+        draft.drop_key_parts();
         self.hold_columns(&mut draft, actions)?;
+        self.retype_key_parts(&mut draft.columns)?;
         if is_temporary {
             draft.copies_anyway();
         } else {
@@ -506,7 +517,8 @@ impl DdlContext<'_> {
             self.names_are_free(schema, &old.name, &checks)?;
         }
         index::check_table(&draft.columns, &draft.indexes)?;
-        self.check_expressions(&draft.columns, &draft.options.checks)?;
+        self.check_expressions(&draft.columns, &draft.indexes, &draft.options.checks)?;
+        generated::check_foreign_keys(&draft.foreign_keys, &draft.columns)?;
         if old.primary().is_some() {
             self.require_primary(&draft.indexes)?;
         }
@@ -533,6 +545,7 @@ impl DdlContext<'_> {
                 }
                 _ => continue,
             };
+            generated::hold_column(&draft.columns, gone)?;
             default::hold_column(&draft.columns, table, gone)?;
         }
         Ok(())
@@ -561,7 +574,7 @@ impl DdlContext<'_> {
             AlterAction::SetDefault { column, default } => {
                 self.set_default(draft, column, default.as_ref(), &old.name)
             }
-            AlterAction::AddIndex(def) => draft.add_index(def),
+            AlterAction::AddIndex(def) => self.add_index(draft, def),
             AlterAction::DropIndex(name) => draft.drop_index(name),
             AlterAction::DropPrimaryKey => draft.drop_index(index::PRIMARY),
             AlterAction::RenameIndex { old: from, new } => draft.rename_index(from, new, &old.name),
@@ -613,8 +626,19 @@ impl DdlContext<'_> {
             draft.add_check(written, Some(&column.name), old)?;
         }
         if let Some(key) = column_key(column) {
-            draft.add_index(&key)?;
+            self.add_index(draft, &key)?;
         }
+        Ok(())
+    }
+
+    /// `ADD INDEX`, with the columns of its functional parts.
+    fn add_index(&self, draft: &mut Draft, def: &ast::IndexDef) -> Result<()> {
+        let names: Vec<&str> = draft.indexes.iter().map(|index| index.name.as_str()).collect();
+        let def = self.functional_parts(def, &mut draft.columns, &names)?;
+        draft.origins.resize(draft.columns.len(), None);
+        draft.explicit_null.resize(draft.columns.len(), false);
+        let index = index::index(&def, &mut draft.columns, &draft.explicit_null, &draft.indexes)?;
+        draft.push_index(index);
         Ok(())
     }
 
@@ -630,6 +654,12 @@ impl DdlContext<'_> {
             .column(column)
             .ok_or_else(|| unknown_column_in(column, table))?;
         let target = &mut draft.columns[at];
+        if target.generated.is_some() {
+            return match default {
+                Some(_) => Err(generated::wrong_usage("DEFAULT")),
+                None => Ok(()),
+            };
+        }
         target.default = match default {
             Some(expr) => Some(column::default(self.state, &target.name, &target.ty, expr)?),
             None => None,
@@ -692,6 +722,9 @@ impl DdlContext<'_> {
             return Err(SqlError::duplicate_column(&written.name));
         }
         let mut def = column::column(self.state, written, draft.options.collation)?;
+        if def.is_virtual() != draft.columns[at].is_virtual() {
+            return Err(generated::unsupported("Changing the STORED status"));
+        }
         let in_primary = |draft: &Draft| {
             let primary = draft.index(index::PRIMARY).map(|i| &draft.indexes[i]);
             primary.is_some_and(|index| index.parts.iter().any(|part| part.column == at))
@@ -736,7 +769,7 @@ impl DdlContext<'_> {
         if let Some(key) = column_key(written)
             && !(key.kind == IndexKind::Primary && in_primary(draft))
         {
-            draft.add_index(&key)?;
+            self.add_index(draft, &key)?;
         }
         if let Some(position) = position {
             let mut to = draft.place(position)?;
@@ -762,7 +795,8 @@ impl DdlContext<'_> {
                 .columns
                 .iter()
                 .zip(&old.columns)
-                .all(|(new, old)| is_stored_alike(&new.ty, &old.ty));
+                .all(|(new, old)| is_stored_alike(&new.ty, &old.ty))
+            && keeps_generated(&draft.columns, &old.columns);
         let same_primary = primary_origin(&draft) == old.primary().map(|_| 0);
         let in_place = plain_columns && same_primary && !draft.rebuild;
         let tests_rows = !draft.new_foreign_keys.is_empty() && self.state.settings.foreign_key_checks;
@@ -918,17 +952,30 @@ fn primary_origin(draft: &Draft) -> Option<usize> {
 
 /// Whether MySQL would copy the rows one by one, and so count them: a column takes another type, or the primary key goes
 /// without another in its place.
-fn needs_copy_in_mysql(old: &TableDef, draft: &Draft) -> bool {
+pub(super) fn needs_copy_in_mysql(old: &TableDef, draft: &Draft) -> bool {
     let retyped = draft.columns.iter().zip(&draft.origins).any(|(column, origin)| {
         let from = origin.map(|origin| &old.columns[origin].ty);
-        from.is_some_and(|from| !is_stored_alike(&column.ty, &from.clone().with_nullable(column.ty.nullable)))
+        !column.is_virtual()
+            && from.is_some_and(|from| {
+                !is_stored_alike(&column.ty, &from.clone().with_nullable(column.ty.nullable))
+            })
     });
-    let computed = draft
-        .columns
-        .iter()
-        .zip(&draft.origins)
-        .any(|(column, origin)| origin.is_none() && default::expression(column).is_some());
+    let is_stored = |column: &ColumnDef| column.generated.as_ref().is_some_and(|g| g.stored);
+    let computed = draft.columns.iter().zip(&draft.origins).any(|(column, origin)| {
+        let before = origin.and_then(|origin| old.columns[origin].generated.as_ref());
+        let comes = origin.is_none() && default::expression(column).is_some();
+        comes || is_stored(column) && before != column.generated.as_ref()
+    });
     retyped || computed || (old.primary().is_some() && draft.index(index::PRIMARY).is_none())
+}
+
+/// Whether no generated column gets other values, for columns that come one from the other: what they are computed from, and how,
+/// is what it was. One that is generated no more keeps the values it has.
+fn keeps_generated(new: &[ColumnDef], old: &[ColumnDef]) -> bool {
+    let none = |columns: &[ColumnDef]| columns.iter().all(|column| column.generated.is_none());
+    let expression = |column: &ColumnDef| column.generated.as_ref().map(|g| g.expression.clone());
+    let same = |(new, old): (&ColumnDef, &ColumnDef)| new.ty == old.ty && expression(new) == expression(old);
+    none(new) || new.iter().zip(old).all(same)
 }
 
 /// Whether values of the old type are values of the new one as they are stored, without reading them.

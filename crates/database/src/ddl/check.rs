@@ -219,7 +219,7 @@ fn refuse_unsteady(expr: &Expr, name: &str) -> Result<()> {
     }
 }
 
-fn disallowed(call: &FunctionCall) -> Option<&'static str> {
+pub(super) fn disallowed(call: &FunctionCall) -> Option<&'static str> {
     DISALLOWED
         .iter()
         .find(|(function, _)| *function == call.name)

@@ -1,5 +1,6 @@
 //! A column as written → a column as it is: its type, its default, its flags, with MySQL's refusals.
 
+use super::generated;
 use crate::context::SessionState;
 use crate::dictionary::{ColumnDef, ColumnDefault};
 use crate::error::{Result, SqlError, er};
@@ -17,9 +18,7 @@ pub fn column(state: &SessionState, def: &ast::ColumnDef, table: Collation) -> R
             format!("Incorrect column name '{name}'"),
         ));
     }
-    if def.generated.is_some() {
-        return Err(SqlError::not_supported("generated columns"));
-    }
+    let generated = generated::column(def)?;
     let (mut ty, explicit_collation) = column_type(name, &def.ty, table)?;
     let serial = def.ty.name == "SERIAL";
     ty.nullable = def.nullable.unwrap_or(true) && !serial && !def.auto_increment;
@@ -38,7 +37,7 @@ pub fn column(state: &SessionState, def: &ast::ColumnDef, table: Collation) -> R
     let default = match &def.default {
         Some(_) if auto_increment => return Err(SqlError::invalid_default(name)),
         Some(written) => Some(default(state, name, &ty, written)?),
-        None if auto_increment || !ty.nullable => None,
+        None if auto_increment || !ty.nullable || generated.is_some() => None,
         None => Some(ColumnDefault::Literal(Value::Null)),
     };
     let on_update_now = match &def.on_update {
@@ -69,6 +68,7 @@ pub fn column(state: &SessionState, def: &ast::ColumnDef, table: Collation) -> R
         invisible: def.invisible,
         explicit_collation,
         comment,
+        generated,
     })
 }
 

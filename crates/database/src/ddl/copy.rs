@@ -1,13 +1,13 @@
 //! ALTER TABLE by copying the rows into a new table, converting each value to its new column's type.
 
-use super::alter::{Draft, initial_value};
+use super::alter::{Draft, initial_value, needs_copy_in_mysql};
 use super::{DdlContext, default, index};
 use crate::context::SessionState;
 use crate::dictionary::{ColumnDef, DefinitionChange, IndexDef, TableDef};
 use crate::error::{Result, SqlError, er};
 use crate::expr::{Env, Expr, NoSubqueries};
 use crate::types::assign::{assign, zero_value};
-use crate::types::{DateTime, Value};
+use crate::types::{DateTime, Value, Warnings};
 use tidemark_engine::{Error, Keep, Read, RowView, TableId};
 
 /// Makes rows of a new table out of an old one's.
@@ -18,8 +18,11 @@ struct RowCopy<'a> {
     draft: &'a Draft,
     /// What each column of the draft begins with: NULL for those that have a column to be copied from.
     initial: Vec<Value>,
-    /// New columns whose default is an expression.
+    /// New columns whose default is an expression, and generated columns, from left to right.
     computed: Vec<(usize, Expr)>,
+    /// Where MySQL would leave the rows alone, values that do not fit a virtual column without an index are cut to fit, which it
+    /// does when they are read.
+    lenient: Option<Env<'a>>,
     checks: Vec<(String, Expr)>,
     /// AUTO_INCREMENT's column, and the value its next row gets.
     counter: Option<usize>,
@@ -35,6 +38,7 @@ impl RowCopy<'_> {
         let mut values: Vec<Value> = Vec::with_capacity(self.draft.columns.len());
         for (i, column) in self.draft.columns.iter().enumerate() {
             let value = match self.draft.origins[i] {
+                _ if column.generated.is_some() => Value::Null,
                 Some(origin) => self.converted(from, origin, column)?,
                 None if Some(i) == self.counter => {
                     let value = Value::UInt(self.next_value);
@@ -47,8 +51,8 @@ impl RowCopy<'_> {
             }
             values.push(value);
         }
-        for (i, default) in &self.computed {
-            values[*i] = self.default_of(&self.draft.columns[*i], default, &values)?;
+        for (i, expr) in &self.computed {
+            values[*i] = self.computed(*i, expr, &values)?;
         }
         self.check(&values)?;
         Ok(values)
@@ -75,10 +79,16 @@ impl RowCopy<'_> {
         Ok(assign(value, &column.ty, &column.name, &self.env)?.into_owned())
     }
 
-    fn default_of(&self, column: &ColumnDef, default: &Expr, row: &[Value]) -> Result<Value> {
-        let value = default.eval(&self.env.ctx_with(&row))?.into_owned();
+    fn computed(&self, at: usize, expr: &Expr, row: &[Value]) -> Result<Value> {
+        let column = &self.draft.columns[at];
+        let mut indexes = self.draft.indexes.iter().flat_map(|index| &index.parts);
+        let env = match &self.lenient {
+            Some(lenient) if column.is_virtual() && !indexes.any(|part| part.column == at) => lenient,
+            _ => &self.env,
+        };
+        let value = expr.eval(&env.ctx_with(&row))?.into_owned();
         if !value.is_null() {
-            return Ok(assign(value, &column.ty, &column.name, &self.env)?.into_owned());
+            return Ok(assign(value, &column.ty, &column.name, env)?.into_owned());
         }
         if !column.ty.nullable {
             self.env.complain(SqlError::bad_null(&column.name))?;
@@ -111,7 +121,8 @@ impl DdlContext<'_> {
         let schema = index::table_schema(&draft.columns, &draft.indexes);
         let id = change.ddl.create_table(&schema)?;
         let zone = &self.state.settings.time_zone;
-        let mut row_copy = self.row_copy(old, draft)?;
+        let unheard = Warnings::new(0);
+        let mut row_copy = self.row_copy(old, draft, &unheard)?;
         let unique: Vec<&IndexDef> = draft.indexes.iter().filter(|index| index.unique).collect();
         // The unique keys of the row that is being written, for the error that one of them may be.
         let mut last_keys: Vec<String> = Vec::new();
@@ -145,10 +156,19 @@ impl DdlContext<'_> {
         Ok((id, copied))
     }
 
-    fn row_copy<'c>(&'c self, old: &'c TableDef, draft: &'c Draft) -> Result<RowCopy<'c>> {
+    /// `unheard` takes the warnings about what does not fit virtual columns.
+    fn row_copy<'c>(
+        &'c self,
+        old: &'c TableDef,
+        draft: &'c Draft,
+        unheard: &'c Warnings,
+    ) -> Result<RowCopy<'c>> {
         let state = self.state;
         let mut env = state.env(&NoSubqueries, &[]);
         env.writes = true;
+        let mut lenient = state.env(&NoSubqueries, &[]);
+        lenient.warnings = unheard;
+        lenient.strict = false;
         let now: DateTime = state.settings.time_zone.local(state.now_micros.get(), 6);
         let mut initial = Vec::with_capacity(draft.columns.len());
         let mut computed = Vec::new();
@@ -157,9 +177,12 @@ impl DdlContext<'_> {
                 Some(_) => Value::Null,
                 None => initial_value(column, &now, &env),
             });
-            if origin.is_none()
-                && let Some(text) = default::expression(column)
-            {
+            let default = default::expression(column).filter(|_| origin.is_none());
+            let generated = column
+                .generated
+                .as_ref()
+                .map(|generated| generated.expression.as_str());
+            if let Some(text) = generated.or(default) {
                 computed.push((i, self.bind(&draft.columns, text)?));
             }
         }
@@ -170,6 +193,7 @@ impl DdlContext<'_> {
             draft,
             initial,
             computed,
+            lenient: (!needs_copy_in_mysql(old, draft)).then_some(lenient),
             checks: self.bind_checks(&draft.columns, &draft.options.checks)?,
             counter: draft.columns.iter().position(|column| column.auto_increment),
             next_value: 1,

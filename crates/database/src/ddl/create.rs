@@ -1,7 +1,7 @@
 //! CREATE TABLE.
 
 use super::foreign_key::{self, Shape};
-use super::{DdlContext, check, check_table_name, column, index};
+use super::{DdlContext, check, check_table_name, column, generated, index};
 use crate::accounts::Privileges;
 use crate::context::answer::Answer;
 use crate::context::state::clock_micros;
@@ -157,10 +157,16 @@ impl DdlContext<'_> {
         let explicit_null: Vec<bool> = columns.iter().map(says_null).collect();
         let mut indexes: Vec<IndexDef> = Vec::new();
         let mut places = Vec::new();
-        for (place, def) in keys_in_order(create) {
+        let keys = keys_in_order(create);
+        for (place, def) in &keys {
+            let given = keys.iter().filter_map(|(_, other)| other.name.as_deref());
+            let names: Vec<&str> = given
+                .chain(indexes.iter().map(|index| index.name.as_str()))
+                .collect();
+            let def = self.functional_parts(def, &mut columns, &names)?;
             let index = index::index(&def, &mut columns, &explicit_null, &indexes)?;
             indexes.push(index);
-            places.push(place);
+            places.push(*place);
         }
         let mut keys = define_foreign_keys(create, schema, &mut columns, (&mut indexes, &mut places))?;
         index::check_table(&columns, &indexes)?;
@@ -177,8 +183,9 @@ impl DdlContext<'_> {
             self.join_parent(key, child)?;
         }
         let checks = check::checks(create)?;
-        self.check_expressions(&columns, &checks)?;
+        self.check_expressions(&columns, &indexes, &checks)?;
         foreign_key::check_checks(&keys, &columns, &checks)?;
+        generated::check_foreign_keys(&keys, &columns)?;
         Ok(TableDef {
             lock: self.state.database.dictionary().locks().lock("", ""),
             schema: String::new(),

@@ -116,7 +116,7 @@ pub(super) fn check_names(selected: &[ColumnDef]) -> Result<()> {
 impl Unnamed {
     /// For each column of the query, the column of the table that takes its values.
     pub fn columns_of(&self, selected: usize) -> Vec<usize> {
-        let all = self.def.columns.len();
+        let all = self.def.named_columns().count();
         (all - selected..all).collect()
     }
 }

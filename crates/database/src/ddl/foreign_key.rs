@@ -47,7 +47,7 @@ impl<'a> Shape<'a> {
     pub fn column(&self, name: &str) -> Option<usize> {
         self.columns
             .iter()
-            .position(|column| names_equal(&column.name, name))
+            .position(|column| !column.is_key_part() && names_equal(&column.name, name))
     }
 }
 
@@ -145,7 +145,42 @@ pub(super) fn define(
         return Err(wrong_definition(&key, child.name));
     }
     check_child(&key, child.columns)?;
+    refuse_generated(&key, child.columns)?;
     Ok(key)
+}
+
+/// Errors 3104 and 3733: a cascade cannot give a generated column a value, and constraints are held against STORED ones only.
+fn refuse_generated(key: &ForeignKeyDef, columns: &[ColumnDef]) -> Result<()> {
+    let generated = || key.columns.iter().filter(|at| columns[**at].generated.is_some());
+    let clause = match (key.on_delete, key.on_update) {
+        (ReferentialAction::SetNull, _) => Some("ON DELETE SET NULL"),
+        (_, ReferentialAction::Cascade) => Some("ON UPDATE CASCADE"),
+        (_, ReferentialAction::SetNull) => Some("ON UPDATE SET NULL"),
+        _ => None,
+    };
+    if let Some(clause) = clause
+        && generated().next().is_some()
+    {
+        return Err(SqlError::new(
+            er::WRONG_FK_OPTION_FOR_GENERATED_COLUMN,
+            format!("Cannot define foreign key with {clause} clause on a generated column."),
+        ));
+    }
+    match generated().find(|at| columns[**at].is_virtual()) {
+        Some(at) => Err(uses_virtual(key, &columns[*at])),
+        None => Ok(()),
+    }
+}
+
+/// Error 3733.
+fn uses_virtual(key: &ForeignKeyDef, column: &ColumnDef) -> SqlError {
+    SqlError::new(
+        er::FK_CANNOT_USE_VIRTUAL_COLUMN,
+        format!(
+            "Foreign key '{}' uses virtual column '{}' which is not supported.",
+            key.name, column.name
+        ),
+    )
 }
 
 fn action(written: Option<&str>) -> ReferentialAction {
@@ -351,6 +386,9 @@ pub(super) fn check_parent(key: &ForeignKeyDef, child: Shape, parent: Shape, rul
                 ),
             )
         })?);
+    }
+    if let Some(at) = positions.iter().find(|at| parent.columns[**at].is_virtual()) {
+        return Err(uses_virtual(key, &parent.columns[*at]));
     }
     for (at, parent_at) in key.columns.iter().zip(&positions) {
         let (column, referenced) = (&child.columns[*at], &parent.columns[*parent_at]);

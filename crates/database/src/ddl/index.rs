@@ -1,5 +1,6 @@
 //! Keys as written → indexes as they are: names, prefixes, order, and MySQL's refusals.
 
+use super::generated;
 use crate::dictionary::{ColumnDef, IndexDef, IndexPart, KEY_PARTS_MAX, names_equal};
 use crate::error::{Result, SqlError, er};
 use crate::parse::ast::{self, IndexKind};
@@ -11,7 +12,7 @@ const KEY_BYTES_MAX: u64 = 3072;
 const KEYS_MAX: usize = 64;
 pub const PRIMARY: &str = "PRIMARY";
 
-/// The index a key definition stands for. `taken` are the indexes that already have names. A primary key makes its
+/// The index a key definition stands for; its functional parts name their columns. `taken` are the indexes that already have names. A primary key makes its
 /// columns NOT NULL.
 pub fn index(
     def: &ast::IndexDef,
@@ -34,17 +35,22 @@ pub fn index(
     let mut parts: Vec<IndexPart> = Vec::with_capacity(def.parts.len());
     let mut bytes = 0;
     for written in &def.parts {
-        if written.expression.is_some() {
-            return Err(SqlError::not_supported("functional key parts"));
-        }
+        let functional = written.expression.is_some();
         let position = columns
             .iter()
-            .position(|column| names_equal(&column.name, &written.column))
+            .position(|column| {
+                column.is_key_part() == functional && names_equal(&column.name, &written.column)
+            })
             .ok_or_else(|| SqlError::key_column_missing(&written.column))?;
         if parts.iter().any(|part| part.column == position) {
             return Err(SqlError::duplicate_column(&written.column));
         }
         let column = &mut columns[position];
+        if primary && column.is_virtual() {
+            return Err(generated::unsupported(
+                "Defining a virtual generated column as primary key",
+            ));
+        }
         if primary && column.ty.nullable {
             if explicit_null.get(position).copied().unwrap_or(false) {
                 return Err(SqlError::new(
@@ -184,12 +190,17 @@ fn part_bytes(ty: &SqlType, prefix: Option<u32>) -> u64 {
 pub fn arrange(indexes: &mut [IndexDef], columns: &[ColumnDef]) {
     let rank = |index: &IndexDef| {
         let nullable = index.parts.iter().any(|part| columns[part.column].ty.nullable);
-        match index {
+        let class = match index {
             _ if index.name == PRIMARY => 0,
             _ if index.unique && !nullable => 1,
             _ if index.unique => 2,
             _ => 3,
-        }
+        };
+        // Those of virtual columns come last among their like.
+        (
+            class,
+            index.parts.iter().any(|part| columns[part.column].is_virtual()),
+        )
     };
     indexes.sort_by_key(rank);
 }
@@ -300,6 +311,7 @@ mod tests {
             invisible: false,
             explicit_collation: false,
             comment: String::new(),
+            generated: None,
         };
         vec![
             column("a", SqlType::new(TypeKind::Int)),

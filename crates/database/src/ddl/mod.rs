@@ -19,6 +19,7 @@ mod default;
 mod drop;
 mod foreign_key;
 mod foreign_key_rows;
+mod generated;
 mod index;
 mod maintenance;
 mod passwords;
@@ -29,7 +30,7 @@ pub mod view;
 
 use crate::context::SessionState;
 use crate::context::answer::Answer;
-use crate::dictionary::{CheckDef, ColumnDef, DefinitionChange, TableDef, virtual_schema};
+use crate::dictionary::{CheckDef, ColumnDef, DefinitionChange, IndexDef, TableDef, virtual_schema};
 use crate::error::{Result, SqlError, er};
 use crate::expr::{Binder, Expr, PlainHooks, Scope};
 use crate::mdl::{Block, Mode};
@@ -190,14 +191,23 @@ impl<'a> DdlContext<'a> {
 
     /// An expression over a table's columns, whose names it may use.
     fn bind(&self, columns: &[ColumnDef], text: &str) -> Result<Expr> {
+        self.bind_in(columns, text, "default value expression")
+    }
+
+    /// The same in a clause that error texts name.
+    fn bind_in(&self, columns: &[ColumnDef], text: &str, clause: &'static str) -> Result<Expr> {
+        static NO_NAME: String = String::new();
         let parsed = parse_expression(text)?;
-        let scope = Scope::of_row(columns.iter().map(|column| (&column.name, &column.ty)));
+        let scope = Scope::of_row(columns.iter().map(|column| match column.is_key_part() {
+            true => (&NO_NAME, &column.ty),
+            false => (&column.name, &column.ty),
+        }));
         let ctx = self.state.bind_ctx();
         let binder = Binder {
             ctx: &ctx,
             session: self.state,
             params: &[],
-            clause: "default value expression",
+            clause,
         };
         binder.bind(&parsed, &scope, &mut PlainHooks)
     }
@@ -214,8 +224,14 @@ impl<'a> DdlContext<'a> {
         Ok(bound)
     }
 
-    /// Refuses DEFAULT expressions and CHECKs that could not be evaluated later.
-    fn check_expressions(&self, columns: &[ColumnDef], checks: &[CheckDef]) -> Result<()> {
+    /// Refuses generated columns, DEFAULT expressions and CHECKs that could not be evaluated later.
+    fn check_expressions(
+        &self,
+        columns: &[ColumnDef],
+        indexes: &[IndexDef],
+        checks: &[CheckDef],
+    ) -> Result<()> {
+        self.check_generated(columns, indexes)?;
         for text in columns.iter().filter_map(default::expression) {
             self.bind(columns, text)?;
         }

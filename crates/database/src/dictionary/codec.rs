@@ -9,10 +9,11 @@
 //! | 1 | |
 //! | 2 | a table's foreign keys |
 //! | 3 | views |
+//! | 4 | generated columns: for each, its position, flags (1 STORED, 2 functional key part) and expression |
 
 use super::table::{
-    CheckDef, ColumnDef, ColumnDefault, ForeignKeyDef, IndexDef, IndexPart, ReferentialAction, SchemaDef,
-    TableDef, TableOptions, ViewDef,
+    CheckDef, ColumnDef, ColumnDefault, ForeignKeyDef, GeneratedColumn, IndexDef, IndexPart,
+    ReferentialAction, SchemaDef, TableDef, TableOptions, ViewDef,
 };
 use crate::error::{Result, SqlError};
 use crate::mdl::Locks;
@@ -23,6 +24,7 @@ use tidemark_engine::TableId;
 const VERSION: u8 = 1;
 const VERSION_FOREIGN_KEYS: u8 = 2;
 const VERSION_VIEWS: u8 = 3;
+const VERSION_GENERATED: u8 = 4;
 
 #[derive(Default)]
 pub struct Writer(pub Vec<u8>);
@@ -303,11 +305,13 @@ fn version(r: &mut Reader, newest: u8) -> Result<u8> {
 /// Schema and name are the key it is stored under; the version is given when it is loaded.
 pub fn encode_table(table: &TableDef) -> Vec<u8> {
     let mut w = Writer::default();
-    w.u8(match (&table.view, table.foreign_keys.is_empty()) {
-        (Some(_), _) => VERSION_VIEWS,
-        (None, true) => VERSION,
-        (None, false) => VERSION_FOREIGN_KEYS,
-    });
+    let version = match &table.view {
+        Some(_) => VERSION_VIEWS,
+        None if table.has_generated() => VERSION_GENERATED,
+        None if !table.foreign_keys.is_empty() => VERSION_FOREIGN_KEYS,
+        None => VERSION,
+    };
+    w.u8(version);
     w.u64(table.id.0);
     w.u64(table.columns.len() as u64);
     for column in &table.columns {
@@ -355,8 +359,11 @@ pub fn encode_table(table: &TableDef) -> Vec<u8> {
         w.str(&check.expression);
         w.bool(check.enforced);
     }
-    if table.is_view() || !table.foreign_keys.is_empty() {
+    if version != VERSION {
         encode_foreign_keys(&mut w, &table.foreign_keys);
+    }
+    if version == VERSION_GENERATED {
+        encode_generated(&mut w, &table.columns);
     }
     if let Some(view) = &table.view {
         encode_view(&mut w, view);
@@ -458,6 +465,36 @@ fn decode_foreign_keys(r: &mut Reader, columns: usize) -> Result<Vec<ForeignKeyD
     })
 }
 
+fn encode_generated(w: &mut Writer, columns: &[ColumnDef]) {
+    let columns = columns.iter().enumerate();
+    let generated = columns.filter_map(|(at, column)| Some((at, column.generated.as_ref()?)));
+    let generated: Vec<(usize, &GeneratedColumn)> = generated.collect();
+    w.u64(generated.len() as u64);
+    for (at, generated) in generated {
+        w.u64(at as u64);
+        w.u8(generated.stored as u8 | (generated.key_part as u8) << 1);
+        w.str(&generated.expression);
+    }
+}
+
+fn decode_generated(r: &mut Reader, columns: &mut [ColumnDef]) -> Result<()> {
+    let generated = r.list(|r| {
+        let at = r.u64()? as usize;
+        let flags = r.u8()?;
+        let generated = GeneratedColumn {
+            expression: r.str()?,
+            stored: flags & 1 != 0,
+            key_part: flags & 2 != 0,
+        };
+        Ok((at, generated))
+    })?;
+    for (at, generated) in generated {
+        let column = columns.get_mut(at).ok_or_else(|| r.damaged())?;
+        column.generated = Some(generated);
+    }
+    Ok(())
+}
+
 fn decode_index(r: &mut Reader, columns: usize) -> Result<IndexDef> {
     let name = r.str()?;
     let number = r.u64()? as usize;
@@ -489,9 +526,9 @@ fn decode_index(r: &mut Reader, columns: usize) -> Result<IndexDef> {
 pub fn decode_table(schema: &str, name: &str, bytes: &[u8], version: u64, locks: &Locks) -> Result<TableDef> {
     let what = format!("{schema}.{name}");
     let mut r = Reader::new(bytes, &what);
-    let written = self::version(&mut r, VERSION_VIEWS)?;
+    let written = self::version(&mut r, VERSION_GENERATED)?;
     let id = TableId(r.u64()?);
-    let columns = r.list(|r| {
+    let mut columns = r.list(|r| {
         let name = r.str()?;
         let ty = r.sql_type()?;
         let default = match r.u8()? {
@@ -511,6 +548,7 @@ pub fn decode_table(schema: &str, name: &str, bytes: &[u8], version: u64, locks:
             invisible: flags & 4 != 0,
             explicit_collation: flags & 8 != 0,
             comment: r.str()?,
+            generated: None,
         })
     })?;
     let indexes = r.list(|r| decode_index(r, columns.len()))?;
@@ -531,6 +569,9 @@ pub fn decode_table(schema: &str, name: &str, bytes: &[u8], version: u64, locks:
         VERSION => Vec::new(),
         _ => decode_foreign_keys(&mut r, columns.len())?,
     };
+    if written == VERSION_GENERATED {
+        decode_generated(&mut r, &mut columns)?;
+    }
     let view = match written {
         VERSION_VIEWS => Some(decode_view(&mut r)?.into()),
         _ => None,
@@ -585,6 +626,7 @@ mod tests {
                 invisible: false,
                 explicit_collation: i == 4,
                 comment: "it's".to_owned(),
+                generated: None,
             })
             .collect();
         let mut table = TableDef {
@@ -640,6 +682,22 @@ mod tests {
         assert_eq!(bytes[0], VERSION_FOREIGN_KEYS);
         let back = decode_table("s", "t", &bytes, 3, &locks).unwrap();
         assert_eq!(format!("{table:?}"), format!("{back:?}"));
+        table.columns[3].generated = Some(GeneratedColumn {
+            expression: "(`c0` + 1)".to_owned(),
+            stored: true,
+            key_part: false,
+        });
+        let bytes = encode_table(&table);
+        assert_eq!(bytes[0], VERSION_GENERATED);
+        let back = decode_table("s", "t", &bytes, 3, &locks).unwrap();
+        assert_eq!(format!("{table:?}"), format!("{back:?}"));
+        for cut in 0..bytes.len() {
+            assert!(
+                decode_table("s", "t", &bytes[..cut], 3, &locks).is_err(),
+                "cut at {cut}"
+            );
+        }
+        table.columns[3].generated = None;
         table.view = Some(Arc::new(ViewDef {
             text: "select 1 AS `1`".to_owned(),
             names: vec!["c0".to_owned()],

@@ -14,8 +14,8 @@ pub mod virtual_tables;
 
 pub use crate::expr::names_equal;
 pub use table::{
-    CheckDef, ColumnDef, ColumnDefault, ForeignKeyDef, IndexDef, IndexPart, KEY_PARTS_MAX, ReferentialAction,
-    SchemaDef, TableDef, TableOptions, ViewDef,
+    CheckDef, ColumnDef, ColumnDefault, ForeignKeyDef, GeneratedColumn, IndexDef, IndexPart, KEY_PARTS_MAX,
+    ReferentialAction, SchemaDef, TableDef, TableOptions, ViewDef,
 };
 pub use temporary::TemporaryTables;
 

@@ -134,6 +134,19 @@ pub struct ColumnDef {
     pub explicit_collation: bool,
     /// COMMENT; empty for none.
     pub comment: String,
+    /// Its value is computed from other columns of the row.
+    pub generated: Option<GeneratedColumn>,
+}
+
+/// `GENERATED ALWAYS AS (…)`
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GeneratedColumn {
+    /// SQL text.
+    pub expression: String,
+    /// STORED rather than VIRTUAL.
+    pub stored: bool,
+    /// The column is a functional key part: no statement can name it, and nothing lists it.
+    pub key_part: bool,
 }
 
 /// A column's value where INSERT gives none.
@@ -209,11 +222,22 @@ impl TableDef {
         TableLock::private()
     }
 
-    /// The position of a column; names compare without case.
+    /// The position of a column; names compare without case. A functional key part has no name.
     pub fn column(&self, name: &str) -> Option<usize> {
         self.columns
             .iter()
-            .position(|column| names_equal(&column.name, name))
+            .position(|column| !column.is_key_part() && names_equal(&column.name, name))
+    }
+
+    /// The columns that have names, by position. Functional key parts stand behind them.
+    pub fn named_columns(&self) -> impl Iterator<Item = (usize, &ColumnDef)> {
+        let columns = self.columns.iter().enumerate();
+        columns.filter(|(_, column)| !column.is_key_part())
+    }
+
+    /// Whether it has generated columns, functional key parts among them.
+    pub fn has_generated(&self) -> bool {
+        self.columns.iter().any(|column| column.generated.is_some())
     }
 
     /// An index by name; names compare without case.
@@ -262,6 +286,26 @@ impl TableDef {
     /// The position of the AUTO_INCREMENT column; `None` for a table that has none.
     pub fn auto_increment(&self) -> Option<usize> {
         self.columns.iter().position(|column| column.auto_increment)
+    }
+}
+
+impl ColumnDef {
+    /// Whether it is generated and not STORED.
+    pub fn is_virtual(&self) -> bool {
+        self.generated.as_ref().is_some_and(|generated| !generated.stored)
+    }
+
+    /// Whether it is a functional key part.
+    pub fn is_key_part(&self) -> bool {
+        self.generated
+            .as_ref()
+            .is_some_and(|generated| generated.key_part)
+    }
+
+    /// The expression of a functional key part.
+    pub fn key_part_expression(&self) -> Option<&str> {
+        let generated = self.generated.as_ref().filter(|generated| generated.key_part)?;
+        Some(&generated.expression)
     }
 }
 

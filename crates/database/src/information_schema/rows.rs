@@ -4,7 +4,7 @@ use crate::accounts::{Account, Level, Privileges, privilege};
 use crate::context::SessionState;
 use crate::dictionary::{ColumnDef, ForeignKeyDef, ReferentialAction, TableDef};
 use crate::error::Result;
-use crate::show::create::{extra, plain_default};
+use crate::show::create::{escaped, extra, plain_default};
 use crate::show::objects::{
     collation_name, index_parts, key, privileges_text, status_of, table_type, visible_tables,
 };
@@ -143,6 +143,7 @@ fn fraction(ty: &SqlType) -> Value {
 
 fn column_row(table: &TableDef, position: usize, column: &ColumnDef, held: Privileges) -> Vec<Value> {
     let ty = &column.ty;
+    let generated = column.generated.as_ref();
     let (characters, bytes) = text_lengths(ty);
     let (precision, scale) = numeric(ty);
     let collation = collation_name(column);
@@ -170,7 +171,11 @@ fn column_row(table: &TableDef, position: usize, column: &ColumnDef, held: Privi
         string(extra(column)),
         string(privileges_text(held)),
         string(&column.comment),
-        string(""),
+        string(
+            generated
+                .map(|generated| escaped(&generated.expression))
+                .unwrap_or_default(),
+        ),
         Value::Null,
     ]
 }
@@ -178,7 +183,7 @@ fn column_row(table: &TableDef, position: usize, column: &ColumnDef, held: Privi
 pub fn columns(state: &SessionState) -> Made {
     let mut rows = Vec::new();
     for table in all_tables(state) {
-        for (position, column) in table.columns.iter().enumerate() {
+        for (position, column) in table.named_columns() {
             let held = state.on_column(&table, &column.name);
             if !held.is_empty() {
                 rows.push(column_row(&table, position, column, held));
@@ -235,6 +240,9 @@ pub fn key_column_usage(state: &SessionState) -> Made {
     for table in stored_tables(state) {
         for index in table.indexes.iter().filter(|index| index.unique) {
             for (sequence, part) in index.parts.iter().enumerate() {
+                if table.columns[part.column].is_key_part() {
+                    continue;
+                }
                 if state
                     .on_column(&table, &table.columns[part.column].name)
                     .is_empty()

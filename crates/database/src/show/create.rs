@@ -69,9 +69,8 @@ pub fn table_text(state: &SessionState, table: &TableDef) -> String {
     let temporary = if table.temporary { "TEMPORARY " } else { "" };
     let mut out = format!("CREATE {temporary}TABLE {} (\n", identifier(&table.name));
     let mut items: Vec<String> = table
-        .columns
-        .iter()
-        .map(|column| column_text(column, table))
+        .named_columns()
+        .map(|(_, column)| column_text(column, table))
         .collect();
     items.extend(table.indexes.iter().map(|index| index_text(index, table)));
     items.extend(table.foreign_keys.iter().map(|key| foreign_key_text(key, table)));
@@ -158,6 +157,10 @@ fn column_text(column: &ColumnDef, table: &TableDef) -> String {
             let _ = write!(out, " COLLATE {}", ty.collation.name());
         }
     }
+    if let Some(generated) = &column.generated {
+        let kind = if generated.stored { "STORED" } else { "VIRTUAL" };
+        let _ = write!(out, " GENERATED ALWAYS AS ({}) {kind}", generated.expression);
+    }
     if !ty.nullable {
         out.push_str(" NOT NULL");
     } else if ty.kind == TypeKind::Timestamp {
@@ -173,11 +176,11 @@ fn column_text(column: &ColumnDef, table: &TableDef) -> String {
     if column.on_update_now {
         let _ = write!(out, " ON UPDATE {}", current_timestamp(ty));
     }
-    if !column.comment.is_empty() {
-        let _ = write!(out, " COMMENT {}", quoted(&column.comment));
-    }
     if column.invisible {
         out.push_str(" /*!80023 INVISIBLE */");
+    }
+    if !column.comment.is_empty() {
+        let _ = write!(out, " COMMENT {}", quoted(&column.comment));
     }
     out
 }
@@ -241,11 +244,16 @@ pub fn plain_default(column: &ColumnDef) -> Option<String> {
         ColumnDefault::Literal(value) if column.ty.kind == TypeKind::Bit => Some(bits(value)),
         ColumnDefault::Literal(value) => Some(literal(value)),
         ColumnDefault::CurrentTimestamp => Some(current_timestamp(&column.ty)),
-        ColumnDefault::Expression(text) => Some(text.replace('\\', "\\\\").replace('\'', "\\'")),
+        ColumnDefault::Expression(text) => Some(escaped(text)),
     }
 }
 
-/// `auto_increment`, `DEFAULT_GENERATED`, `on update …`: the Extra column.
+/// An expression as `information_schema` has it.
+pub fn escaped(text: &str) -> String {
+    text.replace('\\', "\\\\").replace('\'', "\\'")
+}
+
+/// `auto_increment`, `DEFAULT_GENERATED`, `STORED GENERATED`, `on update …`: the Extra column.
 pub fn extra(column: &ColumnDef) -> String {
     let mut parts = Vec::new();
     if column.auto_increment {
@@ -256,6 +264,10 @@ pub fn extra(column: &ColumnDef) -> String {
         Some(ColumnDefault::CurrentTimestamp | ColumnDefault::Expression(_))
     ) {
         parts.push("DEFAULT_GENERATED".to_owned());
+    }
+    if let Some(generated) = &column.generated {
+        let kind = if generated.stored { "STORED" } else { "VIRTUAL" };
+        parts.push(format!("{kind} GENERATED"));
     }
     if column.on_update_now {
         parts.push(format!("on update {}", current_timestamp(&column.ty)));
@@ -277,7 +289,13 @@ fn index_text(index: &IndexDef, table: &TableDef) -> String {
         if i > 0 {
             out.push(',');
         }
-        out.push_str(&identifier(&table.columns[part.column].name));
+        let column = &table.columns[part.column];
+        match column.key_part_expression() {
+            Some(expression) => {
+                let _ = write!(out, "({expression})");
+            }
+            None => out.push_str(&identifier(&column.name)),
+        }
         if let Some(prefix) = part.prefix {
             let _ = write!(out, "({prefix})");
         }

@@ -1,6 +1,6 @@
 //! SHOW for databases, tables, columns and indexes.
 
-use super::create::{extra, next_auto_increment, plain_default, visible_table};
+use super::create::{escaped, extra, next_auto_increment, plain_default, visible_table};
 use super::{optional, string};
 use crate::accounts::Privileges;
 use crate::context::SessionState;
@@ -260,7 +260,7 @@ pub fn columns(state: &SessionState, name: &ObjectName, full: bool) -> Result<Re
     let table = visible_table(state, name)?;
     super::view::valid_view(&table)?;
     let mut rows = column_headings(full);
-    for (position, column) in table.columns.iter().enumerate() {
+    for (position, column) in table.named_columns() {
         let held = state.on_column(&table, &column.name);
         if held.is_empty() {
             continue;
@@ -370,7 +370,10 @@ pub fn index_parts(state: &SessionState, table: &TableDef) -> Vec<Vec<Value>> {
             Value::Int(!index.unique as i64),
             string(&index.name),
             Value::UInt(sequence as u64 + 1),
-            string(&column.name),
+            match column.is_key_part() {
+                true => Value::Null,
+                false => string(&column.name),
+            },
             string(if part.descending { "D" } else { "A" }),
             Value::Int(cardinality(state, table, index, sequence + 1)),
             prefix.unwrap_or(Value::Null),
@@ -380,7 +383,7 @@ pub fn index_parts(state: &SessionState, table: &TableDef) -> Vec<Vec<Value>> {
             string(""),
             string(&index.comment),
             string(if index.visible { "YES" } else { "NO" }),
-            Value::Null,
+            optional(column.key_part_expression().map(escaped)),
         ]
     };
     let whole = state.holds_on_table(table);

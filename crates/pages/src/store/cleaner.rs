@@ -192,7 +192,7 @@ impl Store {
                 &mut self.pool().dirty_pages().filter(before).map(|dirty| dirty.page)
             }
         };
-        found = due
+        let found = due
             .filter(|&page| !work.is_stuck(page))
             .take(most.min(room))
             .collect::<Vec<_>>();

@@ -162,7 +162,7 @@ pub struct IndexPart {
     pub length: Option<u64>,
     /// `DESC`
     pub descending: bool,
-    /// `((expr))`: a functional key part, 1235.
+    /// `((expr))`: a functional key part.
     pub expression: Option<Expr>,
 }
 

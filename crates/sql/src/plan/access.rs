@@ -6,12 +6,14 @@
 //! Bounds are kept as expressions, so one plan serves all parameters. The whole condition is still tested on
 //! every row found: a path may only find too much, never too little.
 
+use super::generated::GeneratedColumns;
 use super::index_bounds::{EqualPart, IndexBounds, bound_of};
 use crate::dictionary::{IndexDef, KEY_PARTS_MAX, TableDef};
 use crate::error::Result;
 use crate::expr::{EvalCtx, Expr, Node};
 use crate::types::storage::{KeyBound, Scratch};
 use crate::types::{Val, Value};
+use std::cell::Cell;
 use std::ops::Bound;
 use tidemark_engine::{Datum, IndexNo, KeyRange, Table};
 
@@ -59,6 +61,10 @@ pub struct Request<'a> {
     pub forced: bool,
     /// With the values of this execution for better estimates; `None` where earlier tables' rows are needed.
     pub sample: Option<&'a EvalCtx<'a>>,
+    /// Generated columns that conditions on their expressions may go by.
+    pub generated: &'a GeneratedColumns,
+    /// Becomes true if the choice depends on the literals of the statement.
+    pub on_literals: &'a Cell<bool>,
 }
 
 /// The conjuncts of a condition.

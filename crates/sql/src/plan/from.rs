@@ -312,11 +312,15 @@ impl Planner<'_> {
         let alias = named.alias.clone().unwrap_or_else(|| def.name.clone());
         let base = from.scope.width();
         let columns = def.columns.iter().enumerate().map(|(i, column)| ScopeColumn {
-            name: column.name.clone(),
+            name: if column.is_key_part() {
+                String::new()
+            } else {
+                column.name.clone()
+            },
             ty: column.ty.clone(),
             slot: base + i,
             hidden: column.invisible,
-            merged: false,
+            merged: column.is_key_part(),
             value: None,
         });
         let mut columns: Vec<ScopeColumn> = columns.collect();

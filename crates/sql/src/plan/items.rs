@@ -57,7 +57,8 @@ impl Planner<'_> {
                     let table = found.ok_or_else(|| SqlError::bad_table(&name.to_string()))?;
                     // Columns that a join has merged are the table's own, invisible ones are not named by `*`.
                     let columns = table.columns.iter().enumerate();
-                    let shown = columns.filter(|(_, column)| !column.hidden || column.merged);
+                    let shown = columns
+                        .filter(|(_, column)| (!column.hidden || column.merged) && !column.is_nameless());
                     table.check_star(shown.clone().map(|(at, _)| at))?;
                     for (_, column) in shown {
                         out.push(Item {

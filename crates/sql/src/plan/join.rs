@@ -479,6 +479,8 @@ impl Joiner<'_, '_> {
             } else {
                 None
             },
+            generated: &*self.planner.indexed_generated(def)?,
+            on_literals: &self.planner.binder.ctx.depends_on_literals,
         };
         let Some(ordered) = ordered.filter(|_| !self.input.wish.order.is_empty()) else {
             return Ok((choose(&request)?, false));

@@ -18,6 +18,7 @@ pub mod explain;
 pub mod file_form;
 mod filter;
 pub mod from;
+pub mod generated;
 mod group;
 mod index_bounds;
 mod items;
@@ -42,9 +43,12 @@ use crate::parse::ast::{self, SetOp};
 use crate::types::{ColumnMeta, SqlType};
 use access::AccessPath;
 use file_form::FileForm;
+use generated::GeneratedColumns;
 use rollup::RollupPlan;
+use std::cell::RefCell;
+use std::rc::Rc;
 use std::sync::Arc;
-use tidemark_engine::{LockWait, Table};
+use tidemark_engine::{LockWait, Table, TableId};
 use window::WindowPlan;
 
 /// Slots from here on are finished aggregates.
@@ -253,6 +257,8 @@ pub struct Planner<'a> {
     expanded: usize,
     /// The tables of the FROM clause being planned may be given NULLs for rows by an outer join.
     null_extended: bool,
+    /// The generated columns that conditions may go by, of the tables met so far.
+    generated: RefCell<Vec<(TableId, Rc<GeneratedColumns>)>>,
 }
 
 impl<'a> Planner<'a> {
@@ -280,7 +286,18 @@ impl<'a> Planner<'a> {
             views: Vec::new(),
             expanded: 0,
             null_extended: false,
+            generated: RefCell::default(),
         }
+    }
+
+    /// The generated columns of a table that conditions may go by.
+    fn indexed_generated(&self, def: &TableDef) -> Result<Rc<GeneratedColumns>> {
+        if let Some((_, known)) = self.generated.borrow().iter().find(|(id, _)| *id == def.id) {
+            return Ok(Rc::clone(known));
+        }
+        let bound = Rc::new(GeneratedColumns::indexed(def, &self.binder)?);
+        self.generated.borrow_mut().push((def.id, Rc::clone(&bound)));
+        Ok(bound)
     }
 
     /// Adds a table that the statement names. Error 1137 if it is a temporary one that it has named before.

@@ -6,7 +6,6 @@
 
 use super::access::{AccessPath, LOOKUP_COST, Request, choose, paths};
 use super::filter::{absorbed, selectivity};
-use crate::dictionary::TableDef;
 use crate::error::Result;
 use crate::expr::{Expr, Node, OUTER};
 
@@ -37,7 +36,7 @@ pub(crate) fn choose_in_order(
 ) -> Result<(AccessPath, Option<Direction>)> {
     let (def, base) = (request.def, request.base);
     let best = choose(request)?;
-    if let Some(direction) = gives_order(&best, def, base, &wish.order) {
+    if let Some(direction) = gives_order(&best, request, &wish.order) {
         return Ok((best, Some(direction)));
     }
     if !wish.limited {
@@ -56,7 +55,7 @@ pub(crate) fn choose_in_order(
     let mut least = best.cost + best.rows * best.rows.max(2.0).log2() * SORT_COST;
     let mut chosen = (best, None);
     for path in candidates {
-        let Some(direction) = gives_order(&path, def, base, &wish.order) else {
+        let Some(direction) = gives_order(&path, request, &wish.order) else {
             continue;
         };
         let rest = request
@@ -75,7 +74,8 @@ pub(crate) fn choose_in_order(
 }
 
 /// Whether a path gives rows in the order, and in which direction it must be read for that.
-fn gives_order(path: &AccessPath, def: &TableDef, base: usize, order: &[(Expr, bool)]) -> Option<Direction> {
+fn gives_order(path: &AccessPath, request: &Request, order: &[(Expr, bool)]) -> Option<Direction> {
+    let (def, base) = (request.def, request.base);
     if path.point {
         // One row at most is in any order of its own values. Of those of a table read for it there may be many.
         let columns = base..base + def.columns.len();
@@ -108,8 +108,14 @@ fn gives_order(path: &AccessPath, def: &TableDef, base: usize, order: &[(Expr, b
     let mut at = 0;
     let mut found = None;
     for (e, descending) in order {
-        let Node::Column(slot) = e.node else { return None };
-        let column = slot.checked_sub(base).filter(|c| *c < def.columns.len())?;
+        let column = match e.node {
+            Node::Column(slot) => slot.checked_sub(base).filter(|c| *c < def.columns.len())?,
+            // The expression of a generated column orders as the column does.
+            _ => parts
+                .iter()
+                .map(|part| part.column)
+                .find(|column| request.is_column(e, *column))?,
+        };
         if fixed.contains(&column) {
             continue;
         }

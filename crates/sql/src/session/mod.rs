@@ -289,7 +289,8 @@ impl Session {
         self.state.require_in_part_of(Privileges::SELECT, &name)?;
         let def = self.state.table(&name)?;
         let results = self.state.results_collation();
-        let matching = def.columns.iter().filter(|column| {
+        let columns = def.named_columns().map(|(_, column)| column);
+        let matching = columns.filter(|column| {
             (pattern.is_empty() || crate::accounts::pattern_matches(pattern, &column.name, true))
                 && !self.state.on_column(&def, &column.name).is_empty()
         });

@@ -70,6 +70,7 @@ fn define(locks: &Locks, id: u64, schema: &str, name: &str, columns: &str) -> Ta
                 invisible: false,
                 explicit_collation: false,
                 comment: String::new(),
+                generated: None,
             }
         })
         .collect();

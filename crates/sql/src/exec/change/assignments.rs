@@ -2,7 +2,7 @@
 //!
 //! They are evaluated left to right, each seeing those before it, as MySQL does (in a join there is more to it, see
 //! `joined`). If no column takes another value by them the row stays as it is; if one does, the columns that are ON UPDATE
-//! CURRENT_TIMESTAMP follow, and the CHECK constraints are tested.
+//! CURRENT_TIMESTAMP and those that are generated follow, and the CHECK constraints are tested.
 
 use super::rows::Changed;
 use super::target::now;
@@ -41,6 +41,7 @@ impl Assignments {
         for &column in &self.on_update_now {
             put(set, column, now(ctx, target.def.columns[column].ty.scale));
         }
+        target.generate(&self.generated, row, ctx, set)?;
         if target.has_checks() {
             target.check(&Changed { base: row, set }, ctx)?;
         }

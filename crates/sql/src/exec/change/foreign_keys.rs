@@ -22,7 +22,8 @@
 //! is missing.
 
 use super::ChangeContext;
-use super::rows::Stored;
+use super::generated::computed;
+use super::rows::{Slots, Stored};
 use crate::dictionary::{ForeignKeyDef, ReferentialAction, TableDef};
 use crate::error::{Result, SqlError, er};
 use crate::exec::spill::{KeptRows, Room, Shares};
@@ -400,20 +401,27 @@ impl<'a> Relations<'a> {
         for (at, value) in columns.iter().zip(values) {
             new[*at] = value.clone();
         }
+        let mut changed = columns.clone();
+        changed.extend(node.generated.affected(columns));
+        for generated in node.generated.list() {
+            if changed.contains(&generated.0) {
+                new[generated.0] = computed(&node.def, generated, &Slots(&new), &self.run.env.ctx())?;
+            }
+        }
         self.refuse_early(step, old, Some(&new), Event::Update)?;
         self.check_early(step, old, &new)?;
         let zone = self.run.env.time_zone;
-        let changed = {
+        let found = {
             let txn = &mut **self.run.txn.borrow_mut();
             node.table.modify(txn, key, &mut |_, buf| {
-                for (at, value) in columns.iter().zip(values) {
+                for at in &changed {
                     let mut room: Scratch = [0; 32];
-                    buf.set(*at, node.def.columns[*at].ty.store(value, zone, &mut room));
+                    buf.set(*at, node.def.columns[*at].ty.store(&new[*at], zone, &mut room));
                 }
                 Ok(Action::Update)
             })
         };
-        match changed {
+        match found {
             Ok(true) => self.follow(step, old, Some(&new), Event::Update),
             Ok(false) => Ok(()),
             Err(Error::DuplicateKey { index, .. }) => Err(self.duplicate_child(step, index, values)),

@@ -127,8 +127,8 @@ impl InsertRun<'_> {
         }
     }
 
-    /// After them: columns without a value take their defaults. Those that are computed come last, in order, since they
-    /// may be computed from the others.
+    /// After them: columns without a value take their defaults. Those that are computed, generated ones too, come last, in order,
+    /// since they may be computed from the others.
     pub(super) fn defaults(&self, given: &[usize], values: &mut [Value]) -> Result<()> {
         let (target, ctx) = (&self.plan.target, self.run.env.ctx());
         let mut computed = false;
@@ -140,9 +140,14 @@ impl InsertRun<'_> {
                 }
             }
         }
-        if computed {
-            for at in (0..values.len()).filter(|at| target.is_computed(*at) && !given.contains(at)) {
+        let mut generated = target.generated.list().iter().peekable();
+        for at in 0..values.len() {
+            if let Some(column) = generated.next_if(|(column, _)| *column == at) {
+                values[at] = super::generated::computed(&target.def, column, &Slots(values), &ctx)?;
+            } else if computed && target.is_computed(at) && !given.contains(&at) {
                 values[at] = target.default_or_zero(at, values, &ctx)?;
+            } else if !computed && generated.peek().is_none() {
+                break;
             }
         }
         Ok(())

@@ -114,6 +114,8 @@ impl InsertRun<'_> {
                 let value = text.map_or(Value::Null, Value::string);
                 self.run.session.set_user_variable(name, value)?;
             }
+            LoadField::Column(column)
+                if self.plan.target.def.columns[*column].generated.is_some() && found != Field::Missing => {}
             LoadField::Column(column) => {
                 values[*column] = match (text, found) {
                     (Some(text), _) => self.converted(*column, Val::string(text))?.into_owned(),

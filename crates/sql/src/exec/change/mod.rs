@@ -15,6 +15,7 @@ mod assignments;
 mod counter;
 pub mod delete;
 mod foreign_keys;
+mod generated;
 pub mod insert;
 pub mod joined;
 mod lines;

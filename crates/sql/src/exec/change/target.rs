@@ -2,7 +2,7 @@
 
 use super::ChangeContext;
 use super::rows::{Slots, Stored};
-use crate::dictionary::ColumnDefault;
+use crate::dictionary::{ColumnDefault, TableDef};
 use crate::error::{Result, SqlError, er};
 use crate::expr::{EvalCtx, Row};
 use crate::plan::change::{Check, CheckOf, Target};
@@ -16,6 +16,8 @@ impl Target {
     pub fn default_value(&self, column: usize, row: &[Value], ctx: &EvalCtx) -> Result<Option<Value>> {
         let def = &self.def.columns[column];
         Ok(match &def.default {
+            // Its value is computed when the others are there.
+            None if def.generated.is_some() => Some(Val::Null),
             None if def.auto_increment => Some(Val::Null),
             None => None,
             Some(ColumnDefault::Literal(value)) => Some(value.clone()),
@@ -49,20 +51,7 @@ impl Target {
 
     /// A value on its way into a column: of its type, and not NULL where the column is not.
     pub fn assigned<'v>(&self, column: usize, value: Val<'v>, ctx: &EvalCtx) -> Result<Val<'v>> {
-        let def = &self.def.columns[column];
-        if value.is_null() {
-            if def.ty.nullable {
-                return Ok(Val::Null);
-            }
-            ctx.env.complain(SqlError::bad_null(&def.name))?;
-            return Ok(assign::zero_value(&def.ty));
-        }
-        if def.ty.kind == TypeKind::Json && !matches!(value, Val::Json(_)) {
-            // An error about a document names the table, too.
-            let name = format!("{}.{}", self.def.name, def.name);
-            return assign::assign(value, &def.ty, &name, ctx.env);
-        }
-        assign::assign(value, &def.ty, &def.name, ctx.env)
+        assigned(&self.def, column, value, ctx)
     }
 
     /// Error 1369 if the row would not be seen through the view that it goes in through, 3819 if it violates a CHECK constraint.
@@ -182,6 +171,24 @@ impl Check {
             _ => Ok(()),
         }
     }
+}
+
+/// A value on its way into a column of a table: of its type, and not NULL where the column is not.
+pub fn assigned<'v>(table: &TableDef, column: usize, value: Val<'v>, ctx: &EvalCtx) -> Result<Val<'v>> {
+    let def = &table.columns[column];
+    if value.is_null() {
+        if def.ty.nullable {
+            return Ok(Val::Null);
+        }
+        ctx.env.complain(SqlError::bad_null(&def.name))?;
+        return Ok(assign::zero_value(&def.ty));
+    }
+    if def.ty.kind == TypeKind::Json && !matches!(value, Val::Json(_)) {
+        // An error about a document names the table, too.
+        let name = format!("{}.{}", table.name, def.name);
+        return assign::assign(value, &def.ty, &name, ctx.env);
+    }
+    assign::assign(value, &def.ty, &def.name, ctx.env)
 }
 
 /// NOW() in a precision, as a column stores it.

@@ -15,6 +15,8 @@ pub struct Assignments {
     list: Vec<(usize, Expr)>,
     /// The columns that become the current time when something else changes.
     pub on_update_now: Vec<usize>,
+    /// The generated columns that may change with the others.
+    pub generated: Vec<usize>,
     touches_unique: bool,
 }
 
@@ -35,6 +37,9 @@ impl Assignments {
                 return Err(SqlError::unknown_column(&name.to_string(), "field list"));
             }
             let column = target.column(&name.column, Use::Update)?;
+            if !target.takes(column, &assignment.value)? {
+                continue;
+            }
             let value = assigned_value(column, &assignment.value, target, (scope, 0), binder, hooks)?;
             list.push((column, value));
         }
@@ -49,13 +54,20 @@ impl Assignments {
             .filter(|(at, column)| column.on_update_now && !is_set(*at))
             .map(|(at, _)| at)
             .collect();
+        let written: Vec<usize> = list
+            .iter()
+            .map(|(column, _)| *column)
+            .chain(on_update_now.iter().copied())
+            .collect();
+        let generated = target.generated.affected(&written);
         let unique = target.def.indexes.iter().filter(|index| index.unique);
         let touches_unique = unique
             .flat_map(|index| &index.parts)
-            .any(|part| is_set(part.column) || on_update_now.contains(&part.column));
+            .any(|part| written.contains(&part.column) || generated.contains(&part.column));
         Assignments {
             list,
             on_update_now,
+            generated,
             touches_unique,
         }
     }
@@ -74,6 +86,7 @@ impl Assignments {
     pub fn written(&self) -> Vec<usize> {
         let mut written = self.assigned();
         written.extend(&self.on_update_now);
+        written.extend(&self.generated);
         written
     }
 
@@ -164,7 +177,8 @@ impl Hooks for DefaultHooks<'_> {
             Some(name) => self.target.column(&name.column, Use::Read)?,
             None => self.column,
         };
-        if self.target.def.columns[at].ty.nullable && self.target.def.columns[at].default.is_none() {
+        let def = &self.target.def.columns[at];
+        if def.ty.nullable && def.default.is_none() && def.generated.is_none() {
             return Ok(build::null());
         }
         literal_default(self.target, at)

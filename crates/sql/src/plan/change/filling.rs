@@ -58,6 +58,8 @@ pub fn filling(
     plan_with(state, params, |planner, _| {
         let mut target = planner.whole_target(Arc::clone(&table.def), Arc::clone(&table.table))?;
         let (source, uses) = planner.source_query(query)?;
+        let columns = table.columns_of(source.query.columns.len());
+        target.refuse_generated(&columns)?;
         let on_duplicate = match create.duplicates {
             ast::Duplicates::Replace => OnDuplicate::Replace,
             ast::Duplicates::Fail | ast::Duplicates::Ignore => OnDuplicate::Fail,
@@ -65,7 +67,7 @@ pub fn filling(
         planner.add_foreign_keys(&mut target, &[Event::Insert])?;
         planner.uses.extend(uses);
         Ok(Body::Insert(Box::new(InsertPlan {
-            columns: table.columns_of(source.query.columns.len()),
+            columns,
             source: InsertSource::Query(Box::new(source)),
             on_duplicate,
             ignore: create.duplicates == ast::Duplicates::Ignore,

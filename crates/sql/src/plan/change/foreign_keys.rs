@@ -18,6 +18,7 @@ use crate::dictionary::{ForeignKeyDef, ReferentialAction, TableDef};
 use crate::error::Result;
 use crate::mdl::Mode;
 use crate::plan::Planner;
+use crate::plan::generated::GeneratedColumns;
 use std::sync::Arc;
 use tidemark_engine::{IndexNo, Table};
 
@@ -30,6 +31,8 @@ pub struct ForeignKeys {
 pub struct Node {
     pub def: Arc<TableDef>,
     pub table: Arc<Table>,
+    /// What its generated columns are computed by, if its rows are updated.
+    pub generated: GeneratedColumns,
     /// The constraints of which it is the child, by name.
     pub parents: Vec<ParentLink>,
     /// The constraints of which it is the parent, those of older tables first.
@@ -95,6 +98,7 @@ impl ForeignKeys {
         self.nodes.push(Node {
             def: Arc::clone(def),
             table,
+            generated: GeneratedColumns::default(),
             parents: Vec::new(),
             children: Vec::new(),
             deleted: false,
@@ -157,6 +161,9 @@ impl Planner<'_> {
                 }
                 if known.updated.len() == before {
                     return Ok(());
+                }
+                if before == 0 {
+                    known.generated = GeneratedColumns::of(&def, &self.binder)?;
                 }
             }
         }

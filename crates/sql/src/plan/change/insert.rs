@@ -92,6 +92,7 @@ impl Planner<'_> {
                 )?)
             }
             ast::InsertSource::Query(query) => {
+                target.refuse_generated(&columns)?;
                 let (source, uses) = self.source_query(query)?;
                 source_uses = uses;
                 if source.query.columns.len() != columns.len() {
@@ -254,6 +255,7 @@ pub(super) fn bind_rows(
             Ok(match value {
                 ast::Expr::Default(None) => Given::Default,
                 value => {
+                    target.takes(*column, value)?;
                     let mut hooks = ValueHooks {
                         target,
                         inner: &mut *hooks,

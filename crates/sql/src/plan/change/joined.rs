@@ -30,7 +30,7 @@ pub struct JoinedTarget {
 /// What becomes of its rows.
 pub enum JoinedAction {
     Delete,
-    Update(JoinedUpdate),
+    Update(Box<JoinedUpdate>),
 }
 
 /// What an UPDATE does to one of its tables.
@@ -133,6 +133,9 @@ impl Planner<'_> {
             };
             let Assigned { target, list, .. } = &mut changed[known];
             target.check_update(nth, column, &assignment.column.column)?;
+            if !target.takes(column, &assignment.value)? {
+                continue;
+            }
             let binder = self.binder.in_clause("field list");
             let mut hooks = BlockHooks {
                 planner: self,
@@ -155,11 +158,11 @@ impl Planner<'_> {
                 list,
             } = changed;
             let within = from.tables[at].within.as_ref();
-            let action = JoinedAction::Update(JoinedUpdate {
+            let action = JoinedAction::Update(Box::new(JoinedUpdate {
                 assignments: Assignments::new(list, &target),
                 check: within.and_then(|view| Check::of_view(view, from.checked(named))),
                 as_read: false,
-            });
+            }));
             let base = from.tables[at].base;
             (at, JoinedTarget { target, base, action })
         });

@@ -73,7 +73,12 @@ impl Planner<'_> {
         let mut columns = Vec::new();
         let mut values = Vec::new();
         for assignment in &load.set {
-            columns.push(target.column(&assignment.column.column, Use::Insert)?);
+            let column = target.column(&assignment.column.column, Use::Insert)?;
+            if target.def.columns[column].generated.is_some() {
+                // What the file and SET have for a generated column is not looked at.
+                continue;
+            }
+            columns.push(column);
             values.push(assignment.value.clone());
         }
         let binder = self.binder;

@@ -40,6 +40,9 @@ use crate::expr::{Expr, build};
 /// DEFAULT(column) of a column with a constant default.
 fn literal_default(target: &Target, column: usize) -> Result<Expr> {
     let def = &target.def.columns[column];
+    if def.generated.is_some() {
+        return Err(SqlError::no_default(&def.name));
+    }
     match &def.default {
         Some(ColumnDefault::Literal(value)) => Ok(build::typed_literal(def.ty.clone(), value.clone())),
         Some(ColumnDefault::Expression(_)) => Err(SqlError::new(

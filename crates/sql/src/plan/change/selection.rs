@@ -14,6 +14,7 @@ use crate::expr::{Binder, EvalCtx, Expr, Hooks, Scope, build};
 use crate::parse::ast;
 use crate::plan::access::{AccessPath, Request, conjuncts};
 use crate::plan::from::hints;
+use crate::plan::generated::GeneratedColumns;
 use crate::plan::order::{Direction, OrderWish, choose_in_order};
 use crate::plan::walk::has_subquery;
 
@@ -116,6 +117,8 @@ impl RowSelection {
             allowed: allowed.as_deref(),
             forced,
             sample: Some(sample),
+            generated: &GeneratedColumns::indexed(&target.def, binder)?,
+            on_literals: &binder.ctx.depends_on_literals,
         };
         let (path, direction) = choose_in_order(&request, &wish)?;
         let ordering = wish.order.iter().map(|(expr, _)| expr);

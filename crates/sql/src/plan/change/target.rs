@@ -4,9 +4,10 @@
 use super::foreign_keys::ForeignKeys;
 use super::seen::{SeenColumn, SeenThrough};
 use crate::dictionary::{ColumnDefault, TableDef, names_equal};
-use crate::error::{Result, SqlError};
+use crate::error::{Result, SqlError, er};
 use crate::expr::{AllowedColumns, Binder, Expr, PlainHooks, Scope, ScopeColumn, ScopeTable, build};
-use crate::parse;
+use crate::parse::{self, ast};
+use crate::plan::generated::GeneratedColumns;
 use crate::plan::view::merged::Within;
 use crate::plan::walk::has_subquery;
 use std::sync::Arc;
@@ -19,6 +20,8 @@ pub struct Target {
     /// The expression defaults, by column.
     pub defaults: Vec<Option<Expr>>,
     has_computed: bool,
+    /// The generated columns.
+    pub generated: GeneratedColumns,
     /// What each new row must satisfy: the CHECK OPTION of a view, and then the CHECK constraints.
     pub checks: Vec<Check>,
     /// The view that the statement names in its place. What may be done with columns is then said of the view's.
@@ -68,11 +71,15 @@ impl Check {
 /// The columns of a table as a scope sees them, none of them withheld.
 fn scope_table(def: &TableDef, alias: Option<&str>, base: usize) -> ScopeTable {
     let columns = def.columns.iter().enumerate().map(|(at, column)| ScopeColumn {
-        name: column.name.clone(),
+        name: if column.is_key_part() {
+            String::new()
+        } else {
+            column.name.clone()
+        },
         ty: column.ty.clone(),
         slot: base + at,
         hidden: column.invisible,
-        merged: false,
+        merged: column.is_key_part(),
         value: None,
     });
     ScopeTable {
@@ -107,6 +114,7 @@ impl Target {
         }
         Ok(Target {
             has_computed: defaults.iter().any(Option::is_some),
+            generated: GeneratedColumns::of(&def, binder)?,
             def,
             table,
             defaults,
@@ -208,9 +216,38 @@ impl Target {
         }
     }
 
+    /// Whether a value is to be put into the column that a statement gives it: not so for a generated one, which takes DEFAULT
+    /// alone. Error 3105 for another value.
+    pub fn takes(&self, column: usize, value: &ast::Expr) -> Result<bool> {
+        match (&self.def.columns[column].generated, value) {
+            (None, _) => Ok(true),
+            (Some(_), ast::Expr::Default(None)) => Ok(false),
+            (Some(_), _) => Err(self.computed_already(column)),
+        }
+    }
+
+    /// Error 3105 if one of these columns is generated: a query gives them values.
+    pub fn refuse_generated(&self, columns: &[usize]) -> Result<()> {
+        let mut columns = columns.iter();
+        match columns.find(|at| self.def.columns[**at].generated.is_some()) {
+            Some(at) => Err(self.computed_already(*at)),
+            None => Ok(()),
+        }
+    }
+
     /// Whether a condition on new rows runs queries.
     pub fn checks_query(&self) -> bool {
         self.checks.iter().any(|check| has_subquery(&check.condition))
+    }
+
+    fn computed_already(&self, column: usize) -> SqlError {
+        SqlError::new(
+            er::NON_DEFAULT_VALUE_FOR_GENERATED_COLUMN,
+            format!(
+                "The value specified for generated column '{}' in table '{}' is not allowed.",
+                self.def.columns[column].name, self.def.name
+            ),
+        )
     }
 
     /// True if the column's default is an expression, which may be computed from other columns.

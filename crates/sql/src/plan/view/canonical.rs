@@ -385,7 +385,8 @@ impl<'p, 'a> Canonical<'p, 'a> {
                         .position(|known| known.answers_to(table.schema.as_deref(), Some(&table.name)));
                     let at = at.ok_or_else(|| SqlError::bad_table(&table.to_string()))?;
                     let columns = names.scope.tables[at].columns.iter().enumerate();
-                    let shown = columns.filter(|(_, column)| !column.hidden || column.merged);
+                    let shown = columns
+                        .filter(|(_, column)| (!column.hidden || column.merged) && !column.is_nameless());
                     out.extend(shown.map(|(column, _)| names.starred((at, column), naming)));
                 }
                 SelectItem::Expr { expr, alias, text } => {

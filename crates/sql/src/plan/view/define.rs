@@ -273,6 +273,9 @@ pub(in crate::plan) fn column_def(column: &OutputColumn, base: Option<&ColumnDef
     }
     ty.zerofill &= !column.meta.org_table.is_empty();
     let default = match base {
+        Some(base) if base.generated.is_some() => {
+            base.ty.nullable.then_some(ColumnDefault::Literal(Value::Null))
+        }
         Some(base) if base.auto_increment => Some(ColumnDefault::Literal(assign::zero_value(&base.ty))),
         Some(base) => base.default.clone(),
         None if ty.nullable => Some(ColumnDefault::Literal(Value::Null)),
@@ -288,5 +291,6 @@ pub(in crate::plan) fn column_def(column: &OutputColumn, base: Option<&ColumnDef
         invisible: false,
         explicit_collation: false,
         comment: base.map_or(String::new(), |base| base.comment.clone()),
+        generated: None,
     }
 }

@@ -125,4 +125,5 @@ plans!(
     functions,
     constants,
     windows,
+    generated,
 );

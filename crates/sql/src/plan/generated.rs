@@ -1,0 +1,213 @@
+//! The generated columns of a table in plans: what they are computed by, which of them a change reaches, and which expressions of
+//! a statement an index of them serves.
+//!
+//! A condition on `lower(name)` goes by an index of a column that is generated as `lower(name)`, or of the functional key part
+//! `(lower(name))`. The condition stays what it is and is tested on every row found; only the bounds of the index, and the order
+//! that it gives, come from the column. That needs the column to hold the values of the expression as they are: see [`holds`].
+//!
+//! Literals tell expressions apart: `a + 1` is not `a + 2`. A plan that could go by an index but for literals that have become
+//! parameters says that it depends on them, and the statement is planned with its literals.
+
+use crate::dictionary::TableDef;
+use crate::error::Result;
+use crate::expr::{Binder, Expr, Node, PlainHooks, Scope};
+use crate::parse;
+use crate::types::{SqlType, TypeKind};
+use std::cell::Cell;
+
+/// Generated columns with their expressions, over rows of the table alone, in the order in which they are computed.
+#[derive(Default)]
+pub struct GeneratedColumns(Vec<(usize, Expr)>);
+
+impl GeneratedColumns {
+    /// All generated columns of a table.
+    pub fn of(def: &TableDef, binder: &Binder) -> Result<GeneratedColumns> {
+        let mut bound = Vec::new();
+        if !def.has_generated() {
+            return Ok(GeneratedColumns(bound));
+        }
+        static NO_NAME: String = String::new();
+        let scope = Scope::of_row(def.columns.iter().map(|column| match column.is_key_part() {
+            true => (&NO_NAME, &column.ty),
+            false => (&column.name, &column.ty),
+        }));
+        for (at, column) in def.columns.iter().enumerate() {
+            if let Some(generated) = &column.generated {
+                let parsed = parse::parse_expression(&generated.expression)?;
+                bound.push((at, binder.bind(&parsed, &scope, &mut PlainHooks)?));
+            }
+        }
+        Ok(GeneratedColumns(bound))
+    }
+
+    /// Those that are parts of indexes and hold the values of their expressions as they are.
+    pub fn indexed(def: &TableDef, binder: &Binder) -> Result<GeneratedColumns> {
+        let GeneratedColumns(mut bound) = GeneratedColumns::of(def, binder)?;
+        bound.retain(|(at, expr)| {
+            let mut parts = def.indexes.iter().flat_map(|index| &index.parts);
+            parts.any(|part| part.column == *at) && holds(&def.columns[*at].ty, &expr.ty)
+        });
+        Ok(GeneratedColumns(bound))
+    }
+
+    /// The columns and their expressions.
+    pub fn list(&self) -> &[(usize, Expr)] {
+        &self.0
+    }
+
+    /// The columns that may change when these do.
+    pub fn affected(&self, changed: &[usize]) -> Vec<usize> {
+        let mut reached = changed.to_vec();
+        let mut affected = Vec::new();
+        for (at, expr) in &self.0 {
+            if expr.columns().iter().any(|column| reached.contains(column)) {
+                reached.push(*at);
+                affected.push(*at);
+            }
+        }
+        affected
+    }
+
+    /// Whether an expression, over a row in which the table begins at slot `base`, is that of the column. `on_literals` becomes
+    /// true if that depends on what its parameters are.
+    pub fn is(&self, column: usize, e: &Expr, base: usize, on_literals: &Cell<bool>) -> bool {
+        let Some((_, own)) = self.0.iter().find(|(at, _)| *at == column) else {
+            return false;
+        };
+        if has(e, |node| matches!(node, Node::Param(_))) {
+            let columns: Vec<usize> = own.columns().iter().map(|slot| slot + base).collect();
+            if has(own, |node| matches!(node, Node::Literal(_))) && columns == e.columns() {
+                on_literals.set(true);
+            }
+            return false;
+        }
+        same(own, e, base)
+    }
+}
+
+fn has(e: &Expr, wanted: impl Fn(&Node) -> bool) -> bool {
+    let mut found = false;
+    e.walk(&mut |e| found |= wanted(&e.node));
+    found
+}
+
+/// Whether a column of this type holds values of the other as they are. One that does not fit is refused when it is written, or
+/// becomes another value outside strict mode; as in MySQL, a condition on the expression then goes by that one.
+fn holds(column: &SqlType, value: &SqlType) -> bool {
+    let is_number = |ty: &SqlType| ty.is_integer() && !matches!(ty.kind, TypeKind::Bit | TypeKind::Year);
+    let is_text = |ty: &SqlType| ty.is_string() && !ty.is_member() && ty.kind != TypeKind::Json;
+    match column.kind {
+        _ if is_number(column) => is_number(value),
+        TypeKind::Decimal => {
+            is_number(value) || value.kind == TypeKind::Decimal && column.scale >= value.scale
+        }
+        TypeKind::Double => value.kind == TypeKind::Double,
+        TypeKind::Date | TypeKind::Time | TypeKind::DateTime => {
+            column.kind == value.kind && column.scale >= value.scale
+        }
+        _ if is_text(column) => is_text(value) && column.collation == value.collation,
+        _ => false,
+    }
+}
+
+/// Whether two expressions are the same operation on the same operands; the slots of the second are so much higher.
+fn same(a: &Expr, b: &Expr, base: usize) -> bool {
+    use Node::*;
+    let alike = match (&a.node, &b.node) {
+        (Column(x), Column(y)) => return x + base == *y,
+        (Literal(x), Literal(y)) => {
+            return format!("{x:?}") == format!("{y:?}") && a.ty.collation == b.ty.collation;
+        }
+        (Chain(_), Chain(_))
+        | (Previous, Previous)
+        | (Neg(_), Neg(_))
+        | (BitNot(_), BitNot(_))
+        | (And(_), And(_))
+        | (Or(_), Or(_))
+        | (Xor(_), Xor(_))
+        | (Not(_), Not(_))
+        | (IsNull(_), IsNull(_)) => true,
+        (Arith(x, x_kind, _), Arith(y, y_kind, _)) => (x, x_kind) == (y, y_kind),
+        (Bit(x, _), Bit(y, _)) => x == y,
+        (Compare(x, x_kind, _), Compare(y, y_kind, _)) => (x, x_kind) == (y, y_kind),
+        (IsTruth(_, x), IsTruth(_, y)) => x == y,
+        (
+            Between {
+                negated: x,
+                low: x_low,
+                high: x_high,
+                ..
+            },
+            Between {
+                negated: y,
+                low: y_low,
+                high: y_high,
+                ..
+            },
+        ) => (x, x_low, x_high) == (y, y_low, y_high),
+        (
+            In {
+                negated: x, list: xs, ..
+            },
+            In {
+                negated: y, list: ys, ..
+            },
+        ) => {
+            let kinds = |list: &[(crate::types::CmpKind, Expr)]| {
+                list.iter().map(|(kind, _)| *kind).collect::<Vec<_>>()
+            };
+            x == y && kinds(xs) == kinds(ys)
+        }
+        (
+            Like {
+                negated: x,
+                collation: x_collation,
+                escape: x_escape,
+                ..
+            },
+            Like {
+                negated: y,
+                collation: y_collation,
+                escape: y_escape,
+                ..
+            },
+        ) => (x, x_collation, x_escape) == (y, y_collation, y_escape),
+        (
+            Case {
+                operand: x,
+                whens: xs,
+                otherwise: x_else,
+            },
+            Case {
+                operand: y,
+                whens: ys,
+                otherwise: y_else,
+            },
+        ) => {
+            x.is_some() == y.is_some()
+                && x_else.is_some() == y_else.is_some()
+                && xs.iter().map(|when| when.0).eq(ys.iter().map(|when| when.0))
+        }
+        (Cast(_), Cast(_)) | (Retype(_), Retype(_)) => {
+            a.ty.clone().with_nullable(true) == b.ty.clone().with_nullable(true)
+        }
+        (
+            DateAdd {
+                unit: x,
+                negate: x_negate,
+                ..
+            },
+            DateAdd {
+                unit: y,
+                negate: y_negate,
+                ..
+            },
+        ) => (x, x_negate) == (y, y_negate),
+        (Extract(x, _), Extract(y, _)) => x == y,
+        (Call(x, _), Call(y, _)) => x.name == y.name,
+        // Variables, parameters and subqueries are not the row's alone.
+        _ => false,
+    };
+    let (left, right) = (a.children(), b.children());
+    alike && left.len() == right.len() && left.iter().zip(right).all(|(a, b)| same(a, b, base))
+}

@@ -62,7 +62,7 @@ impl Parser<'_> {
             let actions = if self.at_end() {
                 Vec::new()
             } else {
-                self.list(Parser::alter_action)?
+                self.list(Parser::alter_actions)?.into_iter().flatten().collect()
             };
             return Ok(Statement::AlterTable(Box::new(AlterTable { name, actions })));
         }
@@ -80,10 +80,23 @@ impl Parser<'_> {
         self.error()
     }
 
-    fn alter_action(&mut self) -> Result<AlterAction> {
-        if self.accept("ADD") {
-            return self.alter_add();
+    /// One of the list; `ADD (…, …)` is several.
+    fn alter_actions(&mut self) -> Result<Vec<AlterAction>> {
+        if !self.accept("ADD") {
+            return Ok(vec![self.alter_action()?]);
         }
+        let column = self.accept("COLUMN");
+        if self.is_op(Op::LParen) {
+            return self.in_parens(|p| p.list(Parser::added_element));
+        }
+        let added = match column {
+            true => self.added_column()?,
+            false => self.alter_add()?,
+        };
+        Ok(vec![added])
+    }
+
+    fn alter_action(&mut self) -> Result<AlterAction> {
         if self.accept("MODIFY") {
             self.accept("COLUMN");
             let column = self.column_def()?;
@@ -171,25 +184,43 @@ impl Parser<'_> {
     }
 
     fn alter_add(&mut self) -> Result<AlterAction> {
-        if let Some(index) = self.index_element()? {
-            return Ok(AlterAction::AddIndex(index));
-        }
-        if self.is_any(&["CONSTRAINT", "FOREIGN", "CHECK"]) {
-            return self.constraint();
+        if let Some(added) = self.added_key()? {
+            return Ok(added);
         }
         if self.is("PARTITION") {
             return Ok(AlterAction::Unsupported(
                 "ALTER TABLE ... ADD PARTITION".to_string(),
             ));
         }
-        self.accept("COLUMN");
-        if self.is_op(Op::LParen) {
-            // ADD COLUMN (a INT, b INT): the list goes on as further ADD actions.
-            return Err(SqlError::not_supported("ADD COLUMN with a parenthesised list"));
-        }
+        self.added_column()
+    }
+
+    /// A column that may say where it goes.
+    fn added_column(&mut self) -> Result<AlterAction> {
         let column = self.column_def()?;
         let position = self.column_position()?.unwrap_or(ColumnPosition::Last);
         Ok(AlterAction::AddColumn { column, position })
+    }
+
+    /// One of `ADD (…, …)`.
+    fn added_element(&mut self) -> Result<AlterAction> {
+        if let Some(added) = self.added_key()? {
+            return Ok(added);
+        }
+        Ok(AlterAction::AddColumn {
+            column: self.column_def()?,
+            position: ColumnPosition::Last,
+        })
+    }
+
+    fn added_key(&mut self) -> Result<Option<AlterAction>> {
+        if let Some(index) = self.index_element()? {
+            return Ok(Some(AlterAction::AddIndex(index)));
+        }
+        if self.is_any(&["CONSTRAINT", "FOREIGN", "CHECK"]) {
+            return self.constraint().map(Some);
+        }
+        Ok(None)
     }
 
     fn alter_drop(&mut self) -> Result<AlterAction> {
@@ -257,6 +288,10 @@ impl Parser<'_> {
             });
         }
         self.expect("SET")?;
+        if let Some(word) = self.accept_any(&["VISIBLE", "INVISIBLE"]) {
+            let visible = word == "VISIBLE";
+            return Ok(AlterAction::ShowColumn { column, visible });
+        }
         self.expect("DEFAULT")?;
         Ok(AlterAction::SetDefault {
             column,

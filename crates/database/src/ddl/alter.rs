@@ -368,6 +368,13 @@ impl Draft {
         Ok(())
     }
 
+    /// `ALTER COLUMN … SET VISIBLE | INVISIBLE`
+    fn show_column(&mut self, name: &str, visible: bool, table: &str) -> Result<()> {
+        let at = self.column(name).ok_or_else(|| unknown_column_in(name, table))?;
+        self.columns[at].invisible = !visible;
+        Ok(())
+    }
+
     /// `ALTER INDEX … VISIBLE | INVISIBLE`
     fn show_index(&mut self, name: &str, visible: bool, table: &str) -> Result<()> {
         let at = self.index(name).ok_or_else(|| no_such_key(name, table))?;
@@ -574,6 +581,7 @@ impl DdlContext<'_> {
             AlterAction::SetDefault { column, default } => {
                 self.set_default(draft, column, default.as_ref(), &old.name)
             }
+            AlterAction::ShowColumn { column, visible } => draft.show_column(column, *visible, &old.name),
             AlterAction::AddIndex(def) => self.add_index(draft, def),
             AlterAction::DropIndex(name) => draft.drop_index(name),
             AlterAction::DropPrimaryKey => draft.drop_index(index::PRIMARY),

@@ -256,7 +256,7 @@ pub fn check_table(columns: &[ColumnDef], indexes: &[IndexDef]) -> Result<()> {
     const COLUMNS_MAX: usize = 1017;
     if columns.iter().all(|column| column.invisible) {
         return Err(SqlError::new(
-            er::TABLE_MUST_HAVE_COLUMNS,
+            er::TABLE_MUST_HAVE_A_VISIBLE_COLUMN,
             "A table must have at least one visible column.",
         ));
     }

@@ -44,6 +44,8 @@ use tidemark_client::{Breaker, Client, Error};
 const STACK_LEN: usize = 256 << 10;
 /// A client that hears nothing for so long gives up. Longer than any server waits for a row lock by default.
 const SILENCE_MAX: Duration = Duration::from_secs(90);
+/// How long a measurement waits for its first transaction to end, if its own time is shorter.
+const FIRST_END_MAX: Duration = Duration::from_secs(30);
 /// How long clients have to finish what they are at when a load ends. Then their connections are cut.
 const LAST_ANSWERS: Duration = Duration::from_secs(10);
 /// Latencies are kept in nanoseconds, to two digits.
@@ -260,12 +262,16 @@ impl Load {
         let (begin, first) = (Instant::now(), self.count());
         self.shared.set_phase(PHASE_MEASURE);
         self.pause(time)?;
+        // A rate needs one transaction, however slow the server and short the time.
+        while self.count() == first && begin.elapsed() < FIRST_END_MAX {
+            self.pause(Duration::from_millis(5))?;
+        }
         let (taken, transactions) = (begin.elapsed(), self.count() - first);
         let after = (cpu(&process), own.cpu_s());
         let latency_ns = self.finish()?;
         if transactions == 0 {
             return Err(Failure::because(format!(
-                "no transaction has ended within {time:?}"
+                "no transaction has ended within {taken:.0?}"
             )));
         }
         let per_transaction =

@@ -273,6 +273,13 @@ pub enum AlterAction {
         /// The new default; `None`: it is dropped.
         default: Option<DefaultValue>,
     },
+    /// `ALTER [COLUMN] name SET VISIBLE | INVISIBLE`
+    ShowColumn {
+        /// The column's name as written.
+        column: String,
+        /// False for `INVISIBLE`.
+        visible: bool,
+    },
     /// `ADD PRIMARY KEY | UNIQUE | INDEX | …`
     AddIndex(IndexDef),
     /// `DROP INDEX name`, `DROP KEY name`; the name as written.

@@ -202,6 +202,26 @@ class Views:
         nobody = 1045, "Access denied for user 'views_u'@"
         self.check(("CREATE DEFINER='skip-grants user'@'skip-grants host' VIEW v AS SELECT id FROM t", None), ("SELECT * FROM v", nobody))
 
+    def case_a_plan_shows_what_is_below_a_view_to_those_who_see_it(self):
+        hidden = 1345, "EXPLAIN/SHOW can not be issued; lacking privileges for underlying table"
+        self.fresh("CREATE DEFINER=root@localhost VIEW views_db.v AS SELECT id, a FROM views_db.t", "GRANT SELECT, UPDATE ON views_db.v TO views_u")
+        plans = ("EXPLAIN SELECT * FROM v", "EXPLAIN UPDATE v SET a = 1")
+        self.check(*((plan, hidden) for plan in plans))
+        self.root("GRANT SELECT, UPDATE ON views_db.t TO views_u")
+        self.check(*((plan, hidden) for plan in plans))
+        self.root("GRANT SHOW VIEW ON views_db.v TO views_u")
+        self.check(*((plan, None) for plan in plans))
+
+    def case_a_view_that_doubles_another_again_and_again_is_refused(self):
+        self.fresh("CREATE VIEW views_db.v0 AS SELECT id, a FROM views_db.t")
+        for depth in range(1, 40):
+            try:
+                self.root(f"CREATE VIEW views_db.v{depth} AS SELECT id, a + a AS a FROM views_db.v{depth - 1}")
+            except pymysql.err.MySQLError as error:
+                assert error.args[0] == 1473, error
+                return
+        raise AssertionError("40 views, each with two copies of the one before, were taken")
+
     def case_who_is_shown_the_definition(self):
         self.fresh("CREATE VIEW views_db.v AS SELECT id FROM views_db.t WHERE secret > 0", "GRANT SELECT ON views_db.v TO views_u")
         listed = "SELECT VIEW_DEFINITION FROM information_schema.VIEWS WHERE TABLE_SCHEMA = 'views_db'"

@@ -13,7 +13,7 @@ use crate::accounts::Privileges;
 use crate::context::SessionState;
 use crate::context::TableUse;
 use crate::dictionary::{TableDef, virtual_schema};
-use crate::error::{Result, SqlError};
+use crate::error::{Result, SqlError, er};
 use crate::expr::{Binder, EvalCtx, Expr, NoSubqueries, Node, build};
 use crate::mdl::Mode;
 use crate::parse::ast::{self, Statement, TableRef};
@@ -130,10 +130,33 @@ impl Planner<'_> {
                 }
                 self.explains = true;
                 let body = self.body(&explain.statement, sample)?;
+                self.require_sight_of_views()?;
                 Body::Explain(self.explained(&body, explain.format)?)
             }
             _ => return Err(SqlError::not_supported("planning of this statement")),
         })
+    }
+
+    /// Error 1345 if a plan would show what is below a view to an account that may not see it: that needs SHOW VIEW on the
+    /// view, and SELECT on what it names, as the account's own rights.
+    fn require_sight_of_views(&self) -> Result<()> {
+        let hidden = |used: &TableUse| {
+            let may = |privilege| {
+                let held = self
+                    .state
+                    .require_in_part(privilege, &used.table.schema, &used.table.name);
+                held.is_ok()
+            };
+            used.table.view.is_some() && !may(Privileges::SHOW_VIEW)
+                || used.through_view && !may(Privileges::SELECT)
+        };
+        match self.uses.iter().any(hidden) {
+            true => Err(SqlError::new(
+                er::VIEW_NO_EXPLAIN,
+                "EXPLAIN/SHOW can not be issued; lacking privileges for underlying table",
+            )),
+            false => Ok(()),
+        }
     }
 
     /// A query that is a statement by itself: without a LIMIT it has that of `sql_select_limit`.

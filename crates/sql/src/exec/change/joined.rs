@@ -128,6 +128,16 @@ impl<'a> JoinedRun<'a> {
                         put(&mut set, *column, value);
                     }
                     if update.as_read {
+                        // What is computed from these columns is seen as they are.
+                        let mut own: Set = set.clone();
+                        let generated = &update.assignments.generated;
+                        let before = Slots(&row[target.base..]);
+                        target
+                            .target
+                            .generate(generated, &before, &run.env.ctx(), &mut own)?;
+                        for (column, value) in own.split_off(set.len()) {
+                            put(&mut new, target.base + column, value);
+                        }
                         new_of.clone_from(&key);
                     }
                     if let Err(error) = self.test(target, update, row, &set) {
@@ -161,17 +171,23 @@ impl<'a> JoinedRun<'a> {
             return Ok(());
         };
         let ctx = self.run.env.ctx();
-        let mut after: Set = set
-            .iter()
-            .map(|(column, value)| (target.base + column, value.clone()))
-            .collect();
-        if after.iter().all(|(slot, value)| row[*slot] == *value) {
+        let before = &row[target.base..];
+        if set.iter().all(|(column, value)| before[*column] == *value) {
             return Ok(());
         }
+        let mut after = set.clone();
         for &column in &update.assignments.on_update_now {
-            let value = now(&ctx, target.target.def.columns[column].ty.scale);
-            put(&mut after, target.base + column, value);
+            put(
+                &mut after,
+                column,
+                now(&ctx, target.target.def.columns[column].ty.scale),
+            );
         }
+        let generated = &update.assignments.generated;
+        target
+            .target
+            .generate(generated, &Slots(before), &ctx, &mut after)?;
+        after.iter_mut().for_each(|(column, _)| *column += target.base);
         let base = &Slots(row);
         check.test(&Changed { base, set: &after }, &ctx)
     }

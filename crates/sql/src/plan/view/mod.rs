@@ -281,6 +281,7 @@ impl<'a> Planner<'a> {
             let name = alias.as_deref().unwrap_or_default();
             items.push((name, self.condition(expr, &inner.scope, "field list")?));
         }
+        check_size(&items)?;
         let mut order = Vec::new();
         for item in order_by {
             let named = match &item.expr {
@@ -333,6 +334,20 @@ impl<'a> Planner<'a> {
             allowed: None,
             forced: false,
         }))
+    }
+}
+
+/// Most parts that the expressions of a merged view's columns may have together. Each view that names another's columns several
+/// times has that many copies of what they are, so without a bound a few dozen views fill the memory.
+const MERGED_PARTS_MAX: usize = 50_000;
+
+/// Error 1473 for a view whose columns are more than can be copied into a statement.
+fn check_size(columns: &[(&str, Expr)]) -> Result<()> {
+    let mut parts = 0;
+    columns.iter().for_each(|(_, e)| e.walk(&mut |_| parts += 1));
+    match parts > MERGED_PARTS_MAX {
+        true => Err(SqlError::too_high_nesting_for_select()),
+        false => Ok(()),
     }
 }
 

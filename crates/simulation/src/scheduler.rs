@@ -80,6 +80,7 @@ enum State {
 struct Task {
     state: State,
     timed_out: bool,
+    /// What the C library calls its thread, while no later one has the same name.
     thread: usize,
     baton: &'static Baton,
 }
@@ -93,6 +94,8 @@ const TOKEN: u32 = 1;
 const REPORT: u32 = 2;
 
 const NONE: usize = usize::MAX;
+/// What the C library calls no thread.
+const NO_THREAD: usize = 0;
 const NEVER: u64 = u64::MAX;
 /// What is never woken.
 const UNBORN: usize = usize::MAX;
@@ -261,7 +264,12 @@ pub fn new_task() -> Option<usize> {
 
 /// The thread of a task, as the C library calls it.
 pub fn set_thread(task: usize, thread: usize) {
-    with(|world, _| (world.tasks[task].thread, world.tasks[task].state) = (thread, State::Ready));
+    with(|world, _| {
+        // The C library gives the names of threads that have ended again; a task made later may have had this one before.
+        let before = world.tasks.iter_mut().filter(|other| other.thread == thread);
+        before.for_each(|other| other.thread = NO_THREAD);
+        (world.tasks[task].thread, world.tasks[task].state) = (thread, State::Ready);
+    });
     pause(5000);
 }
 
@@ -350,7 +358,7 @@ impl Task {
         Task {
             state,
             timed_out: false,
-            thread: 0,
+            thread: NO_THREAD,
             baton: Box::leak(Box::new(Baton(AtomicU32::new(NOTHING)))),
         }
     }

@@ -1,5 +1,6 @@
 //! Aggregates, and what a grouped query may read besides them.
 
+use super::outer_aggregate::Place;
 use super::rollup::placeholder;
 use super::window::{Windows, has_window};
 use super::{AGGREGATE, Planner};
@@ -32,21 +33,24 @@ pub(super) struct Finished {
 
 impl Hooks for BlockHooks<'_, '_> {
     fn aggregate(&mut self, call: &FunctionCall, scope: &Scope, binder: &Binder) -> Result<Expr> {
-        let Some(finished) = self.aggregates.take() else {
+        if self.aggregates.is_none() && !self.planner.has_place_for_aggregates() {
+            return Err(SqlError::invalid_group_function());
+        }
+        // Inside an aggregate there is no other, and no window function.
+        let (finished, windows) = (self.aggregates.take(), self.windows.take());
+        let bound = self.bind_aggregate(call, scope, binder);
+        (self.aggregates, self.windows) = (finished, windows);
+        let aggregate = bound?;
+        let may_stand = self.aggregates.is_some();
+        if let Some(outside) = self.planner.place_outside(&aggregate, scope, may_stand) {
+            return Ok(outside);
+        }
+        let Some(finished) = &mut self.aggregates else {
             return Err(SqlError::invalid_group_function());
         };
-        // Inside an aggregate there is no other, and no window function.
-        let windows = self.windows.take();
-        let bound = self.bind_aggregate(call, scope, binder);
-        self.windows = windows;
-        let slot = AGGREGATE + finished.aggregates.len();
-        let out = bound.map(|aggregate| {
-            let column = build::column(slot, aggregate.ty.clone());
-            finished.aggregates.push(aggregate);
-            column
-        });
-        self.aggregates = Some(finished);
-        out
+        let column = build::column(AGGREGATE + finished.aggregates.len(), aggregate.ty.clone());
+        finished.aggregates.push(aggregate);
+        Ok(column)
     }
 
     fn window(&mut self, call: &FunctionCall, scope: &Scope, binder: &Binder) -> Result<Expr> {
@@ -68,9 +72,15 @@ impl Hooks for BlockHooks<'_, '_> {
 
     fn subquery(&mut self, query: &Query, scope: &Scope, _binder: &Binder) -> Result<(usize, Vec<SqlType>)> {
         let locks = std::mem::take(&mut self.planner.locks);
+        let before = self.aggregates.as_ref().map(|finished| finished.aggregates.len());
+        self.planner.places.push(Place::new(scope, before));
         let planned = self.planner.query(query, Some(scope));
+        let place = self.planner.places.pop();
         self.planner.locks = locks;
         let plan = planned?;
+        if let (Some(finished), Some(place)) = (&mut self.aggregates, place) {
+            finished.aggregates.extend(place.added);
+        }
         let types = plan.columns.iter().map(|column| column.ty.clone()).collect();
         self.planner.queries.push(plan);
         Ok((self.planner.queries.len() - 1, types))

@@ -24,6 +24,7 @@ mod index_bounds;
 mod items;
 mod join;
 pub mod order;
+mod outer_aggregate;
 pub mod past;
 mod query;
 pub mod rollup;
@@ -257,6 +258,8 @@ pub struct Planner<'a> {
     expanded: usize,
     /// The tables of the FROM clause being planned may be given NULLs for rows by an outer join.
     null_extended: bool,
+    /// The places in the queries around that the query being planned stands in, the outermost first.
+    places: Vec<outer_aggregate::Place>,
     /// The generated columns that conditions may go by, of the tables met so far.
     generated: RefCell<Vec<(TableId, Rc<GeneratedColumns>)>>,
 }
@@ -286,6 +289,7 @@ impl<'a> Planner<'a> {
             views: Vec::new(),
             expanded: 0,
             null_extended: false,
+            places: Vec::new(),
             generated: RefCell::default(),
         }
     }

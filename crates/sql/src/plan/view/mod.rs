@@ -81,6 +81,7 @@ struct Around<'a> {
     common: Vec<Arc<ast::CommonTable>>,
     working: Vec<(String, usize)>,
     locks: Vec<LockClause>,
+    places: Vec<crate::plan::outer_aggregate::Place>,
 }
 
 impl<'a> Planner<'a> {
@@ -168,6 +169,7 @@ impl<'a> Planner<'a> {
             binder: self.binder,
             common: std::mem::take(&mut self.common),
             working: std::mem::take(&mut self.working),
+            places: std::mem::take(&mut self.places),
             locks: std::mem::replace(&mut self.locks, locks),
         };
         self.binder.ctx = ctx;
@@ -183,6 +185,7 @@ impl<'a> Planner<'a> {
         self.binder = around.binder;
         self.common = around.common;
         self.working = around.working;
+        self.places = around.places;
         self.locks = around.locks;
         drop(acting);
         planned.map_err(|error| match is_hidden(&error) {

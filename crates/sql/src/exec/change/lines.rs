@@ -286,3 +286,7 @@ fn unescaped(byte: u8) -> u8 {
         other => other,
     }
 }
+
+#[cfg(test)]
+#[path = "lines_tests.rs"]
+mod tests;

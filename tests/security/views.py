@@ -15,6 +15,17 @@ def denied(what: str, name: str) -> tuple[int, str]:
     return 1142, f"{what} command denied to user 'views_u'@'localhost' for table '{name}'"
 
 
+def check_codes(cursor, statements: tuple[str, ...], code: int | None, after: str) -> None:
+    """All of the statements fail with this error; None: none of them fails."""
+    for statement in statements:
+        try:
+            cursor.execute(statement)
+            seen = None
+        except pymysql.err.MySQLError as error:
+            seen = error.args[0]
+        assert seen == code, (after, statement, seen)
+
+
 class Views:
     def __init__(self, address: Address, report: Report):
         self.address, self.report = address, report
@@ -135,13 +146,7 @@ class Views:
                                  ("REVOKE UPDATE ON views_db.v FROM views_u", 1142), ("GRANT UPDATE ON views_db.v TO views_u", None),
                                  ("CREATE OR REPLACE DEFINER=views_d VIEW views_db.v AS SELECT id, a + 1 AS a FROM views_db.t", 1348)]:
                 self.root(change)
-                for statement in ("EXECUTE p", "UPDATE v SET a = a + 1 WHERE id = 2"):
-                    try:
-                        cursor.execute(statement)
-                        seen = None
-                    except pymysql.err.MySQLError as error:
-                        seen = error.args[0]
-                    assert seen == code, (change, statement, seen)
+                check_codes(cursor, ("EXECUTE p", "UPDATE v SET a = a + 1 WHERE id = 2"), code, after=change)
 
     def case_what_a_view_does_not_show_stays(self):
         self.fresh("CREATE VIEW views_db.v AS SELECT id, a FROM views_db.t WHERE a < 15 WITH CHECK OPTION", "GRANT ALL ON views_db.v TO views_u")
@@ -178,13 +183,7 @@ class Views:
             for change, code in [("SELECT 1", None), ("REVOKE SELECT ON views_db.t FROM views_d", 1356), ("GRANT SELECT ON views_db.t TO views_d", None),
                                  ("REVOKE SELECT ON views_db.v FROM views_u", 1142)]:
                 self.root(change)
-                for statement in ("EXECUTE p", "SELECT id FROM v WHERE id = 2"):
-                    try:
-                        cursor.execute(statement)
-                        seen = None
-                    except pymysql.err.MySQLError as error:
-                        seen = error.args[0]
-                    assert seen == code, (change, statement, seen)
+                check_codes(cursor, ("EXECUTE p", "SELECT id FROM v WHERE id = 2"), code, after=change)
 
     def case_who_may_make_views(self):
         self.fresh("GRANT SELECT ON views_db.t TO views_u")

@@ -27,7 +27,7 @@ pub enum Line {
     Cell(CellLine),
 }
 
-/// Who takes part.
+/// A server that was measured.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ServerLine {
     /// Its name in all other lines.

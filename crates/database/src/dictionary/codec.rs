@@ -664,11 +664,15 @@ mod tests {
             temporary: false,
             view: None,
         };
+        let survives = |table: &TableDef, version: u8| {
+            let bytes = encode_table(table);
+            assert_eq!(bytes[0], version);
+            let back = decode_table("s", "t", &bytes, 3, &locks).unwrap();
+            assert_eq!(format!("{table:?}"), format!("{back:?}"));
+            bytes
+        };
         // What an older program has written.
-        let bytes = encode_table(&table);
-        assert_eq!(bytes[0], VERSION);
-        let back = decode_table("s", "t", &bytes, 3, &locks).unwrap();
-        assert_eq!(format!("{table:?}"), format!("{back:?}"));
+        survives(&table, VERSION);
         table.foreign_keys.push(ForeignKeyDef {
             name: "t_ibfk_1".to_owned(),
             columns: vec![0, 1],
@@ -678,19 +682,13 @@ mod tests {
             on_delete: ReferentialAction::SetNull,
             on_update: ReferentialAction::Cascade,
         });
-        let bytes = encode_table(&table);
-        assert_eq!(bytes[0], VERSION_FOREIGN_KEYS);
-        let back = decode_table("s", "t", &bytes, 3, &locks).unwrap();
-        assert_eq!(format!("{table:?}"), format!("{back:?}"));
+        survives(&table, VERSION_FOREIGN_KEYS);
         table.columns[3].generated = Some(GeneratedColumn {
             expression: "(`c0` + 1)".to_owned(),
             stored: true,
             key_part: false,
         });
-        let bytes = encode_table(&table);
-        assert_eq!(bytes[0], VERSION_GENERATED);
-        let back = decode_table("s", "t", &bytes, 3, &locks).unwrap();
-        assert_eq!(format!("{table:?}"), format!("{back:?}"));
+        let bytes = survives(&table, VERSION_GENERATED);
         for cut in 0..bytes.len() {
             assert!(
                 decode_table("s", "t", &bytes[..cut], 3, &locks).is_err(),

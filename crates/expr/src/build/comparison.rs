@@ -15,7 +15,7 @@ use tidemark_types::{CmpKind, Date, SqlType, TypeKind, Val, Value};
 enum Place {
     /// By itself: a text literal beside a date must be one.
     Alone,
-    /// One of several, as in BETWEEN, in a list or in rows of one: a text that is no date is the zero date, with a warning.
+    /// One of several, as in BETWEEN, in a list or in rows of one: a text that is no date is no error but equals nothing, with a warning.
     OneOfSeveral,
 }
 

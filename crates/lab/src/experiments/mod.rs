@@ -32,7 +32,7 @@ use std::time::Duration;
 pub struct Experiment {
     /// Its name on the command line and in results.
     pub name: &'static str,
-    /// Who has done it first, and when.
+    /// Author and year of the study.
     pub study: &'static str,
     /// What it asks.
     pub question: &'static str,

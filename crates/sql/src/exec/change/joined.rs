@@ -128,16 +128,7 @@ impl<'a> JoinedRun<'a> {
                         put(&mut set, *column, value);
                     }
                     if update.as_read {
-                        // What is computed from these columns is seen as they are.
-                        let mut own: Set = set.clone();
-                        let generated = &update.assignments.generated;
-                        let before = Slots(&row[target.base..]);
-                        target
-                            .target
-                            .generate(generated, &before, &run.env.ctx(), &mut own)?;
-                        for (column, value) in own.split_off(set.len()) {
-                            put(&mut new, target.base + column, value);
-                        }
+                        self.follow(target, update, row, &set, &mut new)?;
                         new_of.clone_from(&key);
                     }
                     if let Err(error) = self.test(target, update, row, &set) {
@@ -163,6 +154,30 @@ impl<'a> JoinedRun<'a> {
             Ok(())
         })?;
         Ok(collected)
+    }
+
+    /// Adds to the new values, by slot, those of the generated columns that follow from what is set: later assignments see them.
+    fn follow(
+        &self,
+        target: &JoinedTarget,
+        update: &JoinedUpdate,
+        row: &[Value],
+        set: &Set,
+        new: &mut Set,
+    ) -> Result<()> {
+        let generated = &update.assignments.generated;
+        if generated.is_empty() {
+            return Ok(());
+        }
+        let mut own = set.clone();
+        let before = Slots(&row[target.base..]);
+        target
+            .target
+            .generate(generated, &before, &self.run.env.ctx(), &mut own)?;
+        for (column, value) in own.split_off(set.len()) {
+            put(new, target.base + column, value);
+        }
+        Ok(())
     }
 
     /// Error 1369 if a row changes and the view that the change goes through would not show it any more.

@@ -92,6 +92,24 @@ impl Segments {
         Ok(None)
     }
 
+    /// Removes segments, none of which [holds anything](Self::first_in_use).
+    pub fn remove_unused(disk: &dyn Disk) -> Result<()> {
+        let mut removed = false;
+        for found in disk.list()? {
+            if found
+                .strip_prefix(PREFIX)
+                .is_some_and(|number| number.parse::<u64>().is_ok())
+            {
+                disk.remove(&found)?;
+                removed = true;
+            }
+        }
+        if removed {
+            disk.sync_dir()?;
+        }
+        Ok(())
+    }
+
     pub fn size(&self) -> u64 {
         self.size
     }

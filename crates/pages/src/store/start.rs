@@ -121,6 +121,8 @@ impl Found {
         segments.write_again(control.durable.max(control.scan_from), recovered.end)?;
         data.sync()?;
         control.epoch += 1;
+        // Those that only the log knows of: a checkpoint may pass it before the floors above say what they have given out.
+        control.next_txn = recovered.next_txn;
         control.clean = false;
         control.durable = recovered.end;
         if control.id == 0 {
@@ -179,6 +181,8 @@ fn create(config: &StoreConfig) -> Result<(ControlFile, Control)> {
         durable: LOG_START,
         id: new_id(),
     };
+    // Of a first start that did not come as far as its control file: half made, and nothing in it.
+    Segments::remove_unused(&*config.disk)?;
     // The log is part of a data directory from the beginning.
     Segments::open(config.disk.clone(), control.segment_bytes, Mark::default())?.prepare(
         LOG_START,

@@ -407,6 +407,51 @@ fn losers_are_found_and_their_records_read_back() {
     assert_eq!(again.losers, found.losers);
 }
 
+/// Nobody has said yet which ids are given out, and the log that says so is behind the checkpoint.
+#[test]
+fn a_checkpoint_right_after_a_start_forgets_no_id() {
+    let disk = SimDisk::new(12);
+    let (store, _) = Store::on_sim(&disk, 64, ops()).unwrap();
+    let page = new_page(&store, 0);
+    let mut mtr = store.begin_mtr().unwrap();
+    mtr.note(TxnNote::Commit { txn: TxnId(9) });
+    store.log().wait_durable(mtr.commit().end).unwrap();
+    let disk = disk.restart();
+    drop(store);
+
+    let (store, found) = Store::on_sim(&disk, 64, ops()).unwrap();
+    assert_eq!(found.next_txn, TxnId(10));
+    write(&store, page, 1);
+    while store.clean(Aim::Room, usize::MAX).unwrap() > 0 {}
+    store.checkpoint().unwrap();
+    let disk = disk.restart();
+    drop(store);
+    let (_, again) = Store::on_sim(&disk, 64, ops()).unwrap();
+    assert_eq!(again.next_txn, TxnId(10));
+}
+
+/// The power may go, or the disk fail, at any moment of the first start.
+#[test]
+fn a_first_start_that_was_cut_short_is_begun_again() {
+    for cut in 1.. {
+        let disk = SimDisk::new(cut);
+        disk.set_faults(Faults {
+            power_cut_in: Some(cut),
+            ..Faults::default()
+        });
+        let first = Store::on_sim(&disk, 64, ops());
+        let is_over = !disk.is_dead();
+        drop(first);
+        let disk = disk.restart();
+        let (store, _) = Store::on_sim(&disk, 64, ops()).unwrap_or_else(|error| panic!("cut {cut}: {error}"));
+        new_page(&store, 0);
+        if is_over {
+            assert!(cut > 10, "the first start changes the disk more often than that");
+            return;
+        }
+    }
+}
+
 #[test]
 fn the_log_is_recycled_and_never_overrun() {
     let disk = SimDisk::new(2);

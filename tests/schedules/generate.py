@@ -28,6 +28,18 @@ DEFINITIONS = {
 
 
 @dataclass(frozen=True)
+class Child:
+    """A table beside `t` whose rows name rows of `t`, or of the child before it, by a foreign key (`family.py`)."""
+    name: str
+    definition: str
+    indexes: dict[str, str] = field(hash=False)   # by column
+    rows: tuple[tuple[int | None, ...], ...]
+
+    def without(self, row) -> "Child":
+        return replace(self, rows=tuple(r for r in self.rows if r != row))
+
+
+@dataclass(frozen=True)
 class Schedule:
     seed: int
     shape: str
@@ -35,10 +47,18 @@ class Schedule:
     ghosts: tuple[int, ...]                    # rows that are deleted before the sessions begin, and kept by an old view
     levels: dict[str, str] = field(hash=False)
     steps: tuple[tuple[str, str], ...]         # session, statement
+    children: tuple[Child, ...] = ()
+
+    def tables(self) -> list[tuple[str, str, dict[str, str]]]:
+        """Name, definition, and index by column, parents before children."""
+        return [("t", DEFINITIONS[self.shape], SHAPES[self.shape]), *((child.name, child.definition, child.indexes) for child in self.children)]
+
+    def create(self) -> list[str]:
+        return [f"CREATE TABLE {name} ({definition})" for name, definition, _ in self.tables()]
 
     def setup(self) -> list[str]:
-        rows = ", ".join(str(row) for row in self.rows)
-        return [f"INSERT INTO t VALUES {rows}"] if rows else []
+        return [f"INSERT INTO {name} VALUES " + ", ".join(values(row) for row in rows)
+                for name, rows in [("t", self.rows), *((child.name, child.rows) for child in self.children)] if rows]
 
     def bury(self) -> list[str]:
         return [f"DELETE FROM t WHERE id = {key}" for key in self.ghosts]
@@ -46,6 +66,10 @@ class Schedule:
     def with_steps(self, steps) -> "Schedule":
         used = {session for session, _ in steps}
         return replace(self, steps=tuple(steps), levels={s: l for s, l in self.levels.items() if s in used})
+
+
+def values(row: tuple[int | None, ...]) -> str:
+    return "(" + ", ".join("NULL" if value is None else str(value) for value in row) + ")"
 
 
 class Generator(random.Random):

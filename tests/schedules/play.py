@@ -23,7 +23,8 @@ import golden  # noqa: E402
 from support.address import Address  # noqa: E402
 from support.waits import Observer, Wait, has_cycle  # noqa: E402
 
-from generate import DEFINITIONS, NAMES, SHAPES, Schedule  # noqa: E402
+from family import CHILDREN  # noqa: E402
+from generate import NAMES, Schedule  # noqa: E402
 
 ANSWER_AT_ONCE_S = 0.002       # most answers are there by then; after it, the server is asked
 LOOK_AGAIN_AFTER_S = 0.001
@@ -33,6 +34,7 @@ CYCLE_BROKEN_WITHIN_S = 3.0    # a deadlock that InnoDB sees; it does not see on
 HANGS_AFTER_S = 20.0
 # The other way to write DELETE is the one that takes a hint; MySQL, on so small a table, needs none.
 FOR_MARIADB = [(" FOR SHARE", " LOCK IN SHARE MODE"), ("DELETE FROM t WHERE k", "DELETE t FROM t FORCE INDEX (k) WHERE k")]
+TABLES = [*reversed(CHILDREN), "t"]     # children go before their parents
 
 Transcript = list[list[str]]
 
@@ -80,7 +82,7 @@ class Session:
 
 
 class Player:
-    """A lane on one server: a database with a table of each shape, four sessions, a view that is held open."""
+    """A lane on one server: a database, four sessions, a view that is held open."""
 
     def __init__(self, address: Address, lane: str):
         self.database = f"schedules_{lane}"
@@ -104,7 +106,7 @@ class Player:
 
     def prepare(self, schedule: Schedule) -> dict[str, Session]:
         """The table with its rows, those that are to be deleted deleted, and the sessions at their levels."""
-        self.clerk.execute("DROP TABLE IF EXISTS t", f"CREATE TABLE t ({DEFINITIONS[schedule.shape]})", *schedule.setup())
+        self.clerk.execute(f"DROP TABLE IF EXISTS {', '.join(TABLES)}", *schedule.create(), *schedule.setup())
         sessions = {name: self.sessions[name] for name in schedule.levels}
         for name, level in schedule.levels.items():
             sessions[name].execute(f"SET SESSION TRANSACTION ISOLATION LEVEL {level}")
@@ -127,8 +129,9 @@ class Player:
         for session in sessions.values():
             session.execute("COMMIT")
         self.keeper.execute("COMMIT")
-        for column, index in SHAPES[schedule.shape].items():
-            transcript.append(self.clerk.execute(f"SELECT * FROM t FORCE INDEX ({index}) WHERE {column} > 0"))
+        for name, _, indexes in schedule.tables():
+            for column, index in indexes.items():
+                transcript.append(self.clerk.execute(f"SELECT * FROM {name} FORCE INDEX ({index}) WHERE {column} > 0"))
         return transcript
 
     def step(self, sessions: dict[str, Session], name: str, sql: str) -> list[str]:

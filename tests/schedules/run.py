@@ -4,6 +4,7 @@
     tests/schedules/run.py --against HOST:PORT[:USER] [--address HOST:PORT[:USER]] [--seed N] [--count 1000] [--lanes 4]
     tests/schedules/run.py --mariadb [--count 2000]                   against Debian's MariaDB
     tests/schedules/run.py --mariadb 17 23                            just the schedules of these seeds
+    tests/schedules/run.py --families --against HOST:PORT[:USER]      tables with foreign keys
     tests/schedules/run.py --mariadb --arbiter HOST:PORT[:USER]       and asks a third server who is alone with its answer
 
 Compared are, step by step: rows, affected counts, errors, who waits, and who is woken by which step with what answer; and
@@ -31,6 +32,7 @@ HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent)]
 
 import golden  # noqa: E402
+from family import FamilyGenerator  # noqa: E402
 from generate import LEVELS, Generator  # noqa: E402
 from known import MARIADB_AVOIDS, NOT_AGAIN, RACE, UNSTEADY, Played, experiments, reason  # noqa: E402
 from play import Hang, Player, Transcript  # noqa: E402
@@ -165,7 +167,7 @@ def work(options, ours: Address, theirs: Address, number: int, seeds, found: mul
         for seed in seeds:
             if options.until and time.time() > options.until:
                 break
-            script, why = lane.try_seed(Generator(seed, options.avoid, options.levels))
+            script, why = lane.try_seed(options.generator(seed, options.avoid, options.levels))
             played += 1
             if why:
                 known[why] += 1
@@ -228,6 +230,8 @@ def main():
     parser.add_argument("--name", default="", help="of the databases, if several runs share a server")
     parser.add_argument("--levels", type=lambda text: tuple(text.upper().split(",")), default=LEVELS, help="only these, separated by commas")
     parser.add_argument("--avoid", type=lambda text: frozenset(text.split(",")), default=frozenset(), help="forms of conditions to leave out")
+    parser.add_argument("--families", dest="generator", action="store_const", const=FamilyGenerator, default=Generator,
+                        help="of tables with foreign keys; only against MySQL")
     parser.add_argument("--avoid-nothing", action="store_true", help="even against MariaDB")
     parser.add_argument("--differences", type=int, default=DIFFERENCES_MAX)
     options = parser.parse_args()
@@ -237,7 +241,10 @@ def main():
         theirs = servers.enter_context(MariaDB()).address if options.mariadb else options.against
         if theirs is None:
             parser.error("--against or --mariadb")
-        if "MariaDB" in theirs.execute("SELECT VERSION()")[0][0] and not options.avoid_nothing:
+        is_mariadb = "MariaDB" in theirs.execute("SELECT VERSION()")[0][0]
+        if is_mariadb and options.generator is FamilyGenerator:
+            parser.error("foreign keys are compared with MySQL's alone")
+        if is_mariadb and not options.avoid_nothing:
             options.avoid |= MARIADB_AVOIDS
         count = options.count or (1_000_000 if options.seconds else 1000)
         seeds = [int(word) for word in options.filters] or range(options.seed, options.seed + count)

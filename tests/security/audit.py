@@ -11,7 +11,7 @@ from support.server import Server
 
 GENERAL = re.compile(r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z\t +(\d+) (\w+)\t(.*)$", re.MULTILINE)
 SLOW = re.compile(r"# Time: \d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z\n# User@Host: (\S+)\[(\S+)\] @ (\S*) \[(\S*)\]  Id: +\d+\n"
-                  r"# Query_time: (\d+\.\d+)  Lock_time: \d+\.\d+ Rows_sent: (\d+)  Rows_examined: (\d+)\n(?:use (\w+);\n)?SET timestamp=\d+;\n(.*);\n")
+                  r"# Query_time: (\d+\.\d+)  Lock_time: (\d+\.\d+) Rows_sent: (\d+)  Rows_examined: (\d+)\n(?:use (\w+);\n)?SET timestamp=\d+;\n(.*);\n")
 
 EXAMINED = {
     "SELECT * FROM t": 100, "SELECT * FROM t WHERE id = 5": 1, "SELECT * FROM t WHERE id = 500": 0, "SELECT * FROM t WHERE c = 5": 100, "SELECT * FROM t WHERE a = 3": 10,
@@ -56,19 +56,19 @@ class Audit:
     def case_slow_query_log(self):
         self.root("CREATE DATABASE IF NOT EXISTS app_db", "SET GLOBAL slow_query_log_file = 'slow.log'", "SET GLOBAL slow_query_log = ON")
         with self.address.connect(database="app_db") as connection, connection.cursor() as cursor:
-            before = int(self.root("SHOW STATUS LIKE 'Slow_queries'")[0][1])
+            before = int(self.root("SHOW GLOBAL STATUS LIKE 'Slow_queries'")[0][1])
             cursor.execute("SET long_query_time = 0.2")
             cursor.execute("SELECT 'fast'")
             cursor.execute("SELECT 'slow', SLEEP(0.3)")
-            after = int(self.root("SHOW STATUS LIKE 'Slow_queries'")[0][1])
+            after = int(self.root("SHOW GLOBAL STATUS LIKE 'Slow_queries'")[0][1])
         self.root("SET GLOBAL slow_query_log = OFF")
         path = self.server.datadir / "slow.log"
         text = path.read_text()
-        found = [entry for entry in SLOW.findall(text) if "slow" in entry[8]]
+        found = [entry for entry in SLOW.findall(text) if "slow" in entry[9]]
         assert len(found) == 1, text
-        user, _, host, _, took, sent, examined, schema, statement = found[0]
+        user, _, host, _, took, locked, sent, examined, schema, statement = found[0]
         assert (user, host, sent, examined, schema, statement) == ("root", "localhost", "1", "1", "app_db", "SELECT 'slow', SLEEP(0.3)"), found
-        assert 0.3 <= float(took) < 5 and "'fast'" not in text and after == before + 1, (text, before, after)
+        assert 0.3 <= float(took) < 5 and float(locked) < 0.1 and "'fast'" not in text and after == before + 1, (text, before, after)
         for tool in ("mysqldumpslow", "mariadb-dumpslow"):
             if shutil.which(tool):
                 said = subprocess.run([tool, str(path)], capture_output=True, text=True, timeout=30).stdout
@@ -77,6 +77,27 @@ class Audit:
         if shutil.which("pt-query-digest"):
             said = subprocess.run(["pt-query-digest", str(path)], capture_output=True, text=True, timeout=60).stdout
             assert "SELECT 'slow', SLEEP(0.3)" in said, said
+
+    def case_slow_query_log_says_how_long_locks_were_waited_for(self):
+        self.root("CREATE DATABASE IF NOT EXISTS app_db", "DROP TABLE IF EXISTS app_db.locked",
+                  "CREATE TABLE app_db.locked (id INT PRIMARY KEY)", "INSERT INTO app_db.locked VALUES (1)",
+                  "SET GLOBAL slow_query_log_file = 'locks.log'", "SET GLOBAL slow_query_log = ON")
+        with self.address.connect(database="app_db") as owner, self.address.connect(database="app_db") as waiter:
+            for sql in ("SET innodb_lock_wait_timeout = 1", "SET long_query_time = 0.2"):
+                waiter.cursor().execute(sql)
+            owner.begin()
+            owner.cursor().execute("SELECT * FROM locked FOR UPDATE")
+            try:
+                waiter.cursor().execute("DELETE FROM locked")
+                raise AssertionError("the row is locked")
+            except pymysql.err.OperationalError as error:
+                assert error.args[0] == 1205, error
+            waiter.cursor().execute("SELECT SLEEP(0.3)")
+        self.root("SET GLOBAL slow_query_log = OFF")
+        text = (self.server.datadir / "locks.log").read_text()
+        locked = {entry[9]: (float(entry[4]), float(entry[5])) for entry in SLOW.findall(text)}
+        took, waited = locked["DELETE FROM locked"]
+        assert 0.9 < waited <= took and locked["SELECT SLEEP(0.3)"][1] < 0.1, text
 
     def case_rows_examined(self):
         """As many as MySQL 9.7 counts (ROWS_EXAMINED of performance_schema.events_statements_history)."""
@@ -95,7 +116,7 @@ class Audit:
             cursor.execute("SELECT 'many' FROM t WHERE id < 60")
         self.root("SET GLOBAL slow_query_log = OFF", "DROP DATABASE examined")
         text = path.read_text()
-        seen = {entry[8]: int(entry[6]) for entry in SLOW.findall(text)}
+        seen = {entry[9]: int(entry[7]) for entry in SLOW.findall(text)}
         assert {statement: seen.get(statement) for statement in EXAMINED} == EXAMINED, seen
         assert "'many'" in text and "'few'" not in text, text
 

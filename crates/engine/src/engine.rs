@@ -127,6 +127,10 @@ pub struct Status {
     pub log_syncs: u64,
     /// How often a thread waited for room in the log buffer.
     pub log_waits: u64,
+    /// How often a thread slept until another had written or synced the log for it, as commits do that go together.
+    pub log_group_waits: u64,
+    /// Where the log went on at this start.
+    pub log_opened_at: Lsn,
     /// Bytes of the log that recovery would read, or that a running transaction needs to be undone.
     pub log_kept_bytes: u64,
     /// Pages that the pool has room for.
@@ -143,6 +147,8 @@ pub struct Status {
     pub pool_pages_written: u64,
     /// Pages that gave up their room to others.
     pub pool_evictions: u64,
+    /// Times a thread found no clean page to evict and waited for the cleaner.
+    pub pool_starved: u64,
     /// Pages in the data file.
     pub data_file_pages: u64,
     /// Of these, pages that are not allocated.
@@ -499,7 +505,9 @@ impl Engine {
             log_flushed: store.log.flushed,
             checkpoint: store.redo_from,
             log_syncs: store.log.syncs,
-            log_waits: store.log.waits,
+            log_waits: store.log.room_waits,
+            log_group_waits: store.log.waits,
+            log_opened_at: store.log.opened_at,
             log_kept_bytes: store.log.tail.0 - kept_from.min(store.log.tail).0,
             pool_pages_total: store.pool.frames as u64,
             pool_pages_data: store.pool.used as u64,
@@ -508,6 +516,7 @@ impl Engine {
             pool_reads: store.pool.reads,
             pool_pages_written: store.pool.writes,
             pool_evictions: store.pool.evictions,
+            pool_starved: store.pool.starved,
             data_file_pages: store.file_pages as u64,
             data_file_pages_free: store.file_pages_free as u64,
             scratch_pages: store.scratch_pages as u64,

@@ -115,7 +115,7 @@ mod transaction;
 mod txn;
 mod undo;
 
-pub use tidemark_pages::{disk, failpoint};
+pub use tidemark_pages::{disk, failpoint, waits};
 pub(crate) use tidemark_pages::{log, pool, store, threads, tree};
 
 pub use backup::{Copied, Until};
@@ -133,9 +133,9 @@ pub use mvcc::HotRow;
 pub use schema::{Column, ColumnType, Datum, IndexSchema, KeyPart, RowBuf, TableSchema};
 pub use scrub::{Damage, ScrubStatus};
 pub use spool::Spool;
-pub use striped::Striped;
 pub use table::{
     Action, BinaryCollator, Collator, Flow, KEY_BYTES_MAX, Keep, KeyRange, RangeScan, Read, RowView, Table,
 };
 pub use tidemark_pages::store::{CopyProgress, CopyStage};
 pub use transaction::{Moment, Savepoint, Transaction};
+pub use txn::RowCounts;

@@ -15,7 +15,7 @@ use crate::lock::{Interrupt, LockMode, LockWait};
 use crate::log::TxnNote;
 use crate::mvcc::TidePoint;
 use crate::table::Table;
-use crate::txn::{Txn, TxnContext};
+use crate::txn::{RowCounts, Txn, TxnContext};
 use crate::undo;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -143,6 +143,11 @@ impl Transaction {
     pub fn statement_end(&mut self) {
         self.statement_begin();
         self.context.forget_unique();
+    }
+
+    /// How many rows it and those before it have changed, what they undid included.
+    pub fn changed(&self) -> RowCounts {
+        self.context.changed
     }
 
     /// The present point, to [roll back to](Self::rollback_to).

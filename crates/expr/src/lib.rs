@@ -53,7 +53,7 @@ mod interval;
 mod json;
 mod like;
 mod node;
-mod print;
+pub mod print;
 mod scope;
 mod window;
 
@@ -63,7 +63,7 @@ pub use build::BindCtx;
 pub use column_type::{ROW_BYTES_MAX, collation, column_type};
 pub use compare::{compare_values, order_values};
 pub use env::{Env, EvalCtx, NoRow, NoSession, NoSubqueries, Row, SessionInfo, Subqueries};
-pub use func::call;
+pub use func::{call, pico_time};
 pub use function::{FuncDef, Volatility};
 pub use infer::cmp_kind;
 pub use like::LikePattern;

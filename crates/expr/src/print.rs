@@ -1,33 +1,197 @@
-//! Expressions as error texts show them.
+//! Expressions as error texts and plans show them.
+//!
+//! What comes out is SQL, with parentheses around every operation, as MySQL writes it in the same places. It is for people: text that
+//! is parsed again, that of views and generated columns, is written from the syntax tree.
 
-use super::node::{Expr, Node};
+use super::node::{BitOp, Expr, IntervalUnit, Node, Quantifier, SubqueryKind, VarScope};
 use tidemark_types::Val;
 
-/// `(a op b)`
-pub(crate) fn binary(left: &Expr, op: &str, right: &Expr) -> String {
-    format!("({} {op} {})", operand(left), operand(right))
+/// Writes expressions.
+pub struct Printer<'p> {
+    /// What a slot of the row is called; beside it the name that the expression has for it, as in `` `db`.`t`.`c` ``.
+    pub column: &'p dyn Fn(usize, Option<&str>) -> String,
+    /// What the subquery of this number is called.
+    pub subquery: &'p dyn Fn(usize) -> String,
 }
 
+/// As error texts name columns and subqueries.
+const PLAIN: Printer<'static> = Printer {
+    column: &|slot, name| match name {
+        Some(name) => name.to_owned(),
+        None => format!("column {}", slot + 1),
+    },
+    subquery: &|_| "(select ...)".to_owned(),
+};
+
+/// `(a op b)`, in an error text.
+pub(crate) fn binary(left: &Expr, op: &str, right: &Expr) -> String {
+    PLAIN.binary(left, op, right)
+}
+
+/// An expression in an error text.
 pub(crate) fn operand(e: &Expr) -> String {
-    match &e.node {
-        Node::Literal(Val::Null) => "NULL".to_string(),
-        Node::Literal(Val::Str(s)) => format!("'{}'", String::from_utf8_lossy(s)),
-        Node::Literal(v) => String::from_utf8_lossy(&v.to_text()).into_owned(),
-        Node::Column(slot) => match &e.name {
-            Some(name) => name.to_string(),
-            None => format!("column {}", slot + 1),
-        },
-        Node::Param(_) => "?".to_string(),
-        Node::UserVar(name) => format!("(@`{name}`)"),
-        Node::Neg(inner) => format!("-({})", operand(inner)),
-        Node::Arith(op, _, pair) => binary(&pair[0], op.symbol(), &pair[1]),
-        Node::Compare(op, _, pair) => binary(&pair[0], op.symbol(), &pair[1]),
-        Node::Call(def, args) => call(def.name, args),
-        Node::Cast(inner) => format!("cast({} as {})", operand(inner), cast_name(e)),
-        Node::Retype(inner) => operand(inner),
-        Node::Previous => "...".to_string(),
-        _ => "expression".to_string(),
+    PLAIN.expr(e)
+}
+
+/// The call of a function, in an error text.
+pub(crate) fn call(name: &str, args: &[Expr]) -> String {
+    PLAIN.call(name, args)
+}
+
+impl Printer<'_> {
+    /// An expression.
+    pub fn expr(&self, e: &Expr) -> String {
+        self.within(e, "...")
     }
+
+    /// An expression; `before` is what its chain's earlier steps are.
+    fn within(&self, e: &Expr, before: &str) -> String {
+        let of = |inner: &Expr| self.within(inner, before);
+        let not = |negated: bool| if negated { "not " } else { "" };
+        let all = |list: &[Expr], between: &str| -> String {
+            let parts: Vec<String> = list.iter().map(of).collect();
+            parts.join(between)
+        };
+        match &e.node {
+            Node::Literal(Val::Null) => "NULL".to_owned(),
+            Node::Literal(Val::Str(text)) => format!("'{}'", String::from_utf8_lossy(text)),
+            Node::Literal(value) => String::from_utf8_lossy(&value.to_text()).into_owned(),
+            Node::Column(slot) => (self.column)(*slot, e.name.as_deref()),
+            Node::Param(_) => "?".to_owned(),
+            Node::UserVar(name) => format!("(@`{name}`)"),
+            Node::AssignVar(name, value) => format!("(@`{name}`:={})", of(value)),
+            Node::SystemVar(scope, name) => match scope {
+                VarScope::Any => format!("@@{name}"),
+                VarScope::Session => format!("@@session.{name}"),
+                VarScope::Global => format!("@@global.{name}"),
+            },
+            Node::Chain(steps) => {
+                let mut so_far = before.to_owned();
+                for step in steps {
+                    so_far = self.within(step, &so_far);
+                }
+                so_far
+            }
+            Node::Previous => before.to_owned(),
+            Node::Neg(inner) => format!("-({})", of(inner)),
+            Node::Arith(op, _, pair) => format!("({} {} {})", of(&pair[0]), op.symbol(), of(&pair[1])),
+            Node::Bit(op, pair) => format!("({} {} {})", of(&pair[0]), bit_symbol(*op), of(&pair[1])),
+            Node::BitNot(inner) => format!("~({})", of(inner)),
+            Node::Compare(op, _, pair) => format!("({} {} {})", of(&pair[0]), op.symbol(), of(&pair[1])),
+            Node::And(list) => format!("({})", all(list, " and ")),
+            Node::Or(list) => format!("({})", all(list, " or ")),
+            Node::Xor(pair) => format!("({} xor {})", of(&pair[0]), of(&pair[1])),
+            Node::Not(inner) => match &inner.node {
+                Node::IsNull(inner) => format!("({} is not null)", of(inner)),
+                _ => format!("(not({}))", of(inner)),
+            },
+            Node::IsNull(inner) => format!("({} is null)", of(inner)),
+            Node::IsTruth(inner, truth) => format!("({} is {truth})", of(inner)),
+            Node::Between { negated, args, .. } => {
+                let [value, low, high] = &**args;
+                format!(
+                    "({} {}between {} and {})",
+                    of(value),
+                    not(*negated),
+                    of(low),
+                    of(high)
+                )
+            }
+            Node::In {
+                negated, value, list, ..
+            } => {
+                let list: Vec<String> = list.iter().map(|(_, e)| of(e)).collect();
+                format!("({} {}in ({}))", of(value), not(*negated), list.join(","))
+            }
+            Node::Like { negated, args, .. } => match negated {
+                false => format!("({} like {})", of(&args[0]), of(&args[1])),
+                true => format!("(not(({} like {})))", of(&args[0]), of(&args[1])),
+            },
+            Node::Regexp { negated, args, .. } => match negated {
+                false => format!("regexp_like({},{})", of(&args[0]), of(&args[1])),
+                true => format!("(not(regexp_like({},{})))", of(&args[0]), of(&args[1])),
+            },
+            Node::Case {
+                operand,
+                whens,
+                otherwise,
+            } => {
+                let mut text = "(case".to_owned();
+                operand.iter().for_each(|e| text += &format!(" {}", of(e)));
+                for (_, when, then) in whens {
+                    text += &format!(" when {} then {}", of(when), of(then));
+                }
+                otherwise.iter().for_each(|e| text += &format!(" else {}", of(e)));
+                text + " end)"
+            }
+            Node::Call(def, args) => format!("{}({})", def.name, all(args, ",")),
+            Node::Cast(inner) => format!("cast({} as {})", of(inner), cast_name(e)),
+            Node::Retype(inner) => of(inner),
+            Node::DateAdd { unit, negate, args } => {
+                let sign = if *negate { '-' } else { '+' };
+                format!(
+                    "({} {sign} interval {} {})",
+                    of(&args[0]),
+                    of(&args[1]),
+                    unit_name(*unit)
+                )
+            }
+            Node::Extract(unit, inner) => format!("extract({} from {})", unit_name(*unit), of(inner)),
+            Node::Subquery { id, kind, operands } => {
+                let query = (self.subquery)(*id);
+                let operands: Vec<String> = operands.iter().map(|(_, e)| of(e)).collect();
+                let left = match operands.as_slice() {
+                    [one] => one.clone(),
+                    several => format!("({})", several.join(",")),
+                };
+                match kind {
+                    SubqueryKind::Scalar => query,
+                    SubqueryKind::Exists => format!("exists{query}"),
+                    SubqueryKind::NotExists => format!("(not(exists{query}))"),
+                    SubqueryKind::Row(op) => format!("({left} {} {query})", op.symbol()),
+                    SubqueryKind::Quantified(op, quantifier) => {
+                        let word = match quantifier {
+                            Quantifier::Any => "any",
+                            Quantifier::All => "all",
+                        };
+                        format!("({left} {} {word} {query})", op.symbol())
+                    }
+                }
+            }
+        }
+    }
+
+    /// `(a op b)`
+    pub fn binary(&self, left: &Expr, op: &str, right: &Expr) -> String {
+        format!("({} {op} {})", self.expr(left), self.expr(right))
+    }
+
+    /// The call of a function.
+    pub fn call(&self, name: &str, args: &[Expr]) -> String {
+        let args: Vec<String> = args.iter().map(|e| self.expr(e)).collect();
+        format!("{name}({})", args.join(","))
+    }
+}
+
+fn bit_symbol(op: BitOp) -> &'static str {
+    match op {
+        BitOp::And => "&",
+        BitOp::Or => "|",
+        BitOp::Xor => "^",
+        BitOp::ShiftLeft => "<<",
+        BitOp::ShiftRight => ">>",
+    }
+}
+
+fn unit_name(unit: IntervalUnit) -> String {
+    let mut name = String::new();
+    for letter in format!("{unit:?}").chars() {
+        if letter.is_uppercase() && !name.is_empty() {
+            name.push('_');
+        }
+        name.push(letter.to_ascii_lowercase());
+    }
+    name
 }
 
 fn cast_name(e: &Expr) -> String {
@@ -36,9 +200,4 @@ fn cast_name(e: &Expr) -> String {
         (true, false) => "signed".to_string(),
         _ => e.ty.to_string(),
     }
-}
-
-pub(crate) fn call(name: &str, args: &[Expr]) -> String {
-    let args: Vec<String> = args.iter().map(operand).collect();
-    format!("{name}({})", args.join(","))
 }

@@ -8,6 +8,7 @@
 //!  pool    pages in memory under a strict limit, and their latches
 //!  disk    files: the real ones, and simulated ones that lose power, tear writes and fail
 //!  threads work shared out to threads, which the system may refuse
+//!  waits   what threads wait for, and how long
 //!  ids     page, tree, transaction and log numbers, each a type of its own
 //! ```
 //!
@@ -65,5 +66,6 @@ pub mod store;
 mod sync;
 pub mod threads;
 pub mod tree;
+pub mod waits;
 
 pub use error::{Error, Result};

@@ -1,6 +1,7 @@
 //! What the code that runs without locks is made of: atomics, locks, threads that sleep. The models that check its
 //! interleavings (`tests/interleavings`) compile that code against another one of these, which tries every order.
 
+pub(crate) use crate::waits::{Wait, timed};
 pub(crate) use parking_lot::{Condvar, Mutex};
 pub(crate) use parking_lot_core::{
     DEFAULT_PARK_TOKEN, FilterOp, ParkToken, UnparkToken, park as park_at, unpark_filter,

@@ -142,15 +142,14 @@ impl Parser<'_> {
 
     fn explain(&mut self) -> Result<Statement> {
         let mut analyze = false;
-        let mut format = ExplainFormat::Traditional;
+        let mut format = None;
         loop {
             if self.accept("ANALYZE") {
                 analyze = true;
-                format = ExplainFormat::Tree;
             } else if self.is("FORMAT") && self.token_at(1).kind == TokenKind::Op(Op::Eq) {
                 self.advance();
                 self.advance();
-                format = match self.word_upper()?.as_str() {
+                format = Some(match self.word_upper()?.as_str() {
                     "TRADITIONAL" => ExplainFormat::Traditional,
                     "TREE" => ExplainFormat::Tree,
                     "JSON" => ExplainFormat::Json,
@@ -158,7 +157,7 @@ impl Parser<'_> {
                         self.step_back();
                         return self.error();
                     }
-                };
+                });
             } else if self.is_any(&["EXTENDED", "PARTITIONS"]) && self.is_ahead(1, "SELECT") {
                 self.advance();
             } else {

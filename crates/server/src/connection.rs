@@ -23,7 +23,7 @@ use std::time::Duration;
 use tidemark_sql::Client;
 use tidemark_sql::accounts::{Privileges, privilege_missing, requirement};
 use tidemark_sql::status;
-use tidemark_sql::{ConnectInfo, Session, SqlError};
+use tidemark_sql::{ConnectInfo, Counter, Session, SqlError};
 
 /// Answers are collected for a client that has already sent its next command, up to this size.
 const COLLECTED_LEN_MAX: usize = 64 << 10;
@@ -124,6 +124,7 @@ pub fn serve(shared: &Arc<Shared>, peer: Peer, mut slot: ConnectionSlot) {
         }
     };
     hosts.succeeded(&connection.peer.host);
+    session.serve_here();
     let (id, info) = (connection.peer.connection_id, &session.state().info);
     let tls = if connection.channel.transport.is_tls() {
         " by TLS"
@@ -132,7 +133,7 @@ pub fn serve(shared: &Arc<Shared>, peer: Peer, mut slot: ConnectionSlot) {
     };
     log::info!("connection {id}: {}@{} has logged in{tls}", info.user, info.host);
     let ended = caught(|| connection.converse(&mut session));
-    connection.count_traffic();
+    connection.count_traffic(&session);
     if let Err(end) = ended {
         if !matches!(end, End::Gone) {
             let counters = shared.database.counters();
@@ -278,7 +279,7 @@ impl Connection {
 
     fn converse(&mut self, session: &mut Session) -> Result<(), End> {
         loop {
-            self.count_traffic();
+            self.count_traffic(session);
             self.adopt_timeouts(session)?;
             let len_max = session.max_allowed_packet();
             let packet = match self.channel.read_command(&mut self.input, len_max) {
@@ -314,11 +315,10 @@ impl Connection {
         }
     }
 
-    fn count_traffic(&mut self) {
+    fn count_traffic(&mut self, session: &Session) {
         let (received, sent) = self.channel.transport.take_traffic();
-        let traffic = self.shared.database.counters().traffic.own();
-        traffic.bytes_received.fetch_add(received, Ordering::Relaxed);
-        traffic.bytes_sent.fetch_add(sent, Ordering::Relaxed);
+        session.state().count(Counter::BytesReceived, received);
+        session.state().count(Counter::BytesSent, sent);
     }
 
     /// COM_CHANGE_USER: another login on the same connection. A refusal ends the connection.

@@ -14,6 +14,7 @@ use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 use std::time::Duration;
 use tidemark_sql::Encryption;
+use tidemark_sql::waits::{Wait, timed};
 
 #[derive(Clone)]
 pub enum Socket {
@@ -225,13 +226,13 @@ impl Transport {
 
     pub fn write_all(&mut self, bytes: &[u8]) -> io::Result<()> {
         self.uncounted.1 += bytes.len() as u64;
-        match &mut self.stream {
+        timed(Wait::ClientWrite, || match &mut self.stream {
             Stream::Plain(socket) => socket.write_all(bytes),
             Stream::Tls(stream) => {
                 stream.write_all(bytes)?;
                 stream.flush()
             }
-        }
+        })
     }
 
     #[inline]
@@ -246,14 +247,14 @@ impl Transport {
 
 impl Read for Transport {
     fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
-        let read = match &mut self.stream {
+        let read = timed(Wait::ClientRead, || match &mut self.stream {
             Stream::Plain(socket) => socket.read(out),
             Stream::Tls(stream) => match stream.read(out) {
                 // A client that closes the socket without a TLS farewell has closed it all the same.
                 Err(e) if e.kind() == io::ErrorKind::UnexpectedEof => Ok(0),
                 other => other,
             },
-        };
+        });
         if let Ok(bytes) = read {
             self.uncounted.0 += bytes as u64;
         }

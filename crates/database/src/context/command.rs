@@ -1,41 +1,188 @@
-//! The kinds of statements, as the `Com_…` status counters name them.
+//! The kinds of statements and commands, as the `Com_…` status counters name them.
+//!
+//! The list is MySQL's whole one: what reads the counters looks for each by its name. Those of statements that are not there stay 0.
 
-use crate::parse::ast::Statement;
+use crate::parse::ast::{InsertSource, MaintenanceKind, ShowKind, Statement, TableRef};
 
-/// The counters' names behind `Com_`. A kind of statement is its position here.
-pub const NAMES: [&str; 32] = [
-    "select",
-    "insert",
-    "update",
-    "delete",
-    "replace",
-    "begin",
-    "commit",
-    "rollback",
-    "savepoint",
-    "set_option",
-    "change_db",
-    "show",
-    "create_table",
+/// The counters' names behind `Com_`. A kind of statement is its position here. `other` is what MySQL has no counter for.
+pub const NAMES: &[&str] = &[
+    "admin_commands",
+    "alter_db",
+    "alter_event",
+    "alter_function",
+    "alter_instance",
+    "alter_library",
+    "alter_procedure",
+    "alter_resource_group",
+    "alter_server",
     "alter_table",
-    "drop_table",
-    "truncate",
-    "create_index",
-    "drop_index",
+    "alter_tablespace",
+    "alter_user",
+    "alter_user_default_role",
+    "analyze",
+    "assign_to_keycache",
+    "begin",
+    "binlog",
+    "call_procedure",
+    "change_db",
+    "change_repl_filter",
+    "change_replication_source",
+    "check",
+    "checksum",
+    "clone",
+    "commit",
     "create_db",
-    "drop_db",
-    "kill",
-    "lock_tables",
-    "unlock_tables",
-    "prepare_sql",
-    "execute_sql",
+    "create_event",
+    "create_function",
+    "create_index",
+    "create_library",
+    "create_masking_policy",
+    "create_procedure",
+    "create_resource_group",
+    "create_role",
+    "create_server",
+    "create_spatial_reference_system",
+    "create_table",
+    "create_trigger",
+    "create_udf",
+    "create_user",
+    "create_view",
     "dealloc_sql",
-    "stmt_prepare",
-    "stmt_execute",
-    "stmt_close",
+    "delete",
+    "delete_multi",
+    "do",
+    "drop_db",
+    "drop_event",
+    "drop_function",
+    "drop_index",
+    "drop_library",
+    "drop_masking_policy",
+    "drop_procedure",
+    "drop_resource_group",
+    "drop_role",
+    "drop_server",
+    "drop_spatial_reference_system",
+    "drop_table",
+    "drop_trigger",
+    "drop_user",
+    "drop_view",
+    "empty_query",
+    "execute_sql",
+    "explain_other",
+    "flush",
+    "get_diagnostics",
     "grant",
-    "revoke",
+    "grant_roles",
+    "group_replication_start",
+    "group_replication_stop",
+    "ha_close",
+    "ha_open",
+    "ha_read",
+    "help",
+    "import",
+    "insert",
+    "insert_select",
+    "install_component",
+    "install_plugin",
+    "kill",
+    "load",
+    "lock_instance",
+    "lock_tables",
+    "optimize",
     "other",
+    "preload_keys",
+    "prepare_sql",
+    "purge",
+    "purge_before_date",
+    "release_savepoint",
+    "rename_table",
+    "rename_user",
+    "repair",
+    "replace",
+    "replace_select",
+    "replica_start",
+    "replica_stop",
+    "reset",
+    "resignal",
+    "restart",
+    "revoke",
+    "revoke_all",
+    "revoke_roles",
+    "rollback",
+    "rollback_to_savepoint",
+    "savepoint",
+    "select",
+    "set_option",
+    "set_password",
+    "set_resource_group",
+    "set_role",
+    "show_binary_log_status",
+    "show_binlog_events",
+    "show_binlogs",
+    "show_charsets",
+    "show_collations",
+    "show_create_db",
+    "show_create_event",
+    "show_create_func",
+    "show_create_library",
+    "show_create_masking_policy",
+    "show_create_proc",
+    "show_create_table",
+    "show_create_trigger",
+    "show_create_user",
+    "show_databases",
+    "show_engine_logs",
+    "show_engine_mutex",
+    "show_engine_status",
+    "show_errors",
+    "show_events",
+    "show_fields",
+    "show_function_code",
+    "show_function_status",
+    "show_grants",
+    "show_keys",
+    "show_library_status",
+    "show_open_tables",
+    "show_parse_tree",
+    "show_plugins",
+    "show_privileges",
+    "show_procedure_code",
+    "show_procedure_status",
+    "show_processlist",
+    "show_profile",
+    "show_profiles",
+    "show_relaylog_events",
+    "show_replica_status",
+    "show_replicas",
+    "show_status",
+    "show_storage_engines",
+    "show_table_status",
+    "show_tables",
+    "show_triggers",
+    "show_variables",
+    "show_warnings",
+    "shutdown",
+    "signal",
+    "stmt_close",
+    "stmt_execute",
+    "stmt_fetch",
+    "stmt_prepare",
+    "stmt_reprepare",
+    "stmt_reset",
+    "stmt_send_long_data",
+    "truncate",
+    "uninstall_component",
+    "uninstall_plugin",
+    "unlock_instance",
+    "unlock_tables",
+    "update",
+    "update_multi",
+    "xa_commit",
+    "xa_end",
+    "xa_prepare",
+    "xa_recover",
+    "xa_rollback",
+    "xa_start",
 ];
 /// The number of counters.
 pub const COUNT: usize = NAMES.len();
@@ -58,73 +205,145 @@ const fn position(name: &str) -> usize {
     panic!("no such command");
 }
 
+/// What is counted for no statement that MySQL knows.
+pub const OTHER: usize = position("other");
 /// COM_STMT_PREPARE
 pub const STMT_PREPARE: usize = position("stmt_prepare");
 /// COM_STMT_EXECUTE
 pub const STMT_EXECUTE: usize = position("stmt_execute");
 /// COM_STMT_CLOSE
 pub const STMT_CLOSE: usize = position("stmt_close");
+/// COM_STMT_FETCH
+pub const STMT_FETCH: usize = position("stmt_fetch");
+/// COM_STMT_RESET
+pub const STMT_RESET: usize = position("stmt_reset");
+/// COM_STMT_SEND_LONG_DATA
+pub const STMT_SEND_LONG_DATA: usize = position("stmt_send_long_data");
+/// A prepared statement that was planned anew.
+pub const STMT_REPREPARE: usize = position("stmt_reprepare");
+/// COM_PING, COM_STATISTICS, COM_CHANGE_USER and others that are no statements.
+pub const ADMIN: usize = position("admin_commands");
+
+/// `named!("select")`: the position of a name, found when this is compiled.
+macro_rules! named {
+    ($name:literal) => {{
+        const AT: usize = position($name);
+        AT
+    }};
+}
 
 /// The counter of a statement.
 pub fn of(statement: &Statement) -> usize {
-    const SELECT: usize = position("select");
-    const INSERT: usize = position("insert");
-    const REPLACE: usize = position("replace");
-    const UPDATE: usize = position("update");
-    const DELETE: usize = position("delete");
-    const BEGIN: usize = position("begin");
-    const COMMIT: usize = position("commit");
-    const ROLLBACK: usize = position("rollback");
-    const SAVEPOINT: usize = position("savepoint");
-    const SET: usize = position("set_option");
-    const USE: usize = position("change_db");
-    const SHOW: usize = position("show");
-    const CREATE_TABLE: usize = position("create_table");
-    const ALTER_TABLE: usize = position("alter_table");
-    const DROP_TABLE: usize = position("drop_table");
-    const TRUNCATE: usize = position("truncate");
-    const CREATE_INDEX: usize = position("create_index");
-    const DROP_INDEX: usize = position("drop_index");
-    const CREATE_DB: usize = position("create_db");
-    const DROP_DB: usize = position("drop_db");
-    const KILL: usize = position("kill");
-    const LOCK: usize = position("lock_tables");
-    const UNLOCK: usize = position("unlock_tables");
-    const PREPARE: usize = position("prepare_sql");
-    const EXECUTE: usize = position("execute_sql");
-    const DEALLOCATE: usize = position("dealloc_sql");
-    const GRANT: usize = position("grant");
-    const REVOKE: usize = position("revoke");
-    const OTHER: usize = position("other");
+    let from_query = |source: &InsertSource| matches!(source, InsertSource::Query(_));
     match statement {
-        Statement::Query(_) => SELECT,
-        Statement::Insert(insert) if insert.replace => REPLACE,
-        Statement::Insert(_) => INSERT,
-        Statement::Update(_) => UPDATE,
-        Statement::Delete(_) => DELETE,
-        Statement::Begin(_) => BEGIN,
-        Statement::Commit { .. } => COMMIT,
-        Statement::Rollback { .. } => ROLLBACK,
-        Statement::Savepoint(_) => SAVEPOINT,
-        Statement::Set(_) | Statement::SetTransaction(_) => SET,
-        Statement::Use(_) => USE,
-        Statement::Show(_) | Statement::Describe { .. } => SHOW,
-        Statement::CreateTable(_) => CREATE_TABLE,
-        Statement::AlterTable(_) => ALTER_TABLE,
-        Statement::DropTable { .. } => DROP_TABLE,
-        Statement::TruncateTable(_) => TRUNCATE,
-        Statement::CreateIndex { .. } => CREATE_INDEX,
-        Statement::DropIndex { .. } => DROP_INDEX,
-        Statement::CreateDatabase { .. } => CREATE_DB,
-        Statement::DropDatabase { .. } => DROP_DB,
-        Statement::Kill { .. } => KILL,
-        Statement::LockTables(_) => LOCK,
-        Statement::UnlockTables => UNLOCK,
-        Statement::Prepare { .. } => PREPARE,
-        Statement::Execute { .. } => EXECUTE,
-        Statement::Deallocate(_) => DEALLOCATE,
-        Statement::Grant(_) => GRANT,
-        Statement::Revoke(_) => REVOKE,
-        _ => OTHER,
+        Statement::Empty => named!("empty_query"),
+        Statement::Query(_) => named!("select"),
+        Statement::Insert(insert) => match (insert.replace, from_query(&insert.source)) {
+            (false, false) => named!("insert"),
+            (false, true) => named!("insert_select"),
+            (true, false) => named!("replace"),
+            (true, true) => named!("replace_select"),
+        },
+        Statement::LoadData(_) => named!("load"),
+        Statement::Update(update) => match update.tables.as_slice() {
+            [TableRef::Table(_)] => named!("update"),
+            _ => named!("update_multi"),
+        },
+        Statement::Delete(delete) if delete.targets.is_empty() => named!("delete"),
+        Statement::Delete(_) => named!("delete_multi"),
+        Statement::Do(_) => named!("do"),
+        Statement::Explain(explain) => of(&explain.statement),
+        Statement::Begin(_) => named!("begin"),
+        Statement::Commit { .. } => named!("commit"),
+        Statement::Rollback { .. } => named!("rollback"),
+        Statement::Savepoint(_) => named!("savepoint"),
+        Statement::RollbackTo(_) => named!("rollback_to_savepoint"),
+        Statement::ReleaseSavepoint(_) => named!("release_savepoint"),
+        Statement::Prepare { .. } => named!("prepare_sql"),
+        Statement::Execute { .. } => named!("execute_sql"),
+        Statement::Deallocate(_) => named!("dealloc_sql"),
+        Statement::Set(_) | Statement::SetTransaction(_) | Statement::ResetPersist { .. } => {
+            named!("set_option")
+        }
+        Statement::Use(_) => named!("change_db"),
+        Statement::Show(show) => of_show(&show.what),
+        Statement::Describe { .. } => named!("show_fields"),
+        Statement::Kill { .. } => named!("kill"),
+        Statement::Shutdown => named!("shutdown"),
+        Statement::InstallComponents(_) => named!("install_component"),
+        Statement::UninstallComponents(_) => named!("uninstall_component"),
+        Statement::CloneLocal(_) => named!("clone"),
+        Statement::ReloadTls { .. } => named!("alter_instance"),
+        Statement::Flush(_) => named!("flush"),
+        Statement::LockTables(_) => named!("lock_tables"),
+        Statement::UnlockTables => named!("unlock_tables"),
+        Statement::CreateDatabase { .. } => named!("create_db"),
+        Statement::AlterDatabase { .. } => named!("alter_db"),
+        Statement::DropDatabase { .. } => named!("drop_db"),
+        Statement::CreateTable(_) => named!("create_table"),
+        Statement::AlterTable(_) => named!("alter_table"),
+        Statement::DropTable { .. } => named!("drop_table"),
+        Statement::CreateView(_) => named!("create_view"),
+        Statement::DropView { .. } => named!("drop_view"),
+        Statement::TruncateTable(_) => named!("truncate"),
+        Statement::RenameTable(_) => named!("rename_table"),
+        Statement::CreateIndex { .. } => named!("create_index"),
+        Statement::DropIndex { .. } => named!("drop_index"),
+        Statement::TableMaintenance { kind, .. } => match kind {
+            MaintenanceKind::Analyze => named!("analyze"),
+            MaintenanceKind::Optimize => named!("optimize"),
+            MaintenanceKind::Check => named!("check"),
+            MaintenanceKind::Repair => named!("repair"),
+            MaintenanceKind::Checksum => named!("checksum"),
+        },
+        Statement::CreateUser { .. } => named!("create_user"),
+        Statement::AlterUser { .. } => named!("alter_user"),
+        Statement::DropUser { .. } => named!("drop_user"),
+        Statement::RenameUser(_) => named!("rename_user"),
+        Statement::SetPassword { .. } => named!("set_password"),
+        Statement::Grant(_) => named!("grant"),
+        Statement::Revoke(revoke) if revoke.level.is_none() => named!("revoke_all"),
+        Statement::Revoke(_) => named!("revoke"),
+        Statement::CreateRole { .. } => named!("create_role"),
+        Statement::DropRole { .. } => named!("drop_role"),
+        Statement::GrantRoles(_) => named!("grant_roles"),
+        Statement::RevokeRoles(_) => named!("revoke_roles"),
+        Statement::SetRole(_) => named!("set_role"),
+        Statement::SetDefaultRole { .. } => named!("alter_user_default_role"),
+        Statement::Unsupported(_) => OTHER,
+    }
+}
+
+fn of_show(what: &ShowKind) -> usize {
+    match what {
+        ShowKind::Databases => named!("show_databases"),
+        ShowKind::Tables { .. } => named!("show_tables"),
+        ShowKind::TableStatus { .. } => named!("show_table_status"),
+        ShowKind::Columns { .. } => named!("show_fields"),
+        ShowKind::Index { .. } => named!("show_keys"),
+        ShowKind::CreateTable(_) | ShowKind::CreateView(_) => named!("show_create_table"),
+        ShowKind::CreateDatabase { .. } => named!("show_create_db"),
+        ShowKind::CreateUser(_) => named!("show_create_user"),
+        ShowKind::Variables { .. } => named!("show_variables"),
+        ShowKind::Status { .. } => named!("show_status"),
+        ShowKind::ProcessList { .. } => named!("show_processlist"),
+        ShowKind::Warnings { .. } | ShowKind::CountWarnings => named!("show_warnings"),
+        ShowKind::Errors { .. } | ShowKind::CountErrors => named!("show_errors"),
+        ShowKind::Engines => named!("show_storage_engines"),
+        ShowKind::EngineStatus { .. } => named!("show_engine_status"),
+        ShowKind::Charset => named!("show_charsets"),
+        ShowKind::Collation => named!("show_collations"),
+        ShowKind::Grants { .. } => named!("show_grants"),
+        ShowKind::Privileges => named!("show_privileges"),
+        ShowKind::Plugins => named!("show_plugins"),
+        ShowKind::OpenTables { .. } => named!("show_open_tables"),
+        ShowKind::Triggers { .. } => named!("show_triggers"),
+        ShowKind::Events { .. } => named!("show_events"),
+        ShowKind::ProcedureStatus => named!("show_procedure_status"),
+        ShowKind::FunctionStatus => named!("show_function_status"),
+        ShowKind::MasterStatus => named!("show_binary_log_status"),
+        ShowKind::BinaryLogs => named!("show_binlogs"),
+        ShowKind::ReplicaStatus => named!("show_replica_status"),
+        ShowKind::Profiles => named!("show_profiles"),
     }
 }

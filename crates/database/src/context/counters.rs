@@ -1,36 +1,256 @@
-//! What the SQL floor counts, for SHOW STATUS. What every statement counts is striped over cache lines, so that sessions on
-//! different processors do not take them from each other.
+//! What the SQL floor counts, for SHOW STATUS.
+//!
+//! Nearly all of it belongs to a session ([`SessionCounters`]). Only the thread that serves the session adds, with a plain load
+//! and store instead of a locked instruction, and on cache lines that no other session adds to. SHOW SESSION STATUS shows
+//! the counters of one session; SHOW GLOBAL STATUS sums those of all, and what was counted by sessions that are over or that
+//! began anew ([`Totals`]). A session's counts move there under the lock of the list of sessions, under which they are summed
+//! too, so a sum has each count once.
 
 use super::command;
-use std::sync::atomic::AtomicU64;
-use tidemark_engine::Striped;
+use super::state::clock_micros;
+use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Counters of the SQL floor, for SHOW STATUS.
+/// Counters that belong to no session.
 #[derive(Default)]
 pub struct Counters {
     pub connections: AtomicU64,
     pub max_used_connections: AtomicU64,
+    /// When there were most, in microseconds since 1970 UTC.
+    pub max_used_connections_at: AtomicU64,
     pub aborted_clients: AtomicU64,
     pub aborted_connects: AtomicU64,
+    /// Connections that were refused because there were too many.
+    pub too_many_connections: AtomicU64,
     /// Connections that asked for TLS.
     pub ssl_accepts: AtomicU64,
     /// Those of them that got it.
     pub ssl_finished_accepts: AtomicU64,
-    pub slow_queries: AtomicU64,
     /// Statements that are prepared now, in all sessions.
     pub prepared: AtomicU64,
-    pub traffic: Striped<Traffic>,
+    /// Times that tables were flushed.
+    pub flushes: AtomicU64,
+    /// When FLUSH STATUS was executed last, in seconds after the start.
+    pub status_flushed_at_s: AtomicU64,
 }
 
-/// What every statement counts.
-#[derive(Default)]
-pub struct Traffic {
-    /// Statements that clients sent: `Questions`.
-    pub questions: AtomicU64,
+/// Declares [`Counter`] with the names that SHOW STATUS has for them.
+macro_rules! session_counters {
+    ($($(#[$doc:meta])* $counter:ident = $name:literal,)+) => {
+        /// A counter of a session, other than those of the kinds of statements.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum Counter {
+            $($(#[$doc])* $counter,)+
+        }
+
+        impl Counter {
+            /// All of them, in the order of their values.
+            pub const ALL: &[Counter] = &[$(Counter::$counter,)+];
+
+            /// As SHOW STATUS names it.
+            pub fn name(self) -> &'static str {
+                match self {
+                    $(Counter::$counter => $name,)+
+                }
+            }
+        }
+    };
+}
+
+session_counters! {
+    /// Bytes from the client, packet headers included.
+    BytesReceived = "Bytes_received",
+    /// Bytes to the client, packet headers included.
+    BytesSent = "Bytes_sent",
+    /// Sets of rows that a statement has put together and that did not fit in its memory.
+    CreatedTmpDiskTables = "Created_tmp_disk_tables",
+    /// Temporary files of sorts and other intermediate results.
+    CreatedTmpFiles = "Created_tmp_files",
+    /// Sets of rows that a statement has put together on its way: derived tables, groups, unions.
+    CreatedTmpTables = "Created_tmp_tables",
+    /// Transactions of the engine that were committed, those of single statements included.
+    HandlerCommit = "Handler_commit",
+    /// Rows deleted.
+    HandlerDelete = "Handler_delete",
+    /// Tables that statements began and ended with.
+    HandlerExternalLock = "Handler_external_lock",
+    /// Scans from an index's beginning.
+    HandlerReadFirst = "Handler_read_first",
+    /// Descents to a key.
+    HandlerReadKey = "Handler_read_key",
+    /// Scans from an index's end.
+    HandlerReadLast = "Handler_read_last",
+    /// Steps forward in the order of an index.
+    HandlerReadNext = "Handler_read_next",
+    /// Steps backward in the order of an index.
+    HandlerReadPrev = "Handler_read_prev",
+    /// Rows that were read again by their place.
+    HandlerReadRnd = "Handler_read_rnd",
+    /// Steps in scans of whole tables.
+    HandlerReadRndNext = "Handler_read_rnd_next",
+    /// Transactions of the engine that were rolled back.
+    HandlerRollback = "Handler_rollback",
+    /// Savepoints set.
+    HandlerSavepoint = "Handler_savepoint",
+    /// Rollbacks to a savepoint.
+    HandlerSavepointRollback = "Handler_savepoint_rollback",
+    /// Rows updated.
+    HandlerUpdate = "Handler_update",
+    /// Rows inserted.
+    HandlerWrite = "Handler_write",
+    /// Queries that `max_execution_time` has ended.
+    MaxExecutionTimeExceeded = "Max_execution_time_exceeded",
+    /// Queries that ran under a `max_execution_time`.
+    MaxExecutionTimeSet = "Max_execution_time_set",
+    /// Statements that the client sent.
+    Questions = "Questions",
+    /// Joins that read a whole table for each row.
+    SelectFullJoin = "Select_full_join",
+    /// Joins that read a range of a table that does not depend on the rows before.
+    SelectFullRangeJoin = "Select_full_range_join",
+    /// Queries that read a range of their first table.
+    SelectRange = "Select_range",
+    /// Queries that read the whole of their first table.
+    SelectScan = "Select_scan",
+    /// Statements that took longer than `long_query_time`.
+    SlowQueries = "Slow_queries",
+    /// Times that sorted runs were merged.
+    SortMergePasses = "Sort_merge_passes",
+    /// Sorts of what a range had.
+    SortRange = "Sort_range",
+    /// Rows sorted.
+    SortRows = "Sort_rows",
+    /// Sorts of what whole tables had.
+    SortScan = "Sort_scan",
+}
+
+impl Counters {
+    /// So many connections are open now.
+    pub fn note_connections(&self, now: u64) {
+        if self.max_used_connections.fetch_max(now, Ordering::Relaxed) < now {
+            self.max_used_connections_at
+                .store(clock_micros() as u64, Ordering::Relaxed);
+        }
+    }
+
+    /// FLUSH STATUS, so long after the start: the most connections at once are counted anew from the `now` open ones on.
+    pub fn begin_status(&self, now: u64, uptime_s: u64) {
+        self.max_used_connections.store(now, Ordering::Relaxed);
+        self.max_used_connections_at
+            .store(clock_micros() as u64, Ordering::Relaxed);
+        self.status_flushed_at_s.store(uptime_s, Ordering::Relaxed);
+    }
+}
+
+const COUNTERS: usize = Counter::ALL.len();
+
+/// The counters of a session. One thread at a time adds; everybody may read.
+pub struct SessionCounters {
+    counts: [AtomicU64; COUNTERS],
     /// Statements by kind, see [`command`].
-    pub commands: [AtomicU64; command::COUNT],
-    /// Bytes from clients, packet headers included.
-    pub bytes_received: AtomicU64,
-    /// Bytes to clients, packet headers included.
-    pub bytes_sent: AtomicU64,
+    commands: [AtomicU64; command::COUNT],
+}
+
+impl Default for SessionCounters {
+    fn default() -> SessionCounters {
+        SessionCounters {
+            counts: [const { AtomicU64::new(0) }; COUNTERS],
+            commands: [const { AtomicU64::new(0) }; command::COUNT],
+        }
+    }
+}
+
+/// Adds to a counter that this thread alone changes. Relaxed: a count says nothing about other memory, and a session that goes
+/// from one thread to another is handed over under a lock.
+#[inline]
+fn add(counter: &AtomicU64, more: u64) {
+    counter.store(
+        counter.load(Ordering::Relaxed).wrapping_add(more),
+        Ordering::Relaxed,
+    );
+}
+
+impl SessionCounters {
+    /// To be called by the session's thread alone.
+    #[inline]
+    pub fn add(&self, counter: Counter, more: u64) {
+        add(&self.counts[counter as usize], more);
+    }
+
+    /// Counts a statement of a [kind](command). To be called by the session's thread alone.
+    #[inline]
+    pub fn add_command(&self, command: usize) {
+        add(&self.commands[command], 1);
+    }
+
+    fn all(&self) -> impl Iterator<Item = &AtomicU64> {
+        self.counts.iter().chain(&self.commands)
+    }
+}
+
+/// Sums of the counters of sessions.
+#[derive(Clone)]
+pub struct Totals {
+    counts: [u64; COUNTERS],
+    commands: [u64; command::COUNT],
+}
+
+impl Default for Totals {
+    fn default() -> Totals {
+        Totals {
+            counts: [0; COUNTERS],
+            commands: [0; command::COUNT],
+        }
+    }
+}
+
+impl Totals {
+    /// Adds what a session has counted.
+    pub fn add(&mut self, session: &SessionCounters) {
+        let sums = self.counts.iter_mut().chain(&mut self.commands);
+        for (sum, count) in sums.zip(session.all()) {
+            *sum = sum.wrapping_add(count.load(Ordering::Relaxed));
+        }
+    }
+
+    /// Adds what a session has counted, which begins again at 0. Its own thread calls this.
+    pub fn take(&mut self, session: &SessionCounters) {
+        self.add(session);
+        session.all().for_each(|count| count.store(0, Ordering::Relaxed));
+    }
+
+    /// The sum of a counter.
+    pub fn of(&self, counter: Counter) -> u64 {
+        self.counts[counter as usize]
+    }
+
+    /// Statements of a kind, see [`command`].
+    pub fn of_command(&self, command: usize) -> u64 {
+        self.commands[command]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counters_are_numbered_as_they_are_listed() {
+        for (at, counter) in Counter::ALL.iter().enumerate() {
+            assert_eq!(*counter as usize, at);
+        }
+    }
+
+    #[test]
+    fn what_a_session_has_counted_is_taken_once() {
+        let session = SessionCounters::default();
+        session.add(Counter::HandlerWrite, 3);
+        session.add_command(command::STMT_CLOSE);
+        let mut totals = Totals::default();
+        totals.take(&session);
+        session.add(Counter::HandlerWrite, 4);
+        assert_eq!(totals.of(Counter::HandlerWrite), 3);
+        totals.add(&session);
+        assert_eq!(totals.of(Counter::HandlerWrite), 7);
+        assert_eq!(totals.of_command(command::STMT_CLOSE), 1);
+    }
 }

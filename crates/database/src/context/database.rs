@@ -2,7 +2,7 @@
 //! sessions.
 
 use super::components::Components;
-use super::counters::Counters;
+use super::counters::{Counters, Totals};
 use super::deadlocks::Deadlocks;
 use super::logs::Logs;
 use super::modes::Modes;
@@ -24,6 +24,7 @@ use std::sync::atomic::Ordering;
 use std::time::Instant;
 use tidemark_engine::disk::Disk;
 use tidemark_engine::disk::real::RealDisk;
+use tidemark_engine::waits::{self, Wait, WaitSum};
 use tidemark_engine::{Collator, Config, Damage, Engine};
 
 /// Reads the settings of TLS anew: see [`Database::on_reload_tls`].
@@ -53,6 +54,10 @@ pub struct Database {
     /// The connections, by number.
     pub sessions: Mutex<BTreeMap<u64, Arc<Process>>>,
     pub(crate) counters: Counters,
+    /// What sessions have counted that are over, or have begun to count anew. Changed and read under the lock of `sessions`.
+    counted_before: Mutex<Totals>,
+    /// What sessions have waited for that are over; likewise under that lock.
+    waited_before: Mutex<[WaitSum; Wait::ALL.len()]>,
     /// What the sessions of the last deadlock were running.
     pub deadlocks: Deadlocks,
     /// What is installed besides.
@@ -149,6 +154,8 @@ impl Database {
             globals,
             sessions: Mutex::new(BTreeMap::new()),
             counters: Counters::default(),
+            counted_before: Mutex::default(),
+            waited_before: Mutex::default(),
             deadlocks: Deadlocks::default(),
             components,
             statement_timer: Timer::default(),
@@ -382,13 +389,50 @@ impl Database {
         sessions.insert(process.id, Arc::clone(process));
         let now = sessions.len() as u64;
         self.counters.connections.fetch_add(1, Ordering::Relaxed);
-        self.counters
-            .max_used_connections
-            .fetch_max(now, Ordering::Relaxed);
+        self.counters.note_connections(now);
     }
 
     /// Takes a session out of the process list.
     pub fn remove_session(&self, id: u64) {
-        self.sessions.lock().remove(&id);
+        let mut sessions = self.sessions.lock();
+        if let Some(process) = sessions.remove(&id) {
+            self.counted_before.lock().take(&process.counters);
+            let mut before = self.waited_before.lock();
+            for (sum, wait) in before.iter_mut().zip(Wait::ALL) {
+                sum.add(&process.waits.of(wait));
+            }
+        }
+    }
+
+    /// A session counts from 0 again; its thread calls this.
+    pub fn count_anew(&self, session: &Process) {
+        let _sessions = self.sessions.lock();
+        self.counted_before.lock().take(&session.counters);
+    }
+
+    /// What all sessions, and threads in the background, have waited for since the start.
+    pub fn waited(&self, wait: Wait) -> WaitSum {
+        let sessions = self.sessions.lock();
+        let mut sum = self.waited_before.lock()[wait as usize];
+        sessions
+            .values()
+            .for_each(|process| sum.add(&process.waits.of(wait)));
+        sum.add(&waits::background().of(wait));
+        sum
+    }
+
+    /// Seconds since the start.
+    pub fn uptime_s(&self) -> u64 {
+        self.started.elapsed().as_secs()
+    }
+
+    /// What all sessions have counted since the start.
+    pub fn totals(&self) -> Totals {
+        let sessions = self.sessions.lock();
+        let mut totals = self.counted_before.lock().clone();
+        sessions
+            .values()
+            .for_each(|process| totals.add(&process.counters));
+        totals
     }
 }

@@ -156,13 +156,14 @@ impl Logs {
             _ => 0,
         };
         let mut entry = format!(
-            "# Time: {:.6}\n# User@Host: {}[{}] @ {host} [{}]  Id: {:5}\n# Query_time: {:.6}  Lock_time: 0.000000 Rows_sent: {sent}  Rows_examined: {examined}\n",
+            "# Time: {:.6}\n# User@Host: {}[{}] @ {host} [{}]  Id: {:5}\n# Query_time: {:.6}  Lock_time: {:.6} Rows_sent: {sent}  Rows_examined: {examined}\n",
             Timestamp::now(),
             info.account.user,
             info.user,
             if host.is_empty() { address } else { "" },
             info.connection_id,
             took.as_secs_f64(),
+            state.waited_for_locks().as_secs_f64(),
         );
         if let Some(schema) = &state.schema {
             entry += &format!("use {schema};\n");

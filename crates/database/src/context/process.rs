@@ -1,6 +1,7 @@
 //! What other sessions see of a session, and what they can do to it: the process list and KILL.
 
 use super::client::Client;
+use super::counters::SessionCounters;
 use crate::parse::conceal;
 use parking_lot::Mutex;
 use std::borrow::Cow;
@@ -8,6 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 use tidemark_engine::Interrupt;
+use tidemark_engine::waits::Waits;
 
 /// A session as the process list and KILL know it. Shared with all other sessions.
 pub struct Process {
@@ -25,6 +27,10 @@ pub struct Process {
     interrupt: Arc<Interrupt>,
     client: Option<Arc<dyn Client>>,
     current: Mutex<Current>,
+    /// What it counts for SHOW STATUS.
+    pub counters: SessionCounters,
+    /// What it has waited for.
+    pub waits: Arc<Waits>,
     /// The open transaction is READ ONLY.
     pub read_only: AtomicBool,
     /// The number under which the engine knows its transactions.
@@ -78,6 +84,8 @@ impl Process {
                 running: false,
                 doing: String::new(),
             }),
+            counters: SessionCounters::default(),
+            waits: Arc::default(),
             read_only: AtomicBool::new(false),
             owner,
             beside: Mutex::default(),

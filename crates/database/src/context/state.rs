@@ -4,6 +4,7 @@
 //! statements change along the way has interior mutability.
 
 use super::client::{ConnectInfo, capability};
+use super::counters::Counter;
 use super::database::Database;
 use super::process::Process;
 use super::roles::ActiveRoles;
@@ -19,6 +20,7 @@ use crate::variables::{DEFS, Setting, Settings, VERSION, Values, VariableScope};
 use std::cell::{Cell, OnceCell, RefCell};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use tidemark_engine::waits::Wait;
 
 /// A table of the server's that a dump has just created, as it means to, in `ddl::server_tables`.
 #[derive(Clone, Debug)]
@@ -62,6 +64,8 @@ pub struct SessionState {
     /// Rows that the command at hand has read: those of tables, of what it has put together itself, and those that it has
     /// sorted once more.
     pub examined: Cell<u64>,
+    /// How long the session had waited for locks when the command at hand began, in nanoseconds.
+    lock_nanos_before: Cell<u64>,
     /// ROW_COUNT() of the previous statement.
     pub row_count: Cell<i64>,
     /// FOUND_ROWS(): rows of the previous query, without its LIMIT under SQL_CALC_FOUND_ROWS.
@@ -83,10 +87,32 @@ pub struct SessionState {
 }
 
 impl SessionState {
+    /// Adds to one of the session's counters.
+    #[inline]
+    pub fn count(&self, counter: Counter, more: u64) {
+        self.process.counters.add(counter, more);
+    }
+
     /// Counts a row that was read.
     #[inline]
     pub fn examine(&self) {
         self.examined.set(self.examined.get() + 1);
+    }
+
+    /// A command begins, for what is said of it when it is over.
+    pub fn begin_command(&self) {
+        self.examined.set(0);
+        self.lock_nanos_before.set(self.lock_nanos());
+    }
+
+    /// How long the command at hand has waited for locks of rows, of tables and of definitions.
+    pub fn waited_for_locks(&self) -> Duration {
+        Duration::from_nanos(self.lock_nanos().saturating_sub(self.lock_nanos_before.get()))
+    }
+
+    fn lock_nanos(&self) -> u64 {
+        let waits = &self.process.waits;
+        waits.of(Wait::RowLock).nanos + waits.of(Wait::MetadataLock).nanos
     }
 
     /// The state of a new session, with the server's values of all variables.
@@ -115,6 +141,7 @@ impl SessionState {
             last_insert_id: Cell::new(0),
             insert_id: Cell::new(0),
             examined: Cell::new(0),
+            lock_nanos_before: Cell::new(0),
             row_count: Cell::new(0),
             found_rows: Cell::new(0),
             error_count: Cell::new(0),

@@ -9,6 +9,7 @@ mod locks;
 mod metadata_locks;
 mod roles;
 mod rows;
+mod waits;
 
 pub use accounts::{DB_COLUMNS, USER_COLUMNS};
 
@@ -87,13 +88,24 @@ const MAKERS: &[(&str, &str, RowMaker)] = &[
     (PS, "global_variables", rows::global_variables),
     (PS, "session_variables", rows::session_variables),
     (PS, "persisted_variables", rows::persisted_variables),
-    (PS, "global_status", rows::status),
-    (PS, "session_status", rows::status),
+    (PS, "global_status", rows::global_status),
+    (PS, "session_status", rows::session_status),
     (PS, "processlist", rows::processlist),
     (PS, "data_locks", locks::data_locks),
     (PS, "data_lock_waits", locks::data_lock_waits),
     (PS, "metadata_locks", metadata_locks::metadata_locks),
     (PS, "threads", locks::threads),
+    (
+        PS,
+        "events_waits_summary_global_by_event_name",
+        waits::by_event_name,
+    ),
+    (
+        PS,
+        "events_waits_summary_by_thread_by_event_name",
+        waits::by_thread,
+    ),
+    (SYS, "waits_global_by_latency", waits::by_latency),
     (SYS, "tidemark_views", locks::views),
     (SYS, "tidemark_hot_rows", locks::hot_rows),
     (SYS, "innodb_lock_waits", locks::lock_waits),

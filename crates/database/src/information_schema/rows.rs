@@ -9,6 +9,7 @@ use crate::show::objects::{
     collation_name, index_parts, key, privileges_text, status_of, table_type, visible_tables,
 };
 use crate::show::server;
+use crate::show::status::{self, StatusScope};
 use crate::show::view::listed;
 use crate::types::{Charset, Collation, SqlType, TypeKind, Value};
 use crate::variables::Setting;
@@ -671,10 +672,17 @@ pub fn session_variables(state: &SessionState) -> Made {
     variables(state, false)
 }
 
-pub fn status(state: &SessionState) -> Made {
-    let values = server::status_values(state);
-    Ok(values
-        .into_iter()
+pub fn global_status(state: &SessionState) -> Made {
+    Ok(status_rows(state, StatusScope::Global))
+}
+
+pub fn session_status(state: &SessionState) -> Made {
+    Ok(status_rows(state, StatusScope::Session))
+}
+
+fn status_rows(state: &SessionState, scope: StatusScope) -> Vec<Vec<Value>> {
+    let values = status::values(state, scope).into_iter();
+    values
         .map(|(name, value)| vec![string(name), string(value)])
-        .collect())
+        .collect()
 }

@@ -28,6 +28,7 @@ use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering, fence};
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
+use tidemark_engine::waits::{Wait, timed};
 
 /// How often a waiting session looks whether there is a reason to stop.
 const LOOK_EVERY: Duration = Duration::from_millis(200);
@@ -246,7 +247,7 @@ impl Locks {
         }
         let look_at = Instant::now() + LOOK_EVERY;
         let wake_at = deadline.map_or(look_at, |deadline| deadline.min(look_at));
-        let woken = !self.changed.wait_until(state, wake_at).timed_out();
+        let woken = !timed(Wait::MetadataLock, || self.changed.wait_until(state, wake_at)).timed_out();
         let timed_out = !woken && deadline.is_some_and(|deadline| Instant::now() >= deadline);
         if !woken && !timed_out {
             (policy.look)();

@@ -280,7 +280,7 @@ fn figures(out: &mut String, database: &Database) {
         out,
         &format!(
             "Log sequence number {}\nLog flushed up to   {}\nLast checkpoint at  {}\n{} log syncs, {} waits for a sync under way",
-            s.log_tail.0, s.log_flushed.0, s.checkpoint.0, s.log_syncs, s.log_waits,
+            s.log_tail.0, s.log_flushed.0, s.checkpoint.0, s.log_syncs, s.log_group_waits,
         ),
     );
     banner(out, '-', "BUFFER POOL AND MEMORY");

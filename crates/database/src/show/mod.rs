@@ -8,6 +8,7 @@ mod filter;
 mod grants;
 pub(crate) mod objects;
 pub(crate) mod server;
+pub(crate) mod status;
 pub(crate) mod view;
 
 pub use create::foreign_key_text;
@@ -18,6 +19,7 @@ use crate::context::answer::{ResultRows, bigint, text};
 use crate::error::{Result, SqlError};
 use crate::parse::ast::{ObjectName, Show, ShowFilter, ShowKind};
 use crate::types::{SqlType, Value};
+use status::StatusScope;
 
 const TRIGGER_HEADINGS: &[&str] = &[
     "Trigger",
@@ -119,7 +121,13 @@ fn rows(state: &SessionState, what: &ShowKind, filter: &ShowFilter) -> Result<Re
         ShowKind::CreateDatabase { name, if_not_exists } => create::database(state, name, *if_not_exists),
         ShowKind::CreateUser(user) => grants::create_user(state, user),
         ShowKind::Variables { global } => Ok(server::variables(state, *global)),
-        ShowKind::Status { .. } => Ok(server::status(state)),
+        ShowKind::Status { global } => Ok(status::status(
+            state,
+            match *global {
+                true => StatusScope::Global,
+                false => StatusScope::Session,
+            },
+        )),
         ShowKind::ProcessList { full } => Ok(server::process_list(state, *full)),
         ShowKind::Warnings { limit } => Ok(server::diagnostics(state, false, *limit)),
         ShowKind::Errors { limit } => Ok(server::diagnostics(state, true, *limit)),

@@ -1,12 +1,11 @@
-//! SHOW for the server: variables, status, sessions, diagnostics, privileges, character sets, engines.
+//! SHOW for the server: variables, sessions, diagnostics, privileges, character sets, engines.
 
 use super::{optional, string};
 use crate::accounts::{Privileges, privilege};
+use crate::context::SessionState;
 use crate::context::answer::{ResultRows, bigint, text};
-use crate::context::{SessionState, Traffic, command};
 use crate::error::{Result, SqlError, er};
 use crate::types::{Charset, Collation, SqlType, Value, WarningLevel};
-use std::sync::atomic::{AtomicU64, Ordering};
 
 pub fn variables(state: &SessionState, global: bool) -> ResultRows {
     let mut rows = ResultRows::new(&[("Variable_name", text(64)), ("Value", text(2048))]);
@@ -16,125 +15,6 @@ pub fn variables(state: &SessionState, global: bool) -> ResultRows {
             crate::variables::Setting::Null => String::new(),
             setting => setting.to_string(),
         };
-        rows.push(vec![string(name), string(value)]);
-    }
-    rows
-}
-
-/// Name and value of every status variable.
-pub fn status_values(state: &SessionState) -> Vec<(String, String)> {
-    let database = &state.database;
-    let counters = database.counters();
-    let engine = database.engine().status();
-    let load = |counter: &AtomicU64| counter.load(Ordering::Relaxed).to_string();
-    let running = database
-        .sessions
-        .lock()
-        .values()
-        .filter(|process| process.with_current(|current| current.running))
-        .count();
-    let uptime = database.started.elapsed().as_secs();
-    let mut values: Vec<(String, String)> = Vec::new();
-    let mut put = |name: &str, value: String| values.push((name.to_owned(), value));
-    if let Some((read_micros, words)) = database.password_dictionary() {
-        let read = state.settings.time_zone.local(read_micros, 0);
-        put("validate_password.dictionary_file_last_parsed", read.to_string());
-        put("validate_password.dictionary_file_words_count", words.to_string());
-    }
-    put("Aborted_clients", load(&counters.aborted_clients));
-    put("Prepared_stmt_count", load(&counters.prepared));
-    put("Aborted_connects", load(&counters.aborted_connects));
-    let traffic = |counter: &dyn Fn(&Traffic) -> &AtomicU64| counters.traffic.sum(counter).to_string();
-    put("Bytes_received", traffic(&|c| &c.bytes_received));
-    put("Bytes_sent", traffic(&|c| &c.bytes_sent));
-    for (at, name) in command::NAMES.iter().enumerate() {
-        if *name != "other" {
-            put(&format!("Com_{name}"), traffic(&|c| &c.commands[at]));
-        }
-    }
-    put("Connections", load(&counters.connections));
-    put(
-        "Innodb_buffer_pool_pages_data",
-        engine.pool_pages_data.to_string(),
-    );
-    put(
-        "Innodb_buffer_pool_pages_dirty",
-        engine.pool_pages_dirty.to_string(),
-    );
-    put(
-        "Innodb_buffer_pool_pages_flushed",
-        engine.pool_pages_written.to_string(),
-    );
-    put(
-        "Innodb_buffer_pool_pages_free",
-        engine.pool_pages_free.to_string(),
-    );
-    put(
-        "Innodb_buffer_pool_pages_total",
-        engine.pool_pages_total.to_string(),
-    );
-    put("Innodb_buffer_pool_reads", engine.pool_reads.to_string());
-    put("Innodb_deadlocks", engine.deadlocks.to_string());
-    put("Innodb_history_list_length", engine.history_length.to_string());
-    put("Innodb_log_waits", engine.log_waits.to_string());
-    put("Innodb_os_log_fsyncs", engine.log_syncs.to_string());
-    put("Innodb_os_log_written", engine.log_tail.0.to_string());
-    put("Innodb_page_size", tidemark_engine::PAGE_SIZE.to_string());
-    put("Innodb_pages_read", engine.pool_reads.to_string());
-    put("Innodb_pages_written", engine.pool_pages_written.to_string());
-    put(
-        "Innodb_row_lock_current_waits",
-        engine.row_lock_current_waits.to_string(),
-    );
-    put("Innodb_row_lock_time", engine.row_lock_time_ms.to_string());
-    let average = engine.row_lock_time_ms.checked_div(engine.row_lock_waits);
-    put("Innodb_row_lock_time_avg", average.unwrap_or(0).to_string());
-    put(
-        "Innodb_row_lock_time_max",
-        engine.row_lock_time_max_ms.to_string(),
-    );
-    put("Innodb_row_lock_waits", engine.row_lock_waits.to_string());
-    put("Innodb_rows_deleted", engine.rows_deleted.to_string());
-    put("Innodb_rows_inserted", engine.rows_inserted.to_string());
-    put("Innodb_rows_read", engine.rows_read.to_string());
-    put("Innodb_rows_updated", engine.rows_updated.to_string());
-    put("Max_used_connections", load(&counters.max_used_connections));
-    put("Open_tables", database.engine().table_ids().len().to_string());
-    put("Queries", traffic(&|c| &c.questions));
-    put("Questions", traffic(&|c| &c.questions));
-    put("Slow_queries", load(&counters.slow_queries));
-    let encryption = state.info.encryption.as_ref();
-    put("Ssl_accepts", load(&counters.ssl_accepts));
-    put("Ssl_finished_accepts", load(&counters.ssl_finished_accepts));
-    put("Ssl_cipher", encryption.map_or("", |e| e.cipher).to_owned());
-    put("Ssl_version", encryption.map_or("", |e| e.version).to_owned());
-    put("Threads_cached", "0".to_owned());
-    put("Threads_connected", database.session_count().to_string());
-    put("Threads_created", load(&counters.connections));
-    put("Threads_running", running.to_string());
-    put("Tidemark_active_writers", engine.active_writers.to_string());
-    put("Tidemark_checkpoint_lsn", engine.checkpoint.0.to_string());
-    put("Tidemark_commits", engine.commits.to_string());
-    put("Tidemark_log_flushed_lsn", engine.log_flushed.0.to_string());
-    put("Tidemark_log_tail_lsn", engine.log_tail.0.to_string());
-    put("Tidemark_longest_chain", engine.longest_chain.to_string());
-    put("Tidemark_open_views", engine.open_views.to_string());
-    put("Tidemark_rollbacks", engine.rollbacks.to_string());
-    let scrub = database.engine().scrub_status();
-    put("Tidemark_scrub_damaged_pages", scrub.damaged.to_string());
-    put("Tidemark_scrub_pages_verified", scrub.verified.to_string());
-    put("Tidemark_scrub_passes", scrub.passes.to_string());
-    put("Tidemark_scrub_position", scrub.position.to_string());
-    put("Tidemark_tide_lsn", engine.tide.0.to_string());
-    put("Uptime", uptime.to_string());
-    put("Uptime_since_flush_status", uptime.to_string());
-    values.sort();
-    values
-}
-
-pub fn status(state: &SessionState) -> ResultRows {
-    let mut rows = ResultRows::new(&[("Variable_name", text(64)), ("Value", text(1024))]);
-    for (name, value) in status_values(state) {
         rows.push(vec![string(name), string(value)]);
     }
     rows

@@ -43,6 +43,8 @@ positions! {
     at_sql_notes = "sql_notes";
     at_sql_log_off = "sql_log_off";
     at_long_query_time = "long_query_time";
+    at_explain_format = "explain_format";
+    at_explain_json_format_version = "explain_json_format_version";
     at_min_examined_row_limit = "min_examined_row_limit";
     at_auto_increment_increment = "auto_increment_increment";
     at_auto_increment_offset = "auto_increment_offset";

@@ -4,6 +4,7 @@
 use super::positions::*;
 use super::setting::Setting;
 use super::values::Values;
+use crate::parse::ast::ExplainFormat;
 use crate::types::{Charset, Collation, SqlMode, TimeZone};
 use std::sync::Arc;
 use std::time::Duration;
@@ -74,6 +75,10 @@ pub struct Settings {
     pub long_query_time: f64,
     /// A statement that has read fewer rows is not in the slow query log.
     pub min_examined_row_limit: u64,
+    /// `explain_format`: what EXPLAIN answers in, where it does not say.
+    pub explain_format: ExplainFormat,
+    /// `explain_json_format_version`
+    pub explain_json_version: u8,
     /// `sql_auto_is_null`. Off by default.
     pub sql_auto_is_null: bool,
     /// Step between generated AUTO_INCREMENT values. 1 by default.
@@ -161,6 +166,12 @@ impl Values {
                 Setting::Float(seconds) => *seconds,
                 other => other.as_u64() as f64,
             },
+            explain_format: match self.text(at_explain_format()) {
+                "TRADITIONAL" => ExplainFormat::Traditional,
+                "JSON" => ExplainFormat::Json,
+                _ => ExplainFormat::Tree,
+            },
+            explain_json_version: uint(at_explain_json_format_version()) as u8,
             sql_notes: uint(at_sql_notes()) != 0,
             sql_auto_is_null: uint(at_sql_auto_is_null()) != 0,
             auto_increment_increment: uint(at_auto_increment_increment()),

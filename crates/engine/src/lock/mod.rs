@@ -61,6 +61,7 @@ pub(crate) use unique::UniqueKeys;
 
 use crate::error::{Error, Result};
 use crate::ids::{IndexId, IndexNo, Lsn, TableId, TxnId};
+use crate::waits;
 use deadlock::OnDeadlock;
 use owner::Wait;
 use parking_lot::{Mutex, MutexGuard};
@@ -311,7 +312,9 @@ impl Locks {
         let start = Instant::now();
         self.waiting.add(owner);
         self.break_cycles(owner);
-        let outcome = self.sleep(owner, start.checked_add(timeout));
+        let outcome = waits::timed(waits::Wait::RowLock, || {
+            self.sleep(owner, start.checked_add(timeout))
+        });
         let result = match outcome {
             Ok(after) => Ok(after),
             // Granted at the last moment: a timeout is no reason to release it again. After the other errors the

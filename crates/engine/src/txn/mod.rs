@@ -27,6 +27,7 @@ use crate::lock::{
 use crate::log::MtrLsn;
 use crate::mvcc::{SlotNo, VersionBuffer, View};
 use crate::schema::RowBuf;
+use crate::waits::{Wait, timed};
 use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::ops::{Deref, DerefMut};
@@ -68,6 +69,19 @@ pub(crate) struct TxnContext {
     /// How a row is locked that has a key which a changed row is to have.
     pub duplicates: DuplicateLock,
     pub buffers: Buffers,
+    /// Rows that were changed in all the context's transactions.
+    pub changed: RowCounts,
+}
+
+/// How many rows were changed. Only ever grows: what a statement did is the difference between after and before.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RowCounts {
+    /// Rows inserted.
+    pub inserted: u64,
+    /// Rows updated.
+    pub updated: u64,
+    /// Rows deleted.
+    pub deleted: u64,
 }
 
 /// Buffers that keep their room from one statement to the next.
@@ -218,6 +232,7 @@ impl TxnContext {
             timeout: Duration::from_secs(50),
             snapshot_isolation: false,
             duplicates: DuplicateLock::Shared,
+            changed: RowCounts::default(),
             buffers: Buffers::default(),
         }
     }
@@ -447,7 +462,7 @@ impl<'k> Txn<'k> {
         self.after_wait(room)?;
         let delay = self.kernel.history.delay();
         if !delay.is_zero() {
-            std::thread::sleep(delay);
+            timed(Wait::PurgeLag, || std::thread::sleep(delay));
             self.check()?;
         }
         if self.id == TxnId::NONE {

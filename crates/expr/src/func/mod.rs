@@ -24,6 +24,8 @@ mod temporal_now;
 mod temporal_sum;
 mod units;
 
+pub use units::pico_time;
+
 use super::build::{self, BindCtx, as_number, as_text, json_as_double};
 use super::env::{EvalCtx, Watch};
 use super::eval::text;

@@ -16,22 +16,27 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
         Ok(Val::string(in_unit(bytes, steps)))
     }),
     def("format_pico_time", (1, 1), unit_text, |args, _, ctx| {
-        const UNITS: [(f64, &str); 7] = [
-            (1e3, "ns"),
-            (1e6, "us"),
-            (1e9, "ms"),
-            (1e12, "s"),
-            (60e12, "min"),
-            (3_600e12, "h"),
-            (86_400e12, "d"),
-        ];
         let picoseconds = known!(double(&args[0], ctx)?);
-        if picoseconds.abs() < 1e3 {
-            return Ok(Val::string(format!("{:3} ps", picoseconds as i64)));
-        }
-        Ok(Val::string(in_unit(picoseconds, UNITS.into_iter())))
+        Ok(Val::string(pico_time(picoseconds)))
     }),
 ];
+
+/// So many picoseconds, as FORMAT_PICO_TIME() writes them.
+pub fn pico_time(picoseconds: f64) -> String {
+    const UNITS: [(f64, &str); 7] = [
+        (1e3, "ns"),
+        (1e6, "us"),
+        (1e9, "ms"),
+        (1e12, "s"),
+        (60e12, "min"),
+        (3_600e12, "h"),
+        (86_400e12, "d"),
+    ];
+    if picoseconds.abs() < 1e3 {
+        return format!("{:3} ps", picoseconds as i64);
+    }
+    in_unit(picoseconds, UNITS.into_iter())
+}
 
 fn unit_text(args: &mut Vec<Expr>, bind: &BindCtx) -> Result<SqlType> {
     numbers(args);

@@ -89,6 +89,7 @@ impl Log {
     /// False if the log has failed, so that what would be written goes nowhere.
     #[cold]
     fn wait_for_room(&self, end: Lsn) -> bool {
+        self.room_waits.fetch_add(1, Ordering::Relaxed);
         self.wait_for(Lsn(end.0 - self.ring.len()), Stage::Written)
             .is_ok()
     }

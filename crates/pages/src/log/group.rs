@@ -17,8 +17,8 @@ use super::Log;
 use crate::error::{Error, Result};
 use crate::ids::Lsn;
 use crate::sync::{
-    AtomicBool, AtomicU32, GAP_SPINS, Mutex, Ordering, Thread, current, park, park_timeout, spin_loop,
-    thread_local,
+    AtomicBool, AtomicU32, GAP_SPINS, Mutex, Ordering, Thread, Wait, current, park, park_timeout, spin_loop,
+    thread_local, timed,
 };
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -131,7 +131,7 @@ impl Log {
                 sleeper: sleeper.clone(),
             });
             drop(queue);
-            if sleeper.sleep() == COVERED {
+            if timed(Wait::LogGroup, || sleeper.sleep()) == COVERED {
                 return if self.has_come(lsn, stage) {
                     Ok(())
                 } else {
@@ -180,7 +180,7 @@ impl Log {
         }
         let mut staging = self.group.staging.lock();
         self.ring.copy_out(from, to, &mut staging);
-        self.write_when_there_is_room(from, &staging)
+        timed(Wait::LogWrite, || self.write_when_there_is_room(from, &staging))
             .map_err(|e| self.fail("writing the log", e))?;
         self.publish_written(to);
         Ok(())
@@ -209,9 +209,7 @@ impl Log {
             return Ok(());
         }
         // A failed sync may have dropped what it should have written; trying again would only hide that.
-        self.segments
-            .sync(from, to)
-            .map_err(|e| self.fail("syncing the log", e))?;
+        timed(Wait::LogSync, || self.segments.sync(from, to)).map_err(|e| self.fail("syncing the log", e))?;
         self.publish_flushed(to);
         Ok(())
     }

@@ -29,6 +29,7 @@ pub(crate) use segments::Segments;
 
 use crate::error::{Error, Result};
 use crate::ids::Lsn;
+use crate::waits::{Wait, timed};
 use crossbeam_utils::CachePadded;
 use group::{GroupCommit, Stage};
 use parking_lot::{Condvar, Mutex};
@@ -84,8 +85,10 @@ pub struct Log {
     failed: AtomicBool,
     admission: Admission,
     undo_room: UndoRoom,
+    opened_at: Lsn,
     syncs: AtomicU64,
     waits: AtomicU64,
+    room_waits: AtomicU64,
 }
 
 #[derive(Default)]
@@ -112,10 +115,14 @@ pub struct LogStatus {
     pub flushed: Lsn,
     /// The moment up to which every commit is complete.
     pub tide: Lsn,
+    /// Where the log went on when it was opened.
+    pub opened_at: Lsn,
     /// Syncs since the log was opened.
     pub syncs: u64,
     /// Times a thread slept until another had written for it.
     pub waits: u64,
+    /// Times a thread found the buffer full and waited for some of it to be written.
+    pub room_waits: u64,
 }
 
 impl Log {
@@ -138,8 +145,10 @@ impl Log {
             failed: AtomicBool::new(false),
             admission: Admission::default(),
             undo_room: UndoRoom::default(),
+            opened_at: end,
             syncs: AtomicU64::new(0),
             waits: AtomicU64::new(0),
+            room_waits: AtomicU64::new(0),
         }
     }
 
@@ -162,8 +171,10 @@ impl Log {
             written: self.written(),
             flushed: self.flushed(),
             tide: self.tide(),
+            opened_at: self.opened_at,
             syncs: self.syncs.load(Ordering::Relaxed),
             waits: self.waits.load(Ordering::Relaxed),
+            room_waits: self.room_waits.load(Ordering::Relaxed),
         }
     }
 
@@ -291,9 +302,11 @@ impl Log {
             {
                 return Err(trouble);
             }
-            self.admission
-                .changed
-                .wait_for(&mut state, Duration::from_millis(100));
+            timed(Wait::LogRoom, || {
+                self.admission
+                    .changed
+                    .wait_for(&mut state, Duration::from_millis(100))
+            });
         }
     }
 

@@ -12,6 +12,7 @@
 
 use super::Log;
 use crate::error::{Error, Result};
+use crate::waits::{Wait, timed};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
@@ -94,9 +95,11 @@ impl Log {
                 return Err(trouble);
             }
             looks += 1;
-            self.admission
-                .changed
-                .wait_for(&mut state, Duration::from_millis(100));
+            timed(Wait::LogRoom, || {
+                self.admission
+                    .changed
+                    .wait_for(&mut state, Duration::from_millis(100))
+            });
         }
     }
 

@@ -11,6 +11,7 @@
 use super::Pool;
 use crate::disk::Part;
 use crate::ids::{PAGE_SIZE, PageId};
+use crate::waits::{Wait, timed};
 use std::sync::atomic::Ordering;
 
 /// Pages in one read, those passed over included.
@@ -38,7 +39,12 @@ impl Pool {
         pages.dedup();
         // No more than a part of the pool, or they would drive one another out.
         pages.truncate(self.frames() / 16);
-        let mut rest = pages.as_slice();
+        self.read_runs(pages);
+    }
+
+    /// Brings in pages that are in the order of their numbers, each once, and valid.
+    pub(crate) fn read_runs(&self, pages: &[PageId]) {
+        let mut rest = pages;
         while let Some(&first) = rest.first() {
             let mut len = 1;
             while let Some(next) = rest.get(len)
@@ -86,7 +92,7 @@ impl Pool {
             parts.push(Part::Into(&mut buffer[..]));
             at = page.0 + 1;
         }
-        let done = file.read_parts_at(&mut parts, offset);
+        let done = timed(Wait::PageRead, || file.read_parts_at(&mut parts, offset));
         drop(parts);
         self.reads.fetch_add(coming.len() as u64, Ordering::Relaxed);
         for Coming { page, frame } in coming {

@@ -11,7 +11,7 @@
 use super::{PageBuf, Pool};
 use crate::error::Error;
 use crate::ids::{Lsn, PageId};
-use crate::sync::{Condvar, Mutex, Ordering};
+use crate::sync::{Condvar, Mutex, Ordering, Wait, timed};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -217,7 +217,9 @@ impl Signal {
         state.asked = true;
         state.waiting += 1;
         self.wanted.notify_one();
-        self.cleaned.wait_for(&mut state, Duration::from_millis(20));
+        timed(Wait::FreeFrame, || {
+            self.cleaned.wait_for(&mut state, Duration::from_millis(20))
+        });
         state.waiting -= 1;
         (state.health, state.trouble.clone())
     }

@@ -23,8 +23,8 @@
 //! store only between two rounds of the hand.
 
 use crate::sync::{
-    AtomicU64, DEFAULT_PARK_TOKEN, FilterOp, LATCH_SPINS, Ordering, ParkToken, UnparkToken, fence, park_at,
-    spin_loop, unpark_filter,
+    AtomicU64, DEFAULT_PARK_TOKEN, FilterOp, LATCH_SPINS, Ordering, ParkToken, UnparkToken, Wait, fence,
+    park_at, spin_loop, timed, unpark_filter,
 };
 
 const SHARERS: u64 = (1 << 14) - 1;
@@ -333,9 +333,9 @@ impl Latch {
     fn park(&self, token: ParkToken, still_blocked: impl FnOnce() -> bool) {
         // SAFETY: the key is the address of this latch, which only this module parks on; the closures neither panic
         // nor call into the parking lot.
-        unsafe {
+        timed(Wait::PageLatch, || unsafe {
             park_at(self.key(), still_blocked, || {}, |_, _| {}, token, None);
-        }
+        });
     }
 
     fn key(&self) -> usize {

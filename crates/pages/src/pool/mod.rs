@@ -33,6 +33,7 @@ pub use page::{PAGE_HEADER, PageBuf, page_type};
 use crate::disk::{File, failed};
 use crate::error::{Error, Result};
 use crate::ids::{PAGE_SIZE, PageId};
+use crate::waits::{Wait, timed};
 use arena::Arena;
 use frames::Frames;
 use latch::NotNow;
@@ -262,7 +263,7 @@ impl Pool {
     fn read_page(&self, page: PageId, buffer: &mut PageBuf) -> Result<()> {
         let (file, offset) = self.place(page);
         self.reads.fetch_add(1, Ordering::Relaxed);
-        file.read_at(&mut buffer[..], offset)
+        timed(Wait::PageRead, || file.read_at(&mut buffer[..], offset))
             .map_err(|error| failed(&error, format!("reading page {page} at byte {offset}")))?;
         if !buffer.is_intact(page) {
             return Err(Error::corrupt(page, "its checksum does not fit its content"));
@@ -275,7 +276,8 @@ impl Pool {
         let (file, offset) = self.place(first);
         self.writes
             .fetch_add((pages.len() / PAGE_SIZE) as u64, Ordering::Relaxed);
-        file.write_at(pages, offset).map_err(|error| {
+        let written = timed(Wait::PageWrite, || file.write_at(pages, offset));
+        written.map_err(|error| {
             let name = if first.is_scratch() { "scratch" } else { "data" };
             failed(&error, format!("writing {name} at byte {offset}"))
         })
@@ -289,9 +291,7 @@ impl Pool {
     }
 
     pub(crate) fn sync_data(&self) -> std::io::Result<()> {
-        self.data
-            .sync()
-            .map_err(|error| failed(&error, "syncing data".into()))
+        timed(Wait::PageWrite, || self.data.sync()).map_err(|error| failed(&error, "syncing data".into()))
     }
 
     fn is_pinned(&self, page: PageId) -> bool {

@@ -5,7 +5,8 @@
 //!    the losers. Transactions older than the checkpoint are covered, because `scan_from` is not above their first
 //!    record.
 //! 3. *Redo* reads it again from `redo_from` and repeats history: every op of every record, on every page whose LSN says
-//!    that the record is news to it.
+//!    that the record is news to it. A scout goes before it through the log and has the pages read that it names, in the
+//!    order in which they lie and by several threads: one by one, as redo comes to them, they would take most of its time.
 //! 4. The floors above undo the losers, reading their records back and writing compensation records.
 //!
 //! A new start writes a new epoch into the control file before it writes to the log, so that records left behind the end
@@ -17,7 +18,8 @@ use crate::error::{Error, Result};
 use crate::ids::{Lsn, PageId, TxnId};
 use crate::log::{Reader, Record, RecordedOp, TxnNote};
 use crate::pool::ExclusiveGuard;
-use std::collections::HashMap;
+use crate::threads::share_out;
+use std::collections::{HashMap, HashSet};
 use std::time::{Duration, Instant};
 
 /// A transaction that neither committed nor rolled back.
@@ -112,6 +114,10 @@ struct Progress {
 /// Records between two looks at the clock.
 const LOOK_EVERY: u64 = 256;
 const SAY_EVERY: Duration = Duration::from_secs(2);
+/// Threads that read pages before redo needs them: as many requests are with the disk at once.
+const READERS: usize = 8;
+/// Pages that are worth a thread.
+const SHARE_MIN: usize = 64;
 
 impl Progress {
     fn new(from: Lsn, end: Lsn) -> Progress {
@@ -147,11 +153,14 @@ impl Store {
     /// Repeats history from `from` to `end`, where analysis found it to end; says how many records there were.
     pub(super) fn redo(&self, from: Lsn, end: Lsn) -> Result<u64> {
         let mut reader = self.log().reader(from);
+        let mut scout = self.log().reader(from);
         let mut progress = Progress::new(from, end);
         let mut records = 0;
-        while reader.position() < end
-            && let Some(record) = reader.next()?
-        {
+        while reader.position() < end {
+            if reader.position() >= scout.position() {
+                self.read_ahead_of_redo(&mut scout, end)?;
+            }
+            let Some(record) = reader.next()? else { break };
             self.redo_record(&record, end)?;
             records += 1;
             if records % LOOK_EVERY == 0 {
@@ -159,6 +168,31 @@ impl Store {
             }
         }
         Ok(records)
+    }
+
+    /// Brings in the pages that the log behind `scout` changes, up to where they take half the pool. What cannot be read is left
+    /// to redo, which says so.
+    fn read_ahead_of_redo(&self, scout: &mut Reader<'_>, end: Lsn) -> Result<()> {
+        let most = self.pool().frames() / 2;
+        let mut pages = HashSet::new();
+        while pages.len() < most
+            && scout.position() < end
+            && let Some(record) = scout.next()?
+        {
+            for op in record.ops() {
+                let page = op?.page;
+                if page.is_valid() && !self.pool().is_resident(page) {
+                    pages.insert(page);
+                }
+            }
+        }
+        let mut pages: Vec<PageId> = pages.into_iter().collect();
+        pages.sort_unstable();
+        let share = pages.len().div_ceil(READERS).max(SHARE_MIN);
+        share_out("tidemark-redo", pages.chunks(share).collect(), |pages| {
+            self.pool().read_runs(pages)
+        });
+        Ok(())
     }
 
     fn redo_record(&self, record: &Record, end: Lsn) -> Result<()> {

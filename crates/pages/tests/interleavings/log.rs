@@ -68,6 +68,7 @@ struct Log {
     failed: AtomicBool,
     syncs: Count,
     waits: Count,
+    room_waits: Count,
 }
 
 impl Log {
@@ -89,6 +90,7 @@ impl Log {
             failed: AtomicBool::new(false),
             syncs: Count::new(0),
             waits: Count::new(0),
+            room_waits: Count::new(0),
         })
     }
 

@@ -18,6 +18,20 @@ use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+/// What is waited for is not measured here.
+#[allow(dead_code, reason = "each model has some of them")]
+pub enum Wait {
+    PageLatch,
+    FreeFrame,
+    LogWrite,
+    LogSync,
+    LogGroup,
+}
+
+pub fn timed<T>(_: Wait, f: impl FnOnce() -> T) -> T {
+    f()
+}
+
 pub const LATCH_SPINS: u32 = 0;
 pub const GAP_SPINS: u32 = 0;
 

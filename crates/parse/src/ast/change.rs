@@ -87,8 +87,8 @@ pub enum ExplainFormat {
 /// EXPLAIN of a statement.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Explain {
-    /// The form of the output; TREE for EXPLAIN ANALYZE unless another is written behind.
-    pub format: ExplainFormat,
+    /// The form of the output; `None`: not written.
+    pub format: Option<ExplainFormat>,
     /// `ANALYZE`: the statement is run, and what was measured is shown.
     pub analyze: bool,
     /// A query, INSERT, REPLACE, UPDATE or DELETE.

@@ -12,6 +12,7 @@
 //! - [`statement`]: whole statements; [`change`]: INSERT, UPDATE and DELETE; [`past`]: AS OF.
 
 mod change;
+mod counting;
 mod groups;
 mod outfile;
 pub mod output;
@@ -28,9 +29,10 @@ mod window;
 pub use output::{Collect, Output, SinkOutput};
 pub use statement::{Outcome, run};
 
-use crate::context::SessionState;
+use crate::context::{Counter, SessionState};
 use crate::error::{Result, SqlError};
 use crate::expr::{Env, EvalCtx, Row, Subqueries};
+use crate::plan::explain::measured::{Measured, Stage, meter};
 use crate::plan::{QueryPlan, TableScan};
 use crate::types::sort::sort_key;
 use crate::types::{CmpKind, SqlType, TypeKind, Val, Value};
@@ -79,6 +81,8 @@ pub struct Exec<'a, 't> {
     hashes: RefCell<HashMap<*const TableScan, Rc<KeyedRows<'a>>>>,
     /// How plain reads are done.
     read: Read,
+    /// EXPLAIN ANALYZE: where the operators are measured.
+    measured: Option<&'a Measured>,
 }
 
 /// The values of a subquery's only column, by their sort keys.
@@ -118,6 +122,7 @@ impl<'a, 't> Exec<'a, 't> {
             sets: RefCell::default(),
             hashes: RefCell::default(),
             read,
+            measured: None,
         }
     }
 
@@ -155,12 +160,22 @@ impl<'a, 't> Exec<'a, 't> {
 
     /// All rows of a query.
     pub fn rows_of(&self, query: &QueryPlan, scope: QueryScope) -> Result<KeptRows<'a>> {
+        self.session.count(Counter::CreatedTmpTables, 1);
+        let kept = meter(query, Stage::Kept);
+        if let Some(measured) = self.measured {
+            measured.begin(kept);
+            measured.enter(kept);
+        }
         let mut rows = self.no_rows();
         let mut collect = Collect::new(|row: &[Value]| {
             rows.push(copied(row)?)?;
             Ok(true)
         });
         self.query(query, scope, &mut collect)?;
+        if let Some(measured) = self.measured {
+            measured.leave();
+            measured.rows(kept, rows.len() as u64);
+        }
         Ok(rows)
     }
 

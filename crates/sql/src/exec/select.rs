@@ -1,5 +1,6 @@
 //! What happens to the rows of a source, and the set operations.
 
+use super::counting::count_block;
 use super::groups::Groups;
 use super::output::{Collect, Output};
 use super::rollup::Rollup;
@@ -9,11 +10,13 @@ use super::spill::{Counted, Distinct, KeySet, Novelty, copied};
 use super::tail::{Tail, append_key};
 use super::window::Windows;
 use super::{Exec, QueryScope, ScanControl};
+use crate::context::Counter;
 use crate::error::depth::check_stack;
 use crate::error::memory::check_memory;
 use crate::error::{Result, SqlError, er};
 use crate::expr::{EvalCtx, Row};
 use crate::parse::ast::SetOp;
+use crate::plan::explain::measured::{Measured, Measuring, Stage, meter};
 use crate::plan::{QueryBody, QueryPlan, Recursion, SelectPlan, SetBranch};
 use crate::types::{SqlType, Val, Value};
 
@@ -169,6 +172,7 @@ impl<'a> Exec<'a, '_> {
         types: &[SqlType],
         f: &mut dyn FnMut(&[Value]) -> Result<bool>,
     ) -> Result<bool> {
+        self.session.count(Counter::CreatedTmpTables, 1);
         let mut seen = Distinct::new(self.room(), self.shares().table);
         let mut more = true;
         rows(&mut |row| {
@@ -276,6 +280,7 @@ impl<'a> Exec<'a, '_> {
         let QueryBody::Select(select) = &plan.body else {
             return Err(SqlError::not_supported("a change of what is no join"));
         };
+        count_block(self.session, &select.source);
         let mut row = vec![Value::Null; select.width];
         self.source(&select.source, &mut row, scope, false, &mut |produced| {
             let Produced::Row(row) = produced else {
@@ -311,6 +316,10 @@ impl<'a> Exec<'a, '_> {
         if end.tail.is_empty() {
             return Ok(0);
         }
+        count_block(self.session, &select.source);
+        let _measuring = self
+            .measured
+            .map(|measured| Measuring::of_block(measured, plan, select));
         let mut row = vec![Value::Null; select.width];
         let mut grouped = Grouped::new(self, select);
         let flow = self.source(
@@ -340,6 +349,9 @@ impl<'a> Exec<'a, '_> {
                 {
                     return Ok(ScanControl::Next);
                 }
+                if let Some(measured) = self.measured {
+                    measured.row(meter(select, Stage::Filtered));
+                }
                 grouped.take(&ctx, scope, &mut end, out)
             },
         )?;
@@ -365,7 +377,12 @@ impl<'g, 'a> Grouped<'g, 'a> {
             Some(group) if group.rollup.is_some() => {
                 Grouped::Rollup(Box::new(Rollup::new(exec, select, group)))
             }
-            Some(group) => Grouped::Groups(Box::new(Groups::new(exec, select, group))),
+            Some(group) => {
+                if !group.sorted && !group.keys.is_empty() {
+                    exec.session.count(Counter::CreatedTmpTables, 1);
+                }
+                Grouped::Groups(Box::new(Groups::new(exec, select, group)))
+            }
         }
     }
 
@@ -418,6 +435,7 @@ pub(super) struct End<'t, 'a> {
     select: &'t SelectPlan,
     windows: Option<Box<Windows<'t, 'a>>>,
     tail: Tail<'t, 'a>,
+    measured: Option<&'a Measured>,
 }
 
 impl<'t, 'a> End<'t, 'a> {
@@ -439,12 +457,16 @@ impl<'t, 'a> End<'t, 'a> {
             select,
             windows,
             tail,
+            measured: exec.measured,
         })
     }
 
     /// Takes the row of `ctx`.
     #[inline]
     pub fn row(&mut self, ctx: &EvalCtx, scope: QueryScope, out: &mut dyn Output) -> Result<ScanControl> {
+        if let Some(measured) = self.measured {
+            measured.row(meter(self.select, Stage::Grouped));
+        }
         match &mut self.windows {
             None => self.tail.row(&self.select.output, ctx, out),
             Some(windows) => {

@@ -4,13 +4,16 @@
 //! The row so far is one vector of slots that every table fills in at its place. Only the innermost source may hand out
 //! rows that are still in their page, and only if what follows is safe under its latch.
 
+use super::counting::Scanned;
 use super::rows::{JoinedRow, PageRow};
 use super::spill::{KeptRows, KeyedRows, KeyedRowsBuilder};
 use super::{Exec, QueryScope, ScanControl};
+use crate::context::Counter;
 use crate::dictionary::TableDef;
 use crate::error::{Result, SqlError};
 use crate::expr::{EvalCtx, Expr, Row};
 use crate::information_schema;
+use crate::plan::explain::measured::{Measured, Stage, meter};
 use crate::plan::{HashJoin, Input, LeftJoin, RowSource, TableScan};
 use crate::types::Value;
 use crate::types::sort::sort_key;
@@ -48,10 +51,46 @@ impl<'a> Exec<'a, '_> {
                 self.session.examine();
                 next(Produced::Row(row))
             }
-            RowSource::Table(scan) => self.scan(scan, row, scope, direct, next),
-            RowSource::Inner(list) => self.inner(list, row, scope, direct, next),
+            RowSource::Table(scan) => match self.measured {
+                None => self.scan(scan, row, scope, direct, next),
+                Some(measured) => self.measured_scan(measured, scan, row, scope, direct, next),
+            },
+            RowSource::Inner(list) => {
+                if let Some(measured) = self.measured {
+                    list.iter()
+                        .for_each(|part| measured.begin(meter(part, Stage::Joined)));
+                }
+                self.inner(list, row, scope, direct, next)
+            }
             RowSource::Left(join) => self.left_join(join, row, scope, next),
         }
+    }
+
+    /// A scan whose time is its own but while what comes after it has the row.
+    fn measured_scan(
+        &self,
+        measured: &Measured,
+        scan: &TableScan,
+        row: &mut Vec<Value>,
+        scope: QueryScope,
+        direct: bool,
+        next: Next,
+    ) -> Result<ScanControl> {
+        let (read, passed) = (meter(scan, Stage::Read), meter(scan, Stage::Passed));
+        measured.begin(read);
+        measured.begin(passed);
+        measured.enter(read);
+        let done = self.scan(scan, row, scope, direct, &mut |produced| {
+            if !matches!(produced, Produced::Flush) {
+                measured.row(passed);
+            }
+            measured.leave();
+            let flow = next(produced);
+            measured.enter(read);
+            flow
+        });
+        measured.leave();
+        done
     }
 
     fn inner(
@@ -65,12 +104,28 @@ impl<'a> Exec<'a, '_> {
         let Some((first, rest)) = list.split_first() else {
             return next(Produced::Row(row));
         };
+        let joined = |produced: &Produced| {
+            if let Some(measured) = self.measured
+                && !matches!(produced, Produced::Flush)
+            {
+                measured.row(meter(first, Stage::Joined));
+            }
+        };
         if rest.is_empty() {
-            return self.source(first, row, scope, direct, next);
+            if self.measured.is_none() {
+                return self.source(first, row, scope, direct, next);
+            }
+            return self.source(first, row, scope, direct, &mut |produced| {
+                joined(&produced);
+                next(produced)
+            });
         }
-        self.source(first, row, scope, false, &mut |produced| match produced {
-            Produced::Row(row) => self.inner(rest, row, scope, direct, next),
-            other => next(other),
+        self.source(first, row, scope, false, &mut |produced| {
+            joined(&produced);
+            match produced {
+                Produced::Row(row) => self.inner(rest, row, scope, direct, next),
+                other => next(other),
+            }
         })
     }
 
@@ -82,6 +137,18 @@ impl<'a> Exec<'a, '_> {
         next: Next,
     ) -> Result<ScanControl> {
         let LeftJoin { left, right, filter } = join;
+        let joined = meter(join, Stage::Joined);
+        if let Some(measured) = self.measured {
+            measured.begin(joined);
+        }
+        let next: Next = &mut |produced| {
+            if let Some(measured) = self.measured
+                && !matches!(produced, Produced::Flush)
+            {
+                measured.row(joined);
+            }
+            next(produced)
+        };
         let mut added = Vec::new();
         right.walk(&mut |_| {}, &mut |scan| {
             added.extend(scan.needed.iter().map(|column| scan.base + column))
@@ -211,6 +278,15 @@ impl<'a> Exec<'a, '_> {
         self.rows_for(query, around)
     }
 
+    /// A row of the table was read.
+    #[inline]
+    fn note_read(&self, scan: &TableScan) {
+        self.session.examine();
+        if let Some(measured) = self.measured {
+            measured.row(meter(scan, Stage::Read));
+        }
+    }
+
     /// A row that is in memory.
     fn kept(
         &self,
@@ -220,7 +296,7 @@ impl<'a> Exec<'a, '_> {
         scope: QueryScope,
         next: Next,
     ) -> Result<ScanControl> {
-        self.session.examine();
+        self.note_read(scan);
         row[scan.base..scan.base + values.len()].clone_from_slice(values);
         if !self.passes(scan.filter.as_ref(), row, scope)? {
             return Ok(ScanControl::Next);
@@ -398,7 +474,7 @@ impl<'a> Exec<'a, '_> {
         scope: QueryScope,
         next: Next,
     ) -> Result<()> {
-        self.session.examine();
+        self.note_read(scan);
         row[scan.base..scan.base + values.len()].clone_from_slice(values);
         if self.passes(scan.filter.as_ref(), row, scope)? {
             next(Produced::Row(row))?;
@@ -469,6 +545,7 @@ impl TableReading<'_, '_, '_> {
             match scan.path.point_key(self.def, self.table, &ctx, &mut key)? {
                 None => return Ok(ScanControl::Next),
                 Some(true) => {
+                    self.exec.session.count(Counter::HandlerReadKey, 1);
                     let mut flow = ScanControl::Next;
                     let found = self.table.get(
                         &mut self.exec.txn.borrow_mut(),
@@ -492,9 +569,9 @@ impl TableReading<'_, '_, '_> {
             ranges.reverse();
         }
         for range in ranges {
-            let mut rest = Some(range);
+            let (mut rest, mut resumed) = (Some(range), false);
             while let Some(range) = rest.take() {
-                let (flow, resume) = self.pass(&range, &mut |view| {
+                let (flow, resume) = self.pass(&range, resumed, &mut |view| {
                     let found = self.row(view, row);
                     if let Some(filter) = &scan.filter
                         && !filter.is_true(&EvalCtx {
@@ -509,7 +586,7 @@ impl TableReading<'_, '_, '_> {
                 if self.after(flow, next)? == ScanControl::Stop {
                     return Ok(ScanControl::Stop);
                 }
-                rest = resume;
+                (rest, resumed) = (resume, true);
             }
         }
         Ok(ScanControl::Next)
@@ -525,7 +602,7 @@ impl TableReading<'_, '_, '_> {
 
     /// A row that was read.
     fn row<'r>(&'r self, view: &'r RowView<'r>, values: &'r [Value]) -> PageRow<'r> {
-        self.exec.session.examine();
+        self.exec.note_read(self.scan);
         PageRow {
             view,
             def: self.def,
@@ -560,6 +637,7 @@ impl TableReading<'_, '_, '_> {
             match point {
                 None => return Ok(ScanControl::Next),
                 Some(true) => {
+                    self.exec.session.count(Counter::HandlerReadKey, 1);
                     let read = self.read();
                     let found = self.table.get(
                         &mut self.exec.txn.borrow_mut(),
@@ -605,9 +683,9 @@ impl TableReading<'_, '_, '_> {
             return deliver(&mut batch, &mut count, row);
         };
         for range in ranges {
-            let mut rest = Some(range);
+            let (mut rest, mut resumed) = (Some(range), false);
             while let Some(range) = rest.take() {
-                let (_, resume) = self.pass(&range, &mut |view| {
+                let (_, resume) = self.pass(&range, resumed, &mut |view| {
                     let keep = self.take(view, row, Some(&range), &mut batch, &mut count)?;
                     let full = count >= BATCH_ROWS;
                     Ok((
@@ -619,7 +697,7 @@ impl TableReading<'_, '_, '_> {
                         },
                     ))
                 })?;
-                rest = resume;
+                (rest, resumed) = (resume, true);
                 if rest.is_some() && deliver(&mut batch, &mut count, row)? == ScanControl::Stop {
                     return Ok(ScanControl::Stop);
                 }
@@ -675,15 +753,18 @@ impl TableReading<'_, '_, '_> {
     }
 
     /// One scan of a range, up to where the visitor stops it. If it paused, the second result is the rest of the range.
+    /// `resumed`: this is such a rest.
     fn pass(
         &self,
         range: &KeyRange,
+        resumed: bool,
         visit: &mut dyn FnMut(&RowView) -> Result<(Keep, ScanControl)>,
     ) -> Result<(ScanControl, Option<KeyRange>)> {
         let path = &self.scan.path;
         let mut last = ScanControl::Next;
         let mut stopped_at = Vec::new();
         let read = self.read();
+        let before = self.exec.session.examined.get();
         let scan = RangeScan::new(path.index, range)
             .reverse(self.scan.reverse)
             .covering(path.covering && path.index != 0);
@@ -701,6 +782,14 @@ impl TableReading<'_, '_, '_> {
                 Ok((keep, tidemark_engine::Flow::Stop))
             });
         scanned.map_err(|error| self.explain(error))?;
+        let done = Scanned {
+            path,
+            reverse: self.scan.reverse,
+            resumed,
+            rows: self.exec.session.examined.get() - before,
+            ended: last == ScanControl::Next,
+        };
+        done.count(self.exec.session);
         if last != ScanControl::Pause {
             return Ok((last, None));
         }

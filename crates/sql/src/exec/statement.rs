@@ -8,6 +8,8 @@ use crate::accounts::Privileges;
 use crate::context::{ResultSink, SessionState};
 use crate::error::{Result, SqlError, er};
 use crate::expr::{Env, SessionInfo};
+use crate::plan::explain::measured::Measured;
+use crate::plan::explain::{self, Explanation, explain};
 use crate::plan::file_form::FileForm;
 use crate::plan::statement::{Body, HIDDEN_VARIABLE, StatementPlan};
 use crate::plan::{Destination, QueryPlan};
@@ -45,7 +47,9 @@ pub fn run(
         return run_in_past(plan, query, at, state, params, out);
     }
     let txn = RefCell::new(txn);
-    let exec = Exec::new(state, &txn, &plan.queries, purpose(plan));
+    let measured = matches!(plan.body, Body::Analyze { .. }).then(Measured::new);
+    let mut exec = Exec::new(state, &txn, &plan.queries, purpose(plan));
+    exec.measured = measured.as_ref();
     let mut env = state.env(&exec, params);
     env.writes = plan.writes();
     env.strict &= !plan.ignores();
@@ -70,15 +74,33 @@ pub fn run(
                 info: String::new(),
             })
         }
-        Body::Explain(rows) => {
-            out.columns(plan.columns().unwrap_or(&[]))?;
-            let mut output = SinkOutput::new(out, rows.types(), state);
-            for row in rows.rows() {
-                output.values(row)?;
+        Body::Explain(rows) => explained(plan, rows, state, out),
+        Body::Analyze { body, format } => {
+            let scope = QueryScope {
+                env: &env,
+                outer: None,
+            };
+            if let Body::Query(query) = &**body {
+                exec.query(query, scope, &mut Collect::new(|_: &[Value]| Ok(true)))?;
             }
-            Ok(Outcome::Rows(output.rows))
+            let rows = explain(body, &plan.queries, *format, measured.as_ref());
+            explained(plan, &rows, state, out)
         }
     }
+}
+
+fn explained(
+    plan: &StatementPlan,
+    explanation: &Explanation,
+    state: &SessionState,
+    out: &mut dyn ResultSink,
+) -> Result<Outcome> {
+    out.columns(plan.columns().unwrap_or(&[]))?;
+    let mut output = SinkOutput::new(out, explain::types(explanation.format()), state);
+    for row in explanation.rows() {
+        output.values(row)?;
+    }
+    Ok(Outcome::Rows(output.rows))
 }
 
 /// What the rows that it reads are for.
@@ -86,7 +108,7 @@ fn purpose(plan: &StatementPlan) -> Purpose {
     match &plan.body {
         // The value of SET.
         Body::Query(query) if is_value_of_set(query) => Purpose::Write,
-        Body::Query(_) | Body::Explain(_) => Purpose::Result,
+        Body::Query(_) | Body::Explain(_) | Body::Analyze { .. } => Purpose::Result,
         Body::Update(_) => Purpose::Copy,
         Body::Insert(_) | Body::Delete(_) | Body::Joined(_) | Body::Do(_) => Purpose::Write,
     }

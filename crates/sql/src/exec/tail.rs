@@ -7,14 +7,16 @@
 //!          partitions     sorter          input has ended
 //! ```
 
+use super::counting::count_sort;
 use super::output::Output;
 use super::rows::JoinedRow;
 use super::spill::{Distinct, Novelty, Sorter};
 use super::{Exec, ScanControl};
-use crate::context::SessionState;
+use crate::context::{Counter, SessionState};
 use crate::error::{Result, SqlError};
 use crate::expr::{EvalCtx, Expr};
 use crate::plan::QueryPlan;
+use crate::plan::explain::measured::{Measured, Stage, meter};
 use crate::types::sort::{self, sort_key};
 use crate::types::{SqlType, Val, Value};
 
@@ -31,6 +33,7 @@ pub(super) struct Tail<'t, 'a> {
     left: u64,
     /// Rows that would have come without the limit.
     found: u64,
+    measured: Option<&'a Measured>,
 }
 
 impl<'t, 'a> Tail<'t, 'a> {
@@ -56,7 +59,10 @@ impl<'t, 'a> Tail<'t, 'a> {
             let (room, share) = (exec.room(), exec.shares().sort);
             Box::new(Sorter::new(room, share, plan.columns.len(), by_all, wanted))
         };
-        let all = || Box::new(Distinct::new(exec.room(), exec.shares().table));
+        let all = || {
+            exec.session.count(Counter::CreatedTmpTables, 1);
+            Box::new(Distinct::new(exec.room(), exec.shares().table))
+        };
         Ok(Tail {
             plan,
             session: exec.session,
@@ -66,6 +72,7 @@ impl<'t, 'a> Tail<'t, 'a> {
             skip,
             left,
             found: 0,
+            measured: exec.measured,
         })
     }
 
@@ -112,12 +119,20 @@ impl<'t, 'a> Tail<'t, 'a> {
             return Ok(self.enough());
         }
         self.left -= 1;
+        self.note_sent();
         let flow = out.row(exprs, ctx)?;
         Ok(if self.left == 0 && flow == ScanControl::Next {
             self.enough()
         } else {
             flow
         })
+    }
+
+    #[inline]
+    fn note_sent(&self) {
+        if let Some(measured) = self.measured {
+            measured.row(meter(self.plan, Stage::Sent));
+        }
     }
 
     fn enough(&self) -> ScanControl {
@@ -182,6 +197,7 @@ impl<'t, 'a> Tail<'t, 'a> {
             return Ok(self.enough());
         }
         self.left -= 1;
+        self.note_sent();
         let flow = out.values(row)?;
         if flow == ScanControl::Pause {
             out.flush()?;
@@ -213,8 +229,12 @@ impl<'t, 'a> Tail<'t, 'a> {
         if let Some(sorter) = self.sorter.take() {
             let sorted = sorter.finish(|row| {
                 self.session.examine();
+                if let Some(measured) = self.measured {
+                    measured.row(meter(self.plan, Stage::Sorted));
+                }
                 Ok(self.deliver(row, out)? != ScanControl::Stop)
             })?;
+            count_sort(self.session, false, sorted as u64);
             // Duplicates were counted in.
             self.found = self.found.min(sorted as u64);
         }

@@ -221,6 +221,13 @@ impl AccessPath {
         self.bounds.is_empty()
     }
 
+    /// One value for each part of its key that it goes by.
+    pub fn is_one_key(&self) -> bool {
+        let bounds = self.single_bounds();
+        let one_value = |part: &EqualPart| part.values.len() + part.null as usize == 1;
+        self.bounds.len() == 1 && bounds.range.is_none() && bounds.equal.iter().all(one_value)
+    }
+
     /// What is true of every row it finds: its bounds, unless there are several.
     pub fn single_bounds(&self) -> &IndexBounds {
         match self.bounds.as_slice() {

@@ -34,6 +34,11 @@ pub enum Body {
     Joined(Box<JoinedPlan>),
     Do(Vec<Expr>),
     Explain(explain::Explanation),
+    /// EXPLAIN ANALYZE: the statement is run, and its operators shown with what was measured.
+    Analyze {
+        body: Box<Body>,
+        format: ast::ExplainFormat,
+    },
 }
 
 /// A statement ready to run, as often as its parameters fit. It holds no values and no session's state.
@@ -77,12 +82,14 @@ pub(super) fn plan_with(
     let contexts = Contexts::default();
     let mut planner = Planner::new(state, binder, Some(&sample), &contexts);
     let body = make(&mut planner, &sample)?;
-    let moments = planner.moments(matches!(body, Body::Query(_) | Body::Explain(_)))?;
+    let reads = matches!(body, Body::Query(_) | Body::Explain(_) | Body::Analyze { .. });
+    let moments = planner.moments(reads)?;
     let columns = match &body {
         Body::Query(query) if matches!(query.into, Destination::Client) => {
             Some(query.columns.iter().map(|column| column.meta.clone()).collect())
         }
-        Body::Explain(rows) => Some(rows.columns(state)),
+        Body::Explain(rows) => Some(explain::columns(rows.format(), state)),
+        Body::Analyze { format, .. } => Some(explain::columns(*format, state)),
         _ => None,
     };
     let Planner {
@@ -90,6 +97,8 @@ pub(super) fn plan_with(
     } = planner;
     // A table that is used in two ways is locked in the stronger way first.
     uses.sort_by_key(|used| std::cmp::Reverse(used.mode));
+    // It shows them.
+    let explains = matches!(body, Body::Explain(_) | Body::Analyze { .. });
     let mut planned = StatementPlan {
         body,
         queries,
@@ -97,7 +106,7 @@ pub(super) fn plan_with(
         columns,
         signature: params.iter().map(std::mem::discriminant).collect(),
         one_shot: false,
-        depends_on_literals: ctx.depends_on_literals.get() || contexts.depend_on_literals(),
+        depends_on_literals: ctx.depends_on_literals.get() || contexts.depend_on_literals() || explains,
         moments,
     };
     planned.one_shot = planned.uses_variables();
@@ -125,13 +134,22 @@ impl Planner<'_> {
             },
             Statement::Do(list) => Body::Do(self.plain_list(list)?),
             Statement::Explain(explain) => {
-                if explain.analyze {
-                    return Err(SqlError::not_supported("EXPLAIN ANALYZE"));
-                }
+                let format = self.explain_format(explain)?;
                 self.explains = true;
                 let body = self.body(&explain.statement, sample)?;
                 self.require_sight_of_views()?;
-                Body::Explain(self.explained(&body, explain.format)?)
+                match (&body, explain.analyze) {
+                    (Body::Query(_), true) => Body::Analyze {
+                        body: Box::new(body),
+                        format,
+                    },
+                    (_, true) => {
+                        return Err(SqlError::not_supported(
+                            "EXPLAIN ANALYZE of a statement that is no query",
+                        ));
+                    }
+                    (_, false) => Body::Explain(explain::explain(&body, &self.queries, format, None)),
+                }
             }
             _ => return Err(SqlError::not_supported("planning of this statement")),
         })
@@ -197,17 +215,25 @@ impl Planner<'_> {
         Ok(target)
     }
 
-    fn explained(&self, body: &Body, format: ast::ExplainFormat) -> Result<explain::Explanation> {
-        let mut explainer = explain::Explainer::new(format, &self.queries)?;
-        match body {
-            Body::Query(query) => explainer.query(query),
-            Body::Insert(insert) => explainer.change("INSERT", &insert.target.def, None),
-            Body::Update(update) => explainer.change("UPDATE", &update.target.def, Some(&update.rows.path)),
-            Body::Delete(delete) => explainer.change("DELETE", &delete.target.def, Some(&delete.rows.path)),
-            Body::Joined(joined) => explainer.query(&joined.join),
-            Body::Do(_) | Body::Explain(_) => {}
+    /// The form that EXPLAIN answers in: the one that is written, else that of `explain_format`. Error 1235 for one that is not
+    /// there.
+    fn explain_format(&self, explain: &ast::Explain) -> Result<ast::ExplainFormat> {
+        use ast::ExplainFormat::{Json, Traditional, Tree};
+        let settings = &self.state.settings;
+        let format = match (explain.format, explain.analyze) {
+            (Some(format), _) => format,
+            (None, true) if settings.explain_format == Traditional => Tree,
+            (None, _) => settings.explain_format,
+        };
+        match format {
+            Traditional if explain.analyze => {
+                Err(SqlError::not_supported("EXPLAIN ANALYZE with TRADITIONAL format"))
+            }
+            Json if settings.explain_json_version == 1 => {
+                Err(SqlError::not_supported("EXPLAIN FORMAT=JSON of version 1"))
+            }
+            _ => Ok(format),
         }
-        Ok(explainer.finish())
     }
 }
 
@@ -237,7 +263,7 @@ impl StatementPlan {
             Body::Update(plan) => plan.ignore,
             Body::Delete(plan) => plan.ignore,
             Body::Joined(plan) => plan.ignore,
-            Body::Query(_) | Body::Do(_) | Body::Explain(_) => false,
+            Body::Query(_) | Body::Do(_) | Body::Explain(_) | Body::Analyze { .. } => false,
         }
     }
 
@@ -283,6 +309,7 @@ impl StatementPlan {
         }
         match &self.body {
             Body::Query(query) => query.walk(&mut look, &mut |_| {}),
+            Body::Analyze { .. } => return true,
             Body::Do(list) => list.iter().for_each(|e| e.walk(&mut look)),
             // What they are stored as is their columns' affair.
             _ => {}

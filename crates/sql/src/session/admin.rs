@@ -8,6 +8,7 @@ use crate::error::{Result, SqlError, er};
 use crate::parse::ast::Expr;
 use std::cell::Cell;
 use std::path::Path;
+use std::sync::atomic::Ordering;
 use tidemark_engine::{CopyProgress, CopyStage};
 
 impl Session {
@@ -142,6 +143,13 @@ impl Session {
     fn flush_one(&mut self, option: &[String]) -> Result<()> {
         let first = option.first().map_or("", String::as_str);
         let all = option.join(" ");
+        if first.starts_with("TABLE") {
+            self.state
+                .database
+                .counters()
+                .flushes
+                .fetch_add(1, Ordering::Relaxed);
+        }
         match first {
             "TABLES" | "TABLE" if all == format!("{first} WITH READ LOCK") => {
                 self.lock_everything()?;
@@ -159,8 +167,15 @@ impl Session {
                 log::logger().flush();
                 self.state.database.logs.adopt(self.state.database.globals())?;
             }
-            "TABLES" | "TABLE" | "STATUS" | "LOCAL" | "NO_WRITE_TO_BINLOG" | "ENGINE" | "BINARY"
-            | "OPTIMIZER_COSTS" => {}
+            "STATUS" => {
+                let database = &self.state.database;
+                database.count_anew(&self.state.process);
+                database
+                    .counters()
+                    .begin_status(database.session_count() as u64, database.uptime_s());
+            }
+            "TABLES" | "TABLE" | "LOCAL" | "NO_WRITE_TO_BINLOG" | "ENGINE" | "BINARY" | "OPTIMIZER_COSTS" => {
+            }
             other => return Err(SqlError::not_supported(format!("FLUSH {other}"))),
         }
         Ok(())

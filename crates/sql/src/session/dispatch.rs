@@ -10,7 +10,6 @@ use crate::dictionary::TableDef;
 use crate::error::{Result, SqlError};
 use crate::parse::ast::{Expr, MaintenanceKind, QueryBody, SelectItem, ShowKind, Statement};
 use crate::types::Value;
-use std::sync::atomic::Ordering;
 
 impl Session {
     /// Runs a parsed statement and sends its result.
@@ -29,6 +28,7 @@ impl Session {
             return self.plan_and_run(statement, params, more, out).map(drop);
         }
         if let Statement::Execute { name, using } = statement {
+            self.state.process.counters.add_command(command::of(statement));
             return self.execute_text(name, using, more, out);
         }
         let changes_password = matches!(
@@ -42,8 +42,7 @@ impl Session {
             true => Effect::Changes,
             false => effect_of(&self.state, statement),
         })?;
-        let command = command::of(statement);
-        self.state.database.counters().traffic.own().commands[command].fetch_add(1, Ordering::Relaxed);
+        self.state.process.counters.add_command(command::of(statement));
         let answer = match is_of_dump {
             true => {
                 self.before_implicit_commit(statement)?;

@@ -32,7 +32,7 @@ mod views;
 
 use crate::accounts::{Privileges, Seat};
 use crate::context::{
-    ConnectInfo, Database, Discard, Process, ResultSink, SessionState, capability, command,
+    ConnectInfo, Counter, Database, Discard, Process, ResultSink, SessionState, capability, command,
 };
 use crate::error::{Result, SqlError, er};
 use crate::parse::trim;
@@ -41,7 +41,7 @@ use plan_cache::PlanCache;
 use prepared::Statements;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use tidemark_engine::Transaction;
+use tidemark_engine::{Transaction, waits};
 use transaction::TransactionState;
 
 /// A statement prepared over the binary protocol.
@@ -155,6 +155,11 @@ impl Session {
         })
     }
 
+    /// The calling thread serves the session: what it waits for from now on is the session's.
+    pub fn serve_here(&self) {
+        waits::count_for(Some(Arc::clone(&self.state.process.waits)));
+    }
+
     /// What statements see of the session.
     pub fn state(&self) -> &SessionState {
         &self.state
@@ -182,7 +187,7 @@ impl Session {
     /// A command begins: the process list and the general log show it.
     fn show_command(&self, command: &'static str, text: &[u8]) {
         self.state.process.begin(command, text);
-        self.state.examined.set(0);
+        self.state.begin_command();
         self.state.database.logs.command(&self.state, command, text);
     }
 
@@ -194,8 +199,7 @@ impl Session {
                 .state
                 .process
                 .with_current(|current| logs.finished(&self.state, current));
-            let counter = &self.state.database.counters().slow_queries;
-            counter.fetch_add(slow as u64, Ordering::Relaxed);
+            self.state.count(Counter::SlowQueries, u64::from(slow));
         }
         self.state.process.end();
         self.state.end_memory();
@@ -216,8 +220,7 @@ impl Session {
 
     /// COM_STMT_CLOSE. An unknown `id` is ignored.
     pub fn close_statement(&mut self, id: u32) {
-        self.state.database.counters().traffic.own().commands[command::STMT_CLOSE]
-            .fetch_add(1, Ordering::Relaxed);
+        self.state.process.counters.add_command(command::STMT_CLOSE);
         self.statements.binary.remove(&id);
     }
 
@@ -240,6 +243,7 @@ impl Session {
         let state = &mut self.state;
         let schema = state.schema.clone();
         let collation = state.info.collation;
+        state.database.count_anew(&state.process);
         let mut fresh = SessionState::new(
             Arc::clone(&state.database),
             state.info.clone(),
@@ -319,12 +323,14 @@ impl Session {
     /// COM_STATISTICS.
     pub fn statistics(&self) -> String {
         let database = &self.state.database;
-        let questions = database.counters().traffic.sum(|c| &c.questions);
+        let totals = database.totals();
+        let (questions, slow) = (totals.of(Counter::Questions), totals.of(Counter::SlowQueries));
         let uptime = database.started.elapsed().as_secs().max(1);
         format!(
-            "Uptime: {uptime}  Threads: {}  Questions: {questions}  Slow queries: 0  Opens: 0  Flush tables: 0  Open \
+            "Uptime: {uptime}  Threads: {}  Questions: {questions}  Slow queries: {slow}  Opens: 0  Flush tables: {}  Open \
              tables: {}  Queries per second avg: {:.3}",
             database.session_count(),
+            database.counters().flushes.load(Ordering::Relaxed),
             database.engine().table_ids().len(),
             questions as f64 / uptime as f64
         )

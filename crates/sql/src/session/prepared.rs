@@ -6,7 +6,7 @@
 use super::dispatch::is_planned;
 use super::run::ReadyPlan;
 use super::{Prepared, Session};
-use crate::context::{Answer, Database, ResultSink, command};
+use crate::context::{Answer, Counter, Database, ResultSink, command};
 use crate::error::{Result, SqlError, er};
 use crate::expr::SessionInfo;
 use crate::parse::ast::{PrepareSource, Statement};
@@ -100,8 +100,7 @@ impl Session {
         self.state.begin_memory();
         self.state.read_clock();
         self.clear_diagnostics();
-        let database = &self.state.database;
-        database.counters().traffic.own().commands[command::STMT_PREPARE].fetch_add(1, Ordering::Relaxed);
+        self.state.process.counters.add_command(command::STMT_PREPARE);
         let prepared = self
             .prepare_new(sql)
             .inspect_err(|error| self.note_error(error))?;
@@ -153,8 +152,7 @@ impl Session {
             return Err(SqlError::unknown_statement(id, "mysqld_stmt_execute"));
         };
         self.show_command("Execute", &prepared.text);
-        let counters = self.state.database.counters();
-        counters.traffic.own().commands[command::STMT_EXECUTE].fetch_add(1, Ordering::Relaxed);
+        self.state.process.counters.add_command(command::STMT_EXECUTE);
         let result = self.execute_prepared(&mut prepared, params, false, out);
         self.statements.binary.insert(id, prepared);
         self.finish();
@@ -193,6 +191,7 @@ impl Session {
                 Some(value) => value.to_text().into_owned(),
             },
         };
+        self.state.process.counters.add_command(command::STMT_PREPARE);
         let key = name.to_lowercase();
         self.statements.text.remove(&key);
         let prepared = self.prepare_new(&text)?;
@@ -219,6 +218,7 @@ impl Session {
             )
         };
         let mut prepared = self.statements.text.remove(&key).ok_or_else(unknown)?;
+        self.state.process.counters.add_command(command::STMT_EXECUTE);
         let params: Vec<Value> = using
             .iter()
             .map(|variable| self.state.user_variable(variable).unwrap_or(Value::Null))
@@ -230,7 +230,10 @@ impl Session {
 
     pub(super) fn deallocate(&mut self, name: &str) -> Result<Answer> {
         match self.statements.text.remove(&name.to_lowercase()) {
-            Some(_) => Ok(Answer::ok()),
+            Some(_) => {
+                self.state.process.counters.add_command(command::STMT_CLOSE);
+                Ok(Answer::ok())
+            }
             None => Err(SqlError::new(
                 er::UNKNOWN_STMT_HANDLER,
                 format!("Unknown prepared statement handler ({name}) given to DEALLOCATE PREPARE"),
@@ -239,8 +242,7 @@ impl Session {
     }
 
     fn begin_question(&mut self) {
-        let counters = self.state.database.counters();
-        counters.traffic.own().questions.fetch_add(1, Ordering::Relaxed);
+        self.state.count(Counter::Questions, 1);
         self.state.begin_memory();
         self.state.read_clock();
     }

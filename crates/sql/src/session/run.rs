@@ -4,7 +4,7 @@
 use super::Session;
 use super::guard::Effect;
 use crate::accounts::Privileges;
-use crate::context::{Alarm, OkInfo, ResultSink, RightsAt, command, status};
+use crate::context::{Alarm, Counter, OkInfo, ResultSink, RightsAt, command, status};
 use crate::dictionary::is_open_table;
 use crate::error::{Result, SqlError, er};
 use crate::exec::{self, Outcome};
@@ -12,9 +12,8 @@ use crate::mdl::Mode;
 use crate::parse::ast::Statement;
 use crate::plan::{StatementPlan, plan};
 use crate::types::Value;
-use std::sync::atomic::Ordering;
 use std::time::Duration;
-use tidemark_engine::failpoint;
+use tidemark_engine::{RowCounts, failpoint};
 
 /// How often a statement is planned anew because a definition changed under it.
 const REPLANS_MAX: usize = 20;
@@ -49,7 +48,9 @@ impl Session {
         out: &mut dyn ResultSink,
     ) -> Result<ReadyPlan> {
         for _ in 0..REPLANS_MAX {
-            let mut ready = self.ready(statement, params)?;
+            let mut ready = self
+                .ready(statement, params)
+                .inspect_err(|_| self.count_failed(statement))?;
             if let Ran::Done = self.run_ready(&mut ready, params, more, out)? {
                 return Ok(ready);
             }
@@ -135,6 +136,7 @@ impl Session {
                 continue;
             }
             self.check_locked_tables(used)?;
+            self.state.count(Counter::HandlerExternalLock, 2);
             let locks = &self.state.locks;
             let locked = self
                 .state
@@ -152,12 +154,14 @@ impl Session {
             }
             return Ok(Ran::Stale);
         }
-        database.counters().traffic.own().commands[ready.command].fetch_add(1, Ordering::Relaxed);
+        self.state.process.counters.add_command(ready.command);
         let limit_ms = self.state.settings.max_execution_time_ms;
         let alarm = (limit_ms > 0 && plan.is_query()).then(|| {
             let timer = &self.state.database.statement_timer;
+            self.state.count(Counter::MaxExecutionTimeSet, 1);
             timer.start(&self.state.process, Duration::from_millis(limit_ms))
         });
+        let changed = self.txn.changed();
         let outcome = if stored {
             let start = match self.begin_statement(plan) {
                 Ok(start) => start,
@@ -169,10 +173,12 @@ impl Session {
                 }
             };
             let result = exec::run(plan, &self.state, &mut self.txn, params, out);
-            let result = in_time(alarm, result);
+            let result = self.in_time(alarm, result);
+            self.count_changes(changed);
             self.end_statement(start, result)?
         } else {
-            in_time(alarm, exec::run(plan, &self.state, &mut self.txn, params, out))?
+            let result = exec::run(plan, &self.state, &mut self.txn, params, out);
+            self.in_time(alarm, result)?
         };
         self.send_outcome(outcome, more, out)?;
         Ok(Ran::Done)
@@ -229,12 +235,33 @@ impl Session {
             }
         }
     }
-}
 
-/// An interruption by `max_execution_time` has an error of its own.
-fn in_time<T>(alarm: Option<Alarm>, result: Result<T>) -> Result<T> {
-    match (alarm.is_some_and(Alarm::stop), result) {
-        (true, Err(error)) if error.code == er::QUERY_INTERRUPTED => Err(SqlError::query_timeout()),
-        (_, result) => result,
+    /// An interruption by `max_execution_time` has an error of its own.
+    fn in_time<T>(&self, alarm: Option<Alarm>, result: Result<T>) -> Result<T> {
+        match (alarm.is_some_and(Alarm::stop), result) {
+            (true, Err(error)) if error.code == er::QUERY_INTERRUPTED => {
+                self.state.count(Counter::MaxExecutionTimeExceeded, 1);
+                Err(SqlError::query_timeout())
+            }
+            (_, result) => result,
+        }
+    }
+
+    /// A statement that cannot be planned is one all the same.
+    pub(super) fn count_failed(&self, statement: &Statement) {
+        self.state.process.counters.add_command(command::of(statement));
+    }
+
+    /// Counts the rows that a statement has changed since there were so many.
+    fn count_changes(&self, before: RowCounts) {
+        let now = self.txn.changed();
+        if now != before {
+            self.state
+                .count(Counter::HandlerWrite, now.inserted - before.inserted);
+            self.state
+                .count(Counter::HandlerUpdate, now.updated - before.updated);
+            self.state
+                .count(Counter::HandlerDelete, now.deleted - before.deleted);
+        }
     }
 }

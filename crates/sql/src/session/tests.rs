@@ -1,5 +1,6 @@
 //! Conversations with a database on a real engine.
 
+mod explain;
 mod foreign_keys;
 mod plans;
 mod shapes;
@@ -778,7 +779,7 @@ fn a_covering_scan_of_a_prefix_index_goes_on_where_it_paused() {
     ok(&mut s, "INSERT INTO u VALUES (1), (2)");
     // The index covers what is asked for, but has only a prefix of `c`, so its columns cannot say where the scan is.
     let joined = "SELECT COUNT(*), COUNT(DISTINCT t.id) FROM t FORCE INDEX (k) STRAIGHT_JOIN u ON u.id = t.a WHERE t.a = 1";
-    let plan = ok(&mut s, &format!("EXPLAIN {joined}"));
+    let plan = ok(&mut s, &format!("EXPLAIN FORMAT=TRADITIONAL {joined}"));
     assert!(
         plan[0].contains("|k|") && plan[0].ends_with("Using index"),
         "{plan:?}"

@@ -3,12 +3,11 @@
 use super::Session;
 use super::dispatch::{is_planned, keeps_diagnostics};
 use super::run::{Ran, ReadyPlan};
-use crate::context::{ResultSink, capability};
+use crate::context::{Counter, ResultSink, capability};
 use crate::ddl::server_tables;
 use crate::error::{Result, SqlError};
 use crate::parse::{Parsed, expect_single, parse, parse_shape};
 use crate::types::{Value, WarningLevel};
-use std::sync::atomic::Ordering;
 use tidemark_engine::failpoint;
 
 impl Session {
@@ -30,13 +29,7 @@ impl Session {
     }
 
     fn count_question(&mut self) {
-        self.state
-            .database
-            .counters()
-            .traffic
-            .own()
-            .questions
-            .fetch_add(1, Ordering::Relaxed);
+        self.state.count(Counter::Questions, 1);
         self.state.statement_id.set(self.state.statement_id.get() + 1);
         self.state.read_clock();
         self.state.begin_memory();
@@ -131,7 +124,9 @@ impl Session {
         more: bool,
         out: &mut dyn ResultSink,
     ) -> Result<Option<ReadyPlan>> {
-        let mut ready = self.ready(&parsed.statement, values)?;
+        let mut ready = self
+            .ready(&parsed.statement, values)
+            .inspect_err(|_| self.count_failed(&parsed.statement))?;
         if ready.plan.depends_on_literals() {
             return Ok(None);
         }

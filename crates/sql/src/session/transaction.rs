@@ -11,7 +11,7 @@
 use super::Session;
 use super::locked::Locked;
 use super::temporary::Unrolled;
-use crate::context::Answer;
+use crate::context::{Answer, Counter};
 use crate::ddl::temporary::free_dropped;
 use crate::error::{Result, SqlError, er};
 use crate::parse::ast::{BeginOptions, ScopeKeyword, SetTransaction};
@@ -142,6 +142,7 @@ impl Session {
                     return Err(error);
                 }
                 let committed = self.txn.commit();
+                self.state.count(Counter::HandlerCommit, 1);
                 self.release_metadata_locks();
                 match committed {
                     Ok(()) => Ok(value),
@@ -214,6 +215,7 @@ impl Session {
         if !self.txn.is_active() {
             return Ok(());
         }
+        self.state.count(Counter::HandlerRollback, 1);
         let rolled_back = self.txn.rollback();
         if rolled_back.is_err() {
             self.released = true;
@@ -228,6 +230,7 @@ impl Session {
             return Ok(());
         }
         let committed = self.may_commit().and_then(|()| Ok(self.txn.commit()?));
+        self.state.count(Counter::HandlerCommit, 1);
         if committed.is_err() {
             let _ = self.roll_back();
         }
@@ -312,6 +315,7 @@ impl Session {
             self.open(isolation, read_only);
         }
         let point = self.txn.savepoint();
+        self.state.count(Counter::HandlerSavepoint, 1);
         let metadata_locks = self.state.locks.used_count();
         self.transaction
             .savepoints
@@ -351,6 +355,7 @@ impl Session {
         let at = self.savepoint_position(name)?;
         let saved = &self.transaction.savepoints[at];
         let (locks, point) = (saved.metadata_locks, saved.point);
+        self.state.count(Counter::HandlerSavepointRollback, 1);
         let rolled_back = match saved.begun {
             true => self.txn.rollback_to(&point).map_err(SqlError::from),
             false => self.begin_again(),

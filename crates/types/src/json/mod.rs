@@ -455,6 +455,47 @@ pub fn quoted(text: &str) -> String {
     out
 }
 
+impl Json {
+    /// As JSON_PRETTY writes it: each element and each member on a line of its own, two blanks further in than what it stands in.
+    pub fn indented(&self) -> String {
+        let mut text = String::new();
+        self.indent(0, &mut text);
+        text
+    }
+
+    fn indent(&self, depth: usize, text: &mut String) {
+        let line = |depth: usize, text: &mut String| {
+            text.push('\n');
+            text.extend(std::iter::repeat_n("  ", depth));
+        };
+        match self {
+            Json::Array(list) if !list.is_empty() => {
+                text.push('[');
+                for (i, value) in list.iter().enumerate() {
+                    text.push_str(if i > 0 { "," } else { "" });
+                    line(depth + 1, text);
+                    value.indent(depth + 1, text);
+                }
+                line(depth, text);
+                text.push(']');
+            }
+            Json::Object(members) if !members.is_empty() => {
+                text.push('{');
+                for (i, (name, value)) in members.iter().enumerate() {
+                    text.push_str(if i > 0 { "," } else { "" });
+                    line(depth + 1, text);
+                    text.push_str(&quoted(name));
+                    text.push_str(": ");
+                    value.indent(depth + 1, text);
+                }
+                line(depth, text);
+                text.push('}');
+            }
+            other => text.push_str(&other.to_string()),
+        }
+    }
+}
+
 impl fmt::Display for Json {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -350,6 +350,22 @@ pub(super) const LIST: &[(&str, &str, &str)] = &[
          uint,TELEMETRY_ACTIVE 3",
     ),
     (
+        PS,
+        "events_waits_summary_global_by_event_name",
+        "EVENT_NAME 128,COUNT_STAR uint,SUM_TIMER_WAIT uint,MIN_TIMER_WAIT uint,AVG_TIMER_WAIT uint,MAX_TIMER_WAIT uint",
+    ),
+    (
+        PS,
+        "events_waits_summary_by_thread_by_event_name",
+        "THREAD_ID uint,EVENT_NAME 128,COUNT_STAR uint,SUM_TIMER_WAIT uint,MIN_TIMER_WAIT uint,AVG_TIMER_WAIT uint,\
+         MAX_TIMER_WAIT uint",
+    ),
+    (
+        SYS,
+        "waits_global_by_latency",
+        "events 128,total uint,total_latency 11?,avg_latency 11?,max_latency 11?",
+    ),
+    (
         SYS,
         "tidemark_views",
         "pid uint?,user 32?,host 261?,statement text?,age_secs uint,lsn uint,versions uint,bytes uint",

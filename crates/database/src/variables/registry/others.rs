@@ -229,13 +229,14 @@ pub(super) const DEFS: &[Def] = &[
         NO_OPTIMIZER,
     ),
     unused("end_markers_in_json", Both, Bool, "OFF", NO_OPTIMIZER),
-    unused(
+    def(
         "explain_format",
         Both,
+        true,
         Enum(&["TRADITIONAL", "TREE", "JSON"]),
-        "TRADITIONAL",
-        NO_OPTIMIZER,
+        "TREE",
     ),
+    def("explain_json_format_version", Both, true, uint(1, 2), "2"),
     unused(
         "use_secondary_engine",
         Session,

@@ -93,12 +93,9 @@ impl Writer<'_, '_> {
             let (entry_key, mut entry_value) = entry?;
             self.put_entry(n, &entry_key, &mut entry_value, mode)?;
         }
-        self.txn
-            .kernel
-            .counters
-            .own()
-            .rows_inserted
-            .fetch_add(1, Ordering::Relaxed);
+        self.txn.changed.inserted += 1;
+        let counters = self.txn.kernel.counters.own();
+        counters.rows_inserted.fetch_add(1, Ordering::Relaxed);
         Ok(())
     }
 

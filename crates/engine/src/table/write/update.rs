@@ -233,10 +233,12 @@ impl Writer<'_, '_> {
         match plan.row {
             Some(row) => {
                 counters.rows_updated.fetch_add(1, Ordering::Relaxed);
+                self.txn.changed.updated += 1;
                 self.txn.buffers.value = row;
             }
             None => {
                 counters.rows_deleted.fetch_add(1, Ordering::Relaxed);
+                self.txn.changed.deleted += 1;
             }
         }
         Ok(Made::Done)

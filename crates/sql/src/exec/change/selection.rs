@@ -7,7 +7,9 @@
 use super::foreign_keys::Relations;
 use super::rows::{Changed, Slots, Stored};
 use super::{ChangeContext, is_ignorable};
+use crate::context::Counter;
 use crate::error::{Result, SqlError, er};
+use crate::exec::counting::{Scanned, count_sort};
 use crate::exec::spill::{KeptRows, Room, Shares, Sorter, copied};
 use crate::expr::{EvalCtx, Row};
 use crate::plan::change::{RowSelection, Target};
@@ -149,6 +151,7 @@ impl<'a> ChangeScan<'a> {
             {
                 None => return Ok(()),
                 Some(true) => {
+                    run.session.count(Counter::HandlerReadKey, 1);
                     let mut one = |view: &RowView, buf: &mut RowBuf| Ok(visit(view, buf)?.0);
                     target.table.modify(txn, &key, &mut one)?;
                     return Ok(());
@@ -166,6 +169,7 @@ impl<'a> ChangeScan<'a> {
                 stopped = flow == Flow::Stop;
                 Ok((action, flow))
             };
+            let before = run.session.examined.get();
             let (table, index) = (&target.table, self.rows.path.index);
             let scan = RangeScan::new(index, &range).reverse(self.rows.reverse);
             match self.rows.judges {
@@ -175,8 +179,22 @@ impl<'a> ChangeScan<'a> {
                 }
                 false => table.modify_range(txn, &scan, &mut one)?,
             }
+            self.count_scan(before, !stopped);
         }
         Ok(())
+    }
+
+    /// Counts a scan; `before` is how many rows had been examined when it began.
+    fn count_scan(&self, before: u64, ended: bool) {
+        let session = self.run.session;
+        let done = Scanned {
+            path: &self.rows.path,
+            reverse: self.rows.reverse,
+            resumed: false,
+            rows: session.examined.get() - before,
+            ended,
+        };
+        done.count(session);
     }
 
     fn change_collected(&self, limit: u64, change: &mut dyn RowChange) -> Result<()> {
@@ -202,10 +220,12 @@ impl<'a> ChangeScan<'a> {
             Ok(true)
         })?;
         drop(rows);
-        sorter.finish(|row| {
+        let sorted = sorter.finish(|row| {
             self.change_row(row, change)?;
             Ok(true)
         })?;
+        let path = &self.rows.path;
+        count_sort(run.session, !path.is_full() && !path.is_one_key(), sorted as u64);
         Ok(())
     }
 
@@ -308,6 +328,7 @@ impl<'a> ChangeScan<'a> {
         };
         let mut rows = self.no_rows();
         for range in &self.ranges(&run.env.ctx())? {
+            let before = run.session.examined.get();
             let mut take = |view: &RowView| {
                 let row = Stored {
                     def: &target.def,
@@ -338,7 +359,9 @@ impl<'a> ChangeScan<'a> {
             let scan = RangeScan::new(index, range).reverse(self.rows.reverse);
             let scanned = table.scan_to_change(txn, &scan, judge, &mut take);
             scanned.map_err(|error| SqlError::in_table(error, &target.def.name))?;
-            if rows.len() as u64 >= enough {
+            let stopped = rows.len() as u64 >= enough;
+            self.count_scan(before, !stopped);
+            if stopped {
                 break;
             }
         }

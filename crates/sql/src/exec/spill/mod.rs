@@ -41,7 +41,7 @@ pub use rows::KeptRows;
 pub use run::SortedRun;
 pub use sorter::Sorter;
 
-use crate::context::{Process, SessionState};
+use crate::context::{Counter, Process, SessionState};
 use crate::error::memory::{check_memory, reserve_memory};
 use crate::error::{Result, SqlError};
 use crate::types::{Val, Value};
@@ -68,8 +68,16 @@ impl<'a> Room<'a> {
         Room { engine, process }
     }
 
+    /// For a run of a sort, or another part of something.
     fn spool(&self) -> Spool {
+        self.process.counters.add(Counter::CreatedTmpFiles, 1);
         self.engine.spool()
+    }
+
+    /// For the rest of a set of rows that does not fit in memory.
+    fn spool_of_table(&self) -> Spool {
+        self.process.counters.add(Counter::CreatedTmpDiskTables, 1);
+        self.spool()
     }
 
     /// How much of its share a structure may take just now: when the server's memory is nearly spent, an eighth.

@@ -47,7 +47,11 @@ impl<'a> Partitions<'a> {
         hasher.write_u32(self.level);
         hasher.write(key);
         let part = &mut self.parts[hasher.finish() as usize % PARTS];
-        let spool = part.get_or_insert_with(|| self.room.spool());
+        let first = self.rows == 1 && self.level == 0;
+        let spool = part.get_or_insert_with(|| match first {
+            true => self.room.spool_of_table(),
+            false => self.room.spool(),
+        });
         append(spool, key, row, &mut self.buffer)
     }
 

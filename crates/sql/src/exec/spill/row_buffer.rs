@@ -90,7 +90,7 @@ impl<'a> RowBuffer<'a> {
             }
             self.spooled_from = self.len;
         }
-        let spool = self.spool.get_or_insert_with(|| self.room.spool());
+        let spool = self.spool.get_or_insert_with(|| self.room.spool_of_table());
         if (self.len - self.spooled_from).is_multiple_of(STEP) {
             self.steps.push(spool.len());
         }

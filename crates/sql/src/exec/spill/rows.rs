@@ -43,7 +43,7 @@ impl<'a> KeptRows<'a> {
                 return Ok(());
             }
         }
-        let spool = self.spool.get_or_insert_with(|| self.room.spool());
+        let spool = self.spool.get_or_insert_with(|| self.room.spool_of_table());
         append(spool, &[], &row, &mut self.buffer)?;
         self.spooled += 1;
         Ok(())

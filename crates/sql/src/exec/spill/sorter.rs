@@ -12,6 +12,7 @@
 
 use super::codec::{Reader, append, append_encoded, decode};
 use super::{Room, SortedRun, heap_bytes};
+use crate::context::Counter;
 use crate::error::Result;
 use crate::types::Value;
 use std::cmp::Ordering;
@@ -235,7 +236,10 @@ impl<'a> Sorter<'a> {
             runs = runs.merge_neighbours(self.room, self.distinct)?;
         }
         match &runs.spool {
-            Some(spool) => merge(self.room, spool, &runs.parts, self.distinct, f),
+            Some(spool) => {
+                self.room.process.counters.add(Counter::SortMergePasses, 1);
+                merge(self.room, spool, &runs.parts, self.distinct, f)
+            }
             None => Ok(()),
         }
     }
@@ -252,6 +256,7 @@ struct Runs {
 impl Runs {
     /// Fewer and longer runs.
     fn merge_neighbours(&self, room: Room, distinct: bool) -> Result<Runs> {
+        room.process.counters.add(Counter::SortMergePasses, 1);
         let mut longer = room.spool();
         let mut parts = Vec::new();
         for neighbours in self.parts.chunks(FAN_IN) {

@@ -1,0 +1,221 @@
+//! What threads wait for, and how long.
+//!
+//! Whoever lets a thread sleep, or has it ask the disk, does so within [`timed`]. The time is counted for the [`Waits`] that the
+//! thread is [counting for](count_for), those of the session that it serves, else for [`background`]. The clock is read only
+//! where a thread waits anyhow; one that finds what it needs pays nothing.
+
+use std::cell::RefCell;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+/// What a thread waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wait {
+    /// The latch of a page that another thread has.
+    PageLatch,
+    /// Pages from the disk.
+    PageRead,
+    /// Pages on their way to the disk, with their copies and syncs.
+    PageWrite,
+    /// A place in memory for a page.
+    FreeFrame,
+    /// Room in the log, or in its buffer.
+    LogRoom,
+    /// The log's bytes on their way to the operating system.
+    LogWrite,
+    /// The log's bytes on their way to the disk.
+    LogSync,
+    /// Another thread that writes or syncs the log for this one, too.
+    LogGroup,
+    /// The lock of a row or a gap.
+    RowLock,
+    /// Purge, which is so far behind that changes are delayed.
+    PurgeLag,
+    /// The definition of a table, a lock on it as a whole, or one of GET_LOCK.
+    MetadataLock,
+    /// The client's next command.
+    ClientRead,
+    /// The client, until it takes what is sent to it.
+    ClientWrite,
+}
+
+impl Wait {
+    /// All of them, in the order of their values.
+    pub const ALL: [Wait; 13] = [
+        Wait::PageLatch,
+        Wait::PageRead,
+        Wait::PageWrite,
+        Wait::FreeFrame,
+        Wait::LogRoom,
+        Wait::LogWrite,
+        Wait::LogSync,
+        Wait::LogGroup,
+        Wait::RowLock,
+        Wait::PurgeLag,
+        Wait::MetadataLock,
+        Wait::ClientRead,
+        Wait::ClientWrite,
+    ];
+}
+
+/// Waits of one kind.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct WaitSum {
+    /// How many there were.
+    pub count: u64,
+    /// How long they took together.
+    pub nanos: u64,
+    /// The shortest of them; 0 if there were none.
+    pub least_nanos: u64,
+    /// The longest of them.
+    pub most_nanos: u64,
+}
+
+impl WaitSum {
+    /// Adds others of the kind.
+    pub fn add(&mut self, other: &WaitSum) {
+        if other.count == 0 {
+            return;
+        }
+        self.least_nanos = match self.count {
+            0 => other.least_nanos,
+            _ => self.least_nanos.min(other.least_nanos),
+        };
+        self.count += other.count;
+        self.nanos = self.nanos.wrapping_add(other.nanos);
+        self.most_nanos = self.most_nanos.max(other.most_nanos);
+    }
+}
+
+#[derive(Debug)]
+struct Counted {
+    count: AtomicU64,
+    nanos: AtomicU64,
+    least_nanos: AtomicU64,
+    most_nanos: AtomicU64,
+}
+
+/// Waits by kind, as one or several threads have counted them.
+#[derive(Debug)]
+pub struct Waits([Counted; Wait::ALL.len()]);
+
+impl Waits {
+    /// None so far.
+    pub const fn new() -> Waits {
+        const NONE: Counted = Counted {
+            count: AtomicU64::new(0),
+            nanos: AtomicU64::new(0),
+            least_nanos: AtomicU64::new(u64::MAX),
+            most_nanos: AtomicU64::new(0),
+        };
+        Waits([NONE; Wait::ALL.len()])
+    }
+
+    /// Counts one. Relaxed, as the counts stand for nothing but themselves; whoever reads in between may see a count without
+    /// its time.
+    pub fn add(&self, wait: Wait, took: Duration) {
+        let nanos = u64::try_from(took.as_nanos()).unwrap_or(u64::MAX);
+        let counted = &self.0[wait as usize];
+        counted.count.fetch_add(1, Ordering::Relaxed);
+        counted.nanos.fetch_add(nanos, Ordering::Relaxed);
+        counted.least_nanos.fetch_min(nanos, Ordering::Relaxed);
+        counted.most_nanos.fetch_max(nanos, Ordering::Relaxed);
+    }
+
+    /// Those of one kind.
+    pub fn of(&self, wait: Wait) -> WaitSum {
+        let counted = &self.0[wait as usize];
+        let count = counted.count.load(Ordering::Relaxed);
+        WaitSum {
+            count,
+            nanos: counted.nanos.load(Ordering::Relaxed),
+            least_nanos: match count {
+                0 => 0,
+                _ => counted.least_nanos.load(Ordering::Relaxed),
+            },
+            most_nanos: counted.most_nanos.load(Ordering::Relaxed),
+        }
+    }
+}
+
+impl Default for Waits {
+    fn default() -> Waits {
+        Waits::new()
+    }
+}
+
+static BACKGROUND: Waits = Waits::new();
+
+thread_local! {
+    static OWN: RefCell<Option<Arc<Waits>>> = const { RefCell::new(None) };
+}
+
+/// The waits of threads that count for nobody else: of the process, whatever engines it has.
+pub fn background() -> &'static Waits {
+    &BACKGROUND
+}
+
+/// What this thread waits for is counted here from now on; with `None`, among those of the [`background`].
+pub fn count_for(waits: Option<Arc<Waits>>) {
+    OWN.set(waits);
+}
+
+/// Does what may let the thread wait, and counts the time.
+pub fn timed<T>(wait: Wait, f: impl FnOnce() -> T) -> T {
+    let began = Instant::now();
+    let done = f();
+    let took = began.elapsed();
+    OWN.with_borrow(|own| own.as_deref().unwrap_or(&BACKGROUND).add(wait, took));
+    done
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn kinds_are_numbered_as_they_are_listed() {
+        for (at, wait) in Wait::ALL.iter().enumerate() {
+            assert_eq!(*wait as usize, at);
+        }
+    }
+
+    #[test]
+    fn a_wait_is_counted_for_whom_the_thread_works() {
+        let waits = Arc::new(Waits::new());
+        count_for(Some(waits.clone()));
+        for ms in [3, 1] {
+            timed(Wait::RowLock, || std::thread::sleep(Duration::from_millis(ms)));
+        }
+        count_for(None);
+        timed(Wait::RowLock, || ());
+        let sum = waits.of(Wait::RowLock);
+        assert_eq!(sum.count, 2);
+        assert!(sum.least_nanos >= 1_000_000 && sum.most_nanos >= 3_000_000 && sum.nanos >= 4_000_000);
+        assert_eq!(waits.of(Wait::LogSync), WaitSum::default());
+    }
+
+    #[test]
+    fn the_shortest_of_several_sums_is_one_that_was() {
+        let one = |nanos| WaitSum {
+            count: 1,
+            nanos,
+            least_nanos: nanos,
+            most_nanos: nanos,
+        };
+        let mut sum = WaitSum::default();
+        for other in [one(5), WaitSum::default(), one(2), one(9)] {
+            sum.add(&other);
+        }
+        assert_eq!(
+            sum,
+            WaitSum {
+                count: 3,
+                nanos: 16,
+                least_nanos: 2,
+                most_nanos: 9
+            }
+        );
+    }
+}

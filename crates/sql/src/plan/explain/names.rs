@@ -1,0 +1,144 @@
+//! What a plan's slots are called in EXPLAIN: columns by their tables' aliases, finished aggregates and window functions by what
+//! they compute.
+
+use crate::dictionary::TableDef;
+use crate::expr::print::Printer;
+use crate::expr::{Aggregate, Expr};
+use crate::plan::window::WindowCall;
+use crate::plan::{AGGREGATE, Input, QueryBody, QueryPlan, SelectPlan, TableScan, WINDOW};
+use std::collections::HashMap;
+
+/// The names of the slots of one query block.
+pub struct Names {
+    slots: HashMap<usize, String>,
+}
+
+impl Names {
+    /// Of a SELECT, and of what its expressions read.
+    pub fn of_select(select: &SelectPlan, queries: &[QueryPlan]) -> Names {
+        let mut names = Names {
+            slots: HashMap::new(),
+        };
+        select
+            .source
+            .walk(&mut |_| {}, &mut |scan| names.add_table(scan, queries));
+        if let Some(group) = &select.group {
+            for (n, aggregate) in group.aggregates.iter().enumerate() {
+                let name = names.aggregate(aggregate);
+                names.slots.insert(AGGREGATE + n, name);
+            }
+            // With totals the keys stand behind the aggregates.
+            if group.rollup.is_some() {
+                for (n, key) in group.keys.iter().enumerate() {
+                    let name = format!("rollup_group_item({},{n})", names.expr(key));
+                    names.slots.insert(AGGREGATE + group.aggregates.len() + n, name);
+                }
+            }
+        }
+        for call in select
+            .windows
+            .iter()
+            .flat_map(|windows| &windows.passes)
+            .flat_map(|pass| &pass.calls)
+        {
+            let name = names.window_call(call);
+            names.slots.insert(WINDOW + call.number, name);
+        }
+        names
+    }
+
+    /// Of the result of a query, whose order is over its columns.
+    pub fn of_result(plan: &QueryPlan) -> Names {
+        let columns = plan.columns.iter().enumerate();
+        Names {
+            slots: columns
+                .map(|(slot, column)| (slot, quoted(&column.name)))
+                .collect(),
+        }
+    }
+
+    /// What a query's order is over.
+    pub fn of_order(plan: &QueryPlan, queries: &[QueryPlan]) -> Names {
+        match &plan.body {
+            QueryBody::Select(select) => Names::of_select(select, queries),
+            _ => Names::of_result(plan),
+        }
+    }
+
+    /// Of a table's columns, from the first slot on.
+    pub fn of_table(def: &TableDef) -> Names {
+        let columns = def.columns.iter().enumerate();
+        let name = |column: &str| format!("{}.{}", quoted(&def.name), quoted(column));
+        Names {
+            slots: columns.map(|(slot, column)| (slot, name(&column.name))).collect(),
+        }
+    }
+
+    fn add_table(&mut self, scan: &TableScan, queries: &[QueryPlan]) {
+        let alias = quoted(&scan.alias);
+        let mut add = |n: usize, column: &str| {
+            self.slots
+                .insert(scan.base + n, format!("{alias}.{}", quoted(column)));
+        };
+        match &scan.input {
+            Input::Stored { def, .. } | Input::Virtual(def) => {
+                let columns = def.columns.iter().enumerate();
+                columns.for_each(|(n, column)| add(n, &column.name));
+            }
+            Input::Derived { query, .. } => {
+                let columns = queries[*query].columns.iter().enumerate();
+                columns.for_each(|(n, column)| add(n, &column.name));
+            }
+        }
+    }
+
+    pub fn expr(&self, e: &Expr) -> String {
+        let printer = Printer {
+            column: &|slot, name| self.column(slot, name),
+            subquery: &|_| "(select #)".to_owned(),
+        };
+        printer.expr(e)
+    }
+
+    pub fn list<'e>(&self, exprs: impl IntoIterator<Item = &'e Expr>) -> String {
+        let exprs: Vec<String> = exprs.into_iter().map(|e| self.expr(e)).collect();
+        exprs.join(", ")
+    }
+
+    fn column(&self, slot: usize, name: Option<&str>) -> String {
+        match (self.slots.get(&slot), name) {
+            (Some(known), _) => known.clone(),
+            // Of a query around this one: without its database, as the others.
+            (None, Some(name)) => {
+                let parts: Vec<&str> = name.trim_matches('`').split("`.`").collect();
+                let from = parts.len().saturating_sub(2);
+                let parts: Vec<String> = parts[from..].iter().map(|part| quoted(part)).collect();
+                parts.join(".")
+            }
+            (None, None) => format!("column {}", slot + 1),
+        }
+    }
+
+    pub fn aggregate(&self, aggregate: &Aggregate) -> String {
+        let distinct = if aggregate.distinct { "distinct " } else { "" };
+        let args = match aggregate.args.is_empty() {
+            true => "0".to_owned(),
+            false => self.list(&aggregate.args).replace(", ", ","),
+        };
+        format!("{}({distinct}{args})", aggregate.func.name())
+    }
+
+    fn window_call(&self, call: &WindowCall) -> String {
+        let args: Vec<String> = call.function.args.iter().map(|e| self.expr(e)).collect();
+        format!("{}({})", call.function.name(), args.join(","))
+    }
+}
+
+/// A name, in quotes only if it needs them.
+pub fn quoted(name: &str) -> String {
+    let plain = |c: char| c.is_alphanumeric() || c == '_' || c == '$';
+    match !name.is_empty() && name.chars().all(plain) {
+        true => name.to_owned(),
+        false => format!("`{}`", name.replace('`', "``")),
+    }
+}

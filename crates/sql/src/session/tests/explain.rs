@@ -1,0 +1,212 @@
+//! EXPLAIN: the tree of operators, and what EXPLAIN ANALYZE counts of them.
+
+use super::*;
+
+/// The lines of a tree, without costs, estimates and times, which depend on statistics and on the clock.
+fn tree(session: &mut Session, sql: &str) -> Vec<String> {
+    let text = ok(session, sql).join("\n");
+    let lines = text.lines().filter(|line| !line.is_empty());
+    lines.map(|line| without_figures(line).to_owned()).collect()
+}
+
+fn without_figures(line: &str) -> &str {
+    let end = ["  (cost=", "  (actual time="]
+        .iter()
+        .filter_map(|start| line.find(start))
+        .min();
+    &line[..end.unwrap_or(line.len())]
+}
+
+/// What EXPLAIN ANALYZE says of each line: rows, and how often.
+fn counted(session: &mut Session, sql: &str) -> Vec<String> {
+    let text = ok(session, &format!("EXPLAIN ANALYZE {sql}")).join("\n");
+    let figures = |line: &str| match line.split_once("(actual time=") {
+        Some((_, rest)) => {
+            let (_, rest) = rest.split_once(" rows=").expect("rows");
+            format!(" rows={}", rest.trim_end_matches(')'))
+        }
+        None if line.ends_with("(never executed)") => " never".to_owned(),
+        None => String::new(),
+    };
+    let lines = text.lines().filter(|line| !line.is_empty());
+    lines
+        .map(|line| {
+            format!(
+                "{}{}",
+                without_figures(line).trim_end_matches("  (never executed)"),
+                figures(line)
+            )
+        })
+        .collect()
+}
+
+fn with_tables(session: &mut Session) {
+    ok(
+        session,
+        "CREATE TABLE t (id INT PRIMARY KEY, k INT, u INT, pad VARCHAR(20), KEY k (k), UNIQUE KEY u (u))",
+    );
+    ok(
+        session,
+        "INSERT INTO t WITH RECURSIVE n AS (SELECT 1 AS i UNION ALL SELECT i + 1 FROM n WHERE i < 40) SELECT i, i DIV 4, i, 'x' FROM n",
+    );
+    ok(session, "CREATE TABLE s (id INT PRIMARY KEY, t INT)");
+    ok(session, "INSERT INTO s VALUES (1, 3), (2, 3), (3, 5)");
+}
+
+#[test]
+fn operators_are_shown_with_their_conditions() {
+    let world = World::new("tree");
+    let mut s = world.session();
+    with_tables(&mut s);
+    let cases: &[(&str, &[&str])] = &[
+        ("SELECT * FROM t", &["-> Table scan on t"]),
+        (
+            "SELECT * FROM t WHERE id = 3",
+            &["-> Single-row index lookup on t using PRIMARY (id = 3)"],
+        ),
+        (
+            "SELECT * FROM t WHERE k = 3 AND pad = 'x'",
+            &[
+                "-> Filter: (t.pad = 'x')",
+                "    -> Index lookup on t using k (k = 3)",
+            ],
+        ),
+        (
+            "SELECT * FROM t x ORDER BY pad DESC, id LIMIT 3",
+            &[
+                "-> Limit: 3 row(s)",
+                "    -> Sort: x.pad DESC, x.id, limit input to 3 row(s) per chunk",
+                "        -> Table scan on x",
+            ],
+        ),
+        (
+            "SELECT k, COUNT(*) FROM t GROUP BY k HAVING COUNT(*) > 2",
+            &[
+                "-> Filter: (count(0) > 2)",
+                "    -> Group aggregate: count(0)",
+                "        -> Covering index scan on t using k",
+            ],
+        ),
+        (
+            "SELECT * FROM s STRAIGHT_JOIN t ON t.id = s.t",
+            &[
+                "-> Nested loop inner join",
+                "    -> Table scan on s",
+                "    -> Single-row index lookup on t using PRIMARY (id = s.t)",
+            ],
+        ),
+        (
+            "SELECT (SELECT MAX(s.id) FROM s WHERE s.t = t.k) FROM t FORCE INDEX (PRIMARY)",
+            &[
+                "-> Table scan on t",
+                "-> Select #2 (subquery in projection; dependent)",
+                "    -> Aggregate: max(s.id)",
+                "        -> Filter: (s.t = t.k)",
+                "            -> Table scan on s",
+            ],
+        ),
+        (
+            "UPDATE t SET pad = 'y' WHERE id = 3",
+            &[
+                "-> Update t",
+                "    -> Single-row index lookup on t using PRIMARY (id = 3)",
+            ],
+        ),
+        (
+            "SELECT 1 UNION SELECT 2",
+            &[
+                "-> Union with deduplication",
+                "    -> Rows fetched before execution",
+                "    -> Rows fetched before execution",
+            ],
+        ),
+    ];
+    for (sql, expected) in cases {
+        assert_eq!(
+            tree(&mut s, &format!("EXPLAIN FORMAT=TREE {sql}")),
+            *expected,
+            "{sql}"
+        );
+    }
+}
+
+#[test]
+fn the_form_is_the_one_that_is_asked_for() {
+    let world = World::new("forms");
+    let mut s = world.session();
+    with_tables(&mut s);
+    assert!(ok(&mut s, "EXPLAIN SELECT * FROM t")[0].starts_with("-> Table scan on t"));
+    ok(&mut s, "SET explain_format = TRADITIONAL");
+    assert!(ok(&mut s, "EXPLAIN SELECT * FROM t")[0].starts_with("1|SIMPLE|t|NULL|ALL|"));
+    assert!(ok(&mut s, "EXPLAIN ANALYZE SELECT * FROM t")[0].starts_with("-> Table scan on t"));
+    let json = ok(&mut s, "EXPLAIN FORMAT=JSON SELECT * FROM t WHERE id = 3").join("\n");
+    assert!(
+        json.contains("\"lookup_condition\": \"id = 3\"") && json.contains("\"query_type\": \"select\""),
+        "{json}"
+    );
+    for (sql, code) in [
+        ("EXPLAIN ANALYZE FORMAT=TRADITIONAL SELECT 1", 1235),
+        ("EXPLAIN ANALYZE DELETE FROM t", 1235),
+        ("EXPLAIN ANALYZE SELECT * FROM nowhere", 1146),
+    ] {
+        assert_eq!(fails(&mut s, sql), code, "{sql}");
+    }
+    assert_eq!(ok(&mut s, "SELECT COUNT(*) FROM t"), ["40"]);
+}
+
+#[test]
+fn what_operators_did_is_counted() {
+    let world = World::new("analyze");
+    let mut s = world.session();
+    with_tables(&mut s);
+    let cases: &[(&str, &[&str])] = &[
+        ("SELECT * FROM t", &["-> Table scan on t rows=40 loops=1"]),
+        (
+            "SELECT * FROM t WHERE k = 3 AND id > 13",
+            &[
+                "-> Filter: (t.id > 13) rows=2 loops=1",
+                "    -> Index lookup on t using k (k = 3) rows=4 loops=1",
+            ],
+        ),
+        (
+            "SELECT * FROM s STRAIGHT_JOIN t ON t.id = s.t WHERE t.pad = 'x'",
+            &[
+                "-> Nested loop inner join rows=3 loops=1",
+                "    -> Table scan on s rows=3 loops=1",
+                "    -> Filter: (t.pad = 'x') rows=1 loops=3",
+                "        -> Single-row index lookup on t using PRIMARY (id = s.t) rows=1 loops=3",
+            ],
+        ),
+        (
+            "SELECT * FROM t ORDER BY pad, id DESC LIMIT 2",
+            &[
+                "-> Limit: 2 row(s) rows=2 loops=1",
+                "    -> Sort: t.pad, t.id DESC, limit input to 2 row(s) per chunk rows=2 loops=1",
+                "        -> Table scan on t rows=40 loops=1",
+            ],
+        ),
+        (
+            "SELECT * FROM (SELECT k, COUNT(*) AS c FROM t GROUP BY k) x WHERE c > 1",
+            &[
+                "-> Filter: (x.c > 1) rows=10 loops=1",
+                "    -> Table scan on x rows=11 loops=1",
+                "        -> Materialize rows=11 loops=1",
+                "            -> Group aggregate: count(0) rows=11 loops=1",
+                "                -> Covering index scan on t using k rows=40 loops=1",
+            ],
+        ),
+        (
+            "SELECT * FROM s STRAIGHT_JOIN t ON t.id = s.t + 100 STRAIGHT_JOIN s r ON r.id = t.k",
+            &[
+                "-> Nested loop inner join rows=0 loops=1",
+                "    -> Nested loop inner join rows=0 loops=1",
+                "        -> Table scan on s rows=3 loops=1",
+                "        -> Single-row index lookup on t using PRIMARY (id = (s.t + 100)) rows=0 loops=3",
+                "    -> Single-row index lookup on r using PRIMARY (id = t.k) never",
+            ],
+        ),
+    ];
+    for (sql, expected) in cases {
+        assert_eq!(counted(&mut s, sql), *expected, "{sql}");
+    }
+}

@@ -55,6 +55,9 @@ impl Printer<'_> {
         match &e.node {
             Node::Literal(Val::Null) => "NULL".to_owned(),
             Node::Literal(Val::Str(text)) => format!("'{}'", String::from_utf8_lossy(text)),
+            Node::Literal(value @ (Val::Date(_) | Val::Time(_) | Val::DateTime(_))) => {
+                format!("'{}'", String::from_utf8_lossy(&value.to_text()))
+            }
             Node::Literal(value) => String::from_utf8_lossy(&value.to_text()).into_owned(),
             Node::Column(slot) => (self.column)(*slot, e.name.as_deref()),
             Node::Param(_) => "?".to_owned(),

@@ -6,19 +6,32 @@ use crate::expr::print::Printer;
 use crate::expr::{Aggregate, Expr};
 use crate::plan::window::WindowCall;
 use crate::plan::{AGGREGATE, Input, QueryBody, QueryPlan, SelectPlan, TableScan, WINDOW};
+use std::cell::RefCell;
 use std::collections::HashMap;
 
 /// The names of the slots of one query block.
 pub struct Names {
     slots: HashMap<usize, String>,
+    /// Under which number the tree shows a subquery.
+    subqueries: RefCell<HashMap<usize, u64>>,
 }
 
 impl Names {
+    fn of_slots(slots: HashMap<usize, String>) -> Names {
+        Names {
+            slots,
+            subqueries: RefCell::default(),
+        }
+    }
+
+    /// The tree shows a subquery under this number.
+    pub fn number(&self, subquery: usize, number: u64) {
+        self.subqueries.borrow_mut().insert(subquery, number);
+    }
+
     /// Of a SELECT, and of what its expressions read.
     pub fn of_select(select: &SelectPlan, queries: &[QueryPlan]) -> Names {
-        let mut names = Names {
-            slots: HashMap::new(),
-        };
+        let mut names = Names::of_slots(HashMap::new());
         select
             .source
             .walk(&mut |_| {}, &mut |scan| names.add_table(scan, queries));
@@ -50,11 +63,11 @@ impl Names {
     /// Of the result of a query, whose order is over its columns.
     pub fn of_result(plan: &QueryPlan) -> Names {
         let columns = plan.columns.iter().enumerate();
-        Names {
-            slots: columns
+        Names::of_slots(
+            columns
                 .map(|(slot, column)| (slot, quoted(&column.name)))
                 .collect(),
-        }
+        )
     }
 
     /// What a query's order is over.
@@ -69,9 +82,7 @@ impl Names {
     pub fn of_table(def: &TableDef) -> Names {
         let columns = def.columns.iter().enumerate();
         let name = |column: &str| format!("{}.{}", quoted(&def.name), quoted(column));
-        Names {
-            slots: columns.map(|(slot, column)| (slot, name(&column.name))).collect(),
-        }
+        Names::of_slots(columns.map(|(slot, column)| (slot, name(&column.name))).collect())
     }
 
     fn add_table(&mut self, scan: &TableScan, queries: &[QueryPlan]) {
@@ -95,7 +106,10 @@ impl Names {
     pub fn expr(&self, e: &Expr) -> String {
         let printer = Printer {
             column: &|slot, name| self.column(slot, name),
-            subquery: &|_| "(select #)".to_owned(),
+            subquery: &|id| match self.subqueries.borrow().get(&id) {
+                Some(number) => format!("(select #{number})"),
+                None => "(select ...)".to_owned(),
+            },
         };
         printer.expr(e)
     }

@@ -159,7 +159,8 @@ impl<'q> Tree<'q> {
             op = Operator::new("temp_table", "Temporary table with deduplication").over(op);
         }
         let op = self.tail(plan, op, Some(&names));
-        self.subqueries("projection", &select.output, op)
+        let subqueries = self.subqueries("projection", &select.output, &names);
+        subqueries.into_iter().fold(op, Operator::over)
     }
 
     fn windows(&mut self, select: &SelectPlan, names: &Names, mut op: Operator) -> Operator {
@@ -389,16 +390,17 @@ impl<'q> Tree<'q> {
         input: Operator,
         estimate: Option<Estimate>,
     ) -> Operator {
+        let subqueries = self.subqueries("condition", std::slice::from_ref(filter), names);
         let condition = names.expr(filter);
         let op = Operator::new("filter", format!("Filter: {condition}"))
             .with("condition", text(&condition))
             .estimated(estimate)
             .over(input);
-        self.subqueries("condition", std::slice::from_ref(filter), op)
+        subqueries.into_iter().fold(op, Operator::over)
     }
 
-    /// The queries that some expressions run, beside the operator that they belong to.
-    fn subqueries(&mut self, place: &str, exprs: &[Expr], mut op: Operator) -> Operator {
+    /// The queries that some expressions run, to stand beside the operator that they belong to. `names` is told their numbers.
+    fn subqueries(&mut self, place: &str, exprs: &[Expr], names: &Names) -> Vec<Operator> {
         let mut found = Vec::new();
         for e in exprs {
             e.walk(&mut |e| {
@@ -409,19 +411,20 @@ impl<'q> Tree<'q> {
                 }
             });
         }
+        let mut operators = Vec::new();
         for id in found {
             let plan = &self.queries[id];
             let number = self.selects + 1;
-            let dependent = if plan.outer.is_empty() {
-                "run only once"
-            } else {
-                "dependent"
+            let dependent = match plan.outer.is_empty() {
+                true => "run only once",
+                false => "dependent",
             };
             let mut query = self.query(plan);
             query.heading = Some(format!("Select #{number} (subquery in {place}; {dependent})"));
-            op = op.over(query);
+            names.number(id, number);
+            operators.push(query);
         }
-        op
+        operators
     }
 }
 

@@ -83,7 +83,7 @@ fn operators_are_shown_with_their_conditions() {
             "SELECT k, COUNT(*) FROM t GROUP BY k HAVING COUNT(*) > 2",
             &[
                 "-> Filter: (count(0) > 2)",
-                "    -> Group aggregate: count(0)",
+                "    -> Group aggregate: count(0), count(0)",
                 "        -> Covering index scan on t using k",
             ],
         ),

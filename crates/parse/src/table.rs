@@ -370,7 +370,7 @@ impl Parser<'_> {
 
     pub(super) fn default_value(&mut self) -> Result<DefaultValue> {
         let computed = self.is_op(Op::LParen);
-        let expr = self.simple()?;
+        let expr = self.uncollated()?;
         Ok(DefaultValue { expr, computed })
     }
 

@@ -158,6 +158,7 @@ SUITES = {
     "oracle": program("oracle/run.py", full="--seeds 60", quick="--seeds 15"),
     "clients": program("clients/run.py", "mariadb"),
     "drivers": program("drivers/run.py", "drivers"),
+    "frameworks": program("frameworks/run.py", "mariadb", "drivers", full="--short", quick="--short"),
     "invariants": program("invariants/run.py", quick="--seconds 0.5"),
     "sysbench": program("sysbench/run.py", "sysbench", quick="--quick"),
     "crash": program("crash/run.py", "sysbench", full="--rounds 20", quick="--rounds 3"),

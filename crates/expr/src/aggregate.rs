@@ -301,17 +301,29 @@ impl Inputs<'_> {
     }
 }
 
+/// A sum of numbers of this type, or their average, which has more digits behind the point.
+fn double_sum(ty: &SqlType, more_digits: u8) -> SqlType {
+    match ty.fixed_scale() {
+        Some(scale) => {
+            let scale = (scale + more_digits).min(SqlType::NOT_FIXED);
+            let length = 17 + scale as u32;
+            SqlType::double_of_scale(scale).with_length(length)
+        }
+        None => SqlType::double(),
+    }
+}
+
 fn result_type(func: AggFunc, args: &[Expr], bind: &BindCtx) -> Result<SqlType> {
     let ty = &args[0].ty;
     let (int, scale) = decimal_shape(ty);
     Ok(match func {
         AggFunc::CountRows | AggFunc::Count => SqlType::bigint().with_nullable(false),
         AggFunc::Sum => match number_kind(ty) {
-            NumKind::Double => SqlType::double(),
+            NumKind::Double => double_sum(ty, 0),
             _ => SqlType::decimal((int + scale + 22).min(65), scale as u8),
         },
         AggFunc::Avg => match number_kind(ty) {
-            NumKind::Double => SqlType::double(),
+            NumKind::Double => double_sum(ty, bind.div_precision_increment),
             _ => {
                 let scale = (scale + bind.div_precision_increment as u32).min(30);
                 SqlType::decimal((int + scale).min(65), scale as u8)

@@ -305,6 +305,19 @@ pub(crate) fn result_type(types: &[&SqlType], op: &str, bind: &BindCtx) -> Resul
     Ok(ty)
 }
 
+/// A DOUBLE with a fixed number of digits where all have one.
+fn double_result(typed: &[&SqlType]) -> SqlType {
+    let scales: Option<Vec<u8>> = typed.iter().map(|t| t.fixed_scale()).collect();
+    let Some(scale) = scales.and_then(|scales| scales.into_iter().max()) else {
+        return SqlType::double();
+    };
+    let whole = typed
+        .iter()
+        .map(|t| t.length.saturating_sub(t.scale as u32))
+        .max();
+    SqlType::double_of_scale(scale).with_length(whole.unwrap_or(0) + scale as u32)
+}
+
 fn numeric_result(typed: &[&SqlType]) -> SqlType {
     let first = typed[0];
     if typed
@@ -314,12 +327,14 @@ fn numeric_result(typed: &[&SqlType]) -> SqlType {
         let length = typed.iter().map(|t| t.length).max().unwrap_or(first.length);
         return first.clone().with_length(length);
     }
-    if typed.iter().all(|t| t.kind == TypeKind::Float || t.is_integer()) && typed.iter().any(|t| t.is_float())
+    if typed.iter().all(|t| t.kind == TypeKind::Float || t.is_integer())
+        && typed.iter().any(|t| t.is_float())
+        && typed.iter().any(|t| t.fixed_scale().is_none())
     {
         return SqlType::new(TypeKind::Float);
     }
     if typed.iter().any(|t| t.is_float()) {
-        return SqlType::double();
+        return double_result(typed);
     }
     let all_int = typed.iter().all(|t| t.is_integer());
     let unsigned = typed.iter().filter(|t| t.unsigned).count();

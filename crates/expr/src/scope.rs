@@ -258,10 +258,14 @@ impl ScopeTable {
         }
     }
 
-    /// Whether `[[schema.]table]` means this table.
+    /// Whether `[[schema.]table]` means this table. The name of `information_schema` alone is compared without case.
     pub fn answers_to(&self, schema: Option<&str>, table: Option<&str>) -> bool {
-        table.is_none_or(|table| self.alias == table)
-            && schema.is_none_or(|schema| self.schema.as_deref() == Some(schema))
+        const ANY_CASE: &str = "information_schema";
+        let is_own = |schema: &str| match self.schema.as_deref() {
+            Some(ANY_CASE) => schema.eq_ignore_ascii_case(ANY_CASE),
+            own => own == Some(schema),
+        };
+        table.is_none_or(|table| self.alias == table) && schema.is_none_or(is_own)
     }
 }
 

@@ -442,6 +442,14 @@ impl Parser<'_> {
         Ok(expr)
     }
 
+    /// Like `simple`, but what stands behind the value is left to the caller: COLLATE belongs to the column of a DEFAULT.
+    pub(super) fn uncollated(&mut self) -> Result<Expr> {
+        let level = self.enter()?;
+        let expr = self.primary()?;
+        self.leave(level);
+        Ok(expr)
+    }
+
     #[inline(never)]
     fn postfix(&mut self, mut expr: Expr) -> Result<Expr> {
         loop {

@@ -127,7 +127,8 @@ impl Parser<'_> {
             comment: None,
             invisible: false,
         };
-        if self.is_name() && !(self.is("USING") || self.is("TYPE")) {
+        // `type` is a name here; the kind of the index may follow it as TYPE.
+        if self.is_name() && !self.is("USING") {
             index.name = Some(self.name()?);
         }
         self.index_type()?;
@@ -369,7 +370,7 @@ impl Parser<'_> {
 
     pub(super) fn default_value(&mut self) -> Result<DefaultValue> {
         let computed = self.is_op(Op::LParen);
-        let expr = self.simple()?;
+        let expr = self.uncollated()?;
         Ok(DefaultValue { expr, computed })
     }
 

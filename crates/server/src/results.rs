@@ -11,9 +11,9 @@ use crate::errors;
 use crate::packet::{Input, Mark};
 use crate::reply;
 use crate::wire::{put_bytes, put_lenenc};
-use tidemark_sql::types::convert::{format_double, format_float};
+use tidemark_sql::types::convert::{format_double_fixed, format_float_fixed};
 use tidemark_sql::types::meta::{flag, wire};
-use tidemark_sql::types::{ColumnMeta, Date, DateTime, Time};
+use tidemark_sql::types::{ColumnMeta, Date, DateTime, SqlType, Time};
 use tidemark_sql::{OkInfo, Result, ResultSink, SqlError, status};
 
 /// Answers are sent in portions of about this size.
@@ -31,6 +31,8 @@ pub struct ColumnEncoding {
     zeros: u8,
     /// Bytes of a BIT value.
     bit_bytes: u8,
+    /// Digits behind the point of a FLOAT or DOUBLE; 31 where they vary.
+    decimals: u8,
 }
 
 impl ColumnEncoding {
@@ -44,6 +46,10 @@ impl ColumnEncoding {
             type_byte: column.type_byte,
             zeros,
             bit_bytes: column.length.div_ceil(8).min(8) as u8,
+            decimals: match column.type_byte {
+                wire::FLOAT | wire::DOUBLE => column.decimals,
+                _ => SqlType::NOT_FIXED,
+            },
         }
     }
 }
@@ -117,6 +123,7 @@ impl<'a, const BINARY: bool> Results<'a, BINARY> {
             type_byte: wire::NULL,
             zeros: 0,
             bit_bytes: 0,
+            decimals: SqlType::NOT_FIXED,
         };
         let encoding = self.channel.encodings.get(self.at).copied();
         self.at += 1;
@@ -138,6 +145,11 @@ impl<'a, const BINARY: bool> Results<'a, BINARY> {
             wire::BIT => {
                 let wanted = 8 - encoding.bit_bytes as usize;
                 put_bytes(self.payload(), &value.to_be_bytes()[wanted..]);
+            }
+            wire::DOUBLE | wire::FLOAT if !BINARY && encoding.decimals < SqlType::NOT_FIXED => {
+                let value = if signed { value as i64 as f64 } else { value as f64 };
+                let text = format_double_fixed(value, encoding.decimals);
+                put_number(self.payload(), &text, encoding.zeros);
             }
             _ if !BINARY => put_whole(self.payload(), value, signed, encoding.zeros),
             wire::LONGLONG => self.payload().extend_from_slice(&bytes),
@@ -259,7 +271,8 @@ impl<const BINARY: bool> ResultSink for Results<'_, BINARY> {
             wire::FLOAT | wire::DOUBLE if BINARY => self.real(encoding, value as f64),
             _ => {
                 self.expect_length_encoded(encoding);
-                put_number(self.payload(), &format_float(value), encoding.zeros);
+                let text = format_float_fixed(value, encoding.decimals);
+                put_number(self.payload(), &text, encoding.zeros);
             }
         }
     }
@@ -270,7 +283,8 @@ impl<const BINARY: bool> ResultSink for Results<'_, BINARY> {
             wire::FLOAT | wire::DOUBLE if BINARY => self.real(encoding, value),
             _ => {
                 self.expect_length_encoded(encoding);
-                put_number(self.payload(), &format_double(value), encoding.zeros);
+                let text = format_double_fixed(value, encoding.decimals);
+                put_number(self.payload(), &text, encoding.zeros);
             }
         }
     }
@@ -539,7 +553,7 @@ mod tests {
             length,
             type_byte,
             flags,
-            decimals: 0,
+            decimals: SqlType::NOT_FIXED,
         }
     }
 
@@ -613,6 +627,23 @@ mod tests {
             packet.unwrap(),
             b"\x02-7\x1418446744073709551615\x030.5\x0512.30\x04text\xfb"
         );
+    }
+
+    #[test]
+    fn text_of_numbers_with_fixed_decimals() {
+        let fixed = |type_byte| ColumnMeta {
+            decimals: 2,
+            ..column(type_byte, 8, 0)
+        };
+        let packet = row_of::<false>(
+            &[fixed(wire::DOUBLE), fixed(wire::FLOAT), fixed(wire::DOUBLE)],
+            |out| {
+                out.double(1.5);
+                out.float(-0.0);
+                out.int(3);
+            },
+        );
+        assert_eq!(packet.unwrap(), b"\x041.50\x05-0.00\x043.00");
     }
 
     #[test]

@@ -248,7 +248,8 @@ impl Target<'_> {
             let unit = 10f64.powi(self.ty.scale as i32);
             max = max.min((10f64.powi(self.ty.length as i32) - 1.0) / unit);
             if number.abs() < 1e15 {
-                number = (number * unit).round_ties_even() / unit;
+                // What is rounded to zero has no sign.
+                number = (number * unit).round_ties_even() / unit + 0.0;
             }
         }
         if self.ty.unsigned && number < 0.0 {

@@ -6,6 +6,7 @@ use super::Conversion;
 use super::json::Json;
 use super::temporal::parse::{self, ParsedDateTime};
 use super::{Date, DateTime, Decimal, SqlMode, Time, Val};
+use crate::SqlType;
 use crate::error::{Result, SqlError};
 use std::borrow::Cow;
 use std::fmt::Write;
@@ -386,6 +387,23 @@ pub fn format_double(value: f64) -> String {
         };
     }
     layout(&format!("{value:e}"))
+}
+
+/// A value of DOUBLE(M, D): as many digits behind the point as `scale` says, or as [`format_double`] has it where it is
+/// [`SqlType::NOT_FIXED`].
+pub fn format_double_fixed(value: f64, scale: u8) -> String {
+    match scale {
+        SqlType::NOT_FIXED.. => format_double(value),
+        _ => format!("{value:.*}", scale as usize),
+    }
+}
+
+/// The same of FLOAT(M, D).
+pub fn format_float_fixed(value: f32, scale: u8) -> String {
+    match scale {
+        SqlType::NOT_FIXED.. => format_float(value),
+        _ => format_double_fixed(value as f64, scale),
+    }
 }
 
 /// A float: six significant digits.

@@ -185,6 +185,22 @@ impl SqlType {
         SqlType::new(TypeKind::Double).with_length(23)
     }
 
+    /// A DOUBLE with so many digits behind the point, or with any number of them ([`SqlType::NOT_FIXED`]).
+    #[inline]
+    pub fn double_of_scale(scale: u8) -> SqlType {
+        let mut ty = SqlType::double();
+        if scale < Self::NOT_FIXED {
+            (ty.length, ty.scale) = (22, scale);
+        }
+        ty
+    }
+
+    /// Digits behind the point if it is a number that has a fixed number of them.
+    #[inline]
+    pub fn fixed_scale(&self) -> Option<u8> {
+        (self.is_numeric() && self.scale < Self::NOT_FIXED).then_some(self.scale)
+    }
+
     /// DECIMAL(precision, scale)
     #[inline]
     pub fn decimal(precision: u32, scale: u8) -> SqlType {

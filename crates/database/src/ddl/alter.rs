@@ -277,7 +277,7 @@ impl Draft {
             let superseded = index.generated
                 && self.index_origins[at].is_some()
                 && (0..self.indexes.len()).any(|other| {
-                    self.index_origins[other].is_none() && self.indexes[other].begins_with(&columns)
+                    self.index_origins[other].is_none() && self.indexes[other].can_serve(&columns)
                 });
             if superseded {
                 self.indexes.remove(at);

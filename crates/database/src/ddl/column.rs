@@ -36,6 +36,10 @@ pub fn column(state: &SessionState, def: &ast::ColumnDef, table: Collation) -> R
     }
     let default = match &def.default {
         Some(_) if auto_increment => return Err(SqlError::invalid_default(name)),
+        Some(written) if is_left_out(state, &ty, written) => {
+            state.warnings.warn(no_default_of_blob(name));
+            ty.nullable.then_some(ColumnDefault::Literal(Value::Null))
+        }
         Some(written) => Some(default(state, name, &ty, written)?),
         None if auto_increment || !ty.nullable || generated.is_some() => None,
         None => Some(ColumnDefault::Literal(Value::Null)),
@@ -95,6 +99,24 @@ fn current_timestamp(expr: &Expr) -> Option<u8> {
     }
 }
 
+/// Whether a default is let go with a warning: the empty one of a BLOB or TEXT column, which old schemas have, without strict mode.
+fn is_left_out(state: &SessionState, ty: &SqlType, written: &DefaultValue) -> bool {
+    let is_empty = |value: Value| !value.is_null() && value.to_text().is_empty();
+    ty.is_blob_or_text()
+        && ty.kind != TypeKind::Json
+        && !state.settings.sql_mode.strict()
+        && !written.computed
+        && literal(&written.expr, ty).is_some_and(is_empty)
+}
+
+/// Error 1101.
+fn no_default_of_blob(name: &str) -> SqlError {
+    SqlError::new(
+        er::BLOB_CANT_HAVE_DEFAULT,
+        format!("BLOB, TEXT, GEOMETRY or JSON column '{name}' can't have a default value"),
+    )
+}
+
 /// A DEFAULT clause. A literal is converted to the column's type at once; what stands in parentheses is an expression that
 /// INSERT evaluates.
 pub fn default(
@@ -131,10 +153,7 @@ pub fn default(
         return Ok(ColumnDefault::Literal(Value::Null));
     }
     if ty.is_blob_or_text() {
-        return Err(SqlError::new(
-            er::BLOB_CANT_HAVE_DEFAULT,
-            format!("BLOB, TEXT, GEOMETRY or JSON column '{name}' can't have a default value"),
-        ));
+        return Err(no_default_of_blob(name));
     }
     let mut env = state.env(&NoSubqueries, &[]);
     env.writes = true;

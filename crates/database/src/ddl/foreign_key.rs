@@ -265,7 +265,7 @@ pub(super) fn generated_index(
     columns: &mut [ColumnDef],
     indexes: &[IndexDef],
 ) -> Result<Option<IndexDef>> {
-    let serves = |index: &IndexDef| index.begins_with(&key.columns) && !is_superseded(index, &key.columns);
+    let serves = |index: &IndexDef| index.can_serve(&key.columns) && !is_superseded(index, &key.columns);
     if indexes.iter().any(serves) {
         return Ok(None);
     }

@@ -319,6 +319,11 @@ impl IndexDef {
                 .zip(columns)
                 .all(|(part, column)| part.column == *column && part.prefix.is_none())
     }
+
+    /// Whether it can be the index that a new foreign key of these columns needs: it begins with them, in ascending order.
+    pub fn can_serve(&self, columns: &[usize]) -> bool {
+        self.begins_with(columns) && self.parts[..columns.len()].iter().all(|part| !part.descending)
+    }
 }
 
 impl ForeignKeyDef {

@@ -7,6 +7,7 @@ use crate::dictionary::{ColumnDef, ColumnDefault, ForeignKeyDef, IndexDef, Refer
 use crate::error::{Result, SqlError};
 use crate::parse::ast::ObjectName;
 use crate::parse::print::{identifier, quoted};
+use crate::types::convert::{format_double_fixed, format_float_fixed};
 use crate::types::{Collation, SqlType, TypeKind, Value};
 use std::fmt::Write;
 use std::sync::Arc;
@@ -204,7 +205,7 @@ fn default_text(column: &ColumnDef) -> Option<String> {
         ColumnDefault::Literal(Value::Null) => Some("NULL".to_owned()),
         ColumnDefault::Literal(value) if column.ty.kind == TypeKind::Bit => Some(bits(value)),
         ColumnDefault::Literal(value) if column.ty.is_binary_string() => Some(binary(value)),
-        ColumnDefault::Literal(value) => Some(quoted(&literal(value))),
+        ColumnDefault::Literal(value) => Some(quoted(&literal(value, &column.ty))),
         ColumnDefault::CurrentTimestamp => Some(current_timestamp(&column.ty)),
         ColumnDefault::Expression(text) => Some(format!("({text})")),
     }
@@ -214,7 +215,7 @@ fn bits(value: &Value) -> String {
     match value {
         Value::UInt(v) => format!("b'{v:b}'"),
         Value::Int(v) => format!("b'{v:b}'"),
-        other => quoted(&literal(other)),
+        other => quoted(&String::from_utf8_lossy(&other.to_text())),
     }
 }
 
@@ -233,8 +234,12 @@ fn binary(value: &Value) -> String {
     }
 }
 
-fn literal(value: &Value) -> String {
-    String::from_utf8_lossy(&value.to_text()).into_owned()
+fn literal(value: &Value, ty: &SqlType) -> String {
+    match value {
+        Value::Float(v) => format_float_fixed(*v, ty.scale),
+        Value::Double(v) => format_double_fixed(*v, ty.scale),
+        _ => String::from_utf8_lossy(&value.to_text()).into_owned(),
+    }
 }
 
 /// The default as information_schema and SHOW COLUMNS have it: without quotes.
@@ -242,7 +247,7 @@ pub fn plain_default(column: &ColumnDef) -> Option<String> {
     match column.default.as_ref()? {
         ColumnDefault::Literal(Value::Null) => None,
         ColumnDefault::Literal(value) if column.ty.kind == TypeKind::Bit => Some(bits(value)),
-        ColumnDefault::Literal(value) => Some(literal(value)),
+        ColumnDefault::Literal(value) => Some(literal(value, &column.ty)),
         ColumnDefault::CurrentTimestamp => Some(current_timestamp(&column.ty)),
         ColumnDefault::Expression(text) => Some(escaped(text)),
     }

@@ -188,19 +188,12 @@ pub(crate) fn arith(op: ArithOp, left: Expr, right: Expr, bind: &BindCtx) -> Res
 
 /// A double with a fixed number of digits where both operands have one.
 fn double_of(op: ArithOp, left: &SqlType, right: &SqlType, bind: &BindCtx) -> SqlType {
-    let digits = |ty: &SqlType| match ty.is_numeric() {
-        true if ty.scale != SqlType::NOT_FIXED => Some(ty.scale),
-        _ => None,
+    let scale = match left.fixed_scale().zip(right.fixed_scale()) {
+        Some((a, b)) if op == ArithOp::Div => a.max(b) + bind.div_precision_increment,
+        Some((a, b)) => a.max(b),
+        None => SqlType::NOT_FIXED,
     };
-    let mut ty = SqlType::double();
-    if let Some((a, b)) = digits(left).zip(digits(right)) {
-        let scale = match op {
-            ArithOp::Div => a.max(b) + bind.div_precision_increment,
-            _ => a.max(b),
-        };
-        ty.scale = scale.min(SqlType::NOT_FIXED);
-    }
-    ty
+    SqlType::double_of_scale(scale)
 }
 
 /// `- e`; the negative of a literal is a literal.
@@ -228,7 +221,7 @@ pub fn neg(e: Expr, _bind: &BindCtx) -> Result<Expr> {
             let (int, scale) = super::infer::decimal_shape(&e.ty);
             SqlType::decimal((int + scale).clamp(1, 65), scale as u8)
         }
-        NumKind::Double => SqlType::double(),
+        NumKind::Double => SqlType::double_of_scale(e.ty.fixed_scale().unwrap_or(SqlType::NOT_FIXED)),
     };
     Ok(expr(ty.with_nullable(e.ty.nullable), Node::Neg(Box::new(e))))
 }

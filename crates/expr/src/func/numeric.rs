@@ -10,7 +10,7 @@ use tidemark_types::Decimal;
 use tidemark_types::convert::clamp_int;
 
 pub(super) static FUNCTIONS: &[FuncDef] = &[
-    def("abs", (1, 1), same_number, abs),
+    def("abs", (1, 1), absolute_type, abs),
     def("ceil", (1, 1), whole_number, |args, ty, ctx| {
         to_whole(args, ty, ctx, Decimal::ceil, f64::ceil)
     }),
@@ -208,6 +208,15 @@ fn same_number(args: &mut Vec<Expr>, _bind: &BindCtx) -> Result<SqlType> {
         NumKind::Double => SqlType::double(),
     };
     Ok(result.with_nullable(ty.nullable))
+}
+
+/// ABS keeps the digits behind the point of a DOUBLE(M, D), unlike what rounds.
+fn absolute_type(args: &mut Vec<Expr>, bind: &BindCtx) -> Result<SqlType> {
+    let ty = same_number(args, bind)?;
+    Ok(match args[0].ty.fixed_scale() {
+        Some(scale) if ty.is_float() => SqlType::double_of_scale(scale).with_nullable(ty.nullable),
+        _ => ty,
+    })
 }
 
 fn abs<'a>(args: &'a [Expr], ty: &'a SqlType, ctx: &EvalCtx<'a>) -> Result<Val<'a>> {

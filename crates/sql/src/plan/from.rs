@@ -309,7 +309,8 @@ impl Planner<'_> {
         if let Some(view) = &def.view {
             return self.view(&def, view, named, from);
         }
-        let alias = named.alias.clone().unwrap_or_else(|| def.name.clone());
+        // As it is written: names of virtual tables are found in any case.
+        let alias = named.alias.as_ref().unwrap_or(&named.name.name).clone();
         let base = from.scope.width();
         let columns = def.columns.iter().enumerate().map(|(i, column)| ScopeColumn {
             name: if column.is_key_part() {

@@ -44,6 +44,7 @@ enum Level {
     Uca(Uca, &'static uca::Table),
     /// One weight per character.
     Simple(fn(char) -> u16),
+    Latin1(&'static [u8; 256]),
 }
 
 impl<'a> WeightIter<'a> {
@@ -121,6 +122,11 @@ impl Iterator for WeightIter<'_> {
                     self.at = next;
                     return Some(weight(c));
                 }
+                Level::Latin1(table) => {
+                    let (c, next) = decode(self.text, self.at);
+                    self.at = next;
+                    return Some(latin::weight_in(table, c));
+                }
                 Level::Uca(_, table) if byte < 128 => {
                     self.at += 1;
                     table.ascii[byte as usize]
@@ -154,6 +160,7 @@ impl Weights {
             Weights::Uca(levels) => Level::Uca(levels[n], levels[n].table()),
             Weights::General => Level::Simple(general::weight),
             Weights::Swedish => Level::Simple(latin::weight),
+            Weights::Latin1(table) => Level::Latin1(table),
             Weights::AsciiUpper => Level::Simple(|c| c as u32 as u16),
         }
     }
@@ -173,6 +180,7 @@ impl Collation {
     pub(super) fn space_weight(self) -> u16 {
         match self.weights() {
             Weights::Uca(levels) => levels[0].table().ascii[b' ' as usize],
+            Weights::Latin1(table) => table[b' ' as usize] as u16,
             _ => b' ' as u16,
         }
     }
@@ -245,7 +253,10 @@ impl Collation {
     /// Whether `a` and `A` are the same.
     #[inline]
     pub fn ignores_case(self) -> bool {
-        !matches!(self.weights(), Weights::CodePoint | Weights::V9_AS_CS)
+        match self.weights() {
+            Weights::Latin1(table) => table[b'a' as usize] == table[b'A' as usize],
+            weights => !matches!(weights, Weights::CodePoint | Weights::V9_AS_CS),
+        }
     }
 }
 

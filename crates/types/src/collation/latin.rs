@@ -1,6 +1,21 @@
-//! latin1_swedish_ci: one weight per latin1 character; accents fold, å ä ö stand after z.
+//! Collations of latin1: one weight per character. Under latin1_swedish_ci accents fold, and å ä ö stand after z; the weights of the
+//! others are a table each in `data/latin1.bin`.
 
+use super::Weights;
 use super::charset::latin1_byte;
+
+const TABLES: &[[u8; 256]] = include_bytes!("data/latin1.bin").as_chunks().0;
+
+pub(super) const GERMAN1: Weights = Weights::Latin1(&TABLES[0]);
+pub(super) const DANISH: Weights = Weights::Latin1(&TABLES[1]);
+pub(super) const GENERAL_CI: Weights = Weights::Latin1(&TABLES[2]);
+pub(super) const GENERAL_CS: Weights = Weights::Latin1(&TABLES[3]);
+pub(super) const SPANISH: Weights = Weights::Latin1(&TABLES[4]);
+
+/// The weight of a character in one of the tables.
+pub(super) fn weight_in(table: &[u8; 256], c: char) -> u16 {
+    latin1_byte(c).map_or(255, |byte| table[byte as usize] as u16)
+}
 
 /// Weights of the letters from 0xC0; everything below is its upper case.
 const FROM_C0: [u8; 64] = [

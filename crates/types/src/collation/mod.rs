@@ -9,11 +9,13 @@ mod compare;
 mod general;
 mod latin;
 mod sort_key;
+mod tailoring;
 mod uca;
 
 pub use sort_key::SqlCollator;
 
 use std::fmt;
+use tailoring::Tailoring;
 
 /// A character set: which characters a text may have, and how a client sees them. Within the server all texts are UTF-8,
 /// binary
@@ -47,6 +49,8 @@ pub(crate) enum Weights {
     General,
     /// latin1_swedish_ci.
     Swedish,
+    /// Another one of latin1's, with the weight of each of its characters.
+    Latin1(&'static [u8; 256]),
     /// ascii_general_ci: upper case.
     AsciiUpper,
 }
@@ -56,6 +60,8 @@ pub(crate) enum Weights {
 pub(crate) enum Uca {
     /// utf8mb4_unicode_ci
     V4,
+    /// A language's, which puts some characters elsewhere.
+    Tailored(Tailoring),
     /// utf8mb4_unicode_520_ci
     V5,
     V9Primary,
@@ -88,6 +94,30 @@ const fn info(id: u16, name: &'static str, charset: Charset, weights: Weights, p
         pad_space,
     }
 }
+
+/// The collations of a language in both forms of UTF-8: their ids and names, and the characters that it moves.
+macro_rules! languages {
+    ($($wide:literal $narrow:literal $name:literal $moved:ident)*) => {
+        &[$(
+            info($wide, concat!("utf8mb4_", $name, "_ci"), Charset::Utf8mb4, Weights::Uca(&[Uca::Tailored(tailoring::$moved)]), true),
+            info($narrow, concat!("utf8mb3_", $name, "_ci"), Charset::Utf8mb3, Weights::Uca(&[Uca::Tailored(tailoring::$moved)]), true),
+        )*]
+    };
+}
+
+/// Less common than those of the other list.
+static LANGUAGES: &[Info] = languages! {
+    241 209 "esperanto" ESPERANTO
+    232 200 "swedish" SWEDISH
+    229 197 "polish" POLISH
+    227 195 "romanian" ROMANIAN
+    231 199 "spanish" SPANISH
+    225 193 "icelandic" ICELANDIC
+    228 196 "slovenian" SLOVENIAN
+    244 212 "german2" GERMAN2
+    242 210 "hungarian" HUNGARIAN
+    247 215 "vietnamese" VIETNAMESE
+};
 
 static COLLATIONS: &[Info] = &[
     info(
@@ -145,10 +175,20 @@ static COLLATIONS: &[Info] = &[
     ),
     info(8, "latin1_swedish_ci", Charset::Latin1, Weights::Swedish, true),
     info(47, "latin1_bin", Charset::Latin1, Weights::CodePoint, true),
+    info(5, "latin1_german1_ci", Charset::Latin1, latin::GERMAN1, true),
+    info(15, "latin1_danish_ci", Charset::Latin1, latin::DANISH, true),
+    info(48, "latin1_general_ci", Charset::Latin1, latin::GENERAL_CI, true),
+    info(49, "latin1_general_cs", Charset::Latin1, latin::GENERAL_CS, true),
+    info(94, "latin1_spanish_ci", Charset::Latin1, latin::SPANISH, true),
     info(11, "ascii_general_ci", Charset::Ascii, Weights::AsciiUpper, true),
     info(65, "ascii_bin", Charset::Ascii, Weights::CodePoint, true),
     info(63, "binary", Charset::Binary, Weights::CodePoint, false),
 ];
+
+/// All of them, the commonest first; the list is short.
+fn infos() -> impl Iterator<Item = &'static Info> {
+    COLLATIONS.iter().chain(LANGUAGES)
+}
 
 impl Collation {
     /// `utf8mb4_0900_ai_ci`
@@ -169,11 +209,7 @@ impl Collation {
     pub const DEFAULT: Collation = Collation::UTF8MB4_0900_AI_CI;
 
     fn info(self) -> &'static Info {
-        // The commonest stands first; the list is short.
-        COLLATIONS
-            .iter()
-            .find(|c| c.id == self.0)
-            .unwrap_or(&COLLATIONS[0])
+        infos().find(|c| c.id == self.0).unwrap_or(&COLLATIONS[0])
     }
 
     /// MySQL's number of it, which the protocol uses.
@@ -185,7 +221,7 @@ impl Collation {
     /// The collation of this number, if it is supported.
     #[inline]
     pub fn from_id(id: u16) -> Option<Collation> {
-        COLLATIONS.iter().find(|c| c.id == id).map(|c| Collation(c.id))
+        infos().find(|c| c.id == id).map(|c| Collation(c.id))
     }
 
     /// By name; `utf8_…` is the old name of `utf8mb3_…`.
@@ -195,16 +231,13 @@ impl Collation {
             Some(rest) => format!("utf8mb3_{rest}"),
             None => lower,
         };
-        COLLATIONS
-            .iter()
-            .find(|c| c.name == name)
-            .map(|c| Collation(c.id))
+        infos().find(|c| c.name == name).map(|c| Collation(c.id))
     }
 
     /// Every collation there is, for `SHOW COLLATION`.
     #[inline]
     pub fn all() -> impl Iterator<Item = Collation> {
-        COLLATIONS.iter().map(|c| Collation(c.id))
+        infos().map(|c| Collation(c.id))
     }
 
     /// Its name in MySQL.

@@ -93,7 +93,7 @@ pub(super) enum CharWeights {
 impl Uca {
     pub(super) fn table(self) -> &'static Table {
         match self {
-            Uca::V4 => &V4,
+            Uca::V4 | Uca::Tailored(_) => &V4,
             Uca::V5 => &V5,
             Uca::V9Primary => &V9_PRIMARY,
             Uca::V9Secondary => &V9_SECONDARY,
@@ -103,7 +103,13 @@ impl Uca {
 
     pub(super) fn of_char(self, c: char) -> CharWeights {
         let code = c as u32;
-        if self == Uca::V4 && code > 0xFFFF {
+        if let Uca::Tailored(moved) = self
+            && let Ok(at) = moved.binary_search_by_key(&c, |(moved, _)| *moved)
+        {
+            let [first, second] = moved[at].1;
+            return CharWeights::Three([first, second, 0]);
+        }
+        if matches!(self, Uca::V4 | Uca::Tailored(_)) && code > 0xFFFF {
             // The oldest collation does not tell characters apart beyond the basic plane.
             return CharWeights::One(0xFFFD);
         }

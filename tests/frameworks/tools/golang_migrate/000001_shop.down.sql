@@ -1,0 +1,3 @@
+DROP VIEW spent;
+DROP TABLE purchase;
+DROP TABLE customer;

@@ -1,0 +1,1 @@
+ALTER TABLE purchase DROP KEY by_paid, DROP COLUMN paid;

@@ -447,11 +447,11 @@ impl Accumulator {
     fn collect(&mut self, args: &[Val], spec: &Aggregate) -> Result<()> {
         check_memory()?;
         match (&mut self.state, args) {
-            (State::Elements(list), [value]) => list.push(typed_json(value, &spec.args[0].ty)),
+            (State::Elements(list), [value]) => list.push(typed_json(value, &spec.args[0])),
             (State::Members(_), [Val::Null, _]) => return Err(null_member_name()),
             (State::Members(members), [name, value]) => {
                 let name = String::from_utf8_lossy(&name.to_text()).into_owned();
-                members.push((name, typed_json(value, &spec.args[1].ty)));
+                members.push((name, typed_json(value, &spec.args[1])));
             }
             _ => {}
         }

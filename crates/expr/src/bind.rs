@@ -193,7 +193,7 @@ impl<'a> Binder<'a> {
                 self.subquery(SubqueryKind::Exists, Vec::new(), query, scope, hooks)?
             }
             ast::Expr::Subquery(query) => {
-                self.subquery(SubqueryKind::Scalar, Vec::new(), query, scope, hooks)?
+                self.subquery(value_kind(query), Vec::new(), query, scope, hooks)?
             }
             ast::Expr::Quantified { op, all, left, query } => {
                 let quantifier = if *all { Quantifier::All } else { Quantifier::Any };
@@ -391,7 +391,7 @@ impl<'a> Binder<'a> {
         let (id, columns) = hooks.subquery(query, scope, self)?;
         let wanted = match kind {
             SubqueryKind::Exists | SubqueryKind::NotExists => columns.len(),
-            SubqueryKind::Scalar => 1,
+            SubqueryKind::Scalar | SubqueryKind::Condition => 1,
             SubqueryKind::Quantified(..) | SubqueryKind::Row(_) => operands.len(),
         };
         if columns.len() != wanted {
@@ -457,6 +457,21 @@ impl<'a> Binder<'a> {
                 })
             }
         }
+    }
+}
+
+/// What a subquery in place of a value is: a condition if it selects one from no table.
+fn value_kind(query: &Query) -> SubqueryKind {
+    let ast::QueryBody::Select(select) = &query.body else {
+        return SubqueryKind::Scalar;
+    };
+    match select.items.as_slice() {
+        [ast::SelectItem::Expr { expr, .. }] if select.from.is_empty() => match expr {
+            ast::Expr::Subquery(query) => value_kind(query),
+            expr if expr.is_condition() => SubqueryKind::Condition,
+            _ => SubqueryKind::Scalar,
+        },
+        _ => SubqueryKind::Scalar,
     }
 }
 

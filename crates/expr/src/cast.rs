@@ -136,13 +136,10 @@ fn to_json<'a>(value: Val<'a>, from: &SqlType) -> Result<Val<'a>> {
     let text = match &value {
         Val::Json(_) => return Ok(value),
         Val::Str(_) if from.is_binary_string() => {
-            return Err(SqlError::new(
-                er::INVALID_JSON_CHARSET,
-                "Cannot create a JSON value from a string with CHARACTER SET 'binary'.",
-            ));
+            return Err(super::json::binary_text());
         }
         Val::Str(text) => text,
-        other => return Ok(Val::json(&super::json::typed_json(other, from))),
+        other => return Ok(Val::json(&super::json::stored_json(other, from))),
     };
     match tidemark_types::json::Json::parse(&String::from_utf8_lossy(text)) {
         Ok(doc) => Ok(Val::json(&doc)),

@@ -4,9 +4,11 @@
 //! is two pointers, so that making one per row costs nothing. Everything is behind `&`: one statement is evaluated by
 //! one thread, and what changes (warnings, user variables) uses interior mutability.
 
+use super::json_schema::Schema;
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::ops::{Deref, DerefMut};
+use std::rc::Rc;
 use tidemark_types::error::{Result, SqlError};
 use tidemark_types::{CmpKind, Collation, Conversion, SqlType, TimeZone, Val, Value, Warnings};
 
@@ -226,6 +228,8 @@ pub struct Env<'a> {
     pub max_allowed_packet: u64,
     /// State of RAND() and RAND(n), by call site.
     pub random: RefCell<HashMap<usize, RandState>>,
+    /// Constant schemas of JSON_SCHEMA_VALID, by call site.
+    pub(crate) schemas: RefCell<HashMap<usize, Rc<Schema>>>,
 }
 
 impl<'a> Deref for Env<'a> {
@@ -263,6 +267,7 @@ impl<'a> Env<'a> {
             group_concat_max_len: 1024,
             max_allowed_packet: 64 << 20,
             random: RefCell::default(),
+            schemas: RefCell::default(),
         }
     }
 

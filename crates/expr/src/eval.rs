@@ -6,7 +6,7 @@ use super::{arith, cast, compare, interval, json, like};
 use std::borrow::Cow;
 use tidemark_types::error::depth::check_stack;
 use tidemark_types::error::{Result, SqlError};
-use tidemark_types::{CmpKind, SqlType, Val, Value};
+use tidemark_types::{CmpKind, SqlType, TypeKind, Val, Value};
 
 impl Expr {
     /// The value for the row of `ctx`. Borrows from the row, the literals and the parameters where it can.
@@ -63,7 +63,7 @@ impl Expr {
             Node::Call(def, args) => (def.eval)(args, &self.ty, ctx),
             Node::Subquery {
                 id,
-                kind: SubqueryKind::Scalar,
+                kind: SubqueryKind::Scalar | SubqueryKind::Condition,
                 ..
             } => {
                 let row = ctx.env.subqueries.row(*id, ctx)?;
@@ -146,7 +146,7 @@ impl Expr {
                 args,
                 cache,
             } => Ok(like::regexp(args, *collation, cache, ctx)?.map(|b| b != *negated)),
-            Node::Subquery { id, kind, operands } if *kind != SubqueryKind::Scalar => {
+            Node::Subquery { id, kind, operands } if !kind.is_value() => {
                 subquery_test(*id, *kind, operands, ctx)
             }
             _ => self.eval(ctx)?.truth(ctx.env),
@@ -173,6 +173,9 @@ fn cast_of<'a>(e: &'a Expr, to: &SqlType, ctx: &EvalCtx<'a>) -> Result<Val<'a>> 
     let mut value = e.eval(ctx)?;
     if matches!(value, Val::Json(_)) {
         value = json::scalar(value, e, to, ctx.env)?;
+    }
+    if to.kind == TypeKind::Json && e.is_condition() && !value.is_null() {
+        return Ok(Val::json(&json::typed_json(&value, e)));
     }
     cast::cast(value, &e.ty, to, ctx.env)
 }
@@ -231,7 +234,7 @@ fn subquery_test<'a>(
     match kind {
         SubqueryKind::Exists => Ok(Some(subqueries.exists(id, ctx)?)),
         SubqueryKind::NotExists => Ok(Some(!subqueries.exists(id, ctx)?)),
-        SubqueryKind::Scalar => Ok(None),
+        SubqueryKind::Scalar | SubqueryKind::Condition => Ok(None),
         SubqueryKind::Row(op) => {
             let left = evaluate(operands, ctx)?;
             match subqueries.row(id, ctx)? {

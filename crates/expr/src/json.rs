@@ -27,6 +27,49 @@ pub(crate) fn parse(text: &[u8]) -> Result<Json, JsonError> {
     }
 }
 
+/// An argument of a function that is a document; `None` is NULL. Errors 3141, 3144 and 3146.
+pub fn document(value: &Val, ty: &SqlType, argument: usize, function: &str) -> Result<Option<Json>> {
+    match value {
+        Val::Null => Ok(None),
+        Val::Json(text) => Ok(Some(Json::of_text(text))),
+        Val::Str(text) if ty.is_string() && !ty.is_binary_string() => {
+            parse(text).map(Some).map_err(|e| invalid(e, argument, function))
+        }
+        _ => Err(no_document(ty, argument, function)),
+    }
+}
+
+/// Error 3144 or 3146 for a type whose values are no documents.
+pub fn check_document_type(ty: &SqlType, argument: usize, function: &str) -> Result<()> {
+    let is_text = ty.is_string() && !ty.is_binary_string() && !ty.is_member();
+    match ty.kind {
+        TypeKind::Null | TypeKind::Json => Ok(()),
+        _ if is_text => Ok(()),
+        _ => Err(no_document(ty, argument, function)),
+    }
+}
+
+fn no_document(ty: &SqlType, argument: usize, function: &str) -> SqlError {
+    if ty.is_binary_string() {
+        return binary_text();
+    }
+    SqlError::new(
+        er::INVALID_TYPE_FOR_JSON,
+        format!(
+            "Invalid data type for JSON data in argument {argument} to function {function}; a JSON string or JSON type is \
+             required."
+        ),
+    )
+}
+
+/// Error 3144.
+pub(crate) fn binary_text() -> SqlError {
+    SqlError::new(
+        er::INVALID_JSON_CHARSET,
+        "Cannot create a JSON value from a string with CHARACTER SET 'binary'.",
+    )
+}
+
 /// Error 3141: an argument of a function is not a document.
 pub(crate) fn invalid(e: JsonError, argument: usize, function: &str) -> SqlError {
     SqlError::new(
@@ -38,20 +81,22 @@ pub(crate) fn invalid(e: JsonError, argument: usize, function: &str) -> SqlError
     )
 }
 
-/// Whether a value of this type is a boolean in a document: the result of a comparison, TRUE and FALSE.
-pub(crate) fn is_boolean(ty: &SqlType) -> bool {
-    ty.kind == TypeKind::BigInt && ty.length == 1
-}
-
 /// Whether a value of this type is bytes in a document, which equal no string.
 pub(crate) fn is_opaque(ty: &SqlType) -> bool {
     ty.kind == TypeKind::Bit || ty.is_binary_string()
 }
 
-/// A value as a part of a document.
-pub(crate) fn typed_json(value: &Val, ty: &SqlType) -> Json {
+/// The value of an expression as a part of a document: that of a condition is a boolean.
+pub(crate) fn typed_json(value: &Val, e: &Expr) -> Json {
     match value {
-        Val::Int(v) if is_boolean(ty) => Json::Bool(*v != 0),
+        Val::Int(v) if e.is_condition() => Json::Bool(*v != 0),
+        other => stored_json(other, &e.ty),
+    }
+}
+
+/// A value of a type as a part of a document.
+pub(crate) fn stored_json(value: &Val, ty: &SqlType) -> Json {
+    match value {
         Val::Null => Json::Null,
         other if is_opaque(ty) => opaque(&display(other.borrowed(), ty), ty),
         other => value_json(other),
@@ -112,12 +157,17 @@ pub(crate) fn value_json(value: &Val) -> Json {
 /// A document as a value; one that was put together may be too deep.
 pub(crate) fn shown(doc: &Json) -> Result<Val<'static>> {
     if doc.is_too_deep() {
-        return Err(SqlError::new(
-            er::JSON_DOCUMENT_TOO_DEEP,
-            "The JSON document exceeds the maximum depth.",
-        ));
+        return Err(too_deep());
     }
     Ok(Val::json(doc))
+}
+
+/// Error 3157.
+pub(crate) fn too_deep() -> SqlError {
+    SqlError::new(
+        er::JSON_DOCUMENT_TOO_DEEP,
+        "The JSON document exceeds the maximum depth.",
+    )
 }
 
 /// Error 3158.

@@ -25,7 +25,7 @@
 //! - [`build`]: constructors that infer types, by the rules of `infer` (the binder calls these, never builds nodes by hand).
 //! - `env`: what an evaluation can see: row, parameters, session, clock, warnings, subqueries.
 //! - `eval`: the evaluator; `compare`, `arith` and `cast` are its operators, `like` its patterns, `interval` and `json`
-//!   what dates and documents need.
+//!   what dates and documents need, `json_schema` what documents may be.
 //! - `func`: the table of functions.
 //! - `aggregate`: COUNT, SUM and the rest, as accumulators the executor drives; `concat`: GROUP_CONCAT's texts.
 //! - `window`: window functions, which the executor works out over rows in order.
@@ -51,6 +51,7 @@ mod golden;
 mod infer;
 mod interval;
 mod json;
+mod json_schema;
 mod like;
 mod node;
 pub mod print;
@@ -63,9 +64,10 @@ pub use build::BindCtx;
 pub use column_type::{ROW_BYTES_MAX, collation, column_type};
 pub use compare::{compare_values, order_values};
 pub use env::{Env, EvalCtx, NoRow, NoSession, NoSubqueries, Row, SessionInfo, Subqueries};
-pub use func::{call, pico_time};
+pub use func::{call, pico_time, schema_violation};
 pub use function::{FuncDef, Volatility};
 pub use infer::cmp_kind;
+pub use json::{check_document_type, document};
 pub use like::LikePattern;
 pub use node::{
     ArithOp, BitOp, CmpOp, Expr, IntervalUnit, Node, NumKind, Quantifier, SubqueryKind, VarScope,

@@ -4,7 +4,8 @@ use super::function::{FuncDef, Volatility};
 use super::like::{LikePattern, RegexCache};
 use std::cmp::Ordering;
 use std::sync::Arc;
-use tidemark_types::{CmpKind, Collation, SqlType, Value};
+use tidemark_parse::ast::is_condition_function;
+use tidemark_types::{CmpKind, Collation, SqlType, TypeKind, Value};
 
 /// An expression and its type. Made by [`super::build`]; shared between sessions in cached plans.
 #[derive(Clone, Debug)]
@@ -146,6 +147,8 @@ pub enum Node {
 pub enum SubqueryKind {
     /// One value, NULL when there is no row.
     Scalar,
+    /// One value, which is a condition: `(SELECT a > b)` without tables is what it selects.
+    Condition,
     /// `EXISTS (…)`
     Exists,
     /// `NOT EXISTS (…)`
@@ -154,6 +157,13 @@ pub enum SubqueryKind {
     Quantified(CmpOp, Quantifier),
     /// `operands <op> (one row)`.
     Row(CmpOp),
+}
+
+impl SubqueryKind {
+    /// Whether the subquery is a value, not a test.
+    pub fn is_value(self) -> bool {
+        matches!(self, SubqueryKind::Scalar | SubqueryKind::Condition)
+    }
 }
 
 /// How many rows of a subquery a comparison must hold for.
@@ -436,6 +446,31 @@ impl Expr {
         f(self);
         for child in self.children() {
             child.walk(f);
+        }
+    }
+
+    /// Whether MySQL takes it for a condition by itself, whose value is a boolean in a document. A column of a view is none, whatever
+    /// it is computed by.
+    pub fn is_condition(&self) -> bool {
+        match &self.node {
+            _ if self.name.is_some() => false,
+            Node::Compare(..)
+            | Node::And(_)
+            | Node::Or(_)
+            | Node::Xor(_)
+            | Node::Not(_)
+            | Node::IsNull(_)
+            | Node::IsTruth(..)
+            | Node::Between { .. }
+            | Node::In { .. }
+            | Node::Like { .. }
+            | Node::Regexp { .. } => true,
+            Node::Chain(steps) => steps.last().is_some_and(Expr::is_condition),
+            // TRUE and FALSE
+            Node::Literal(_) => self.ty.kind == TypeKind::BigInt && self.ty.length == 1,
+            Node::Call(function, _) => is_condition_function(function.name),
+            Node::Subquery { kind, .. } => *kind != SubqueryKind::Scalar,
+            _ => false,
         }
     }
 

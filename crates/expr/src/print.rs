@@ -148,7 +148,7 @@ impl Printer<'_> {
                     several => format!("({})", several.join(",")),
                 };
                 match kind {
-                    SubqueryKind::Scalar => query,
+                    SubqueryKind::Scalar | SubqueryKind::Condition => query,
                     SubqueryKind::Exists => format!("exists{query}"),
                     SubqueryKind::NotExists => format!("(not(exists{query}))"),
                     SubqueryKind::Row(op) => format!("({left} {} {query})", op.symbol()),

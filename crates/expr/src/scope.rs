@@ -43,6 +43,7 @@ impl ScopeColumn {
             Some(value) => {
                 let mut value = Expr::clone(value);
                 value.shift(shift);
+                value.name = Some(self.name.as_str().into());
                 value
             }
         }

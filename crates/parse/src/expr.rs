@@ -782,7 +782,8 @@ impl Parser<'_> {
         Ok(call(name, args))
     }
 
-    fn introduced(&mut self) -> Result<Expr> {
+    /// `_utf8mb4'text'`
+    pub(super) fn introduced(&mut self) -> Result<Expr> {
         let introducer = self.advance();
         let charset = self.word_text(introducer)[1..].to_ascii_lowercase();
         let token = self.token();

@@ -34,8 +34,8 @@
 //! ```
 //!
 //! - [`lexer`]: tokens, comments, quoting.
-//! - [`parser`]: the cursor and the depth limit; the grammar is in `expr`, `call`, `query`, `dml`, `ddl`, `table`,
-//!   `alter`, `view`, `admin`, `show`, `account`, `role`.
+//! - [`parser`]: the cursor and the depth limit; the grammar is in `expr`, `call`, `query`, `from`, `json_table`, `dml`,
+//!   `ddl`, `table`, `alter`, `view`, `admin`, `show`, `account`, `role`.
 //! - [`shape`]: a statement's text with its literals taken out, the key of the plan cache.
 //! - [`print`]: an expression back as text; [`view_text`]: a query.
 
@@ -54,6 +54,8 @@ mod ddl;
 mod dml;
 mod expr;
 mod file;
+mod from;
+mod json_table;
 pub mod lexer;
 mod parser;
 pub mod print;

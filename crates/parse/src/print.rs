@@ -358,6 +358,51 @@ fn type_name(ty: &TypeName, style: Style) -> String {
     text
 }
 
+/// A column's type with its attributes.
+pub(crate) fn column_type(ty: &TypeName) -> String {
+    let mut text = ty.name.to_lowercase();
+    let is_integer = matches!(
+        ty.name.as_str(),
+        "TINYINT" | "SMALLINT" | "MEDIUMINT" | "INT" | "BIGINT"
+    );
+    let length = match (ty.name.as_str(), ty.length) {
+        ("TINYINT", Some(1)) => Some(1),
+        _ if is_integer && !ty.zerofill => None,
+        ("BIT" | "CHAR" | "BINARY", None) => Some(1),
+        ("YEAR", _) => None,
+        (_, length) => length,
+    };
+    match (length, ty.decimals) {
+        (Some(length), Some(decimals)) => {
+            let _ = write!(text, "({length},{decimals})");
+        }
+        (Some(length), None) => {
+            let _ = write!(text, "({length})");
+        }
+        _ => {}
+    }
+    if !ty.members.is_empty() {
+        let members = ty
+            .members
+            .iter()
+            .map(|member| quoted(&String::from_utf8_lossy(member)));
+        let _ = write!(text, "({})", members.collect::<Vec<_>>().join(","));
+    }
+    if ty.unsigned {
+        text.push_str(" unsigned");
+    }
+    if ty.zerofill {
+        text.push_str(" zerofill");
+    }
+    if let Some(charset) = &ty.charset {
+        let _ = write!(text, " character set {charset}");
+    }
+    if let Some(collation) = &ty.collation {
+        let _ = write!(text, " collate {collation}");
+    }
+    text
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

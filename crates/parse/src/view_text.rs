@@ -2,7 +2,7 @@
 //! each column has its name behind AS, as the planner has made the tree; the parser reads the text again to the same tree.
 
 use crate::ast::*;
-use crate::print::{Style, ViewStyle, identifier, list, write_expr};
+use crate::print::{Style, ViewStyle, column_type, identifier, list, write_expr};
 use std::fmt::Write;
 
 /// How a view's query is printed.
@@ -283,6 +283,13 @@ fn write_table(table: &TableRef, style: Style, out: &mut String) {
             let _ = write!(out, ") {}", identifier(alias));
             names(columns, out);
         }
+        TableRef::JsonTable(table) => {
+            out.push_str("json_table(");
+            write_expr(&table.document, style, out);
+            out.push_str(", ");
+            write_json_rows(&table.rows, style, out);
+            let _ = write!(out, ") {}", identifier(&table.alias));
+        }
         TableRef::Nested(list) => write_tables(list, style, out),
         TableRef::Join(join) => {
             out.push('(');
@@ -300,6 +307,55 @@ fn write_table(table: &TableRef, style: Style, out: &mut String) {
                 out.push(')');
             }
             out.push(')');
+        }
+    }
+}
+
+/// `'$[*]' columns (…)`
+fn write_json_rows(rows: &JsonRows, style: Style, out: &mut String) {
+    write_expr(&rows.path, style, out);
+    out.push_str(" columns (");
+    for (at, column) in rows.columns.iter().enumerate() {
+        out.push_str(if at > 0 { ", " } else { "" });
+        write_json_column(column, style, out);
+    }
+    out.push(')');
+}
+
+fn write_json_column(column: &JsonTableColumn, style: Style, out: &mut String) {
+    match column {
+        JsonTableColumn::Ordinality { name } => {
+            let _ = write!(out, "{} for ordinality", identifier(name));
+        }
+        JsonTableColumn::Exists { name, ty, path } => {
+            let _ = write!(out, "{} {} exists path ", identifier(name), column_type(ty));
+            write_expr(path, style, out);
+        }
+        JsonTableColumn::Path {
+            name,
+            ty,
+            path,
+            on_empty,
+            on_error,
+        } => {
+            let _ = write!(out, "{} {} path ", identifier(name), column_type(ty));
+            write_expr(path, style, out);
+            for (otherwise, when) in [(on_empty, " on empty"), (on_error, " on error")] {
+                match otherwise {
+                    None => continue,
+                    Some(JsonOtherwise::Null) => out.push_str(" null"),
+                    Some(JsonOtherwise::Error) => out.push_str(" error"),
+                    Some(JsonOtherwise::Default(default)) => {
+                        out.push_str(" default ");
+                        write_expr(default, style, out);
+                    }
+                }
+                out.push_str(when);
+            }
+        }
+        JsonTableColumn::Nested(rows) => {
+            out.push_str("nested path ");
+            write_json_rows(rows, style, out);
         }
     }
 }
@@ -365,6 +421,10 @@ mod tests {
              AS `n`,group_concat(distinct `t`.`b` order by `t`.`a` DESC separator '-') AS `g`,count(0) AS `c`,exists(select \
              1 from `d`.`u`) AS `e`,`t`.`a` not in (select `d`.`u`.`k` from `d`.`u`) AS `q` from `d`.`t`",
             "values row(1,2),row(3,4)",
+            "select `j`.`n` AS `n` from (`d`.`t` join json_table(`d`.`t`.`a`, '$[*]' columns (`n` for ordinality, `e` int exists path \
+             '$.e', nested path '$.\"it\\'s\"' columns (`w` varchar(10) character set latin1 path '$' default '\"x\"' on empty error \
+             on error, `d` decimal(5,2) unsigned path '$' null on error, `m` enum('a','b''c') character set utf8mb4 collate \
+             utf8mb4_bin path '$'))) `j`)",
         ] {
             let tree = parse_query(text).unwrap();
             assert_eq!(query(&tree, ViewText::Whole), text);

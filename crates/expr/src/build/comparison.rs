@@ -4,7 +4,7 @@ use super::literal::{bool_literal, int_literal, literal, type_of_value};
 use super::{BindCtx, as_number, as_text, boolean, part_of_document};
 use crate::compare::plain_number;
 use crate::infer::text_cmp_kind;
-use crate::json::{is_boolean, is_opaque};
+use crate::json::is_opaque;
 use crate::node::{CmpOp, Expr, InSet, Node};
 use tidemark_types::error::{Result, SqlError};
 use tidemark_types::temporal::parse;
@@ -72,7 +72,7 @@ fn text_comparable(
 
 /// What is compared with a document: a boolean is one there, and bytes are bytes, which their values do not say.
 fn beside_json(e: Expr) -> Expr {
-    if is_boolean(&e.ty) || is_opaque(&e.ty) {
+    if e.is_condition() || is_opaque(&e.ty) {
         part_of_document(e)
     } else {
         e

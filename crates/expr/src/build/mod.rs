@@ -97,7 +97,7 @@ fn part_of_document(e: Expr) -> Expr {
         |args, _, ctx| {
             Ok(match args[0].eval(ctx)? {
                 Val::Null => Val::Null,
-                value => Val::json(&typed_json(&value, &args[0].ty)),
+                value => Val::json(&typed_json(&value, &args[0])),
             })
         },
     );
@@ -475,7 +475,7 @@ pub(crate) fn subquery(
     bind: &BindCtx,
 ) -> Result<Expr> {
     let (ty, expected) = match kind {
-        SubqueryKind::Scalar => (columns.first().cloned(), 1),
+        SubqueryKind::Scalar | SubqueryKind::Condition => (columns.first().cloned(), 1),
         SubqueryKind::Exists | SubqueryKind::NotExists => {
             (Some(SqlType::boolean().with_nullable(false)), columns.len())
         }
@@ -485,7 +485,7 @@ pub(crate) fn subquery(
         return Err(SqlError::operand_columns(expected));
     }
     let ty = ty.ok_or_else(|| SqlError::operand_columns(1))?;
-    let ty = if kind == SubqueryKind::Scalar {
+    let ty = if kind.is_value() {
         ty.with_nullable(true)
     } else {
         ty

@@ -1,10 +1,7 @@
 //! JSON functions.
 
 use super::*;
-use crate::json::{
-    JSON_UNQUOTE, invalid, json_type, null_member_name, parse, shown, text_result, typed_json,
-};
-use tidemark_types::convert::excerpt;
+use crate::json::{JSON_UNQUOTE, json_type, null_member_name, parse, shown, text_result, typed_json};
 use tidemark_types::error::er;
 use tidemark_types::json::{Json, PathEdit, PathStep, change, find, has_wildcard, parse_path, quoted};
 use tidemark_types::{Collation, Conversion, Warnings};
@@ -95,9 +92,7 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
         let all = !known!(one_or_all(&args[1], "json_contains_path", ctx)?);
         for e in &args[2..] {
             let path = known!(path(e, ctx)?);
-            let mut found = Vec::new();
-            find(&doc, &path, &mut found);
-            if found.is_empty() == all {
+            if places(&doc, &path, ctx)?.is_empty() == all {
                 return Ok(Val::bool(!all));
             }
         }
@@ -147,21 +142,8 @@ pub(super) fn document<'a>(
     function: &str,
     ctx: &EvalCtx<'a>,
 ) -> Result<Option<Json>> {
-    match args[index].eval(ctx)? {
-        Val::Null => Ok(None),
-        Val::Json(text) => Ok(Some(Json::of_text(&text))),
-        Val::Str(s) if args[index].ty.is_string() && !args[index].ty.is_binary_string() => {
-            parse(&s).map(Some).map_err(|e| invalid(e, index + 1, function))
-        }
-        _ => Err(SqlError::new(
-            er::INVALID_TYPE_FOR_JSON,
-            format!(
-                "Invalid data type for JSON data in argument {} to function {function}; a JSON string or JSON type is \
-                 required.",
-                index + 1
-            ),
-        )),
-    }
+    let value = args[index].eval(ctx)?;
+    crate::json::document(&value, &args[index].ty, index + 1, function)
 }
 
 /// Whether one is enough, by an argument `one` or `all`; `None` is NULL.
@@ -181,7 +163,7 @@ pub(super) fn one_or_all<'a>(e: &'a Expr, function: &str, ctx: &EvalCtx<'a>) -> 
 }
 
 fn to_json<'a>(e: &'a Expr, ctx: &EvalCtx<'a>) -> Result<Json> {
-    Ok(typed_json(&e.eval(ctx)?, &e.ty))
+    Ok(typed_json(&e.eval(ctx)?, e))
 }
 
 pub(super) fn path<'a>(e: &'a Expr, ctx: &EvalCtx<'a>) -> Result<Option<Vec<PathStep>>> {
@@ -189,13 +171,13 @@ pub(super) fn path<'a>(e: &'a Expr, ctx: &EvalCtx<'a>) -> Result<Option<Vec<Path
         return Ok(None);
     };
     let parsed = parse_path(&String::from_utf8_lossy(&written));
-    parsed.map(Some).ok_or_else(|| {
-        let at = excerpt(&written).chars().count();
-        SqlError::new(
-            er::INVALID_JSON_PATH,
-            format!("Invalid JSON path expression. The error is around character position {at}."),
-        )
-    })
+    parsed.map(Some).map_err(SqlError::invalid_json_path)
+}
+
+/// The places that a path leads to. Error 1317 if the statement is to end.
+pub(super) fn places<'d>(doc: &'d Json, path: &[PathStep], ctx: &EvalCtx) -> Result<Vec<&'d Json>> {
+    let mut watch = Watch::new(ctx.env);
+    find(doc, path, &mut |places| watch.step(places))
 }
 
 fn single_path<'a>(e: &'a Expr, ctx: &EvalCtx<'a>) -> Result<Option<Vec<PathStep>>> {
@@ -214,9 +196,7 @@ fn at_path<'d, 'a>(doc: &'d Json, e: Option<&'a Expr>, ctx: &EvalCtx<'a>) -> Res
     let Some(path) = single_path(e, ctx)? else {
         return Ok(None);
     };
-    let mut found = Vec::new();
-    find(doc, &path, &mut found);
-    Ok(found.first().copied())
+    Ok(places(doc, &path, ctx)?.first().copied())
 }
 
 /// One path without wildcards gives its value, others an array of all they find.
@@ -227,7 +207,7 @@ fn extract<'a>(args: &'a [Expr], _ty: &'a SqlType, ctx: &EvalCtx<'a>) -> Result<
     for e in &args[1..] {
         let path = known!(path(e, ctx)?);
         several |= has_wildcard(&path);
-        find(&doc, &path, &mut found);
+        found.extend(places(&doc, &path, ctx)?);
     }
     match found.as_slice() {
         [] => Ok(Val::Null),
@@ -249,8 +229,7 @@ fn json_value<'a>(args: &'a [Expr], _ty: &'a SqlType, ctx: &EvalCtx<'a>) -> Resu
         Err(error) => return Err(error),
     };
     let path = known!(single_path(&args[1], ctx)?);
-    let mut found = Vec::new();
-    find(&doc, &path, &mut found);
+    let found = places(&doc, &path, ctx)?;
     let Some(value) = found.first() else {
         let missing = "No value was found by 'json_value' on the specified path.";
         return otherwise(&args[3..5], SqlError::new(er::MISSING_JSON_VALUE, missing));

@@ -1,11 +1,11 @@
 //! What is found in JSON documents: JSON_SEARCH, JSON_OVERLAPS and MEMBER OF.
 
-use super::json::{document, one_or_all, path};
+use super::json::{document, one_or_all, path, places};
 use super::*;
 use crate::json::{json_type, shown, typed_json};
 use crate::like::LikePattern;
 use std::cmp::Ordering;
-use tidemark_types::json::{Json, find, quoted};
+use tidemark_types::json::{Json, is_identifier, quoted};
 use tidemark_types::{Collation, Derivation};
 
 /// The name under which the parser calls `MEMBER OF`, which no function of a user's can have.
@@ -28,7 +28,7 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
         if value.is_null() {
             return Ok(Val::Null);
         }
-        let value = typed_json(&value, &args[0].ty);
+        let value = typed_json(&value, &args[0]);
         let doc = known!(document(args, 1, MEMBER_OF, ctx)?);
         Ok(Val::bool(
             elements(&doc).iter().any(|element| same(element, &value)),
@@ -90,9 +90,7 @@ fn json_search<'a>(args: &'a [Expr], _ty: &'a SqlType, ctx: &EvalCtx<'a>) -> Res
     }
     for e in args.iter().skip(4) {
         let path = known!(path(e, ctx)?);
-        let mut places = Vec::new();
-        find(&doc, &path, &mut places);
-        search.walk(&doc, &places, false)?;
+        search.walk(&doc, &places(&doc, &path, ctx)?, false)?;
     }
     let mut paths = search.found.into_iter().map(Json::String);
     match (paths.next(), first || paths.len() == 0) {
@@ -169,11 +167,4 @@ impl Search<'_> {
     fn is_done(&self) -> bool {
         self.first && !self.found.is_empty()
     }
-}
-
-/// Whether a member's name stands in a path without quotes: an identifier of ECMAScript.
-fn is_identifier(name: &str) -> bool {
-    let starts = |c: char| c.is_alphabetic() || c == '_' || c == '$';
-    let mut chars = name.chars();
-    chars.next().is_some_and(starts) && chars.all(|c| starts(c) || c.is_numeric())
 }

@@ -12,6 +12,7 @@ mod control;
 mod digest;
 mod info;
 mod json;
+mod json_schema;
 mod json_search;
 mod locks;
 mod net;
@@ -24,6 +25,7 @@ mod temporal_now;
 mod temporal_sum;
 mod units;
 
+pub use json_schema::schema_violation;
 pub use units::pico_time;
 
 use super::build::{self, BindCtx, as_number, as_text, json_as_double};
@@ -40,11 +42,12 @@ use tidemark_types::error::{Result, SqlError};
 use tidemark_types::{SqlType, TypeKind, Val};
 
 static BY_NAME: LazyLock<HashMap<&'static str, &'static FuncDef>> = LazyLock::new(|| {
-    let tables: [&'static [FuncDef]; 15] = [
+    let tables: [&'static [FuncDef]; 16] = [
         control::FUNCTIONS,
         digest::FUNCTIONS,
         info::FUNCTIONS,
         json::FUNCTIONS,
+        json_schema::FUNCTIONS,
         json_search::FUNCTIONS,
         locks::FUNCTIONS,
         net::FUNCTIONS,

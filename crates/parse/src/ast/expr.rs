@@ -329,7 +329,7 @@ pub enum Expr {
 }
 
 /// Functions that are conditions.
-const CONDITIONS: [&str; 13] = [
+const CONDITIONS: [&str; 14] = [
     "IS_IPV4",
     "IS_IPV4_COMPAT",
     "IS_IPV4_MAPPED",
@@ -339,11 +339,17 @@ const CONDITIONS: [&str; 13] = [
     "JSON_CONTAINS",
     "JSON_CONTAINS_PATH",
     "JSON_OVERLAPS",
+    "JSON_SCHEMA_VALID",
     "JSON_VALID",
     "MEMBER OF",
     "REGEXP_LIKE",
     "STRCMP",
 ];
+
+/// Whether MySQL takes a call of the function for a condition by itself.
+pub fn is_condition_function(name: &str) -> bool {
+    CONDITIONS.iter().any(|other| name.eq_ignore_ascii_case(other))
+}
 
 impl Expr {
     /// Whether MySQL takes it for a condition by itself: CHECK takes nothing else, and a view's text compares anything else with
@@ -366,7 +372,7 @@ impl Expr {
             | Expr::Literal(Literal::Bool(_)) => true,
             Expr::Binary { op, .. } => compares(*op),
             Expr::Chain { rest, .. } => rest.iter().all(|(op, _)| compares(*op)),
-            Expr::Function(call) => CONDITIONS.contains(&&*call.name),
+            Expr::Function(call) => is_condition_function(&call.name),
             _ => false,
         }
     }

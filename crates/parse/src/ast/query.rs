@@ -1,6 +1,6 @@
 //! Queries: blocks, set operations, what stands in FROM.
 
-use super::{Expr, IntoFile, NamedWindow, ObjectName};
+use super::{Expr, IntoFile, JsonTable, NamedWindow, ObjectName};
 use std::sync::Arc;
 
 /// A query: SELECT, UNION and their kin, with its WITH, ORDER BY and LIMIT.
@@ -188,6 +188,8 @@ pub enum TableRef {
         /// `LATERAL`: the query may name tables to its left.
         lateral: bool,
     },
+    /// `JSON_TABLE(…) [AS] alias`
+    JsonTable(Box<JsonTable>),
     /// Two, joined by one of the words of JOIN.
     Join(Box<Join>),
     /// `(a, b)`: an inner join without condition.

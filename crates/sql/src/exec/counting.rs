@@ -21,7 +21,7 @@ fn reading(scan: &TableScan) -> Reading {
         Input::Stored { .. } if scan.path.is_full() => Reading::Whole,
         Input::Stored { .. } if scan.path.is_one_key() => Reading::Key,
         Input::Stored { .. } => Reading::Range,
-        Input::Virtual(_) | Input::Derived { .. } => Reading::Whole,
+        Input::Virtual(_) | Input::Derived { .. } | Input::Json(_) => Reading::Whole,
     }
 }
 

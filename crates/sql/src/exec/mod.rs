@@ -5,7 +5,7 @@
 //! to be sorted. Where it may not (a join goes on to another table, an expression holds a subquery), the rows are copied
 //! in batches first, and the scan goes on after each batch where it stopped.
 //!
-//! - [`source`]: tables and joins.
+//! - [`source`]: tables and joins; [`json_table`]: rows of a document.
 //! - [`select`]: a query block, and the set operations; [`groups`]: GROUP BY, [`rollup`]: with totals; [`window`]: window functions; [`tail`]:
 //!   distinctness, order, limit.
 //! - [`output`]: where rows go, [`outfile`]: into a file; [`spill`]: where they wait, past what may be in memory.
@@ -14,6 +14,7 @@
 mod change;
 mod counting;
 mod groups;
+mod json_table;
 mod outfile;
 pub mod output;
 mod past;

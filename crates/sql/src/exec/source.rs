@@ -253,6 +253,16 @@ impl<'a> Exec<'a, '_> {
                     })?;
                 Ok(more)
             }
+            Input::Json(plan) => {
+                let mut more = ScanControl::Next;
+                if let Some(document) = self.json_document(plan, row, scope)? {
+                    self.json_rows(plan, &document, scope.env, &mut |values| {
+                        more = self.kept(scan, values, row, scope, next)?;
+                        Ok(more != ScanControl::Stop)
+                    })?;
+                }
+                Ok(more)
+            }
         }
     }
 
@@ -419,10 +429,13 @@ impl<'a> Exec<'a, '_> {
             Ok(ScanControl::Next)
         })?;
         let table = Rc::new(table.finish()?);
-        // A table filtered by an outer row serves that row only.
-        let derived =
-            matches!(&scan.input, Input::Derived { query, .. } if !self.queries[*query].outer.is_empty());
-        if !depends && !derived {
+        // A table filtered by an outer row serves that row only, and so does one made of it.
+        depends |= match &scan.input {
+            Input::Derived { query, .. } => !self.queries[*query].outer.is_empty(),
+            Input::Json(plan) => plan.reads_outer_row(),
+            Input::Stored { .. } | Input::Virtual(_) => false,
+        };
+        if !depends {
             self.hashes.borrow_mut().insert(key, Rc::clone(&table));
         }
         Ok(table)
@@ -454,6 +467,15 @@ impl<'a> Exec<'a, '_> {
                         self.plain(scan, values, row, scope, next)?;
                         Ok(true)
                     })?;
+                Ok(ScanControl::Next)
+            }
+            Input::Json(plan) => {
+                if let Some(document) = self.json_document(plan, row, scope)? {
+                    self.json_rows(plan, &document, scope.env, &mut |values| {
+                        self.plain(scan, values, row, scope, next)?;
+                        Ok(true)
+                    })?;
+                }
                 Ok(ScanControl::Next)
             }
             Input::Virtual(def) => {

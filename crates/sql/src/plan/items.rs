@@ -3,6 +3,7 @@
 
 use super::from::{From, FromInput, FromTable};
 use super::group::{BlockHooks, Determined, Finished};
+use super::json_table::ORG_TABLE;
 use super::window::Windows;
 use super::{AGGREGATE, OutputColumn, Planner};
 use crate::dictionary::TableDef;
@@ -169,6 +170,10 @@ fn column_meta(
             let mut meta = ColumnMeta::of_expression(&item.name, &item.expr.ty, results);
             meta.table = table.alias.clone();
             return meta;
+        }
+        FromInput::Json(plan) => {
+            let names = (item.name.as_str(), plan.columns[column].name.as_str());
+            return ColumnMeta::of_column("", (&table.alias, ORG_TABLE), names, &item.expr.ty, results);
         }
     };
     let column_def = &def.columns[column];

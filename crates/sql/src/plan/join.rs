@@ -8,6 +8,7 @@
 use super::access::{AccessPath, Request, choose, conjuncts};
 use super::filter::{absorbed, selectivity};
 use super::from::{FromInput, FromTable, Tree};
+use super::json_table::EXPECTED_ROWS;
 use super::order::{Direction, OrderWish, choose_in_order};
 use super::walk::has_subquery;
 use super::{AGGREGATE, HashJoin, Input, LeftJoin, Planner, RowSource, TableScan};
@@ -342,7 +343,7 @@ impl Joiner<'_, '_> {
         Ok((cost + rows, order))
     }
 
-    /// Whether the tables that an item's LATERAL derived tables name are there.
+    /// Whether the tables that an item's LATERAL derived tables and JSON_TABLEs name are there.
     fn is_ready(&self, item: &Tree, there: &[usize]) -> bool {
         let inside = item.tables();
         let mut slots = Vec::new();
@@ -395,6 +396,7 @@ impl Joiner<'_, '_> {
                     lateral: *lateral,
                 }
             }
+            FromInput::Json(plan) => Input::Json(Arc::clone(plan)),
         };
         let end = table.base + input.width();
         let needed: Vec<usize> = self
@@ -411,7 +413,10 @@ impl Joiner<'_, '_> {
             within: table.within.clone(),
             base: table.base,
             needed,
-            path: AccessPath::full(0, true, 100.0, 100.0),
+            path: match &table.input {
+                FromInput::Json(_) => AccessPath::full(0, true, EXPECTED_ROWS, EXPECTED_ROWS),
+                _ => AccessPath::full(0, true, 100.0, 100.0),
+            },
             reverse: false,
             filter: None,
             late_filter: (!late.is_empty()).then(|| all_of(late.iter().copied())),
@@ -442,7 +447,11 @@ impl Joiner<'_, '_> {
             scan.needed.push(scan.input.width());
         }
         let is_full = scan.path.is_full() && (keyed || !matches!(scan.lock, Some((true, _))));
-        let lateral = matches!(table.input, FromInput::Derived { lateral: true, .. });
+        let lateral = match &table.input {
+            FromInput::Derived { lateral, .. } => *lateral,
+            FromInput::Json(plan) => plan.is_lateral(),
+            FromInput::Stored { .. } | FromInput::Virtual(_) => false,
+        };
         if is_full && !lateral && !known.is_empty() {
             self.hash(&mut scan, at, &mut rest)?;
         }

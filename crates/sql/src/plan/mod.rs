@@ -1,7 +1,8 @@
 //! Planning: from syntax to what the executor runs.
 //!
 //! - [`query`]: queries, UNION and its kin; [`block`]: one SELECT.
-//! - [`items`]: a SELECT's list, [`from`] its tables, [`join`] the order of those, [`access`] which ranges of which index
+//! - [`items`]: a SELECT's list; [`from`] its tables, with [`derived`], [`json_table`], [`join_clause`], [`hints`] and [`locking`] for what
+//!   stands there beside names; [`join`] the order of those, [`access`] which ranges of which index
 //!   ([`index_bounds`]) are read of one, [`filter`] what is left to be tested on them, [`order`] how not to sort them, [`group`] their groups ([`rollup`]: with totals);
 //!   [`window`] its window functions; [`walk`]: through a whole plan.
 //! - [`view`]: views among the tables, and their definitions.
@@ -14,15 +15,20 @@
 pub mod access;
 mod block;
 pub mod change;
+mod derived;
 pub mod explain;
 pub mod file_form;
 mod filter;
 pub mod from;
 pub mod generated;
 mod group;
+mod hints;
 mod index_bounds;
 mod items;
 mod join;
+mod join_clause;
+pub mod json_table;
+mod locking;
 pub mod order;
 mod outer_aggregate;
 pub mod past;
@@ -45,6 +51,7 @@ use crate::types::{ColumnMeta, SqlType};
 use access::AccessPath;
 use file_form::FileForm;
 use generated::GeneratedColumns;
+use json_table::JsonTablePlan;
 use rollup::RollupPlan;
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -203,13 +210,15 @@ pub enum Input {
         types: Vec<SqlType>,
         lateral: bool,
     },
+    /// The rows of a document.
+    Json(Arc<JsonTablePlan>),
 }
 
 impl Input {
     pub fn def(&self) -> Option<&Arc<TableDef>> {
         match self {
             Input::Stored { def, .. } | Input::Virtual(def) => Some(def),
-            Input::Derived { .. } => None,
+            Input::Derived { .. } | Input::Json(_) => None,
         }
     }
 
@@ -217,6 +226,7 @@ impl Input {
         match self {
             Input::Stored { def, .. } | Input::Virtual(def) => def.columns.len(),
             Input::Derived { types, .. } => types.len(),
+            Input::Json(plan) => plan.columns.len(),
         }
     }
 }

@@ -336,6 +336,7 @@ pub(super) fn mentions(query: &Query, name: &str) -> bool {
         match table {
             ast::TableRef::Table(t) => t.name.schema.is_none() && t.name.name == name,
             ast::TableRef::Derived { query, .. } => mentions(query, name),
+            ast::TableRef::JsonTable(_) => false,
             ast::TableRef::Join(join) => in_ref(&join.left, name) || in_ref(&join.right, name),
             ast::TableRef::Nested(list) => list.iter().any(|t| in_ref(t, name)),
         }

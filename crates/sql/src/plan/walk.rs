@@ -18,15 +18,17 @@ impl Planner<'_> {
         });
     }
 
-    /// Adds the slots of this block's row that LATERAL derived tables among its tables read.
+    /// Adds the slots of this block's row that LATERAL derived tables and JSON_TABLEs among its tables read.
     pub(super) fn slots_of_laterals<'f>(
         &self,
         tables: impl IntoIterator<Item = &'f FromTable>,
         out: &mut Vec<usize>,
     ) {
         for table in tables {
-            if let FromInput::Derived { query, lateral: true } = table.input {
-                self.slots_around(query, out);
+            match &table.input {
+                FromInput::Derived { query, lateral: true } => self.slots_around(*query, out),
+                FromInput::Json(plan) => self.slots_of(&plan.document, out),
+                _ => {}
             }
         }
     }
@@ -133,6 +135,9 @@ impl RowSource {
             RowSource::One => {}
             RowSource::Table(scan) => {
                 scans(scan);
+                if let Input::Json(plan) = &scan.input {
+                    plan.document.walk(f);
+                }
                 scan.filter
                     .iter()
                     .chain(&scan.late_filter)

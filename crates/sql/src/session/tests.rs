@@ -2,6 +2,7 @@
 
 mod explain;
 mod foreign_keys;
+mod json_table;
 mod plans;
 mod shapes;
 mod temporary;

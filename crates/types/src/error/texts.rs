@@ -326,6 +326,14 @@ impl SqlError {
         )
     }
 
+    /// Error 3143: a path into a document is wrong at this byte.
+    pub fn invalid_json_path(position: usize) -> Self {
+        Self::new(
+            er::INVALID_JSON_PATH,
+            format!("Invalid JSON path expression. The error is around character position {position}."),
+        )
+    }
+
     /// Error 3156: a JSON value of `source`, a column or a function, is not of the type that it is wanted as.
     pub fn invalid_json_for_cast(kind: &str, source: &str, row: u64) -> Self {
         SqlError::new(

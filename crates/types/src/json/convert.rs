@@ -86,7 +86,7 @@ impl Json {
         match self {
             Json::String(text) => {
                 let (value, whole) = double_prefix(text.as_bytes());
-                (value, (!whole).then_some(Unfit::Invalid))
+                (value, (!whole && !text.is_empty()).then_some(Unfit::Invalid))
             }
             Json::Bool(v) => (*v as u8 as f64, None),
             Json::Date(d) => (d.to_number() as f64, None),

@@ -1,12 +1,16 @@
-//! JSON documents: reading, writing in MySQL's normal form, and paths into them. Their order is in `order`, what they are as
-//! numbers in `convert`.
+//! JSON documents: reading, writing in MySQL's normal form, changes at a path. Paths are in `path`, the order of documents in
+//! `order`, what they are as numbers in `convert`, as columns of JSON_TABLE in `column`.
 //!
 //! A document is kept as text in its normal form: members of an object sorted by the length of their names, then by
 //! their bytes; of equal names the last counts; a space after commas and colons. Functions read it into a tree, change
 //! that, and write it again.
 
+mod column;
 mod convert;
 mod order;
+mod path;
+
+pub use path::{Index, PathStep, find, has_wildcard, is_identifier, parse_path};
 
 use crate::{Date, DateTime, Time};
 use std::fmt;
@@ -532,115 +536,6 @@ impl fmt::Display for Json {
     }
 }
 
-/// One step of a path.
-#[derive(Clone, Debug, PartialEq)]
-pub enum PathStep {
-    /// `.name`
-    Member(String),
-    /// `.*`
-    AnyMember,
-    /// `[n]`
-    Element(usize),
-    /// `[last - n]`
-    FromLast(usize),
-    /// `[*]`
-    AnyElement,
-    /// `**`
-    Anywhere,
-}
-
-/// A path like `$.a[0]."b c"`; `None` if it is none.
-pub fn parse_path(text: &str) -> Option<Vec<PathStep>> {
-    let mut steps = Vec::new();
-    let mut rest = text.trim().strip_prefix('$')?.trim_start();
-    while !rest.is_empty() {
-        if let Some(after) = rest.strip_prefix("**") {
-            steps.push(PathStep::Anywhere);
-            rest = after;
-        } else if let Some(after) = rest.strip_prefix('.') {
-            let after = after.trim_start();
-            if let Some(after) = after.strip_prefix('*') {
-                steps.push(PathStep::AnyMember);
-                rest = after;
-            } else if after.starts_with('"') {
-                let mut reader = Reader {
-                    text: after.as_bytes(),
-                    at: 0,
-                };
-                steps.push(PathStep::Member(reader.string().ok()?));
-                rest = &after[reader.at..];
-            } else {
-                let named = |c: char| c.is_alphanumeric() || matches!(c, '_' | '$');
-                let end = after.find(|c| !named(c)).unwrap_or(after.len());
-                if end == 0 || after.starts_with(|c: char| c.is_ascii_digit()) {
-                    return None;
-                }
-                steps.push(PathStep::Member(after[..end].to_string()));
-                rest = &after[end..];
-            }
-        } else {
-            let (inner, after) = rest.strip_prefix('[')?.split_once(']')?;
-            let inner = inner.trim();
-            steps.push(match inner.strip_prefix("last") {
-                Some("") => PathStep::FromLast(0),
-                Some(minus) => PathStep::FromLast(minus.trim().strip_prefix('-')?.trim().parse().ok()?),
-                None if inner == "*" => PathStep::AnyElement,
-                None => PathStep::Element(inner.parse().ok()?),
-            });
-            rest = after;
-        }
-        rest = rest.trim_start();
-    }
-    (steps.last() != Some(&PathStep::Anywhere)).then_some(steps)
-}
-
-/// Whether a path can lead to several places.
-pub fn has_wildcard(path: &[PathStep]) -> bool {
-    path.iter()
-        .any(|s| matches!(s, PathStep::AnyMember | PathStep::AnyElement | PathStep::Anywhere))
-}
-
-/// Every place a path leads to.
-pub fn find<'a>(root: &'a Json, path: &[PathStep], out: &mut Vec<&'a Json>) {
-    let Some((step, rest)) = path.split_first() else {
-        out.push(root);
-        return;
-    };
-    match (step, root) {
-        (PathStep::Member(name), Json::Object(_)) => {
-            if let Some(value) = root.member(name) {
-                find(value, rest, out);
-            }
-        }
-        (PathStep::AnyMember, Json::Object(members)) => members.iter().for_each(|(_, v)| find(v, rest, out)),
-        (PathStep::AnyElement, Json::Array(list)) => list.iter().for_each(|v| find(v, rest, out)),
-        (PathStep::Element(_) | PathStep::FromLast(_), Json::Array(list)) => {
-            if let Some(value) = element(step, list.len()).and_then(|at| list.get(at)) {
-                find(value, rest, out);
-            }
-        }
-        // A scalar is its own first element.
-        (PathStep::Element(0) | PathStep::FromLast(0), _) => find(root, rest, out),
-        (PathStep::Anywhere, _) => {
-            find(root, rest, out);
-            match root {
-                Json::Array(list) => list.iter().for_each(|v| find(v, path, out)),
-                Json::Object(members) => members.iter().for_each(|(_, v)| find(v, path, out)),
-                _ => {}
-            }
-        }
-        _ => {}
-    }
-}
-
-fn element(step: &PathStep, len: usize) -> Option<usize> {
-    match step {
-        PathStep::Element(at) => Some(*at),
-        PathStep::FromLast(back) => len.checked_sub(back + 1),
-        _ => None,
-    }
-}
-
 /// What a changing function does at its path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PathEdit {
@@ -658,7 +553,17 @@ pub enum PathEdit {
 
 /// Changes the place a path (without wildcards) leads to.
 pub fn change(root: &mut Json, path: &[PathStep], kind: PathEdit, value: &Json) {
-    let Some((step, rest)) = path.split_first() else {
+    // A scalar is its own first element, however often that is said.
+    let leads_to_itself = |step: &&PathStep| match step {
+        PathStep::Element(index) => index.position(1) == Some(0),
+        _ => false,
+    };
+    let skipped = match root {
+        Json::Array(_) => 0,
+        _ if kind == PathEdit::Remove => 0,
+        _ => path.iter().take_while(leads_to_itself).count(),
+    };
+    let Some((step, rest)) = path[skipped..].split_first() else {
         match kind {
             PathEdit::Set | PathEdit::Replace => *root = value.clone(),
             PathEdit::Append => {
@@ -693,22 +598,21 @@ pub fn change(root: &mut Json, path: &[PathStep], kind: PathEdit, value: &Json) 
                 None => {}
             }
         }
-        (PathStep::Element(_) | PathStep::FromLast(_), Json::Array(list)) => {
-            match element(step, list.len()) {
-                Some(at) if at < list.len() && kind == PathEdit::Remove && rest.is_empty() => {
-                    list.remove(at);
-                }
-                Some(at) if at < list.len() => change(&mut list[at], rest, kind, value),
-                Some(_) if adds => list.push(value.clone()),
-                _ => {}
+        (PathStep::Element(index), Json::Array(list)) => match index.position(list.len()) {
+            Some(at) if at < list.len() && kind == PathEdit::Remove && rest.is_empty() => {
+                list.remove(at);
             }
-        }
-        (PathStep::Element(0) | PathStep::FromLast(0), root) if kind != PathEdit::Remove => {
-            change(root, rest, kind, value)
-        }
-        (PathStep::Element(_), root) if adds => {
+            Some(at) if at < list.len() => change(&mut list[at], rest, kind, value),
+            Some(_) if adds => list.push(value.clone()),
+            None if adds => list.insert(0, value.clone()),
+            _ => {}
+        },
+        (PathStep::Element(index), root) if adds => {
             let old = std::mem::replace(root, Json::Null);
-            *root = Json::Array(vec![old, value.clone()]);
+            *root = Json::Array(match index {
+                Index::FromFirst(_) => vec![old, value.clone()],
+                Index::FromLast(_) => vec![value.clone(), old],
+            });
         }
         _ => {}
     }
@@ -757,21 +661,8 @@ mod tests {
     }
 
     #[test]
-    fn paths_lead_where_they_say() {
-        let doc = Json::parse(r#"{"a": [1, {"b": 2}], "c d": {"b": 3}}"#).unwrap();
-        let at = |path: &str| {
-            let mut out = Vec::new();
-            find(&doc, &parse_path(path).unwrap(), &mut out);
-            out.iter().map(|j| j.to_string()).collect::<Vec<_>>().join(" ")
-        };
-        assert_eq!(at("$.a[0]"), "1");
-        assert_eq!(at("$.a[last].b"), "2");
-        assert_eq!(at("$.\"c d\".b"), "3");
-        assert_eq!(at("$**.b"), "2 3");
-        assert_eq!(at("$.a[*]"), r#"1 {"b": 2}"#);
-        assert_eq!(at("$.x"), "");
-        assert_eq!(parse_path("a.b"), None);
-        let mut changed = doc.clone();
+    fn changes_happen_where_their_path_leads() {
+        let mut changed = Json::parse(r#"{"a": [1, {"b": 2}], "c d": {"b": 3}}"#).unwrap();
         change(
             &mut changed,
             &parse_path("$.a[5]").unwrap(),
@@ -785,5 +676,13 @@ mod tests {
             &Json::Null,
         );
         assert_eq!(changed.to_string(), r#"{"a": [1, {"b": 2}, 9]}"#);
+        let itself = format!("$.a[0]{}", "[0]".repeat(100_000));
+        change(
+            &mut changed,
+            &parse_path(&itself).unwrap(),
+            PathEdit::Set,
+            &Json::Int(7),
+        );
+        assert_eq!(changed.to_string(), r#"{"a": [7, {"b": 2}, 9]}"#);
     }
 }

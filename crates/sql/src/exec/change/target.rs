@@ -4,10 +4,10 @@ use super::ChangeContext;
 use super::rows::{Slots, Stored};
 use crate::dictionary::{ColumnDefault, TableDef};
 use crate::error::{Result, SqlError, er};
-use crate::expr::{EvalCtx, Row};
+use crate::expr::{EvalCtx, Row, schema_violation};
 use crate::plan::change::{Check, CheckOf, Target};
 use crate::types::storage::Scratch;
-use crate::types::{TimeZone, TypeKind, Val, Value, assign};
+use crate::types::{TimeZone, TypeKind, Val, Value, WarningLevel, assign};
 use tidemark_engine::{Action, Datum, RowBuf};
 
 impl Target {
@@ -159,12 +159,18 @@ impl Target {
 impl Check {
     /// Error 1369 or 3819 unless the row satisfies the condition.
     pub fn test(&self, row: &dyn Row, ctx: &EvalCtx) -> Result<()> {
-        let value = self.condition.eval_bool(&ctx.env.ctx_with(row))?;
+        let ctx = ctx.env.ctx_with(row);
+        let value = self.condition.eval_bool(&ctx)?;
         match &self.of {
-            CheckOf::Constraint(name) if value == Some(false) => Err(SqlError::new(
-                er::CHECK_CONSTRAINT_VIOLATED,
-                format!("Check constraint '{name}' is violated."),
-            )),
+            CheckOf::Constraint(name) if value == Some(false) => {
+                if let Some(reason) = schema_violation(&self.condition, &ctx)? {
+                    ctx.env.warnings.push(WarningLevel::Error, reason);
+                }
+                Err(SqlError::new(
+                    er::CHECK_CONSTRAINT_VIOLATED,
+                    format!("Check constraint '{name}' is violated."),
+                ))
+            }
             CheckOf::View(view) if value != Some(true) => {
                 Err(SqlError::view_check_failed(&view.schema, &view.name))
             }

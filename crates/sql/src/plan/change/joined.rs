@@ -236,7 +236,7 @@ impl Planner<'_> {
                 self.whole_target(Arc::clone(def), Arc::clone(stored))
             }
             FromInput::Virtual(def) => Err(self.state.database_denied(&def.schema)),
-            FromInput::Derived { .. } => Err(not_changeable(&table.alias, verb)),
+            FromInput::Derived { .. } | FromInput::Json(_) => Err(not_changeable(&table.alias, verb)),
         }
     }
 

@@ -1,12 +1,13 @@
 //! The columns that a query gives a new table.
 //!
-//! One that is a table's column stays what it is, but for keys and AUTO_INCREMENT. One that is computed gets the narrowest type
+//! One that is a table's column, or one of JSON_TABLE, stays what it is, but for keys and AUTO_INCREMENT. One that is computed gets the narrowest type
 //! that MySQL's temporary table of the result would have: an INT where the digits fit, VARCHAR rather than CHAR, a TEXT from
 //! 513 characters on.
 
 use crate::context::{SessionState, TableUse};
 use crate::dictionary::{ColumnDef, ColumnDefault};
 use crate::expr::{ArithOp, Expr, Node};
+use crate::plan::json_table::ORG_TABLE;
 use crate::plan::view::define::{base_column, column_def};
 use crate::plan::{OutputColumn, QueryBody, QueryPlan, RowSource};
 use crate::types::{SqlMode, SqlType, TypeKind, Value, assign};
@@ -51,6 +52,9 @@ pub(super) fn made_columns(state: &SessionState, query: &QueryPlan, uses: &[Tabl
                 explicit_collation: base.explicit_collation,
                 ..column_def(column, Some(base), &column.name)
             },
+            None if column.meta.db.is_empty() && column.meta.org_table == ORG_TABLE => {
+                column_def(column, None, &column.name)
+            }
             None => computed(state, column, expr),
         };
         def.ty.nullable |= expr.is_some_and(reads_extended);

@@ -158,6 +158,10 @@ impl Planner<'_> {
         if several && privileges.contains(Privileges::DELETE) {
             return Err(SqlError::no_delete_from_join_view(schema, name));
         }
+        let of_function = |slot: &usize| matches!(from.tables[from.leaf_of(*slot)].input, FromInput::Json(_));
+        if top.columns.iter().flatten().any(of_function) {
+            return Err(SqlError::not_insertable(&from.scope.tables[0].alias));
+        }
         let mut leaf = None;
         for (column, slot) in top.def.columns.iter().zip(&top.columns) {
             let is_named = names.is_empty() || names.iter().any(|name| names_equal(name, &column.name));
@@ -213,7 +217,7 @@ impl Planner<'_> {
         let (def, table) = match &leaf.input {
             FromInput::Stored { def, table } => (def, table),
             FromInput::Virtual(def) => return Err(self.state.database_denied(&def.schema)),
-            FromInput::Derived { .. } => return Err(not_changeable(&scope.alias, verb)),
+            FromInput::Derived { .. } | FromInput::Json(_) => return Err(not_changeable(&scope.alias, verb)),
         };
         let Some(within) = &leaf.within else {
             return Err(not_changeable(&scope.alias, verb));

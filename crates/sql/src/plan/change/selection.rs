@@ -13,8 +13,8 @@ use crate::error::{Result, SqlError};
 use crate::expr::{Binder, EvalCtx, Expr, Hooks, Scope, build};
 use crate::parse::ast;
 use crate::plan::access::{AccessPath, Request, conjuncts};
-use crate::plan::from::hints;
 use crate::plan::generated::GeneratedColumns;
+use crate::plan::hints::hints;
 use crate::plan::order::{Direction, OrderWish, choose_in_order};
 use crate::plan::walk::has_subquery;
 

@@ -100,6 +100,10 @@ impl Names {
                 let columns = queries[*query].columns.iter().enumerate();
                 columns.for_each(|(n, column)| add(n, &column.name));
             }
+            Input::Json(plan) => {
+                let columns = plan.columns.iter().enumerate();
+                columns.for_each(|(n, column)| add(n, &column.name));
+            }
         }
     }
 

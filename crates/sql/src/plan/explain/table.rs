@@ -164,6 +164,9 @@ impl<'q> Table<'q> {
 
     fn scan(&mut self, scan: &TableScan, id: u64, kind: &str, first: bool) {
         let mut extra = Vec::new();
+        if matches!(scan.input, Input::Json(_)) {
+            extra.extend(["Table function: json_table", "Using temporary"]);
+        }
         if scan.filter.is_some() || scan.late_filter.is_some() {
             extra.push("Using where");
         }

@@ -363,6 +363,15 @@ impl<'q> Tree<'q> {
                     .with("table_name", text(&scan.alias))
                     .over(kept)
             }
+            Input::Json(_) => {
+                let what = format!("Materialize table function {}", quoted(&scan.alias));
+                Operator::new("materialize_table_function", what)
+                    .with("table_name", text(&scan.alias))
+                    .estimated(Some(Estimate {
+                        cost: scan.path.cost,
+                        rows: scan.path.rows,
+                    }))
+            }
         };
         let op = op.metered(meter(scan, Stage::Read));
         match &scan.filter {

@@ -11,11 +11,12 @@ use super::names::{Aliases, Names, Walk, using};
 use super::naming::{bare, column_names, name_columns, named, order_of_names, rename_columns};
 use crate::error::depth::check_stack;
 use crate::error::{Result, SqlError};
-use crate::expr::Scope;
+use crate::expr::{Scope, column_type};
 use crate::parse::ast::*;
-use crate::plan::from::common_names;
+use crate::plan::join_clause::common_names;
 use crate::plan::query::{mentions, ordinal};
 use crate::plan::{OutputColumn, Planner, QueryBody as PlannedBody, QueryPlan};
+use crate::types::TypeKind;
 use std::sync::Arc;
 
 /// Walks a query; collects what it names.
@@ -280,11 +281,82 @@ impl<'p, 'a> Canonical<'p, 'a> {
                     lateral: *lateral,
                 }
             }
+            TableRef::JsonTable(table) => {
+                let table = self.json_table(table, walk)?;
+                walk.whole.push(false);
+                TableRef::JsonTable(Box::new(table))
+            }
             TableRef::Nested(list) => {
                 let list = list.iter().map(|table| self.table(table, walk));
                 TableRef::Nested(list.collect::<Result<_>>()?)
             }
             TableRef::Join(join) => TableRef::Join(Box::new(self.join(join, walk)?)),
+        })
+    }
+
+    fn json_table(&mut self, table: &JsonTable, walk: &Walk) -> Result<JsonTable> {
+        let so_far = walk.scope_so_far();
+        let names = walk.names_so_far(&so_far);
+        Ok(JsonTable {
+            document: self.expr(&table.document, &names)?,
+            rows: self.json_rows(&table.rows, &names)?,
+            alias: table.alias.clone(),
+        })
+    }
+
+    fn json_rows(&mut self, rows: &JsonRows, names: &Names) -> Result<JsonRows> {
+        let columns = rows.columns.iter().map(|column| {
+            Ok(match column {
+                JsonTableColumn::Ordinality { name } => JsonTableColumn::Ordinality { name: name.clone() },
+                JsonTableColumn::Exists { name, ty, path } => JsonTableColumn::Exists {
+                    name: name.clone(),
+                    ty: self.json_column_type(name, ty)?,
+                    path: self.expr(path, names)?,
+                },
+                JsonTableColumn::Path {
+                    name,
+                    ty,
+                    path,
+                    on_empty,
+                    on_error,
+                } => JsonTableColumn::Path {
+                    name: name.clone(),
+                    ty: self.json_column_type(name, ty)?,
+                    path: self.expr(path, names)?,
+                    on_empty: self.json_otherwise(on_empty.as_ref(), names)?,
+                    on_error: self.json_otherwise(on_error.as_ref(), names)?,
+                },
+                JsonTableColumn::Nested(rows) => JsonTableColumn::Nested(self.json_rows(rows, names)?),
+            })
+        });
+        Ok(JsonRows {
+            columns: columns.collect::<Result<_>>()?,
+            path: self.expr(&rows.path, names)?,
+        })
+    }
+
+    /// A text's type says its character set, and its collation if that is not the character set's own.
+    fn json_column_type(&mut self, name: &str, ty: &TypeName) -> Result<TypeName> {
+        let (resolved, _) = column_type(name, ty, self.planner.binder.ctx.collation_connection)?;
+        let mut ty = ty.clone();
+        if resolved.is_string() && !resolved.is_binary_string() && resolved.kind != TypeKind::Json {
+            let charset = resolved.collation.charset();
+            ty.charset = Some(charset.name().to_owned());
+            let own = charset.default_collation() == resolved.collation;
+            ty.collation = (!own).then(|| resolved.collation.name().to_owned());
+            ty.binary = false;
+        }
+        Ok(ty)
+    }
+
+    fn json_otherwise(
+        &mut self,
+        written: Option<&JsonOtherwise>,
+        names: &Names,
+    ) -> Result<Option<JsonOtherwise>> {
+        Ok(match written {
+            Some(JsonOtherwise::Default(e)) => Some(JsonOtherwise::Default(self.expr(e, names)?)),
+            other => other.cloned(),
         })
     }
 
@@ -319,12 +391,17 @@ impl<'p, 'a> Canonical<'p, 'a> {
     }
 
     fn join(&mut self, join: &Join, walk: &mut Walk) -> Result<Join> {
+        // A RIGHT JOIN is a LEFT JOIN whose sides have been exchanged, to the planner too.
+        let (left, right, kind) = match join.kind {
+            JoinKind::Right => (&join.right, &join.left, JoinKind::Left),
+            kind => (&join.left, &join.right, kind),
+        };
         let first = walk.whole.len();
-        let left = self.table(&join.left, walk)?;
+        let left = self.table(left, walk)?;
         let middle = walk.whole.len();
-        let right = self.table(&join.right, walk)?;
+        let right = self.table(right, walk)?;
         let end = walk.whole.len();
-        self.outer_join |= matches!(join.kind, JoinKind::Left | JoinKind::Right);
+        self.outer_join |= kind == JoinKind::Left;
         let condition = match &join.condition {
             JoinCondition::None => JoinCondition::None,
             JoinCondition::On(condition) => {
@@ -342,18 +419,14 @@ impl<'p, 'a> Canonical<'p, 'a> {
                 };
                 JoinCondition::On(self.condition(condition, &names)?)
             }
-            JoinCondition::Using(columns) => using(walk, columns, (first, middle, end), join.kind)?,
+            JoinCondition::Using(columns) => using(walk, columns, (first, middle, end))?,
             JoinCondition::Natural => {
                 let scope = walk.before_merging();
                 let mut part = Scope::default();
                 part.tables.extend_from_slice(&scope.tables[..end]);
                 let columns = common_names(&part, first, middle);
-                using(walk, &columns, (first, middle, end), join.kind)?
+                using(walk, &columns, (first, middle, end))?
             }
-        };
-        let (left, right, kind) = match join.kind {
-            JoinKind::Right => (right, left, JoinKind::Left),
-            kind => (left, right, kind),
         };
         Ok(Join {
             kind,

@@ -211,7 +211,7 @@ fn reads_own_tables(planner: &Planner, plan: &QueryPlan) -> bool {
     plan.walk(&mut |_| {}, &mut |scan| match &scan.input {
         Input::Stored { def, .. } => own.push(def.id),
         Input::Derived { query, .. } => derived.push(*query),
-        Input::Virtual(_) => {}
+        Input::Virtual(_) | Input::Json(_) => {}
     });
     let others = planner.queries.iter().enumerate();
     let mut found = false;
@@ -231,7 +231,7 @@ fn from_tables(written: &Query) -> Vec<(String, String)> {
                 let schema = named.name.schema.clone().unwrap_or_default();
                 found.push((schema, named.name.name.clone()));
             }
-            TableRef::Derived { .. } => {}
+            TableRef::Derived { .. } | TableRef::JsonTable(_) => {}
             TableRef::Nested(list) => list.iter().for_each(|table| add(table, found)),
             TableRef::Join(join) => {
                 add(&join.left, found);

@@ -27,7 +27,8 @@ pub(in crate::plan) mod merged;
 mod names;
 mod naming;
 
-use super::from::{From, FromInput, FromTable, Tree, hints};
+use super::from::{From, FromInput, FromTable, Tree};
+use super::hints::hints;
 use super::{Planner, QueryPlan};
 use crate::accounts::Rights;
 use crate::context::TableUse;

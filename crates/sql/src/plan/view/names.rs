@@ -6,7 +6,7 @@ use crate::dictionary::names_equal;
 use crate::error::{Result, SqlError};
 use crate::expr::{Scope, ScopeTable};
 use crate::parse::ast::*;
-use crate::plan::from::position;
+use crate::plan::join_clause::position;
 use std::ops::Range;
 
 /// When an alias of the select list is meant by a name.
@@ -49,7 +49,7 @@ impl Walk<'_> {
         }
     }
 
-    /// What a LATERAL derived table that comes next may name; the scope is [`Walk::scope_so_far`].
+    /// What a LATERAL derived table or JSON_TABLE that comes next may name; the scope is [`Walk::scope_so_far`].
     pub fn names_so_far<'s>(&'s self, scope: &'s Scope<'s>) -> Names<'s> {
         Names {
             scope,
@@ -137,12 +137,11 @@ impl Walk<'_> {
     }
 }
 
-/// `USING (a, b)` as a condition.
+/// `USING (a, b)` as a condition; an outer join's outer side comes first.
 pub(super) fn using(
     walk: &mut Walk,
     columns: &[String],
     (first, middle, end): (usize, usize, usize),
-    kind: JoinKind,
 ) -> Result<JoinCondition> {
     let scope = walk.before_merging();
     let names = Names {
@@ -159,7 +158,7 @@ pub(super) fn using(
         let (left, right) = (find(first..middle, name)?, find(middle..end, name)?);
         let side = |(table, column): (usize, usize)| names.written(&scope.tables[table], column);
         pairs.push(binary(BinaryOp::Equal, side(left), side(right)));
-        twins.push(if kind == JoinKind::Right { left } else { right });
+        twins.push(right);
     }
     walk.merged.extend(twins);
     Ok(match pairs.len() {

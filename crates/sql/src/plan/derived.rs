@@ -1,0 +1,117 @@
+//! Derived tables and common tables: queries whose rows are a table.
+
+use super::Planner;
+use super::from::{From, FromInput, FromTable, Tree};
+use crate::dictionary::names_equal;
+use crate::error::{Result, SqlError, er};
+use crate::expr::{ScopeColumn, ScopeTable};
+use crate::parse::ast;
+use std::sync::Arc;
+
+impl Planner<'_> {
+    /// Whether a name means a common table.
+    pub(super) fn names_common(&self, name: &ast::ObjectName) -> bool {
+        let is_it = |other: &str| other == name.name;
+        name.schema.is_none()
+            && (self.working.iter().any(|(other, _)| is_it(other))
+                || self.common.iter().any(|common| is_it(&common.name)))
+    }
+
+    /// A common table that a name means; `None`: it means none.
+    pub(super) fn common_leaf(&mut self, named: &ast::TableName, from: &mut From) -> Result<Option<Tree>> {
+        if !self.names_common(&named.name) {
+            return Ok(None);
+        }
+        if named.as_of.is_some() {
+            return Err(SqlError::not_supported("AS OF of a common table expression"));
+        }
+        let alias = named.alias.as_ref().unwrap_or(&named.name.name);
+        if let Some((_, query)) = self.working.iter().rfind(|(name, _)| *name == named.name.name) {
+            return self.derived_leaf((*query, false), alias, &[], from).map(Some);
+        }
+        let Some(at) = self.common.iter().rposition(|c| c.name == named.name.name) else {
+            return Ok(None);
+        };
+        self.count_expanded()?;
+        let common = Arc::clone(&self.common[at]);
+        // The query sees only the tables defined before it.
+        let later = self.common.split_off(at);
+        let locks = std::mem::take(&mut self.locks);
+        let planned = self.common_table(&common, from.scope.outer);
+        self.locks = locks;
+        self.common.extend(later);
+        self.queries.push(planned?);
+        self.derived_leaf((self.queries.len() - 1, false), alias, &common.columns, from)
+            .map(Some)
+    }
+
+    pub(super) fn derived(
+        &mut self,
+        query: &ast::Query,
+        (alias, names): (&str, &[String]),
+        lateral: bool,
+        from: &mut From,
+    ) -> Result<Tree> {
+        let locks = std::mem::take(&mut self.locks);
+        // Without LATERAL it sees what is around the query that it stands in, not its neighbours.
+        let planned = match lateral {
+            true => self.query(query, Some(&from.scope)),
+            false => self.query(query, from.scope.outer),
+        };
+        self.locks = locks;
+        self.queries.push(planned?);
+        self.derived_leaf((self.queries.len() - 1, lateral), alias, names, from)
+    }
+
+    /// A query's result as a table.
+    fn derived_leaf(
+        &mut self,
+        (query, lateral): (usize, bool),
+        alias: &str,
+        names: &[String],
+        from: &mut From,
+    ) -> Result<Tree> {
+        let plan = &self.queries[query];
+        if !names.is_empty() && names.len() != plan.columns.len() {
+            return Err(SqlError::new(
+                er::VIEW_WRONG_LIST,
+                "In definition of view, derived table or common table expression, SELECT list and column names list \
+                 have different column counts",
+            ));
+        }
+        let base = from.scope.width();
+        let mut columns: Vec<ScopeColumn> = Vec::with_capacity(plan.columns.len());
+        for (i, column) in plan.columns.iter().enumerate() {
+            let name = names.get(i).unwrap_or(&column.name).clone();
+            if columns.iter().any(|other| names_equal(&other.name, &name)) {
+                return Err(SqlError::duplicate_column(&name));
+            }
+            let ty = column.ty.clone();
+            columns.push(ScopeColumn {
+                name,
+                ty,
+                slot: base + i,
+                hidden: false,
+                merged: false,
+                value: None,
+            });
+        }
+        from.scope.add(ScopeTable {
+            schema: None,
+            alias: alias.to_string(),
+            columns,
+            readable: None,
+        })?;
+        from.see_last_table();
+        Ok(from.add_leaf(FromTable {
+            alias: alias.to_string(),
+            locked_as: alias.to_string(),
+            within: self.views.first().cloned(),
+            rights: self.state.rights(),
+            base,
+            input: FromInput::Derived { query, lateral },
+            allowed: None,
+            forced: false,
+        }))
+    }
+}

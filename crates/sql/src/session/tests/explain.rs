@@ -102,7 +102,7 @@ fn operators_are_shown_with_their_conditions() {
                 "-> Select #2 (subquery in projection; dependent)",
                 "    -> Aggregate: max(s.id)",
                 "        -> Filter: (s.t = t.k)",
-                "            -> Table scan on s",
+                "            -> Index scan on s using PRIMARY (reverse)",
             ],
         ),
         (

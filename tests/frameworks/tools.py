@@ -29,10 +29,9 @@ def call(*command: str, cwd: Path | None = None, **environment: str) -> str:
         done = subprocess.run(command, cwd=cwd, env={**os.environ, **environment}, capture_output=True, text=True, timeout=SECONDS)
     except subprocess.TimeoutExpired:
         raise Wrong(f"{command[0]}: still running after {SECONDS} s") from None
-    said = (done.stdout + done.stderr).strip()
     if done.returncode:
-        raise Wrong(f"{' '.join(command[:4])} ends with {done.returncode}: {said[-1200:]}")
-    return said
+        raise Wrong(f"{' '.join(command[:4])} ends with {done.returncode}: {(done.stdout + done.stderr)[-1200:]}")
+    return done.stdout.strip()
 
 
 def expect(address: Address, database: str, query: str, rows: list[tuple]) -> None:
@@ -103,7 +102,7 @@ def drizzle(address: Address, database: str) -> None:
     say = call("npx", "tsx", "use.ts", "migrate", cwd=folder, DB_URL=url)
     if say != DRIZZLE_READS:
         raise Wrong(f"after migrate: expected {DRIZZLE_READS}, saw {say}")
-    call("npx", "drizzle-kit", "pull", "--out", "pulled", cwd=folder, DB_URL=url)
+    call("npx", "drizzle-kit", "pull", cwd=folder, DB_URL=url)
 
 
 def filled(address: Address, database: str) -> str:

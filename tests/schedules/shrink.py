@@ -17,7 +17,10 @@ def shrink(schedule: Schedule, differs: Callable[[Schedule], bool]) -> Schedule:
     def still(candidate: Schedule) -> bool:
         nonlocal tries
         tries += 1
-        return tries <= TRIES_MAX and differs(candidate)
+        try:
+            return tries <= TRIES_MAX and differs(candidate)
+        except ValueError:     # its rows cannot be made: a child's parent is left out
+            return False
 
     for session in list(schedule.levels):
         candidate = schedule.with_steps([step for step in schedule.steps if step[0] != session])

@@ -59,7 +59,7 @@ impl Parser<'_> {
             let otherwise = match word {
                 "NULL" => JsonOtherwise::Null,
                 "ERROR" => JsonOtherwise::Error,
-                _ => JsonOtherwise::Default(self.json_default()?),
+                _ => JsonOtherwise::Default(Box::new(self.json_default()?)),
             };
             self.expect("ON")?;
             let at = match self.accept_any(&["EMPTY", "ERROR"]) {

@@ -391,19 +391,19 @@ impl<'v> Validation<'v> {
             return Ok(fail("enum", rule, at));
         }
         if let Some(all) = rule.list("allOf")
-            && self.valid_of(rule, "allOf", all, value, at, all.len())? < all.len()
+            && self.valid_of(rule, "allOf", value, at, all.len())? < all.len()
         {
             return Ok(fail("allOf", rule, at));
         }
         if let Some(any) = rule.list("anyOf")
             && !any.is_empty()
-            && self.valid_of(rule, "anyOf", any, value, at, 1)? == 0
+            && self.valid_of(rule, "anyOf", value, at, 1)? == 0
         {
             return Ok(fail("anyOf", rule, at));
         }
         if let Some(one) = rule.list("oneOf")
             && !one.is_empty()
-            && self.valid_of(rule, "oneOf", one, value, at, 2)? != 1
+            && self.valid_of(rule, "oneOf", value, at, 2)? != 1
         {
             return Ok(fail("oneOf", rule, at));
         }
@@ -416,19 +416,18 @@ impl<'v> Validation<'v> {
         Ok(Ok(()))
     }
 
-    /// How many of some schemas the value is valid by, as soon as they are `enough`.
+    /// How many of a keyword's schemas the value is valid by, as soon as they are `enough`.
     fn valid_of(
         &mut self,
         rule: &Rule,
         keyword: &str,
-        schemas: &[Json],
         value: &Json,
         at: &Place,
         enough: usize,
     ) -> Result<usize> {
         let list = Place::Member(&rule.place, keyword);
         let mut count = 0;
-        for (index, schema) in schemas.iter().enumerate() {
+        for (index, schema) in rule.list(keyword).unwrap_or(&[]).iter().enumerate() {
             let place = Place::Element(&list, index);
             count += usize::from(self.is_valid(Rule { schema, place }, value, at)?);
             if count == enough {

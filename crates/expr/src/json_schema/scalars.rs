@@ -6,18 +6,21 @@ use std::cmp::Ordering;
 use tidemark_types::json::Json;
 
 pub(super) fn check_type(rule: &Rule, value: &Json, at: &Place) -> std::result::Result<(), Failure> {
-    let is_it = |name: &Json| match (name, value) {
-        (Json::String(name), value) => match (name.as_str(), value) {
-            ("null", Json::Null) => true,
-            ("boolean", Json::Bool(_)) => true,
-            ("object", Json::Object(_)) => true,
-            ("array", Json::Array(_)) => true,
-            ("string", Json::String(_)) => true,
-            ("integer", Json::Int(_) | Json::UInt(_)) => true,
-            ("number", Json::Int(_) | Json::UInt(_) | Json::Double(_) | Json::Decimal(_)) => true,
-            _ => false,
-        },
-        _ => false,
+    let is_it = |name: &Json| {
+        let Json::String(name) = name else { return false };
+        matches!(
+            (name.as_str(), value),
+            ("null", Json::Null)
+                | ("boolean", Json::Bool(_))
+                | ("object", Json::Object(_))
+                | ("array", Json::Array(_))
+                | ("string", Json::String(_))
+                | ("integer", Json::Int(_) | Json::UInt(_))
+                | (
+                    "number",
+                    Json::Int(_) | Json::UInt(_) | Json::Double(_) | Json::Decimal(_)
+                )
+        )
     };
     let holds = match rule.keyword("type") {
         Some(Json::Array(types)) => types.iter().any(is_it),

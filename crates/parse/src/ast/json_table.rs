@@ -64,5 +64,5 @@ pub enum JsonOtherwise {
     /// `ERROR`
     Error,
     /// `DEFAULT literal`
-    Default(Expr),
+    Default(Box<Expr>),
 }

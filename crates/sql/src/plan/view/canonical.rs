@@ -355,7 +355,7 @@ impl<'p, 'a> Canonical<'p, 'a> {
         names: &Names,
     ) -> Result<Option<JsonOtherwise>> {
         Ok(match written {
-            Some(JsonOtherwise::Default(e)) => Some(JsonOtherwise::Default(self.expr(e, names)?)),
+            Some(JsonOtherwise::Default(e)) => Some(JsonOtherwise::Default(self.boxed(e, names)?)),
             other => other.cloned(),
         })
     }

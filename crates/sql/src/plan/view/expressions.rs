@@ -64,7 +64,7 @@ impl Canonical<'_, '_> {
         list.iter().map(|e| self.expr(e, names)).collect()
     }
 
-    fn boxed(&mut self, e: &Expr, names: &Names) -> Result<Box<Expr>> {
+    pub(super) fn boxed(&mut self, e: &Expr, names: &Names) -> Result<Box<Expr>> {
         self.expr(e, names).map(Box::new)
     }
 

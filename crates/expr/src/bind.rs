@@ -49,9 +49,16 @@ pub trait Hooks {
     }
 
     /// `DEFAULT(column)`, or the bare word where the statement gives it a meaning.
-    fn default_of(&mut self, column: Option<&ast::ColumnName>) -> Result<Expr> {
-        let _ = column;
-        Err(SqlError::not_supported("DEFAULT in this place"))
+    fn default_of(
+        &mut self,
+        column: Option<&ast::ColumnName>,
+        scope: &Scope,
+        binder: &Binder,
+    ) -> Result<Expr> {
+        match column {
+            Some(column) => scope.default_of(column, binder.clause),
+            None => Err(SqlError::not_supported("DEFAULT in this place")),
+        }
     }
 
     /// A name that means something beside the scope's columns (an alias in HAVING or ORDER BY).
@@ -247,7 +254,7 @@ impl<'a> Binder<'a> {
             | ast::Expr::Function(_)
             | ast::Expr::Case { .. } => self.bind(e, scope, hooks)?,
             ast::Expr::Values(column) => hooks.inserted(column)?,
-            ast::Expr::Default(column) => hooks.default_of(column.as_ref())?,
+            ast::Expr::Default(column) => hooks.default_of(column.as_ref(), scope, self)?,
             ast::Expr::Unsupported(what) => return Err(SqlError::not_supported(what)),
         })
     }

@@ -81,6 +81,14 @@ pub trait SessionInfo {
     fn password_strength(&self, _password: &str) -> u64 {
         0
     }
+    /// LOAD_FILE(): the bytes of a file, at most so many; `None` if it may not be read, or cannot.
+    fn file(&self, _path: &str, _bytes_max: u64) -> Option<Vec<u8>> {
+        None
+    }
+    /// Whether there is a connection of this number.
+    fn is_connected(&self, _id: u64) -> bool {
+        false
+    }
     /// DATABASE(); `None` without a current database.
     fn database(&self) -> Option<String>;
     /// VERSION().

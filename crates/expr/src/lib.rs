@@ -60,7 +60,7 @@ mod window;
 
 pub use aggregate::{Accumulator, AggFunc, Aggregate, Inputs};
 pub use bind::{Binder, Hooks, PlainHooks};
-pub use build::BindCtx;
+pub use build::{BindCtx, DateConstant};
 pub use column_type::{ROW_BYTES_MAX, collation, column_type};
 pub use compare::{compare_values, order_values};
 pub use env::{Env, EvalCtx, NoRow, NoSession, NoSubqueries, Row, SessionInfo, Subqueries};
@@ -72,5 +72,5 @@ pub use like::LikePattern;
 pub use node::{
     ArithOp, BitOp, CmpOp, Expr, IntervalUnit, Node, NumKind, Quantifier, SubqueryKind, VarScope,
 };
-pub use scope::{AllowedColumns, OUTER, Scope, ScopeColumn, ScopeTable, names_equal};
+pub use scope::{AllowedColumns, DefaultOf, OUTER, Scope, ScopeColumn, ScopeTable, names_equal};
 pub use window::{WindowFunc, WindowFunction, misplaced_window_function, range_end};

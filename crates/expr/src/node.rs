@@ -14,7 +14,7 @@ pub struct Expr {
     pub ty: SqlType,
     /// The operation and its operands.
     pub node: Node,
-    /// How error texts name a column, as in `` `db`.`t`.`c` ``.
+    /// How error texts name a column, as in `` `db`.`t`.`c` ``. Of any other node: the column of a merged view that it is.
     pub name: Option<Arc<str>>,
 }
 

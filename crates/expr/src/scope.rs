@@ -4,14 +4,26 @@
 //! A query inside another sees the outer row as well: the outer row's slots are the inner ones plus [`OUTER`], once for
 //! every level between them, so that an inner row finds such a slot by asking the row outside for it, less [`OUTER`].
 
-use crate::{Expr, build};
+use crate::{Expr, Node, build};
 use std::sync::Arc;
 use tidemark_parse::ast::ColumnName;
-use tidemark_types::SqlType;
 use tidemark_types::error::{Result, SqlError, er};
+use tidemark_types::{SqlType, Value};
 
 /// What is added to a slot for each query level between its use and its row.
 pub const OUTER: usize = 1 << 24;
+
+/// What `DEFAULT(column)` is.
+#[derive(Clone, Debug, Default)]
+pub enum DefaultOf {
+    /// There is no default: error 1364.
+    #[default]
+    Missing,
+    /// The default, of the column's type.
+    Value(Value),
+    /// An expression, which is computed for each row: error 3773.
+    Expression,
+}
 
 /// A column that a name can mean.
 #[derive(Clone, Debug)]
@@ -28,6 +40,8 @@ pub struct ScopeColumn {
     pub merged: bool,
     /// What a column of a merged view is computed by, over this row; `None`: it is its slot.
     pub value: Option<Arc<Expr>>,
+    /// Its default.
+    pub default: DefaultOf,
 }
 
 impl ScopeColumn {
@@ -143,6 +157,7 @@ impl<'p> Scope<'p> {
             hidden: name.is_empty(),
             merged: name.is_empty(),
             value: None,
+            default: DefaultOf::Missing,
         });
         let table = ScopeTable {
             schema: None,
@@ -205,6 +220,31 @@ impl<'p> Scope<'p> {
             Some(limits) => Err(limits.denied(&name.column)),
             None => Err(SqlError::unknown_column(&name.to_string(), clause)),
         }
+    }
+
+    /// The default of the column that a name means, here or in the scopes around. Errors 1054, 1052 and 1143; 1364 and 3773 for a
+    /// column that has none, or an expression.
+    pub fn default_of(&self, name: &ColumnName, clause: &str) -> Result<Expr> {
+        let mut scope = Some(self);
+        while let Some(current) = scope {
+            if let Some((table, at)) = current.locate(name, clause)? {
+                table.check_readable(at)?;
+                let column = &table.columns[at];
+                return match &column.default {
+                    DefaultOf::Missing => Err(SqlError::no_default(&column.name)),
+                    DefaultOf::Value(value) => {
+                        let ty = column.ty.clone().with_nullable(value.is_null());
+                        Ok(build::expr(ty, Node::Literal(value.clone())))
+                    }
+                    DefaultOf::Expression => Err(SqlError::new(
+                        er::DEFAULT_AS_VAL_GENERATED,
+                        "DEFAULT function cannot be used with default value expressions",
+                    )),
+                };
+            }
+            scope = current.outer;
+        }
+        Err(SqlError::unknown_column(&name.to_string(), clause))
     }
 
     /// What may be read of the nearest table that may not be read as a whole.

@@ -40,8 +40,8 @@ impl Parser<'_> {
             "INSERT" => self.insert(false),
             "REPLACE" => self.insert(true),
             "LOAD" => self.load(),
-            "UPDATE" => self.update(),
-            "DELETE" => self.delete(),
+            "UPDATE" => self.update(None),
+            "DELETE" => self.delete(None),
             "DO" => Ok(Statement::Do(self.list(Parser::expr)?)),
             "EXPLAIN" | "DESCRIBE" | "DESC" => self.explain(),
             "BEGIN" => {
@@ -102,10 +102,9 @@ impl Parser<'_> {
                 Ok(Statement::UninstallComponents(self.list(Parser::string_text)?))
             }
             "RESET" if self.accept("PERSIST") => self.reset_persist(),
-            "HANDLER" | "XA" | "CALL" | "SIGNAL" | "RESIGNAL" | "INSTALL" | "UNINSTALL" | "RESET"
-            | "PURGE" | "CHANGE" | "STOP" | "BINLOG" | "CACHE" | "IMPORT" | "RESTART" => {
-                self.skip_unsupported(&word)
-            }
+            "HANDLER" => self.handler(),
+            "XA" | "CALL" | "SIGNAL" | "RESIGNAL" | "INSTALL" | "UNINSTALL" | "RESET" | "PURGE"
+            | "CHANGE" | "STOP" | "BINLOG" | "CACHE" | "IMPORT" | "RESTART" => self.skip_unsupported(&word),
             _ => {
                 self.step_back();
                 self.error()
@@ -113,30 +112,16 @@ impl Parser<'_> {
         }
     }
 
+    /// A query, or UPDATE or DELETE with common tables before it.
     fn query_statement(&mut self) -> Result<Statement> {
-        let with = self.is("WITH");
-        if with && self.with_precedes_change() {
-            return Err(SqlError::not_supported("WITH before UPDATE or DELETE"));
+        if !self.accept("WITH") {
+            return Ok(Statement::Query(Box::new(self.query()?)));
         }
-        Ok(Statement::Query(Box::new(self.query()?)))
-    }
-
-    fn with_precedes_change(&self) -> bool {
-        let (mut depth, mut ahead) = (0usize, 0);
-        loop {
-            match self.token_at(ahead).kind {
-                TokenKind::Op(Op::LParen) => depth += 1,
-                TokenKind::Op(Op::RParen) => depth = depth.saturating_sub(1),
-                TokenKind::End | TokenKind::Op(Op::Semicolon) => return false,
-                TokenKind::Word if depth == 0 && self.is_ahead(ahead, "SELECT") => return false,
-                TokenKind::Word
-                    if depth == 0 && (self.is_ahead(ahead, "UPDATE") || self.is_ahead(ahead, "DELETE")) =>
-                {
-                    return true;
-                }
-                _ => {}
-            }
-            ahead += 1;
+        let with = self.with()?;
+        match self.accept_any(&["UPDATE", "DELETE"]) {
+            Some("UPDATE") => self.update(Some(with)),
+            Some(_) => self.delete(Some(with)),
+            None => Ok(Statement::Query(Box::new(self.query_with(with)?))),
         }
     }
 

@@ -50,7 +50,7 @@ impl Parser<'_> {
                 p.value_row()
             })?);
         } else if self.is_any(&["SELECT", "WITH", "TABLE"]) || self.is_op(Op::LParen) {
-            insert.source = InsertSource::Query(Box::new(self.query()?));
+            insert.source = InsertSource::Query(Box::new(self.source_query()?));
         } else {
             return self.error();
         }
@@ -95,13 +95,14 @@ impl Parser<'_> {
         })
     }
 
-    pub(super) fn update(&mut self) -> Result<Statement> {
+    pub(super) fn update(&mut self, with: Option<With>) -> Result<Statement> {
         self.accept("LOW_PRIORITY");
         let ignore = self.accept("IGNORE");
         let tables = self.list(Parser::table_ref)?;
         self.expect("SET")?;
         let assignments = self.list(Parser::assignment)?;
         let mut update = Update {
+            with,
             ignore,
             tables,
             assignments,
@@ -132,10 +133,11 @@ impl Parser<'_> {
         Ok((filter, order, limit))
     }
 
-    pub(super) fn delete(&mut self) -> Result<Statement> {
+    pub(super) fn delete(&mut self, with: Option<With>) -> Result<Statement> {
         while self.accept_any(&["LOW_PRIORITY", "QUICK"]).is_some() {}
         let ignore = self.accept("IGNORE");
         let mut delete = Delete {
+            with,
             ignore,
             targets: Vec::new(),
             from: Vec::new(),

@@ -55,6 +55,7 @@ mod dml;
 mod expr;
 mod file;
 mod from;
+mod handler;
 mod json_table;
 pub mod lexer;
 mod parser;

@@ -8,13 +8,39 @@ use tidemark_types::error::{Result, SqlError};
 
 impl Parser<'_> {
     pub(super) fn query(&mut self) -> Result<Query> {
+        self.query_or_source(false)
+    }
+
+    /// The query that fills a table. INTO behind its select list has no effect there, as in MySQL, and is an error elsewhere.
+    pub(super) fn source_query(&mut self) -> Result<Query> {
+        let mut query = self.query_or_source(true)?;
+        let mut at = &mut query;
+        loop {
+            at.into = None;
+            match &mut at.body {
+                QueryBody::Query(inner) => at = inner,
+                _ => return Ok(query),
+            }
+        }
+    }
+
+    fn query_or_source(&mut self, is_source: bool) -> Result<Query> {
         let level = self.enter()?;
         let with = if self.accept("WITH") {
             Some(self.with()?)
         } else {
             None
         };
-        let out = self.query_inner(with, None)?;
+        let out = self.query_inner(with, None, is_source)?;
+        self.link()?;
+        self.leave(level);
+        Ok(out)
+    }
+
+    /// A query whose WITH has been read.
+    pub(super) fn query_with(&mut self, with: With) -> Result<Query> {
+        let level = self.enter()?;
+        let out = self.query_inner(Some(with), None, false)?;
         self.link()?;
         self.leave(level);
         Ok(out)
@@ -22,7 +48,7 @@ impl Parser<'_> {
 
     /// What makes a query of one in parentheses that has been read: set operations, ORDER BY, LIMIT.
     pub(super) fn query_behind(&mut self, first: Query) -> Result<Query> {
-        let out = self.query_inner(None, Some(QueryBody::Query(Box::new(first))))?;
+        let out = self.query_inner(None, Some(QueryBody::Query(Box::new(first))), false)?;
         self.link()?;
         Ok(out)
     }
@@ -35,7 +61,12 @@ impl Parser<'_> {
     }
 
     /// `first` is the body's first operand, if it has been read.
-    fn query_inner(&mut self, with: Option<With>, first: Option<QueryBody>) -> Result<Query> {
+    fn query_inner(
+        &mut self,
+        with: Option<With>,
+        first: Option<QueryBody>,
+        is_source: bool,
+    ) -> Result<Query> {
         let mut early_into = None;
         let body = self.set_operations(first, &mut early_into)?;
         let mut query = Query {
@@ -56,7 +87,7 @@ impl Parser<'_> {
             return Err(SqlError::not_supported("PROCEDURE ANALYSE"));
         }
         loop {
-            if self.accept("INTO") {
+            if !is_source && self.accept("INTO") {
                 query.into = Some(self.into()?);
             } else if let Some(lock) = self.lock_clause()? {
                 query.locks.push(lock);
@@ -66,7 +97,8 @@ impl Parser<'_> {
         }
     }
 
-    fn with(&mut self) -> Result<With> {
+    /// What stands behind WITH.
+    pub(super) fn with(&mut self) -> Result<With> {
         let recursive = self.accept("RECURSIVE");
         let tables = self.list(|p| {
             let name = p.name()?;
@@ -309,7 +341,8 @@ impl Parser<'_> {
         Ok(items)
     }
 
-    fn limit(&mut self) -> Result<Limit> {
+    /// What stands behind LIMIT.
+    pub(super) fn limit(&mut self) -> Result<Limit> {
         let first = self.limit_value()?;
         if self.accept_op(Op::Comma) {
             return Ok(Limit {

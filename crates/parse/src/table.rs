@@ -50,7 +50,7 @@ impl Parser<'_> {
         let announced = table.duplicates != Duplicates::Fail;
         let announced = self.accept("AS") || announced;
         if self.is_any(&["SELECT", "WITH", "TABLE", "VALUES"]) || self.is_op(Op::LParen) {
-            table.query = Some(Box::new(self.query()?));
+            table.query = Some(Box::new(self.source_query()?));
         } else if announced {
             return self.error();
         }

@@ -171,6 +171,11 @@ fn statements_of_all_kinds_parse() {
         "CREATE OR REPLACE ALGORITHM=MERGE DEFINER=`a`@`b` SQL SECURITY INVOKER VIEW s.v (a, b) AS SELECT 1, 2 WITH CHECK OPTION",
         "ALTER DEFINER = CURRENT_USER() VIEW v AS (SELECT 1) UNION SELECT 2 WITH LOCAL CHECK OPTION",
         "DROP VIEW IF EXISTS a, b",
+        "HANDLER s.t OPEN AS h",
+        "HANDLER h READ NEXT LIMIT 5",
+        "HANDLER h READ first PREV WHERE a > 1 LIMIT 1, 2",
+        "HANDLER h READ k >= (1, 'x')",
+        "HANDLER h CLOSE",
     ] {
         assert!(
             !matches!(statement(sql), Statement::Unsupported(_) | Statement::Empty),
@@ -179,7 +184,6 @@ fn statements_of_all_kinds_parse() {
     }
     for sql in [
         "XA START 'x'",
-        "HANDLER t OPEN",
         "CREATE DEFINER=`a`@`b` TRIGGER t BEFORE INSERT ON u FOR EACH ROW SET @a = 1",
         "CREATE PROCEDURE p() BEGIN END",
     ] {

@@ -310,6 +310,9 @@ pub fn of(statement: &Statement) -> usize {
         Statement::RevokeRoles(_) => named!("revoke_roles"),
         Statement::SetRole(_) => named!("set_role"),
         Statement::SetDefaultRole { .. } => named!("alter_user_default_role"),
+        Statement::HandlerOpen { .. } => named!("ha_open"),
+        Statement::HandlerRead(_) => named!("ha_read"),
+        Statement::HandlerClose(_) => named!("ha_close"),
         Statement::Unsupported(_) => OTHER,
     }
 }

@@ -301,6 +301,11 @@ impl Database {
         self.sessions.lock().len()
     }
 
+    /// Whether there is a session of this connection.
+    pub fn has_session(&self, id: u64) -> bool {
+        self.sessions.lock().contains_key(&id)
+    }
+
     /// The global value of a system variable, as SHOW prints it.
     pub fn variable(&self, name: &str) -> Option<String> {
         self.globals.by_name(name).map(|setting| setting.to_string())

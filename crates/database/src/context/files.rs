@@ -4,9 +4,10 @@
 //! server's own data directory is closed in any case. What counts is where a path leads: links are followed first.
 
 use super::state::SessionState;
+use crate::error::memory::reserve_memory;
 use crate::error::{Result, SqlError, er};
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
@@ -84,11 +85,26 @@ pub fn open(state: &SessionState, written: &str) -> Result<File> {
     }
 }
 
+/// The bytes of a file; `None` if it may not be read, cannot be, or has more than so many.
+pub fn read_whole(state: &SessionState, written: &str, bytes_max: u64) -> Option<Vec<u8>> {
+    let mut file = open(state, written).ok()?;
+    let length = file.metadata().ok()?.len();
+    if length > bytes_max {
+        return None;
+    }
+    let _room = reserve_memory(usize::try_from(length).ok()?).ok()?;
+    let mut bytes = Vec::new();
+    // It may grow meanwhile.
+    (&mut file).take(bytes_max + 1).read_to_end(&mut bytes).ok()?;
+    (bytes.len() as u64 <= bytes_max).then_some(bytes)
+}
+
 /// Reads the next part of a file; false at its end. Error 2.
 pub fn read_part(file: &mut File, path: &str, part: &mut Vec<u8>) -> Result<bool> {
     const PART_LEN: usize = 64 << 10;
     part.resize(PART_LEN, 0);
-    let read = io::Read::read(file, part)
+    let read = file
+        .read(part)
         .map_err(|error| failed(er::ERROR_ON_READ_EE, "Error reading file", path, &error))?;
     part.truncate(read);
     Ok(read > 0)

@@ -6,11 +6,13 @@
 use super::client::{ConnectInfo, capability};
 use super::counters::Counter;
 use super::database::Database;
+use super::files;
+use super::handlers::Handlers;
 use super::process::Process;
 use super::roles::ActiveRoles;
 use super::sink::status;
 use super::user_variables::UserVariables;
-use crate::accounts::Account;
+use crate::accounts::{Account, Privileges};
 use crate::dictionary::TemporaryTables;
 use crate::error::{Result, SqlError, er};
 use crate::expr::{BindCtx, Env, SessionInfo, Subqueries, VarScope};
@@ -82,6 +84,8 @@ pub struct SessionState {
     pub roles: ActiveRoles,
     /// The session's temporary tables.
     pub temporary: TemporaryTables,
+    /// The tables that it has open by HANDLER.
+    pub handlers: RefCell<Handlers>,
     /// What INSERT means by the columns of a table of the server's.
     pub dumped_table: RefCell<Option<DumpedTable>>,
 }
@@ -150,6 +154,7 @@ impl SessionState {
             read_only_transaction: Cell::new(false),
             roles: ActiveRoles::default(),
             temporary: TemporaryTables::default(),
+            handlers: RefCell::default(),
             dumped_table: RefCell::default(),
         }
     }
@@ -178,6 +183,7 @@ impl SessionState {
             div_precision_increment: self.settings.div_precision_increment,
             group_concat_max_len: self.settings.group_concat_max_len,
             depends_on_literals: Cell::new(false),
+            dates: RefCell::default(),
         }
     }
 
@@ -360,6 +366,15 @@ impl SessionInfo for SessionState {
     fn password_strength(&self, password: &str) -> u64 {
         self.password_policy()
             .map_or(0, |(policy, words)| policy.strength(password, &words))
+    }
+
+    fn file(&self, path: &str, bytes_max: u64) -> Option<Vec<u8>> {
+        self.require_global(Privileges::FILE, "FILE").ok()?;
+        files::read_whole(self, path, bytes_max)
+    }
+
+    fn is_connected(&self, id: u64) -> bool {
+        self.database.has_session(id)
     }
 
     fn database(&self) -> Option<String> {

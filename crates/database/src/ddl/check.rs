@@ -213,7 +213,8 @@ fn refuse_unsteady(expr: &Expr, name: &str) -> Result<()> {
         Expr::Values(_) => named("values"),
         Expr::Unsupported(what) => Err(SqlError::not_supported(what)),
         Expr::Function(call) if disallowed(call).is_some() => named(disallowed(call).unwrap_or_default()),
-        _ => children(expr)
+        _ => expr
+            .children()
             .into_iter()
             .try_for_each(|child| refuse_unsteady(child, name)),
     }
@@ -230,66 +231,7 @@ pub(super) fn disallowed(call: &FunctionCall) -> Option<&'static str> {
 pub(super) fn columns_of(expr: &Expr) -> Vec<&str> {
     match expr {
         Expr::Column(column) | Expr::Default(Some(column)) => vec![&column.column],
-        _ => children(expr).into_iter().flat_map(columns_of).collect(),
-    }
-}
-
-/// The expressions right below this one; those of a subquery are not among them.
-pub(super) fn children(expr: &Expr) -> Vec<&Expr> {
-    match expr {
-        Expr::Literal(_)
-        | Expr::Param(_)
-        | Expr::Column(_)
-        | Expr::UserVar(_)
-        | Expr::SysVar { .. }
-        | Expr::Exists(_)
-        | Expr::Subquery(_)
-        | Expr::Values(_)
-        | Expr::Default(_)
-        | Expr::Unsupported(_) => Vec::new(),
-        Expr::AssignVar { value: expr, .. }
-        | Expr::Unary { expr, .. }
-        | Expr::Not(expr)
-        | Expr::IsNull { expr, .. }
-        | Expr::IsTruth { expr, .. }
-        | Expr::InQuery { expr, .. }
-        | Expr::Quantified { left: expr, .. }
-        | Expr::Cast { expr, .. }
-        | Expr::ConvertUsing { expr, .. }
-        | Expr::Collate { expr, .. }
-        | Expr::Interval { value: expr, .. } => vec![expr],
-        Expr::Binary { left, right, .. } => vec![left, right],
-        Expr::Chain { first, rest } => std::iter::once(&**first)
-            .chain(rest.iter().map(|(_, right)| right))
-            .collect(),
-        Expr::And(items) | Expr::Or(items) | Expr::Row(items) => items.iter().collect(),
-        Expr::Between { expr, low, high, .. } => vec![expr, low, high],
-        Expr::InList { expr, list, .. } => std::iter::once(&**expr).chain(list).collect(),
-        Expr::Like {
-            expr,
-            pattern,
-            escape,
-            ..
-        } => [&**expr, pattern].into_iter().chain(escape.as_deref()).collect(),
-        Expr::Regexp { expr, pattern, .. } => vec![expr, pattern],
-        Expr::Case {
-            operand,
-            whens,
-            otherwise,
-        } => {
-            let whens = whens.iter().flat_map(|(when, then)| [when, then]);
-            operand
-                .as_deref()
-                .into_iter()
-                .chain(whens)
-                .chain(otherwise.as_deref())
-                .collect()
-        }
-        Expr::Function(call) => call
-            .args
-            .iter()
-            .chain(call.order_by.iter().map(|item| &item.expr))
-            .collect(),
+        _ => expr.children().into_iter().flat_map(columns_of).collect(),
     }
 }
 

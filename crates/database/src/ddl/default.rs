@@ -8,7 +8,7 @@
 //! ADD COLUMN evaluates the expression for every row that is there. MySQL refuses it then if two servers could come to
 //! different values, and so do we.
 
-use super::check::{children, columns_of};
+use super::check::columns_of;
 use crate::dictionary::{ColumnDef, ColumnDefault, names_equal};
 use crate::error::{Result, SqlError, er};
 use crate::parse::ast::Expr;
@@ -74,7 +74,7 @@ pub(super) fn refuse(expr: &Expr, column: &str) -> Result<()> {
             {
                 return named(shown);
             }
-            children(expr)
+            expr.children()
                 .into_iter()
                 .try_for_each(|child| refuse(child, column))
         }
@@ -88,7 +88,7 @@ pub(super) fn refuse_unsafe(expr: &Expr) -> Result<()> {
             er::BINLOG_UNSAFE_SYSTEM_FUNCTION,
             "Statement is unsafe because it uses a system function that may return a different value on the replica.",
         )),
-        _ => children(expr).into_iter().try_for_each(refuse_unsafe),
+        _ => expr.children().into_iter().try_for_each(refuse_unsafe),
     }
 }
 

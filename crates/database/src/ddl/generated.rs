@@ -16,7 +16,7 @@
 //! statement can find. It goes with its index.
 
 use super::DdlContext;
-use super::check::{children, columns_of, disallowed};
+use super::check::{columns_of, disallowed};
 use crate::dictionary::{ColumnDef, ColumnDefault, ForeignKeyDef, GeneratedColumn, IndexDef, names_equal};
 use crate::error::{Result, SqlError, er};
 use crate::parse::ast::{self, Expr, IndexKind};
@@ -120,7 +120,7 @@ pub(super) fn refuse(expr: &Expr, owner: Owner) -> Result<()> {
                     return Err(owner.of_disallowed(Some(function)));
                 }
             }
-            children(expr)
+            expr.children()
                 .into_iter()
                 .try_for_each(|child| refuse(child, owner))
         }

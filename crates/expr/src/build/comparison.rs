@@ -3,12 +3,14 @@
 use super::literal::{bool_literal, int_literal, literal, type_of_value};
 use super::{BindCtx, as_number, as_text, boolean, part_of_document};
 use crate::compare::plain_number;
+use crate::env::EvalCtx;
+use crate::function::Volatility;
 use crate::infer::text_cmp_kind;
 use crate::json::is_opaque;
 use crate::node::{CmpOp, Expr, InSet, Node};
 use tidemark_types::error::{Result, SqlError};
 use tidemark_types::temporal::parse;
-use tidemark_types::{CmpKind, Date, SqlType, TypeKind, Val, Value};
+use tidemark_types::{CmpKind, Date, SqlMode, SqlType, TypeKind, Val, Value};
 
 /// Where a comparison stands.
 #[derive(Clone, Copy, PartialEq)]
@@ -64,6 +66,11 @@ fn text_comparable(
         read => read,
     };
     let (read_left, read_right) = (read(&left, &right)?, read(&right, &left)?);
+    if place == Place::Alone {
+        let constants = [(&left, &right), (&right, &left)].into_iter();
+        let dates = constants.filter_map(|(one, other)| DateConstant::of(one, other));
+        bind.dates.borrow_mut().extend(dates);
+    }
     let left = read_left.unwrap_or(left);
     let right = read_right.unwrap_or(right);
     let kind = text_cmp_kind(&left, &right, op, bind)?;
@@ -137,9 +144,7 @@ fn temporal_literal_beside(e: &Expr, other: &Expr, listed: bool, bind: &BindCtx)
             parse::number_to_datetime(*n as i128, 0.0, 0, bind.sql_mode).map(|p| Val::DateTime(p.value))
         }
         (Val::Str(s), _) if other.ty.has_date() => {
-            let clock = s.iter().find(|b| b.is_ascii_punctuation()) == Some(&b':');
-            let parsed = parse::datetime(s, bind.sql_mode).filter(|_| !clock);
-            let parsed = parsed.ok_or_else(|| not_temporal(&other.ty, s))?;
+            let parsed = date_of(s, bind.sql_mode).ok_or_else(|| not_temporal(&other.ty, s))?;
             // What names a zone of its own is placed when the statement runs.
             if parsed.offset.is_some() {
                 None
@@ -150,6 +155,58 @@ fn temporal_literal_beside(e: &Expr, other: &Expr, listed: bool, bind: &BindCtx)
         _ => None,
     };
     Ok(read.map(|value| literal(type_of_value(&value, bind), value)))
+}
+
+/// A text that stands beside a date, known when the statement runs. As a literal, it must be a date.
+#[derive(Clone, Debug)]
+pub struct DateConstant {
+    text: Expr,
+    /// The type of the date.
+    ty: SqlType,
+}
+
+impl DateConstant {
+    /// Error 1525 if the text is no date.
+    pub fn check(&self, ctx: &EvalCtx) -> Result<()> {
+        match self.text.eval(ctx)? {
+            Val::Str(text) if date_of(&text, ctx.env.sql_mode).is_none() => {
+                Err(not_temporal(&self.ty, &text))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// `None`: the first is no such text beside the second.
+    fn of(text: &Expr, other: &Expr) -> Option<DateConstant> {
+        let mut later = false;
+        text.walk(&mut |e| later |= matches!(e.node, Node::Param(_)));
+        let is_text = text.ty.is_string() && !text.ty.is_member() && !other.ty.is_string();
+        let is_fixed = text.columns().is_empty() && (later || text.is_constant()) && !is_literal(text);
+        let steady = !has_other_source(text);
+        (is_text && other.ty.has_date() && is_fixed && steady).then(|| DateConstant {
+            text: text.clone(),
+            ty: other.ty.clone(),
+        })
+    }
+}
+
+/// Whether the session, a query or the clock has a say in an expression.
+fn has_other_source(e: &Expr) -> bool {
+    let mut found = false;
+    e.walk(&mut |e| {
+        found |= match &e.node {
+            Node::Call(def, _) => def.volatility != Volatility::Pure,
+            Node::UserVar(_) | Node::AssignVar(..) | Node::SystemVar(..) | Node::Subquery { .. } => true,
+            _ => false,
+        }
+    });
+    found
+}
+
+/// A text as a date, which a time alone is not.
+fn date_of(text: &[u8], mode: SqlMode) -> Option<parse::ParsedDateTime> {
+    let clock = text.iter().find(|b| b.is_ascii_punctuation()) == Some(&b':');
+    parse::datetime(text, mode).filter(|_| !clock)
 }
 
 fn not_temporal(ty: &SqlType, text: &[u8]) -> SqlError {

@@ -14,7 +14,7 @@ use super::infer::{cmp_kind, common_collation, number_kind, result_type, text_cm
 use super::json::{JSON_UNQUOTE, is_opaque, json_type, scalar, text_result, typed_json};
 use super::node::*;
 use literal::literal;
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use tidemark_types::error::{Result, SqlError};
 use tidemark_types::{Charset, CmpKind, Collation, Decimal, Derivation, SqlMode, SqlType, TypeKind, Val};
 
@@ -32,6 +32,8 @@ pub struct BindCtx {
     /// Set when a parameter is bound in whose place some literals would be bound otherwise: a text beside a time counts as a
     /// time only if it is wholly one, and a number of two digits beside a YEAR is a year.
     pub depends_on_literals: Cell<bool>,
+    /// The texts beside dates whose values are not known yet.
+    pub dates: RefCell<Vec<DateConstant>>,
 }
 
 impl Default for BindCtx {
@@ -42,6 +44,7 @@ impl Default for BindCtx {
             div_precision_increment: 4,
             group_concat_max_len: 1024,
             depends_on_literals: Cell::new(false),
+            dates: RefCell::default(),
         }
     }
 }

@@ -4,10 +4,10 @@ use super::*;
 use crate::cast::to_kind;
 use crate::compare::{compare_values, holds};
 use crate::infer::kind_of;
-use crate::infer::{result_type, text_cmp_kind};
+use crate::infer::{common_collation, result_type, text_cmp_kind};
 use crate::node::CmpOp;
 use std::cmp::Ordering;
-use tidemark_types::CmpKind;
+use tidemark_types::{CmpKind, DateTime};
 
 pub(super) static FUNCTIONS: &[FuncDef] = &[
     def("if", (3, 3), if_type, |args, ty, ctx| {
@@ -155,6 +155,9 @@ fn extreme_type(args: &mut Vec<Expr>, op: &str, bind: &BindCtx) -> Result<SqlTyp
 
 /// Compares as dates where all are, as texts where one is, else as numbers.
 fn extreme<'a>(args: &'a [Expr], ty: &'a SqlType, wanted: Ordering, ctx: &EvalCtx<'a>) -> Result<Val<'a>> {
+    if ty.is_string() && args.iter().any(|arg| arg.ty.has_date()) {
+        return extreme_date(args, wanted, ctx);
+    }
     let kind = if ty.is_string() {
         CmpKind::Str(ty.collation)
     } else {
@@ -178,6 +181,34 @@ fn extreme<'a>(args: &'a [Expr], ty: &'a SqlType, wanted: Ordering, ctx: &EvalCt
     Ok(best.unwrap_or(Val::Null))
 }
 
+/// The least or greatest of dates and what stands beside them, as a text. What is no date is passed over by LEAST, and makes GREATEST
+/// NULL.
+fn extreme_date<'a>(args: &'a [Expr], wanted: Ordering, ctx: &EvalCtx<'a>) -> Result<Val<'a>> {
+    let shows_time = |arg: &Expr| arg.ty.has_date() && arg.ty.kind != TypeKind::Date;
+    let with_time = args.iter().any(shows_time);
+    let mut best: Option<DateTime> = None;
+    for arg in args {
+        let value = arg.eval(ctx)?;
+        if value.is_null() {
+            return Ok(Val::Null);
+        }
+        let Some(moment) = value.to_datetime(ctx.env)? else {
+            match wanted {
+                Ordering::Less => continue,
+                _ => return Ok(Val::Null),
+            }
+        };
+        if best.is_none_or(|best| moment.cmp(&best) == wanted) {
+            best = Some(moment);
+        }
+    }
+    Ok(match best {
+        None => Val::Null,
+        Some(best) if with_time => Val::string(best.to_string()),
+        Some(best) => Val::string(best.date.to_string()),
+    })
+}
+
 /// Whether two values are equal as the types of their expressions say.
 pub(super) fn same<'a>(a: &'a Expr, b: &'a Expr, bind_kind: CmpKind, ctx: &EvalCtx<'a>) -> Result<bool> {
     Ok(holds(CmpOp::Eq, bind_kind, &a.eval(ctx)?, &b.eval(ctx)?, ctx.env)? == Some(true))
@@ -185,6 +216,11 @@ pub(super) fn same<'a>(a: &'a Expr, b: &'a Expr, bind_kind: CmpKind, ctx: &EvalC
 
 /// As what FIELD compares its arguments: texts if all are, integers if all are, else doubles.
 pub(super) fn field_kind(args: &[Expr], op: &str, bind: &BindCtx) -> Result<CmpKind> {
+    // Dates are texts here.
+    if args.iter().all(|arg| arg.ty.is_string() || arg.ty.is_temporal()) {
+        let types: Vec<&SqlType> = args.iter().map(|arg| &arg.ty).collect();
+        return Ok(CmpKind::Str(common_collation(&types, op, bind)?.0));
+    }
     let mut kind = text_cmp_kind(&args[0], &args[1], op, bind)?;
     for arg in &args[2..] {
         let next = text_cmp_kind(&args[0], arg, op, bind)?;

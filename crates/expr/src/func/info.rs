@@ -45,6 +45,42 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
             Ok(Val::Int(ctx.env.session.password_strength(&password) as i64))
         },
     ),
+    volatile(
+        "load_file",
+        (1, 1),
+        |args, bind| {
+            textual(args, bind);
+            Ok(SqlType::varbinary(u32::MAX).with_nullable(true).literal())
+        },
+        |args, _, ctx| {
+            let path = known!(text(&args[0], ctx)?);
+            let path = String::from_utf8_lossy(&path).into_owned();
+            let file = ctx.env.session.file(&path, ctx.env.max_allowed_packet);
+            Ok(file.map_or(Val::Null, Val::string))
+        },
+    ),
+    // A thread has the number of its connection.
+    stable(
+        "ps_current_thread_id",
+        (0, 0),
+        |_, _| Ok(SqlType::bigint_unsigned().with_nullable(true)),
+        |_, _, ctx| Ok(Val::UInt(ctx.env.session.connection_id())),
+    ),
+    stable(
+        "ps_thread_id",
+        (1, 1),
+        |args, _| {
+            numbers(args);
+            Ok(SqlType::bigint_unsigned().with_nullable(true))
+        },
+        |args, _, ctx| {
+            let id = known!(int(&args[0], ctx)?) as u64;
+            Ok(match ctx.env.session.is_connected(id) {
+                true => Val::UInt(id),
+                false => Val::Null,
+            })
+        },
+    ),
     stable(
         "version",
         (0, 0),

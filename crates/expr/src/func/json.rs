@@ -264,13 +264,26 @@ fn json_value<'a>(args: &'a [Expr], _ty: &'a SqlType, ctx: &EvalCtx<'a>) -> Resu
     Ok(scalar.unwrap_or_else(|| Val::string(value.to_string())))
 }
 
-fn changed<'a>(args: &'a [Expr], kind: PathEdit, function: &str, ctx: &EvalCtx<'a>) -> Result<Val<'a>> {
+/// The document with the values put where their paths lead. Error 3165 for a path of JSON_ARRAY_INSERT that is to no element.
+pub(super) fn changed<'a>(
+    args: &'a [Expr],
+    kind: PathEdit,
+    function: &str,
+    ctx: &EvalCtx<'a>,
+) -> Result<Val<'a>> {
     if args.len().is_multiple_of(2) {
         return Err(SqlError::parameter_count(function));
     }
     let mut doc = known!(document(args, 0, function, ctx)?);
     for pair in args[1..].chunks(2) {
         let path = known!(single_path(&pair[0], ctx)?);
+        let to_element = matches!(path.last(), Some(PathStep::Element(_)));
+        if kind == PathEdit::ArrayInsert && !to_element {
+            return Err(SqlError::new(
+                er::INVALID_JSON_PATH_ARRAY_CELL,
+                "A path expression is not a path to a cell in an array.",
+            ));
+        }
         change(&mut doc, &path, kind, &to_json(&pair[1], ctx)?);
     }
     shown(&doc)

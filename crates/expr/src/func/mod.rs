@@ -8,12 +8,15 @@
     reason = "the functions that infer types share one signature, whether they change the number of arguments or not"
 )]
 
+mod cipher;
+mod compress;
 mod control;
 mod digest;
 mod info;
 mod json;
 mod json_schema;
 mod json_search;
+mod json_shape;
 mod locks;
 mod net;
 mod numeric;
@@ -42,13 +45,16 @@ use tidemark_types::error::{Result, SqlError};
 use tidemark_types::{SqlType, TypeKind, Val};
 
 static BY_NAME: LazyLock<HashMap<&'static str, &'static FuncDef>> = LazyLock::new(|| {
-    let tables: [&'static [FuncDef]; 16] = [
+    let tables: [&'static [FuncDef]; 19] = [
+        cipher::FUNCTIONS,
+        compress::FUNCTIONS,
         control::FUNCTIONS,
         digest::FUNCTIONS,
         info::FUNCTIONS,
         json::FUNCTIONS,
         json_schema::FUNCTIONS,
         json_search::FUNCTIONS,
+        json_shape::FUNCTIONS,
         locks::FUNCTIONS,
         net::FUNCTIONS,
         numeric::FUNCTIONS,

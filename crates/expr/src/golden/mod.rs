@@ -12,7 +12,7 @@ mod nasty;
 use super::cast::display;
 use super::{BindCtx, Env, Expr, NoRow, NoSubqueries, Row, SessionInfo, VarScope, build};
 use crate::bind::{Binder, PlainHooks};
-use crate::scope::{Scope, ScopeColumn, ScopeTable};
+use crate::scope::{DefaultOf, Scope, ScopeColumn, ScopeTable};
 use std::cell::RefCell;
 use std::collections::HashMap;
 use tidemark_parse::{expression_in, parse_expression};
@@ -175,6 +175,7 @@ fn scope_of(columns: &[(&str, SqlType)]) -> Scope<'static> {
         hidden: false,
         merged: false,
         value: None,
+        default: DefaultOf::Missing,
     });
     let mut scope = Scope::default();
     scope.tables.push(ScopeTable {

@@ -1,6 +1,6 @@
 //! INSERT, REPLACE, UPDATE, DELETE, and EXPLAIN of these and of queries.
 
-use super::{ColumnName, Expr, ObjectName, OrderItem, Query, Statement, TableRef};
+use super::{ColumnName, Expr, ObjectName, OrderItem, Query, Statement, TableRef, With};
 
 /// INSERT and REPLACE.
 #[derive(Debug, Clone, PartialEq)]
@@ -42,6 +42,8 @@ pub struct Assignment {
 /// UPDATE
 #[derive(Debug, Clone, PartialEq)]
 pub struct Update {
+    /// `WITH …` in front of it; `None`: not written.
+    pub with: Option<With>,
     /// `IGNORE`: errors of single rows become warnings.
     pub ignore: bool,
     /// The tables before SET; one without a join is the single-table form.
@@ -59,6 +61,8 @@ pub struct Update {
 /// DELETE
 #[derive(Debug, Clone, PartialEq)]
 pub struct Delete {
+    /// `WITH …` in front of it; `None`: not written.
+    pub with: Option<With>,
     /// `IGNORE`: errors of single rows become warnings.
     pub ignore: bool,
     /// Multi-table form: the tables whose rows go; empty in the single-table form.

@@ -12,11 +12,13 @@ mod change;
 mod definition;
 mod expr;
 mod file;
+mod handler;
 mod json_table;
 mod query;
 mod session;
 mod show;
 mod view;
+mod walk;
 mod window;
 
 pub use account::*;
@@ -24,6 +26,7 @@ pub use change::*;
 pub use definition::*;
 pub use expr::*;
 pub use file::*;
+pub use handler::*;
 pub use json_table::*;
 pub use query::*;
 pub use session::*;
@@ -137,6 +140,17 @@ pub enum Statement {
     },
     /// `FLUSH …`; the options as written, upper-cased words.
     Flush(Vec<String>),
+    /// `HANDLER t OPEN [[AS] alias]`
+    HandlerOpen {
+        /// The table.
+        table: ObjectName,
+        /// The name that it goes by from now on, as written; `None`: its own.
+        alias: Option<String>,
+    },
+    /// `HANDLER name READ …`
+    HandlerRead(Box<HandlerRead>),
+    /// `HANDLER name CLOSE`; the name as written.
+    HandlerClose(String),
     /// `LOCK TABLES t READ, …`
     LockTables(Vec<LockTable>),
     /// `UNLOCK TABLES`

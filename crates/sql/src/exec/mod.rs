@@ -6,18 +6,20 @@
 //! in batches first, and the scan goes on after each batch where it stopped.
 //!
 //! - [`source`]: tables and joins; [`json_table`]: rows of a document.
-//! - [`select`]: a query block, and the set operations; [`groups`]: GROUP BY, [`rollup`]: with totals; [`window`]: window functions; [`tail`]:
+//! - [`select`]: a query block, and the set operations; [`recursion`]: WITH RECURSIVE; [`groups`]: GROUP BY, [`rollup`]: with totals; [`window`]: window functions; [`tail`]:
 //!   distinctness, order, limit.
 //! - [`output`]: where rows go, [`outfile`]: into a file; [`spill`]: where they wait, past what may be in memory.
-//! - [`statement`]: whole statements; [`change`]: INSERT, UPDATE and DELETE; [`past`]: AS OF.
+//! - [`handler`]: HANDLER … READ; [`statement`]: whole statements; [`change`]: INSERT, UPDATE and DELETE; [`past`]: AS OF.
 
 mod change;
 mod counting;
 mod groups;
+mod handler;
 mod json_table;
 mod outfile;
 pub mod output;
 mod past;
+mod recursion;
 mod rollup;
 mod rows;
 mod select;
@@ -178,14 +180,6 @@ impl<'a, 't> Exec<'a, 't> {
             measured.rows(kept, rows.len() as u64);
         }
         Ok(rows)
-    }
-
-    /// Gives a query new rows, and forgets what was made of the old ones.
-    fn forget(&self, id: usize, rows: KeptRows<'a>) {
-        self.results.borrow_mut().retain(|other, _| *other == id);
-        self.results.borrow_mut().insert(id, Rc::new(rows));
-        self.sets.borrow_mut().clear();
-        self.hashes.borrow_mut().clear();
     }
 
     fn value_set(&self, id: usize, ty: &SqlType, env: &Env) -> Result<Rc<ValueSet<'a>>> {

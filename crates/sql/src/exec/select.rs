@@ -6,25 +6,25 @@ use super::output::{Collect, Output};
 use super::rollup::Rollup;
 use super::rows::{JoinedRow, WindowRow};
 use super::source::Produced;
-use super::spill::{Counted, Distinct, KeySet, Novelty, copied};
+use super::spill::{Counted, Distinct, Novelty, copied};
 use super::tail::{Tail, append_key};
 use super::window::Windows;
 use super::{Exec, QueryScope, ScanControl};
 use crate::context::Counter;
 use crate::error::depth::check_stack;
 use crate::error::memory::check_memory;
-use crate::error::{Result, SqlError, er};
+use crate::error::{Result, SqlError};
 use crate::expr::{EvalCtx, Row};
 use crate::parse::ast::SetOp;
 use crate::plan::explain::measured::{Measured, Measuring, Stage, meter};
-use crate::plan::{QueryBody, QueryPlan, Recursion, SelectPlan, SetBranch};
+use crate::plan::{QueryBody, QueryPlan, SelectPlan, SetBranch};
 use crate::types::{SqlType, Val, Value};
 
 /// What hands its rows to a function, until that wants no more.
 type RowsTo<'r> = &'r mut dyn FnMut(&mut dyn FnMut(&[Value]) -> Result<bool>) -> Result<()>;
 
 /// The key of a row: error 3170 if there is no memory for it.
-fn row_key(row: &[Value], types: &[SqlType]) -> Result<Vec<u8>> {
+pub(super) fn row_key(row: &[Value], types: &[SqlType]) -> Result<Vec<u8>> {
     check_memory()?;
     let mut key = Vec::new();
     append_key(row, types, &mut key)?;
@@ -52,9 +52,11 @@ impl<'a> Exec<'a, '_> {
                 let types: Vec<SqlType> = plan.columns.iter().map(|c| c.ty.clone()).collect();
                 let ctx = scope.env.ctx();
                 let mut tail = Tail::new(self, plan, false, &ctx)?;
-                self.recursive(recursion, &types, scope, &mut |row| {
-                    Ok(tail.values(row, &types, &ctx, out)? != ScanControl::Stop)
-                })?;
+                if !tail.is_empty() {
+                    self.recursive(recursion, &plan.columns, scope, &mut |row| {
+                        Ok(tail.values(row, &types, &ctx, out)? != ScanControl::Stop)
+                    })?;
+                }
                 tail.finish(out)
             }
             QueryBody::Values(rows) => {
@@ -79,54 +81,6 @@ impl<'a> Exec<'a, '_> {
                 }
                 tail.finish(out)
             }
-        }
-    }
-
-    /// Each round's query reads the rows that the round before added.
-    fn recursive(
-        &self,
-        recursion: &Recursion,
-        types: &[SqlType],
-        scope: QueryScope,
-        f: &mut dyn FnMut(&[Value]) -> Result<bool>,
-    ) -> Result<()> {
-        let depth_max = self.session.settings.cte_max_recursion_depth;
-        let mut seen = KeySet::new(self.room(), self.shares());
-        let mut round = 0;
-        loop {
-            self.check()?;
-            let mut rows = self.no_rows();
-            let mut more = true;
-            let query = if round == 0 {
-                &recursion.seed
-            } else {
-                &recursion.step
-            };
-            self.query(
-                query,
-                scope,
-                &mut Collect::new(|row: &[Value]| {
-                    if recursion.all || seen.insert(&row_key(row, types)?)? {
-                        rows.push(copied(row)?)?;
-                        more = f(row)?;
-                    }
-                    Ok(more)
-                }),
-            )?;
-            if rows.is_empty() || !more {
-                return Ok(());
-            }
-            if round > depth_max {
-                return Err(SqlError::new(
-                    er::CTE_MAX_RECURSION_DEPTH,
-                    format!(
-                        "Recursive query aborted after {round} iterations. Try increasing @@cte_max_recursion_depth to a \
-                         larger value."
-                    ),
-                ));
-            }
-            round += 1;
-            self.forget(recursion.working, rows);
         }
     }
 
@@ -261,7 +215,7 @@ impl<'a> Exec<'a, '_> {
         if more { each(others, f) } else { Ok(()) }
     }
 
-    fn each_row(
+    pub(super) fn each_row(
         &self,
         plan: &QueryPlan,
         scope: QueryScope,

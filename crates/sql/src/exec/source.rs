@@ -20,7 +20,7 @@ use crate::types::sort::sort_key;
 use std::ops::Bound;
 use std::rc::Rc;
 use std::sync::Arc;
-use tidemark_engine::{Keep, KeyRange, RangeScan, Read, RowView, Table};
+use tidemark_engine::{IndexNo, Keep, KeyRange, RangeScan, Read, RowView, Table};
 
 /// Rows copied before the loops go on to the next table.
 const BATCH_ROWS: usize = 256;
@@ -826,21 +826,31 @@ impl TableReading<'_, '_, '_> {
 
     /// The whole key of a row in the index that is read.
     fn position(&self, view: &RowView, key: &mut Vec<u8>) -> Result<()> {
-        if let Some(entry) = view.entry_key() {
-            key.extend_from_slice(entry);
-            return Ok(());
-        }
-        let path = &self.scan.path;
-        if path.index != 0
-            && let Some(index) = self.def.index_by_number(path.index)
-        {
-            let mut data = Vec::with_capacity(index.parts.len());
-            for part in &index.parts {
-                data.push(view.get(part.column));
-            }
-            self.table.encode_key(path.index, &data, key)?;
-        }
-        key.extend_from_slice(view.primary_key());
-        Ok(())
+        key_of_row(self.table, self.def, self.scan.path.index, view, key)
     }
+}
+
+/// Appends the whole key of a row in an index that is read.
+pub(super) fn key_of_row(
+    table: &Table,
+    def: &TableDef,
+    index: IndexNo,
+    view: &RowView,
+    key: &mut Vec<u8>,
+) -> Result<()> {
+    if let Some(entry) = view.entry_key() {
+        key.extend_from_slice(entry);
+        return Ok(());
+    }
+    if index != 0
+        && let Some(parts) = def.index_by_number(index).map(|index| &index.parts)
+    {
+        let mut data = Vec::with_capacity(parts.len());
+        for part in parts {
+            data.push(view.get(part.column));
+        }
+        table.encode_key(index, &data, key)?;
+    }
+    key.extend_from_slice(view.primary_key());
+    Ok(())
 }

@@ -1,6 +1,7 @@
 //! Runs a planned statement.
 
 use super::change::{self, ChangeContext, Changes};
+use super::handler;
 use super::outfile::FileOutput;
 use super::past::one_moment;
 use super::{Collect, Exec, Output, Purpose, QueryScope, SinkOutput};
@@ -53,6 +54,9 @@ pub fn run(
     let mut env = state.env(&exec, params);
     env.writes = plan.writes();
     env.strict &= !plan.ignores();
+    for date in &plan.dates {
+        date.check(&env.ctx())?;
+    }
     let run = ChangeContext {
         session: state,
         txn: &txn,
@@ -64,6 +68,10 @@ pub fn run(
         Body::Update(plan) => Ok(changed(state, change::update::run(plan, run)?)),
         Body::Delete(plan) => Ok(changed(state, change::delete::run(plan, run)?)),
         Body::Joined(plan) => Ok(changed(state, change::joined::run(plan, &exec, run)?)),
+        Body::Handler(read) => {
+            out.columns(plan.columns().unwrap_or(&[]))?;
+            Ok(Outcome::Rows(handler::run(read, &exec, &env, out)?))
+        }
         Body::Do(list) => {
             for expr in list {
                 expr.eval(&env.ctx())?;
@@ -108,7 +116,7 @@ fn purpose(plan: &StatementPlan) -> Purpose {
     match &plan.body {
         // The value of SET.
         Body::Query(query) if is_value_of_set(query) => Purpose::Write,
-        Body::Query(_) | Body::Explain(_) | Body::Analyze { .. } => Purpose::Result,
+        Body::Query(_) | Body::Handler(_) | Body::Explain(_) | Body::Analyze { .. } => Purpose::Result,
         Body::Update(_) => Purpose::Copy,
         Body::Insert(_) | Body::Delete(_) | Body::Joined(_) | Body::Do(_) => Purpose::Write,
     }

@@ -338,6 +338,15 @@ fn joins_and_subqueries() {
         "WITH RECURSIVE n AS (SELECT 1 AS i UNION ALL SELECT i FROM n) SELECT * FROM n",
         3636,
     );
+    w.is(
+        "WITH RECURSIVE n AS (SELECT 1 i UNION ALL SELECT i + 2 FROM n WHERE i < 4 UNION ALL SELECT i * 10 FROM n WHERE i < 4)
+         SELECT * FROM n",
+        "1\n3\n5\n10\n30",
+    );
+    w.fails(
+        "WITH RECURSIVE n AS (SELECT 'a' s UNION ALL SELECT CONCAT(s, 'b') FROM n) SELECT * FROM n",
+        1406,
+    );
     w.is("SELECT 1 UNION SELECT 2 UNION SELECT 1 ORDER BY 1 DESC", "2\n1");
     w.is("SELECT id FROM u UNION ALL SELECT 9 LIMIT 5", "1\n2\n3\n4\n9");
     w.is("SELECT id FROM u EXCEPT SELECT 2", "1\n3\n4");
@@ -413,6 +422,8 @@ fn small_buffers_change_no_result() {
          SELECT COUNT(*), SUM(id), MAX(b) FROM n",
         "WITH RECURSIVE n AS (SELECT id, b FROM big WHERE id < 200 UNION ALL SELECT id + 200, b FROM n WHERE id < 1000)
          SELECT COUNT(*), SUM(id), MAX(b) FROM n",
+        "WITH RECURSIVE n AS (SELECT id, b FROM big WHERE id < 100 UNION ALL SELECT id + 200, b FROM n WHERE id < 800
+         UNION ALL SELECT id + 500, b FROM n WHERE id < 300) SELECT COUNT(*), SUM(id), MAX(b) FROM n",
         "SELECT (SELECT COUNT(*) FROM big y WHERE y.b = x.b) FROM big x WHERE id < 20",
     ];
     let all = |world: &mut World| -> Vec<Vec<String>> {

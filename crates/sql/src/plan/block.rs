@@ -13,16 +13,18 @@
 //! What each clause sees follows MySQL: GROUP BY takes a column before an alias, HAVING and ORDER BY an alias first; a
 //! number is the item of that position; HAVING without groups filters rows.
 
+use super::dependence::{Exported, Shown};
 use super::from::From;
-use super::group::{BlockHooks, Finished};
-use super::items::{Item, OverGroups, check_grouping, item_at};
+use super::full_group_by::{OverGroups, order_aggregates};
+use super::group::{BlockHooks, Finished, identity};
+use super::items::{Item, item_at};
 use super::join::{JoinInput, Joined};
 use super::order::OrderWish;
 use super::query::ordinal;
 use super::rollup::{Rewriter, RollupPlan};
 use super::walk::has_subquery;
 use super::window::{WindowPass, Windows, has_window};
-use super::{AGGREGATE, GroupPlan, OutputColumn, Planner, QueryBody, QueryPlan, SelectPlan};
+use super::{AGGREGATE, GroupPlan, OutputColumn, Planner, QueryBody, QueryPlan, SelectPlan, WINDOW};
 use crate::dictionary::names_equal;
 use crate::error::depth::SELECTS_MAX;
 use crate::error::{Result, SqlError, er};
@@ -32,6 +34,8 @@ use crate::types::SqlMode;
 
 /// How error texts name ORDER BY, where alone window functions may stand beside the select list.
 const ORDER_CLAUSE: &str = "order clause";
+
+const HAVING_CLAUSE: &str = "having clause";
 
 /// A SELECT block with its names resolved.
 struct Block {
@@ -146,6 +150,9 @@ impl Planner<'_> {
         let mut from = self.tables_of(&select.from, outer, select.straight_join)?;
         self.check_locks(locks, &from)?;
         let mut block = self.bind_block(select, order_by, &from)?;
+        let grouped = block.is_grouped() || !block.windows.is_empty();
+        self.check_step(select, &from, grouped, !order_by.is_empty() || limit.is_some())?;
+        let dependences = self.shown_dependences(select, &from, &block, limit.is_some())?;
         if order_by.is_empty()
             && from.scope.tables.len() == 1
             && !block.is_grouped()
@@ -188,7 +195,35 @@ impl Planner<'_> {
         plan.ordered_by_output = plan.has_order_of_output(&block.order);
         plan.order = block.order;
         plan.calc_found_rows = select.calc_found_rows;
+        plan.dependences = dependences;
         Ok(plan)
+    }
+
+    /// What a query around this one can go by where its own groups are looked at.
+    fn shown_dependences(
+        &self,
+        select: &ast::Select,
+        from: &From,
+        block: &Block,
+        limited: bool,
+    ) -> Result<Option<Exported>> {
+        let is_nested = self.selects > 1 || !self.views.is_empty();
+        let asked = is_nested && self.binder.ctx.sql_mode.has(SqlMode::ONLY_FULL_GROUP_BY);
+        if !asked || block.rollup.is_some() {
+            return Ok(None);
+        }
+        let found = self.dependences(from, block.filter.as_ref())?;
+        let shown = Shown {
+            output: &block.output,
+            keys: &block.keys,
+            grouped: block.is_grouped(),
+            merges: !from.tables.is_empty()
+                && !block.is_grouped()
+                && !select.distinct
+                && !limited
+                && block.windows.is_empty(),
+        };
+        Ok(self.exported(found, from.scope.width(), &shown))
     }
 
     /// Resolves the names of every clause but FROM.
@@ -206,6 +241,7 @@ impl Planner<'_> {
             .map(|item| (item.name.clone(), item.expr.clone()))
             .collect();
         let keys = self.group_keys(&select.group_by, &from.scope, &items, &aliases)?;
+        let selects_aggregates = !finished.aggregates.is_empty();
         let mut clause = |planner: &mut Self, e: &ast::Expr, clause| {
             let binder = planner.binder.in_clause(clause);
             let mut hooks = BlockHooks {
@@ -218,19 +254,33 @@ impl Planner<'_> {
             binder.bind(e, &from.scope, &mut hooks)
         };
         let mut having = match &select.having {
-            Some(having) => Some(clause(self, having, "having clause")?),
+            Some(having) => {
+                check_having(having, &from.scope, &items, &keys)?;
+                Some(clause(self, having, HAVING_CLAUSE)?)
+            }
             None => None,
         };
         let mut order = Vec::new();
+        let mut first_aggregate = None;
         for item in order_by {
             let expr = match ordinal(&item.expr) {
                 Some(n) => item_at(&items, n, ORDER_CLAUSE)?.expr.clone(),
                 None => clause(self, &item.expr, ORDER_CLAUSE)?,
             };
+            if is_aggregated(&expr) {
+                first_aggregate.get_or_insert(order.len() + 1);
+            }
             order.push((expr, item.descending));
         }
         let grouped = !finished.aggregates.is_empty() || !keys.is_empty();
-        if grouped && self.binder.ctx.sql_mode.has(SqlMode::ONLY_FULL_GROUP_BY) {
+        if let Some(n) = first_aggregate
+            && keys.is_empty()
+            && !selects_aggregates
+            && !having.as_ref().is_some_and(is_aggregated)
+        {
+            return Err(order_aggregates(n));
+        }
+        if self.binder.ctx.sql_mode.has(SqlMode::ONLY_FULL_GROUP_BY) {
             let over = OverGroups {
                 items: &items,
                 having: having.as_ref(),
@@ -238,7 +288,12 @@ impl Planner<'_> {
                 windows: &windows,
                 rollup: select.with_rollup,
             };
-            check_grouping(&keys, filter.as_ref(), from, over)?;
+            if grouped {
+                self.check_grouping(&keys, filter.as_ref(), from, &over)?;
+            }
+            if select.distinct {
+                self.check_distinct_order(&items, &order, from)?;
+            }
         }
         let (rewriter, rollup) = Rewriter::new(&keys, &finished, select.with_rollup)?;
         if !rewriter.is_idle(&finished) {
@@ -366,6 +421,36 @@ impl Planner<'_> {
         }
         Ok(keys)
     }
+}
+
+/// Error 1054 for a column that HAVING names by itself, in no aggregate and no subquery, and that is neither selected nor a key.
+fn check_having(e: &ast::Expr, scope: &Scope, items: &[Item], keys: &[Expr]) -> Result<()> {
+    let name = match e {
+        ast::Expr::Column(name) => name,
+        ast::Expr::Function(call) if Aggregate::is_aggregate(&call.name) => return Ok(()),
+        _ => {
+            let mut children = e.children().into_iter();
+            return children.try_for_each(|child| check_having(child, scope, items, keys));
+        }
+    };
+    let is_item = |item: &Item| names_equal(&item.name, &name.column);
+    if name.table.is_none() && items.iter().any(is_item) {
+        return Ok(());
+    }
+    let Some(column) = scope.find(name, HAVING_CLAUSE)? else {
+        return Ok(());
+    };
+    let own = identity(&column.expr(0));
+    let mut known = items.iter().map(|item| &item.expr).chain(keys);
+    match known.any(|e| identity(e) == own) {
+        true => Ok(()),
+        false => Err(SqlError::unknown_column(&name.to_string(), HAVING_CLAUSE)),
+    }
+}
+
+/// Whether an expression has a finished aggregate in it.
+fn is_aggregated(e: &Expr) -> bool {
+    e.columns().iter().any(|slot| (AGGREGATE..WINDOW).contains(slot))
 }
 
 /// Error 1056: a key that is the value of a window function.

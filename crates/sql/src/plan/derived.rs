@@ -1,4 +1,4 @@
-//! Derived tables and common tables: queries whose rows are a table.
+//! Derived tables: queries whose rows are a table.
 
 use super::Planner;
 use super::from::{From, FromInput, FromTable, Tree};
@@ -6,45 +6,8 @@ use crate::dictionary::names_equal;
 use crate::error::{Result, SqlError, er};
 use crate::expr::{ScopeColumn, ScopeTable};
 use crate::parse::ast;
-use std::sync::Arc;
 
 impl Planner<'_> {
-    /// Whether a name means a common table.
-    pub(super) fn names_common(&self, name: &ast::ObjectName) -> bool {
-        let is_it = |other: &str| other == name.name;
-        name.schema.is_none()
-            && (self.working.iter().any(|(other, _)| is_it(other))
-                || self.common.iter().any(|common| is_it(&common.name)))
-    }
-
-    /// A common table that a name means; `None`: it means none.
-    pub(super) fn common_leaf(&mut self, named: &ast::TableName, from: &mut From) -> Result<Option<Tree>> {
-        if !self.names_common(&named.name) {
-            return Ok(None);
-        }
-        if named.as_of.is_some() {
-            return Err(SqlError::not_supported("AS OF of a common table expression"));
-        }
-        let alias = named.alias.as_ref().unwrap_or(&named.name.name);
-        if let Some((_, query)) = self.working.iter().rfind(|(name, _)| *name == named.name.name) {
-            return self.derived_leaf((*query, false), alias, &[], from).map(Some);
-        }
-        let Some(at) = self.common.iter().rposition(|c| c.name == named.name.name) else {
-            return Ok(None);
-        };
-        self.count_expanded()?;
-        let common = Arc::clone(&self.common[at]);
-        // The query sees only the tables defined before it.
-        let later = self.common.split_off(at);
-        let locks = std::mem::take(&mut self.locks);
-        let planned = self.common_table(&common, from.scope.outer);
-        self.locks = locks;
-        self.common.extend(later);
-        self.queries.push(planned?);
-        self.derived_leaf((self.queries.len() - 1, false), alias, &common.columns, from)
-            .map(Some)
-    }
-
     pub(super) fn derived(
         &mut self,
         query: &ast::Query,
@@ -64,7 +27,7 @@ impl Planner<'_> {
     }
 
     /// A query's result as a table.
-    fn derived_leaf(
+    pub(super) fn derived_leaf(
         &mut self,
         (query, lateral): (usize, bool),
         alias: &str,
@@ -94,6 +57,7 @@ impl Planner<'_> {
                 hidden: false,
                 merged: false,
                 value: None,
+                default: column.default.clone(),
             });
         }
         from.scope.add(ScopeTable {

@@ -9,13 +9,14 @@ use super::json_table::JsonTablePlan;
 use super::view::merged::{MergedView, Within};
 use crate::accounts::{Privileges, Rights};
 use crate::context::TableUse;
-use crate::dictionary::{TableDef, virtual_schema};
+use crate::dictionary::{ColumnDef, ColumnDefault, TableDef, virtual_schema};
 use crate::error::depth::TABLES_MAX;
 use crate::error::{Result, SqlError};
-use crate::expr::{Expr, Scope, ScopeColumn, ScopeTable};
+use crate::expr::{DefaultOf, Expr, Scope, ScopeColumn, ScopeTable};
 use crate::mdl::Mode;
 use crate::parse::ast::{self, TableRef};
-use crate::types::SqlType;
+use crate::types::assign::zero_value;
+use crate::types::{SqlType, Value};
 use std::sync::Arc;
 use tidemark_engine::{IndexNo, Table};
 
@@ -218,6 +219,7 @@ impl Planner<'_> {
             hidden: column.invisible,
             merged: column.is_key_part(),
             value: None,
+            default: default_of(column),
         });
         let mut columns: Vec<ScopeColumn> = columns.collect();
         if self.keyed {
@@ -228,6 +230,7 @@ impl Planner<'_> {
                 hidden: true,
                 merged: true,
                 value: None,
+                default: DefaultOf::Missing,
             });
         }
         from.scope.add(ScopeTable {
@@ -272,5 +275,22 @@ impl Planner<'_> {
             allowed,
             forced,
         }))
+    }
+}
+
+/// What `DEFAULT(column)` is of a table's column.
+pub(super) fn default_of(column: &ColumnDef) -> DefaultOf {
+    let zero = || match column.ty.nullable {
+        true => Value::Null,
+        false => zero_value(&column.ty),
+    };
+    match &column.default {
+        _ if column.generated.is_some() => DefaultOf::Missing,
+        _ if column.auto_increment => DefaultOf::Value(zero()),
+        Some(ColumnDefault::Literal(value)) => DefaultOf::Value(value.clone()),
+        Some(ColumnDefault::CurrentTimestamp) => DefaultOf::Value(zero()),
+        Some(ColumnDefault::Expression(_)) => DefaultOf::Expression,
+        None if column.ty.nullable => DefaultOf::Value(Value::Null),
+        None => DefaultOf::Missing,
     }
 }

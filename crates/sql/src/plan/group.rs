@@ -1,11 +1,11 @@
-//! Aggregates, and what a grouped query may read besides them.
+//! Aggregates, and what else the expressions of a query block are bound with.
 
 use super::outer_aggregate::Place;
 use super::rollup::placeholder;
 use super::window::{Windows, has_window};
 use super::{AGGREGATE, Planner};
 use crate::error::{Result, SqlError, er};
-use crate::expr::{Aggregate, Binder, CmpOp, Expr, Hooks, Node, OUTER, Scope, ScopeColumn, build};
+use crate::expr::{Aggregate, Binder, Expr, Hooks, Node, Scope, build};
 use crate::parse::ast::{ColumnName, FunctionCall, Query};
 use crate::types::SqlType;
 
@@ -38,11 +38,13 @@ impl Hooks for BlockHooks<'_, '_> {
         }
         // Inside an aggregate there is no other, and no window function.
         let (finished, windows) = (self.aggregates.take(), self.windows.take());
+        self.planner.enter_aggregate(scope);
         let bound = self.bind_aggregate(call, scope, binder);
+        self.planner.leave_aggregate();
         (self.aggregates, self.windows) = (finished, windows);
         let aggregate = bound?;
         let may_stand = self.aggregates.is_some();
-        if let Some(outside) = self.planner.place_outside(&aggregate, scope, may_stand) {
+        if let Some(outside) = self.planner.place_outside(&aggregate, scope, may_stand)? {
             return Ok(outside);
         }
         let Some(finished) = &mut self.aggregates else {
@@ -70,10 +72,21 @@ impl Hooks for BlockHooks<'_, '_> {
         out
     }
 
+    /// Queries of ON DUPLICATE KEY UPDATE do not know the new row by this name.
+    fn inserted(&mut self, _column: &ColumnName) -> Result<Expr> {
+        match self.planner.on_duplicate {
+            true => Err(SqlError::not_supported(
+                "VALUES() in a subquery of ON DUPLICATE KEY UPDATE",
+            )),
+            false => Ok(build::null()),
+        }
+    }
+
     fn subquery(&mut self, query: &Query, scope: &Scope, _binder: &Binder) -> Result<(usize, Vec<SqlType>)> {
         let locks = std::mem::take(&mut self.planner.locks);
         let before = self.aggregates.as_ref().map(|finished| finished.aggregates.len());
-        self.planner.places.push(Place::new(scope, before));
+        let in_aggregate = self.planner.is_in_aggregate(scope);
+        self.planner.places.push(Place::new(scope, before, in_aggregate));
         let planned = self.planner.query(query, Some(scope));
         let place = self.planner.places.pop();
         self.planner.locks = locks;
@@ -130,116 +143,12 @@ fn misplaced_alias(alias: &str) -> SqlError {
     )
 }
 
-/// What a grouped query may read: its keys and what follows from them.
-pub(super) struct Determined<'k> {
-    keys: Vec<String>,
-    slots: Vec<usize>,
-    scope: &'k Scope<'k>,
-    grouped: bool,
-}
-
 /// What tells an expression from others.
 pub(super) fn identity(e: &Expr) -> String {
     format!("{:?}", e.node)
 }
 
-impl<'k> Determined<'k> {
-    /// `unique` are the unique indexes of the tables: the slots of their columns, and those of the whole table.
-    pub fn new(
-        keys: &[Expr],
-        conditions: &[&Expr],
-        unique: &[(Vec<usize>, Vec<usize>)],
-        scope: &'k Scope<'k>,
-    ) -> Determined<'k> {
-        let mut slots: Vec<usize> = keys.iter().filter_map(slot_of).collect();
-        loop {
-            let before = slots.len();
-            for condition in conditions {
-                let Node::Compare(CmpOp::Eq, _, sides) = &condition.node else {
-                    continue;
-                };
-                for (a, b) in [(&sides[0], &sides[1]), (&sides[1], &sides[0])] {
-                    let fixed = b
-                        .columns()
-                        .iter()
-                        .all(|slot| slots.contains(slot) || *slot >= OUTER);
-                    if let Some(slot) = slot_of(a)
-                        && fixed
-                        && !slots.contains(&slot)
-                    {
-                        slots.push(slot);
-                    }
-                }
-            }
-            for (index, table) in unique {
-                if index.iter().all(|slot| slots.contains(slot)) {
-                    let new: Vec<usize> = table.iter().filter(|s| !slots.contains(s)).copied().collect();
-                    slots.extend(new);
-                }
-            }
-            if slots.len() == before {
-                break;
-            }
-        }
-        Determined {
-            keys: keys.iter().map(identity).collect(),
-            slots,
-            scope,
-            grouped: !keys.is_empty(),
-        }
-    }
-
-    /// Error 1055 or 1140 for the `n`-th expression of a clause.
-    pub fn check(&self, e: &Expr, n: usize, clause: &str) -> Result<()> {
-        let Some(slot) = self.stray(e) else { return Ok(()) };
-        let name = self.full_name(slot);
-        Err(if self.grouped {
-            SqlError::new(
-                er::WRONG_FIELD_WITH_GROUP,
-                format!(
-                    "Expression #{n} of {clause} is not in GROUP BY clause and contains nonaggregated column '{name}' \
-                     which is not functionally dependent on columns in GROUP BY clause; this is incompatible with \
-                     sql_mode=only_full_group_by"
-                ),
-            )
-        } else {
-            SqlError::new(
-                er::MIX_OF_GROUP_FUNC_AND_FIELDS,
-                format!(
-                    "In aggregated query without GROUP BY, expression #{n} of {clause} contains nonaggregated column \
-                     '{name}'; this is incompatible with sql_mode=only_full_group_by"
-                ),
-            )
-        })
-    }
-
-    /// A column in the expression that does not follow from the keys.
-    fn stray(&self, e: &Expr) -> Option<usize> {
-        if self.keys.contains(&identity(e)) {
-            return None;
-        }
-        if let Some(slot) = slot_of(e) {
-            return (slot < AGGREGATE && !self.slots.contains(&slot)).then_some(slot);
-        }
-        e.children().into_iter().find_map(|child| self.stray(child))
-    }
-
-    fn full_name(&self, slot: usize) -> String {
-        for table in &self.scope.tables {
-            let is_it = |column: &&ScopeColumn| column.value.is_none() && column.slot == slot;
-            if let Some(column) = table.columns.iter().find(is_it) {
-                let schema = table
-                    .schema
-                    .as_deref()
-                    .map(|s| format!("{s}."))
-                    .unwrap_or_default();
-                return format!("{schema}{}.{}", table.alias, column.name);
-            }
-        }
-        String::new()
-    }
-}
-
+/// The slot that an expression is.
 pub(super) fn slot_of(e: &Expr) -> Option<usize> {
     match e.node {
         Node::Column(slot) => Some(slot),

@@ -1,14 +1,13 @@
-//! The select list: its items and their names, what the result's columns say of themselves, and what may stand there
-//! beside groups (ONLY_FULL_GROUP_BY).
+//! The select list: its items and their names, and what the result's columns say of themselves.
 
 use super::from::{From, FromInput, FromTable};
-use super::group::{BlockHooks, Determined, Finished};
+use super::group::{BlockHooks, Finished};
 use super::json_table::ORG_TABLE;
 use super::window::Windows;
 use super::{AGGREGATE, OutputColumn, Planner};
 use crate::dictionary::TableDef;
 use crate::error::{Result, SqlError, er};
-use crate::expr::{CmpOp, Expr, Node};
+use crate::expr::{DefaultOf, Expr, Node};
 use crate::parse::ast::{self, Literal, SelectItem};
 use crate::parse::lexer::{Lexer, TokenKind, unquote};
 use crate::types::ColumnMeta;
@@ -128,6 +127,7 @@ impl Planner<'_> {
     /// The result's columns. `keyed`: those of tables say what part they have in keys, as no column of a temporary table does.
     pub(super) fn output_columns(&self, items: &[Item], from: &From, keyed: bool) -> Vec<OutputColumn> {
         let results = self.state.results_collation();
+        let is_nested = self.selects > 1;
         let column = |item: &Item| {
             let table = match item.expr.node {
                 Node::Column(slot) => from.tables.iter().rev().find(|t| t.base <= slot),
@@ -146,10 +146,21 @@ impl Planner<'_> {
                 name: meta.name.clone(),
                 ty: item.expr.ty.clone(),
                 meta,
+                default: match item.expr.node {
+                    Node::Column(slot) if is_nested => default_in(from, slot),
+                    _ => DefaultOf::Missing,
+                },
             }
         };
         items.iter().map(column).collect()
     }
+}
+
+/// The default of the column in a slot.
+fn default_in(from: &From, slot: usize) -> DefaultOf {
+    let mut columns = from.scope.tables.iter().flat_map(|table| &table.columns);
+    let found = columns.find(|column| column.value.is_none() && column.slot == slot);
+    found.map_or(DefaultOf::Missing, |column| column.default.clone())
 }
 
 /// The item that an ORDER BY or GROUP BY names by its number.
@@ -236,77 +247,4 @@ fn key_flags(def: &TableDef, column: usize) -> u16 {
         flags |= flag::ON_UPDATE_NOW;
     }
     flags
-}
-
-/// What is evaluated on groups.
-pub(super) struct OverGroups<'g> {
-    pub items: &'g [Item],
-    pub having: Option<&'g Expr>,
-    pub order: &'g [(Expr, bool)],
-    pub windows: &'g Windows,
-    /// There are rows of totals.
-    pub rollup: bool,
-}
-
-/// Error 1055 or 1140 where something reads a column that is not the same in all rows of a group.
-pub(super) fn check_grouping(
-    keys: &[Expr],
-    filter: Option<&Expr>,
-    from: &From,
-    over: OverGroups,
-) -> Result<()> {
-    if over.rollup {
-        // In a row of totals nothing follows from the keys that it leaves out.
-        return over.check(&Determined::new(keys, &[], &[], &from.scope));
-    }
-    let mut conditions: Vec<&Expr> = filter.into_iter().flat_map(super::access::conjuncts).collect();
-    for condition in from.tree.iter().flat_map(super::join::inner_conditions) {
-        conditions.extend(super::access::conjuncts(condition));
-    }
-    conditions.retain(|c| matches!(c.node, Node::Compare(CmpOp::Eq, ..)));
-    let mut unique = Vec::new();
-    for table in &from.tables {
-        if let FromInput::Stored { def, .. } = &table.input {
-            let whole: Vec<usize> = (0..def.columns.len()).map(|i| table.base + i).collect();
-            for index in &def.indexes {
-                let keys = index
-                    .parts
-                    .iter()
-                    .all(|p| p.prefix.is_none() && !def.columns[p.column].ty.nullable);
-                if index.unique && keys {
-                    let parts = index.parts.iter().map(|p| table.base + p.column).collect();
-                    unique.push((parts, whole.clone()));
-                }
-            }
-        }
-    }
-    let determined = Determined::new(keys, &conditions, &unique, &from.scope);
-    over.check(&determined)
-}
-
-impl OverGroups<'_> {
-    fn check(&self, determined: &Determined) -> Result<()> {
-        for (n, item) in self.items.iter().enumerate() {
-            determined.check(&item.expr, n + 1, "SELECT list")?;
-            for input in self.windows.inputs_of(&item.expr) {
-                determined.check(input, n + 1, "SELECT list")?;
-            }
-        }
-        if let Some(having) = self.having {
-            determined.check(having, 1, "HAVING clause")?;
-        }
-        for (n, (e, _)) in self.order.iter().enumerate() {
-            determined.check(e, n + 1, "ORDER BY clause")?;
-            for input in self.windows.inputs_of(e) {
-                determined.check(input, n + 1, "ORDER BY clause")?;
-            }
-        }
-        for (window, keys) in self.windows.in_use() {
-            let clause = format!("PARTITION BY or ORDER BY clause of window '{window}'");
-            for (n, key) in keys.into_iter().enumerate() {
-                determined.check(key, n + 1, &clause)?;
-            }
-        }
-        Ok(())
-    }
 }

@@ -6,6 +6,7 @@
 //! once. A left join whose WHERE condition refuses the NULLs it would add is an inner one.
 
 use super::access::{AccessPath, Request, choose, conjuncts};
+use super::common::not_first;
 use super::filter::{absorbed, selectivity};
 use super::from::{FromInput, FromTable, Tree};
 use super::json_table::EXPECTED_ROWS;
@@ -96,6 +97,7 @@ impl Planner<'_> {
             .map(|c| joiner.classify(c))
             .collect();
         let tree = joiner.simplify(tree, &pool);
+        joiner.check_first(&tree)?;
         let (pool, whole): (Vec<_>, Vec<_>) = pool.into_iter().partition(|c| !c.tables.is_empty() || !c.late);
         let mut ordered = false;
         let source = joiner.build(tree, pool, &[], Some(&mut ordered))?;
@@ -179,6 +181,30 @@ impl Joiner<'_, '_> {
                 let right = Box::new(self.simplify(*right, &[]));
                 Tree::Left { left, right, on }
             }
+        }
+    }
+
+    /// The recursive table among those of a tree, whose rows are read before all others.
+    fn recursive_in(&self, tree: &Tree) -> Option<&str> {
+        let mut tables = tree.tables().into_iter();
+        tables.find_map(|at| self.planner.working_table(&self.input.tables[at].input))
+    }
+
+    /// Error 3576 for a recursive table that cannot be read before all others.
+    fn check_first(&self, tree: &Tree) -> Result<()> {
+        match tree {
+            Tree::Table(_) => Ok(()),
+            Tree::Inner { list, straight, .. } => {
+                let late = list.iter().skip(1).find_map(|item| self.recursive_in(item));
+                match late.filter(|_| *straight) {
+                    Some(name) => Err(not_first(name)),
+                    None => list.iter().try_for_each(|item| self.check_first(item)),
+                }
+            }
+            Tree::Left { left, right, .. } => match self.recursive_in(right) {
+                Some(name) => Err(not_first(name)),
+                None => self.check_first(left),
+            },
         }
     }
 
@@ -290,6 +316,9 @@ impl Joiner<'_, '_> {
         let written: Vec<usize> = (0..items.len()).collect();
         if straight || items.len() == 1 {
             return Ok(written);
+        }
+        if let Some(first) = items.iter().position(|item| self.recursive_in(item).is_some()) {
+            return Ok(self.greedy(items, pool, known, Some(first))?.1);
         }
         let firsts = if items.len() <= SEARCH_MAX { items.len() } else { 1 };
         let mut best: Option<(f64, Vec<usize>)> = None;

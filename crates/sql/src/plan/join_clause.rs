@@ -105,7 +105,7 @@ impl Planner<'_> {
     /// Errors of tables that are not there, or may not be read, come in the order in which these are written.
     fn look_up(&self, table: &TableRef) -> Result<()> {
         match table {
-            TableRef::Table(named) if !self.names_common(&named.name) => {
+            TableRef::Table(named) if !self.is_common(&named.name) => {
                 self.state.require_in_part_of(Privileges::SELECT, &named.name)?;
                 self.state.table(&named.name).map(|_| ())
             }

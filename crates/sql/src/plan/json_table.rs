@@ -15,7 +15,9 @@ use super::walk::has_subquery;
 use super::{AGGREGATE, Planner};
 use crate::dictionary::names_equal;
 use crate::error::{Result, SqlError, er};
-use crate::expr::{Expr, Node, ScopeColumn, ScopeTable, Volatility, check_document_type, column_type};
+use crate::expr::{
+    DefaultOf, Expr, Node, ScopeColumn, ScopeTable, Volatility, check_document_type, column_type,
+};
 use crate::parse::ast::{self, JsonOtherwise, JsonTableColumn};
 use crate::types::json::{Json, PathStep, parse_path};
 use crate::types::{Conversion, SqlType, TypeKind, Val, Value, Warnings};
@@ -120,6 +122,7 @@ impl Planner<'_> {
             hidden: false,
             merged: false,
             value: None,
+            default: DefaultOf::Missing,
         });
         from.scope.add(ScopeTable {
             schema: None,

@@ -1,12 +1,12 @@
 //! Planning: from syntax to what the executor runs.
 //!
-//! - [`query`]: queries, UNION and its kin; [`block`]: one SELECT.
+//! - [`query`]: queries, UNION and its kin; [`common`]: WITH; [`block`]: one SELECT.
 //! - [`items`]: a SELECT's list; [`from`] its tables, with [`derived`], [`json_table`], [`join_clause`], [`hints`] and [`locking`] for what
 //!   stands there beside names; [`join`] the order of those, [`access`] which ranges of which index
-//!   ([`index_bounds`]) are read of one, [`filter`] what is left to be tested on them, [`order`] how not to sort them, [`group`] their groups ([`rollup`]: with totals);
+//!   ([`index_bounds`]) are read of one, [`filter`] what is left to be tested on them, [`order`] how not to sort them, [`group`] their groups ([`rollup`]: with totals; [`full_group_by`], [`dependence`]: what may stand beside them);
 //!   [`window`] its window functions; [`walk`]: through a whole plan.
 //! - [`view`]: views among the tables, and their definitions.
-//! - [`change`]: INSERT, UPDATE and DELETE; [`past`]: AS OF; [`file_form`]: how rows stand in files.
+//! - [`change`]: INSERT, UPDATE and DELETE; [`handler`]: HANDLER … READ; [`past`]: AS OF; [`file_form`]: how rows stand in files.
 //! - [`statement`]: whole statements, as the session has them run.
 //! - [`explain`]: a plan for people to read.
 //!
@@ -15,13 +15,17 @@
 pub mod access;
 mod block;
 pub mod change;
+mod common;
+mod dependence;
 mod derived;
 pub mod explain;
 pub mod file_form;
 mod filter;
 pub mod from;
+mod full_group_by;
 pub mod generated;
 mod group;
+pub mod handler;
 mod hints;
 mod index_bounds;
 mod items;
@@ -45,7 +49,7 @@ use crate::context::SessionState;
 use crate::context::TableUse;
 use crate::dictionary::TableDef;
 use crate::error::{Result, SqlError};
-use crate::expr::{Aggregate, Binder, EvalCtx, Expr};
+use crate::expr::{Aggregate, Binder, DefaultOf, EvalCtx, Expr};
 use crate::parse::ast::{self, SetOp};
 use crate::types::{ColumnMeta, SqlType};
 use access::AccessPath;
@@ -82,6 +86,8 @@ pub struct QueryPlan {
     pub calc_found_rows: bool,
     /// The order is that of the output columns from left to right.
     pub ordered_by_output: bool,
+    /// Which of its columns follow from which others, where a query around it may ask; `None`: nothing is known.
+    dependences: Option<dependence::Exported>,
 }
 
 /// Where the rows of a query go.
@@ -97,6 +103,8 @@ pub struct OutputColumn {
     pub name: String,
     pub ty: SqlType,
     pub meta: ColumnMeta,
+    /// That of the table's column that it is.
+    pub default: DefaultOf,
 }
 
 pub enum QueryBody {
@@ -110,13 +118,16 @@ pub enum QueryBody {
     Recursive(Recursion),
 }
 
-/// `WITH RECURSIVE`: the rows of `seed`, then those of `step` over the rows before, until there are none.
+/// `WITH RECURSIVE`: the rows of `seed`, then those of each step over the rows that it has not read yet, until all have been
+/// read by all.
 pub struct Recursion {
-    /// The query by whose number `step` knows the rows before.
+    /// The query by whose number the steps know the rows before.
     pub working: usize,
+    /// Equal rows stay.
     pub all: bool,
     pub seed: Box<QueryPlan>,
-    pub step: Box<QueryPlan>,
+    /// Their values are assigned to the columns, as in an INSERT.
+    pub steps: Vec<QueryPlan>,
 }
 
 /// A query of a set operation and how its rows are joined to those before.
@@ -245,8 +256,10 @@ pub struct Planner<'a> {
     pub queries: Vec<QueryPlan>,
     pub uses: Vec<TableUse>,
     pub common: Vec<Arc<ast::CommonTable>>,
-    /// Recursive tables being planned, which their own queries may name, and the queries that stand for them.
-    pub working: Vec<(String, usize)>,
+    /// Recursive tables being planned, which their own queries may name.
+    working: Vec<common::Working>,
+    /// Common tables that have been planned and read nothing around them, and their queries.
+    planned_common: Vec<(Arc<ast::CommonTable>, usize)>,
     /// The SELECTs around the one being planned, those of common tables that it names included.
     pub selects: usize,
     /// Rows of the tables of the FROM clause being planned may change: they have a slot behind their columns for the row's
@@ -270,6 +283,10 @@ pub struct Planner<'a> {
     null_extended: bool,
     /// The places in the queries around that the query being planned stands in, the outermost first.
     places: Vec<outer_aggregate::Place>,
+    /// What is bound is of ON DUPLICATE KEY UPDATE.
+    on_duplicate: bool,
+    /// For each aggregate around what is bound, how many scopes are around its query.
+    aggregates_around: Vec<usize>,
     /// The generated columns that conditions may go by, of the tables met so far.
     generated: RefCell<Vec<(TableId, Rc<GeneratedColumns>)>>,
 }
@@ -289,6 +306,7 @@ impl<'a> Planner<'a> {
             uses: Vec::new(),
             common: Vec::new(),
             working: Vec::new(),
+            planned_common: Vec::new(),
             selects: 0,
             keyed: false,
             locks: Vec::new(),
@@ -300,6 +318,8 @@ impl<'a> Planner<'a> {
             expanded: 0,
             null_extended: false,
             places: Vec::new(),
+            on_duplicate: false,
+            aggregates_around: Vec::new(),
             generated: RefCell::default(),
         }
     }

@@ -10,6 +10,7 @@
 
 use super::walk::has_subquery;
 use super::{AGGREGATE, Planner};
+use crate::error::{Result, SqlError};
 use crate::expr::{Aggregate, Expr, Node, OUTER, Scope, build};
 
 /// Where a subquery stands, for the aggregates in it.
@@ -18,16 +19,19 @@ pub(super) struct Place {
     depth: usize,
     /// The aggregates that this query has so far; `None`: none may stand here.
     before: Option<usize>,
+    /// The subquery stands in an aggregate of the query.
+    in_aggregate: bool,
     /// Those that the subquery has added to them.
     pub added: Vec<Aggregate>,
 }
 
 impl Place {
     /// A place in a query with this scope; `before` is the number of its aggregates, if more may stand there.
-    pub fn new(scope: &Scope, before: Option<usize>) -> Place {
+    pub fn new(scope: &Scope, before: Option<usize>, in_aggregate: bool) -> Place {
         Place {
             depth: depth_of(scope),
             before,
+            in_aggregate,
             added: Vec::new(),
         }
     }
@@ -44,17 +48,18 @@ impl Planner<'_> {
     }
 
     /// Gives an aggregate, bound in a scope, to the query around that it belongs to, and returns its value as a column of the
-    /// row outside. `None`: it is one of the query itself, in which it `may_stand` or not.
+    /// row outside. `None`: it is one of the query itself, in which it `may_stand` or not. Error 1111 if it would be one inside
+    /// another.
     pub(super) fn place_outside(
         &mut self,
         aggregate: &Aggregate,
         scope: &Scope,
         may_stand: bool,
-    ) -> Option<Expr> {
+    ) -> Result<Option<Expr>> {
         let own = depth_of(scope);
         let outermost = match innermost_level(aggregate) {
-            Level::Unknown => return None,
-            Level::NoColumns if may_stand => return None,
+            Level::Unknown => return Ok(None),
+            Level::NoColumns if may_stand => return Ok(None),
             Level::NoColumns => own,
             Level::Of(level) => level,
         };
@@ -63,6 +68,9 @@ impl Planner<'_> {
             let Some(place) = self.places.iter_mut().rev().find(here) else {
                 continue;
             };
+            if place.in_aggregate {
+                return Err(SqlError::invalid_group_function());
+            }
             let Some(before) = place.before else { continue };
             let slot = AGGREGATE + before + place.added.len() + level * OUTER;
             let mut aggregate = aggregate.clone();
@@ -74,9 +82,24 @@ impl Planner<'_> {
                 .for_each(|e| move_outwards(e, level));
             let value = build::column(slot, aggregate.ty.clone());
             place.added.push(aggregate);
-            return Some(value);
+            return Ok(Some(value));
         }
-        None
+        Ok(None)
+    }
+
+    /// Binds the inside of an aggregate of the query with this scope.
+    pub(super) fn enter_aggregate(&mut self, scope: &Scope) {
+        self.aggregates_around.push(depth_of(scope));
+    }
+
+    /// Ends what [`Planner::enter_aggregate`] began.
+    pub(super) fn leave_aggregate(&mut self) {
+        self.aggregates_around.pop();
+    }
+
+    /// Whether what is bound stands in an aggregate of the query with this scope.
+    pub(super) fn is_in_aggregate(&self, scope: &Scope) -> bool {
+        self.aggregates_around.last() == Some(&depth_of(scope))
     }
 }
 

@@ -1,12 +1,12 @@
-//! Queries: WITH, ORDER BY and LIMIT around blocks ([`super::block`]); UNION, INTERSECT and EXCEPT of them; VALUES.
+//! Queries: ORDER BY and LIMIT around blocks ([`super::block`]); UNION, INTERSECT and EXCEPT of them; VALUES.
 
 use super::file_form::FileForm;
 use super::group::BlockHooks;
-use super::{Destination, OutputColumn, Planner, QueryBody, QueryPlan, Recursion, SetBranch};
+use super::{Destination, OutputColumn, Planner, QueryBody, QueryPlan, SetBranch};
 use crate::accounts::Privileges;
 use crate::error::depth::check_stack;
 use crate::error::{Result, SqlError};
-use crate::expr::{Expr, Scope, build};
+use crate::expr::{DefaultOf, Expr, Scope, build};
 use crate::parse::ast::{self, Literal, OrderItem, Query};
 use crate::types::{ColumnMeta, SqlType};
 
@@ -40,19 +40,15 @@ impl Planner<'_> {
 
     /// Plans a query, whatever it says of its rows.
     fn query_with_into(&mut self, query: &Query, outer: Option<&Scope>) -> Result<QueryPlan> {
-        let common = self.common.len();
-        if let Some(with) = &query.with {
-            self.common.extend(with.tables.iter().cloned());
-        }
-        let planned = self.nested(|planner| planner.query_body(query, outer));
-        self.common.truncate(common);
-        let mut plan = planned?;
+        let mut plan = self.with_common(query.with.as_ref(), |planner| {
+            planner.nested(|planner| planner.query_body(query, outer))
+        })?;
         plan.outer = self.outer_slots(&plan);
         Ok(plan)
     }
 
     /// Plans a query inside another: what belongs to the one around it is put aside.
-    fn nested(&mut self, plan: impl FnOnce(&mut Self) -> Result<QueryPlan>) -> Result<QueryPlan> {
+    pub(super) fn nested(&mut self, plan: impl FnOnce(&mut Self) -> Result<QueryPlan>) -> Result<QueryPlan> {
         check_stack()?;
         if self.state.process.is_interrupted() {
             return Err(SqlError::interrupted());
@@ -68,29 +64,27 @@ impl Planner<'_> {
         if !query.locks.is_empty() {
             self.locks.clone_from(&query.locks);
         }
-        let (offset, limit) = match &query.limit {
-            None => (None, None),
-            Some(limit) => {
-                let offset = limit.offset.as_ref().map(|e| self.plain(e)).transpose()?;
-                (offset, Some(self.plain(&limit.count)?))
-            }
-        };
+        let (offset, limit) = self.limit_of(&query.limit)?;
         let mut plan = match &query.body {
             ast::QueryBody::Select(select) => {
                 self.select(select, (&query.order_by, &query.locks), outer, limit.as_ref())?
             }
             ast::QueryBody::Query(inner) => {
-                let inner = self.query(inner, outer)?;
+                let mut inner = self.query(inner, outer)?;
                 if query.order_by.is_empty() && limit.is_none() {
                     return Ok(inner);
                 }
                 let columns = inner.columns.iter().map(OutputColumn::copy).collect();
+                let dependences = inner.dependences.take();
                 // A query around a query: a union of one.
                 let body = QueryBody::Set {
                     first: Box::new(inner),
                     rest: Vec::new(),
                 };
-                QueryPlan::of(body, columns)
+                QueryPlan {
+                    dependences,
+                    ..QueryPlan::of(body, columns)
+                }
             }
             ast::QueryBody::SetOperation { first, rest } => self.set_operation(first, rest, outer)?,
             ast::QueryBody::Values(rows) => self.values(rows, outer)?,
@@ -104,7 +98,7 @@ impl Planner<'_> {
     }
 
     /// A query of a set operation.
-    fn branch(&mut self, body: &ast::QueryBody, outer: Option<&Scope>) -> Result<QueryPlan> {
+    pub(super) fn branch(&mut self, body: &ast::QueryBody, outer: Option<&Scope>) -> Result<QueryPlan> {
         let mut plan = self.nested(|planner| match body {
             ast::QueryBody::Select(select) => planner.select(select, (&[], &[]), outer, None),
             ast::QueryBody::Query(inner) => planner.query(inner, outer),
@@ -148,6 +142,7 @@ impl Planner<'_> {
                 name: column.name.clone(),
                 meta: ColumnMeta::of_expression(&column.name, &ty, results),
                 ty,
+                default: DefaultOf::Missing,
             })
             .collect();
         self.convert_output(&mut first, &columns)?;
@@ -162,7 +157,7 @@ impl Planner<'_> {
     }
 
     /// Makes a branch of a union give the common types.
-    fn convert_output(&self, plan: &mut QueryPlan, columns: &[OutputColumn]) -> Result<()> {
+    pub(super) fn convert_output(&self, plan: &mut QueryPlan, columns: &[OutputColumn]) -> Result<()> {
         let ctx = self.binder.ctx;
         let convert = |e: &mut Expr, ty: &SqlType| -> Result<()> {
             if e.ty.kind != ty.kind || e.ty.scale != ty.scale || e.ty.unsigned != ty.unsigned {
@@ -195,63 +190,6 @@ impl Planner<'_> {
         Ok(())
     }
 
-    /// A common table: recursive if it names itself.
-    pub(super) fn common_table(
-        &mut self,
-        table: &ast::CommonTable,
-        outer: Option<&Scope>,
-    ) -> Result<QueryPlan> {
-        if !table.recursive || !mentions(&table.query, &table.name) {
-            return self.query(&table.query, outer);
-        }
-        let union = match &table.query.body {
-            ast::QueryBody::SetOperation { first, rest } => rest.split_last().map(|last| (first, last)),
-            _ => None,
-        };
-        let Some((first, (step, rest))) = union.filter(|(_, (step, _))| step.op == ast::SetOp::Union) else {
-            return Err(SqlError::new(
-                3573,
-                format!(
-                    "Recursive Common Table Expression '{}' should contain a UNION",
-                    table.name
-                ),
-            ));
-        };
-        if !table.query.order_by.is_empty() || table.query.limit.is_some() {
-            return Err(SqlError::not_supported(
-                "ORDER BY or LIMIT in a recursive common table expression",
-            ));
-        }
-        let seed = self.nested(|planner| planner.set_operation(first, rest, outer))?;
-        let mut columns: Vec<OutputColumn> = seed.columns.iter().map(OutputColumn::copy).collect();
-        for (column, name) in columns.iter_mut().zip(&table.columns) {
-            column.name.clone_from(name);
-        }
-        columns.iter_mut().for_each(|column| column.ty.nullable = true);
-        let stand_in = columns.iter().map(OutputColumn::copy).collect();
-        self.queries
-            .push(QueryPlan::of(QueryBody::Values(Vec::new()), stand_in));
-        let working = self.queries.len() - 1;
-        self.working.push((table.name.clone(), working));
-        let all = step.all;
-        let step = self.branch(&step.body, outer);
-        self.working.pop();
-        let mut step = step?;
-        if step.columns.len() != columns.len() {
-            return Err(SqlError::select_column_count());
-        }
-        self.convert_output(&mut step, &columns)?;
-        let body = QueryBody::Recursive(Recursion {
-            working,
-            all,
-            seed: Box::new(seed),
-            step: Box::new(step),
-        });
-        let mut plan = QueryPlan::of(body, columns);
-        plan.outer = self.outer_slots(&plan);
-        Ok(plan)
-    }
-
     fn values(&mut self, rows: &[Vec<ast::Expr>], outer: Option<&Scope>) -> Result<QueryPlan> {
         let scope = Scope::inside(outer);
         let mut bound: Vec<Vec<Expr>> = Vec::with_capacity(rows.len());
@@ -272,7 +210,12 @@ impl Planner<'_> {
             let ty = build::common_type(&types, "VALUES", self.binder.ctx)?;
             let name = format!("column_{i}");
             let meta = ColumnMeta::of_expression(&name, &ty, results);
-            columns.push(OutputColumn { name, ty, meta });
+            columns.push(OutputColumn {
+                name,
+                ty,
+                meta,
+                default: DefaultOf::Missing,
+            });
         }
         let mut plan = QueryPlan::of(QueryBody::Values(bound), Vec::new());
         self.convert_output(&mut plan, &columns)?;
@@ -330,32 +273,6 @@ impl Planner<'_> {
     }
 }
 
-/// Whether the FROM clauses of a query name a table.
-pub(super) fn mentions(query: &Query, name: &str) -> bool {
-    fn in_ref(table: &ast::TableRef, name: &str) -> bool {
-        match table {
-            ast::TableRef::Table(t) => t.name.schema.is_none() && t.name.name == name,
-            ast::TableRef::Derived { query, .. } => mentions(query, name),
-            ast::TableRef::JsonTable(_) => false,
-            ast::TableRef::Join(join) => in_ref(&join.left, name) || in_ref(&join.right, name),
-            ast::TableRef::Nested(list) => list.iter().any(|t| in_ref(t, name)),
-        }
-    }
-    fn in_body(body: &ast::QueryBody, name: &str) -> bool {
-        match body {
-            ast::QueryBody::Select(select) => select.from.iter().any(|t| in_ref(t, name)),
-            ast::QueryBody::SetOperation { first, rest } => {
-                in_body(first, name) || rest.iter().any(|operand| in_body(&operand.body, name))
-            }
-            ast::QueryBody::Values(_) => false,
-            ast::QueryBody::Query(query) => mentions(query, name),
-        }
-    }
-    // A common table of the query's own hides one of that name around it.
-    let own = query.with.iter().flat_map(|with| &with.tables);
-    own.clone().all(|table| table.name != name) && in_body(&query.body, name)
-}
-
 /// The number an ORDER BY or GROUP BY item is, if it is one.
 pub(super) fn ordinal(e: &ast::Expr) -> Option<u64> {
     match e {
@@ -370,6 +287,7 @@ impl OutputColumn {
             name: self.name.clone(),
             ty: self.ty.clone(),
             meta: self.meta.clone(),
+            default: self.default.clone(),
         }
     }
 }
@@ -386,6 +304,7 @@ impl QueryPlan {
             into: Destination::Client,
             calc_found_rows: false,
             ordered_by_output: false,
+            dependences: None,
         }
     }
 

@@ -6,6 +6,7 @@
 
 use super::change::{DeletePlan, InsertPlan, JoinedPlan, Target, UpdatePlan};
 use super::explain;
+use super::handler::HandlerPlan;
 use super::past::AsOf;
 use super::view::Contexts;
 use super::{Destination, Planner, QueryPlan};
@@ -14,7 +15,7 @@ use crate::context::SessionState;
 use crate::context::TableUse;
 use crate::dictionary::{TableDef, virtual_schema};
 use crate::error::{Result, SqlError, er};
-use crate::expr::{Binder, EvalCtx, Expr, NoSubqueries, Node, build};
+use crate::expr::{Binder, DateConstant, EvalCtx, Expr, NoSubqueries, Node, build};
 use crate::mdl::Mode;
 use crate::parse::ast::{self, Statement, TableRef};
 use crate::types::{ColumnMeta, Value};
@@ -32,6 +33,7 @@ pub enum Body {
     Delete(Box<DeletePlan>),
     /// UPDATE or DELETE of joined tables.
     Joined(Box<JoinedPlan>),
+    Handler(Box<HandlerPlan>),
     Do(Vec<Expr>),
     Explain(explain::Explanation),
     /// EXPLAIN ANALYZE: the statement is run, and its operators shown with what was measured.
@@ -55,6 +57,8 @@ pub struct StatementPlan {
     depends_on_literals: bool,
     /// All tables are read as they were then, which each of them says.
     pub moments: Vec<AsOf>,
+    /// Texts that stand beside dates, of a query: each must be one.
+    pub dates: Vec<DateConstant>,
 }
 
 /// Plans a query, a data change, DO or EXPLAIN. The parameters lend their types; a statement that is only prepared has
@@ -82,12 +86,14 @@ pub(super) fn plan_with(
     let contexts = Contexts::default();
     let mut planner = Planner::new(state, binder, Some(&sample), &contexts);
     let body = make(&mut planner, &sample)?;
-    let reads = matches!(body, Body::Query(_) | Body::Explain(_) | Body::Analyze { .. });
+    let is_query = matches!(body, Body::Query(_));
+    let reads = is_query || matches!(body, Body::Explain(_) | Body::Analyze { .. });
     let moments = planner.moments(reads)?;
     let columns = match &body {
         Body::Query(query) if matches!(query.into, Destination::Client) => {
             Some(query.columns.iter().map(|column| column.meta.clone()).collect())
         }
+        Body::Handler(handler) => Some(handler.columns.iter().map(|column| column.meta.clone()).collect()),
         Body::Explain(rows) => Some(explain::columns(rows.format(), state)),
         Body::Analyze { format, .. } => Some(explain::columns(*format, state)),
         _ => None,
@@ -108,6 +114,10 @@ pub(super) fn plan_with(
         one_shot: false,
         depends_on_literals: ctx.depends_on_literals.get() || contexts.depend_on_literals() || explains,
         moments,
+        dates: match is_query {
+            true => [ctx.dates.take(), contexts.dates()].concat(),
+            false => Vec::new(),
+        },
     };
     planned.one_shot = planned.uses_variables();
     Ok(Box::new(planned))
@@ -119,19 +129,34 @@ impl Planner<'_> {
             Statement::Query(query) => Body::Query(Box::new(self.whole_query(query)?)),
             Statement::Insert(insert) => Body::Insert(Box::new(self.insert(insert)?)),
             Statement::LoadData(load) => Body::Insert(Box::new(self.load(load)?)),
-            Statement::Update(update) => match update.tables.as_slice() {
-                [TableRef::Table(table)] if table.as_of.is_none() => self.update(update, table, sample)?,
-                tables => {
-                    let from = self.keyed_tables(tables)?;
-                    Body::Joined(Box::new(self.joined_update(update, from)?))
-                }
-            },
-            Statement::Delete(delete) => match delete.from.as_slice() {
-                [TableRef::Table(table)] if delete.targets.is_empty() && table.as_of.is_none() => {
-                    Body::Delete(Box::new(self.delete(delete, table, sample)?))
-                }
-                _ => Body::Joined(Box::new(self.joined_delete(delete)?)),
-            },
+            Statement::Update(update) => {
+                self.with_common(update.with.as_ref(), |planner| match update.tables.as_slice() {
+                    [TableRef::Table(table)] if planner.is_stored(table) => {
+                        planner.update(update, table, sample)
+                    }
+                    tables => {
+                        let from = planner.keyed_tables(tables)?;
+                        let joined = planner.joined_update(update, from)?;
+                        Ok(Body::Joined(Box::new(joined)))
+                    }
+                })?
+            }
+            Statement::Delete(delete) => {
+                self.with_common(delete.with.as_ref(), |planner| match delete.from.as_slice() {
+                    [TableRef::Table(table)] if delete.targets.is_empty() && planner.is_stored(table) => {
+                        let plan = planner.delete(delete, table, sample)?;
+                        Ok(Body::Delete(Box::new(plan)))
+                    }
+                    [TableRef::Table(table)]
+                        if delete.targets.is_empty() && planner.is_common(&table.name) =>
+                    {
+                        let name = table.alias.as_ref().unwrap_or(&table.name.name);
+                        Err(SqlError::non_updatable(name, "DELETE"))
+                    }
+                    _ => Ok(Body::Joined(Box::new(planner.joined_delete(delete)?))),
+                })?
+            }
+            Statement::HandlerRead(read) => Body::Handler(Box::new(self.handler_read(read)?)),
             Statement::Do(list) => Body::Do(self.plain_list(list)?),
             Statement::Explain(explain) => {
                 let format = self.explain_format(explain)?;
@@ -153,6 +178,11 @@ impl Planner<'_> {
             }
             _ => return Err(SqlError::not_supported("planning of this statement")),
         })
+    }
+
+    /// Whether a name means a table or view as it is now.
+    fn is_stored(&self, table: &ast::TableName) -> bool {
+        table.as_of.is_none() && !self.is_common(&table.name)
     }
 
     /// Error 1345 if a plan would show what is below a view to an account that may not see it: that needs SHOW VIEW on the
@@ -263,7 +293,9 @@ impl StatementPlan {
             Body::Update(plan) => plan.ignore,
             Body::Delete(plan) => plan.ignore,
             Body::Joined(plan) => plan.ignore,
-            Body::Query(_) | Body::Do(_) | Body::Explain(_) | Body::Analyze { .. } => false,
+            Body::Query(_) | Body::Handler(_) | Body::Do(_) | Body::Explain(_) | Body::Analyze { .. } => {
+                false
+            }
         }
     }
 

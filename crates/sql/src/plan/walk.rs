@@ -102,7 +102,7 @@ impl QueryPlan {
             }
             QueryBody::Recursive(recursion) => {
                 recursion.seed.walk(f, scans);
-                recursion.step.walk(f, scans);
+                recursion.steps.iter().for_each(|step| step.walk(f, scans));
             }
             QueryBody::Values(rows) => rows.iter().flatten().for_each(|e| e.walk(f)),
         }

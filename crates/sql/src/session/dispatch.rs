@@ -24,6 +24,9 @@ impl Session {
             self.clear_diagnostics();
         }
         let is_of_dump = server_tables::is_of_dump(&self.state, statement);
+        if matches!(statement, Statement::HandlerRead(_)) {
+            self.refuse_handler_under_locks()?;
+        }
         if is_planned(statement) && !is_of_dump {
             return self.plan_and_run(statement, params, more, out).map(drop);
         }
@@ -148,6 +151,8 @@ impl Session {
                 self.unlock_tables_statement()?;
                 Ok(Answer::Ok(Done::default()))
             }
+            Statement::HandlerOpen { table, alias } => self.open_handler(table, alias.as_deref()),
+            Statement::HandlerClose(name) => self.close_handler(name),
             Statement::Empty => Ok(Answer::ok()),
             Statement::Unsupported(what) => Err(SqlError::not_supported(what)),
             _ => Err(SqlError::not_supported("this statement")),
@@ -200,6 +205,7 @@ pub(super) fn is_planned(statement: &Statement) -> bool {
             | Statement::Delete(_)
             | Statement::Do(_)
             | Statement::Explain(_)
+            | Statement::HandlerRead(_)
     )
 }
 

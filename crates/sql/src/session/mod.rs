@@ -6,7 +6,7 @@
 //! - [`prepared`]: statements kept for later, over the protocol or by PREPARE.
 //! - [`transaction`]: how statements are put into transactions.
 //! - [`set`], [`admin`], [`locked`]: SET; KILL, USE, FLUSH; LOCK TABLES. [`views`]: CREATE VIEW. [`create_filled`]: CREATE TABLE …
-//!   SELECT. [`temporary`]: temporary tables.
+//!   SELECT. [`temporary`]: temporary tables. [`handler`]: HANDLER.
 //!
 //! What statements see of the session while they run is `context`, far below; nothing below knows the session.
 
@@ -17,6 +17,7 @@ mod create_filled;
 mod depth_tests;
 mod dispatch;
 mod guard;
+mod handler;
 mod locked;
 mod plan_cache;
 mod prepared;

@@ -70,7 +70,10 @@ impl Session {
             | Statement::Prepare { .. }
             | Statement::Execute { .. }
             | Statement::Deallocate(_)
-            | Statement::LoadData(_) => {
+            | Statement::LoadData(_)
+            | Statement::HandlerOpen { .. }
+            | Statement::HandlerRead(_)
+            | Statement::HandlerClose(_) => {
                 return Err(SqlError::new(
                     er::UNSUPPORTED_PS,
                     "This command is not supported in the prepared statement protocol yet",

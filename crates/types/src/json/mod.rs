@@ -13,6 +13,7 @@ mod path;
 pub use path::{Index, PathStep, find, has_wildcard, is_identifier, parse_path};
 
 use crate::{Date, DateTime, Time};
+use std::convert::Infallible;
 use std::fmt;
 
 /// A JSON document, or a part of one.
@@ -462,12 +463,26 @@ pub fn quoted(text: &str) -> String {
 impl Json {
     /// As JSON_PRETTY writes it: each element and each member on a line of its own, two blanks further in than what it stands in.
     pub fn indented(&self) -> String {
-        let mut text = String::new();
-        self.indent(0, &mut text);
-        text
+        let grown = self.indented_while(&mut |_| Ok::<bool, Infallible>(true));
+        grown.ok().flatten().unwrap_or_default()
     }
 
-    fn indent(&self, depth: usize, text: &mut String) {
+    /// The same; `None` once `may_grow`, which is told how long the text is, says no.
+    pub fn indented_while<E>(
+        &self,
+        may_grow: &mut dyn FnMut(usize) -> Result<bool, E>,
+    ) -> Result<Option<String>, E> {
+        let mut text = String::new();
+        let whole = self.indent(0, &mut text, may_grow)?;
+        Ok(whole.then_some(text))
+    }
+
+    fn indent<E>(
+        &self,
+        depth: usize,
+        text: &mut String,
+        may_grow: &mut dyn FnMut(usize) -> Result<bool, E>,
+    ) -> Result<bool, E> {
         let line = |depth: usize, text: &mut String| {
             text.push('\n');
             text.extend(std::iter::repeat_n("  ", depth));
@@ -478,7 +493,9 @@ impl Json {
                 for (i, value) in list.iter().enumerate() {
                     text.push_str(if i > 0 { "," } else { "" });
                     line(depth + 1, text);
-                    value.indent(depth + 1, text);
+                    if !value.indent(depth + 1, text, may_grow)? {
+                        return Ok(false);
+                    }
                 }
                 line(depth, text);
                 text.push(']');
@@ -490,13 +507,16 @@ impl Json {
                     line(depth + 1, text);
                     text.push_str(&quoted(name));
                     text.push_str(": ");
-                    value.indent(depth + 1, text);
+                    if !value.indent(depth + 1, text, may_grow)? {
+                        return Ok(false);
+                    }
                 }
                 line(depth, text);
                 text.push('}');
             }
             other => text.push_str(&other.to_string()),
         }
+        may_grow(text.len())
     }
 }
 
@@ -547,6 +567,8 @@ pub enum PathEdit {
     Replace,
     /// JSON_ARRAY_APPEND: adds to the array that is there.
     Append,
+    /// JSON_ARRAY_INSERT: moves the element that is there, and those behind it, to make room.
+    ArrayInsert,
     /// JSON_REMOVE
     Remove,
 }
@@ -576,7 +598,7 @@ pub fn change(root: &mut Json, path: &[PathStep], kind: PathEdit, value: &Json) 
                 list.push(value.clone());
                 *root = Json::Array(list);
             }
-            PathEdit::Insert | PathEdit::Remove => {}
+            PathEdit::Insert | PathEdit::ArrayInsert | PathEdit::Remove => {}
         }
         return;
     };
@@ -601,6 +623,9 @@ pub fn change(root: &mut Json, path: &[PathStep], kind: PathEdit, value: &Json) 
         (PathStep::Element(index), Json::Array(list)) => match index.position(list.len()) {
             Some(at) if at < list.len() && kind == PathEdit::Remove && rest.is_empty() => {
                 list.remove(at);
+            }
+            at if kind == PathEdit::ArrayInsert && rest.is_empty() => {
+                list.insert(at.unwrap_or(0).min(list.len()), value.clone());
             }
             Some(at) if at < list.len() => change(&mut list[at], rest, kind, value),
             Some(_) if adds => list.push(value.clone()),

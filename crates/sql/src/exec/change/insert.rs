@@ -442,6 +442,7 @@ impl InsertRun<'_> {
         let (plan, run) = (self.plan, self.run);
         let target = &plan.target;
         let relations = Relations::of(target.foreign_keys.as_deref(), run);
+        let width = target.def.columns.len();
         let mut set = Vec::new();
         let mut after = Vec::new();
         let mut changed = false;
@@ -449,25 +450,31 @@ impl InsertRun<'_> {
             Some(relations) => self.before_update(relations, assignments, key, new)?,
             None => None,
         };
+        let mut apply = |old: &dyn Row, set: &mut Vec<(usize, Value)>| -> Result<bool> {
+            let both = OldAndNew { old, new, width };
+            let changes = assignments.apply(target, &both, &run.env.ctx(), set)?;
+            after = Changed { base: old, set }.copy(width);
+            Ok(changes)
+        };
+        // Queries cannot run while the row is latched; it stays locked.
+        let runs_queries = assignments.has_subquery() || target.checks_query();
+        if runs_queries {
+            let Some(old) = target.row(run, key)? else {
+                return Ok(None);
+            };
+            changed = apply(&Slots(&old), &mut set)?;
+        }
         let result = {
             let mut txn = run.txn.borrow_mut();
             target.table.modify_duplicate(&mut txn, key, &mut |view, buf| {
-                let old = Stored {
-                    def: &target.def,
-                    view,
-                    zone: run.env.time_zone,
-                };
-                let both = OldAndNew {
-                    old: &old,
-                    new,
-                    width: target.def.columns.len(),
-                };
-                changed = assignments.apply(target, &both, &run.env.ctx(), &mut set)?;
-                after = Changed {
-                    base: &old,
-                    set: &set,
+                if !runs_queries {
+                    let old = Stored {
+                        def: &target.def,
+                        view,
+                        zone: run.env.time_zone,
+                    };
+                    changed = apply(&old, &mut set)?;
                 }
-                .copy(target.def.columns.len());
                 target.write(&set, buf, run.env.time_zone);
                 Ok(if changed { Action::Update } else { Action::Keep })
             })

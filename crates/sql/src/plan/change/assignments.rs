@@ -172,11 +172,16 @@ impl Hooks for DefaultHooks<'_> {
     fn inserted(&mut self, column: &ast::ColumnName) -> Result<Expr> {
         self.inner.inserted(column)
     }
-    fn default_of(&mut self, column: Option<&ast::ColumnName>) -> Result<Expr> {
-        let at = match column {
-            Some(name) => self.target.column(&name.column, Use::Read)?,
-            None => self.column,
-        };
+    fn default_of(
+        &mut self,
+        column: Option<&ast::ColumnName>,
+        scope: &Scope,
+        binder: &Binder,
+    ) -> Result<Expr> {
+        if let Some(column) = column {
+            return self.inner.default_of(Some(column), scope, binder);
+        }
+        let at = self.column;
         let def = &self.target.def.columns[at];
         if def.ty.nullable && def.default.is_none() && def.generated.is_none() {
             return Ok(build::null());

@@ -12,6 +12,7 @@ use crate::context::TableUse;
 use crate::error::{Result, SqlError};
 use crate::expr::{AllowedColumns, Binder, Expr, Hooks, Scope, ScopeColumn, ScopeTable, build};
 use crate::parse::ast;
+use crate::plan::from::default_of;
 use crate::plan::group::BlockHooks;
 use crate::plan::{Planner, QueryPlan};
 use std::sync::Arc;
@@ -101,7 +102,17 @@ impl Planner<'_> {
                 InsertSource::Query(Box::new(source))
             }
         };
-        let on_duplicate = bind_on_duplicate(insert, &target, &columns, &binder)?;
+        self.on_duplicate = true;
+        let mut hooks = BlockHooks {
+            planner: self,
+            aggregates: None,
+            windows: None,
+            aliases: &[],
+            alias_first: false,
+        };
+        let on_duplicate = bind_on_duplicate(insert, &target, &columns, &binder, &mut hooks);
+        self.on_duplicate = false;
+        let on_duplicate = on_duplicate?;
         let mut events = vec![Event::Insert];
         match &on_duplicate {
             OnDuplicate::Fail => {}
@@ -173,6 +184,7 @@ fn bind_on_duplicate(
     target: &Target,
     columns: &[usize],
     binder: &Binder,
+    hooks: &mut dyn Hooks,
 ) -> Result<OnDuplicate> {
     Ok(if insert.replace {
         OnDuplicate::Replace
@@ -184,17 +196,9 @@ fn bind_on_duplicate(
         if let Some((alias, names)) = &insert.row_alias {
             scope.add(alias_table(target, columns, alias, names)?)?;
         }
-        let mut hooks = OnDuplicateHooks { target };
+        let mut hooks = OnDuplicateHooks { target, inner: hooks };
         let binder = binder.in_clause("field list");
         let assignments = Assignments::bind(&insert.on_duplicate, target, &scope, &binder, &mut hooks)?;
-        if assignments.has_subquery() {
-            return Err(SqlError::not_supported("a subquery in ON DUPLICATE KEY UPDATE"));
-        }
-        if target.checks_query() {
-            return Err(SqlError::not_supported(
-                "ON DUPLICATE KEY UPDATE through a view whose CHECK OPTION has a subquery",
-            ));
-        }
         OnDuplicate::Update(assignments)
     })
 }
@@ -202,9 +206,19 @@ fn bind_on_duplicate(
 /// VALUES(c) is the slot of `c` behind those of the old row.
 struct OnDuplicateHooks<'a> {
     target: &'a Target,
+    inner: &'a mut dyn Hooks,
 }
 
 impl Hooks for OnDuplicateHooks<'_> {
+    fn subquery(
+        &mut self,
+        query: &ast::Query,
+        scope: &Scope,
+        binder: &Binder,
+    ) -> Result<(usize, Vec<crate::types::SqlType>)> {
+        self.inner.subquery(query, scope, binder)
+    }
+
     fn inserted(&mut self, column: &ast::ColumnName) -> Result<Expr> {
         let at = self.target.column(&column.column, Use::Read)?;
         let width = self.target.def.columns.len();
@@ -227,7 +241,12 @@ pub(super) fn bind_rows(
         inner: &'a mut dyn Hooks,
     }
     impl Hooks for ValueHooks<'_> {
-        fn default_of(&mut self, column: Option<&ast::ColumnName>) -> Result<Expr> {
+        fn default_of(
+            &mut self,
+            column: Option<&ast::ColumnName>,
+            _scope: &Scope,
+            _binder: &Binder,
+        ) -> Result<Expr> {
             let Some(name) = column else {
                 return Err(SqlError::not_supported("DEFAULT inside an expression"));
             };
@@ -291,6 +310,7 @@ fn alias_table(target: &Target, columns: &[usize], alias: &str, names: &[String]
         // With its own column names the alias is optional, otherwise the old row's come first.
         merged: names.is_empty(),
         value: None,
+        default: default_of(&target.def.columns[at]),
     });
     let readable = target.readable.as_deref().map(|readable| AllowedColumns {
         columns: columns

@@ -7,6 +7,7 @@ use crate::dictionary::{ColumnDefault, TableDef, names_equal};
 use crate::error::{Result, SqlError, er};
 use crate::expr::{AllowedColumns, Binder, Expr, PlainHooks, Scope, ScopeColumn, ScopeTable, build};
 use crate::parse::{self, ast};
+use crate::plan::from::default_of;
 use crate::plan::generated::GeneratedColumns;
 use crate::plan::view::merged::Within;
 use crate::plan::walk::has_subquery;
@@ -81,6 +82,7 @@ fn scope_table(def: &TableDef, alias: Option<&str>, base: usize) -> ScopeTable {
         hidden: column.invisible,
         merged: column.is_key_part(),
         value: None,
+        default: default_of(column),
     });
     ScopeTable {
         schema: alias.is_none().then(|| def.schema.clone()),

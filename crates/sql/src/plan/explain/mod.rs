@@ -102,7 +102,7 @@ fn in_rows(body: &Body, queries: &[QueryPlan]) -> Vec<Vec<Value>> {
         Body::Update(update) => table.change("UPDATE", &update.target.def, Some(&update.rows.path)),
         Body::Delete(delete) => table.change("DELETE", &delete.target.def, Some(&delete.rows.path)),
         Body::Joined(joined) => table.query(&joined.join),
-        Body::Do(_) | Body::Explain(_) | Body::Analyze { .. } => {}
+        Body::Handler(_) | Body::Do(_) | Body::Explain(_) | Body::Analyze { .. } => {}
     }
     table.finish()
 }
@@ -133,7 +133,7 @@ fn tree_of(body: &Body, queries: &[QueryPlan]) -> Option<Operator> {
             tree.change("DELETE", &def.name, Some(read))
         }
         Body::Joined(joined) => tree.query(&joined.join),
-        Body::Do(_) | Body::Explain(_) | Body::Analyze { .. } => return None,
+        Body::Handler(_) | Body::Do(_) | Body::Explain(_) | Body::Analyze { .. } => return None,
     })
 }
 
@@ -143,6 +143,6 @@ fn query_type(body: &Body) -> &'static str {
         Body::Update(_) => "update",
         Body::Delete(_) => "delete",
         Body::Joined(_) => "change of joined tables",
-        Body::Query(_) | Body::Do(_) | Body::Explain(_) | Body::Analyze { .. } => "select",
+        Body::Query(_) | Body::Handler(_) | Body::Do(_) | Body::Explain(_) | Body::Analyze { .. } => "select",
     }
 }

@@ -91,7 +91,7 @@ impl<'q> Table<'q> {
             }
             QueryBody::Recursive(recursion) => {
                 self.block(&recursion.seed, kind);
-                self.block(&recursion.step, "UNION");
+                recursion.steps.iter().for_each(|step| self.block(step, "UNION"));
             }
             QueryBody::Values(_) => {
                 let id = self.id();

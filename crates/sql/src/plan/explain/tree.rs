@@ -48,8 +48,10 @@ impl<'q> Tree<'q> {
                 union
             }
             QueryBody::Recursive(recursion) => {
-                let step = Operator::new("repeat_until_convergence", "Repeat until convergence")
-                    .over(self.query(&recursion.step));
+                let mut step = Operator::new("repeat_until_convergence", "Repeat until convergence");
+                for query in &recursion.steps {
+                    step = step.over(self.query(query));
+                }
                 Operator::new("materialize", "Recursive CTE")
                     .over(self.query(&recursion.seed))
                     .over(step)

@@ -13,9 +13,10 @@ use crate::error::depth::check_stack;
 use crate::error::{Result, SqlError};
 use crate::expr::{Scope, column_type};
 use crate::parse::ast::*;
+use crate::plan::Planner;
+use crate::plan::common::Parts;
 use crate::plan::join_clause::common_names;
-use crate::plan::query::{mentions, ordinal};
-use crate::plan::{OutputColumn, Planner, QueryBody as PlannedBody, QueryPlan};
+use crate::plan::query::ordinal;
 use crate::types::TypeKind;
 use std::sync::Arc;
 
@@ -130,31 +131,20 @@ impl<'p, 'a> Canonical<'p, 'a> {
 
     /// The query of a common table, which may name itself.
     fn common_table(&mut self, table: &CommonTable) -> Result<Query> {
-        if !table.recursive || !mentions(&table.query, &table.name) {
+        let Some(parts) = Parts::of(table)? else {
             return self.table_query(&table.query, None);
-        }
-        let seed = match &table.query.body {
-            QueryBody::SetOperation { first, rest } => {
-                let before = rest.len().saturating_sub(1);
-                self.planner.set_operation(first, &rest[..before], None)?
-            }
-            _ => {
-                return Err(SqlError::not_supported(
-                    "a recursive common table without UNION in a view",
-                ));
-            }
         };
-        let mut columns: Vec<OutputColumn> = seed.columns.iter().map(OutputColumn::copy).collect();
-        for (column, name) in columns.iter_mut().zip(&table.columns) {
-            column.name.clone_from(name);
-        }
-        let queries = &mut self.planner.queries;
-        queries.push(QueryPlan::of(PlannedBody::Values(Vec::new()), columns));
-        let working = queries.len() - 1;
-        self.planner.working.push((table.name.clone(), working));
-        let written = self.table_query(&table.query, None);
-        self.planner.working.pop();
-        written
+        let (tables, outer_join) = (&mut self.tables, &mut self.outer_join);
+        self.planner.name_working(table, &parts, |planner| {
+            let mut inner = Canonical {
+                planner,
+                tables: std::mem::take(tables),
+                outer_join: *outer_join,
+            };
+            let written = inner.table_query(&table.query, None);
+            (*tables, *outer_join) = (inner.tables, inner.outer_join);
+            written
+        })
     }
 
     fn body(&mut self, body: &QueryBody, outer: Option<&Names>, naming: Naming) -> Result<QueryBody> {
@@ -364,11 +354,7 @@ impl<'p, 'a> Canonical<'p, 'a> {
         if named.as_of.is_some() {
             return Err(SqlError::not_supported("AS OF in a view"));
         }
-        let name = &named.name.name;
-        let planner = &self.planner;
-        let is_common = planner.working.iter().any(|(working, _)| working == name)
-            || planner.common.iter().any(|common| common.name == *name);
-        if named.name.schema.is_none() && is_common {
+        if self.planner.is_common(&named.name) {
             walk.whole.push(false);
             return Ok(named.clone());
         }

@@ -27,7 +27,7 @@ pub(in crate::plan) mod merged;
 mod names;
 mod naming;
 
-use super::from::{From, FromInput, FromTable, Tree};
+use super::from::{From, FromInput, FromTable, Tree, default_of};
 use super::hints::hints;
 use super::{Planner, QueryPlan};
 use crate::accounts::Rights;
@@ -36,13 +36,13 @@ use crate::ddl::view::no_such_definer;
 use crate::dictionary::{TableDef, ViewDef};
 use crate::error::depth::{TABLES_MAX, check_stack};
 use crate::error::{Result, SqlError, er};
-use crate::expr::{BindCtx, Expr, Node, ScopeColumn, ScopeTable};
+use crate::expr::{BindCtx, DateConstant, DefaultOf, Expr, Node, ScopeColumn, ScopeTable};
 use crate::mdl::Mode;
 use crate::parse::ast::{self, LockClause, QueryBody, Select, ViewAlgorithm};
 use crate::parse::parse_query;
 use crate::types::{Charset, Collation};
 use merged::{MergedView, Within};
-use std::cell::OnceCell;
+use std::cell::{OnceCell, RefCell};
 use std::sync::Arc;
 
 /// How many collations the views of one statement may have between them.
@@ -65,8 +65,15 @@ impl Contexts {
             .ok_or_else(|| SqlError::not_supported("views of more than eight collations in one statement"))?;
         Ok(free.get_or_init(|| BindCtx {
             collation_connection: collation,
+            dates: RefCell::default(),
             ..around.clone()
         }))
+    }
+
+    /// The texts that stand beside dates.
+    pub fn dates(&self) -> Vec<DateConstant> {
+        let made = self.0.iter().filter_map(OnceCell::get);
+        made.flat_map(|ctx| ctx.dates.take()).collect()
     }
 
     /// Whether other literals in place of the parameters could make another plan.
@@ -80,9 +87,10 @@ impl Contexts {
 struct Around<'a> {
     binder: crate::expr::Binder<'a>,
     common: Vec<Arc<ast::CommonTable>>,
-    working: Vec<(String, usize)>,
+    working: Vec<crate::plan::common::Working>,
     locks: Vec<LockClause>,
     places: Vec<crate::plan::outer_aggregate::Place>,
+    aggregates_around: Vec<usize>,
 }
 
 impl<'a> Planner<'a> {
@@ -171,6 +179,7 @@ impl<'a> Planner<'a> {
             common: std::mem::take(&mut self.common),
             working: std::mem::take(&mut self.working),
             places: std::mem::take(&mut self.places),
+            aggregates_around: std::mem::take(&mut self.aggregates_around),
             locks: std::mem::replace(&mut self.locks, locks),
         };
         self.binder.ctx = ctx;
@@ -187,6 +196,7 @@ impl<'a> Planner<'a> {
         self.common = around.common;
         self.working = around.working;
         self.places = around.places;
+        self.aggregates_around = around.aggregates_around;
         self.locks = around.locks;
         drop(acting);
         planned.map_err(|error| match is_hidden(&error) {
@@ -401,6 +411,10 @@ impl ViewShape<'_> {
             slot: slot_of(&value).unwrap_or(0),
             hidden: false,
             merged: false,
+            default: match value.node {
+                Node::Column(_) => default_of(column),
+                _ => DefaultOf::Missing,
+            },
             value: (!matches!(value.node, Node::Column(_))).then(|| Arc::new(value)),
         });
         ScopeTable {

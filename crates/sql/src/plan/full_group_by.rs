@@ -1,0 +1,189 @@
+//! ONLY_FULL_GROUP_BY: what stands beside groups, or orders rows that DISTINCT has made one, must have one value for all of them.
+//!
+//! A grouped query may read its keys and what follows from them ([`super::dependence`]): errors 1055 and 1140 otherwise. An
+//! expression that is a key is read whole; inside others keys count only as columns, as in MySQL. ORDER BY of SELECT DISTINCT
+//! may read what is selected: error 3065 otherwise.
+
+use super::dependence::Dependences;
+use super::from::From;
+use super::group::{identity, slot_of};
+use super::items::Item;
+use super::window::Windows;
+use super::{AGGREGATE, Planner};
+use crate::error::{Result, SqlError, er};
+use crate::expr::{Expr, Node, Scope, ScopeColumn};
+use std::collections::HashSet;
+
+/// What is evaluated on groups.
+pub(super) struct OverGroups<'g> {
+    pub items: &'g [Item],
+    pub having: Option<&'g Expr>,
+    pub order: &'g [(Expr, bool)],
+    pub windows: &'g Windows,
+    /// There are rows of totals.
+    pub rollup: bool,
+}
+
+/// What may be read: some expressions as they are, and columns.
+struct Readable<'r, 'p> {
+    planner: &'r Planner<'p>,
+    whole: Vec<String>,
+    slots: HashSet<usize>,
+    scope: &'r Scope<'r>,
+    /// There are keys.
+    grouped: bool,
+}
+
+impl Planner<'_> {
+    /// Error 1055 or 1140 where something reads a column that is not the same in all rows of a group.
+    pub(super) fn check_grouping(
+        &self,
+        keys: &[Expr],
+        filter: Option<&Expr>,
+        from: &From,
+        over: &OverGroups,
+    ) -> Result<()> {
+        // In a row of totals nothing follows from the keys that it leaves out.
+        let dependences = match over.rollup {
+            true => Dependences::default(),
+            false => self.dependences(from, filter)?,
+        };
+        let readable = Readable {
+            planner: self,
+            whole: keys.iter().map(identity).collect(),
+            slots: dependences.closure(keys.iter().filter_map(slot_of)),
+            scope: &from.scope,
+            grouped: !keys.is_empty(),
+        };
+        for (n, item) in over.items.iter().enumerate() {
+            readable.check(&item.expr, n + 1, "SELECT list")?;
+            for input in over.windows.inputs_of(&item.expr) {
+                readable.check(input, n + 1, "SELECT list")?;
+            }
+        }
+        if let Some(having) = over.having {
+            readable.check(having, 1, "HAVING clause")?;
+        }
+        // The only group needs no order.
+        let order = over.order.iter().filter(|_| readable.grouped);
+        for (n, (e, _)) in order.enumerate() {
+            readable.check(e, n + 1, "ORDER BY clause")?;
+            for input in over.windows.inputs_of(e) {
+                readable.check(input, n + 1, "ORDER BY clause")?;
+            }
+        }
+        for (window, keys) in over.windows.in_use() {
+            let clause = format!("PARTITION BY or ORDER BY clause of window '{window}'");
+            for (n, key) in keys.into_iter().enumerate() {
+                readable.check(key, n + 1, &clause)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Error 3065 where the order of distinct rows reads a column that is not selected.
+    pub(super) fn check_distinct_order(
+        &self,
+        items: &[Item],
+        order: &[(Expr, bool)],
+        from: &From,
+    ) -> Result<()> {
+        let selected = Readable {
+            planner: self,
+            whole: items.iter().map(|item| identity(&item.expr)).collect(),
+            slots: items.iter().filter_map(|item| slot_of(&item.expr)).collect(),
+            scope: &from.scope,
+            grouped: true,
+        };
+        for (n, (e, _)) in order.iter().enumerate() {
+            if let Some(slot) = selected.stray(e) {
+                return Err(SqlError::new(
+                    er::FIELD_IN_ORDER_NOT_SELECT,
+                    format!(
+                        "Expression #{} of ORDER BY clause is not in SELECT list, references column '{}' which is not in \
+                         SELECT list; this is incompatible with DISTINCT",
+                        n + 1,
+                        selected.full_name(slot)
+                    ),
+                ));
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Readable<'_, '_> {
+    /// Error 1055 or 1140 for the `n`-th expression of a clause.
+    fn check(&self, e: &Expr, n: usize, clause: &str) -> Result<()> {
+        let Some(slot) = self.stray(e) else { return Ok(()) };
+        let name = self.full_name(slot);
+        Err(if self.grouped {
+            SqlError::new(
+                er::WRONG_FIELD_WITH_GROUP,
+                format!(
+                    "Expression #{n} of {clause} is not in GROUP BY clause and contains nonaggregated column '{name}' \
+                     which is not functionally dependent on columns in GROUP BY clause; this is incompatible with \
+                     sql_mode=only_full_group_by"
+                ),
+            )
+        } else {
+            SqlError::new(
+                er::MIX_OF_GROUP_FUNC_AND_FIELDS,
+                format!(
+                    "In aggregated query without GROUP BY, expression #{n} of {clause} contains nonaggregated column \
+                     '{name}'; this is incompatible with sql_mode=only_full_group_by"
+                ),
+            )
+        })
+    }
+
+    /// A column in the expression that may not be read.
+    fn stray(&self, e: &Expr) -> Option<usize> {
+        match self.whole.contains(&identity(e)) {
+            true => None,
+            false => self.stray_in(e),
+        }
+    }
+
+    fn stray_in(&self, e: &Expr) -> Option<usize> {
+        let is_stray = |slot: &usize| *slot < AGGREGATE && !self.slots.contains(slot);
+        match &e.node {
+            Node::Column(slot) => return Some(*slot).filter(is_stray),
+            // A column of a merged view is a column, whatever it is computed by.
+            _ if e.name.is_some() && self.whole.contains(&identity(e)) => return None,
+            Node::Subquery { id, .. } => {
+                let around = &self.planner.queries[*id].outer;
+                if let Some(slot) = around.iter().find(|slot| is_stray(slot)) {
+                    return Some(*slot);
+                }
+            }
+            _ => {}
+        }
+        e.children().into_iter().find_map(|child| self.stray_in(child))
+    }
+
+    fn full_name(&self, slot: usize) -> String {
+        for table in &self.scope.tables {
+            let is_it = |column: &&ScopeColumn| column.value.is_none() && column.slot == slot;
+            if let Some(column) = table.columns.iter().find(is_it) {
+                let schema = table
+                    .schema
+                    .as_deref()
+                    .map(|s| format!("{s}."))
+                    .unwrap_or_default();
+                return format!("{schema}{}.{}", table.alias, column.name);
+            }
+        }
+        String::new()
+    }
+}
+
+/// Error 3029: an aggregate in ORDER BY, as its `n`-th expression, of a query that has no other and no groups.
+pub(super) fn order_aggregates(n: usize) -> SqlError {
+    SqlError::new(
+        er::AGGREGATE_ORDER_NON_AGG_QUERY,
+        format!(
+            "Expression #{n} of ORDER BY contains aggregate function and applies to the result of a non-aggregated query"
+        ),
+    )
+}

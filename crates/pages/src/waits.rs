@@ -103,13 +103,16 @@ pub struct Waits([Counted; Wait::ALL.len()]);
 impl Waits {
     /// None so far.
     pub const fn new() -> Waits {
-        const NONE: Counted = Counted {
-            count: AtomicU64::new(0),
-            nanos: AtomicU64::new(0),
-            least_nanos: AtomicU64::new(u64::MAX),
-            most_nanos: AtomicU64::new(0),
-        };
-        Waits([NONE; Wait::ALL.len()])
+        Waits(
+            [const {
+                Counted {
+                    count: AtomicU64::new(0),
+                    nanos: AtomicU64::new(0),
+                    least_nanos: AtomicU64::new(u64::MAX),
+                    most_nanos: AtomicU64::new(0),
+                }
+            }; Wait::ALL.len()],
+        )
     }
 
     /// Counts one. Relaxed, as the counts stand for nothing but themselves; whoever reads in between may see a count without

@@ -13,7 +13,7 @@ use crate::dictionary::TableDef;
 use crate::error::{Result, SqlError};
 use crate::expr::{EvalCtx, Expr, Row};
 use crate::information_schema;
-use crate::plan::explain::measured::{Measured, Stage, meter};
+use crate::plan::explain::measured::{Stage, meter};
 use crate::plan::{HashJoin, Input, LeftJoin, RowSource, TableScan};
 use crate::types::Value;
 use crate::types::sort::sort_key;
@@ -53,7 +53,7 @@ impl<'a> Exec<'a, '_> {
             }
             RowSource::Table(scan) => match self.measured {
                 None => self.scan(scan, row, scope, direct, next),
-                Some(measured) => self.measured_scan(measured, scan, row, scope, direct, next),
+                Some(_) => self.measured_scan(scan, row, scope, direct, next),
             },
             RowSource::Inner(list) => {
                 if let Some(measured) = self.measured {
@@ -69,13 +69,15 @@ impl<'a> Exec<'a, '_> {
     /// A scan whose time is its own but while what comes after it has the row.
     fn measured_scan(
         &self,
-        measured: &Measured,
         scan: &TableScan,
         row: &mut Vec<Value>,
         scope: QueryScope,
         direct: bool,
         next: Next,
     ) -> Result<ScanControl> {
+        let Some(measured) = self.measured else {
+            return self.scan(scan, row, scope, direct, next);
+        };
         let (read, passed) = (meter(scan, Stage::Read), meter(scan, Stage::Passed));
         measured.begin(read);
         measured.begin(passed);

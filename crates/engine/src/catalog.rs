@@ -17,7 +17,7 @@
 use crate::bytes::ByteReader;
 use crate::error::{Error, Result};
 use crate::garbage::{Garbage, GarbageTree};
-use crate::ids::{IndexId, PageId, TableId};
+use crate::ids::{IndexId, Lsn, PageId, TableId};
 use crate::schema::TableSchema;
 use crate::store::Store;
 use crate::system_tree::{SystemTree, chunk_key, damaged};
@@ -167,6 +167,8 @@ impl Catalog {
                 return Err(damaged("a table"));
             };
             let table = self.open_table(TableId(id), &definition, None)?;
+            // Views are younger than the engine.
+            table.set_defined(Lsn::ZERO);
             self.next_table.fetch_max(id + 1, Ordering::Relaxed);
             for (index, _) in &definition.indexes {
                 self.next_index.fetch_max(index.0 + 1, Ordering::Relaxed);
@@ -185,7 +187,7 @@ impl Catalog {
         self.load()
     }
 
-    /// Makes a handle for a table. If an earlier definition of it was open, the counters of that are taken over.
+    /// Makes a handle for a table that was not open, with counters of its own if it is given some.
     pub fn open_table(
         &self,
         id: TableId,
@@ -208,16 +210,29 @@ impl Catalog {
                 ))
             }
         };
-        let tree = |(index, root): &(IndexId, PageId)| Tree::new(self.store.clone(), *index, *root);
-        let trees = definition.indexes.iter().map(tree).collect();
         Ok(Arc::new(Table::new(
             id,
             definition.schema.clone(),
-            trees,
+            self.trees_of(definition),
             state,
             self.collator.clone(),
             self.garbage.clone(),
         )))
+    }
+
+    /// Makes a handle for a table with another definition than `before`, of which it takes over what is in both.
+    pub fn redefined(&self, before: &Table, definition: &Definition) -> Table {
+        before.redefined(definition.schema.clone(), self.trees_of(definition))
+    }
+
+    fn trees_of(&self, definition: &Definition) -> Vec<Tree> {
+        let trees = definition.indexes.iter();
+        trees.map(|(index, root)| self.tree(*index, *root)).collect()
+    }
+
+    /// A handle on a tree.
+    pub fn tree(&self, index: IndexId, root: PageId) -> Tree {
+        Tree::new(self.store.clone(), index, root)
     }
 
     pub fn table(&self, id: TableId) -> Result<Arc<Table>> {

@@ -2,8 +2,10 @@
 //! and what is left to be done in the background.
 
 use crate::catalog::Catalog;
-use crate::error::Result;
+use crate::error::{Error, Result};
+use crate::ids::TableId;
 use crate::kernel::Kernel;
+use crate::lock::{Locks, Owner};
 use crate::txn::TxnContext;
 use parking_lot::{Condvar, Mutex};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -34,6 +36,16 @@ impl Core {
             unfinished: Mutex::new(Vec::new()),
             reclaim: AtomicBool::new(false),
             tasks_lost: AtomicBool::new(false),
+        }
+    }
+
+    /// [`Error::LockWaitTimeout`] if a transaction that could not be rolled back has locked the table.
+    pub fn refuse_unfinished(&self, table: TableId) -> Result<()> {
+        let owners = self.kernel.owners.all();
+        let holds = |owner: &Owner| owner.broken.load(Ordering::Relaxed) && Locks::has_locked(owner, table);
+        match owners.iter().any(|(owner, _)| holds(owner)) {
+            true => Err(Error::LockWaitTimeout),
+            false => Ok(()),
         }
     }
 

@@ -15,13 +15,13 @@
 //! their rows are logged like any, since pages, rollback and savepoints depend on the log; what recovery would undo in a table
 //! that is no longer known it passes over, as the tree goes whole.
 
-use crate::build::Builder;
+use crate::build::{Builder, OnlineBuild};
 use crate::catalog::{Catalog, Definition, meta_key, next_ids_key, table_key};
 use crate::core::Core;
 use crate::error::{Error, Result};
 use crate::garbage::GarbageTree;
-use crate::ids::{IndexNo, Isolation, PageId, TableId};
-use crate::lock::{Interrupt, Locks, Owner};
+use crate::ids::{IndexNo, Isolation, Lsn, PageId, TableId};
+use crate::lock::Interrupt;
 use crate::schema::{IndexSchema, RowBuf, TableSchema};
 use crate::table::{RowView, Table, TableState};
 use crate::transaction::Transaction;
@@ -33,11 +33,13 @@ use std::sync::atomic::Ordering;
 pub(crate) const TABLE_NAMES: &str = "tidemark.table_names";
 
 /// A change of definitions, from [`Engine::ddl`](crate::Engine::ddl). All of it happens at [`Ddl::commit`]; dropped before
-/// that, none of it does. One at a time.
+/// that, none of it does. One at a time, but for what [`Ddl::let_others`] says.
 pub struct Ddl {
     core: Arc<Core>,
     /// The tables are temporary ones, all of them.
     temporary: bool,
+    /// No other DDL is under way but those of temporary tables.
+    has_turn: bool,
     interrupt: Option<Arc<Interrupt>>,
     meta: BTreeMap<Vec<u8>, Option<Vec<u8>>>,
     /// The tables as they will be after the commit; `None`: dropped.
@@ -48,6 +50,8 @@ pub struct Ddl {
     made: Vec<GarbageTree>,
     /// Trees of tables and indexes that this DDL drops.
     dropped: Vec<GarbageTree>,
+    /// Builds whose indexes become part of their tables.
+    builds: Vec<OnlineBuild>,
 }
 
 /// A table made or changed by this DDL.
@@ -69,18 +73,27 @@ impl Ddl {
         Ok(Ddl {
             core,
             temporary,
+            has_turn: !temporary,
             interrupt: None,
             meta: BTreeMap::new(),
             tables: HashMap::new(),
             named: HashMap::new(),
             made: Vec::new(),
             dropped: Vec::new(),
+            builds: Vec::new(),
         })
     }
 
     /// Long steps (building an index, copying rows) end early when this is killed.
     pub fn set_interrupt(&mut self, interrupt: Arc<Interrupt>) {
         self.interrupt = Some(interrupt);
+    }
+
+    /// Lets other DDLs go on while this one is at work on tables that none of those touches; the commit waits for its turn.
+    pub fn let_others(&mut self) {
+        if std::mem::take(&mut self.has_turn) {
+            self.core.catalog.end_turn();
+        }
     }
 
     fn check(&self) -> Result<()> {
@@ -181,27 +194,16 @@ impl Ddl {
             Some(None) => Err(Error::NoSuchTable),
             Some(Some(new)) => Ok(new.definition.clone()),
             None => {
-                self.refuse_unfinished(table)?;
+                self.core.refuse_unfinished(table)?;
                 self.core.catalog.definition(table)?.ok_or(Error::NoSuchTable)
             }
         }
     }
 
-    /// [`Error::LockWaitTimeout`] if a transaction that could not be rolled back has locked the table.
-    fn refuse_unfinished(&self, table: TableId) -> Result<()> {
-        let owners = self.core.kernel.owners.all();
-        let holds = |owner: &Owner| owner.broken.load(Ordering::Relaxed) && Locks::has_locked(owner, table);
-        match owners.iter().any(|(owner, _)| holds(owner)) {
-            true => Err(Error::LockWaitTimeout),
-            false => Ok(()),
-        }
-    }
-
     /// Gives a table a new definition; its rows and counters stay.
     fn redefine(&mut self, id: TableId, definition: Definition) -> Result<()> {
-        let old = self.table(id)?;
-        let state = Some(old.state.clone());
-        let table = self.core.catalog.open_table(id, &definition, state)?;
+        let before = self.table(id)?;
+        let table = Arc::new(self.core.catalog.redefined(&before, &definition));
         let is_empty_table = matches!(self.tables.get(&id), Some(Some(new)) if new.is_empty_table);
         self.tables.insert(
             id,
@@ -225,9 +227,25 @@ impl Ddl {
         self.redefine(table, definition)?;
         let new = self.table(table)?;
         let n = new.indexes.len() - 1;
-        let mut builder = Builder::new(&new, n..n + 1);
+        let mut builder = Builder::new(&self.core.kernel, &new, n..n + 1);
         builder.index_rows(&|| self.check())?;
         builder.finish(&|| self.check())
+    }
+
+    /// Makes the indexes of a build the table's last ones. [`Error::DuplicateKey`] if one of them is unique and the rows are not. Whatever
+    /// fails, the commit included: the build is given up.
+    pub fn finish_build(&mut self, build: OnlineBuild) -> Result<()> {
+        let table = build.table();
+        self.core.refuse_unfinished(table)?;
+        let mut definition = self.definition(table)?;
+        build.verify(definition.indexes.len(), &|| self.check())?;
+        for (index, tree) in build.indexes() {
+            definition.schema.secondary.push(index.clone());
+            definition.indexes.push((tree.index, tree.root));
+        }
+        definition.schema.validate()?;
+        self.builds.push(build);
+        self.redefine(table, definition)
     }
 
     /// Drops an index; those after it move up by one. Fails if the table has none of this number, and for the clustered index (0).
@@ -258,9 +276,9 @@ impl Ddl {
             Some(Some(new)) if new.is_empty_table => {}
             _ => return Err(Error::Unsupported("copying rows into a table that is not new")),
         }
-        self.refuse_unfinished(from)?;
+        self.core.refuse_unfinished(from)?;
         let (from, to) = (self.table(from)?, self.table(to)?);
-        let mut builder = Builder::new(&to, 1..to.indexes.len());
+        let mut builder = Builder::new(&self.core.kernel, &to, 1..to.indexes.len());
         let rows = builder.copy_rows(&self.core.kernel, &from, f, &|| self.check())?;
         builder.finish(&|| self.check())?;
         Ok(rows)
@@ -319,6 +337,10 @@ impl Ddl {
         }
         let core = self.core.clone();
         let catalog = &core.catalog;
+        if !self.has_turn {
+            catalog.take_turn();
+            self.has_turn = true;
+        }
         // Held until the transaction has ended, either way.
         let visible = catalog.committing.write();
         let mut txn = Transaction::new(core.clone());
@@ -334,6 +356,7 @@ impl Ddl {
             });
             catalog.replace_table(id, table);
         }
+        self.builds.drain(..).for_each(OnlineBuild::adopted);
         drop(visible);
         Ok(())
     }
@@ -345,9 +368,7 @@ impl Ddl {
         let now = (!self.dropped.is_empty()).then(|| self.core.kernel.mvcc.tide());
         for (id, new) in self.tables.drain() {
             if let Some(new) = &new {
-                if let Some(now) = now {
-                    new.table.set_defined(now);
-                }
+                new.table.set_defined(now.unwrap_or(Lsn::ZERO));
                 used.extend(new.definition.indexes.iter().map(|(_, root)| *root));
             }
             let new = new.map(|new| (new.definition, new.table));
@@ -377,7 +398,8 @@ impl Ddl {
                 }
             }
         }
-        for tree in &self.made {
+        let built = self.builds.iter().flat_map(OnlineBuild::indexes);
+        for tree in self.made.iter().chain(built.map(|(_, tree)| tree)) {
             if used.contains(&tree.root) {
                 catalog.garbage.put_tree(txn, tree, false)?;
             }
@@ -398,9 +420,8 @@ impl Drop for Ddl {
             .catalog
             .garbage
             .release_claims(self.made.iter().map(|tree| tree.index));
-        if !self.temporary {
-            self.core.catalog.end_turn();
-        } else if self.made.is_empty() {
+        self.let_others();
+        if self.temporary && self.made.is_empty() {
             return;
         }
         self.core.reclaim.store(true, Ordering::Release);

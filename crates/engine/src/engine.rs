@@ -1,5 +1,6 @@
 //! The engine as a whole: opening and closing a data directory, and what hangs off it.
 
+use crate::build::OnlineBuild;
 use crate::catalog::Catalog;
 use crate::core::Core;
 use crate::ddl::{Ddl, TABLE_NAMES};
@@ -14,6 +15,7 @@ use crate::log::OnFailure;
 use crate::mvcc::{HotRow, SAMPLE_EVERY};
 use crate::purge::{self, Purge};
 use crate::sabotage::breaks;
+use crate::schema::IndexSchema;
 use crate::scrub::{Damage, Scrub, ScrubStatus};
 use crate::spool::Spool;
 use crate::store::{OpTable, Retain, Store, StoreConfig};
@@ -679,6 +681,13 @@ impl Engine {
     /// Starts a change of definitions. One at a time: a second one waits.
     pub fn ddl(&self) -> Result<Ddl> {
         Ddl::new(self.core.clone(), false)
+    }
+
+    /// Begins to build indexes while others write to their table. The caller ensures that no transaction uses the table during
+    /// this call, and that no other change of its definition comes before [`Ddl::finish_build`], which ends the build; between the two,
+    /// transactions read and write as they like, by handles fetched anew: those of before are stale.
+    pub fn build_indexes(&self, table: TableId, indexes: &[IndexSchema]) -> Result<OnlineBuild> {
+        OnlineBuild::begin(self.core.clone(), table, indexes)
     }
 
     /// Starts a change of temporary tables, and of nothing else: they are known until they are dropped or the engine is closed,

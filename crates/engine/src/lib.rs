@@ -119,6 +119,7 @@ pub use tidemark_pages::{disk, failpoint, waits};
 pub(crate) use tidemark_pages::{log, pool, store, threads, tree};
 
 pub use backup::{Copied, Until};
+pub use build::{BuildProgress, BuildStage, OnlineBuild};
 pub use check::CheckReport;
 pub use ddl::Ddl;
 pub use engine::{Config, Engine, Status};

@@ -16,6 +16,9 @@
 //! is undone, and is inserted again. Its writer becomes that of the restored row, or of the version before the
 //! transaction if that had the same entry: a view that sees that writer sees a row with this entry, and any other view
 //! checks the row; and the transaction, if it continues, holds no implicit lock on what it has not changed.
+//!
+//! In an index that is being built nothing is removed before it is filled, and in one that is abandoned nothing is done at all; see
+//! the head of `table::building`.
 
 use crate::core::Core;
 use crate::error::{Error, Result};
@@ -25,7 +28,8 @@ use crate::lock::Owner;
 use crate::log::{MtrLsn, TxnNote};
 use crate::mvcc::{Address, VersionBuffer};
 use crate::table::{
-    EntryHead, Head, Outside, ROW_AT, RowView, STORED_AT, Table, key_behind, row_of, stored_of,
+    Access, Building, EntryHead, Head, Outside, ROW_AT, RowView, STORED_AT, Table, key_behind, row_of,
+    stored_of,
 };
 use crate::tree::Full;
 use crate::txn::{TxnContext, UNDO_OF_A_PAGE, Undo, restore, undo_bytes_of};
@@ -325,6 +329,16 @@ impl Undoer<'_> {
     }
 
     fn remove_entry(&self, table: &Table, n: IndexNo, entry_key: &[u8]) -> Result<()> {
+        let access = match table.indexes[n].building.as_deref().map(Building::enter) {
+            Some(None) => return Ok(()),
+            access => access.flatten(),
+        };
+        if access.as_ref().is_some_and(Access::is_filling) {
+            if self.mark_in_leaf(table, n, entry_key, self.txn)? {
+                self.add_purge_task(table, n, entry_key);
+            }
+            return Ok(());
+        }
         let tree = table.indexes[n].tree.urgent();
         let (mut leaf, slot) = loop {
             let leaf = tree.write(entry_key)?;
@@ -371,6 +385,15 @@ impl Undoer<'_> {
 
     /// Marks an entry deleted if it belongs to the version being undone. Returns whether it did.
     fn mark_entry(&self, table: &Table, n: IndexNo, entry_key: &[u8], writer: TxnId) -> Result<bool> {
+        let _access = match table.indexes[n].building.as_deref().map(Building::enter) {
+            Some(None) => return Ok(false),
+            access => access.flatten(),
+        };
+        self.mark_in_leaf(table, n, entry_key, writer)
+    }
+
+    /// [`Self::mark_entry`], within an access to the index if it is being built.
+    fn mark_in_leaf(&self, table: &Table, n: IndexNo, entry_key: &[u8], writer: TxnId) -> Result<bool> {
         let tree = table.indexes[n].tree.urgent();
         let mut leaf = tree.write(entry_key)?;
         let Ok(slot) = leaf.node().search(entry_key) else {
@@ -417,6 +440,11 @@ impl Undoer<'_> {
             writer = before;
             value[..STORED_AT].copy_from_slice(&EntryHead::standing(writer).bytes());
         }
+        let building = table.indexes[n].building.as_deref();
+        let _access = match building.map(Building::enter) {
+            Some(None) => return Ok(()),
+            access => access.flatten(),
+        };
         let tree = table.indexes[n].tree.urgent();
         loop {
             let mut leaf = tree.write(entry_key)?;
@@ -429,6 +457,13 @@ impl Undoer<'_> {
                     let mut divide = |next: &[u8], _| kernel.locks.divide_gap(locks, next, entry_key);
                     if !locks.has_no_gaps() && !key_behind(&leaf, slot, &mut divide)? {
                         continue;
+                    }
+                    let layout = &table.entries[n - 1];
+                    if let Some(building) = building
+                        && table.indexes[n].unique
+                        && !layout.has_null(entry_key)
+                    {
+                        building.suspect(&entry_key[..layout.own_len(entry_key)]);
                     }
                     leaf.insert(slot, entry_key, &value)
                 }

@@ -107,6 +107,8 @@ fn a_panic_at_any_floor_ends_one_statement() {
         ("commit", 0, insert),
         ("definitions", 0, "CREATE TABLE d.made (id INT PRIMARY KEY)"),
         ("definitions", 0, "ALTER TABLE d.t ADD COLUMN w INT"),
+        ("definitions", 0, "ALTER TABLE d.t ADD INDEX w (v, id)"),
+        ("build", 0, "ALTER TABLE d.t ADD UNIQUE INDEX w (v, id)"),
         ("accounts", 0, "CREATE USER made@localhost"),
     ] {
         for in_transaction in [false, true] {
@@ -131,7 +133,7 @@ fn a_panic_at_any_floor_ends_one_statement() {
 
             let rows = "SELECT GROUP_CONCAT(id, ':', v ORDER BY id) FROM d.t";
             // What an implicit commit has committed before the panic is there to stay.
-            if in_transaction && matches!(place, "definitions" | "accounts") {
+            if in_transaction && matches!(place, "definitions" | "build" | "accounts") {
                 other.ok("UPDATE d.t SET v = 1 WHERE id = 1");
                 other.ok("DELETE FROM d.t WHERE id = 20");
             }

@@ -1,5 +1,7 @@
 //! What the clients of a run do: transactions of random changes, definitions, and reads that are held against each other.
 
+mod definitions;
+
 use super::crowd::{self, Done, Stop, until_over};
 use super::model::{Model, Row, Rows, Shape, Text, Writes};
 use super::scheduler::{self, Random};
@@ -31,6 +33,8 @@ pub struct World {
     pub model: Mutex<Model>,
     /// Held shared by statements that use a table and alone by those that redefine it, as metadata locks are.
     pub slots: Vec<RwLock<()>>,
+    /// Held by a client from the beginning to the end of a change of the table's definition.
+    pub alterers: Vec<Mutex<()>>,
     /// Whether calls may fail although the power is on.
     pub faulty: bool,
     /// The clients are to stop.
@@ -51,6 +55,7 @@ impl World {
             disk: disk.clone(),
             model: Mutex::new(model),
             slots: (0..SLOTS).map(|_| RwLock::new(())).collect(),
+            alterers: (0..SLOTS).map(|_| Mutex::new(())).collect(),
             faulty: false,
             over: AtomicBool::new(false),
             longest_ms: AtomicU64::new(0),
@@ -556,62 +561,5 @@ impl<'w> Client<'w> {
             return Err(Stop::Wrong(format!("the past at {lsn} is not what it was")));
         }
         self.timed(|client| client.txn.commit()).map(drop)
-    }
-
-    /// Another definition for a table: an index more or less, the table copied, emptied.
-    fn redefine(&mut self) -> Done {
-        let slot = self.random.below(SLOTS as u64) as usize;
-        let world = self.world;
-        let _guard = world.slots[slot].write();
-        let shape = world.model.lock().slots[slot].shape.expect("a table");
-        let mut kind = self.random.below(5);
-        let Some(mut ddl) = self.timed(|client| client.world.engine.ddl())? else {
-            return Ok(());
-        };
-        let made = self.timed(|_| {
-            let mut new = shape;
-            if kind == 0 && shape.indexes == INDEXES_MAX || kind == 1 && shape.indexes == INDEXES_MIN {
-                kind = 2;
-            }
-            match kind {
-                0 => {
-                    ddl.add_index(shape.table, &extra_index(shape.indexes))?;
-                    new.indexes += 1;
-                }
-                1 => {
-                    ddl.drop_index(shape.table, shape.indexes)?;
-                    new.indexes -= 1;
-                }
-                2 | 3 => {
-                    new.table = ddl.create_table(&schema(shape.indexes))?;
-                    ddl.copy_rows(shape.table, new.table, &mut |row, buf| {
-                        (0..5).for_each(|c| buf.set(c, row.get(c)));
-                        Ok(())
-                    })?;
-                    ddl.drop_table(shape.table)?;
-                }
-                _ => new.table = ddl.truncate(shape.table)?,
-            }
-            ddl.put_meta(NAMES, &[slot as u8], &new.to_bytes())?;
-            Ok(new)
-        })?;
-        let Some(new) = made else { return Ok(()) };
-        if world.disk.is_dead() {
-            return Err(Stop::Over);
-        }
-        world.model.lock().slots[slot].pending = Some((new, kind == 4));
-        if self.timed(|_| ddl.commit())?.is_some() {
-            world.model.lock().define(slot, new, kind == 4);
-            return Ok(());
-        }
-        // It stays pending: if the engine has stopped, it may be there at the next start.
-        let now = self.timed(|client| client.world.engine.meta_get(NAMES, &[slot as u8]))?;
-        if now
-            .flatten()
-            .is_none_or(|now| Shape::from_bytes(&now) != Some(shape))
-        {
-            return Err(Stop::Over);
-        }
-        Ok(())
     }
 }

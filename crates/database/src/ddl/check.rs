@@ -164,6 +164,15 @@ pub(super) fn rename_column(checks: &[CheckDef], column: &str) -> Result<()> {
     Ok(())
 }
 
+/// Whether a constraint that is enforced names the column.
+pub(super) fn name_column(checks: &[CheckDef], column: &str) -> bool {
+    let names = |check: &CheckDef| {
+        let expr = parse_expression(&check.expression);
+        expr.is_ok_and(|expr| columns_of(&expr).iter().any(|name| names_equal(name, column)))
+    };
+    checks.iter().any(|check| check.enforced && names(check))
+}
+
 /// What may be wrong with constraints only beside the table's columns: errors 3820 and 3818.
 pub(super) fn against_columns(checks: &[CheckDef], columns: &[ColumnDef]) -> Result<()> {
     for CheckDef { name, expression, .. } in checks {

@@ -19,7 +19,7 @@ use crate::dictionary::{
     CheckDef, ColumnDef, ForeignKeyDef, IndexDef, ReferentialAction, TableDef, names_equal, virtual_schema,
 };
 use crate::error::{Result, SqlError, er};
-use crate::parse::ast::{self, AlterAlgorithm, IndexKind};
+use crate::parse::ast::{self, IndexKind};
 use crate::parse::parse_expression;
 use crate::show::create::foreign_key_text;
 use crate::types::{SqlType, TypeKind};
@@ -333,21 +333,6 @@ pub(super) fn refuse_drop_of_column(keys: &[ForeignKeyDef], columns: &[ColumnDef
             ),
         )),
     }
-}
-
-/// Error 1846: a constraint that is held against the rows that are there is added by a copy, in MySQL.
-pub(super) fn needs_no_checks(algorithm: AlterAlgorithm) -> SqlError {
-    let (demand, others) = match algorithm {
-        AlterAlgorithm::Instant => ("INSTANT", "COPY/INPLACE"),
-        _ => ("INPLACE", "COPY"),
-    };
-    SqlError::new(
-        er::ALTER_OPERATION_NOT_SUPPORTED_REASON,
-        format!(
-            "ALGORITHM={demand} is not supported. Reason: Adding foreign keys needs foreign_key_checks=OFF. Try \
-             ALGORITHM={others}."
-        ),
-    )
 }
 
 /// The index of a table that served for columns, given by their positions in the table as it will be.

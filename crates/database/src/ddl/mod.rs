@@ -6,12 +6,10 @@
 
 pub mod accounts;
 mod alter;
-mod alter_foreign_key;
 mod check;
 mod checksum;
 pub(crate) mod column;
 pub mod components;
-mod copy;
 mod create;
 pub mod create_filled;
 mod database;

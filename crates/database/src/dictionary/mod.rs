@@ -26,7 +26,7 @@ use parking_lot::RwLock;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use tidemark_engine::{Ddl, Engine, Error, TableId, TableSchema};
+use tidemark_engine::{Ddl, Engine, Error, IndexSchema, OnlineBuild, TableId, TableSchema};
 
 const SPACE_SCHEMA: &str = "schema";
 const SPACE_TABLE: &str = "table";
@@ -257,6 +257,20 @@ impl Dictionary {
             edits: Vec::new(),
             temporary: None,
         })
+    }
+
+    /// Begins to build indexes of a table, which the session has for itself until that is done ([`Engine::build_indexes`]). Plans
+    /// of before have handles of the table that no longer serve, so they are made anew.
+    pub fn build_indexes(
+        &self,
+        engine: &Engine,
+        table: TableId,
+        indexes: &[IndexSchema],
+    ) -> Result<OnlineBuild> {
+        let build = engine.build_indexes(table, indexes)?;
+        let _names = self.names.write();
+        self.epoch.fetch_add(1, Ordering::AcqRel);
+        Ok(build)
     }
 
     /// Begins a change of a session's temporary tables, and of nothing else. Its names are those of `tables`.

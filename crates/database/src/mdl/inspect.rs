@@ -45,6 +45,7 @@ fn show(lock: &TableLock, want: MdlRequest, session: u64, granted: bool) -> Show
         (Object::Table(..), MdlRequest::Use(Mode::Write)) => "SHARED_WRITE",
         (Object::Table(..), MdlRequest::Own(Block::Writers)) => "SHARED_READ_ONLY",
         (Object::Table(..), MdlRequest::Own(Block::Users)) => "SHARED_NO_READ_WRITE",
+        (Object::Table(..), MdlRequest::Own(Block::Owners)) => "SHARED_UPGRADABLE",
         (_, MdlRequest::Use(_)) => "INTENTION_EXCLUSIVE",
         (_, MdlRequest::Own(Block::Writers)) => "SHARED",
         (_, MdlRequest::Own(_)) => "EXCLUSIVE",

@@ -17,9 +17,13 @@
 //! All waits are under one mutex and one condition variable, where cycles of waits are found as well: the request that
 //! closes a cycle fails with the deadlock error.
 
+mod alteration;
 pub(crate) mod inspect;
 mod named;
+#[cfg(test)]
+mod tests;
 
+pub use alteration::Admitted;
 pub use named::NamedLocks;
 
 use parking_lot::{Condvar, Mutex};
@@ -51,11 +55,18 @@ pub enum Block {
     Users,
     /// DDL: as [`Block::Users`], because the table's definition changes.
     Definition,
+    /// A change of the definition that works beside users: other sessions may read and write, but not change the definition or
+    /// lock the table for writing.
+    Owners,
 }
 
 impl Block {
     fn stops(self, mode: Mode) -> bool {
-        self != Block::Writers || mode == Mode::Write
+        match self {
+            Block::Writers => mode == Mode::Write,
+            Block::Users | Block::Definition => true,
+            Block::Owners => false,
+        }
     }
 }
 
@@ -65,6 +76,8 @@ pub struct TableLock {
     name: String,
     /// 0; or, with [`Block::Writers`], how many sessions × 2; otherwise the owning session's id × 2 + 1.
     blocker: AtomicU64,
+    /// The session that alters the table beside its users, or 0. Read and written under the common mutex.
+    alterer: AtomicU64,
 }
 
 /// The exclusive side of a lock, decoded from its word.
@@ -83,6 +96,7 @@ impl TableLock {
             schema: String::new(),
             name: String::new(),
             blocker: AtomicU64::new(0),
+            alterer: AtomicU64::new(0),
         })
     }
 
@@ -210,6 +224,7 @@ impl Locks {
                     schema: schema.to_owned(),
                     name: name.to_owned(),
                     blocker: AtomicU64::new(0),
+                    alterer: AtomicU64::new(0),
                 })
             });
         Arc::clone(lock)
@@ -273,7 +288,7 @@ impl State {
             Blocker::Owner(owner) if owner != session => found.push(owner),
             Blocker::Readers(_) if !compatible(true) => {
                 let owners = self.sessions.iter().filter_map(Weak::upgrade);
-                let owners = owners.filter(|holder| holder.session != session && holder.owns(lock));
+                let owners = owners.filter(|holder| holder.session != session && holder.keeps_off(lock));
                 found.extend(owners.map(|holder| holder.session));
                 // Sessions that are about to keep writers off, and wait for the last writer.
                 let becoming = self.waits.iter().filter(|(waiting, (of, want))| {
@@ -286,6 +301,7 @@ impl State {
             _ => {}
         }
         if let MdlRequest::Own(block) = want {
+            found.extend(lock.altered_beside(session, block));
             for holder in self.sessions.iter().filter_map(Weak::upgrade) {
                 if holder.session != session && holder.uses(lock, block) {
                     found.push(holder.session);
@@ -322,11 +338,11 @@ impl Holder {
             .any(|(held, mode)| Arc::ptr_eq(held, lock) && block.stops(*mode))
     }
 
-    fn owns(&self, lock: &Arc<TableLock>) -> bool {
-        self.owned
-            .lock()
-            .iter()
-            .any(|(owned, _)| Arc::ptr_eq(owned, lock))
+    /// Whether it keeps other sessions off the table.
+    fn keeps_off(&self, lock: &Arc<TableLock>) -> bool {
+        let owned = self.owned.lock();
+        let mut owned = owned.iter();
+        owned.any(|(owned, block)| *block != Block::Owners && Arc::ptr_eq(owned, lock))
     }
 
     /// Takes the lock for use until [`Holder::release_used`].
@@ -447,9 +463,12 @@ impl Holder {
         let deadline = Instant::now().checked_add(policy.timeout);
         let locks = &self.locks;
         let mut state = locks.state.lock();
-        let own_readers = u64::from(self.owns(lock));
+        let own_readers = u64::from(self.keeps_off(lock));
         let mine = loop {
             match (lock.blocker(), block) {
+                _ if lock.altered_beside(self.session, block).is_some() => {
+                    self.wait_to_own(&mut state, lock, block, deadline, policy)?;
+                }
                 (Blocker::Owner(owner), _) if owner == self.session => return Ok(()),
                 (Blocker::Readers(_), Block::Writers) if own_readers > 0 => return Ok(()),
                 (Blocker::None, Block::Writers) => break Blocker::Readers(1),
@@ -516,8 +535,8 @@ impl Holder {
         // The common mutex first, as wherever both are held.
         let _state = self.locks.state.lock();
         let mut owned = self.owned.lock();
-        for (lock, _) in owned.drain(keep..) {
-            lock.release();
+        for (lock, block) in owned.drain(keep..) {
+            self.give_up(&lock, block);
         }
         self.locks.changed.notify_all();
     }
@@ -525,8 +544,12 @@ impl Holder {
     /// Gives up one lock taken by [`Holder::own`].
     fn disown(&self, lock: &Arc<TableLock>) {
         let _state = self.locks.state.lock();
-        self.owned.lock().retain(|(owned, _)| !Arc::ptr_eq(owned, lock));
-        lock.release();
+        let mut owned = self.owned.lock();
+        if let Some(at) = owned.iter().position(|(owned, _)| Arc::ptr_eq(owned, lock)) {
+            let (lock, block) = owned.remove(at);
+            self.give_up(&lock, block);
+        }
+        drop(owned);
         self.locks.changed.notify_all();
     }
 
@@ -545,215 +568,5 @@ impl Holder {
 impl Drop for Holder {
     fn drop(&mut self) {
         self.release_all();
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use std::sync::atomic::AtomicBool;
-    use std::thread;
-
-    fn never() -> bool {
-        false
-    }
-
-    pub(super) fn policy(ms: u64) -> WaitPolicy<'static> {
-        WaitPolicy {
-            timeout: Duration::from_millis(ms),
-            interrupted: &never,
-            look: &|| {},
-        }
-    }
-
-    #[test]
-    fn ddl_waits_for_users_and_stops_new_ones() {
-        let locks = Arc::new(Locks::default());
-        let t = locks.lock("test", "t");
-        let (reader, late, ddl) = (locks.holder(1), locks.holder(2), locks.holder(3));
-        reader.use_table(&t, Mode::Read, &policy(0)).unwrap();
-        assert_eq!(ddl.own(&t, Block::Definition, &policy(20)), Err(Failure::Timeout));
-        late.use_table(&t, Mode::Read, &policy(0)).unwrap();
-        late.release_used();
-
-        thread::scope(|scope| {
-            let waiting = scope.spawn(|| ddl.own(&t, Block::Definition, &policy(10_000)));
-            while t.blocker() != Blocker::Owner(3) {
-                thread::yield_now();
-            }
-            assert_eq!(late.use_table(&t, Mode::Read, &policy(20)), Err(Failure::Timeout));
-            reader.release_used();
-            waiting.join().unwrap().unwrap();
-        });
-        ddl.release_owned_after(0);
-        late.use_table(&t, Mode::Write, &policy(0)).unwrap();
-    }
-
-    #[test]
-    fn names_that_nobody_uses_go() {
-        let locks = Arc::new(Locks::default());
-        let (kept, held) = (locks.lock("test", "kept"), locks.lock("test", "held"));
-        let holder = locks.holder(1);
-        holder.own(&held, Block::Definition, &policy(0)).unwrap();
-        let address = Arc::as_ptr(&held);
-        drop(held);
-        for n in 0..100_000 {
-            locks.lock("test", &format!("t{n}"));
-        }
-        assert!(locks.names.lock().locks.len() <= LocksByName::LEN_MIN);
-        assert!(Arc::ptr_eq(&kept, &locks.lock("test", "kept")));
-        assert_eq!(Arc::as_ptr(&locks.lock("test", "held")), address);
-        let other = locks.holder(2);
-        let again = locks.lock("test", "held");
-        assert_eq!(
-            other.use_table(&again, Mode::Read, &policy(5)),
-            Err(Failure::Timeout)
-        );
-    }
-
-    /// Sessions that own one name in turn, asking for its lock anew each time, while names come and go beside it: two
-    /// locks of that name at once would let two sessions in.
-    #[test]
-    fn a_swept_name_has_one_lock() {
-        let locks = Arc::new(Locks::default());
-        let inside = AtomicU64::new(0);
-        thread::scope(|scope| {
-            for id in 1..4 {
-                let (locks, inside) = (&locks, &inside);
-                scope.spawn(move || {
-                    let me = locks.holder(id);
-                    for n in 0..3_000 {
-                        let lock = locks.lock("test", "t");
-                        me.own(&lock, Block::Definition, &policy(10_000)).unwrap();
-                        drop(lock);
-                        assert_eq!(inside.fetch_add(1, Ordering::SeqCst), 0);
-                        inside.fetch_sub(1, Ordering::SeqCst);
-                        me.release_owned_after(0);
-                        for other in 0..30 {
-                            locks.lock("test", &format!("{id}-{n}-{other}"));
-                        }
-                    }
-                });
-            }
-        });
-        assert!(locks.names.lock().locks.len() <= 2 * LocksByName::LEN_MIN);
-    }
-
-    #[test]
-    fn lock_tables_read_stops_writers_only() {
-        let locks = Arc::new(Locks::default());
-        let t = locks.lock("test", "t");
-        let (dump, other) = (locks.holder(1), locks.holder(2));
-        dump.own(&t, Block::Writers, &policy(0)).unwrap();
-        other.use_table(&t, Mode::Read, &policy(0)).unwrap();
-        assert_eq!(
-            other.use_table(&t, Mode::Write, &policy(10)),
-            Err(Failure::Timeout)
-        );
-        // Another may lock it likewise; neither lets writers in before both are gone.
-        let second = locks.holder(3);
-        second.own(&t, Block::Writers, &policy(0)).unwrap();
-        assert_eq!(
-            second.own(&t, Block::Definition, &policy(10)),
-            Err(Failure::Timeout)
-        );
-        drop(dump);
-        assert_eq!(
-            other.use_table(&t, Mode::Write, &policy(10)),
-            Err(Failure::Timeout)
-        );
-        second.release_owned_after(0);
-        other.use_table(&t, Mode::Write, &policy(0)).unwrap();
-    }
-
-    #[test]
-    fn a_cycle_is_found_and_a_kill_is_heard() {
-        let locks = Arc::new(Locks::default());
-        let (t, u) = (locks.lock("test", "t"), locks.lock("test", "u"));
-        let (a, b) = (locks.holder(1), locks.holder(2));
-        a.own(&t, Block::Definition, &policy(0)).unwrap();
-        b.own(&u, Block::Definition, &policy(0)).unwrap();
-        let killed = AtomicBool::new(false);
-        thread::scope(|scope| {
-            let waiting = scope.spawn(|| {
-                let interrupted = || killed.load(Ordering::SeqCst);
-                let policy = WaitPolicy {
-                    timeout: Duration::from_secs(10),
-                    interrupted: &interrupted,
-                    look: &|| {},
-                };
-                a.use_table(&u, Mode::Read, &policy)
-            });
-            while !locks.state.lock().waits.contains_key(&1) {
-                thread::yield_now();
-            }
-            assert_eq!(
-                b.use_table(&t, Mode::Read, &policy(10_000)),
-                Err(Failure::Deadlock)
-            );
-            killed.store(true, Ordering::SeqCst);
-            locks.wake_all();
-            assert_eq!(waiting.join().unwrap(), Err(Failure::Interrupted));
-        });
-    }
-
-    #[test]
-    fn a_cycle_leads_through_one_who_waits_for_the_last_writers() {
-        let locks = Arc::new(Locks::default());
-        let (t, u) = (locks.lock("test", "t"), locks.lock("test", "u"));
-        let (writer, reader, late) = (locks.holder(1), locks.holder(2), locks.holder(3));
-        writer.use_table(&t, Mode::Write, &policy(0)).unwrap();
-        late.own(&u, Block::Definition, &policy(0)).unwrap();
-        thread::scope(|scope| {
-            scope.spawn(|| reader.own(&t, Block::Writers, &policy(10_000)));
-            while !locks.state.lock().waits.contains_key(&2) {
-                thread::yield_now();
-            }
-            scope.spawn(|| late.use_table(&t, Mode::Write, &policy(10_000)));
-            while !locks.state.lock().waits.contains_key(&3) {
-                thread::yield_now();
-            }
-            assert_eq!(
-                writer.use_table(&u, Mode::Read, &policy(10_000)),
-                Err(Failure::Deadlock)
-            );
-            writer.release_all();
-            while locks.state.lock().waits.contains_key(&2) {
-                thread::yield_now();
-            }
-            reader.release_all();
-        });
-    }
-
-    /// The two sides race; whenever both believe they have the table, the protocol is broken.
-    #[test]
-    fn shared_and_exclusive_never_overlap() {
-        let locks = Arc::new(Locks::default());
-        let t = locks.lock("test", "t");
-        let inside = AtomicU64::new(0);
-        let changing = AtomicBool::new(false);
-        thread::scope(|scope| {
-            for id in 1..4 {
-                let (locks, t, inside, changing) = (&locks, &t, &inside, &changing);
-                scope.spawn(move || {
-                    let me = locks.holder(id);
-                    for _ in 0..20_000 {
-                        me.use_table(t, Mode::Read, &policy(10_000)).unwrap();
-                        inside.fetch_add(1, Ordering::SeqCst);
-                        assert!(!changing.load(Ordering::SeqCst));
-                        inside.fetch_sub(1, Ordering::SeqCst);
-                        me.release_used();
-                    }
-                });
-            }
-            let me = locks.holder(9);
-            for _ in 0..500 {
-                me.own(&t, Block::Definition, &policy(10_000)).unwrap();
-                changing.store(true, Ordering::SeqCst);
-                assert_eq!(inside.load(Ordering::SeqCst), 0);
-                changing.store(false, Ordering::SeqCst);
-                me.release_owned_after(0);
-            }
-        });
     }
 }

@@ -18,6 +18,7 @@ use std::sync::atomic::Ordering;
 pub(super) const TABLES: IndexId = IndexId(0);
 
 /// The lock counters of one table.
+#[derive(Clone)]
 pub(crate) struct TableLocks(Arc<IndexLocks>);
 
 impl TableLocks {

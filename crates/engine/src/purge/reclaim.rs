@@ -17,7 +17,8 @@ pub(crate) fn sweep(core: &Core, below: TxnId) -> Result<()> {
         return Ok(());
     }
     for table in core.catalog.tables() {
-        for n in (0..table.indexes.len()).rev() {
+        // Nothing of a former run is in an index that is being built.
+        for n in (0..=table.schema().secondary.len()).rev() {
             let mut from = Vec::new();
             loop {
                 if core.background.is_stopped() {

@@ -20,9 +20,10 @@ impl Table {
         let Some(span) = Span::of(range) else {
             return 0;
         };
-        let Some(index) = self.indexes.get(index) else {
+        if self.check_index(index).is_err() {
             return 0;
-        };
+        }
+        let index = &self.indexes[index];
         let upper = span.upper.as_deref().unwrap_or(&[]);
         index.tree.estimate_range(&span.lower, upper).unwrap_or(0)
     }
@@ -83,6 +84,7 @@ impl Table {
             Ok((index.tree.estimate_all()? / leaf_entries + 1) * PAGE_SIZE as u64)
         };
         let size = |index| size(index).unwrap_or(0);
-        (size(&self.indexes[0]), self.indexes[1..].iter().map(size).sum())
+        let secondary = self.indexes[1..].iter().filter(|index| index.building.is_none());
+        (size(&self.indexes[0]), secondary.map(size).sum())
     }
 }

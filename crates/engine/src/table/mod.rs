@@ -25,11 +25,15 @@
 //! | `read`, `locking` | consistent reads, locking reads |
 //! | `write` | rows added and changed |
 //! | `state` | counters that outlive a definition |
+//! | `index` | an index, and what of it outlives a definition |
+//! | `building` | an index that is being built while others write |
 //! | `estimate` | estimates for a planner |
 
+mod building;
 mod deleted;
 mod entry;
 mod estimate;
+mod index;
 mod key;
 mod locking;
 mod outside;
@@ -47,8 +51,10 @@ pub use key::{BinaryCollator, Collator, KEY_BYTES_MAX};
 pub use range::KeyRange;
 pub use row::RowView;
 
-pub(crate) use deleted::{AT_ONCE, Buried, Graveyard, HELD_MAX, relink};
+pub(crate) use building::{Access, Building, Phase};
+pub(crate) use deleted::{AT_ONCE, Buried, HELD_MAX, relink};
 pub(crate) use entry::{DELETED, EntryHead, Head, OUTSIDE, ROW_AT, STORED_AT, row_of, stored_of};
+pub(crate) use index::Index;
 pub(crate) use locking::key_behind;
 pub(crate) use outside::{Outside, first_page};
 pub(crate) use row::RowLayout;
@@ -56,15 +62,15 @@ pub(crate) use state::TableState;
 
 use crate::error::{Error, Result};
 use crate::garbage::Garbage;
-use crate::ids::{IndexId, IndexNo, Lsn, TableId};
-use crate::lock::{IndexLocks, LockWait, TableLocks};
-use crate::schema::{Datum, TableSchema};
+use crate::ids::{IndexNo, Lsn, TableId};
+use crate::lock::{LockWait, TableLocks};
+use crate::schema::{Datum, IndexSchema, TableSchema};
 use crate::tree::Tree;
 use crate::txn::Sight;
 use key::KeyPartCodec;
 use row::{EntryLayout, WrongColumn};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Bytes in the hidden row id that clusters a table without a primary key.
 pub(crate) const ROW_ID_BYTES: usize = 8;
@@ -159,22 +165,13 @@ pub struct Table {
     pub(crate) layout: RowLayout,
     primary: Vec<KeyPartCodec>,
     pub(crate) entries: Vec<EntryLayout>,
-    /// The clustered index first.
+    /// The clustered index first, those that are being built last: the definition does not have them, so only writers, undo and
+    /// purge look at them.
     pub(crate) indexes: Vec<Index>,
     locks: TableLocks,
     pub(crate) state: Arc<TableState>,
     garbage: Arc<Garbage>,
     closed: AtomicBool,
-    /// Views older than this do not know the table as it is.
-    defined: AtomicU64,
-}
-
-pub(crate) struct Index {
-    pub id: IndexId,
-    pub tree: Tree,
-    pub locks: Arc<IndexLocks>,
-    /// Deleted entries that only old views need.
-    pub graveyard: Graveyard,
 }
 
 impl Table {
@@ -186,36 +183,67 @@ impl Table {
         collator: Arc<dyn Collator>,
         garbage: Arc<Garbage>,
     ) -> Table {
-        let primary = schema
-            .primary
-            .as_ref()
-            .map(|p| KeyPartCodec::of(&schema, p))
-            .unwrap_or_default();
-        let entries = schema
-            .secondary
-            .iter()
-            .map(|index| EntryLayout::new(&schema, index))
+        let unique = |no: IndexNo| schema.index(no).is_none_or(|index| index.unique);
+        let indexes = trees.into_iter().enumerate();
+        let indexes = indexes
+            .map(|(no, tree)| Index::new(id, no, tree, unique(no)))
             .collect();
-        let index = |(no, tree): (IndexNo, Tree)| Index {
-            id: tree.index(),
-            locks: IndexLocks::new(tree.index(), id, no),
-            graveyard: Graveyard::new(&tree, no == 0),
-            tree,
-        };
         Table {
             id,
             layout: RowLayout::new(&schema.columns),
-            primary,
-            entries,
-            indexes: trees.into_iter().enumerate().map(index).collect(),
+            primary: schema
+                .primary
+                .as_ref()
+                .map(|p| KeyPartCodec::of(&schema, p))
+                .unwrap_or_default(),
+            entries: schema
+                .secondary
+                .iter()
+                .map(|index| EntryLayout::new(&schema, index))
+                .collect(),
+            indexes,
             locks: TableLocks::new(id),
             state,
             garbage,
             schema,
             collator,
             closed: AtomicBool::new(false),
-            defined: AtomicU64::new(0),
         }
+    }
+
+    /// The same table by another definition: what is in both is carried over. `trees` are those of the definition's indexes,
+    /// the clustered one first.
+    pub(crate) fn redefined(&self, schema: TableSchema, trees: Vec<Tree>) -> Table {
+        let mut table = Table::new(
+            self.id,
+            schema,
+            trees,
+            self.state.clone(),
+            self.collator.clone(),
+            self.garbage.clone(),
+        );
+        for (no, index) in table.indexes.iter_mut().enumerate() {
+            if let Some(before) = self.indexes.iter().find(|before| before.id == index.id) {
+                *index = before.carried_over(no);
+            }
+        }
+        table.locks = self.locks.clone();
+        table
+    }
+
+    /// Adds an index that is being built behind those of the definition; its number.
+    pub(crate) fn add_building(
+        &mut self,
+        index: &IndexSchema,
+        tree: Tree,
+        building: Arc<Building>,
+    ) -> IndexNo {
+        let no = self.indexes.len();
+        self.entries.push(EntryLayout::new(&self.schema, index));
+        let mut new = Index::new(self.id, no, tree, index.unique);
+        new.building = Some(building);
+        self.indexes.push(new);
+        no
     }
 
     /// The table's id, never used twice.
@@ -242,8 +270,9 @@ impl Table {
         self.closed.store(true, Ordering::Release);
     }
 
+    /// The definition is committed: views older than `at` do not know what came with it.
     pub(crate) fn set_defined(&self, at: Lsn) {
-        self.defined.store(at.0, Ordering::Release);
+        self.indexes.iter().for_each(|index| index.set_defined(at));
     }
 
     #[inline]
@@ -258,19 +287,17 @@ impl Table {
     /// Fails if the table has no such index.
     #[inline]
     pub(crate) fn check_index(&self, index: IndexNo) -> Result<()> {
-        match index < self.indexes.len() {
+        match index <= self.schema.secondary.len() {
             true => Ok(()),
             false => Err(Error::Unsupported("an index that the table does not have")),
         }
     }
 
-    /// Whether the view knows the table as it is: a change of its definition leaves no older versions behind.
+    /// Whether the view knows the index: one that came with a change of the definition has no older versions.
     #[inline]
-    fn check_known(&self, sight: Sight) -> Result<()> {
+    fn check_known(&self, sight: Sight, index: IndexNo) -> Result<()> {
         match sight {
-            Sight::View(view) if view.lsn.0 < self.defined.load(Ordering::Relaxed) => {
-                Err(Error::DefinitionChanged)
-            }
+            Sight::View(view) if !self.indexes[index].is_known_to(&view) => Err(Error::DefinitionChanged),
             _ => Ok(()),
         }
     }
@@ -304,7 +331,7 @@ impl Table {
     /// Calls `f` with the values of an entry's key, followed by the clustered key's for a secondary entry, as
     /// `LOCK_DATA` shows them. Returns false if there is no such entry any more, or no such index.
     pub fn show_key(&self, index: IndexNo, key: &[u8], f: &mut dyn FnMut(&[Datum])) -> Result<bool> {
-        let Some(of) = self.indexes.get(index) else {
+        let Some(of) = self.indexes.get(index).filter(|of| of.building.is_none()) else {
             return Ok(false);
         };
         let leaf = of.tree.read(key)?;
@@ -367,8 +394,7 @@ impl Table {
     pub fn covers(&self, index: IndexNo, columns: &[usize]) -> bool {
         match index {
             0 => columns.iter().all(|c| *c < self.layout.columns()),
-            n => self
-                .entries
+            n => self.entries[..self.schema.secondary.len()]
                 .get(n - 1)
                 .is_some_and(|entry| columns.iter().all(|c| entry.covers(*c))),
         }

@@ -3,6 +3,7 @@
 mod explain;
 mod foreign_keys;
 mod json_table;
+mod online;
 mod plans;
 mod shapes;
 mod temporary;

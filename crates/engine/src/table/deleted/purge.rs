@@ -10,6 +10,7 @@
 //! Both latches are taken in the order in which readers take them, secondary leaf and then clustered leaf, so a reader that looks
 //! finds the entry in one place.
 
+use super::super::building::{Access, Building};
 use super::super::entry::{self, EntryHead, Head};
 use super::super::outside::Outside;
 use super::super::row::RowView;
@@ -140,13 +141,20 @@ impl Table {
         due: &dyn Fn(TxnId) -> bool,
         f: &mut dyn FnMut(InLeaf<'_, '_>) -> Result<Removal>,
     ) -> Result<()> {
-        let tree = &self.indexes[n].tree;
+        let Index { tree, building, .. } = &self.indexes[n];
         // Keys that lie in the leaf: it covers the first of them.
         let within = |node: Node<'_>, keys: &[K]| match node.upper_fence() {
             [] => keys.len(),
             fence => keys.partition_point(|key| key.as_ref() < fence),
         };
         while let Some(first) = keys.first() {
+            // What purge passes over in an index that is being filled, the builder sees to when it is filled.
+            let access = building.as_deref().map(Building::enter);
+            if let Some(access) = &access
+                && access.as_ref().is_none_or(Access::is_filling)
+            {
+                return Ok(());
+            }
             // A look first: often there is nothing to do, and nothing to write.
             let leaf = tree.read(first.as_ref())?;
             let here = &keys[..within(leaf.node(), keys)];
@@ -397,6 +405,17 @@ impl Table {
     }
 
     fn clear_entry(&self, kernel: &Kernel, n: IndexNo, buried: &Buried<'_>) -> Result<()> {
+        let Index {
+            tree,
+            graveyard,
+            building,
+            ..
+        } = &self.indexes[n];
+        let access = building.as_deref().map(Building::enter);
+        if let Some(None) = access {
+            // Nobody reads an index that was abandoned.
+            return graveyard.forget(buried);
+        }
         let all_see = kernel.mvcc.all_see(buried.deleter);
         // Most often its validity interval says that it stays, and nothing else need be looked at.
         if !all_see
@@ -405,7 +424,6 @@ impl Table {
         {
             return Ok(());
         }
-        let Index { tree, graveyard, .. } = &self.indexes[n];
         let _leaf = tree.write(buried.key)?;
         if all_see || matches!(self.needed_by_row_check(kernel, n, buried.key)?, Needed::ByNone) {
             graveyard.forget(buried)?;

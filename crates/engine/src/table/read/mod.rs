@@ -133,7 +133,7 @@ impl Table {
             return match read {
                 Read::Consistent => {
                     let sight = txn.sight()?;
-                    self.check_known(sight)?;
+                    self.check_known(sight, 0)?;
                     let (reader, buffer) = Reader::new(self, sight, txn);
                     reader.row(key, buffer, &mut |row| f(row).map(|_| true))
                 }
@@ -174,7 +174,7 @@ impl Table {
                 return self.scan_locking(txn, scan, lock, None, Visit::Show(f));
             }
         };
-        self.check_known(sight)?;
+        self.check_known(sight, scan.index)?;
         let (reader, buffer) = Reader::new(self, sight, txn);
         let range = ScanRange {
             index: scan.index,

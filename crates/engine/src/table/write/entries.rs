@@ -9,7 +9,11 @@
 //! The locks stay, so that none can appear before the new entry is in. If there is none, nothing is locked:
 //! transactions that add the same key at the same time are serialised by one of a few hundred mutexes, chosen by the
 //! key's hash and released before any lock wait.
+//!
+//! *Indexes that are being built* are maintained by the rules in the head of `building`: duplicates are noted, not refused, and a
+//! missing entry is marked by adding it as marked.
 
+use super::super::building::{Access, Building};
 use super::super::entry::{self, EntryHead, FRESH_INSERT};
 use super::super::{Index, Table};
 use super::Writer;
@@ -29,19 +33,29 @@ impl Writer<'_, '_> {
         value: &mut [u8],
         mode: LockMode,
     ) -> Result<()> {
-        let unique = self.table.schema.secondary[n - 1].unique && !self.table.entries[n - 1].has_null(key);
+        let index = &self.table.indexes[n];
+        let unique = index.unique && !self.table.entries[n - 1].has_null(key);
         loop {
+            let access = match index.building.as_deref().map(Building::enter) {
+                Some(None) => return Ok(()),
+                access => access.flatten(),
+            };
             let mut wait = None;
             let mut stripe = None;
             if unique {
                 let own = &key[..self.table.entries[n - 1].own_len(key)];
-                stripe = Some(self.txn.kernel.unique.lock(self.table.indexes[n].id, own));
-                wait = self.find_duplicate(n, key, own, mode)?;
+                stripe = Some(self.txn.kernel.unique.lock(index.id, own));
+                match &index.building {
+                    Some(building) if self.table.has_prefix(n, own)? => building.suspect(own),
+                    Some(_) => {}
+                    None => wait = self.find_duplicate(n, key, own, mode)?,
+                }
             }
             if wait.is_none() {
                 wait = self.write_entry(n, key, value)?;
             }
             drop(stripe);
+            drop(access);
             match wait {
                 None => return Ok(()),
                 Some(wait) => self.txn.wait(&wait)?,
@@ -163,15 +177,38 @@ impl Writer<'_, '_> {
 
     /// Marks an entry deleted.
     pub(super) fn mark_entry(&mut self, n: IndexNo, key: &[u8]) -> Result<()> {
-        let Index { tree, locks, id, .. } = &self.table.indexes[n];
+        let index = &self.table.indexes[n];
+        let Index { tree, locks, id, .. } = index;
         loop {
+            let access = match index.building.as_deref().map(Building::enter) {
+                Some(None) => return Ok(()),
+                access => access.flatten(),
+            };
             let mut leaf = tree.write(key)?;
-            let Ok(slot) = leaf.node().search(key) else {
-                return Err(Error::corrupt(None, format!("index {id} lacks a row's entry")));
+            let slot = match leaf.node().search(key) {
+                Ok(slot) => slot,
+                Err(slot) if access.as_ref().is_some_and(Access::is_filling) => {
+                    let tombstone = EntryHead::deleted(self.txn.id).bytes();
+                    match leaf.insert(slot, key, &tombstone) {
+                        Ok(()) => {
+                            leaf.finish();
+                            return Ok(());
+                        }
+                        Err(Full) => {
+                            drop(leaf);
+                            tree.split(key, tombstone.len())?;
+                            continue;
+                        }
+                    }
+                }
+                Err(_) => {
+                    return Err(Error::corrupt(None, format!("index {id} lacks a row's entry")));
+                }
             };
             let head = EntryHead::of(leaf.node().value(slot));
             if let RowLock::Wait(wait) = self.txn.lock_to_write(locks, key, head.writer) {
                 drop(leaf);
+                drop(access);
                 self.txn.wait(&wait)?;
                 continue;
             }

@@ -5,9 +5,9 @@
 //! A parent is locked when a constraint is added, so that no transaction is at work on it that knows nothing of that; a
 //! child, where its own definition changes: it names the parent and the parent's columns.
 
-use super::DdlContext;
-use super::alter::Draft;
-use super::foreign_key::{self, Moves, Shape};
+use super::super::DdlContext;
+use super::super::foreign_key::{self, Moves, Shape};
+use super::draft::Draft;
 use crate::dictionary::{DefinitionChange, ForeignKeyDef, IndexDef, TableDef, names_equal};
 use crate::error::{Result, SqlError, er};
 use crate::parse::ast::{self, AlterAction};

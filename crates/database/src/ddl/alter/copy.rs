@@ -1,7 +1,9 @@
 //! ALTER TABLE by copying the rows into a new table, converting each value to its new column's type.
 
-use super::alter::{Draft, initial_value, needs_copy_in_mysql};
-use super::{DdlContext, default, index};
+use super::super::{DdlContext, default, index};
+use super::columns::initial_value;
+use super::draft::Draft;
+use super::way::needs_copy_in_mysql;
 use crate::context::SessionState;
 use crate::dictionary::{ColumnDef, DefinitionChange, IndexDef, TableDef};
 use crate::error::{Result, SqlError, er};

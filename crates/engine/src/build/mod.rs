@@ -1,43 +1,54 @@
-//! Fills trees that no transaction uses yet: an index built over a table's rows, a table copied from another.
+//! Fills trees that nobody reads yet: an index built over a table's rows, a table copied from another.
 //!
-//! No undo notes, no versions: until a table takes them, the trees are in the garbage list. Entries are collected and
-//! sorted, a bounded number at a time, so that trees are filled from left to right as far as possible. A unique index
-//! is checked when it is complete, by comparing neighbours.
+//! No undo notes, no versions: until a table takes them, the trees are in the garbage list. Entries are put in order by a sort
+//! whose memory is bounded ([`sort`]), and trees are filled from left to right.
+//!
+//! A [`Builder`] has the table for itself. An [`OnlineBuild`] has writers beside it; it sees less and has more to prove, and so it is apart
+//! ([`online`]).
+
+mod online;
+mod sort;
+
+pub use online::{BuildProgress, BuildStage, OnlineBuild};
 
 use crate::error::{Error, Result};
 use crate::ids::{IndexNo, TxnId};
 use crate::kernel::Kernel;
 use crate::mvcc::Address;
 use crate::schema::{Datum, RowBuf};
-use crate::table::{EntryHead, Head, OUTSIDE, Outside, RowView, Table, row_of};
+use crate::table::{Head, OUTSIDE, Outside, RowView, Table, row_of};
 use crate::tree::Append;
+use sort::EntrySorter;
 use std::ops::Range;
 
-/// Bytes of entries sorted at a time.
-const RUN_BYTES: usize = 32 << 20;
+/// Memory for sorting, for all indexes that are built together.
+const SORT_BYTES: usize = 16 << 20;
+/// Entries between two looks at whether to go on.
+const CHECK_EVERY: u64 = 1024;
+
+/// A sorter for each of so many indexes.
+fn sorters(kernel: &Kernel, count: usize) -> Vec<EntrySorter> {
+    let each = || EntrySorter::new(kernel.spools.clone(), SORT_BYTES / count.max(1));
+    (0..count).map(|_| each()).collect()
+}
 
 pub(crate) struct Builder<'t> {
     table: &'t Table,
     indexes: Range<IndexNo>,
-    /// Entries of each index that are not in its tree yet.
-    runs: Vec<SortRun>,
-}
-
-#[derive(Default)]
-struct SortRun {
-    entries: Vec<(Vec<u8>, Vec<u8>)>,
-    bytes: usize,
-    /// True once entries are in the tree: later runs are inserted one by one.
-    begun: bool,
+    /// Entries of each index.
+    sorters: Vec<EntrySorter>,
 }
 
 type Check<'c> = &'c dyn Fn() -> Result<()>;
 
 impl<'t> Builder<'t> {
     /// Builds these secondary indexes of the table.
-    pub fn new(table: &'t Table, indexes: Range<IndexNo>) -> Builder<'t> {
-        let runs = indexes.clone().map(|_| SortRun::default()).collect();
-        Builder { table, indexes, runs }
+    pub fn new(kernel: &Kernel, table: &'t Table, indexes: Range<IndexNo>) -> Builder<'t> {
+        Builder {
+            table,
+            sorters: sorters(kernel, indexes.len()),
+            indexes,
+        }
     }
 
     /// Adds the entries of the rows in the table. No transaction may write to it meanwhile.
@@ -110,71 +121,49 @@ impl<'t> Builder<'t> {
     }
 
     fn add(&mut self, row: &RowView, writer: TxnId) -> Result<()> {
-        for n in self.indexes.clone() {
+        for (n, sorter) in self.indexes.clone().zip(&mut self.sorters) {
             let entry = self
                 .table
                 .encode_entry(n, &|c| row.get(c), row.primary_key(), writer);
             let (key, value) = entry?;
-            let run = &mut self.runs[n - self.indexes.start];
-            run.bytes += key.len() + value.len() + 64;
-            run.entries.push((key, value));
-            if run.bytes > RUN_BYTES {
-                self.flush(n)?;
+            if sorter.is_full() {
+                sorter.put_aside()?;
             }
+            sorter.push(&key, &value);
         }
         Ok(())
     }
 
-    fn flush(&mut self, n: IndexNo) -> Result<()> {
-        let tree = &self.table.indexes[n].tree;
-        let run = &mut self.runs[n - self.indexes.start];
-        run.entries.sort_unstable();
-        if run.begun {
-            for (key, value) in run.entries.drain(..) {
-                tree.put(&key, &value)?;
-            }
-        } else {
-            let mut append = tree.append()?;
-            for (key, value) in run.entries.drain(..) {
-                append.push(&key, &value)?;
+    /// Fills the indexes. [`Error::DuplicateKey`] if one is unique and the rows are not.
+    pub fn finish(self, check: Check<'_>) -> Result<()> {
+        for (n, sorter) in self.indexes.zip(self.sorters) {
+            let (layout, index) = (&self.table.entries[n - 1], &self.table.indexes[n]);
+            let mut sorted = sorter.finish()?;
+            let mut append = index.tree.append()?;
+            let mut last: Vec<u8> = Vec::new();
+            let mut appended = 0_u64;
+            while let Some((key, value)) = sorted.current() {
+                if index.unique && !layout.has_null(key) {
+                    let own = &key[..layout.own_len(key)];
+                    if own == last {
+                        return Err(Error::DuplicateKey {
+                            index: n,
+                            primary_key: key[layout.primary_at(key)..].to_vec(),
+                        });
+                    }
+                    last.clear();
+                    last.extend_from_slice(own);
+                }
+                append.push(key, value)?;
+                sorted.advance()?;
+                appended += 1;
+                if appended.is_multiple_of(CHECK_EVERY) {
+                    check()?;
+                }
             }
             append.finish()?;
         }
-        run.begun = true;
-        run.bytes = 0;
         Ok(())
-    }
-
-    /// Completes the indexes and checks the unique ones.
-    pub fn finish(mut self, check: Check<'_>) -> Result<()> {
-        for n in self.indexes.clone() {
-            self.flush(n)?;
-            if self.table.schema().secondary[n - 1].unique {
-                self.check_unique(n, check)?;
-            }
-        }
-        Ok(())
-    }
-
-    fn check_unique(&self, n: IndexNo, check: Check<'_>) -> Result<()> {
-        let layout = &self.table.entries[n - 1];
-        let mut last: Vec<u8> = Vec::new();
-        each_entry(self.table, n, check, &mut |key, value| {
-            if EntryHead::of(value).is_deleted() || layout.has_null(key) {
-                return Ok(());
-            }
-            let own = &key[..layout.own_len(key)];
-            if own == last {
-                let primary_key = key[layout.primary_at(key)..].to_vec();
-                return Err(Error::DuplicateKey {
-                    index: n,
-                    primary_key,
-                });
-            }
-            last.clear();
-            last.extend_from_slice(own);
-            Ok(())
-        })
     }
 }
 

@@ -1,0 +1,300 @@
+//! ALTER TABLE, CREATE INDEX and DROP INDEX.
+//!
+//! The actions are applied to a draft of the definition that remembers where each column came from. What the draft
+//! comes to decides how the table gets there: by its definition alone, by building and dropping indexes, or by a copy
+//! of the rows into a new table; and that, what other sessions may do meanwhile.
+//!
+//! ```text
+//!   own the table ─► draft ─► way ─► demands met? ─► carry_out:  others are let in ─► build or copy ─► own it again ─► commit
+//! ```
+//!
+//! | file | idea |
+//! |---|---|
+//! | `draft` | a definition being altered |
+//! | `columns` | columns that come or get another definition |
+//! | `relations` | foreign keys, and the tables around |
+//! | `way` | how the table gets from one definition to the next |
+//! | `demands` | ALGORITHM and LOCK |
+//! | `carry_out` | the way is gone |
+//! | `copy` | rows, one by one, into a new table |
+
+mod carry_out;
+mod columns;
+mod copy;
+mod demands;
+mod draft;
+mod relations;
+mod way;
+
+use self::demands::Demands;
+use self::draft::Draft;
+use self::relations::names_foreign_key;
+use super::create::table_comment;
+use super::temporary::refuse_foreign_keys;
+use super::{DdlContext, check, check_table_name, default, generated, index};
+use crate::accounts::Privileges;
+use crate::context::answer::Answer;
+use crate::dictionary::{TableDef, names_equal};
+use crate::error::{Result, SqlError};
+use crate::expr::collation as collation_of;
+use crate::parse::ast::{self, AlterAction, AlterTable, ObjectName};
+
+impl DdlContext<'_> {
+    pub(in crate::ddl) fn create_index(
+        &self,
+        table: &ObjectName,
+        def: &ast::IndexDef,
+        demands: &[AlterAction],
+        if_not_exists: bool,
+    ) -> Result<Answer> {
+        if if_not_exists && let Some(name) = &def.name {
+            let (schema, table) = self.target(table)?;
+            if self.table(schema, table)?.index(name).is_some() {
+                self.note(SqlError::duplicate_key_name(name));
+                return Ok(Answer::ok());
+            }
+        }
+        let actions = [&[AlterAction::AddIndex(def.clone())], demands].concat();
+        self.alter(table, &actions, Privileges::INDEX)
+    }
+
+    pub(in crate::ddl) fn drop_index(
+        &self,
+        table: &ObjectName,
+        name: &str,
+        demands: &[AlterAction],
+    ) -> Result<Answer> {
+        let action = if names_equal(name, index::PRIMARY) {
+            AlterAction::DropPrimaryKey
+        } else {
+            AlterAction::DropIndex(name.to_owned())
+        };
+        self.alter(table, &[&[action], demands].concat(), Privileges::INDEX)
+    }
+
+    pub(in crate::ddl) fn alter_table(&self, alter: &AlterTable) -> Result<Answer> {
+        let nothing = |action: &AlterAction| match action {
+            AlterAction::Ignored(what) => !what.eq_ignore_ascii_case("FORCE"),
+            AlterAction::Algorithm(_) | AlterAction::Lock(_) => true,
+            _ => false,
+        };
+        if alter.actions.iter().all(nothing) {
+            // `DISABLE KEYS` and its like: the table must be there, and that is all.
+            let demands = Demands::of(&alter.actions)?;
+            let (schema, name) = self.target(&alter.name)?;
+            if self.temporary(schema, name).is_none() {
+                self.state
+                    .require_table(Privileges::ALTER, "ALTER", schema, name)?;
+            }
+            self.table(schema, name)?;
+            demands.check_rename()?;
+            if !demands.is_copy() {
+                return Ok(Answer::ok());
+            }
+        }
+        self.alter(&alter.name, &alter.actions, Privileges::ALTER)
+    }
+
+    /// Makes a table anew, as it is.
+    pub(in crate::ddl) fn recreate(&self, table: &ObjectName) -> Result<()> {
+        let force = [AlterAction::Ignored("FORCE".to_owned())];
+        let both = Privileges::SELECT.union(Privileges::INSERT);
+        self.alter(table, &force, both).map(|_| ())
+    }
+
+    fn alter(
+        &self,
+        table: &ObjectName,
+        actions: &[AlterAction],
+        mut privileges: Privileges,
+    ) -> Result<Answer> {
+        let demands = Demands::of(actions)?;
+        let (schema, name) = self.target(table)?;
+        if actions
+            .iter()
+            .any(|action| matches!(action, AlterAction::RenameTo(_)))
+        {
+            privileges = privileges.union(Privileges::DROP);
+        }
+        let is_temporary = self.temporary(schema, name).is_some();
+        if !is_temporary {
+            self.state.require_all(privileges, schema, name)?;
+        }
+        self.table(schema, name)?;
+        let mut names = vec![(schema, name)];
+        for action in actions {
+            if let AlterAction::RenameTo(new) = action {
+                names.push(self.rename_target(schema, new)?);
+            }
+        }
+        let target = names[names.len() - 1];
+        match is_temporary {
+            true => refuse_foreign_keys(actions)?,
+            false => self.own_with_relatives(&names, actions)?,
+        }
+        let old = self.table(schema, name)?;
+        let is_rename = |action: &AlterAction| {
+            matches!(
+                action,
+                AlterAction::RenameTo(_) | AlterAction::Algorithm(_) | AlterAction::Lock(_)
+            )
+        };
+        if actions.iter().all(is_rename) {
+            demands.check_rename()?;
+        }
+        let mut draft = Draft::of(&old, demands);
+        // Constraints that go hold nothing fast, those that come find all columns and indexes there.
+        for action in actions {
+            self.drop_foreign_key(&mut draft, action)?;
+        }
+        for action in actions {
+            self.apply(&mut draft, action, &old)?;
+        }
+        self.add_foreign_keys(&mut draft, actions, &old)?;
+        draft.drop_key_parts();
+        self.hold_columns(&mut draft, actions)?;
+        self.retype_key_parts(&mut draft.columns)?;
+        if is_temporary {
+            draft.copies_anyway();
+        } else {
+            self.hold_relations(&mut draft, &old, target)?;
+            let (schema, name) = target;
+            let checks = check::renamed(&draft.options.checks, &old.name, name);
+            self.names_are_free(schema, &old.name, &checks)?;
+        }
+        index::check_table(&draft.columns, &draft.indexes)?;
+        self.check_expressions(&draft.columns, &draft.indexes, &draft.options.checks)?;
+        generated::check_foreign_keys(&draft.foreign_keys, &draft.columns)?;
+        if old.primary().is_some() {
+            self.require_primary(&draft.indexes)?;
+        }
+        self.carry_out(&old, draft)
+    }
+
+    /// Sees to the constraints that name columns which go or get other names.
+    fn hold_columns(&self, draft: &mut Draft, actions: &[AlterAction]) -> Result<()> {
+        let table = &draft.name;
+        let checks = &mut draft.options.checks;
+        for action in actions {
+            let gone = match action {
+                AlterAction::DropColumn(name) => {
+                    check::drop_column(checks, name)?;
+                    name
+                }
+                AlterAction::RenameColumn { old, new } if !names_equal(old, new) => {
+                    check::rename_column(checks, old)?;
+                    old
+                }
+                AlterAction::ChangeColumn { old, column, .. } if !names_equal(old, &column.name) => {
+                    check::rename_column(checks, old)?;
+                    old
+                }
+                _ => continue,
+            };
+            generated::hold_column(&draft.columns, gone)?;
+            default::hold_column(&draft.columns, table, gone)?;
+        }
+        Ok(())
+    }
+
+    fn rename_target<'n>(&'n self, schema: &'n str, new: &'n ObjectName) -> Result<(&'n str, &'n str)> {
+        match &new.schema {
+            Some(_) => self.target(new),
+            None => Ok((schema, &new.name)),
+        }
+    }
+
+    fn apply(&self, draft: &mut Draft, action: &AlterAction, old: &TableDef) -> Result<()> {
+        match action {
+            AlterAction::AddColumn { column, position } => self.add_column(draft, column, position, old),
+            AlterAction::ModifyColumn { column, position } => {
+                self.change_column(draft, &column.name, column, position.as_ref())
+            }
+            AlterAction::ChangeColumn {
+                old,
+                column,
+                position,
+            } => self.change_column(draft, old, column, position.as_ref()),
+            AlterAction::DropColumn(name) => draft.drop_column(name),
+            AlterAction::RenameColumn { old, new } => draft.rename_column(old, new),
+            AlterAction::SetDefault { column, default } => {
+                self.set_default(draft, column, default.as_ref(), &old.name)
+            }
+            AlterAction::ShowColumn { column, visible } => draft.show_column(column, *visible, &old.name),
+            AlterAction::AddIndex(def) => self.add_index(draft, def),
+            AlterAction::DropIndex(name) => draft.drop_index(name),
+            AlterAction::DropPrimaryKey => draft.drop_index(index::PRIMARY),
+            AlterAction::RenameIndex { old: from, new } => draft.rename_index(from, new, &old.name),
+            AlterAction::RenameTo(new) => self.rename_to(draft, new, old),
+            AlterAction::Options(options) => self.set_options(draft, options, &old.name),
+            AlterAction::ConvertTo { charset, collation } => draft.convert_to(charset, collation.as_deref()),
+            // These were the first to go, or are the last to come.
+            AlterAction::AddForeignKey(_) | AlterAction::DropForeignKey(_) => Ok(()),
+            AlterAction::AddCheck(written) => draft.add_check(written, None, old),
+            AlterAction::DropCheck(name) => draft.drop_check(name),
+            AlterAction::EnforceCheck { name, enforced } => draft.enforce_check(name, *enforced),
+            AlterAction::ShowIndex { name, visible } => draft.show_index(name, *visible, &old.name),
+            AlterAction::DropConstraint(name) if names_foreign_key(old, name) => Ok(()),
+            AlterAction::DropConstraint(name) => draft.drop_constraint(name),
+            AlterAction::Ignored(what) => {
+                draft.rebuild |= what.eq_ignore_ascii_case("FORCE");
+                Ok(())
+            }
+            // Read before all others.
+            AlterAction::Algorithm(_) | AlterAction::Lock(_) => Ok(()),
+            AlterAction::Unsupported(what) => Err(SqlError::not_supported(what)),
+        }
+    }
+
+    /// `ADD INDEX`, with the columns of its functional parts.
+    fn add_index(&self, draft: &mut Draft, def: &ast::IndexDef) -> Result<()> {
+        let names: Vec<&str> = draft.indexes.iter().map(|index| index.name.as_str()).collect();
+        let def = self.functional_parts(def, &mut draft.columns, &names)?;
+        draft.origins.resize(draft.columns.len(), None);
+        draft.explicit_null.resize(draft.columns.len(), false);
+        let index = index::index(&def, &mut draft.columns, &draft.explicit_null, &draft.indexes)?;
+        draft.push_index(index);
+        Ok(())
+    }
+
+    /// `RENAME TO`: the new name must be free, and the account may drop the old table and create the new one.
+    fn rename_to(&self, draft: &mut Draft, new: &ObjectName, old: &TableDef) -> Result<()> {
+        check_table_name(&new.name)?;
+        let (schema, name) = self.rename_target(&old.schema, new)?;
+        let dictionary = self.state.database.dictionary();
+        if dictionary.schema(schema).is_none() {
+            return Err(SqlError::unknown_database(schema));
+        }
+        let same = schema == old.schema && name == old.name;
+        let is_taken = match old.temporary {
+            true => self.temporary(schema, name).is_some(),
+            false => dictionary.find_table(schema, name).is_some(),
+        };
+        if !same && is_taken {
+            return Err(SqlError::table_exists(name));
+        }
+        let both = Privileges::CREATE.union(Privileges::INSERT);
+        self.state.require_all(both, schema, name)?;
+        draft.rename = Some((schema.to_owned(), name.to_owned()));
+        Ok(())
+    }
+
+    /// `ENGINE = …`, `COMMENT = …` and the like.
+    fn set_options(&self, draft: &mut Draft, options: &ast::TableOptions, table: &str) -> Result<()> {
+        self.check_engine(options, table)?;
+        draft.rebuild |= options.engine.is_some();
+        let given = collation_of(options.charset.as_deref(), options.collation.as_deref())?;
+        if let Some(collation) = given {
+            // Columns keep theirs, which now differs from the table's.
+            draft.options.collation = collation;
+        }
+        if options.comment.is_some() {
+            draft.options.comment = table_comment(options, table)?;
+        }
+        if let Some(format) = &options.row_format {
+            draft.options.row_format = format.to_uppercase();
+        }
+        draft.auto_increment = options.auto_increment.or(draft.auto_increment);
+        Ok(())
+    }
+}

@@ -1,0 +1,75 @@
+//! An index of an open table, and what becomes of it when the definition changes.
+//!
+//! A new definition gets a new handle. An index that is in both is *carried over*: tree, lock counters, graveyard and the moment
+//! from which on views know it stay the same, so a view that was opened before the change goes on reading through it. Only
+//! through an index that came with the change can such a view read nothing: the index has no entries of older versions.
+
+use super::building::Building;
+use super::deleted::Graveyard;
+use crate::ids::{IndexId, IndexNo, Lsn, TableId};
+use crate::lock::IndexLocks;
+use crate::mvcc::View;
+use crate::tree::Tree;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Of an index whose definition is not committed yet.
+const FRESH: u64 = u64::MAX;
+
+pub(crate) struct Index {
+    pub id: IndexId,
+    pub tree: Tree,
+    pub locks: Arc<IndexLocks>,
+    /// Deleted entries that only old views need.
+    pub graveyard: Arc<Graveyard>,
+    /// No two rows share its own parts, unless one of those is NULL. The clustered index is unique.
+    pub unique: bool,
+    /// The index is not in the definition yet: it is being built, and writers maintain it.
+    pub building: Option<Arc<Building>>,
+    /// Views older than this do not know the index.
+    defined: AtomicU64,
+}
+
+impl Index {
+    pub fn new(table: TableId, no: IndexNo, tree: Tree, unique: bool) -> Index {
+        Index {
+            id: tree.index(),
+            locks: IndexLocks::new(tree.index(), table, no),
+            graveyard: Arc::new(Graveyard::new(&tree, no == 0)),
+            tree,
+            unique,
+            building: None,
+            defined: AtomicU64::new(FRESH),
+        }
+    }
+
+    /// The same index under another definition of its table, which may give it another number.
+    pub fn carried_over(&self, no: IndexNo) -> Index {
+        let locks = match self.locks.no == no {
+            true => self.locks.clone(),
+            false => IndexLocks::new(self.id, self.locks.table, no),
+        };
+        Index {
+            id: self.id,
+            tree: self.tree.clone(),
+            locks,
+            graveyard: self.graveyard.clone(),
+            unique: self.unique,
+            building: None,
+            defined: AtomicU64::new(self.defined.load(Ordering::Relaxed)),
+        }
+    }
+
+    /// The definition is committed: views older than `at` do not know the index, if it came with that definition.
+    pub fn set_defined(&self, at: Lsn) {
+        let new = Ordering::Release;
+        let _ = self.defined.compare_exchange(FRESH, at.0, new, Ordering::Relaxed);
+    }
+
+    /// Whether the view can read through the index.
+    #[inline]
+    pub fn is_known_to(&self, view: &View) -> bool {
+        let defined = self.defined.load(Ordering::Relaxed);
+        view.lsn.0 >= defined || defined == FRESH
+    }
+}

@@ -27,8 +27,8 @@ pub enum Place {
     Start,
     /// The row of this key, of this index; `None`: in the table's own order.
     Row(Option<IndexNo>, Vec<u8>),
-    /// Past the last row of the index, or before the first.
-    End(Option<IndexNo>),
+    /// Past the last row of the index, or, with true, before the first.
+    End(Option<IndexNo>, bool),
 }
 
 /// A session's open tables.
@@ -98,6 +98,6 @@ mod tests {
             handlers.close("t").unwrap_err().message,
             "Unknown table 't' in HANDLER"
         );
-        handlers.move_to("t", Place::End(None));
+        handlers.move_to("t", Place::End(None, false));
     }
 }

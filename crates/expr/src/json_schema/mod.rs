@@ -21,13 +21,14 @@ mod scalars;
 
 use place::{Place, at_pointer, local_pointer};
 use references::check_references;
-use regex::Regex;
+use regex::{Regex, RegexBuilder};
 use scalars::{check_number, check_type};
 use std::cell::RefCell;
 use std::cmp::Ordering;
 use std::collections::{BTreeSet, HashMap};
 use std::rc::Rc;
 use tidemark_types::error::depth::check_stack;
+use tidemark_types::error::memory::check_memory;
 use tidemark_types::error::{Result, SqlError};
 use tidemark_types::json::Json;
 
@@ -138,8 +139,12 @@ impl Schema {
         if let Some(known) = self.patterns.borrow().get(pattern) {
             return Ok(known.clone());
         }
-        let compiled = match Regex::new(pattern) {
+        check_memory()?;
+        let compiled = match RegexBuilder::new(pattern).size_limit(PATTERN_BYTES_MAX).build() {
             Ok(regex) => Some(Rc::new(regex)),
+            Err(regex::Error::CompiledTooBig(_)) => {
+                return Err(SqlError::not_supported("so large a pattern in a JSON schema"));
+            }
             Err(error) if is_beyond_us(&error) => {
                 return Err(SqlError::not_supported(
                     "look-around and back-references in a pattern of a JSON schema",
@@ -147,18 +152,23 @@ impl Schema {
             }
             Err(_) => None,
         };
-        self.patterns
-            .borrow_mut()
-            .insert(pattern.to_owned(), compiled.clone());
+        let mut patterns = self.patterns.borrow_mut();
+        if patterns.len() < PATTERNS_KEPT {
+            patterns.insert(pattern.to_owned(), compiled.clone());
+        }
         Ok(compiled)
     }
 }
+
+/// What a compiled pattern may take, in bytes.
+const PATTERN_BYTES_MAX: usize = 1 << 20;
+/// Compiled patterns that a schema keeps; others are compiled each time.
+const PATTERNS_KEPT: usize = 64;
 
 /// Whether a pattern may be an expression of ECMAScript's that is none here: silence about it would pass documents that fail it.
 fn is_beyond_us(error: &regex::Error) -> bool {
     match error {
         regex::Error::Syntax(text) => text.contains("look-around") || text.contains("backreferences"),
-        regex::Error::CompiledTooBig(_) => true,
         _ => false,
     }
 }
@@ -298,6 +308,7 @@ impl<'v> Validation<'v> {
         let mut matching = Vec::new();
         let list = Place::Member(&rule.place, "patternProperties");
         for (pattern, schema) in rule.members("patternProperties").unwrap_or(&[]) {
+            (self.step)()?;
             if self
                 .schema
                 .pattern(pattern)?

@@ -37,6 +37,9 @@ pub fn run(plan: &HandlerPlan, exec: &Exec, env: &Env, out: &mut dyn ResultSink)
     };
     let types: Vec<SqlType> = plan.columns.iter().map(|column| column.ty.clone()).collect();
     let mut output = SinkOutput::new(out, types, session);
+    if left == 0 {
+        return Ok(0);
+    }
     let place = session.handlers.borrow().find(&plan.name)?.place.clone();
     let Some((mut range, reverse)) = plan.range(place, env)? else {
         return Ok(0);
@@ -94,7 +97,7 @@ pub fn run(plan: &HandlerPlan, exec: &Exec, env: &Env, out: &mut dyn ResultSink)
     let place = match last {
         // The end of equal keys is not that of the index.
         Some(key) if left == 0 || is_equal => Place::Row(plan.index, key),
-        _ => Place::End(plan.index),
+        _ => Place::End(plan.index, reverse),
     };
     session.handlers.borrow_mut().move_to(&plan.name, place);
     Ok(output.rows)
@@ -104,24 +107,33 @@ impl HandlerPlan {
     /// The keys to be read, and whether backwards; `None`: there are none.
     fn range(&self, place: Place, env: &Env) -> Result<Option<(KeyRange, bool)>> {
         let all = KeyRange::all();
+        if let Place::End(index, reverse) = place
+            && index == self.index
+        {
+            match (&self.step, reverse) {
+                // Back from where there was nothing more.
+                (Step::Next, true) => return Ok(Some((all, false))),
+                (Step::Prev, false) => return Ok(Some((all, true))),
+                (Step::Next | Step::Prev, _) => return Ok(None),
+                (Step::First | Step::Last | Step::Key(..), _) => {}
+            }
+        }
         // Where it has been read to in the order at hand.
         let here = match place {
-            Place::Row(index, key) if index == self.index => Some(Some(key)),
-            Place::End(index) if index == self.index => Some(None),
+            Place::Row(index, key) if index == self.index => Some(key),
             _ => None,
         };
         Ok(match (&self.step, here) {
             (Step::First, _) | (Step::Next, None) => Some((all, false)),
             (Step::Last, _) | (Step::Prev, None) => Some((all, true)),
-            (Step::Next | Step::Prev, Some(None)) => None,
-            (Step::Next, Some(Some(key))) => Some((
+            (Step::Next, Some(key)) => Some((
                 KeyRange {
                     lower: Bound::Excluded(key),
                     upper: Bound::Unbounded,
                 },
                 false,
             )),
-            (Step::Prev, Some(Some(key))) => Some((
+            (Step::Prev, Some(key)) => Some((
                 KeyRange {
                     lower: Bound::Unbounded,
                     upper: Bound::Excluded(key),

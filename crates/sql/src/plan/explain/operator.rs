@@ -3,7 +3,7 @@
 //! A tree is made once from a plan (`tree`), and written as MySQL writes it: as lines (`FORMAT=TREE`), or as JSON in MySQL's
 //! version 2 (`FORMAT=JSON`).
 
-use super::measured::{Measured, Meter};
+use super::measured::{Figures, Measured, Meter};
 use crate::types::json::Json;
 use std::fmt::Write;
 
@@ -89,7 +89,7 @@ impl Operator {
                     text,
                     "{separator}(actual time={}..{} rows={} loops={})",
                     short(found.first_ms),
-                    short(self.milliseconds(measured) / found.loops as f64),
+                    short(self.last_ms(measured, &found)),
                     short(found.rows as f64 / found.loops as f64),
                     found.loops
                 ),
@@ -108,6 +108,11 @@ impl Operator {
         let own = self.meter.and_then(|meter| measured.of(meter));
         let inputs = self.inputs.iter().map(|input| input.milliseconds(measured));
         own.map_or(0.0, |found| found.own_ms) + inputs.sum::<f64>()
+    }
+
+    /// From the beginning to the last row, on average.
+    fn last_ms(&self, measured: &Measured, found: &Figures) -> f64 {
+        (self.milliseconds(measured) / found.loops as f64).max(found.first_ms)
     }
 
     /// Version 2 of MySQL's form.
@@ -130,7 +135,7 @@ impl Operator {
         {
             let loops = found.loops as f64;
             members.push(("actual_first_row_ms".to_owned(), Json::Double(found.first_ms)));
-            let last = self.milliseconds(measured) / loops;
+            let last = self.last_ms(measured, &found);
             members.push(("actual_last_row_ms".to_owned(), Json::Double(last)));
             members.push(("actual_rows".to_owned(), Json::Double(found.rows as f64 / loops)));
             members.push(("actual_loops".to_owned(), Json::UInt(found.loops)));

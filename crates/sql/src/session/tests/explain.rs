@@ -109,7 +109,8 @@ fn operators_are_shown_with_their_conditions() {
             "UPDATE t SET pad = 'y' WHERE id = 3",
             &[
                 "-> Update t",
-                "    -> Single-row index lookup on t using PRIMARY (id = 3)",
+                "    -> Filter: (t.id = 3)",
+                "        -> Single-row index lookup on t using PRIMARY (id = 3)",
             ],
         ),
         (

@@ -7,7 +7,7 @@ use crate::infer::kind_of;
 use crate::infer::{common_collation, result_type, text_cmp_kind};
 use crate::node::CmpOp;
 use std::cmp::Ordering;
-use tidemark_types::{CmpKind, DateTime};
+use tidemark_types::{CmpKind, Conversion, DateTime, Warnings};
 
 pub(super) static FUNCTIONS: &[FuncDef] = &[
     def("if", (3, 3), if_type, |args, ty, ctx| {
@@ -181,21 +181,26 @@ fn extreme<'a>(args: &'a [Expr], ty: &'a SqlType, wanted: Ordering, ctx: &EvalCt
     Ok(best.unwrap_or(Val::Null))
 }
 
-/// The least or greatest of dates and what stands beside them, as a text. What is no date is passed over by LEAST, and makes GREATEST
-/// NULL.
+/// The least or greatest of dates and what stands beside them, as a text. A number that is no date is passed over; a text that is
+/// none is passed over by LEAST, and makes GREATEST NULL.
 fn extreme_date<'a>(args: &'a [Expr], wanted: Ordering, ctx: &EvalCtx<'a>) -> Result<Val<'a>> {
     let shows_time = |arg: &Expr| arg.ty.has_date() && arg.ty.kind != TypeKind::Date;
     let with_time = args.iter().any(shows_time);
     let mut best: Option<DateTime> = None;
+    let complaints = Warnings::default();
+    let mut silent = Conversion::new(&complaints, ctx.env.time_zone);
+    silent.sql_mode = ctx.env.sql_mode;
     for arg in args {
         let value = arg.eval(ctx)?;
         if value.is_null() {
             return Ok(Val::Null);
         }
-        let Some(moment) = value.to_datetime(ctx.env)? else {
+        let is_number = arg.ty.is_numeric();
+        let conversion: &Conversion = if is_number { &silent } else { ctx.env };
+        let Some(moment) = value.to_datetime(conversion)? else {
             match wanted {
-                Ordering::Less => continue,
-                _ => return Ok(Val::Null),
+                Ordering::Greater if !is_number => return Ok(Val::Null),
+                _ => continue,
             }
         };
         if best.is_none_or(|best| moment.cmp(&best) == wanted) {

@@ -18,6 +18,7 @@ use crate::error::{Result, SqlError, er};
 use crate::expr::{Expr, Scope};
 use crate::parse::ast::{self, CommonTable, Query, SetOp, SetOperand};
 use crate::types::{Collation, ColumnMeta, SqlType, TypeKind};
+use std::collections::HashSet;
 use std::sync::Arc;
 
 /// A recursive table while its own query is planned.
@@ -190,8 +191,9 @@ impl Planner<'_> {
         plan: impl FnOnce(&mut Self) -> Result<T>,
     ) -> Result<T> {
         let before = self.common.len();
+        let mut names = HashSet::new();
         for table in with.iter().flat_map(|with| &with.tables) {
-            if self.common[before..].iter().any(|other| other.name == table.name) {
+            if !names.insert(table.name.as_str()) {
                 self.common.truncate(before);
                 return Err(SqlError::not_unique_table(&table.name));
             }

@@ -190,10 +190,7 @@ class Switches:
     def case_alter_the_way_that_was_asked_for(self):
         self.fresh()
         for statement, code, text in (
-                ("ALTER TABLE app_db.t ADD INDEX (a), LOCK=NONE", 1846, "LOCK=NONE is not supported. Reason: "),
                 ("ALTER TABLE app_db.t MODIFY a BIGINT, LOCK=NONE", 1846, "LOCK=NONE is not supported. Reason: "),
-                ("ALTER TABLE app_db.t ADD COLUMN c INT, LOCK=SHARED", 1846, "LOCK=SHARED is not supported. Reason: "),
-                ("CREATE INDEX i ON app_db.t (a) LOCK=NONE", 1846, "LOCK=NONE is not supported. Reason: "),
                 ("CREATE INDEX i ON app_db.t (a) ALGORITHM=INSTANT", 1845, "ALGORITHM=INSTANT is not supported for this operation. Try ALGORITHM=COPY/INPLACE."),
                 ("ALTER TABLE app_db.t MODIFY a BIGINT, ALGORITHM=INPLACE", 1845, "ALGORITHM=INPLACE is not supported for this operation. Try ALGORITHM=COPY."),
                 ("ALTER TABLE app_db.t RENAME COLUMN a TO c, ALGORITHM=FAST", 1800, "Unknown ALGORITHM 'FAST'"),

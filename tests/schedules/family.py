@@ -1,7 +1,7 @@
 """Schedules of a family: `t` with a table whose rows name its rows by a foreign key, and at times a third that names those.
 
-What is compared is what the checks of foreign keys lock and whom they wait for: the parent of a row that comes, the children
-of a row that goes or changes its key, cascades through two tables.
+The checks of foreign keys take locks: on the parent of a row that is inserted, on the children of a row that is deleted or
+changes its key, and along cascades through two tables. The schedules show which locks they take and which statements wait for them.
 
 MySQL alone can be compared with: since 9.6 the server looks after foreign keys there, while MariaDB leaves them to InnoDB.
 """

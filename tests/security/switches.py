@@ -192,7 +192,7 @@ class Switches:
         for statement, code, text in (
                 ("ALTER TABLE app_db.t MODIFY a BIGINT, LOCK=NONE", 1846, "LOCK=NONE is not supported. Reason: "),
                 ("CREATE INDEX i ON app_db.t (a) ALGORITHM=INSTANT", 1845, "ALGORITHM=INSTANT is not supported for this operation. Try ALGORITHM=COPY/INPLACE."),
-                ("ALTER TABLE app_db.t MODIFY a BIGINT, ALGORITHM=INPLACE", 1845, "ALGORITHM=INPLACE is not supported for this operation. Try ALGORITHM=COPY."),
+                ("ALTER TABLE app_db.t MODIFY a BIGINT, ALGORITHM=INPLACE", 1846, "ALGORITHM=INPLACE is not supported. Reason: Cannot change column type INPLACE. Try ALGORITHM=COPY."),
                 ("ALTER TABLE app_db.t RENAME COLUMN a TO c, ALGORITHM=FAST", 1800, "Unknown ALGORITHM 'FAST'"),
                 ("ALTER TABLE app_db.t RENAME COLUMN a TO c, LOCK=ALL", 1801, "Unknown LOCK type 'ALL'")):
             seen = self.fails(code, statement)

@@ -1,5 +1,5 @@
 //! An index that is being built while others write to its table: what its writers, undo and purge have to know, and why at the
-//! end no entry is missing and none too many. Who reads the rows and fills the tree is `build::online`.
+//! end no entry is missing and none too many. The builder, which reads the rows and fills the tree, is in `build::online`.
 //!
 //! ```text
 //!   alone with the table          beside writers                                          alone again

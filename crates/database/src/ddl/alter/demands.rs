@@ -101,8 +101,9 @@ impl Demands {
         })
     }
 
-    /// Who may use the table while this way is gone; `None`: nobody. Of what MySQL does at once, readers that wait see nothing but
-    /// the end, unless LOCK says otherwise.
+    /// Which statements of others may use the table while the ALTER works in this way; `None`: none. Where the table is copied
+    /// here and MySQL changes its definition alone, readers are kept out too unless LOCK admits them, so that they see either the
+    /// old definition or the new, as there.
     pub fn admitted(&self, way: &Way) -> Option<Admitted> {
         match self.lock {
             AlterLock::Exclusive => None,

@@ -306,6 +306,42 @@ class Suite:
         assert packet[:1] == b"\xfe", packet
         return rows
 
+    def case_commands_are_counted(self):
+        wire = Wire(self.address)
+
+        def counted(*names):
+            wire.send(bytes([COM_QUERY]) + b"SHOW SESSION STATUS LIKE 'Com\\_%'")
+            found = {}
+            wire.read(), wire.read(), wire.read(), wire.read()
+            while (row := wire.read())[:1] != b"\xfe":
+                name = row[1:1 + row[0]].decode()
+                found[name] = int(row[2 + row[0]:])
+            return [found[f"Com_{name}"] for name in names]
+
+        whole = "admin_commands", "change_db", "show_fields", "set_option"
+        before = counted(*whole)
+        for code, body in ((COM_PING, b""), (COM_INIT_DB, b"mysql"), (COM_INIT_DB, b"no_such_database"), (COM_SET_OPTION, b"\0\0"), (COM_STATISTICS, b"")):
+            wire.command(code, body)
+        assert error_code(wire.command(COM_FIELD_LIST, b"no_such_table\0")) == 1146
+        assert [now - then for now, then in zip(counted(*whole), before)] == [1, 2, 1, 1]
+
+        of_statements = "stmt_prepare", "stmt_execute", "stmt_fetch", "stmt_reset", "stmt_send_long_data", "stmt_close", "stmt_reprepare"
+        prepared = wire.command(COM_PREPARE, b"SELECT ?")[1:5]
+        for _ in range(4):
+            wire.read()
+        wire.send(bytes([COM_LONG_DATA]) + prepared + b"\0\0" + b"text")
+        assert wire.command(COM_RESET_STMT, prepared)[:1] == b"\x00"
+        assert error_code(wire.command(COM_FETCH, prepared + struct.pack("<I", 1))) == 1421
+        for code in (COM_EXECUTE, COM_RESET_STMT, COM_FETCH):     # of no statement: not counted
+            assert error_code(wire.command(code, struct.pack("<IBI", 99, 0, 1))) == 1243
+        wire.send(bytes([COM_CLOSE]) + prepared)
+        assert counted(*of_statements) == [1, 0, 1, 1, 1, 1, 0]
+
+        assert wire.command(COM_RESET_CONNECTION)[:1] == b"\x00"
+        found = counted("admin_commands", "stmt_prepare")
+        assert found == [0, 0], found    # a session that begins anew has new counters
+        wire.close()
+
     def case_execute_cut_short(self):
         for cut in range(0, 24):
             wire = Wire(self.address)
@@ -487,6 +523,7 @@ class Suite:
         sleeper.close(), killer.close()
 
     def case_connection_limit(self):
+        refused_before = self.refused_for_number()
         before = self.address.execute("SELECT @@global.max_connections")[0][0]
         self.address.execute("SET GLOBAL max_connections = 20")
         connections = []
@@ -509,6 +546,10 @@ class Suite:
                 connection.close()
             time.sleep(0.3)
             self.address.execute(f"SET GLOBAL max_connections = {before}")
+        assert self.refused_for_number() > refused_before
+
+    def refused_for_number(self) -> int:
+        return int(self.address.execute("SHOW GLOBAL STATUS LIKE 'Connection_errors_max_connections'")[0][1])
 
     def case_many_connections(self):
         wires = [Wire(self.address) for _ in range(300)]

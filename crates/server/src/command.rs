@@ -9,7 +9,7 @@ use crate::results::{BinaryResults, TextResults};
 use crate::wire::Fields;
 use std::collections::HashMap;
 use tidemark_sql::types::Value;
-use tidemark_sql::{OkInfo, Session, SqlError, status};
+use tidemark_sql::{OkInfo, Session, SqlError, command, status};
 
 const QUIT: u8 = 0x01;
 const INIT_DB: u8 = 0x02;
@@ -83,6 +83,9 @@ impl Commands {
         channel: &mut Channel,
         session: &mut Session,
     ) -> Result<(), SqlError> {
+        if let Some(counter) = counter_of(command) {
+            session.count_command(counter);
+        }
         match command {
             PING => ok(channel, session),
             INIT_DB => {
@@ -107,8 +110,8 @@ impl Commands {
             STMT_RESET => {
                 let id = Fields::new(body).u32()?;
                 let statement = self.statements.get_mut(&id);
-                let statement =
-                    statement.ok_or_else(|| errors::unknown_statement(id, "mysqld_stmt_reset"))?;
+                let statement = statement.ok_or_else(|| SqlError::unknown_statement(id))?;
+                session.count_command(command::STMT_RESET);
                 statement.forget_long_data();
                 statement.cursor = None;
                 session.reset_statement(id)?;
@@ -170,7 +173,7 @@ impl Commands {
         let id = fields.u32()?;
         let (flags, _iterations) = (fields.u8()?, fields.u32()?);
         let statement = self.statements.get_mut(&id);
-        let statement = statement.ok_or_else(|| errors::unknown_statement(id, "mysqld_stmt_execute"))?;
+        let statement = statement.ok_or_else(|| SqlError::unknown_statement(id))?;
         let read = statement.read(fields, &mut self.values);
         statement.forget_long_data();
         statement.cursor = None;
@@ -207,7 +210,8 @@ impl Commands {
         let mut fields = Fields::new(body);
         let (id, count) = (fields.u32()?, fields.u32()?);
         let statement = self.statements.get_mut(&id);
-        let statement = statement.ok_or_else(|| errors::unknown_statement(id, "mysqld_stmt_fetch"))?;
+        let statement = statement.ok_or_else(|| SqlError::unknown_statement(id))?;
+        session.count_command(command::STMT_FETCH);
         let cursor = statement
             .cursor
             .as_mut()
@@ -233,10 +237,24 @@ impl Commands {
         let mut fields = Fields::new(body);
         let (id, param) = (fields.u32()?, fields.u16()?);
         if let Some(statement) = self.statements.get_mut(&id) {
+            session.count_command(command::STMT_SEND_LONG_DATA);
             statement.add_long_data(param as usize, fields.rest(), session.max_allowed_packet());
         }
         Ok(())
     }
+}
+
+/// The counter of a command that concerns neither a statement nor the session as a whole; those are counted where they are
+/// carried out.
+fn counter_of(command: u8) -> Option<usize> {
+    Some(match command {
+        INIT_DB => command::CHANGE_DB,
+        FIELD_LIST => command::SHOW_FIELDS,
+        STATISTICS => command::SHOW_STATUS,
+        SET_OPTION => command::SET_OPTION,
+        PING | RESET_CONNECTION => command::ADMIN,
+        _ => return None,
+    })
 }
 
 /// Answers that something was done.

@@ -211,7 +211,13 @@ impl Connection {
         }
         let is_administrator = privileges.intersects(Privileges::ADMINISTERS_CONNECTIONS);
         slot.establish(self.shared.max_connections(), is_administrator)
-            .map_err(End::Told)?;
+            .map_err(|error| {
+                database
+                    .counters()
+                    .too_many_connections
+                    .fetch_add(1, Ordering::Relaxed);
+                End::Told(error)
+            })?;
         let mut session = Session::connect(database, info).map_err(End::Told)?;
         session.run_init_connect().map_err(End::Told)?;
         self.greet(&session)?;
@@ -329,6 +335,7 @@ impl Connection {
         let is_stale = login.plugin.is_some() && !login.proof.is_empty();
         let info = self.authenticate(&login, is_stale)?;
         self.commands.forget();
+        session.count_command(tidemark_sql::command::ADMIN);
         session.change_user(info).map_err(End::Told)?;
         self.greet(session)
     }

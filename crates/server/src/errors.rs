@@ -99,11 +99,6 @@ pub fn wrong_arguments(to: &str) -> SqlError {
     error(1210, b"HY000", format!("Incorrect arguments to {to}"))
 }
 
-pub fn unknown_statement(id: u32, caller: &str) -> SqlError {
-    let message = format!("Unknown prepared statement handler ({id}) given to {caller}");
-    error(1243, b"HY000", message)
-}
-
 pub fn no_open_cursor(id: u32) -> SqlError {
     error(
         1421,

@@ -215,7 +215,11 @@ fn admit(shared: &Arc<Shared>, interface: Interface, socket: Socket, (host, port
         .admit(&socket, (&host, connection_id), interface, shared.limits());
     let place = match admitted {
         Ok(place) => place,
-        Err(error) => return refuse(shared, socket, &error),
+        Err(error) => {
+            let counters = shared.database.counters();
+            counters.too_many_connections.fetch_add(1, Ordering::Relaxed);
+            return refuse(shared, socket, &error);
+        }
     };
     let peer = Peer {
         socket: socket.clone(),

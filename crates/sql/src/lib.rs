@@ -16,7 +16,9 @@ pub use tidemark_types::error;
 
 pub use accounts::{AccountAuth, AuthPlugin, Encryption};
 pub use context::collator;
-pub use context::{Client, ConnectInfo, Counter, Database, Discard, OkInfo, Options, ResultSink, status};
+pub use context::{
+    Client, ConnectInfo, Counter, Database, Discard, OkInfo, Options, ResultSink, command, status,
+};
 pub use error::{Result, SqlError};
 pub use session::{Prepared, Session, run_trusted, run_trusted_into};
 pub use tidemark_database::{open, open_on};

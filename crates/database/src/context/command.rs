@@ -219,9 +219,17 @@ pub const STMT_FETCH: usize = position("stmt_fetch");
 pub const STMT_RESET: usize = position("stmt_reset");
 /// COM_STMT_SEND_LONG_DATA
 pub const STMT_SEND_LONG_DATA: usize = position("stmt_send_long_data");
-/// A prepared statement that was planned anew.
+/// A prepared statement that was planned once more, since its tables had changed or its parameters were of other types.
 pub const STMT_REPREPARE: usize = position("stmt_reprepare");
-/// COM_PING, COM_STATISTICS, COM_CHANGE_USER and others that are no statements.
+/// COM_INIT_DB
+pub const CHANGE_DB: usize = position("change_db");
+/// COM_FIELD_LIST
+pub const SHOW_FIELDS: usize = position("show_fields");
+/// COM_STATISTICS
+pub const SHOW_STATUS: usize = position("show_status");
+/// COM_SET_OPTION
+pub const SET_OPTION: usize = position("set_option");
+/// COM_PING, COM_CHANGE_USER and COM_RESET_CONNECTION, which have no counters of their own.
 pub const ADMIN: usize = position("admin_commands");
 
 /// `named!("select")`: the position of a name, found when this is compiled.

@@ -225,11 +225,16 @@ impl Session {
         self.statements.binary.remove(&id);
     }
 
+    /// Counts a command that is no statement: one of [`command`]'s constants.
+    pub fn count_command(&self, command: usize) {
+        self.state.process.counters.add_command(command);
+    }
+
     /// COM_STMT_RESET. Error 1243 for an unknown `id`.
     pub fn reset_statement(&mut self, id: u32) -> Result<()> {
         match self.statements.binary.contains_key(&id) {
             true => Ok(()),
-            false => Err(crate::error::SqlError::unknown_statement(id, "mysqld_stmt_reset")),
+            false => Err(crate::error::SqlError::unknown_statement(id)),
         }
     }
 

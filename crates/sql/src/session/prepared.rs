@@ -152,7 +152,7 @@ impl Session {
         out: &mut dyn ResultSink,
     ) -> Result<()> {
         let Some(mut prepared) = self.statements.binary.remove(&id) else {
-            return Err(SqlError::unknown_statement(id, "mysqld_stmt_execute"));
+            return Err(SqlError::unknown_statement(id));
         };
         self.show_command("Execute", &prepared.text);
         self.state.process.counters.add_command(command::STMT_EXECUTE);

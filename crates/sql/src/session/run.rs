@@ -84,10 +84,11 @@ impl Session {
         params: &[Value],
         out: &mut dyn ResultSink,
     ) -> Result<()> {
-        if let Some(ready) = kept
-            && let Ran::Done = self.run_ready(ready, params, false, out)?
-        {
-            return Ok(());
+        if let Some(ready) = kept {
+            if let Ran::Done = self.run_ready(ready, params, false, out)? {
+                return Ok(());
+            }
+            self.count_command(command::STMT_REPREPARE);
         }
         *kept = None;
         *kept = Some(self.plan_and_run(statement, params, false, out)?);

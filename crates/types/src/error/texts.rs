@@ -57,9 +57,9 @@ impl SqlError {
         SqlError::new(er::WRONG_ARGUMENTS, format!("Incorrect arguments to {to}"))
     }
 
-    /// Error 1243: `Unknown prepared statement handler ({id}) given to {caller}`.
-    pub fn unknown_statement(id: u32, caller: &str) -> Self {
-        let message = format!("Unknown prepared statement handler ({id}) given to {caller}");
+    /// Error 1243: a command for a prepared statement that is not there. MySQL names the function that looks for it.
+    pub fn unknown_statement(id: u32) -> Self {
+        let message = format!("Unknown prepared statement handler ({id}) given to mysql_stmt_precheck");
         SqlError::new(er::UNKNOWN_STMT_HANDLER, message)
     }
 

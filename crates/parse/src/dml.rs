@@ -5,8 +5,13 @@ use super::lexer::{Op, TokenKind};
 use super::parser::Parser;
 use tidemark_types::error::{Result, SqlError};
 
+/// The query block of an INSERT, UPDATE or DELETE itself.
+const FIRST_BLOCK: usize = 1;
+
 impl Parser<'_> {
     pub(super) fn insert(&mut self, replace: bool) -> Result<Statement> {
+        let hints = self.hints();
+        self.apply_hints(hints, FIRST_BLOCK, &mut []);
         self.accept_any(&["LOW_PRIORITY", "DELAYED", "HIGH_PRIORITY"]);
         let ignore = !replace && self.accept("IGNORE");
         self.accept("INTO");
@@ -96,9 +101,11 @@ impl Parser<'_> {
     }
 
     pub(super) fn update(&mut self, with: Option<With>) -> Result<Statement> {
+        let hints = self.hints();
         self.accept("LOW_PRIORITY");
         let ignore = self.accept("IGNORE");
-        let tables = self.list(Parser::table_ref)?;
+        let mut tables = self.list(Parser::table_ref)?;
+        self.apply_hints(hints, FIRST_BLOCK, &mut tables);
         self.expect("SET")?;
         let assignments = self.list(Parser::assignment)?;
         let mut update = Update {
@@ -134,6 +141,7 @@ impl Parser<'_> {
     }
 
     pub(super) fn delete(&mut self, with: Option<With>) -> Result<Statement> {
+        let hints = self.hints();
         while self.accept_any(&["LOW_PRIORITY", "QUICK"]).is_some() {}
         let ignore = self.accept("IGNORE");
         let mut delete = Delete {
@@ -161,6 +169,7 @@ impl Parser<'_> {
                 delete.from = vec![self.table_ref()?];
             }
         }
+        self.apply_hints(hints, FIRST_BLOCK, &mut delete.from);
         (delete.filter, delete.order_by, delete.limit) = match delete.targets.is_empty() {
             true => self.where_order_limit()?,
             false if self.accept("WHERE") => (Some(self.expr()?), Vec::new(), None),

@@ -271,6 +271,10 @@ impl Parser<'_> {
                 p.list(Parser::any_name)
             }
         })?;
-        Ok(Some(IndexHint { kind, indexes }))
+        Ok(Some(IndexHint {
+            kind,
+            indexes,
+            advice: None,
+        }))
     }
 }

@@ -127,6 +127,8 @@ pub struct Lexer<'a> {
     in_comment: bool,
     /// A comment has been skipped, or an executable one entered.
     pub commented: bool,
+    /// Where the insides of the comments `/*+ … */` begin and end.
+    pub hints: Vec<(usize, usize)>,
     /// The last token, which decides whether a word after a dot may begin with a digit.
     after_dot: bool,
 }
@@ -145,8 +147,14 @@ impl<'a> Lexer<'a> {
             mode,
             in_comment: false,
             commented: false,
+            hints: Vec::new(),
             after_dot: false,
         }
+    }
+
+    /// The SQL mode it reads under.
+    pub fn mode(&self) -> SqlMode {
+        self.mode
     }
 
     fn peek(&self, ahead: usize) -> u8 {
@@ -206,6 +214,9 @@ impl<'a> Lexer<'a> {
         let rest = &self.sql[self.pos + 2..];
         match rest.windows(2).position(|w| w == b"*/") {
             Some(at) => {
+                if self.peek(2) == b'+' && at > 0 {
+                    self.hints.push((start + 3, start + 2 + at));
+                }
                 self.pos += 2 + at + 2;
                 Ok(())
             }

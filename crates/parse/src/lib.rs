@@ -56,6 +56,7 @@ mod expr;
 mod file;
 mod from;
 mod handler;
+mod hint;
 mod json_table;
 pub mod lexer;
 mod parser;
@@ -75,7 +76,7 @@ mod window;
 pub use conceal::conceal;
 pub use reserved::{RESERVED, is_reserved};
 
-use ast::Statement;
+use ast::{Statement, StatementHints};
 use lexer::{Lexer, TokenKind, syntax_error};
 use parser::Parser;
 use tidemark_types::SqlMode;
@@ -92,6 +93,8 @@ pub struct Parsed {
     pub next: usize,
     /// A literal of the shape stands where the grammar needs it as such: this shape cannot be shared.
     pub needs_literal: bool,
+    /// What optimizer hints ask of the statement as a whole; `None`: there are no hints.
+    pub hints: Option<Box<StatementHints>>,
 }
 
 /// A text as a client sends it, without what MySQL ignores around it: white space, semicolons at its end, and one NUL
@@ -125,6 +128,7 @@ pub fn parse_shape(sql: &[u8], start: usize, mode: SqlMode, literals: &[u32]) ->
     let statement = parser.statement()?;
     parser.expect_end()?;
     Ok(Parsed {
+        hints: parser.take_statement_hints(&statement),
         statement,
         param_count: parser.param_count(),
         next: parser.next_statement(),

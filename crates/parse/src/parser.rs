@@ -38,6 +38,13 @@ pub struct Parser<'a> {
     params: usize,
     /// A literal that the grammar wants as such was taken out as a parameter: the shape cannot be shared.
     pub(super) needs_literal: bool,
+    /// The comments `/*+ … */`: where their insides begin and end.
+    hint_comments: Vec<(usize, usize)>,
+    /// Where the last of them began whose hints the statement has.
+    pub(super) hints_read: usize,
+    pub(super) statement_hints: Option<Box<StatementHints>>,
+    /// How many SELECTs have begun so far.
+    pub(super) blocks: usize,
 }
 
 impl<'a> Parser<'a> {
@@ -64,6 +71,10 @@ impl<'a> Parser<'a> {
             shape_params,
             params: 0,
             needs_literal: false,
+            hint_comments: lexer.hints,
+            hints_read: 0,
+            statement_hints: None,
+            blocks: 0,
         })
     }
 
@@ -118,6 +129,15 @@ impl<'a> Parser<'a> {
     pub(super) fn source_since(&self, start: u32) -> String {
         let end = self.tokens[self.pos.saturating_sub(1)].end;
         String::from_utf8_lossy(&self.sql[start as usize..(end.max(start)) as usize]).into_owned()
+    }
+
+    /// The comment of optimizer hints between the token read last and the next: where its inside begins and ends.
+    pub(super) fn hint_comment(&self) -> Option<(usize, usize)> {
+        let behind = self.tokens[self.pos.checked_sub(1)?].end as usize;
+        let before = self.token().start as usize;
+        let first = self.hint_comments.partition_point(|(start, _)| *start < behind);
+        let comment = self.hint_comments.get(first).copied();
+        comment.filter(|(_, end)| *end <= before)
     }
 
     pub(super) fn at_end(&self) -> bool {

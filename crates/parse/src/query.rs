@@ -215,7 +215,14 @@ impl Parser<'_> {
 
     fn select(&mut self, into: &mut Option<Into>) -> Result<Select> {
         self.expect("SELECT")?;
-        let mut select = Select::default();
+        self.blocks += 1;
+        let number = self.blocks;
+        let hints = self.hints();
+        let mut select = Select {
+            straight_join: hints.fixed_order,
+            max_execution_time_ms: hints.max_execution_time_ms,
+            ..Select::default()
+        };
         loop {
             match self.accept_any(&[
                 "ALL",
@@ -244,6 +251,7 @@ impl Parser<'_> {
         if self.accept("FROM") && !self.accept("DUAL") {
             select.from = self.list(Parser::table_ref)?;
         }
+        self.apply_hints(hints, number, &mut select.from);
         if self.accept("WHERE") {
             select.filter = Some(self.expr()?);
         }

@@ -116,6 +116,11 @@ fn write_operand(body: &QueryBody, style: Style, out: &mut String) {
 
 fn write_select(select: &Select, style: Style, out: &mut String) {
     out.push_str("select ");
+    let mut advice = Vec::new();
+    write_advice(&select.from, &mut advice);
+    if !advice.is_empty() {
+        let _ = write!(out, "/*+ {} */ ", advice.join(" "));
+    }
     if select.distinct {
         out.push_str("distinct ");
     }
@@ -268,7 +273,7 @@ fn write_table(table: &TableRef, style: Style, out: &mut String) {
             if let Some(alias) = &table.alias {
                 let _ = write!(out, " {}", identifier(alias));
             }
-            for hint in &table.hints {
+            for hint in table.hints.iter().filter(|hint| hint.advice.is_none()) {
                 write_hint(hint, out);
             }
         }
@@ -356,6 +361,28 @@ fn write_json_column(column: &JsonTableColumn, style: Style, out: &mut String) {
         JsonTableColumn::Nested(rows) => {
             out.push_str("nested path ");
             write_json_rows(rows, style, out);
+        }
+    }
+}
+
+/// The optimizer hints that name indexes of the tables.
+fn write_advice(tables: &[TableRef], out: &mut Vec<String>) {
+    for table in tables {
+        match table {
+            TableRef::Table(table) => {
+                for hint in &table.hints {
+                    let Some(advice) = &hint.advice else { continue };
+                    let indexes = hint.indexes.iter().map(|name| format!(" {}", identifier(name)));
+                    let indexes: Vec<String> = indexes.collect();
+                    out.push(format!("{}({}{})", advice.hint, advice.path, indexes.join(",")));
+                }
+            }
+            TableRef::Join(join) => {
+                write_advice(std::slice::from_ref(&join.left), out);
+                write_advice(std::slice::from_ref(&join.right), out);
+            }
+            TableRef::Nested(nested) => write_advice(nested, out),
+            TableRef::Derived { .. } | TableRef::JsonTable(_) => {}
         }
     }
 }

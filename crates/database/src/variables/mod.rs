@@ -13,7 +13,7 @@ pub(crate) mod settings;
 pub(crate) mod values;
 
 pub use registry::{
-    CIPHER_SUITES, CIPHERS, DEFS, Def, Kind, OLD_OPTION_NAMES, Role, VariableScope, find, listed,
+    CIPHER_SUITES, CIPHERS, DEFS, Def, HINTABLE, Kind, OLD_OPTION_NAMES, Role, VariableScope, find, listed,
 };
 pub use setting::{Setting, check_settable};
 pub use settings::{CounterMode, Settings, isolation_by_name, isolation_name};

@@ -89,6 +89,8 @@ pub struct Select {
     pub straight_join: bool,
     /// SQL_CALC_FOUND_ROWS
     pub calc_found_rows: bool,
+    /// The optimizer hint MAX_EXECUTION_TIME, in milliseconds: it holds if this block is the whole statement. `None`: not given.
+    pub max_execution_time_ms: Option<u64>,
     /// What is selected, at least one.
     pub items: Vec<SelectItem>,
     /// Comma-separated in FROM; empty without FROM or with FROM DUAL.
@@ -203,7 +205,7 @@ pub struct TableName {
     pub name: ObjectName,
     /// `[AS] alias`, as written; `None`: it is known by its own name.
     pub alias: Option<String>,
-    /// `USE`, `FORCE` and `IGNORE INDEX`, in the order written.
+    /// `USE`, `FORCE` and `IGNORE INDEX`, in the order written, then what optimizer hints say, which holds instead.
     pub hints: Vec<IndexHint>,
     /// `AS OF …`: an earlier state of the table; `None`: the transaction's view.
     pub as_of: Option<AsOf>,
@@ -236,6 +238,17 @@ pub struct IndexHint {
     pub kind: IndexHintKind,
     /// The indexes' names as written; `PRIMARY` is the primary key.
     pub indexes: Vec<String>,
+    /// It comes from an optimizer hint: an index that is not there is a warning, and without names it means all. `None`: an error.
+    pub advice: Option<IndexAdvice>,
+}
+
+/// What the warning about an optimizer hint names.
+#[derive(Debug, Clone, PartialEq)]
+pub struct IndexAdvice {
+    /// The hint: `INDEX`
+    pub hint: &'static str,
+    /// The table and its query block, quoted: `` `t`@`select#1` ``
+    pub path: String,
 }
 
 /// Which join.

@@ -240,7 +240,7 @@ impl Planner<'_> {
             readable: self.state.allowed_columns(Privileges::SELECT, &def),
         })?;
         from.see_last_table();
-        let (allowed, forced) = hints(&named.hints, &def, &alias)?;
+        let (allowed, forced) = hints(&named.hints, &def, &alias, &self.state.warnings)?;
         let mode = match self.lock_of(&alias) {
             Some((true, _)) => {
                 if !def.temporary {

@@ -23,6 +23,17 @@ impl Session {
         if !keeps_diagnostics(statement) {
             self.clear_diagnostics();
         }
+        self.carry_out(statement, params, more, out)
+    }
+
+    /// Runs a parsed statement; what was wrong with the one before is forgotten by now, if it is to be.
+    pub(super) fn carry_out(
+        &mut self,
+        statement: &Statement,
+        params: &[Value],
+        more: bool,
+        out: &mut dyn ResultSink,
+    ) -> Result<()> {
         let is_of_dump = server_tables::is_of_dump(&self.state, statement);
         if matches!(statement, Statement::HandlerRead(_)) {
             self.refuse_handler_under_locks()?;

@@ -18,6 +18,7 @@ mod depth_tests;
 mod dispatch;
 mod guard;
 mod handler;
+mod hinted;
 mod locked;
 mod plan_cache;
 mod prepared;

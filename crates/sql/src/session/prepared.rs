@@ -9,7 +9,7 @@ use super::{Prepared, Session};
 use crate::context::{Answer, Counter, Database, ResultSink, command};
 use crate::error::{Result, SqlError, er};
 use crate::expr::SessionInfo;
-use crate::parse::ast::{PrepareSource, Statement};
+use crate::parse::ast::{PrepareSource, Statement, StatementHints};
 use crate::parse::{expect_single, parse, trim};
 use crate::types::{ColumnMeta, SqlType, Value};
 use std::collections::HashMap;
@@ -25,6 +25,7 @@ pub(super) struct Statements {
 
 pub(super) struct PreparedStatement {
     statement: Arc<Statement>,
+    hints: Option<Arc<StatementHints>>,
     pub param_count: usize,
     plan: Option<ReadyPlan>,
     /// The text, for the process list.
@@ -92,6 +93,7 @@ impl Session {
         }
         Ok(PreparedStatement {
             statement: Arc::new(parsed.statement),
+            hints: parsed.hints.map(Arc::from),
             param_count: parsed.param_count,
             plan: None,
             text: sql.into(),
@@ -123,14 +125,18 @@ impl Session {
     }
 
     /// Parses, and plans what is planned, so that errors are found now.
-    fn prepare_new(&self, sql: &[u8]) -> Result<PreparedStatement> {
+    fn prepare_new(&mut self, sql: &[u8]) -> Result<PreparedStatement> {
         let mut prepared = self.parse_one(sql)?;
-        if is_planned(&prepared.statement) {
-            let mut ready = self.ready(&prepared.statement, &[])?;
-            // Planned without parameters; whether it serves some is for the plan to say.
-            ready.fresh = prepared.param_count == 0;
-            prepared.plan = Some(ready);
+        if !is_planned(&prepared.statement) {
+            return Ok(prepared);
         }
+        let mut ready = match prepared.hints.clone() {
+            None => self.ready(&prepared.statement, &[])?,
+            Some(hints) => self.with_hints(&hints, |session| session.ready(&prepared.statement, &[]))?,
+        };
+        // Planned without parameters; whether it serves some is for the plan to say.
+        ready.fresh = prepared.param_count == 0;
+        prepared.plan = Some(ready);
         Ok(prepared)
     }
 
@@ -174,7 +180,13 @@ impl Session {
             return Err(SqlError::wrong_arguments("EXECUTE"));
         }
         let statement = Arc::clone(&prepared.statement);
-        let result = if is_planned(&statement) && !more {
+        let result = if let Some(hints) = prepared.hints.clone() {
+            self.clear_diagnostics();
+            self.with_hints(&hints, |session| match is_planned(&statement) && !more {
+                true => session.run_kept(&mut prepared.plan, &statement, params, out),
+                false => session.carry_out(&statement, params, more, out),
+            })
+        } else if is_planned(&statement) && !more {
             self.clear_diagnostics();
             self.run_kept(&mut prepared.plan, &statement, params, out)
         } else if is_planned(&statement) {

@@ -143,7 +143,7 @@ impl Session {
     }
 
     /// The value that an assignment gives a variable.
-    fn setting_of(&mut self, at: usize, global: bool, expr: &Expr) -> Result<Setting> {
+    pub(super) fn setting_of(&mut self, at: usize, global: bool, expr: &Expr) -> Result<Setting> {
         let def = &DEFS[at];
         Ok(match expr {
             Expr::Default(None) if global => Setting::parse(def, def.default)?,

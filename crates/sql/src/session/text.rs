@@ -86,7 +86,16 @@ impl Session {
         if parsed.param_count > 0 {
             return Err(SqlError::syntax("?", 1));
         }
-        self.run_statement(&parsed.statement, &[], next < sql.len(), out)?;
+        let more = next < sql.len();
+        match &parsed.hints {
+            None => self.run_statement(&parsed.statement, &[], more, out)?,
+            Some(hints) => {
+                self.clear_diagnostics();
+                self.with_hints(hints, |session| {
+                    session.carry_out(&parsed.statement, &[], more, out)
+                })?
+            }
+        }
         Ok(next)
     }
 

@@ -32,6 +32,7 @@ impl Planner<'_> {
         };
         self.add_foreign_keys(&mut target, &[Event::Delete])?;
         let binder = self.binder;
+        let state = self.state;
         let mut hooks = BlockHooks {
             planner: self,
             aggregates: None,
@@ -47,6 +48,7 @@ impl Planner<'_> {
             ignore: delete.ignore,
             written: &[],
             plain: true,
+            warnings: &state.warnings,
         };
         let rows = RowSelection::plan(clauses, &target, &binder, &mut hooks, sample)?;
         self.refuse_reads_of(&ChangedTable::of(&target, "DELETE"), Vec::new())?;

@@ -59,6 +59,7 @@ pub struct Clauses<'a> {
     pub written: &'a [usize],
     /// The statement's own expressions run no queries.
     pub plain: bool,
+    pub warnings: &'a crate::types::Warnings,
 }
 
 impl RowSelection {
@@ -103,7 +104,7 @@ impl RowSelection {
             Some(_) => &[],
             None => clauses.table.hints.as_slice(),
         };
-        let (allowed, forced) = hints(hinted, &target.def, alias)?;
+        let (allowed, forced) = hints(hinted, &target.def, alias, clauses.warnings)?;
         // It locks what it reads: in a small table, the fewest rows.
         let forced = forced || target.table.estimate_rows() < SMALL_TABLE_ROWS;
         let request = Request {

@@ -52,6 +52,7 @@ impl Planner<'_> {
         sample: &EvalCtx,
     ) -> Result<UpdatePlan> {
         let binder = self.binder.in_clause("field list");
+        let state = self.state;
         let mut hooks = BlockHooks {
             planner: self,
             aggregates: None,
@@ -79,6 +80,7 @@ impl Planner<'_> {
             ignore: update.ignore,
             written: &assignments.written(),
             plain: !assignments.has_subquery() && !target.checks_query(),
+            warnings: &state.warnings,
         };
         let rows = RowSelection::plan(clauses, &target, &binder, &mut hooks, sample)?;
         let mut read = rows.columns_read.to_vec();

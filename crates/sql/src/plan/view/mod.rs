@@ -106,7 +106,7 @@ impl<'a> Planner<'a> {
             return Err(SqlError::not_supported("AS OF of a view"));
         }
         let alias = named.alias.as_deref().unwrap_or(&def.name);
-        hints(&named.hints, def, alias)?;
+        hints(&named.hints, def, alias, &self.state.warnings)?;
         let lock = self.lock_of(alias).map(|(exclusive, _)| exclusive);
         if lock == Some(true) {
             self.state.require_locking(&def.schema, &def.name)?;

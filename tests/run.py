@@ -178,7 +178,7 @@ class Hunt:
 HUNTS = {
     "schedules": Hunt(["packages", "mariadbd"], "schedules/run.py {against} --seed {seed} --seconds {seconds}"),
     "placement": Hunt(["packages"], "schedules/placement.py {against} --seed {seed} --seconds {seconds} --count 1000000000", with_mysql=True),
-    "differential": Hunt(["packages"], "differential.py {against} --seed {seed} --seconds {seconds}", with_mysql=True),
+    "differential": Hunt(["packages"], "differential/run.py {against} --seed {seed} --seconds {seconds}", with_mysql=True),
     "history": Hunt(["packages"], "history/run.py --seed {seed} --total-seconds {seconds}"),
     "crash": Hunt(["packages", "sysbench"], "crash/run.py --seed {seed} --seconds {seconds}"),
     "protocol": Hunt(["packages"], "protocol/run.py random --seed {seed} --seconds {seconds}"),

@@ -143,7 +143,10 @@ fn converts(strong: (Collation, Derivation), weak: (Collation, Derivation)) -> b
 /// One step of the rules by which two collations become one; `None` is a conflict.
 fn merge(a: (Collation, Derivation), b: (Collation, Derivation)) -> Option<(Collation, Derivation)> {
     if a.0 == b.0 {
-        return Some((a.0, a.1.min(b.1)));
+        // Those that do not mix are compared by code points: what has that collation too decides nothing.
+        let undecided = a.1 == Derivation::None || b.1 == Derivation::None;
+        let derivation = if undecided { Derivation::None } else { a.1.min(b.1) };
+        return Some((a.0, derivation));
     }
     if a.0.charset() != b.0.charset() {
         if a.0.is_binary() {
@@ -234,12 +237,18 @@ pub(crate) fn joined_collation(
         return Ok((bind.collation_connection, Derivation::Literal));
     };
     let mut result = *first;
+    let mut conflict = false;
     for next in rest {
-        // With a conflict so far, something explicit may still settle it.
+        // A conflict among the operands themselves can be settled by something explicit alone.
+        if conflict && next.1 != Derivation::Explicit {
+            continue;
+        }
+        let decided = result.1 != Derivation::None || next.1 != Derivation::None;
         result = match merge(result, *next) {
             Some(merged) => merged,
             None => return Err(illegal_mix(&all, op)),
         };
+        conflict = decided && result.1 == Derivation::None;
     }
     Ok(result)
 }
@@ -287,9 +296,7 @@ pub(crate) fn result_type(types: &[&SqlType], op: &str, bind: &BindCtx) -> Resul
             SqlType::datetime(fsp)
         }
     } else if typed.iter().all(|t| t.is_string())
-        && typed
-            .iter()
-            .all(|t| t.kind == first.kind && t.members == first.members)
+        && typed.iter().all(|t| t.kind == first.kind && t.members.is_none())
     {
         let (collation, derivation) = joined_collation(&typed, op, bind)?;
         let length = typed.iter().map(|t| t.length).max().unwrap_or(0);

@@ -66,8 +66,6 @@ pub enum TypeKind {
 pub enum Derivation {
     /// A COLLATE clause.
     Explicit = 0,
-    /// Two collations that do not mix.
-    None = 1,
     /// A column.
     Implicit = 2,
     /// `USER()`, `VERSION()` and their like.
@@ -78,6 +76,8 @@ pub enum Derivation {
     Numeric = 5,
     /// NULL.
     Ignorable = 6,
+    /// Two collations that do not mix: whatever it meets decides.
+    None = 7,
 }
 
 /// The type of a column or an expression, with its attributes.

@@ -5,12 +5,12 @@ use super::{BindCtx, as_number, as_text, boolean, part_of_document};
 use crate::compare::plain_number;
 use crate::env::EvalCtx;
 use crate::function::Volatility;
-use crate::infer::text_cmp_kind;
+use crate::infer::{common_collation, text_cmp_kind};
 use crate::json::is_opaque;
 use crate::node::{CmpOp, Expr, InSet, Node};
 use tidemark_types::error::{Result, SqlError};
 use tidemark_types::temporal::parse;
-use tidemark_types::{CmpKind, Date, SqlMode, SqlType, TypeKind, Val, Value};
+use tidemark_types::{CmpKind, Collation, Date, SqlMode, SqlType, TypeKind, Val, Value};
 
 /// Where a comparison stands.
 #[derive(Clone, Copy, PartialEq)]
@@ -342,8 +342,10 @@ pub(crate) fn is_truth(e: Expr, truth: bool, negated: bool) -> Expr {
 pub(crate) fn between(e: Expr, low: Expr, high: Expr, negated: bool, bind: &BindCtx) -> Result<Expr> {
     let nullable = e.ty.nullable || low.ty.nullable || high.ty.nullable;
     let place = Place::OneOfSeveral;
+    let of_all = collation_of_all([&e, &low, &high], "between", bind)?;
     let (low_kind, value, low) = text_comparable(place, e.clone(), low, "between", bind)?;
     let (high_kind, value_too, high) = text_comparable(place, e, high, "between", bind)?;
+    let (low_kind, high_kind) = (under(low_kind, of_all), under(high_kind, of_all));
     // Where the two bounds want the value as different things, the comparison is two.
     if std::mem::discriminant(&value.node) != std::mem::discriminant(&value_too.node)
         || value.ty != value_too.ty
@@ -366,8 +368,29 @@ pub(crate) fn between(e: Expr, low: Expr, high: Expr, negated: bool, bind: &Bind
     ))
 }
 
+/// The collation under which texts are compared with several others, if all are texts: one for all. Errors 1267, 1270, 1271.
+fn collation_of_all<'e>(
+    operands: impl IntoIterator<Item = &'e Expr>,
+    op: &str,
+    bind: &BindCtx,
+) -> Result<Option<Collation>> {
+    let types: Vec<&SqlType> = operands.into_iter().map(|operand| &operand.ty).collect();
+    match types.iter().all(|ty| ty.is_string()) {
+        true => Ok(Some(common_collation(&types, op, bind)?.0)),
+        false => Ok(None),
+    }
+}
+
+/// A comparison of texts under that collation.
+fn under(kind: CmpKind, of_all: Option<Collation>) -> CmpKind {
+    match (kind, of_all) {
+        (CmpKind::Str(_), Some(collation)) => CmpKind::Str(collation),
+        _ => kind,
+    }
+}
+
 /// What comparison with a list of several is called, in which two digits are no year.
-const IN_LIST: &str = "IN";
+const IN_LIST: &str = " IN ";
 
 /// Lists from this length on are searched, not walked.
 const SET_MIN: usize = 8;
@@ -381,6 +404,10 @@ pub(crate) fn in_list(e: Expr, list: Vec<Expr>, negated: bool, bind: &BindCtx) -
         _ => (IN_LIST, Place::OneOfSeveral),
     };
     let several = list.len() > 1;
+    let of_all = match several {
+        true => collation_of_all(std::iter::once(&value).chain(&list), op, bind)?,
+        false => None,
+    };
     let dates = several && are_dates_beside(&value, &list, bind);
     let all_dates = several && are_all_dates(&value, &list);
     let time = first_time(&value, &list).filter(|_| several).cloned();
@@ -411,7 +438,7 @@ pub(crate) fn in_list(e: Expr, list: Vec<Expr>, negated: bool, bind: &BindCtx) -
             if all_dates && !is_null {
                 CmpKind::DateTime
             } else {
-                kind
+                under(kind, of_all)
             },
             right,
         ));

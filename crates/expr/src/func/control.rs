@@ -4,7 +4,7 @@ use super::*;
 use crate::cast::to_kind;
 use crate::compare::{compare_values, holds};
 use crate::infer::kind_of;
-use crate::infer::{common_collation, result_type, text_cmp_kind};
+use crate::infer::{result_type, text_cmp_kind};
 use crate::node::CmpOp;
 use std::cmp::Ordering;
 use tidemark_types::{CmpKind, Conversion, DateTime, Warnings};
@@ -224,7 +224,7 @@ pub(super) fn field_kind(args: &[Expr], op: &str, bind: &BindCtx) -> Result<CmpK
     // Dates are texts here.
     if args.iter().all(|arg| arg.ty.is_string() || arg.ty.is_temporal()) {
         let types: Vec<&SqlType> = args.iter().map(|arg| &arg.ty).collect();
-        return Ok(CmpKind::Str(common_collation(&types, op, bind)?.0));
+        return Ok(CmpKind::Str(decided_by(types[0], &types, op, bind)?));
     }
     let mut kind = text_cmp_kind(&args[0], &args[1], op, bind)?;
     for arg in &args[2..] {

@@ -9,7 +9,12 @@ use tidemark_types::{Collation, Conversion, Warnings};
 pub(super) static FUNCTIONS: &[FuncDef] = &[
     def("json_valid", (1, 1), int_type, |args, _, ctx| {
         let value = args[0].eval(ctx)?;
+        // What is neither a text nor a document is none, NULL or not.
+        let ty = &args[0].ty;
+        let may_be_one =
+            ty.is_string() && !ty.is_member() || matches!(ty.kind, TypeKind::Json | TypeKind::Null);
         Ok(match &value {
+            _ if !may_be_one => Val::FALSE,
             Val::Null => Val::Null,
             Val::Json(_) => Val::TRUE,
             Val::Str(s) => Val::bool(parse(s).is_ok()),
@@ -124,7 +129,7 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
         shown(&doc)
     }),
     def("json_merge_patch", (2, MANY), json_result, |args, _, ctx| {
-        merged(args, "json_merge_patch", Json::merge_patch, ctx)
+        patched(args, ctx)
     }),
     def("json_merge_preserve", (2, MANY), json_result, |args, _, ctx| {
         merged(args, "json_merge_preserve", Json::merge_preserve, ctx)
@@ -287,6 +292,20 @@ pub(super) fn changed<'a>(
         change(&mut doc, &path, kind, &to_json(&pair[1], ctx)?);
     }
     shown(&doc)
+}
+
+/// JSON_MERGE_PATCH: a document that is no object takes the place of whatever was before, NULL too.
+fn patched<'a>(args: &'a [Expr], ctx: &EvalCtx<'a>) -> Result<Val<'a>> {
+    let mut doc = None;
+    for index in 0..args.len() {
+        let patch = document(args, index, "json_merge_patch", ctx)?;
+        doc = match (doc, patch) {
+            (Some(doc), Some(patch)) => Some(Json::merge_patch(doc, patch)),
+            (None, Some(patch)) if index == 0 || !matches!(patch, Json::Object(_)) => Some(patch),
+            _ => None,
+        };
+    }
+    doc.map_or(Ok(Val::Null), |doc| shown(&doc))
 }
 
 fn merged<'a>(

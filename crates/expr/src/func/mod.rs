@@ -35,7 +35,7 @@ use super::build::{self, BindCtx, as_number, as_text, json_as_double};
 use super::env::{EvalCtx, Watch};
 use super::eval::text;
 use super::function::{FuncDef, MANY, def, stable, volatile};
-use super::infer::text_type;
+use super::infer::{joined_collation, text_type};
 use super::node::{Expr, Node};
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -140,6 +140,35 @@ fn text_of(args: &mut Vec<Expr>, length: u64, op: &str, bind: &BindCtx) -> Resul
     let types: Vec<&SqlType> = args.iter().map(|a| &a.ty).collect();
     let nullable = any_nullable(args);
     Ok(text_type(length, &types, op, bind)?.with_nullable(nullable))
+}
+
+/// The collation of an operation on texts of which one decides, unless its character set cannot hold the others.
+fn decided_by(
+    one: &SqlType,
+    all: &[&SqlType],
+    op: &str,
+    bind: &BindCtx,
+) -> Result<tidemark_types::Collation> {
+    let (joined, _) = joined_collation(all, op, bind)?;
+    Ok(
+        match one.is_string() && one.collation.charset() == joined.charset() {
+            true => one.collation,
+            false => joined,
+        },
+    )
+}
+
+/// The first argument with texts of the others put in: under its collation, unless its character set cannot hold theirs.
+fn text_with(args: &[Expr], others: &[usize], length: u64, op: &str, bind: &BindCtx) -> Result<SqlType> {
+    let first = &args[0].ty;
+    let types: Vec<&SqlType> = std::iter::once(first)
+        .chain(others.iter().map(|at| &args[*at].ty))
+        .collect();
+    let deciding = decided_by(first, &types, op, bind)?;
+    match first.is_string() && first.collation == deciding {
+        true => text_type(length, &[first], op, bind),
+        false => text_type(length, &types, op, bind),
+    }
 }
 
 /// A text under the first argument's collation.

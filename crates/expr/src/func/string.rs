@@ -129,7 +129,9 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
                 args[0].ty.display_length() as u64,
                 args[2].ty.display_length() as u64,
             );
-            text_of(args, text * to.max(1), "replace", bind)
+            textual(args, bind);
+            let nullable = any_nullable(args);
+            Ok(text_with(args, &[1, 2], text * to.max(1), "replace", bind)?.with_nullable(nullable))
         },
         replace,
     ),
@@ -140,7 +142,7 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
             textual(args, bind);
             let nullable = any_nullable(args);
             let length = args[0].ty.display_length() as u64 + args[3].ty.display_length() as u64;
-            Ok(text_type(length, &[&args[0].ty, &args[3].ty], "insert", bind)?.with_nullable(nullable))
+            Ok(text_with(args, &[3], length, "insert", bind)?.with_nullable(nullable))
         },
         insert,
     ),
@@ -282,7 +284,8 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
         |args, bind| {
             let nullable = any_nullable(args);
             textual(args, bind);
-            Ok(server_text(64 * 20, nullable, bind))
+            let types: Vec<&SqlType> = args[1..args.len().min(4)].iter().map(|arg| &arg.ty).collect();
+            Ok(text_type(64 * 20, &types, "export_set", bind)?.with_nullable(nullable))
         },
         export_set,
     ),
@@ -378,7 +381,7 @@ fn padded_type(args: &mut Vec<Expr>, bind: &BindCtx) -> Result<SqlType> {
         crate::Node::Literal(Val::Int(n)) => (*n).max(0) as u64,
         _ => 65_535,
     };
-    Ok(text_type(length, &[&args[0].ty, &args[2].ty], "lpad", bind)?.with_nullable(true))
+    Ok(text_with(args, &[2], length, "lpad", bind)?.with_nullable(true))
 }
 
 fn pad<'a>(args: &'a [Expr], ty: &'a SqlType, ctx: &EvalCtx<'a>, left: bool) -> Result<Val<'a>> {
@@ -417,8 +420,8 @@ fn trimmed_type(args: &mut Vec<Expr>, bind: &BindCtx) -> Result<SqlType> {
     textual(args, bind);
     let length = args[0].ty.display_length() as u64;
     let nullable = any_nullable(args);
-    let types: Vec<&SqlType> = args.iter().map(|a| &a.ty).collect();
-    Ok(text_type(length, &types, "trim", bind)?.with_nullable(nullable))
+    let others: Vec<usize> = (1..args.len()).collect();
+    Ok(text_with(args, &others, length, "trim", bind)?.with_nullable(nullable))
 }
 
 fn trim<'a>(args: &'a [Expr], ctx: &EvalCtx<'a>, leading: bool, trailing: bool) -> Result<Val<'a>> {
@@ -537,38 +540,37 @@ fn base<'a>(args: &'a [Expr], base: u32, ctx: &EvalCtx<'a>) -> Result<Val<'a>> {
     if value.is_null() {
         return Ok(Val::Null);
     }
-    // A text is cut at its first character that is no digit, without a word.
+    // A text, and so a number with a fraction, is cut at its first character that is no digit, without a word.
     let bits = match &value {
         Val::Str(s) => tidemark_types::convert::integer_prefix(s).0 as u64,
+        Val::Decimal(_) | Val::Double(_) => {
+            tidemark_types::convert::integer_prefix(&value.to_text()).0 as u64
+        }
         other => other.to_bits(ctx.env)?,
     };
     Ok(Val::string(in_base(bits, base)))
 }
 
-/// The first letter and the codes of the consonants that follow, at least four characters.
+/// The first letter and the codes of the consonants that follow, each once in a row whatever stands between, at least four
+/// characters. A letter outside of ASCII is as a vowel.
 fn soundex(text: &[u8]) -> Vec<u8> {
     const CODES: &[u8; 26] = b"01230120022455012623010202";
-    let text = String::from_utf8_lossy(text).to_uppercase();
+    let text = String::from_utf8_lossy(text);
     let mut out = String::new();
     let mut last = b'0';
     for c in text.chars().filter(|c| c.is_alphabetic()) {
-        let code = if c.is_ascii() {
-            CODES[(c as u8 - b'A') as usize]
-        } else {
-            b'0'
+        let c = c.to_ascii_uppercase();
+        let code = match c.is_ascii() {
+            true => CODES[(c as u8 - b'A') as usize],
+            false => b'0',
         };
         if out.is_empty() {
             out.push(c);
             last = code;
-            continue;
-        }
-        if matches!(c, 'H' | 'W') {
-            continue;
-        }
-        if code != last && code != b'0' {
+        } else if code != last && code != b'0' {
             out.push(code as char);
+            last = code;
         }
-        last = code;
     }
     while !out.is_empty() && out.chars().count() < 4 {
         out.push('0');

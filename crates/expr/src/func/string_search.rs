@@ -122,11 +122,16 @@ fn ascii_len(e: &Expr, text: &[u8]) -> usize {
     if e.ty.is_string() { 0 } else { text.len() }
 }
 
-/// An integer that remembers the collation of the search.
+/// An integer that remembers the collation of the search: LOCATE's and its kin's is that of the text which is searched.
 fn search_type(args: &mut Vec<Expr>, op: &str, bind: &BindCtx) -> Result<SqlType> {
     textual(args, bind);
     let nullable = any_nullable(args);
-    let (collation, _) = common_collation(&[&args[0].ty, &args[1].ty], op, bind)?;
+    let types = [&args[0].ty, &args[1].ty];
+    let collation = match op {
+        "locate" => decided_by(types[1], &types, op, bind)?,
+        "instr" => decided_by(types[0], &types, op, bind)?,
+        _ => common_collation(&types, op, bind)?.0,
+    };
     let mut ty = SqlType::bigint().with_nullable(nullable);
     ty.collation = collation;
     Ok(ty)

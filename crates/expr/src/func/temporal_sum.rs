@@ -107,6 +107,7 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
 fn fraction(e: &Expr) -> u8 {
     match &e.node {
         _ if e.ty.is_temporal() => e.ty.scale,
+        _ if e.ty.kind == TypeKind::Null => 0,
         Node::Literal(Val::Str(s)) => s
             .iter()
             .rposition(|b| *b == b'.')
@@ -116,20 +117,43 @@ fn fraction(e: &Expr) -> u8 {
     }
 }
 
-/// A date and time, or a duration; texts are whichever they look like.
+/// A date and time, or a duration; texts and numbers are whichever they look like.
 enum Moment {
     Time(Time),
     DateTime(DateTime),
+}
+
+/// Numbers from here on are dates: no duration has so many digits.
+const DATES_FROM: i128 = 10_000_000;
+
+/// Whether a text is to be tried as a date before it is a duration: digits alone that are too many for a time without seconds,
+/// or two of the signs that part a year, a month and a day.
+fn looks_like_a_date(text: &[u8]) -> bool {
+    if text.iter().all(u8::is_ascii_digit) {
+        return text.len() >= 5;
+    }
+    let day = text
+        .split(|b| matches!(b, b' ' | b'T' | b':'))
+        .next()
+        .unwrap_or_default();
+    day.iter().filter(|b| matches!(b, b'-' | b'/' | b'.')).count() >= 2
 }
 
 fn moment(value: &Val, ctx: &EvalCtx) -> Result<Option<Moment>> {
     Ok(match value {
         Val::Date(_) | Val::DateTime(_) => value.to_datetime(ctx.env)?.map(Moment::DateTime),
         Val::Str(s) => {
-            let dated = s.iter().filter(|b| **b == b'-').count() >= 2 && s.len() >= 8;
-            match parse::datetime(s, ctx.env.sql_mode).filter(|_| dated) {
+            let dated = looks_like_a_date(s).then(|| parse::datetime(s, ctx.env.sql_mode));
+            match dated.flatten() {
                 Some(p) => Some(Moment::DateTime(p.in_zone(ctx.env.time_zone))),
                 None => value.to_time(ctx.env)?.map(Moment::Time),
+            }
+        }
+        Val::Int(_) | Val::UInt(_) | Val::Decimal(_) => {
+            let number = value.to_decimal(ctx.env)?.trunc_to_i128();
+            match number.is_none_or(|number| number >= DATES_FROM) {
+                true => value.to_datetime(ctx.env)?.map(Moment::DateTime),
+                false => value.to_time(ctx.env)?.map(Moment::Time),
             }
         }
         _ => value.to_time(ctx.env)?.map(Moment::Time),
@@ -227,9 +251,7 @@ fn addtime<'a>(args: &'a [Expr], ty: &'a SqlType, ctx: &EvalCtx<'a>, sign: i64) 
     if a.is_null() || b.is_null() {
         return Ok(Val::Null);
     }
-    let Some(Moment::Time(added)) = moment(&b, ctx)? else {
-        return Ok(Val::Null);
-    };
+    let added = known!(b.to_time(ctx.env)?);
     let shown = |micros: i64| if micros % MICROS_PER_SECOND != 0 { 6 } else { 0 };
     match known!(moment(&a, ctx)?) {
         Moment::Time(t) => {

@@ -338,6 +338,10 @@ impl Planner<'_> {
             if column.ty.kind == TypeKind::BigInt {
                 column.ty.length = SqlType::new(TypeKind::BigInt).length;
             }
+            // A fraction has a digit before its point.
+            if column.ty.kind == TypeKind::Decimal && column.ty.length == u32::from(column.ty.scale) {
+                column.ty.length += 1;
+            }
             column.meta = ColumnMeta::of_expression(&column.name, &column.ty, results);
             column.ty.nullable = true;
         }

@@ -6,7 +6,7 @@ use super::window::{Windows, has_window};
 use super::{AGGREGATE, Planner};
 use crate::error::{Result, SqlError, er};
 use crate::expr::{Aggregate, Binder, Expr, Hooks, Node, Scope, build};
-use crate::parse::ast::{ColumnName, FunctionCall, Query};
+use crate::parse::ast::{self, ColumnName, FunctionCall, Query};
 use crate::types::SqlType;
 
 /// Binds the expressions of one query block: subqueries get their plans, aggregates their slots, aliases their
@@ -121,7 +121,13 @@ impl BlockHooks<'_, '_> {
         let order = call
             .order_by
             .iter()
-            .map(|item| Ok((binder.bind(&item.expr, scope, self)?, item.descending)))
+            .map(|item| {
+                let key = match place_in_list(&item.expr, call.args.len())? {
+                    Some(at) => &call.args[at],
+                    None => &item.expr,
+                };
+                Ok((binder.bind(key, scope, self)?, item.descending))
+            })
             .collect::<Result<Vec<_>>>();
         self.aliases = aliases;
         if call.star {
@@ -130,6 +136,17 @@ impl BlockHooks<'_, '_> {
         let aggregate = Aggregate::resolve(&call.name, args?, call.distinct, binder.ctx)
             .unwrap_or_else(|| Err(SqlError::unknown_function(&call.name)))?;
         Ok(aggregate.with_order(order?, call.separator.clone()))
+    }
+}
+
+/// Which argument of GROUP_CONCAT its ORDER BY names by a number, as a query's ORDER BY names what is selected. Error 1054.
+fn place_in_list(key: &ast::Expr, arguments: usize) -> Result<Option<usize>> {
+    match key {
+        ast::Expr::Literal(ast::Literal::Int(place)) => match usize::try_from(*place) {
+            Ok(place) if (1..=arguments).contains(&place) => Ok(Some(place - 1)),
+            _ => Err(SqlError::unknown_column(&place.to_string(), "order clause")),
+        },
+        _ => Ok(None),
     }
 }
 

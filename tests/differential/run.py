@@ -1,0 +1,163 @@
+#!/usr/bin/env python3
+"""Random statements sent to two servers, whose answers must be the same.
+
+    tests/differential/run.py --against HOST:PORT:USER [--address HOST:PORT:USER] [changes] [queries] [--seed N] [--seconds 60 | --seeds 20] [--statements 500]
+                              [--differences 1]
+
+For bug hunting beside a real MySQL server; CI has none and does not run it. Each seed makes tables of random types with
+random indexes and sends both servers the same statements: of `changes` inserts, updates, deletes, replaces, transactions and simple
+queries, of `queries` windows, totals with ROLLUP, common tables, JSON_TABLE, set operations and subqueries in every place. Rows,
+affected rows, generated ids, warning counts and error numbers are compared. A difference is printed as a golden script, without
+the statements that it does not need; `tests/golden.py --record` fills in what the other server answers.
+"""
+import itertools
+import math
+import sys
+import time
+from collections import Counter
+from contextlib import ExitStack
+from pathlib import Path
+
+import pymysql
+
+HERE = Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE), str(HERE.parent)]
+
+from changes import Script  # noqa: E402
+from queries import Queries  # noqa: E402
+from support.address import Address  # noqa: E402
+from support.report import FIXED_SEED, Report, suite_parser  # noqa: E402
+from support.server import Server  # noqa: E402
+
+SCRIPTS = {"changes": Script, "queries": Queries}
+SETUP = ["DROP DATABASE IF EXISTS differential", "CREATE DATABASE differential", "USE differential"]
+TRIES_MAX = 300         # to leave statements out
+SECONDS_MAX = 30        # of a statement
+# Errors of a value: whether it is computed at all, or kept in a strict table, is up to the plan.
+BY_THE_PLAN = {f"error {code}" for code in (1242, 1292, 1411, 1690, 3024, 3140, 3141, 3143, 3144, 3146, 3147, 3149, 3854, 3995)}
+
+
+def perform(connection, sql: str):
+    with connection.cursor() as cursor:
+        try:
+            affected = cursor.execute(sql)
+            rows = cursor.fetchall() if cursor.description else None
+            if rows is not None:
+                return [tuple(r) for r in rows]
+            # What an INSERT IGNORE of several rows warns of once and what for each row is not worth imitating, nor what is deprecated.
+            warnings = "" if "IGNORE" in sql or "BINARY" in sql else f", {cursor._result.warning_count} warnings"
+            return f"ok, {affected} rows, id {cursor.lastrowid}{warnings}"
+        except pymysql.err.MySQLError as error:
+            return f"error {error.args[0]}"
+
+
+def alike(one, two) -> bool:
+    """The same, or the same numbers but for what rounding leaves of a sum of doubles."""
+    if one == two:
+        return True
+    if isinstance(one, str) or isinstance(two, str):
+        return any(answer in BY_THE_PLAN for answer in (one, two) if isinstance(answer, str))
+    if len(one) != len(two):
+        return False
+    return all(len(a) == len(b) and all(map(alike_values, a, b)) for a, b in zip(sorted(one, key=repr), sorted(two, key=repr)))
+
+
+def alike_values(one, two) -> bool:
+    if one == two:
+        return True
+    try:
+        return math.isclose(float(one), float(two), rel_tol=1e-9, abs_tol=1e-9)
+    except (TypeError, ValueError):
+        return False
+
+
+class Pair:
+    """The two servers, each with one connection."""
+
+    def __init__(self, ours: Address, theirs: Address):
+        self.connections = [address.connect(conv={}, charset="utf8mb4", read_timeout=4 * SECONDS_MAX) for address in (ours, theirs)]
+        self.ask(f"SET SESSION max_execution_time = {SECONDS_MAX * 1000}")
+
+    def ask(self, sql: str) -> list:
+        return [perform(connection, sql) for connection in self.connections]
+
+    def differ_after(self, statements: list[str]) -> bool:
+        """True if the answers to the last statement differ, played from the start."""
+        for sql in ["ROLLBACK", *SETUP, *statements[:-1]]:
+            self.ask(sql)
+        return not alike(*self.ask(statements[-1]))
+
+    def close(self) -> None:
+        for connection in self.connections:
+            connection.close()
+
+
+def shortened(statements: list[str], still_differ) -> list[str]:
+    """What is left when no part of the statements before the last can be left out, halves first, then quarters, and so on."""
+    part, tries = len(statements) // 2, 0
+    while part:
+        at = 0
+        while at < len(statements) - 1 and tries < TRIES_MAX:
+            candidate = statements[:at] + statements[min(at + part, len(statements) - 1):]
+            tries += 1
+            if still_differ(candidate):
+                statements = candidate
+            else:
+                at += part
+        part //= 2
+    return statements
+
+
+def run(name: str, seed: int, options, ours: Address, report: Report, asked: Counter) -> None:
+    script, pair = SCRIPTS[name](seed), Pair(ours, options.against)
+    played, differences = script.start(), 0
+    for sql in SETUP + played:
+        pair.ask(sql)
+    for _ in range(options.statements):
+        sql = script.next()
+        mine, real = pair.ask(sql)
+        asked["errors" if isinstance(real, str) and real.startswith("error") else "rows"] += 1
+        if not alike(mine, real):
+            found = played + [sql]
+            again = pair.differ_after(found)
+            lines = shortened(found, pair.differ_after) if again else found
+            text = "".join(f"{line}\n" for line in lines)
+            report.fail(f"{name}/{seed}", f"expected {str(real)[:1500]}\n  seen     {str(mine)[:1500]}\n# {'' if again else 'It did not come again. '}--seed {seed}\n{text}")
+            differences += 1
+            if differences == options.differences:
+                break
+            for sql in ["ROLLBACK", *SETUP, *played]:
+                pair.ask(sql)
+        elif not sql.startswith(("SELECT", "WITH")):
+            played.append(sql)
+    if not differences:
+        report.ok(f"{name}/{seed}")
+    pair.close()
+
+
+def main():
+    parser = suite_parser(__doc__)
+    parser.add_argument("--address", type=Address.parse, help="default: a Tidemark of its own")
+    parser.add_argument("--against", required=True, type=Address.parse)
+    parser.add_argument("--seed", type=int, default=FIXED_SEED, help="of the first")
+    parser.add_argument("--seeds", type=int, default=20, help="so many")
+    parser.add_argument("--seconds", type=float, help="go on with the next seed until so many")
+    parser.add_argument("--statements", type=int, default=500)
+    parser.add_argument("--differences", type=int, default=1, help="how many of one seed are shown")
+    options = parser.parse_args()
+    names = [name for name in SCRIPTS if not options.filters or name in options.filters]
+    report, asked = Report("differential"), Counter()
+    until = time.monotonic() + (options.seconds or 0)
+    with ExitStack() as servers:
+        ours = options.address or servers.enter_context(Server("differential")).address
+        for seed in itertools.count(options.seed):
+            if time.monotonic() >= until if options.seconds else seed == options.seed + options.seeds:
+                break
+            for name in names:
+                run(name, seed, options, ours, report, asked)
+        report.note(f"{asked.total()} statements, {asked['errors']} of them errors in both")
+    report.close()
+
+
+if __name__ == "__main__":
+    main()

@@ -28,6 +28,7 @@
 //! - [`dictionary`]: names → definitions, of virtual tables too; [`mdl`]: the locks on them.
 //! - [`accounts`]: accounts and their privileges. [`variables`]: the registry of system variables, their values.
 //! - [`ddl`]: changes of definitions and accounts. [`show`], [`information_schema`]: what there is, as rows.
+//! - [`statements`]: what statements did, by digest, session and account.
 //! - [`monitor`]: holders of locks and their waiters, for people to read; deadlocks; how much of the past is kept.
 
 #![forbid(unsafe_code)]
@@ -41,6 +42,7 @@ pub mod information_schema;
 pub mod mdl;
 pub mod monitor;
 pub mod show;
+pub mod statements;
 pub mod variables;
 
 use tidemark_expr as expr;

@@ -37,6 +37,7 @@
 //! - [`parser`]: the cursor and the depth limit; the grammar is in `expr`, `call`, `query`, `from`, `json_table`, `dml`,
 //!   `ddl`, `table`, `alter`, `view`, `admin`, `show`, `account`, `role`.
 //! - [`shape`]: a statement's text with its literals taken out, the key of the plan cache.
+//! - `digest`: a statement's text without what differs between statements of one kind; `keywords`: the grammar's words.
 //! - [`print`]: an expression back as text; [`view_text`]: a query.
 
 #![forbid(unsafe_code)]
@@ -51,6 +52,7 @@ mod call;
 mod call_text;
 mod conceal;
 mod ddl;
+mod digest;
 mod dml;
 mod expr;
 mod file;
@@ -58,6 +60,7 @@ mod from;
 mod handler;
 mod hint;
 mod json_table;
+mod keywords;
 pub mod lexer;
 mod parser;
 pub mod print;
@@ -74,6 +77,8 @@ pub mod view_text;
 mod window;
 
 pub use conceal::conceal;
+pub use digest::digest_text;
+pub use keywords::FREE;
 pub use reserved::{RESERVED, is_reserved};
 
 use ast::{Statement, StatementHints};

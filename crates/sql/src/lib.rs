@@ -8,7 +8,9 @@ mod plan;
 mod session;
 
 pub use tidemark_database::accounts;
-use tidemark_database::{context, ddl, dictionary, information_schema, mdl, monitor, show, variables};
+use tidemark_database::{
+    context, ddl, dictionary, information_schema, mdl, monitor, show, statements, variables,
+};
 use tidemark_expr as expr;
 pub use tidemark_parse as parse;
 pub use tidemark_types as types;

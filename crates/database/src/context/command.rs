@@ -186,6 +186,24 @@ pub const NAMES: &[&str] = &[
 ];
 /// The number of counters.
 pub const COUNT: usize = NAMES.len();
+/// What could not be parsed. From here on kinds have no counter.
+pub const ERROR: usize = COUNT;
+/// COM_STMT_PREPARE, as an event.
+pub const COM_PREPARE: usize = COUNT + 1;
+/// COM_STMT_EXECUTE, as an event.
+pub const COM_EXECUTE: usize = COUNT + 2;
+/// The number of kinds of events.
+pub const KINDS: usize = COUNT + 3;
+
+/// The name of a kind in `performance_schema`.
+pub fn event_name(kind: usize) -> String {
+    match kind {
+        ERROR => "statement/sql/error".to_owned(),
+        COM_PREPARE => "statement/com/Prepare".to_owned(),
+        COM_EXECUTE => "statement/com/Execute".to_owned(),
+        kind => format!("statement/sql/{}", NAMES.get(kind).unwrap_or(&"other")),
+    }
+}
 
 const fn position(name: &str) -> usize {
     let mut at = 0;
@@ -207,6 +225,12 @@ const fn position(name: &str) -> usize {
 
 /// What is counted for no statement that MySQL knows.
 pub const OTHER: usize = position("other");
+/// PREPARE … FROM
+pub const PREPARE_SQL: usize = position("prepare_sql");
+/// EXECUTE
+pub const EXECUTE_SQL: usize = position("execute_sql");
+/// DEALLOCATE PREPARE
+pub const DEALLOC_SQL: usize = position("dealloc_sql");
 /// COM_STMT_PREPARE
 pub const STMT_PREPARE: usize = position("stmt_prepare");
 /// COM_STMT_EXECUTE

@@ -8,7 +8,8 @@
 
 use super::command;
 use super::state::clock_micros;
-use std::sync::atomic::{AtomicU64, Ordering};
+use crate::statements::Rare;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 /// Counters that belong to no session.
 #[derive(Default)]
@@ -143,9 +144,41 @@ impl Counters {
 
 const COUNTERS: usize = Counter::ALL.len();
 
+/// The counters that are figures of single statements too, as [`Rare`] orders them.
+const OF_STATEMENTS: [Counter; Rare::COUNT - 1] = [
+    Counter::CreatedTmpDiskTables,
+    Counter::CreatedTmpTables,
+    Counter::SelectFullJoin,
+    Counter::SelectFullRangeJoin,
+    Counter::SelectRange,
+    Counter::SelectScan,
+    Counter::SortMergePasses,
+    Counter::SortRange,
+    Counter::SortRows,
+    Counter::SortScan,
+];
+
+impl Counter {
+    const fn is_of_statements(self) -> bool {
+        let mut at = 0;
+        while at < OF_STATEMENTS.len() {
+            if OF_STATEMENTS[at] as usize == self as usize {
+                return true;
+            }
+            at += 1;
+        }
+        false
+    }
+}
+
+/// What a session's counters were when its last statement ended.
+pub type CountedBefore = [u64; OF_STATEMENTS.len()];
+
 /// The counters of a session. One thread at a time adds; everybody may read.
 pub struct SessionCounters {
     counts: [AtomicU64; COUNTERS],
+    /// One of those that are figures of statements has changed.
+    touched: AtomicBool,
     /// Statements by kind, see [`command`].
     commands: [AtomicU64; command::COUNT],
 }
@@ -154,6 +187,7 @@ impl Default for SessionCounters {
     fn default() -> SessionCounters {
         SessionCounters {
             counts: [const { AtomicU64::new(0) }; COUNTERS],
+            touched: AtomicBool::new(false),
             commands: [const { AtomicU64::new(0) }; command::COUNT],
         }
     }
@@ -174,6 +208,31 @@ impl SessionCounters {
     #[inline]
     pub fn add(&self, counter: Counter, more: u64) {
         add(&self.counts[counter as usize], more);
+        // A constant where the counter is one, so that others pay nothing.
+        if counter.is_of_statements() {
+            self.touched.store(true, Ordering::Relaxed);
+        }
+    }
+
+    /// What was counted since this was asked last; none if nothing was, which is found by one load. To be called by the session's
+    /// thread alone.
+    #[inline]
+    pub fn of_statement(&self, before: &mut CountedBefore) -> Option<[u64; Rare::COUNT]> {
+        if !self.touched.load(Ordering::Relaxed) {
+            return None;
+        }
+        self.touched.store(false, Ordering::Relaxed);
+        let mut more = [0; Rare::COUNT];
+        for ((more, before), counter) in more.iter_mut().zip(before).zip(OF_STATEMENTS) {
+            let now = self.counts[counter as usize].load(Ordering::Relaxed);
+            // Counted from 0 again meanwhile: FLUSH STATUS.
+            *more = now.checked_sub(*before).unwrap_or(now);
+            *before = now;
+        }
+        let scans = [Rare::SelectFullJoin, Rare::SelectScan];
+        let scans = scans.iter().any(|rare| more[*rare as usize] > 0);
+        more[Rare::NoIndexUsed as usize] = u64::from(scans);
+        Some(more)
     }
 
     /// Counts a statement of a [kind](command). To be called by the session's thread alone.

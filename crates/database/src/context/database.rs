@@ -14,6 +14,8 @@ use crate::accounts::{Account, AccountAuth, Accounts, Hosts, Privileges, Resourc
 use crate::dictionary::Dictionary;
 use crate::error::{Result, SqlError, er};
 use crate::mdl::Locks;
+use crate::statements::Digests;
+use crate::statements::accounts::Accounts as StatementAccounts;
 use crate::types::collation::SqlCollator;
 use crate::variables::{Globals, Setting};
 use parking_lot::Mutex;
@@ -60,6 +62,10 @@ pub struct Database {
     waited_before: Mutex<[WaitSum; Wait::ALL.len()]>,
     /// What the sessions of the last deadlock were running.
     pub deadlocks: Deadlocks,
+    /// What statements did, by digest.
+    pub digests: Digests,
+    /// What statements did, by user and host; their connections.
+    pub statement_accounts: StatementAccounts,
     /// What is installed besides.
     pub components: Components,
     /// Ends statements that run longer than `max_execution_time`.
@@ -141,6 +147,7 @@ impl Database {
         crate::variables::persist::load(&engine, &globals, |at| {
             options.given.iter().any(|(given, _)| *given == at)
         })?;
+        let digests_max = globals.u64("performance_schema_digests_size") as usize;
         let database = Arc::new(Database {
             engine,
             dictionary,
@@ -157,6 +164,8 @@ impl Database {
             counted_before: Mutex::default(),
             waited_before: Mutex::default(),
             deadlocks: Deadlocks::default(),
+            digests: Digests::new(digests_max),
+            statement_accounts: StatementAccounts::default(),
             components,
             statement_timer: Timer::default(),
             started: Instant::now(),
@@ -392,9 +401,17 @@ impl Database {
     pub fn add_session(&self, process: &Arc<Process>) {
         let mut sessions = self.sessions.lock();
         sessions.insert(process.id, Arc::clone(process));
+        *process.counted_as.lock() = self.connected_as(process);
         let now = sessions.len() as u64;
         self.counters.connections.fetch_add(1, Ordering::Relaxed);
         self.counters.note_connections(now);
+    }
+
+    /// Counts a session's connection by its user and the host that it comes from.
+    fn connected_as(&self, process: &Process) -> Option<(String, String)> {
+        let (user, address) = process.user();
+        let host = address.rsplit_once(':').map_or(&*address, |(host, _)| host);
+        self.statement_accounts.connect(&user, host)
     }
 
     /// Takes a session out of the process list.
@@ -402,6 +419,9 @@ impl Database {
         let mut sessions = self.sessions.lock();
         if let Some(process) = sessions.remove(&id) {
             self.counted_before.lock().take(&process.counters);
+            let account = process.counted_as.lock().take();
+            self.statement_accounts
+                .disconnect(&account, &process.kinds.totals());
             let mut before = self.waited_before.lock();
             for (sum, wait) in before.iter_mut().zip(Wait::ALL) {
                 sum.add(&process.waits.of(wait));

@@ -1,8 +1,11 @@
 //! What other sessions see of a session, and what they can do to it: the process list and KILL.
 
 use super::client::Client;
+use super::command;
 use super::counters::SessionCounters;
 use crate::parse::conceal;
+use crate::statements::accounts::{self, Kinds};
+use crate::statements::history::{Ended, History};
 use parking_lot::Mutex;
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -31,6 +34,10 @@ pub struct Process {
     pub counters: SessionCounters,
     /// What it has waited for.
     pub waits: Arc<Waits>,
+    /// What its statements did, by kind.
+    pub kinds: Kinds,
+    /// What its connection is counted as.
+    pub counted_as: Mutex<accounts::Account>,
     /// The open transaction is READ ONLY.
     pub read_only: AtomicBool,
     /// The number under which the engine knows its transactions.
@@ -49,6 +56,8 @@ pub struct Current {
     pub running: bool,
     /// How far a long statement is; empty: nothing is said of it.
     pub doing: String,
+    /// The statements before.
+    pub history: History,
 }
 
 impl Current {
@@ -83,9 +92,12 @@ impl Process {
                 statement: Vec::new(),
                 running: false,
                 doing: String::new(),
+                history: History::default(),
             }),
             counters: SessionCounters::default(),
             waits: Arc::default(),
+            kinds: Kinds::new(command::KINDS),
+            counted_as: Mutex::default(),
             read_only: AtomicBool::new(false),
             owner,
             beside: Mutex::default(),
@@ -168,23 +180,43 @@ impl Process {
         self.interrupt.is_killed()
     }
 
-    /// Notes that a statement begins. `command` is its kind in the process list, such as `Query`.
-    pub fn begin(&self, command: &'static str, statement: &[u8]) {
+    /// Notes that a statement begins, and returns when. `command` is its kind in the process list, such as `Query`.
+    pub fn begin(&self, command: &'static str, statement: &[u8]) -> Instant {
         let mut current = self.current.lock();
+        let now = Instant::now();
         current.command = command;
-        current.since = Instant::now();
+        current.since = now;
         current.running = true;
         current.statement.clear();
         current.statement.extend_from_slice(statement);
+        now
     }
 
-    /// Notes that the statement has ended.
-    pub fn end(&self) {
+    /// Notes that the statement has ended, and what is to be kept of it.
+    pub fn end(&self, now: Instant, ended: Option<Ended>) {
         let mut current = self.current.lock();
         current.command = "Sleep";
-        current.since = Instant::now();
+        current.since = now;
         current.running = false;
+        if let Some(ended) = ended {
+            let Current {
+                history, statement, ..
+            } = &mut *current;
+            history.add(ended, statement);
+        }
         self.forget_interrupt();
+    }
+
+    /// Notes the end of a statement of several in one text.
+    pub fn end_one_of_several(&self, ended: Ended, text: &[u8]) {
+        let kept = text.len().min(crate::statements::history::TEXT_LENGTH_MAX);
+        let mut text = text[..kept].to_vec();
+        self.current.lock().history.add(ended, &mut text);
+    }
+
+    /// Forgets the statements before.
+    pub fn forget_history(&self) {
+        self.current.lock().history.clear();
     }
 
     /// What was to interrupt the last statement is no concern of the next, unless the session is killed for good.
@@ -254,10 +286,10 @@ mod tests {
         process.begin("Query", b"SELECT 1");
         process.kill(true);
         assert!(process.is_interrupted());
-        process.end();
+        process.end(Instant::now(), None);
         assert!(!process.is_interrupted());
         process.kill(false);
-        process.end();
+        process.end(Instant::now(), None);
         assert!(process.is_interrupted() && process.is_killed());
     }
 }

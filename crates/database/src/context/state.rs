@@ -66,6 +66,9 @@ pub struct SessionState {
     /// Rows that the command at hand has read: those of tables, of what it has put together itself, and those that it has
     /// sorted once more.
     pub examined: Cell<u64>,
+    /// Rows that the statement at hand has sent.
+    pub sent: Cell<u64>,
+    digest_length_max: usize,
     /// How long the session had waited for locks when the command at hand began, in nanoseconds.
     lock_nanos_before: Cell<u64>,
     /// ROW_COUNT() of the previous statement.
@@ -109,6 +112,11 @@ impl SessionState {
         self.lock_nanos_before.set(self.lock_nanos());
     }
 
+    /// How much of a statement its digest is of: `max_digest_length`.
+    pub fn digest_length_max(&self) -> usize {
+        self.digest_length_max
+    }
+
     /// How long the command at hand has waited for locks of rows, of tables and of definitions.
     pub fn waited_for_locks(&self) -> Duration {
         Duration::from_nanos(self.lock_nanos().saturating_sub(self.lock_nanos_before.get()))
@@ -130,6 +138,7 @@ impl SessionState {
         let collation = Collation::from_id(info.collation).unwrap_or(Collation::DEFAULT);
         values.set_names(collation);
         let settings = values.settings();
+        let digest_length_max = database.globals().u64("max_digest_length") as usize;
         SessionState {
             warnings: Warnings::new(settings.max_error_count),
             database,
@@ -145,6 +154,8 @@ impl SessionState {
             last_insert_id: Cell::new(0),
             insert_id: Cell::new(0),
             examined: Cell::new(0),
+            sent: Cell::new(0),
+            digest_length_max,
             lock_nanos_before: Cell::new(0),
             row_count: Cell::new(0),
             found_rows: Cell::new(0),

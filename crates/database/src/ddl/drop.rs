@@ -2,10 +2,11 @@
 
 use super::foreign_key::{Moves, Shape};
 use super::{DdlContext, check, check_table_name, foreign_key};
-use crate::accounts::Privileges;
+use crate::accounts::{Privileges, table_denied};
 use crate::context::answer::Answer;
-use crate::dictionary::TableDef;
+use crate::dictionary::{TableDef, virtual_schema};
 use crate::error::{Result, SqlError, er};
+use crate::information_schema;
 use crate::parse::ast::ObjectName;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -71,6 +72,10 @@ impl DdlContext<'_> {
     }
 
     pub(super) fn truncate(&self, table: &ObjectName) -> Result<Answer> {
+        let (schema, name) = self.state.resolve(table)?;
+        if virtual_schema(schema) == Some("performance_schema") {
+            return self.begin_anew(schema, name);
+        }
         let (schema, name) = self.target(table)?;
         if let Some(old) = self.temporary(schema, name) {
             return self.truncate_table(&old);
@@ -82,6 +87,17 @@ impl DdlContext<'_> {
         let old = self.find_base_table(schema, name).ok_or_else(missing)?;
         self.check_truncatable(schema, name)?;
         self.truncate_table(&old)
+    }
+
+    /// TRUNCATE of a table of `performance_schema`. Error 1142 for those that cannot begin anew, whoever asks.
+    fn begin_anew(&self, schema: &str, name: &str) -> Result<Answer> {
+        self.state.database.dictionary().table(schema, name)?;
+        self.state.require_held(Privileges::DROP, schema, name)?;
+        if information_schema::begin_anew(name, self.state) {
+            return Ok(Answer::ok());
+        }
+        let account = self.state.account();
+        Err(table_denied("DROP", &account.auth.user, &account.auth.host, name))
     }
 
     fn truncate_table(&self, old: &TableDef) -> Result<Answer> {

@@ -4,11 +4,14 @@
 //! it as one, and here a function that makes all its rows for a session. What an account may not see is not among them.
 
 mod accounts;
+mod events;
 mod keywords;
 mod locks;
 mod metadata_locks;
 mod roles;
 mod rows;
+mod setup;
+mod statements;
 mod waits;
 
 pub use accounts::{DB_COLUMNS, USER_COLUMNS};
@@ -105,6 +108,48 @@ const MAKERS: &[(&str, &str, RowMaker)] = &[
         "events_waits_summary_by_thread_by_event_name",
         waits::by_thread,
     ),
+    (PS, "events_statements_summary_by_digest", statements::by_digest),
+    (
+        PS,
+        "events_statements_histogram_by_digest",
+        statements::histogram_by_digest,
+    ),
+    (PS, "events_statements_histogram_global", statements::histogram),
+    (
+        PS,
+        "events_statements_summary_global_by_event_name",
+        statements::by_event_name,
+    ),
+    (
+        PS,
+        "events_statements_summary_by_thread_by_event_name",
+        statements::by_thread,
+    ),
+    (
+        PS,
+        "events_statements_summary_by_account_by_event_name",
+        statements::by_account,
+    ),
+    (
+        PS,
+        "events_statements_summary_by_user_by_event_name",
+        statements::by_user,
+    ),
+    (
+        PS,
+        "events_statements_summary_by_host_by_event_name",
+        statements::by_host,
+    ),
+    (PS, "events_statements_current", events::current),
+    (PS, "events_statements_history", events::history),
+    (PS, "accounts", statements::accounts),
+    (PS, "users", statements::users),
+    (PS, "hosts", statements::hosts),
+    (PS, "setup_consumers", setup::consumers),
+    (PS, "setup_instruments", setup::instruments),
+    (PS, "setup_actors", setup::actors),
+    (PS, "setup_objects", setup::objects),
+    (PS, "performance_timers", setup::timers),
     (SYS, "waits_global_by_latency", waits::by_latency),
     (SYS, "tidemark_views", locks::views),
     (SYS, "tidemark_hot_rows", locks::hot_rows),
@@ -124,6 +169,22 @@ pub fn rows(table: &TableDef, state: &SessionState) -> Result<Vec<Vec<Value>>> {
     }
 }
 
+/// TRUNCATE of a table of `performance_schema`: what it counts begins anew. False if it cannot.
+pub fn begin_anew(name: &str, state: &SessionState) -> bool {
+    let is = |table: &str| name.eq_ignore_ascii_case(table);
+    if is("events_statements_summary_by_digest") || is("events_statements_histogram_by_digest") {
+        state.database.digests.forget();
+    } else if is("events_statements_histogram_global") {
+        state.database.digests.forget_histogram();
+    } else if is("events_statements_history") {
+        let sessions = state.database.sessions.lock();
+        sessions.values().for_each(|process| process.forget_history());
+    } else {
+        return false;
+    }
+    true
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -133,6 +194,7 @@ mod tests {
     fn every_virtual_table_has_a_maker_of_rows() {
         let defined = virtual_tables::all()
             .iter()
+            .filter(|table| table.view.is_none())
             .map(|table| (&*table.schema, &*table.name));
         let made = MAKERS.iter().map(|(schema, name, _)| (*schema, *name));
         assert!(defined.eq(made));

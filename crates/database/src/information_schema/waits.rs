@@ -29,6 +29,11 @@ fn event_name(wait: Wait) -> &'static str {
     }
 }
 
+/// The names of all events, by the alphabet.
+pub fn event_names() -> impl Iterator<Item = &'static str> {
+    by_event(|_| WaitSum::default()).into_keys()
+}
+
 /// By event, in the order of their names.
 fn by_event(of: impl Fn(Wait) -> WaitSum) -> BTreeMap<&'static str, WaitSum> {
     let mut events = BTreeMap::<_, WaitSum>::new();

@@ -21,6 +21,7 @@ mod locks;
 mod net;
 mod numeric;
 mod regexp;
+mod statement;
 mod string;
 mod string_search;
 mod temporal;
@@ -29,6 +30,7 @@ mod temporal_sum;
 mod units;
 
 pub use json_schema::schema_violation;
+pub use statement::digest_hash;
 pub use units::pico_time;
 
 use super::build::{self, BindCtx, as_number, as_text, json_as_double};
@@ -45,7 +47,7 @@ use tidemark_types::error::{Result, SqlError};
 use tidemark_types::{SqlType, TypeKind, Val};
 
 static BY_NAME: LazyLock<HashMap<&'static str, &'static FuncDef>> = LazyLock::new(|| {
-    let tables: [&'static [FuncDef]; 19] = [
+    let tables: [&'static [FuncDef]; 20] = [
         cipher::FUNCTIONS,
         compress::FUNCTIONS,
         control::FUNCTIONS,
@@ -64,6 +66,7 @@ static BY_NAME: LazyLock<HashMap<&'static str, &'static FuncDef>> = LazyLock::ne
         temporal::FUNCTIONS,
         temporal_now::FUNCTIONS,
         temporal_sum::FUNCTIONS,
+        statement::FUNCTIONS,
         units::FUNCTIONS,
     ];
     tables.into_iter().flatten().map(|f| (f.name, f)).collect()

@@ -27,6 +27,7 @@ impl Session {
         self.state.values.set_database_collation(schema.collation);
         if self.state.schema.as_deref() != Some(&name) {
             self.state.schema = Some(name);
+            self.forget_meters();
             self.plans.clear();
         }
         Ok(())

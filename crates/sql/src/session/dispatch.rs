@@ -20,6 +20,7 @@ impl Session {
         more: bool,
         out: &mut dyn ResultSink,
     ) -> Result<()> {
+        self.measure.kind.set(Some(command::of(statement)));
         if !keeps_diagnostics(statement) {
             self.clear_diagnostics();
         }
@@ -72,6 +73,7 @@ impl Session {
             }
             Answer::Rows(rows) => {
                 self.state.row_count.set(-1);
+                self.state.sent.set(rows.rows.len() as u64);
                 self.state.found_rows.set(rows.rows.len() as u64);
                 rows.send(&self.state, status, out)
             }
@@ -201,6 +203,7 @@ impl Session {
         {
             self.state.schema = None;
             self.state.process.set_schema(None);
+            self.forget_meters();
             self.plans.clear();
         }
     }

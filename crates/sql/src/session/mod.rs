@@ -3,6 +3,7 @@
 //! - [`text`]: a text of statements, one after the other, parsed or recognised by their shape ([`plan_cache`]).
 //! - [`dispatch`]: what each kind of statement leads to; [`run`]: how planned ones are run.
 //! - [`guard`]: what stops a statement before it begins.
+//! - [`measure`]: what each statement did, told when it is over.
 //! - [`prepared`]: statements kept for later, over the protocol or by PREPARE.
 //! - [`transaction`]: how statements are put into transactions.
 //! - [`set`], [`admin`], [`locked`]: SET; KILL, USE, FLUSH; LOCK TABLES. [`views`]: CREATE VIEW. [`create_filled`]: CREATE TABLE …
@@ -20,6 +21,7 @@ mod guard;
 mod handler;
 mod hinted;
 mod locked;
+mod measure;
 mod plan_cache;
 mod prepared;
 mod restricted;
@@ -67,6 +69,7 @@ pub struct Session {
     transaction: TransactionState,
     statements: Statements,
     plans: PlanCache,
+    measure: measure::Measure,
     /// Its connection, counted among those of its account.
     seat: Seat,
     guard: guard::Guard,
@@ -111,6 +114,7 @@ impl Session {
             transaction: TransactionState::default(),
             statements: Statements::default(),
             plans: PlanCache::default(),
+            measure: measure::Measure::default(),
             seat,
             guard: guard::Guard::default(),
             released: false,
@@ -181,20 +185,20 @@ impl Session {
     pub fn prepare(&mut self, sql: &[u8]) -> Result<Prepared> {
         self.show_command("Prepare", sql);
         let result = self.prepare_binary(sql);
-        self.state.process.end();
-        self.state.end_memory();
+        self.finish();
         result
     }
 
     /// A command begins: the process list and the general log show it.
-    fn show_command(&self, command: &'static str, text: &[u8]) {
-        self.state.process.begin(command, text);
+    fn show_command(&mut self, command: &'static str, text: &[u8]) {
+        let began = self.state.process.begin(command, text);
+        self.measure_command(began);
         self.state.begin_command();
         self.state.database.logs.command(&self.state, command, text);
     }
 
     /// A statement is over: the slow query log has it if it took long.
-    fn finish(&self) {
+    fn finish(&mut self) {
         if self.state.database.logs.slow_is_on() {
             let logs = &self.state.database.logs;
             let slow = self
@@ -203,7 +207,8 @@ impl Session {
                 .with_current(|current| logs.finished(&self.state, current));
             self.state.count(Counter::SlowQueries, u64::from(slow));
         }
-        self.state.process.end();
+        let last = self.take_last();
+        self.state.process.end(self.told_at(), last);
         self.state.end_memory();
     }
 
@@ -262,6 +267,7 @@ impl Session {
         state.begin_roles();
         // Plans were made under the variables of before, and allowed to the account of before.
         self.plans.clear();
+        self.measure.forget_meters();
         self.statements = Statements::default();
         self.transaction = TransactionState::default();
         if let Some(schema) = schema {

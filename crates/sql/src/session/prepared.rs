@@ -4,6 +4,7 @@
 //! have changed.
 
 use super::dispatch::is_planned;
+use super::measure::About;
 use super::run::ReadyPlan;
 use super::{Prepared, Session};
 use crate::context::{Answer, Counter, Database, ResultSink, command};
@@ -11,6 +12,7 @@ use crate::error::{Result, SqlError, er};
 use crate::expr::SessionInfo;
 use crate::parse::ast::{PrepareSource, Statement, StatementHints};
 use crate::parse::{expect_single, parse, trim};
+use crate::statements::Meter;
 use crate::types::{ColumnMeta, SqlType, Value};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -28,8 +30,10 @@ pub(super) struct PreparedStatement {
     hints: Option<Arc<StatementHints>>,
     pub param_count: usize,
     plan: Option<ReadyPlan>,
-    /// The text, for the process list.
-    text: Arc<[u8]>,
+    /// The text, for the process list and its digest.
+    about: About,
+    /// Where what it does over the binary protocol is counted.
+    meter: Option<Meter>,
     _counted: Counted,
 }
 
@@ -66,6 +70,7 @@ impl Session {
         let mode = self.state.settings.sql_mode;
         let parsed = parse(sql, 0, mode)?;
         expect_single(sql, parsed.next, mode)?;
+        self.measure.kind.set(Some(command::of(&parsed.statement)));
         match parsed.statement {
             Statement::Empty
             | Statement::Prepare { .. }
@@ -96,7 +101,11 @@ impl Session {
             hints: parsed.hints.map(Arc::from),
             param_count: parsed.param_count,
             plan: None,
-            text: sql.into(),
+            about: About {
+                verb: "EXECUTE",
+                text: sql.into(),
+            },
+            meter: None,
             _counted: counted,
         })
     }
@@ -106,9 +115,15 @@ impl Session {
         self.state.read_clock();
         self.clear_diagnostics();
         self.state.process.counters.add_command(command::STMT_PREPARE);
-        let prepared = self
-            .prepare_new(sql)
-            .inspect_err(|error| self.note_error(error))?;
+        self.measure_statement();
+        let prepared = self.prepare_new(sql);
+        let about = About {
+            verb: "PREPARE",
+            text: sql.into(),
+        };
+        let meter = self.measure.kind.get().and_then(|_| self.meter_about(&about));
+        self.tell(command::COM_PREPARE, meter.as_ref(), prepared.as_ref().err(), sql);
+        let prepared = prepared.inspect_err(|error| self.note_error(error))?;
         let columns = self.columns_of(&prepared);
         self.statements.last_id = self.statements.last_id.wrapping_add(1).max(1);
         let id = self.statements.last_id;
@@ -160,9 +175,12 @@ impl Session {
         let Some(mut prepared) = self.statements.binary.remove(&id) else {
             return Err(SqlError::unknown_statement(id));
         };
-        self.show_command("Execute", &prepared.text);
+        self.show_command("Execute", &prepared.about.text);
+        self.measure_statement();
         self.state.process.counters.add_command(command::STMT_EXECUTE);
         let result = self.execute_prepared(&mut prepared, params, false, out);
+        let PreparedStatement { about, meter, .. } = &mut prepared;
+        self.tell_prepared(about, meter, result.as_ref().err());
         self.statements.binary.insert(id, prepared);
         self.finish();
         result
@@ -209,8 +227,13 @@ impl Session {
         self.state.process.counters.add_command(command::STMT_PREPARE);
         let key = name.to_lowercase();
         self.statements.text.remove(&key);
-        let prepared = self.prepare_new(&text)?;
-        self.statements.text.insert(key, prepared);
+        let prepared = self.prepare_new(&text);
+        let about = About {
+            verb: "PREPARE",
+            text: text.into(),
+        };
+        self.measure.is_about(command::PREPARE_SQL, about);
+        self.statements.text.insert(key, prepared?);
         let info = "Statement prepared".to_owned();
         Ok(Answer::Ok(crate::context::Done {
             info,
@@ -233,6 +256,7 @@ impl Session {
             )
         };
         let mut prepared = self.statements.text.remove(&key).ok_or_else(unknown)?;
+        let about = prepared.about.clone();
         self.state.process.counters.add_command(command::STMT_EXECUTE);
         let params: Vec<Value> = using
             .iter()
@@ -240,13 +264,19 @@ impl Session {
             .collect();
         let result = self.execute_prepared(&mut prepared, &params, more, out);
         self.statements.text.insert(key, prepared);
+        self.measure.is_about(command::EXECUTE_SQL, about);
         result
     }
 
     pub(super) fn deallocate(&mut self, name: &str) -> Result<Answer> {
         match self.statements.text.remove(&name.to_lowercase()) {
-            Some(_) => {
+            Some(prepared) => {
                 self.state.process.counters.add_command(command::STMT_CLOSE);
+                let about = About {
+                    verb: "DEALLOCATE",
+                    ..prepared.about
+                };
+                self.measure.is_about(command::DEALLOC_SQL, about);
                 Ok(Answer::ok())
             }
             None => Err(SqlError::new(
@@ -265,6 +295,7 @@ impl Session {
     /// What plans depend on has changed.
     pub(super) fn forget_plans(&mut self) {
         self.plans.clear();
+        self.forget_meters();
         for prepared in self
             .statements
             .binary
@@ -273,5 +304,14 @@ impl Session {
         {
             prepared.plan = None;
         }
+    }
+
+    /// The current database has changed, to which meters belong, or how texts are read.
+    pub(super) fn forget_meters(&mut self) {
+        self.measure.forget_meters();
+        self.statements
+            .binary
+            .values_mut()
+            .for_each(|prepared| prepared.meter = None);
     }
 }

@@ -11,6 +11,7 @@ use crate::exec::{self, Outcome};
 use crate::mdl::Mode;
 use crate::parse::ast::Statement;
 use crate::plan::{StatementPlan, plan};
+use crate::statements::Meter;
 use crate::types::Value;
 use std::time::Duration;
 use tidemark_engine::{RowCounts, failpoint};
@@ -27,7 +28,9 @@ pub(super) struct ReadyPlan {
     pub temporary_at: u64,
     /// As of when its privileges were checked.
     allowed_at: RightsAt,
-    command: usize,
+    pub command: usize,
+    /// Where what it does is counted, once it has run by itself.
+    pub meter: Option<Meter>,
     /// It was made for the parameters that it will run with first.
     pub fresh: bool,
 }
@@ -65,13 +68,16 @@ impl Session {
         let epoch = self.state.database.dictionary().epoch();
         let temporary_at = self.state.temporary.version();
         let allowed_at = self.state.rights_at();
+        let command = command::of(statement);
+        self.measure.kind.set(Some(command));
         failpoint::reach("plan");
         Ok(ReadyPlan {
             plan: plan(statement, &self.state, params)?,
             epoch,
             temporary_at,
             allowed_at,
-            command: command::of(statement),
+            command,
+            meter: None,
             fresh: true,
         })
     }
@@ -216,7 +222,8 @@ impl Session {
     fn send_outcome(&mut self, outcome: Outcome, more: bool, out: &mut dyn ResultSink) -> Result<()> {
         let status = self.status_with(more);
         match outcome {
-            Outcome::Rows(_) => {
+            Outcome::Rows(sent) => {
+                self.state.sent.set(sent);
                 self.state.row_count.set(-1);
                 out.end_rows(self.state.warnings.count(), status)
             }

@@ -7,6 +7,7 @@ use crate::context::{Counter, ResultSink, capability};
 use crate::ddl::server_tables;
 use crate::error::{Result, SqlError};
 use crate::parse::{Parsed, expect_single, parse, parse_shape};
+use crate::statements::Meter;
 use crate::types::{Value, WarningLevel};
 use tidemark_engine::failpoint;
 
@@ -15,9 +16,11 @@ impl Session {
         let mut start = 0;
         loop {
             self.count_question();
-            let next = self
-                .run_next(sql, start, out)
-                .inspect_err(|error| self.note_error(error))?;
+            self.measure_statement();
+            let ran = self.run_next(sql, start, out);
+            let end = *ran.as_ref().unwrap_or(&sql.len());
+            self.tell_rest(sql, start, end, ran.as_ref().err());
+            let next = ran.inspect_err(|error| self.note_error(error))?;
             if next >= sql.len() {
                 return Ok(());
             }
@@ -60,6 +63,17 @@ impl Session {
                 let values = std::mem::take(&mut self.plans.values);
                 let ran = self.run_ready(&mut ready, &values, next < sql.len(), out);
                 self.plans.values = values;
+                if !matches!(ran, Ok(Ran::Stale)) {
+                    if ready.meter.as_ref().is_none_or(Meter::is_stale) {
+                        ready.meter = self.meter(sql, start);
+                    }
+                    self.tell(
+                        ready.command,
+                        ready.meter.as_ref(),
+                        ran.as_ref().err(),
+                        &sql[start..next],
+                    );
+                }
                 if let Some(slot) = self.plans.plans.get_mut(at) {
                     *slot = Some(ready);
                 }

@@ -1,9 +1,10 @@
 //! Definitions of the tables that are not stored: those of `information_schema`, `performance_schema`, `mysql` and `sys`.
 //!
 //! They are definitions like any other table's, so that names resolve to them and the planner treats them as tables. What
-//! their rows are is known to `information_schema` alone, far above.
+//! their rows are is known to `information_schema` alone, far above. Those of `sys` that are queries of others are views.
 
 mod list;
+mod views;
 
 use super::{ColumnDef, ColumnDefault, TableDef, TableOptions};
 use crate::mdl::Locks;
@@ -19,10 +20,19 @@ pub fn all() -> &'static [Arc<TableDef>] {
     static ALL: LazyLock<Vec<Arc<TableDef>>> = LazyLock::new(|| {
         let locks = Locks::default();
         let list = list::LIST.iter().enumerate();
-        list.map(|(i, (schema, name, columns))| {
-            Arc::new(define(&locks, IDS_FROM - i as u64, schema, name, columns))
-        })
-        .collect()
+        let tables = list.map(|(i, (schema, name, columns))| {
+            let id = IDS_FROM - i as u64;
+            Arc::new(define(&locks, id, schema, name, columns))
+        });
+        let views = views::all().enumerate().map(|(i, (name, columns, view))| {
+            let id = IDS_FROM - (list::LIST.len() + i) as u64;
+            let table = define(&locks, id, views::SCHEMA, &name, &columns);
+            Arc::new(TableDef {
+                view: Some(Arc::new(view)),
+                ..table
+            })
+        });
+        tables.chain(views).collect()
     });
     &ALL
 }
@@ -40,7 +50,7 @@ pub fn tables(schema: &str) -> Vec<Arc<TableDef>> {
     tables.cloned().collect()
 }
 
-/// Columns are written `NAME type`, the type being a length of text, `int`, `uint`, `time` (a timestamp), `datetime`, `duration`, `text` or
+/// Columns are written `NAME type`, the type being a length of text, `int`, `uint`, `time` (a timestamp), `time6` (with microseconds), `datetime`, `duration`, `text`, `decimal` or
 /// `double`; a question mark at the end makes it nullable.
 fn define(locks: &Locks, id: u64, schema: &str, name: &str, columns: &str) -> TableDef {
     let columns = columns
@@ -55,9 +65,11 @@ fn define(locks: &Locks, id: u64, schema: &str, name: &str, columns: &str) -> Ta
                 "int" => SqlType::bigint(),
                 "uint" => SqlType::bigint_unsigned(),
                 "time" => SqlType::new(TypeKind::Timestamp),
+                "time6" => SqlType::new(TypeKind::Timestamp).with_fsp(6),
                 "datetime" => SqlType::new(TypeKind::DateTime),
                 "duration" => SqlType::new(TypeKind::Time),
                 "double" => SqlType::double(),
+                "decimal" => SqlType::decimal(27, 4),
                 "text" => SqlType::text(Collation::UTF8MB3_GENERAL_CI),
                 length => SqlType::varchar(length.parse().unwrap_or(64), Collation::UTF8MB3_GENERAL_CI),
             };

@@ -4,7 +4,7 @@ use super::Kind::*;
 use super::VariableScope::*;
 use super::{
     Def, Kind, NO_BINLOG, NO_BUFFERS, NO_FILES, NO_FULL_TEXT, NO_LOG, NO_OPTIMIZER, NO_OTHER_ENGINES,
-    NO_POOL_TUNING, NO_REPLICATION, def, from, uint, unused,
+    NO_POOL_TUNING, NO_REPLICATION, def, fact, from, uint, unused,
 };
 
 const TERNARY: Kind = Enum(&["OFF", "ON", "OFF_PERMISSIVE", "ON_PERMISSIVE"]);
@@ -364,12 +364,36 @@ pub(super) const DEFS: &[Def] = &[
     ),
     unused("skip_slave_start", Global, Bool, "OFF", NO_REPLICATION),
     unused("report_host", Global, Text, "", NO_REPLICATION),
-    unused(
+    def(
+        "performance_schema_digests_size",
+        Global,
+        false,
+        uint(0, 1_048_576),
+        "10000",
+    ),
+    fact(
+        "performance_schema_events_statements_history_size",
+        Global,
+        uint(0, 1024),
+        "10",
+    ),
+    fact(
         "performance_schema_max_digest_length",
         Global,
         uint(0, 1_048_576),
         "1024",
-        "there is no digest table",
+    ),
+    fact(
+        "performance_schema_max_digest_sample_age",
+        Global,
+        uint(0, 1_048_576),
+        "60",
+    ),
+    fact(
+        "performance_schema_max_sql_text_length",
+        Global,
+        uint(0, 1_048_576),
+        "1024",
     ),
     unused("ft_min_word_len", Global, uint(1, 84), "4", NO_FULL_TEXT),
     unused("ft_max_word_len", Global, uint(10, 84), "84", NO_FULL_TEXT),

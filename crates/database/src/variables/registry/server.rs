@@ -153,8 +153,8 @@ pub(super) const DEFS: &[Def] = &[
         "performance_schema",
         Global,
         Bool,
-        "OFF",
-        "the tables that are there cost nothing",
+        "ON",
+        "what its tables have is always counted",
     ),
     def("thread_stack", Global, false, from(131_072), "1048576"),
     def("skip_grant_tables", Global, false, Bool, "OFF"),
@@ -260,13 +260,7 @@ pub(super) const DEFS: &[Def] = &[
         "18446744073709551615",
         NO_OPTIMIZER,
     ),
-    unused(
-        "max_digest_length",
-        Global,
-        uint(0, 1_048_576),
-        "1024",
-        "there are no digests",
-    ),
+    def("max_digest_length", Global, false, uint(0, 1_048_576), "1024"),
     def("group_concat_max_len", Both, true, from(4), "1024"),
     // Memory of sorts, joins and kept rows, beyond which they go to scratch pages. A hash join's table is larger here than
     // MySQL's quarter of a mebibyte: past it each row that is joined costs a search among sorted rows.

@@ -1,0 +1,473 @@
+//! Sums by kind of statement: the digest of its text, in the database that it ran in.
+//!
+//! There is room for `performance_schema_digests_size` of them. What comes when all is taken is counted together, as one that has
+//! neither text nor database, so that memory is bounded whatever clients send. A digest that is [forgotten](Digests::forget) is
+//! marked, and meters of it are replaced when they are used next.
+//!
+//! A [`Meter`] is a session's hold on a digest. Its sums are the session's alone to add to, and the digest lists the sums of all
+//! meters for those who read. Latencies wait in the meter until there are [`PENDING`] of them; then, once in as many statements, they
+//! are counted in the digest's histogram under the digest's lock. Under that lock readers take both parts, so a
+//! latency is counted once.
+
+use super::figures::{Figures, Sums, Totals};
+use super::histogram::{Histogram, bucket_of};
+use parking_lot::Mutex;
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU16, AtomicU64, AtomicUsize, Ordering};
+
+/// Latencies that a meter keeps before it hands them over.
+const PENDING: usize = 32;
+/// Of an example's text so many bytes are kept: `performance_schema_max_sql_text_length`.
+pub const SAMPLE_LENGTH_MAX: usize = 1024;
+/// An example older than that gives way to the next statement: `performance_schema_max_digest_sample_age`.
+const SAMPLE_AGE_MAX_MICROS: i64 = 60_000_000;
+
+/// All digests of the server.
+#[derive(Debug)]
+pub struct Digests {
+    table: Mutex<Table>,
+}
+
+#[derive(Debug)]
+struct Table {
+    digests: HashMap<Key, Arc<Digest>>,
+    /// What is counted for all that found no room.
+    others: Option<Arc<Digest>>,
+    size_max: usize,
+    last_id: u64,
+    /// Latencies of digests that were forgotten, less those from before the histogram of all was begun anew.
+    before: Histogram,
+    /// What the histogram of all had when it was begun anew.
+    deducted: Histogram,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Key {
+    schema: Option<String>,
+    hash: String,
+}
+
+/// A kind of statement.
+#[derive(Debug)]
+pub struct Digest {
+    /// No other digest has had it since the server started.
+    pub id: u64,
+    /// The database; none for statements without one, and for those that are counted together.
+    pub schema: Option<String>,
+    /// SHA-256 of the text, in hexadecimal digits; none for statements that are counted together.
+    pub hash: Option<String>,
+    /// The normalised text.
+    pub text: Option<String>,
+    forgotten: AtomicBool,
+    /// How long the example took, and when it is too old: statements that are neither longer nor later leave it alone.
+    sample_nanos: AtomicU64,
+    sample_until_micros: AtomicI64,
+    inner: Mutex<Inner>,
+}
+
+#[derive(Debug, Default)]
+struct Inner {
+    /// What meters that are gone have counted.
+    before: Totals,
+    histogram: Histogram,
+    meters: Vec<Arc<Local>>,
+    first_seen_micros: Option<i64>,
+    last_seen_micros: i64,
+    sample: Option<Sample>,
+}
+
+/// A statement of the kind, for people to read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Sample {
+    /// Its text, as it may be shown.
+    pub text: String,
+    /// When it began, in microseconds since 1970 UTC.
+    pub seen_micros: i64,
+    /// How long it took, in nanoseconds.
+    pub nanos: u64,
+}
+
+/// What a meter has counted, for its owner to add to.
+#[derive(Debug, Default)]
+struct Local {
+    sums: Sums,
+    last_seen_micros: AtomicI64,
+    pending: [AtomicU16; PENDING],
+    pending_len: AtomicUsize,
+}
+
+impl Local {
+    fn pending(&self) -> impl Iterator<Item = u16> {
+        let len = self.pending_len.load(Ordering::Acquire);
+        self.pending[..len]
+            .iter()
+            .map(|bucket| bucket.load(Ordering::Relaxed))
+    }
+}
+
+/// A session's hold on a digest.
+#[derive(Debug)]
+pub struct Meter {
+    digest: Arc<Digest>,
+    local: Arc<Local>,
+}
+
+/// What is known of a digest at one moment.
+#[derive(Clone, Debug)]
+pub struct DigestSummary {
+    /// The digest: database, text, hash.
+    pub digest: Arc<Digest>,
+    /// What its statements did.
+    pub totals: Totals,
+    /// How long they took.
+    pub histogram: Histogram,
+    /// When the first of them began, in microseconds since 1970 UTC.
+    pub first_seen_micros: i64,
+    /// When the last of them began.
+    pub last_seen_micros: i64,
+    /// One of the longest of the last minute.
+    pub sample: Option<Sample>,
+}
+
+/// What digests may be ranked by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Order {
+    /// The time of all their statements.
+    Time,
+    /// The longest of them.
+    Longest,
+    /// How many there were.
+    Count,
+    /// Rows read.
+    Examined,
+    /// Those that failed.
+    Errors,
+}
+
+impl Digests {
+    /// Room for so many.
+    pub fn new(size_max: usize) -> Digests {
+        Digests {
+            table: Mutex::new(Table {
+                digests: HashMap::new(),
+                others: None,
+                size_max,
+                last_id: 0,
+                before: Histogram::default(),
+                deducted: Histogram::default(),
+            }),
+        }
+    }
+
+    /// A meter of a text in a database.
+    pub fn meter(&self, schema: Option<&str>, text: &str, hash: String) -> Meter {
+        let digest = self.table.lock().digest(
+            Key {
+                schema: schema.map(str::to_owned),
+                hash,
+            },
+            text,
+        );
+        let local = Arc::new(Local::default());
+        digest.inner.lock().meters.push(Arc::clone(&local));
+        Meter { digest, local }
+    }
+
+    /// All of them, in no order.
+    pub fn all(&self) -> Vec<DigestSummary> {
+        let digests: Vec<Arc<Digest>> = self.table.lock().all().cloned().collect();
+        digests.iter().filter_map(Digest::summary).collect()
+    }
+
+    /// The first `n` of them by an order, the highest first.
+    ///
+    /// Meant for people who look at a running server: it goes through all digests, each under its own lock for a moment.
+    pub fn top(&self, n: usize, by: Order) -> Vec<DigestSummary> {
+        let mut all = self.all();
+        all.sort_by_key(|summary| {
+            let totals = &summary.totals;
+            std::cmp::Reverse(match by {
+                Order::Time => totals.nanos,
+                Order::Longest => totals.most_nanos,
+                Order::Count => totals.count,
+                Order::Examined => totals.examined,
+                Order::Errors => totals.errors,
+            })
+        });
+        all.truncate(n);
+        all
+    }
+
+    /// Those that are known by number.
+    pub fn by_id(&self) -> HashMap<u64, Arc<Digest>> {
+        let table = self.table.lock();
+        table
+            .all()
+            .map(|digest| (digest.id, Arc::clone(digest)))
+            .collect()
+    }
+
+    /// Begins anew: forgets all.
+    pub fn forget(&self) {
+        let mut table = self.table.lock();
+        let all: Vec<Arc<Digest>> = table.digests.drain().map(|(_, digest)| digest).collect();
+        for digest in all.into_iter().chain(table.others.take()) {
+            digest.forgotten.store(true, Ordering::Relaxed);
+            let histogram = digest.histogram();
+            table.before.add_all(&histogram);
+        }
+    }
+
+    /// The latencies of all statements that have a digest.
+    pub fn histogram(&self) -> Histogram {
+        self.table.lock().histogram()
+    }
+
+    /// Begins the histogram of all anew.
+    pub fn forget_histogram(&self) {
+        let mut table = self.table.lock();
+        table.deducted = table.all_latencies();
+    }
+}
+
+impl Table {
+    fn all(&self) -> impl Iterator<Item = &Arc<Digest>> {
+        self.digests.values().chain(&self.others)
+    }
+
+    fn digest(&mut self, key: Key, text: &str) -> Arc<Digest> {
+        if let Some(digest) = self.digests.get(&key) {
+            return Arc::clone(digest);
+        }
+        let known = self.digests.len() < self.size_max;
+        if !known && let Some(others) = &self.others {
+            return Arc::clone(others);
+        }
+        self.last_id += 1;
+        let digest = Arc::new(Digest {
+            id: self.last_id,
+            schema: key.schema.clone().filter(|_| known),
+            hash: known.then(|| key.hash.clone()),
+            text: known.then(|| text.to_owned()),
+            forgotten: AtomicBool::new(false),
+            sample_nanos: AtomicU64::new(0),
+            sample_until_micros: AtomicI64::new(i64::MIN),
+            inner: Mutex::default(),
+        });
+        match known {
+            true => drop(self.digests.insert(key, Arc::clone(&digest))),
+            false => self.others = Some(Arc::clone(&digest)),
+        }
+        digest
+    }
+
+    fn all_latencies(&self) -> Histogram {
+        let mut all = self.before.clone();
+        self.all().for_each(|digest| all.add_all(&digest.histogram()));
+        all
+    }
+
+    fn histogram(&self) -> Histogram {
+        self.all_latencies().less(&self.deducted)
+    }
+}
+
+impl Digest {
+    fn histogram(&self) -> Histogram {
+        self.inner.lock().all_latencies()
+    }
+
+    /// None if no statement of it has ended yet.
+    fn summary(self: &Arc<Digest>) -> Option<DigestSummary> {
+        let inner = self.inner.lock();
+        let mut totals = inner.before.clone();
+        let mut last_seen_micros = inner.last_seen_micros;
+        for local in &inner.meters {
+            totals.add(&Totals::of(&local.sums));
+            last_seen_micros = last_seen_micros.max(local.last_seen_micros.load(Ordering::Relaxed));
+        }
+        (totals.count > 0).then(|| DigestSummary {
+            digest: Arc::clone(self),
+            totals,
+            histogram: inner.all_latencies(),
+            first_seen_micros: inner.first_seen_micros.unwrap_or(last_seen_micros),
+            last_seen_micros,
+            sample: inner.sample.clone(),
+        })
+    }
+
+    #[cold]
+    fn put_sample(&self, figures: &Figures, now_micros: i64, text: &[u8]) {
+        let text = &text[..text.len().min(SAMPLE_LENGTH_MAX)];
+        let mut inner = self.inner.lock();
+        inner.first_seen_micros.get_or_insert(now_micros);
+        inner.sample = Some(Sample {
+            text: String::from_utf8_lossy(text).into_owned(),
+            seen_micros: now_micros,
+            nanos: figures.nanos,
+        });
+        self.sample_nanos.store(figures.nanos, Ordering::Relaxed);
+        self.sample_until_micros
+            .store(now_micros + SAMPLE_AGE_MAX_MICROS, Ordering::Relaxed);
+    }
+}
+
+impl Inner {
+    fn all_latencies(&self) -> Histogram {
+        let mut all = self.histogram.clone();
+        for local in &self.meters {
+            local.pending().for_each(|bucket| all.add(bucket, 1));
+        }
+        all
+    }
+
+    /// Takes over what waits in a meter.
+    fn take_pending(&mut self, local: &Local) {
+        local.pending().for_each(|bucket| self.histogram.add(bucket, 1));
+        local.pending_len.store(0, Ordering::Relaxed);
+    }
+}
+
+impl Meter {
+    /// Counts a statement that began at a moment, in microseconds since 1970 UTC. `text` is asked for if the statement is to be the
+    /// example of its kind. To be called by the owner's thread alone.
+    #[inline]
+    pub fn add(&self, figures: &Figures, now_micros: i64, text: impl FnOnce() -> Vec<u8>) {
+        let (digest, local) = (&*self.digest, &*self.local);
+        local.sums.add(figures);
+        local.last_seen_micros.store(now_micros, Ordering::Relaxed);
+        let len = local.pending_len.load(Ordering::Relaxed);
+        local.pending[len].store(bucket_of(figures.nanos), Ordering::Relaxed);
+        local.pending_len.store(len + 1, Ordering::Release);
+        if len + 1 == PENDING {
+            digest.inner.lock().take_pending(local);
+        }
+        if figures.nanos > digest.sample_nanos.load(Ordering::Relaxed)
+            || now_micros > digest.sample_until_micros.load(Ordering::Relaxed)
+        {
+            digest.put_sample(figures, now_micros, &text());
+        }
+    }
+
+    /// The number of the digest.
+    pub fn digest_id(&self) -> u64 {
+        self.digest.id
+    }
+
+    /// Whether the digest has been forgotten, so that another meter is needed.
+    #[inline]
+    pub fn is_stale(&self) -> bool {
+        self.digest.forgotten.load(Ordering::Relaxed)
+    }
+}
+
+impl Drop for Meter {
+    fn drop(&mut self) {
+        let mut inner = self.digest.inner.lock();
+        inner.meters.retain(|other| !Arc::ptr_eq(other, &self.local));
+        inner.before.add(&Totals::of(&self.local.sums));
+        inner.take_pending(&self.local);
+        let last_seen = self.local.last_seen_micros.load(Ordering::Relaxed);
+        inner.last_seen_micros = inner.last_seen_micros.max(last_seen);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn figures(nanos: u64) -> Figures {
+        Figures {
+            nanos,
+            sent: 1,
+            ..Figures::default()
+        }
+    }
+
+    fn meter(digests: &Digests, text: &str) -> Meter {
+        digests.meter(Some("d"), text, text.to_owned())
+    }
+
+    #[test]
+    fn what_meters_that_are_gone_have_counted_stays() {
+        let digests = Digests::new(10);
+        let kept = meter(&digests, "a");
+        for n in 0..100 {
+            kept.add(&figures(20_000), n, || b"long".to_vec());
+            meter(&digests, "a").add(&figures(30_000 + n as u64), n, || b"longer".to_vec());
+        }
+        let [summary] = &digests.all()[..] else {
+            panic!("one digest");
+        };
+        assert_eq!((summary.totals.count, summary.totals.sent), (200, 200));
+        assert_eq!(summary.histogram.count(), 200);
+        assert_eq!((summary.first_seen_micros, summary.last_seen_micros), (0, 99));
+        assert_eq!(summary.sample.as_ref().map(|sample| sample.nanos), Some(30_099));
+        assert_eq!(digests.histogram(), summary.histogram);
+        assert_eq!(kept.digest.inner.lock().meters.len(), 1);
+    }
+
+    #[test]
+    fn what_finds_no_room_is_counted_together() {
+        let digests = Digests::new(3);
+        let meters: Vec<Meter> = (0..100).map(|n| meter(&digests, &n.to_string())).collect();
+        meters
+            .iter()
+            .for_each(|meter| meter.add(&figures(1), 1, Vec::new));
+        let all = digests.all();
+        assert_eq!(all.len(), 4);
+        let others = all.iter().find(|summary| summary.digest.text.is_none()).unwrap();
+        assert_eq!(others.totals.count, 97);
+        assert_eq!((&others.digest.schema, &others.digest.hash), (&None, &None));
+        assert_eq!(digests.top(1, Order::Count)[0].totals.count, 97);
+    }
+
+    #[test]
+    fn what_is_forgotten_begins_anew() {
+        let digests = Digests::new(3);
+        let old = meter(&digests, "a");
+        old.add(&figures(1), 1, Vec::new);
+        digests.forget();
+        assert!(old.is_stale() && digests.all().is_empty());
+        assert_eq!(digests.histogram().count(), 1);
+        digests.forget_histogram();
+        assert_eq!(digests.histogram().count(), 0);
+        let new = meter(&digests, "a");
+        new.add(&figures(1), 2, Vec::new);
+        drop(old);
+        assert_eq!(digests.all()[0].totals.count, 1);
+        assert_eq!(digests.histogram().count(), 1);
+    }
+
+    #[test]
+    fn many_sessions_count_at_once() {
+        const THREADS: u64 = 8;
+        const EACH: u64 = 5_000;
+        let digests = Digests::new(4);
+        std::thread::scope(|scope| {
+            for thread in 0..THREADS {
+                let digests = &digests;
+                scope.spawn(move || {
+                    let mut own = meter(digests, "hot");
+                    for n in 0..EACH {
+                        if n % 701 == 0 {
+                            own = meter(digests, "hot");
+                        }
+                        own.add(&figures(1_000 * (thread + n % 50)), n as i64, Vec::new);
+                    }
+                });
+            }
+            for _ in 0..50 {
+                for summary in digests.all() {
+                    assert!(summary.totals.count <= THREADS * EACH);
+                    assert!(summary.histogram.count() <= THREADS * EACH);
+                }
+            }
+        });
+        let summary = &digests.all()[0];
+        assert_eq!(summary.totals.count, THREADS * EACH);
+        assert_eq!(summary.totals.sent, THREADS * EACH);
+        assert_eq!(summary.histogram.count(), THREADS * EACH);
+    }
+}

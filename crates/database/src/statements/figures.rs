@@ -1,0 +1,274 @@
+//! What one statement did, and sums of it.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// What few statements do, and all but those leave at 0.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rare {
+    /// Sets of rows put together on the way that did not fit in memory.
+    CreatedTmpDiskTables,
+    /// Sets of rows put together on the way.
+    CreatedTmpTables,
+    /// Joins that read a whole table for each row.
+    SelectFullJoin,
+    /// Joins that read a range of a table that does not depend on the rows before.
+    SelectFullRangeJoin,
+    /// Ranges of a first table.
+    SelectRange,
+    /// Whole first tables.
+    SelectScan,
+    /// Times that sorted runs were merged.
+    SortMergePasses,
+    /// Sorts of what a range had.
+    SortRange,
+    /// Rows sorted.
+    SortRows,
+    /// Sorts of what whole tables had.
+    SortScan,
+    /// Statements that read a whole table.
+    NoIndexUsed,
+}
+
+impl Rare {
+    /// How many there are.
+    pub const COUNT: usize = Rare::NoIndexUsed as usize + 1;
+}
+
+/// What one statement did.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Figures {
+    /// How long it took, in nanoseconds.
+    pub nanos: u64,
+    /// How long of that it waited for locks.
+    pub lock_nanos: u64,
+    /// 1 if it failed.
+    pub errors: u64,
+    /// Warnings.
+    pub warnings: u64,
+    /// Rows changed.
+    pub affected: u64,
+    /// Rows sent to the client.
+    pub sent: u64,
+    /// Rows read.
+    pub examined: u64,
+    /// By [`Rare`]; none if all are 0.
+    pub rare: Option<[u64; Rare::COUNT]>,
+}
+
+impl Figures {
+    /// One of the rare figures.
+    pub fn rare(&self, rare: Rare) -> u64 {
+        self.rare.map_or(0, |all| all[rare as usize])
+    }
+}
+
+/// Sums of figures, to which one thread adds and which everybody may read.
+#[derive(Debug)]
+pub struct Sums {
+    count: AtomicU64,
+    nanos: AtomicU64,
+    least_nanos: AtomicU64,
+    most_nanos: AtomicU64,
+    lock_nanos: AtomicU64,
+    errors: AtomicU64,
+    warnings: AtomicU64,
+    affected: AtomicU64,
+    sent: AtomicU64,
+    examined: AtomicU64,
+    rare: [AtomicU64; Rare::COUNT],
+}
+
+impl Default for Sums {
+    fn default() -> Sums {
+        const ZERO: AtomicU64 = AtomicU64::new(0);
+        Sums {
+            count: ZERO,
+            nanos: ZERO,
+            least_nanos: AtomicU64::new(u64::MAX),
+            most_nanos: ZERO,
+            lock_nanos: ZERO,
+            errors: ZERO,
+            warnings: ZERO,
+            affected: ZERO,
+            sent: ZERO,
+            examined: ZERO,
+            rare: [const { AtomicU64::new(0) }; Rare::COUNT],
+        }
+    }
+}
+
+/// Adds to a number that this thread alone changes. Relaxed: it says nothing about other memory.
+#[inline]
+fn add(sum: &AtomicU64, more: u64) {
+    sum.store(sum.load(Ordering::Relaxed).wrapping_add(more), Ordering::Relaxed);
+}
+
+/// Most figures of most statements are 0, and a branch costs less than a line that must be written.
+#[inline]
+fn add_some(sum: &AtomicU64, more: u64) {
+    if more > 0 {
+        add(sum, more);
+    }
+}
+
+impl Sums {
+    /// Adds a statement. To be called by the owner's thread alone.
+    #[inline]
+    pub fn add(&self, figures: &Figures) {
+        add(&self.count, 1);
+        add(&self.nanos, figures.nanos);
+        if figures.nanos < self.least_nanos.load(Ordering::Relaxed) {
+            self.least_nanos.store(figures.nanos, Ordering::Relaxed);
+        }
+        if figures.nanos > self.most_nanos.load(Ordering::Relaxed) {
+            self.most_nanos.store(figures.nanos, Ordering::Relaxed);
+        }
+        add_some(&self.sent, figures.sent);
+        add_some(&self.examined, figures.examined);
+        add_some(&self.affected, figures.affected);
+        add_some(&self.lock_nanos, figures.lock_nanos);
+        if figures.errors | figures.warnings > 0 {
+            add(&self.errors, figures.errors);
+            add(&self.warnings, figures.warnings);
+        }
+        if let Some(rare) = &figures.rare {
+            for (sum, more) in self.rare.iter().zip(rare) {
+                add_some(sum, *more);
+            }
+        }
+    }
+}
+
+/// Sums of figures as of one moment.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Totals {
+    /// Statements.
+    pub count: u64,
+    /// How long they took together, in nanoseconds.
+    pub nanos: u64,
+    /// The shortest of them; the largest number if there was none.
+    pub least_nanos: u64,
+    /// The longest of them.
+    pub most_nanos: u64,
+    /// How long they waited for locks.
+    pub lock_nanos: u64,
+    /// Those that failed.
+    pub errors: u64,
+    /// Warnings.
+    pub warnings: u64,
+    /// Rows changed.
+    pub affected: u64,
+    /// Rows sent.
+    pub sent: u64,
+    /// Rows read.
+    pub examined: u64,
+    /// By [`Rare`].
+    pub rare: [u64; Rare::COUNT],
+}
+
+impl Default for Totals {
+    fn default() -> Totals {
+        Totals {
+            count: 0,
+            nanos: 0,
+            least_nanos: u64::MAX,
+            most_nanos: 0,
+            lock_nanos: 0,
+            errors: 0,
+            warnings: 0,
+            affected: 0,
+            sent: 0,
+            examined: 0,
+            rare: [0; Rare::COUNT],
+        }
+    }
+}
+
+impl Totals {
+    /// What sums are now. Read while their thread adds, a statement may be there in part.
+    pub fn of(sums: &Sums) -> Totals {
+        let load = |sum: &AtomicU64| sum.load(Ordering::Relaxed);
+        let mut rare = [0; Rare::COUNT];
+        for (total, sum) in rare.iter_mut().zip(&sums.rare) {
+            *total = load(sum);
+        }
+        Totals {
+            count: load(&sums.count),
+            nanos: load(&sums.nanos),
+            least_nanos: load(&sums.least_nanos),
+            most_nanos: load(&sums.most_nanos),
+            lock_nanos: load(&sums.lock_nanos),
+            errors: load(&sums.errors),
+            warnings: load(&sums.warnings),
+            affected: load(&sums.affected),
+            sent: load(&sums.sent),
+            examined: load(&sums.examined),
+            rare,
+        }
+    }
+
+    /// Adds others.
+    pub fn add(&mut self, other: &Totals) {
+        self.count += other.count;
+        self.nanos = self.nanos.wrapping_add(other.nanos);
+        self.least_nanos = self.least_nanos.min(other.least_nanos);
+        self.most_nanos = self.most_nanos.max(other.most_nanos);
+        self.lock_nanos += other.lock_nanos;
+        self.errors += other.errors;
+        self.warnings += other.warnings;
+        self.affected += other.affected;
+        self.sent += other.sent;
+        self.examined += other.examined;
+        for (sum, more) in self.rare.iter_mut().zip(other.rare) {
+            *sum += more;
+        }
+    }
+
+    /// The shortest of them; 0 if there was none.
+    pub fn least_nanos(&self) -> u64 {
+        match self.count {
+            0 => 0,
+            _ => self.least_nanos,
+        }
+    }
+
+    /// How long they took on average; 0 if there was none.
+    pub fn average_nanos(&self) -> u64 {
+        self.nanos.checked_div(self.count).unwrap_or(0)
+    }
+
+    /// One of the rare figures.
+    pub fn rare(&self, rare: Rare) -> u64 {
+        self.rare[rare as usize]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sums_of_sums_are_those_of_all() {
+        let (one, other) = (Sums::default(), Sums::default());
+        let mut rare = [0; Rare::COUNT];
+        rare[Rare::SortRows as usize] = 7;
+        for (sums, nanos) in [(&one, 30), (&one, 10), (&other, 20)] {
+            sums.add(&Figures {
+                nanos,
+                sent: 1,
+                rare: (nanos == 20).then_some(rare),
+                ..Figures::default()
+            });
+        }
+        let mut total = Totals::of(&one);
+        total.add(&Totals::default());
+        total.add(&Totals::of(&other));
+        assert_eq!((total.count, total.nanos, total.sent), (3, 60, 3));
+        assert_eq!(
+            (total.least_nanos(), total.average_nanos(), total.most_nanos),
+            (10, 20, 30)
+        );
+        assert_eq!(total.rare(Rare::SortRows), 7);
+        assert_eq!(Totals::default().least_nanos(), 0);
+    }
+}

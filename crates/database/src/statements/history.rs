@@ -1,0 +1,138 @@
+//! The last statements of a session, in a ring that is used again: `performance_schema_events_statements_history_size` of them.
+//!
+//! A text is not copied: the session's buffer of the statement at hand and the one of the event that is forgotten change places.
+//! Texts beyond [`TEXT_LENGTH_MAX`] are kept up to there.
+
+use super::figures::Figures;
+use crate::error::SqlError;
+use crate::parse::conceal;
+use std::borrow::Cow;
+use std::time::Instant;
+
+/// Events that are kept of a session.
+pub const EVENTS: usize = 10;
+/// Bytes of a text that are kept: `performance_schema_max_sql_text_length`.
+pub const TEXT_LENGTH_MAX: usize = 1024;
+
+/// A statement that is over, but for its text.
+#[derive(Clone, Debug)]
+pub struct Ended {
+    /// Its kind: a number of `context::command`.
+    pub kind: usize,
+    /// The number of its digest; 0 if it has none.
+    pub digest: u64,
+    /// When it began.
+    pub began: Instant,
+    /// What it did.
+    pub figures: Figures,
+    /// Whether it answered with rows.
+    pub has_rows: bool,
+    /// Why it failed.
+    pub error: Option<Box<SqlError>>,
+}
+
+/// One of the last statements of a session.
+#[derive(Clone, Debug)]
+pub struct Event {
+    /// Counts the session's events from 1 on.
+    pub id: u64,
+    /// What it was and did.
+    pub ended: Ended,
+    text: Vec<u8>,
+}
+
+impl Event {
+    /// Its text as it may be shown: without passwords.
+    pub fn text(&self) -> Cow<'_, [u8]> {
+        conceal(&self.text)
+    }
+}
+
+/// The ring.
+#[derive(Debug, Default)]
+pub struct History {
+    events: Vec<Event>,
+    /// Where the oldest is, once the ring is full.
+    oldest: usize,
+    last_id: u64,
+}
+
+impl History {
+    /// Adds a statement, and takes its text, or the first of it; `text` has some other buffer then.
+    #[inline]
+    pub fn add(&mut self, ended: Ended, text: &mut Vec<u8>) {
+        self.last_id += 1;
+        let id = self.last_id;
+        if self.events.len() < EVENTS {
+            let mut event = Event {
+                id,
+                ended,
+                text: Vec::new(),
+            };
+            keep(text, &mut event.text);
+            self.events.push(event);
+            return;
+        }
+        let event = &mut self.events[self.oldest];
+        event.id = id;
+        event.ended = ended;
+        keep(text, &mut event.text);
+        self.oldest = (self.oldest + 1) % EVENTS;
+    }
+
+    /// The events, the oldest first.
+    pub fn events(&self) -> impl DoubleEndedIterator<Item = &Event> {
+        let (behind, first) = self.events.split_at(self.oldest);
+        first.iter().chain(behind)
+    }
+
+    /// The number of the next event.
+    pub fn next_id(&self) -> u64 {
+        self.last_id + 1
+    }
+
+    /// Forgets all.
+    pub fn clear(&mut self) {
+        self.events.clear();
+        self.oldest = 0;
+    }
+}
+
+#[inline]
+fn keep(text: &mut Vec<u8>, kept: &mut Vec<u8>) {
+    if text.len() <= TEXT_LENGTH_MAX && text.capacity() <= 2 * TEXT_LENGTH_MAX {
+        std::mem::swap(text, kept);
+    } else {
+        kept.clear();
+        kept.extend_from_slice(&text[..text.len().min(TEXT_LENGTH_MAX)]);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_ten_are_kept() {
+        let mut history = History::default();
+        for n in 0..25usize {
+            let mut text = vec![b'x'; n * 100];
+            let ended = Ended {
+                kind: n,
+                digest: 0,
+                began: Instant::now(),
+                figures: Figures::default(),
+                has_rows: false,
+                error: None,
+            };
+            history.add(ended, &mut text);
+        }
+        let kept: Vec<_> = history
+            .events()
+            .map(|event| (event.id, event.ended.kind, event.text.len()))
+            .collect();
+        let expected: Vec<_> = (15..25).map(|n| (n as u64 + 1, n, TEXT_LENGTH_MAX)).collect();
+        assert_eq!(kept, expected);
+        assert_eq!(history.next_id(), 26);
+    }
+}

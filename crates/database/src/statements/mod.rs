@@ -1,0 +1,28 @@
+//! What statements did: how often each kind of them ran, how long it took, what it read and sent.
+//!
+//! ```text
+//! session's thread                                          whoever reads
+//!   statement ends: Figures                                   Digests::top, rows of performance_schema
+//!      ├─ Meter of its digest: Sums, latencies to come  ──┐      │
+//!      ├─ Sums of its kind, of the session                ├──────┘  sums, and what meters that are gone have left
+//!      └─ the last ten events                             │
+//!   plan, prepared statement or session goes: folded  ────┘
+//! ```
+//!
+//! It is always on, so it must cost next to nothing. A plan remembers its [`Meter`], so that a statement is normalised once and not
+//! each time it runs. A meter belongs to one session: its thread adds with plain loads and stores, on cache lines that no other
+//! thread writes; nothing is locked, nothing is allocated. Readers, who are rare, add the meters up. Only latencies go to the
+//! digest's own histogram, under its lock, a [few dozen](digests) at a time.
+//!
+//! - [`figures`]: what one statement did, and sums of that. [`histogram`]: latencies by powers of ten.
+//! - [`digests`]: sums by kind of statement. [`history`]: the last statements of a session. [`accounts`]: sums and connections of
+//!   accounts.
+
+pub mod accounts;
+pub mod digests;
+pub mod figures;
+pub mod histogram;
+pub mod history;
+
+pub use digests::{Digest, DigestSummary, Digests, Meter, Order};
+pub use figures::{Figures, Rare, Sums, Totals};

@@ -126,6 +126,12 @@ impl Waits {
         counted.most_nanos.fetch_max(nanos, Ordering::Relaxed);
     }
 
+    /// How long those of one kind took together.
+    #[inline]
+    pub fn nanos(&self, wait: Wait) -> u64 {
+        self.0[wait as usize].nanos.load(Ordering::Relaxed)
+    }
+
     /// Those of one kind.
     pub fn of(&self, wait: Wait) -> WaitSum {
         let counted = &self.0[wait as usize];

@@ -217,10 +217,15 @@ impl SessionCounters {
     /// What was counted since this was asked last; none if nothing was, which is found by one load. To be called by the session's
     /// thread alone.
     #[inline]
-    pub fn of_statement(&self, before: &mut CountedBefore) -> Option<[u64; Rare::COUNT]> {
+    pub fn of_statement(&self, before: &mut CountedBefore) -> Option<Box<[u64; Rare::COUNT]>> {
         if !self.touched.load(Ordering::Relaxed) {
             return None;
         }
+        Some(self.difference(before))
+    }
+
+    #[cold]
+    fn difference(&self, before: &mut CountedBefore) -> Box<[u64; Rare::COUNT]> {
         self.touched.store(false, Ordering::Relaxed);
         let mut more = [0; Rare::COUNT];
         for ((more, before), counter) in more.iter_mut().zip(before).zip(OF_STATEMENTS) {
@@ -232,7 +237,7 @@ impl SessionCounters {
         let scans = [Rare::SelectFullJoin, Rare::SelectScan];
         let scans = scans.iter().any(|rare| more[*rare as usize] > 0);
         more[Rare::NoIndexUsed as usize] = u64::from(scans);
-        Some(more)
+        Box::new(more)
     }
 
     /// Counts a statement of a [kind](command). To be called by the session's thread alone.

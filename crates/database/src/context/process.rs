@@ -1,7 +1,6 @@
 //! What other sessions see of a session, and what they can do to it: the process list and KILL.
 
 use super::client::Client;
-use super::command;
 use super::counters::SessionCounters;
 use crate::parse::conceal;
 use crate::statements::accounts::{self, Kinds};
@@ -35,7 +34,7 @@ pub struct Process {
     /// What it has waited for.
     pub waits: Arc<Waits>,
     /// What its statements did, by kind.
-    pub kinds: Kinds,
+    pub kinds: Arc<Kinds>,
     /// What its connection is counted as.
     pub counted_as: Mutex<accounts::Account>,
     /// The open transaction is READ ONLY.
@@ -96,7 +95,7 @@ impl Process {
             }),
             counters: SessionCounters::default(),
             waits: Arc::default(),
-            kinds: Kinds::new(command::KINDS),
+            kinds: Arc::default(),
             counted_as: Mutex::default(),
             read_only: AtomicBool::new(false),
             owner,
@@ -193,7 +192,7 @@ impl Process {
     }
 
     /// Notes that the statement has ended, and what is to be kept of it.
-    pub fn end(&self, now: Instant, ended: Option<Ended>) {
+    pub fn end(&self, now: Instant, ended: Option<&mut Ended>) {
         let mut current = self.current.lock();
         current.command = "Sleep";
         current.since = now;
@@ -208,7 +207,7 @@ impl Process {
     }
 
     /// Notes the end of a statement of several in one text.
-    pub fn end_one_of_several(&self, ended: Ended, text: &[u8]) {
+    pub fn end_one_of_several(&self, ended: &mut Ended, text: &[u8]) {
         let kept = text.len().min(crate::statements::history::TEXT_LENGTH_MAX);
         let mut text = text[..kept].to_vec();
         self.current.lock().history.add(ended, &mut text);

@@ -122,9 +122,11 @@ impl SessionState {
         Duration::from_nanos(self.lock_nanos().saturating_sub(self.lock_nanos_before.get()))
     }
 
-    fn lock_nanos(&self) -> u64 {
+    /// How long the session has waited for locks until now, in nanoseconds.
+    #[inline]
+    pub fn lock_nanos(&self) -> u64 {
         let waits = &self.process.waits;
-        waits.of(Wait::RowLock).nanos + waits.of(Wait::MetadataLock).nanos
+        waits.nanos(Wait::RowLock) + waits.nanos(Wait::MetadataLock)
     }
 
     /// The state of a new session, with the server's values of all variables.

@@ -4,7 +4,7 @@ use super::foreign_key::{Moves, Shape};
 use super::{DdlContext, check, check_table_name, foreign_key};
 use crate::accounts::{Privileges, table_denied};
 use crate::context::answer::Answer;
-use crate::dictionary::{TableDef, virtual_schema};
+use crate::dictionary::{TableDef, virtual_schema, virtual_tables};
 use crate::error::{Result, SqlError, er};
 use crate::information_schema;
 use crate::parse::ast::ObjectName;
@@ -91,7 +91,7 @@ impl DdlContext<'_> {
 
     /// TRUNCATE of a table of `performance_schema`. Error 1142 for those that cannot begin anew, whoever asks.
     fn begin_anew(&self, schema: &str, name: &str) -> Result<Answer> {
-        self.state.database.dictionary().table(schema, name)?;
+        virtual_tables::table(schema, name).ok_or_else(|| SqlError::no_such_table(schema, name))?;
         self.state.require_held(Privileges::DROP, schema, name)?;
         if information_schema::begin_anew(name, self.state) {
             return Ok(Answer::ok());

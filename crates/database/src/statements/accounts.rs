@@ -3,36 +3,56 @@
 //! A session counts for itself ([`Kinds`]); what it has counted is added to its account's sums when it is over. There is room for
 //! [`ACCOUNTS_MAX`] pairs of user and host: connections from more are counted, with what they did, as of nobody.
 
-use super::figures::{Sums, Totals};
+use super::digests::Local;
+use super::figures::{Figures, Sums, Totals};
 use parking_lot::Mutex;
 use std::collections::BTreeMap;
-use std::sync::OnceLock;
+use std::sync::Arc;
 
 /// Pairs of user and host that are told apart.
 pub const ACCOUNTS_MAX: usize = 10_000;
 
-/// Sums by kind of statement, of one session. Those of a kind that it never ran take no room.
-#[derive(Debug)]
-pub struct Kinds(Box<[OnceLock<Box<Sums>>]>);
+/// What one session did, by kind of statement: the sums of its meters, and what those had counted that are gone.
+#[derive(Debug, Default)]
+pub struct Kinds(Mutex<OfSession>);
+
+#[derive(Debug, Default)]
+struct OfSession {
+    meters: Vec<(usize, Arc<Local>)>,
+    before: ByKind,
+}
 
 impl Kinds {
-    /// For so many kinds.
-    pub fn new(kinds: usize) -> Kinds {
-        Kinds((0..kinds).map(|_| OnceLock::new()).collect())
+    /// A meter of that kind of statement begins to count.
+    pub(super) fn begin(&self, kind: usize, local: &Arc<Local>) {
+        self.0.lock().meters.push((kind, Arc::clone(local)));
     }
 
-    /// The sums of a kind, to be added to by the session's thread alone.
-    #[inline]
-    pub fn of(&self, kind: usize) -> Option<&Sums> {
-        let sums = self.0.get(kind)?;
-        Some(sums.get_or_init(Box::default))
+    /// A meter counts no more.
+    pub(super) fn end(&self, kind: usize, local: &Arc<Local>) {
+        let mut own = self.0.lock();
+        own.meters.retain(|(_, other)| !Arc::ptr_eq(other, local));
+        let totals = Totals::of(&local.sums);
+        own.before.entry(kind).or_default().add(&totals);
+    }
+
+    /// Counts a statement that has no meter.
+    pub fn add(&self, kind: usize, figures: &Figures) {
+        let sums = Sums::default();
+        sums.add(figures);
+        let totals = Totals::of(&sums);
+        self.0.lock().before.entry(kind).or_default().add(&totals);
     }
 
     /// The sums of all kinds that it has run.
     pub fn totals(&self) -> ByKind {
-        let sums = self.0.iter().enumerate();
-        sums.filter_map(|(kind, sums)| Some((kind, Totals::of(sums.get()?))))
-            .collect()
+        let own = self.0.lock();
+        let mut all = own.before.clone();
+        for (kind, local) in &own.meters {
+            all.entry(*kind).or_default().add(&Totals::of(&local.sums));
+        }
+        all.retain(|_, totals| totals.count > 0);
+        all
     }
 }
 
@@ -95,16 +115,14 @@ impl Accounts {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Figures;
     use super::*;
 
     #[test]
     fn what_a_session_did_stays_with_its_account() {
         let accounts = Accounts::default();
         let account = accounts.connect("u", "h");
-        let kinds = Kinds::new(3);
-        kinds.of(1).unwrap().add(&Figures::default());
-        assert!(kinds.of(3).is_none());
+        let kinds = Kinds::default();
+        kinds.add(1, &Figures::default());
         accounts.disconnect(&account, &kinds.totals());
         let all = accounts.all();
         let sums = &all[&account];

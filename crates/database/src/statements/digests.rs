@@ -9,6 +9,7 @@
 //! are counted in the digest's histogram under the digest's lock. Under that lock readers take both parts, so a
 //! latency is counted once.
 
+use super::accounts::Kinds;
 use super::figures::{Figures, Sums, Totals};
 use super::histogram::{Histogram, bucket_of};
 use parking_lot::Mutex;
@@ -88,10 +89,10 @@ pub struct Sample {
     pub nanos: u64,
 }
 
-/// What a meter has counted, for its owner to add to.
+/// What a meter has counted, for its owner to add to. Its digest and its session's kinds both list it.
 #[derive(Debug, Default)]
-struct Local {
-    sums: Sums,
+pub(super) struct Local {
+    pub(super) sums: Sums,
     last_seen_micros: AtomicI64,
     pending: [AtomicU16; PENDING],
     pending_len: AtomicUsize,
@@ -111,6 +112,8 @@ impl Local {
 pub struct Meter {
     digest: Arc<Digest>,
     local: Arc<Local>,
+    kinds: Arc<Kinds>,
+    kind: usize,
 }
 
 /// What is known of a digest at one moment.
@@ -160,8 +163,14 @@ impl Digests {
         }
     }
 
-    /// A meter of a text in a database.
-    pub fn meter(&self, schema: Option<&str>, text: &str, hash: String) -> Meter {
+    /// A meter of a text in a database, for the session that has these `kinds`, to count statements of one kind with.
+    pub fn meter(
+        &self,
+        (kinds, kind): (&Arc<Kinds>, usize),
+        schema: Option<&str>,
+        text: &str,
+        hash: String,
+    ) -> Meter {
         let digest = self.table.lock().digest(
             Key {
                 schema: schema.map(str::to_owned),
@@ -171,7 +180,13 @@ impl Digests {
         );
         let local = Arc::new(Local::default());
         digest.inner.lock().meters.push(Arc::clone(&local));
-        Meter { digest, local }
+        kinds.begin(kind, &local);
+        Meter {
+            digest,
+            local,
+            kinds: Arc::clone(kinds),
+            kind,
+        }
     }
 
     /// All of them, in no order.
@@ -350,6 +365,11 @@ impl Meter {
         }
     }
 
+    /// The kind of statements that it counts.
+    pub fn kind(&self) -> usize {
+        self.kind
+    }
+
     /// The number of the digest.
     pub fn digest_id(&self) -> u64 {
         self.digest.id
@@ -364,6 +384,7 @@ impl Meter {
 
 impl Drop for Meter {
     fn drop(&mut self) {
+        self.kinds.end(self.kind, &self.local);
         let mut inner = self.digest.inner.lock();
         inner.meters.retain(|other| !Arc::ptr_eq(other, &self.local));
         inner.before.add(&Totals::of(&self.local.sums));
@@ -386,7 +407,7 @@ mod tests {
     }
 
     fn meter(digests: &Digests, text: &str) -> Meter {
-        digests.meter(Some("d"), text, text.to_owned())
+        digests.meter((&Arc::default(), 0), Some("d"), text, text.to_owned())
     }
 
     #[test]

@@ -51,14 +51,14 @@ pub struct Figures {
     pub sent: u64,
     /// Rows read.
     pub examined: u64,
-    /// By [`Rare`]; none if all are 0.
-    pub rare: Option<[u64; Rare::COUNT]>,
+    /// By [`Rare`]; none if all are 0, as they are for most statements.
+    pub rare: Option<Box<[u64; Rare::COUNT]>>,
 }
 
 impl Figures {
     /// One of the rare figures.
     pub fn rare(&self, rare: Rare) -> u64 {
-        self.rare.map_or(0, |all| all[rare as usize])
+        self.rare.as_ref().map_or(0, |all| all[rare as usize])
     }
 }
 
@@ -132,7 +132,7 @@ impl Sums {
             add(&self.warnings, figures.warnings);
         }
         if let Some(rare) = &figures.rare {
-            for (sum, more) in self.rare.iter().zip(rare) {
+            for (sum, more) in self.rare.iter().zip(rare.iter()) {
                 add_some(sum, *more);
             }
         }
@@ -256,7 +256,7 @@ mod tests {
             sums.add(&Figures {
                 nanos,
                 sent: 1,
-                rare: (nanos == 20).then_some(rare),
+                rare: (nanos == 20).then(|| Box::new(rare)),
                 ..Figures::default()
             });
         }

@@ -1,85 +1,115 @@
 //! How long statements took, in buckets of which each is as much longer than the one before: fifty of them make a power of ten.
 //! The bounds are MySQL's. The first bucket is all below ten microseconds, the last all above some hours.
 
-use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 /// The number of buckets.
 pub const BUCKETS: usize = 450;
 const BUCKETS_IN_POWER: f64 = 50.0;
 const FIRST_PICOS: f64 = 1e7;
+/// So many bits behind the first one are looked at for a first guess: it is two buckets off at most.
+const GUESS_BITS: u32 = 3;
 
-/// The buckets' lower bounds in picoseconds.
-static BOUNDS: LazyLock<[u64; BUCKETS]> = LazyLock::new(|| {
-    std::array::from_fn(|at| match at {
+struct Tables {
+    /// The buckets' lower bounds in picoseconds, and one that no time comes up to.
+    bounds: [u64; BUCKETS + 1],
+    /// The bucket of the shortest time in nanoseconds that begins with these bits.
+    guesses: [u16; 65 << GUESS_BITS],
+}
+
+static TABLES: LazyLock<Tables> = LazyLock::new(|| {
+    let bounds: [u64; BUCKETS + 1] = std::array::from_fn(|at| match at {
         0 => 0,
+        BUCKETS => u64::MAX,
         // A bucket of a whole power begins at it, whatever the floating point makes of it.
         _ => (FIRST_PICOS * 10f64.powf((at - 1) as f64 / BUCKETS_IN_POWER) * (1.0 + 1e-15)) as u64,
-    })
+    });
+    let guesses = std::array::from_fn(|at| {
+        let shortest = shortest_of(at);
+        let below = bounds.partition_point(|bound| *bound <= shortest.saturating_mul(1000));
+        (below.saturating_sub(1)).min(BUCKETS - 1) as u16
+    });
+    Tables { bounds, guesses }
 });
 
-/// For each number of bits, the bucket in which the shortest time of so many bits in nanoseconds falls.
-static STARTS: LazyLock<[u16; 65]> = LazyLock::new(|| {
-    std::array::from_fn(|bits| {
-        let shortest = 1u64.checked_shl((bits as u32).wrapping_sub(1)).unwrap_or(0);
-        let at = BOUNDS.partition_point(|bound| *bound <= shortest.saturating_mul(1000));
-        at.saturating_sub(1) as u16
-    })
-});
+/// The number of bits, and those that follow the first one.
+#[inline]
+fn beginning_of(nanos: u64) -> usize {
+    let bits = 64 - nanos.leading_zeros();
+    let following = match bits.checked_sub(GUESS_BITS + 1) {
+        Some(shift) => (nanos >> shift) & ((1 << GUESS_BITS) - 1),
+        None => 0,
+    };
+    ((bits as usize) << GUESS_BITS) | following as usize
+}
 
-/// The bucket of a time: its first guess is by the number of bits, and a search among the sixteen that these leave ends it.
+fn shortest_of(beginning: usize) -> u64 {
+    let bits = (beginning >> GUESS_BITS) as u32;
+    let following = (beginning & ((1 << GUESS_BITS) - 1)) as u64;
+    match bits.checked_sub(GUESS_BITS + 1) {
+        Some(shift) => ((1 << GUESS_BITS) | following) << shift,
+        None => 0,
+    }
+}
+
+/// The bucket of a time.
 #[inline]
 pub fn bucket_of(nanos: u64) -> u16 {
-    let bits = 64 - nanos.leading_zeros() as usize;
+    let tables = &*TABLES;
     let picos = nanos.saturating_mul(1000);
-    let (from, to) = (STARTS[bits] as usize, STARTS[(bits + 1).min(64)] as usize);
-    let bounds = &BOUNDS[from + 1..=to.max(from).min(BUCKETS - 1)];
-    (from + bounds.partition_point(|bound| *bound <= picos)) as u16
+    let mut bucket = tables.guesses[beginning_of(nanos)] as usize;
+    while bucket < BUCKETS - 1 && tables.bounds[bucket + 1] <= picos {
+        bucket += 1;
+    }
+    bucket as u16
 }
 
 /// A bucket's lower and upper bound in picoseconds.
 pub fn bounds_of(bucket: usize) -> (u64, u64) {
-    let above = BOUNDS.get(bucket + 1).copied().unwrap_or(u64::MAX);
-    (BOUNDS.get(bucket).copied().unwrap_or(0), above)
+    let bounds = &TABLES.bounds;
+    let at = bucket.min(BUCKETS - 1);
+    (bounds[at], bounds[at + 1])
 }
 
-/// Statements by bucket. Those without any take no room: the latencies of a kind of statement fall in some dozen buckets.
+/// Statements by bucket. It takes no room until there are some.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Histogram(BTreeMap<u16, u64>);
+pub struct Histogram(Vec<u64>);
 
 impl Histogram {
     /// Counts so many.
+    #[inline]
     pub fn add(&mut self, bucket: u16, more: u64) {
-        *self.0.entry(bucket).or_default() += more;
+        if self.0.is_empty() {
+            self.0.resize(BUCKETS, 0);
+        }
+        if let Some(count) = self.0.get_mut(bucket as usize) {
+            *count += more;
+        }
     }
 
     /// Adds another's.
     pub fn add_all(&mut self, other: &Histogram) {
-        other
-            .0
-            .iter()
-            .for_each(|(bucket, count)| self.add(*bucket, *count));
+        for (bucket, count) in other.0.iter().enumerate().filter(|(_, count)| **count > 0) {
+            self.add(bucket as u16, *count);
+        }
     }
 
     /// What is left without those of an earlier moment.
     pub fn less(mut self, earlier: &Histogram) -> Histogram {
-        for (bucket, count) in &earlier.0 {
-            if let Some(own) = self.0.get_mut(bucket) {
-                *own = own.saturating_sub(*count);
-            }
+        for (own, count) in self.0.iter_mut().zip(&earlier.0) {
+            *own = own.saturating_sub(*count);
         }
-        self.0.retain(|_, count| *count > 0);
         self
     }
 
     /// How many fell into a bucket.
     pub fn of(&self, bucket: usize) -> u64 {
-        self.0.get(&(bucket as u16)).copied().unwrap_or(0)
+        self.0.get(bucket).copied().unwrap_or(0)
     }
 
     /// How many there are.
     pub fn count(&self) -> u64 {
-        self.0.values().sum()
+        self.0.iter().sum()
     }
 
     /// The upper bound of the bucket in which a share of all ends, in picoseconds; 0 if there are none.
@@ -87,10 +117,10 @@ impl Histogram {
         let count = self.count();
         let wanted = (count as f64 * share).ceil() as u64;
         let mut seen = 0;
-        for (bucket, more) in &self.0 {
+        for (bucket, more) in self.0.iter().enumerate() {
             seen += more;
-            if seen >= wanted {
-                return bounds_of(*bucket as usize).1;
+            if seen >= wanted && count > 0 {
+                return bounds_of(bucket).1;
             }
         }
         0

@@ -31,6 +31,20 @@ pub struct Ended {
     pub error: Option<Box<SqlError>>,
 }
 
+impl Ended {
+    /// None yet.
+    pub fn none() -> Ended {
+        Ended {
+            kind: 0,
+            digest: 0,
+            began: Instant::now(),
+            figures: Figures::default(),
+            has_rows: false,
+            error: None,
+        }
+    }
+}
+
 /// One of the last statements of a session.
 #[derive(Clone, Debug)]
 pub struct Event {
@@ -58,15 +72,15 @@ pub struct History {
 }
 
 impl History {
-    /// Adds a statement, and takes its text, or the first of it; `text` has some other buffer then.
+    /// Adds a statement, and takes its text, or the first of it; `ended` and `text` are those of some statement before then.
     #[inline]
-    pub fn add(&mut self, ended: Ended, text: &mut Vec<u8>) {
+    pub fn add(&mut self, ended: &mut Ended, text: &mut Vec<u8>) {
         self.last_id += 1;
         let id = self.last_id;
         if self.events.len() < EVENTS {
             let mut event = Event {
                 id,
-                ended,
+                ended: std::mem::replace(ended, Ended::none()),
                 text: Vec::new(),
             };
             keep(text, &mut event.text);
@@ -75,7 +89,7 @@ impl History {
         }
         let event = &mut self.events[self.oldest];
         event.id = id;
-        event.ended = ended;
+        std::mem::swap(&mut event.ended, ended);
         keep(text, &mut event.text);
         self.oldest = (self.oldest + 1) % EVENTS;
     }
@@ -117,7 +131,7 @@ mod tests {
         let mut history = History::default();
         for n in 0..25usize {
             let mut text = vec![b'x'; n * 100];
-            let ended = Ended {
+            let mut ended = Ended {
                 kind: n,
                 digest: 0,
                 began: Instant::now(),
@@ -125,7 +139,7 @@ mod tests {
                 has_rows: false,
                 error: None,
             };
-            history.add(ended, &mut text);
+            history.add(&mut ended, &mut text);
         }
         let kept: Vec<_> = history
             .events()

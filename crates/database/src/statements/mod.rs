@@ -3,10 +3,9 @@
 //! ```text
 //! session's thread                                          whoever reads
 //!   statement ends: Figures                                   Digests::top, rows of performance_schema
-//!      ├─ Meter of its digest: Sums, latencies to come  ──┐      │
-//!      ├─ Sums of its kind, of the session                ├──────┘  sums, and what meters that are gone have left
-//!      └─ the last ten events                             │
-//!   plan, prepared statement or session goes: folded  ────┘
+//!      ├─ Meter: Sums, latencies to come     ──┬─ listed by its digest ─────────┤
+//!      └─ the last ten events                  └─ listed by its session ────────┘
+//!   plan, prepared statement or session goes: the meter's sums are added to what digest and session had before
 //! ```
 //!
 //! It is always on, so it must cost next to nothing. A plan remembers its [`Meter`], so that a statement is normalised once and not

@@ -14,7 +14,7 @@ use crate::statements::{Figures, Meter};
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// Texts up to this length have their meters kept.
 const SHORT: usize = 32;
@@ -40,8 +40,10 @@ pub(super) struct Measure {
     /// It has been told of.
     told: bool,
     short: HashMap<Box<[u8]>, Meter>,
-    /// The last statement of the command.
-    last: Option<Ended>,
+    /// What was told of last.
+    ended: Ended,
+    /// The history has it already.
+    is_kept: bool,
 }
 
 impl Default for Measure {
@@ -55,7 +57,8 @@ impl Default for Measure {
             about: RefCell::new(None),
             told: false,
             short: HashMap::new(),
-            last: None,
+            ended: Ended::none(),
+            is_kept: true,
         }
     }
 }
@@ -73,12 +76,17 @@ impl Measure {
     }
 }
 
+/// Without the 128 bits that `as_nanos` computes in.
+fn nanos_of(took: Duration) -> u64 {
+    took.as_secs() * 1_000_000_000 + u64::from(took.subsec_nanos())
+}
+
 impl Session {
     /// A command begins.
     #[inline]
     pub(super) fn measure_command(&mut self, began: Instant) {
         self.measure.began = began;
-        self.measure.lock_nanos = 0;
+        self.measure.lock_nanos = self.state.lock_nanos();
         self.measure.examined = 0;
     }
 
@@ -97,39 +105,35 @@ impl Session {
         let now = Instant::now();
         let state = &self.state;
         let measure = &mut self.measure;
-        let lock_nanos = state.waited_for_locks().as_nanos() as u64;
-        let examined = state.examined.get();
-        let failed = error.is_some();
-        let figures = Figures {
-            nanos: now.saturating_duration_since(measure.began).as_nanos() as u64,
+        let (lock_nanos, examined) = (state.lock_nanos(), state.examined.get());
+        let affected = state.row_count.get();
+        let ended = &mut measure.ended;
+        ended.kind = kind;
+        ended.digest = meter.map_or(0, Meter::digest_id);
+        ended.began = measure.began;
+        ended.has_rows = affected == -1;
+        ended.figures = Figures {
+            nanos: nanos_of(now.saturating_duration_since(measure.began)),
             lock_nanos: lock_nanos - measure.lock_nanos,
-            errors: u64::from(failed),
+            errors: 0,
             warnings: u64::from(state.warnings.count()),
-            affected: if failed {
-                0
-            } else {
-                state.row_count.get().max(0) as u64
-            },
-            sent: if failed { 0 } else { state.sent.get() },
+            affected: affected.max(0) as u64,
+            sent: state.sent.get(),
             examined: examined - measure.examined,
             rare: state.process.counters.of_statement(&mut measure.counted),
         };
+        ended.error = error.map(|error| Box::new(error.clone()));
+        if error.is_some() {
+            (ended.figures.errors, ended.figures.affected, ended.figures.sent) = (1, 0, 0);
+        }
+        match meter {
+            Some(meter) => meter.add(&ended.figures, state.now_micros.get(), || {
+                conceal(text).into_owned()
+            }),
+            None => state.process.kinds.add(kind, &ended.figures),
+        }
         (measure.lock_nanos, measure.examined) = (lock_nanos, examined);
-        measure.told = true;
-        if let Some(sums) = state.process.kinds.of(kind) {
-            sums.add(&figures);
-        }
-        if let Some(meter) = meter {
-            meter.add(&figures, state.now_micros.get(), || conceal(text).into_owned());
-        }
-        measure.last = Some(Ended {
-            kind,
-            digest: meter.map_or(0, Meter::digest_id),
-            began: measure.began,
-            figures,
-            has_rows: state.row_count.get() == -1,
-            error: error.map(|error| Box::new(error.clone())),
-        });
+        (measure.told, measure.is_kept) = (true, false);
         measure.began = now;
     }
 
@@ -139,11 +143,8 @@ impl Session {
         if !self.measure.told {
             self.tell_unplanned(sql, start, end, error);
         }
-        if end < sql.len()
-            && error.is_none()
-            && let Some(ended) = self.measure.last.take()
-        {
-            self.state.process.end_one_of_several(ended, &sql[start..end]);
+        if end < sql.len() && error.is_none() {
+            self.keep(&sql[start..end]);
         }
     }
 
@@ -154,11 +155,15 @@ impl Session {
         let Some(kind) = self.measure.kind.get() else {
             return self.tell(command::ERROR, None, error, text);
         };
-        let kept = self.measure.short.remove(text).filter(|meter| !meter.is_stale());
+        let kept = self
+            .measure
+            .short
+            .remove(text)
+            .filter(|meter| !meter.is_stale() && meter.kind() == kind);
         let meter = match (kept, &about) {
-            (_, Some(about)) => self.meter_about(about),
+            (_, Some(about)) => self.meter_about(about, kind),
             (Some(meter), None) => Some(meter),
-            (None, None) => self.meter(sql, start),
+            (None, None) => self.meter(sql, start, kind),
         };
         let text = about.as_ref().map_or(text, |about| &about.text);
         let is_short = about.is_none() && text.len() <= SHORT && self.measure.short.len() < METERS_MAX;
@@ -167,10 +172,8 @@ impl Session {
             self.measure.short.insert(text.into(), meter);
         }
         // The history has the text of the prepared statement, not of what ran it.
-        if let Some(about) = about
-            && let Some(ended) = self.measure.last.take()
-        {
-            self.state.process.end_one_of_several(ended, &about.text);
+        if let Some(about) = about {
+            self.keep(&about.text);
         }
     }
 
@@ -183,39 +186,48 @@ impl Session {
         error: Option<&SqlError>,
     ) {
         if meter.as_ref().is_none_or(Meter::is_stale) {
-            *meter = self.meter_about(about);
+            *meter = self.meter_about(about, command::COM_EXECUTE);
         }
         self.tell(command::COM_EXECUTE, meter.as_ref(), error, &about.text);
     }
 
-    /// What is kept of the last statement of a command that is over.
-    #[inline]
-    pub(super) fn take_last(&mut self) -> Option<Ended> {
-        self.measure.last.take()
+    /// Puts what was told of last into the history, with a text of its own.
+    fn keep(&mut self, text: &[u8]) {
+        let measure = &mut self.measure;
+        if !std::mem::replace(&mut measure.is_kept, true) {
+            self.state.process.end_one_of_several(&mut measure.ended, text);
+        }
     }
 
-    /// When the last statement was over.
+    /// The command is over: the process list says so, and the history has its last statement.
     #[inline]
-    pub(super) fn told_at(&self) -> Instant {
-        self.measure.began
+    pub(super) fn end_command(&mut self) {
+        let measure = &mut self.measure;
+        let is_kept = std::mem::replace(&mut measure.is_kept, true);
+        let ended = (!is_kept).then_some(&mut measure.ended);
+        self.state.process.end(measure.began, ended);
     }
 
     /// The meter of the statement that begins at `start`. None of a text that is no statement.
-    pub(super) fn meter(&self, sql: &[u8], start: usize) -> Option<Meter> {
+    pub(super) fn meter(&self, sql: &[u8], start: usize, kind: usize) -> Option<Meter> {
         let mode = self.state.settings.sql_mode;
         let text = digest_text(sql, start, mode, self.state.digest_length_max()).ok()?;
-        self.meter_of(&text)
+        self.meter_of(&text, kind)
     }
 
-    pub(super) fn meter_about(&self, about: &About) -> Option<Meter> {
+    pub(super) fn meter_about(&self, about: &About, kind: usize) -> Option<Meter> {
         let mode = self.state.settings.sql_mode;
         let text = digest_text(&about.text, 0, mode, self.state.digest_length_max()).ok()?;
-        self.meter_of(&format!("{} {text}", about.verb))
+        self.meter_of(&format!("{} {text}", about.verb), kind)
     }
 
-    fn meter_of(&self, text: &str) -> Option<Meter> {
-        let hash = digest_hash(text);
+    fn meter_of(&self, text: &str, kind: usize) -> Option<Meter> {
+        if text.is_empty() {
+            return None;
+        }
         let schema = self.state.schema.as_deref();
-        (!text.is_empty()).then(|| self.state.database.digests.meter(schema, text, hash))
+        let counted = (&self.state.process.kinds, kind);
+        let digests = &self.state.database.digests;
+        Some(digests.meter(counted, schema, text, digest_hash(text)))
     }
 }

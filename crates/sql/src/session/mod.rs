@@ -207,8 +207,7 @@ impl Session {
                 .with_current(|current| logs.finished(&self.state, current));
             self.state.count(Counter::SlowQueries, u64::from(slow));
         }
-        let last = self.take_last();
-        self.state.process.end(self.told_at(), last);
+        self.end_command();
         self.state.end_memory();
     }
 

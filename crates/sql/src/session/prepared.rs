@@ -20,7 +20,8 @@ use std::sync::atomic::Ordering;
 
 #[derive(Default)]
 pub(super) struct Statements {
-    pub binary: HashMap<u32, PreparedStatement>,
+    /// Boxed, as each is taken out while it runs.
+    pub binary: HashMap<u32, Box<PreparedStatement>>,
     text: HashMap<String, PreparedStatement>,
     last_id: u32,
 }
@@ -121,7 +122,8 @@ impl Session {
             verb: "PREPARE",
             text: sql.into(),
         };
-        let meter = self.measure.kind.get().and_then(|_| self.meter_about(&about));
+        let parsed = self.measure.kind.get();
+        let meter = parsed.and_then(|_| self.meter_about(&about, command::COM_PREPARE));
         self.tell(command::COM_PREPARE, meter.as_ref(), prepared.as_ref().err(), sql);
         let prepared = prepared.inspect_err(|error| self.note_error(error))?;
         let columns = self.columns_of(&prepared);
@@ -135,7 +137,7 @@ impl Session {
             columns,
             warnings: self.state.warnings.count(),
         };
-        self.statements.binary.insert(id, prepared);
+        self.statements.binary.insert(id, Box::new(prepared));
         Ok(answer)
     }
 
@@ -179,7 +181,7 @@ impl Session {
         self.measure_statement();
         self.state.process.counters.add_command(command::STMT_EXECUTE);
         let result = self.execute_prepared(&mut prepared, params, false, out);
-        let PreparedStatement { about, meter, .. } = &mut prepared;
+        let PreparedStatement { about, meter, .. } = &mut *prepared;
         self.tell_prepared(about, meter, result.as_ref().err());
         self.statements.binary.insert(id, prepared);
         self.finish();
@@ -300,6 +302,7 @@ impl Session {
             .statements
             .binary
             .values_mut()
+            .map(|prepared| &mut **prepared)
             .chain(self.statements.text.values_mut())
         {
             prepared.plan = None;

@@ -65,7 +65,7 @@ impl Session {
                 self.plans.values = values;
                 if !matches!(ran, Ok(Ran::Stale)) {
                     if ready.meter.as_ref().is_none_or(Meter::is_stale) {
-                        ready.meter = self.meter(sql, start);
+                        ready.meter = self.meter(sql, start, ready.command);
                     }
                     self.tell(
                         ready.command,

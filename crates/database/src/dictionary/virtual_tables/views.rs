@@ -94,8 +94,8 @@ const VIEWS: &[View] = &[
         columns: "query text?,db 64?,exec_count uint,errors uint,error_pct decimal,warnings uint,warning_pct decimal,first_seen \
                   time6,last_seen time6,digest 64?",
         query: "select short(s.DIGEST_TEXT) AS query, s.SCHEMA_NAME AS db, s.COUNT_STAR AS exec_count, s.SUM_ERRORS AS errors, \
-                100 * s.SUM_ERRORS / s.COUNT_STAR AS error_pct, s.SUM_WARNINGS AS warnings, \
-                100 * s.SUM_WARNINGS / s.COUNT_STAR AS warning_pct, s.FIRST_SEEN AS first_seen, s.LAST_SEEN AS last_seen, \
+                s.SUM_ERRORS / s.COUNT_STAR * 100 AS error_pct, s.SUM_WARNINGS AS warnings, \
+                s.SUM_WARNINGS / s.COUNT_STAR * 100 AS warning_pct, s.FIRST_SEEN AS first_seen, s.LAST_SEEN AS last_seen, \
                 s.DIGEST AS digest from performance_schema.events_statements_summary_by_digest s \
                 where s.SUM_ERRORS > 0 or s.SUM_WARNINGS > 0 order by s.SUM_ERRORS desc, s.SUM_WARNINGS desc",
         mergeable: true,

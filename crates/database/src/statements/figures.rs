@@ -80,18 +80,18 @@ pub struct Sums {
 
 impl Default for Sums {
     fn default() -> Sums {
-        const ZERO: AtomicU64 = AtomicU64::new(0);
+        let zero = || AtomicU64::new(0);
         Sums {
-            count: ZERO,
-            nanos: ZERO,
+            count: zero(),
+            nanos: zero(),
             least_nanos: AtomicU64::new(u64::MAX),
-            most_nanos: ZERO,
-            lock_nanos: ZERO,
-            errors: ZERO,
-            warnings: ZERO,
-            affected: ZERO,
-            sent: ZERO,
-            examined: ZERO,
+            most_nanos: zero(),
+            lock_nanos: zero(),
+            errors: zero(),
+            warnings: zero(),
+            affected: zero(),
+            sent: zero(),
+            examined: zero(),
             rare: [const { AtomicU64::new(0) }; Rare::COUNT],
         }
     }

@@ -18,12 +18,15 @@ struct Tables {
 }
 
 static TABLES: LazyLock<Tables> = LazyLock::new(|| {
-    let bounds: [u64; BUCKETS + 1] = std::array::from_fn(|at| match at {
-        0 => 0,
-        BUCKETS => u64::MAX,
-        // A bucket of a whole power begins at it, whatever the floating point makes of it.
-        _ => (FIRST_PICOS * 10f64.powf((at - 1) as f64 / BUCKETS_IN_POWER) * (1.0 + 1e-15)) as u64,
-    });
+    // Multiplied bucket by bucket, as MySQL does: its bounds carry the errors of that.
+    let factor = 10f64.powf(1.0 / BUCKETS_IN_POWER);
+    let mut picos = FIRST_PICOS;
+    let mut bounds = [0; BUCKETS + 1];
+    for bound in &mut bounds[1..BUCKETS] {
+        *bound = picos as u64;
+        picos *= factor;
+    }
+    bounds[BUCKETS] = u64::MAX;
     let guesses = std::array::from_fn(|at| {
         let shortest = shortest_of(at);
         let below = bounds.partition_point(|bound| *bound <= shortest.saturating_mul(1000));
@@ -140,6 +143,7 @@ mod tests {
             (51, 100_000_000, 104_712_854),
             (150, 9_549_925_860, 10_000_000_000),
             (213, 173_780_082_874, 181_970_085_861),
+            (448, 8_709_635_899_561_102, 9_120_108_393_559_408),
         ] {
             assert_eq!(bounds_of(bucket), (low, high), "{bucket}");
         }

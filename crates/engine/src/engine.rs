@@ -579,6 +579,11 @@ impl Engine {
         self.core.kernel.locks.show_waits()
     }
 
+    /// Not more than `most` waiting requests, each with the first lock in its way.
+    pub fn first_lock_waits(&self, most: usize) -> Vec<LockWaitInfo> {
+        self.core.kernel.locks.show_first_waits(most)
+    }
+
     /// The open transactions.
     pub fn transactions(&self) -> Vec<TransactionInfo> {
         let kernel = &self.core.kernel;
@@ -593,6 +598,11 @@ impl Engine {
     /// The open views, oldest first, and what old versions are kept for each alone. Reads all of those.
     pub fn views(&self) -> Result<Vec<ViewInfo>> {
         self.core.kernel.view_infos()
+    }
+
+    /// The open views, oldest first, without what is kept for them: nothing is read for it.
+    pub fn view_list(&self) -> Vec<ViewInfo> {
+        self.core.kernel.view_list()
     }
 
     /// How much history is too much; see [`HistoryLimits`].

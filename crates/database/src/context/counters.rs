@@ -7,9 +7,11 @@
 //! too, so a sum has each count once.
 
 use super::command;
+use super::latency::{self, Durations};
 use super::state::clock_micros;
 use crate::statements::Rare;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
 
 /// Counters that belong to no session.
 #[derive(Default)]
@@ -181,6 +183,35 @@ pub struct SessionCounters {
     touched: AtomicBool,
     /// Statements by kind, see [`command`].
     commands: [AtomicU64; command::COUNT],
+    statements: Latencies,
+    commits: Latencies,
+}
+
+/// Durations as one session counts them.
+struct Latencies {
+    counts: [AtomicU64; latency::BUCKETS],
+    nanos: AtomicU64,
+}
+
+impl Default for Latencies {
+    fn default() -> Latencies {
+        Latencies {
+            counts: [const { AtomicU64::new(0) }; latency::BUCKETS],
+            nanos: AtomicU64::new(0),
+        }
+    }
+}
+
+impl Latencies {
+    #[inline]
+    fn add(&self, took: Duration) {
+        add(&self.counts[latency::bucket(took)], 1);
+        add(&self.nanos, took.as_nanos() as u64);
+    }
+
+    fn all(&self) -> impl Iterator<Item = &AtomicU64> {
+        self.counts.iter().chain([&self.nanos])
+    }
 }
 
 impl Default for SessionCounters {
@@ -189,6 +220,8 @@ impl Default for SessionCounters {
             counts: [const { AtomicU64::new(0) }; COUNTERS],
             touched: AtomicBool::new(false),
             commands: [const { AtomicU64::new(0) }; command::COUNT],
+            statements: Latencies::default(),
+            commits: Latencies::default(),
         }
     }
 }
@@ -246,8 +279,21 @@ impl SessionCounters {
         add(&self.commands[command], 1);
     }
 
+    /// Counts how long a statement took. To be called by the session's thread alone.
+    #[inline]
+    pub fn add_statement(&self, took: Duration) {
+        self.statements.add(took);
+    }
+
+    /// Counts how long the commit of a transaction that has written took. To be called by the session's thread alone.
+    #[inline]
+    pub fn add_commit(&self, took: Duration) {
+        self.commits.add(took);
+    }
+
     fn all(&self) -> impl Iterator<Item = &AtomicU64> {
-        self.counts.iter().chain(&self.commands)
+        let counts = self.counts.iter().chain(&self.commands);
+        counts.chain(self.statements.all()).chain(self.commits.all())
     }
 }
 
@@ -256,6 +302,8 @@ impl SessionCounters {
 pub struct Totals {
     counts: [u64; COUNTERS],
     commands: [u64; command::COUNT],
+    statements: Durations,
+    commits: Durations,
 }
 
 impl Default for Totals {
@@ -263,6 +311,8 @@ impl Default for Totals {
         Totals {
             counts: [0; COUNTERS],
             commands: [0; command::COUNT],
+            statements: Durations::default(),
+            commits: Durations::default(),
         }
     }
 }
@@ -271,6 +321,12 @@ impl Totals {
     /// Adds what a session has counted.
     pub fn add(&mut self, session: &SessionCounters) {
         let sums = self.counts.iter_mut().chain(&mut self.commands);
+        let sums = sums
+            .chain(&mut self.statements.counts)
+            .chain([&mut self.statements.nanos]);
+        let sums = sums
+            .chain(&mut self.commits.counts)
+            .chain([&mut self.commits.nanos]);
         for (sum, count) in sums.zip(session.all()) {
             *sum = sum.wrapping_add(count.load(Ordering::Relaxed));
         }
@@ -291,6 +347,16 @@ impl Totals {
     pub fn of_command(&self, command: usize) -> u64 {
         self.commands[command]
     }
+
+    /// How long statements took.
+    pub fn statements(&self) -> &Durations {
+        &self.statements
+    }
+
+    /// How long the commits of transactions took that had written.
+    pub fn commits(&self) -> &Durations {
+        &self.commits
+    }
 }
 
 #[cfg(test)]
@@ -310,11 +376,18 @@ mod tests {
         session.add(Counter::HandlerWrite, 3);
         session.add_command(command::STMT_CLOSE);
         let mut totals = Totals::default();
+        session.add_statement(Duration::from_micros(3));
         totals.take(&session);
+        session.add_commit(Duration::from_micros(2));
         session.add(Counter::HandlerWrite, 4);
         assert_eq!(totals.of(Counter::HandlerWrite), 3);
         totals.add(&session);
         assert_eq!(totals.of(Counter::HandlerWrite), 7);
         assert_eq!(totals.of_command(command::STMT_CLOSE), 1);
+        assert_eq!(
+            (totals.statements().counts[3], totals.statements().nanos),
+            (1, 3000)
+        );
+        assert_eq!((totals.commits().counts[2], totals.commits().count()), (1, 1));
     }
 }

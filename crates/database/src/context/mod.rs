@@ -4,7 +4,7 @@
 //! what else is here. The session itself (its transaction, its cached plans, its prepared statements) stands on top of all
 //! of them, and none of them can reach it.
 //!
-//! - `database`: the server, that all sessions share; `options` it is started with, `counters` of what it does, its
+//! - `database`: the server, that all sessions share; `options` it is started with, `counters` of what it does and the `latency` of it, its
 //!   latest of `deadlocks`, its `components`, the `logs` of statements, the `modes` in which it refuses what it does else.
 //! - `client`: the other end of the connection; `process`: what other sessions see of this one; `timer`: queries that may run
 //!   only so long.
@@ -24,6 +24,7 @@ pub(crate) mod database;
 pub(crate) mod deadlocks;
 pub mod files;
 mod handlers;
+pub mod latency;
 pub(crate) mod logs;
 pub(crate) mod modes;
 pub(crate) mod options;

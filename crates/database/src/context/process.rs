@@ -10,8 +10,8 @@ use std::borrow::Cow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
-use tidemark_engine::Interrupt;
 use tidemark_engine::waits::Waits;
+use tidemark_engine::{Interrupt, Lsn};
 
 /// A session as the process list and KILL know it. Shared with all other sessions.
 pub struct Process {
@@ -57,12 +57,32 @@ pub struct Current {
     pub doing: String,
     /// The statements before.
     pub history: History,
+    /// The latest view that outlived the statement that opened it.
+    view: Lsn,
+    /// The beginning of that statement's text, passwords and all.
+    view_opened_by: Vec<u8>,
 }
+
+/// Of a longer statement that opens a view so much is kept.
+const OPENED_BY_LEN_MAX: usize = 4096;
 
 impl Current {
     /// The statement's text as it may be shown: without passwords.
     pub fn text(&self) -> Cow<'_, [u8]> {
         conceal(&self.statement)
+    }
+
+    /// No more of it than so many bytes, which is found as fast however long the statement is.
+    pub fn beginning(&self, len_max: usize) -> Cow<'_, [u8]> {
+        conceal(&self.statement[..self.statement.len().min(len_max)])
+    }
+
+    /// The statement that opened the session's view at this position, as it may be shown; `None` if that is not known.
+    pub fn opener(&self, view: Lsn) -> Option<Cow<'_, [u8]>> {
+        match self.view == view {
+            true => Some(conceal(&self.view_opened_by)),
+            false => self.running.then(|| self.beginning(OPENED_BY_LEN_MAX)),
+        }
     }
 }
 
@@ -92,6 +112,8 @@ impl Process {
                 running: false,
                 doing: String::new(),
                 history: History::default(),
+                view: Lsn::ZERO,
+                view_opened_by: Vec::new(),
             }),
             counters: SessionCounters::default(),
             waits: Arc::default(),
@@ -191,9 +213,28 @@ impl Process {
         now
     }
 
+    /// Notes that the statement that runs has opened a view which outlives it.
+    pub fn note_view(&self, view: Lsn) {
+        let current = &mut *self.current.lock();
+        current.view = view;
+        current.view_opened_by.clear();
+        let kept = current.statement.len().min(OPENED_BY_LEN_MAX);
+        current
+            .view_opened_by
+            .extend_from_slice(&current.statement[..kept]);
+    }
+
+    /// Notes that the view that was [noted](Process::note_view) is closed.
+    pub fn forget_view(&self) {
+        self.current.lock().view = Lsn::ZERO;
+    }
+
     /// Notes that the statement has ended, and what is to be kept of it.
     pub fn end(&self, now: Instant, ended: Option<&mut Ended>) {
         let mut current = self.current.lock();
+        if matches!(current.command, "Query" | "Execute") {
+            self.counters.add_statement(now.duration_since(current.since));
+        }
         current.command = "Sleep";
         current.since = now;
         current.running = false;

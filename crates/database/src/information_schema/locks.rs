@@ -1,6 +1,5 @@
 //! `data_locks`, `data_lock_waits`, `threads`, `INNODB_TRX` and `sys.innodb_lock_waits`: which transaction waits for which, since
-//! when, on which key, with which statement; `sys.tidemark_views`: for which views old versions are kept;
-//! `sys.tidemark_hot_rows`: which rows change most.
+//! when, on which key, with which statement; `sys.tidemark_hot_rows`: which rows change most.
 
 use crate::accounts::Privileges;
 use crate::context::process::Process;
@@ -34,14 +33,14 @@ fn thread(sessions: &HashMap<u64, Arc<Process>>, owner: u64) -> Value {
 }
 
 /// A transaction's number, if the session may know of it: its own, or all with the PROCESS privilege.
-struct Visible<'s> {
+pub(super) struct Visible<'s> {
     state: &'s SessionState,
-    sessions: HashMap<u64, Arc<Process>>,
+    pub(super) sessions: HashMap<u64, Arc<Process>>,
     everybody: bool,
 }
 
 impl Visible<'_> {
-    fn new(state: &SessionState) -> Visible<'_> {
+    pub(super) fn new(state: &SessionState) -> Visible<'_> {
         Visible {
             state,
             sessions: sessions_by_owner(&state.database),
@@ -49,7 +48,7 @@ impl Visible<'_> {
         }
     }
 
-    fn sees(&self, owner: u64) -> bool {
+    pub(super) fn sees(&self, owner: u64) -> bool {
         self.everybody
             || self
                 .sessions
@@ -346,33 +345,6 @@ pub fn hot_rows(state: &SessionState) -> Made {
             optional(key),
             Value::UInt(row.updates),
             Value::UInt(u64::from(row.versions)),
-        ]);
-    }
-    Ok(rows)
-}
-
-/// The open read views, oldest first, and what is kept for each alone.
-pub fn views(state: &SessionState) -> Made {
-    let visible = Visible::new(state);
-    let mut rows = Vec::new();
-    for view in state.database.engine().views()? {
-        if !visible.sees(view.owner) {
-            continue;
-        }
-        let session = visible
-            .sessions
-            .get(&view.owner)
-            .map(|process| SessionSnapshot::of(process));
-        let session = session.as_ref();
-        rows.push(vec![
-            session.map_or(Value::Null, |session| Value::UInt(session.id)),
-            optional(session.map(|session| &session.user)),
-            optional(session.map(|session| &session.host)),
-            optional(session.and_then(|session| session.statement.as_ref())),
-            Value::UInt(crate::monitor::history::age_s(view.opened)),
-            Value::UInt(view.lsn.0),
-            Value::UInt(view.versions),
-            Value::UInt(view.bytes),
         ]);
     }
     Ok(rows)

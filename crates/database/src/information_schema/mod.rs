@@ -5,6 +5,7 @@
 
 mod accounts;
 mod events;
+mod history;
 mod keywords;
 mod locks;
 mod metadata_locks;
@@ -151,7 +152,8 @@ const MAKERS: &[(&str, &str, RowMaker)] = &[
     (PS, "setup_objects", setup::objects),
     (PS, "performance_timers", setup::timers),
     (SYS, "waits_global_by_latency", waits::by_latency),
-    (SYS, "tidemark_views", locks::views),
+    (SYS, "tidemark_views", history::views),
+    (SYS, "tidemark_history", history::history),
     (SYS, "tidemark_hot_rows", locks::hot_rows),
     (SYS, "innodb_lock_waits", locks::lock_waits),
     (SYS, "schema_table_lock_waits", metadata_locks::table_lock_waits),

@@ -96,9 +96,14 @@ impl Locks {
     /// Every wait, with each lock it waits for; one that is itself waited for comes first to those behind it, and is shown
     /// as what it is.
     pub fn show_waits(&self) -> Vec<ShownWait> {
+        self.show_some_waits(usize::MAX)
+    }
+
+    /// The same, of not more than `most` sessions.
+    pub fn show_some_waits(&self, most: usize) -> Vec<ShownWait> {
         let state = self.state.lock();
         let mut waits = Vec::new();
-        for (session, (lock, want)) in &state.waits {
+        for (session, (lock, want)) in state.waits.iter().take(most) {
             let waiting = show(lock, *want, *session, false);
             let mut blockers = Vec::new();
             state.blockers(*session, lock, *want, &mut blockers);

@@ -2,10 +2,11 @@
 //! grows beyond them, which names the view that holds it back.
 
 use super::sessions_by_owner;
-use crate::context::{Database, SessionSnapshot};
+use crate::context::{Database, Process, SessionSnapshot};
+use std::collections::HashMap;
 use std::sync::{Arc, Weak};
 use std::time::{Duration, SystemTime};
-use tidemark_engine::{HistoryExcess, HistoryLimits};
+use tidemark_engine::{HistoryExcess, HistoryLimits, ViewInfo};
 
 /// Tells the engine what the variables say.
 pub fn apply(database: &Database) {
@@ -29,6 +30,33 @@ pub fn watch(database: &Arc<Database>) {
         }
     };
     database.engine().set_on_history_excess(Some(Arc::new(warn)));
+}
+
+/// An open read view, and its session.
+pub struct OpenView {
+    /// What the engine knows of it.
+    pub info: ViewInfo,
+    /// The session that reads with it, unless that is gone by now.
+    pub session: Option<SessionSnapshot>,
+    /// The statement that opened it.
+    pub opened_by: Option<String>,
+}
+
+impl OpenView {
+    /// Puts the two together. `sessions` are those by the number of their transactions.
+    pub fn of(info: ViewInfo, sessions: &HashMap<u64, Arc<Process>>) -> OpenView {
+        let process = sessions.get(&info.owner);
+        OpenView {
+            info,
+            session: process.map(|process| SessionSnapshot::of(process)),
+            opened_by: process.and_then(|process| {
+                process.with_current(|current| {
+                    let opener = current.opener(info.lsn);
+                    opener.map(|text| String::from_utf8_lossy(&text).into_owned())
+                })
+            }),
+        }
+    }
 }
 
 /// Whole seconds that a view has been open.

@@ -9,6 +9,7 @@
 pub mod history;
 pub mod memory;
 pub(crate) mod status;
+pub mod waiting;
 
 use crate::context::{Database, Deadlock, Process, SessionSnapshot};
 use crate::dictionary::TableDef;

@@ -198,26 +198,36 @@ impl Kernel {
         views.collect()
     }
 
-    /// The open views, oldest first, with what is kept for each alone. Looks at every page of versions.
-    pub fn view_infos(&self) -> Result<Vec<ViewInfo>> {
+    /// The open views, oldest first, with nothing counted.
+    pub fn view_list(&self) -> Vec<ViewInfo> {
+        self.sorted_views().into_iter().map(|(info, _)| info).collect()
+    }
+
+    fn sorted_views(&self) -> Vec<(ViewInfo, View)> {
         let mut open = self.open_views();
         open.sort_by_key(|(_, view)| view.lsn);
         let now = SystemTime::now();
-        let mut infos: Vec<ViewInfo> = {
-            let state = self.history.state.lock();
-            let opened = |owner: &u64, view: &View| match state.views.get(owner) {
-                Some((lsn, opened)) if *lsn == view.lsn => *opened,
-                _ => now,
-            };
-            let info = |(owner, view): &(u64, View)| ViewInfo {
-                owner: *owner,
+        let state = self.history.state.lock();
+        let opened = |owner: &u64, view: &View| match state.views.get(owner) {
+            Some((lsn, opened)) if *lsn == view.lsn => *opened,
+            _ => now,
+        };
+        let info = |(owner, view): (u64, View)| {
+            let info = ViewInfo {
+                owner,
                 lsn: view.lsn,
-                opened: opened(owner, view),
+                opened: opened(&owner, &view),
                 versions: 0,
                 bytes: 0,
             };
-            open.iter().map(info).collect()
+            (info, view)
         };
+        open.into_iter().map(info).collect()
+    }
+
+    /// The open views, oldest first, with what is kept for each alone. Looks at every page of versions.
+    pub fn view_infos(&self) -> Result<Vec<ViewInfo>> {
+        let (mut infos, open): (Vec<ViewInfo>, Vec<View>) = self.sorted_views().into_iter().unzip();
         if open.is_empty() {
             return Ok(infos);
         }
@@ -226,8 +236,8 @@ impl Kernel {
             let mut alive = |v: &mvcc::Version| v.flags & mvcc::LINKED != 0;
             for record in versions.records(page, 0, usize::MAX, &mut alive)? {
                 let version = &record.version;
-                let blind = open.partition_point(|(_, view)| !view.sees(version.superseder, &self.mvcc.txns));
-                let with = open.partition_point(|(_, view)| !view.sees(version.writer, &self.mvcc.txns));
+                let blind = open.partition_point(|view| !view.sees(version.superseder, &self.mvcc.txns));
+                let with = open.partition_point(|view| !view.sees(version.writer, &self.mvcc.txns));
                 if with + 1 == blind {
                     infos[with].versions += 1;
                     infos[with].bytes += mvcc::record_len(&record.key, &record.columns) as u64;

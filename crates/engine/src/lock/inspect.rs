@@ -185,6 +185,23 @@ impl Locks {
         waits
     }
 
+    /// Requests that wait, each with the first lock in its way only, and not more than `most` of them: where a thousand wait for one
+    /// row, each waits for nearly all before it.
+    pub fn show_first_waits(&self, most: usize) -> Vec<LockWaitInfo> {
+        let mut waits = Vec::new();
+        self.each_queue(|queue| {
+            let waiting = queue.requests.iter().enumerate().filter(|(_, r)| !r.granted);
+            for (at, request) in waiting.take(most - waits.len()) {
+                waits.extend(queue.blockers(at).next().map(|blocking| LockWaitInfo {
+                    waiting: queue.show(request),
+                    blocking: queue.show(blocking),
+                    waited: request.owner.waited(),
+                }));
+            }
+        });
+        waits
+    }
+
     fn each_queue(&self, mut f: impl FnMut(&Queue)) {
         for shard in &self.shards {
             shard.lock().values().flatten().for_each(&mut f);

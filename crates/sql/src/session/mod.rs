@@ -207,6 +207,7 @@ impl Session {
                 .with_current(|current| logs.finished(&self.state, current));
             self.state.count(Counter::SlowQueries, u64::from(slow));
         }
+        self.note_view();
         self.end_command();
         self.state.end_memory();
     }

@@ -714,7 +714,24 @@ fn who_holds_history_back_can_be_seen() {
     let status = ok(&mut s, "SHOW ENGINE INNODB STATUS").join("\n");
     assert!(status.contains("READ VIEWS AND PURGE"), "{status}");
     assert!(status.contains("2 versions and"), "{status}");
+    let opened_by = "SELECT opened_by FROM sys.tidemark_views WHERE pid = ";
+    let seen = ok(&mut s, &format!("{opened_by}{pid}"));
+    assert_eq!(seen, ["START TRANSACTION WITH CONSISTENT SNAPSHOT"]);
+    let history = "SELECT reason, versions, ended_by FROM sys.tidemark_history WHERE pid = ";
+    let seen = ok(&mut s, &format!("{history}{pid}"));
+    assert_eq!(
+        seen,
+        [format!("read view|2|COMMIT or ROLLBACK there, or KILL {pid}")]
+    );
     ok(&mut old, "COMMIT");
+    ok(&mut old, "BEGIN");
+    ok(&mut old, "SELECT 1");
+    ok(&mut old, "SELECT v FROM t WHERE id = 1");
+    ok(&mut old, "SELECT v FROM t WHERE id = 2");
+    let seen = ok(&mut s, &format!("{opened_by}{pid}"));
+    assert_eq!(seen, ["SELECT v FROM t WHERE id = 1"]);
+    ok(&mut old, "COMMIT");
+    assert!(ok(&mut s, &format!("{opened_by}{pid}")).is_empty());
     ok(&mut s, "SET GLOBAL innodb_max_purge_lag = 1000");
     ok(&mut s, "SET GLOBAL innodb_max_purge_lag = 0");
 }

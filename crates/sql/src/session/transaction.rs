@@ -17,8 +17,10 @@ use crate::error::{Result, SqlError, er};
 use crate::parse::ast::{BeginOptions, ScopeKeyword, SetTransaction};
 use crate::plan::StatementPlan;
 use crate::variables::{DEFS, Setting, find, isolation_name};
+use std::cell::Cell;
 use std::sync::atomic::Ordering;
-use tidemark_engine::{Isolation, Savepoint};
+use std::time::Instant;
+use tidemark_engine::{Isolation, Lsn, Savepoint};
 
 #[derive(Default)]
 pub(super) struct TransactionState {
@@ -30,6 +32,8 @@ pub(super) struct TransactionState {
     begun: bool,
     /// A statement of the open transaction has changed rows of permanent tables.
     wrote: bool,
+    /// The view whose statement the process list knows.
+    noted_view: Cell<Option<Lsn>>,
     pub unrolled: Unrolled,
     /// LOCK TABLES and FLUSH TABLES WITH READ LOCK.
     pub locked: Locked,
@@ -141,7 +145,7 @@ impl Session {
                     self.abandon_transaction();
                     return Err(error);
                 }
-                let committed = self.txn.commit();
+                let committed = self.commit_timed();
                 self.state.count(Counter::HandlerCommit, 1);
                 self.release_metadata_locks();
                 match committed {
@@ -199,6 +203,9 @@ impl Session {
         self.state.in_transaction.set(false);
         self.state.read_only_transaction.set(false);
         self.transaction.savepoints.clear();
+        if self.transaction.noted_view.take().is_some() {
+            self.state.process.forget_view();
+        }
         self.state.process.read_only.store(false, Ordering::Relaxed);
         self.transaction.unrolled = Unrolled::default();
         free_dropped(&self.state);
@@ -229,13 +236,38 @@ impl Session {
         if !self.state.in_transaction.get() {
             return Ok(());
         }
-        let committed = self.may_commit().and_then(|()| Ok(self.txn.commit()?));
+        let committed = self.may_commit().and_then(|()| Ok(self.commit_timed()?));
         self.state.count(Counter::HandlerCommit, 1);
         if committed.is_err() {
             let _ = self.roll_back();
         }
         self.close();
         committed
+    }
+
+    /// Commits in the engine, and counts how long that took if there was anything to write.
+    #[inline]
+    fn commit_timed(&mut self) -> tidemark_engine::Result<()> {
+        let began = self.txn.has_written().then(Instant::now);
+        let committed = self.txn.commit();
+        if let Some(began) = began {
+            self.state.process.counters.add_commit(began.elapsed());
+        }
+        committed
+    }
+
+    /// A statement is over: if it has opened the open transaction's view, that is noted.
+    #[inline]
+    pub(super) fn note_view(&self) {
+        if !self.state.in_transaction.get() {
+            return;
+        }
+        let view = self.txn.view();
+        if let Some(view) = view
+            && self.transaction.noted_view.replace(Some(view)) != Some(view)
+        {
+            self.state.process.note_view(view);
+        }
     }
 
     /// Error 1290 for changes made before the server became read-only.

@@ -480,7 +480,13 @@ pub(super) const LIST: &[(&str, &str, &str)] = &[
     (
         SYS,
         "tidemark_views",
-        "pid uint?,user 32?,host 261?,statement text?,age_secs uint,lsn uint,versions uint,bytes uint",
+        "pid uint?,user 32?,host 261?,statement text?,age_secs uint,lsn uint,versions uint,bytes uint,opened_by text?",
+    ),
+    (
+        SYS,
+        "tidemark_history",
+        "reason 32,pid uint?,user 32?,host 261?,opened_by text?,age_secs uint,transactions uint?,versions uint?,bytes \
+         uint?,ended_by 128",
     ),
     (
         SYS,

@@ -155,6 +155,7 @@ SUITES = {
     "stress": program("stress/run.py", full="--seconds 10", quick="--seconds 2"),
     "protocol": program("protocol/run.py"),
     "security": program("security/run.py"),
+    "status": program("status/run.py", "chromium"),
     "oracle": program("oracle/run.py", full="--seeds 60", quick="--seeds 15"),
     "clients": program("clients/run.py", "mariadb"),
     "drivers": program("drivers/run.py", "drivers"),

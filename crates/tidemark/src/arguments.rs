@@ -49,6 +49,8 @@ impl Given {
 #[derive(Debug)]
 pub struct Arguments {
     pub command: Command,
+    /// Nothing at all was given.
+    pub is_bare: bool,
     pub datadir: PathBuf,
     /// All other options, in the order in which they count.
     pub options: Vec<Given>,
@@ -98,6 +100,7 @@ impl Arguments {
         }
         let mut found = Arguments {
             command: command.unwrap_or(Command::Serve),
+            is_bare: command.is_none() && given.is_empty(),
             datadir: PathBuf::from("./tidemark-data"),
             options: Vec::new(),
         };

@@ -12,8 +12,13 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tidemark_server::{Server, ServerOptions};
 use tidemark_sql::{Database, Options};
+use tidemark_status::StatusServer;
+
+/// Where the status page is if the server is started without any option.
+const STATUS_PORT: u16 = 8306;
 
 pub fn run(arguments: Arguments) -> Result<(), String> {
+    let is_bare = arguments.is_bare;
     let mut options = Options::new(arguments.datadir);
     for option in arguments.options {
         let added = options.add(&option.name, option.value.clone());
@@ -30,6 +35,13 @@ pub fn run(arguments: Arguments) -> Result<(), String> {
     let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP]).map_err(|e| e.to_string())?;
 
     let listening = listening(&options)?;
+    let status = match is_bare {
+        // Nobody has asked for it, so it is no reason to fail.
+        true => StatusServer::start("127.0.0.1", STATUS_PORT)
+            .inspect_err(|e| log::warn!("{e}"))
+            .ok(),
+        false => status_page(&options)?,
+    };
     let datadir = options.datadir.clone();
     let named = |name: &str| {
         options
@@ -61,7 +73,16 @@ pub fn run(arguments: Arguments) -> Result<(), String> {
             return Err(e.to_string());
         }
     };
-    say_hello(&server, &listening, &datadir.display().to_string());
+    if let Some(status) = &status {
+        let attached = status.attach(database.clone());
+        attached.map_err(|e| format!("the status page: {e}"))?;
+    }
+    say_hello(
+        &server,
+        &listening,
+        status.as_ref(),
+        &datadir.display().to_string(),
+    );
 
     for signal in signals.forever() {
         if signal != SIGHUP {
@@ -70,12 +91,33 @@ pub fn run(arguments: Arguments) -> Result<(), String> {
         log::logger().flush();
     }
     println!("Stopping.");
+    if let Some(status) = &status {
+        status.not_ready();
+    }
     server.stop();
+    if let Some(status) = status {
+        status.stop();
+    }
     database
         .shutdown()
         .map_err(|e| format!("closing the data: {e}"))?;
     println!("Stopped.");
     Ok(())
+}
+
+/// `status_port`, `status_address`: the status page, if there is to be one. It listens before the data is open.
+fn status_page(options: &Options) -> Result<Option<StatusServer>, String> {
+    let text = |name: &str| options.get_or_default(name).unwrap_or_default();
+    let port = text("status_port");
+    let port: u16 = port.parse().map_err(|_| format!("'{port}' is no port"))?;
+    if port == 0 {
+        return Ok(None);
+    }
+    let page = StatusServer::start(&text("status_address"), port).map_err(|e| e.to_string())?;
+    if text("skip_grant_tables") == "ON" && !page.is_local() {
+        return Err("skip_grant_tables knows no accounts, so the status page can be on this machine only: --status-address=127.0.0.1".to_owned());
+    }
+    Ok(Some(page))
 }
 
 /// `log_error`: a file's name; `stderr` for none.
@@ -146,7 +188,7 @@ fn listening(options: &Options) -> Result<ServerOptions, String> {
 }
 
 /// Where it listens and how to connect. Whoever started it may have stopped reading, which is no reason to fail.
-fn say_hello(server: &Server, listening: &ServerOptions, datadir: &str) {
+fn say_hello(server: &Server, listening: &ServerOptions, status: Option<&StatusServer>, datadir: &str) {
     let mut text = format!(
         "Tidemark {} is ready, with its data in {datadir}.\n",
         env!("CARGO_PKG_VERSION")
@@ -163,6 +205,9 @@ fn say_hello(server: &Server, listening: &ServerOptions, datadir: &str) {
     }
     if let Some(path) = &listening.socket {
         text += &format!("          or:  mariadb -S{} -uroot\n", path.display());
+    }
+    if let Some(address) = status.and_then(|status| status.address().ok()) {
+        text += &format!("Status page:   http://{address}/\n");
     }
     text += "Stop with Ctrl-C or SIGTERM.\n";
     let mut out = io::stdout();

@@ -178,6 +178,8 @@ pub(super) const DEFS: &[Def] = &[
     // Limits.
     def("max_connections", Global, true, uint(1, 100_000), "151"),
     def("max_user_connections", Both, true, uint(0, 4_294_967_295), "0"),
+    def("status_address", Global, false, Text, "127.0.0.1"),
+    def("status_port", Global, false, uint(0, 65535), "0"),
     def("tidemark_max_logins", Global, true, uint(1, 65535), "512"),
     def("max_connect_errors", Global, true, from(1), "100"),
     unused(

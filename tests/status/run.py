@@ -9,6 +9,7 @@ headless Chromium, where there is one: each panel is filled under load, a lock w
 nothing is asked of elsewhere, the console stays empty, at 360 pixels nothing is wider than the page, dark mode, keyboard. With --pictures
 its screenshots are written there.
 """
+import json
 import os
 import re
 import subprocess
@@ -303,7 +304,7 @@ def start_and_stop(report: Report) -> None:
         page = ("127.0.0.1", page_port)
         slow = Path(home) / "slow.sql"
         slow.write_text("DO SLEEP(3);\n")
-        command = [binary(), "serve", f"--datadir={home}/data", f"--port={port}", f"--status-port={page_port}", f"--init-file={slow}"]
+        command = [binary(), "serve", f"--datadir={home}/data", f"--port={port}", f"--status-port={page_port}", f"--init-file={slow}", "--log-format=json"]
         process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         try:
             deadline = time.monotonic() + 20
@@ -326,6 +327,9 @@ def start_and_stop(report: Report) -> None:
             if process.poll() is None:
                 process.kill()
                 process.wait()
+        objects = [json.loads(line) for line in said.splitlines() if line.startswith("{")]
+        notes = [entry["msg"] for entry in objects if entry["label"] == "Note"]
+        report.check(len(notes) >= 3 and any(f"--status-port={page_port}"[2:] in note for note in notes), "the log says with which settings it starts, as JSON if asked", said)
         taken = subprocess.run([binary(), "serve", f"--datadir={home}/data", f"--port={port}", f"--status-port={port}"], capture_output=True, text=True, timeout=60)
         report.check(taken.returncode == 1, "a port that cannot be had ends the start", taken.stderr)
 

@@ -1,15 +1,60 @@
 //! The server's log (`log_error`): one line per event with its time, on standard error or in a file.
 //!
-//! A file is opened anew by FLUSH LOGS and SIGHUP, so that it can be moved away.
+//! A file is opened anew by FLUSH LOGS, FLUSH ERROR LOGS and SIGHUP, so that it can be moved away. A line is text as MySQL's traditional log
+//! has it, or a JSON object with the names of MySQL's `log_sink_json`.
 
 use log::{Level, LevelFilter, Log, Metadata, Record};
+use serde_json::json;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
+/// What a line looks like.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Format {
+    /// Time, kind and message.
+    #[default]
+    Text,
+    /// An object.
+    Json,
+}
+
+impl Format {
+    /// The format of that name; `None`: there is none.
+    pub fn by_name(name: &str) -> Option<Format> {
+        match name {
+            "text" => Some(Format::Text),
+            "json" => Some(Format::Json),
+            _ => None,
+        }
+    }
+
+    fn line(self, time: &str, level: Level, message: &str) -> String {
+        let (priority, label) = match level {
+            Level::Error => (1, "Error"),
+            Level::Warn => (2, "Warning"),
+            _ => (3, "Note"),
+        };
+        match self {
+            Format::Text => format!("{time} [{label}] {message}\n"),
+            Format::Json => {
+                let object = json!({
+                    "time": time,
+                    "prio": priority,
+                    "label": label,
+                    "subsystem": "Server",
+                    "msg": message,
+                });
+                format!("{object}\n")
+            }
+        }
+    }
+}
+
 struct Logger {
+    format: Format,
     /// `None`: standard error.
     path: Option<PathBuf>,
     file: Mutex<Option<File>>,
@@ -32,12 +77,10 @@ impl Log for Logger {
         if !self.enabled(record.metadata()) {
             return;
         }
-        let word = match record.level() {
-            Level::Error => "Error",
-            Level::Warn => "Warning",
-            _ => "Note",
-        };
-        let line = format!("{:.6} [{word}] {}\n", jiff::Timestamp::now(), record.args());
+        let time = format!("{:.6}", jiff::Timestamp::now());
+        let line = self
+            .format
+            .line(&time, record.level(), &record.args().to_string());
         let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
         // A log that cannot be written to is no reason to stop.
         let _ = match &mut *file {
@@ -57,9 +100,10 @@ impl Log for Logger {
 }
 
 /// Begins to write the log: to standard error, or to the end of a file. A second call changes nothing.
-pub fn start(path: Option<PathBuf>) -> io::Result<()> {
+pub fn start(path: Option<PathBuf>, format: Format) -> io::Result<()> {
     let file = path.as_ref().map(open).transpose()?;
     let logger = Logger {
+        format,
         path,
         file: Mutex::new(file),
     };
@@ -67,4 +111,26 @@ pub fn start(path: Option<PathBuf>) -> io::Result<()> {
         log::set_max_level(LevelFilter::Info);
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_of_json_is_one_line_whatever_the_message() {
+        let line = Format::Json.line("2026-01-02T03:04:05.000006Z", Level::Warn, "a \"b\"\nc");
+        assert_eq!(line.matches('\n').count(), 1);
+        let object: serde_json::Value = serde_json::from_str(&line).unwrap();
+        assert_eq!(
+            (&object["msg"], &object["label"]),
+            (&json!("a \"b\"\nc"), &json!("Warning"))
+        );
+        assert_eq!(
+            (&object["prio"], &object["time"]),
+            (&json!(2), &json!("2026-01-02T03:04:05.000006Z"))
+        );
+        let line = Format::Text.line("2026-01-02T03:04:05.000006Z", Level::Error, "no");
+        assert_eq!(line, "2026-01-02T03:04:05.000006Z [Error] no\n");
+    }
 }

@@ -48,6 +48,7 @@ Tidemark, a database server that speaks MySQL's protocol.
   --socket PATH                  Unix socket to listen on as well (none)
   --status-port N                port of the status page and of metrics (none; started without any option: 8306)
   --status-address ADDR          its address (127.0.0.1); on others it asks for an account with PROCESS
+  --log-format text|json         what the lines of the log (log_error) look like (text)
   --defaults-file FILE           read the [mysqld] sections of an option file first
   --NAME=VALUE                   any system variable, as --innodb-buffer-pool-size=2G;
                                  a name that begins with loose- may be unknown

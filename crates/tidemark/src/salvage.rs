@@ -33,7 +33,7 @@ pub fn run(mut arguments: Arguments) -> Outcome<()> {
     if fs::read_dir(&to).is_ok_and(|mut entries| entries.next().is_some()) {
         return Err(format!("{} is not empty", to.display()));
     }
-    logger::start(None).map_err(|e| e.to_string())?;
+    logger::start(None, logger::Format::default()).map_err(|e| e.to_string())?;
     let database = open(datadir)?;
     let tables = "SELECT table_schema, table_name FROM information_schema.tables WHERE table_schema NOT IN \
                   ('information_schema', 'performance_schema', 'mysql', 'sys') ORDER BY 1, 2";

@@ -4,7 +4,7 @@
 //! it is closed.
 
 use crate::arguments::Arguments;
-use crate::logger;
+use crate::logger::{self, Format};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 use std::io::{self, Write};
@@ -17,14 +17,21 @@ use tidemark_status::StatusServer;
 /// Where the status page is if the server is started without any option.
 const STATUS_PORT: u16 = 8306;
 
-pub fn run(arguments: Arguments) -> Result<(), String> {
+pub fn run(mut arguments: Arguments) -> Result<(), String> {
     let is_bare = arguments.is_bare;
+    let format = match arguments.take("log_format")? {
+        None => Format::default(),
+        Some(name) => {
+            Format::by_name(&name).ok_or_else(|| format!("--log-format is text or json, not '{name}'"))?
+        }
+    };
+    let given = settings(&arguments);
     let mut options = Options::new(arguments.datadir);
     for option in arguments.options {
         let added = options.add(&option.name, option.value.clone());
         added.map_err(|why| option.complain(&why))?;
     }
-    start_log(&options)?;
+    start_log(&options, format)?;
     for warning in options.warnings() {
         log::warn!("{warning}");
     }
@@ -33,6 +40,7 @@ pub fn run(arguments: Arguments) -> Result<(), String> {
         log::warn!("the limit of open files stays as it is: {e}");
     }
     let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP]).map_err(|e| e.to_string())?;
+    log_start(&options, &given);
 
     let listening = listening(&options)?;
     let status = match is_bare {
@@ -121,10 +129,41 @@ fn status_page(options: &Options) -> Result<Option<StatusServer>, String> {
 }
 
 /// `log_error`: a file's name; `stderr` for none.
-fn start_log(options: &Options) -> Result<(), String> {
+fn start_log(options: &Options, format: Format) -> Result<(), String> {
     let name = options.get("log_error").unwrap_or_default();
     let path = (!matches!(name.as_str(), "" | "stderr")).then(|| options.datadir.join(&name));
-    logger::start(path).map_err(|e| format!("cannot write the log (log_error) to {name}: {e}"))
+    logger::start(path, format).map_err(|e| format!("cannot write the log (log_error) to {name}: {e}"))
+}
+
+/// What is set otherwise than it is by default, as it was given.
+fn settings(arguments: &Arguments) -> String {
+    let settings = arguments.options.iter().map(|option| match &option.value {
+        Some(value) => format!("{}={value}", option.name),
+        None => option.name.clone(),
+    });
+    settings.collect::<Vec<_>>().join(", ")
+}
+
+/// The first lines of the log: what starts, with which settings and how much memory.
+fn log_start(options: &Options, given: &str) {
+    const MIB: u64 = 1 << 20;
+    log::info!(
+        "Tidemark {} starts as process {}, with its data in {}",
+        env!("CARGO_PKG_VERSION"),
+        std::process::id(),
+        options.datadir.display()
+    );
+    log::info!(
+        "Settings: {}",
+        if given.is_empty() { "all by default" } else { given }
+    );
+    let pool = options.get_or_default("innodb_buffer_pool_size");
+    let pool: u64 = pool.and_then(|pool| pool.parse().ok()).unwrap_or_default();
+    log::info!(
+        "Memory: a buffer pool of {} MiB, of {} MiB that the machine has",
+        pool / MIB,
+        tidemark_memory::machine_bytes() / MIB
+    );
 }
 
 /// `init_file`: statements that are run before a client can connect. One that fails ends the start.

@@ -12,7 +12,7 @@ use crate::results::Results;
 use crate::server::Contender;
 use crate::server::url::Url;
 use crate::words::Words;
-use crate::{compare, run, summary};
+use crate::{compare, report, run, summary};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -23,6 +23,8 @@ The isolation lab: experiments on transaction isolation, on any server that spea
   tidemark lab explain EXPERIMENT    its question, its workload, and what the study found
   tidemark lab run [EXPERIMENT…] [--server NAME=URL]… [--quick] [--results FILE]
                                      run them, all if none is named; goes on where it was stopped
+  tidemark lab report [FILE…] [--out DIR]
+                                     a page with plots, of one or more files of results
   tidemark lab compare OLD NEW       what has changed between two files of results, beyond the noise
   tidemark lab load WORKLOAD [--server URL]
                                      one load, and its figures: point, ro, rw, upd, psel, rc3, hot or queue
@@ -32,11 +34,15 @@ A server is mysql://user:password@host:port/database. Without one the lab starts
 run:  --quick          a small run of each, half an hour on four servers
       --results FILE   where results are kept (tidemark-lab.jsonl)
       --seconds S, --repeats N, --clients A,B,…, --rows N   in place of what the experiments have
+report: --out DIR      where the page and its plots go (tidemark-lab-report)
 load: --clients N (16), --seconds S (10), --warm S (2), --level RU|RC|RR|SER
       --rate R         an open loop: so many transactions begin per second, and latencies count from when they should have
       --tables N (8), --rows N (200000), --range N (100), --ratio N (one transaction in N writes), --text (nothing is prepared)
 ";
 
+/// Where results are kept, and a report, unless the command line says where.
+const RESULTS: &str = "tidemark-lab.jsonl";
+const REPORT: &str = "tidemark-lab-report";
 /// Nothing takes longer than a day.
 const SECONDS_MAX: f64 = 86_400.0;
 const CLIENTS_MAX: usize = 10_000;
@@ -56,6 +62,7 @@ pub fn command(words: impl IntoIterator<Item = String>) -> Result<(), String> {
         "list" => list(words),
         "explain" => explain(words),
         "run" => run_experiments(words),
+        "report" => report_files(words),
         "compare" => compare_files(words),
         "load" => load(words),
         other => Err(format!(
@@ -112,9 +119,7 @@ fn run_experiments(mut words: Words) -> Result<(), String> {
         .one::<String>("--clients")?
         .map(|list| numbers(&list))
         .transpose()?;
-    let path = words
-        .one("--results")?
-        .unwrap_or_else(|| PathBuf::from("tidemark-lab.jsonl"));
+    let path = words.one("--results")?.unwrap_or_else(|| PathBuf::from(RESULTS));
     let contenders = contenders(words.all("--server")?)?;
     let names = words.rest()?;
     let experiments = match names.is_empty() {
@@ -171,6 +176,21 @@ fn compare_files(words: Words) -> Result<(), String> {
     };
     let read = |file: &String| Results::read(Path::new(file)).map_err(|e| e.to_string());
     print!("{}", compare::text(&read(old)?, &read(new)?));
+    Ok(())
+}
+
+fn report_files(mut words: Words) -> Result<(), String> {
+    let dir = words.one("--out")?.unwrap_or_else(|| PathBuf::from(REPORT));
+    let mut files = words.rest()?;
+    if files.is_empty() {
+        files.push(RESULTS.to_owned());
+    }
+    let mut lines = Vec::new();
+    for file in &files {
+        lines.extend(Results::read(Path::new(file)).map_err(|e| e.to_string())?);
+    }
+    let page = report::write(&lines, &dir).map_err(|e| e.to_string())?;
+    println!("The report is {}.", page.display());
     Ok(())
 }
 
@@ -321,6 +341,8 @@ mod tests {
             ("run --seconds 0", "--seconds is a number from"),
             ("run --fast", "there is no option '--fast'"),
             ("compare a", "compare needs two files"),
+            ("report /no/such/file", "/no/such/file: No such file"),
+            ("report --outt x", "there is no option '--outt'"),
             ("load --server mysql://h", "load needs one workload"),
             ("load tea --server mysql://h", "there is no workload 'tea'"),
             ("load point --level X", "there is no level 'X'"),

@@ -4,7 +4,8 @@
 //! changed, however often it was tried. Figures that were measured once have no noise to go by; their cells are counted.
 
 use crate::results::{self, CellLine, Line};
-use crate::summary::{Table, figure};
+use crate::summary::figure;
+use crate::table::Table;
 use std::collections::BTreeSet;
 use std::fmt::Write;
 

@@ -1,7 +1,8 @@
 //! The isolation lab: the published experiments on transaction isolation, run on any server that speaks MySQL's protocol.
 //!
-//! - [`command()`]: `tidemark lab list | explain | run | compare | load`.
+//! - [`command()`]: `tidemark lab list | explain | run | report | compare | load`.
 //! - [`run`], [`compare`], [`summary`]: runs experiments; says what has changed; shows results as text.
+//! - [`report`]: results as a page with plots.
 //! - [`experiments`]: what there is to run, and how each is measured.
 //! - [`load`]: the load generator, with sysbench's workloads and some that it lacks.
 //! - [`server`]: servers by URL, or a Tidemark of the lab's own.
@@ -19,11 +20,13 @@ pub mod failure;
 pub mod interrupt;
 pub mod level;
 pub mod load;
+pub mod report;
 pub mod results;
 pub mod run;
 pub mod server;
 pub mod stats;
 pub mod summary;
+mod table;
 mod words;
 
 pub use command::command;

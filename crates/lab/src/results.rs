@@ -38,6 +38,12 @@ pub struct ServerLine {
     pub cpus: usize,
     /// Their name.
     pub cpu_model: String,
+    /// The memory of the lab's machine; 0 in results that do not say.
+    #[serde(default)]
+    pub memory_mib: u64,
+    /// Its kernel; empty in results that do not say.
+    #[serde(default)]
+    pub kernel: String,
     /// Seconds since 1970.
     pub at_unix_s: u64,
 }
@@ -259,6 +265,8 @@ pub(crate) mod tests {
             settings: BTreeMap::from([("version".to_owned(), "1".to_owned())]),
             cpus: 2,
             cpu_model: "x".into(),
+            memory_mib: 8,
+            kernel: "k".into(),
             at_unix_s: 1,
         });
         let mut line = cell("a", 1, 0.1);

@@ -127,6 +127,8 @@ fn introduce(plan: &mut Plan, results: &mut Results) -> Result<(), Failure> {
                 settings,
                 cpus: std::thread::available_parallelism().map_or(0, usize::from),
                 cpu_model: cpu_model().unwrap_or_default(),
+                memory_mib: memory_mib().unwrap_or_default(),
+                kernel: kernel(),
                 at_unix_s: now(),
             }))?;
         }
@@ -194,6 +196,17 @@ fn cpu_model() -> Option<String> {
     let text = fs::read_to_string("/proc/cpuinfo").ok()?;
     let line = text.lines().find(|line| line.starts_with("model name"))?;
     Some(line.split_once(':')?.1.trim().to_owned())
+}
+
+fn memory_mib() -> Option<u64> {
+    let text = fs::read_to_string("/proc/meminfo").ok()?;
+    let line = text.lines().find_map(|line| line.strip_prefix("MemTotal:"))?;
+    Some(line.trim().strip_suffix(" kB")?.parse::<u64>().ok()? / 1024)
+}
+
+fn kernel() -> String {
+    let read = |name: &str| fs::read_to_string(format!("/proc/sys/kernel/{name}")).unwrap_or_default();
+    format!("{} {}", read("ostype").trim(), read("osrelease").trim())
 }
 
 #[cfg(test)]

@@ -1,12 +1,12 @@
 //! Results as tables of text: a line for each cell, a column for each server, medians and their spread.
 
-use crate::results::{self, CellLine, Finding, Line};
+use crate::results::{self, Finding, Line};
 use crate::stats::Sample;
-use std::collections::BTreeMap;
+use crate::table::Table;
 use std::fmt::Write;
 
 /// What is shown of an experiment's figures, where its cells have them.
-const SHOWN: &[&str] = &[
+pub(crate) const SHOWN: &[&str] = &[
     "tps",
     "p99_us",
     "server_cpu_us",
@@ -20,83 +20,6 @@ const SHOWN: &[&str] = &[
     "held_ratio",
     "read_ms",
 ];
-
-/// The figures of one thing, cell by cell and server by server, in the order in which they were measured.
-pub(crate) struct Table<'a> {
-    pub(crate) cells: Vec<&'a str>,
-    pub(crate) servers: Vec<&'a str>,
-    /// Cell, server.
-    lines: BTreeMap<&'a str, BTreeMap<&'a str, Vec<&'a CellLine>>>,
-}
-
-impl<'a> Table<'a> {
-    /// Of one experiment at one scale.
-    pub(crate) fn new(lines: &[&'a CellLine], experiment: &str, scale: &str) -> Table<'a> {
-        let mut table = Table {
-            cells: Vec::new(),
-            servers: Vec::new(),
-            lines: BTreeMap::new(),
-        };
-        for line in lines {
-            let key = &line.key;
-            if key.experiment != experiment || key.scale != scale {
-                continue;
-            }
-            if !table.cells.contains(&key.cell.as_str()) {
-                table.cells.push(&key.cell);
-            }
-            if !table.servers.contains(&key.server.as_str()) {
-                table.servers.push(&key.server);
-            }
-            let of_cell = table.lines.entry(&key.cell).or_default();
-            of_cell.entry(&key.server).or_default().push(line);
-        }
-        table
-    }
-
-    /// All repeats.
-    pub(crate) fn lines(&self, cell: &str, server: &str) -> &[&'a CellLine] {
-        let of_cell = self.lines.get(cell);
-        of_cell
-            .and_then(|of_cell| of_cell.get(server))
-            .map_or(&[], Vec::as_slice)
-    }
-
-    /// A figure of a cell.
-    pub(crate) fn sample(&self, cell: &str, server: &str, value: &str) -> Option<Sample> {
-        let lines = self.lines(cell, server).iter();
-        let values: Vec<f64> = lines
-            .filter_map(|line| line.found.values.get(value).copied())
-            .collect();
-        Sample::of(&values)
-    }
-
-    /// What was possible in a cell: once is enough.
-    pub(crate) fn finding(&self, cell: &str, server: &str, name: &str) -> Option<Finding> {
-        let lines = self.lines(cell, server).iter();
-        let findings = lines.filter_map(|line| line.found.findings.get(name).copied());
-        findings.reduce(|one, other| Finding {
-            possible: one.possible || other.possible,
-            ..one
-        })
-    }
-
-    fn error(&self, cell: &str, server: &str) -> Option<&'a str> {
-        let lines = self.lines(cell, server).iter();
-        lines.filter_map(|line| line.found.error.as_deref()).next()
-    }
-
-    fn names(&self, of: impl Fn(&'a CellLine) -> Vec<&'a str>) -> Vec<&'a str> {
-        let mut names = Vec::new();
-        let lines = self.lines.values().flat_map(BTreeMap::values).flatten();
-        for name in lines.flat_map(|line| of(line)) {
-            if !names.contains(&name) {
-                names.push(name);
-            }
-        }
-        names
-    }
-}
 
 /// All experiments at one scale.
 pub fn text(lines: &[Line], experiments: &[&str], scale: &str) -> String {

@@ -54,16 +54,16 @@ pub(super) fn measure(
     let mut load = Load::start(server, &spec, interrupt)?;
     load.pause(scale.warm)?;
     let mut line = Timeline::new(server, &load)?;
-    let before = line.watch(times.before)?;
+    let before = line.watch(times.before, false)?;
     let mut values = BTreeMap::from([("before_per_s".to_owned(), before)]);
     for name in ["first", "second"] {
         let mut snapshot = Snapshot::open(server, READ)?;
-        let held = line.watch(times.hold)?;
+        let held = line.watch(times.hold, true)?;
         values.insert(format!("{name}_held_per_s"), held);
         values.insert(format!("{name}_ratio"), held / before.max(1.0));
         values.insert(format!("{name}_read_ms"), snapshot.read_ms(READ)?);
         snapshot.end()?;
-        line.watch(times.gap)?;
+        line.watch(times.gap, false)?;
     }
     let longest = line.history.iter().copied().fold(0.0, f64::max);
     values.insert("history_max".to_owned(), longest);
@@ -71,6 +71,7 @@ pub(super) fn measure(
         ("at_s".to_owned(), line.at_s),
         ("updates_per_s".to_owned(), line.rate_per_s),
         ("history".to_owned(), line.history),
+        ("held".to_owned(), line.held),
     ]);
     load.finish()?;
     Ok(Found {

@@ -55,15 +55,16 @@ pub(super) fn measure(
     let mut load = Load::start(server, &spec, interrupt)?;
     load.pause(scale.warm)?;
     let mut line = Timeline::new(server, &load)?;
-    let before = line.watch(times.before)?;
+    let before = line.watch(times.before, false)?;
     let mut snapshot = Snapshot::open(server, READ)?;
-    let held = line.watch(times.hold)?;
+    let held = line.watch(times.hold, true)?;
     let read_ms = snapshot.read_ms(READ)?;
     snapshot.end()?;
     let series = BTreeMap::from([
         ("at_s".to_owned(), line.at_s),
         ("taken_per_s".to_owned(), line.rate_per_s),
         ("history".to_owned(), line.history),
+        ("held".to_owned(), line.held),
     ]);
     load.finish()?;
     let values = BTreeMap::from([

@@ -24,6 +24,8 @@ pub(super) struct Timeline<'a> {
     pub(super) rate_per_s: Vec<f64>,
     /// What the server gives as the length of its history; -1 if it gives none.
     pub(super) history: Vec<f64>,
+    /// 1 where a snapshot was held, else 0.
+    pub(super) held: Vec<f64>,
 }
 
 impl<'a> Timeline<'a> {
@@ -37,11 +39,12 @@ impl<'a> Timeline<'a> {
             at_s: Vec::new(),
             rate_per_s: Vec::new(),
             history: Vec::new(),
+            held: Vec::new(),
         })
     }
 
-    /// Watches for so long; the median rate of its last third.
-    pub(super) fn watch(&mut self, time: Duration) -> Result<f64, Failure> {
+    /// Watches for so long, with a snapshot held or without; the median rate of its last third.
+    pub(super) fn watch(&mut self, time: Duration, is_held: bool) -> Result<f64, Failure> {
         let points = (time.div_duration_f64(STEP_MAX).ceil() as u32).max(POINTS_MIN);
         let first = self.rate_per_s.len();
         for _ in 0..points {
@@ -53,6 +56,7 @@ impl<'a> Timeline<'a> {
             self.at_s.push((now - self.begin).as_secs_f64());
             self.last = (now, count);
             self.history.push(history(&mut self.asking).unwrap_or(-1.0));
+            self.held.push(f64::from(is_held));
         }
         let seen = &self.rate_per_s[first..];
         let last = &seen[seen.len() - seen.len().div_ceil(3)..];

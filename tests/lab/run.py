@@ -1,0 +1,135 @@
+#!/usr/bin/env python3
+"""`tidemark lab`: a small run of all experiments, and its report in a real browser.
+
+    tests/lab/run.py [FILTER...]
+
+One server is a Tidemark of the lab's own, the other one does not exist: what refuses is a row of the page, and no reason to stop.
+The page is opened in Chromium on a wide screen, as wide as a telephone, in the dark and on paper.
+"""
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent))
+
+from support.browser import Browser  # noqa: E402
+from support.report import Report, suite_parser  # noqa: E402
+from support.server import Server, binary, free_port, scratch  # noqa: E402
+
+SMALL = ["--quick", "--seconds", "0.05", "--repeats", "2", "--rows", "300", "--clients", "1,2"]
+NAME_OF_MARKUP = "<img src=x onerror=console.error(1)>"
+# Plots of the server that was measured, and of the study.
+PLOTS = {"clients-2010": 2, "ratio-2015": 2, "hot-row-2015": 1, "three-points-79005": 1, "clients-2017": 1, "open-writers": 1, "queue": 1, "meaning": 0}
+SECTIONS = "[...document.querySelectorAll('section')].map(s => [s.dataset.experiment, s.querySelectorAll('figure svg').length])"
+# Plots that have no size, or no curve that is as wide as a finger.
+EMPTY_PLOTS = """[...document.querySelectorAll('figure svg')].filter(svg => svg.getBoundingClientRect().width < 200 ||
+    ![...svg.querySelectorAll('polyline')].some(line => line.getBoundingClientRect().width > 40)).map(svg => svg.getAttribute('aria-label'))"""
+# What is wider than the window, but for what scrolls by itself.
+TOO_WIDE = """[...document.querySelectorAll('body *')].filter(e => !e.closest('.wide') && e.getBoundingClientRect().right > innerWidth + 0.5).map(e => e.tagName)"""
+COLORS = "[getComputedStyle(document.documentElement).backgroundColor, getComputedStyle(document.querySelector('svg text')).fill, getComputedStyle(document.querySelector('svg rect')).fill]"
+HIDDEN_FIGURES = "[...document.querySelectorAll('details table')].filter(table => !table.checkVisibility({contentVisibilityAuto: true}) || table.getBoundingClientRect().height < 20).length"
+BROKEN_SVG = "document.documentElement.tagName !== 'svg' || document.querySelector('parsererror') !== null"
+
+
+def lab(*arguments: str) -> subprocess.CompletedProcess:
+    return subprocess.run([binary(), "lab", *arguments], capture_output=True, text=True, timeout=1200)
+
+
+def brightness(color: str) -> float:
+    return sum(map(float, re.findall(r"[\d.]+", color)[:3])) / 3
+
+
+def refused(results: Path) -> set[tuple[str, str]]:
+    lines = map(json.loads, results.read_text().splitlines())
+    return {(line["server"], line["experiment"]) for line in lines if line["kind"] == "cell" and line.get("error")}
+
+
+def run(report: Report, home: Path) -> Path:
+    results = home / "results.jsonl"
+    with Server("lab", "--max-connections=1000") as server:
+        done = lab("run", *SMALL, "--results", str(results), "--server", f"here=mysql://root@127.0.0.1:{server.port}/lab", "--server", f"away=mysql://127.0.0.1:{free_port()}")
+    report.check(done.returncode == 0, "run", done.stdout[-2000:] + done.stderr[-2000:])
+    report.equal(refused(results), {("away", name) for name in PLOTS}, "run/only_the_server_that_is_away_refuses")
+    return results
+
+
+def in_browser(report: Report, page: Path) -> None:
+    url = page.as_uri()
+    with Browser() as browser:
+        wide = browser.open(url)
+        report.equal(dict(wide.evaluate(SECTIONS)), PLOTS, "page/plots")
+        report.equal(wide.evaluate(EMPTY_PLOTS), [], "page/plots_have_curves")
+        rows = wide.evaluate("[...document.querySelectorAll('.refused tbody th')].map(th => th.textContent)")
+        report.equal(rows, ["away"] * len(PLOTS), "page/the_server_that_is_away_is_a_row_of_each")
+        report.equal(wide.evaluate("document.querySelectorAll('.verdict').length"), len(PLOTS), "page/verdicts")
+        report.equal(wide.evaluate("document.scripts.length"), 0, "page/no_script")
+        report.check(wide.evaluate(HIDDEN_FIGURES) > 0, "page/figures_are_folded")
+        light = wide.evaluate(COLORS)
+        report.check(brightness(light[0]) > 230 > 100 > brightness(light[1]), "page/light", str(light))
+
+        phone = browser.open(url, width=360, height=740, dark=True)
+        report.equal(phone.evaluate("document.documentElement.scrollWidth"), 360, "phone/no_scrolling_sideways")
+        report.equal(phone.evaluate(TOO_WIDE), [], "phone/nothing_is_cut")
+        dark = phone.evaluate(COLORS)
+        report.check(brightness(dark[0]) < 60 and brightness(dark[2]) < 60 < 180 < brightness(dark[1]), "dark/page_and_plots", str(dark))
+
+        phone.media(dark=True, kind="print")
+        paper = phone.evaluate(COLORS)
+        report.check(brightness(paper[0]) > 230 > 100 > brightness(paper[1]), "print/is_light", str(paper))
+        report.equal(phone.evaluate(HIDDEN_FIGURES), 0, "print/figures_are_unfolded")
+        printed = phone.pdf()
+        report.check(printed.startswith(b"%PDF") and len(printed) > 20_000, "print/is_made", f"{len(printed)} bytes")
+
+        for opened, name in ((wide, "wide"), (phone, "phone")):
+            report.equal(opened.complaints, [], f"{name}/console")
+            report.equal([asked for asked in opened.requests if asked != url and not asked.startswith("data:")], [], f"{name}/asks_nobody")
+        plots = sorted(page.parent.glob("*.svg"))
+        report.equal(len(plots), sum(PLOTS.values()), "files/plots")
+        for plot in plots:
+            alone = browser.open(plot.as_uri(), dark=True)
+            fill = alone.evaluate("getComputedStyle(document.querySelector('text')).fill")
+            report.check(not alone.evaluate(BROKEN_SVG) and not alone.complaints and brightness(fill) > 180, f"files/{plot.name}", f"{alone.complaints} {fill}")
+
+
+def markup(report: Report, results: Path, home: Path) -> None:
+    """Names and errors of a file that somebody else has made are texts."""
+    bad, out = home / "bad.jsonl", home / "bad"
+    text = results.read_text().replace('"here"', json.dumps(NAME_OF_MARKUP)).replace("cannot connect", "<script>alert(1)</script>")
+    bad.write_text(text)
+    done = lab("report", str(bad), "--out", str(out))
+    report.check(done.returncode == 0, "markup/report", done.stderr)
+    with Browser() as browser:
+        page = browser.open((out / "index.html").as_uri())
+        report.equal(page.evaluate("[document.scripts.length, document.images.length]"), [0, 0], "markup/is_text")
+        report.equal(page.complaints, [], "markup/console")
+
+
+def command(report: Report, home: Path) -> None:
+    empty = home / "empty.jsonl"
+    empty.write_text("")
+    for name, path, why in (("empty", empty, "nothing in the results"), ("absent", home / "none", "No such file"), ("other", Path(__file__), "is no result of the lab")):
+        done = lab("report", str(path), "--out", str(home / "none-out"))
+        report.check(done.returncode != 0 and why in done.stderr, f"command/{name}", done.stdout + done.stderr)
+
+
+def main() -> int:
+    options = suite_parser(__doc__).parse_args()
+    report = Report("lab", options.filters)
+    with scratch("lab") as home:
+        home = Path(home)
+        with report.case("report"):
+            results = run(report, home)
+            done = lab("report", str(results), "--out", str(home / "out"))
+            report.check(done.returncode == 0, "report", done.stderr)
+            in_browser(report, home / "out" / "index.html")
+            markup(report, results, home)
+        with report.case("command"):
+            command(report, home)
+    return report.close()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

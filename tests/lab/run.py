@@ -22,7 +22,18 @@ from support.server import Server, binary, free_port, scratch  # noqa: E402
 SMALL = ["--quick", "--seconds", "0.05", "--repeats", "2", "--rows", "300", "--clients", "1,2"]
 NAME_OF_MARKUP = "<img src=x onerror=console.error(1)>"
 # Plots of the server that was measured, and of the study.
-PLOTS = {"clients-2010": 2, "ratio-2015": 2, "hot-row-2015": 1, "three-points-79005": 1, "clients-2017": 1, "open-writers": 1, "queue": 1, "meaning": 0}
+PLOTS = {"clients-2010": 2, "ratio-2015": 2, "hot-row-2015": 1, "three-points-79005": 1, "clients-2017": 1, "open-writers": 1, "tpcc-2015": 1, "queue": 1, "meaning": 0}
+# Each condition is broken by one of these, and what transactions do afterwards mends none.
+DAMAGE = [
+    "UPDATE tpcc_warehouse SET w_ytd = w_ytd + 1 WHERE w_id = 1",                                                   # 1, 8
+    "UPDATE tpcc_district SET d_ytd = d_ytd + 1 WHERE d_w_id = 2 AND d_id = 1",                                     # 9
+    "INSERT INTO tpcc_orders (o_id, o_d_id, o_w_id, o_c_id, o_carrier_id, o_ol_cnt) VALUES (100000, 2, 1, 1, 1, 0)",    # 2
+    "DELETE FROM tpcc_new_orders WHERE no_w_id = 1 AND no_d_id = 3 AND no_o_id = (SELECT d_next_o_id - 2 FROM tpcc_district WHERE d_w_id = 1 AND d_id = 3)",    # 3
+    "DELETE FROM tpcc_order_line WHERE ol_w_id = 1 AND ol_d_id = 4 AND ol_o_id = 1 AND ol_number = 1",              # 4, 6
+    "UPDATE tpcc_orders SET o_carrier_id = NULL WHERE o_w_id = 1 AND o_d_id = 5 AND o_id = 1",                      # 5, 7
+    "UPDATE tpcc_customer SET c_balance = c_balance + 1 WHERE c_w_id = 1 AND c_d_id = 6 AND c_id = 1",              # 10, 12
+    "UPDATE tpcc_customer SET c_delivery_cnt = c_delivery_cnt + 1 WHERE c_w_id = 1 AND c_d_id = 7 AND c_id = 1",    # 11
+]
 SECTIONS = "[...document.querySelectorAll('section')].map(s => [s.dataset.experiment, s.querySelectorAll('figure svg').length])"
 # Plots that have no size, or no curve that is as wide as a finger.
 EMPTY_PLOTS = """[...document.querySelectorAll('figure svg')].filter(svg => svg.getBoundingClientRect().width < 200 ||
@@ -54,6 +65,29 @@ def run(report: Report, home: Path) -> Path:
     report.check(done.returncode == 0, "run", done.stdout[-2000:] + done.stderr[-2000:])
     report.equal(refused(results), {("away", name) for name in PLOTS}, "run/only_the_server_that_is_away_refuses")
     return results
+
+
+def tpcc(report: Report, home: Path) -> None:
+    """The consistency conditions notice what is wrong, and tables that are wrong are made anew."""
+    results = home / "tpcc.jsonl"
+    with Server("lab-tpcc") as server:
+        once = ["run", "tpcc-2015", "--quick", "--seconds", "0.05", "--repeats", "1", "--clients", "2", "--server", f"here=mysql://root@127.0.0.1:{server.port}/lab", "--results"]
+        report.check(lab(*once, str(home / "clean.jsonl")).returncode == 0, "tpcc/clean_run")
+        report.equal(broken(home / "clean.jsonl"), [[]] * 4, "tpcc/conditions_hold")
+        server.address.execute("USE lab", *DAMAGE)
+        done = lab(*once, str(results))
+        seen = broken(results)
+        report.check(len(seen[0]) == 12 and not any(seen[1:]), "tpcc/each_condition_notices_damage", str(seen))
+        report.check("AGAINST THE DOCUMENTATION" in done.stdout, "tpcc/damage_is_told", done.stdout[-2000:])
+        lab("report", str(results), "--out", str(home / "tpcc"))
+        page = (home / "tpcc" / "index.html").read_text()
+        report.check("12 of 48 consistency checks are broken" in page, "tpcc/damage_is_the_verdict")
+
+
+def broken(results: Path) -> list[list[str]]:
+    """The conditions that do not hold, cell by cell."""
+    lines = map(json.loads, results.read_text().splitlines())
+    return [[name for name, finding in line["findings"].items() if finding["possible"]] for line in lines if line["kind"] == "cell"]
 
 
 def in_browser(report: Report, page: Path) -> None:
@@ -115,19 +149,23 @@ def command(report: Report, home: Path) -> None:
         report.check(done.returncode != 0 and why in done.stderr, f"command/{name}", done.stdout + done.stderr)
 
 
+def page(report: Report, home: Path) -> None:
+    results = run(report, home)
+    done = lab("report", str(results), "--out", str(home / "out"))
+    report.check(done.returncode == 0, "report", done.stderr)
+    in_browser(report, home / "out" / "index.html")
+    markup(report, results, home)
+
+
 def main() -> int:
     options = suite_parser(__doc__).parse_args()
     report = Report("lab", options.filters)
     with scratch("lab") as home:
         home = Path(home)
-        with report.case("report"):
-            results = run(report, home)
-            done = lab("report", str(results), "--out", str(home / "out"))
-            report.check(done.returncode == 0, "report", done.stderr)
-            in_browser(report, home / "out" / "index.html")
-            markup(report, results, home)
-        with report.case("command"):
-            command(report, home)
+        for case in (page, tpcc, command):
+            if report.wants(case.__name__):
+                with report.case(case.__name__):
+                    case(report, home)
     return report.close()
 
 

@@ -7,6 +7,7 @@ use crate::interrupt::Interrupt;
 use crate::level::Level;
 use crate::load::oltp::Oltp;
 use crate::load::tables::Tables;
+use crate::load::tpcc::schema::Size;
 use crate::load::{Load, Pace, Spec, Workload};
 use crate::results::Results;
 use crate::server::Contender;
@@ -27,7 +28,7 @@ The isolation lab: experiments on transaction isolation, on any server that spea
                                      a page with plots, of one or more files of results
   tidemark lab compare OLD NEW       what has changed between two files of results, beyond the noise
   tidemark lab load WORKLOAD [--server URL]
-                                     one load, and its figures: point, ro, rw, upd, psel, rc3, hot or queue
+                                     one load, and its figures: point, ro, rw, upd, psel, rc3, hot, queue or tpcc
 
 A server is mysql://user:password@host:port/database. Without one the lab starts a Tidemark of its own.
 
@@ -37,6 +38,7 @@ run:  --quick          a small run of each, half an hour on four servers
 report: --out DIR      where the page and its plots go (tidemark-lab-report)
 load: --clients N (16), --seconds S (10), --warm S (2), --level RU|RC|RR|SER
       --rate R         an open loop: so many transactions begin per second, and latencies count from when they should have
+      --warehouses N (10), for tpcc
       --tables N (8), --rows N (200000), --range N (100), --ratio N (one transaction in N writes), --text (nothing is prepared)
 ";
 
@@ -46,6 +48,8 @@ const REPORT: &str = "tidemark-lab-report";
 /// Nothing takes longer than a day.
 const SECONDS_MAX: f64 = 86_400.0;
 const CLIENTS_MAX: usize = 10_000;
+/// Their order lines are counted as an INT.
+const WAREHOUSES_MAX: u32 = 4000;
 /// Ids are INT, and the last range goes beyond the last id.
 const ROWS_MAX: u32 = 2_000_000_000;
 
@@ -247,10 +251,11 @@ fn workload(mut words: Words, clients: usize) -> Result<Workload, String> {
     };
     let range = words.number("--range", 1, ROWS_MAX)?.unwrap_or(100);
     let ratio = words.number("--ratio", 1, u32::MAX)?.unwrap_or(1);
+    let warehouses = words.number("--warehouses", 1, WAREHOUSES_MAX)?.unwrap_or(10);
     let is_text = words.flag("--text");
     let names = words.rest()?;
     let [name] = names.as_slice() else {
-        return Err("load needs one workload: point, ro, rw, upd, psel, rc3, hot or queue".to_owned());
+        return Err("load needs one workload: point, ro, rw, upd, psel, rc3, hot, queue or tpcc".to_owned());
     };
     let mut oltp = match name.as_str() {
         "point" => Oltp::point_select(tables),
@@ -266,6 +271,7 @@ fn workload(mut words: Words, clients: usize) -> Result<Workload, String> {
         "upd" => Oltp::update_non_index(tables),
         "rc3" => return Ok(Workload::ThreePoints(tables)),
         "hot" => return Ok(Workload::HotRow),
+        "tpcc" => return Ok(Workload::Tpcc(Size::specified(warehouses))),
         "queue" => {
             return Ok(Workload::Queue {
                 producers: clients.div_ceil(2),

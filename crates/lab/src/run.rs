@@ -148,11 +148,7 @@ fn told(key: &Key, found: &Found) -> String {
         Found {
             error: Some(error), ..
         } => format!("could not be measured: {error}"),
-        Found { findings, .. } if !findings.is_empty() => {
-            let possible = findings.values().filter(|finding| finding.possible).count();
-            format!("{possible} of {} anomalies are possible", findings.len())
-        }
-        Found { values, .. } => {
+        Found { findings, values, .. } => {
             let shown = [
                 "tps",
                 "p99_us",
@@ -163,7 +159,10 @@ fn told(key: &Key, found: &Found) -> String {
             ]
             .iter()
             .filter_map(|name| Some(format!("{name} {}", crate::summary::figure(*values.get(*name)?))));
-            shown.collect::<Vec<_>>().join("  ")
+            let possible = findings.values().filter(|finding| finding.possible).count();
+            let anomalies = (!findings.is_empty())
+                .then(|| format!("{possible} of {} anomalies are possible", findings.len()));
+            shown.chain(anomalies).collect::<Vec<_>>().join("  ")
         }
     };
     format!("{experiment}  {cell}  {server} #{repeat}  {what}")

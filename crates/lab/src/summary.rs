@@ -9,6 +9,8 @@ use std::fmt::Write;
 pub(crate) const SHOWN: &[&str] = &[
     "tps",
     "p99_us",
+    "deadlocks",
+    "lock_wait_timeouts",
     "server_cpu_us",
     "client_cpu_us",
     "before_per_s",
@@ -55,7 +57,17 @@ fn put_values(table: &Table<'_>, out: &mut String) {
 }
 
 fn put_findings(table: &Table<'_>, out: &mut String) {
-    for name in table.names(|line| line.found.findings.keys().map(String::as_str).collect()) {
+    let names = table.names(|line| line.found.findings.keys().map(String::as_str).collect());
+    // What happens nowhere and may happen nowhere needs no grid.
+    let (quiet, loud): (Vec<&str>, Vec<&str>) = names.into_iter().partition(|name| {
+        let cells = table.cells.iter();
+        let mut findings = cells.flat_map(|cell| {
+            let of_server = |server: &&str| table.finding(cell, server, name);
+            table.servers.iter().filter_map(of_server)
+        });
+        findings.all(|finding| !finding.possible && !finding.promised_possible)
+    });
+    for name in loud {
         let row = |cell: &str| {
             let findings = table
                 .servers
@@ -66,6 +78,9 @@ fn put_findings(table: &Table<'_>, out: &mut String) {
                 .collect()
         };
         put_grid(name, table, row, out);
+    }
+    if !quiet.is_empty() {
+        let _ = writeln!(out, "  prevented everywhere: {}", quiet.join("; "));
     }
 }
 

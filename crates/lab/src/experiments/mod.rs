@@ -7,6 +7,7 @@
 //! - [`queue`]: a table used as a queue beside a snapshot.
 //! - [`open_writers`]: a load beside transactions that have written and stay open.
 //! - [`meaning`]: what each level lets happen, by scripts of two sessions.
+//! - [`tpcc`]: TPC-C's transactions, and whether its consistency conditions hold after them.
 //! - [`waits`]: what the server's threads wait for, as it says itself.
 //! - [`catalogue`]: all experiments, with the studies they come from.
 
@@ -16,12 +17,14 @@ mod meaning;
 mod open_writers;
 mod queue;
 mod timeline;
+mod tpcc;
 mod waits;
 
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
 use crate::level::Level;
 use crate::load::tables::Tables;
+use crate::load::tpcc::schema::Size;
 use crate::load::{Load, Measured, Pace, Spec, Workload};
 use crate::results::Found;
 use crate::server::Server;
@@ -161,6 +164,7 @@ enum Work {
         skip_locked: bool,
     },
     Meaning(Level),
+    Tpcc(Spec, Size),
 }
 
 impl Cell {
@@ -178,6 +182,7 @@ impl Cell {
             Work::HotRow { .. } => hot_row::Times::new(scale).all(),
             Work::Queue { .. } => queue::Times::new(scale).all(),
             Work::Meaning(_) => Duration::from_secs(4),
+            Work::Tpcc(..) => scale.warm + scale.measure + tpcc::CHECK,
         }
     }
 
@@ -202,6 +207,7 @@ impl Cell {
             Work::HotRow { clients } => hot_row::measure(server, *clients, scale, interrupt),
             Work::Queue { skip_locked } => queue::measure(server, *skip_locked, scale, interrupt),
             Work::Meaning(level) => meaning::measure(server, *level, interrupt),
+            Work::Tpcc(spec, size) => tpcc::measure(server, spec, *size, scale, interrupt),
         }
     }
 }
@@ -234,7 +240,13 @@ pub(crate) fn found(measured: &Measured) -> Found {
         put(name, measured.latency_ns.value_at_quantile(quantile) as f64 / 1e3);
     }
     put("max_us", measured.latency_ns.max() as f64 / 1e3);
-    put("retried", measured.retried as f64);
+    put(
+        "retried",
+        measured.retried.iter().map(|(_, count)| *count as f64).sum(),
+    );
+    for (name, count) in measured.retried.iter().filter(|(_, count)| *count > 0) {
+        put(name, *count as f64);
+    }
     put("client_cpu_us", measured.own_cpu_us);
     if let Some(cpu) = measured.server_cpu_us {
         put("server_cpu_us", cpu);

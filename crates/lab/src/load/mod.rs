@@ -12,6 +12,7 @@
 //!
 //! - [`oltp`]: sysbench's workloads, statement by statement.
 //! - [`short`]: those of few statements.
+//! - [`tpcc`]: TPC-C's transactions.
 //! - [`tables`]: what they work on.
 //! - [`arrivals`]: the schedule of an open loop, and why one wants it.
 //! - [`random`]: the numbers that are drawn.
@@ -21,6 +22,7 @@ pub mod oltp;
 pub mod random;
 mod short;
 pub mod tables;
+pub mod tpcc;
 
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
@@ -39,6 +41,8 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 use tables::Tables;
 use tidemark_client::{Breaker, Client, Error};
+use tpcc::TpccWorker;
+use tpcc::schema::Size;
 
 /// What a client's thread needs; 1,024 of them are no more than 256 MiB of addresses.
 const STACK_LEN: usize = 256 << 10;
@@ -52,8 +56,12 @@ const LAST_ANSWERS: Duration = Duration::from_secs(10);
 const LATENCY_MAX_NS: u64 = 3_600_000_000_000;
 const LATENCY_DIGITS: u8 = 2;
 
-/// Deadlock, lock wait timeout, "record has changed": the transaction is begun anew, as sysbench does.
-const TRANSIENT: [u16; 3] = [1213, 1205, 1020];
+/// After these a transaction is begun anew, as sysbench does.
+const TRANSIENT: [(u16, &str); 3] = [
+    (1213, "deadlocks"),
+    (1205, "lock_wait_timeouts"),
+    (1020, "changed_records"),
+];
 
 /// What clients do.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -71,6 +79,8 @@ pub enum Workload {
         /// The others pass over locked rows.
         skip_locked: bool,
     },
+    /// TPC-C's.
+    Tpcc(Size),
 }
 
 impl Workload {
@@ -80,6 +90,7 @@ impl Workload {
             Workload::Oltp(Oltp { tables, .. }) | Workload::ThreePoints(tables) => tables.prepare(server),
             Workload::HotRow => tables::make(server, "hot", HotRow::TABLE),
             Workload::Queue { .. } => tables::make(server, "queue", Queue::TABLE),
+            Workload::Tpcc(size) => size.prepare(server),
         }
     }
 
@@ -100,6 +111,7 @@ impl Workload {
                 true => Queue::Produce,
                 false => Queue::Consume { skip_locked },
             }),
+            &Workload::Tpcc(size) => Box::new(TpccWorker::new(size, number, random)),
         })
     }
 }
@@ -148,7 +160,8 @@ struct Shared {
     ready: AtomicUsize,
     /// Transactions of each client that count.
     counts: Vec<CachePadded<AtomicU64>>,
-    retried: AtomicU64,
+    /// As [`TRANSIENT`].
+    retried: [AtomicU64; TRANSIENT.len()],
     failure: Mutex<Option<String>>,
     breakers: Mutex<Vec<Breaker>>,
     /// When the load began, and the schedule from then on.
@@ -184,8 +197,8 @@ pub struct Measured {
     pub tps: f64,
     /// From a transaction's beginning, in an open loop its intended one, to its last answer; nanoseconds.
     pub latency_ns: Histogram<u64>,
-    /// Transactions that were begun anew after a deadlock or a lock wait timeout, the warm-up's included.
-    pub retried: u64,
+    /// Transactions that were begun anew, the warm-up's included, by what they had met.
+    pub retried: [(&'static str, u64); TRANSIENT.len()],
     /// Processor time of the server per transaction; `None` if it is not on this machine, or hidden from this user.
     pub server_cpu_us: Option<f64>,
     /// Processor time of this process per transaction.
@@ -206,7 +219,7 @@ impl Load {
             phase: AtomicU8::new(PHASE_CONNECT),
             ready: AtomicUsize::new(0),
             counts: (0..spec.clients).map(|_| CachePadded::default()).collect(),
-            retried: AtomicU64::new(0),
+            retried: Default::default(),
             failure: Mutex::new(None),
             breakers: Mutex::new(Vec::new()),
             schedule: Mutex::new(None),
@@ -279,7 +292,9 @@ impl Load {
         Ok(Measured {
             tps: transactions as f64 / taken.as_secs_f64(),
             latency_ns,
-            retried: self.shared.retried.load(Ordering::Relaxed),
+            retried: std::array::from_fn(|at| {
+                (TRANSIENT[at].1, self.shared.retried[at].load(Ordering::Relaxed))
+            }),
             server_cpu_us: per_transaction(before.0, after.0),
             own_cpu_us: per_transaction(before.1, after.1).unwrap_or_default(),
         })
@@ -366,12 +381,15 @@ fn converse(
         }
         let counts = match worker.event(&mut client) {
             Ok(counts) => counts,
-            Err(e) if e.code().is_some_and(|code| TRANSIENT.contains(&code)) => {
+            Err(e) => {
+                let which = TRANSIENT.iter().position(|(code, _)| e.code() == Some(*code));
+                let Some(which) = which else {
+                    return Err(e.into());
+                };
                 client.run(b"ROLLBACK")?;
-                shared.retried.fetch_add(1, Ordering::Relaxed);
+                shared.retried[which].fetch_add(1, Ordering::Relaxed);
                 continue;
             }
-            Err(e) => return Err(e.into()),
         };
         let end = Instant::now();
         if counts {

@@ -7,7 +7,6 @@
 use crate::failure::Failure;
 use crate::load::random::Random;
 use crate::server::Server;
-use std::fmt::Write;
 use std::thread;
 use tidemark_client::Client;
 
@@ -65,7 +64,8 @@ pub(crate) fn make(server: &Server, name: &str, statements: &[&str]) -> Result<(
     list(&mut client, name, 0)
 }
 
-fn own_list(client: &mut Client) -> Result<(), Failure> {
+/// The list of what the lab has made.
+pub(super) fn own_list(client: &mut Client) -> Result<(), Failure> {
     client.query(
         "CREATE TABLE IF NOT EXISTS lab_tables (name VARCHAR(64) NOT NULL PRIMARY KEY, size BIGINT NOT NULL)",
     )?;
@@ -73,7 +73,7 @@ fn own_list(client: &mut Client) -> Result<(), Failure> {
 }
 
 /// True if the table is to be made. An error if it is somebody else's.
-fn claim(client: &mut Client, name: &str, rows: u32) -> Result<bool, Failure> {
+pub(super) fn claim(client: &mut Client, name: &str, rows: u32) -> Result<bool, Failure> {
     let listed = client.query(&format!("SELECT size FROM lab_tables WHERE name = '{name}'"))?;
     if let Some(size) = listed.first().and_then(|row| row[0].as_deref()) {
         return Ok(size != rows.to_string().as_bytes());
@@ -89,7 +89,8 @@ fn claim(client: &mut Client, name: &str, rows: u32) -> Result<bool, Failure> {
     Ok(true)
 }
 
-fn list(client: &mut Client, name: &str, size: i64) -> Result<(), Failure> {
+/// Puts a table into the list; a size below 0 has it made anew.
+pub(super) fn list(client: &mut Client, name: &str, size: i64) -> Result<(), Failure> {
     client.query(&format!("REPLACE INTO lab_tables VALUES ('{name}', {size})"))?;
     Ok(())
 }
@@ -103,30 +104,67 @@ fn fill(client: &mut Client, number: u32, rows: u32) -> Result<(), Failure> {
          pad CHAR(60) DEFAULT '' NOT NULL, PRIMARY KEY (id))"
     ))?;
     let mut random = Random::new(u64::from(number));
-    let head = format!("INSERT INTO {table} (id, k, c, pad) VALUES ");
-    let mut sql = head.clone();
+    let mut inserts = Inserts::new(client, &format!("{table} (id, k, c, pad)"));
     for id in 1..=rows {
-        if sql.len() > head.len() {
-            sql.push(',');
-        }
-        row(&mut sql, id, rows, &mut random);
-        if sql.len() >= INSERT_LEN || id == rows {
-            client.query(&sql)?;
-            sql.truncate(head.len());
-        }
+        inserts.add(&row(id, rows, &mut random))?;
     }
+    inserts.finish()?;
     client.query(&format!("CREATE INDEX k_{number} ON {table} (k)"))?;
     list(client, &table, i64::from(rows))
 }
 
-fn row(sql: &mut String, id: u32, rows: u32, random: &mut Random) {
+fn row(id: u32, rows: u32, random: &mut Random) -> String {
     let (mut c, mut pad) = ([0; C_LEN], [0; PAD_LEN]);
     let k = random.up_to(rows);
     random.digits(&mut c);
     random.digits(&mut pad);
     let text = |letters: &[u8]| String::from_utf8_lossy(letters).into_owned();
-    // Writing to a String cannot fail.
-    let _ = write!(sql, "({id},{k},'{}','{}')", text(&c), text(&pad));
+    format!("({id},{k},'{}','{}')", text(&c), text(&pad))
+}
+
+/// Rows that are inserted many at a time.
+pub(super) struct Inserts<'a> {
+    client: &'a mut Client,
+    head: usize,
+    sql: String,
+}
+
+impl<'a> Inserts<'a> {
+    /// Into a table, which is given with its columns.
+    pub(super) fn new(client: &'a mut Client, table: &str) -> Inserts<'a> {
+        let sql = format!("INSERT INTO {table} VALUES ");
+        Inserts {
+            client,
+            head: sql.len(),
+            sql,
+        }
+    }
+
+    /// A row with its parentheses.
+    pub(super) fn add(&mut self, row: &str) -> Result<(), Failure> {
+        if self.sql.len() > self.head {
+            self.sql.push(',');
+        }
+        self.sql.push_str(row);
+        match self.sql.len() >= INSERT_LEN {
+            true => self.send(),
+            false => Ok(()),
+        }
+    }
+
+    /// Sends what is left.
+    pub(super) fn finish(mut self) -> Result<(), Failure> {
+        match self.sql.len() > self.head {
+            true => self.send(),
+            false => Ok(()),
+        }
+    }
+
+    fn send(&mut self) -> Result<(), Failure> {
+        self.client.query(&self.sql)?;
+        self.sql.truncate(self.head);
+        Ok(())
+    }
 }
 
 #[cfg(test)]
@@ -135,8 +173,7 @@ mod tests {
 
     #[test]
     fn a_row_is_as_sysbench_makes_it() {
-        let mut sql = String::new();
-        row(&mut sql, 7, 10, &mut Random::new(1));
+        let sql = row(7, 10, &mut Random::new(1));
         assert!(sql.starts_with("(7,"));
         let texts: Vec<&str> = sql.split('\'').collect();
         assert_eq!((texts[1].len(), texts[3].len()), (119, 59));

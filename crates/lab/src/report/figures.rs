@@ -37,6 +37,7 @@ pub(super) fn charts(experiment: &str, table: &Table<'_>) -> Vec<Chart> {
                 charts.push(throughput("open", "open transactions that have written").chart(table, server));
             }
             "hot-row-2015" => charts.push(over_time(table, server, "updates_per_s", "updates per second")),
+            "tpcc-2015" => charts.push(throughput("level", "isolation level").chart(table, server)),
             "queue" => charts.push(over_time(table, server, "taken_per_s", "taken per second")),
             _ => {}
         }
@@ -83,7 +84,11 @@ impl Throughput {
             .iter()
             .filter_map(|(cell, _)| part(cell, self.below))
             .collect();
-        names.sort_by_key(|name| name.parse::<u64>().unwrap_or(u64::MAX));
+        // Levels from the weakest to the strongest, numbers from the least to the greatest.
+        names.sort_by_key(|name| match Level::of_short(name) {
+            Some(level) => level as u64,
+            None => name.parse().unwrap_or(u64::MAX),
+        });
         names.dedup();
         let mut curves: Vec<Curve> = Vec::new();
         for (cell, sample) in &cells {

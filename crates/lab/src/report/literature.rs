@@ -85,6 +85,11 @@ pub(super) fn study(experiment: &str) -> Option<&'static Study> {
             ],
             curves: &[],
         },
+        "tpcc-2015" => &Study {
+            setting: "Dimitri Kravtchuk, 2015: MySQL 5.7, 40 cores, DBT-2 with 500 warehouses, 64 clients",
+            figures: &[("RC and RU against RR", "a little throughput lost")],
+            curves: &[],
+        },
         "open-writers" => &Study {
             setting: "Measured by this project, on two cores: 8 clients beside 500 open write transactions",
             figures: &[

@@ -238,8 +238,14 @@ impl Section<'_> {
                 .position(|level| part(cell, "level") == Some(level.short()))
         };
         cells.sort_by_key(place);
+        let are_levels = cells.len() <= Level::ALL.len();
+        let label = |cell: &&'_ str| match part(cell, "level") {
+            Some(level) if are_levels => level.to_owned(),
+            _ => (*cell).to_owned(),
+        };
+        let labels: Vec<String> = cells.iter().map(|cell| label(cell)).collect();
         let head: Vec<&str> = std::iter::once("anomaly")
-            .chain(cells.iter().map(|cell| part(cell, "level").unwrap_or(cell)))
+            .chain(labels.iter().map(String::as_str))
             .collect();
         for server in &self.table.servers {
             let row = |name: &&str| {

@@ -4,6 +4,7 @@
 //! is within the noise, however large it looks. A server without figures is no part of the sentence: its rows say why.
 
 use crate::experiments::catalogue::find;
+use crate::level::Level;
 use crate::stats::Sample;
 use crate::summary::figure;
 use crate::table::{Table, part};
@@ -23,6 +24,7 @@ pub(super) fn sentence(experiment: &str, table: &Table<'_>) -> String {
             "Beside the most open transactions against beside none",
             open_writers,
         ),
+        "tpcc-2015" => ("TPC-C against REPEATABLE READ", tpcc),
         "hot-row-2015" => ("While the second snapshot is held", hot_row),
         "queue" => ("While the snapshot is held", queue),
         "meaning" => ("Against the documentation", meaning),
@@ -192,6 +194,50 @@ fn open_writers(table: &Table<'_>, server: &str) -> Option<String> {
     };
     let clauses: Vec<String> = ["RR", "RC"].into_iter().filter_map(of).collect();
     (!clauses.is_empty()).then(|| clauses.join(", "))
+}
+
+/// Throughput of each level with the most clients; how many transactions were tried again; which conditions are broken.
+fn tpcc(table: &Table<'_>, server: &str) -> Option<String> {
+    let of_level = |level: Level| {
+        let (cell, new, old) = greatest(table, server, "clients", "level", [level.short(), "RR"])?;
+        let retried = table
+            .sample(cell, server, "retried")
+            .map_or(0.0, |retried| retried.median);
+        Some((number(cell, "clients"), level.short(), new, old, retried))
+    };
+    let levels: Vec<_> = Level::ALL.into_iter().filter_map(of_level).collect();
+    let clients = levels.first()?.0;
+    let shares = levels
+        .iter()
+        .filter(|(_, level, ..)| *level != "RR")
+        .map(|(_, level, new, old, _)| format!("{level} {}", against(new, old, TPS)));
+    let retried = levels
+        .iter()
+        .map(|(_, level, .., retried)| format!("{level} {}", figure(*retried)));
+    let (mut checked, mut broken) = (0, Vec::new());
+    for cell in &table.cells {
+        for name in findings(table) {
+            if let Some(finding) = table.finding(cell, server, name) {
+                checked += 1;
+                if finding.possible {
+                    broken.push(format!("{} at {}", name, part(cell, "level").unwrap_or(cell)));
+                }
+            }
+        }
+    }
+    let consistency = match broken.is_empty() {
+        true => format!("all {checked} consistency checks hold"),
+        false => format!(
+            "{} of {checked} consistency checks are broken ({})",
+            broken.len(),
+            broken.join(", ")
+        ),
+    };
+    Some(format!(
+        "with {clients} clients {}, tried again {} times, and {consistency}",
+        shares.collect::<Vec<_>>().join(", "),
+        retried.collect::<Vec<_>>().join(", ")
+    ))
 }
 
 fn hot_row(table: &Table<'_>, server: &str) -> Option<String> {

@@ -1,0 +1,367 @@
+//! The nine tables of TPC-C, clause 1.3, and what they hold at first, clause 4.3.3.
+//!
+//! ```text
+//!  warehouse ─10─ district ─customers─ customer ─1─ history
+//!      │                        └─ orders, as many as customers ─5…15─ order_line
+//!      │                               └─ the last 30 % of them: new_orders
+//!      └─items─ stock ── item
+//! ```
+//!
+//! The specification's numbers are 100,000 items and 3,000 customers of a district; a quick run has fewer of both. All tables begin
+//! with `tpcc_`. They are made when they are not there, or not as large; runs change them, and go on with what the runs before have left.
+
+use crate::failure::Failure;
+use crate::load::random::Random;
+use crate::load::tables::{Inserts, claim, list, own_list};
+use crate::load::tpcc::values::{Values, last_name};
+use crate::load::tpcc::{DISTRICTS, LINES_MAX, LINES_MIN};
+use crate::server::Server;
+use std::thread;
+use tidemark_client::Client;
+
+/// Warehouses that are filled at the same time.
+const FILLED_AT_ONCE: u32 = 4;
+
+/// How large the tables are at first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Size {
+    /// Warehouses; clients are dealt out to them.
+    pub warehouses: u32,
+    /// Items, and a warehouse's stocks of them.
+    pub items: u32,
+    /// Customers of a district, and its orders.
+    pub customers: u32,
+}
+
+/// Name, columns and keys, and rows at first.
+struct Table {
+    name: &'static str,
+    columns: &'static str,
+    /// Behind the name of an index: its columns.
+    index: Option<&'static str>,
+    rows: fn(Size) -> u32,
+}
+
+const TABLES: [Table; 9] = [
+    Table {
+        name: "tpcc_warehouse",
+        columns: "w_id INT NOT NULL, w_name VARCHAR(10), w_street_1 VARCHAR(20), w_street_2 VARCHAR(20), w_city VARCHAR(20), w_state CHAR(2), \
+                  w_zip CHAR(9), w_tax DECIMAL(4,4), w_ytd DECIMAL(12,2), PRIMARY KEY (w_id)",
+        index: None,
+        rows: |size| size.warehouses,
+    },
+    Table {
+        name: "tpcc_district",
+        columns: "d_id INT NOT NULL, d_w_id INT NOT NULL, d_name VARCHAR(10), d_street_1 VARCHAR(20), d_street_2 VARCHAR(20), d_city VARCHAR(20), \
+                  d_state CHAR(2), d_zip CHAR(9), d_tax DECIMAL(4,4), d_ytd DECIMAL(12,2), d_next_o_id INT NOT NULL, PRIMARY KEY (d_w_id, d_id)",
+        index: None,
+        rows: |size| size.warehouses * DISTRICTS,
+    },
+    Table {
+        name: "tpcc_customer",
+        columns: "c_id INT NOT NULL, c_d_id INT NOT NULL, c_w_id INT NOT NULL, c_first VARCHAR(16), c_middle CHAR(2), c_last VARCHAR(16), \
+                  c_street_1 VARCHAR(20), c_street_2 VARCHAR(20), c_city VARCHAR(20), c_state CHAR(2), c_zip CHAR(9), c_phone CHAR(16), \
+                  c_since TIMESTAMP NULL, c_credit CHAR(2), c_credit_lim DECIMAL(12,2), c_discount DECIMAL(4,4), c_balance DECIMAL(12,2), \
+                  c_ytd_payment DECIMAL(12,2), c_payment_cnt INT, c_delivery_cnt INT, c_data VARCHAR(500), PRIMARY KEY (c_w_id, c_d_id, c_id)",
+        index: Some("(c_w_id, c_d_id, c_last, c_first)"),
+        rows: |size| size.warehouses * DISTRICTS * size.customers,
+    },
+    Table {
+        name: "tpcc_history",
+        columns: "h_c_id INT, h_c_d_id INT, h_c_w_id INT, h_d_id INT, h_w_id INT, h_date TIMESTAMP NULL, h_amount DECIMAL(6,2), h_data VARCHAR(24)",
+        index: None,
+        rows: |size| size.warehouses * DISTRICTS * size.customers,
+    },
+    Table {
+        name: "tpcc_orders",
+        columns: "o_id INT NOT NULL, o_d_id INT NOT NULL, o_w_id INT NOT NULL, o_c_id INT, o_entry_d TIMESTAMP NULL, o_carrier_id INT, o_ol_cnt INT, \
+                  o_all_local INT, PRIMARY KEY (o_w_id, o_d_id, o_id)",
+        index: Some("(o_w_id, o_d_id, o_c_id, o_id)"),
+        rows: |size| size.warehouses * DISTRICTS * size.customers,
+    },
+    Table {
+        name: "tpcc_new_orders",
+        columns: "no_o_id INT NOT NULL, no_d_id INT NOT NULL, no_w_id INT NOT NULL, PRIMARY KEY (no_w_id, no_d_id, no_o_id)",
+        index: None,
+        rows: |size| size.warehouses * DISTRICTS * (size.customers - size.delivered()),
+    },
+    Table {
+        name: "tpcc_order_line",
+        columns: "ol_o_id INT NOT NULL, ol_d_id INT NOT NULL, ol_w_id INT NOT NULL, ol_number INT NOT NULL, ol_i_id INT, ol_supply_w_id INT, \
+                  ol_delivery_d TIMESTAMP NULL, ol_quantity INT, ol_amount DECIMAL(8,2), ol_dist_info CHAR(24), \
+                  PRIMARY KEY (ol_w_id, ol_d_id, ol_o_id, ol_number)",
+        index: None,
+        // About: how many lines an order has is drawn.
+        rows: |size| size.warehouses * DISTRICTS * size.customers * LINES_MAX,
+    },
+    Table {
+        name: "tpcc_item",
+        columns: "i_id INT NOT NULL, i_im_id INT, i_name VARCHAR(24), i_price DECIMAL(5,2), i_data VARCHAR(50), PRIMARY KEY (i_id)",
+        index: None,
+        rows: |size| size.items,
+    },
+    Table {
+        name: "tpcc_stock",
+        columns: "s_i_id INT NOT NULL, s_w_id INT NOT NULL, s_quantity INT, s_dist_01 CHAR(24), s_dist_02 CHAR(24), s_dist_03 CHAR(24), \
+                  s_dist_04 CHAR(24), s_dist_05 CHAR(24), s_dist_06 CHAR(24), s_dist_07 CHAR(24), s_dist_08 CHAR(24), s_dist_09 CHAR(24), \
+                  s_dist_10 CHAR(24), s_ytd DECIMAL(8,0), s_order_cnt INT, s_remote_cnt INT, s_data VARCHAR(50), PRIMARY KEY (s_w_id, s_i_id)",
+        index: None,
+        rows: |size| size.warehouses * size.items,
+    },
+];
+
+impl Size {
+    /// As the specification has them.
+    pub fn specified(warehouses: u32) -> Size {
+        Size {
+            warehouses,
+            items: 100_000,
+            customers: 3000,
+        }
+    }
+
+    /// The orders of a district that are delivered at first: all but three of ten.
+    pub fn delivered(self) -> u32 {
+        self.customers - self.customers * 3 / 10
+    }
+
+    /// Has the tables be there.
+    pub fn prepare(self, server: &Server) -> Result<(), Failure> {
+        let mut client = server.connect()?;
+        own_list(&mut client)?;
+        let mut is_missing = false;
+        for table in &TABLES {
+            is_missing |= claim(&mut client, table.name, (table.rows)(self))?;
+        }
+        if !is_missing {
+            return Ok(());
+        }
+        distrust(server)?;
+        for table in &TABLES {
+            let Table { name, columns, .. } = table;
+            client.query(&format!("DROP TABLE IF EXISTS {name}"))?;
+            client.query(&format!("CREATE TABLE {name} ({columns})"))?;
+            if let Some(index) = table.index {
+                client.query(&format!("CREATE INDEX {name}_more ON {name} {index}"))?;
+            }
+        }
+        self.fill_items(&mut client)?;
+        let all: Vec<u32> = (1..=self.warehouses).collect();
+        for some in all.chunks(FILLED_AT_ONCE as usize) {
+            thread::scope(|scope| {
+                let threads: Vec<_> = some
+                    .iter()
+                    .map(|&warehouse| scope.spawn(move || self.fill(&mut server.connect()?, warehouse)))
+                    .collect();
+                threads.into_iter().try_for_each(|thread| match thread.join() {
+                    Ok(done) => done,
+                    Err(_) => Err(Failure::because("a thread that filled a warehouse has panicked")),
+                })
+            })?;
+        }
+        for table in &TABLES {
+            list(&mut client, table.name, i64::from((table.rows)(self)))?;
+        }
+        Ok(())
+    }
+
+    fn fill_items(self, client: &mut Client) -> Result<(), Failure> {
+        let mut values = Values::new(Random::new(0));
+        let mut items = Inserts::new(client, "tpcc_item (i_id, i_im_id, i_name, i_price, i_data)");
+        for item in 1..=self.items {
+            items.add(&format!(
+                "({item},{},'{}',{}.{:02},'{}')",
+                values.between(1, 10_000),
+                values.text(14, 24),
+                values.between(1, 99),
+                values.between(0, 99),
+                original(&mut values)
+            ))?;
+        }
+        items.finish()
+    }
+
+    fn fill(self, client: &mut Client, warehouse: u32) -> Result<(), Failure> {
+        let values = &mut Values::new(Random::new(u64::from(warehouse)));
+        let paid = u64::from(self.customers) * 10;
+        let mut rows = Inserts::new(
+            client,
+            "tpcc_warehouse (w_id, w_name, w_street_1, w_street_2, w_city, w_state, w_zip, w_tax, w_ytd)",
+        );
+        rows.add(&format!(
+            "({warehouse},{},{}.00)",
+            place(values),
+            paid * u64::from(DISTRICTS)
+        ))?;
+        rows.finish()?;
+        let mut rows = Inserts::new(
+            client,
+            "tpcc_district (d_id, d_w_id, d_name, d_street_1, d_street_2, d_city, d_state, d_zip, d_tax, d_ytd, d_next_o_id)",
+        );
+        for district in 1..=DISTRICTS {
+            rows.add(&format!(
+                "({district},{warehouse},{},{paid}.00,{})",
+                place(values),
+                self.customers + 1
+            ))?;
+        }
+        rows.finish()?;
+        self.fill_stock(client, warehouse, values)?;
+        for district in 1..=DISTRICTS {
+            self.fill_customers(client, warehouse, district, values)?;
+            self.fill_orders(client, warehouse, district, values)?;
+        }
+        Ok(())
+    }
+
+    fn fill_stock(self, client: &mut Client, warehouse: u32, values: &mut Values) -> Result<(), Failure> {
+        let mut rows = Inserts::new(
+            client,
+            "tpcc_stock (s_i_id, s_w_id, s_quantity, s_dist_01, s_dist_02, s_dist_03, s_dist_04, s_dist_05, s_dist_06, s_dist_07, s_dist_08, \
+             s_dist_09, s_dist_10, s_ytd, s_order_cnt, s_remote_cnt, s_data)",
+        );
+        for item in 1..=self.items {
+            let dists: Vec<String> = (0..DISTRICTS)
+                .map(|_| format!("'{}'", values.text(24, 24)))
+                .collect();
+            rows.add(&format!(
+                "({item},{warehouse},{},{},0,0,0,'{}')",
+                values.between(10, 100),
+                dists.join(","),
+                original(values)
+            ))?;
+        }
+        rows.finish()
+    }
+
+    fn fill_customers(
+        self,
+        client: &mut Client,
+        warehouse: u32,
+        district: u32,
+        values: &mut Values,
+    ) -> Result<(), Failure> {
+        let mut rows = Inserts::new(
+            client,
+            "tpcc_customer (c_id, c_d_id, c_w_id, c_first, c_middle, c_last, c_street_1, c_street_2, c_city, c_state, c_zip, c_phone, c_since, \
+             c_credit, c_credit_lim, c_discount, c_balance, c_ytd_payment, c_payment_cnt, c_delivery_cnt, c_data)",
+        );
+        for customer in 1..=self.customers {
+            // The first thousand have each name once, so that every name is somebody's.
+            let last = match customer {
+                1..=1000 => last_name(customer - 1),
+                _ => values.name(self.customers),
+            };
+            let credit = if values.between(1, 10) == 1 { "BC" } else { "GC" };
+            rows.add(&format!(
+                "({customer},{district},{warehouse},'{}','OE','{last}','{}','{}','{}','{}','{}11111','{}',CURRENT_TIMESTAMP,'{credit}',50000.00,\
+                 0.{:04},-10.00,10.00,1,0,'{}')",
+                values.text(8, 16),
+                values.text(10, 20),
+                values.text(10, 20),
+                values.text(10, 20),
+                values.text(2, 2),
+                values.between(1000, 9999),
+                values.text(16, 16),
+                values.between(0, 5000),
+                values.text(300, 500)
+            ))?;
+        }
+        rows.finish()?;
+        let mut rows = Inserts::new(
+            client,
+            "tpcc_history (h_c_id, h_c_d_id, h_c_w_id, h_d_id, h_w_id, h_date, h_amount, h_data)",
+        );
+        for customer in 1..=self.customers {
+            rows.add(&format!(
+                "({customer},{district},{warehouse},{district},{warehouse},CURRENT_TIMESTAMP,10.00,'{}')",
+                values.text(12, 24)
+            ))?;
+        }
+        rows.finish()
+    }
+
+    fn fill_orders(
+        self,
+        client: &mut Client,
+        warehouse: u32,
+        district: u32,
+        values: &mut Values,
+    ) -> Result<(), Failure> {
+        let customers = values.permutation(self.customers);
+        let lines: Vec<u32> = customers
+            .iter()
+            .map(|_| values.between(LINES_MIN, LINES_MAX))
+            .collect();
+        let mut rows = Inserts::new(
+            client,
+            "tpcc_orders (o_id, o_d_id, o_w_id, o_c_id, o_entry_d, o_carrier_id, o_ol_cnt, o_all_local)",
+        );
+        for ((order, customer), lines) in (1..).zip(&customers).zip(&lines) {
+            let carrier = match order <= self.delivered() {
+                true => values.between(1, 10).to_string(),
+                false => "NULL".to_owned(),
+            };
+            rows.add(&format!(
+                "({order},{district},{warehouse},{customer},CURRENT_TIMESTAMP,{carrier},{lines},1)"
+            ))?;
+        }
+        rows.finish()?;
+        let mut rows = Inserts::new(
+            client,
+            "tpcc_order_line (ol_o_id, ol_d_id, ol_w_id, ol_number, ol_i_id, ol_supply_w_id, ol_delivery_d, ol_quantity, ol_amount, ol_dist_info)",
+        );
+        for (order, lines) in (1..).zip(&lines) {
+            for line in 1..=*lines {
+                let (delivered, amount) = match order <= self.delivered() {
+                    true => ("CURRENT_TIMESTAMP", "0.00".to_owned()),
+                    false => (
+                        "NULL",
+                        format!("{}.{:02}", values.between(0, 9998), values.between(1, 99)),
+                    ),
+                };
+                rows.add(&format!(
+                    "({order},{district},{warehouse},{line},{},{warehouse},{delivered},5,{amount},'{}')",
+                    values.between(1, self.items),
+                    values.text(24, 24)
+                ))?;
+            }
+        }
+        rows.finish()?;
+        let mut rows = Inserts::new(client, "tpcc_new_orders (no_o_id, no_d_id, no_w_id)");
+        for order in self.delivered() + 1..=self.customers {
+            rows.add(&format!("({order},{district},{warehouse})"))?;
+        }
+        rows.finish()
+    }
+}
+
+/// Has the next run make the tables anew.
+pub fn distrust(server: &Server) -> Result<(), Failure> {
+    let mut client = server.connect()?;
+    TABLES
+        .iter()
+        .try_for_each(|table| list(&mut client, table.name, -1))
+}
+
+/// Name, street, city, state, zip and tax.
+fn place(values: &mut Values) -> String {
+    format!(
+        "'{}','{}','{}','{}','{}','{}11111',0.{:04}",
+        values.text(6, 10),
+        values.text(10, 20),
+        values.text(10, 20),
+        values.text(10, 20),
+        values.text(2, 2),
+        values.between(1000, 9999),
+        values.between(0, 2000)
+    )
+}
+
+/// One in ten is an original.
+fn original(values: &mut Values) -> String {
+    match values.between(1, 10) {
+        1 => format!("{}ORIGINAL{}", values.text(9, 21), values.text(9, 21)),
+        _ => values.text(26, 50),
+    }
+}

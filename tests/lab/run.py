@@ -84,6 +84,23 @@ def tpcc(report: Report, home: Path) -> None:
         report.check("12 of 48 consistency checks are broken" in page, "tpcc/damage_is_the_verdict")
 
 
+def sysbench(report: Report, home: Path) -> None:
+    """Stock sysbench runs the cells that it can, and the level of the server is as it was."""
+    results = home / "sysbench.jsonl"
+    with Server("lab-sysbench") as server:
+        level = "SELECT @@global.transaction_isolation"
+        before = server.address.execute("SET GLOBAL TRANSACTION ISOLATION LEVEL SERIALIZABLE", level)
+        done = lab("run", *SMALL, "--repeats", "1", "--client", "sysbench", "clients-2010", "ratio-2015", "clients-2017", "queue", "meaning", "--results", str(results),
+                   "--server", f"here=mysql://root@127.0.0.1:{server.port}/lab")
+        report.check(done.returncode == 0, "sysbench/run", done.stdout[-2000:] + done.stderr)
+        report.equal(server.address.execute(level), before, "sysbench/level_is_put_back")
+    for name, cells in (("ratio-2015", "24 of 36"), ("queue", "2 of 2"), ("meaning", "4 of 4")):
+        report.check(f"{name}: {cells} cells cannot be measured with sysbench: " in done.stdout, f"sysbench/says_what_it_cannot/{name}", done.stdout[:2000])
+    lines = [line for line in map(json.loads, results.read_text().splitlines()) if line["kind"] == "cell"]
+    report.equal(len(lines), 4 + 12 + 4, "sysbench/cells")
+    report.equal([line for line in lines if line.get("error") or line["values"]["tps"] <= 0 or "client=sysbench" not in line["scale"]], [], "sysbench/figures")
+
+
 def broken(results: Path) -> list[list[str]]:
     """The conditions that do not hold, cell by cell."""
     lines = map(json.loads, results.read_text().splitlines())
@@ -162,7 +179,7 @@ def main() -> int:
     report = Report("lab", options.filters)
     with scratch("lab") as home:
         home = Path(home)
-        for case in (page, tpcc, command):
+        for case in (page, tpcc, sysbench, command):
             if report.wants(case.__name__):
                 with report.case(case.__name__):
                     case(report, home)

@@ -8,7 +8,7 @@ use crate::level::Level;
 use crate::load::oltp::Oltp;
 use crate::load::tables::Tables;
 use crate::load::tpcc::schema::Size;
-use crate::load::{Load, Pace, Spec, Workload};
+use crate::load::{Generator, Load, Pace, Spec, Workload};
 use crate::results::Results;
 use crate::server::Contender;
 use crate::server::url::Url;
@@ -35,6 +35,7 @@ A server is mysql://user:password@host:port/database. Without one the lab starts
 run:  --quick          a small run of each, half an hour on four servers
       --results FILE   where results are kept (tidemark-lab.jsonl)
       --seconds S, --repeats N, --clients A,B,…, --rows N   in place of what the experiments have
+      --client sysbench   stock sysbench puts the load on, where it has a script for it; it says where it has none
 report: --out DIR      where the page and its plots go (tidemark-lab-report)
 load: --clients N (16), --seconds S (10), --warm S (2), --level RU|RC|RR|SER
       --rate R         an open loop: so many transactions begin per second, and latencies count from when they should have
@@ -123,6 +124,11 @@ fn run_experiments(mut words: Words) -> Result<(), String> {
         .one::<String>("--clients")?
         .map(|list| numbers(&list))
         .transpose()?;
+    scale.generator = match words.one::<String>("--client")?.as_deref() {
+        None | Some("own") => Generator::Own,
+        Some("sysbench") => Generator::Sysbench,
+        Some(other) => return Err(format!("--client is own or sysbench, not '{other}'")),
+    };
     let path = words.one("--results")?.unwrap_or_else(|| PathBuf::from(RESULTS));
     let contenders = contenders(words.all("--server")?)?;
     let names = words.rest()?;
@@ -345,6 +351,7 @@ mod tests {
             ),
             ("run --clients 1,x", "--clients are numbers"),
             ("run --seconds 0", "--seconds is a number from"),
+            ("run --client tea", "--client is own or sysbench"),
             ("run --fast", "there is no option '--fast'"),
             ("compare a", "compare needs two files"),
             ("report /no/such/file", "/no/such/file: No such file"),

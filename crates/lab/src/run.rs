@@ -16,6 +16,7 @@ use crate::interrupt::Interrupt;
 use crate::results::{CellLine, Found, Key, Line, Results, ServerLine};
 use crate::server::Contender;
 use indicatif::{ProgressBar, ProgressStyle};
+use std::collections::BTreeMap;
 use std::fs;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -39,6 +40,9 @@ struct Step {
 
 /// Runs what the results lack.
 pub fn run(mut plan: Plan, results: &mut Results, interrupt: &Interrupt) -> Result<(), Failure> {
+    for line in left_out(&plan) {
+        println!("{line}");
+    }
     let steps = steps(&plan, results);
     let total: Duration = steps.iter().map(|step| step.cell.expected(&plan.scale)).sum();
     let bar = progress_bar(total);
@@ -88,12 +92,38 @@ pub fn run(mut plan: Plan, results: &mut Results, interrupt: &Interrupt) -> Resu
     Ok(())
 }
 
+/// The cells that can be measured.
+fn cells(experiment: &Experiment, scale: &Scale) -> impl Iterator<Item = Cell> {
+    let cells = (experiment.cells)(scale).into_iter();
+    cells.filter(|cell| cell.cannot(scale).is_none())
+}
+
+/// A line for each reason for which cells of an experiment are left out.
+fn left_out(plan: &Plan) -> Vec<String> {
+    let mut lines = Vec::new();
+    for experiment in &plan.experiments {
+        let cells = (experiment.cells)(&plan.scale);
+        let mut reasons: BTreeMap<&str, usize> = BTreeMap::new();
+        for why in cells.iter().filter_map(|cell| cell.cannot(&plan.scale)) {
+            *reasons.entry(why).or_default() += 1;
+        }
+        lines.extend(reasons.into_iter().map(|(why, count)| {
+            format!(
+                "{}: {count} of {} cells cannot be measured with sysbench: {why}.",
+                experiment.name,
+                cells.len()
+            )
+        }));
+    }
+    lines
+}
+
 fn steps(plan: &Plan, results: &Results) -> Vec<Step> {
     let scale = plan.scale.to_string();
     let servers = plan.contenders.len();
     let mut steps = Vec::new();
     for experiment in &plan.experiments {
-        for cell in (experiment.cells)(&plan.scale) {
+        for cell in cells(experiment, &plan.scale) {
             for repeat in 1..=plan.scale.repeats {
                 for turn in 0..servers {
                     let contender = (turn + repeat as usize - 1) % servers;
@@ -212,6 +242,7 @@ fn kernel() -> String {
 mod tests {
     use super::*;
     use crate::experiments::catalogue::find;
+    use crate::load::Generator;
     use crate::server::url::Url;
 
     fn plan() -> Plan {
@@ -227,6 +258,23 @@ mod tests {
                 ..Scale::quick()
             },
         }
+    }
+
+    #[test]
+    fn what_sysbench_cannot_do_is_left_out() {
+        let mut plan = plan();
+        assert_eq!(left_out(&plan), Vec::<String>::new());
+        plan.scale.generator = Generator::Sysbench;
+        let ratio = find("ratio-2015").unwrap();
+        plan.experiments = vec![find("clients-2017").unwrap(), ratio, find("meaning").unwrap()];
+        let lines = left_out(&plan);
+        assert_eq!(lines.len(), 2);
+        assert!(
+            lines[0].starts_with("ratio-2015: 12 of 18 cells cannot"),
+            "{lines:?}"
+        );
+        assert!(cells(ratio, &plan.scale).all(|cell| cell.label.contains("ratio=1 ")));
+        assert_eq!(cells(plan.experiments[0], &plan.scale).count(), 6);
     }
 
     #[test]

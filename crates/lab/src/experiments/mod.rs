@@ -25,7 +25,7 @@ use crate::interrupt::Interrupt;
 use crate::level::Level;
 use crate::load::tables::Tables;
 use crate::load::tpcc::schema::Size;
-use crate::load::{Load, Measured, Pace, Spec, Workload};
+use crate::load::{Generator, Load, Measured, Pace, Spec, Workload, sysbench};
 use crate::results::Found;
 use crate::server::Server;
 use std::fmt;
@@ -62,6 +62,8 @@ pub struct Scale {
     pub clients: Option<Vec<usize>>,
     /// Rows of a table, if it says how many.
     pub rows: Option<u32>,
+    /// Who puts the load on.
+    pub generator: Generator,
 }
 
 impl Scale {
@@ -74,6 +76,7 @@ impl Scale {
             repeats: 3,
             clients: None,
             rows: None,
+            generator: Generator::Own,
         }
     }
 
@@ -86,6 +89,7 @@ impl Scale {
             repeats: 5,
             clients: None,
             rows: None,
+            generator: Generator::Own,
         }
     }
 
@@ -136,9 +140,12 @@ impl fmt::Display for Scale {
         if self.measure != usual.measure {
             write!(f, " seconds={}", self.measure.as_secs_f64())?;
         }
-        match self.rows {
-            Some(rows) => write!(f, " rows={rows}"),
-            None => Ok(()),
+        if let Some(rows) = self.rows {
+            write!(f, " rows={rows}")?;
+        }
+        match self.generator {
+            Generator::Own => Ok(()),
+            Generator::Sysbench => f.write_str(" client=sysbench"),
         }
     }
 }
@@ -186,9 +193,30 @@ impl Cell {
         }
     }
 
+    /// Why it cannot be measured with the scale's generator, if so.
+    pub fn cannot(&self, scale: &Scale) -> Option<&'static str> {
+        if scale.generator == Generator::Own {
+            return None;
+        }
+        match &self.work {
+            Work::Load(spec)
+            | Work::LoadWithWaits(spec)
+            | Work::OpenWriters(spec, _)
+            | Work::Tpcc(spec, _) => sysbench::script(spec).err(),
+            Work::HotRow { .. } => {
+                Some("a snapshot is held beside the load, which is watched second by second")
+            }
+            Work::Queue { .. } => Some("no script of sysbench has a queue"),
+            Work::Meaning(_) => Some("scripts of two sessions are no load"),
+        }
+    }
+
     /// Measures it once. Tables are made if they are not there.
     pub fn measure(&self, server: &Server, scale: &Scale, interrupt: &Interrupt) -> Result<Found, Failure> {
         match &self.work {
+            Work::Load(spec) if scale.generator == Generator::Sysbench => {
+                sysbench::measure(server, spec, scale.measure, interrupt)
+            }
             Work::Load(spec) => Ok(found(&measure(server, spec, scale, interrupt)?)),
             Work::LoadWithWaits(spec) => {
                 spec.workload.prepare(server)?;

@@ -13,6 +13,7 @@
 //! - [`oltp`]: sysbench's workloads, statement by statement.
 //! - [`short`]: those of few statements.
 //! - [`tpcc`]: TPC-C's transactions.
+//! - [`sysbench`]: stock sysbench in this generator's place.
 //! - [`tables`]: what they work on.
 //! - [`arrivals`]: the schedule of an open loop, and why one wants it.
 //! - [`random`]: the numbers that are drawn.
@@ -21,6 +22,7 @@ pub mod arrivals;
 pub mod oltp;
 pub mod random;
 mod short;
+pub(crate) mod sysbench;
 pub mod tables;
 pub mod tpcc;
 
@@ -62,6 +64,15 @@ const TRANSIENT: [(u16, &str); 3] = [
     (1205, "lock_wait_timeouts"),
     (1020, "changed_records"),
 ];
+
+/// The program that puts a load on a server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Generator {
+    /// This one.
+    Own,
+    /// Stock sysbench, for loads that it has scripts for.
+    Sysbench,
+}
 
 /// What clients do.
 #[derive(Clone, Debug, PartialEq, Eq)]

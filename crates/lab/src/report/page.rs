@@ -243,7 +243,7 @@ impl Section<'_> {
             Some(level) if are_levels => level.to_owned(),
             _ => (*cell).to_owned(),
         };
-        let labels: Vec<String> = cells.iter().map(|cell| label(cell)).collect();
+        let labels: Vec<String> = cells.iter().map(label).collect();
         let head: Vec<&str> = std::iter::once("anomaly")
             .chain(labels.iter().map(String::as_str))
             .collect();

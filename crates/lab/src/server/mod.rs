@@ -47,6 +47,11 @@ impl Server {
         Server { url }
     }
 
+    /// Where it is.
+    pub(crate) fn url(&self) -> &Url {
+        &self.url
+    }
+
     /// Connects, to the database of the URL; creates that if it is not there.
     pub fn connect(&self) -> Result<Client, Failure> {
         let mut client = Client::connect(&self.url.target(), &self.url.login, PROGRAM)

@@ -3,7 +3,7 @@
 //! ```text
 //!  /proc/net/tcp     port, state LISTEN → number of the socket
 //!  /proc/PID/fd/*    → socket:[number]     whose it is
-//!  /proc/PID/stat    fields 14, 15: time in user and system mode, in ticks
+//!  /proc/PID/stat    fields 14, 15: time in user and system mode, in ticks; 16, 17: of children that have ended
 //! ```
 
 use std::fs;
@@ -11,6 +11,9 @@ use std::path::{Path, PathBuf};
 
 /// In which `/proc` gives times: the kernel's interface has 100 per second whatever the kernel itself counts with.
 const TICKS_PER_S: f64 = 100.0;
+/// Where the first of two times stands behind the program's name.
+const OWN_TIMES: usize = 11;
+const CHILDREN_TIMES: usize = 13;
 /// The state LISTEN.
 const LISTEN: &str = "0A";
 
@@ -43,8 +46,13 @@ impl Process {
 
     /// Seconds of all its threads, in user and system mode.
     pub fn cpu_s(&self) -> Option<f64> {
-        cpu_of(&fs::read_to_string(self.0.join("stat")).ok()?)
+        cpu_of(&fs::read_to_string(self.0.join("stat")).ok()?, OWN_TIMES)
     }
+}
+
+/// Seconds of the processes that this one has started and waited for.
+pub(crate) fn children_cpu_s() -> Option<f64> {
+    cpu_of(&fs::read_to_string("/proc/self/stat").ok()?, CHILDREN_TIMES)
 }
 
 /// The numbers of sockets that listen on the port.
@@ -73,9 +81,9 @@ fn holds(process: &Path, sockets: &[String]) -> Option<bool> {
 }
 
 /// Of the text of `stat`. Its second field, the program's name, may have blanks and parentheses.
-fn cpu_of(stat: &str) -> Option<f64> {
+fn cpu_of(stat: &str, first: usize) -> Option<f64> {
     let mut fields = stat.rsplit_once(')')?.1.split_whitespace();
-    let user: f64 = fields.nth(11)?.parse().ok()?;
+    let user: f64 = fields.nth(first)?.parse().ok()?;
     let system: f64 = fields.next()?.parse().ok()?;
     Some((user + system) / TICKS_PER_S)
 }
@@ -98,8 +106,9 @@ mod tests {
 
     #[test]
     fn times_are_read_behind_any_name() {
-        let stat = "7 (a b) c) S 1 2 3 4 5 6 7 8 9 10 150 50 0 0";
-        assert_eq!(cpu_of(stat), Some(2.0));
-        assert_eq!(cpu_of("7 (a"), None);
+        let stat = "7 (a b) c) S 1 2 3 4 5 6 7 8 9 10 150 50 25 75";
+        assert_eq!(cpu_of(stat, OWN_TIMES), Some(2.0));
+        assert_eq!(cpu_of(stat, CHILDREN_TIMES), Some(1.0));
+        assert_eq!(cpu_of("7 (a", OWN_TIMES), None);
     }
 }

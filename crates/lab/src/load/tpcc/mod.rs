@@ -142,7 +142,7 @@ mod tests {
         };
         let mut worker = TpccWorker::new(size, 4, Random::new(7));
         assert_eq!(worker.warehouse, 2);
-        let (mut of, mut remote, mut lines) = ([0; 5], 0, 0);
+        let (mut of, mut remote, mut lines) = ([0_i32; 5], 0, 0);
         for _ in 0..20_000 {
             let at = match worker.draw() {
                 Transaction::NewOrder { lines: wanted, .. } => {
@@ -163,7 +163,7 @@ mod tests {
             of[at] += 1;
         }
         for (seen, expected) in of.into_iter().zip([9000, 8600, 800, 800, 800]) {
-            assert!((seen - expected as i32).abs() < 300, "{of:?}");
+            assert!((seen - expected).abs() < 300, "{of:?}");
         }
         assert!((0.005..0.015).contains(&(remote as f64 / lines as f64)));
     }

@@ -12,7 +12,7 @@ use crate::level::Level;
 use crate::report::html::{escape, said, table};
 use crate::report::literature::study;
 use crate::report::{Picture, palette, verdict};
-use crate::results::{Line, ServerLine};
+use crate::results::{Finding, Line, ServerLine};
 use crate::summary::SHOWN;
 use crate::table::{Table, part};
 use std::collections::BTreeMap;
@@ -265,12 +265,23 @@ impl Section<'_> {
                     .map(str::to_owned)
                     .collect::<Vec<_>>()
             };
-            let rows: Vec<Vec<String>> = names.iter().map(row).collect();
-            if rows
-                .iter()
-                .flatten()
-                .any(|value| value.ends_with("possible") || value.starts_with("prevented"))
-            {
+            let found = |name: &&str| {
+                let of_cell = |cell: &&str| self.table.finding(cell, server, name);
+                cells.iter().filter_map(of_cell).collect::<Vec<_>>()
+            };
+            let findings: Vec<Finding> = names.iter().flat_map(found).collect();
+            let is_quiet = |finding: &Finding| !finding.possible && !finding.promised_possible;
+            if findings.iter().all(is_quiet) {
+                let list = format!(
+                    "none has happened, {} times tried: {}.",
+                    findings.len(),
+                    names.join("; ")
+                );
+                if !findings.is_empty() {
+                    out.push_str(&said(&format!("{server}:"), &list));
+                }
+            } else {
+                let rows: Vec<Vec<String>> = names.iter().map(row).collect();
                 out.push_str(&table(server, &head, &rows));
             }
         }

@@ -213,7 +213,7 @@ fn tpcc(table: &Table<'_>, server: &str) -> Option<String> {
         .map(|(_, level, new, old, _)| format!("{level} {}", against(new, old, TPS)));
     let retried = levels
         .iter()
-        .map(|(_, level, .., retried)| format!("{level} {}", figure(*retried)));
+        .map(|(_, level, .., retried)| format!("{level} {retried:.0}"));
     let (mut checked, mut broken) = (0, Vec::new());
     for cell in &table.cells {
         for name in findings(table) {
@@ -234,7 +234,7 @@ fn tpcc(table: &Table<'_>, server: &str) -> Option<String> {
         ),
     };
     Some(format!(
-        "with {clients} clients {}, tried again {} times, and {consistency}",
+        "with {clients} clients {}, transactions tried again {}, and {consistency}",
         shares.collect::<Vec<_>>().join(", "),
         retried.collect::<Vec<_>>().join(", ")
     ))

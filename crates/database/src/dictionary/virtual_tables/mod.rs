@@ -50,8 +50,8 @@ pub fn tables(schema: &str) -> Vec<Arc<TableDef>> {
     tables.cloned().collect()
 }
 
-/// Columns are written `NAME type`, the type being a length of text, `int`, `uint`, `time` (a timestamp), `time6` (with microseconds), `datetime`, `duration`, `text`, `decimal` or
-/// `double`; a question mark at the end makes it nullable.
+/// Columns are written `NAME type`, the type being a length of text, `int`, `uint`, `time` (a timestamp), `time6` (with
+/// microseconds), `datetime`, `duration`, `text`, `decimal` or `double`; a question mark at the end makes it nullable.
 fn define(locks: &Locks, id: u64, schema: &str, name: &str, columns: &str) -> TableDef {
     let columns = columns
         .split(',')

@@ -95,8 +95,16 @@ fn explain(words: Words) -> Result<(), String> {
     }
     for experiment in named(&names)? {
         let cells = |scale: &Scale| (experiment.cells)(scale).len();
+        let stock = Scale {
+            generator: Generator::Sysbench,
+            ..Scale::full()
+        };
+        let of_sysbench = (experiment.cells)(&stock)
+            .iter()
+            .filter(|cell| cell.cannot(&stock).is_none())
+            .count();
         println!(
-            "{}\n\nStudy:     {}\nQuestion:  {}\nWorkload:  {}\nFound:     {}\nCells:     {} in full, {} with --quick\n",
+            "{}\n\nStudy:     {}\nQuestion:  {}\nWorkload:  {}\nFound:     {}\nCells:     {} in full, {} with --quick; {of_sysbench} of the full ones with --client sysbench\n",
             experiment.name,
             experiment.study,
             experiment.question,

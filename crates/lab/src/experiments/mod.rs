@@ -189,7 +189,7 @@ impl Cell {
             Work::HotRow { .. } => hot_row::Times::new(scale).all(),
             Work::Queue { .. } => queue::Times::new(scale).all(),
             Work::Meaning(_) => Duration::from_secs(4),
-            Work::Tpcc(..) => scale.warm + scale.measure + tpcc::CHECK,
+            Work::Tpcc(..) => scale.warm + scale.measure + tpcc::check_time(scale),
         }
     }
 

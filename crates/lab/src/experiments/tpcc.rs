@@ -13,8 +13,10 @@ use crate::server::Server;
 use std::time::Duration;
 use tidemark_client::Client;
 
-/// What the conditions take in a quick run, about.
-pub(super) const CHECK: Duration = Duration::from_millis(500);
+/// What the conditions take, about.
+pub(super) fn check_time(scale: &Scale) -> Duration {
+    Duration::from_millis(scale.pick(500, 50_000))
+}
 
 /// What is wrong where a condition is broken, and a statement that counts where it is. `{delivered}` orders of each district are at first.
 const CONDITIONS: [(&str, &str); 12] = [

@@ -15,7 +15,7 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
 
-from support.browser import Browser  # noqa: E402
+from support.browser import Browser, program  # noqa: E402
 from support.report import Report, suite_parser  # noqa: E402
 from support.server import Server, binary, free_port, scratch  # noqa: E402
 
@@ -170,6 +170,9 @@ def page(report: Report, home: Path) -> None:
     results = run(report, home)
     done = lab("report", str(results), "--out", str(home / "out"))
     report.check(done.returncode == 0, "report", done.stderr)
+    if not program():
+        report.skip("page", "there is no Chromium")
+        return
     in_browser(report, home / "out" / "index.html")
     markup(report, results, home)
 

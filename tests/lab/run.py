@@ -28,7 +28,10 @@ DAMAGE = [
     "UPDATE tpcc_warehouse SET w_ytd = w_ytd + 1 WHERE w_id = 1",                                                   # 1, 8
     "UPDATE tpcc_district SET d_ytd = d_ytd + 1 WHERE d_w_id = 2 AND d_id = 1",                                     # 9
     "INSERT INTO tpcc_orders (o_id, o_d_id, o_w_id, o_c_id, o_carrier_id, o_ol_cnt) VALUES (100000, 2, 1, 1, 1, 0)",    # 2
-    "DELETE FROM tpcc_new_orders WHERE no_w_id = 1 AND no_d_id = 3 AND no_o_id = (SELECT d_next_o_id - 2 FROM tpcc_district WHERE d_w_id = 1 AND d_id = 3)",    # 3
+    # 3; deliveries that come so far find an order and a line, and leave a gap
+    *(f"INSERT INTO tpcc_{table} VALUES " + ", ".join(f"({row.format(order)})" for order in range(100000, 100100, 10)) for table, row in (
+        ("new_orders (no_o_id, no_d_id, no_w_id)", "{}, 3, 1"), ("orders (o_id, o_d_id, o_w_id, o_c_id, o_ol_cnt)", "{}, 3, 1, 1, 1"),
+        ("order_line (ol_o_id, ol_d_id, ol_w_id, ol_number, ol_amount)", "{}, 3, 1, 1, 0"))),
     "DELETE FROM tpcc_order_line WHERE ol_w_id = 1 AND ol_d_id = 4 AND ol_o_id = 1 AND ol_number = 1",              # 4, 6
     "UPDATE tpcc_orders SET o_carrier_id = NULL WHERE o_w_id = 1 AND o_d_id = 5 AND o_id = 1",                      # 5, 7
     "UPDATE tpcc_customer SET c_balance = c_balance + 1 WHERE c_w_id = 1 AND c_d_id = 6 AND c_id = 1",              # 10, 12

@@ -85,13 +85,13 @@ class Browser:
         return answered["result"]
 
     def open(self, url: str, width: int = 1200, height: int = 900, dark: bool = False) -> "Page":
-        """A page of its own, which is loaded when this returns. With a width below 600 it is a telephone's."""
+        """A page of its own, which is loaded when this returns."""
         target = self.command("Target.createTarget", url="about:blank")["targetId"]
         session = self.command("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
         page = self.pages[session] = Page(self, session)
         for domain in ("Page", "Runtime", "Network", "Log"):
             page.command(f"{domain}.enable")
-        page.command("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=width < 600)
+        page.size(width, height)
         page.media(dark=dark)
         page.go(url)
         return page
@@ -141,6 +141,16 @@ class Page:
         if not self.loaded.wait(ANSWER_S):
             raise BrowserFailed(f"{url} is not loaded after {ANSWER_S} s")
 
+    def size(self, width: int, height: int) -> None:
+        """Of the window. With a width below 600 it is a telephone's."""
+        self.command("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=width < 600)
+
+    def key(self, key: str, code: int, text: str = "") -> None:
+        """A key that is pressed and let go."""
+        common = {"key": key, "code": key, "windowsVirtualKeyCode": code}
+        self.command("Input.dispatchKeyEvent", type="keyDown", text=text, **common)
+        self.command("Input.dispatchKeyEvent", type="keyUp", **common)
+
     def media(self, dark: bool = False, kind: str = "") -> None:
         """What style sheets are asked for: `print`, `screen`, or what it is."""
         features = [{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}]
@@ -164,6 +174,6 @@ class Page:
     def pdf(self) -> bytes:
         return base64.b64decode(self.command("Page.printToPDF", printBackground=True)["data"])
 
-    def picture(self) -> bytes:
-        """PNG of the whole page, not of what is in the window alone."""
-        return base64.b64decode(self.command("Page.captureScreenshot", captureBeyondViewport=True)["data"])
+    def picture(self, whole: bool = True) -> bytes:
+        """PNG of the whole page, or of what is in the window."""
+        return base64.b64decode(self.command("Page.captureScreenshot", captureBeyondViewport=whole)["data"])

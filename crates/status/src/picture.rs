@@ -12,6 +12,7 @@ use tidemark_database::context::{Deadlock, Process};
 use tidemark_database::monitor::history::age_s;
 use tidemark_database::monitor::waiting::{Blocked, blocked};
 use tidemark_database::monitor::{LockNames, sessions_by_owner};
+use tidemark_database::statements::Order;
 use tidemark_engine::{LockInfo, PAGE_SIZE, ViewInfo};
 use tidemark_types::TimeZone;
 
@@ -22,6 +23,7 @@ const VIEWS_MAX: usize = 12;
 const HOT_ROWS_MAX: usize = 10;
 const HOT_ROWS_LOOKED_AT: usize = 100;
 const MEMBERS_MAX: usize = 8;
+const STATEMENTS_MAX: usize = 12;
 const TEXT_LEN_MAX: usize = 160;
 /// Counting what is kept for each view reads all old versions, so the next count waits so many times as long as it took.
 const COUNT_EVERY: u32 = 500;
@@ -32,6 +34,8 @@ pub struct Painter {
     counted: HashMap<(u64, u64), ViewInfo>,
     count_next: Option<Instant>,
     deadlock: Option<(Arc<Deadlock>, Value)>,
+    /// Of the digests shown last, by their number: how often they had been executed, and for how long.
+    executed: HashMap<u64, (u64, u64)>,
 }
 
 fn cut(text: &str) -> String {
@@ -51,6 +55,7 @@ impl Painter {
             "rates": now.rates(past),
             "sessions": sessions(database, &blocked),
             "waits": waits(&blocked, now),
+            "statements": self.statements(database, now.at.duration_since(past.at)),
             "views": self.views(database, now),
             "history": history(now),
             "hot": hot(database, &names, &blocked),
@@ -104,6 +109,43 @@ impl Painter {
             })
             .collect();
         json!({"count": count, "list": shown})
+    }
+
+    /// The kinds of statements that took most time in all, and what each of them took a second since the picture before.
+    fn statements(&mut self, database: &Database, since: Duration) -> Value {
+        let seconds = since.as_secs_f64().max(0.001);
+        let mut executed = HashMap::new();
+        let top = database.digests.top(STATEMENTS_MAX, Order::Time);
+        let shown: Vec<Value> = top
+            .iter()
+            .map(|summary| {
+                let (digest, totals) = (&summary.digest, &summary.totals);
+                let (count, nanos) = (totals.count, totals.nanos);
+                let before = self.executed.get(&digest.id);
+                executed.insert(digest.id, (count, nanos));
+                let (more, spent) = before.map_or((0, 0), |(count_before, nanos_before)| {
+                    (
+                        count.saturating_sub(*count_before),
+                        nanos.saturating_sub(*nanos_before),
+                    )
+                });
+                json!({
+                    "id": digest.id,
+                    "db": digest.schema.as_deref().map(cut),
+                    "text": digest.text.as_deref().map(cut),
+                    "count": count,
+                    "seconds": nanos as f64 / 1e9,
+                    "mean_us": nanos as f64 / 1e3 / count.max(1) as f64,
+                    "p95_us": summary.histogram.quantile_picos(0.95) / 1_000_000,
+                    "examined": totals.examined as f64 / count.max(1) as f64,
+                    "errors": totals.errors,
+                    "rate": more as f64 / seconds,
+                    "load": spent as f64 / 1e9 / seconds,
+                })
+            })
+            .collect();
+        self.executed = executed;
+        Value::Array(shown)
     }
 
     /// The latest deadlock. It is drawn once, and sent each time.

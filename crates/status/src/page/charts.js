@@ -177,7 +177,18 @@ const Charts = (() => {
     return svg;
   }
 
-  /* `columns`: `[title, kind]`, where `true` is a number and `"text"` the server's words; `rows`: lists of texts, with `waits` set on those to be marked. */
+  /* A curve without axes, of at most so many values, the latest on the right. */
+  function spark(values, most) {
+    const width = 90, height = 16;
+    const svg = picture(width, height, `from ${Math.min(...values)} to ${Math.max(...values)}`);
+    svg.setAttribute("class", "spark");
+    const top = Math.max(...values) || 1;
+    const points = values.map((value, at) => `${(width - (values.length - 1 - at) * width / (most - 1)).toFixed(1)} ${(height - 1 - value / top * (height - 2)).toFixed(1)}`);
+    svg.append(shape("path", { d: `M${points.join("L")}`, class: "curve s0" }));
+    return svg;
+  }
+
+  /* `columns`: `[title, kind]`, where `true` is a number and `"text"` the server's words; `rows`: lists of texts and pictures, with `waits` set on those to be marked. */
   function table(columns, rows) {
     const made = element("table");
     const head = made.createTHead().insertRow();
@@ -192,11 +203,13 @@ const Charts = (() => {
       if (row.waits) line.className = "waits";
       row.forEach((value, at) => {
         const kind = columns[at][1];
-        line.append(element("td", kind === "text" ? "text" : kind ? "number" : "", value ?? "–"));
+        const cell = element("td", kind === "text" ? "text" : kind ? "number" : "");
+        cell.append(value ?? "–");
+        line.append(cell);
       });
     }
     return made;
   }
 
-  return { element, lines, stack, bar, graph, table, clip };
+  return { element, lines, stack, bar, spark, graph, table, clip };
 })();

@@ -91,6 +91,22 @@
     return rows.length ? [head, Charts.table(columns, rows)] : [head];
   }
 
+  const loads = new Map();      // by digest: what it took a second, the latest last
+  function statements(sample) {
+    const known = new Set(sample.statements.map((statement) => statement.id));
+    for (const id of loads.keys()) if (!known.has(id)) loads.delete(id);
+    const rows = sample.statements.map((statement) => {
+      const load = loads.get(statement.id) || [];
+      loads.set(statement.id, [...load, statement.load].slice(-SECONDS));
+      return [statement.text ?? "(all others)", statement.db, Charts.spark(loads.get(statement.id), SECONDS), seconds(statement.load), perSecond(statement.rate),
+              count(statement.count), micros(statement.mean_us), micros(statement.p95_us), count(statement.examined), count(statement.errors)];
+    });
+    if (!rows.length) return empty("No statement has been executed.");
+    const columns = [["statement", "text"], ["database"], ["last minute"], ["takes", true], ["rate", true], ["executed", true], ["mean", true], ["95 %", true],
+                     ["rows read", true], ["errors", true]];
+    return [Charts.table(columns, rows)];
+  }
+
   function views(sample) {
     const { list, count: all } = sample.views;
     if (!list.length) return empty("No snapshot is open.");
@@ -173,7 +189,7 @@
     ];
   }
 
-  const panels = { throughput, latency, waits, blocking, sessions, views, history, hot, storage, deadlock };
+  const panels = { throughput, latency, waits, blocking, sessions, statements, views, history, hot, storage, deadlock };
 
   function draw(sample) {
     for (const [name, make] of Object.entries(panels)) {

@@ -27,6 +27,7 @@ use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 /// Both logs.
 #[derive(Default)]
@@ -115,7 +116,7 @@ impl Logs {
         VARIABLES.contains(&variable)
     }
 
-    /// Whether statements are to be timed.
+    /// Whether statements that took long are to be written.
     #[inline]
     pub fn slow_is_on(&self) -> bool {
         self.slow.is_on()
@@ -137,16 +138,11 @@ impl Logs {
         }
     }
 
-    /// Writes a statement that has taken so long to the slow query log, if that is long for the session and it has read as many
-    /// rows as the session asks for. Returns true if it was long.
-    pub fn finished(&self, state: &SessionState, current: &Current) -> bool {
-        let took = current.since.elapsed();
-        if took.as_secs_f64() < state.settings.long_query_time {
-            return false;
-        }
+    /// Writes a statement that took long to the slow query log, if it has read as many rows as the session asks for.
+    pub fn slow(&self, state: &SessionState, current: &Current, took: Duration) {
         let examined = state.examined.get();
         if examined < state.settings.min_examined_row_limit {
-            return true;
+            return;
         }
         let info = &state.info;
         let address = if info.port == 0 { "" } else { info.host.as_str() };
@@ -176,6 +172,5 @@ impl Logs {
         entry.extend_from_slice(&current.text());
         entry.extend_from_slice(b";\n");
         self.slow.write(&entry);
-        true
     }
 }

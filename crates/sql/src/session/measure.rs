@@ -30,6 +30,8 @@ pub(super) struct About {
 
 /// The statement at hand, as far as it is measured.
 pub(super) struct Measure {
+    command_began: Instant,
+    /// When the statement at hand began, or, behind it, when it ended.
     began: Instant,
     lock_nanos: u64,
     examined: u64,
@@ -48,8 +50,10 @@ pub(super) struct Measure {
 
 impl Default for Measure {
     fn default() -> Measure {
+        let now = Instant::now();
         Measure {
-            began: Instant::now(),
+            command_began: now,
+            began: now,
             lock_nanos: 0,
             examined: 0,
             counted: CountedBefore::default(),
@@ -85,9 +89,17 @@ impl Session {
     /// A command begins.
     #[inline]
     pub(super) fn measure_command(&mut self, began: Instant) {
+        self.measure.command_began = began;
         self.measure.began = began;
         self.measure.lock_nanos = self.state.lock_nanos();
         self.measure.examined = 0;
+    }
+
+    /// From the command's beginning to the end of its last statement.
+    #[inline]
+    pub(super) fn command_took(&self) -> Duration {
+        let measure = &self.measure;
+        measure.began.saturating_duration_since(measure.command_began)
     }
 
     /// A statement of it begins.

@@ -45,6 +45,7 @@ use plan_cache::PlanCache;
 use prepared::Statements;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::time::Duration;
 use tidemark_engine::{Transaction, waits};
 use transaction::TransactionState;
 
@@ -199,17 +200,24 @@ impl Session {
 
     /// A statement is over: the slow query log has it if it took long.
     fn finish(&mut self) {
-        if self.state.database.logs.slow_is_on() {
-            let logs = &self.state.database.logs;
-            let slow = self
-                .state
-                .process
-                .with_current(|current| logs.finished(&self.state, current));
-            self.state.count(Counter::SlowQueries, u64::from(slow));
+        let took = self.command_took();
+        if took.as_secs_f64() >= self.state.settings.long_query_time {
+            self.note_slow(took);
         }
         self.note_view();
         self.end_command();
         self.state.end_memory();
+    }
+
+    #[cold]
+    fn note_slow(&self, took: Duration) {
+        let (state, logs) = (&self.state, &self.state.database.logs);
+        state.count(Counter::SlowQueries, 1);
+        if logs.slow_is_on() {
+            state
+                .process
+                .with_current(|current| logs.slow(state, current, took));
+        }
     }
 
     /// COM_STMT_EXECUTE: runs a prepared statement with a value for each placeholder. Error 1243 for an unknown `id`.

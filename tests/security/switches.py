@@ -197,7 +197,7 @@ class Switches:
                 ("ALTER TABLE app_db.t RENAME COLUMN a TO c, LOCK=ALL", 1801, "Unknown LOCK type 'ALL'")):
             seen = self.fails(code, statement)
             assert seen.startswith(text), seen
-        self.root("ALTER TABLE app_db.t RENAME COLUMN a TO c, ALGORITHM=INSTANT, LOCK=NONE", "ALTER TABLE app_db.t ALTER COLUMN c SET DEFAULT 5, LOCK=NONE",
+        self.root("ALTER TABLE app_db.t RENAME COLUMN a TO c, ALGORITHM=INSTANT", "ALTER TABLE app_db.t ALTER COLUMN c SET DEFAULT 5, LOCK=NONE",
                   "CREATE INDEX i ON app_db.t (c) ALGORITHM=INPLACE LOCK=EXCLUSIVE", "DROP INDEX i ON app_db.t LOCK=NONE", "ALTER TABLE app_db.t ADD COLUMN d INT, ALGORITHM=COPY")
 
     def case_variables_that_do_nothing_say_so(self):

@@ -268,6 +268,7 @@ impl Connection {
             capabilities: login.capabilities.0 as u64,
             collation: login.collation,
             encryption,
+            attributes: login.attributes(),
             password_expired,
             client: Some(Arc::new(Remote {
                 socket: self.peer.socket.clone(),

@@ -79,6 +79,9 @@ pub fn is_tls_request(packet: &[u8]) -> bool {
     packet.len() == LEN && Capabilities(capabilities).has(Capabilities::SSL)
 }
 
+/// Of the attributes of a connection so many bytes are kept, as MySQL keeps.
+const ATTRIBUTES_LEN_MAX: usize = 512;
+
 /// Who a client says it is.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Login<'a> {
@@ -154,6 +157,22 @@ impl<'a> Login<'a> {
         .with_plugin_and_attributes(fields)
     }
 
+    /// The connection attributes, as many as are kept. What is no list of names and values ends it.
+    pub fn attributes(&self) -> Vec<(String, String)> {
+        let mut fields = Fields::new(self.attributes);
+        let mut kept = Vec::new();
+        let mut len = 0;
+        while let (Ok(name), Ok(value)) = (fields.lenenc_bytes(), fields.lenenc_bytes()) {
+            len += name.len() + value.len();
+            if len > ATTRIBUTES_LEN_MAX {
+                break;
+            }
+            let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+            kept.push((text(name), text(value)));
+        }
+        kept
+    }
+
     fn with_plugin_and_attributes(mut self, mut fields: Fields<'a>) -> Result<Login<'a>, Malformed> {
         self.database = self.database.filter(|name| !name.is_empty());
         if self.capabilities.has(Capabilities::PLUGIN_AUTH) && !fields.is_empty() {
@@ -227,6 +246,10 @@ mod tests {
         assert_eq!(login.database, Some(&b"shop"[..]));
         assert_eq!(login.plugin, Some(&b"mysql_native_password"[..]));
         assert_eq!(login.attributes, b"\x0cprogram_name\x04test");
+        assert_eq!(
+            login.attributes(),
+            [("program_name".to_owned(), "test".to_owned())]
+        );
         for len in 0..32 {
             assert_eq!(Login::parse(&packet[..len], ours), Err(Malformed), "{len}");
         }

@@ -68,6 +68,7 @@ pub fn connect(database: &Arc<Database>, id: u64, schema: Option<&str>) -> Resul
         capabilities: 0,
         collation: 255,
         encryption: None,
+        attributes: Vec::new(),
         password_expired: false,
         client: None,
     };

@@ -71,6 +71,7 @@ fn session(database: &Arc<Database>) -> Session {
         capabilities: 0,
         collation: 255,
         encryption: None,
+        attributes: Vec::new(),
         password_expired: false,
         client: None,
     };

@@ -84,6 +84,7 @@ impl World {
             capabilities: 1 << 16,
             collation: 255,
             encryption: None,
+            attributes: Vec::new(),
             password_expired: false,
             client: None,
         };

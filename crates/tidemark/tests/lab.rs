@@ -78,7 +78,7 @@ fn every_experiment_on_a_server_of_its_own() {
     let failed: Vec<&String> = cells.iter().filter(|cell| cell.contains("\"error\"")).collect();
     assert!(failed.is_empty(), "{failed:?}");
     let experiments: BTreeSet<&str> = cells.iter().map(|cell| field(cell, "experiment")).collect();
-    assert_eq!(experiments.len(), 8, "{experiments:?}");
+    assert_eq!(experiments.len(), 9, "{experiments:?}");
     assert_eq!(scratch.servers(), 0, "its server is gone");
     let meaning = said(&output);
     assert!(!meaning.contains("AGAINST THE DOCUMENTATION"), "{meaning}");

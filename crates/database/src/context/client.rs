@@ -24,6 +24,8 @@ pub struct ConnectInfo {
     pub collation: u16,
     /// What TLS has agreed on; `None`: the connection is not encrypted.
     pub encryption: Option<Encryption>,
+    /// What the client says of itself: names and values, in its order.
+    pub attributes: Vec<(String, String)>,
     /// Nothing may be done before the password is changed.
     pub password_expired: bool,
     /// Wakes and watches the connection; `None` where there is none, as in an embedded database.

@@ -21,6 +21,7 @@ pub struct Process {
     user: Mutex<(String, String)>,
     /// Its account, which may have another name and host.
     account: Mutex<(String, String)>,
+    attributes: Mutex<Arc<[(String, String)]>>,
     /// When the session began.
     pub connected: Instant,
     /// Set by KILL CONNECTION, for good.
@@ -100,6 +101,7 @@ impl Process {
             id,
             user: Mutex::new((user.to_owned(), host)),
             account: Mutex::default(),
+            attributes: Mutex::default(),
             connected: Instant::now(),
             killed: AtomicBool::new(false),
             interrupt,
@@ -158,6 +160,16 @@ impl Process {
     /// Notes what the client calls itself, and its address.
     pub fn set_user(&self, user: &str, host: &str) {
         *self.user.lock() = (user.to_owned(), host.to_owned());
+    }
+
+    /// Notes what the client says of itself.
+    pub fn set_attributes(&self, attributes: &[(String, String)]) {
+        *self.attributes.lock() = attributes.into();
+    }
+
+    /// What the client says of itself: names and values.
+    pub fn attributes(&self) -> Arc<[(String, String)]> {
+        Arc::clone(&self.attributes.lock())
     }
 
     /// KILL QUERY or KILL CONNECTION: interrupts the statement that runs; the latter also ends the session.

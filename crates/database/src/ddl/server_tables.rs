@@ -4,6 +4,7 @@
 //! tables are views of what the server keeps elsewhere, and there are fewer of them. So of such statements
 //!
 //! - DROP TABLE IF EXISTS, CREATE TABLE and ALTER TABLE … KEYS of a table that MySQL has leave it as it is, and a warning says so;
+//!   so do DROP VIEW IF EXISTS and CREATE VIEW of a view of `sys`;
 //! - INSERT and REPLACE of literals into a table of accounts and their grants change those accounts, at once;
 //! - INSERT into any other table is dropped with a warning.
 //!
@@ -92,6 +93,8 @@ pub fn is_of_dump(state: &SessionState, statement: &Statement) -> bool {
             !create.temporary && create.like.is_none() && create.query.is_none() && is_ours(&create.name)
         }
         Statement::AlterTable(alter) => alter.actions.iter().all(keys) && is_ours(&alter.name),
+        Statement::DropView { views, if_exists } => *if_exists && views.iter().all(is_ours),
+        Statement::CreateView(create) => is_ours(&create.name),
         Statement::Insert(insert) => {
             is_ours(&insert.table)
                 && matches!(insert.source, InsertSource::Values(_))
@@ -106,7 +109,7 @@ pub fn is_of_dump(state: &SessionState, statement: &Statement) -> bool {
 pub fn load(state: &SessionState, statement: &Statement) -> Result<Answer> {
     let stays = |schema: &str, name: &str| {
         state.warnings.warn(SqlError::unknown(format!(
-            "Table '{schema}.{name}' is the server's own and stays as it is"
+            "'{schema}.{name}' is the server's own and stays as it is"
         )));
     };
     let schema_of = |name: &ObjectName| schema_of(state, name).unwrap_or("mysql");
@@ -130,6 +133,12 @@ pub fn load(state: &SessionState, statement: &Statement) -> Result<Answer> {
             });
         }
         Statement::AlterTable(alter) => stays(schema_of(&alter.name), &alter.name.name),
+        Statement::DropView { views, .. } => {
+            for view in views {
+                stays(schema_of(view), &view.name);
+            }
+        }
+        Statement::CreateView(create) => stays(schema_of(&create.name), &create.name.name),
         Statement::Insert(insert) => return insert_rows(state, insert),
         _ => return Err(SqlError::not_supported("this statement")),
     }

@@ -4,6 +4,7 @@
 //! it as one, and here a function that makes all its rows for a session. What an account may not see is not among them.
 
 mod accounts;
+mod attributes;
 mod events;
 mod history;
 mod keywords;
@@ -157,7 +158,7 @@ const MAKERS: &[(&str, &str, RowMaker)] = &[
     (SYS, "tidemark_hot_rows", locks::hot_rows),
     (SYS, "innodb_lock_waits", locks::lock_waits),
     (SYS, "schema_table_lock_waits", metadata_locks::table_lock_waits),
-    (PS, "session_account_connect_attrs", none),
+    (PS, "session_account_connect_attrs", attributes::of_account),
 ];
 
 /// All rows of a virtual table, columns in the definition's order.

@@ -100,6 +100,7 @@ fn connect(database: &std::sync::Arc<Database>, schema: Option<&str>) -> Session
         capabilities: 0,
         collation: 255,
         encryption: None,
+        attributes: Vec::new(),
         password_expired: false,
         client: None,
     };

@@ -108,6 +108,7 @@ impl Session {
         state
             .process
             .set_account(&state.info.account.user, &state.info.account.host);
+        state.process.set_attributes(&state.info.attributes);
         state.database.add_session(&state.process);
         let mut session = Session {
             state,
@@ -295,6 +296,7 @@ impl Session {
         self.state
             .process
             .set_account(&info.account.user, &info.account.host);
+        self.state.process.set_attributes(&info.attributes);
         self.guard = guard::Guard::default();
         self.state.info = info;
         self.reset()?;
@@ -420,6 +422,7 @@ pub fn run_trusted_into(database: &Arc<Database>, sql: &[u8], out: &mut dyn Resu
         capabilities: capability::MULTI_STATEMENTS,
         collation: Collation::DEFAULT.id(),
         encryption: None,
+        attributes: Vec::new(),
         password_expired: false,
         client: None,
     };

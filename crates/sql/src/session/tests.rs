@@ -144,6 +144,7 @@ impl World {
             capabilities: capability::MULTI_STATEMENTS,
             collation: 255,
             encryption: None,
+            attributes: Vec::new(),
             password_expired: false,
             client: None,
         };

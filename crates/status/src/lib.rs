@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!  listener   accepts connections, a bounded number of them; start and stop
-//!  routes     what is answered to which request, and to whom
+//!  routes     the answer to each request, and the access rules
 //!  stream     the page's events
 //!  shared     what the connections share, and how many there may be
 //!  hub        one sampler for everybody who looks

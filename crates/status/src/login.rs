@@ -1,4 +1,4 @@
-//! Who may look: an account with the PROCESS privilege, by HTTP's Basic scheme, checked against the server's own accounts.
+//! Access to the page: an account with the PROCESS privilege, by HTTP's Basic scheme, checked against the server's own accounts.
 //!
 //! The rules of a login count here too: locked accounts, expired passwords, `REQUIRE SSL` (which this connection cannot keep), and
 //! wrong passwords towards FAILED_LOGIN_ATTEMPTS. Whoever does not exist takes as long as one whose password is wrong.

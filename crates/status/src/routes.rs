@@ -1,4 +1,4 @@
-//! What is answered to which request, and to whom.
+//! The answer to each request, and the access rules that apply to it.
 //!
 //! `/health` and `/ready` tell nothing but a state and are for everybody. All else is for this machine, or, where others can connect,
 //! for accounts with the PROCESS privilege.
@@ -20,7 +20,7 @@ const CSS: &str = "text/css; charset=utf-8";
 const JS: &str = "text/javascript; charset=utf-8";
 const SVG: &str = "image/svg+xml";
 
-/// Answers a request of a client on `host`.
+/// The answer to a request that a client sends from `host`.
 pub fn answer(shared: &Shared, stream: &mut TcpStream, request: &Request, host: &str) -> io::Result<()> {
     let is_head = request.method == "HEAD";
     let answer = |stream: &mut TcpStream, response| response::send(stream, &response, is_head);

@@ -1,4 +1,4 @@
-//! What `performance_schema` counts, and of whom: `setup_consumers`, `setup_instruments`, `setup_actors`, `setup_objects`.
+//! Which statements and which accounts `performance_schema` counts: `setup_consumers`, `setup_instruments`, `setup_actors`, `setup_objects`.
 //!
 //! It is as it is: everything here is counted of everybody, always, and cannot be switched off; changes of these tables are refused.
 

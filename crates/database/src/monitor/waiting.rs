@@ -21,7 +21,7 @@ pub struct Blocked {
     pub waited: Duration,
 }
 
-/// Who waits, with a session that is waited for; the longest waits first. Of each kind of lock not more than `most` waits.
+/// The sessions that wait for a lock, each with one that holds it; the longest waits first. At most `most` waits of each kind of lock.
 pub fn blocked(database: &Database, names: &LockNames, most: usize) -> Vec<Blocked> {
     let mut found = Vec::new();
     let waits = database.engine().first_lock_waits(most);

@@ -62,7 +62,7 @@ pub struct Scale {
     pub clients: Option<Vec<usize>>,
     /// Rows of a table, if it says how many.
     pub rows: Option<u32>,
-    /// Who puts the load on.
+    /// The load generator: the lab's own, or stock sysbench.
     pub generator: Generator,
 }
 

@@ -22,6 +22,8 @@ mod undo_room;
 pub use append::MtrLsn;
 pub(crate) use end::{DurableProof, check_end};
 pub use reader::Reader;
+#[cfg(test)]
+pub(crate) use record::first_word_at;
 pub(crate) use record::{Mark, RECORD_ALIGN, RECORD_HEADER, RecordedOp};
 pub use record::{Record, TxnNote};
 pub(crate) use record::{finish as finish_record, push_op};
@@ -201,7 +203,8 @@ impl Log {
     pub fn read_record(&self, lsn: Lsn) -> Result<Record> {
         // Enough to know its header is written; the reader says if the rest is missing.
         self.wait_for(Lsn(lsn.0 + RECORD_HEADER as u64), Stage::Written)?;
-        let record = Reader::new(&self.segments, lsn, AHEAD_ONE).next()?;
+        let mut reader = Reader::new(&self.segments, lsn, AHEAD_ONE);
+        let record = reader.next()?.cloned();
         record.ok_or_else(|| Error::corrupt(None, format!("no log record begins at {lsn}")))
     }
 

@@ -14,6 +14,8 @@ pub struct Reader<'l> {
     /// What was read ahead, beginning at `ahead_at`.
     ahead: Vec<u8>,
     ahead_at: Lsn,
+    /// The record found last, or a blank one.
+    record: Record,
 }
 
 /// Read at once where one record is wanted, and where many are.
@@ -29,6 +31,7 @@ impl<'l> Reader<'l> {
             ahead_len,
             ahead: Vec::new(),
             ahead_at: at,
+            record: Record::default(),
         }
     }
 
@@ -42,12 +45,12 @@ impl<'l> Reader<'l> {
         self.at
     }
 
-    /// The next record; `None` at the end of the log.
+    /// The next record, which stays here until the one after it is asked for; `None` at the end of the log.
     #[allow(
         clippy::should_implement_trait,
-        reason = "unlike an iterator's, it returns an error when reading fails"
+        reason = "unlike an iterator's, it returns an error when reading fails, and lends what it finds"
     )]
-    pub fn next(&mut self) -> Result<Option<Record>> {
+    pub fn next(&mut self) -> Result<Option<&Record>> {
         let Some(header) = self.bytes(RECORD_HEADER)? else {
             return Ok(None);
         };
@@ -55,11 +58,14 @@ impl<'l> Reader<'l> {
         let Some(len) = claimed_len(header) else {
             return Ok(None);
         };
-        let (at, mark) = (self.at, self.segments.mark());
+        // Its memory is used again: a recovery reads millions of records.
+        let mut memory = std::mem::take(&mut self.record).into_bytes();
         let Some(bytes) = self.bytes(len)? else {
             return Ok(None);
         };
-        let Some(record) = Record::parse(at, bytes.to_vec(), mark) else {
+        memory.clear();
+        memory.extend_from_slice(bytes);
+        let Some(record) = Record::parse(self.at, memory, self.segments.mark()) else {
             return Ok(None);
         };
         if record.epoch() < self.epoch {
@@ -67,7 +73,8 @@ impl<'l> Reader<'l> {
         }
         self.epoch = record.epoch();
         self.at = record.end;
-        Ok(Some(record))
+        self.record = record;
+        Ok(Some(&self.record))
     }
 
     /// The next bytes; `None` if the files end before.

@@ -141,7 +141,7 @@ fn place(lsn: Lsn, mark: u32) -> u32 {
 }
 
 /// A record read back.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Record {
     /// Where it begins: its address, for undo.
     pub lsn: Lsn,
@@ -201,6 +201,16 @@ impl Record {
 
     pub(crate) fn epoch(&self) -> u32 {
         epoch_of(&self.bytes)
+    }
+
+    /// The memory that it stands in.
+    pub(crate) fn into_bytes(self) -> Vec<u8> {
+        self.bytes
+    }
+
+    /// Up to where the log was on disk when it was made, if it says so.
+    pub(crate) fn durable(&self) -> Option<Lsn> {
+        durable_of(&self.bytes)
     }
 
     fn payload_at(&self) -> usize {

@@ -6,7 +6,7 @@
 //! | `mtr.rs` | changes of several pages, one record, all or nothing |
 //! | `space.rs`, `scratch.rs` | which pages are used |
 //! | `cleaner.rs`, `doublewrite.rs` | pages go to disk; checkpoints |
-//! | `start.rs`, `control.rs`, `files.rs`, `recovery.rs` | and come back |
+//! | `start.rs`, `control.rs`, `files.rs`, `recovery.rs`, `redo.rs` | and come back |
 //! | `backup.rs`, `archive.rs`, `holds.rs` | copies of a store that runs, and its log |
 //! | `scrub.rs` | pages verified where they lie |
 //!
@@ -27,6 +27,7 @@ mod mtr;
 mod op;
 mod pace;
 mod recovery;
+mod redo;
 mod scratch;
 mod scrub;
 mod space;
@@ -53,6 +54,7 @@ use cleaner::{Aim, Cleaner};
 use control::{Control, ControlFile};
 use holds::{Holds, LogHold};
 use parking_lot::{Mutex, RwLock};
+use redo::Stretch;
 use scratch::Scratch;
 use space::Space;
 use start::Start;
@@ -170,6 +172,7 @@ impl Store {
             doublewrite,
             segments,
             mut recovered,
+            stretches,
         } = Start::from(&config)?;
         let log_config = LogConfig {
             buffer_bytes: config.log_buffer_bytes,
@@ -204,12 +207,18 @@ impl Store {
         });
         store.set_max_dirty_pages_pct(config.max_dirty_pages_pct);
         *store.thread.lock() = Some(Cleaner::start(&store)?);
-        store.recover(config, &control, &mut recovered)?;
+        store.recover(config, &control, &stretches, &mut recovered)?;
         Ok((store, recovered))
     }
 
     /// Redoes what the log has, and makes the store ready for changes.
-    fn recover(&self, config: StoreConfig, control: &Control, recovered: &mut Recovered) -> Result<()> {
+    fn recover(
+        &self,
+        config: StoreConfig,
+        control: &Control,
+        stretches: &[Stretch],
+        recovered: &mut Recovered,
+    ) -> Result<()> {
         if recovered.end > control.redo_from {
             ::log::info!(
                 "recovery: the log is redone from position {} to {}",
@@ -218,7 +227,7 @@ impl Store {
             );
         }
         if config.force_recovery < NO_REDO {
-            recovered.records_redone = self.redo(control.redo_from, recovered.end)?;
+            recovered.records_redone = self.redo(control.redo_from, recovered.end, stretches)?;
         }
         if config.force_recovery == 0 {
             self.pool.set_log_found(recovered.end);

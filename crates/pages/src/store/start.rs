@@ -1,14 +1,15 @@
 //! What a start finds in a data directory, and what it makes certain before it counts on it.
 //!
 //! First everything is examined, and nothing changed: a directory that is refused is left as it was. Then the end of the log is
-//! made one that new records can follow, torn pages are restored, and what was read is written again and synced: it may be
-//! no more than what the operating system remembers, of a killed process or of one that stopped because a sync had failed,
+//! made one that new records can follow, torn pages are restored, and what was read and is not known to have been synced is
+//! written again and synced: it may be no more than what the operating system remembers, of a killed process or of one that stopped because a sync had failed,
 //! after which the system takes for written what is not on the disk. With the control file, which says the new epoch, the
 //! directory is this start's.
 
 use super::control::{Control, ControlFile};
 use super::doublewrite::{Doublewrite, LastBatch};
-use super::recovery::{self, Recovered};
+use super::recovery::{self, Analysis, Recovered};
+use super::redo::{Stretch, Stretches};
 use super::scratch::Scratch;
 use super::{LOG_CAPACITY_MIN, StoreConfig, files};
 use crate::disk::{Access, File};
@@ -32,6 +33,8 @@ pub(super) struct Start {
     pub doublewrite: Doublewrite,
     pub segments: Segments,
     pub recovered: Recovered,
+    /// What is to be redone.
+    pub stretches: Vec<Stretch>,
 }
 
 /// What there is, unchanged so far.
@@ -43,6 +46,7 @@ struct Found {
     last_batch: LastBatch,
     segments: Segments,
     recovered: Recovered,
+    analysis: Analysis,
 }
 
 impl Start {
@@ -75,7 +79,8 @@ impl Found {
         let segments = Segments::open(config.disk.clone(), control.segment_bytes, mark)?;
         files::check_log(&segments, &control)?;
         let mut reader = segments.reader(control.scan_from).not_before(control.scan_epoch);
-        recovery::analyse(&mut reader, &mut recovered)?;
+        let stretches = Stretches::new(control.redo_from, config.pool_pages);
+        let analysis = recovery::analyse(&mut reader, stretches, &mut recovered)?;
         files::check_whole(&segments, &control, recovered.end)?;
         let checkpoint = DurableProof {
             lsn: control.durable,
@@ -97,6 +102,7 @@ impl Found {
             last_batch,
             segments,
             recovered,
+            analysis,
         })
     }
 
@@ -109,6 +115,7 @@ impl Found {
             last_batch,
             mut segments,
             mut recovered,
+            analysis,
         } = self;
         let disk = &*config.disk;
         segments.finish_last(recovered.end)?;
@@ -118,7 +125,9 @@ impl Found {
             recovered.torn_pages_repaired = last_batch.restore(&*data)?;
         }
         files::check_superblock(&*data, &control)?;
-        segments.write_again(control.durable.max(control.scan_from), recovered.end)?;
+        // What control and the records say was on disk was: a sync had returned before they could say so.
+        let certain = control.durable.max(analysis.durable).max(control.scan_from);
+        segments.write_again(certain, recovered.end)?;
         data.sync()?;
         control.epoch += 1;
         // Those that only the log knows of: a checkpoint may pass it before the floors above say what they have given out.
@@ -141,6 +150,7 @@ impl Found {
             doublewrite,
             segments,
             recovered,
+            stretches: analysis.stretches,
         })
     }
 }

@@ -157,6 +157,7 @@ SUITES = {
     "security": program("security/run.py"),
     "status": program("status/run.py", "chromium"),
     "oracle": program("oracle/run.py", full="--seeds 60", quick="--seeds 15"),
+    "planner": program("planner/run.py"),
     "clients": program("clients/run.py", "mariadb"),
     "drivers": program("drivers/run.py", "drivers"),
     "frameworks": program("frameworks/run.py", "mariadb", "drivers", full="--short", quick="--short"),

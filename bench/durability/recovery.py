@@ -23,6 +23,7 @@ def run(report, peer: Side | None, options) -> None:
     if peer and not (options.peer_pid_file and options.peer_start):
         raise SystemExit("--peer-pid-file and --peer-start are needed to kill the peer and start it again")
     tables = [f"--tables={TABLES}", f"--table-size={rows}"]
+    peer_process: subprocess.Popen | None = None
     with tidemark("recovery", f"--innodb-redo-log-capacity={capacity_mb}M", pool_mb=2000) as own:
         sides = [own, *([peer] if peer else [])]
         for side in sides:
@@ -40,7 +41,7 @@ def run(report, peer: Side | None, options) -> None:
                     if side is own:
                         own.server.kill()
                     else:
-                        kill(int(options.peer_pid_file.read_text()))
+                        kill(int(options.peer_pid_file.read_text()), peer_process)
                 finally:
                     load.stop()
                 side.close_all()
@@ -48,7 +49,7 @@ def run(report, peer: Side | None, options) -> None:
                 if side is own:
                     own.server.start(wait_s=1800)
                 else:
-                    subprocess.Popen(options.peer_start, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+                    peer_process = subprocess.Popen(options.peer_start, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
                 first_row(side)
                 seconds = time.monotonic() - started
                 took[side.name].append(seconds)
@@ -74,8 +75,11 @@ def fill(side: Side, capacity: int, most_s: float) -> int:
         time.sleep(0.1)
 
 
-def kill(pid: int) -> None:
+def kill(pid: int, started: subprocess.Popen | None) -> None:
+    """Ends a server at once. One that was started here must be waited for, or it stays as a process that has ended."""
     os.kill(pid, signal.SIGKILL)
+    if started:
+        started.wait()
     while os.path.exists(f"/proc/{pid}"):
         time.sleep(0.01)
 

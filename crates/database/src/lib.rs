@@ -26,6 +26,7 @@
 //!
 //! - [`context`]: the [`Database`] that all sessions share; what a running statement knows of its session and of it.
 //! - [`dictionary`]: names → definitions, of virtual tables too; [`mdl`]: the locks on them.
+//! - [`histogram`]: how the values of a column are spread.
 //! - [`accounts`]: accounts and their privileges. [`variables`]: the registry of system variables, their values.
 //! - [`ddl`]: changes of definitions and accounts. [`show`], [`information_schema`]: what there is, as rows.
 //! - [`statements`]: what statements did, by digest, session and account.
@@ -38,6 +39,7 @@ pub mod accounts;
 pub mod context;
 pub mod ddl;
 pub mod dictionary;
+pub mod histogram;
 pub mod information_schema;
 pub mod mdl;
 pub mod monitor;

@@ -321,6 +321,7 @@ pub fn of(statement: &Statement) -> usize {
         Statement::RenameTable(_) => named!("rename_table"),
         Statement::CreateIndex { .. } => named!("create_index"),
         Statement::DropIndex { .. } => named!("drop_index"),
+        Statement::Histogram { .. } => named!("analyze"),
         Statement::TableMaintenance { kind, .. } => match kind {
             MaintenanceKind::Analyze => named!("analyze"),
             MaintenanceKind::Optimize => named!("optimize"),

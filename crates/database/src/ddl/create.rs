@@ -119,6 +119,7 @@ impl DdlContext<'_> {
         let (schema, name) = self.target(source)?;
         self.state.require_in_part_of(Privileges::SELECT, source)?;
         let mut table = TableDef::clone(&*self.table(schema, name)?);
+        table.histograms.clear();
         index::number(&mut table.indexes);
         table.options.checks = check::copied(&table.options.checks, new_name);
         table.options.created = now_s();
@@ -204,6 +205,7 @@ impl DdlContext<'_> {
             foreign_keys: keys,
             temporary: false,
             view: None,
+            histograms: Vec::new(),
         })
     }
 

@@ -1,5 +1,5 @@
 //! ANALYZE, OPTIMIZE, CHECK, REPAIR and CHECKSUM TABLE. Statistics are read off the trees when needed, so ANALYZE has nothing
-//! to do; CHECK reads the table through; OPTIMIZE makes it anew, as `ALTER TABLE … FORCE` does: trees keep themselves half
+//! to do but to renew histograms (`histogram.rs`); CHECK reads the table through; OPTIMIZE makes it anew, as `ALTER TABLE … FORCE` does: trees keep themselves half
 //! full and better by merging pages, a copy is full, and what was free in the old trees goes back to the file.
 
 use super::DdlContext;
@@ -116,7 +116,11 @@ impl DdlContext<'_> {
                     );
                     say("status", "Unable to write table statistics to DD tables");
                 }
-                MaintenanceKind::Analyze | MaintenanceKind::Checksum => say("status", "OK"),
+                MaintenanceKind::Analyze => {
+                    self.renew_histograms(&table)?;
+                    say("status", "OK");
+                }
+                MaintenanceKind::Checksum => say("status", "OK"),
             }
         }
         Ok(Answer::Rows(rows))

@@ -18,6 +18,7 @@ mod drop;
 mod foreign_key;
 mod foreign_key_rows;
 mod generated;
+mod histogram;
 mod index;
 mod maintenance;
 mod passwords;
@@ -32,7 +33,7 @@ use crate::dictionary::{CheckDef, ColumnDef, DefinitionChange, IndexDef, TableDe
 use crate::error::{Result, SqlError, er};
 use crate::expr::{Binder, Expr, PlainHooks, Scope};
 use crate::mdl::{Block, Mode};
-use crate::parse::ast::{MaintenanceKind, ObjectName, Statement};
+use crate::parse::ast::{HistogramChange, MaintenanceKind, ObjectName, Statement};
 use crate::parse::parse_expression;
 use std::sync::Arc;
 
@@ -54,6 +55,7 @@ pub fn is_ddl(statement: &Statement) -> bool {
             | CreateIndex { .. }
             | DropIndex { .. }
             | TableMaintenance { .. }
+            | Histogram { .. }
     )
 }
 
@@ -96,6 +98,17 @@ pub fn execute(state: &SessionState, statement: &Statement) -> Result<Answer> {
         } => run.drop_index(table, index, demands),
         _ => Err(SqlError::not_supported("this statement")),
     }
+}
+
+/// ANALYZE TABLE … UPDATE HISTOGRAM and DROP HISTOGRAM. `may` says whether the session's own locks allow it.
+pub fn change_histograms(
+    state: &SessionState,
+    tables: &[ObjectName],
+    columns: &[String],
+    change: &HistogramChange,
+    may: &dyn Fn(&TableDef) -> Result<()>,
+) -> Result<Answer> {
+    DdlContext::new(state).change_histograms(tables, columns, change, may)
 }
 
 /// ANALYZE, OPTIMIZE, CHECK, REPAIR or CHECKSUM TABLE. `may` says whether the session's own locks allow it.

@@ -137,6 +137,7 @@ fn view_table(state: &SessionState, (schema, name): (&str, &str), body: ViewBody
         foreign_keys: Vec::new(),
         temporary: false,
         view: Some(Arc::new(body.view)),
+        histograms: Vec::new(),
     }
 }
 

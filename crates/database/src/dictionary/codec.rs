@@ -588,6 +588,7 @@ pub fn decode_table(schema: &str, name: &str, bytes: &[u8], version: u64, locks:
         foreign_keys,
         temporary: false,
         view,
+        histograms: Vec::new(),
     })
 }
 
@@ -663,6 +664,7 @@ mod tests {
             foreign_keys: Vec::new(),
             temporary: false,
             view: None,
+            histograms: Vec::new(),
         };
         let survives = |table: &TableDef, version: u8| {
             let bytes = encode_table(table);

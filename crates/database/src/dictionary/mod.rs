@@ -20,6 +20,7 @@ pub use table::{
 pub use temporary::TemporaryTables;
 
 use crate::error::{Result, SqlError};
+use crate::histogram::{ColumnHistogram, Histogram};
 use crate::mdl::Locks;
 use crate::types::Collation;
 use parking_lot::RwLock;
@@ -30,6 +31,8 @@ use tidemark_engine::{Ddl, Engine, Error, IndexSchema, OnlineBuild, TableId, Tab
 
 const SPACE_SCHEMA: &str = "schema";
 const SPACE_TABLE: &str = "table";
+/// The histograms of tables' columns, by database, table and column.
+const SPACE_HISTOGRAM: &str = "histogram";
 /// The engine's tables that are being filled before they get a name.
 const SPACE_UNFINISHED: &str = "unfinished";
 
@@ -66,6 +69,31 @@ impl Definitions {
             self.children.entry(parent).or_default().insert(child);
         }
         schema.tables.insert(table.name.clone(), table);
+    }
+
+    /// Gives the tables the histograms that the catalog has. One that cannot be read is left out: nothing but speed depends
+    /// on it.
+    fn load_histograms(&mut self, engine: &Engine) -> Result<()> {
+        for (key, value) in engine.meta_scan(SPACE_HISTOGRAM)? {
+            let key = String::from_utf8_lossy(&key).into_owned();
+            let mut parts = key.splitn(3, '\0');
+            let mut part = || parts.next().unwrap_or_default();
+            let (schema, name, column) = (part(), part(), part());
+            let tables = self.schemas.get_mut(schema).map(|schema| &mut schema.tables);
+            let Some(table) = tables.and_then(|tables| tables.get_mut(name)) else {
+                continue;
+            };
+            let Some(at) = table.column(column) else { continue };
+            match Histogram::parse(&value, &table.columns[at].ty) {
+                Ok(histogram) => {
+                    let column = column.to_owned();
+                    let made = Arc::new(ColumnHistogram { column, histogram });
+                    Arc::make_mut(table).histograms.push(made);
+                }
+                Err(error) => log::error!("the histogram of {schema}.{name}.{column} is left out: {error}"),
+            }
+        }
+        Ok(())
     }
 
     fn remove_table(&mut self, schema: &str, name: &str) {
@@ -114,6 +142,7 @@ impl Dictionary {
                 def => names.put_table(Arc::new(def?)),
             }
         }
+        names.load_histograms(engine)?;
         Ok(Dictionary {
             epoch: AtomicU64::new(1),
             names: RwLock::new(names),
@@ -352,6 +381,10 @@ fn table_key(schema: &str, name: &str) -> Vec<u8> {
     format!("{schema}\0{name}").into_bytes()
 }
 
+fn histogram_key(schema: &str, name: &str, column: &str) -> Vec<u8> {
+    format!("{schema}\0{name}\0{column}").into_bytes()
+}
+
 impl DefinitionChange<'_> {
     /// Adds or replaces a database's definition.
     pub fn put_schema(&mut self, schema: SchemaDef) -> Result<()> {
@@ -374,6 +407,15 @@ impl DefinitionChange<'_> {
             let value = codec::encode_table(&table);
             let key = table_key(&table.schema, &table.name);
             self.ddl.put_meta(SPACE_TABLE, &key, &value)?;
+            self.delete_histograms(&table.schema, &table.name)?;
+            for made in &table.histograms {
+                let Some(at) = table.column(&made.column) else {
+                    continue;
+                };
+                let text = made.histogram.text(&table.columns[at].ty);
+                let key = histogram_key(&table.schema, &table.name, &made.column);
+                self.ddl.put_meta(SPACE_HISTOGRAM, &key, text.as_bytes())?;
+            }
         }
         self.edits.push(Edit::PutTable(Box::new(table)));
         Ok(())
@@ -401,10 +443,36 @@ impl DefinitionChange<'_> {
     pub fn drop_table(&mut self, schema: &str, name: &str) -> Result<()> {
         if self.temporary.is_none() {
             self.ddl.delete_meta(SPACE_TABLE, &table_key(schema, name))?;
+            self.delete_histograms(schema, name)?;
         }
         self.edits
             .push(Edit::DropTable(schema.to_owned(), name.to_owned()));
         Ok(())
+    }
+
+    /// Forgets the histograms that the catalog has of a table.
+    fn delete_histograms(&mut self, schema: &str, name: &str) -> Result<()> {
+        for column in self.histograms_of(schema, name) {
+            let key = histogram_key(schema, name, &column);
+            self.ddl.delete_meta(SPACE_HISTOGRAM, &key)?;
+        }
+        Ok(())
+    }
+
+    /// The columns that have histograms, of the table that has the name at this point of the change.
+    fn histograms_of(&self, schema: &str, name: &str) -> Vec<String> {
+        let columns = |table: &TableDef| table.histograms.iter().map(|made| made.column.clone()).collect();
+        for edit in self.edits.iter().rev() {
+            match edit {
+                Edit::PutTable(table) if table.schema == schema && table.name == name => {
+                    return columns(table);
+                }
+                Edit::DropTable(s, n) if s == schema && n == name => return Vec::new(),
+                _ => {}
+            }
+        }
+        let table = self.dictionary.find_table(schema, name);
+        table.map_or(Vec::new(), |table| columns(&table))
     }
 
     /// Makes the change durable, then visible to statements that begin afterwards.

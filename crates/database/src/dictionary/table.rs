@@ -5,6 +5,7 @@
 //! (primary, unique, others) and what the engine numbers is not.
 
 use crate::expr::names_equal;
+use crate::histogram::ColumnHistogram;
 use crate::mdl::TableLock;
 use crate::parse::ast::{CheckOption, ViewAlgorithm};
 use crate::types::{Collation, SqlType, Value};
@@ -48,6 +49,8 @@ pub struct TableDef {
     pub temporary: bool,
     /// What a view stands for; `None`: it is a table. A view has columns, and no table of the engine.
     pub view: Option<Arc<ViewDef>>,
+    /// Those that ANALYZE TABLE … UPDATE HISTOGRAM has made, by the columns' names.
+    pub histograms: Vec<Arc<ColumnHistogram>>,
 }
 
 /// What makes a [`TableDef`] a view.
@@ -220,6 +223,23 @@ impl TableDef {
     /// The metadata lock of a temporary table, which is no lock of its name.
     pub fn private_lock() -> Arc<TableLock> {
         TableLock::private()
+    }
+
+    /// The histogram of a column.
+    pub fn histogram(&self, column: &str) -> Option<&ColumnHistogram> {
+        let mut all = self.histograms.iter();
+        let found = all.find(|made| names_equal(&made.column, column));
+        found.map(|made| &**made)
+    }
+
+    /// Forgets the histograms of columns that are not as they were in the definition of before.
+    pub fn keep_histograms_of(&mut self, before: &TableDef) {
+        let mut histograms = std::mem::take(&mut self.histograms);
+        histograms.retain(|made| {
+            let (old, new) = (before.column(&made.column), self.column(&made.column));
+            matches!((old, new), (Some(old), Some(new)) if before.columns[old].ty == self.columns[new].ty)
+        });
+        self.histograms = histograms;
     }
 
     /// The position of a column; names compare without case. A functional key part has no name.

@@ -77,7 +77,7 @@ const MAKERS: &[(&str, &str, RowMaker)] = &[
     (IS, "ENABLED_ROLES", roles::enabled),
     (IS, "ROLE_TABLE_GRANTS", roles::table_grants),
     (IS, "ROLE_COLUMN_GRANTS", roles::column_grants),
-    (IS, "COLUMN_STATISTICS", none),
+    (IS, "COLUMN_STATISTICS", rows::column_statistics),
     (IS, "TABLESPACES", none),
     (IS, "KEYWORDS", keywords::keywords),
     (MYSQL, "user", accounts::user),

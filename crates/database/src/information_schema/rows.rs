@@ -236,6 +236,27 @@ pub fn statistics(state: &SessionState) -> Made {
     Ok(rows)
 }
 
+pub fn column_statistics(state: &SessionState) -> Made {
+    let mut rows = Vec::new();
+    for table in stored_tables(state) {
+        for made in &table.histograms {
+            let Some(at) = table.column(&made.column) else {
+                continue;
+            };
+            if state.on_column(&table, &made.column).is_empty() {
+                continue;
+            }
+            rows.push(vec![
+                string(&table.schema),
+                string(&table.name),
+                string(&made.column),
+                Value::Json(made.histogram.text(&table.columns[at].ty).into_bytes().into()),
+            ]);
+        }
+    }
+    Ok(rows)
+}
+
 pub fn key_column_usage(state: &SessionState) -> Made {
     let mut rows = Vec::new();
     for table in stored_tables(state) {

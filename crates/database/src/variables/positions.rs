@@ -51,6 +51,7 @@ positions! {
     at_innodb_autoinc_lock_mode = "innodb_autoinc_lock_mode";
     at_innodb_table_locks = "innodb_table_locks";
     at_cte_max_recursion_depth = "cte_max_recursion_depth";
+    at_histogram_generation_max_mem_size = "histogram_generation_max_mem_size";
     at_sort_buffer_size = "sort_buffer_size";
     at_join_buffer_size = "join_buffer_size";
     at_tmp_table_size = "tmp_table_size";

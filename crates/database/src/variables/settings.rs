@@ -101,6 +101,8 @@ pub struct Settings {
     pub statement_memory: Limit,
     /// `max_execution_time` of SELECT, in milliseconds; 0, the default, is no limit.
     pub max_execution_time_ms: u64,
+    /// `histogram_generation_max_mem_size`, in bytes.
+    pub histogram_memory: u64,
     /// `foreign_key_checks`. On by default.
     pub foreign_key_checks: bool,
     /// `restrict_fk_on_non_standard_key`. On by default.
@@ -156,6 +158,7 @@ impl Values {
             sql_select_limit: uint(at_sql_select_limit()),
             sql_safe_updates: uint(at_sql_safe_updates()) != 0,
             updatable_views_with_limit: self.text(at_updatable_views_with_limit()) == "YES",
+            histogram_memory: uint(at_histogram_generation_max_mem_size()),
             max_join_size: match uint(at_sql_big_selects()) {
                 0 => uint(at_max_join_size()),
                 _ => u64::MAX,

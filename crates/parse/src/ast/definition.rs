@@ -338,6 +338,22 @@ pub enum AlterAction {
     Unsupported(String),
 }
 
+/// What `ANALYZE TABLE` does to histograms.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum HistogramChange {
+    /// `UPDATE HISTOGRAM`: made of the table's rows.
+    Make {
+        /// `WITH n BUCKETS`
+        buckets: Option<u64>,
+        /// `AUTO UPDATE`: by each `ANALYZE TABLE` from now on.
+        auto_update: bool,
+    },
+    /// `UPDATE HISTOGRAM … USING DATA`: this document.
+    Take(Vec<u8>),
+    /// `DROP HISTOGRAM`
+    Drop,
+}
+
 /// Which statement of table maintenance.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MaintenanceKind {

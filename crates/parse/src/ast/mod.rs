@@ -238,6 +238,15 @@ pub enum Statement {
         /// The tables, in the order written.
         tables: Vec<ObjectName>,
     },
+    /// `ANALYZE TABLE t UPDATE HISTOGRAM ON …`, `… DROP HISTOGRAM ON …`
+    Histogram {
+        /// The tables; all but one are an error when it is executed.
+        tables: Vec<ObjectName>,
+        /// The columns, as written.
+        columns: Vec<String>,
+        /// What becomes of their histograms.
+        change: HistogramChange,
+    },
 
     /// `CREATE USER …`
     CreateUser {

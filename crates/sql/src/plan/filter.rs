@@ -2,11 +2,15 @@
 
 use super::access::AccessPath;
 use super::index_bounds::{KeyValue, has_exact_place};
+use super::spread::Spread;
 use crate::dictionary::TableDef;
 use crate::expr::{CmpOp, Expr, Node};
 
-/// A guess at the share of rows that pass a condition.
-pub(super) fn selectivity(e: &Expr) -> f64 {
+/// The share of rows that pass a condition: what a histogram says, or a guess.
+pub(super) fn selectivity(e: &Expr, spread: Option<&Spread>) -> f64 {
+    if let Some(share) = spread.and_then(|spread| spread.share(e)) {
+        return share;
+    }
     match &e.node {
         Node::Compare(CmpOp::Eq | CmpOp::NullSafeEq, ..) => 0.1,
         Node::Compare(CmpOp::Ne, ..) => 0.9,

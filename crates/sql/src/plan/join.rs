@@ -11,6 +11,7 @@ use super::filter::{absorbed, selectivity};
 use super::from::{FromInput, FromTable, Tree};
 use super::json_table::EXPECTED_ROWS;
 use super::order::{Direction, OrderWish, choose_in_order};
+use super::spread::Spread;
 use super::walk::has_subquery;
 use super::{AGGREGATE, HashJoin, Input, LeftJoin, Planner, RowSource, TableScan};
 use crate::error::{Result, SqlError, er};
@@ -470,7 +471,19 @@ impl Joiner<'_, '_> {
                 .collect();
             scan.late_filter = (!late.is_empty()).then(|| all_of(late.iter().copied()));
         }
-        let selectivity: f64 = rest.iter().map(|c| selectivity(&c.expr)).product();
+        let spread = match &table.input {
+            FromInput::Stored { def, .. } => Spread::new(
+                def,
+                table.base,
+                self.planner.sample,
+                &self.planner.binder.ctx.depends_on_literals,
+            ),
+            _ => None,
+        };
+        let selectivity: f64 = rest
+            .iter()
+            .map(|c| selectivity(&c.expr, spread.as_ref()))
+            .product();
         scan.rows_out = (scan.path.rows * selectivity).max(0.01);
         if keyed {
             scan.needed.push(scan.input.width());

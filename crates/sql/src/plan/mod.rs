@@ -38,6 +38,7 @@ mod outer_aggregate;
 pub mod past;
 mod query;
 pub mod rollup;
+mod spread;
 pub mod statement;
 pub mod view;
 mod walk;

@@ -6,6 +6,7 @@
 
 use super::access::{AccessPath, LOOKUP_COST, Request, choose, paths};
 use super::filter::{absorbed, selectivity};
+use super::spread::Spread;
 use crate::error::Result;
 use crate::expr::{Expr, Node, OUTER};
 
@@ -52,6 +53,7 @@ pub(crate) fn choose_in_order(
         };
         candidates.push(AccessPath::full(index.number, covering, rows, cost));
     }
+    let spread = Spread::new(def, base, request.sample, request.on_literals);
     let mut least = best.cost + best.rows * best.rows.max(2.0).log2() * SORT_COST;
     let mut chosen = (best, None);
     for path in candidates {
@@ -62,7 +64,7 @@ pub(crate) fn choose_in_order(
             .conjuncts
             .iter()
             .filter(|c| !absorbed(c, &path, def, base));
-        let share: f64 = rest.map(|c| selectivity(c)).product();
+        let share: f64 = rest.map(|c| selectivity(c, spread.as_ref())).product();
         let looked = (LIMIT_GUESS / share.max(1e-6)).min(path.rows.max(1.0));
         let cost = path.cost * looked / path.rows.max(1.0);
         if cost < least {

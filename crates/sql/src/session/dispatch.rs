@@ -97,6 +97,17 @@ impl Session {
         }
         if crate::ddl::is_ddl(statement) {
             self.before_implicit_commit(statement)?;
+            if let Statement::Histogram {
+                tables,
+                columns,
+                change,
+            } = statement
+            {
+                let may = |table: &TableDef| self.check_locked_maintenance(MaintenanceKind::Analyze, table);
+                return self.with_definitions(|state| {
+                    crate::ddl::change_histograms(state, tables, columns, change, &may)
+                });
+            }
             if let Statement::TableMaintenance { kind, tables } = statement {
                 let may = |table: &TableDef| self.check_locked_maintenance(*kind, table);
                 let maintain = |state: &SessionState| crate::ddl::maintain(state, *kind, tables, &may);

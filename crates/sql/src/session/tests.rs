@@ -2,6 +2,7 @@
 
 mod explain;
 mod foreign_keys;
+mod histograms;
 mod json_table;
 mod online;
 mod plans;

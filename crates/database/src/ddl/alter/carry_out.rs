@@ -34,6 +34,7 @@ impl DdlContext<'_> {
             foreign_keys: draft.foreign_keys.clone(),
             ..old.clone()
         };
+        table.keep_histograms_of(old);
         let only_renames = !way.copies && draft.rename.is_some() && draft.same_but_for_the_name(old);
         let mut change;
         let done = if way.copies {

@@ -266,7 +266,7 @@ pub(super) const LIST: &[(&str, &str, &str)] = &[
     (
         IS,
         "COLUMN_STATISTICS",
-        "SCHEMA_NAME 64,TABLE_NAME 64,COLUMN_NAME 64,HISTOGRAM text",
+        "SCHEMA_NAME 64,TABLE_NAME 64,COLUMN_NAME 64,HISTOGRAM json",
     ),
     (
         IS,

@@ -51,7 +51,7 @@ pub fn tables(schema: &str) -> Vec<Arc<TableDef>> {
 }
 
 /// Columns are written `NAME type`, the type being a length of text, `int`, `uint`, `time` (a timestamp), `time6` (with
-/// microseconds), `datetime`, `duration`, `text`, `decimal` or `double`; a question mark at the end makes it nullable.
+/// microseconds), `datetime`, `duration`, `text`, `json`, `decimal` or `double`; a question mark at the end makes it nullable.
 fn define(locks: &Locks, id: u64, schema: &str, name: &str, columns: &str) -> TableDef {
     let columns = columns
         .split(',')
@@ -70,6 +70,7 @@ fn define(locks: &Locks, id: u64, schema: &str, name: &str, columns: &str) -> Ta
                 "duration" => SqlType::new(TypeKind::Time),
                 "double" => SqlType::double(),
                 "decimal" => SqlType::decimal(27, 4),
+                "json" => SqlType::new(TypeKind::Json),
                 "text" => SqlType::text(Collation::UTF8MB3_GENERAL_CI),
                 length => SqlType::varchar(length.parse().unwrap_or(64), Collation::UTF8MB3_GENERAL_CI),
             };
@@ -104,6 +105,7 @@ fn define(locks: &Locks, id: u64, schema: &str, name: &str, columns: &str) -> Ta
         foreign_keys: Vec::new(),
         temporary: false,
         view: None,
+        histograms: Vec::new(),
     }
 }
 

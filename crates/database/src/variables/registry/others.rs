@@ -154,12 +154,12 @@ pub(super) const DEFS: &[Def] = &[
     unused("temptable_max_mmap", Global, from(0), "0", NO_BUFFERS),
     unused("temptable_use_mmap", Global, Bool, "OFF", NO_BUFFERS),
     unused("big_tables", Both, Bool, "OFF", NO_BUFFERS),
-    unused(
+    def(
         "histogram_generation_max_mem_size",
         Both,
+        true,
         from(1_000_000),
         "20000000",
-        NO_BUFFERS,
     ),
     unused(
         "parser_max_mem_size",

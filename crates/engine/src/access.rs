@@ -8,8 +8,9 @@ use crate::failpoint;
 use crate::ids::IndexNo;
 use crate::lock::DuplicateLock;
 use crate::schema::{Datum, RowBuf};
-use crate::table::{Action, Flow, Keep, RangeScan, Read, RowView, Table};
+use crate::table::{Action, Flow, Keep, RangeScan, Read, RowView, Table, TableUsage};
 use crate::transaction::Transaction;
+use std::sync::atomic::Ordering;
 
 impl Table {
     /// Reads the one row that has this whole key in a unique index. Returns whether there is one.
@@ -21,7 +22,25 @@ impl Table {
         read: Read,
         f: &mut dyn FnMut(&RowView) -> Result<Keep>,
     ) -> Result<bool> {
-        self.get_row(&mut txn.txn(), index, key, read, f)
+        let mut txn = txn.txn();
+        let found = self.get_row(&mut txn, index, key, read, f)?;
+        if found {
+            let counters = txn.kernel.counters.own();
+            counters.rows_read.fetch_add(1, Ordering::Relaxed);
+            self.usage.read(Some(index), 1);
+        }
+        Ok(found)
+    }
+
+    /// Counts rows that a scan has read by an index, or, with `None`, in going through the whole table.
+    #[inline]
+    pub fn count_reads(&self, index: Option<IndexNo>, rows: u64) {
+        self.usage.read(index, rows);
+    }
+
+    /// What was done with its rows since its definition was read or changed.
+    pub fn usage(&self) -> TableUsage {
+        self.usage.sums()
     }
 
     /// Reads the rows that a scan visits. An error of `f` ends the scan and is returned.
@@ -56,7 +75,9 @@ impl Table {
         primary_key: &[u8],
         f: &mut dyn FnMut(&RowView, &mut RowBuf) -> Result<Action>,
     ) -> Result<bool> {
-        self.modify_row(&mut txn.txn(), primary_key, f)
+        let found = self.modify_row(&mut txn.txn(), primary_key, f)?;
+        self.usage.read(Some(0), u64::from(found));
+        Ok(found)
     }
 
     /// [`Table::modify`] for REPLACE and ON DUPLICATE KEY UPDATE, which lock exclusively what has their new keys.

@@ -5,6 +5,7 @@ use crate::catalog::Catalog;
 use crate::core::Core;
 use crate::ddl::{Ddl, TABLE_NAMES};
 use crate::disk::Disk;
+use crate::disk::counted::Files;
 use crate::disk::overlay::Overlay;
 use crate::disk::real::RealDisk;
 use crate::error::{Error, Result};
@@ -23,6 +24,7 @@ use crate::table::{BinaryCollator, Collator, Table};
 use crate::transaction::{self, Transaction};
 use crate::tree;
 use crate::undo;
+use crate::{Event, tally};
 use parking_lot::Mutex;
 use std::io::ErrorKind;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -127,6 +129,14 @@ pub struct Status {
     pub checkpoint: Lsn,
     /// Syncs of the log.
     pub log_syncs: u64,
+    /// Records written to the log, in the whole process.
+    pub log_records: u64,
+    /// How far the log may grow between checkpoints.
+    pub log_capacity_bytes: u64,
+    /// Bytes of the log's files.
+    pub log_files_bytes: u64,
+    /// Checkpoints since the start.
+    pub checkpoints: u64,
     /// How often a thread waited for room in the log buffer.
     pub log_waits: u64,
     /// How often a thread slept until another had written or synced the log for it, as commits do that go together.
@@ -145,6 +155,14 @@ pub struct Status {
     pub pool_pages_free: u64,
     /// Pages read from disk.
     pub pool_reads: u64,
+    /// Of these, pages read before they were asked for.
+    pub pool_reads_ahead: u64,
+    /// Requests of pages, in the whole process.
+    pub page_requests: u64,
+    /// Changes of pages by mini-transactions, in the whole process.
+    pub page_changes: u64,
+    /// Pages taken into use, in the whole process.
+    pub pages_created: u64,
     /// Pages written to disk.
     pub pool_pages_written: u64,
     /// Pages that gave up their room to others.
@@ -507,6 +525,10 @@ impl Engine {
             log_flushed: store.log.flushed,
             checkpoint: store.redo_from,
             log_syncs: store.log.syncs,
+            log_records: tally::sum(Event::LogRecord),
+            log_capacity_bytes: store.log_capacity_bytes,
+            log_files_bytes: store.log_files_bytes,
+            checkpoints: store.checkpoints,
             log_waits: store.log.room_waits,
             log_group_waits: store.log.waits,
             log_opened_at: store.log.opened_at,
@@ -516,6 +538,10 @@ impl Engine {
             pool_pages_dirty: store.pool.dirty as u64,
             pool_pages_free: (store.pool.frames - store.pool.used.min(store.pool.frames)) as u64,
             pool_reads: store.pool.reads,
+            pool_reads_ahead: store.pool.reads_ahead,
+            page_requests: tally::sum(Event::PageRequest),
+            page_changes: tally::sum(Event::PageChange),
+            pages_created: tally::sum(Event::PageCreated),
             pool_pages_written: store.pool.writes,
             pool_evictions: store.pool.evictions,
             pool_starved: store.pool.starved,
@@ -544,6 +570,11 @@ impl Engine {
             rows_updated: kernel.counters.sum(|c| &c.rows_updated),
             rows_deleted: kernel.counters.sum(|c| &c.rows_deleted),
         }
+    }
+
+    /// How the files of the data directory are used.
+    pub fn files(&self) -> &Files {
+        self.core.kernel.store.files()
     }
 
     /// An empty place to put bytes aside that are too many for memory.

@@ -115,6 +115,7 @@ mod transaction;
 mod txn;
 mod undo;
 
+pub(crate) use tidemark_pages::tally::{self, Event};
 pub use tidemark_pages::{disk, failpoint, waits};
 pub(crate) use tidemark_pages::{log, pool, store, threads, tree};
 
@@ -136,6 +137,7 @@ pub use scrub::{Damage, ScrubStatus};
 pub use spool::Spool;
 pub use table::{
     Action, BinaryCollator, Collator, Flow, KEY_BYTES_MAX, Keep, KeyRange, RangeScan, Read, RowView, Table,
+    TableUsage,
 };
 pub use tidemark_pages::store::{CopyProgress, CopyStage};
 pub use transaction::{Moment, Savepoint, Transaction};

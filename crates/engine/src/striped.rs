@@ -9,7 +9,7 @@ use std::cell::Cell;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 /// As many as cores are likely to add at once.
-const STRIPES: usize = 32;
+pub(crate) const STRIPES: usize = 32;
 
 /// A set of counters, `C`, in several copies.
 #[derive(Default)]
@@ -21,16 +21,22 @@ thread_local! {
     static OWN: Cell<usize> = const { Cell::new(usize::MAX) };
 }
 
+/// The number of the copies that this thread adds to.
+#[inline]
+pub(crate) fn stripe() -> usize {
+    let mut at = OWN.get();
+    if at == usize::MAX {
+        at = NEXT.fetch_add(1, Ordering::Relaxed) % STRIPES;
+        OWN.set(at);
+    }
+    at
+}
+
 impl<C> Striped<C> {
     /// The copy to add to.
     #[inline]
     pub fn own(&self) -> &C {
-        let mut at = OWN.get();
-        if at == usize::MAX {
-            at = NEXT.fetch_add(1, Ordering::Relaxed) % STRIPES;
-            OWN.set(at);
-        }
-        &self.0[at]
+        &self.0[stripe()]
     }
 
     /// What has been added to one of the counters.

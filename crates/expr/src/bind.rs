@@ -4,7 +4,7 @@
 //! [`build`]. What means different things in different statements (aggregates, subqueries, `VALUES(c)`, `DEFAULT`)
 //! is asked of [`Hooks`], which the planner of each statement implements.
 
-use super::func::call as call_function;
+use super::func::{call as call_function, is_function};
 use super::scope::Scope;
 use super::window::misplaced_window_function;
 use crate::{
@@ -409,10 +409,11 @@ impl<'a> Binder<'a> {
 
     fn function(&self, call: &FunctionCall, scope: &Scope, hooks: &mut dyn Hooks) -> Result<Expr> {
         if let Some(schema) = &call.schema {
-            return Err(SqlError::not_supported(format!(
-                "stored function {schema}.{}",
-                call.name
-            )));
+            let name = format!("{schema}.{}", call.name);
+            if call.over.is_none() && !call.star && is_function(&name) {
+                return call_function(&name, self.bind_all(&call.args, scope, hooks)?, self.ctx);
+            }
+            return Err(SqlError::not_supported(format!("stored function {name}")));
         }
         if call.over.is_some() {
             return hooks.window(call, scope, self);

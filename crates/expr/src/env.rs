@@ -93,6 +93,10 @@ pub trait SessionInfo {
     fn database(&self) -> Option<String>;
     /// VERSION().
     fn version(&self) -> String;
+    /// The data directory, with a slash at its end.
+    fn datadir(&self) -> String {
+        String::new()
+    }
     /// LAST_INSERT_ID(): the first counter value that the latest INSERT generated.
     fn last_insert_id(&self) -> u64;
     /// LAST_INSERT_ID(n) makes `n` the value of later calls.

@@ -64,7 +64,7 @@ pub use build::{BindCtx, DateConstant};
 pub use column_type::{ROW_BYTES_MAX, collation, column_type};
 pub use compare::{compare_values, order_values};
 pub use env::{Env, EvalCtx, NoRow, NoSession, NoSubqueries, Row, SessionInfo, Subqueries};
-pub use func::{call, digest_hash, pico_time, schema_violation};
+pub use func::{call, digest_hash, schema_violation};
 pub use function::{FuncDef, Volatility};
 pub use infer::cmp_kind;
 pub use json::{check_document_type, document};

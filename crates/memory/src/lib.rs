@@ -54,6 +54,9 @@ const TRIMMED_FROM: libc::c_int = 4 << 20;
 /// Relaxed throughout: it is a number to compare with a limit, and guards no other memory.
 static PROCESS: AtomicI64 = AtomicI64::new(0);
 
+/// What [`PROCESS`] was at most.
+static PROCESS_MAX: AtomicI64 = AtomicI64::new(0);
+
 /// What [`PROCESS`] should not exceed.
 static PROCESS_LIMIT: AtomicU64 = AtomicU64::new(u64::MAX);
 
@@ -123,7 +126,11 @@ fn count(bytes: i64) {
 #[cold]
 fn tell(thread: &Thread) {
     let used = thread.used();
-    PROCESS.fetch_add(thread.untold.take(), Ordering::Relaxed);
+    let more = thread.untold.take();
+    let now = PROCESS.fetch_add(more, Ordering::Relaxed) + more;
+    if now > PROCESS_MAX.load(Ordering::Relaxed) {
+        PROCESS_MAX.fetch_max(now, Ordering::Relaxed);
+    }
     thread.told.set(used);
     thread.peak.set(thread.peak.get().max(used));
 }
@@ -234,6 +241,11 @@ pub fn thread_begins() {
 /// Bytes that the process has allocated, to within [`QUANTUM`] for each thread.
 pub fn process_bytes() -> u64 {
     u64::try_from(PROCESS.load(Ordering::Relaxed)).unwrap_or(0)
+}
+
+/// What [`process_bytes`] was at most.
+pub fn process_bytes_max() -> u64 {
+    u64::try_from(PROCESS_MAX.load(Ordering::Relaxed)).unwrap_or(0)
 }
 
 /// Whether the process has taken three quarters of its limit: what can do with less memory should.

@@ -64,6 +64,7 @@ pub mod pool;
 pub mod sabotage;
 pub mod store;
 mod sync;
+pub mod tally;
 pub mod threads;
 pub mod tree;
 pub mod waits;

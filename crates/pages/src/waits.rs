@@ -88,42 +88,69 @@ impl WaitSum {
     }
 }
 
+/// Durations of one kind, as one or several threads have counted them.
 #[derive(Debug)]
-struct Counted {
+pub(crate) struct Timed {
     count: AtomicU64,
     nanos: AtomicU64,
     least_nanos: AtomicU64,
     most_nanos: AtomicU64,
 }
 
-/// Waits by kind, as one or several threads have counted them.
-#[derive(Debug)]
-pub struct Waits([Counted; Wait::ALL.len()]);
-
-impl Waits {
-    /// None so far.
-    pub const fn new() -> Waits {
-        Waits(
-            [const {
-                Counted {
-                    count: AtomicU64::new(0),
-                    nanos: AtomicU64::new(0),
-                    least_nanos: AtomicU64::new(u64::MAX),
-                    most_nanos: AtomicU64::new(0),
-                }
-            }; Wait::ALL.len()],
-        )
+impl Timed {
+    const fn new() -> Timed {
+        Timed {
+            count: AtomicU64::new(0),
+            nanos: AtomicU64::new(0),
+            least_nanos: AtomicU64::new(u64::MAX),
+            most_nanos: AtomicU64::new(0),
+        }
     }
 
     /// Counts one. Relaxed, as the counts stand for nothing but themselves; whoever reads in between may see a count without
     /// its time.
-    pub fn add(&self, wait: Wait, took: Duration) {
+    pub(crate) fn add(&self, took: Duration) {
         let nanos = u64::try_from(took.as_nanos()).unwrap_or(u64::MAX);
-        let counted = &self.0[wait as usize];
-        counted.count.fetch_add(1, Ordering::Relaxed);
-        counted.nanos.fetch_add(nanos, Ordering::Relaxed);
-        counted.least_nanos.fetch_min(nanos, Ordering::Relaxed);
-        counted.most_nanos.fetch_max(nanos, Ordering::Relaxed);
+        self.count.fetch_add(1, Ordering::Relaxed);
+        self.nanos.fetch_add(nanos, Ordering::Relaxed);
+        self.least_nanos.fetch_min(nanos, Ordering::Relaxed);
+        self.most_nanos.fetch_max(nanos, Ordering::Relaxed);
+    }
+
+    /// All of them together.
+    pub(crate) fn sum(&self) -> WaitSum {
+        let count = self.count.load(Ordering::Relaxed);
+        WaitSum {
+            count,
+            nanos: self.nanos.load(Ordering::Relaxed),
+            least_nanos: match count {
+                0 => 0,
+                _ => self.least_nanos.load(Ordering::Relaxed),
+            },
+            most_nanos: self.most_nanos.load(Ordering::Relaxed),
+        }
+    }
+}
+
+impl Default for Timed {
+    fn default() -> Timed {
+        Timed::new()
+    }
+}
+
+/// Waits by kind, as one or several threads have counted them.
+#[derive(Debug)]
+pub struct Waits([Timed; Wait::ALL.len()]);
+
+impl Waits {
+    /// None so far.
+    pub const fn new() -> Waits {
+        Waits([const { Timed::new() }; Wait::ALL.len()])
+    }
+
+    /// Counts one.
+    pub fn add(&self, wait: Wait, took: Duration) {
+        self.0[wait as usize].add(took);
     }
 
     /// How long those of one kind took together.
@@ -134,17 +161,7 @@ impl Waits {
 
     /// Those of one kind.
     pub fn of(&self, wait: Wait) -> WaitSum {
-        let counted = &self.0[wait as usize];
-        let count = counted.count.load(Ordering::Relaxed);
-        WaitSum {
-            count,
-            nanos: counted.nanos.load(Ordering::Relaxed),
-            least_nanos: match count {
-                0 => 0,
-                _ => counted.least_nanos.load(Ordering::Relaxed),
-            },
-            most_nanos: counted.most_nanos.load(Ordering::Relaxed),
-        }
+        self.0[wait as usize].sum()
     }
 }
 

@@ -15,6 +15,7 @@ use crate::secrets::PasswordKey;
 use sha1::Sha1;
 use sha2::{Digest, Sha256};
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use tidemark_sql::accounts::Requirement;
 use tidemark_sql::accounts::password::{caching_sha2_matches, native_digest};
 use tidemark_sql::{AccountAuth, AuthPlugin, Database, SqlError};
@@ -116,6 +117,8 @@ impl Authenticator {
             return Err(Failure::Refused(denied));
         }
         if known.locked {
+            let locked = &self.database.counters().locked_connects;
+            locked.fetch_add(1, Ordering::Relaxed);
             return Err(Failure::Refused(errors::account_locked(
                 attempt.user,
                 attempt.host,

@@ -268,13 +268,25 @@ impl Connection {
             capabilities: login.capabilities.0 as u64,
             collation: login.collation,
             encryption,
-            attributes: login.attributes(),
+            attributes: self.attributes(&login),
             password_expired,
             client: Some(Arc::new(Remote {
                 socket: self.peer.socket.clone(),
                 thread: thread::current().id(),
             })),
         })
+    }
+
+    /// What the client says of itself, as much as is kept.
+    fn attributes(&self, login: &Login) -> Vec<(String, String)> {
+        let (kept, all) = login.attributes();
+        let counters = self.shared.database.counters();
+        let len = login.attributes.len() as u64;
+        counters.longest_attributes.fetch_max(len, Ordering::Relaxed);
+        counters
+            .cut_attributes
+            .fetch_add(u64::from(!all), Ordering::Relaxed);
+        kept
     }
 
     /// Tells the client that it is in.

@@ -157,20 +157,20 @@ impl<'a> Login<'a> {
         .with_plugin_and_attributes(fields)
     }
 
-    /// The connection attributes, as many as are kept. What is no list of names and values ends it.
-    pub fn attributes(&self) -> Vec<(String, String)> {
+    /// The connection attributes, as many as are kept, and whether these are all. What is no list of names and values ends it.
+    pub fn attributes(&self) -> (Vec<(String, String)>, bool) {
         let mut fields = Fields::new(self.attributes);
         let mut kept = Vec::new();
         let mut len = 0;
         while let (Ok(name), Ok(value)) = (fields.lenenc_bytes(), fields.lenenc_bytes()) {
             len += name.len() + value.len();
             if len > ATTRIBUTES_LEN_MAX {
-                break;
+                return (kept, false);
             }
             let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
             kept.push((text(name), text(value)));
         }
-        kept
+        (kept, true)
     }
 
     fn with_plugin_and_attributes(mut self, mut fields: Fields<'a>) -> Result<Login<'a>, Malformed> {
@@ -248,7 +248,7 @@ mod tests {
         assert_eq!(login.attributes, b"\x0cprogram_name\x04test");
         assert_eq!(
             login.attributes(),
-            [("program_name".to_owned(), "test".to_owned())]
+            (vec![("program_name".to_owned(), "test".to_owned())], true)
         );
         for len in 0..32 {
             assert_eq!(Login::parse(&packet[..len], ours), Err(Malformed), "{len}");

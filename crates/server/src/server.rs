@@ -197,6 +197,8 @@ fn accept(shared: &Arc<Shared>, listener: &Listener) {
             Err(_) if shared.stopping.load(Ordering::SeqCst) => return,
             Err(e) => {
                 // Out of file descriptors, most likely: wait for a client to leave.
+                let failed = &shared.database.counters().failed_accepts;
+                failed.fetch_add(1, Ordering::Relaxed);
                 log::warn!("a connection could not be accepted: {e}");
                 thread::sleep(Duration::from_millis(100));
             }
@@ -238,6 +240,8 @@ fn admit(shared: &Arc<Shared>, interface: Interface, socket: Socket, (host, port
             connection::serve(&for_thread, peer, place)
         });
     if let Err(e) = spawned {
+        let failed = &shared.database.counters().failed_threads;
+        failed.fetch_add(1, Ordering::Relaxed);
         refuse(shared, socket, &errors::no_thread(&e));
     }
 }

@@ -18,7 +18,7 @@ use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use tidemark_sql::{Database, Encryption};
+use tidemark_sql::{Database, Encryption, TlsInUse};
 use x509_cert::Certificate;
 use x509_cert::der::asn1::{Ia5StringRef, PrintableStringRef, TeletexStringRef, Utf8StringRef};
 use x509_cert::der::{Decode, Tag, Tagged};
@@ -84,6 +84,8 @@ impl Tls {
         });
         match loaded {
             Ok(config) => {
+                let (config, validity_s) = config.unzip();
+                *database.tls.lock() = TlsInUse::of(database, validity_s);
                 *self.current.write() = config;
                 Ok(())
             }
@@ -139,10 +141,12 @@ impl Settings {
         })
     }
 
-    /// Fails if a file cannot be read, is not PEM, or the key is not the certificate's.
-    fn load(&self) -> io::Result<Arc<ServerConfig>> {
+    /// With the time in which the certificate is valid. Fails if a file cannot be read, is not PEM, or the key is not the
+    /// certificate's.
+    fn load(&self) -> io::Result<(Arc<ServerConfig>, (u64, u64))> {
         let provider = Arc::new(self.provider());
         let chain = pem_items::<CertificateDer>("ssl_cert", &self.certificate)?;
+        let validity_s = chain.first().map_or((0, 0), |first| validity_s(first));
         let key = PrivateKeyDer::from_pem_file(&self.key).map_err(|e| of_file("ssl_key", &self.key, e))?;
         let builder = ServerConfig::builder_with_provider(provider.clone())
             .with_protocol_versions(&versions(&self.versions)?)
@@ -152,9 +156,8 @@ impl Settings {
             None => builder.with_no_client_auth(),
         };
         let config = config.with_single_cert(chain, key);
-        Ok(Arc::new(
-            config.map_err(|e| of_file("ssl_cert", &self.certificate, e))?,
-        ))
+        let config = config.map_err(|e| of_file("ssl_cert", &self.certificate, e))?;
+        Ok((Arc::new(config), validity_s))
     }
 
     /// The cryptography, with the suites that are named; all of them where none is.
@@ -191,6 +194,16 @@ impl Settings {
             .build()
             .map_err(|e| of_file("ssl_ca", authority, e))
     }
+}
+
+/// From when to when a certificate is valid, in seconds since 1970 UTC.
+fn validity_s(der: &CertificateDer) -> (u64, u64) {
+    let Ok(certificate) = Certificate::from_der(der) else {
+        return (0, 0);
+    };
+    let validity = certificate.tbs_certificate.validity;
+    let seconds = |time: x509_cert::time::Time| time.to_unix_duration().as_secs();
+    (seconds(validity.not_before), seconds(validity.not_after))
 }
 
 /// All items of a kind in a file in PEM, which must have one.

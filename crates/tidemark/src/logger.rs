@@ -10,6 +10,7 @@ use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
+use tidemark_sql::error_log::{self, Logged, Priority};
 
 /// What a line looks like.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -81,6 +82,18 @@ impl Log for Logger {
         let line = self
             .format
             .line(&time, record.level(), &record.args().to_string());
+        error_log::note(Logged {
+            micros: jiff::Timestamp::now().as_microsecond(),
+            priority: match record.level() {
+                Level::Error => Priority::Error,
+                Level::Warn => Priority::Warning,
+                _ => Priority::Note,
+            },
+            of_engine: ["tidemark_engine", "tidemark_pages"]
+                .iter()
+                .any(|engine| record.target().starts_with(engine)),
+            message: record.args().to_string(),
+        });
         let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
         // A log that cannot be written to is no reason to stop.
         let _ = match &mut *file {

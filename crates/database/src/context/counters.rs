@@ -24,6 +24,16 @@ pub struct Counters {
     pub aborted_connects: AtomicU64,
     /// Connections that were refused because there were too many.
     pub too_many_connections: AtomicU64,
+    /// Connections that the operating system could not hand over.
+    pub failed_accepts: AtomicU64,
+    /// Connections that got no thread.
+    pub failed_threads: AtomicU64,
+    /// Logins of accounts that are locked.
+    pub locked_connects: AtomicU64,
+    /// Bytes of the longest list of attributes that a client has sent.
+    pub longest_attributes: AtomicU64,
+    /// Lists of attributes that were not kept whole.
+    pub cut_attributes: AtomicU64,
     /// Connections that asked for TLS.
     pub ssl_accepts: AtomicU64,
     /// Those of them that got it.

@@ -9,6 +9,7 @@ use super::modes::Modes;
 use super::options::{FORCE_RECOVERY_MAX, Options};
 use super::process::Process;
 use super::timer::Timer;
+use super::tls::TlsInUse;
 use crate::accounts::now_s;
 use crate::accounts::{Account, AccountAuth, Accounts, Hosts, Privileges, Resources, Rights, roles};
 use crate::dictionary::Dictionary;
@@ -66,6 +67,8 @@ pub struct Database {
     pub digests: Digests,
     /// What statements did, by user and host; their connections.
     pub statement_accounts: StatementAccounts,
+    /// What TLS connections begin with at present.
+    pub tls: Mutex<TlsInUse>,
     /// What is installed besides.
     pub components: Components,
     /// Ends statements that run longer than `max_execution_time`.
@@ -166,6 +169,7 @@ impl Database {
             deadlocks: Deadlocks::default(),
             digests: Digests::new(digests_max),
             statement_accounts: StatementAccounts::default(),
+            tls: Mutex::default(),
             components,
             statement_timer: Timer::default(),
             started: Instant::now(),

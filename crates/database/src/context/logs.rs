@@ -26,7 +26,7 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 /// Both logs.
@@ -39,6 +39,8 @@ pub struct Logs {
 #[derive(Default)]
 struct Log {
     on: AtomicBool,
+    /// How often the file was opened.
+    opened: AtomicU64,
     file: Mutex<Option<File>>,
 }
 
@@ -60,6 +62,8 @@ impl Log {
     fn set(&self, path: Option<&Path>) -> io::Result<()> {
         let file = path.map(open).transpose()?;
         self.on.store(file.is_some(), Ordering::SeqCst);
+        self.opened
+            .fetch_add(u64::from(file.is_some()), Ordering::Relaxed);
         *self.file.lock() = file;
         Ok(())
     }
@@ -109,6 +113,18 @@ impl Logs {
                 .map_err(|e| SqlError::unknown(format!("Could not use {} for logging: {e}", text(name))))?;
         }
         Ok(())
+    }
+
+    /// How many of the files are open.
+    pub fn open_files(&self) -> usize {
+        let logs = [&self.general, &self.slow];
+        logs.iter().filter(|log| log.is_on()).count()
+    }
+
+    /// How often a file was opened.
+    pub fn opened_files(&self) -> u64 {
+        let logs = [&self.general, &self.slow];
+        logs.iter().map(|log| log.opened.load(Ordering::Relaxed)).sum()
     }
 
     /// Whether the logs are to adopt a change of this variable.

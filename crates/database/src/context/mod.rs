@@ -5,7 +5,7 @@
 //! of them, and none of them can reach it.
 //!
 //! - `database`: the server, that all sessions share; `options` it is started with, `counters` of what it does and the `latency` of it, its
-//!   latest of `deadlocks`, its `components`, the `logs` of statements, the `modes` in which it refuses what it does else.
+//!   latest of `deadlocks`, its `components`, what connections have `tls` with, the last lines of the `error_log`, the `logs` of statements, the `modes` in which it refuses what it does else.
 //! - `client`: the other end of the connection; `process`: what other sessions see of this one; `timer`: queries that may run
 //!   only so long.
 //! - `state`: variables (`user_variables`), current database, account, diagnostics; `roles`: those that are
@@ -22,6 +22,7 @@ pub mod components;
 pub(crate) mod counters;
 pub(crate) mod database;
 pub(crate) mod deadlocks;
+pub mod error_log;
 pub mod files;
 mod handlers;
 pub mod latency;
@@ -34,6 +35,7 @@ pub(crate) mod sink;
 pub(crate) mod state;
 mod table_use;
 mod timer;
+pub(crate) mod tls;
 mod user_variables;
 
 pub use alone::bind_alone;
@@ -50,3 +52,4 @@ pub use sink::{Discard, OkInfo, ResultSink, status};
 pub use state::{DumpedTable, SessionState};
 pub use table_use::TableUse;
 pub use timer::Alarm;
+pub use tls::TlsInUse;

@@ -398,6 +398,10 @@ impl SessionInfo for SessionState {
         VERSION.to_owned()
     }
 
+    fn datadir(&self) -> String {
+        self.database.variable("datadir").unwrap_or_default()
+    }
+
     fn last_insert_id(&self) -> u64 {
         self.last_insert_id.get()
     }

@@ -54,11 +54,14 @@ struct Definitions {
     schemas: BTreeMap<String, Schema>,
     /// For each name that foreign keys lead to, the tables that have those. There need be no table of the name.
     children: HashMap<TableName, BTreeSet<TableName>>,
+    /// How many definitions of tables were read or changed.
+    opened: u64,
 }
 
 impl Definitions {
     /// Adds or replaces a table; its database is there.
     fn put_table(&mut self, table: Arc<TableDef>) {
+        self.opened += 1;
         self.remove_table(&table.schema, &table.name);
         let Some(schema) = self.schemas.get_mut(&table.schema) else {
             return;
@@ -182,6 +185,11 @@ impl Dictionary {
     #[inline]
     pub fn epoch(&self) -> u64 {
         self.epoch.load(Ordering::Acquire)
+    }
+
+    /// How many definitions of tables were read since the start, or made by statements.
+    pub fn opened(&self) -> u64 {
+        self.names.read().opened
     }
 
     /// The metadata locks of all names.

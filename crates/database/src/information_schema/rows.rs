@@ -18,7 +18,7 @@ use tidemark_engine::TableId;
 
 type Made = Result<Vec<Vec<Value>>>;
 
-fn string(text: impl AsRef<str>) -> Value {
+pub(super) fn string(text: impl AsRef<str>) -> Value {
     Value::string(text.as_ref().as_bytes())
 }
 
@@ -30,7 +30,7 @@ fn yes(condition: bool) -> Value {
     string(if condition { "YES" } else { "NO" })
 }
 
-fn catalog() -> Value {
+pub(super) fn catalog() -> Value {
     string("def")
 }
 
@@ -195,7 +195,7 @@ pub fn columns(state: &SessionState) -> Made {
 }
 
 /// The stored tables that the account may see.
-fn stored_tables(state: &SessionState) -> impl Iterator<Item = Arc<TableDef>> {
+pub(super) fn stored_tables(state: &SessionState) -> impl Iterator<Item = Arc<TableDef>> {
     all_tables(state).into_iter().filter(|table| !table.is_virtual())
 }
 
@@ -485,37 +485,11 @@ pub fn processlist(state: &SessionState) -> Made {
     Ok(server::processes(state, true))
 }
 
-pub fn metrics(state: &SessionState) -> Made {
-    require_process(state)?;
-    let s = state.database.engine().status();
-    let rows = [
-        ("trx_rseg_history_len", "transaction", s.history_length),
-        ("trx_active_transactions", "transaction", s.active_writers),
-        ("trx_commits", "transaction", s.commits),
-        ("trx_rollbacks", "transaction", s.rollbacks),
-        ("lock_deadlocks", "lock", s.deadlocks),
-        ("lock_row_lock_waits", "lock", s.row_lock_waits),
-        ("lock_row_lock_current_waits", "lock", s.row_lock_current_waits),
-        ("buffer_pool_reads", "buffer", s.pool_reads),
-        ("buffer_pages_written", "buffer", s.pool_pages_written),
-        ("buffer_pool_pages_dirty", "buffer", s.pool_pages_dirty),
-        ("log_waits", "log", s.log_waits),
-        ("log_syncs", "log", s.log_syncs),
-        ("dml_reads", "dml", s.rows_read),
-        ("dml_inserts", "dml", s.rows_inserted),
-        ("dml_updates", "dml", s.rows_updated),
-        ("dml_deletes", "dml", s.rows_deleted),
-    ];
-    let row = |(name, subsystem, count): (&str, &str, u64)| {
-        vec![
-            string(name),
-            string(subsystem),
-            Value::Int(count as i64),
-            string("enabled"),
-            string(""),
-        ]
-    };
-    Ok(rows.into_iter().map(row).collect())
+/// That of `performance_schema`, which says besides what executes statements.
+pub fn processes(state: &SessionState) -> Made {
+    let mut rows = server::processes(state, true);
+    rows.iter_mut().for_each(|row| row.push(string("PRIMARY")));
+    Ok(rows)
 }
 
 pub fn plugins(_: &SessionState) -> Made {
@@ -570,7 +544,7 @@ pub fn require_process(state: &SessionState) -> Result<()> {
     state.require_global(Privileges::PROCESS, "PROCESS")
 }
 
-fn visible_accounts(state: &SessionState) -> Vec<Arc<Account>> {
+pub(super) fn visible_accounts(state: &SessionState) -> Vec<Arc<Account>> {
     let own = state.account();
     let rights = state.rights();
     match rights.on_database("mysql").contains(Privileges::SELECT) {

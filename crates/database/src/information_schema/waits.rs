@@ -1,11 +1,9 @@
-//! What sessions and background threads have waited for: `performance_schema.events_waits_summary_…` and
-//! `sys.waits_global_by_latency`.
+//! What sessions and background threads have waited for: `performance_schema.events_waits_summary_…`.
 //!
 //! The names of events are in MySQL's scheme, and MySQL's own where it has the same wait. Times are picoseconds, as there.
 
 use crate::context::SessionState;
 use crate::error::Result;
-use crate::expr::pico_time;
 use crate::types::Value;
 use std::collections::BTreeMap;
 use tidemark_engine::waits::{Wait, WaitSum};
@@ -80,24 +78,4 @@ pub fn by_thread(state: &SessionState) -> Made {
         }
     }
     Ok(rows)
-}
-
-/// Those that took longest first, without those that are the client's affair.
-pub fn by_latency(state: &SessionState) -> Made {
-    let mut events: Vec<_> = by_event(|wait| state.database.waited(wait))
-        .into_iter()
-        .filter(|(name, sum)| *name != "idle" && sum.count > 0)
-        .collect();
-    events.sort_by_key(|(_, sum)| std::cmp::Reverse(sum.nanos));
-    let text = |nanos: u64| Value::string(pico_time(picos(nanos) as f64));
-    let row = |(name, sum): (&str, WaitSum)| {
-        vec![
-            Value::string(name),
-            Value::UInt(sum.count),
-            text(sum.nanos),
-            text(sum.nanos / sum.count),
-            text(sum.most_nanos),
-        ]
-    };
-    Ok(events.into_iter().map(row).collect())
 }

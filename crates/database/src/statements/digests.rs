@@ -214,6 +214,13 @@ impl Digests {
         all
     }
 
+    /// How many statements had a digest that there was no room for.
+    pub fn beyond_limit(&self) -> u64 {
+        let others = self.table.lock().others.clone();
+        let summary = others.and_then(|others| others.summary());
+        summary.map_or(0, |summary| summary.totals.count)
+    }
+
     /// Those that are known by number.
     pub fn by_id(&self) -> HashMap<u64, Arc<Digest>> {
         let table = self.table.lock();

@@ -45,11 +45,13 @@ mod row;
 mod row_fuzz;
 mod secondary;
 mod state;
+mod usage;
 mod write;
 
 pub use key::{BinaryCollator, Collator, KEY_BYTES_MAX};
 pub use range::KeyRange;
 pub use row::RowView;
+pub use usage::TableUsage;
 
 pub(crate) use building::{Access, Building, Phase};
 pub(crate) use deleted::{AT_ONCE, Buried, HELD_MAX, relink};
@@ -59,6 +61,7 @@ pub(crate) use locking::key_behind;
 pub(crate) use outside::{Outside, first_page};
 pub(crate) use row::RowLayout;
 pub(crate) use state::TableState;
+pub(crate) use usage::{Change, Usage};
 
 use crate::error::{Error, Result};
 use crate::garbage::Garbage;
@@ -172,6 +175,7 @@ pub struct Table {
     pub(crate) state: Arc<TableState>,
     garbage: Arc<Garbage>,
     closed: AtomicBool,
+    pub(crate) usage: Usage,
 }
 
 impl Table {
@@ -203,6 +207,7 @@ impl Table {
                 .collect(),
             indexes,
             locks: TableLocks::new(id),
+            usage: Usage::new(1 + schema.secondary.len()),
             state,
             garbage,
             schema,

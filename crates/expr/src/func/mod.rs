@@ -24,6 +24,7 @@ mod regexp;
 mod statement;
 mod string;
 mod string_search;
+mod sys;
 mod temporal;
 mod temporal_now;
 mod temporal_sum;
@@ -31,7 +32,6 @@ mod units;
 
 pub use json_schema::schema_violation;
 pub use statement::digest_hash;
-pub use units::pico_time;
 
 use super::build::{self, BindCtx, as_number, as_text, json_as_double};
 use super::env::{EvalCtx, Watch};
@@ -47,7 +47,7 @@ use tidemark_types::error::{Result, SqlError};
 use tidemark_types::{SqlType, TypeKind, Val};
 
 static BY_NAME: LazyLock<HashMap<&'static str, &'static FuncDef>> = LazyLock::new(|| {
-    let tables: [&'static [FuncDef]; 20] = [
+    let tables: [&'static [FuncDef]; 21] = [
         cipher::FUNCTIONS,
         compress::FUNCTIONS,
         control::FUNCTIONS,
@@ -63,6 +63,7 @@ static BY_NAME: LazyLock<HashMap<&'static str, &'static FuncDef>> = LazyLock::ne
         regexp::FUNCTIONS,
         string::FUNCTIONS,
         string_search::FUNCTIONS,
+        sys::FUNCTIONS,
         temporal::FUNCTIONS,
         temporal_now::FUNCTIONS,
         temporal_sum::FUNCTIONS,
@@ -95,10 +96,17 @@ fn canonical(name: &str) -> &str {
         "schema" => "database",
         "session_user" | "system_user" => "user",
         "sha" => "sha1",
+        "sys.format_bytes" => "format_bytes",
+        "sys.format_time" => "format_pico_time",
         "trim_both" => "trim",
         "ucase" => "upper",
         other => other,
     }
+}
+
+/// Whether there is a function of this name (any case), which begins with a database where it is one of that.
+pub fn is_function(name: &str) -> bool {
+    BY_NAME.contains_key(canonical(&name.to_ascii_lowercase()))
 }
 
 /// A function call by name (any case). TIMESTAMPDIFF and TIMESTAMPADD take their unit as a string literal first; TRIM's

@@ -22,7 +22,7 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
 ];
 
 /// So many picoseconds, as FORMAT_PICO_TIME() writes them.
-pub fn pico_time(picoseconds: f64) -> String {
+fn pico_time(picoseconds: f64) -> String {
     const UNITS: [(f64, &str); 7] = [
         (1e3, "ns"),
         (1e6, "us"),

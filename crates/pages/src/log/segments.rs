@@ -114,6 +114,11 @@ impl Segments {
         self.size
     }
 
+    /// Bytes of all segments that there are.
+    pub fn bytes(&self) -> u64 {
+        self.files.lock().len() as u64 * self.size
+    }
+
     pub fn set_mark(&mut self, mark: Mark) {
         self.mark = mark;
     }

@@ -95,6 +95,7 @@ impl Pool {
         let done = timed(Wait::PageRead, || file.read_parts_at(&mut parts, offset));
         drop(parts);
         self.reads.fetch_add(coming.len() as u64, Ordering::Relaxed);
+        self.reads_ahead.fetch_add(coming.len() as u64, Ordering::Relaxed);
         for Coming { page, frame } in coming {
             let latch = &self.arena.state(page).latch;
             // SAFETY: as above; no other thread reads it.

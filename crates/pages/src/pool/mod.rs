@@ -33,6 +33,7 @@ pub use page::{PAGE_HEADER, PageBuf, page_type};
 use crate::disk::{File, failed};
 use crate::error::{Error, Result};
 use crate::ids::{PAGE_SIZE, PageId};
+use crate::tally::{self, Event};
 use crate::waits::{Wait, timed};
 use arena::Arena;
 use frames::Frames;
@@ -52,6 +53,7 @@ pub struct Pool {
     dirty: AtomicUsize,
     cleaner: Arc<Signal>,
     reads: AtomicU64,
+    reads_ahead: AtomicU64,
     writes: AtomicU64,
     evictions: AtomicU64,
     starved: AtomicU64,
@@ -72,6 +74,8 @@ pub struct PoolStatus {
     pub dirty: usize,
     /// Pages read from disk.
     pub reads: u64,
+    /// Of these, pages read before they were asked for.
+    pub reads_ahead: u64,
     /// Pages written to disk.
     pub writes: u64,
     /// Pages that made room for another.
@@ -98,6 +102,7 @@ impl Pool {
             dirty: AtomicUsize::new(0),
             cleaner: Arc::default(),
             reads: AtomicU64::new(0),
+            reads_ahead: AtomicU64::new(0),
             writes: AtomicU64::new(0),
             evictions: AtomicU64::new(0),
             starved: AtomicU64::new(0),
@@ -119,6 +124,7 @@ impl Pool {
             used: self.frames.used(),
             dirty: self.dirty.load(Ordering::Relaxed),
             reads: self.reads.load(Ordering::Relaxed),
+            reads_ahead: self.reads_ahead.load(Ordering::Relaxed),
             writes: self.writes.load(Ordering::Relaxed),
             evictions: self.evictions.load(Ordering::Relaxed),
             starved: self.starved.load(Ordering::Relaxed),
@@ -215,6 +221,7 @@ impl Pool {
         if !page.is_valid() {
             return Err(Error::corrupt(page, "a link leads beyond the last possible page"));
         }
+        tally::count(Event::PageRequest, 1);
         Ok(&self.arena.state(page).latch)
     }
 

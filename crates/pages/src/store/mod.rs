@@ -45,6 +45,7 @@ pub use recovery::{Loser, Recovered};
 pub use scrub::DamagedPage;
 
 use crate::disk::Disk;
+use crate::disk::counted::{Counted, Files};
 use crate::error::{Error, Result};
 use crate::ids::{Lsn, PAGE_SIZE, PageId};
 use crate::log::{Log, LogConfig, LogStatus, OnFailure, RECORD_HEADER, finish_record};
@@ -121,6 +122,7 @@ type RetainHook = Box<dyn Fn() -> Option<Retain> + Send + Sync>;
 /// Pages and their log, open.
 pub struct Store {
     pool: Pool,
+    files: Arc<Files>,
     log: Log,
     ops: OpTable,
     space: Space,
@@ -159,11 +161,18 @@ pub struct StoreStatus {
     pub file_pages_free: u32,
     /// Scratch pages in use.
     pub scratch_pages: usize,
+    /// How far the log may grow between checkpoints, in bytes.
+    pub log_capacity_bytes: u64,
+    /// Bytes of the log's files.
+    pub log_files_bytes: u64,
 }
 
 impl Store {
     /// Opens what is on the disk, recovering it if need be, or begins anew if it is empty.
-    pub fn open(config: StoreConfig, ops: OpTable) -> Result<(Arc<Store>, Recovered)> {
+    pub fn open(mut config: StoreConfig, ops: OpTable) -> Result<(Arc<Store>, Recovered)> {
+        let disk = Counted::new(config.disk);
+        let files = disk.files();
+        config.disk = Arc::new(disk);
         let Start {
             data,
             scratch,
@@ -187,6 +196,7 @@ impl Store {
         )?;
         let store = Arc::new(Store {
             pool,
+            files,
             log: Log::open(segments, &log_config, control.epoch, recovered.end),
             ops,
             space: Space::new(data),
@@ -444,7 +454,14 @@ impl Store {
             file_pages,
             file_pages_free,
             scratch_pages: self.scratch.used(),
+            log_capacity_bytes: self.log_capacity,
+            log_files_bytes: self.log.segments().bytes(),
         }
+    }
+
+    /// How the files are used.
+    pub fn files(&self) -> &Files {
+        &self.files
     }
 
     /// Writes every dirty page and leaves nothing to recover. Nobody may be changing anything any more.

@@ -22,6 +22,7 @@ use crate::error::Result;
 use crate::ids::{Lsn, PageId, TxnId};
 use crate::log::{MtrLsn, RECORD_ALIGN, RECORD_HEADER, TxnNote, finish_record, push_op};
 use crate::pool::{ExclusiveGuard, PageBuf, page_type};
+use crate::tally::{self, Event};
 use std::cell::Cell;
 
 /// A page in a mini-transaction.
@@ -307,6 +308,7 @@ impl<'s> Mtr<'s> {
         if !self.scratch {
             self.with_space(|space, mtr| space.take(mtr, page))?;
         }
+        tally::count(Event::PageCreated, 1);
         Ok(handle)
     }
 
@@ -416,9 +418,13 @@ impl<'s> Mtr<'s> {
             store.pool().set_dirty(latched.guard.id(), || log.tail());
         }
         let lsn = log.append(&buffers.record, before_publish);
+        tally::count(Event::LogRecord, 1);
+        let mut changed = 0;
         for latched in self.pages.iter_mut().filter(|l| l.changed) {
             latched.guard.bytes_mut().set_lsn(lsn.end);
+            changed += 1;
         }
+        tally::count(Event::PageChange, changed);
         if let Some(space) = &mut self.space {
             space.committed(lsn.end);
         }

@@ -7,6 +7,7 @@
 use crate::context::{Counter, SessionState};
 use crate::plan::access::AccessPath;
 use crate::plan::{Input, RowSource, TableScan};
+use tidemark_engine::Table;
 
 /// How much of a table is read each time.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -65,6 +66,7 @@ pub(super) fn count_sort(session: &SessionState, of_range: bool, rows: u64) {
 
 /// One scan of a range of an index, or a part of it.
 pub(super) struct Scanned<'p> {
+    pub table: &'p Table,
     pub path: &'p AccessPath,
     pub reverse: bool,
     /// It goes on where a part before it has stopped.
@@ -77,6 +79,9 @@ pub(super) struct Scanned<'p> {
 impl Scanned<'_> {
     pub fn count(&self, session: &SessionState) {
         let is_full = self.path.is_full();
+        let whole = is_full && self.path.index == 0;
+        let index = (!whole).then_some(self.path.index);
+        self.table.count_reads(index, self.rows);
         if !self.resumed {
             session.count(Counter::HandlerReadKey, 1);
             if is_full {
@@ -88,7 +93,7 @@ impl Scanned<'_> {
             }
         }
         let steps = self.rows + u64::from(self.ended);
-        if is_full && self.path.index == 0 && !self.reverse {
+        if whole && !self.reverse {
             session.count(Counter::HandlerReadRndNext, steps);
             return;
         }

@@ -807,6 +807,7 @@ impl TableReading<'_, '_, '_> {
             });
         scanned.map_err(|error| self.explain(error))?;
         let done = Scanned {
+            table: self.table,
             path,
             reverse: self.scan.reverse,
             resumed,

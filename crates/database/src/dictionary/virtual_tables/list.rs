@@ -142,7 +142,9 @@ pub(super) const LIST: &[(&str, &str, &str)] = &[
     (
         IS,
         "INNODB_METRICS",
-        "NAME 193,SUBSYSTEM 193,COUNT int,STATUS 8,COMMENT 193",
+        "NAME 193,SUBSYSTEM 193,COUNT int,MAX_COUNT int?,MIN_COUNT int?,AVG_COUNT double?,COUNT_RESET int,MAX_COUNT_RESET \
+         int?,MIN_COUNT_RESET int?,AVG_COUNT_RESET double?,TIME_ENABLED datetime?,TIME_DISABLED datetime?,TIME_ELAPSED \
+         int?,TIME_RESET datetime?,STATUS 193,TYPE 193,COMMENT 193",
     ),
     (
         IS,
@@ -206,7 +208,10 @@ pub(super) const LIST: &[(&str, &str, &str)] = &[
         "FILE_ID int?,FILE_NAME text?,FILE_TYPE 256?,TABLESPACE_NAME 268?,TABLE_CATALOG 64,TABLE_SCHEMA 64?,TABLE_NAME \
          64?,LOGFILE_GROUP_NAME 256?,LOGFILE_GROUP_NUMBER int?,ENGINE 64,FULLTEXT_KEYS 64?,DELETED_ROWS int?,\
          UPDATE_COUNT int?,FREE_EXTENTS int?,TOTAL_EXTENTS int?,EXTENT_SIZE int?,INITIAL_SIZE int?,MAXIMUM_SIZE int?,\
-         AUTOEXTEND_SIZE int?,CREATION_TIME time?,STATUS 256?,EXTRA 256?",
+         AUTOEXTEND_SIZE int?,CREATION_TIME time?,LAST_UPDATE_TIME time?,LAST_ACCESS_TIME time?,RECOVER_TIME \
+         int?,TRANSACTION_COUNTER int?,VERSION uint?,ROW_FORMAT 256?,TABLE_ROWS uint?,AVG_ROW_LENGTH uint?,DATA_LENGTH \
+         uint?,MAX_DATA_LENGTH uint?,INDEX_LENGTH uint?,DATA_FREE uint?,CREATE_TIME time?,UPDATE_TIME time?,CHECK_TIME \
+         time?,CHECKSUM uint?,STATUS 256?,EXTRA 256?",
     ),
     (
         IS,
@@ -345,7 +350,7 @@ pub(super) const LIST: &[(&str, &str, &str)] = &[
     (
         PS,
         "processlist",
-        "ID uint,USER 32?,HOST 261?,DB 64?,COMMAND 16?,TIME int?,STATE 64?,INFO text?",
+        "ID uint,USER 32?,HOST 261?,DB 64?,COMMAND 16?,TIME int?,STATE 64?,INFO text?,EXECUTION_ENGINE 9?",
     ),
     (
         PS,
@@ -471,11 +476,6 @@ pub(super) const LIST: &[(&str, &str, &str)] = &[
         PS,
         "performance_timers",
         "TIMER_NAME 11,TIMER_FREQUENCY int?,TIMER_RESOLUTION int?,TIMER_OVERHEAD int?",
-    ),
-    (
-        SYS,
-        "waits_global_by_latency",
-        "events 128,total uint,total_latency 11?,avg_latency 11?,max_latency 11?",
     ),
     (
         SYS,

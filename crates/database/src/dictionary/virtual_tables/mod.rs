@@ -3,6 +3,8 @@
 //! They are definitions like any other table's, so that names resolve to them and the planner treats them as tables. What
 //! their rows are is known to `information_schema` alone, far above. Those of `sys` that are queries of others are views.
 
+mod absent;
+mod instruments;
 mod list;
 mod views;
 
@@ -19,20 +21,20 @@ const IDS_FROM: u64 = u64::MAX;
 pub fn all() -> &'static [Arc<TableDef>] {
     static ALL: LazyLock<Vec<Arc<TableDef>>> = LazyLock::new(|| {
         let locks = Locks::default();
-        let list = list::LIST.iter().enumerate();
-        let tables = list.map(|(i, (schema, name, columns))| {
-            let id = IDS_FROM - i as u64;
-            Arc::new(define(&locks, id, schema, name, columns))
-        });
-        let views = views::all().enumerate().map(|(i, (name, columns, view))| {
-            let id = IDS_FROM - (list::LIST.len() + i) as u64;
+        let ids = (0..=IDS_FROM).rev();
+        let lists = [list::LIST, instruments::LIST, absent::LIST];
+        let mut all = Vec::new();
+        for ((schema, name, columns), id) in lists.into_iter().flatten().zip(ids.clone()) {
+            all.push(Arc::new(define(&locks, id, schema, name, columns)));
+        }
+        for ((name, columns, view), id) in views::all().zip(ids.skip(all.len())) {
             let table = define(&locks, id, views::SCHEMA, &name, &columns);
-            Arc::new(TableDef {
+            all.push(Arc::new(TableDef {
                 view: Some(Arc::new(view)),
                 ..table
-            })
-        });
-        tables.chain(views).collect()
+            }));
+        }
+        all
     });
     &ALL
 }
@@ -42,6 +44,14 @@ pub fn table(schema: &str, name: &str) -> Option<Arc<TableDef>> {
     let mut tables = all().iter();
     let found = tables.find(|table| table.schema == schema && table.name.eq_ignore_ascii_case(name));
     found.cloned()
+}
+
+/// Whether a table belongs to a feature that is not here, and never has rows.
+#[cfg(test)]
+pub fn is_absent(schema: &str, name: &str) -> bool {
+    absent::LIST
+        .iter()
+        .any(|(of, table, _)| *of == schema && *table == name)
 }
 
 /// The virtual tables of a database.

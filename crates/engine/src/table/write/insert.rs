@@ -6,7 +6,7 @@
 use super::super::entry::{self, Head};
 use super::super::locking::key_behind;
 use super::super::outside::{Owned, is_long};
-use super::super::{Action, Table};
+use super::super::{Action, Change, Table};
 use super::{FoundBy, Writer};
 use crate::error::{Error, Result};
 use crate::lock::{DuplicateLock, IndexLocks, LockKey, LockType, LockWait};
@@ -96,6 +96,7 @@ impl Writer<'_, '_> {
         self.txn.changed.inserted += 1;
         let counters = self.txn.kernel.counters.own();
         counters.rows_inserted.fetch_add(1, Ordering::Relaxed);
+        self.table.usage.changed(Change::Inserted);
         Ok(())
     }
 

@@ -1,10 +1,10 @@
 //! Changes or deletes one row, as computed by `change`.
 
-use super::super::Action;
 use super::super::entry::{self, Head};
 use super::super::locking::key_behind;
 use super::super::outside::Owned;
 use super::super::row::RowView;
+use super::super::{Action, Change};
 use super::change::{Decision, RowChange};
 use super::{FoundBy, Writer};
 use crate::error::Result;
@@ -233,11 +233,13 @@ impl Writer<'_, '_> {
         match plan.row {
             Some(row) => {
                 counters.rows_updated.fetch_add(1, Ordering::Relaxed);
+                self.table.usage.changed(Change::Updated);
                 self.txn.changed.updated += 1;
                 self.txn.buffers.value = row;
             }
             None => {
                 counters.rows_deleted.fetch_add(1, Ordering::Relaxed);
+                self.table.usage.changed(Change::Deleted);
                 self.txn.changed.deleted += 1;
             }
         }

@@ -188,6 +188,7 @@ impl<'a> ChangeScan<'a> {
     fn count_scan(&self, before: u64, ended: bool) {
         let session = self.run.session;
         let done = Scanned {
+            table: &self.target.table,
             path: &self.rows.path,
             reverse: self.rows.reverse,
             resumed: false,

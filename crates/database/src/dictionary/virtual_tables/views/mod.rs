@@ -2,8 +2,10 @@
 //! statement that names them, with the rights of whoever asks.
 //!
 //! Most come twice, as in MySQL: with times, sizes and long texts made short to read, and under a name that begins with `x$` with the
-//! plain numbers. A query is written once; in it `time(…)`, `size(…)` and `short(…)` stand for what is made short, and what is in
+//! plain numbers. A query is written once; in it `time(…)`, `size(…)`, `path(…)` and `short(…)` stand for what is made short, and what is in
 //! braces is of the second form alone.
+
+mod usage;
 
 use crate::parse::ast::{CheckOption, ViewAlgorithm};
 use crate::types::Collation;
@@ -223,10 +225,13 @@ const PLAIN: &[View] = &[
 
 /// All views: name, columns, definition.
 pub(super) fn all() -> impl Iterator<Item = (String, String, ViewDef)> {
-    let twice = VIEWS.iter().chain([&SESSIONS, &SESSION]);
+    let twice = VIEWS.iter().chain(usage::TWICE).chain([&SESSIONS, &SESSION]);
     let short = twice.clone().map(|view| (view.name.to_owned(), view, false));
     let plain = twice.map(|view| (format!("x${}", view.name), view, true));
-    let once = PLAIN.iter().map(|view| (view.name.to_owned(), view, true));
+    let once = PLAIN
+        .iter()
+        .chain(usage::ONCE)
+        .map(|view| (view.name.to_owned(), view, true));
     let all = short.chain(plain).chain(once);
     all.map(|(name, view, plain)| (name, braces(view.columns, plain), define(view, plain)))
 }
@@ -261,18 +266,20 @@ fn braces(text: &str, keep: bool) -> String {
     kept
 }
 
-/// The query with `time(…)`, `size(…)` and `short(…)` written out.
+/// The query with `time(…)`, `size(…)`, `path(…)` and `short(…)` written out.
 fn expand(query: &str, plain: bool) -> String {
     let query = braces(query, plain);
     if plain {
         return query
             .replace("time(", "(")
             .replace("size(", "(")
+            .replace("path(", "(")
             .replace("short(", "(");
     }
     let mut text = query
         .replace("time(", "format_pico_time(")
-        .replace("size(", "format_bytes(");
+        .replace("size(", "format_bytes(")
+        .replace("path(", "sys.format_path(");
     while let Some(at) = text.find("short(") {
         let from = at + "short(".len();
         let Some(len) = text[from..].find(')') else {

@@ -1,0 +1,191 @@
+//! The columns of the tables of files, memory, tables, transactions, stages and the log of the server, and of status variables by session,
+//! user and host.
+
+const IS: &str = "information_schema";
+const PS: &str = "performance_schema";
+
+/// How often, and how long, in all, at least, on average and at most.
+macro_rules! timed {
+    ($what:literal) => {
+        concat!(
+            ",COUNT_",
+            $what,
+            " uint,SUM_TIMER_",
+            $what,
+            " uint,MIN_TIMER_",
+            $what,
+            " uint,AVG_TIMER_",
+            $what,
+            " uint,MAX_TIMER_",
+            $what,
+            " uint"
+        )
+    };
+}
+
+/// The same of everything.
+macro_rules! all_timed {
+    () => {
+        "COUNT_STAR uint,SUM_TIMER_WAIT uint,MIN_TIMER_WAIT uint,AVG_TIMER_WAIT uint,MAX_TIMER_WAIT uint"
+    };
+}
+
+/// What is counted of files.
+macro_rules! of_files {
+    () => {
+        concat!(
+            all_timed!(),
+            timed!("READ"),
+            ",SUM_NUMBER_OF_BYTES_READ int",
+            timed!("WRITE"),
+            ",SUM_NUMBER_OF_BYTES_WRITE int",
+            timed!("MISC")
+        )
+    };
+}
+
+/// What is counted of tables.
+macro_rules! of_tables {
+    () => {
+        concat!(
+            all_timed!(),
+            timed!("READ"),
+            timed!("WRITE"),
+            timed!("FETCH"),
+            timed!("INSERT"),
+            timed!("UPDATE"),
+            timed!("DELETE")
+        )
+    };
+}
+
+/// Schema, name, columns (see [`define`](super::define)).
+pub(super) const LIST: &[(&str, &str, &str)] = &[
+    (
+        IS,
+        "INNODB_CMP",
+        "page_size int,compress_ops int,compress_ops_ok int,compress_time int,uncompress_ops int,uncompress_time int",
+    ),
+    (
+        IS,
+        "INNODB_CMP_RESET",
+        "page_size int,compress_ops int,compress_ops_ok int,compress_time int,uncompress_ops int,uncompress_time int",
+    ),
+    (
+        IS,
+        "INNODB_CMPMEM",
+        "page_size int,buffer_pool_instance int,pages_used int,pages_free int,relocation_ops int,relocation_time int",
+    ),
+    (
+        IS,
+        "INNODB_CMPMEM_RESET",
+        "page_size int,buffer_pool_instance int,pages_used int,pages_free int,relocation_ops int,relocation_time int",
+    ),
+    (IS, "USER_ATTRIBUTES", "USER 32,HOST 255,ATTRIBUTE text?"),
+    (
+        IS,
+        "TABLES_EXTENSIONS",
+        "TABLE_CATALOG 64,TABLE_SCHEMA 64,TABLE_NAME 64,ENGINE_ATTRIBUTE text?,SECONDARY_ENGINE_ATTRIBUTE text?",
+    ),
+    (
+        IS,
+        "COLUMNS_EXTENSIONS",
+        "TABLE_CATALOG 64,TABLE_SCHEMA 64,TABLE_NAME 64,COLUMN_NAME 64?,ENGINE_ATTRIBUTE text?,\
+         SECONDARY_ENGINE_ATTRIBUTE text?",
+    ),
+    (
+        IS,
+        "SCHEMATA_EXTENSIONS",
+        "CATALOG_NAME 64,SCHEMA_NAME 64,OPTIONS 256?",
+    ),
+    (
+        IS,
+        "TABLE_CONSTRAINTS_EXTENSIONS",
+        "CONSTRAINT_CATALOG 64,CONSTRAINT_SCHEMA 64,CONSTRAINT_NAME 64,TABLE_NAME 64,ENGINE_ATTRIBUTE text?,\
+         SECONDARY_ENGINE_ATTRIBUTE text?",
+    ),
+    (
+        PS,
+        "error_log",
+        "LOGGED time6,THREAD_ID uint?,PRIO 7,ERROR_CODE 10?,SUBSYSTEM 7?,DATA text",
+    ),
+    (
+        PS,
+        "events_stages_current",
+        "THREAD_ID uint,EVENT_ID uint,END_EVENT_ID uint?,EVENT_NAME 128,SOURCE 64?,TIMER_START uint?,TIMER_END uint?,\
+         TIMER_WAIT uint?,WORK_COMPLETED uint?,WORK_ESTIMATED uint?,NESTING_EVENT_ID uint?,NESTING_EVENT_TYPE 11?",
+    ),
+    (
+        PS,
+        "events_transactions_current",
+        "THREAD_ID uint,EVENT_ID uint,END_EVENT_ID uint?,EVENT_NAME 128,STATE 11?,TRX_ID uint?,GTID 90?,\
+         XID_FORMAT_ID int?,XID_GTRID 130?,XID_BQUAL 130?,XA_STATE 64?,SOURCE 64?,TIMER_START uint?,TIMER_END uint?,\
+         TIMER_WAIT uint?,ACCESS_MODE 10?,ISOLATION_LEVEL 64?,AUTOCOMMIT 3,NUMBER_OF_SAVEPOINTS uint?,\
+         NUMBER_OF_ROLLBACK_TO_SAVEPOINT uint?,NUMBER_OF_RELEASE_SAVEPOINT uint?,OBJECT_INSTANCE_BEGIN uint?,\
+         NESTING_EVENT_ID uint?,NESTING_EVENT_TYPE 11?",
+    ),
+    (
+        PS,
+        "file_instances",
+        "FILE_NAME 512,EVENT_NAME 128,OPEN_COUNT uint",
+    ),
+    (
+        PS,
+        "file_summary_by_event_name",
+        concat!("EVENT_NAME 128,", of_files!()),
+    ),
+    (
+        PS,
+        "file_summary_by_instance",
+        concat!(
+            "FILE_NAME 512,EVENT_NAME 128,OBJECT_INSTANCE_BEGIN uint,",
+            of_files!()
+        ),
+    ),
+    (
+        PS,
+        "memory_summary_global_by_event_name",
+        "EVENT_NAME 128,COUNT_ALLOC uint,COUNT_FREE uint,SUM_NUMBER_OF_BYTES_ALLOC uint,SUM_NUMBER_OF_BYTES_FREE uint,\
+         LOW_COUNT_USED int,CURRENT_COUNT_USED int,HIGH_COUNT_USED int,LOW_NUMBER_OF_BYTES_USED int,\
+         CURRENT_NUMBER_OF_BYTES_USED int,HIGH_NUMBER_OF_BYTES_USED int",
+    ),
+    (
+        PS,
+        "session_connect_attrs",
+        "PROCESSLIST_ID uint,ATTR_NAME 32,ATTR_VALUE 1024?,ORDINAL_POSITION int?",
+    ),
+    (
+        PS,
+        "status_by_account",
+        "USER 32?,HOST 255?,VARIABLE_NAME 64,VARIABLE_VALUE 1024?",
+    ),
+    (
+        PS,
+        "status_by_host",
+        "HOST 255?,VARIABLE_NAME 64,VARIABLE_VALUE 1024?",
+    ),
+    (
+        PS,
+        "status_by_thread",
+        "THREAD_ID uint,VARIABLE_NAME 64,VARIABLE_VALUE 1024?",
+    ),
+    (
+        PS,
+        "status_by_user",
+        "USER 32?,VARIABLE_NAME 64,VARIABLE_VALUE 1024?",
+    ),
+    (
+        PS,
+        "table_io_waits_summary_by_index_usage",
+        concat!(
+            "OBJECT_TYPE 64?,OBJECT_SCHEMA 64?,OBJECT_NAME 64?,INDEX_NAME 64?,",
+            of_tables!()
+        ),
+    ),
+    (
+        PS,
+        "table_io_waits_summary_by_table",
+        concat!("OBJECT_TYPE 64?,OBJECT_SCHEMA 64?,OBJECT_NAME 64?,", of_tables!()),
+    ),
+    (PS, "tls_channel_status", "CHANNEL 128,PROPERTY 128,VALUE 2048"),
+];

@@ -1,0 +1,81 @@
+//! The server itself, as `performance_schema` shows it: its memory, its TLS, the last lines of its log; and what its compression
+//! of pages does, which is not there (`information_schema.INNODB_CMP` and `INNODB_CMPMEM`).
+
+use super::rows::require_process;
+use super::statements::moment;
+use crate::context::SessionState;
+use crate::context::error_log::{self, Logged, Priority};
+use crate::error::Result;
+use crate::types::Value;
+use tidemark_engine::PAGE_SIZE;
+
+type Made = Result<Vec<Vec<Value>>>;
+
+/// What is counted is how much is in use, and was at most; single allocations are not, so their counts are 0.
+pub fn memory(state: &SessionState) -> Made {
+    let pool = state.database.engine().status().pool_pages_total * PAGE_SIZE as u64;
+    let rows = [
+        ("memory/innodb/buf_buf_pool", pool, pool),
+        (
+            "memory/tidemark/allocator",
+            tidemark_memory::process_bytes(),
+            tidemark_memory::process_bytes_max(),
+        ),
+    ];
+    let row = |(name, now, most): (&str, u64, u64)| {
+        let mut row = vec![Value::string(name)];
+        row.extend([0; 4].map(Value::UInt));
+        row.extend([0, 0, 0, 0, now as i64, most.max(now) as i64].map(Value::Int));
+        row
+    };
+    Ok(rows.map(row).to_vec())
+}
+
+pub fn tls_channel(state: &SessionState) -> Made {
+    let tls = state.database.tls.lock().clone();
+    let [from, to] = tls.validity();
+    let enabled = if tls.validity_s.is_some() { "Yes" } else { "No" };
+    let mut properties = vec![("Enabled".to_owned(), enabled.to_owned())];
+    let settings = tls.settings.into_iter();
+    properties.extend(settings.map(|(name, value)| (format!("Current_tls_{name}"), value)));
+    properties.push(("Ssl_server_not_after".to_owned(), to));
+    properties.push(("Ssl_server_not_before".to_owned(), from));
+    let row = |(name, value): (String, String)| {
+        [
+            Value::string("mysql_main"),
+            Value::string(name),
+            Value::string(value),
+        ]
+    };
+    Ok(properties
+        .into_iter()
+        .map(|property| row(property).to_vec())
+        .collect())
+}
+
+pub fn error_log(state: &SessionState) -> Made {
+    let row = |line: &Logged| {
+        let priority = match line.priority {
+            Priority::Error => "Error",
+            Priority::Warning => "Warning",
+            Priority::Note => "Note",
+        };
+        let subsystem = if line.of_engine { "InnoDB" } else { "Server" };
+        vec![
+            moment(state, line.micros),
+            Value::UInt(0),
+            Value::string(priority),
+            Value::Null,
+            Value::string(subsystem),
+            Value::string(line.message.as_str()),
+        ]
+    };
+    Ok(error_log::with(|log| log.lines().map(row).collect()))
+}
+
+/// A row of zeros for each size that a compressed page could have.
+pub fn compression(state: &SessionState) -> Made {
+    require_process(state)?;
+    let row = |size: i64| [size, 0, 0, 0, 0, 0].map(Value::Int).to_vec();
+    Ok([1024, 2048, 4096, 8192, 16384].map(row).to_vec())
+}

@@ -1,0 +1,96 @@
+//! How often rows of tables were read and changed: `performance_schema.table_io_waits_summary_by_table` and `…_by_index_usage`.
+//!
+//! They are counted, and not timed: two looks at the clock would take longer than many a row. A table's counts begin anew when its
+//! definition changes. What changes rows is counted for no index.
+
+use crate::context::SessionState;
+use crate::dictionary::TableDef;
+use crate::error::Result;
+use crate::show::objects::visible_tables;
+use crate::types::Value;
+use std::sync::Arc;
+use tidemark_engine::TableUsage;
+
+type Made = Result<Vec<Vec<Value>>>;
+
+/// Rows fetched, inserted, updated and deleted.
+#[derive(Clone, Copy, Default)]
+struct Counts([u64; 4]);
+
+impl Counts {
+    fn fetched(rows: u64) -> Counts {
+        Counts([rows, 0, 0, 0])
+    }
+
+    /// The columns from COUNT_STAR on: of all, of reads, of writes, and of each.
+    fn columns(self) -> Vec<Value> {
+        let [fetched, inserted, updated, deleted] = self.0;
+        let written = inserted + updated + deleted;
+        let counts = [
+            fetched + written,
+            fetched,
+            written,
+            fetched,
+            inserted,
+            updated,
+            deleted,
+        ];
+        let with_times = counts.map(|count| [count, 0, 0, 0, 0].map(Value::UInt));
+        with_times.into_iter().flatten().collect()
+    }
+}
+
+/// The stored tables that the account may see, with what was done with them.
+fn used(state: &SessionState) -> Vec<(Arc<TableDef>, TableUsage)> {
+    let engine = state.database.engine();
+    let schemas = state.database.dictionary().schema_names();
+    let tables = schemas.iter().flat_map(|schema| visible_tables(state, schema));
+    let stored = tables.filter(|table| !table.is_virtual() && table.view.is_none());
+    let with_usage = |table: Arc<TableDef>| {
+        let usage = engine.table(table.id).ok()?.usage();
+        Some((table, usage))
+    };
+    stored.filter_map(with_usage).collect()
+}
+
+fn front(table: &TableDef) -> Vec<Value> {
+    vec![
+        Value::string("TABLE"),
+        Value::string(table.schema.as_str()),
+        Value::string(table.name.as_str()),
+    ]
+}
+
+pub fn by_table(state: &SessionState) -> Made {
+    let row = |(table, usage): (Arc<TableDef>, TableUsage)| {
+        let fetched = usage.read_without_index + usage.read_by_index.iter().sum::<u64>();
+        let mut row = front(&table);
+        row.extend(Counts([fetched, usage.inserted, usage.updated, usage.deleted]).columns());
+        row
+    };
+    Ok(used(state).into_iter().map(row).collect())
+}
+
+pub fn by_index(state: &SessionState) -> Made {
+    let mut rows = Vec::new();
+    for (table, usage) in used(state) {
+        let mut push = |index: Value, counts: Counts| {
+            let mut row = front(&table);
+            row.push(index);
+            row.extend(counts.columns());
+            rows.push(row);
+        };
+        for index in &table.indexes {
+            let fetched = usage.read_by_index.get(index.number).copied().unwrap_or(0);
+            push(Value::string(index.name.as_str()), Counts::fetched(fetched));
+        }
+        let rest = Counts([
+            usage.read_without_index,
+            usage.inserted,
+            usage.updated,
+            usage.deleted,
+        ]);
+        push(Value::Null, rest);
+    }
+    Ok(rows)
+}

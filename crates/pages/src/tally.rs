@@ -1,0 +1,117 @@
+//! Counts of what happens so often that a locked instruction for each would show: page requests, page changes, log records.
+//!
+//! Each thread adds to a slot of its own with a plain load and store. A slot outlives its thread: the next thread that begins takes
+//! it over with what it has counted, so a sum over all slots has each count once, and there are never more slots than there
+//! were threads at one time. The counts are of the process, whatever stores it has open.
+
+use crossbeam_utils::CachePadded;
+use parking_lot::Mutex;
+use std::cell::Cell;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// What is counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Event {
+    /// A page was asked of the pool.
+    PageRequest,
+    /// A mini-transaction has changed a page.
+    PageChange,
+    /// A record went into the log.
+    LogRecord,
+    /// A page was taken into use.
+    PageCreated,
+}
+
+const EVENTS: usize = 4;
+
+type Slot = CachePadded<[AtomicU64; EVENTS]>;
+
+#[derive(Default)]
+struct Slots {
+    all: Vec<&'static Slot>,
+    /// Those of threads that have ended.
+    free: Vec<&'static Slot>,
+}
+
+static SLOTS: Mutex<Slots> = Mutex::new(Slots {
+    all: Vec::new(),
+    free: Vec::new(),
+});
+
+/// What threads count in that have given their slot back already, and that others may use at the same time.
+static LATE: Slot = CachePadded::new([const { AtomicU64::new(0) }; EVENTS]);
+
+/// Gives the thread's slot back when the thread ends.
+struct Return;
+
+impl Drop for Return {
+    fn drop(&mut self) {
+        if let Some(slot) = OWN.take() {
+            SLOTS.lock().free.push(slot);
+        }
+    }
+}
+
+thread_local! {
+    // Without a destructor, so that its use is one load and no check.
+    static OWN: Cell<Option<&'static Slot>> = const { Cell::new(None) };
+    static RETURN: Return = const { Return };
+}
+
+/// Counts one event of this thread.
+#[inline]
+pub(crate) fn count(event: Event, more: u64) {
+    match OWN.get() {
+        Some(slot) => {
+            let counter = &slot[event as usize];
+            // This thread alone adds. Relaxed: a count says nothing about other memory.
+            let now = counter.load(Ordering::Relaxed).wrapping_add(more);
+            counter.store(now, Ordering::Relaxed);
+        }
+        None => count_first(event, more),
+    }
+}
+
+#[cold]
+fn count_first(event: Event, more: u64) {
+    if RETURN.try_with(|_| ()).is_err() {
+        LATE[event as usize].fetch_add(more, Ordering::Relaxed);
+        return;
+    }
+    let slot = {
+        let mut slots = SLOTS.lock();
+        slots.free.pop().unwrap_or_else(|| {
+            let slot: &'static Slot = Box::leak(Box::default());
+            slots.all.push(slot);
+            slot
+        })
+    };
+    OWN.set(Some(slot));
+    count(event, more);
+}
+
+/// How often it has happened, in all threads.
+pub fn sum(event: Event) -> u64 {
+    let slots = SLOTS.lock();
+    let all = slots.all.iter().copied().chain([&LATE]);
+    all.map(|slot| slot[event as usize].load(Ordering::Relaxed))
+        .fold(0, u64::wrapping_add)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_ended_threads_have_counted_is_kept_and_their_slots_are_used_again() {
+        let before = sum(Event::PageCreated);
+        for _ in 0..100 {
+            std::thread::spawn(|| (0..10).for_each(|_| count(Event::PageCreated, 1)))
+                .join()
+                .unwrap();
+        }
+        // Other tests may be counting meanwhile.
+        assert!(sum(Event::PageCreated) >= before + 1000);
+        assert!(SLOTS.lock().all.len() < 100);
+    }
+}

@@ -1,0 +1,192 @@
+#!/usr/bin/env python3
+"""What tools of the MySQL world read of a server.
+
+    tests/monitoring/run.py [--record HOST:PORT:USER] [--write] [FILTER...]
+
+Names and columns are MySQL's, but for those that docs/compatibility.md lists (`surface.py`); counters move when what they count
+happens, by as much. `--record` writes down what a MySQL server has, `--write` the list of what is missing here.
+"""
+import sys
+import time
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent))
+
+import surface  # noqa: E402
+from support.address import Address  # noqa: E402
+from support.report import Report, suite_parser  # noqa: E402
+from support.server import Server  # noqa: E402
+
+PAGE = 16384
+
+
+class Watched:
+    """A session beside those that do something, which looks at counters."""
+
+    def __init__(self, server: Server):
+        self.connection = server.address.connect(autocommit=True)
+        self.cursor = self.connection.cursor()
+
+    def ask(self, sql: str) -> tuple:
+        self.cursor.execute(sql)
+        return self.cursor.fetchall()
+
+    def status(self) -> dict[str, str]:
+        return dict(self.ask("SHOW GLOBAL STATUS"))
+
+    def grown(self, before: dict[str, str], *names: str) -> list[int]:
+        now = self.status()
+        return [int(now[name]) - int(before[name]) for name in names]
+
+
+def names(report: Report, server: Server, write: bool) -> None:
+    here, there = surface.surface(server.address), surface.recorded()
+    found = surface.missing(here, there)
+    if write:
+        surface.write(found)
+    report.equal(surface.text(found), surface.documented(), "docs/compatibility.md lists what is missing")
+    report.equal(surface.differences(here, there), [], "columns are MySQL's, in its order")
+    own = [name for name in here["status"] if name not in there["status"] and not name.startswith("Tidemark_")]
+    report.equal(own, ["Innodb_deadlocks", "Innodb_history_list_length"], "of status variables that MySQL lacks, these alone have its names")
+    report.equal([name for name in here["metrics"] if name not in there["metrics"]], [], "each metric of the engine is one of MySQL's")
+    for schema in surface.SCHEMAS:
+        failed = []
+        for table in (name for name in here["tables"] if name.startswith(schema + ".")):
+            rows, columns = server.address.execute(f"SELECT * FROM {table} LIMIT 3"), here["tables"][table]
+            if any(len(row) != len(columns) for row in rows):
+                failed.append(table)
+        report.equal(failed, [], f"each table of {schema} can be read")
+
+
+def pages_and_files(report: Report, server: Server) -> None:
+    watched = Watched(server)
+    before = watched.status()
+    server.address.execute("CREATE TABLE app.pages (id INT PRIMARY KEY, filler VARCHAR(1000))")
+    values = ", ".join(f"({n}, REPEAT('x', 1000))" for n in range(2000))
+    server.address.execute(f"INSERT INTO app.pages VALUES {values}")
+    created, requests, changes, records, rows = watched.grown(
+        before, "Innodb_pages_created", "Innodb_buffer_pool_read_requests", "Innodb_buffer_pool_write_requests", "Innodb_log_write_requests", "Innodb_rows_inserted")
+    report.equal(rows, 2000, "inserted rows are counted")
+    report.check(2000 * 1000 // PAGE <= created <= 400, "so are the pages that they take", str(created))
+    report.check(requests >= changes >= 2000 and records >= 2000, "and the pages asked for and changed, and records of the log", f"{requests}, {changes}, {records}")
+    syncs, writes, written = watched.grown(before, "Innodb_os_log_fsyncs", "Innodb_log_writes", "Innodb_data_written")
+    report.check(syncs >= 2 and writes >= 2 and written > 2_000_000, "the log is written and synced", f"{syncs}, {writes}, {written}")
+    before = watched.status()
+    for n in range(10):
+        server.address.execute(f"SELECT * FROM app.pages WHERE id = {n}")
+    (read,) = watched.grown(before, "Innodb_rows_read")
+    report.equal(read, 10, "rows found by their keys are read rows")
+    pending = [watched.status()[f"Innodb_{name}"] for name in ("data_pending_reads", "data_pending_writes", "os_log_pending_fsyncs")]
+    report.equal(pending, ["0"] * 3, "nothing is under way in the end")
+
+
+def metrics(report: Report, server: Server) -> None:
+    watched = Watched(server)
+    status = watched.status()
+    found = {name: (count, enabled, kind) for name, count, enabled, kind in watched.ask("SELECT NAME, COUNT, STATUS, TYPE FROM information_schema.INNODB_METRICS")}
+    same = [("dml_inserts", "Innodb_rows_inserted"), ("buffer_pool_pages_total", "Innodb_buffer_pool_pages_total"), ("innodb_page_size", "Innodb_page_size"),
+            ("buffer_pages_created", "Innodb_pages_created")]
+    report.equal([found[metric][0] for metric, _ in same], [int(status[name]) for _, name in same], "INNODB_METRICS has the counters of SHOW STATUS")
+    report.equal({enabled for _, enabled, _ in found.values()}, {"enabled"}, "all of them are enabled")
+    report.equal({kind for _, _, kind in found.values()}, {"counter", "status_counter", "value"}, "of MySQL's kinds")
+
+
+def connections(report: Report, server: Server) -> None:
+    watched = Watched(server)
+    before = watched.status()
+    server.address.execute("CREATE USER locked@'%' IDENTIFIED BY 'secret' ACCOUNT LOCK")
+    try:
+        Address(server.address.host, server.address.port, "locked", "secret").connect().close()
+        report.fail("a locked account is refused")
+    except Exception as error:
+        report.equal(error.args[0], 3118, "a locked account is refused")
+    report.equal(watched.grown(before, "Locked_connects"), [1], "and counted")
+    seen = watched.status()
+    after, since = (time.strptime(seen[f"Ssl_server_not_{end}"], "%b %d %H:%M:%S %Y GMT") for end in ("after", "before"))
+    report.check(since < time.gmtime() < after, "the certificate's validity is told", f"{since}, {after}")
+    report.equal(seen["Current_tls_version"], "TLSv1.2,TLSv1.3", "and the settings of TLS")
+
+
+def tables_and_indexes(report: Report, server: Server) -> None:
+    server.address.execute("CREATE TABLE app.used (id INT PRIMARY KEY AUTO_INCREMENT, a INT, b INT, c INT, KEY by_a (a), KEY by_ab (a, b), KEY unused (b))",
+                           "INSERT INTO app.used (a, b) VALUES (1, 1), (2, 2), (2, 3), (3, 4)")
+    for _ in range(3):
+        server.address.execute("SELECT * FROM app.used WHERE id = 1", "SELECT * FROM app.used FORCE INDEX (by_a) WHERE a = 2")
+    server.address.execute("SELECT * FROM app.used WHERE c + 0 = 9", "UPDATE app.used SET b = 5 WHERE id = 1", "DELETE FROM app.used WHERE id = 4")
+    watched = Watched(server)
+    rows = watched.ask("""SELECT INDEX_NAME, COUNT_FETCH, COUNT_INSERT, COUNT_UPDATE, COUNT_DELETE
+        FROM performance_schema.table_io_waits_summary_by_index_usage WHERE OBJECT_NAME = 'used' ORDER BY INDEX_NAME""")
+    report.equal(rows, ((None, 4, 4, 1, 1), ("by_a", 6, 0, 0, 0), ("by_ab", 0, 0, 0, 0), ("PRIMARY", 5, 0, 0, 0), ("unused", 0, 0, 0, 0)), "rows are counted by index")
+    rows = watched.ask("SELECT rows_fetched, rows_inserted, rows_updated, rows_deleted FROM sys.schema_table_statistics WHERE table_name = 'used'")
+    report.equal(rows, ((15, 4, 1, 1),), "and by table")
+    report.equal(watched.ask("SELECT index_name FROM sys.schema_unused_indexes WHERE object_name = 'used' ORDER BY 1"), (("by_ab",), ("unused",)), "unused indexes")
+    rows = watched.ask("SELECT redundant_index_name, dominant_index_name, sql_drop_index FROM sys.schema_redundant_indexes WHERE table_name = 'used'")
+    report.equal(rows, (("by_a", "by_ab", "ALTER TABLE `app`.`used` DROP INDEX `by_a`"),), "redundant indexes")
+    rows = watched.ask("SELECT column_name, max_value, auto_increment FROM sys.schema_auto_increment_columns WHERE table_name = 'used'")
+    report.equal(rows, (("id", 2147483647, 5),), "how far AUTO_INCREMENT is")
+    report.equal(watched.ask("SELECT object_name, rows_full_scanned FROM sys.schema_tables_with_full_table_scans WHERE object_name = 'used'"), (("used", 4),), "scans of whole tables")
+
+
+def what_is_under_way(report: Report, server: Server) -> None:
+    watched, other = Watched(server), Watched(server)
+    server.address.execute("CREATE TABLE app.open (id INT PRIMARY KEY)")
+    other.ask("BEGIN")
+    other.ask("INSERT INTO app.open VALUES (1)")
+    (thread,) = other.ask("SELECT CONNECTION_ID()")[0]
+    rows = watched.ask(f"SELECT STATE, ACCESS_MODE, ISOLATION_LEVEL, TIMER_WAIT > 0 FROM performance_schema.events_transactions_current WHERE THREAD_ID = {thread}")
+    report.equal(rows, (("ACTIVE", "READ WRITE", "REPEATABLE READ", 1),), "the open transaction")
+    rows = watched.ask(f"SELECT VARIABLE_VALUE FROM performance_schema.status_by_thread WHERE THREAD_ID = {thread} AND VARIABLE_NAME = 'Com_insert'")
+    report.equal(rows, (("1",),), "what the session has counted")
+    other.ask("ROLLBACK")
+    (logged,) = watched.ask("SELECT COUNT(*) FROM performance_schema.error_log WHERE PRIO = 'Note' AND LOGGED > NOW() - INTERVAL 1 HOUR")[0]
+    report.check(logged > 0, "the server's log")
+    (buffered,) = watched.ask("SELECT VARIABLE_VALUE FROM performance_schema.global_status WHERE VARIABLE_NAME = 'Error_log_buffered_events'")[0]
+    report.equal(int(buffered), logged, "as SHOW STATUS counts it")
+    (total,) = watched.ask("SELECT total_allocated FROM sys.x$memory_global_total")[0]
+    (pool,) = watched.ask("SELECT @@innodb_buffer_pool_size")[0]
+    report.check(pool < total < 4 * pool, "memory is the pool and what is allocated beside it", f"{total}")
+    (file, written) = watched.ask("SELECT file, count_write FROM sys.io_global_by_file_by_latency WHERE file LIKE '%/redo-%' ORDER BY count_write DESC")[0]
+    report.check(file.startswith("@@datadir/redo-") and written > 0, "files are named from the data directory on", f"{file} {written}")
+
+
+def functions(report: Report, server: Server) -> None:
+    """What MySQL 9.7 answers."""
+    for call, answer in (("format_bytes(1048577)", "1.00 MiB"), ("format_time(123456789)", "123.46 us"), ("format_path('/elsewhere/x')", "/elsewhere/x"),
+                         ("format_statement(REPEAT('a', 100))", "a" * 30 + " ... " + "a" * 30), ("quote_identifier('a`b')", "`a``b`"),
+                         ("extract_schema_from_file_name('/a/b/c.ibd')", "b"), ("extract_table_from_file_name('/a/b/c.ibd')", "c"), ("list_add('a,b', 'c')", "a,b,c"),
+                         ("list_drop('a,b', 'a')", "b"), ("list_drop('a', 'a')", ""), ("ps_thread_id(NULL) = CONNECTION_ID()", 1), ("version_major() > 7", 1)):
+        report.equal(server.address.execute(f"SELECT sys.{call}"), ((answer,),), f"sys.{call}")
+    try:
+        server.address.execute("SELECT sys.no_such_function(1)")
+        report.fail("a function that sys does not have")
+    except Exception as error:
+        report.equal(error.args[0], 1235, "a function that sys does not have")
+
+
+CASES = (pages_and_files, metrics, connections, tables_and_indexes, what_is_under_way, functions)
+
+
+def main() -> None:
+    parser = suite_parser(__doc__)
+    parser.add_argument("--record", metavar="HOST:PORT:USER", help="write mysql.json from this MySQL server, and do no more")
+    parser.add_argument("--write", action="store_true", help="write what is missing into docs/compatibility.md")
+    options = parser.parse_args()
+    if options.record:
+        return surface.record(Address.parse(options.record))
+    report = Report("monitoring", options.filters)
+    with Server("monitoring") as server:
+        server.address.execute("CREATE DATABASE app")
+        if report.wants("names"):
+            names(report, server, options.write)
+        for case in CASES:
+            if report.wants(case.__name__):
+                try:
+                    case(report, server)
+                except Exception as error:  # whatever went wrong in there is this case's failure
+                    report.fail(case.__name__, f"{type(error).__name__}: {error}")
+    report.close()
+
+
+if __name__ == "__main__":
+    main()

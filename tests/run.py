@@ -156,7 +156,7 @@ SUITES = {
     "protocol": program("protocol/run.py"),
     "security": program("security/run.py"),
     "status": program("status/run.py", "chromium"),
-    "monitoring": program("monitoring/run.py"),
+    "monitoring": program("monitoring/run.py", "monitoring"),
     "oracle": program("oracle/run.py", full="--seeds 60", quick="--seeds 15"),
     "planner": program("planner/run.py"),
     "clients": program("clients/run.py", "mariadb"),

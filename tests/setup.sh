@@ -2,11 +2,11 @@
 # Makes sure that the tools named as arguments are there, and installs what is missing: with apt-get (as root or through
 # sudo), with rustup, and, for Python, with pip into target/test-python. What is there is left alone.
 #
-#   tests/setup.sh TOOL...     python3 cargo rustfmt clippy packages mariadb mariadbd sysbench drivers frameworks chromium
+#   tests/setup.sh TOOL...     python3 cargo rustfmt clippy packages mariadb mariadbd sysbench drivers frameworks chromium monitoring
 #
 # `packages` are the Python packages of tests/requirements.txt. `drivers` are the toolchains of the drivers in Go, Java and
 # Node: those that cannot be had are no error, the suite says that it skips them. So are, as `frameworks`, what mysqlclient is built
-# with, and mydumper, and `chromium`. Anything else that is missing in the end is.
+# with, and mydumper, and `chromium`, and, as `monitoring`, tools that look at a server. Anything else that is missing in the end is.
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit 1
 PATH=$HOME/.cargo/bin:$PATH:/usr/sbin    # where rustup puts cargo, and Debian mariadbd
@@ -46,6 +46,9 @@ for tool in "$@"; do
     sysbench) need sysbench sysbench ;;
     drivers) need go golang-go; need mvn maven default-jdk-headless; need npm nodejs npm; true ;;
     frameworks) need mariadb_config libmariadb-dev; need pkg-config pkg-config; need mydumper mydumper; true ;;
+    monitoring)
+      need mysqladmin mariadb-client; need pt-mysql-summary percona-toolkit libdbd-mysql-perl; need mysqltuner mysqltuner
+      need prometheus-mysqld-exporter prometheus-mysqld-exporter; perl -MDBD::MariaDB -e 1 2>/dev/null || need no-such-command libdbd-mariadb-perl; true ;;
     *) echo "setup.sh knows no tool called $tool" >&2; false ;;
   esac || { echo "cannot find or install $tool" >&2; exit 1; }
 done

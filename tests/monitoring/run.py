@@ -4,7 +4,7 @@
     tests/monitoring/run.py [--record HOST:PORT:USER] [--write] [FILTER...]
 
 Names and columns are MySQL's, but for those that docs/compatibility.md lists (`surface.py`); counters move when what they count
-happens, by as much. `--record` writes down what a MySQL server has, `--write` the list of what is missing here.
+happens, by as much. The tools themselves (`tools.py`) run unchanged. `--record` writes down what a MySQL server has, `--write` the list of what is missing here.
 """
 import sys
 import time
@@ -14,6 +14,7 @@ HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
 
 import surface  # noqa: E402
+import tools  # noqa: E402
 from support.address import Address  # noqa: E402
 from support.report import Report, suite_parser  # noqa: E402
 from support.server import Server  # noqa: E402
@@ -150,6 +151,15 @@ def what_is_under_way(report: Report, server: Server) -> None:
     report.check(file.startswith("@@datadir/redo-") and written > 0, "files are named from the data directory on", f"{file} {written}")
 
 
+def open_tables(report: Report, server: Server) -> None:
+    server.address.execute("CREATE DATABASE elsewhere", "CREATE TABLE elsewhere.t (a INT)")
+    seen = [row[:2] for row in server.address.execute("SHOW OPEN TABLES LIKE 't'")]
+    report.check(("elsewhere", "t") in seen, "SHOW OPEN TABLES has those of all databases", f"{seen}")
+    report.equal(server.address.execute("SHOW OPEN TABLES FROM elsewhere"), (("elsewhere", "t", 0, 0),), "or of one")
+    kinds = {row[0] for row in server.address.execute("SHOW ENGINE PERFORMANCE_SCHEMA STATUS")}
+    report.equal(kinds, {"performance_schema"}, "SHOW ENGINE PERFORMANCE_SCHEMA STATUS")
+
+
 def functions(report: Report, server: Server) -> None:
     """What MySQL 9.7 answers."""
     for call, answer in (("format_bytes(1048577)", "1.00 MiB"), ("format_time(123456789)", "123.46 us"), ("format_path('/elsewhere/x')", "/elsewhere/x"),
@@ -164,7 +174,7 @@ def functions(report: Report, server: Server) -> None:
         report.equal(error.args[0], 1235, "a function that sys does not have")
 
 
-CASES = (pages_and_files, metrics, connections, tables_and_indexes, what_is_under_way, functions)
+CASES = (pages_and_files, metrics, connections, tables_and_indexes, what_is_under_way, open_tables, functions, tools.tools)
 
 
 def main() -> None:

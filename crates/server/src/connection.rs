@@ -268,7 +268,7 @@ impl Connection {
             capabilities: login.capabilities.0 as u64,
             collation: login.collation,
             encryption,
-            attributes: self.attributes(&login),
+            attributes: self.attributes(login),
             password_expired,
             client: Some(Arc::new(Remote {
                 socket: self.peer.socket.clone(),

@@ -305,8 +305,15 @@ pub struct SessionSnapshot {
     pub host: String,
     /// Kind of command, as in the process list; `Sleep` between statements.
     pub command: &'static str,
+    /// The number of its statement in the server, as `performance_schema` has it.
+    pub statement_id: u64,
     /// What it is running.
     pub statement: Option<String>,
+}
+
+/// A number that no other statement in the server has: that of the session, and its own there.
+pub fn statement_id(session: u64, own: u64) -> u64 {
+    session << 32 | own
 }
 
 impl SessionSnapshot {
@@ -318,6 +325,7 @@ impl SessionSnapshot {
             user,
             host,
             command: current.command,
+            statement_id: statement_id(process.id, current.history.next_id()),
             statement: current
                 .running
                 .then(|| String::from_utf8_lossy(&current.text()).into_owned()),

@@ -2,6 +2,7 @@
 
 use super::statements::{optional, picos};
 use crate::context::command::event_name;
+use crate::context::process::statement_id;
 use crate::context::{Process, SessionState};
 use crate::error::Result;
 use crate::statements::history::{Event, TEXT_LENGTH_MAX};
@@ -165,8 +166,7 @@ impl Rows<'_> {
             Value::Null,
             Value::Null,
             Value::Int(0),
-            // Unique in the server: the session's number and its own.
-            Value::UInt(shown.thread << 32 | shown.id),
+            Value::UInt(statement_id(shown.thread, shown.id)),
             Value::UInt(0),
             Value::UInt(0),
             Value::UInt(0),

@@ -13,7 +13,7 @@ pub fn users(state: &SessionState) -> Made {
     let row = |account: &crate::accounts::Account| {
         let (user, host) = (&account.auth.user, &account.auth.host);
         let attribute = account.attribute.as_ref();
-        let attribute = attribute.map_or(Value::Null, |json| string(json.to_string()));
+        let attribute = attribute.map_or(Value::Null, string);
         vec![string(user), string(host), attribute]
     };
     Ok(accounts.iter().map(|account| row(account)).collect())

@@ -171,6 +171,7 @@ const MAKERS: &[(&str, &str, RowMaker)] = &[
     (IS, "TABLES_EXTENSIONS", extensions::tables),
     (IS, "COLUMNS_EXTENSIONS", extensions::columns),
     (IS, "TABLE_CONSTRAINTS_EXTENSIONS", extensions::constraints),
+    (IS, "INNODB_TABLESPACES", server::tablespaces),
     (IS, "INNODB_CMP", server::compression),
     (IS, "INNODB_CMP_RESET", server::compression),
     (IS, "INNODB_CMPMEM", server::compression),

@@ -1,4 +1,5 @@
-//! The server itself, as `performance_schema` shows it: its memory, its TLS, the last lines of its log; and what its compression
+//! The server itself, as `performance_schema` shows it: its memory, its TLS, the last lines of its log; its file of pages
+//! (`information_schema.INNODB_TABLESPACES`); and what its compression
 //! of pages does, which is not there (`information_schema.INNODB_CMP` and `INNODB_CMPMEM`).
 
 use super::rows::require_process;
@@ -71,6 +72,31 @@ pub fn error_log(state: &SessionState) -> Made {
         ]
     };
     Ok(error_log::with(|log| log.lines().map(row).collect()))
+}
+
+/// The one file that all tables share.
+pub fn tablespaces(state: &SessionState) -> Made {
+    const BLOCK: u64 = 4096;
+    require_process(state)?;
+    let bytes = state.database.engine().status().data_file_pages * PAGE_SIZE as u64;
+    let version = crate::variables::VERSION.split('-').next().unwrap_or_default();
+    Ok(vec![vec![
+        Value::UInt(0),
+        Value::string("innodb_system"),
+        Value::UInt(0),
+        Value::string("Any"),
+        Value::UInt(PAGE_SIZE as u64),
+        Value::UInt(0),
+        Value::string("System"),
+        Value::UInt(BLOCK),
+        Value::UInt(bytes),
+        Value::UInt(bytes),
+        Value::UInt(0),
+        Value::string(version),
+        Value::UInt(1),
+        Value::string("N"),
+        Value::string("normal"),
+    ]])
 }
 
 /// A row of zeros for each size that a compressed page could have.

@@ -225,8 +225,12 @@ fn running(out: &mut String, session: Option<&SessionSnapshot>) {
     line(
         out,
         &format!(
-            "MySQL thread id {}, {} {} {}",
-            session.id, session.host, session.user, session.command
+            "MySQL thread id {}, query id {} {} {} {}",
+            session.id,
+            session.statement_id,
+            session.host.split(':').next().unwrap_or_default(),
+            session.user,
+            session.command
         ),
     );
     if let Some(statement) = &session.statement {
@@ -265,7 +269,10 @@ fn show_lock(out: &mut String, lock: &LockInfo, names: &LockNames) {
     let index = names.index(lock).unwrap_or_default();
     line(
         out,
-        &format!("RECORD LOCKS index {index} of table {table} trx id {id} {mode}{kind}{waiting}"),
+        // Locks are of keys, not of places in pages; programs that read this look for the words.
+        &format!(
+            "RECORD LOCKS space id 0 page no 0 n bits 0 index {index} of table {table} trx id {id} {mode}{kind}{waiting}"
+        ),
     );
     match names.data(lock) {
         Some(data) => line(out, &format!("Record lock, key {data}")),

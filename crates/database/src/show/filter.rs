@@ -22,10 +22,10 @@ pub fn keep_where(rows: &mut ResultRows, condition: &ast::Expr, state: &SessionS
     Ok(())
 }
 
-/// Keeps the rows whose first column is like a pattern.
-pub fn keep_like(rows: &mut ResultRows, pattern: &[u8]) {
+/// Keeps the rows of which a column is like a pattern.
+pub fn keep_like(rows: &mut ResultRows, column: usize, pattern: &[u8]) {
     let pattern = LikePattern::new(pattern, Some('\\'), Collation::UTF8MB4_GENERAL_CI);
-    rows.rows.retain(|row| match row.first() {
+    rows.rows.retain(|row| match row.get(column) {
         Some(Value::Null) | None => false,
         Some(value) => pattern.matches(&value.to_text()),
     });

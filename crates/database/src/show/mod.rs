@@ -86,10 +86,19 @@ pub fn show(state: &SessionState, show: &Show) -> Result<ResultRows> {
     let mut rows = rows(state, &show.what, &show.filter)?;
     match &show.filter {
         ShowFilter::None => {}
-        ShowFilter::Like(pattern) => filter::keep_like(&mut rows, pattern),
+        ShowFilter::Like(pattern) => filter::keep_like(&mut rows, named_in(&show.what), pattern),
         ShowFilter::Where(condition) => filter::keep_where(&mut rows, condition, state)?,
     }
     Ok(rows)
+}
+
+/// The column that LIKE is about.
+fn named_in(what: &ShowKind) -> usize {
+    match what {
+        // Behind the database.
+        ShowKind::OpenTables { .. } => 1,
+        _ => 0,
+    }
 }
 
 /// Whether this SHOW may be followed by LIKE or WHERE.
@@ -209,7 +218,7 @@ fn metas(state: &SessionState, rows: &ResultRows) -> Vec<crate::types::ColumnMet
 pub fn describe(state: &SessionState, table: &ObjectName, column: Option<&str>) -> Result<ResultRows> {
     let mut rows = objects::columns(state, table, false)?;
     if let Some(pattern) = column {
-        filter::keep_like(&mut rows, pattern.as_bytes());
+        filter::keep_like(&mut rows, 0, pattern.as_bytes());
     }
     Ok(rows)
 }

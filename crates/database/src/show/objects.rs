@@ -95,15 +95,20 @@ pub fn table_type(table: &TableDef) -> &'static str {
     }
 }
 
+/// SHOW OPEN TABLES: of all databases unless one is named. Every table is open from the moment when it is known.
 pub fn open_tables(state: &SessionState, schema: Option<&str>) -> Result<ResultRows> {
-    let schema = existing_or_current(state, schema)?;
+    let schemas = match schema {
+        Some(_) => vec![existing_or_current(state, schema)?.to_owned()],
+        None => state.database.dictionary().schema_names(),
+    };
     let mut rows = ResultRows::new(&[
         ("Database", text(64)),
         ("Table", text(64)),
         ("In_use", bigint()),
         ("Name_locked", bigint()),
     ]);
-    for table in visible_tables(state, schema) {
+    let tables = schemas.iter().flat_map(|schema| visible_tables(state, schema));
+    for table in tables.filter(|table| !table.is_virtual()) {
         rows.push(vec![
             string(&table.schema),
             string(&table.name),

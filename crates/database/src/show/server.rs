@@ -127,6 +127,9 @@ pub fn engines() -> ResultRows {
 
 pub fn engine_status(state: &SessionState, engine: &str, what: &str) -> Result<ResultRows> {
     state.require_global(Privileges::PROCESS, "PROCESS")?;
+    if engine.eq_ignore_ascii_case("performance_schema") {
+        return Ok(performance_schema_status(state, what));
+    }
     if !engine.eq_ignore_ascii_case("innodb") {
         return Err(SqlError::new(
             er::UNKNOWN_STORAGE_ENGINE,
@@ -139,6 +142,24 @@ pub fn engine_status(state: &SessionState, engine: &str, what: &str) -> Result<R
         rows.push(vec![string("InnoDB"), string(""), string(status)]);
     }
     Ok(rows)
+}
+
+/// How much there is of what `performance_schema` has a limit for. It has no memory of its own that could be told.
+fn performance_schema_status(state: &SessionState, what: &str) -> ResultRows {
+    let mut rows = ResultRows::of_text(&["Type", "Name", "Status"], 65_535);
+    if what.eq_ignore_ascii_case("status") {
+        let digests = state.database.digests.by_id().len();
+        let limit = state.database.variable_u64("performance_schema_digests_size");
+        for (name, value) in [("count", digests as u64), ("row_count", limit)] {
+            let name = format!("events_statements_summary_by_digest.{name}");
+            rows.push(vec![
+                string("performance_schema"),
+                string(name),
+                string(value.to_string()),
+            ]);
+        }
+    }
+    rows
 }
 
 pub fn charsets() -> ResultRows {

@@ -63,6 +63,12 @@ macro_rules! of_tables {
 pub(super) const LIST: &[(&str, &str, &str)] = &[
     (
         IS,
+        "INNODB_TABLESPACES",
+        "SPACE uint,NAME 655,FLAG uint?,ROW_FORMAT 22?,PAGE_SIZE uint,ZIP_PAGE_SIZE uint,SPACE_TYPE 10?,FS_BLOCK_SIZE uint,\
+         FILE_SIZE uint,ALLOCATED_SIZE uint,AUTOEXTEND_SIZE uint,SERVER_VERSION 10?,SPACE_VERSION uint,ENCRYPTION 1?,STATE 10?",
+    ),
+    (
+        IS,
         "INNODB_CMP",
         "page_size int,compress_ops int,compress_ops_ok int,compress_time int,uncompress_ops int,uncompress_time int",
     ),

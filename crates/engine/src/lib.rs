@@ -100,6 +100,8 @@ mod garbage;
 pub mod ids;
 mod kernel;
 mod lock;
+#[cfg(feature = "museum")]
+pub mod museum;
 mod mvcc;
 mod purge;
 mod sabotage;

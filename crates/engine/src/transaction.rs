@@ -192,7 +192,7 @@ impl Transaction {
             // Urgent: what was reserved for undoing is room enough, and the end of a transaction lets the log go that it kept.
             let mut mtr = kernel.store.begin_urgent_mtr()?;
             mtr.note(TxnNote::Commit { txn: id });
-            let lsn = mtr.commit_with(|end| kernel.mvcc.txns.end(id, end));
+            let lsn = mtr.commit_with(|end| kernel.mvcc.end(id, end));
             txn.end(lsn.end);
             kernel.counters.own().commits.fetch_add(1, Ordering::Relaxed);
             kernel.store.log().wait_durable(lsn.end)?;

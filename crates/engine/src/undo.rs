@@ -91,7 +91,7 @@ pub(crate) fn undo_loser(core: &Core, txn: TxnId, mut last: Lsn) -> Result<()> {
 pub(crate) fn log_rolled_back(kernel: &Kernel, txn: TxnId) -> Result<Lsn> {
     let mut mtr = kernel.store.begin_urgent_mtr()?;
     mtr.note(TxnNote::RolledBack { txn });
-    Ok(mtr.commit_with(|end| kernel.mvcc.txns.end(txn, end)).end)
+    Ok(mtr.commit_with(|end| kernel.mvcc.end(txn, end)).end)
 }
 
 impl Undoer<'_> {

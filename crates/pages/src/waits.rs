@@ -38,11 +38,20 @@ pub enum Wait {
     ClientRead,
     /// The client, until it takes what is sent to it.
     ClientWrite,
+    /// The mutex of the museum's kernel.
+    #[cfg(feature = "museum")]
+    KernelMutex,
+    /// The mutex of the museum's list of writers.
+    #[cfg(feature = "museum")]
+    TrxSys,
+    /// The locks of the museum's array of writers.
+    #[cfg(feature = "museum")]
+    ProcArray,
 }
 
 impl Wait {
     /// All of them, in the order of their values.
-    pub const ALL: [Wait; 13] = [
+    pub const ALL: [Wait; 13 + 3 * cfg!(feature = "museum") as usize] = [
         Wait::PageLatch,
         Wait::PageRead,
         Wait::PageWrite,
@@ -56,6 +65,12 @@ impl Wait {
         Wait::MetadataLock,
         Wait::ClientRead,
         Wait::ClientWrite,
+        #[cfg(feature = "museum")]
+        Wait::KernelMutex,
+        #[cfg(feature = "museum")]
+        Wait::TrxSys,
+        #[cfg(feature = "museum")]
+        Wait::ProcArray,
     ];
 }
 

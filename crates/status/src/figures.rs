@@ -36,6 +36,12 @@ pub fn wait_name(wait: Wait) -> &'static str {
         Wait::MetadataLock => "metadata_lock",
         Wait::ClientRead => "client_read",
         Wait::ClientWrite => "client_write",
+        #[cfg(feature = "museum")]
+        Wait::KernelMutex => "museum_kernel_mutex",
+        #[cfg(feature = "museum")]
+        Wait::TrxSys => "museum_trx_sys",
+        #[cfg(feature = "museum")]
+        Wait::ProcArray => "museum_proc_array",
     }
 }
 

@@ -14,6 +14,19 @@ use tidemark_server::{Server, ServerOptions};
 use tidemark_sql::{Database, Options};
 use tidemark_status::StatusServer;
 
+/// Opens the exhibit that `--museum` names.
+#[cfg(feature = "museum")]
+fn open_museum(arguments: &mut Arguments) -> Result<(), String> {
+    use tidemark_engine::museum;
+    match arguments.take("museum")? {
+        Some(name) if !museum::open(&name) => {
+            let names: Vec<&str> = museum::names().collect();
+            Err(format!("--museum is one of {}, not '{name}'", names.join(", ")))
+        }
+        _ => Ok(()),
+    }
+}
+
 /// Where the status page is if the server is started without any option.
 const STATUS_PORT: u16 = 8306;
 
@@ -25,6 +38,8 @@ pub fn run(mut arguments: Arguments) -> Result<(), String> {
             Format::by_name(&name).ok_or_else(|| format!("--log-format is text or json, not '{name}'"))?
         }
     };
+    #[cfg(feature = "museum")]
+    open_museum(&mut arguments)?;
     let given = settings(&arguments);
     let mut options = Options::new(arguments.datadir);
     for option in arguments.options {

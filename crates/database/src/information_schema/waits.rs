@@ -24,6 +24,12 @@ fn event_name(wait: Wait) -> &'static str {
         Wait::MetadataLock => "wait/lock/metadata/sql/mdl",
         Wait::ClientRead => "idle",
         Wait::ClientWrite => "wait/io/socket/sql/client_connection",
+        #[cfg(feature = "museum")]
+        Wait::KernelMutex => "wait/synch/mutex/museum/kernel_mutex",
+        #[cfg(feature = "museum")]
+        Wait::TrxSys => "wait/synch/mutex/museum/trx_sys",
+        #[cfg(feature = "museum")]
+        Wait::ProcArray => "wait/synch/rwlock/museum/proc_array",
     }
 }
 

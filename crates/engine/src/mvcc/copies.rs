@@ -205,6 +205,8 @@ impl Copy {
         let blind = self.views.partition_point(|view| !view.sees(superseder, txns));
         match self.views[..blind].last() {
             Some(newest) if newest.sees(writer, txns) => Need::By(blind as u32),
+            #[cfg(feature = "museum")]
+            _ if crate::museum::keeps_history() => Need::By(blind as u32),
             _ => Need::None,
         }
     }

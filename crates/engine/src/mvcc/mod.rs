@@ -120,7 +120,30 @@ impl Mvcc {
     /// Opens a view at the tide and registers it in a session's slot.
     #[inline]
     pub fn open_view(&self, slot: SlotNo) -> View {
-        self.views.open(slot, &self.txns, || self.tide())
+        let view = self.views.open(slot, &self.txns, || self.tide());
+        #[cfg(feature = "museum")]
+        let view = self.views.open_in_museum(slot, view);
+        view
+    }
+
+    /// Gives a new writer its id.
+    #[inline]
+    pub fn assign(&self) -> TxnId {
+        #[cfg(feature = "museum")]
+        if let Some(museum) = crate::museum::current() {
+            return museum.begin(|| self.txns.assign());
+        }
+        self.txns.assign()
+    }
+
+    /// The writer has ended, at this moment. Called before the record of its end is published to the log.
+    #[inline]
+    pub fn end(&self, id: TxnId, lsn: Lsn) {
+        #[cfg(feature = "museum")]
+        if let Some(museum) = crate::museum::current() {
+            museum.end(id, lsn);
+        }
+        self.txns.end(id, lsn);
     }
 
     /// Reads the version that `view` sees of a row whose writer it does not see; its columns go into `columns`. The caller

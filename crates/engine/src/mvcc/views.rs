@@ -63,6 +63,9 @@ pub(crate) struct View {
     pub low: TxnId,
     /// Writers at or above did not exist yet.
     pub high: TxnId,
+    /// The slot under which the museum's exhibit has a snapshot for it; without one the tide decides.
+    #[cfg(feature = "museum")]
+    pub snapshot: Option<usize>,
 }
 
 impl View {
@@ -72,6 +75,15 @@ impl View {
         if crate::sabotage::breaks("view") {
             return writer < self.low || txns.ended(writer).is_some();
         }
+        #[cfg(feature = "museum")]
+        if let (Some(slot), Some(museum)) = (self.snapshot, crate::museum::current()) {
+            return museum.sees(slot, self.lsn, writer, || self.sees_by_tide(writer, txns));
+        }
+        self.sees_by_tide(writer, txns)
+    }
+
+    #[inline]
+    fn sees_by_tide(&self, writer: TxnId, txns: &Txns) -> bool {
         writer < self.low || (writer < self.high && txns.ended(writer).is_some_and(|lsn| lsn <= self.lsn))
     }
 }
@@ -132,6 +144,8 @@ impl Views {
             lsn: at.lsn,
             low: at.settled,
             high: txns.next(),
+            #[cfg(feature = "museum")]
+            snapshot: None,
         };
         // Released, as in `open`.
         slot.low.store(view.low.0, Ordering::Release);
@@ -155,6 +169,16 @@ impl Views {
             (0..PART_SLOTS).map(|_| CachePadded::new(slot())).collect()
         });
         &part[no % PART_SLOTS]
+    }
+
+    /// Opens the exhibit's view beside the tide's, which is open.
+    #[cfg(feature = "museum")]
+    pub fn open_in_museum(&self, slot: SlotNo, mut view: View) -> View {
+        if let Some(museum) = crate::museum::current() {
+            museum.open_view(slot.0);
+            view.snapshot = Some(slot.0);
+        }
+        view
     }
 
     /// A slot for a session; given back with [`Self::release`].
@@ -198,7 +222,13 @@ impl Views {
         slot.low.store(low.0, Ordering::Release);
         slot.high.store(high.0, Ordering::Release);
         slot.lsn.store(lsn.0, Ordering::Release);
-        View { lsn, low, high }
+        View {
+            lsn,
+            low,
+            high,
+            #[cfg(feature = "museum")]
+            snapshot: None,
+        }
     }
 
     #[inline]
@@ -241,7 +271,13 @@ impl Views {
                 return Registered::Provisional { lsn, low };
             }
             let lsn = Lsn(lsn);
-            return Registered::View(View { lsn, low, high });
+            return Registered::View(View {
+                lsn,
+                low,
+                high,
+                #[cfg(feature = "museum")]
+                snapshot: None,
+            });
         }
     }
 

@@ -467,7 +467,7 @@ impl<'k> Txn<'k> {
         }
         if self.id == TxnId::NONE {
             let tail = self.kernel.store.log().tail();
-            self.id = self.kernel.mvcc.txns.assign();
+            self.id = self.kernel.mvcc.assign();
             self.kernel.mvcc.writers.enter(self.id, self.owner.clone(), tail);
             self.owner.begin_writing(self.id);
         }

@@ -47,6 +47,11 @@ pub struct Own {
 impl Own {
     /// Starts one; comes back when it can be connected to.
     pub fn start() -> Result<Own, Failure> {
+        Own::start_with(None)
+    }
+
+    /// Starts one with an exhibit of the museum, or without.
+    pub fn start_with(exhibit: Option<&str>) -> Result<Own, Failure> {
         static STARTED: AtomicU32 = AtomicU32::new(0);
         let base = base();
         stop_orphans(&base);
@@ -63,6 +68,7 @@ impl Own {
             .arg(dir.join(DATA))
             .arg("--port=0")
             .args(SETTINGS)
+            .args(exhibit.map(|exhibit| format!("--museum={exhibit}")))
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(File::create(dir.join(LOG))?)

@@ -41,8 +41,7 @@ impl Exhibit for CachedView {
     fn open(&self, snapshot: &mut Snapshot) {
         let edition = self.edition.load(Ordering::SeqCst);
         if edition == 0 || snapshot.edition != edition {
-            self.books
-                .copy(snapshot, || self.edition.load(Ordering::SeqCst));
+            self.books.copy(snapshot, || self.edition.load(Ordering::SeqCst));
         }
     }
 

@@ -30,7 +30,9 @@ impl Cells {
             for at in Self::from(id) {
                 let cell = &self.cells[at];
                 if cell.load(Ordering::Relaxed) == 0
-                    && cell.compare_exchange(0, id, Ordering::SeqCst, Ordering::Relaxed).is_ok()
+                    && cell
+                        .compare_exchange(0, id, Ordering::SeqCst, Ordering::Relaxed)
+                        .is_ok()
                 {
                     self.taken[at / 64].fetch_or(1 << (at % 64), Ordering::SeqCst);
                     return;

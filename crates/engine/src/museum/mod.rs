@@ -84,7 +84,9 @@ const EXHIBITS: [(&str, Make); 7] = [
     ("trx_sys", || Box::new(trx_sys::TrxSys::default())),
     ("cached_view", || Box::new(cached_view::CachedView::default())),
     ("rw_trx_hash", || Box::new(rw_trx_hash::RwTrxHash::default())),
-    ("commit_numbers", || Box::new(commit_numbers::CommitNumbers::default())),
+    ("commit_numbers", || {
+        Box::new(commit_numbers::CommitNumbers::default())
+    }),
     ("procarray", || Box::new(procarray::ProcArray::default())),
     ("pruning_off", || Box::new(pruning_off::PruningOff)),
 ];
@@ -134,7 +136,8 @@ impl Museum {
     }
 
     fn snapshot(&self, slot: usize) -> &Mutex<Snapshot> {
-        let part = self.snapshots[slot / PART].get_or_init(|| (0..PART).map(|_| CachePadded::default()).collect());
+        let part =
+            self.snapshots[slot / PART].get_or_init(|| (0..PART).map(|_| CachePadded::default()).collect());
         &part[slot % PART]
     }
 

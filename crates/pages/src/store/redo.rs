@@ -221,7 +221,7 @@ impl Redo<'_> {
             let Some(record) = self.reader.next()? else { break };
             self.store.redo_record(record, self.end)?;
             self.records += 1;
-            if self.records % LOOK_EVERY == 0 {
+            if self.records.is_multiple_of(LOOK_EVERY) {
                 self.progress.at(self.reader.position());
             }
         }

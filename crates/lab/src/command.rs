@@ -30,7 +30,8 @@ The isolation lab: experiments on transaction isolation, on any server that spea
   tidemark lab load WORKLOAD [--server URL]
                                      one load, and its figures: point, ro, rw, upd, psel, rc3, hot, queue or tpcc
 
-A server is mysql://user:password@host:port/database. Without one the lab starts a Tidemark of its own.
+A server is mysql://user:password@host:port/database. Without one the lab starts a Tidemark of its own. In a build with the feature
+museum, museum://EXHIBIT starts one with that read view.
 
 run:  --quick          a small run of each, half an hour on four servers
       --results FILE   where results are kept (tidemark-lab.jsonl)
@@ -179,12 +180,25 @@ fn contenders(servers: Vec<String>) -> Result<Vec<Contender>, String> {
         if contenders.iter().any(|contender| contender.name == name) {
             return Err(format!("there are two servers of the name {name}"));
         }
-        contenders.push(Contender::given(name.to_owned(), Url::parse(url)?));
+        contenders.push(contender(name.to_owned(), url)?);
     }
     if contenders.is_empty() {
         contenders.push(Contender::own());
     }
     Ok(contenders)
+}
+
+/// Where the URL says, or one of the lab's own with an exhibit of the museum: `museum://EXHIBIT`.
+fn contender(name: String, url: &str) -> Result<Contender, String> {
+    if let Some(exhibit) = url.strip_prefix("museum://") {
+        #[cfg(feature = "museum")]
+        return Ok(Contender::exhibit(name, exhibit.to_owned()));
+        #[cfg(not(feature = "museum"))]
+        return Err(format!(
+            "'{exhibit}' is in the museum, which this program was built without (feature museum)"
+        ));
+    }
+    Ok(Contender::given(name, Url::parse(url)?))
 }
 
 fn compare_files(words: Words) -> Result<(), String> {
@@ -360,6 +374,11 @@ mod tests {
             ("run --clients 1,x", "--clients are numbers"),
             ("run --seconds 0", "--seconds is a number from"),
             ("run --client tea", "--client is own or sysbench"),
+            #[cfg(not(feature = "museum"))]
+            (
+                "run --server a=museum://trx_sys",
+                "built without (feature museum)",
+            ),
             ("run --fast", "there is no option '--fast'"),
             ("compare a", "compare needs two files"),
             ("report /no/such/file", "/no/such/file: No such file"),

@@ -106,7 +106,10 @@ pub struct Contender {
 enum Kind {
     Given(Server),
     /// Started when it is needed first, and again when it has ended.
-    Own(Option<Own>),
+    Own {
+        exhibit: Option<String>,
+        running: Option<Own>,
+    },
 }
 
 impl Contender {
@@ -122,7 +125,22 @@ impl Contender {
     pub fn own() -> Contender {
         Contender {
             name: "tidemark".to_owned(),
-            kind: Kind::Own(None),
+            kind: Kind::Own {
+                exhibit: None,
+                running: None,
+            },
+        }
+    }
+
+    /// A Tidemark to be started with an exhibit of the museum.
+    #[cfg(feature = "museum")]
+    pub fn exhibit(name: String, exhibit: String) -> Contender {
+        Contender {
+            name,
+            kind: Kind::Own {
+                exhibit: Some(exhibit),
+                running: None,
+            },
         }
     }
 
@@ -130,11 +148,14 @@ impl Contender {
     pub fn server(&mut self) -> Result<Server, Failure> {
         match &mut self.kind {
             Kind::Given(server) => Ok(server.clone()),
-            Kind::Own(own) => {
+            Kind::Own {
+                exhibit,
+                running: own,
+            } => {
                 if own.as_mut().is_none_or(|own| !own.runs()) {
                     // What is left of one that has ended goes before the next comes.
                     *own = None;
-                    *own = Some(Own::start()?);
+                    *own = Some(Own::start(exhibit.as_deref())?);
                 }
                 let own = own.as_ref().ok_or_else(|| Failure::because("no server"))?;
                 Ok(Server::at(own.url().clone()))

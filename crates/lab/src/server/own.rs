@@ -45,13 +45,8 @@ pub struct Own {
 }
 
 impl Own {
-    /// Starts one; comes back when it can be connected to.
-    pub fn start() -> Result<Own, Failure> {
-        Own::start_with(None)
-    }
-
-    /// Starts one with an exhibit of the museum, or without.
-    pub fn start_with(exhibit: Option<&str>) -> Result<Own, Failure> {
+    /// Starts one, with an exhibit of the museum or without; comes back when it can be connected to.
+    pub fn start(exhibit: Option<&str>) -> Result<Own, Failure> {
         static STARTED: AtomicU32 = AtomicU32::new(0);
         let base = base();
         stop_orphans(&base);

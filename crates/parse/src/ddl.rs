@@ -200,14 +200,10 @@ impl Parser<'_> {
         if self.accept("PREPARE") {
             return Ok(Statement::Deallocate(self.name()?));
         }
-        for what in [
-            "PROCEDURE",
-            "FUNCTION",
-            "TRIGGER",
-            "EVENT",
-            "SERVER",
-            "TABLESPACE",
-        ] {
+        if let Some(drop) = self.drop_program()? {
+            return Ok(drop);
+        }
+        for what in ["SERVER", "TABLESPACE"] {
             if self.is(what) {
                 return self.skip_unsupported(&format!("DROP {what}"));
             }

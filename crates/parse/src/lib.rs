@@ -64,6 +64,7 @@ mod keywords;
 pub mod lexer;
 mod parser;
 pub mod print;
+mod program;
 mod query;
 mod reserved;
 mod role;

@@ -9,10 +9,15 @@ impl Parser<'_> {
     pub(super) fn show(&mut self) -> Result<Statement> {
         let full = self.accept("FULL");
         let _ = self.accept("EXTENDED");
-        let what = match self.show_kind(full)? {
-            Some(what) => what,
-            None => return self.skip_unsupported("this form of SHOW"),
-        };
+        if self.is("PROFILE") {
+            return self.skip_unsupported("SHOW PROFILE");
+        }
+        for what in ["PROCEDURE", "FUNCTION"] {
+            if self.is(what) && self.is_ahead(1, "CODE") {
+                return self.skip_unsupported(&format!("SHOW {what} CODE"));
+            }
+        }
+        let what = self.show_kind(full)?;
         let filter = if self.accept("LIKE") {
             ShowFilter::Like(self.string()?)
         } else if self.accept("WHERE") {
@@ -58,7 +63,7 @@ impl Parser<'_> {
         Ok(Some((0, first)))
     }
 
-    fn show_kind(&mut self, full: bool) -> Result<Option<ShowKind>> {
+    fn show_kind(&mut self, full: bool) -> Result<ShowKind> {
         if self.is_any(&["GLOBAL", "SESSION", "LOCAL"])
             && !self.is_ahead(1, "VARIABLES")
             && !self.is_ahead(1, "STATUS")
@@ -68,14 +73,14 @@ impl Parser<'_> {
         let global = self.scoped();
         if self.accept("COUNT") {
             self.in_parens(|p| p.expect_op(Op::Star))?;
-            return Ok(Some(match self.accept_any(&["WARNINGS", "ERRORS"]) {
+            return Ok(match self.accept_any(&["WARNINGS", "ERRORS"]) {
                 Some("WARNINGS") => ShowKind::CountWarnings,
                 Some(_) => ShowKind::CountErrors,
                 None => return self.error(),
-            }));
+            });
         }
         let word = self.word_upper()?;
-        Ok(Some(match word.as_str() {
+        Ok(match word.as_str() {
             "DATABASES" | "SCHEMAS" => ShowKind::Databases,
             "TABLES" => ShowKind::Tables {
                 schema: self.schema_after_from()?,
@@ -144,20 +149,56 @@ impl Parser<'_> {
                 ShowKind::MasterStatus
             }
             "MASTER" | "BINARY" if self.accept("LOGS") => ShowKind::BinaryLogs,
-            "REPLICA" | "SLAVE" if self.accept("STATUS") => ShowKind::ReplicaStatus,
+            "REPLICA" | "SLAVE" if self.accept("STATUS") => ShowKind::ReplicaStatus {
+                channel: self.for_channel()?,
+            },
+            "BINLOG" => {
+                self.log_events()?;
+                ShowKind::BinlogEvents
+            }
+            "RELAYLOG" => {
+                self.log_events()?;
+                ShowKind::RelaylogEvents {
+                    channel: self.for_channel()?,
+                }
+            }
+            "REPLICAS" => ShowKind::Replicas,
+            "SLAVE" if self.accept("HOSTS") => ShowKind::Replicas,
             "PROFILES" => ShowKind::Profiles,
-            "BINLOG" | "RELAYLOG" | "REPLICAS" | "REPLICA" | "SLAVE" | "PROFILE" | "PARSE_TREE"
-            | "PROCEDURE" | "FUNCTION" => return Ok(None),
             _ => {
                 self.step_back();
                 return self.error();
             }
-        }))
+        })
     }
 
-    fn show_create(&mut self) -> Result<Option<ShowKind>> {
+    /// `EVENTS [IN 'file'] [FROM position] [LIMIT …]`: where there is no such log, it does not matter which of its events are asked for.
+    fn log_events(&mut self) -> Result<()> {
+        self.expect("EVENTS")?;
+        if self.accept("IN") {
+            self.string()?;
+        }
+        if self.accept("FROM") {
+            self.number()?;
+        }
+        self.row_limit()?;
+        Ok(())
+    }
+
+    /// `[FOR CHANNEL 'name']`
+    fn for_channel(&mut self) -> Result<Option<String>> {
+        match self.accept_all(&["FOR", "CHANNEL"]) {
+            true => self.string_text().map(Some),
+            false => Ok(None),
+        }
+    }
+
+    fn show_create(&mut self) -> Result<ShowKind> {
+        if let Some(program) = self.show_create_program()? {
+            return Ok(program);
+        }
         let word = self.word_upper()?;
-        Ok(Some(match word.as_str() {
+        Ok(match word.as_str() {
             "TABLE" => ShowKind::CreateTable(self.object_name()?),
             "VIEW" => ShowKind::CreateView(self.object_name()?),
             "DATABASE" | "SCHEMA" => {
@@ -168,7 +209,10 @@ impl Parser<'_> {
                 }
             }
             "USER" => ShowKind::CreateUser(self.user_name()?),
-            _ => return Ok(None),
-        }))
+            _ => {
+                self.step_back();
+                return self.error();
+            }
+        })
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! The list is MySQL's whole one: what reads the counters looks for each by its name. Those of statements that are not there stay 0.
 
-use crate::parse::ast::{InsertSource, MaintenanceKind, ShowKind, Statement, TableRef};
+use crate::parse::ast::{InsertSource, MaintenanceKind, ProgramKind, ShowKind, Statement, TableRef};
 
 /// The counters' names behind `Com_`. A kind of statement is its position here. `other` is what MySQL has no counter for.
 pub const NAMES: &[&str] = &[
@@ -339,6 +339,12 @@ pub fn of(statement: &Statement) -> usize {
         Statement::Revoke(_) => named!("revoke"),
         Statement::CreateRole { .. } => named!("create_role"),
         Statement::DropRole { .. } => named!("drop_role"),
+        Statement::DropProgram { kind, .. } => match kind {
+            ProgramKind::Procedure => named!("drop_procedure"),
+            ProgramKind::Function => named!("drop_function"),
+            ProgramKind::Trigger => named!("drop_trigger"),
+            ProgramKind::Event => named!("drop_event"),
+        },
         Statement::GrantRoles(_) => named!("grant_roles"),
         Statement::RevokeRoles(_) => named!("revoke_roles"),
         Statement::SetRole(_) => named!("set_role"),
@@ -379,7 +385,16 @@ fn of_show(what: &ShowKind) -> usize {
         ShowKind::FunctionStatus => named!("show_function_status"),
         ShowKind::MasterStatus => named!("show_binary_log_status"),
         ShowKind::BinaryLogs => named!("show_binlogs"),
-        ShowKind::ReplicaStatus => named!("show_replica_status"),
+        ShowKind::ReplicaStatus { .. } => named!("show_replica_status"),
+        ShowKind::Replicas => named!("show_replicas"),
+        ShowKind::BinlogEvents => named!("show_binlog_events"),
+        ShowKind::RelaylogEvents { .. } => named!("show_relaylog_events"),
+        ShowKind::CreateProgram { kind, .. } => match kind {
+            ProgramKind::Procedure => named!("show_create_proc"),
+            ProgramKind::Function => named!("show_create_func"),
+            ProgramKind::Trigger => named!("show_create_trigger"),
+            ProgramKind::Event => named!("show_create_event"),
+        },
         ShowKind::Profiles => named!("show_profiles"),
     }
 }

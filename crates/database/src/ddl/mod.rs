@@ -22,6 +22,7 @@ mod histogram;
 mod index;
 mod maintenance;
 mod passwords;
+mod program;
 pub mod roles;
 pub mod server_tables;
 pub mod temporary;
@@ -50,6 +51,7 @@ pub fn is_ddl(statement: &Statement) -> bool {
             | DropTable { .. }
             | CreateView(_)
             | DropView { .. }
+            | DropProgram { .. }
             | TruncateTable(_)
             | RenameTable(_)
             | CreateIndex { .. }
@@ -83,6 +85,11 @@ pub fn execute(state: &SessionState, statement: &Statement) -> Result<Answer> {
             temporary,
         } => run.drop_tables(tables, *if_exists, *temporary),
         Statement::DropView { views, if_exists } => run.drop_views(views, *if_exists),
+        Statement::DropProgram {
+            kind,
+            name,
+            if_exists,
+        } => run.drop_program(*kind, name, *if_exists),
         Statement::TruncateTable(name) => run.truncate(name),
         Statement::RenameTable(pairs) => run.rename_tables(pairs),
         Statement::CreateIndex {

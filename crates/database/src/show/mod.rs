@@ -17,9 +17,18 @@ use crate::accounts::Privileges;
 use crate::context::SessionState;
 use crate::context::answer::{ResultRows, bigint, text};
 use crate::error::{Result, SqlError};
-use crate::parse::ast::{ObjectName, Show, ShowFilter, ShowKind};
+use crate::parse::ast::{ObjectName, ProgramKind, Show, ShowFilter, ShowKind};
 use crate::types::{SqlType, Value};
 use status::StatusScope;
+
+const LOG_EVENT_HEADINGS: &[&str] = &[
+    "Log_name",
+    "Pos",
+    "Event_type",
+    "Server_id",
+    "End_log_pos",
+    "Info",
+];
 
 const TRIGGER_HEADINGS: &[&str] = &[
     "Trigger",
@@ -74,6 +83,38 @@ fn require_replication_client(state: &SessionState) -> Result<()> {
     state.require_global(either, "SUPER, REPLICATION CLIENT")
 }
 
+fn require_replication_slave(state: &SessionState) -> Result<()> {
+    state.require_global(Privileges::REPLICATION_SLAVE, "REPLICATION SLAVE")
+}
+
+/// Error 3074 for every channel of replication that has a name.
+fn refuse_channel(channel: Option<&str>) -> Result<()> {
+    match channel {
+        None | Some("") => Ok(()),
+        Some(channel) => Err(SqlError::new(
+            crate::error::er::REPLICA_CHANNEL_DOES_NOT_EXIST,
+            format!("Replica channel '{channel}' does not exist."),
+        )),
+    }
+}
+
+/// What SHOW CREATE says of a stored program, of which there are none.
+fn missing_program(state: &SessionState, kind: ProgramKind, name: &ObjectName) -> Result<SqlError> {
+    let (schema, name) = state.resolve(name)?;
+    Ok(match kind {
+        ProgramKind::Procedure => SqlError::program_missing("PROCEDURE", name),
+        ProgramKind::Function => SqlError::program_missing("FUNCTION", name),
+        ProgramKind::Trigger if state.database.dictionary().schema(schema).is_none() => {
+            SqlError::unknown_database(schema)
+        }
+        ProgramKind::Trigger => SqlError::trigger_missing(),
+        ProgramKind::Event => {
+            state.require_database(Privileges::EVENT, schema)?;
+            SqlError::event_missing(name)
+        }
+    })
+}
+
 /// Runs a SHOW statement.
 pub fn show(state: &SessionState, show: &Show) -> Result<ResultRows> {
     if !matches!(show.filter, ShowFilter::None) && !takes_filter(&show.what) {
@@ -114,6 +155,10 @@ fn takes_filter(what: &ShowKind) -> bool {
             | ShowKind::CreateTable(_)
             | ShowKind::CreateView(_)
             | ShowKind::CreateDatabase { .. }
+            | ShowKind::CreateProgram { .. }
+            | ShowKind::BinlogEvents
+            | ShowKind::RelaylogEvents { .. }
+            | ShowKind::Replicas
             | ShowKind::Grants { .. }
     )
 }
@@ -181,10 +226,26 @@ fn rows(state: &SessionState, what: &ShowKind, filter: &ShowFilter) -> Result<Re
                 "You are not using binary logging",
             ))
         }
-        ShowKind::ReplicaStatus => {
+        ShowKind::ReplicaStatus { channel } => {
             require_replication_client(state)?;
+            refuse_channel(channel.as_deref())?;
             Ok(ResultRows::of_text(&["Replica_IO_State"], 64))
         }
+        ShowKind::Replicas => {
+            require_replication_slave(state)?;
+            let headings = ["Server_Id", "Host", "Port", "Source_Id", "Replica_UUID"];
+            Ok(ResultRows::of_text(&headings, 64))
+        }
+        ShowKind::BinlogEvents => {
+            require_replication_slave(state)?;
+            Ok(ResultRows::of_text(LOG_EVENT_HEADINGS, 64))
+        }
+        ShowKind::RelaylogEvents { channel } => {
+            require_replication_slave(state)?;
+            refuse_channel(channel.as_deref())?;
+            Ok(ResultRows::of_text(LOG_EVENT_HEADINGS, 64))
+        }
+        ShowKind::CreateProgram { kind, name } => Err(missing_program(state, *kind, name)?),
         ShowKind::Profiles => Ok(ResultRows::new(&[
             ("Query_ID", bigint()),
             ("Duration", SqlType::double()),

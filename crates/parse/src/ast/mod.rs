@@ -305,6 +305,15 @@ pub enum Statement {
         /// `IF EXISTS`: a note rather than an error for each that does not exist.
         if_exists: bool,
     },
+    /// `DROP PROCEDURE | FUNCTION | TRIGGER | EVENT …`
+    DropProgram {
+        /// What it would be.
+        kind: ProgramKind,
+        /// Its name.
+        name: ObjectName,
+        /// `IF EXISTS`: a note rather than an error, since there is none.
+        if_exists: bool,
+    },
     /// `GRANT role, … TO user, …`
     GrantRoles(RoleGrant),
     /// `REVOKE role, … FROM user, …`

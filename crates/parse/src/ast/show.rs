@@ -22,6 +22,19 @@ pub enum ShowFilter {
     Where(Expr),
 }
 
+/// A kind of stored program.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ProgramKind {
+    /// A stored procedure.
+    Procedure,
+    /// A stored function.
+    Function,
+    /// A trigger.
+    Trigger,
+    /// A scheduled event.
+    Event,
+}
+
 /// What is shown.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ShowKind {
@@ -141,7 +154,26 @@ pub enum ShowKind {
     /// `SHOW BINARY LOGS`, `SHOW MASTER LOGS`
     BinaryLogs,
     /// `SHOW REPLICA STATUS`, `SHOW SLAVE STATUS`
-    ReplicaStatus,
+    ReplicaStatus {
+        /// `FOR CHANNEL`
+        channel: Option<String>,
+    },
+    /// `SHOW REPLICAS`, `SHOW SLAVE HOSTS`
+    Replicas,
+    /// `SHOW BINLOG EVENTS`
+    BinlogEvents,
+    /// `SHOW RELAYLOG EVENTS`
+    RelaylogEvents {
+        /// `FOR CHANNEL`
+        channel: Option<String>,
+    },
+    /// `SHOW CREATE PROCEDURE`, `FUNCTION`, `TRIGGER`, `EVENT`
+    CreateProgram {
+        /// What it would be.
+        kind: ProgramKind,
+        /// Its name.
+        name: ObjectName,
+    },
     /// `SHOW PROFILES`
     Profiles,
 }

@@ -176,6 +176,21 @@ impl SqlError {
         SqlError::new(er::SP_DOES_NOT_EXIST, format!("FUNCTION {name} does not exist"))
     }
 
+    /// Error 1305: `{kind} {name} does not exist`, of a stored program.
+    pub fn program_missing(kind: &str, name: &str) -> Self {
+        SqlError::new(er::SP_DOES_NOT_EXIST, format!("{kind} {name} does not exist"))
+    }
+
+    /// Error 1360: `Trigger does not exist`.
+    pub fn trigger_missing() -> Self {
+        SqlError::new(er::TRG_DOES_NOT_EXIST, "Trigger does not exist")
+    }
+
+    /// Error 1539: `Unknown event '{name}'`.
+    pub fn event_missing(name: &str) -> Self {
+        SqlError::new(er::EVENT_DOES_NOT_EXIST, format!("Unknown event '{name}'"))
+    }
+
     /// Error 1193: `Unknown system variable '{name}'`.
     pub fn unknown_system_variable(name: &str) -> Self {
         SqlError::new(

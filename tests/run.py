@@ -163,7 +163,7 @@ SUITES = {
     "drivers": program("drivers/run.py", "drivers"),
     "frameworks": program("frameworks/run.py", "mariadb", "drivers", full="--short", quick="--short"),
     "invariants": program("invariants/run.py", quick="--seconds 0.5"),
-    "lab": program("lab/run.py", "chromium", "sysbench"),
+    "lab": program("lab/run.py", "chromium", "sysbench", "postgres"),
     "sysbench": program("sysbench/run.py", "sysbench", quick="--quick"),
     "crash": program("crash/run.py", "sysbench", full="--rounds 20", quick="--rounds 3"),
     "larger_than_pool": program("larger_than_pool/run.py", "sysbench", quick="--pool-mb 8 --seconds 1"),

@@ -2,10 +2,10 @@
 # Makes sure that the tools named as arguments are there, and installs what is missing: with apt-get (as root or through
 # sudo), with rustup, and, for Python, with pip into target/test-python. What is there is left alone.
 #
-#   tests/setup.sh TOOL...     python3 cargo rustfmt clippy packages mariadb mariadbd sysbench drivers frameworks chromium monitoring
+#   tests/setup.sh TOOL...     python3 cargo rustfmt clippy packages mariadb mariadbd sysbench postgres drivers frameworks chromium monitoring
 #
 # `packages` are the Python packages of tests/requirements.txt. `drivers` are the toolchains of the drivers in Go, Java and
-# Node: those that cannot be had are no error, the suite says that it skips them. So are, as `frameworks`, what mysqlclient is built
+# Node: those that cannot be had are no error, the suite says that it skips them. So are `postgres`, and, as `frameworks`, what mysqlclient is built
 # with, and mydumper, and `chromium`, and, as `monitoring`, tools that look at a server. Anything else that is missing in the end is.
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit 1
@@ -44,6 +44,7 @@ for tool in "$@"; do
     mariadbd) need mariadbd mariadb-server ;;
     chromium) need chromium chromium fonts-dejavu-core; true ;;
     sysbench) need sysbench sysbench ;;
+    postgres) ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || need initdb postgresql; true ;;
     drivers) need go golang-go; need mvn maven default-jdk-headless; need npm nodejs npm; true ;;
     frameworks) need mariadb_config libmariadb-dev; need pkg-config pkg-config; need mydumper mydumper; true ;;
     monitoring)

@@ -4,18 +4,22 @@
     tests/lab/run.py [FILTER...]
 
 One server is a Tidemark of the lab's own, the other one does not exist: what refuses is a row of the page, and no reason to stop.
-The page is opened in Chromium on a wide screen, as wide as a telephone, in the dark and on paper.
+The page is opened in Chromium on a wide screen, as wide as a telephone, in the dark and on paper. PostgreSQL takes part where it is installed.
 """
 import json
+import os
 import re
 import subprocess
 import sys
+import time
 from pathlib import Path
+from urllib.parse import quote
 
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
 
 from support.browser import Browser, program  # noqa: E402
+from support.postgres import PASSWORD, Postgres, programs  # noqa: E402
 from support.report import Report, suite_parser  # noqa: E402
 from support.server import Server, binary, free_port, scratch  # noqa: E402
 
@@ -23,6 +27,8 @@ SMALL = ["--quick", "--seconds", "0.05", "--repeats", "2", "--rows", "300", "--c
 NAME_OF_MARKUP = "<img src=x onerror=console.error(1)>"
 # Plots of the server that was measured, and of the study.
 PLOTS = {"clients-2010": 2, "ratio-2015": 2, "hot-row-2015": 1, "three-points-79005": 1, "clients-2017": 1, "open-writers": 1, "tpcc-2015": 1, "queue": 1, "meaning": 0}
+# A process for each connection is dear: the other two differ from clients-2010 by connections and statements alone.
+WITHOUT_MANY_CONNECTIONS = sorted(set(PLOTS) - {"open-writers", "three-points-79005"})
 # Each condition is broken by one of these, and what transactions do afterwards mends none.
 DAMAGE = [
     "UPDATE tpcc_warehouse SET w_ytd = w_ytd + 1 WHERE w_id = 1",                                                   # 1, 8
@@ -48,8 +54,13 @@ HIDDEN_FIGURES = "[...document.querySelectorAll('details table')].filter(table =
 BROKEN_SVG = "document.documentElement.tagName !== 'svg' || document.querySelector('parsererror') !== null"
 
 
-def lab(*arguments: str) -> subprocess.CompletedProcess:
-    return subprocess.run([binary(), "lab", *arguments], capture_output=True, text=True, timeout=1200)
+def lab(*arguments: str, **options) -> subprocess.CompletedProcess:
+    return subprocess.run([binary(), "lab", *arguments], capture_output=True, text=True, timeout=1200, **options)
+
+
+def cells(results: Path) -> list[dict]:
+    lines = map(json.loads, results.read_text().splitlines())
+    return [line for line in lines if line["kind"] == "cell"]
 
 
 def brightness(color: str) -> float:
@@ -57,8 +68,7 @@ def brightness(color: str) -> float:
 
 
 def refused(results: Path) -> set[tuple[str, str]]:
-    lines = map(json.loads, results.read_text().splitlines())
-    return {(line["server"], line["experiment"]) for line in lines if line["kind"] == "cell" and line.get("error")}
+    return {(line["server"], line["experiment"]) for line in cells(results) if line.get("error")}
 
 
 def run(report: Report, home: Path) -> Path:
@@ -99,15 +109,76 @@ def sysbench(report: Report, home: Path) -> None:
         report.equal(server.address.execute(level), before, "sysbench/level_is_put_back")
     for name, cells in (("ratio-2015", "24 of 36"), ("queue", "2 of 2"), ("meaning", "4 of 4")):
         report.check(f"{name}: {cells} cells cannot be measured with sysbench: " in done.stdout, f"sysbench/says_what_it_cannot/{name}", done.stdout[:2000])
-    lines = [line for line in map(json.loads, results.read_text().splitlines()) if line["kind"] == "cell"]
+    lines = cells(results)
     report.equal(len(lines), 4 + 12 + 4, "sysbench/cells")
     report.equal([line for line in lines if line.get("error") or line["values"]["tps"] <= 0 or "client=sysbench" not in line["scale"]], [], "sysbench/figures")
 
 
 def broken(results: Path) -> list[list[str]]:
     """The conditions that do not hold, cell by cell."""
-    lines = map(json.loads, results.read_text().splitlines())
-    return [[name for name, finding in line["findings"].items() if finding["possible"]] for line in lines if line["kind"] == "cell"]
+    return [[name for name, finding in line["findings"].items() if finding["possible"]] for line in cells(results)]
+
+
+def postgres(report: Report, home: Path) -> None:
+    """What PostgreSQL does not have says so, and nothing else does; levels mean what its documentation says; every proof of a password."""
+    if programs() is None:
+        report.skip("postgres", "PostgreSQL is not installed")
+        return
+    results, stock = home / "postgres.jsonl", home / "postgres-sysbench.jsonl"
+    once = [*SMALL, "--repeats", "1", "--clients", "2"]
+    with Postgres() as peer:
+        def at(account: str) -> str:
+            return f"pg=pgsql://{account}:{quote(PASSWORD, safe='')}@127.0.0.1:{peer.port}/lab"
+        done = lab("run", *WITHOUT_MANY_CONNECTIONS, *once, "--results", str(results), "--server", at("scram-sha-256"))
+        report.check(done.returncode == 0, "postgres/run", done.stdout[-2000:] + done.stderr)
+        for method, why in (("trust", None), ("md5", None), ("password", "wants the password itself"), ("nobody", "no pg_hba.conf entry")):
+            one = home / f"{method}.jsonl"
+            lab("run", *once, "clients-2010", "--results", str(one), "--server", at(method))
+            errors = {line.get("error") for line in cells(one)}
+            report.check(errors == {None} if why is None else all(why in error for error in errors), f"postgres/login/{method}", str(errors))
+        done = lab("run", *once, "--client", "sysbench", "clients-2010", "clients-2017", "--results", str(stock), "--server", at("trust"))
+        report.equal([line.get("error") for line in cells(stock)], [None] * 4, "postgres/sysbench")
+    lines = cells(results)
+    lacking = {(line["experiment"], line["cell"].split("level=")[1]) for line in lines if "has no READ UNCOMMITTED" in line.get("error", "")}
+    report.equal(lacking, {("ratio-2015", "RU"), ("tpcc-2015", "RU")}, "postgres/what_it_lacks")
+    report.equal([line for line in lines if line.get("error") and "has no READ UNCOMMITTED" not in line["error"]], [], "postgres/no_other_errors")
+    meant = {line["cell"]: line["findings"] for line in lines if line["experiment"] == "meaning"}
+    report.equal([(cell, name) for cell, findings in meant.items() for name, finding in findings.items() if finding["possible"] != finding["promised_possible"]], [],
+                 "postgres/meaning_is_what_is_documented")
+    report.equal([sum(finding["possible"] for finding in meant[f"level={level}"].values()) for level in ("RU", "RC", "RR", "SER")], [5, 5, 1, 0], "postgres/meaning")
+    report.equal([line["findings"] for line in lines if line["experiment"] == "tpcc-2015" and any(finding["possible"] for finding in line.get("findings", {}).values())], [],
+                 "postgres/tpcc_conditions_hold")
+    loads = [line for line in lines if line["experiment"] in ("clients-2010", "clients-2017") and not line.get("error")]
+    report.check(all("server_cpu_us" in line["values"] for line in loads), "postgres/processor_time_of_its_processes", str(loads))
+    settings = next(json.loads(line)["settings"] for line in results.read_text().splitlines() if '"kind":"server"' in line)
+    report.check(settings.get("fsync") == "off" and settings.get("shared_buffers") == "64MB" and settings["version"].startswith("PostgreSQL "), "postgres/settings", str(settings))
+
+
+def resume(report: Report, home: Path) -> None:
+    """A run that is killed goes on with what is missing, and ends the server that the one before has left."""
+    results, here = home / "killed.jsonl", home / "tmp"
+    here.mkdir()
+    environment = {"env": {**os.environ, "TMPDIR": str(here)}}
+    command = ["run", *SMALL, "clients-2017", "clients-2010", "--seconds", "0.3", "--results", str(results)]
+    first = subprocess.Popen([binary(), "lab", *command], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, **environment)
+    deadline = time.monotonic() + 120
+    while (not results.exists() or len(cells(results)) < 3) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    first.kill()
+    first.wait()
+    before = results.read_text()
+    left = list(here.glob("tidemark-lab-*/address"))
+    report.check(3 <= len(cells(results)) < 16 and len(left) == 1, "resume/is_killed_in_the_middle", f"{len(cells(results))} cells, {left}")
+    # What a run was writing when it was killed: a line without its end.
+    results.write_text(before + '{"kind":"cell","experi')
+    done = lab(*command, **environment)
+    report.check(done.returncode == 0, "resume/goes_on", done.stdout[-2000:] + done.stderr)
+    keys = [(line["experiment"], line["cell"], line["repeat"]) for line in cells(results)]
+    report.check(len(keys) == len(set(keys)) == 16, "resume/every_cell_once", str(sorted(keys)))
+    report.check(results.read_text().startswith(before), "resume/keeps_what_was_there")
+    report.equal(list(here.iterdir()), [], "resume/nothing_is_left_behind")
+    done = lab(*command, **environment)
+    report.check("All of it is in the results" in done.stdout, "resume/then_it_is_done", done.stdout[-500:])
 
 
 def in_browser(report: Report, page: Path) -> None:
@@ -185,7 +256,7 @@ def main() -> int:
     report = Report("lab", options.filters)
     with scratch("lab") as home:
         home = Path(home)
-        for case in (page, tpcc, sysbench, command):
+        for case in (page, tpcc, sysbench, postgres, resume, command):
             if report.wants(case.__name__):
                 with report.case(case.__name__):
                     case(report, home)

@@ -1,5 +1,6 @@
 //! `tidemark lab`: its command line.
 
+use crate::client::url::Url;
 use crate::experiments::catalogue::{EXPERIMENTS, find};
 use crate::experiments::{self, Experiment, Scale};
 use crate::failure::Failure;
@@ -9,16 +10,15 @@ use crate::load::oltp::Oltp;
 use crate::load::tables::Tables;
 use crate::load::tpcc::schema::Size;
 use crate::load::{Generator, Load, Pace, Spec, Workload};
-use crate::results::Results;
+use crate::results::{Line, Results};
 use crate::server::Contender;
-use crate::server::url::Url;
 use crate::words::Words;
 use crate::{compare, report, run, summary};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 const HELP: &str = "\
-The isolation lab: experiments on transaction isolation, on any server that speaks MySQL's protocol.
+The isolation lab: experiments on transaction isolation, on any server that speaks MySQL's protocol, and on PostgreSQL.
 
   tidemark lab list                  the experiments
   tidemark lab explain EXPERIMENT    its question, its workload, and what the study found
@@ -30,7 +30,7 @@ The isolation lab: experiments on transaction isolation, on any server that spea
   tidemark lab load WORKLOAD [--server URL]
                                      one load, and its figures: point, ro, rw, upd, psel, rc3, hot, queue or tpcc
 
-A server is mysql://user:password@host:port/database. Without one the lab starts a Tidemark of its own. In a build with the feature
+A server is mysql://user:password@host:port/database, or pgsql://… Without one the lab starts a Tidemark of its own. In a build with the feature
 museum, museum://EXHIBIT starts one with that read view.
 
 run:  --quick          a small run of each, half an hour on four servers
@@ -217,13 +217,18 @@ fn report_files(mut words: Words) -> Result<(), String> {
     if files.is_empty() {
         files.push(RESULTS.to_owned());
     }
-    let mut lines = Vec::new();
-    for file in &files {
-        lines.extend(Results::read(Path::new(file)).map_err(|e| e.to_string())?);
-    }
+    let lines = lines(&files)?;
     let page = report::write(&lines, &dir).map_err(|e| e.to_string())?;
     println!("The report is {}.", page.display());
     Ok(())
+}
+
+fn lines(files: &[String]) -> Result<Vec<Line>, String> {
+    let mut lines = Vec::new();
+    for file in files {
+        lines.extend(Results::read(Path::new(file)).map_err(|e| e.to_string())?);
+    }
+    Ok(lines)
 }
 
 fn load(mut words: Words) -> Result<(), String> {
@@ -366,7 +371,7 @@ mod tests {
             ("run tea", "there is no experiment 'tea'"),
             ("run --server x", "--server is NAME=URL"),
             ("run --server mysql://h", "--server is NAME=URL"),
-            ("run --server p=pgsql://h/d", "PostgreSQL is not supported yet"),
+            ("run --server p=pgsql://", "there is no host"),
             (
                 "run --server a=mysql://h --server a=mysql://g",
                 "two servers of the name a",

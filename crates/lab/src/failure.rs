@@ -28,8 +28,8 @@ impl fmt::Display for Failure {
     }
 }
 
-impl From<tidemark_client::Error> for Failure {
-    fn from(e: tidemark_client::Error) -> Failure {
+impl From<crate::client::Error> for Failure {
+    fn from(e: crate::client::Error) -> Failure {
         Failure::Because(e.to_string())
     }
 }

@@ -40,11 +40,6 @@ impl Level {
             .into_iter()
             .find(|level| level.short().eq_ignore_ascii_case(name))
     }
-
-    /// The statement that gives it to a session.
-    pub(crate) fn set_session(self) -> String {
-        format!("SET SESSION TRANSACTION ISOLATION LEVEL {self}")
-    }
 }
 
 impl fmt::Display for Level {

@@ -1,11 +1,12 @@
-//! The isolation lab: the published experiments on transaction isolation, run on any server that speaks MySQL's protocol.
+//! The isolation lab: the published experiments on transaction isolation, run on any server that speaks MySQL's protocol or PostgreSQL's.
 //!
 //! - [`command()`]: `tidemark lab list | explain | run | report | compare | load`.
 //! - [`run`], [`compare`], [`summary`]: runs experiments; says what has changed; shows results as text.
 //! - [`report`]: results as a page with plots.
 //! - [`experiments`]: what there is to run, and how each is measured.
 //! - [`load`]: the load generator, with sysbench's workloads and some that it lacks.
-//! - [`server`]: servers by URL, or a Tidemark of the lab's own.
+//! - [`client`]: a connection, whichever protocol it speaks.
+//! - [`server`]: what experiments run on, by URL, or a Tidemark of the lab's own.
 //! - [`results`], [`stats`]: what was found, line by line; medians and noise.
 //!
 //! The lab is a client: it uses nothing of the server that it measures, and measures all servers alike.
@@ -13,6 +14,7 @@
 #![forbid(unsafe_code)]
 #![warn(clippy::too_many_arguments)]
 
+pub mod client;
 mod command;
 pub mod compare;
 pub mod experiments;

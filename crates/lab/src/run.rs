@@ -241,9 +241,9 @@ fn kernel() -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::client::url::Url;
     use crate::experiments::catalogue::find;
     use crate::load::Generator;
-    use crate::server::url::Url;
 
     fn plan() -> Plan {
         let server = |name: &str| {

@@ -18,6 +18,7 @@
 //! The names are those of Berenson et al., *A critique of ANSI SQL isolation levels* (1995), as Adya's thesis (1999) makes them
 //! precise and Kleppmann's *Hermitage* tries them.
 
+use crate::client::{Client, Dialect, Row};
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
 use crate::level::Level;
@@ -27,14 +28,13 @@ use crate::server::Server;
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread;
 use std::time::Duration;
-use tidemark_client::{Client, Row};
 
 /// A statement that has no answer by then waits for a lock.
 const PATIENCE: Duration = Duration::from_millis(200);
 /// A server that takes longer than this for a statement, with a lock wait timeout of a second, has failed.
 const ANSWER_MAX: Duration = Duration::from_secs(30);
 const NAME: &str = "meaning";
-const TABLE: &[&str] = &[
+const TABLE: [&str; 3] = [
     "DROP TABLE IF EXISTS meaning",
     "CREATE TABLE meaning (id INT PRIMARY KEY, value INT NOT NULL)",
     "INSERT INTO meaning VALUES (1, 10), (2, 20)",
@@ -63,7 +63,7 @@ struct Anomaly {
     script: &'static [(Who, &'static str)],
     /// From the answers, and the table at the end: has it happened?
     happened: fn(&[Answer], &[i64]) -> bool,
-    /// The weakest level that rules it out, by MySQL's manual on InnoDB's levels.
+    /// The weakest level that rules it out, by MySQL's manual on InnoDB's levels; see [`Promises`] for others.
     prevented_from: Level,
 }
 
@@ -171,26 +171,35 @@ const ANOMALIES: &[Anomaly] = &[
     },
 ];
 
-/// What differs between servers that call themselves the same.
-#[derive(Clone, Copy)]
-struct Promises {
-    /// MariaDB's `innodb_snapshot_isolation`: at REPEATABLE READ, changing a row that has changed since the snapshot is an error.
-    snapshot_isolation: bool,
+/// Whose documentation it is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Promises {
+    /// MySQL's of InnoDB.
+    Locking,
+    /// MariaDB's with `innodb_snapshot_isolation`: at REPEATABLE READ, changing a row that has changed since the snapshot is an error.
+    SnapshotIsolation,
+    /// PostgreSQL's: that, and READ UNCOMMITTED is READ COMMITTED.
+    Postgres,
 }
 
 impl Promises {
     fn of(client: &mut Client) -> Result<Promises, Failure> {
+        if client.dialect() == Dialect::Postgres {
+            return Ok(Promises::Postgres);
+        }
         let rows = client.query("SHOW VARIABLES LIKE 'innodb_snapshot_isolation'")?;
         let value = rows.first().and_then(|row| row.get(1)?.as_deref());
-        Ok(Promises {
-            snapshot_isolation: value == Some(b"ON"),
+        Ok(match value {
+            Some(b"ON") => Promises::SnapshotIsolation,
+            _ => Promises::Locking,
         })
     }
 
     /// Whether the documentation lets the anomaly happen at the level.
     fn possible(self, anomaly: &Anomaly, level: Level) -> bool {
         let prevented_from = match anomaly.name {
-            "lost update" if self.snapshot_isolation => Level::RepeatableRead,
+            "dirty read" if self == Promises::Postgres => Level::ReadUncommitted,
+            "lost update" if self != Promises::Locking => Level::RepeatableRead,
             _ => anomaly.prevented_from,
         };
         (level as u8) < prevented_from as u8
@@ -203,7 +212,7 @@ pub(super) fn measure(server: &Server, level: Level, interrupt: &Interrupt) -> R
     let mut found = Found::default();
     for anomaly in ANOMALIES {
         interrupt.check()?;
-        tables::make(server, NAME, TABLE)?;
+        tables::make(server, NAME, &TABLE)?;
         let finding = Finding {
             possible: play(server, level, anomaly)?,
             promised_possible: promises.possible(anomaly, level),
@@ -239,8 +248,9 @@ struct Session {
 impl Session {
     fn begin(server: &Server, level: Level) -> Result<Session, Failure> {
         let mut client = server.connect()?;
-        client.query(&level.set_session())?;
-        client.query("SET SESSION innodb_lock_wait_timeout = 1")?;
+        let dialect = client.dialect();
+        client.query(&dialect.set_level(level))?;
+        client.query(dialect.set_short_lock_wait())?;
         client.query("BEGIN")?;
         let (statements, given) = mpsc::channel::<&'static str>();
         let (answer, answers) = mpsc::channel();
@@ -309,18 +319,14 @@ mod tests {
 
     #[test]
     fn promises_grow_with_the_level() {
-        let plain = Promises {
-            snapshot_isolation: false,
-        };
-        let strict = Promises {
-            snapshot_isolation: true,
-        };
         let count = |promises: Promises, level| {
             let of = |anomaly: &&Anomaly| promises.possible(anomaly, level);
             ANOMALIES.iter().filter(of).count()
         };
-        assert_eq!(Level::ALL.map(|level| count(plain, level)), [6, 5, 2, 0]);
-        assert_eq!(Level::ALL.map(|level| count(strict, level)), [6, 5, 1, 0]);
+        let counts = |promises| Level::ALL.map(|level| count(promises, level));
+        assert_eq!(counts(Promises::Locking), [6, 5, 2, 0]);
+        assert_eq!(counts(Promises::SnapshotIsolation), [6, 5, 1, 0]);
+        assert_eq!(counts(Promises::Postgres), [5, 5, 1, 0]);
     }
 
     #[test]

@@ -182,6 +182,17 @@ impl Cell {
         }
     }
 
+    /// The level whose price it measures.
+    fn level(&self) -> Option<Level> {
+        match &self.work {
+            Work::Load(spec)
+            | Work::LoadWithWaits(spec)
+            | Work::OpenWriters(spec, _)
+            | Work::Tpcc(spec, _) => spec.level,
+            Work::HotRow { .. } | Work::Queue { .. } | Work::Meaning(_) => None,
+        }
+    }
+
     /// How long it takes, about.
     pub fn expected(&self, scale: &Scale) -> Duration {
         match &self.work {
@@ -213,6 +224,9 @@ impl Cell {
 
     /// Measures it once. Tables are made if they are not there.
     pub fn measure(&self, server: &Server, scale: &Scale, interrupt: &Interrupt) -> Result<Found, Failure> {
+        if let Some(why) = self.level().and_then(|level| server.dialect().lacks(level)) {
+            return Err(Failure::because(why));
+        }
         match &self.work {
             Work::Load(spec) if scale.generator == Generator::Sysbench => {
                 sysbench::measure(server, spec, scale.measure, interrupt)

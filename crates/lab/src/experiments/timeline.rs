@@ -1,11 +1,12 @@
 //! A load watched second by second, while something is done beside it.
 
+use crate::client::Client;
 use crate::failure::Failure;
+use crate::level::Level;
 use crate::load::Load;
 use crate::server::Server;
 use crate::stats;
 use std::time::{Duration, Instant};
-use tidemark_client::Client;
 
 /// How often a time line has a point, at most.
 const STEP_MAX: Duration = Duration::from_secs(1);
@@ -64,11 +65,13 @@ impl<'a> Timeline<'a> {
     }
 }
 
-/// `History list length` of the engine's report, which MySQL, MariaDB and Tidemark write alike.
+/// `History list length` of the engine's report, which MySQL, MariaDB and Tidemark write alike; PostgreSQL's is a number.
 fn history(client: &mut Client) -> Option<f64> {
-    let rows = client.query("SHOW ENGINE INNODB STATUS").ok()?;
+    let rows = client.query(client.dialect().history()).ok()?;
     let text = String::from_utf8_lossy(rows.first()?.last()?.as_deref()?).into_owned();
-    let (_, rest) = text.split_once("History list length ")?;
+    let rest = text
+        .split_once("History list length ")
+        .map_or(text.as_str(), |(_, rest)| rest);
     rest.split_whitespace().next()?.parse().ok()
 }
 
@@ -79,8 +82,9 @@ impl Snapshot {
     /// Opens one, and reads with it.
     pub(super) fn open(server: &Server, read: &str) -> Result<Snapshot, Failure> {
         let mut client = server.connect()?;
-        client.query("SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ")?;
-        client.query("START TRANSACTION WITH CONSISTENT SNAPSHOT")?;
+        let dialect = client.dialect();
+        client.query(&dialect.set_level(Level::RepeatableRead))?;
+        client.query(dialect.begin_snapshot())?;
         client.query(read)?;
         Ok(Snapshot(client))
     }

@@ -3,6 +3,7 @@
 //! A condition that does not hold is reported as an anomaly that no level promises to be possible: the transactions read with locks what
 //! they change, so that all twelve hold at each level. After one that is broken the tables are made anew for the next cell.
 
+use crate::client::Client;
 use crate::experiments::{Scale, found, measure as measure_load};
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
@@ -11,7 +12,6 @@ use crate::load::tpcc::schema::{Size, distrust};
 use crate::results::{Finding, Found};
 use crate::server::Server;
 use std::time::Duration;
-use tidemark_client::Client;
 
 /// What the conditions take, about.
 pub(super) fn check_time(scale: &Scale) -> Duration {

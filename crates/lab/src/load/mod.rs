@@ -26,6 +26,7 @@ pub(crate) mod sysbench;
 pub mod tables;
 pub mod tpcc;
 
+use crate::client::{Breaker, Client, Error, Transient};
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
 use crate::level::Level;
@@ -42,7 +43,6 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 use tables::Tables;
-use tidemark_client::{Breaker, Client, Error};
 use tpcc::TpccWorker;
 use tpcc::schema::Size;
 
@@ -57,13 +57,6 @@ const LAST_ANSWERS: Duration = Duration::from_secs(10);
 /// Latencies are kept in nanoseconds, to two digits.
 const LATENCY_MAX_NS: u64 = 3_600_000_000_000;
 const LATENCY_DIGITS: u8 = 2;
-
-/// After these a transaction is begun anew, as sysbench does.
-const TRANSIENT: [(u16, &str); 3] = [
-    (1213, "deadlocks"),
-    (1205, "lock_wait_timeouts"),
-    (1020, "changed_records"),
-];
 
 /// The program that puts a load on a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -99,8 +92,8 @@ impl Workload {
     pub fn prepare(&self, server: &Server) -> Result<(), Failure> {
         match self {
             Workload::Oltp(Oltp { tables, .. }) | Workload::ThreePoints(tables) => tables.prepare(server),
-            Workload::HotRow => tables::make(server, "hot", HotRow::TABLE),
-            Workload::Queue { .. } => tables::make(server, "queue", Queue::TABLE),
+            Workload::HotRow => tables::make(server, "hot", &HotRow::TABLE),
+            Workload::Queue { .. } => tables::make(server, "queue", &Queue::table(server.dialect())),
             Workload::Tpcc(size) => size.prepare(server),
         }
     }
@@ -171,8 +164,8 @@ struct Shared {
     ready: AtomicUsize,
     /// Transactions of each client that count.
     counts: Vec<CachePadded<AtomicU64>>,
-    /// As [`TRANSIENT`].
-    retried: [AtomicU64; TRANSIENT.len()],
+    /// As [`Transient::ALL`].
+    retried: [AtomicU64; Transient::ALL.len()],
     failure: Mutex<Option<String>>,
     breakers: Mutex<Vec<Breaker>>,
     /// When the load began, and the schedule from then on.
@@ -209,7 +202,7 @@ pub struct Measured {
     /// From a transaction's beginning, in an open loop its intended one, to its last answer; nanoseconds.
     pub latency_ns: Histogram<u64>,
     /// Transactions that were begun anew, the warm-up's included, by what they had met.
-    pub retried: [(&'static str, u64); TRANSIENT.len()],
+    pub retried: [(&'static str, u64); Transient::ALL.len()],
     /// Processor time of the server per transaction; `None` if it is not on this machine, or hidden from this user.
     pub server_cpu_us: Option<f64>,
     /// Processor time of this process per transaction.
@@ -303,8 +296,9 @@ impl Load {
         Ok(Measured {
             tps: transactions as f64 / taken.as_secs_f64(),
             latency_ns,
-            retried: std::array::from_fn(|at| {
-                (TRANSIENT[at].1, self.shared.retried[at].load(Ordering::Relaxed))
+            retried: Transient::ALL.map(|transient| {
+                let count = &self.shared.retried[transient as usize];
+                (transient.name(), count.load(Ordering::Relaxed))
             }),
             server_cpu_us: per_transaction(before.0, after.0),
             own_cpu_us: per_transaction(before.1, after.1).unwrap_or_default(),
@@ -374,7 +368,7 @@ fn converse(
     let mut client = server.connect()?;
     lock(&shared.breakers).push(client.breaker()?);
     if let Some(level) = spec.level {
-        client.query(&level.set_session())?;
+        client.query(&client.dialect().set_level(level))?;
     }
     client.set_timeout(Some(SILENCE_MAX))?;
     let mut worker = spec.workload.worker(&mut client, number)?;
@@ -393,12 +387,11 @@ fn converse(
         let counts = match worker.event(&mut client) {
             Ok(counts) => counts,
             Err(e) => {
-                let which = TRANSIENT.iter().position(|(code, _)| e.code() == Some(*code));
-                let Some(which) = which else {
+                let Some(transient) = e.transient() else {
                     return Err(e.into());
                 };
                 client.run(b"ROLLBACK")?;
-                shared.retried[which].fetch_add(1, Ordering::Relaxed);
+                shared.retried[transient as usize].fetch_add(1, Ordering::Relaxed);
                 continue;
             }
         };

@@ -11,10 +11,10 @@
 //! Which of these there are makes the workload. Ids are drawn uniformly. A prepared statement is sent as a number and binary
 //! values, as sysbench does by default; otherwise as a text with its values in it (`--db-ps-mode=disable`).
 
+use crate::client::{Client, Error, Param, Statement};
 use crate::load::Worker;
 use crate::load::random::Random;
 use crate::load::tables::{C_LEN, PAD_LEN, Tables};
-use tidemark_client::{Client, Error, Param, Statement};
 
 /// The server cannot prepare this statement; it is sent as a text, as sysbench does.
 const UNSUPPORTED_PREPARED: u16 = 1295;

@@ -4,11 +4,11 @@
 //! - [`HotRow`]: everybody adds one to the same row.
 //! - [`Queue`]: some add at one end of a table, the others take from the other end and delete what they took.
 
+use crate::client::{Client, Dialect, Error};
 use crate::load::Worker;
 use crate::load::random::Random;
 use crate::load::tables::Tables;
 use std::io::Write;
-use tidemark_client::{Client, Error};
 
 pub(super) struct ThreePoints {
     pub(super) tables: Tables,
@@ -23,7 +23,8 @@ impl Worker for ThreePoints {
             let number = self.random.up_to(self.tables.count);
             let id = self.random.up_to(self.tables.rows);
             self.text.clear();
-            write!(self.text, "SELECT * FROM sbtest{number} WHERE id={id}")?;
+            // Bytes in memory take whatever is written.
+            let _ = write!(self.text, "SELECT * FROM sbtest{number} WHERE id={id}");
             client.run(&self.text)?;
         }
         client.run(b"COMMIT")?;
@@ -35,7 +36,7 @@ pub(super) struct HotRow;
 
 impl HotRow {
     /// The table it needs.
-    pub(super) const TABLE: &[&str] = &[
+    pub(super) const TABLE: [&str; 3] = [
         "DROP TABLE IF EXISTS hot",
         "CREATE TABLE hot (id INT PRIMARY KEY, c BIGINT NOT NULL)",
         "INSERT INTO hot VALUES (1, 0)",
@@ -56,11 +57,15 @@ pub(super) enum Queue {
 }
 
 impl Queue {
-    pub(super) const TABLE: &[&str] = &[
-        "DROP TABLE IF EXISTS queue",
-        "CREATE TABLE queue (id BIGINT NOT NULL AUTO_INCREMENT PRIMARY KEY, body VARCHAR(200) NOT NULL)",
-        "INSERT INTO queue (body) VALUES (REPEAT('q', 100))",
-    ];
+    /// The table they need.
+    pub(super) fn table(dialect: Dialect) -> [String; 3] {
+        let id = dialect.counted("BIGINT");
+        [
+            "DROP TABLE IF EXISTS queue".to_owned(),
+            format!("CREATE TABLE queue (id {id} PRIMARY KEY, body VARCHAR(200) NOT NULL)"),
+            "INSERT INTO queue (body) VALUES (REPEAT('q', 100))".to_owned(),
+        ]
+    }
 }
 
 impl Worker for Queue {

@@ -3,12 +3,14 @@
 //! What it cannot do, and the lab then does not run: a share of transactions that write, statements on tables drawn anew, a rate second by
 //! second, anything beside a load. It also differs in three ways, which its figures carry:
 //!
-//! - it cannot set its sessions' isolation level, so the server's global one is set while it runs, and put back;
+//! - it cannot set its sessions' isolation level, so the server's global one (PostgreSQL: the database's) is set while it runs, and put back;
 //! - it has no warm-up (sysbench 1.0), and knows whole seconds only;
 //! - it gives one percentile and no histogram.
 //!
 //! The tables are the lab's, which are as sysbench makes them.
 
+use crate::client::Dialect;
+use crate::client::url::Url;
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
 use crate::level::Level;
@@ -25,9 +27,6 @@ use std::time::{Duration, Instant};
 const PROGRAM: &str = "sysbench";
 /// How long it may take beyond its time: to connect a thousand clients, and to end.
 const SLACK: Duration = Duration::from_secs(60);
-/// Of an isolation level that is set: the server has one of the two, by its age.
-const GLOBAL_LEVEL: &str =
-    "SHOW GLOBAL VARIABLES WHERE Variable_name IN ('transaction_isolation', 'tx_isolation')";
 
 /// The script and its options, or why sysbench has none.
 pub(crate) fn script(spec: &Spec) -> Result<Vec<String>, &'static str> {
@@ -122,6 +121,7 @@ fn run(
     interrupt: &Interrupt,
 ) -> Result<String, Failure> {
     let url = server.url();
+    let driver = url.dialect.scheme();
     // By this name the client library would look for a socket of its own.
     let host = if url.host == "localhost" {
         "127.0.0.1"
@@ -130,12 +130,12 @@ fn run(
     };
     let child = Command::new(PROGRAM)
         .args(script)
-        .arg("--db-driver=mysql")
-        .arg(format!("--mysql-host={host}"))
-        .arg(format!("--mysql-port={}", url.port))
-        .arg(format!("--mysql-user={}", url.login.user))
-        .arg(format!("--mysql-password={}", url.login.password))
-        .arg(format!("--mysql-db={}", url.database))
+        .arg(format!("--db-driver={driver}"))
+        .arg(format!("--{driver}-host={host}"))
+        .arg(format!("--{driver}-port={}", url.port))
+        .arg(format!("--{driver}-user={}", url.login.user))
+        .arg(format!("--{driver}-password={}", url.login.password))
+        .arg(format!("--{driver}-db={}", url.database))
         .arg(format!("--threads={clients}"))
         .arg(format!("--time={seconds}"))
         .args(["--events=0", "--percentile=99", "run"])
@@ -210,7 +210,7 @@ fn figures(said: &str) -> Result<Found, Failure> {
     })
 }
 
-/// The server's isolation level for new sessions, which is put back.
+/// The isolation level of new sessions: the server's, or the database's of PostgreSQL. It is put back.
 struct GlobalLevel {
     server: Server,
     before: Option<String>,
@@ -219,11 +219,11 @@ struct GlobalLevel {
 impl GlobalLevel {
     fn set(server: &Server, level: Level) -> Result<GlobalLevel, Failure> {
         let mut client = server.connect()?;
-        let rows = client.query(GLOBAL_LEVEL)?;
-        let value = rows.first().and_then(|row| row.get(1)?.as_deref());
+        let rows = client.query(global_level(server.dialect()))?;
+        let value = rows.first().and_then(|row| row.last()?.as_deref());
         let before = value.map(|value| String::from_utf8_lossy(value).replace('-', " "));
         client
-            .query(&set_global(&level.to_string()))
+            .query(&set_global(server.url(), &level.to_string()))
             .map_err(|e| Failure::because(format!("sysbench needs the global isolation level set: {e}")))?;
         Ok(GlobalLevel {
             server: server.clone(),
@@ -232,16 +232,53 @@ impl GlobalLevel {
     }
 }
 
-impl Drop for GlobalLevel {
-    fn drop(&mut self) {
-        if let (Some(before), Ok(mut client)) = (&self.before, self.server.connect()) {
-            let _ = client.query(&set_global(before));
+impl GlobalLevel {
+    /// The statement that does. A level that was not set is set no more; every server of MySQL's kind has one.
+    fn put_back(&self) -> Option<String> {
+        let url = self.server.url();
+        match (&self.before, url.dialect) {
+            (Some(before), _) => Some(set_global(url, before)),
+            (None, Dialect::MySql) => None,
+            (None, Dialect::Postgres) => Some(format!(
+                "ALTER DATABASE {} RESET default_transaction_isolation",
+                url.dialect.quoted(&url.database)
+            )),
         }
     }
 }
 
-fn set_global(level: &str) -> String {
-    format!("SET GLOBAL TRANSACTION ISOLATION LEVEL {level}")
+impl Drop for GlobalLevel {
+    fn drop(&mut self) {
+        if let (Some(sql), Ok(mut client)) = (self.put_back(), self.server.connect()) {
+            let _ = client.query(&sql);
+        }
+    }
+}
+
+/// What is set, in the last column.
+fn global_level(dialect: Dialect) -> &'static str {
+    match dialect {
+        // The server has one of the two, by its age.
+        Dialect::MySql => {
+            "SHOW GLOBAL VARIABLES WHERE Variable_name IN ('transaction_isolation', 'tx_isolation')"
+        }
+        Dialect::Postgres => {
+            "SELECT split_part(setting, '=', 2) FROM pg_db_role_setting, unnest(setconfig) AS setting \
+             WHERE setrole = 0 AND setdatabase = (SELECT oid FROM pg_database WHERE datname = current_database()) \
+             AND setting LIKE 'default_transaction_isolation=%'"
+        }
+    }
+}
+
+fn set_global(url: &Url, level: &str) -> String {
+    match url.dialect {
+        Dialect::MySql => format!("SET GLOBAL TRANSACTION ISOLATION LEVEL {level}"),
+        Dialect::Postgres => format!(
+            "ALTER DATABASE {} SET default_transaction_isolation = '{}'",
+            url.dialect.quoted(&url.database),
+            level.to_lowercase()
+        ),
+    }
 }
 
 #[cfg(test)]

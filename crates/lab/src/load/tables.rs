@@ -4,11 +4,11 @@
 //! is: a table that is listed with the right size is used again, one that is there and not listed belongs to somebody else and
 //! is left alone.
 
+use crate::client::Client;
 use crate::failure::Failure;
 use crate::load::random::Random;
 use crate::server::Server;
 use std::thread;
-use tidemark_client::Client;
 
 pub(crate) const C_LEN: usize = 119;
 pub(crate) const PAD_LEN: usize = 59;
@@ -54,12 +54,12 @@ impl Tables {
 }
 
 /// Makes a small table anew by statements, the first of which drops it.
-pub(crate) fn make(server: &Server, name: &str, statements: &[&str]) -> Result<(), Failure> {
+pub(crate) fn make(server: &Server, name: &str, statements: &[impl AsRef<str>]) -> Result<(), Failure> {
     let mut client = server.connect()?;
     own_list(&mut client)?;
     claim(&mut client, name, 0)?;
     for statement in statements {
-        client.query(statement)?;
+        client.query(statement.as_ref())?;
     }
     list(&mut client, name, 0)
 }
@@ -78,7 +78,7 @@ pub(super) fn claim(client: &mut Client, name: &str, rows: u32) -> Result<bool, 
     if let Some(size) = listed.first().and_then(|row| row[0].as_deref()) {
         return Ok(size != rows.to_string().as_bytes());
     }
-    let there = client.query(&format!("SHOW TABLES LIKE '{name}'"))?;
+    let there = client.query(&client.dialect().find_table(name))?;
     if !there.is_empty() {
         return Err(Failure::because(format!(
             "the database has a table {name} that the lab has not made; name an empty database in the URL"
@@ -91,7 +91,15 @@ pub(super) fn claim(client: &mut Client, name: &str, rows: u32) -> Result<bool, 
 
 /// Puts a table into the list; a size below 0 has it made anew.
 pub(super) fn list(client: &mut Client, name: &str, size: i64) -> Result<(), Failure> {
-    client.query(&format!("REPLACE INTO lab_tables VALUES ('{name}', {size})"))?;
+    client.query(&client.dialect().list_table(name, size))?;
+    Ok(())
+}
+
+/// Does with a table that was filled what the server would do by itself soon.
+pub(super) fn settle(client: &mut Client, table: &str) -> Result<(), Failure> {
+    if let Some(sql) = client.dialect().settle(table) {
+        client.query(&sql)?;
+    }
     Ok(())
 }
 
@@ -99,8 +107,9 @@ fn fill(client: &mut Client, number: u32, rows: u32) -> Result<(), Failure> {
     let table = format!("sbtest{number}");
     list(client, &table, -1)?;
     client.query(&format!("DROP TABLE IF EXISTS {table}"))?;
+    let id = client.dialect().counted("INTEGER");
     client.query(&format!(
-        "CREATE TABLE {table} (id INTEGER NOT NULL AUTO_INCREMENT, k INTEGER DEFAULT '0' NOT NULL, c CHAR(120) DEFAULT '' NOT NULL, \
+        "CREATE TABLE {table} (id {id}, k INTEGER DEFAULT '0' NOT NULL, c CHAR(120) DEFAULT '' NOT NULL, \
          pad CHAR(60) DEFAULT '' NOT NULL, PRIMARY KEY (id))"
     ))?;
     let mut random = Random::new(u64::from(number));
@@ -110,6 +119,7 @@ fn fill(client: &mut Client, number: u32, rows: u32) -> Result<(), Failure> {
     }
     inserts.finish()?;
     client.query(&format!("CREATE INDEX k_{number} ON {table} (k)"))?;
+    settle(client, &table)?;
     list(client, &table, i64::from(rows))
 }
 

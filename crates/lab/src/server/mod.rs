@@ -1,39 +1,17 @@
 //! The servers that experiments run on.
 //!
-//! - [`url`]: where one is, as it is given on the command line.
 //! - [`own`]: a Tidemark that the lab starts, where none is given.
 //! - [`process`]: the processor time of one on this machine.
 
 pub mod own;
 pub mod process;
-pub mod url;
 
+use crate::client::url::Url;
+use crate::client::{Client, Dialect};
 use crate::failure::Failure;
 use own::Own;
 use process::Process;
 use std::collections::BTreeMap;
-use tidemark_client::Client;
-use url::Url;
-
-/// The name under which servers have the lab's connections.
-const PROGRAM: &str = "tidemark lab";
-/// Bad database error: it is to be created.
-const UNKNOWN_DATABASE: u16 = 1049;
-/// What is kept of a server's settings: what decides how it works and how durable it is.
-const SETTINGS: &[&str] = &[
-    "version",
-    "version_comment",
-    "transaction_isolation",
-    "tx_isolation",
-    "innodb_buffer_pool_size",
-    "innodb_flush_log_at_trx_commit",
-    "innodb_flush_method",
-    "innodb_doublewrite",
-    "innodb_snapshot_isolation",
-    "sync_binlog",
-    "log_bin",
-    "max_connections",
-];
 
 /// A server that can be connected to.
 #[derive(Clone)]
@@ -54,37 +32,37 @@ impl Server {
 
     /// Connects, to the database of the URL; creates that if it is not there.
     pub fn connect(&self) -> Result<Client, Failure> {
-        let mut client = Client::connect(&self.url.target(), &self.url.login, PROGRAM)
-            .map_err(|e| Failure::because(format!("cannot connect to {}: {e}", self.url)))?;
-        let name = format!("`{}`", self.url.database.replace('`', "``"));
-        let used = client.query(&format!("USE {name}"));
-        if let Err(e) = &used
-            && e.code() == Some(UNKNOWN_DATABASE)
+        let mut client = Client::connect(&self.url);
+        if let Err(e) = &client
+            && e.is_unknown_database()
         {
-            client.query(&format!("CREATE DATABASE IF NOT EXISTS {name}"))?;
-            client.query(&format!("USE {name}"))?;
-        } else {
-            used?;
+            // Of two that find it missing one is too late to create it.
+            let created = Client::create_database(&self.url);
+            client = Client::connect(&self.url).map_err(|e| created.err().unwrap_or(e));
         }
-        Ok(client)
+        client.map_err(|e| Failure::because(format!("cannot connect to {}: {e}", self.url)))
     }
 
-    /// Its process, if it is on this machine and may be looked at.
+    /// What its statements differ in.
+    pub fn dialect(&self) -> Dialect {
+        self.url.dialect
+    }
+
+    /// Its process, if it is on this machine and may be looked at; with those of its sessions, if they have each their own.
     pub fn process(&self) -> Option<Process> {
-        self.url
-            .is_local()
-            .then(|| Process::listening(self.url.port))
-            .flatten()
+        let process = match self.url.is_local() {
+            true => Process::listening(self.url.port)?,
+            false => return None,
+        };
+        Some(match self.url.dialect {
+            Dialect::MySql => process,
+            Dialect::Postgres => process.with_children(),
+        })
     }
 
     /// The settings that it works with, as far as it has them.
     pub fn settings(&self) -> Result<BTreeMap<String, String>, Failure> {
-        let names: Vec<String> = SETTINGS.iter().map(|name| format!("'{name}'")).collect();
-        let sql = format!(
-            "SHOW GLOBAL VARIABLES WHERE Variable_name IN ({})",
-            names.join(",")
-        );
-        let rows = self.connect()?.query(&sql)?;
+        let rows = self.connect()?.query(&self.url.dialect.settings())?;
         let text = |value: &Option<Vec<u8>>| {
             String::from_utf8_lossy(value.as_deref().unwrap_or_default()).into_owned()
         };

@@ -7,8 +7,9 @@
 //! The directory is in `TMPDIR`, or `/var/tmp`, which is on a disk: a server whose commits cost nothing because its data is
 //! in memory would not be comparable.
 
+use crate::client::url::{DATABASE, Url};
+use crate::client::{Dialect, Login, PROGRAM};
 use crate::failure::Failure;
-use crate::server::url::{DATABASE, Url};
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader};
 use std::os::unix::process::CommandExt;
@@ -17,7 +18,7 @@ use std::process::{Child, ChildStdout, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
-use tidemark_client::{Client, Login};
+use tidemark_client::Client;
 
 const PREFIX: &str = "tidemark-lab-";
 const LOCK: &str = "lock";
@@ -122,6 +123,7 @@ fn base() -> PathBuf {
 
 fn url(port: u16) -> Url {
     Url {
+        dialect: Dialect::MySql,
         host: "127.0.0.1".to_owned(),
         port,
         login: Login {
@@ -145,7 +147,7 @@ fn port_of(line: &str) -> Option<u16> {
 
 /// Asks a server to stop, if it is the one whose data is in the directory.
 fn shut_down(url: &Url, dir: &Path) {
-    let Ok(mut client) = Client::connect(&url.target(), &url.login, "tidemark lab") else {
+    let Ok(mut client) = Client::connect(&url.target(), &url.login, PROGRAM) else {
         return;
     };
     let datadir = client.query("SELECT @@datadir").ok();

@@ -3,7 +3,7 @@
 //! ```text
 //!  /proc/net/tcp     port, state LISTEN → number of the socket
 //!  /proc/PID/fd/*    → socket:[number]     whose it is
-//!  /proc/PID/stat    fields 14, 15: time in user and system mode, in ticks; 16, 17: of children that have ended
+//!  /proc/PID/stat    field 4: its parent; 14, 15: time in user and system mode, in ticks; 16, 17: of children that have ended
 //! ```
 
 use std::fs;
@@ -11,7 +11,8 @@ use std::path::{Path, PathBuf};
 
 /// In which `/proc` gives times: the kernel's interface has 100 per second whatever the kernel itself counts with.
 const TICKS_PER_S: f64 = 100.0;
-/// Where the first of two times stands behind the program's name.
+/// Where the parent, and the first of two times, stand behind the program's name.
+const PARENT: usize = 1;
 const OWN_TIMES: usize = 11;
 const CHILDREN_TIMES: usize = 13;
 /// The state LISTEN.
@@ -19,12 +20,30 @@ const LISTEN: &str = "0A";
 
 /// A process.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Process(PathBuf);
+pub struct Process {
+    path: PathBuf,
+    with_children: bool,
+}
 
 impl Process {
     /// This one.
     pub fn own() -> Process {
-        Process(PathBuf::from("/proc/self"))
+        Process::at(PathBuf::from("/proc/self"))
+    }
+
+    fn at(path: PathBuf) -> Process {
+        Process {
+            path,
+            with_children: false,
+        }
+    }
+
+    /// The same with the processes that it has started, those that have ended included: what a server is that has a process for each session.
+    pub fn with_children(self) -> Process {
+        Process {
+            with_children: true,
+            ..self
+        }
     }
 
     /// The one that listens on a TCP port. `None` if there is none, or it is another user's.
@@ -35,19 +54,35 @@ impl Process {
             .flat_map(|table| listeners(&table, port))
             .map(|inode| format!("socket:[{inode}]"))
             .collect();
-        let is_process = |path: &Path| matches!(path.file_name(), Some(name) if name.as_encoded_bytes()[0].is_ascii_digit());
-        fs::read_dir("/proc")
-            .ok()?
-            .filter_map(|entry| Some(entry.ok()?.path()))
-            .filter(|path| is_process(path))
+        processes()
             .find(|path| holds(path, &sockets).unwrap_or(false))
-            .map(Process)
+            .map(Process::at)
     }
 
     /// Seconds of all its threads, in user and system mode.
     pub fn cpu_s(&self) -> Option<f64> {
-        cpu_of(&fs::read_to_string(self.0.join("stat")).ok()?, OWN_TIMES)
+        let stat = fs::read_to_string(self.path.join("stat")).ok()?;
+        let own = cpu_of(&stat, OWN_TIMES)?;
+        if !self.with_children {
+            return Some(own);
+        }
+        let id = self.path.file_name()?.to_str()?;
+        let running = processes()
+            .filter_map(|path| fs::read_to_string(path.join("stat")).ok())
+            .filter(|stat| field(stat, PARENT) == Some(id))
+            .filter_map(|stat| Some(cpu_of(&stat, OWN_TIMES)? + cpu_of(&stat, CHILDREN_TIMES)?));
+        Some(own + cpu_of(&stat, CHILDREN_TIMES)? + running.sum::<f64>())
     }
+}
+
+/// The directories of all processes, the oldest first.
+fn processes() -> impl Iterator<Item = PathBuf> {
+    let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
+    let mut ids: Vec<u32> = entries
+        .filter_map(|entry| entry.file_name().to_str()?.parse().ok())
+        .collect();
+    ids.sort_unstable();
+    ids.into_iter().map(|id| PathBuf::from(format!("/proc/{id}")))
 }
 
 /// Seconds of the processes that this one has started and waited for.
@@ -80,11 +115,14 @@ fn holds(process: &Path, sockets: &[String]) -> Option<bool> {
     }))
 }
 
-/// Of the text of `stat`. Its second field, the program's name, may have blanks and parentheses.
+/// A field of the text of `stat`. The second one, the program's name, may have blanks and parentheses.
+fn field(stat: &str, at: usize) -> Option<&str> {
+    stat.rsplit_once(')')?.1.split_whitespace().nth(at)
+}
+
 fn cpu_of(stat: &str, first: usize) -> Option<f64> {
-    let mut fields = stat.rsplit_once(')')?.1.split_whitespace();
-    let user: f64 = fields.nth(first)?.parse().ok()?;
-    let system: f64 = fields.next()?.parse().ok()?;
+    let user: f64 = field(stat, first)?.parse().ok()?;
+    let system: f64 = field(stat, first + 1)?.parse().ok()?;
     Some((user + system) / TICKS_PER_S)
 }
 
@@ -98,7 +136,7 @@ mod tests {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();
         let found = Process::listening(port).unwrap();
-        assert_eq!(found.0, PathBuf::from(format!("/proc/{}", std::process::id())));
+        assert_eq!(found.path, PathBuf::from(format!("/proc/{}", std::process::id())));
         assert!(found.cpu_s().is_some());
         drop(listener);
         assert_eq!(Process::listening(port), None);
@@ -110,5 +148,33 @@ mod tests {
         assert_eq!(cpu_of(stat, OWN_TIMES), Some(2.0));
         assert_eq!(cpu_of(stat, CHILDREN_TIMES), Some(1.0));
         assert_eq!(cpu_of("7 (a", OWN_TIMES), None);
+        assert_eq!(field(stat, PARENT), Some("1"));
+    }
+
+    #[test]
+    fn the_time_of_children_counts_while_they_run_and_after_they_have_ended() {
+        let spin = || {
+            std::process::Command::new("sh")
+                .args([
+                    "-c",
+                    "i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done; read line",
+                ])
+                .stdin(std::process::Stdio::piped())
+                .spawn()
+                .unwrap()
+        };
+        let id = std::process::id();
+        let this = Process::at(PathBuf::from(format!("/proc/{id}"))).with_children();
+        let before = this.cpu_s().unwrap();
+        let mut child = spin();
+        let of_child = Process::at(PathBuf::from(format!("/proc/{}", child.id())));
+        while of_child.cpu_s().unwrap() < 0.05 {
+            std::thread::sleep(std::time::Duration::from_millis(5));
+        }
+        let while_it_runs = this.cpu_s().unwrap();
+        assert!(while_it_runs >= before + 0.05, "{before} {while_it_runs}");
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert!(this.cpu_s().unwrap() >= while_it_runs);
     }
 }

@@ -23,10 +23,10 @@ pub mod schema;
 mod transactions;
 mod values;
 
+use crate::client::{Client, Error};
 use crate::load::Worker;
 use crate::load::random::Random;
 use schema::Size;
-use tidemark_client::{Client, Error};
 use transactions::{Transaction, Wanted};
 use values::Values;
 

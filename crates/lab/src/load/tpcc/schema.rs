@@ -10,14 +10,14 @@
 //! The specification's numbers are 100,000 items and 3,000 customers of a district; a quick run has fewer of both. All tables begin
 //! with `tpcc_`. They are made when they are not there, or not as large; runs change them, and go on with what the runs before have left.
 
+use crate::client::Client;
 use crate::failure::Failure;
 use crate::load::random::Random;
-use crate::load::tables::{Inserts, claim, list, own_list};
+use crate::load::tables::{Inserts, claim, list, own_list, settle};
 use crate::load::tpcc::values::{Values, last_name};
 use crate::load::tpcc::{DISTRICTS, LINES_MAX, LINES_MIN};
 use crate::server::Server;
 use std::thread;
-use tidemark_client::Client;
 
 /// Warehouses that are filled at the same time.
 const FILLED_AT_ONCE: u32 = 4;
@@ -160,6 +160,7 @@ impl Size {
             })?;
         }
         for table in &TABLES {
+            settle(&mut client, table.name)?;
             list(&mut client, table.name, i64::from((table.rows)(self)))?;
         }
         Ok(())

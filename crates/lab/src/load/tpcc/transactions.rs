@@ -2,10 +2,10 @@
 //!
 //! Amounts are cents here and DECIMAL there, so that no rounding stands in the way of the consistency conditions.
 
+use crate::client::{Client, Error, Row};
 use crate::load::tpcc::DISTRICTS;
 use crate::load::tpcc::schema::Size;
 use crate::load::tpcc::values::Customer;
-use tidemark_client::{Client, Error, Row};
 
 /// A line of an order.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,19 +1,20 @@
-//! A server's address: `mysql://user:password@host:port/database`.
+//! A server's address: `mysql://user:password@host:port/database`, or `pgsql://…`.
 //!
-//! Everything but the host may be left out: root without a password, 3306, and a database `tidemark_lab`. What would end a
+//! Everything but the host may be left out: root (postgres) without a password, 3306 (5432), and a database `tidemark_lab`. What would end a
 //! part too early is written as `%` and two hexadecimal digits. An IPv6 address stands in brackets.
 
+use crate::client::{Dialect, Login};
 use std::fmt;
-use tidemark_client::{Login, Target};
+use tidemark_client::Target;
 
-const PORT: u16 = 3306;
-const USER: &str = "root";
 /// The database for the tables, where the URL names none.
 pub const DATABASE: &str = "tidemark_lab";
 
 /// What a URL says.
 #[derive(Clone)]
 pub struct Url {
+    /// What the server speaks.
+    pub dialect: Dialect,
     /// Host and port.
     pub host: String,
     /// Its port.
@@ -28,14 +29,12 @@ impl Url {
     /// Reads one.
     pub fn parse(text: &str) -> Result<Url, String> {
         let wrong = |why: &str| format!("'{text}': {why}");
-        let rest = match text.split_once("://") {
-            Some(("mysql" | "mariadb" | "tidemark", rest)) => rest,
-            Some(("pgsql" | "postgres" | "postgresql", _)) => {
-                return Err(wrong("PostgreSQL is not supported yet, only mysql://"));
-            }
+        let (dialect, rest) = match text.split_once("://") {
+            Some(("mysql" | "mariadb" | "tidemark", rest)) => (Dialect::MySql, rest),
+            Some(("pgsql" | "postgres" | "postgresql", rest)) => (Dialect::Postgres, rest),
             _ => {
                 return Err(wrong(
-                    "a server is given as mysql://user:password@host:port/database",
+                    "a server is given as mysql:// or pgsql://user:password@host:port/database",
                 ));
             }
         };
@@ -48,7 +47,8 @@ impl Url {
             None => ("", authority),
         };
         let (user, password) = account.split_once(':').unwrap_or((account, ""));
-        let (host, port) = address_of(address).ok_or_else(|| wrong("the port is not a number"))?;
+        let (host, port) =
+            address_of(address, dialect.port()).ok_or_else(|| wrong("the port is not a number"))?;
         let part = |name: &str, text: &str| {
             decode(text).ok_or_else(|| wrong(&format!("the {name} cannot be decoded")))
         };
@@ -57,10 +57,11 @@ impl Url {
         }
         let or = |text: String, default: &str| if text.is_empty() { default.to_owned() } else { text };
         Ok(Url {
+            dialect,
             host: host.to_owned(),
             port,
             login: Login {
-                user: or(part("user", user)?, USER),
+                user: or(part("user", user)?, dialect.user()),
                 password: part("password", password)?,
             },
             database: or(part("database", database)?, DATABASE),
@@ -87,21 +88,24 @@ impl fmt::Display for Url {
         };
         write!(
             f,
-            "mysql://{}@{host}:{}/{}",
-            self.login.user, self.port, self.database
+            "{}://{}@{host}:{}/{}",
+            self.dialect.scheme(),
+            self.login.user,
+            self.port,
+            self.database
         )
     }
 }
 
 /// Host and port. `None`: the port is none.
-fn address_of(text: &str) -> Option<(&str, u16)> {
+fn address_of(text: &str, default: u16) -> Option<(&str, u16)> {
     let (host, rest) = match text.strip_prefix('[').and_then(|text| text.split_once(']')) {
         Some((host, rest)) => (host, rest),
         None => text.split_at(text.find(':').unwrap_or(text.len())),
     };
     match rest.strip_prefix(':') {
         Some(port) => Some((host, port.parse().ok().filter(|port| *port > 0)?)),
-        None if rest.is_empty() => Some((host, PORT)),
+        None if rest.is_empty() => Some((host, default)),
         None => None,
     }
 }
@@ -141,14 +145,15 @@ mod tests {
         let six = Url::parse("mysql://[::1]:5").unwrap();
         assert_eq!(six.to_string(), "mysql://root@[::1]:5/tidemark_lab");
         assert!(six.is_local());
+        let other = Url::parse("postgresql://h").unwrap();
+        assert_eq!(other.to_string(), "pgsql://postgres@h:5432/tidemark_lab");
     }
 
     #[test]
     fn what_is_wrong_is_said() {
         for (text, why) in [
-            ("localhost:3306", "mysql://user:password@host:port/database"),
-            ("pgsql://localhost/x", "PostgreSQL is not supported yet"),
-            ("http://localhost", "mysql://user"),
+            ("localhost:3306", "pgsql://user:password@host:port/database"),
+            ("http://localhost", "mysql:// or pgsql://user"),
             ("mysql://localhost:x", "the port is not a number"),
             ("mysql://localhost:0", "the port is not a number"),
             ("mysql://localhost:70000", "the port is not a number"),

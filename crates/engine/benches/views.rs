@@ -3,6 +3,7 @@
 //!
 //! ```sh
 //! cargo bench -p tidemark-engine --bench views
+//! cargo bench -p tidemark-engine --features museum --bench views -- trx_sys    # the first of them, with an exhibit
 //! ```
 
 use std::hint::black_box;
@@ -184,6 +185,12 @@ fn scans_of_what_changed() {
 }
 
 fn main() {
+    #[cfg(feature = "museum")]
+    if let Some(exhibit) = std::env::args().skip(1).find(|word| !word.starts_with('-')) {
+        assert!(museum::open(&exhibit), "there is no exhibit '{exhibit}'");
+        views_beside_open_transactions();
+        return;
+    }
     views_beside_open_transactions();
     reads_in_an_old_view();
     updates_beside_views();

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Skewed data: with histograms the planner finds the way that reads fewer rows, and never one that reads more.
+"""Skewed data: with histograms the planner finds the way that reads fewer rows, and never one that reads more. And EXPLAIN ANALYZE
+counts the rows of each operator right (see `actual`).
 
     tests/planner/run.py [--address HOST:PORT[:USER]] [--rows 40000]
 
@@ -14,6 +15,7 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
 
+import actual  # noqa: E402
 from support.address import Address  # noqa: E402
 from support.report import Report, suite_parser  # noqa: E402
 from support.server import Server  # noqa: E402
@@ -131,9 +133,11 @@ def main() -> None:
     report = Report("planner", options.filters)
     if options.address:
         skewed(report, options.address, options.rows)
+        actual.check(report, options.address)
     else:
         with Server("planner") as server:
             skewed(report, server.address, options.rows)
+            actual.check(report, server.address)
     report.close()
 
 

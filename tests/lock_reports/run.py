@@ -5,7 +5,7 @@
 
 `SHOW ENGINE INNODB STATUS` names the latest deadlock, with each transaction's statement, the locks it held and waited for and
 who was rolled back, and the transactions that wait at this moment; `innodb_print_all_deadlocks` writes every deadlock to the
-log; `sys.innodb_lock_waits` says who waits for whom, since when, on which key, with which statement, and the KILL that it
+log; errors 1205 and 1213 have a note in SHOW WARNINGS, and a line in the log, that say who held what; `sys.innodb_lock_waits` says who waits for whom, since when, on which key, with which statement, and the KILL that it
 names ends the wait, at once, as do KILL QUERY and a client that goes away. The text is InnoDB's and is read the same way from
 MySQL with `--address`; the log is read only of a server of one's own.
 """
@@ -295,7 +295,9 @@ def log_of_deadlocks(report: Report, server: Server) -> None:
 
     with Scene(server.address) as scene:
         make_deadlock(scene)
-        report.check("UPDATE t SET v = 20" not in logged(), "a deadlock is not written to the log unasked")
+        report.check("deadlock detected" not in logged() and "HOLDS THE LOCK" not in logged(), "a deadlock is not written to the log in full unasked")
+        lines = [line for line in logged().splitlines() if "is rolled back to end a deadlock" in line]
+        report.check(len(lines) == 1 and "UPDATE t SET v = 20 WHERE id = 1" in lines[0], "but in one line, with the statement of the other", repr(lines))
         for session in scene.sessions:
             session.ask("ROLLBACK")
         scene.watcher.ask("SET GLOBAL innodb_print_all_deadlocks = ON")
@@ -315,6 +317,64 @@ def log_of_deadlocks(report: Report, server: Server) -> None:
                      [["UPDATE t SET v = 20 WHERE id = 1", "UPDATE t SET v = 10 WHERE id = 2"]] * 2, "with both statements")
         report.check(all(one["victim"] for one in seen), "and who was rolled back")
         scene.watcher.ask("SET GLOBAL innodb_print_all_deadlocks = OFF")
+
+
+def why_it_failed(report: Report, server: Server) -> None:
+    """What SHOW WARNINGS has beside 1205 and 1213, for those who may see everything, and for those who may not."""
+    def notes(session: Session) -> list[tuple]:
+        return [row for row in session.ask("SHOW WARNINGS") if row[0] == "Note"]
+
+    with Scene(server.address) as scene:
+        holder, waiter = scene.session(), scene.session()
+        holder.ask("BEGIN", "UPDATE t SET v = 1 WHERE id = 3")
+        waiter.ask("SET innodb_lock_wait_timeout = 1")
+        waiter.start("UPDATE t SET v = 2 WHERE id = 3")
+        report.equal(waiter.end(), 1205, "a wait that takes too long fails")
+        found = notes(waiter)
+        expected = (rf"Waited 1\.\d s for X,REC_NOT_GAP on {DATABASE}\.t PRIMARY \(3\)\. In the way: connection {holder.id} of 'root'@'[\w.]+' "
+                    r"with X,REC_NOT_GAP, in transaction \d+, open for \d\.\d s, idle for \d\.\d s after: UPDATE t SET v = 1 WHERE id = 3")
+        report.check(len(found) == 1 and found[0][1] == 1205 and re.fullmatch(expected, found[0][2]), "a note says who had the lock, since when, by what", repr(found))
+        log = server.output.read_text(errors="replace")
+        report.check(re.search(rf"connection {waiter.id} has waited for a lock too long\. Waited 1\.\d s for .* connection {holder.id} of", log), "and so does the log")
+        report.equal(waiter.ask("SELECT 1"), ((1,),), "the session goes on")
+        report.equal(notes(waiter), [], "and the next statement has no such note")
+
+        waiter.ask("SET sql_notes = 0")
+        waiter.start("UPDATE t SET v = 2 WHERE id = 3")
+        waiter.end()
+        report.equal(notes(waiter), [], "without sql_notes there is none")
+        waiter.ask("SET sql_notes = 1", "SET lock_wait_timeout = 1")
+        waiter.start("ALTER TABLE t ADD COLUMN w INT")
+        report.equal(waiter.end(), 1205, "a wait for a definition fails likewise")
+        found = notes(waiter)
+        expected = (rf"Asked for EXCLUSIVE on the definition of {DATABASE}\.t\. In the way: connection {holder.id} of 'root'@'[\w.]+' with SHARED_WRITE, "
+                    r"idle for \d\.\d s after: UPDATE t SET v = 1 WHERE id = 3")
+        report.check(len(found) == 1 and re.fullmatch(expected.replace("EXCLUSIVE", r"\w+"), found[0][2]), "with a note that says who uses the table", repr(found))
+        holder.ask("ROLLBACK")
+
+        light, heavy, _ = make_deadlock(scene)
+        found = notes(light)
+        expected = (rf"connection {heavy.id} of 'root'@'[\w.]+', in transaction \d+, open for \d\.\d s, running: UPDATE t SET v = 20 WHERE id = 1 waited for "
+                    rf"X,REC_NOT_GAP on {DATABASE}\.t PRIMARY \(1\), which this transaction has; This transaction waited for X,REC_NOT_GAP on {DATABASE}\.t "
+                    rf"PRIMARY \(2\), which connection {heavy.id} has")
+        report.check(len(found) == 1 and found[0][1] == 1213 and re.fullmatch(expected, found[0][2]), "a deadlock's victim reads who held and wanted what", repr(found))
+        heavy.ask("ROLLBACK")
+
+        scene.watcher.ask("CREATE USER IF NOT EXISTS few@'%'", f"GRANT UPDATE, SELECT (id) ON {DATABASE}.t TO few@'%'")
+        holder.ask("BEGIN", "UPDATE t SET v = 1 WHERE id = 3")
+        few = Address(server.address.host, server.address.port, "few").connect(database=DATABASE)
+        with few.cursor() as cursor:
+            cursor.execute("SET innodb_lock_wait_timeout = 1")
+            try:
+                cursor.execute("UPDATE t SET v = 5 WHERE id = 3")
+            except pymysql.err.OperationalError:
+                pass
+            cursor.execute("SHOW WARNINGS")
+            found = [row[2] for row in cursor.fetchall() if row[0] == "Note"]
+        few.close()
+        expected = rf"Waited 1\.\d s for X,REC_NOT_GAP on {DATABASE}\.t PRIMARY\. In the way: connection {holder.id} with X,REC_NOT_GAP, in transaction \d+, open for \d\.\d s"
+        report.check(len(found) == 1 and re.fullmatch(expected, found[0]), "whoever may not see other users' statements, nor the row's key, reads neither", repr(found))
+        scene.watcher.ask("DROP USER few@'%'")
 
 
 CASES = (two_in_a_deadlock, gaps_in_a_deadlock, three_in_a_deadlock, waiting_transactions, who_waits_for_whom)
@@ -342,6 +402,7 @@ def main() -> None:
             for case in CASES:
                 run(case, server.address)
             run(log_of_deadlocks, server)
+            run(why_it_failed, server)
             run(hottest_rows, server)
     report.close()
 

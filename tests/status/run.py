@@ -7,7 +7,7 @@ By HTTP: every endpoint; who is let in, here and on other addresses; what a clie
 often or with somebody else's name for this machine; metrics as a parser of Prometheus reads them; what ten viewers cost. In a
 headless Chromium, where there is one: each panel is filled under load, a lock wait and a deadlock are drawn (and after how long is said),
 nothing is asked of elsewhere, the console stays empty, at 360 pixels nothing is wider than the page, dark mode, keyboard. With --pictures
-its screenshots are written there.
+its screenshots are written there. What two studies could not see is seen here: `studies`.
 """
 import json
 import os
@@ -22,6 +22,7 @@ sys.path.insert(0, str(HERE.parent))
 
 import http_client as http  # noqa: E402
 import load  # noqa: E402
+import studies  # noqa: E402
 from prometheus_client.openmetrics.parser import text_string_to_metric_families as open_metrics  # noqa: E402
 from prometheus_client.parser import text_string_to_metric_families as prometheus  # noqa: E402
 from support import browser as chromium  # noqa: E402
@@ -412,6 +413,9 @@ def main() -> None:
         "events": lambda server: events(report, page, server),
         "crowd": lambda server: crowd(report, page, server),
         "cost": lambda server: cost(report, page, server),
+        "held_snapshot": lambda server: studies.held_snapshot(report, page, server),
+        "history_warning": lambda server: studies.history_warning(report, server),
+        "global_lock": lambda server: studies.global_lock(report, server),
         "browser": lambda server: in_a_browser(report, page, server, arguments.pictures),
     }
     wanted = [case for name, case in cases.items() if report.wants(name)]

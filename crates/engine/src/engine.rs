@@ -626,6 +626,15 @@ impl Engine {
         shown.collect()
     }
 
+    /// The open transaction of this [number](crate::Transaction::owner).
+    pub fn transaction_of(&self, owner: u64) -> Option<TransactionInfo> {
+        let kernel = &self.core.kernel;
+        let (owner, slot) = kernel.owners.get(owner)?;
+        kernel
+            .locks
+            .show_transaction(&owner, kernel.mvcc.views.peek(slot))
+    }
+
     /// The open views, oldest first, and what old versions are kept for each alone. Reads all of those.
     pub fn views(&self) -> Result<Vec<ViewInfo>> {
         self.core.kernel.view_infos()

@@ -11,7 +11,7 @@ use crate::core::Core;
 use crate::error::{Error, Result};
 use crate::ids::{Isolation, Lsn, TxnId};
 use crate::kernel::Kernel;
-use crate::lock::{Interrupt, LockMode, LockWait};
+use crate::lock::{Interrupt, LockMode, LockWait, LockWaitInfo};
 use crate::log::TxnNote;
 use crate::mvcc::TidePoint;
 use crate::table::Table;
@@ -268,6 +268,12 @@ impl Transaction {
     /// [`TransactionInfo`](crate::TransactionInfo): distinct per object, the same for all transactions run with it.
     pub fn owner(&self) -> u64 {
         self.context.owner.number
+    }
+
+    /// What was in the way of the latest lock that was not granted in time ([`Error::LockWaitTimeout`]), or none if that has
+    /// been asked already. At most eight locks.
+    pub fn take_refused(&self) -> Vec<LockWaitInfo> {
+        self.context.owner.take_refused()
     }
 
     /// A handle by which another thread ends the running statement.

@@ -160,8 +160,16 @@ impl Parser<'_> {
                 statement,
             })));
         }
-        if self.is("FOR") {
-            return self.skip_unsupported("EXPLAIN FOR CONNECTION");
+        if self.is("FOR") && self.is_ahead(1, "CONNECTION") {
+            if analyze {
+                return self.skip_unsupported("EXPLAIN ANALYZE FOR CONNECTION");
+            }
+            self.advance();
+            self.advance();
+            return Ok(Statement::ExplainConnection {
+                id: self.number()?,
+                format,
+            });
         }
         let table = self.object_name()?;
         let column = match self.token().kind {

@@ -285,6 +285,7 @@ pub fn of(statement: &Statement) -> usize {
         Statement::Delete(_) => named!("delete_multi"),
         Statement::Do(_) => named!("do"),
         Statement::Explain(explain) => of(&explain.statement),
+        Statement::ExplainConnection { .. } => named!("explain_other"),
         Statement::Begin(_) => named!("begin"),
         Statement::Commit { .. } => named!("commit"),
         Statement::Rollback { .. } => named!("rollback"),

@@ -24,7 +24,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::time::Instant;
+use std::time::{Instant, SystemTime};
 use tidemark_engine::disk::Disk;
 use tidemark_engine::disk::real::RealDisk;
 use tidemark_engine::waits::{self, Wait, WaitSum};
@@ -63,6 +63,8 @@ pub struct Database {
     waited_before: Mutex<[WaitSum; Wait::ALL.len()]>,
     /// What the sessions of the last deadlock were running.
     pub deadlocks: Deadlocks,
+    /// When the log was last told that history is too long, and what it was told.
+    pub history_warning: Mutex<Option<(SystemTime, String)>>,
     /// What statements did, by digest.
     pub digests: Digests,
     /// What statements did, by user and host; their connections.
@@ -167,6 +169,7 @@ impl Database {
             counted_before: Mutex::default(),
             waited_before: Mutex::default(),
             deadlocks: Deadlocks::default(),
+            history_warning: Mutex::default(),
             digests: Digests::new(digests_max),
             statement_accounts: StatementAccounts::default(),
             tls: Mutex::default(),

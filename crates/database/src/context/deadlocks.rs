@@ -1,10 +1,11 @@
 //! The latest deadlock. The engine has forgotten it as soon as it is found and broken, so what its sessions were running is
-//! kept here from that moment on, for SHOW ENGINE INNODB STATUS.
+//! kept here from that moment on, for SHOW ENGINE INNODB STATUS. And how often the log tells of locks that were not granted.
 
 use super::process::SessionSnapshot;
 use parking_lot::Mutex;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 use tidemark_engine::DeadlockInfo;
 
 /// A deadlock, with what its sessions were running.
@@ -20,7 +21,18 @@ pub struct Deadlock {
 pub struct Deadlocks {
     latest: Mutex<Option<Arc<Deadlock>>>,
     print_all: AtomicBool,
+    refusals: Mutex<Refusals>,
 }
+
+/// When the log has told of a lock that was not granted, and how many there were since.
+#[derive(Default)]
+struct Refusals {
+    told: Option<Instant>,
+    left_out: u64,
+}
+
+/// The log tells of a lock that was not granted at most once in so long.
+const REFUSALS_EVERY: Duration = Duration::from_secs(1);
 
 impl Deadlocks {
     pub fn latest(&self) -> Option<Arc<Deadlock>> {
@@ -35,6 +47,17 @@ impl Deadlocks {
     /// Whether all deadlocks are to be written to the log.
     pub fn prints_all(&self) -> bool {
         self.print_all.load(Ordering::Relaxed)
+    }
+
+    /// Whether the log is to tell of a lock that was not granted; if so, how many it has left out since it last did.
+    pub fn may_log_refusal(&self) -> Option<u64> {
+        let mut refusals = self.refusals.lock();
+        if refusals.told.is_some_and(|told| told.elapsed() < REFUSALS_EVERY) {
+            refusals.left_out += 1;
+            return None;
+        }
+        refusals.told = Some(Instant::now());
+        Some(std::mem::take(&mut refusals.left_out))
     }
 
     /// Keeps this one in place of the one before.

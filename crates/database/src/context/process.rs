@@ -2,6 +2,7 @@
 
 use super::client::Client;
 use super::counters::SessionCounters;
+use super::deadlocks::Deadlock;
 use crate::parse::conceal;
 use crate::statements::accounts::{self, Kinds};
 use crate::statements::history::{Ended, History};
@@ -42,6 +43,8 @@ pub struct Process {
     pub read_only: AtomicBool,
     /// The number under which the engine knows its transactions.
     owner: u64,
+    /// The latest deadlock that it was chosen to end.
+    victim_of: Mutex<Option<Arc<Deadlock>>>,
     /// The numbers of those that its statement has beside them, to read what its own would not.
     beside: Mutex<Vec<u64>>,
 }
@@ -71,6 +74,11 @@ impl Current {
     /// The statement's text as it may be shown: without passwords.
     pub fn text(&self) -> Cow<'_, [u8]> {
         conceal(&self.statement)
+    }
+
+    /// The statement's text, passwords and all, to be parsed.
+    pub fn statement(&self) -> &[u8] {
+        &self.statement
     }
 
     /// No more of it than so many bytes, which is found as fast however long the statement is.
@@ -123,6 +131,7 @@ impl Process {
             counted_as: Mutex::default(),
             read_only: AtomicBool::new(false),
             owner,
+            victim_of: Mutex::default(),
             beside: Mutex::default(),
         }
     }
@@ -132,6 +141,16 @@ impl Process {
         let mut owners = vec![self.owner];
         owners.extend_from_slice(&self.beside.lock());
         owners
+    }
+
+    /// Its transaction has been chosen to end this deadlock.
+    pub fn note_victim(&self, deadlock: &Arc<Deadlock>) {
+        *self.victim_of.lock() = Some(Arc::clone(deadlock));
+    }
+
+    /// The latest deadlock that it was chosen to end; each is told once.
+    pub fn take_deadlock(&self) -> Option<Arc<Deadlock>> {
+        self.victim_of.lock().take()
     }
 
     /// Does something with a transaction of that number beside the session's own.

@@ -456,7 +456,7 @@ fn require_to_give(state: &SessionState, object: &GrantObject, wanted: &Wanted) 
 }
 
 /// Error 1045, as a login that fails.
-fn access_denied(state: &SessionState) -> SqlError {
+pub fn access_denied(state: &SessionState) -> SqlError {
     let account = state.account();
     let used = match account.auth.auth_string.is_empty() {
         true => "NO",

@@ -3,7 +3,7 @@
 //!
 //! Looking stops only sessions that begin or end a wait, so a lock that is just being taken or given up may be shown or not.
 
-use super::{Block, Holder, Locks, MdlRequest, Mode, TableLock};
+use super::{Block, Holder, Locks, MdlRequest, Mode, State, TableLock};
 use std::collections::HashMap;
 use std::sync::{Arc, Weak};
 
@@ -81,6 +81,51 @@ impl Holder {
     }
 }
 
+/// Of the locks in the way of a request that failed so many are kept.
+const REFUSED_BY_MAX: usize = 8;
+
+impl State {
+    /// A wait, with each lock that it waits for.
+    fn show_wait(&self, session: u64, lock: &Arc<TableLock>, want: MdlRequest, waits: &mut Vec<ShownWait>) {
+        let waiting = show(lock, want, session, false);
+        let mut blockers = Vec::new();
+        self.blockers(session, lock, want, &mut blockers);
+        blockers.sort_unstable();
+        blockers.dedup();
+        for holder in self.sessions.iter().filter_map(Weak::upgrade) {
+            if blockers.binary_search(&holder.session).is_err() {
+                continue;
+            }
+            let mut theirs = holder.show(Some(lock));
+            if let Some((asked, want)) = self.waits.get(&holder.session)
+                && Arc::ptr_eq(asked, lock)
+            {
+                theirs.push(show(lock, *want, holder.session, false));
+            }
+            waits.extend(theirs.into_iter().map(|blocking| ShownWait {
+                waiting: waiting.clone(),
+                blocking,
+            }));
+        }
+    }
+}
+
+impl Holder {
+    /// Notes what is in the way of a request that is about to fail. The caller has the common mutex.
+    #[cold]
+    pub(super) fn note_refused(&self, state: &State, lock: &Arc<TableLock>, want: MdlRequest) {
+        let mut waits = Vec::new();
+        state.show_wait(self.session, lock, want, &mut waits);
+        waits.truncate(REFUSED_BY_MAX);
+        *self.refused.lock() = waits;
+    }
+
+    /// What was in the way of the latest request that ran out of time or would have closed a cycle. Each is told once.
+    pub fn take_refused(&self) -> Vec<ShownWait> {
+        std::mem::take(&mut *self.refused.lock())
+    }
+}
+
 impl Locks {
     /// Every lock, held or waited for.
     pub fn show(&self) -> Vec<Shown> {
@@ -104,26 +149,7 @@ impl Locks {
         let state = self.state.lock();
         let mut waits = Vec::new();
         for (session, (lock, want)) in state.waits.iter().take(most) {
-            let waiting = show(lock, *want, *session, false);
-            let mut blockers = Vec::new();
-            state.blockers(*session, lock, *want, &mut blockers);
-            blockers.sort_unstable();
-            blockers.dedup();
-            for holder in state.sessions.iter().filter_map(Weak::upgrade) {
-                if blockers.binary_search(&holder.session).is_err() {
-                    continue;
-                }
-                let mut theirs = holder.show(Some(lock));
-                if let Some((asked, want)) = state.waits.get(&holder.session)
-                    && Arc::ptr_eq(asked, lock)
-                {
-                    theirs.push(show(lock, *want, holder.session, false));
-                }
-                waits.extend(theirs.into_iter().map(|blocking| ShownWait {
-                    waiting: waiting.clone(),
-                    blocking,
-                }));
-            }
+            state.show_wait(*session, lock, *want, &mut waits);
         }
         waits.sort_unstable_by(|a, b| (&a.waiting, &a.blocking).cmp(&(&b.waiting, &b.blocking)));
         waits

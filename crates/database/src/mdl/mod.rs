@@ -209,6 +209,8 @@ pub struct Holder {
     session: u64,
     used: Mutex<Vec<(Arc<TableLock>, Mode)>>,
     owned: Mutex<Vec<(Arc<TableLock>, Block)>>,
+    /// What was in the way of its latest request that failed.
+    refused: Mutex<Vec<inspect::ShownWait>>,
 }
 
 impl Locks {
@@ -237,6 +239,7 @@ impl Locks {
             session,
             used: Mutex::new(Vec::new()),
             owned: Mutex::new(Vec::new()),
+            refused: Mutex::default(),
         });
         let mut state = self.state.lock();
         state.sessions.retain(|weak| weak.strong_count() > 0);
@@ -395,15 +398,7 @@ impl Holder {
         // The exclusive side writes the lock's word under this mutex, so it cannot change between the test below and the
         // wait.
         while lock.stops(self.session, mode) {
-            if state.closes_cycle(self.session, lock, MdlRequest::Use(mode)) {
-                return Err(Failure::Deadlock);
-            }
-            state
-                .waits
-                .insert(self.session, (Arc::clone(lock), MdlRequest::Use(mode)));
-            let waited = locks.wait(&mut state, deadline, policy);
-            state.waits.remove(&self.session);
-            waited?;
+            self.wait(&mut state, lock, MdlRequest::Use(mode), deadline, policy)?;
         }
         self.note_use(lock, mode);
         Ok(())
@@ -464,10 +459,11 @@ impl Holder {
         let locks = &self.locks;
         let mut state = locks.state.lock();
         let own_readers = u64::from(self.keeps_off(lock));
+        let want = MdlRequest::Own(block);
         let mine = loop {
             match (lock.blocker(), block) {
                 _ if lock.altered_beside(self.session, block).is_some() => {
-                    self.wait_to_own(&mut state, lock, block, deadline, policy)?;
+                    self.wait(&mut state, lock, want, deadline, policy)?;
                 }
                 (Blocker::Owner(owner), _) if owner == self.session => return Ok(()),
                 (Blocker::Readers(_), Block::Writers) if own_readers > 0 => return Ok(()),
@@ -477,7 +473,7 @@ impl Holder {
                 (Blocker::Readers(n), Block::Users | Block::Definition) if n == own_readers => {
                     break Blocker::Owner(self.session);
                 }
-                _ => self.wait_to_own(&mut state, lock, block, deadline, policy)?,
+                _ => self.wait(&mut state, lock, want, deadline, policy)?,
             }
         };
         lock.set_blocker(mine);
@@ -491,7 +487,7 @@ impl Holder {
             if !in_use {
                 break;
             }
-            if let Err(failure) = self.wait_to_own(&mut state, lock, block, deadline, policy) {
+            if let Err(failure) = self.wait(&mut state, lock, want, deadline, policy) {
                 if own_readers > 0 {
                     lock.set_blocker(Blocker::Readers(own_readers));
                 } else {
@@ -509,22 +505,28 @@ impl Holder {
         Ok(())
     }
 
-    fn wait_to_own(
+    /// Waits until something changes; not at all if the wait would close a cycle.
+    fn wait(
         &self,
         state: &mut parking_lot::MutexGuard<'_, State>,
         lock: &Arc<TableLock>,
-        block: Block,
+        want: MdlRequest,
         deadline: Option<Instant>,
         policy: &WaitPolicy<'_>,
     ) -> Result<(), Failure> {
-        if state.closes_cycle(self.session, lock, MdlRequest::Own(block)) {
-            return Err(Failure::Deadlock);
-        }
-        let wait = (Arc::clone(lock), MdlRequest::Own(block));
-        state.waits.insert(self.session, wait);
-        let waited = self.locks.wait(state, deadline, policy);
-        state.waits.remove(&self.session);
-        waited
+        let waited = if state.closes_cycle(self.session, lock, want) {
+            Err(Failure::Deadlock)
+        } else {
+            state.waits.insert(self.session, (Arc::clone(lock), want));
+            let waited = self.locks.wait(state, deadline, policy);
+            state.waits.remove(&self.session);
+            waited
+        };
+        waited.inspect_err(|failure| {
+            if *failure != Failure::Interrupted {
+                self.note_refused(state, lock, want);
+            }
+        })
     }
 
     /// Gives up the locks taken by [`Holder::own`] since `keep` of them were held.

@@ -88,10 +88,11 @@ fn warn(database: &Database, excess: &HistoryExcess) {
             }
         }
     };
-    log::warn!(
+    let text = format!(
         "{} transactions are not purged and {} bytes of old versions are kept, beyond innodb_max_purge_lag or \
          tidemark_max_version_size: writers are slowed down; {held_by}",
-        excess.transactions,
-        excess.bytes,
+        excess.transactions, excess.bytes,
     );
+    log::warn!("{text}");
+    *database.history_warning.lock() = Some((SystemTime::now(), text));
 }

@@ -4,10 +4,13 @@
 //! two are put together: for `performance_schema.data_locks` and its kin (in `information_schema::locks`), and for the
 //! text of `SHOW ENGINE INNODB STATUS` (`status`).
 //!
+//! A lock that is not granted is explained to whoever asked for it (`refused`).
+//!
 //! A deadlock is gone as soon as it is found, so what its sessions were running is noted at that moment ([`Deadlocks`]).
 
 pub mod history;
 pub mod memory;
+pub mod refused;
 pub(crate) mod status;
 pub mod waiting;
 
@@ -70,6 +73,27 @@ impl<'d> LockNames<'d> {
             tables,
             zone,
         }
+    }
+
+    /// Of these tables alone.
+    pub fn of(
+        database: &'d Database,
+        zone: &'d TimeZone,
+        tables: impl IntoIterator<Item = TableId>,
+    ) -> LockNames<'d> {
+        let mut names = LockNames {
+            database,
+            tables: HashMap::new(),
+            zone,
+        };
+        for id in tables {
+            if !names.tables.contains_key(&id)
+                && let Some(def) = database.dictionary().table_by_id(id)
+            {
+                names.tables.insert(id, def);
+            }
+        }
+        names
     }
 
     /// The table a lock lies in; `None` if it is gone.
@@ -185,6 +209,11 @@ fn note_deadlock(database: &Database, info: &DeadlockInfo) {
         info: info.clone(),
         sessions: info.members.iter().map(|m| seen(m.transaction.owner)).collect(),
     });
+    for member in info.members.iter().filter(|member| member.victim) {
+        if let Some(process) = by_owner.get(&member.transaction.owner) {
+            process.note_victim(&deadlock);
+        }
+    }
     database.deadlocks.note(Arc::clone(&deadlock));
     if database.deadlocks.prints_all() {
         let zone = TimeZone::system();

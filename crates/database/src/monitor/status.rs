@@ -1,6 +1,7 @@
 //! The text of SHOW ENGINE INNODB STATUS: its TRANSACTIONS and LATEST DETECTED DEADLOCK sections in InnoDB's words, which
 //! people and tools know how to read. In place of a record's bytes stand the values of its key.
 
+use super::history::OpenView;
 use super::{Deadlock, LockNames, SessionSnapshot, sessions_by_owner, transaction_id};
 use crate::context::Database;
 use crate::types::TimeZone;
@@ -154,6 +155,12 @@ fn views(out: &mut String, database: &Database, names: &LockNames) {
             status.longest_chain,
         ),
     );
+    if let Some((at, text)) = &*database.history_warning.lock() {
+        line(
+            out,
+            &format!("Latest warning, {}: {text}", clock(*at, names.zone)),
+        );
+    }
     hottest_rows(out, database, names);
     let sessions = sessions_by_owner(database);
     // To find what each view keeps takes reading all versions; a view that has just been opened keeps none.
@@ -168,13 +175,11 @@ fn views(out: &mut String, database: &Database, names: &LockNames) {
                 view.bytes
             ),
         );
-        running(
-            out,
-            sessions
-                .get(&view.owner)
-                .map(|process| SessionSnapshot::of(process))
-                .as_ref(),
-        );
+        let view = OpenView::of(view, &sessions);
+        running(out, view.session.as_ref());
+        if let Some(statement) = &view.opened_by {
+            line(out, &format!("View opened by: {statement}"));
+        }
     }
 }
 

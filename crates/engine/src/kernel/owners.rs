@@ -33,6 +33,11 @@ impl Owners {
         self.all.lock().remove(&owner.number);
     }
 
+    /// The one of this number.
+    pub fn get(&self, number: u64) -> Option<(Arc<Owner>, SlotNo)> {
+        self.all.lock().get(&number).cloned()
+    }
+
     /// All there are now, in the order in which they were added.
     pub fn all(&self) -> Vec<(Arc<Owner>, SlotNo)> {
         self.all.lock().values().cloned().collect()

@@ -142,6 +142,9 @@ pub struct DeadlockMember {
     pub victim: bool,
 }
 
+/// Of the locks in the way of a request that was not granted in time so many are told.
+const REFUSED_BY_MAX: usize = 8;
+
 impl Queue {
     fn show(&self, request: &Request) -> LockInfo {
         LockInfo {
@@ -200,6 +203,22 @@ impl Locks {
             }
         });
         waits
+    }
+
+    /// Notes what is in the way of the owner's request on `key`, which has waited for so long and is about to be given up.
+    #[cold]
+    pub(super) fn note_refused(&self, owner: &Owner, key: &LockKey, waited: Duration) {
+        let refused = self.with_queue(key, |queue| {
+            let at = queue.waiting(owner)?;
+            let blockers = queue.blockers(at).take(REFUSED_BY_MAX);
+            let told = blockers.map(|blocking| LockWaitInfo {
+                waiting: queue.show(&queue.requests[at]),
+                blocking: queue.show(blocking),
+                waited,
+            });
+            Some(told.collect::<Vec<_>>())
+        });
+        *owner.refused.lock() = refused.flatten().unwrap_or_default();
     }
 
     fn each_queue(&self, mut f: impl FnMut(&Queue)) {

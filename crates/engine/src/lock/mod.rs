@@ -315,6 +315,9 @@ impl Locks {
         let outcome = waits::timed(waits::Wait::RowLock, || {
             self.sleep(owner, start.checked_add(timeout))
         });
+        if matches!(outcome, Err(Error::LockWaitTimeout)) {
+            self.note_refused(owner, key, start.elapsed());
+        }
         let result = match outcome {
             Ok(after) => Ok(after),
             // Granted at the last moment: a timeout is no reason to release it again. After the other errors the

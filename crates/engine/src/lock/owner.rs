@@ -1,6 +1,7 @@
 //! The holder of locks: one owner per session, used by all its transactions in turn.
 
 use super::IndexLocks;
+use super::inspect::LockWaitInfo;
 use super::memory::{Charge, LockMemory};
 use super::mode::{LockMode, LockType};
 use super::structure::Structures;
@@ -112,6 +113,8 @@ pub(crate) struct Owner {
     pub broken: AtomicBool,
     /// The memory of all owners' locks.
     pub(super) memory: Arc<LockMemory>,
+    /// What was in the way of the latest request that was not granted in time.
+    pub(super) refused: Mutex<Vec<LockWaitInfo>>,
     held: Mutex<Held>,
 }
 
@@ -166,6 +169,7 @@ impl Owner {
             keeps_unique: AtomicBool::new(false),
             broken: AtomicBool::new(false),
             memory,
+            refused: Mutex::default(),
             held: Mutex::new(Held::default()),
         })
     }
@@ -242,6 +246,11 @@ impl Owner {
 
     pub(super) fn held(&self) -> MutexGuard<'_, Held> {
         self.held.lock()
+    }
+
+    /// What was in the way of the latest request that was not granted in time. Each is told once.
+    pub fn take_refused(&self) -> Vec<LockWaitInfo> {
+        std::mem::take(&mut *self.refused.lock())
     }
 
     pub(super) fn wait_state(&self) -> MutexGuard<'_, Wait> {

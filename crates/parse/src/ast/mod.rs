@@ -57,6 +57,13 @@ pub enum Statement {
     Do(Vec<Expr>),
     /// `EXPLAIN` or `DESCRIBE` of a statement.
     Explain(Box<Explain>),
+    /// `EXPLAIN [FORMAT = …] FOR CONNECTION n`: of the statement that another session runs.
+    ExplainConnection {
+        /// The session's CONNECTION_ID().
+        id: u64,
+        /// The form of the output; `None`: not written.
+        format: Option<ExplainFormat>,
+    },
 
     /// `BEGIN`, `START TRANSACTION …`.
     Begin(BeginOptions),

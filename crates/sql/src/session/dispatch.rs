@@ -35,6 +35,9 @@ impl Session {
         more: bool,
         out: &mut dyn ResultSink,
     ) -> Result<()> {
+        if let Statement::ExplainConnection { id, format } = statement {
+            return self.explain_connection(*id, *format, more, out);
+        }
         let is_of_dump = server_tables::is_of_dump(&self.state, statement);
         if matches!(statement, Statement::HandlerRead(_)) {
             self.refuse_handler_under_locks()?;

@@ -7,7 +7,7 @@
 //! - [`prepared`]: statements kept for later, over the protocol or by PREPARE.
 //! - [`transaction`]: how statements are put into transactions.
 //! - [`set`], [`admin`], [`locked`]: SET; KILL, USE, FLUSH; LOCK TABLES. [`views`]: CREATE VIEW. [`create_filled`]: CREATE TABLE …
-//!   SELECT. [`temporary`]: temporary tables. [`handler`]: HANDLER.
+//!   SELECT. [`temporary`]: temporary tables. [`handler`]: HANDLER. [`explain_connection`]: EXPLAIN of what another session runs.
 //!
 //! What statements see of the session while they run is `context`, far below; nothing below knows the session.
 
@@ -17,6 +17,7 @@ mod create_filled;
 #[cfg(test)]
 mod depth_tests;
 mod dispatch;
+mod explain_connection;
 mod guard;
 mod handler;
 mod hinted;

@@ -5,7 +5,8 @@ use super::dispatch::{is_planned, keeps_diagnostics};
 use super::run::{Ran, ReadyPlan};
 use crate::context::{Counter, ResultSink, capability};
 use crate::ddl::server_tables;
-use crate::error::{Result, SqlError};
+use crate::error::{Result, SqlError, er};
+use crate::monitor::refused::{self, Refused};
 use crate::parse::{Parsed, expect_single, parse, parse_shape};
 use crate::statements::Meter;
 use crate::types::{Value, WarningLevel};
@@ -40,8 +41,28 @@ impl Session {
 
     pub(super) fn note_error(&self, error: &SqlError) {
         self.state.warnings.push(WarningLevel::Error, error.clone());
+        if matches!(error.code, er::LOCK_WAIT_TIMEOUT | er::LOCK_DEADLOCK) {
+            self.note_refused(error.code);
+        }
         self.state.error_count.set(self.state.error_count.get() + 1);
         self.state.row_count.set(-1);
+    }
+
+    /// Adds to the error of a lock that was not granted what was in its way.
+    #[cold]
+    fn note_refused(&self, code: u16) {
+        let refused = match code {
+            er::LOCK_DEADLOCK => self.state.process.take_deadlock().map(Refused::Deadlock),
+            _ => Some(Refused::Row(self.txn.take_refused())),
+        };
+        let definition = self.state.locks.take_refused();
+        let refused = match definition.is_empty() {
+            true => refused,
+            false => Some(Refused::Definition(definition)),
+        };
+        if let Some(text) = refused.and_then(|refused| refused::explain(&self.state, code, &refused)) {
+            self.state.warnings.note(SqlError::new(code, text));
+        }
     }
 
     pub(super) fn clear_diagnostics(&self) {

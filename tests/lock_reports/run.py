@@ -294,9 +294,10 @@ def log_of_deadlocks(report: Report, server: Server) -> None:
         return server.output.read_text(errors="replace")
 
     with Scene(server.address) as scene:
-        make_deadlock(scene)
+        time.sleep(1.1)  # the log has one such line a second
+        victim = make_deadlock(scene)[0]
         report.check("deadlock detected" not in logged() and "HOLDS THE LOCK" not in logged(), "a deadlock is not written to the log in full unasked")
-        lines = [line for line in logged().splitlines() if "is rolled back to end a deadlock" in line]
+        lines = [line for line in logged().splitlines() if f"connection {victim.id} is rolled back to end a deadlock" in line]
         report.check(len(lines) == 1 and "UPDATE t SET v = 20 WHERE id = 1" in lines[0], "but in one line, with the statement of the other", repr(lines))
         for session in scene.sessions:
             session.ask("ROLLBACK")
@@ -317,6 +318,21 @@ def log_of_deadlocks(report: Report, server: Server) -> None:
                      [["UPDATE t SET v = 20 WHERE id = 1", "UPDATE t SET v = 10 WHERE id = 2"]] * 2, "with both statements")
         report.check(all(one["victim"] for one in seen), "and who was rolled back")
         scene.watcher.ask("SET GLOBAL innodb_print_all_deadlocks = OFF")
+
+
+def plan_of_another(report: Report, address: Address) -> None:
+    """EXPLAIN FOR CONNECTION shows what EXPLAIN shows of the same statement."""
+    with Scene(address) as scene:
+        holder, waiter = scene.session(), scene.session()
+        holder.ask("BEGIN", "UPDATE t SET v = 1 WHERE id = 3")
+        for statement in ("UPDATE t SET v = 1 WHERE k > 20 AND k < 40", "DELETE FROM t WHERE id > 2", "INSERT INTO t SELECT id + 10, k, v FROM t WHERE k = 30"):
+            scene.wait(waiter, statement)
+            for form in ("TRADITIONAL", "TREE"):
+                seen = scene.watcher.ask(f"EXPLAIN FORMAT={form} FOR CONNECTION {waiter.id}")
+                report.equal(seen, scene.watcher.ask(f"EXPLAIN FORMAT={form} {statement}"), f"the plan of what another session runs, as {form}: {statement}")
+            scene.watcher.ask(f"KILL QUERY {waiter.id}")
+            waiter.end()
+        holder.ask("ROLLBACK")
 
 
 def why_it_failed(report: Report, server: Server) -> None:
@@ -377,7 +393,7 @@ def why_it_failed(report: Report, server: Server) -> None:
         scene.watcher.ask("DROP USER few@'%'")
 
 
-CASES = (two_in_a_deadlock, gaps_in_a_deadlock, three_in_a_deadlock, waiting_transactions, who_waits_for_whom)
+CASES = (two_in_a_deadlock, gaps_in_a_deadlock, three_in_a_deadlock, waiting_transactions, who_waits_for_whom, plan_of_another)
 
 
 def main() -> None:

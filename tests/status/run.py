@@ -415,7 +415,6 @@ def main() -> None:
         "cost": lambda server: cost(report, page, server),
         "held_snapshot": lambda server: studies.held_snapshot(report, page, server),
         "history_warning": lambda server: studies.history_warning(report, server),
-        "global_lock": lambda server: studies.global_lock(report, server),
         "browser": lambda server: in_a_browser(report, page, server, arguments.pictures),
     }
     wanted = [case for name, case in cases.items() if report.wants(name)]
@@ -424,6 +423,8 @@ def main() -> None:
             load.prepare(server.address)
             for case in wanted:
                 case(server)
+    if report.wants("global_lock"):
+        studies.global_lock(report)
     if report.wants("accounts"):
         accounts(report)
     if report.wants("start_and_stop"):

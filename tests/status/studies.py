@@ -8,14 +8,13 @@ Bug #79005 (2015): many short transactions wait for one mutex that no table of t
 `--museum=trx_sys` (a build of the feature `museum`) the mutex is there, and is named first.
 """
 import re
-import threading
+import subprocess
 import time
 
 import http_client as http
 import load
-from support.address import Address
 from support.report import Report
-from support.server import Server, ServerFailed
+from support.server import Server, ServerFailed, binary
 
 HELD_S = 3.0
 #: Waits that say nothing about the server: for the client, and for the disk.
@@ -41,7 +40,7 @@ def held_snapshot(report: Report, page: tuple[str, int], server: Server) -> None
         held_s = time.monotonic() - began
         status = server.address.execute("SHOW ENGINE INNODB STATUS")[0][2]
         watcher = load.Client(server.address)
-        by_sys = watcher.ask("SELECT pid, user, opened_by, age_secs, transactions, versions, bytes, ended_by FROM sys.tidemark_history LIMIT 1")
+        by_sys = watcher.ask("SELECT pid, user, opened_by, age_secs, versions, bytes, ended_by FROM sys.tidemark_history LIMIT 1")
         hot = watcher.ask("SELECT table_name, row_key FROM sys.tidemark_hot_rows LIMIT 1")
         watcher.end()
     opener = "SELECT balance FROM account WHERE id = 7 /* holds it */"
@@ -52,10 +51,10 @@ def held_snapshot(report: Report, page: tuple[str, int], server: Server) -> None
     report.check(view["versions"] >= 1 and view["bytes"] > 0 and view["behind"] > 10_000, "and what it costs", repr(view))
     report.equal(sample["hot"]["rows"][0]["key"], "7", "beside the hot row")
 
-    pid, user, opened_by, age_s, transactions, versions, size, ended_by = by_sys[0]
+    pid, user, opened_by, age_s, versions, size, ended_by = by_sys[0]
     report.equal((pid, user, opened_by), (reader.id, "root", opener), "the first row of sys.tidemark_history names who holds a snapshot, and by what")
     report.check(HELD_S - 1 <= age_s <= held_s + 2, "since when", repr(by_sys))
-    report.check(transactions > 100 and versions >= 1 and size > 0, "what it costs", repr(by_sys))
+    report.check(versions >= 1 and size > 0, "what it costs", repr(by_sys))
     report.check(f"KILL {reader.id}" in ended_by, "and what ends it", ended_by)
     report.equal(hot[0], ("account", "7"), "beside the hot row of sys.tidemark_hot_rows")
 
@@ -65,8 +64,6 @@ def held_snapshot(report: Report, page: tuple[str, int], server: Server) -> None
     report.check(found is not None, "SHOW ENGINE INNODB STATUS names who holds a snapshot, and by what", section)
     report.check(found and HELD_S - 1 <= int(found[1]) <= held_s + 2, "since when", section)
     report.check(found and int(found[2]) >= 1 and int(found[3]) > 0, "and what it costs", section)
-    lag = re.search(r"^Purge lag (\d+) transactions", section, re.MULTILINE)
-    report.check(lag and int(lag[1]) > 100, "with the transactions that are not purged", section)
     reader.end()
 
 
@@ -89,49 +86,33 @@ def history_warning(report: Report, server: Server) -> None:
     reader.end()
 
 
-def short_transactions(address: Address, clients: int, seconds: float) -> None:
-    """The workload of #79005: begin, three point selects, commit; some of the clients write, so that views differ."""
-    ends_at = time.monotonic() + seconds
-
-    def run(number: int) -> None:
-        with address.connect(database=load.DATABASE) as connection, connection.cursor() as cursor:
-            while time.monotonic() < ends_at:
-                cursor.execute("BEGIN")
-                for row in (10, 20, 30):
-                    cursor.execute(f"SELECT balance FROM account WHERE id = {row + number}")
-                if number % 4 == 0:
-                    cursor.execute(f"UPDATE account SET balance = balance + 1 WHERE id = {100 + number}")
-                cursor.execute("COMMIT")
-
-    threads = [threading.Thread(target=run, args=(number,), daemon=True) for number in range(clients)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(60)
-
-
-def waits_of_short_transactions(address: Address) -> list[str]:
-    """What threads wait for within the server, the most first, while such clients are at work."""
+def waits_of_short_transactions(server: Server) -> list[str]:
+    """What threads wait for within the server, the most first, while 64 clients of the lab run its experiment on the bug."""
     outside = " AND ".join(f"event_name NOT LIKE '{name}'" for name in OUTSIDE)
 
     def waited() -> dict[str, int]:
-        return dict(address.execute("SELECT event_name, sum_timer_wait FROM performance_schema.events_waits_summary_global_by_event_name "
-                                    f"WHERE count_star > 0 AND {outside}"))
+        return dict(server.address.execute("SELECT event_name, sum_timer_wait FROM performance_schema.events_waits_summary_global_by_event_name "
+                                           f"WHERE count_star > 0 AND {outside}"))
 
+    def run(seconds: str) -> None:
+        subprocess.run([binary(), "lab", "run", "three-points-79005", "--quick", "--clients", "64", "--repeats", "1", "--seconds", seconds, "--server",
+                        f"it=mysql://root@127.0.0.1:{server.port}/lab", "--results", server.home / f"{seconds}.jsonl"],
+                       check=True, stdout=subprocess.DEVNULL, timeout=300)
+
+    run("0.5")  # makes the tables
     before = waited()
-    short_transactions(address, 16, 3.0)
+    run("3")
     grown = {name: time - before.get(name, 0) for name, time in waited().items()}
     return sorted((name for name, time in grown.items() if time > 0), key=lambda name: -grown[name])
 
 
-def global_lock(report: Report, server: Server) -> None:
-    named = waits_of_short_transactions(server.address)
-    report.check("wait/synch/cond/innodb/commit_group" in named and not [name for name in named if "mutex" in name or "rwlock" in name],
-                 "short transactions wait for each other's commits, for no lock of the whole server", repr(named))
+def global_lock(report: Report) -> None:
+    with Server("status-short") as server:
+        named = waits_of_short_transactions(server)
+    report.check(set(named) <= {"wait/synch/sxlock/innodb/page_latch"}, "short transactions that read wait for nothing that all share", repr(named))
     try:
         with Server("status-museum", "--museum=trx_sys") as museum:
-            load.prepare(museum.address)
-            named = waits_of_short_transactions(museum.address)
+            named = waits_of_short_transactions(museum)
     except ServerFailed:
         report.skip("with a lock of the whole server the summary names it first", "needs a build of the feature museum")
         return

@@ -165,6 +165,7 @@ impl Parser<'_> {
             "REPLICAS" => ShowKind::Replicas,
             "SLAVE" if self.accept("HOSTS") => ShowKind::Replicas,
             "PROFILES" => ShowKind::Profiles,
+            "PROFILE" => self.show_profile()?,
             _ => {
                 self.step_back();
                 return self.error();
@@ -191,6 +192,56 @@ impl Parser<'_> {
             true => self.string_text().map(Some),
             false => Ok(None),
         }
+    }
+
+    /// Behind `SHOW PROFILE`.
+    fn show_profile(&mut self) -> Result<ShowKind> {
+        let mut columns = ProfileColumns::default();
+        loop {
+            let more = match self.accept_any(&[
+                "ALL", "BLOCK", "CONTEXT", "CPU", "IPC", "MEMORY", "PAGE", "SOURCE", "SWAPS",
+            ]) {
+                Some("ALL") => ProfileColumns::ALL,
+                Some("BLOCK") => {
+                    self.expect("IO")?;
+                    ProfileColumns::BLOCKS
+                }
+                Some("CONTEXT") => {
+                    self.expect("SWITCHES")?;
+                    ProfileColumns::SWITCHES
+                }
+                Some("CPU") => ProfileColumns::CPU,
+                Some("IPC") => ProfileColumns::MESSAGES,
+                Some("PAGE") => {
+                    self.expect("FAULTS")?;
+                    ProfileColumns::FAULTS
+                }
+                Some("SOURCE") => ProfileColumns::SOURCE,
+                Some("SWAPS") => ProfileColumns::SWAPS,
+                Some(_) => ProfileColumns::default(),
+                None => break,
+            };
+            columns = columns.with(more);
+            if !self.accept_op(Op::Comma) {
+                break;
+            }
+        }
+        let mut query = None;
+        if self.accept("FOR") {
+            self.expect("QUERY")?;
+            query = Some(self.number()?);
+        }
+        let mut limit = self.row_limit()?;
+        if let Some((_, count)) = limit
+            && self.accept("OFFSET")
+        {
+            limit = Some((self.number()?, count));
+        }
+        Ok(ShowKind::Profile {
+            columns,
+            query,
+            limit,
+        })
     }
 
     fn show_create(&mut self) -> Result<ShowKind> {

@@ -397,5 +397,11 @@ fn of_show(what: &ShowKind) -> usize {
             ProgramKind::Event => named!("show_create_event"),
         },
         ShowKind::Profiles => named!("show_profiles"),
+        ShowKind::Profile { .. } => named!("show_profile"),
     }
+}
+
+/// SHOW PROFILE and SHOW PROFILES, which are not profiled themselves.
+pub fn is_of_profiles(kind: usize) -> bool {
+    [named!("show_profile"), named!("show_profiles")].contains(&kind)
 }

@@ -17,6 +17,7 @@ use crate::error::{Result, SqlError, er};
 use crate::mdl::Locks;
 use crate::statements::Digests;
 use crate::statements::accounts::Accounts as StatementAccounts;
+use crate::statements::errors::Errors;
 use crate::types::collation::SqlCollator;
 use crate::variables::{Globals, Setting};
 use parking_lot::Mutex;
@@ -54,6 +55,8 @@ pub struct Database {
     stop: Mutex<Option<Box<dyn Fn() + Send>>>,
     reload_tls: Mutex<Option<ReloadTls>>,
     pub(crate) globals: Globals,
+    /// The variables that were given at the start, by position in the registry.
+    given: Vec<(usize, Setting)>,
     /// The connections, by number.
     pub sessions: Mutex<BTreeMap<u64, Arc<Process>>>,
     pub(crate) counters: Counters,
@@ -67,6 +70,8 @@ pub struct Database {
     pub history_warning: Mutex<Option<(SystemTime, String)>>,
     /// What statements did, by digest.
     pub digests: Digests,
+    /// With which errors statements ended.
+    pub errors: Errors,
     /// What statements did, by user and host; their connections.
     pub statement_accounts: StatementAccounts,
     /// What TLS connections begin with at present.
@@ -164,6 +169,7 @@ impl Database {
             stop: Mutex::new(None),
             reload_tls: Mutex::new(None),
             globals,
+            given: options.given,
             sessions: Mutex::new(BTreeMap::new()),
             counters: Counters::default(),
             counted_before: Mutex::default(),
@@ -171,6 +177,7 @@ impl Database {
             deadlocks: Deadlocks::default(),
             history_warning: Mutex::default(),
             digests: Digests::new(digests_max),
+            errors: Errors::default(),
             statement_accounts: StatementAccounts::default(),
             tls: Mutex::default(),
             components,
@@ -428,7 +435,7 @@ impl Database {
             self.counted_before.lock().take(&process.counters);
             let account = process.counted_as.lock().take();
             self.statement_accounts
-                .disconnect(&account, &process.kinds.totals());
+                .disconnect(&account, &process.kinds.totals(), &process.waits);
             let mut before = self.waited_before.lock();
             for (sum, wait) in before.iter_mut().zip(Wait::ALL) {
                 sum.add(&process.waits.of(wait));
@@ -451,6 +458,12 @@ impl Database {
             .for_each(|process| sum.add(&process.waits.of(wait)));
         sum.add(&waits::background().of(wait));
         sum
+    }
+
+    /// The value that a variable was given at the start, by its position in the registry.
+    pub fn given(&self, at: usize) -> Option<&Setting> {
+        let mut given = self.given.iter().rev();
+        given.find(|(given, _)| *given == at).map(|(_, setting)| setting)
     }
 
     /// Seconds since the start.

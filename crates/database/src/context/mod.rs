@@ -6,7 +6,7 @@
 //!
 //! - `database`: the server, that all sessions share; `options` it is started with, `counters` of what it does and the `latency` of it, its
 //!   latest of `deadlocks`, its `components`, what connections have `tls` with, the last lines of the `error_log`, the `logs` of statements, the `modes` in which it refuses what it does else.
-//! - `client`: the other end of the connection; `process`: what other sessions see of this one; `timer`: queries that may run
+//! - `client`: the other end of the connection; `process`: what other sessions see of this one; `profile`: where the time of its last statements went; `timer`: queries that may run
 //!   only so long.
 //! - `state`: variables (`user_variables`), current database, account, diagnostics; `roles`: those that are
 //!   active; `access`: what the account may do with them, and where names lead.
@@ -30,6 +30,7 @@ pub(crate) mod logs;
 pub(crate) mod modes;
 pub(crate) mod options;
 pub(crate) mod process;
+pub mod profile;
 mod roles;
 pub(crate) mod sink;
 pub(crate) mod state;

@@ -5,11 +5,12 @@ use super::counters::SessionCounters;
 use super::deadlocks::Deadlock;
 use crate::parse::conceal;
 use crate::statements::accounts::{self, Kinds};
+use crate::statements::errors::OwnErrors;
 use crate::statements::history::{Ended, History};
 use parking_lot::Mutex;
 use std::borrow::Cow;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Instant;
 use tidemark_engine::waits::Waits;
 use tidemark_engine::{Interrupt, Lsn};
@@ -35,6 +36,10 @@ pub struct Process {
     pub counters: SessionCounters,
     /// What it has waited for.
     pub waits: Arc<Waits>,
+    /// With which errors its statements ended.
+    pub errors: OwnErrors,
+    /// The operating system's number for the thread that serves it; 0 if none does yet.
+    pub os_thread: AtomicU64,
     /// What its statements did, by kind.
     pub kinds: Arc<Kinds>,
     /// What its connection is counted as.
@@ -127,6 +132,8 @@ impl Process {
             }),
             counters: SessionCounters::default(),
             waits: Arc::default(),
+            errors: OwnErrors::default(),
+            os_thread: AtomicU64::new(0),
             kinds: Arc::default(),
             counted_as: Mutex::default(),
             read_only: AtomicBool::new(false),

@@ -9,6 +9,7 @@ use super::database::Database;
 use super::files;
 use super::handlers::Handlers;
 use super::process::Process;
+use super::profile::Profiler;
 use super::roles::ActiveRoles;
 use super::sink::status;
 use super::user_variables::UserVariables;
@@ -87,6 +88,8 @@ pub struct SessionState {
     pub roles: ActiveRoles,
     /// The session's temporary tables.
     pub temporary: TemporaryTables,
+    /// Where the time of its last statements went, while `profiling` is on.
+    pub profiler: Profiler,
     /// The tables that it has open by HANDLER.
     pub handlers: RefCell<Handlers>,
     /// What INSERT means by the columns of a table of the server's.
@@ -167,6 +170,7 @@ impl SessionState {
             read_only_transaction: Cell::new(false),
             roles: ActiveRoles::default(),
             temporary: TemporaryTables::default(),
+            profiler: Profiler::default(),
             handlers: RefCell::default(),
             dumped_table: RefCell::default(),
         }
@@ -271,6 +275,14 @@ impl SessionState {
             fixed => fixed,
         };
         self.now_micros.set(micros);
+    }
+
+    /// The statement at hand comes to another stage, for SHOW PROFILE.
+    #[inline]
+    pub fn stage(&self, name: &'static str) {
+        if self.profiler.is_on() {
+            self.profiler.enter(name, &self.process.waits);
+        }
     }
 
     /// How this session waits for metadata locks.

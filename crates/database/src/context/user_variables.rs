@@ -32,6 +32,13 @@ impl UserVariables {
         }
     }
 
+    /// All of them, by name.
+    pub fn all(&self) -> Vec<(&str, &Value)> {
+        let mut all: Vec<_> = self.values.iter().map(|(name, value)| (&**name, value)).collect();
+        all.sort_unstable_by_key(|(name, _)| *name);
+        all
+    }
+
     /// Sets a variable. Error 3170, and the old value stays, if all together would hold more than the limit.
     pub fn set(&mut self, name: &str, value: Value, limit: Limit) -> Result<()> {
         let name = name.to_lowercase();

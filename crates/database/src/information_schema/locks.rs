@@ -132,12 +132,19 @@ pub fn data_lock_waits(state: &SessionState) -> Made {
 
 pub fn threads(state: &SessionState) -> Made {
     let rows = crate::show::server::processes(state, true);
+    let sessions = state.database.sessions.lock().clone();
     let row = |process: Vec<Value>| {
         let mut row = vec![
             process[0].clone(),
             string("thread/sql/one_connection"),
             string("FOREGROUND"),
         ];
+        let os_thread = match process[0] {
+            Value::UInt(id) => sessions
+                .get(&id)
+                .map(|process| process.os_thread.load(Ordering::Relaxed)),
+            _ => None,
+        };
         row.extend(process);
         row.extend([
             Value::Null,
@@ -145,7 +152,9 @@ pub fn threads(state: &SessionState) -> Made {
             string("YES"),
             string("YES"),
             Value::Null,
-            Value::Null,
+            os_thread
+                .filter(|number| *number > 0)
+                .map_or(Value::Null, Value::UInt),
             Value::Null,
             string("PRIMARY"),
             Value::UInt(0),

@@ -5,6 +5,8 @@
 
 mod accounts;
 mod attributes;
+mod engine_tables;
+mod errors;
 mod events;
 mod extensions;
 mod files;
@@ -21,6 +23,7 @@ mod statements;
 mod status_by;
 mod table_io;
 mod transactions;
+mod variables;
 mod waits;
 
 pub use accounts::{DB_COLUMNS, USER_COLUMNS};
@@ -40,6 +43,11 @@ const SYS: &str = "sys";
 /// For tables of features that Tidemark does not have: they are there, and empty.
 fn none(_: &SessionState) -> Result<Vec<Vec<Value>>> {
     Ok(Vec::new())
+}
+
+/// The session's own last statements, if `profiling` is on.
+fn profiling(state: &SessionState) -> Result<Vec<Vec<Value>>> {
+    Ok(crate::show::profile::stages(state))
 }
 
 /// Schema, name, and what makes the rows.
@@ -164,6 +172,8 @@ const MAKERS: &[(&str, &str, RowMaker)] = &[
     (SYS, "tidemark_hot_rows", locks::hot_rows),
     (SYS, "innodb_lock_waits", locks::lock_waits),
     (SYS, "schema_table_lock_waits", metadata_locks::table_lock_waits),
+    (SYS, "x$innodb_lock_waits", locks::lock_waits),
+    (SYS, "x$schema_table_lock_waits", metadata_locks::table_lock_waits),
     (PS, "session_account_connect_attrs", attributes::of_account),
     (PS, "session_connect_attrs", attributes::all),
     (IS, "USER_ATTRIBUTES", extensions::users),
@@ -190,6 +200,38 @@ const MAKERS: &[(&str, &str, RowMaker)] = &[
     (PS, "status_by_user", status_by::user),
     (PS, "table_io_waits_summary_by_table", table_io::by_table),
     (PS, "table_io_waits_summary_by_index_usage", table_io::by_index),
+    (PS, "objects_summary_global_by_type", table_io::objects),
+    (PS, "events_waits_current", waits::current),
+    (
+        PS,
+        "events_waits_summary_by_account_by_event_name",
+        waits::by_account,
+    ),
+    (PS, "events_waits_summary_by_user_by_event_name", waits::by_user),
+    (PS, "events_waits_summary_by_host_by_event_name", waits::by_host),
+    (PS, "events_errors_summary_global_by_error", errors::by_error),
+    (PS, "events_errors_summary_by_thread_by_error", errors::by_thread),
+    (
+        PS,
+        "events_errors_summary_by_account_by_error",
+        errors::by_account,
+    ),
+    (PS, "events_errors_summary_by_user_by_error", errors::by_user),
+    (PS, "events_errors_summary_by_host_by_error", errors::by_host),
+    (PS, "setup_threads", setup::threads),
+    (PS, "log_status", server::log_status),
+    (PS, "variables_info", variables::info),
+    (PS, "variables_metadata", variables::metadata),
+    (PS, "variables_by_thread", variables::by_thread),
+    (PS, "user_variables_by_thread", variables::user_by_thread),
+    (IS, "PROFILING", profiling),
+    (IS, "INNODB_TABLES", engine_tables::tables),
+    (IS, "INNODB_INDEXES", engine_tables::indexes),
+    (IS, "INNODB_FIELDS", engine_tables::key_fields),
+    (IS, "INNODB_TABLESTATS", engine_tables::statistics),
+    (IS, "INNODB_DATAFILES", engine_tables::data_files),
+    (IS, "INNODB_TABLESPACES_BRIEF", engine_tables::tablespaces_brief),
+    (IS, "INNODB_BUFFER_POOL_STATS", engine_tables::pool),
 ];
 
 /// All rows of a virtual table, columns in the definition's order. A table without a maker belongs to a feature that is not here.
@@ -210,6 +252,8 @@ pub fn begin_anew(name: &str, state: &SessionState) -> bool {
         state.database.digests.forget();
     } else if is("events_statements_histogram_global") {
         state.database.digests.forget_histogram();
+    } else if is("events_errors_summary_global_by_error") {
+        state.database.errors.forget();
     } else if is("events_statements_history") {
         let sessions = state.database.sessions.lock();
         sessions.values().for_each(|process| process.forget_history());

@@ -344,7 +344,7 @@ pub fn referential_constraints(state: &SessionState) -> Made {
 }
 
 /// `database/name`, as InnoDB names tables and constraints.
-fn in_database(schema: &str, name: &str) -> String {
+pub(super) fn in_database(schema: &str, name: &str) -> String {
     format!("{schema}/{name}")
 }
 

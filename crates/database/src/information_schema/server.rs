@@ -4,6 +4,7 @@
 
 use super::rows::require_process;
 use super::statements::moment;
+use crate::accounts::Privileges;
 use crate::context::SessionState;
 use crate::context::error_log::{self, Logged, Priority};
 use crate::error::Result;
@@ -104,4 +105,21 @@ pub fn compression(state: &SessionState) -> Made {
     require_process(state)?;
     let row = |size: i64| [size, 0, 0, 0, 0, 0].map(Value::Int).to_vec();
     Ok([1024, 2048, 4096, 8192, 16384].map(row).to_vec())
+}
+
+/// Where the log is, as programs that copy the data directory ask.
+pub fn log_status(state: &SessionState) -> Made {
+    state.require_global(Privileges::BACKUP_ADMIN, "BACKUP_ADMIN")?;
+    let json = |text: String| Value::Json(text.into_bytes().into());
+    let status = state.database.engine().status();
+    let engines = format!(
+        "{{\"InnoDB\": {{\"LSN\": {}, \"LSN_checkpoint\": {}}}}}",
+        status.log_tail.0, status.checkpoint.0
+    );
+    Ok(vec![vec![
+        Value::string(state.database.variable("server_uuid").unwrap_or_default()),
+        json("{\"gtid_executed\": \"\"}".to_owned()),
+        json("{\"channels\": []}".to_owned()),
+        json(engines),
+    ]])
 }

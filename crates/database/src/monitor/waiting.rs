@@ -17,6 +17,10 @@ pub struct Blocked {
     pub lock: String,
     /// The table's database and name, if it is one.
     pub table: Option<(String, String)>,
+    /// The index, if it is the lock of a row or gap.
+    pub index: Option<String>,
+    /// It is a lock of the engine, on a row or a table; else one on a definition or a name.
+    pub of_rows: bool,
     /// How long it has waited.
     pub waited: Duration,
 }
@@ -50,6 +54,8 @@ pub fn blocked(database: &Database, names: &LockNames, most: usize) -> Vec<Block
             blocker: sessions.get(&wait.blocking.owner).map(|process| process.id),
             lock: format!("{}{named}{place}", wait.waiting.mode_text()),
             table,
+            index: names.index(&wait.waiting),
+            of_rows: true,
             waited: wait.waited,
         });
     }
@@ -68,6 +74,8 @@ pub fn blocked(database: &Database, names: &LockNames, most: usize) -> Vec<Block
             blocker: Some(wait.blocking.session),
             lock: format!("{} on {on}", wait.waiting.kind),
             table,
+            index: None,
+            of_rows: false,
             waited: waited.unwrap_or_default(),
         });
     }

@@ -7,6 +7,7 @@ pub(crate) mod create;
 mod filter;
 mod grants;
 pub(crate) mod objects;
+pub(crate) mod profile;
 pub(crate) mod server;
 pub(crate) mod status;
 pub(crate) mod view;
@@ -15,10 +16,10 @@ pub use create::foreign_key_text;
 
 use crate::accounts::Privileges;
 use crate::context::SessionState;
-use crate::context::answer::{ResultRows, bigint, text};
+use crate::context::answer::{ResultRows, bigint};
 use crate::error::{Result, SqlError};
 use crate::parse::ast::{ObjectName, ProgramKind, Show, ShowFilter, ShowKind};
-use crate::types::{SqlType, Value};
+use crate::types::Value;
 use status::StatusScope;
 
 const LOG_EVENT_HEADINGS: &[&str] = &[
@@ -246,11 +247,12 @@ fn rows(state: &SessionState, what: &ShowKind, filter: &ShowFilter) -> Result<Re
             Ok(ResultRows::of_text(LOG_EVENT_HEADINGS, 64))
         }
         ShowKind::CreateProgram { kind, name } => Err(missing_program(state, *kind, name)?),
-        ShowKind::Profiles => Ok(ResultRows::new(&[
-            ("Query_ID", bigint()),
-            ("Duration", SqlType::double()),
-            ("Query", text(300)),
-        ])),
+        ShowKind::Profiles => Ok(profile::profiles(state)),
+        ShowKind::Profile {
+            columns,
+            query,
+            limit,
+        } => Ok(profile::profile(state, *columns, *query, *limit)),
     }
 }
 

@@ -224,7 +224,8 @@ pub fn table_status(state: &SessionState, schema: Option<&str>) -> Result<Result
     Ok(rows)
 }
 
-fn row_format(table: &TableDef) -> String {
+/// As `information_schema` names it.
+pub fn row_format(table: &TableDef) -> String {
     match table.options.row_format.as_str() {
         "" | "DEFAULT" => "Dynamic".to_owned(),
         format => {

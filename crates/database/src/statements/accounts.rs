@@ -8,6 +8,7 @@ use super::figures::{Figures, Sums, Totals};
 use parking_lot::Mutex;
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use tidemark_engine::waits::{Wait, WaitSum, Waits};
 
 /// Pairs of user and host that are told apart.
 pub const ACCOUNTS_MAX: usize = 10_000;
@@ -78,6 +79,8 @@ pub struct AccountSums {
     pub connections: u64,
     /// What those that are over did.
     pub before: ByKind,
+    /// What those that are over have waited for.
+    pub waited: [WaitSum; Wait::ALL.len()],
 }
 
 /// By user and host.
@@ -99,11 +102,14 @@ impl Accounts {
         account
     }
 
-    /// A connection is over, or belongs to another account now. `did` is what its session has counted until now.
-    pub fn disconnect(&self, account: &Account, did: &ByKind) {
+    /// A connection is over. `did` is what its session has counted until now, `waits` what it has waited for.
+    pub fn disconnect(&self, account: &Account, did: &ByKind, waits: &Waits) {
         if let Some(sums) = self.0.lock().get_mut(account) {
             sums.connected = sums.connected.saturating_sub(1);
             add_all(&mut sums.before, did);
+            for (sum, wait) in sums.waited.iter_mut().zip(Wait::ALL) {
+                sum.add(&waits.of(wait));
+            }
         }
     }
 
@@ -116,6 +122,7 @@ impl Accounts {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::time::Duration;
 
     #[test]
     fn what_a_session_did_stays_with_its_account() {
@@ -123,13 +130,16 @@ mod tests {
         let account = accounts.connect("u", "h");
         let kinds = Kinds::default();
         kinds.add(1, &Figures::default());
-        accounts.disconnect(&account, &kinds.totals());
+        let waits = Waits::new();
+        waits.add(Wait::RowLock, Duration::from_nanos(7));
+        accounts.disconnect(&account, &kinds.totals(), &waits);
         let all = accounts.all();
         let sums = &all[&account];
         assert_eq!(
             (sums.connected, sums.connections, sums.before[&1].count),
             (0, 1, 1)
         );
+        assert_eq!(sums.waited[Wait::RowLock as usize].nanos, 7);
     }
 
     #[test]

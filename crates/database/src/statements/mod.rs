@@ -14,11 +14,13 @@
 //! digest's own histogram, under its lock, a [few dozen](digests) at a time.
 //!
 //! - [`figures`]: what one statement did, and sums of that. [`histogram`]: latencies by powers of ten.
+//! - [`errors`]: with which errors they ended.
 //! - [`digests`]: sums by kind of statement. [`history`]: the last statements of a session. [`accounts`]: sums and connections of
 //!   accounts.
 
 pub mod accounts;
 pub mod digests;
+pub mod errors;
 pub mod figures;
 pub mod histogram;
 pub mod history;

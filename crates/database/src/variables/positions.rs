@@ -42,6 +42,8 @@ positions! {
     at_sql_require_primary_key = "sql_require_primary_key";
     at_sql_notes = "sql_notes";
     at_sql_log_off = "sql_log_off";
+    at_profiling = "profiling";
+    at_profiling_history_size = "profiling_history_size";
     at_long_query_time = "long_query_time";
     at_explain_format = "explain_format";
     at_explain_json_format_version = "explain_json_format_version";

@@ -71,6 +71,10 @@ pub struct Settings {
     pub sql_notes: bool,
     /// The session is not in the general log. Off by default.
     pub sql_log_off: bool,
+    /// Statements are profiled, for SHOW PROFILE. Off by default.
+    pub profiling: bool,
+    /// So many profiles are kept. 15 by default.
+    pub profiling_history_size: usize,
     /// What takes so many seconds is in the slow query log. 10 by default.
     pub long_query_time: f64,
     /// A statement that has read fewer rows is not in the slow query log.
@@ -165,6 +169,8 @@ impl Values {
             },
             sql_require_primary_key: uint(at_sql_require_primary_key()) != 0,
             sql_log_off: uint(at_sql_log_off()) != 0,
+            profiling: uint(at_profiling()) != 0,
+            profiling_history_size: uint(at_profiling_history_size()) as usize,
             long_query_time: match self.get(at_long_query_time()) {
                 Setting::Float(seconds) => *seconds,
                 other => other.as_u64() as f64,

@@ -65,7 +65,7 @@ pub(crate) use usage::{Change, Usage};
 
 use crate::error::{Error, Result};
 use crate::garbage::Garbage;
-use crate::ids::{IndexNo, Lsn, TableId};
+use crate::ids::{IndexId, IndexNo, Lsn, PageId, TableId};
 use crate::lock::{LockWait, TableLocks};
 use crate::schema::{Datum, IndexSchema, TableSchema};
 use crate::tree::Tree;
@@ -263,6 +263,12 @@ impl Table {
 
     pub(crate) fn locks(&self) -> &TableLocks {
         &self.locks
+    }
+
+    /// The number and the root page of each index, the clustered one first; those that are being built are left out.
+    pub fn trees(&self) -> Vec<(IndexId, PageId)> {
+        let built = self.indexes.iter().filter(|index| index.building.is_none());
+        built.map(|index| (index.id, index.tree.root())).collect()
     }
 
     /// True if a transaction holds or waits for a lock on the whole table, or on its auto-increment values.

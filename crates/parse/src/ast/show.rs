@@ -11,6 +11,39 @@ pub struct Show {
     pub filter: ShowFilter,
 }
 
+/// What SHOW PROFILE shows beside status and duration: a set.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct ProfileColumns(u8);
+
+impl ProfileColumns {
+    /// Processor time.
+    pub const CPU: ProfileColumns = ProfileColumns(1);
+    /// Switches to other threads.
+    pub const SWITCHES: ProfileColumns = ProfileColumns(2);
+    /// Blocks read and written.
+    pub const BLOCKS: ProfileColumns = ProfileColumns(4);
+    /// Messages sent and received.
+    pub const MESSAGES: ProfileColumns = ProfileColumns(8);
+    /// Page faults.
+    pub const FAULTS: ProfileColumns = ProfileColumns(16);
+    /// Swaps.
+    pub const SWAPS: ProfileColumns = ProfileColumns(32);
+    /// Where in the source.
+    pub const SOURCE: ProfileColumns = ProfileColumns(64);
+    /// All of them.
+    pub const ALL: ProfileColumns = ProfileColumns(127);
+
+    /// These and the others.
+    pub fn with(self, others: ProfileColumns) -> ProfileColumns {
+        ProfileColumns(self.0 | others.0)
+    }
+
+    /// Whether the others are among these.
+    pub fn has(self, others: ProfileColumns) -> bool {
+        self.0 & others.0 == others.0
+    }
+}
+
 /// The LIKE or WHERE of a SHOW.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ShowFilter {
@@ -176,4 +209,13 @@ pub enum ShowKind {
     },
     /// `SHOW PROFILES`
     Profiles,
+    /// `SHOW PROFILE [type, …] [FOR QUERY n] [LIMIT …]`
+    Profile {
+        /// What is shown beside status and duration.
+        columns: ProfileColumns,
+        /// Of which statement; `None`: the last.
+        query: Option<u64>,
+        /// Offset and count.
+        limit: Option<(u64, u64)>,
+    },
 }

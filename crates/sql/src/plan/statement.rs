@@ -10,7 +10,7 @@ use super::handler::HandlerPlan;
 use super::past::AsOf;
 use super::view::Contexts;
 use super::{Destination, Planner, QueryPlan};
-use crate::accounts::Privileges;
+use crate::accounts::{Privileges, table_denied};
 use crate::context::SessionState;
 use crate::context::TableUse;
 use crate::dictionary::{TableDef, virtual_schema};
@@ -226,8 +226,14 @@ impl Planner<'_> {
     ) -> Result<Target> {
         let used = TableUse::new(Arc::clone(&def), Mode::Write, privileges);
         self.add_use(used.named(alias.unwrap_or(&def.name)))?;
-        if virtual_schema(&def.schema).is_some() {
-            return Err(self.state.database_denied(&def.schema));
+        match virtual_schema(&def.schema) {
+            None => {}
+            // What it counts cannot be set or switched off, whoever asks.
+            Some("performance_schema") => {
+                let (info, names) = (&self.state.info, privileges.names_of_denial().join(", "));
+                return Err(table_denied(&names, &info.user, &info.host, &def.name));
+            }
+            Some(_) => return Err(self.state.database_denied(&def.schema)),
         }
         let table = self.state.database.engine().table(def.id)?;
         self.whole_target(def, table)

@@ -61,6 +61,7 @@ impl Session {
             false => effect_of(&self.state, statement),
         })?;
         self.state.process.counters.add_command(command::of(statement));
+        self.state.stage("executing");
         let answer = match is_of_dump {
             true => {
                 self.before_implicit_commit(statement)?;

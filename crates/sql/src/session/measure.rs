@@ -109,6 +109,20 @@ impl Session {
         measure.told = false;
         measure.kind.set(None);
         self.state.sent.set(0);
+        if self.state.settings.profiling {
+            self.state.profiler.begin(&self.state.process.waits);
+        }
+    }
+
+    /// A statement that was profiled is over. What shows profiles, or has switched them off, is not kept.
+    #[cold]
+    fn end_profile(&self, kind: usize, text: &[u8]) {
+        let state = &self.state;
+        if !state.settings.profiling || command::is_of_profiles(kind) {
+            return state.profiler.discard();
+        }
+        let most = state.settings.profiling_history_size;
+        state.profiler.end(&conceal(text), &state.process.waits, most);
     }
 
     /// A statement is over: what it did is told to its meter. `text` is all of it.
@@ -147,6 +161,9 @@ impl Session {
         (measure.lock_nanos, measure.examined) = (lock_nanos, examined);
         (measure.told, measure.is_kept) = (true, false);
         measure.began = now;
+        if self.state.profiler.is_on() {
+            self.end_profile(kind, text);
+        }
     }
 
     /// A statement is over that may not have been told of: one that had no plan at hand, or that failed.

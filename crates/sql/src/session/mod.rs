@@ -166,7 +166,12 @@ impl Session {
 
     /// The calling thread serves the session: what it waits for from now on is the session's.
     pub fn serve_here(&self) {
-        waits::count_for(Some(Arc::clone(&self.state.process.waits)));
+        let process = &self.state.process;
+        waits::count_for(Some(Arc::clone(&process.waits)));
+        // Ends in the thread's number, where there is such a file.
+        let own = std::fs::read_link("/proc/thread-self").ok();
+        let number = own.and_then(|path| path.file_name()?.to_str()?.parse().ok());
+        process.os_thread.store(number.unwrap_or(0), Ordering::Relaxed);
     }
 
     /// What statements see of the session.

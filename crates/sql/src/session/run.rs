@@ -71,6 +71,7 @@ impl Session {
         let command = command::of(statement);
         self.measure.kind.set(Some(command));
         failpoint::reach("plan");
+        self.state.stage("optimizing");
         Ok(ReadyPlan {
             plan: plan(statement, &self.state, params)?,
             epoch,
@@ -133,6 +134,7 @@ impl Session {
         if plan.writes() {
             self.state.refuse_forced()?;
         }
+        self.state.stage("Opening tables");
         let mut stored = false;
         for used in plan.uses() {
             if used.table.is_virtual() {
@@ -162,6 +164,7 @@ impl Session {
             return Ok(Ran::Stale);
         }
         self.state.process.counters.add_command(ready.command);
+        self.state.stage("executing");
         let limit_ms = self.state.settings.max_execution_time_ms;
         let alarm = (limit_ms > 0 && plan.is_query()).then(|| {
             let timer = &self.state.database.statement_timer;
@@ -187,6 +190,7 @@ impl Session {
             let result = exec::run(plan, &self.state, &mut self.txn, params, out);
             self.in_time(alarm, result)?
         };
+        self.state.stage("end");
         self.send_outcome(outcome, more, out)?;
         Ok(Ran::Done)
     }

@@ -194,6 +194,15 @@ impl Session {
                 format!("'{}' is accepted but does nothing: {why}", def.name),
             ));
         }
+        if def.name.starts_with("profiling") {
+            self.state.warnings.warn(SqlError::new(
+                er::WARN_DEPRECATED_SYNTAX,
+                format!(
+                    "'@@{}' is deprecated and will be removed in a future release.",
+                    def.name
+                ),
+            ));
+        }
         if global {
             restricted::require_global(&self.state, def.name)?;
             if def.name == "partial_revokes" && !setting.as_bool() {

@@ -45,6 +45,11 @@ impl Session {
             self.note_refused(error.code);
         }
         self.state.error_count.set(self.state.error_count.get() + 1);
+        let (process, micros) = (&self.state.process, self.state.now_micros.get());
+        process.errors.add(error.code, micros);
+        let account = process.counted_as.lock();
+        self.state.database.errors.add(&account, error.code, micros);
+        drop(account);
         self.state.row_count.set(-1);
     }
 

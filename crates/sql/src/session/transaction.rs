@@ -145,6 +145,7 @@ impl Session {
                     self.abandon_transaction();
                     return Err(error);
                 }
+                self.state.stage("waiting for handler commit");
                 let committed = self.commit_timed();
                 self.state.count(Counter::HandlerCommit, 1);
                 self.release_metadata_locks();

@@ -7,6 +7,7 @@
 
 pub mod depth;
 pub mod memory;
+mod names;
 mod numbers;
 mod texts;
 mod views;

@@ -6,6 +6,20 @@ macro_rules! numbers {
         pub mod er {
             $(#[doc = concat!("Error ", $code, ".")]
             pub const $name: u16 = $code;)*
+
+            /// All of them.
+            pub const ALL: &[u16] = &[$($code),*];
+
+            /// The name by which MySQL's clients know the error.
+            pub fn name_of(code: u16) -> &'static str {
+                match crate::error::names::other_name(code) {
+                    Some(name) => name,
+                    None => match code {
+                        $($code => concat!("ER_", stringify!($name)),)*
+                        _ => "ER_UNKNOWN_ERROR",
+                    },
+                }
+            }
         }
         /// The SQLSTATE of an error number; `HY000` where MySQL has no special one.
         pub fn sqlstate_of(code: u16) -> [u8; 5] {

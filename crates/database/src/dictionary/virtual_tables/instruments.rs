@@ -44,6 +44,13 @@ macro_rules! of_files {
     };
 }
 
+/// What is counted of an error.
+macro_rules! of_errors {
+    () => {
+        "ERROR_NUMBER int?,ERROR_NAME 64?,SQL_STATE 5?,SUM_ERROR_RAISED uint,SUM_ERROR_HANDLED uint,FIRST_SEEN time?,LAST_SEEN time?"
+    };
+}
+
 /// What is counted of tables.
 macro_rules! of_tables {
     () => {
@@ -61,6 +68,127 @@ macro_rules! of_tables {
 
 /// Schema, name, columns (see [`define`](super::define)).
 pub(super) const LIST: &[(&str, &str, &str)] = &[
+    (
+        IS,
+        "PROFILING",
+        "QUERY_ID int,SEQ int,STATE 30,DURATION decimal,CPU_USER decimal?,CPU_SYSTEM decimal?,CONTEXT_VOLUNTARY int?,\
+         CONTEXT_INVOLUNTARY int?,BLOCK_OPS_IN int?,BLOCK_OPS_OUT int?,MESSAGES_SENT int?,MESSAGES_RECEIVED int?,\
+         PAGE_FAULTS_MAJOR int?,PAGE_FAULTS_MINOR int?,SWAPS int?,SOURCE_FUNCTION 30?,SOURCE_FILE 20?,SOURCE_LINE int?",
+    ),
+    (
+        IS,
+        "INNODB_TABLES",
+        "TABLE_ID uint,NAME 655,FLAG int,N_COLS int,SPACE int,ROW_FORMAT 12?,ZIP_PAGE_SIZE uint,SPACE_TYPE 10?,INSTANT_COLS int,\
+         TOTAL_ROW_VERSIONS int",
+    ),
+    (
+        IS,
+        "INNODB_INDEXES",
+        "INDEX_ID uint,NAME 193,TABLE_ID uint,TYPE int,N_FIELDS int,PAGE_NO int,SPACE int,MERGE_THRESHOLD int",
+    ),
+    (IS, "INNODB_FIELDS", "INDEX_ID 256?,NAME 64,POS uint"),
+    (
+        IS,
+        "INNODB_TABLESTATS",
+        "TABLE_ID uint,NAME 193,STATS_INITIALIZED 193,NUM_ROWS uint,CLUST_INDEX_SIZE uint,OTHER_INDEX_SIZE uint,\
+         MODIFIED_COUNTER uint,AUTOINC uint,REF_COUNT int",
+    ),
+    (IS, "INNODB_DATAFILES", "SPACE 256?,PATH 512"),
+    (
+        IS,
+        "INNODB_TABLESPACES_BRIEF",
+        "SPACE 256?,NAME 268,PATH 512,FLAG 256?,SPACE_TYPE 7",
+    ),
+    (
+        IS,
+        "INNODB_BUFFER_POOL_STATS",
+        "POOL_ID uint,POOL_SIZE uint,FREE_BUFFERS uint,DATABASE_PAGES uint,OLD_DATABASE_PAGES uint,\
+         MODIFIED_DATABASE_PAGES uint,PENDING_DECOMPRESS uint,PENDING_READS uint,PENDING_FLUSH_LRU uint,\
+         PENDING_FLUSH_LIST uint,PAGES_MADE_YOUNG uint,PAGES_NOT_MADE_YOUNG uint,PAGES_MADE_YOUNG_RATE double,\
+         PAGES_MADE_NOT_YOUNG_RATE double,NUMBER_PAGES_READ uint,NUMBER_PAGES_CREATED uint,NUMBER_PAGES_WRITTEN uint,\
+         PAGES_READ_RATE double,PAGES_CREATE_RATE double,PAGES_WRITTEN_RATE double,NUMBER_PAGES_GET uint,HIT_RATE uint,\
+         YOUNG_MAKE_PER_THOUSAND_GETS uint,NOT_YOUNG_MAKE_PER_THOUSAND_GETS uint,NUMBER_PAGES_READ_AHEAD uint,\
+         NUMBER_READ_AHEAD_EVICTED uint,READ_AHEAD_RATE double,READ_AHEAD_EVICTED_RATE double,LRU_IO_TOTAL uint,\
+         LRU_IO_CURRENT uint,UNCOMPRESS_TOTAL uint,UNCOMPRESS_CURRENT uint",
+    ),
+    (
+        PS,
+        "events_waits_current",
+        "THREAD_ID uint,EVENT_ID uint,END_EVENT_ID uint?,EVENT_NAME 128,SOURCE 64?,TIMER_START uint?,TIMER_END uint?,\
+         TIMER_WAIT uint?,SPINS uint?,OBJECT_SCHEMA 64?,OBJECT_NAME 512?,INDEX_NAME 64?,OBJECT_TYPE 64?,\
+         OBJECT_INSTANCE_BEGIN uint,NESTING_EVENT_ID uint?,NESTING_EVENT_TYPE 11?,OPERATION 32,NUMBER_OF_BYTES int?,FLAGS uint?",
+    ),
+    (
+        PS,
+        "events_waits_summary_by_account_by_event_name",
+        concat!("USER 32?,HOST 255?,EVENT_NAME 128,", all_timed!()),
+    ),
+    (
+        PS,
+        "events_waits_summary_by_user_by_event_name",
+        concat!("USER 32?,EVENT_NAME 128,", all_timed!()),
+    ),
+    (
+        PS,
+        "events_waits_summary_by_host_by_event_name",
+        concat!("HOST 255?,EVENT_NAME 128,", all_timed!()),
+    ),
+    (PS, "events_errors_summary_global_by_error", of_errors!()),
+    (
+        PS,
+        "events_errors_summary_by_thread_by_error",
+        concat!("THREAD_ID uint,", of_errors!()),
+    ),
+    (
+        PS,
+        "events_errors_summary_by_account_by_error",
+        concat!("USER 32?,HOST 255?,", of_errors!()),
+    ),
+    (
+        PS,
+        "events_errors_summary_by_user_by_error",
+        concat!("USER 32?,", of_errors!()),
+    ),
+    (
+        PS,
+        "events_errors_summary_by_host_by_error",
+        concat!("HOST 255?,", of_errors!()),
+    ),
+    (
+        PS,
+        "objects_summary_global_by_type",
+        concat!("OBJECT_TYPE 64?,OBJECT_SCHEMA 64?,OBJECT_NAME 64?,", all_timed!()),
+    ),
+    (
+        PS,
+        "setup_threads",
+        "NAME 128,ENABLED 3,HISTORY 3,PROPERTIES 16,VOLATILITY int,DOCUMENTATION text?",
+    ),
+    (
+        PS,
+        "log_status",
+        "SERVER_UUID 36,LOCAL json,REPLICATION json,STORAGE_ENGINES json",
+    ),
+    (
+        PS,
+        "variables_info",
+        "VARIABLE_NAME 64,VARIABLE_SOURCE 12?,VARIABLE_PATH 1024?,MIN_VALUE 64?,MAX_VALUE 64?,SET_TIME time6?,SET_USER 32?,SET_HOST 255?",
+    ),
+    (
+        PS,
+        "variables_metadata",
+        "VARIABLE_NAME 64,VARIABLE_SCOPE 12,DATA_TYPE 11,MIN_VALUE 64?,MAX_VALUE 64?,DOCUMENTATION text",
+    ),
+    (
+        PS,
+        "variables_by_thread",
+        "THREAD_ID uint,VARIABLE_NAME 64,VARIABLE_VALUE 1024?",
+    ),
+    (
+        PS,
+        "user_variables_by_thread",
+        "THREAD_ID uint,VARIABLE_NAME 64,VARIABLE_VALUE text?",
+    ),
     (
         IS,
         "INNODB_TABLESPACES",

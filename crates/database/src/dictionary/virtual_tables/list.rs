@@ -518,4 +518,24 @@ pub(super) const LIST: &[(&str, &str, &str)] = &[
         "session_account_connect_attrs",
         "PROCESSLIST_ID uint,ATTR_NAME 32,ATTR_VALUE 1024?,ORDINAL_POSITION int?",
     ),
+    (
+        SYS,
+        "x$innodb_lock_waits",
+        "wait_started datetime?,wait_age duration?,wait_age_secs int?,locked_table text?,locked_table_schema \
+         64?,locked_table_name 64?,locked_table_partition 64?,locked_table_subpartition 64?,locked_index 64?,locked_type \
+         32,waiting_trx_id uint,waiting_trx_started datetime,waiting_trx_age duration?,waiting_trx_rows_locked \
+         uint,waiting_trx_rows_modified uint,waiting_pid uint,waiting_query text?,waiting_lock_id 128,waiting_lock_mode \
+         32,blocking_trx_id uint,blocking_pid uint,blocking_query text?,blocking_lock_id 128,blocking_lock_mode \
+         32,blocking_trx_started datetime,blocking_trx_age duration?,blocking_trx_rows_locked \
+         uint,blocking_trx_rows_modified uint,sql_kill_blocking_query 33?,sql_kill_blocking_connection 27?",
+    ),
+    (
+        SYS,
+        "x$schema_table_lock_waits",
+        "object_schema 64?,object_name 64?,waiting_thread_id uint,waiting_pid uint?,waiting_account \
+         text?,waiting_lock_type 32,waiting_lock_duration 32,waiting_query text?,waiting_query_secs \
+         int?,waiting_query_rows_affected uint?,waiting_query_rows_examined uint?,blocking_thread_id \
+         uint,blocking_pid uint?,blocking_account text?,blocking_lock_type 32,blocking_lock_duration \
+         32,sql_kill_blocking_query 31?,sql_kill_blocking_connection 25?",
+    ),
 ];

@@ -5,7 +5,9 @@
 //! plain numbers. A query is written once; in it `time(…)`, `size(…)`, `path(…)` and `short(…)` stand for what is made short, and what is in
 //! braces is of the second form alone.
 
+mod advice;
 mod usage;
+mod waits;
 
 use crate::parse::ast::{CheckOption, ViewAlgorithm};
 use crate::types::Collation;
@@ -225,12 +227,17 @@ const PLAIN: &[View] = &[
 
 /// All views: name, columns, definition.
 pub(super) fn all() -> impl Iterator<Item = (String, String, ViewDef)> {
-    let twice = VIEWS.iter().chain(usage::TWICE).chain([&SESSIONS, &SESSION]);
+    let twice = VIEWS
+        .iter()
+        .chain(usage::TWICE)
+        .chain(waits::TWICE)
+        .chain([&SESSIONS, &SESSION]);
     let short = twice.clone().map(|view| (view.name.to_owned(), view, false));
     let plain = twice.map(|view| (format!("x${}", view.name), view, true));
     let once = PLAIN
         .iter()
         .chain(usage::ONCE)
+        .chain([&advice::ADVICE])
         .map(|view| (view.name.to_owned(), view, true));
     let all = short.chain(plain).chain(once);
     all.map(|(name, view, plain)| (name, braces(view.columns, plain), define(view, plain)))

@@ -10,13 +10,16 @@ pub(super) const TWICE: &[View] = &[
                   decimal?,file_io_latency 11?,current_connections decimal?,total_connections decimal?,unique_users \
                   int,current_memory 11?,total_memory_allocated 11?",
         query: "select ifnull(h.HOST, 'background') AS host, s.statements AS statements, time(s.latency) AS statement_latency, \
-                time(s.latency / s.statements) AS statement_avg_latency, s.scans AS table_scans, null AS file_ios, \
-                null AS file_io_latency, h.CURRENT_CONNECTIONS AS current_connections, h.TOTAL_CONNECTIONS AS total_connections, \
+                time(s.latency / s.statements) AS statement_avg_latency, s.scans AS table_scans, f.ios AS file_ios, \
+                time(f.latency) AS file_io_latency, h.CURRENT_CONNECTIONS AS current_connections, h.TOTAL_CONNECTIONS AS total_connections, \
                 (select count(distinct a.USER) from performance_schema.accounts a where a.HOST <=> h.HOST) AS unique_users, \
                 null AS current_memory, null AS total_memory_allocated from performance_schema.hosts h \
                 join (select e.HOST AS host, sum(e.COUNT_STAR) AS statements, sum(e.SUM_TIMER_WAIT) AS latency, \
                 sum(e.SUM_NO_INDEX_USED) AS scans from performance_schema.events_statements_summary_by_host_by_event_name e \
-                group by e.HOST) s on s.host <=> h.HOST order by s.latency desc",
+                group by e.HOST) s on s.host <=> h.HOST \
+                left join (select w.HOST AS host, sum(w.COUNT_STAR) AS ios, sum(w.SUM_TIMER_WAIT) AS latency \
+                from performance_schema.events_waits_summary_by_host_by_event_name w where w.EVENT_NAME like 'wait/io/file/%' \
+                group by w.HOST) f on f.host <=> h.HOST order by s.latency desc",
         mergeable: true,
     },
     View {
@@ -25,13 +28,16 @@ pub(super) const TWICE: &[View] = &[
                   decimal?,file_io_latency 11?,current_connections decimal?,total_connections decimal?,unique_hosts \
                   int,current_memory 11?,total_memory_allocated 11?",
         query: "select ifnull(u.USER, 'background') AS user, s.statements AS statements, time(s.latency) AS statement_latency, \
-                time(s.latency / s.statements) AS statement_avg_latency, s.scans AS table_scans, null AS file_ios, \
-                null AS file_io_latency, u.CURRENT_CONNECTIONS AS current_connections, u.TOTAL_CONNECTIONS AS total_connections, \
+                time(s.latency / s.statements) AS statement_avg_latency, s.scans AS table_scans, f.ios AS file_ios, \
+                time(f.latency) AS file_io_latency, u.CURRENT_CONNECTIONS AS current_connections, u.TOTAL_CONNECTIONS AS total_connections, \
                 (select count(distinct a.HOST) from performance_schema.accounts a where a.USER <=> u.USER) AS unique_hosts, \
                 null AS current_memory, null AS total_memory_allocated from performance_schema.users u \
                 join (select e.USER AS user, sum(e.COUNT_STAR) AS statements, sum(e.SUM_TIMER_WAIT) AS latency, \
                 sum(e.SUM_NO_INDEX_USED) AS scans from performance_schema.events_statements_summary_by_user_by_event_name e \
-                group by e.USER) s on s.user <=> u.USER order by s.latency desc",
+                group by e.USER) s on s.user <=> u.USER \
+                left join (select w.USER AS user, sum(w.COUNT_STAR) AS ios, sum(w.SUM_TIMER_WAIT) AS latency \
+                from performance_schema.events_waits_summary_by_user_by_event_name w where w.EVENT_NAME like 'wait/io/file/%' \
+                group by w.USER) f on f.user <=> u.USER order by s.latency desc",
         mergeable: true,
     },
     View {

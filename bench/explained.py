@@ -5,12 +5,14 @@
 
 Runs the lab's workloads on a server of its own and looks at each of its sessions twice, at the beginning and towards the end of its life. In between
 
-    time = idle + named waits + on the processor + ready, but waiting for one + unexplained
+    time - idle = named waits + the processor's time in the server's own code + rest
 
-`idle` is the wait for the client's next command, the other waits are those of events_waits_summary_by_thread_by_event_name, and both times of the
-processor are the kernel's own, to the nanosecond (/proc/PID/task/TID/schedstat; threads.THREAD_OS_ID says which thread serves which session). What is
-left is held against the time of the session's statements, all of it, though some belongs to the protocol around them: so at least the share that is
-printed is explained. Sessions of less than half a second, or of less than 20 ms in statements, are left out.
+`idle` is the wait for the client's next command, the other waits are those of events_waits_summary_by_thread_by_event_name. The processor's time
+is the kernel's, of the thread that threads.THREAD_OS_ID names: the precise sum of /proc/PID/task/TID/schedstat, of which /proc/PID/task/TID/stat says
+how much was spent outside the kernel. What is spent in it counts as part of the wait in whose system call it is, so nothing counts twice. The rest is
+what no name explains, and time in which the thread was ready, but another had the processor: `ready` is the most that this can be, as it has also
+what passes between a wait's end and the processor, which belongs to the wait. So `explained` is the least that can be true, and means something on
+a machine that does nothing else. Sessions of less than half a second, or of less than 20 ms in statements, are left out.
 """
 import argparse
 import statistics
@@ -49,7 +51,7 @@ class Look:
     idle: float
     waits: float
     statements: float
-    processor: float
+    user: float
     ready: float
 
 
@@ -62,8 +64,8 @@ class Session:
         return getattr(self.last, name) - getattr(self.first, name)
 
     @property
-    def unexplained(self) -> float:
-        return self.of("at") - self.of("idle") - self.of("waits") - self.of("processor") - self.of("ready")
+    def busy(self) -> float:
+        return self.of("at") - self.of("idle")
 
 
 @dataclass
@@ -83,12 +85,15 @@ class Watch:
         for thread, task, *picos in cursor.fetchall():
             if task is None or None in picos:
                 continue
+            of_thread = Path(f"/proc/{self.server.process.pid}/task/{task}")
             try:
-                on, ready, _ = Path(f"/proc/{self.server.process.pid}/task/{task}/schedstat").read_text().split()
+                processor, ready, _ = (int(field) / 1e9 for field in (of_thread / "schedstat").read_text().split())
+                fields = (of_thread / "stat").read_text().rpartition(") ")[2].split()
             except OSError:
                 continue
+            user, system = int(fields[11]), int(fields[12])
             idle, waits, statements = (float(value) / 1e12 for value in picos)
-            look = Look(time.monotonic(), idle, waits, statements, int(on) / 1e9, int(ready) / 1e9)
+            look = Look(time.monotonic(), idle, waits, statements, processor * user / max(user + system, 1), ready)
             known = self.sessions.get(thread)
             if known is None:
                 self.sessions[thread] = Session(look, look)
@@ -120,19 +125,20 @@ def main() -> None:
     parser.add_argument("--clients", default="1,16")
     options = parser.parse_args()
     shares = []
-    print(f"{'workload':20} {'sessions':>8} {'statements':>11} {'waits':>8} {'processor':>10} {'ready':>8} {'left':>8} {'explained':>10}")
+    print(f"{'workload':20} {'sessions':>8} {'statements':>11} {'busy':>9} {'waits':>9} {'own code':>9} {'rest':>9} {'ready':>9} {'explained':>10}")
     with scratch("explained") as home, Server("explained") as server:
         for experiment in options.experiments:
             sessions = run(options.program, server, Path(home), experiment, options)
             if not sessions:
                 print(f"{experiment:20} no session was long enough")
                 continue
-            total = {name: sum(session.of(name) for session in sessions) for name in ("statements", "waits", "processor", "ready")}
-            # A look takes time, so what one session seems to have too much another may have too little.
-            left = sum(session.unexplained for session in sessions)
-            shares.append(1 - abs(left) / total["statements"])
-            print(f"{experiment:20} {len(sessions):8} {total['statements']:9.1f} s {total['waits']:6.1f} s {total['processor']:8.1f} s {total['ready']:6.1f} s "
-                  f"{left:6.2f} s {shares[-1]:10.1%}", flush=True)
+            statements, waits, user, ready = (sum(session.of(name) for session in sessions) for name in ("statements", "waits", "user", "ready"))
+            busy = sum(session.busy for session in sessions)
+            # A look takes time, so a session may seem to have a little more than there was.
+            rest = busy - waits - user
+            shares.append(1 - abs(rest) / busy)
+            figures = "".join(f"{value:8.1f} s" for value in (busy, waits, user, rest, ready))
+            print(f"{experiment:20} {len(sessions):8} {statements:9.1f} s {figures} {shares[-1]:10.1%}", flush=True)
     if shares:
         print(f"median over {len(shares)} workloads: {statistics.median(shares):.1%}, least {min(shares):.1%}")
 

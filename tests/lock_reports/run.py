@@ -335,6 +335,37 @@ def plan_of_another(report: Report, address: Address) -> None:
         holder.ask("ROLLBACK")
 
 
+def where_time_goes(report: Report, server: Server) -> None:
+    """A wait under way is in events_waits_current, one that is over in SHOW PROFILE; errors are counted by account."""
+    with Scene(server.address) as scene:
+        holder, waiter = scene.session(), scene.session()
+        holder.ask("BEGIN", "UPDATE t SET v = 1 WHERE k = 30")
+        waiter.ask("SET profiling = 1")
+        scene.wait(waiter, "UPDATE t SET v = 2 WHERE k = 30")
+        time.sleep(0.3)
+        now = "SELECT event_name, object_schema, object_name, index_name, operation, timer_wait BETWEEN 2e11 AND 2e13 " \
+              "FROM performance_schema.events_waits_current WHERE thread_id = {}"
+        report.equal(scene.watcher.ask(now.format(waiter.id)), (("wait/lock/row/innodb/record", DATABASE, "t", "by_k", "lock", 1),),
+                     "the wait for a row is there, with its index")
+        report.equal(scene.watcher.ask(now.format(holder.id))[0][:5], ("idle", None, None, None, "idle"), "and the wait for a client")
+        holder.ask("ROLLBACK")
+        waiter.end()
+        stages = waiter.ask("SELECT state, duration FROM information_schema.PROFILING WHERE query_id = 1")
+        waited = [float(time) for state, time in stages if state == "waiting for a row lock"]
+        report.check(len(waited) == 1 and waited[0] > 0.2, "SHOW PROFILE says how long it was", repr(stages))
+        count = "SELECT SUM(sum_error_raised) FROM performance_schema.events_errors_summary_by_{} WHERE error_number = 1064"
+        before = [scene.watcher.ask(count.format(by))[0][0] or 0 for by in ("account_by_error", "user_by_error", "host_by_error")]
+        for _ in range(3):
+            try:
+                holder.ask("NOTHING")
+            except pymysql.err.ProgrammingError:
+                pass
+        after = [scene.watcher.ask(count.format(by))[0][0] or 0 for by in ("account_by_error", "user_by_error", "host_by_error")]
+        report.equal([now - then for now, then in zip(after, before)], [3] * 3, "errors are counted by account, user and host")
+        own = scene.watcher.ask(count.format("thread_by_error") + f" AND thread_id = {holder.id}")
+        report.equal(own[0][0], 3, "and by session")
+
+
 def why_it_failed(report: Report, server: Server) -> None:
     """What SHOW WARNINGS has beside 1205 and 1213, for those who may see everything, and for those who may not."""
     def notes(session: Session) -> list[tuple]:
@@ -419,6 +450,7 @@ def main() -> None:
                 run(case, server.address)
             run(log_of_deadlocks, server)
             run(why_it_failed, server)
+            run(where_time_goes, server)
             run(hottest_rows, server)
     report.close()
 

@@ -388,7 +388,7 @@ pub(crate) fn open_core(config: &Config, create: bool) -> Result<Opened> {
         }
         let to_undo = recovered.losers.iter().filter(|_| !breaks("undo"));
         for loser in to_undo {
-            match undo::undo_loser(&core, loser.txn, loser.undo_from) {
+            match undo::undo_loser(&core, loser) {
                 Err(error) if config.discard_changes => {
                     ::log::error!("transaction {} is not undone: {error}", loser.txn)
                 }

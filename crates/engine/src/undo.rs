@@ -27,6 +27,7 @@ use crate::kernel::Kernel;
 use crate::lock::Owner;
 use crate::log::{MtrLsn, TxnNote};
 use crate::mvcc::{Address, VersionBuffer};
+use crate::store::{Loser, Progress};
 use crate::table::{
     Access, Building, EntryHead, Head, Outside, ROW_AT, RowView, STORED_AT, Table, key_behind, row_of,
     stored_of,
@@ -72,8 +73,13 @@ pub(crate) fn undo_to(core: &Core, context: &mut TxnContext, stop: Lsn, partly: 
     Ok(())
 }
 
-/// Undoes a transaction that was active when the engine stopped; its last note is at `last`.
-pub(crate) fn undo_loser(core: &Core, txn: TxnId, mut last: Lsn) -> Result<()> {
+/// Undoes a transaction that was active when the engine stopped.
+pub(crate) fn undo_loser(core: &Core, loser: &Loser) -> Result<()> {
+    let &Loser {
+        txn,
+        undo_from,
+        first_lsn,
+    } = loser;
     let undoer = Undoer {
         core,
         txn,
@@ -81,8 +87,18 @@ pub(crate) fn undo_loser(core: &Core, txn: TxnId, mut last: Lsn) -> Result<()> {
         goes_on: None,
         keeps_gaps: false,
     };
+    let mut progress = Progress::new();
+    let mut last = undo_from;
     while last != Lsn::ZERO {
         (_, last) = undoer.undo_at(last)?;
+        // By where its notes lie in the log: how many there are is not known.
+        let done = undo_from.0.saturating_sub(last.max(first_lsn).0);
+        progress.step(done, undo_from.0.saturating_sub(first_lsn.0), |share| {
+            format!(
+                "recovery: {}% of transaction {txn} undone, about {} s left",
+                share.percent, share.seconds_left
+            )
+        });
     }
     log_rolled_back(&core.kernel, txn).map(|_| ())
 }

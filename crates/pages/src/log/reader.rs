@@ -2,7 +2,7 @@
 
 use super::record::{RECORD_HEADER, Record, claimed_len};
 use super::segments::Segments;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::ids::Lsn;
 
 /// Reads records one after the other, as far as they are valid.
@@ -75,6 +75,18 @@ impl<'l> Reader<'l> {
         self.at = record.end;
         self.record = record;
         Ok(Some(&self.record))
+    }
+
+    /// The next record, which was there when the log was found to go on up to `end`.
+    pub(crate) fn next_before(&mut self, end: Lsn) -> Result<&Record> {
+        let at = self.at;
+        let gone = || {
+            let what = format!(
+                "the log's record at {at} is none any more, but the log was whole up to {end} a moment ago"
+            );
+            Error::corrupt(None, what)
+        };
+        self.next()?.ok_or_else(gone)
     }
 
     /// The next bytes; `None` if the files end before.

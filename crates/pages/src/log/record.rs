@@ -208,6 +208,15 @@ impl Record {
         self.bytes
     }
 
+    /// Appends it as it stands in the log.
+    pub(crate) fn put_to(&self, out: &mut Vec<u8>) {
+        out.extend_from_slice(&self.bytes);
+        out.resize(
+            out.len() + (self.end.0 - self.lsn.0) as usize - self.bytes.len(),
+            0,
+        );
+    }
+
     /// Up to where the log was on disk when it was made, if it says so.
     pub(crate) fn durable(&self) -> Option<Lsn> {
         durable_of(&self.bytes)

@@ -175,19 +175,19 @@ impl Segments {
         Ok(())
     }
 
-    /// Writes again what a range holds and syncs it: what was read may have been in the operating system's cache only.
+    /// Writes the records of a range again, to be synced: what was read may have been in the operating system's cache only. Nothing
+    /// is written that is no record: a read that went wrong destroys none.
     pub fn write_again(&self, from: Lsn, to: Lsn) -> Result<()> {
+        let mut reader = self.reader(from);
         let mut at = from;
         let mut buffer = Vec::new();
-        while at < to {
-            buffer.resize((to.0 - at.0).min(COPY_AT_ONCE) as usize, 0);
-            if self.read(at, &mut buffer)? {
+        while reader.position() < to {
+            reader.next_before(to)?.put_to(&mut buffer);
+            if buffer.len() as u64 >= COPY_AT_ONCE || reader.position() >= to {
                 self.write(at, &buffer)?;
+                at = reader.position();
+                buffer.clear();
             }
-            at.0 += buffer.len() as u64;
-        }
-        if from < to {
-            self.sync(from, to)?;
         }
         Ok(())
     }
@@ -277,7 +277,7 @@ impl Segments {
         if sabotage::breaks("commit") {
             return Ok(());
         }
-        for number in from.0 / self.size..=(to.0 - 1) / self.size {
+        for number in from.0 / self.size..to.0.div_ceil(self.size) {
             if let Some(file) = self.file(number) {
                 file.sync()
                     .map_err(|error| failed(&error, format!("syncing {}", name(number))))?;

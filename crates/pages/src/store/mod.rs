@@ -6,7 +6,7 @@
 //! | `mtr.rs` | changes of several pages, one record, all or nothing |
 //! | `space.rs`, `scratch.rs` | which pages are used |
 //! | `cleaner.rs`, `doublewrite.rs` | pages go to disk; checkpoints |
-//! | `start.rs`, `control.rs`, `files.rs`, `recovery.rs`, `redo.rs` | and come back |
+//! | `start.rs`, `control.rs`, `files.rs`, `recovery.rs`, `redo.rs`, `progress.rs` | and come back |
 //! | `backup.rs`, `archive.rs`, `holds.rs` | copies of a store that runs, and its log |
 //! | `scrub.rs` | pages verified where they lie |
 //!
@@ -26,6 +26,7 @@ mod holds;
 mod mtr;
 mod op;
 mod pace;
+mod progress;
 mod recovery;
 mod redo;
 mod scratch;
@@ -41,6 +42,7 @@ pub use cleaner::Retain;
 pub use control::FORMAT_VERSION;
 pub use mtr::{Mtr, PageHandle};
 pub use op::{OpTable, PageOp, ROOTS, Redo};
+pub use progress::{Progress, Share};
 pub use recovery::{Loser, Recovered};
 pub use scrub::DamagedPage;
 

@@ -14,12 +14,12 @@
 
 use super::Store;
 use super::op::{Format, PageOp};
+use super::progress::Progress;
 use crate::error::{Error, Result};
 use crate::ids::{Lsn, PageId};
 use crate::log::{Reader, Record, RecordedOp};
 use crate::pool::ExclusiveGuard;
 use crate::threads::share_out;
-use std::time::{Duration, Instant};
 
 /// Log that one stretch has at most: so much is redone while the next one's pages are read.
 const STRETCH_BYTES: u64 = 64 << 20;
@@ -27,9 +27,6 @@ const STRETCH_BYTES: u64 = 64 << 20;
 const READERS: usize = 8;
 /// Pages that are worth a thread.
 const SHARE_MIN: usize = 64;
-/// Records between two looks at the clock.
-const LOOK_EVERY: u64 = 256;
-const SAY_EVERY: Duration = Duration::from_secs(2);
 
 /// A part of the log that is redone at one go.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -109,6 +106,7 @@ impl Stretches {
 struct Redo<'s> {
     store: &'s Store,
     reader: Reader<'s>,
+    from: Lsn,
     end: Lsn,
     records: u64,
     progress: Progress,
@@ -126,9 +124,10 @@ impl Store {
         let mut redo = Redo {
             store: self,
             reader: self.log().reader(from),
+            from,
             end,
             records: 0,
-            progress: Progress::new(from, end),
+            progress: Progress::new(),
         };
         if let Some(first) = stretches.first() {
             self.read_for_redo(&first.pages);
@@ -218,12 +217,18 @@ impl Redo<'_> {
     /// Redoes the records that begin before `until`.
     fn run(&mut self, until: Lsn) -> Result<()> {
         while self.reader.position() < until {
-            let Some(record) = self.reader.next()? else { break };
+            // To stop at a record that cannot be read any more would leave commits out that analysis has counted.
+            let record = self.reader.next_before(self.end)?;
             self.store.redo_record(record, self.end)?;
             self.records += 1;
-            if self.records.is_multiple_of(LOOK_EVERY) {
-                self.progress.at(self.reader.position());
-            }
+            let (at, end) = (self.reader.position(), self.end);
+            self.progress
+                .step(at.0 - self.from.0, end.0 - self.from.0, |share| {
+                    format!(
+                        "recovery: {}% of the log redone, at position {at} of {end}, about {} s left",
+                        share.percent, share.seconds_left
+                    )
+                });
         }
         Ok(())
     }
@@ -249,58 +254,11 @@ fn check_page(page: &ExclusiveGuard<'_>, op: &RecordedOp<'_>, end: Lsn) -> Resul
     Ok(())
 }
 
-/// Says how far redo is, once it has taken long enough that a person may wonder.
-struct Progress {
-    from: Lsn,
-    end: Lsn,
-    began: Instant,
-    said: Instant,
-}
-
-impl Progress {
-    fn new(from: Lsn, end: Lsn) -> Progress {
-        let now = Instant::now();
-        Progress {
-            from,
-            end,
-            began: now,
-            said: now,
-        }
-    }
-
-    fn at(&mut self, position: Lsn) {
-        if self.said.elapsed() < SAY_EVERY {
-            return;
-        }
-        self.said = Instant::now();
-        ::log::info!("{}", self.text(position, self.began.elapsed()));
-    }
-
-    fn text(&self, position: Lsn, elapsed: Duration) -> String {
-        let (done, all) = (position.0 - self.from.0, (self.end.0 - self.from.0).max(1));
-        let left = elapsed.as_secs_f64() * (all - done) as f64 / done.max(1) as f64;
-        format!(
-            "recovery: {}% of the log redone, at position {position} of {}, about {left:.0} s left",
-            done * 100 / all,
-            self.end
-        )
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::disk::sim::Random;
     use crate::log::{LOG_START, Mark, RECORD_HEADER, finish_record, first_word_at, push_op};
-
-    #[test]
-    fn progress_is_told_in_percent_and_seconds() {
-        let progress = Progress::new(Lsn(1000), Lsn(5000));
-        assert_eq!(
-            progress.text(Lsn(2000), Duration::from_secs(10)),
-            "recovery: 25% of the log redone, at position 2000 of 5000, about 30 s left"
-        );
-    }
 
     /// The log's records on pages that are drawn, and what is found of them.
     #[test]

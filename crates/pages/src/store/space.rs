@@ -130,8 +130,19 @@ impl Space {
                 found => found?,
             };
             if page.page_type() != page_type::BITMAP {
-                // The file grew, and the power went before the bitmap of what is new was certain.
-                state.end = state.end.min(bitmap_page(bitmap).0);
+                let first = bitmap_page(bitmap);
+                match self.first_used(first, in_file)? {
+                    // The file grew, and the power went before the bitmap of what is new was certain.
+                    None => state.end = state.end.min(first.0),
+                    Some(used) if !lenient => {
+                        let what = format!(
+                            "it is no bitmap, although page {used} has been in use: a write was lost"
+                        );
+                        return Err(Error::corrupt(first, what));
+                    }
+                    // As above.
+                    Some(_) => {}
+                }
                 break;
             }
             // Or the bitmap was certain, by the log, and the file's new length was not.
@@ -157,6 +168,22 @@ impl Space {
         }
         self.allocated.store(state.end, Ordering::Release);
         Ok(())
+    }
+
+    /// The first page that shows that a bitmap which is not there has been: the superblock, which is younger than the first one,
+    /// or a page behind it. What a page is written for was logged before that, and the bitmap before what it speaks for; so had its
+    /// record been lost with the power, none of them would be on the disk.
+    fn first_used(&self, bitmap: PageId, end: u32) -> Result<Option<PageId>> {
+        let behind = bitmap.0 + 1..end.min(bitmap.0.saturating_add(BITS));
+        let mut page = PageBuf::zeroed();
+        for id in (bitmap.0 == 1).then_some(0).into_iter().chain(behind) {
+            self.data
+                .read_at(&mut page[..], u64::from(id) * PAGE_SIZE as u64)?;
+            if page.iter().any(|&byte| byte != 0) {
+                return Ok(Some(PageId(id)));
+            }
+        }
+        Ok(None)
     }
 
     /// Whether there may be extents to give back.

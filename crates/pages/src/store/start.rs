@@ -128,6 +128,8 @@ impl Found {
         // What control and the records say was on disk was: a sync had returned before they could say so.
         let certain = control.durable.max(analysis.durable).max(control.scan_from);
         segments.write_again(certain, recovered.end)?;
+        // All there are, for the directory may be a copy that was never synced. Where nothing is to be written this costs nothing.
+        segments.sync(control.scan_from, segments.end(recovered.end))?;
         data.sync()?;
         control.epoch += 1;
         // Those that only the log knows of: a checkpoint may pass it before the floors above say what they have given out.

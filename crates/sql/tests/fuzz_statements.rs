@@ -41,8 +41,8 @@ struct World {
 }
 
 impl World {
-    fn new() -> World {
-        let dir = std::env::temp_dir().join(format!("tidemark-fuzz-{}", std::process::id()));
+    fn new(name: &str) -> World {
+        let dir = std::env::temp_dir().join(format!("tidemark-fuzz-{name}-{}", std::process::id()));
         let _ = std::fs::remove_dir_all(&dir);
         let pairs = [
             ("innodb_buffer_pool_size", "32M"),
@@ -230,6 +230,21 @@ fn corpus() -> Corpus {
 
 #[test]
 fn statements_of_any_text() {
-    let mut world = World::new();
+    let mut world = World::new("statements");
     corpus().play(1500, |input| world.run(input));
+}
+
+/// Definitions as dumps have them, and as they are shown once they are there.
+#[test]
+fn dumped_definitions_of_any_text() {
+    let dump = include_str!("corpus/dump.sql");
+    let statements = dump.split_terminator(";\n");
+    let corpus = statements.fold(Corpus::new("dump").words(WORDS), Corpus::input);
+    let mut world = World::new("dump");
+    corpus.play(800, |input| {
+        world.run(input);
+        for show in ["SHOW CREATE TABLE p", "SHOW CREATE TABLE c", "SHOW CREATE VIEW w"] {
+            world.run(show.as_bytes());
+        }
+    });
 }

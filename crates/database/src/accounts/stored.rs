@@ -465,4 +465,29 @@ mod tests {
         }
         assert!(Account::decode("u", "%", &[FORMAT + 1]).is_err());
     }
+
+    /// An account that is stored in any bytes is read, or refused.
+    #[test]
+    fn stored_accounts_of_any_bytes() {
+        let mut account = Account::new("u", "%");
+        account.set_password(AuthPlugin::CachingSha2Password, b"pw");
+        let db = ("d".to_owned(), Privileges::SELECT);
+        account.databases.insert(db.0, db.1);
+        account.roles.insert(AuthId::new("r", "%"), true);
+        account.default_roles.insert(AuthId::new("r", "%"));
+        account.former = vec![(1, b"*A".to_vec())];
+        account.attribute = Some("{}".to_owned());
+        account.restrictions.insert("r".to_owned(), Privileges::PROCESS);
+        account.rules.lifetime = Lifetime::Days(30);
+        account.auth.requirement = Requirement::X509;
+        let corpus = tidemark_testing::fuzz::Corpus::new("stored_account")
+            .input(Account::new("u", "%").encode())
+            .input(account.encode());
+        corpus.play(20_000, |input| {
+            if let Ok(account) = Account::decode("u", "%", input) {
+                let again = Account::decode("u", "%", &account.encode());
+                assert_eq!(again, Ok(account), "what is written is read");
+            }
+        });
+    }
 }

@@ -196,6 +196,10 @@ impl Histogram {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::types::{Collation, Decimal, Time};
+    use tidemark_testing::fuzz::Corpus;
+
+    const WORDS: &str = r#"base64:type254: 1.0 0.5 null true -1 1e400 singleton equi-height string int "2024-02-30" [ ] , : { }"#;
 
     /// Of values 0, 1, 1, 2, 2, 2 … and some NULLs.
     fn histogram(buckets: u64) -> Histogram {
@@ -252,5 +256,53 @@ mod tests {
             let back = Histogram::parse(histogram.text(&ty).as_bytes(), &ty).unwrap();
             assert_eq!(back, histogram);
         }
+    }
+
+    /// A document that a client gives, or that is stored, is a histogram of which shares can be asked, or is refused.
+    #[test]
+    fn documents_of_any_text() {
+        let types = [
+            (SqlType::bigint(), (0..9).map(Val::Int).collect()),
+            (
+                SqlType::varchar(10, Collation::DEFAULT),
+                vec![Val::string("a"), Val::string("bb")],
+            ),
+            (SqlType::datetime(2), vec![Val::DateTime(NEVER)]),
+            (SqlType::decimal(10, 2), vec![Val::Decimal(Decimal::new(-150, 2))]),
+            (
+                SqlType::new(TypeKind::Double),
+                vec![Val::Double(1.5), Val::Double(-2.5e10)],
+            ),
+            (
+                SqlType::new(TypeKind::Time),
+                vec![Val::Time(Time::new(3_600_000_000, 0))],
+            ),
+        ];
+        let mut corpus = Corpus::new("histogram").words(WORDS);
+        for (ty, sample) in &types {
+            for buckets in [100, 2] {
+                let mut sampler = Sampler::new(ty, 1 << 20);
+                let values = sample.iter().chain([&Val::Null]);
+                values.for_each(|value| sampler.add(value).expect("a value of the type"));
+                corpus = corpus.input(sampler.finish(buckets, false, NEVER).text(ty));
+            }
+        }
+        let values = [Val::Int(7), Val::string("seven"), Val::Null];
+        corpus.play(20_000, |input| {
+            for (ty, _) in &types {
+                let Ok(histogram) = Histogram::parse(input, ty) else {
+                    continue;
+                };
+                for value in &values {
+                    let shares = [histogram.equal(value, ty), histogram.below(value, true, ty)];
+                    assert!(
+                        shares.iter().flatten().all(|share| share.is_finite()),
+                        "{shares:?}"
+                    );
+                }
+                let again = Histogram::parse(histogram.text(ty).as_bytes(), ty);
+                assert_eq!(again.as_ref(), Ok(&histogram));
+            }
+        });
     }
 }

@@ -4,6 +4,8 @@
 //! are MySQL's, because clients look for them.
 
 pub(crate) mod create;
+#[cfg(test)]
+mod definition_fuzz;
 mod filter;
 mod grants;
 pub(crate) mod objects;

@@ -88,7 +88,9 @@ fn copy(mut copying: Client, asking: &mut Client, to: &Path) -> Result<(), Strin
     let statement = format!("CLONE LOCAL DATA DIRECTORY = {}", quoted(to)?);
     let (done, wait) = mpsc::channel();
     // It ends with its statement. If this process ends before, the server sees its client gone, and ends that.
-    thread::spawn(move || done.send(copying.query(&statement)));
+    thread::Builder::new()
+        .spawn(move || done.send(copying.query(&statement)))
+        .map_err(|error| format!("no thread for the copy's statement: {error}"))?;
     let bar = progress_bar();
     let result = loop {
         match wait.recv_timeout(ASKED_EVERY) {

@@ -24,6 +24,19 @@ pub type Errors = BTreeMap<String, u64>;
 
 /// Has the `at`-th call fail in each of the ways; what the clients were told.
 pub fn run(at: u64) -> Result<Errors, String> {
+    in_each_way(at, &mut |failing, errors| {
+        for (error, n) in disturbed(*failing)? {
+            *errors.entry(error).or_default() += n;
+        }
+        Ok(())
+    })
+}
+
+/// Calls `run` with each way in which the `at`-th call can fail: for want of room or otherwise, once or from then on.
+pub fn in_each_way(
+    at: u64,
+    run: &mut dyn FnMut(&Failing, &mut Errors) -> Result<(), String>,
+) -> Result<Errors, String> {
     let mut errors = Errors::new();
     for (error, calls) in [(libc::EIO, &[][..]), (libc::ENOSPC, Call::GROWING)] {
         for for_ever in [false, true] {
@@ -33,9 +46,7 @@ pub fn run(at: u64) -> Result<Errors, String> {
                 for_ever,
                 error,
             };
-            let told = disturbed(failing).map_err(|wrong| format!("{failing:?}: {wrong}"))?;
-            told.into_iter()
-                .for_each(|(error, n)| *errors.entry(error).or_default() += n);
+            run(&failing, &mut errors).map_err(|wrong| format!("{failing:?}: {wrong}"))?;
         }
     }
     Ok(errors)

@@ -10,6 +10,8 @@ const STACK: usize = 16 << 20;
 pub enum Stop {
     /// The power is off, or what it works on has stopped as it should.
     Over,
+    /// What it was at could not be done, and is given up; it begins with something else.
+    GivenUp,
     /// Something is wrong.
     Wrong(String),
 }
@@ -27,7 +29,7 @@ pub type Done<T = ()> = Result<T, Stop>;
 pub fn until_over(over: &AtomicBool, mut step: impl FnMut() -> Done) -> Result<(), String> {
     while !over.load(Ordering::Relaxed) {
         match step() {
-            Ok(()) => {}
+            Ok(()) | Err(Stop::GivenUp) => {}
             Err(Stop::Over) => return Ok(()),
             Err(Stop::Wrong(what)) => return Err(what),
         }

@@ -70,6 +70,7 @@ pub fn make_tables(engine: &Engine, model: &mut Model) -> Result<()> {
         let shape = Shape {
             table: ddl.create_table(&schema(2))?,
             indexes: 2,
+            columns: 0,
         };
         ddl.put_meta(NAMES, &[slot as u8], &shape.to_bytes())?;
         made.push(shape);

@@ -6,8 +6,9 @@
 //!     simulate files [--seeds A..B] …                                      files missing, cut short, exchanged, forty a seed
 //!     simulate faults [--seeds A..B] …                                     a disk that does wrong under clients, no threads
 //!     simulate sql [--seeds A..B] …                                        power cuts under sessions of SQL
+//!     simulate sql-calls [--seeds A..B] …                                  the n-th call of the disk fails under sessions of SQL
 //!     simulate sabotage [--seconds N]                                      broken builds are found out (feature `sabotage`)
-//!     simulate one cuts|calls|flips|files|faults|sql SEED [--cuts N] [--verbose]      one seed again
+//!     simulate one cuts|calls|flips|files|faults|sql|sql-calls SEED [--cuts N] [--verbose]      one seed again
 //!
 //! Each seed runs in a process of its own, so that one that ends in a panic, an abort or a hang is a finding like any other.
 //! A seed that fails prints what is wrong and the command that repeats it, and the exit status is 1.
@@ -24,6 +25,7 @@ mod model;
 mod power;
 mod scheduler;
 mod sql;
+mod sql_calls;
 mod sql_client;
 mod system;
 
@@ -46,7 +48,7 @@ fn main() {
     let words: Vec<&str> = options.words.iter().map(String::as_str).collect();
     match words[..] {
         ["one", what, seed] => one(what, seed.parse().unwrap_or_else(|_| usage()), &options),
-        [what @ ("cuts" | "calls" | "flips" | "files" | "faults" | "sql")] => {
+        [what @ ("cuts" | "calls" | "flips" | "files" | "faults" | "sql" | "sql-calls")] => {
             std::process::exit(hunt(what, &options))
         }
         ["sabotage"] => std::process::exit(find_sabotage(&options)),
@@ -56,10 +58,10 @@ fn main() {
 
 fn usage() -> ! {
     eprintln!(
-        "usage: simulate cuts|calls|flips|files|faults|sql [--seeds A..B] [--cuts N] [--jobs N] [--seconds N]"
+        "usage: simulate cuts|calls|flips|files|faults|sql|sql-calls [--seeds A..B] [--cuts N] [--jobs N] [--seconds N]"
     );
     eprintln!("       simulate sabotage [--seconds N]");
-    eprintln!("       simulate one cuts|calls|flips|files|faults|sql SEED [--cuts N] [--verbose]");
+    eprintln!("       simulate one cuts|calls|flips|files|faults|sql|sql-calls SEED [--cuts N] [--verbose]");
     std::process::exit(2)
 }
 
@@ -134,13 +136,8 @@ fn one(what: &str, seed: u64, options: &Options) -> ! {
                 shown.cuts, shown.cuts_of_starts, shown.commits, shown.longest_ms
             )
         }),
-        "calls" => calls::run(seed).map(|errors| {
-            let told: Vec<String> = errors
-                .into_iter()
-                .map(|(error, n)| format!("{error} ({n} times)"))
-                .collect();
-            format!("4 runs; clients were told: {}", told.join("; "))
-        }),
+        "calls" => calls::run(seed).map(told_of_calls),
+        "sql-calls" => sql_calls::run(seed).map(told_of_calls),
         "flips" => damage::flip_bits(seed).map(told),
         "files" => damage::mix_up_files(seed).map(told),
         "sql" => sql::Run::new(seed).go(options.cuts).map(|shown| {
@@ -170,6 +167,14 @@ fn one(what: &str, seed: u64, options: &Options) -> ! {
             system::exit(1)
         }
     }
+}
+
+fn told_of_calls(errors: calls::Errors) -> String {
+    let told: Vec<String> = errors
+        .into_iter()
+        .map(|(error, n)| format!("{error} ({n} times)"))
+        .collect();
+    format!("4 runs; clients were told: {}", told.join("; "))
 }
 
 fn told(shown: damage::Shown) -> String {

@@ -102,6 +102,8 @@ pub struct Shape {
     pub table: TableId,
     /// Its secondary indexes.
     pub indexes: usize,
+    /// Columns that it has beside those of every table.
+    pub columns: usize,
 }
 
 impl Shape {
@@ -109,15 +111,19 @@ impl Shape {
     pub fn to_bytes(self) -> Vec<u8> {
         let mut bytes = self.table.0.to_be_bytes().to_vec();
         bytes.push(self.indexes as u8);
+        bytes.push(self.columns as u8);
         bytes
     }
 
     /// What the catalog keeps.
     pub fn from_bytes(bytes: &[u8]) -> Option<Shape> {
-        let (table, indexes) = bytes.split_first_chunk::<8>()?;
+        let (table, [indexes, columns]) = bytes.split_first_chunk::<8>()? else {
+            return None;
+        };
         Some(Shape {
             table: TableId(u64::from_be_bytes(*table)),
-            indexes: usize::from(*indexes.first()?),
+            indexes: usize::from(*indexes),
+            columns: usize::from(*columns),
         })
     }
 }

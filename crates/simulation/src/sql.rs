@@ -10,11 +10,10 @@ use super::disk::SlowDisk;
 use super::model::{Model, Row, Rows, Shape, Text};
 use super::power::{cut_in, lose_power, of_any_size, try_start};
 use super::scheduler::Random;
-use super::sql_client::{EXTRA, SLOTS, SqlClient, SqlWorld};
-use parking_lot::Mutex;
+use super::sql_client::{EXTRA, MORE, SLOTS, SqlClient, SqlWorld, more_default};
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 use tidemark_engine::TableId;
 use tidemark_engine::disk::sim::SimDisk;
@@ -169,7 +168,8 @@ fn number(value: Option<&Value>) -> Option<i64> {
     }
 }
 
-fn row_of(values: &[Value]) -> Row {
+/// The row that these values are: the columns of every table.
+pub fn row_of(values: &[Value]) -> Row {
     let text = match values.get(4) {
         Some(Value::Bytes(bytes)) => &bytes[..],
         _ => &[],
@@ -219,24 +219,106 @@ pub fn rows_of(session: &mut Session, slot: usize) -> Result<std::result::Result
     Ok(Ok(rows))
 }
 
-/// How many extra indexes the dictionary says that the table has.
-fn shape_of(session: &mut Session, slot: usize) -> Result<Shape> {
-    let answer = run(
+/// What the dictionary says that the table has beside what every table has. The columns must show their defaults.
+fn shape_of(session: &mut Session, slot: usize) -> Result<std::result::Result<Shape, String>> {
+    let indexes = run(
         session,
-        &format!("SHOW INDEX FROM t{slot} WHERE Key_name LIKE 'extra%'"),
+        &format!("SHOW INDEX FROM t{slot} WHERE Key_name LIKE 'extra%' AND Seq_in_index = 1"),
     )?;
-    let names: std::collections::BTreeSet<_> = answer
-        .rows
-        .iter()
-        .filter_map(|row| match row.get(2) {
-            Some(Value::Bytes(name)) => Some(name.clone()),
-            _ => None,
-        })
-        .collect();
-    Ok(Shape {
+    let columns = run(session, &format!("SHOW COLUMNS FROM t{slot} LIKE 'more%'"))?;
+    let shape = Shape {
         table: TableId(slot as u64),
-        indexes: names.len(),
-    })
+        indexes: indexes.rows.len(),
+        columns: columns.rows.len(),
+    };
+    if shape.indexes > EXTRA || shape.columns > MORE {
+        return Ok(Err(format!("t{slot} is {shape:?}")));
+    }
+    for n in 0..shape.columns {
+        let default = more_default(n);
+        let others = run(
+            session,
+            &format!("SELECT id, more{n} FROM t{slot} WHERE NOT more{n} <=> {default} LIMIT 3"),
+        )?;
+        if !others.rows.is_empty() {
+            return Ok(Err(format!(
+                "more{n} of t{slot} is not {default} in {:?}",
+                others.rows
+            )));
+        }
+    }
+    Ok(Ok(shape))
+}
+
+/// Fails if a row has a text that no client has written.
+pub fn check_text(row: &Row) -> std::result::Result<(), String> {
+    match row.c.number {
+        0 => Err(format!("row {} of a copied table has another's text", row.id)),
+        _ => Ok(()),
+    }
+}
+
+/// Drops the tables that clients were filling: each is whole, if it is there at all.
+fn drop_asides(session: &mut Session) -> Result<std::result::Result<(), String>> {
+    for row in run(session, "SHOW TABLES LIKE 'aside%'")?.rows {
+        let Some(Value::Bytes(name)) = row.first() else {
+            continue;
+        };
+        let name = String::from_utf8_lossy(name).into_owned();
+        for index in ["PRIMARY", "writer"] {
+            let rows = run(
+                session,
+                &format!(
+                    "SELECT id, writer, NULL, NULL, c FROM {name} FORCE INDEX ({index}) WHERE writer > 0"
+                ),
+            )?;
+            if let Err(wrong) = rows.rows.iter().try_for_each(|row| check_text(&row_of(row))) {
+                return Ok(Err(wrong));
+            }
+        }
+        run(session, &format!("DROP TABLE {name}"))?;
+    }
+    Ok(Ok(()))
+}
+
+/// Makes the tables of a run.
+pub fn make_tables(database: &Arc<Database>, model: &mut Model) -> Result<()> {
+    let mut session = connect(database, 1, None)?;
+    run(&mut session, "CREATE DATABASE d")?;
+    run(&mut session, "USE d")?;
+    for slot in 0..SLOTS {
+        run(
+            &mut session,
+            &format!(
+                "CREATE TABLE t{slot} (id INT PRIMARY KEY, writer BIGINT UNSIGNED NOT NULL, k INT, u INT, c LONGBLOB, \
+                 KEY k (k), UNIQUE KEY u (u))"
+            ),
+        )?;
+        model.slots.push(Default::default());
+        let shape = Shape {
+            table: TableId(slot as u64),
+            indexes: 0,
+            columns: 0,
+        };
+        model.define(slot, shape, true);
+    }
+    Ok(())
+}
+
+/// What stands in the tables.
+pub fn read_tables(database: &Arc<Database>) -> Result<std::result::Result<Vec<(Shape, Rows)>, String>> {
+    let mut session = connect(database, 1, Some("d"))?;
+    let mut found = Vec::new();
+    if let Err(wrong) = drop_asides(&mut session)? {
+        return Ok(Err(wrong));
+    }
+    for slot in 0..SLOTS {
+        match (shape_of(&mut session, slot)?, rows_of(&mut session, slot)?) {
+            (Ok(shape), Ok(rows)) => found.push((shape, rows)),
+            (Err(wrong), _) | (_, Err(wrong)) => return Ok(Err(wrong)),
+        }
+    }
+    Ok(Ok(found))
 }
 
 /// A run: so many cuts.
@@ -260,14 +342,14 @@ impl Run {
 
     /// Runs until there were so many cuts.
     pub fn go(mut self, cuts: u64) -> std::result::Result<Shown, String> {
-        self.make()
+        open(&self.disk)
+            .and_then(|database| make_tables(&database, &mut self.model))
             .map_err(|error| format!("making the tables: {error}"))?;
         while self.shown.cuts < cuts {
             lose_power(&mut self.random, &mut self.disk);
             let database = self.start()?;
-            let found = self
-                .read(&database)
-                .map_err(|error| format!("reading after a start: {error}"))??;
+            let found =
+                read_tables(&database).map_err(|error| format!("reading after a start: {error}"))??;
             self.model
                 .settle(&found)
                 .map_err(|wrong| format!("after cut {}: {wrong}", self.shown.cuts))?;
@@ -275,45 +357,6 @@ impl Run {
         }
         self.shown.commits = self.model.commits;
         Ok(self.shown)
-    }
-
-    fn make(&mut self) -> Result<()> {
-        let database = open(&self.disk)?;
-        let mut session = connect(&database, 1, None)?;
-        run(&mut session, "CREATE DATABASE d")?;
-        run(&mut session, "USE d")?;
-        for slot in 0..SLOTS {
-            run(
-                &mut session,
-                &format!(
-                    "CREATE TABLE t{slot} (id INT PRIMARY KEY, writer BIGINT UNSIGNED NOT NULL, k INT, u INT, c LONGBLOB, \
-                     KEY k (k), UNIQUE KEY u (u))"
-                ),
-            )?;
-            self.model.slots.push(Default::default());
-            let shape = Shape {
-                table: TableId(slot as u64),
-                indexes: 0,
-            };
-            self.model.define(slot, shape, true);
-        }
-        Ok(())
-    }
-
-    fn read(&mut self, database: &Arc<Database>) -> Result<std::result::Result<Vec<(Shape, Rows)>, String>> {
-        let mut session = connect(database, 1, Some("d"))?;
-        let mut found = Vec::new();
-        for slot in 0..SLOTS {
-            let shape = shape_of(&mut session, slot)?;
-            if shape.indexes > EXTRA {
-                return Ok(Err(format!("t{slot} has {} extra indexes", shape.indexes)));
-            }
-            match rows_of(&mut session, slot)? {
-                Ok(rows) => found.push((shape, rows)),
-                Err(wrong) => return Ok(Err(wrong)),
-            }
-        }
-        Ok(Ok(found))
     }
 
     /// Starts the database, perhaps not at the first time.
@@ -329,14 +372,7 @@ impl Run {
     /// Sessions work until the power goes, or until the database is stopped.
     fn work(&mut self, database: Arc<Database>) -> std::result::Result<(), String> {
         let stops = self.random.one_in(10);
-        let world = SqlWorld {
-            database,
-            disk: self.disk.clone(),
-            model: Mutex::new(std::mem::take(&mut self.model)),
-            alters: (0..SLOTS).map(|_| Mutex::new(())).collect(),
-            over: AtomicBool::new(false),
-            longest_ms: AtomicU64::new(0),
-        };
+        let world = SqlWorld::new(database, &self.disk, std::mem::take(&mut self.model));
         if !stops {
             let changes = of_any_size(&mut self.random, 1500);
             self.disk.set_faults(cut_in(changes));
@@ -344,7 +380,7 @@ impl Run {
         let clients = 1 + self.random.below(4);
         let seeds: Vec<u64> = (0..clients).map(|_| self.random.draw()).collect();
         let pause = self.random.below(4000);
-        let client = |n, seed| SqlClient::new(&world, 2 + n, seed).and_then(SqlClient::run);
+        let client = |n, seed| SqlClient::new(&world, n, seed).and_then(SqlClient::run);
         run_clients(&world.over, &seeds, client, || {
             if stops {
                 std::thread::sleep(Duration::from_millis(pause));

@@ -1,15 +1,19 @@
-//! What the sessions of a run of SQL do: transactions of several statements, reads that are held against each other, and
-//! indexes that come and go.
+//! What the sessions of a run of SQL do: transactions of several statements, reads that are held against each other, tables
+//! that are copied, and indexes and columns that come and go.
+//!
+//! Where calls of the disk may fail, a client has a table to itself: a COMMIT that fails rolls back, and lets its locks go, before the
+//! model knows.
 
 use super::crowd::{self, Done, Stop, until_over};
-use super::model::{Model, Row, Shape, Text, Writes};
+use super::model::{Model, Row, Text, Writes};
 use super::scheduler::{self, Random};
-use super::sql::{Answer, connect, rows_of, run};
+use super::sql::{Answer, check_text, connect, row_of, rows_of, run};
 use parking_lot::Mutex;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::time::Duration;
-use tidemark_engine::TableId;
+use tidemark_engine::Error;
 use tidemark_engine::disk::sim::SimDisk;
 use tidemark_sql::error::er;
 use tidemark_sql::{Database, Session, SqlError};
@@ -18,8 +22,12 @@ use tidemark_sql::{Database, Session, SqlError};
 pub const SLOTS: usize = 2;
 /// Indexes that a table may have besides.
 pub const EXTRA: usize = 2;
-/// What they are on.
+/// Columns that a table may have besides, each with a default of its own.
+pub const MORE: usize = 2;
+/// What the indexes are on.
 const EXTRA_PARTS: [&str; EXTRA] = ["writer, k", "k, u"];
+/// The number of the first client's connection: 1 is of the run's own.
+const FIRST_SESSION: u64 = 2;
 /// Ids below this are drawn for single rows.
 const IDS: u64 = 200;
 /// Above them, so many times a hundred are filled and emptied together.
@@ -33,12 +41,37 @@ pub struct SqlWorld {
     pub disk: SimDisk,
     /// What must be there.
     pub model: Mutex<Model>,
+    /// Whether calls may fail although the power is on.
+    pub faulty: bool,
     /// Held by the client that alters a table, so that the model knows which definition may be there.
     pub alters: Vec<Mutex<()>>,
     /// The clients are to stop.
     pub over: AtomicBool,
     /// The longest that any statement took, in milliseconds of the world's time.
     pub longest_ms: AtomicU64,
+    /// What statements failed with for the disk's sake, and how often.
+    pub errors: Mutex<BTreeMap<String, u64>>,
+}
+
+impl SqlWorld {
+    /// A database on a disk, and what must be there. Calls may not fail while the power is on.
+    pub fn new(database: Arc<Database>, disk: &SimDisk, model: Model) -> SqlWorld {
+        SqlWorld {
+            database,
+            disk: disk.clone(),
+            model: Mutex::new(model),
+            faulty: false,
+            alters: (0..SLOTS).map(|_| Mutex::new(())).collect(),
+            over: AtomicBool::new(false),
+            longest_ms: AtomicU64::new(0),
+            errors: Mutex::default(),
+        }
+    }
+}
+
+/// What the nth column besides shows in every row.
+pub fn more_default(n: usize) -> usize {
+    7 + n
 }
 
 /// What became of a statement.
@@ -55,6 +88,8 @@ pub struct SqlClient<'w> {
     world: &'w SqlWorld,
     random: Random,
     session: Session,
+    /// The table to which it keeps, if it keeps to one.
+    own: Option<usize>,
 }
 
 /// What a transaction has done so far.
@@ -63,6 +98,18 @@ struct Doing {
     repeatable: bool,
     writes: Writes,
     saved: Option<Writes>,
+}
+
+/// Whether an error says that the disk has failed.
+fn is_of_disk(error: &SqlError) -> bool {
+    matches!(error.code, er::DISK_FULL | er::GET_ERRNO | er::SERVER_SHUTDOWN)
+}
+
+fn session(world: &SqlWorld, id: u64) -> std::result::Result<Session, String> {
+    let mut session = connect(&world.database, id, Some("d")).map_err(|error| error.to_string())?;
+    let settings = "SET innodb_lock_wait_timeout = 2, lock_wait_timeout = 5";
+    run(&mut session, settings).map_err(|error| error.to_string())?;
+    Ok(session)
 }
 
 fn show(value: Option<i64>) -> String {
@@ -79,16 +126,19 @@ fn hex(text: Text) -> String {
 }
 
 impl<'w> SqlClient<'w> {
-    /// A session whose doings follow from the seed.
-    pub fn new(world: &'w SqlWorld, id: u64, seed: u64) -> std::result::Result<SqlClient<'w>, String> {
-        let mut session = connect(&world.database, id, Some("d")).map_err(|error| error.to_string())?;
-        let settings = "SET innodb_lock_wait_timeout = 2, lock_wait_timeout = 5";
-        run(&mut session, settings).map_err(|error| error.to_string())?;
+    /// The nth session, whose doings follow from the seed.
+    pub fn new(world: &'w SqlWorld, n: u64, seed: u64) -> std::result::Result<SqlClient<'w>, String> {
         Ok(SqlClient {
             world,
             random: Random(seed),
-            session,
+            session: session(world, FIRST_SESSION + n)?,
+            own: world.faulty.then_some(n as usize % SLOTS),
         })
+    }
+
+    fn some_slot(&mut self) -> usize {
+        let drawn = self.random.below(SLOTS as u64) as usize;
+        self.own.unwrap_or(drawn)
     }
 
     /// Works until it must stop.
@@ -98,8 +148,19 @@ impl<'w> SqlClient<'w> {
             0 => self.alter(),
             1..4 => self.look(),
             4 => self.rest(),
+            5 => self.put_aside(),
             _ => self.transact(),
         })
+    }
+
+    /// Whether the log could not be written, so that nothing can be changed any more. (A server's process has ended by then.)
+    fn has_stopped(&self) -> bool {
+        let change = || {
+            let mut ddl = self.world.database.engine().ddl()?;
+            ddl.put_meta("simulation.probe", b"", b"")?;
+            ddl.commit()
+        };
+        matches!(change(), Err(Error::Stopped(_)))
     }
 
     fn rest(&mut self) -> Done {
@@ -112,6 +173,11 @@ impl<'w> SqlClient<'w> {
             Ok(answer) => Ok(Ran::Done(answer)),
             Err(_) if self.world.disk.is_dead() => Err(Stop::Over),
             Err(error) => match error.code {
+                er::SERVER_SHUTDOWN if self.world.faulty => Err(Stop::Over),
+                er::DISK_FULL | er::GET_ERRNO if self.world.faulty => {
+                    *self.world.errors.lock().entry(error.message.clone()).or_default() += 1;
+                    Ok(Ran::Failed(error))
+                }
                 er::LOCK_DEADLOCK => Ok(Ran::RolledBack),
                 er::LOCK_WAIT_TIMEOUT | er::DUP_ENTRY | er::TABLE_DEF_CHANGED => Ok(Ran::Failed(error)),
                 _ => Err(Stop::Wrong(format!(
@@ -122,10 +188,14 @@ impl<'w> SqlClient<'w> {
         }
     }
 
-    /// A statement that cannot fail while there is power.
+    /// A statement that cannot fail while there is power and the disk works; else the session is given up, and its transaction with it.
     fn must(&mut self, statement: &str) -> Done<Answer> {
         match self.ask(statement)? {
             Ran::Done(answer) => Ok(answer),
+            Ran::Failed(_) if self.world.faulty => {
+                self.session = session(self.world, self.session.connection_id())?;
+                Err(Stop::GivenUp)
+            }
             Ran::Failed(error) => Err(Stop::Wrong(format!("{statement}: {error}"))),
             Ran::RolledBack => Err(Stop::Wrong(format!("{statement}: rolled back"))),
         }
@@ -152,14 +222,24 @@ impl<'w> SqlClient<'w> {
             return self.must("ROLLBACK").map(drop);
         }
         self.world.model.lock().enter(doing.number, &doing.writes);
-        self.must("COMMIT")?;
-        self.world.model.lock().acknowledge(doing.number, &doing.writes);
+        match self.ask("COMMIT")? {
+            Ran::Done(_) => self.world.model.lock().acknowledge(doing.number, &doing.writes),
+            // Its record is in the log, which may be on the disk or not.
+            Ran::Failed(_) if self.world.faulty && self.has_stopped() => return Err(Stop::Over),
+            // The transaction is rolled back, or will be.
+            Ran::Failed(_) if self.world.faulty => {
+                self.world.model.lock().take_back(doing.number, &doing.writes);
+                self.must("ROLLBACK")?;
+            }
+            Ran::Failed(error) => return Err(Stop::Wrong(format!("COMMIT: {error}"))),
+            Ran::RolledBack => return Err(Stop::Wrong("COMMIT: rolled back".into())),
+        }
         Ok(())
     }
 
     /// One statement. False if the transaction is gone.
     fn step(&mut self, doing: &mut Doing) -> Done<bool> {
-        let slot = self.random.below(SLOTS as u64) as usize;
+        let slot = self.some_slot();
         match self.random.below(20) {
             0 => {
                 self.must("SAVEPOINT s")?;
@@ -358,6 +438,7 @@ impl<'w> SqlClient<'w> {
                 Err(_) if self.world.disk.is_dead() => return Err(Stop::Over),
                 // An index came while it looked.
                 Err(error) if matches!(error.code, er::TABLE_DEF_CHANGED | er::LOCK_WAIT_TIMEOUT) => break,
+                Err(error) if self.world.faulty && is_of_disk(&error) => break,
                 Err(error) => return Err(Stop::Wrong(format!("reading t{slot}: {error}"))),
             }
             scheduler::pause(100_000);
@@ -374,22 +455,59 @@ impl<'w> SqlClient<'w> {
         self.must("COMMIT").map(drop)
     }
 
-    /// An index more or less, or the table made anew.
+    /// Copies a table to another one, which may be a temporary one, reads that, and drops it.
+    fn put_aside(&mut self) -> Done {
+        let slot = self.some_slot();
+        let kind = match self.random.one_in(2) {
+            true => "TEMPORARY TABLE",
+            false => "TABLE",
+        };
+        let name = format!("aside{}", self.session.connection_id());
+        let copy = format!(
+            "CREATE {kind} {name} (PRIMARY KEY (id), KEY (writer)) SELECT id, writer, c FROM t{slot}"
+        );
+        self.must(&format!("DROP {kind} IF EXISTS {name}"))?;
+        let Ran::Done(_) = self.ask(&copy)? else {
+            return Ok(());
+        };
+        let Ran::Done(rows) = self.ask(&format!("SELECT id, writer, NULL, NULL, c FROM {name}"))? else {
+            return Ok(());
+        };
+        for row in rows.rows.iter().map(|row| row_of(row)) {
+            check_text(&row).map_err(Stop::Wrong)?;
+            self.world.model.lock().saw(row.writer).map_err(Stop::Wrong)?;
+        }
+        self.must(&format!("DROP {kind} {name}")).map(drop)
+    }
+
+    /// An index or a column more or less, or the table made anew.
     fn alter(&mut self) -> Done {
         let world = self.world;
-        let slot = self.random.below(SLOTS as u64) as usize;
+        let slot = self.some_slot();
         let _guard = world.alters[slot].lock();
-        let now = world.model.lock().slots[slot]
-            .shape
-            .map_or(0, |shape| shape.indexes);
-        let (indexes, what) = match self.random.below(3) {
-            0 if now < EXTRA => (now + 1, format!("ADD INDEX extra{now} ({})", EXTRA_PARTS[now])),
-            1 if now > 0 => (now - 1, format!("DROP INDEX extra{}", now - 1)),
-            _ => (now, "ENGINE = InnoDB".to_owned()),
+        let Some(mut shape) = world.model.lock().slots[slot].shape else {
+            return Ok(());
         };
-        let shape = Shape {
-            table: TableId(slot as u64),
-            indexes,
+        let what = match self.random.below(5) {
+            0 if shape.indexes < EXTRA => {
+                shape.indexes += 1;
+                let n = shape.indexes - 1;
+                format!("ADD INDEX extra{n} ({})", EXTRA_PARTS[n])
+            }
+            1 if shape.indexes > 0 => {
+                shape.indexes -= 1;
+                format!("DROP INDEX extra{}", shape.indexes)
+            }
+            2 if shape.columns < MORE => {
+                shape.columns += 1;
+                let n = shape.columns - 1;
+                format!("ADD COLUMN more{n} INT NOT NULL DEFAULT {}", more_default(n))
+            }
+            3 if shape.columns > 0 => {
+                shape.columns -= 1;
+                format!("DROP COLUMN more{}", shape.columns)
+            }
+            _ => "ENGINE = InnoDB".to_owned(),
         };
         world.model.lock().slots[slot].pending = Some((shape, false));
         match self.ask(&format!("ALTER TABLE t{slot} {what}"))? {

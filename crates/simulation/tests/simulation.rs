@@ -33,6 +33,14 @@ fn a_call_that_fails_is_an_error_and_loses_nothing() {
     }
 }
 
+/// Of a start, of the first statements, and of a workload.
+#[test]
+fn a_call_that_fails_under_sql_is_an_error_and_loses_nothing() {
+    for calls in ["30..31", "150..151", "700..701"] {
+        print!("{}", passes(&["sql-calls", "--seeds", calls]));
+    }
+}
+
 #[test]
 fn damage_is_named_or_harmless() {
     print!("{}", passes(&["flips", "--seeds", "1..2"]));

@@ -1,7 +1,7 @@
 //! The catalog: the tree that lists all other trees.
 //!
 //! ```text
-//!  01 | table id u64                     → definition: index ids, roots, schema
+//!  01 | table id u64                     → definition: index ids, roots, schema, history of its columns
 //!  02 | space 00 00 | key, escaped 00 00 → meta data of the floor above
 //!  03 01 | index id u64                  → garbage: a tree to free
 //!  03 02 | page u32                      → garbage: a chain to free
@@ -16,9 +16,9 @@
 
 use crate::bytes::ByteReader;
 use crate::error::{Error, Result};
-use crate::garbage::{Garbage, GarbageTree};
+use crate::garbage::{Garbage, GarbageTree, RowParts};
 use crate::ids::{IndexId, Lsn, PageId, TableId};
-use crate::schema::TableSchema;
+use crate::schema::Shape;
 use crate::store::Store;
 use crate::system_tree::{SystemTree, chunk_key, damaged};
 use crate::table::{Collator, Table, TableState};
@@ -56,7 +56,7 @@ pub(crate) struct Catalog {
 /// A table's definition as the catalog stores it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Definition {
-    pub schema: TableSchema,
+    pub shape: Shape,
     /// Ids and roots; the clustered index first.
     pub indexes: Vec<(IndexId, PageId)>,
 }
@@ -69,7 +69,7 @@ impl Definition {
             out.extend(id.0.to_le_bytes());
             out.extend(root.0.to_le_bytes());
         }
-        self.schema.encode(&mut out);
+        self.shape.encode(&mut out);
         out
     }
 
@@ -79,8 +79,8 @@ impl Definition {
         let indexes = (0..count)
             .map(|_| Some((IndexId(r.u64()?), PageId(r.u32()?))))
             .collect::<Option<Vec<_>>>()?;
-        let schema = TableSchema::decode(r.0)?;
-        (indexes.len() == schema.secondary.len() + 1).then_some(Definition { schema, indexes })
+        let shape = Shape::decode(r.0)?;
+        (indexes.len() == shape.schema.secondary.len() + 1).then_some(Definition { shape, indexes })
     }
 }
 
@@ -212,7 +212,7 @@ impl Catalog {
         };
         Ok(Arc::new(Table::new(
             id,
-            definition.schema.clone(),
+            definition.shape.clone(),
             self.trees_of(definition),
             state,
             self.collator.clone(),
@@ -222,7 +222,7 @@ impl Catalog {
 
     /// Makes a handle for a table with another definition than `before`, of which it takes over what is in both.
     pub fn redefined(&self, before: &Table, definition: &Definition) -> Table {
-        before.redefined(definition.schema.clone(), self.trees_of(definition))
+        before.redefined(definition.shape.clone(), self.trees_of(definition))
     }
 
     fn trees_of(&self, definition: &Definition) -> Vec<Tree> {
@@ -272,7 +272,7 @@ impl Catalog {
         let tables = self.temporary.lock();
         let columns = tables
             .iter()
-            .map(|(id, definition)| (*id, definition.schema.columns.len()));
+            .map(|(id, definition)| (*id, definition.shape.schema.columns.len()));
         let mut columns: Vec<_> = columns.collect();
         columns.sort();
         columns
@@ -287,8 +287,8 @@ impl Catalog {
     }
 
     /// Makes an empty tree, which is in the garbage list until a table takes it.
-    pub fn create_tree(&self, schema: Option<&TableSchema>) -> Result<GarbageTree> {
-        self.garbage.create_tree(self.new_index_id(), schema)
+    pub fn create_tree(&self, rows: Option<RowParts>) -> Result<GarbageTree> {
+        self.garbage.create_tree(self.new_index_id(), rows)
     }
 
     /// The trees in the garbage list as of the last commit, without those being made.

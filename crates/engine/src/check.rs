@@ -15,7 +15,7 @@ use crate::error::{Error, Result};
 use crate::ids::{IndexId, PageId, TxnId};
 use crate::pool::page_type;
 use crate::table::{
-    Collator, DELETED, EntryHead, Head, OUTSIDE, Outside, RowLayout, RowView, Table, first_page, row_of,
+    Collator, DELETED, EntryHead, Head, OUTSIDE, Outside, RowView, Table, first_page, row_of, row_version,
 };
 use crate::tree::{Tree, Visitor, overflow_owner, verify_overflow};
 use std::path::Path;
@@ -143,16 +143,16 @@ impl Checker<'_> {
         let chains_are_whole = !self.core.needs_sweep()?;
         for garbage in catalog.garbage.trees()? {
             let tree = Tree::new(self.core.kernel.store.clone(), garbage.index, garbage.root);
-            let layout = garbage
-                .schema
-                .as_ref()
-                .map(|schema| RowLayout::new(&schema.columns));
             let done = self.walk_as(
                 true,
                 "a dropped tree",
                 &tree,
-                &mut |check, _, value| match &layout {
-                    Some(layout) if chains_are_whole => check.chains(garbage.index, value, layout),
+                &mut |check, _, value| match &garbage.rows {
+                    Some(rows) if chains_are_whole => {
+                        let row = row_of(value);
+                        let outside = rows.of(row_version(Head::of(value).flags, row)).outside(row);
+                        check.chains(garbage.index, value, outside.map(|(_, r)| r))
+                    }
                     _ => Ok(()),
                 },
             );
@@ -165,7 +165,9 @@ impl Checker<'_> {
         let place = |n: usize| format!("table {} index {n}", table.id());
         let mut rows = 0u64;
         let done = self.walk(&place(0), &table.indexes[0].tree, &mut |check, key, value| {
-            check.chains(table.indexes[0].id, value, &table.layout)?;
+            let (flags, row) = (Head::of(value).flags, row_of(value));
+            let outside = table.layouts.of(flags, row).outside(row);
+            check.chains(table.indexes[0].id, value, outside.map(|(_, r)| r))?;
             if Head::of(value).is_deleted() {
                 check.report.deleted_entries += 1;
                 return Ok(());
@@ -197,13 +199,15 @@ impl Checker<'_> {
 
     /// One row: its own key, and its entries.
     fn row(&mut self, table: &Table, key: &[u8], value: &[u8]) -> Result<()> {
-        let outside = Outside::of(
-            &table.indexes[0].tree,
-            &table.layout,
-            Head::of(value).flags,
-            row_of(value),
-        );
-        let row = RowView::row(&table.layout, key, row_of(value), &outside);
+        let version = row_version(Head::of(value).flags, row_of(value));
+        if version > table.row_versions() {
+            self.fault(format!(
+                "table {}: a row of version {version}, which is to come yet",
+                table.id()
+            ));
+        }
+        let outside = Outside::of(table, Head::of(value).flags, row_of(value));
+        let row = RowView::row(key, row_of(value), &outside);
         if table.schema().primary.is_some() {
             let mut own = Vec::new();
             let values: Vec<_> = (0..table.schema().columns.len()).map(|c| row.get(c)).collect();
@@ -229,17 +233,19 @@ impl Checker<'_> {
         Ok(())
     }
 
-    /// Marks the pages of a row's chains as reached. Chains of a deleted row are in the garbage list, or freed.
-    fn chains(&mut self, index: IndexId, value: &[u8], layout: &RowLayout) -> Result<()> {
+    /// Marks the pages of a row's chains as reached, to which these references lead. Chains of a deleted row are in the garbage
+    /// list, or freed.
+    fn chains<'v>(
+        &mut self,
+        index: IndexId,
+        value: &[u8],
+        mut references: impl Iterator<Item = &'v [u8]>,
+    ) -> Result<()> {
         let flags = Head::of(value).flags;
         if flags & OUTSIDE == 0 || flags & DELETED != 0 {
             return Ok(());
         }
-        let firsts: Vec<PageId> = layout
-            .outside(row_of(value))
-            .filter_map(|(_, r)| first_page(r))
-            .collect();
-        firsts.into_iter().try_for_each(|first| self.chain(index, first))
+        references.try_for_each(|r| first_page(r).map_or(Ok(()), |first| self.chain(index, first)))
     }
 
     fn chain(&mut self, index: IndexId, first: PageId) -> Result<()> {

@@ -19,11 +19,11 @@ use crate::build::{Builder, OnlineBuild};
 use crate::catalog::{Catalog, Definition, meta_key, next_ids_key, table_key};
 use crate::core::Core;
 use crate::error::{Error, Result};
-use crate::garbage::GarbageTree;
+use crate::garbage::{GarbageTree, RowParts};
 use crate::ids::{IndexNo, Isolation, Lsn, PageId, TableId};
 use crate::lock::Interrupt;
-use crate::schema::{IndexSchema, RowBuf, TableSchema};
-use crate::table::{RowView, Table, TableState};
+use crate::schema::{Column, Datum, Fate, IndexSchema, ROW_VERSIONS_MAX, RowBuf, Shape, Step, TableSchema};
+use crate::table::{RowView, Table, TableState, stored_value};
 use crate::transaction::Transaction;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -52,6 +52,20 @@ pub struct Ddl {
     dropped: Vec<GarbageTree>,
     /// Builds whose indexes become part of their tables.
     builds: Vec<OnlineBuild>,
+}
+
+/// A column that a table has after [`Ddl::change_columns`].
+#[derive(Clone, Copy, Debug)]
+pub enum NewColumn<'v> {
+    /// The column that had this number.
+    Kept(usize),
+    /// A column that comes.
+    Added {
+        /// What it is.
+        column: Column,
+        /// The value that it has in the rows there are.
+        value: Datum<'v>,
+    },
 }
 
 /// A table made or changed by this DDL.
@@ -103,8 +117,8 @@ impl Ddl {
         }
     }
 
-    fn make_tree(&mut self, schema: Option<&TableSchema>) -> Result<GarbageTree> {
-        let tree = self.core.catalog.create_tree(schema)?;
+    fn make_tree(&mut self, rows: Option<RowParts>) -> Result<GarbageTree> {
+        let tree = self.core.catalog.create_tree(rows)?;
         self.made.push(tree.clone());
         Ok(tree)
     }
@@ -113,15 +127,13 @@ impl Ddl {
     pub fn create_table(&mut self, schema: &TableSchema) -> Result<TableId> {
         schema.validate()?;
         let id = self.core.catalog.new_table_id();
+        let shape = Shape::new(schema.clone());
         let mut indexes = Vec::new();
         for n in 0..=schema.secondary.len() {
-            let tree = self.make_tree((n == 0).then_some(schema))?;
+            let tree = self.make_tree((n == 0).then(|| RowParts::new(&shape)))?;
             indexes.push((tree.index, tree.root));
         }
-        let definition = Definition {
-            schema: schema.clone(),
-            indexes,
-        };
+        let definition = Definition { shape, indexes };
         let state = self.temporary.then(|| Arc::new(TableState::in_memory()));
         let table = self.core.catalog.open_table(id, &definition, state)?;
         self.tables.insert(
@@ -185,8 +197,8 @@ impl Ddl {
 
     fn drop_tree(&mut self, definition: &Definition, n: IndexNo) {
         let (index, root) = definition.indexes[n];
-        let schema = (n == 0).then(|| definition.schema.columns_only());
-        self.dropped.push(GarbageTree { index, root, schema });
+        let rows = (n == 0).then(|| RowParts::new(&definition.shape));
+        self.dropped.push(GarbageTree { index, root, rows });
     }
 
     fn definition(&self, table: TableId) -> Result<Definition> {
@@ -220,8 +232,8 @@ impl Ddl {
     /// and the rows are not.
     pub fn add_index(&mut self, table: TableId, index: &IndexSchema) -> Result<()> {
         let mut definition = self.definition(table)?;
-        definition.schema.secondary.push(index.clone());
-        definition.schema.validate()?;
+        definition.shape.schema.secondary.push(index.clone());
+        definition.shape.schema.validate()?;
         let tree = self.make_tree(None)?;
         definition.indexes.push((tree.index, tree.root));
         self.redefine(table, definition)?;
@@ -240,10 +252,10 @@ impl Ddl {
         let mut definition = self.definition(table)?;
         build.verify(definition.indexes.len(), &|| self.check())?;
         for (index, tree) in build.indexes() {
-            definition.schema.secondary.push(index.clone());
+            definition.shape.schema.secondary.push(index.clone());
             definition.indexes.push((tree.index, tree.root));
         }
-        definition.schema.validate()?;
+        definition.shape.schema.validate()?;
         self.builds.push(build);
         self.redefine(table, definition)
     }
@@ -261,7 +273,46 @@ impl Ddl {
             self.core.tasks_lost.store(true, Ordering::Relaxed);
         }
         definition.indexes.remove(index);
-        definition.schema.secondary.remove(index - 1);
+        definition.shape.schema.secondary.remove(index - 1);
+        self.redefine(table, definition)
+    }
+
+    /// Gives a table these columns in this order, and leaves its rows as they are: a row of before shows a column that has come
+    /// with the value given here, and one that has gone not at all. Views of before find the table changed
+    /// ([`Error::DefinitionChanged`]). Fails if an index has a column that is to go, if a value is none of its column, and if
+    /// this has been done [`ROW_VERSIONS_MAX`] times since the table was made.
+    pub fn change_columns(&mut self, table: TableId, columns: &[NewColumn]) -> Result<()> {
+        let mut definition = self.definition(table)?;
+        if definition.shape.history.version() >= ROW_VERSIONS_MAX {
+            return Err(Error::Unsupported(
+                "so many changes of a table's columns beside its rows",
+            ));
+        }
+        let before = &definition.shape.schema.columns;
+        let mut step = Step {
+            fates: before.iter().map(|column| Fate::Goes(*column)).collect(),
+            comes: Vec::new(),
+        };
+        let mut after = Vec::with_capacity(columns.len());
+        for (place, new) in columns.iter().enumerate() {
+            let wrong = |what| Error::WrongValue { column: place, what };
+            match new {
+                NewColumn::Kept(number) => match step.fates.get_mut(*number) {
+                    Some(fate @ Fate::Goes(_)) => {
+                        *fate = Fate::Stays(place);
+                        after.push(before[*number]);
+                    }
+                    Some(Fate::Stays(_)) => return Err(wrong("twice in one table")),
+                    None => return Err(wrong("no such column")),
+                },
+                NewColumn::Added { column, value } => {
+                    step.comes
+                        .push((place, stored_value(column, *value).map_err(wrong)?));
+                    after.push(*column);
+                }
+            }
+        }
+        definition.shape.take_step(after, step)?;
         self.redefine(table, definition)
     }
 
@@ -286,7 +337,7 @@ impl Ddl {
 
     /// A new, empty table of the same definition, and name, takes the old one's place; its id is returned.
     pub fn truncate(&mut self, table: TableId) -> Result<TableId> {
-        let schema = self.definition(table)?.schema;
+        let schema = self.definition(table)?.shape.schema;
         let name = match self.temporary {
             true => None,
             false => self.name_of(table)?,

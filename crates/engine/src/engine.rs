@@ -844,7 +844,7 @@ mod tests {
         refused(ddl.add_index(id, &index));
         refused(ddl.truncate(id).map(|_| ()));
         refused(ddl.drop_table(id));
-        let schema = core.catalog.definition(id).unwrap().unwrap().schema;
+        let schema = core.catalog.definition(id).unwrap().unwrap().shape.schema;
         let other = ddl.create_table(&schema).unwrap();
         refused(ddl.copy_rows(id, other, &mut |_, _| Ok(())).map(|_| ()));
         drop(ddl);

@@ -6,14 +6,16 @@
 //! it obsolete, and freed once every view sees that transaction.
 //!
 //! ```text
-//!  03 01 | index id u64   → root u32 | the table's columns, if the tree is a clustered index, whose rows may have chains
+//!  03 01 | index id u64   → root u32 | rows, if the tree is a clustered index, whose rows may have chains
+//!  rows                   := FFFF u16 | versions u16 | of each: where the variable columns begin u32, how many there are u16
+//!                            up to format 3: the table's columns, as in its definition
 //!  03 02 | page u32       → the transaction u64 | index id u64 | next page to free u32
 //! ```
 
 use crate::bytes::ByteReader;
 use crate::error::Result;
 use crate::ids::{IndexId, PageId, TxnId};
-use crate::schema::TableSchema;
+use crate::schema::{Column, Shape, TableSchema, VariablePart};
 use crate::store::Store;
 use crate::system_tree::{SystemTree, chunk_key, damaged};
 use crate::tree::{Tree, entry_size};
@@ -41,15 +43,68 @@ pub(crate) struct Garbage {
 pub(crate) struct GarbageTree {
     pub index: IndexId,
     pub root: PageId,
-    /// The table's columns, if the tree is a clustered index, whose rows may have chains.
-    pub schema: Option<TableSchema>,
+    /// How its rows are to be read, if it is a clustered index, whose rows may have chains.
+    pub rows: Option<RowParts>,
+}
+
+/// Where the columns of variable length stand in the rows of a table, for each version of its definition: all that is needed to
+/// find the chains.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct RowParts(Vec<VariablePart>);
+
+/// Where older formats have the number of a table's columns.
+const PARTS: u16 = u16::MAX;
+
+impl RowParts {
+    /// Of the rows of a table.
+    pub fn new(shape: &Shape) -> RowParts {
+        let pasts = shape.pasts();
+        let parts = pasts.iter().enumerate().map(|(version, past)| {
+            let stored: Vec<Column> = past.stored.iter().map(|(column, _)| *column).collect();
+            VariablePart::of(version, &stored)
+        });
+        RowParts(parts.collect())
+    }
+
+    /// Of the rows of a version.
+    pub fn of(&self, version: usize) -> VariablePart {
+        let newest = self.0.len() - 1;
+        self.0[version.min(newest)]
+    }
+
+    pub fn have_variable_columns(&self) -> bool {
+        self.0.iter().any(|part| part.count > 0)
+    }
+
+    fn encode(&self, out: &mut Vec<u8>) {
+        out.extend(PARTS.to_le_bytes());
+        out.extend((self.0.len() as u16).to_le_bytes());
+        for part in &self.0 {
+            out.extend(part.at.to_le_bytes());
+            out.extend(part.count.to_le_bytes());
+        }
+    }
+
+    fn decode(bytes: &[u8]) -> Option<RowParts> {
+        let mut r = ByteReader(bytes);
+        if r.u16()? != PARTS {
+            return TableSchema::decode(bytes).map(|schema| RowParts::new(&Shape::new(schema)));
+        }
+        let count = r.u16()?;
+        let part = |_| {
+            let (at, count) = (r.u32()?, r.u16()?);
+            Some(VariablePart { at, count })
+        };
+        let parts: Vec<VariablePart> = (0..count).map(part).collect::<Option<_>>()?;
+        (!parts.is_empty()).then_some(RowParts(parts))
+    }
 }
 
 impl GarbageTree {
     fn encode(&self) -> Vec<u8> {
         let mut out = self.root.0.to_le_bytes().to_vec();
-        if let Some(schema) = &self.schema {
-            schema.encode(&mut out);
+        if let Some(rows) = &self.rows {
+            rows.encode(&mut out);
         }
         out
     }
@@ -57,12 +112,11 @@ impl GarbageTree {
     fn decode(index: IndexId, bytes: &[u8]) -> Option<GarbageTree> {
         let mut r = ByteReader(bytes);
         let root = PageId(r.u32()?);
-        let schema = if r.0.is_empty() {
-            None
-        } else {
-            Some(TableSchema::decode(r.0)?)
+        let rows = match r.0.is_empty() {
+            true => None,
+            false => Some(RowParts::decode(r.0)?),
         };
-        Some(GarbageTree { index, root, schema })
+        Some(GarbageTree { index, root, rows })
     }
 }
 
@@ -93,12 +147,12 @@ impl Garbage {
     }
 
     /// Makes an empty tree, in the garbage list until a table takes it.
-    pub fn create_tree(&self, index: IndexId, schema: Option<&TableSchema>) -> Result<GarbageTree> {
+    pub fn create_tree(&self, index: IndexId, rows: Option<RowParts>) -> Result<GarbageTree> {
         self.claimed.lock().insert(index);
         let mut garbage = GarbageTree {
             index,
             root: PageId(0),
-            schema: schema.map(TableSchema::columns_only),
+            rows,
         };
         let key = tree_key(index);
         let len = garbage.encode().len();

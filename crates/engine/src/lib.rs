@@ -124,7 +124,7 @@ pub(crate) use tidemark_pages::{log, pool, store, threads, tree};
 pub use backup::{Copied, Until};
 pub use build::{BuildProgress, BuildStage, OnlineBuild};
 pub use check::CheckReport;
-pub use ddl::Ddl;
+pub use ddl::{Ddl, NewColumn};
 pub use engine::{Config, Engine, Status};
 pub use error::{Error, Result};
 pub use ids::{IndexId, IndexNo, Isolation, Lsn, PAGE_SIZE, PageId, TableId, TxnId};
@@ -134,7 +134,7 @@ pub use lock::{
     LockWait, LockWaitInfo, TransactionInfo,
 };
 pub use mvcc::HotRow;
-pub use schema::{Column, ColumnType, Datum, IndexSchema, KeyPart, RowBuf, TableSchema};
+pub use schema::{Column, ColumnType, Datum, IndexSchema, KeyPart, ROW_VERSIONS_MAX, RowBuf, TableSchema};
 pub use scrub::{Damage, ScrubStatus};
 pub use spool::Spool;
 pub use table::{

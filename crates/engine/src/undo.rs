@@ -443,8 +443,8 @@ impl Undoer<'_> {
     ) -> Result<()> {
         let mut value = Vec::new();
         let row = row_of(old);
-        let outside = Outside::of(&table.indexes[0].tree, &table.layout, Head::of(old).flags, row);
-        let view = RowView::row(&table.layout, key, row, &outside);
+        let outside = Outside::of(table, Head::of(old).flags, row);
+        let view = RowView::row(key, row, &outside);
         let mut writer = Head::of(old).writer;
         value.extend_from_slice(&EntryHead::standing(writer).bytes());
         table.entries[n - 1].encode_stored(|c| view.get(c), &mut value)?;

@@ -49,10 +49,72 @@ fn expected() -> Vec<Row> {
     .collect()
 }
 
+/// A table whose columns have come and gone beside its rows, from version 4 on: a long column has gone, one in front has come.
+fn write_changed(engine: &Engine) {
+    let mut ddl = engine.ddl().unwrap();
+    let id = ddl.create_table(&definition()).unwrap();
+    ddl.put_meta("names", b"changed", &id.0.to_be_bytes()).unwrap();
+    ddl.commit().unwrap();
+    let insert = |rows: [Vec<Datum>; 20]| {
+        let table = engine.table(id).unwrap();
+        let mut txn = begin(engine, Isolation::RepeatableRead);
+        rows.iter().for_each(|row| table.insert(&mut txn, row).unwrap());
+        txn.commit().unwrap();
+    };
+    let rows: Vec<Row> = (0..20).map(row).collect();
+    insert(std::array::from_fn(|id| rows[id].datums().to_vec()));
+    let mut ddl = engine.ddl().unwrap();
+    let column = Column {
+        ty: ColumnType::Bytes,
+        nullable: false,
+    };
+    let value = Datum::Bytes(b"came");
+    let mut columns = vec![NewColumn::Added { column, value }];
+    columns.extend([0, 1, 2].map(NewColumn::Kept));
+    ddl.change_columns(id, &columns).unwrap();
+    ddl.commit().unwrap();
+    insert(std::array::from_fn(|n| {
+        vec![
+            Datum::Bytes(b"given"),
+            Datum::Int(20 + n as i64),
+            Datum::Null,
+            Datum::Null,
+        ]
+    }));
+}
+
+/// Fails unless rows of both of its versions are there.
+fn changed_is_there(engine: &Engine) {
+    let Some(name) = engine.meta_get("names", b"changed").unwrap() else {
+        return;
+    };
+    let table = engine
+        .table(TableId(u64::from_be_bytes(name.try_into().unwrap())))
+        .unwrap();
+    let mut txn = begin(engine, Isolation::RepeatableRead);
+    let mut found = Vec::new();
+    let mut see = |view: &RowView| {
+        let text = view.get(0).as_bytes().unwrap().to_vec();
+        found.push((view.get(1).as_int().unwrap(), text, view.get(2).as_int()));
+        Ok((Keep::Locked, Flow::Continue))
+    };
+    let all = KeyRange::all();
+    table
+        .scan(&mut txn, &RangeScan::new(0, &all), Read::Consistent, &mut see)
+        .unwrap();
+    txn.commit().unwrap();
+    let of = |id: i64| match id {
+        0..20 => (id, b"came".to_vec(), row(id).k),
+        _ => (id, b"given".to_vec(), None),
+    };
+    assert_eq!(found, (0..40).map(of).collect::<Vec<_>>());
+}
+
 /// Fills a directory and stops as a power cut does.
 fn write() -> SimDisk {
     let disk = SimDisk::new(1);
     let engine = open(&disk);
+    write_changed(&engine);
     let mut ddl = engine.ddl().unwrap();
     let id = ddl.create_table(&definition()).unwrap();
     ddl.put_meta("names", b"table", &id.0.to_be_bytes()).unwrap();
@@ -114,6 +176,7 @@ fn opens(disk: &SimDisk) {
             assert_same(&by_index, &expected());
         }
         txn.commit().unwrap();
+        changed_is_there(&engine);
         engine.purge().unwrap();
         engine.shutdown().unwrap();
     }
@@ -204,7 +267,7 @@ const VERSION_AT: u64 = 8;
 
 #[test]
 fn another_version_is_refused_by_its_name() {
-    for version in [0_u32, 4, 900] {
+    for version in [0_u32, 5, 900] {
         let disk = write();
         let control = disk.open("control", false, Access::Buffered).unwrap();
         for copy in 0..2 {
@@ -220,7 +283,7 @@ fn another_version_is_refused_by_its_name() {
         assert_eq!(
             error.to_string(),
             format!(
-                "cannot open the data directory: its format is version {version}; this engine opens versions 1 to 3"
+                "cannot open the data directory: its format is version {version}; this engine opens versions 1 to 4"
             )
         );
         // Neither has the attempt changed anything.
@@ -232,7 +295,7 @@ fn another_version_is_refused_by_its_name() {
 #[ignore = "for when the format changes"]
 fn store_a_directory_of_this_version() {
     let archive = pack(&write());
-    let version = 3;
+    let version = 4;
     std::fs::write(stored(&format!("v{version}")), &archive).unwrap();
     println!("{} bytes", archive.len());
 }

@@ -3,7 +3,7 @@
 mod definitions;
 
 use super::crowd::{self, Done, Stop, until_over};
-use super::model::{Model, Row, Rows, Shape, Text, Writes};
+use super::model::{Model, Row, Rows, Shape, Spares, Text, Writes};
 use super::scheduler::{self, Random};
 use parking_lot::{Mutex, RwLock};
 use std::collections::{BTreeMap, BTreeSet};
@@ -129,6 +129,17 @@ fn id_key(table: &Table, id: i64) -> Result<Vec<u8>> {
     Ok(key)
 }
 
+/// The spare columns of a row.
+fn spares_of(view: &RowView, shape: &Shape) -> Spares {
+    let mut place = schema(0).columns.len();
+    std::array::from_fn(|n| {
+        (shape.spares[n] > 0).then(|| {
+            place += 1;
+            view.get(place - 1).as_bytes().unwrap_or_default().to_vec()
+        })
+    })
+}
+
 /// All rows as an index shows them.
 pub fn rows_by(table: &Table, txn: &mut Transaction, index: IndexNo) -> Result<Vec<Row>> {
     let mut rows = Vec::new();
@@ -144,9 +155,27 @@ pub fn rows_by(table: &Table, txn: &mut Transaction, index: IndexNo) -> Result<V
     Ok(rows)
 }
 
-/// All rows, which each index must agree on.
-pub fn all_rows(table: &Table, txn: &mut Transaction) -> Result<std::result::Result<Rows, String>> {
-    let rows = rows_by(table, txn, 0)?;
+/// All rows, which each index must agree on, and whose spare columns must be what the shape and their writers make them.
+pub fn all_rows(
+    table: &Table,
+    shape: &Shape,
+    txn: &mut Transaction,
+) -> Result<std::result::Result<Rows, String>> {
+    let (mut rows, mut wrong) = (Vec::new(), None);
+    let (scan, all) = (|all| RangeScan::new(0, all), KeyRange::all());
+    table.scan(txn, &scan(&all), Read::Consistent, &mut |view| {
+        let row = Row::of(view);
+        if spares_of(view, shape) != shape.spares_by(row.writer) {
+            wrong = Some((row.id, row.writer));
+        }
+        rows.push(row);
+        Ok((Keep::Locked, Flow::Continue))
+    })?;
+    if let Some((id, writer)) = wrong {
+        return Ok(Err(format!(
+            "row {id} of {shape:?}, which is of {writer}, has other spare columns"
+        )));
+    }
     for index in 1..=table.schema().secondary.len() {
         let mut others = rows_by(table, txn, index)?;
         others.sort_by_key(|row| row.id);
@@ -260,9 +289,14 @@ impl<'w> Client<'w> {
         Err(Stop::Wrong(format!("an error that should not be: {what}")))
     }
 
-    fn table(&self, slot: usize) -> Done<std::sync::Arc<Table>> {
+    /// What a table is that the client has for itself or shares.
+    fn shape(&self, slot: usize) -> Shape {
         let shape = self.world.model.lock().slots[slot].shape;
-        let shape = shape.expect("every slot has a table");
+        shape.expect("every slot has a table")
+    }
+
+    fn table(&self, slot: usize) -> Done<std::sync::Arc<Table>> {
+        let shape = self.shape(slot);
         let found = self.world.engine.table(shape.table);
         found.map_err(|error| Stop::Wrong(format!("table {shape:?}: {error}")))
     }
@@ -395,8 +429,9 @@ impl<'w> Client<'w> {
     fn put(&mut self, doing: &mut Doing, slot: usize, table: &Table, row: Row) -> Done<bool> {
         let mut is_taken = false;
         let text = row.c.bytes();
+        let spares = self.shape(slot).spares_by(row.writer);
         let done = self.timed(|client| {
-            let done = table.insert(&mut client.txn, &row.datums(&text));
+            let done = table.insert(&mut client.txn, &row.datums(&text, &spares));
             is_taken = matches!(done, Err(Error::DuplicateKey { index: 0, .. }));
             done
         })?;
@@ -438,12 +473,13 @@ impl<'w> Client<'w> {
         let row = datum_row(&mut self.random, id, doing.number);
         let mut seen = None;
         let text = row.c.bytes();
+        let spares = self.shape(slot).spares_by(row.writer);
         let done = self.timed(|client| {
             let key = id_key(table, id)?;
             table.modify(&mut client.txn, &key, &mut |view, buf| {
                 seen = Some(Row::of(view));
                 if action == Action::Update {
-                    for (column, datum) in row.datums(&text).into_iter().enumerate().skip(1) {
+                    for (column, datum) in row.datums(&text, &spares).into_iter().enumerate().skip(1) {
                         buf.set(column, datum);
                     }
                 }
@@ -513,7 +549,8 @@ impl<'w> Client<'w> {
         if !self.txn.is_active() {
             return self.give_up();
         }
-        let first = self.timed(|client| all_rows(&table, &mut client.txn))?;
+        let shape = self.shape(slot);
+        let first = self.timed(|client| all_rows(&table, &shape, &mut client.txn))?;
         if let Some(rows) = first {
             let rows = rows?;
             for row in rows.values() {
@@ -527,7 +564,6 @@ impl<'w> Client<'w> {
             }
             if let Some(lsn) = self.txn.view() {
                 let mut past = self.world.past.lock();
-                let shape = self.world.model.lock().slots[slot].shape.expect("a table");
                 past.push((lsn, slot, shape, rows));
                 if past.len() > 6 {
                     past.remove(0);
@@ -555,7 +591,7 @@ impl<'w> Client<'w> {
         }
         let there = self.timed(|client| client.txn.see_past(Moment::Lsn(lsn)))?;
         if there.is_some()
-            && let Some(then) = self.timed(|client| all_rows(&table, &mut client.txn))?
+            && let Some(then) = self.timed(|client| all_rows(&table, &shape, &mut client.txn))?
             && then? != rows
         {
             return Err(Stop::Wrong(format!("the past at {lsn} is not what it was")));

@@ -3,7 +3,7 @@
 
 use super::client::{NAMES, SLOTS, World, all_rows, schema};
 use super::disk::SlowDisk;
-use super::model::{Model, Rows, Shape};
+use super::model::{Model, Rows, SPARES, Shape};
 use super::power::{cut_in, lose_power, of_any_size, try_start};
 use super::scheduler::Random;
 use std::sync::Arc;
@@ -71,6 +71,7 @@ pub fn make_tables(engine: &Engine, model: &mut Model) -> Result<()> {
             table: ddl.create_table(&schema(2))?,
             indexes: 2,
             columns: 0,
+            spares: [0; SPARES],
         };
         ddl.put_meta(NAMES, &[slot as u8], &shape.to_bytes())?;
         made.push(shape);
@@ -102,7 +103,7 @@ pub fn read_tables(engine: &Engine) -> Result<std::result::Result<Vec<(Shape, Ro
         }
         let mut txn = engine.transaction();
         txn.begin(Isolation::RepeatableRead, true);
-        match all_rows(&table, &mut txn)? {
+        match all_rows(&table, &shape, &mut txn)? {
             Ok(rows) => found.push((shape, rows)),
             Err(wrong) => return Ok(Err(wrong)),
         }

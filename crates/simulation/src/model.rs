@@ -68,16 +68,18 @@ impl Text {
 }
 
 impl Row {
-    /// The row as the engine takes it, with the bytes of its text.
-    pub fn datums<'t>(&self, text: &'t [u8]) -> [Datum<'t>; 5] {
+    /// The row as the engine takes it, with the bytes of its text and of its spare columns.
+    pub fn datums<'t>(&self, text: &'t [u8], spares: &'t Spares) -> Vec<Datum<'t>> {
         let int = |value: Option<i64>| value.map_or(Datum::Null, Datum::Int);
-        [
+        let mut datums = vec![
             Datum::Int(self.id),
             Datum::UInt(self.writer),
             int(self.k),
             int(self.u),
             Datum::Bytes(text),
-        ]
+        ];
+        datums.extend(spares.iter().flatten().map(|bytes| Datum::Bytes(bytes)));
+        datums
     }
 
     /// The row as the engine shows it.
@@ -95,6 +97,12 @@ impl Row {
 /// The rows of a table.
 pub type Rows = BTreeMap<i64, Row>;
 
+/// Columns that come and go beside the rows.
+pub const SPARES: usize = 2;
+
+/// What a row has in its spare columns; `None`: the table does not have that one.
+pub type Spares = [Option<Vec<u8>>; SPARES];
+
 /// What a table is at one moment of its definition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shape {
@@ -102,8 +110,11 @@ pub struct Shape {
     pub table: TableId,
     /// Its secondary indexes.
     pub indexes: usize,
-    /// Columns that it has beside those of every table.
+    /// Columns that it has beside those of every table, where SQL makes it.
     pub columns: usize,
+    /// Of each spare column the number that was drawn when it came, between those of the transactions before and after; 0: it is
+    /// not there.
+    pub spares: [u64; SPARES],
 }
 
 impl Shape {
@@ -112,18 +123,38 @@ impl Shape {
         let mut bytes = self.table.0.to_be_bytes().to_vec();
         bytes.push(self.indexes as u8);
         bytes.push(self.columns as u8);
+        bytes.extend(self.spares.iter().flat_map(|came| came.to_be_bytes()));
         bytes
+    }
+
+    /// What rows of before a spare column came have in it: at times so long that it stands outside the row once that is written.
+    pub fn spare_of_before(&self, n: usize) -> Option<Vec<u8>> {
+        let came = self.spares[n];
+        (came > 0).then(|| Text::new(if came.is_multiple_of(3) { 5_000 } else { 20 }, came).bytes())
+    }
+
+    /// The spare columns of a row by its writer.
+    pub fn spares_by(&self, writer: u64) -> Spares {
+        std::array::from_fn(|n| match self.spares[n] {
+            0 => None,
+            came if writer < came => self.spare_of_before(n),
+            _ => Some(Text::new(if writer.is_multiple_of(5) { 6_000 } else { 10 }, writer).bytes()),
+        })
     }
 
     /// What the catalog keeps.
     pub fn from_bytes(bytes: &[u8]) -> Option<Shape> {
-        let (table, [indexes, columns]) = bytes.split_first_chunk::<8>()? else {
-            return None;
-        };
+        let (table, rest) = bytes.split_first_chunk::<8>()?;
+        let (&[indexes, columns], came) = rest.split_first_chunk::<2>()?;
+        let mut spares = [0; SPARES];
+        for (n, came) in came.chunks_exact(8).enumerate() {
+            *spares.get_mut(n)? = u64::from_be_bytes(came.try_into().ok()?);
+        }
         Some(Shape {
             table: TableId(u64::from_be_bytes(*table)),
-            indexes: usize::from(*indexes),
-            columns: usize::from(*columns),
+            indexes: usize::from(indexes),
+            columns: usize::from(columns),
+            spares,
         })
     }
 }

@@ -7,7 +7,7 @@
 
 use super::crowd::run_clients;
 use super::disk::SlowDisk;
-use super::model::{Model, Row, Rows, Shape, Text};
+use super::model::{Model, Row, Rows, SPARES, Shape, Text};
 use super::power::{cut_in, lose_power, of_any_size, try_start};
 use super::scheduler::Random;
 use super::sql_client::{EXTRA, MORE, SLOTS, SqlClient, SqlWorld, more_default};
@@ -230,6 +230,7 @@ fn shape_of(session: &mut Session, slot: usize) -> Result<std::result::Result<Sh
         table: TableId(slot as u64),
         indexes: indexes.rows.len(),
         columns: columns.rows.len(),
+        spares: [0; SPARES],
     };
     if shape.indexes > EXTRA || shape.columns > MORE {
         return Ok(Err(format!("t{slot} is {shape:?}")));
@@ -299,6 +300,7 @@ pub fn make_tables(database: &Arc<Database>, model: &mut Model) -> Result<()> {
             table: TableId(slot as u64),
             indexes: 0,
             columns: 0,
+            spares: [0; SPARES],
         };
         model.define(slot, shape, true);
     }

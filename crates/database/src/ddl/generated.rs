@@ -10,7 +10,7 @@
 //! from the row alone, in rollback, purge and recovery too, where there is no session to evaluate anything in. So there is one
 //! form of row, computed when it is written, and what differs is what statements may do: a virtual column is no primary key and
 //! has no foreign key, and values that do not fit are no error where it is added to rows that are there. The price is room, and
-//! a copy of the table by ADD and DROP COLUMN.
+//! a copy of the table by ADD COLUMN.
 //!
 //! **A functional key part** `KEY ((a + 1))` is a virtual column behind all others, of the expression's type, whose name no
 //! statement can find. It goes with its index.

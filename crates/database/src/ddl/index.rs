@@ -234,18 +234,20 @@ pub fn index_schema(index: &IndexDef) -> IndexSchema {
     }
 }
 
+/// A column in the engine's terms.
+pub fn engine_column(column: &ColumnDef) -> Column {
+    Column {
+        ty: column.ty.engine_type(),
+        nullable: column.ty.nullable,
+    }
+}
+
 /// A table in the engine's terms; the indexes have been numbered.
 pub fn table_schema(columns: &[ColumnDef], indexes: &[IndexDef]) -> TableSchema {
     let mut secondary: Vec<&IndexDef> = indexes.iter().filter(|index| index.number > 0).collect();
     secondary.sort_by_key(|index| index.number);
     TableSchema {
-        columns: columns
-            .iter()
-            .map(|column| Column {
-                ty: column.ty.engine_type(),
-                nullable: column.ty.nullable,
-            })
-            .collect(),
+        columns: columns.iter().map(engine_column).collect(),
         primary: indexes.iter().find(|index| index.number == 0).map(index_schema),
         secondary: secondary.into_iter().map(index_schema).collect(),
     }

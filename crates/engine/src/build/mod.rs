@@ -16,7 +16,7 @@ use crate::ids::{IndexNo, TxnId};
 use crate::kernel::Kernel;
 use crate::mvcc::Address;
 use crate::schema::{Datum, RowBuf};
-use crate::table::{Head, OUTSIDE, Outside, RowView, Table, row_of};
+use crate::table::{Head, Outside, RowView, Table, row_of};
 use crate::tree::Append;
 use sort::EntrySorter;
 use std::ops::Range;
@@ -56,8 +56,8 @@ impl<'t> Builder<'t> {
         let table = self.table;
         each_row(table, check, &mut |key, value| {
             let head = Head::of(value);
-            let outside = Outside::of(&table.indexes[0].tree, &table.layout, head.flags, row_of(value));
-            let view = RowView::row(&table.layout, key, row_of(value), &outside);
+            let outside = Outside::of(table, head.flags, row_of(value));
+            let view = RowView::row(key, row_of(value), &outside);
             self.add(&view, head.writer)?;
             outside.check()
         })
@@ -78,8 +78,8 @@ impl<'t> Builder<'t> {
         let mut buf = RowBuf::default();
         each_row(from, check, &mut |key, value| {
             let head = Head::of(value);
-            let outside = Outside::of(&from.indexes[0].tree, &from.layout, head.flags, row_of(value));
-            let view = RowView::row(&from.layout, key, row_of(value), &outside);
+            let outside = Outside::of(from, head.flags, row_of(value));
+            let view = RowView::row(key, row_of(value), &outside);
             buf.reset(table.schema().columns.len());
             f(&view, &mut buf)?;
             outside.check()?;
@@ -104,11 +104,8 @@ impl<'t> Builder<'t> {
                     tree.put(&key, &value)?;
                 }
             }
-            let outside = Outside::of(&table.indexes[0].tree, &table.layout, value[0], row_of(&value));
-            self.add(
-                &RowView::row(&table.layout, &key, row_of(&value), &outside),
-                TxnId::NONE,
-            )?;
+            let outside = Outside::of(table, value[0], row_of(&value));
+            self.add(&RowView::row(&key, row_of(&value), &outside), TxnId::NONE)?;
             outside.check()?;
             last = key;
             rows += 1;
@@ -226,9 +223,8 @@ impl Table {
         let mut key = Vec::new();
         self.encode_primary(&row, &mut key)?;
         let (row, has_outside) = self.encode_unlogged_row(kernel, &row, key.len())?;
-        let flags = if has_outside { OUTSIDE } else { 0 };
         let mut value = Head {
-            flags,
+            flags: self.layouts.flags(has_outside),
             writer,
             older: Address::NONE,
         }

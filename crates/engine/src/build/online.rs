@@ -93,7 +93,7 @@ impl OnlineBuild {
         }
         core.refuse_unfinished(id)?;
         let definition = core.catalog.definition(id)?.ok_or(Error::NoSuchTable)?;
-        let mut schema = definition.schema.clone();
+        let mut schema = definition.shape.schema.clone();
         schema.secondary.extend_from_slice(indexes);
         schema.validate()?;
         if schema.secondary.len() > INDEXES_MAX {

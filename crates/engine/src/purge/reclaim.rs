@@ -3,9 +3,9 @@
 
 use crate::core::Core;
 use crate::error::{Error, Result};
-use crate::garbage::GarbageTree;
+use crate::garbage::{GarbageTree, RowParts};
 use crate::ids::{IndexId, PageId, TxnId};
-use crate::table::{DELETED, Head, OUTSIDE, RowLayout, first_page, row_of};
+use crate::table::{DELETED, Head, OUTSIDE, first_page, row_of, row_version};
 use crate::tree::{Tree, overflow_owner};
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -83,19 +83,17 @@ pub(crate) fn reclaim_chains(core: &Core) -> Result<()> {
 /// Frees the pages of a tree but for its root.
 fn free_tree(core: &Core, garbage: &GarbageTree, after_crash: bool) -> Result<()> {
     let tree = Tree::new(Arc::clone(&core.kernel.store), garbage.index, garbage.root);
-    let layout = garbage
-        .schema
-        .as_ref()
-        .map(|schema| RowLayout::new(&schema.columns));
     tree.free_all(|_, value, firsts| {
         // The chains of a deleted row are in the list by themselves.
         let flags = Head::of(value).flags;
-        if let Some(layout) = &layout
+        if let Some(rows) = &garbage.rows
             && !after_crash
             && flags & OUTSIDE != 0
             && flags & DELETED == 0
         {
-            firsts.extend(layout.outside(row_of(value)).filter_map(|(_, r)| first_page(r)));
+            let row = row_of(value);
+            let outside = rows.of(row_version(flags, row)).outside(row);
+            firsts.extend(outside.filter_map(|(_, r)| first_page(r)));
         }
     })?;
     for (first, index) in core.catalog.garbage.chains()? {
@@ -108,8 +106,7 @@ fn free_tree(core: &Core, garbage: &GarbageTree, after_crash: bool) -> Result<()
 
 /// Whether the tree's rows may have had columns outside.
 fn may_have_strays(tree: &GarbageTree) -> bool {
-    let layout = tree.schema.as_ref().map(|schema| RowLayout::new(&schema.columns));
-    layout.is_some_and(|layout| !layout.variables.is_empty())
+    tree.rows.as_ref().is_some_and(RowParts::have_variable_columns)
 }
 
 /// Frees the overflow pages of trees that have no rows any more, in one pass over the file. Returns false if the engine stops

@@ -9,7 +9,7 @@ use crate::core::Core;
 use crate::error::Result;
 use crate::ids::{IndexNo, PageId};
 use crate::mvcc::{self, Record};
-use crate::table::{OUTSIDE, Table, first_page};
+use crate::table::{OUTSIDE, Table};
 use std::cmp::Reverse;
 use std::sync::Arc;
 
@@ -151,7 +151,6 @@ pub(super) fn outside_of(core: &Core, task: &Record) -> Vec<PageId> {
     }
     // The chains of a dropped table go with its trees.
     core.catalog.table(version.table).map_or(Vec::new(), |table| {
-        let outside = table.layout.outside(&task.columns);
-        outside.filter_map(|(_, r)| first_page(r)).collect()
+        table.chains_of(version.row_flags, &task.columns)
     })
 }

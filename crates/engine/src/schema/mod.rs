@@ -1,8 +1,11 @@
 //! What a table is: columns and indexes, in the engine's own terms. Names, defaults and SQL types belong to the floor
 //! above, which keeps them beside the table in the catalog's meta spaces.
 
+mod history;
 mod row_buf;
 
+pub use history::ROW_VERSIONS_MAX;
+pub(crate) use history::{COLUMN_OUTSIDE, Fate, History, Past, Step, StoredValue, VariablePart};
 pub use row_buf::RowBuf;
 
 use crate::bytes::ByteReader;
@@ -164,15 +167,6 @@ impl TableSchema {
         }
     }
 
-    /// The columns alone: enough to read a row.
-    pub(crate) fn columns_only(&self) -> TableSchema {
-        TableSchema {
-            columns: self.columns.clone(),
-            primary: None,
-            secondary: Vec::new(),
-        }
-    }
-
     /// Whether the definition makes sense; everything that runs later relies on it.
     pub fn validate(&self) -> Result<()> {
         for (i, column) in self.columns.iter().enumerate() {
@@ -217,20 +211,7 @@ impl TableSchema {
     /// The catalog's encoding of the definition.
     pub fn encode(&self, out: &mut Vec<u8>) {
         out.extend((self.columns.len() as u16).to_le_bytes());
-        for column in &self.columns {
-            let (tag, arg) = match column.ty {
-                ColumnType::Int { bytes } => (1u8, bytes as u16),
-                ColumnType::UInt { bytes } => (2, bytes as u16),
-                ColumnType::Float => (3, 0),
-                ColumnType::Double => (4, 0),
-                ColumnType::Fixed { len } => (5, len),
-                ColumnType::Bytes => (6, 0),
-                ColumnType::Text { collation } => (7, collation),
-            };
-            out.push(tag);
-            out.extend(arg.to_le_bytes());
-            out.push(column.nullable as u8);
-        }
+        self.columns.iter().for_each(|column| encode_column(column, out));
         out.push(self.primary.is_some() as u8);
         out.extend((self.secondary.len() as u16).to_le_bytes());
         for index in self.primary.iter().chain(&self.secondary) {
@@ -246,22 +227,13 @@ impl TableSchema {
 
     /// The definition from its encoding; `None` if the bytes are not one.
     pub fn decode(bytes: &[u8]) -> Option<TableSchema> {
-        let mut r = ByteReader(bytes);
-        let mut columns = Vec::new();
-        for _ in 0..r.u16()? {
-            let (tag, arg, nullable) = (r.u8()?, r.u16()?, r.u8()? != 0);
-            let ty = match tag {
-                1 => ColumnType::Int { bytes: arg as u8 },
-                2 => ColumnType::UInt { bytes: arg as u8 },
-                3 => ColumnType::Float,
-                4 => ColumnType::Double,
-                5 => ColumnType::Fixed { len: arg },
-                6 => ColumnType::Bytes,
-                7 => ColumnType::Text { collation: arg },
-                _ => return None,
-            };
-            columns.push(Column { ty, nullable });
-        }
+        TableSchema::read(&mut ByteReader(bytes))
+    }
+
+    /// [`Self::decode`], leaving what follows the encoding.
+    fn read(r: &mut ByteReader<'_>) -> Option<TableSchema> {
+        let columns = (0..r.u16()?).map(|_| decode_column(r));
+        let columns = columns.collect::<Option<Vec<_>>>()?;
         let has_primary = r.u8()? != 0;
         let secondaries = r.u16()?;
         let mut index = || {
@@ -286,6 +258,93 @@ impl TableSchema {
         };
         schema.validate().ok()?;
         Some(schema)
+    }
+}
+
+fn encode_column(column: &Column, out: &mut Vec<u8>) {
+    let (tag, arg) = match column.ty {
+        ColumnType::Int { bytes } => (1u8, bytes as u16),
+        ColumnType::UInt { bytes } => (2, bytes as u16),
+        ColumnType::Float => (3, 0),
+        ColumnType::Double => (4, 0),
+        ColumnType::Fixed { len } => (5, len),
+        ColumnType::Bytes => (6, 0),
+        ColumnType::Text { collation } => (7, collation),
+    };
+    out.push(tag);
+    out.extend(arg.to_le_bytes());
+    out.push(column.nullable as u8);
+}
+
+/// The column from its encoding; `None` if the bytes are none.
+fn decode_column(r: &mut ByteReader<'_>) -> Option<Column> {
+    let (tag, arg, nullable) = (r.u8()?, r.u16()?, r.u8()? != 0);
+    let ty = match tag {
+        1 | 2 if !(1..=8).contains(&arg) => return None,
+        1 => ColumnType::Int { bytes: arg as u8 },
+        2 => ColumnType::UInt { bytes: arg as u8 },
+        3 => ColumnType::Float,
+        4 => ColumnType::Double,
+        5 => ColumnType::Fixed { len: arg },
+        6 => ColumnType::Bytes,
+        7 => ColumnType::Text { collation: arg },
+        _ => return None,
+    };
+    Some(Column { ty, nullable })
+}
+
+/// A table, and how its rows came to have its columns: what the catalog keeps of it beside its trees.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Shape {
+    pub schema: TableSchema,
+    pub history: History,
+}
+
+impl Shape {
+    /// Of a table whose rows are all to be written yet.
+    pub fn new(schema: TableSchema) -> Shape {
+        Shape {
+            schema,
+            history: History::default(),
+        }
+    }
+
+    /// Goes on to these columns by a step; the indexes follow theirs. Fails if one of them loses a column.
+    pub fn take_step(&mut self, columns: Vec<Column>, step: Step) -> Result<()> {
+        let schema = &mut self.schema;
+        for part in schema
+            .primary
+            .iter_mut()
+            .chain(&mut schema.secondary)
+            .flat_map(|index| &mut index.parts)
+        {
+            match step.fates[part.column] {
+                Fate::Stays(place) => part.column = place,
+                Fate::Goes(_) => return Err(Error::Unsupported("dropping a column that an index has")),
+            }
+        }
+        schema.columns = columns;
+        schema.validate()?;
+        self.history.steps.push(step);
+        Ok(())
+    }
+
+    /// How rows of each version, 0 first, have the columns.
+    pub fn pasts(&self) -> Vec<Past> {
+        let pasts = self.history.pasts(&self.schema.columns);
+        pasts.expect("a history is tested when it is decoded, and where it is continued")
+    }
+
+    pub fn encode(&self, out: &mut Vec<u8>) {
+        self.schema.encode(out);
+        self.history.encode(out);
+    }
+
+    pub fn decode(bytes: &[u8]) -> Option<Shape> {
+        let mut r = ByteReader(bytes);
+        let schema = TableSchema::read(&mut r)?;
+        let history = History::decode(r.0, &schema.columns)?;
+        Some(Shape { schema, history })
     }
 }
 

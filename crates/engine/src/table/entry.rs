@@ -4,7 +4,7 @@
 //!  clustered value  :=  flags u8 | writer u64 | older u64 | row
 //!  secondary value  :=  flags u8 | writer u64 | columns that the key cannot give back
 //!
-//!  flags: 1 deleted   2 some of the row's columns stand outside   4 fresh insert
+//!  flags: 1 deleted   2 some of the row's columns stand outside   4 fresh insert   8 the row begins with its version
 //!  writer, if deleted and fresh:  the deleter, 44 bits | how much lower the inserter's id is, 20 bits
 //! ```
 //!
@@ -22,6 +22,10 @@ use crate::mvcc::Address;
 pub(crate) const DELETED: u8 = 1;
 pub(crate) const OUTSIDE: u8 = 2;
 pub(crate) const FRESH_INSERT: u8 = 4;
+pub(crate) const VERSIONED: u8 = 8;
+
+/// The flags that say how the row behind them is to be read.
+pub(crate) const READING: u8 = OUTSIDE | VERSIONED;
 
 /// Bytes before the row in a clustered value.
 pub(crate) const ROW_AT: usize = 17;
@@ -82,6 +86,15 @@ impl Head {
 #[inline]
 pub(crate) fn row_of(value: &[u8]) -> &[u8] {
     value.get(ROW_AT..).unwrap_or(&[])
+}
+
+/// The version of the definition that a row was written under whose head has these flags.
+#[inline]
+pub(crate) fn row_version(flags: u8, row: &[u8]) -> usize {
+    match flags & VERSIONED {
+        0 => 0,
+        _ => row.first().map_or(0, |version| *version as usize),
+    }
 }
 
 /// The head of a secondary value.

@@ -60,6 +60,11 @@ impl Index {
         }
     }
 
+    /// No view of before may read through the index any more: it is as one that comes with the definition.
+    pub fn forget_defined(&mut self) {
+        self.defined = AtomicU64::new(FRESH);
+    }
+
     /// The definition is committed: views older than `at` do not know the index, if it came with that definition.
     pub fn set_defined(&self, at: Lsn) {
         let new = Ordering::Release;

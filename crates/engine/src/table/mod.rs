@@ -19,6 +19,7 @@
 //! |---|---|
 //! | `range` | ranges of keys |
 //! | `key`, `row`, `entry` | how keys, rows and the heads of entries are encoded |
+//! | `layouts` | rows of before columns came and went |
 //! | `outside` | columns too long for their row |
 //! | `secondary` | which entries a row has |
 //! | `deleted` | deleted entries: what a reader can tell from them, and how purge takes them out |
@@ -35,6 +36,9 @@ mod entry;
 mod estimate;
 mod index;
 mod key;
+mod layouts;
+#[cfg(test)]
+mod layouts_tests;
 mod locking;
 mod outside;
 mod range;
@@ -55,11 +59,13 @@ pub use usage::TableUsage;
 
 pub(crate) use building::{Access, Building, Phase};
 pub(crate) use deleted::{AT_ONCE, Buried, HELD_MAX, relink};
-pub(crate) use entry::{DELETED, EntryHead, Head, OUTSIDE, ROW_AT, STORED_AT, row_of, stored_of};
+pub(crate) use entry::{
+    DELETED, EntryHead, Head, OUTSIDE, ROW_AT, STORED_AT, row_of, row_version, stored_of,
+};
 pub(crate) use index::Index;
 pub(crate) use locking::key_behind;
 pub(crate) use outside::{Outside, first_page};
-pub(crate) use row::RowLayout;
+pub(crate) use row::stored_value;
 pub(crate) use state::TableState;
 pub(crate) use usage::{Change, Usage};
 
@@ -67,10 +73,11 @@ use crate::error::{Error, Result};
 use crate::garbage::Garbage;
 use crate::ids::{IndexId, IndexNo, Lsn, PageId, TableId};
 use crate::lock::{LockWait, TableLocks};
-use crate::schema::{Datum, IndexSchema, TableSchema};
+use crate::schema::{Datum, IndexSchema, Shape, TableSchema};
 use crate::tree::Tree;
 use crate::txn::Sight;
 use key::KeyPartCodec;
+use layouts::RowLayouts;
 use row::{EntryLayout, WrongColumn};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -165,7 +172,7 @@ pub struct Table {
     id: TableId,
     schema: TableSchema,
     collator: Arc<dyn Collator>,
-    pub(crate) layout: RowLayout,
+    pub(crate) layouts: RowLayouts,
     primary: Vec<KeyPartCodec>,
     pub(crate) entries: Vec<EntryLayout>,
     /// The clustered index first, those that are being built last: the definition does not have them, so only writers, undo and
@@ -181,12 +188,14 @@ pub struct Table {
 impl Table {
     pub(crate) fn new(
         id: TableId,
-        schema: TableSchema,
+        shape: Shape,
         trees: Vec<Tree>,
         state: Arc<TableState>,
         collator: Arc<dyn Collator>,
         garbage: Arc<Garbage>,
     ) -> Table {
+        let layouts = RowLayouts::new(&shape);
+        let schema = shape.schema;
         let unique = |no: IndexNo| schema.index(no).is_none_or(|index| index.unique);
         let indexes = trees.into_iter().enumerate();
         let indexes = indexes
@@ -194,7 +203,7 @@ impl Table {
             .collect();
         Table {
             id,
-            layout: RowLayout::new(&schema.columns),
+            layouts,
             primary: schema
                 .primary
                 .as_ref()
@@ -217,11 +226,11 @@ impl Table {
     }
 
     /// The same table by another definition: what is in both is carried over. `trees` are those of the definition's indexes,
-    /// the clustered one first.
-    pub(crate) fn redefined(&self, schema: TableSchema, trees: Vec<Tree>) -> Table {
+    /// the clustered one first. If columns come or go, views of before know none of its indexes any more.
+    pub(crate) fn redefined(&self, shape: Shape, trees: Vec<Tree>) -> Table {
         let mut table = Table::new(
             self.id,
-            schema,
+            shape,
             trees,
             self.state.clone(),
             self.collator.clone(),
@@ -230,6 +239,9 @@ impl Table {
         for (no, index) in table.indexes.iter_mut().enumerate() {
             if let Some(before) = self.indexes.iter().find(|before| before.id == index.id) {
                 *index = before.carried_over(no);
+            }
+            if table.layouts.version() != self.layouts.version() {
+                index.forget_defined();
             }
         }
         table.locks = self.locks.clone();
@@ -259,6 +271,11 @@ impl Table {
     /// The definition.
     pub fn schema(&self) -> &TableSchema {
         &self.schema
+    }
+
+    /// How often columns have come or gone while the rows stayed as they were, up to [`ROW_VERSIONS_MAX`](crate::ROW_VERSIONS_MAX).
+    pub fn row_versions(&self) -> usize {
+        self.layouts.version()
     }
 
     pub(crate) fn locks(&self) -> &TableLocks {
@@ -382,8 +399,8 @@ impl Table {
     /// Shows the row in a clustered value.
     fn with_row(&self, value: &[u8], key: &[u8], f: &mut dyn FnMut(&RowView)) {
         let row = row_of(value);
-        let outside = Outside::of(&self.indexes[0].tree, &self.layout, Head::of(value).flags, row);
-        f(&RowView::row(&self.layout, key, row, &outside));
+        let outside = Outside::of(self, Head::of(value).flags, row);
+        f(&RowView::row(key, row, &outside));
     }
 
     /// What a key of these parts is made of; at the end the hidden row id, if there is one.
@@ -404,7 +421,7 @@ impl Table {
     /// have.
     pub fn covers(&self, index: IndexNo, columns: &[usize]) -> bool {
         match index {
-            0 => columns.iter().all(|c| *c < self.layout.columns()),
+            0 => columns.iter().all(|c| *c < self.schema.columns.len()),
             n => self.entries[..self.schema.secondary.len()]
                 .get(n - 1)
                 .is_some_and(|entry| columns.iter().all(|c| entry.covers(*c))),

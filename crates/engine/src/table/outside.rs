@@ -42,17 +42,22 @@ pub(crate) fn first_page(reference: &[u8]) -> Option<PageId> {
     ByteReader(reference).u32().map(PageId)
 }
 
-/// A row's columns outside the row, each read when first asked for.
+/// A row's layout, and its columns outside the row, each read when first asked for.
 pub(crate) struct Outside<'t> {
+    pub(super) layout: &'t RowLayout,
     tree: &'t Tree,
     columns: Vec<(usize, PageId, OnceCell<Vec<u8>>)>,
     error: Cell<Option<Error>>,
 }
 
 impl<'t> Outside<'t> {
-    /// The outside columns of a row whose head has these flags.
+    /// Of a row of the table whose head has these flags. A row of a version that this handle does not know, as purge may meet one
+    /// after the table was redefined, cannot be read with it: [`Self::check`] fails.
     #[inline]
-    pub fn of(tree: &'t Tree, layout: &RowLayout, flags: u8, row: &[u8]) -> Outside<'t> {
+    pub fn of(table: &'t Table, flags: u8, row: &[u8]) -> Outside<'t> {
+        let layout = table.layouts.of(flags, row);
+        let is_known =
+            flags & entry::VERSIONED == 0 || entry::row_version(flags, row) <= table.row_versions();
         let mut columns = Vec::new();
         if flags & entry::OUTSIDE != 0 {
             let found = layout
@@ -61,9 +66,10 @@ impl<'t> Outside<'t> {
             columns.extend(found);
         }
         Outside {
-            tree,
+            layout,
+            tree: &table.indexes[0].tree,
             columns,
-            error: Cell::new(None),
+            error: Cell::new((!is_known).then_some(Error::TableGone)),
         }
     }
 
@@ -141,6 +147,17 @@ pub(crate) fn is_long(key_len: usize, row_len: usize) -> bool {
 }
 
 impl Table {
+    /// The first pages of the chains that a row names whose head has these flags.
+    pub(crate) fn chains_of(&self, flags: u8, row: &[u8]) -> Vec<PageId> {
+        if flags & entry::OUTSIDE == 0 {
+            return Vec::new();
+        }
+        let outside = self.layouts.of(flags, row).outside(row);
+        outside
+            .filter_map(|(_, reference)| first_page(reference))
+            .collect()
+    }
+
     /// Moves a row's longest columns out until it fits, and encodes it. Holds no latch. Without a transaction, only
     /// freeing the tree frees the columns written here after a crash.
     pub(crate) fn encode_long_row(
@@ -154,12 +171,12 @@ impl Table {
         // A column that indexes need is moved last.
         let indexed = |c: usize| self.entries.iter().any(|e| e.parts.iter().any(|p| p.column == c));
         loop {
-            let row_len = self.layout.size(|c| values[c].datum());
+            let row_len = self.layouts.newest().size(|c| values[c].datum());
             if !is_long(key_len, row_len) {
                 break;
             }
             let candidate = (0..values.len())
-                .filter(|c| self.layout.columns[*c].ty.fixed_len().is_none())
+                .filter(|c| self.schema.columns[*c].ty.fixed_len().is_none())
                 .filter_map(|c| match &values[c] {
                     Owned::Bytes(b) if b.len() > COLUMN_BYTES_MIN => Some((!indexed(c), b.len(), c)),
                     _ => None,
@@ -180,7 +197,9 @@ impl Table {
             }
         }
         let is_reference = |c: usize| matches!(values[c], Owned::Reference(_));
-        self.layout.encode(|c| values[c].datum(), is_reference, out)
+        self.layouts
+            .newest()
+            .encode(|c| values[c].datum(), is_reference, out)
     }
 
     fn write_chain(&self, kernel: &Kernel, mut txn: Option<&mut Txn<'_>>, value: &[u8]) -> Result<PageId> {

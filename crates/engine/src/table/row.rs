@@ -2,47 +2,72 @@
 //! table's definition, every variable one between two offsets in the row.
 //!
 //! ```text
-//!  row := null bits | fixed columns | end offset of each variable column, u16 | variable columns
+//!  row := version u8 | null bits | fixed columns | end offset of each variable column, u16 | variable columns
 //!
+//!  version: only in rows whose head has the flag for it; others are of version 0
 //!  end offset, top bit set: the column's bytes stand outside the row; here is a reference to them
 //! ```
 //!
 //! One bit per nullable column; a NULL fixed column's bytes are zero, a NULL variable column is empty. A secondary
 //! entry keeps in its value only the columns that its key cannot give back (text, whose key is a collation weight).
+//!
+//! Columns can come and go while the rows stay as they are (`schema/history.rs`). Each version of the definition has a layout
+//! of its own, which says of every column of *today* where rows of that version have it, or which value it has in them. Rows
+//! are written by the newest layout alone.
 
 use super::key::KeyPartCodec;
 use super::outside::Outside;
 use crate::error::{Error, Result};
-use crate::schema::{Column, ColumnType, Datum, IndexSchema, TableSchema};
+use crate::schema::{
+    COLUMN_OUTSIDE, Column, ColumnType, Datum, IndexSchema, Past, StoredValue, TableSchema, VariablePart,
+};
 use std::cell::Cell;
-
-/// Bit of an end offset: the column stands outside the row.
-pub(crate) const OUTSIDE: u16 = 0x8000;
 
 /// Where a column stands in a row.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum ColumnPlace {
-    Fixed { offset: u32 },
-    Variable { ordinal: u32 },
+    Fixed {
+        offset: u32,
+    },
+    Variable {
+        ordinal: u32,
+    },
+    /// Rows of this version lack the column: it has this one's value in all of them.
+    Nowhere {
+        constant: u32,
+    },
 }
 
-/// The layout of a table's rows, computed once per table.
+/// The number of a column that rows have and the table does not any more.
+const GONE: usize = usize::MAX;
+
+/// The layout of rows of one version, computed once per table. The numbers of columns are today's.
 #[derive(Debug)]
 pub(crate) struct RowLayout {
     pub columns: Vec<Column>,
     places: Vec<(ColumnPlace, Option<u32>)>,
-    fixed_end: usize,
-    pub variables: Vec<usize>,
+    version: u8,
+    part: VariablePart,
+    /// The columns of variable length that rows have.
+    variables: Vec<usize>,
+    constants: Vec<StoredValue>,
 }
 
 impl RowLayout {
+    /// Of rows that have just these columns, and no version.
     pub fn new(columns: &[Column]) -> RowLayout {
-        let nullable = columns.iter().filter(|c| c.nullable).count();
-        let mut offset = nullable.div_ceil(8);
-        let mut null_bit = 0;
+        RowLayout::of_version(0, &Past::of_today(columns), columns)
+    }
+
+    pub(super) fn of_version(version: usize, past: &Past, columns: &[Column]) -> RowLayout {
+        let stored: Vec<Column> = past.stored.iter().map(|(column, _)| *column).collect();
+        let nullable = stored.iter().filter(|c| c.nullable).count();
+        let head = usize::from(version > 0);
+        let mut offset = head + nullable.div_ceil(8);
+        let mut null_bit = 8 * head as u32;
         let mut variables = Vec::new();
-        let mut places = Vec::new();
-        for (i, column) in columns.iter().enumerate() {
+        let mut places = vec![(ColumnPlace::Nowhere { constant: 0 }, None); columns.len()];
+        for (column, now) in &past.stored {
             let bit = column.nullable.then(|| {
                 null_bit += 1;
                 null_bit - 1
@@ -55,42 +80,27 @@ impl RowLayout {
                     }
                 }
                 None => {
-                    variables.push(i);
+                    variables.push(now.unwrap_or(GONE));
                     ColumnPlace::Variable {
                         ordinal: variables.len() as u32 - 1,
                     }
                 }
             };
-            places.push((place, bit));
+            if let Some(now) = now {
+                places[*now] = (place, bit);
+            }
+        }
+        for (constant, (now, _)) in (0..).zip(&past.lacking) {
+            places[*now] = (ColumnPlace::Nowhere { constant }, None);
         }
         RowLayout {
             columns: columns.to_vec(),
             places,
-            fixed_end: offset,
+            version: version as u8,
+            part: VariablePart::of(version, &stored),
             variables,
+            constants: past.lacking.iter().map(|(_, value)| value.clone()).collect(),
         }
-    }
-
-    /// The bytes and outside mark of the `ordinal`-th variable column. Damaged offsets give an empty column, never a
-    /// panic: the page's checksum is what notices damage.
-    pub fn variable<'a>(&self, row: &'a [u8], ordinal: usize) -> (&'a [u8], bool) {
-        let end_at = |o: usize| {
-            let at = self.fixed_end + 2 * o;
-            row.get(at..at + 2)
-                .map_or(0, |b| u16::from_le_bytes([b[0], b[1]]))
-        };
-        let base = self.fixed_end + 2 * self.variables.len();
-        let start = if ordinal == 0 {
-            0
-        } else {
-            end_at(ordinal - 1) & !OUTSIDE
-        } as usize;
-        let end = end_at(ordinal);
-        (
-            row.get(base + start..base + (end & !OUTSIDE) as usize)
-                .unwrap_or(&[]),
-            end & OUTSIDE != 0,
-        )
     }
 
     pub fn is_null(&self, row: &[u8], column: usize) -> bool {
@@ -107,47 +117,38 @@ impl RowLayout {
     }
 
     /// The column's value; for a column that stands outside, the reference to it (see [`Self::outside`]).
-    pub fn get<'a>(&self, row: &'a [u8], column: usize) -> Datum<'a> {
+    pub fn get<'a>(&'a self, row: &'a [u8], column: usize) -> Datum<'a> {
         if self.is_null(row, column) {
             return Datum::Null;
         }
         match self.places[column].0 {
-            ColumnPlace::Variable { ordinal } => Datum::Bytes(self.variable(row, ordinal as usize).0),
+            ColumnPlace::Variable { ordinal } => Datum::Bytes(self.part.get(row, ordinal as usize).0),
             ColumnPlace::Fixed { offset } => {
                 let ty = self.columns[column].ty;
                 let len = ty.fixed_len().unwrap_or(0);
                 let Some(bytes) = row.get(offset as usize..offset as usize + len) else {
                     return Datum::Null;
                 };
-                match ty {
-                    ColumnType::Int { .. } => {
-                        let unused = 64 - 8 * len as u32;
-                        Datum::Int(((number(bytes) << unused) as i64) >> unused)
-                    }
-                    ColumnType::UInt { .. } => Datum::UInt(number(bytes)),
-                    ColumnType::Float => Datum::Float(f32::from_bits(number(bytes) as u32)),
-                    ColumnType::Double => Datum::Double(f64::from_bits(number(bytes))),
-                    _ => Datum::Bytes(bytes),
-                }
+                value_of(ty, bytes)
             }
+            ColumnPlace::Nowhere { constant } => match &self.constants[constant as usize] {
+                Some(bytes) => value_of(self.columns[column].ty, bytes),
+                None => Datum::Null,
+            },
         }
     }
 
-    /// The columns that stand outside the row, and their references.
+    /// The columns that stand outside the row, and their references. Among them are those that the table does not have any
+    /// more, under a number that no column has.
     pub fn outside<'a>(&'a self, row: &'a [u8]) -> impl Iterator<Item = (usize, &'a [u8])> + 'a {
-        self.variables
-            .iter()
-            .enumerate()
-            .filter_map(move |(ordinal, column)| {
-                let (bytes, outside) = self.variable(row, ordinal);
-                outside.then_some((*column, bytes))
-            })
+        let outside = self.part.outside(row);
+        outside.map(|(ordinal, reference)| (self.variables[ordinal], reference))
     }
 
     pub fn is_outside(&self, row: &[u8], column: usize) -> bool {
         match self.places[column].0 {
-            ColumnPlace::Variable { ordinal } => self.variable(row, ordinal as usize).1,
-            ColumnPlace::Fixed { .. } => false,
+            ColumnPlace::Variable { ordinal } => self.part.get(row, ordinal as usize).1,
+            ColumnPlace::Fixed { .. } | ColumnPlace::Nowhere { .. } => false,
         }
     }
 
@@ -157,7 +158,7 @@ impl RowLayout {
             .variables
             .iter()
             .map(|c| values(*c).as_bytes().map_or(0, <[u8]>::len));
-        self.fixed_end + 2 * self.variables.len() + variable.sum::<usize>()
+        self.part.base() + variable.sum::<usize>()
     }
 
     /// Whether any column stands outside.
@@ -165,7 +166,7 @@ impl RowLayout {
         !self.variables.is_empty() && self.outside(row).next().is_some()
     }
 
-    /// Appends the row of these values. `outside` says which of them are references.
+    /// Appends the row of these values; only the newest layout writes rows. `outside` says which of them are references.
     pub fn encode<'d>(
         &self,
         values: impl Fn(usize) -> Datum<'d>,
@@ -173,46 +174,26 @@ impl RowLayout {
         out: &mut Vec<u8>,
     ) -> Result<()> {
         let start = out.len();
-        out.resize(start + self.fixed_end + 2 * self.variables.len(), 0);
+        out.resize(start + self.part.base(), 0);
+        if self.version > 0 {
+            out[start] = self.version;
+        }
         let base = out.len();
         for (i, column) in self.columns.iter().enumerate() {
             let wrong = |what| Error::WrongValue { column: i, what };
             let value = values(i);
             let (place, null_bit) = self.places[i];
             if value.is_null() {
-                let bit = null_bit.ok_or(wrong("NULL in a column that is not nullable"))? as usize;
+                let bit = null_bit.ok_or(wrong(NULL_REFUSED))? as usize;
                 out[start + bit / 8] |= 1 << (bit % 8);
             }
             match place {
                 ColumnPlace::Fixed { offset } => {
                     let at = start + offset as usize;
                     let len = column.ty.fixed_len().unwrap_or(0);
-                    let bytes = match (column.ty, value) {
-                        (_, Datum::Null) => continue,
-                        (ColumnType::Int { .. }, v) => {
-                            let v = v.as_int().ok_or(wrong("not an integer"))?;
-                            let unused = 64 - 8 * len as u32;
-                            if v << unused >> unused != v {
-                                return Err(wrong("an integer out of range"));
-                            }
-                            v as u64
-                        }
-                        (ColumnType::UInt { .. }, v) => {
-                            let v = v.as_uint().ok_or(wrong("not an unsigned integer"))?;
-                            if v << (64 - 8 * len as u32) >> (64 - 8 * len as u32) != v {
-                                return Err(wrong("an integer out of range"));
-                            }
-                            v
-                        }
-                        (ColumnType::Float, Datum::Float(v)) => v.to_bits() as u64,
-                        (ColumnType::Double, Datum::Double(v)) => v.to_bits(),
-                        (ColumnType::Fixed { .. }, Datum::Bytes(b)) if b.len() == len => {
-                            out[at..at + len].copy_from_slice(b);
-                            continue;
-                        }
-                        _ => return Err(wrong("a value of another type")),
-                    };
-                    out[at..at + len].copy_from_slice(&bytes.to_le_bytes()[..len]);
+                    if !value.is_null() {
+                        put_fixed(column.ty, value, &mut out[at..at + len]).map_err(wrong)?;
+                    }
                 }
                 ColumnPlace::Variable { ordinal } => {
                     match value {
@@ -221,19 +202,84 @@ impl RowLayout {
                         _ => return Err(wrong("a value of another type")),
                     }
                     let end = out.len() - base;
-                    if end >= OUTSIDE as usize {
+                    if end >= COLUMN_OUTSIDE as usize {
                         return Err(Error::RowTooLarge {
                             bytes: end,
-                            max_bytes: OUTSIDE as usize,
+                            max_bytes: COLUMN_OUTSIDE as usize,
                         });
                     }
-                    let mark = if outside(i) { OUTSIDE } else { 0 };
-                    let at = start + self.fixed_end + 2 * ordinal as usize;
+                    let mark = if outside(i) { COLUMN_OUTSIDE } else { 0 };
+                    let at = start + self.part.at as usize + 2 * ordinal as usize;
                     out[at..at + 2].copy_from_slice(&(end as u16 | mark).to_le_bytes());
                 }
+                ColumnPlace::Nowhere { .. } => return Err(wrong("a column that rows do not have")),
             }
         }
         Ok(())
+    }
+}
+
+/// Writes the value of a column of fixed length, which is not NULL. Fails with the reason why it is none.
+#[inline]
+fn put_fixed(ty: ColumnType, value: Datum, out: &mut [u8]) -> std::result::Result<(), &'static str> {
+    let unused = |bytes: u8| 64 - 8 * bytes as u32;
+    let bytes = match (ty, value) {
+        (ColumnType::Int { bytes }, v) => {
+            let v = v.as_int().ok_or("not an integer")?;
+            if v << unused(bytes) >> unused(bytes) != v {
+                return Err("an integer out of range");
+            }
+            v as u64
+        }
+        (ColumnType::UInt { bytes }, v) => {
+            let v = v.as_uint().ok_or("not an unsigned integer")?;
+            if v << unused(bytes) >> unused(bytes) != v {
+                return Err("an integer out of range");
+            }
+            v
+        }
+        (ColumnType::Float, Datum::Float(v)) => v.to_bits() as u64,
+        (ColumnType::Double, Datum::Double(v)) => v.to_bits(),
+        (ColumnType::Fixed { .. }, Datum::Bytes(b)) if b.len() == out.len() => {
+            out.copy_from_slice(b);
+            return Ok(());
+        }
+        _ => return Err("a value of another type"),
+    };
+    let len = out.len();
+    out.copy_from_slice(&bytes.to_le_bytes()[..len]);
+    Ok(())
+}
+
+/// A value as it stands in a row. Fails with the reason why the column cannot have it.
+pub(crate) fn stored_value(column: &Column, value: Datum) -> std::result::Result<StoredValue, &'static str> {
+    match (column.ty.fixed_len(), value) {
+        (_, Datum::Null) if column.nullable => Ok(None),
+        (_, Datum::Null) => Err(NULL_REFUSED),
+        (Some(len), value) => {
+            let mut bytes = vec![0; len];
+            put_fixed(column.ty, value, &mut bytes)?;
+            Ok(Some(bytes.into()))
+        }
+        (None, Datum::Bytes(bytes)) => Ok(Some(bytes.into())),
+        _ => Err("a value of another type"),
+    }
+}
+
+const NULL_REFUSED: &str = "NULL in a column that is not nullable";
+
+/// The value that stands in a row as these bytes.
+#[inline]
+fn value_of(ty: ColumnType, bytes: &[u8]) -> Datum<'_> {
+    match ty {
+        ColumnType::Int { .. } => {
+            let unused = 64 - 8 * bytes.len() as u32;
+            Datum::Int(((number(bytes) << unused) as i64) >> unused)
+        }
+        ColumnType::UInt { .. } => Datum::UInt(number(bytes)),
+        ColumnType::Float => Datum::Float(f32::from_bits(number(bytes) as u32)),
+        ColumnType::Double => Datum::Double(f64::from_bits(number(bytes))),
+        _ => Datum::Bytes(bytes),
     }
 }
 
@@ -318,7 +364,7 @@ impl EntryLayout {
     }
 
     /// The column's value; `None` for a column that the entry does not have.
-    pub fn get<'a>(&self, key: &'a [u8], stored: &'a [u8], column: usize) -> Option<Datum<'a>> {
+    pub fn get<'a>(&'a self, key: &'a [u8], stored: &'a [u8], column: usize) -> Option<Datum<'a>> {
         match *self.sources.get(column)? {
             ColumnSource::Nowhere => None,
             ColumnSource::Stored { column } => Some(self.stored_layout.get(stored, column)),
@@ -397,16 +443,12 @@ impl WrongColumn {
 }
 
 impl<'a> RowView<'a> {
-    pub(crate) fn row(
-        layout: &'a RowLayout,
-        primary_key: &'a [u8],
-        bytes: &'a [u8],
-        outside: &'a Outside<'a>,
-    ) -> RowView<'a> {
+    /// The row in `bytes`, which `outside` has been made of.
+    pub(crate) fn row(primary_key: &'a [u8], bytes: &'a [u8], outside: &'a Outside<'a>) -> RowView<'a> {
         RowView {
             primary_key,
             kind: RowBytes::Row {
-                layout,
+                layout: outside.layout,
                 bytes,
                 outside,
             },

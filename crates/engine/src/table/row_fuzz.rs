@@ -1,10 +1,11 @@
 //! Values, keys and definitions of any bytes: what cannot be made sense of reads as NULL, as empty or as none, and nothing panics.
 //! (A page's checksum tells damage; these may be of a page of another moment, which is whole.)
 
-use super::entry::{EntryHead, FRESH_INSERT, Head, OUTSIDE, row_of, stored_of};
+use super::entry::{EntryHead, FRESH_INSERT, Head, OUTSIDE, VERSIONED, row_of, stored_of};
+use super::layouts::RowLayouts;
 use super::outside::first_page;
 use super::row::{EntryLayout, RowLayout};
-use crate::schema::{Column, ColumnType, Datum, IndexSchema, KeyPart, TableSchema};
+use crate::schema::{Column, ColumnType, Datum, Fate, IndexSchema, KeyPart, Shape, Step, TableSchema};
 use crate::txn::{Undo, restore};
 use tidemark_testing::fuzz::Corpus;
 
@@ -43,6 +44,28 @@ fn schema() -> TableSchema {
     }
 }
 
+/// The table after columns have come and gone beside its rows.
+fn changed() -> Shape {
+    let mut shape = Shape::new(schema());
+    let before = shape.schema.columns.clone();
+    let keep = |place: usize| match place {
+        2 | 8 => Fate::Goes(before[place]),
+        place => {
+            Fate::Stays(place - usize::from(place > 2) - usize::from(place > 8) + usize::from(place > 4))
+        }
+    };
+    let mut columns: Vec<Column> = before.clone();
+    columns.remove(8);
+    columns.remove(2);
+    columns.insert(4, before[5]);
+    let step = Step {
+        fates: (0..before.len()).map(keep).collect(),
+        comes: vec![(4, Some(b"fives"[..].into()))],
+    };
+    shape.take_step(columns, step).expect("no index has what goes");
+    shape
+}
+
 /// Reads all that a row says, and says it again.
 fn read_row(layout: &RowLayout, row: &[u8]) {
     for (_, reference) in layout.outside(row) {
@@ -78,10 +101,20 @@ fn read_entry(layout: &EntryLayout, columns: usize, key: &[u8], stored: &[u8]) {
     }
 }
 
-fn read_all(schema: &TableSchema, input: &[u8]) {
-    let head = Head::of(input);
+fn read_all(shape: &Shape, input: &[u8]) {
+    let (head, schema) = (Head::of(input), &shape.schema);
     assert_eq!(head.is_deleted(), EntryHead::of(input).is_deleted());
-    read_row(&RowLayout::new(&schema.columns), row_of(input));
+    let layouts = RowLayouts::new(shape);
+    let layout = layouts.of(head.flags, row_of(input));
+    match std::ptr::eq(layout, layouts.newest()) {
+        true => read_row(layout, row_of(input)),
+        false => (0..layout.columns()).for_each(|column| {
+            let _ = (
+                layout.get(row_of(input), column),
+                layout.is_outside(row_of(input), column),
+            );
+        }),
+    }
     for index in &schema.secondary {
         let layout = EntryLayout::new(schema, index);
         let (key, value) = input.split_at(input.len() / 2);
@@ -109,24 +142,34 @@ fn value(layout: &RowLayout, flags: u8, outside: bool) -> Vec<u8> {
 
 #[test]
 fn rows_of_any_bytes() {
-    let schema = schema();
-    let layout = RowLayout::new(&schema.columns);
+    let shape = changed();
+    let old = RowLayout::new(&schema().columns);
+    let layouts = RowLayouts::new(&shape);
     let corpus = Corpus::new("row")
-        .input(value(&layout, 0, false))
-        .input(value(&layout, OUTSIDE, true))
-        .input(value(&layout, FRESH_INSERT | 1, false));
-    corpus.play(20_000, |input| read_all(&schema, input));
+        .input(value(&old, 0, false))
+        .input(value(&old, OUTSIDE, true))
+        .input(value(layouts.newest(), VERSIONED, false))
+        .input(value(layouts.newest(), VERSIONED | OUTSIDE, true))
+        .input(value(&old, FRESH_INSERT | 1, false));
+    corpus.play(20_000, |input| read_all(&shape, input));
 }
 
 #[test]
 fn definitions_of_any_bytes() {
-    let mut encoded = Vec::new();
-    schema().encode(&mut encoded);
+    let encoded = |shape: &Shape| {
+        let mut bytes = Vec::new();
+        shape.encode(&mut bytes);
+        bytes
+    };
     let row = value(&RowLayout::new(&schema().columns), 0, false);
-    Corpus::new("definition").input(encoded).play(20_000, |input| {
-        if let Some(schema) = TableSchema::decode(input) {
-            read_all(&schema, &row);
-            read_all(&schema, input);
+    let corpus = Corpus::new("definition")
+        .input(encoded(&Shape::new(schema())))
+        .input(encoded(&changed()));
+    corpus.play(20_000, |input| {
+        if let Some(shape) = Shape::decode(input) {
+            assert_eq!(Shape::decode(&encoded(&shape)), Some(shape.clone()));
+            read_all(&shape, &row);
+            read_all(&shape, input);
         }
     });
 }

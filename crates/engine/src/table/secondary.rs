@@ -39,8 +39,8 @@ impl Table {
         if version.flags & mvcc::DELETED != 0 {
             return Ok(None);
         }
-        let outside = Outside::of(&clustered.tree, &self.layout, version.row_flags, &columns);
-        let row = RowView::row(&self.layout, primary_key, &columns, &outside);
+        let outside = Outside::of(self, version.row_flags, &columns);
+        let row = RowView::row(primary_key, &columns, &outside);
         let mut before = Vec::new();
         let same = self.has_entry(n, &row, entry_key)?;
         self.entries[n - 1].encode_stored(|c| row.get(c), &mut before)?;
@@ -68,8 +68,8 @@ impl Table {
                 return Ok(false);
             };
             if version.flags & mvcc::DELETED == 0 {
-                let outside = Outside::of(&clustered.tree, &self.layout, version.row_flags, &columns);
-                let row = RowView::row(&self.layout, primary_key, &columns, &outside);
+                let outside = Outside::of(self, version.row_flags, &columns);
+                let row = RowView::row(primary_key, &columns, &outside);
                 let has = self.has_entry(n, &row, entry_key)?;
                 outside.check()?;
                 if has {
@@ -105,8 +105,8 @@ impl Table {
         indexes: u64,
         f: &mut dyn FnMut(IndexNo, &[u8]) -> Result<()>,
     ) -> Result<()> {
-        let outside = Outside::of(&self.indexes[0].tree, &self.layout, flags, row);
-        let view = RowView::row(&self.layout, key, row, &outside);
+        let outside = Outside::of(self, flags, row);
+        let view = RowView::row(key, row, &outside);
         let mut entry_key = Vec::new();
         for n in (1..self.indexes.len()).filter(|n| indexes >> (n - 1) & 1 == 1) {
             entry_key.clear();

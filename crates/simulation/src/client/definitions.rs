@@ -1,12 +1,35 @@
-//! Changes of definitions among what clients do: alone with a table, or beside those who write to it.
+//! Changes of definitions among what clients do: alone with a table, beside its rows, or beside those who write to it.
 
-use super::super::model::Shape;
+use super::super::model::{SPARES, Shape, Spares};
 use super::super::scheduler;
 use super::{Client, Done, INDEXES_MAX, INDEXES_MIN, NAMES, SLOTS, Stop, extra_index, schema};
 use tidemark_engine::*;
 
+/// Goes from the spare columns of one shape to those of another, which has them in the same order.
+fn change_spares(ddl: &mut Ddl, from: &Shape, to: &Shape) -> Result<()> {
+    let named = schema(0).columns.len();
+    let values: Spares = std::array::from_fn(|n| to.spare_of_before(n));
+    let mut columns: Vec<NewColumn> = (0..named).map(NewColumn::Kept).collect();
+    let mut place = named;
+    for n in 0..SPARES {
+        match (&values[n], from.spares[n] > 0) {
+            (Some(_), true) => columns.push(NewColumn::Kept(place)),
+            (Some(value), false) => columns.push(NewColumn::Added {
+                column: Column {
+                    ty: ColumnType::Bytes,
+                    nullable: n > 0,
+                },
+                value: Datum::Bytes(value),
+            }),
+            (None, _) => {}
+        }
+        place += usize::from(from.spares[n] > 0);
+    }
+    ddl.change_columns(from.table, &columns)
+}
+
 impl Client<'_> {
-    /// Another definition for a table: an index more or less, the table copied, emptied.
+    /// Another definition for a table: an index more or less, columns that come and go, the table copied, emptied.
     pub(super) fn redefine(&mut self) -> Done {
         let slot = self.random.below(SLOTS as u64) as usize;
         let world = self.world;
@@ -18,10 +41,13 @@ impl Client<'_> {
         }
         let _guard = world.slots[slot].write();
         let shape = world.model.lock().slots[slot].shape.expect("a table");
-        let mut kind = self.random.below(5);
+        let mut kind = self.random.below(8);
+        let spare = self.random.below(SPARES as u64) as usize;
+        let came = world.model.lock().number();
         let Some(mut ddl) = self.timed(|client| client.world.engine.ddl())? else {
             return Ok(());
         };
+        let engine_table = self.table(slot)?;
         let made = self.timed(|_| {
             let mut new = shape;
             if kind == 0 && shape.indexes == INDEXES_MAX || kind == 1 && shape.indexes == INDEXES_MIN {
@@ -36,7 +62,13 @@ impl Client<'_> {
                     ddl.drop_index(shape.table, shape.indexes)?;
                     new.indexes -= 1;
                 }
-                2 | 3 => {
+                // A table that has been changed so often is copied.
+                5.. if engine_table.row_versions() < ROW_VERSIONS_MAX => {
+                    new.spares[spare] = if shape.spares[spare] > 0 { 0 } else { came };
+                    change_spares(&mut ddl, &shape, &new)?;
+                }
+                2 | 3 | 5.. => {
+                    new.spares = [0; SPARES];
                     new.table = ddl.create_table(&schema(shape.indexes))?;
                     ddl.copy_rows(shape.table, new.table, &mut |row, buf| {
                         (0..5).for_each(|c| buf.set(c, row.get(c)));
@@ -94,10 +126,8 @@ impl Client<'_> {
         };
         let made = self.timed(|_| {
             ddl.finish_build(build)?;
-            let new = Shape {
-                indexes: shape.indexes + 1,
-                ..shape
-            };
+            let mut new = shape;
+            new.indexes += 1;
             ddl.put_meta(NAMES, &[slot as u8], &new.to_bytes())?;
             Ok(new)
         })?;

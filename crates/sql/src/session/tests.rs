@@ -1,5 +1,6 @@
 //! Conversations with a database on a real engine.
 
+mod columns_at_once;
 mod explain;
 mod foreign_keys;
 mod histograms;

@@ -8,15 +8,18 @@
 use super::super::create::now_s;
 use super::super::foreign_key::{self, Moves};
 use super::super::{DdlContext, check, index};
+use super::columns::initial_value;
 use super::demands::Demands;
 use super::draft::Draft;
 use super::way::Way;
 use crate::context::answer::{Answer, Done};
 use crate::dictionary::{DefinitionChange, IndexDef, TableDef};
 use crate::error::Result;
+use crate::expr::NoSubqueries;
 use crate::mdl::Block;
+use crate::types::Value;
 use std::time::{Duration, Instant};
-use tidemark_engine::{BuildProgress, BuildStage, Error, IndexSchema, OnlineBuild, failpoint};
+use tidemark_engine::{BuildProgress, BuildStage, Error, IndexSchema, NewColumn, OnlineBuild, failpoint};
 
 /// Indexes that an online build can have beside those of the table; MySQL allows no more in all.
 const INDEXES_MAX: usize = 64;
@@ -26,8 +29,11 @@ const LOOK_EVERY: Duration = Duration::from_millis(200);
 impl DdlContext<'_> {
     /// Makes the draft the table's definition. Errors 1845 and 1846 if that cannot be done the way that the statement demands.
     pub(super) fn carry_out(&self, old: &TableDef, mut draft: Draft) -> Result<Answer> {
-        let way = Way::of(old, &draft, self.state.settings.foreign_key_checks);
-        draft.demands.check(&way)?;
+        let row_versions = self.state.database.engine().table(old.id)?.row_versions();
+        let tests_rows = self.state.settings.foreign_key_checks;
+        let way = Way::of(old, &draft, tests_rows, row_versions);
+        draft.demands.check(&way, old)?;
+        self.refuse_zero_dates(old, &draft)?;
         let mut table = TableDef {
             columns: draft.columns.clone(),
             options: draft.options.clone(),
@@ -55,6 +61,9 @@ impl DdlContext<'_> {
             let build = self.build_indexes(old, &draft, &way)?;
             change = self.change_of(old)?;
             self.alter_indexes(&mut change, old, &mut draft, build)?;
+            if way.changes_columns {
+                self.change_columns(&mut change, old, &draft)?;
+            }
             if let Some(next) = draft.auto_increment {
                 let counter = change.ddl.table(old.id)?;
                 counter.auto_increment_set(next.max(1))?;
@@ -171,6 +180,32 @@ impl DdlContext<'_> {
         };
         process.set_doing(String::new());
         Ok(built?)
+    }
+
+    /// Lets columns come, go and change places beside the rows.
+    fn change_columns(&self, change: &mut DefinitionChange<'_>, old: &TableDef, draft: &Draft) -> Result<()> {
+        let settings = &self.state.settings;
+        let now = settings.time_zone.local(self.state.now_micros.get(), 6);
+        let mut env = self.state.env(&NoSubqueries, &[]);
+        env.writes = true;
+        let values = draft
+            .columns
+            .iter()
+            .map(|column| initial_value(column, &now, &env));
+        let values: Vec<Value> = values.collect();
+        let mut scratches = vec![[0; 32]; values.len()];
+        let columns = draft.columns.iter().zip(&draft.origins);
+        let columns: Vec<NewColumn> = columns
+            .zip(values.iter().zip(&mut scratches))
+            .map(|((column, origin), (value, scratch))| match origin {
+                Some(origin) => NewColumn::Kept(*origin),
+                None => NewColumn::Added {
+                    column: index::engine_column(column),
+                    value: column.ty.store(value, &settings.time_zone, scratch),
+                },
+            })
+            .collect();
+        Ok(change.ddl.change_columns(old.id, &columns)?)
     }
 
     /// Drops the secondary indexes that go, adds those that come, which `build` has built or nobody has, and gives each its new number.

@@ -3,12 +3,14 @@
 use super::super::create::column_key;
 use super::super::{DdlContext, column, default, generated, index};
 use super::draft::{Draft, unknown_column, unknown_column_in};
+use super::way;
 use crate::dictionary::{ColumnDef, ColumnDefault, TableDef, names_equal};
 use crate::error::{Result, SqlError, er};
 use crate::expr::Env;
 use crate::parse::ast::{self, ColumnPosition, IndexKind};
 use crate::types::assign::{assign, zero_value};
-use crate::types::{DateTime, Value};
+use crate::types::{DateTime, SqlMode, TypeKind, Value};
+use tidemark_engine::{Flow, Isolation, Keep, KeyRange, RangeScan, Read, RowView};
 
 impl DdlContext<'_> {
     /// `ADD COLUMN`, with the key and the check that its definition holds.
@@ -35,6 +37,50 @@ impl DdlContext<'_> {
             self.add_index(draft, &key)?;
         }
         Ok(())
+    }
+
+    /// Error 1292 if rows there are would get a date of zeros that the mode refuses.
+    pub(super) fn refuse_zero_dates(&self, table: &TableDef, draft: &Draft) -> Result<()> {
+        let mode = self.state.settings.sql_mode;
+        if !mode.strict() || !mode.has(SqlMode::NO_ZERO_DATE) {
+            return Ok(());
+        }
+        let Some(column) = way::added(draft).find(|column| way::begins_with_zero_date(column)) else {
+            return Ok(());
+        };
+        match self.has_rows(table)? {
+            true => {
+                let kind = if column.ty.kind == TypeKind::Date {
+                    "date"
+                } else {
+                    "datetime"
+                };
+                let value = zero_value(&column.ty);
+                let value = String::from_utf8_lossy(&value.to_text()).into_owned();
+                Err(SqlError::incorrect_temporal_for_column(
+                    kind,
+                    &value,
+                    &column.name,
+                    1,
+                ))
+            }
+            false => Ok(()),
+        }
+    }
+
+    fn has_rows(&self, table: &TableDef) -> Result<bool> {
+        let engine = self.state.database.engine();
+        let mut txn = engine.transaction();
+        txn.begin(Isolation::ReadCommitted, true);
+        let (mut found, all) = (false, KeyRange::all());
+        let mut see = |_: &RowView| {
+            found = true;
+            Ok((Keep::Release, Flow::Stop))
+        };
+        let table = engine.table(table.id)?;
+        table.scan(&mut txn, &RangeScan::new(0, &all), Read::Consistent, &mut see)?;
+        txn.commit()?;
+        Ok(found)
     }
 
     /// `ALTER COLUMN … SET DEFAULT`; `None` is DROP DEFAULT.

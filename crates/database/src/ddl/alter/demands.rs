@@ -5,12 +5,13 @@
 //!
 //! | the way | ALGORITHM | beside |
 //! |---|---|---|
-//! | the definition alone | INPLACE, what MySQL does at once also INSTANT | nobody, for a moment |
+//! | the definition alone, columns that come and go included | INPLACE, what MySQL does at once also INSTANT | nobody, for a moment |
 //! | indexes dropped or built | INPLACE | readers and writers |
 //! | rows tested against a new constraint | COPY, as MySQL calls it | readers |
 //! | rows copied | COPY | readers |
 
 use super::way::{Obstacle, Way};
+use crate::dictionary::TableDef;
 use crate::error::{Result, SqlError, er};
 use crate::mdl::Admitted;
 use crate::parse::ast::{AlterAction, AlterAlgorithm, AlterLock};
@@ -64,20 +65,31 @@ impl Demands {
         }
     }
 
-    /// Errors 1845 and 1846 if the change is not made the way that was asked for.
-    pub fn check(&self, way: &Way) -> Result<()> {
+    /// Errors 1845 and 1846 if the change of this table is not made the way that was asked for, and 4092 if it could be made at once
+    /// but for how often that has been done.
+    pub fn check(&self, way: &Way, table: &TableDef) -> Result<()> {
         let obstacle = way.obstacle;
         match self.algorithm {
             AlterAlgorithm::Instant if !way.is_instant => {
                 let others = match obstacle {
                     Some(Obstacle::Checks) => "ALGORITHM=COPY",
-                    None if way.copies => "ALGORITHM=COPY",
+                    None if way.copies && !way.copies_in_mysql => "ALGORITHM=COPY",
                     _ => "ALGORITHM=COPY/INPLACE",
                 };
                 return Err(match obstacle.and_then(Obstacle::to_instant) {
                     Some(reason) => not_because("ALGORITHM=INSTANT", reason, others),
                     None => not_by("ALGORITHM=INSTANT", others),
                 });
+            }
+            AlterAlgorithm::Instant if way.versions_used_up => {
+                return Err(SqlError::new(
+                    er::INNODB_MAX_ROW_VERSION,
+                    format!(
+                        "Maximum row versions reached for table {}/{}. No more columns can be added or dropped instantly. \
+                         Please use COPY/INPLACE.",
+                        table.schema, table.name
+                    ),
+                ));
             }
             AlterAlgorithm::Inplace if way.is_copy() => {
                 return Err(match obstacle.and_then(Obstacle::to_inplace) {

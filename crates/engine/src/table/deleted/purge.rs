@@ -289,12 +289,8 @@ impl Table {
         let primary_key = &entry_key[self.entries[n - 1].primary_at(entry_key)..];
         let clustered = &self.indexes[0];
         let has = |flags: u8, row: &[u8]| -> Result<bool> {
-            let outside = Outside::of(&clustered.tree, &self.layout, flags, row);
-            let has = self.has_entry(
-                n,
-                &RowView::row(&self.layout, primary_key, row, &outside),
-                entry_key,
-            )?;
+            let outside = Outside::of(self, flags, row);
+            let has = self.has_entry(n, &RowView::row(primary_key, row, &outside), entry_key)?;
             outside.check().map(|()| has)
         };
         let leaf = clustered.tree.read(primary_key)?;
@@ -341,8 +337,8 @@ impl Table {
 
     /// What an entry of this row stores beside its key; `None` if that is much.
     fn stored_from(&self, n: IndexNo, primary_key: &[u8], flags: u8, row: &[u8]) -> Result<Option<Vec<u8>>> {
-        let outside = Outside::of(&self.indexes[0].tree, &self.layout, flags, row);
-        let view = RowView::row(&self.layout, primary_key, row, &outside);
+        let outside = Outside::of(self, flags, row);
+        let view = RowView::row(primary_key, row, &outside);
         let mut stored = Vec::new();
         self.entries[n - 1].encode_stored(|c| view.get(c), &mut stored)?;
         outside.check()?;

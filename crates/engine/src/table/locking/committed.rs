@@ -37,8 +37,8 @@ impl Cursor<'_, '_, '_> {
         }
         let mut matches = Ok(false);
         if let Some(flags) = flags {
-            let outside = Outside::of(&index.tree, &self.table.layout, flags, &row);
-            matches = matches_committed(&RowView::row(&self.table.layout, key, &row, &outside));
+            let outside = Outside::of(self.table, flags, &row);
+            matches = matches_committed(&RowView::row(key, &row, &outside));
             outside.check()?;
         }
         self.txn.buffers.version = row;

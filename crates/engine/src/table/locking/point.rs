@@ -64,8 +64,8 @@ impl Table {
             let mut keep = Keep::Release;
             if !head.is_deleted() {
                 let row = row_of(value);
-                let outside = Outside::of(&index.tree, &self.layout, head.flags, row);
-                keep = f(&RowView::row(&self.layout, key, row, &outside))?;
+                let outside = Outside::of(self, head.flags, row);
+                keep = f(&RowView::row(key, row, &outside))?;
                 outside.check()?;
             }
             if fresh && keep == Keep::Release {

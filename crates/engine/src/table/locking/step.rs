@@ -102,8 +102,8 @@ impl Cursor<'_, '_, '_> {
             return Ok(Move::HandOver);
         };
         let row = row_of(value);
-        let outside = Outside::of(&self.table.indexes[0].tree, &self.table.layout, head.flags, row);
-        let (keep, flow) = show(&RowView::row(&self.table.layout, key, row, &outside))?;
+        let outside = Outside::of(self.table, head.flags, row);
+        let (keep, flow) = show(&RowView::row(key, row, &outside))?;
         outside.check()?;
         if keep == Keep::Release {
             self.let_go(0, key, want, fresh);
@@ -152,8 +152,8 @@ impl Cursor<'_, '_, '_> {
         let mut keep = Keep::Release;
         if !head.is_deleted() {
             let row = row_of(value);
-            let outside = Outside::of(&self.table.indexes[0].tree, &self.table.layout, head.flags, row);
-            keep = f(&RowView::row(&self.table.layout, key, row, &outside))?;
+            let outside = Outside::of(self.table, head.flags, row);
+            keep = f(&RowView::row(key, row, &outside))?;
             outside.check()?;
         }
         if keep == Keep::Release {

@@ -60,9 +60,8 @@ impl Reader<'_> {
         row: &[u8],
         f: &mut dyn FnMut(&RowView) -> Result<bool>,
     ) -> Result<bool> {
-        let layout = &self.table.layout;
-        let outside = Outside::of(&self.table.indexes[0].tree, layout, flags, row);
-        let shown = f(&RowView::row(layout, key, row, &outside))?;
+        let outside = Outside::of(self.table, flags, row);
+        let shown = f(&RowView::row(key, row, &outside))?;
         match outside.check() {
             // What it has shown of the row is cut short: that is what can be saved of it.
             Err(error @ Error::Corrupt { .. }) if self.kernel.store.force_recovery() > 0 => {

@@ -6,7 +6,7 @@
 //! work.
 
 use super::super::entry::{self, Head};
-use super::super::outside::{Outside, Owned, first_page, is_long};
+use super::super::outside::{Outside, Owned, is_long};
 use super::super::row::RowView;
 use super::super::{Action, Table};
 use super::{FoundBy, Writer};
@@ -27,7 +27,8 @@ pub(super) struct EntryChange {
 pub(super) struct RowChange {
     /// The row as it will be; `None`: deleted.
     pub row: Option<Vec<u8>>,
-    pub has_outside: bool,
+    /// What the row's head says of how it is to be read.
+    pub flags: u8,
     pub entries: Vec<EntryChange>,
     /// The chains that become obsolete.
     pub garbage: Vec<PageId>,
@@ -67,8 +68,8 @@ impl Writer<'_, '_> {
     ) -> Result<Option<Decision>> {
         let head = Head::of(value);
         let row = entry::row_of(value);
-        let outside = Outside::of(&self.table.indexes[0].tree, &self.table.layout, head.flags, row);
-        let view = RowView::row(&self.table.layout, key, row, &outside);
+        let outside = Outside::of(self.table, head.flags, row);
+        let view = RowView::row(key, row, &outside);
         if let FoundBy::Entry(n, entry_key) = found_by
             && !self.table.has_entry(n, &view, entry_key)?
         {
@@ -108,20 +109,11 @@ impl Writer<'_, '_> {
                 new: None,
             });
         }
-        let garbage = match flags & entry::OUTSIDE {
-            0 => Vec::new(),
-            _ => self
-                .table
-                .layout
-                .outside(row)
-                .filter_map(|(_, r)| first_page(r))
-                .collect(),
-        };
         Ok(RowChange {
             row: None,
-            has_outside: flags & entry::OUTSIDE != 0,
+            flags: flags & entry::READING,
             entries,
-            garbage,
+            garbage: self.table.chains_of(flags, row),
             moves: false,
         })
     }
@@ -152,10 +144,10 @@ impl Writer<'_, '_> {
             }
         }
         let had_outside = head.flags & entry::OUTSIDE != 0;
-        let is_reference =
-            |c: usize| had_outside && buf.get(c).is_none() && self.table.layout.is_outside(row, c);
-        let in_row = |c: usize| buf.get(c).unwrap_or_else(|| self.table.layout.get(row, c));
-        if is_long(key.len(), self.table.layout.size(in_row)) {
+        let (layouts, layout) = (&self.table.layouts, self.table.layouts.of(head.flags, row));
+        let is_reference = |c: usize| had_outside && buf.get(c).is_none() && layout.is_outside(row, c);
+        let in_row = |c: usize| buf.get(c).unwrap_or_else(|| layout.get(row, c));
+        if is_long(key.len(), layouts.newest().size(in_row)) {
             let own = |c: usize| match (is_reference(c), in_row(c)) {
                 (true, Datum::Bytes(b)) => Owned::Reference(b.to_vec()),
                 (_, datum) => Owned::of(datum),
@@ -170,21 +162,26 @@ impl Writer<'_, '_> {
         }
         let mut new_row = std::mem::take(&mut self.txn.buffers.value);
         new_row.clear();
-        self.table.layout.encode(in_row, is_reference, &mut new_row)?;
-        if new_row == row {
+        layouts.newest().encode(in_row, is_reference, &mut new_row)?;
+        let same = match std::ptr::eq(layout, layouts.newest()) {
+            true => new_row == row,
+            // The bytes differ at least in the version.
+            false => (0..self.table.schema.columns.len()).all(|c| merged(c) == view.get(c)),
+        };
+        if same {
             self.txn.buffers.value = new_row;
             return Ok(Decision::Leave { keep: true });
         }
         let entries = self.changed_entries(key, &|c| view.get(c), &merged, |c| buf.get(c).is_some())?;
         let mut garbage = Vec::new();
-        let mut has_outside = false;
+        let mut flags = layouts.flags(false);
         if had_outside {
-            garbage = self.table.obsolete_chains(row, &new_row);
-            has_outside = self.table.layout.has_outside(&new_row);
+            flags = layouts.flags(layouts.newest().has_outside(&new_row));
+            garbage = self.table.obsolete_chains((head.flags, row), (flags, &new_row));
         }
         Ok(Decision::Do(RowChange {
             row: Some(new_row),
-            has_outside,
+            flags,
             entries,
             garbage,
             moves: false,
@@ -200,21 +197,20 @@ impl Writer<'_, '_> {
         row: Vec<u8>,
         values: &[Owned],
     ) -> Result<RowChange> {
-        let tree = &self.table.indexes[0].tree;
-        let old_row = entry::row_of(old);
-        let outside = Outside::of(tree, &self.table.layout, Head::of(old).flags, old_row);
-        let before = RowView::row(&self.table.layout, key, old_row, &outside);
+        let (old_row, old_flags) = (entry::row_of(old), Head::of(old).flags);
+        let outside = Outside::of(self.table, old_flags, old_row);
+        let before = RowView::row(key, old_row, &outside);
         let has_outside = values.iter().any(|v| matches!(v, Owned::Reference(_)));
-        let flags = if has_outside { entry::OUTSIDE } else { 0 };
-        let outside_after = Outside::of(tree, &self.table.layout, flags, &row);
-        let after = RowView::row(&self.table.layout, key, &row, &outside_after);
+        let flags = self.table.layouts.flags(has_outside);
+        let outside_after = Outside::of(self.table, flags, &row);
+        let after = RowView::row(key, &row, &outside_after);
         let entries = self.changed_entries(key, &|c| before.get(c), &|c| after.get(c), |_| true)?;
         outside.check()?;
         outside_after.check()?;
-        let garbage = self.table.obsolete_chains(old_row, &row);
+        let garbage = self.table.obsolete_chains((old_flags, old_row), (flags, &row));
         Ok(RowChange {
             row: Some(row),
-            has_outside,
+            flags,
             entries,
             garbage,
             moves: false,
@@ -254,13 +250,12 @@ impl Writer<'_, '_> {
 }
 
 impl Table {
-    pub(super) fn obsolete_chains(&self, old: &[u8], new: &[u8]) -> Vec<PageId> {
-        let kept: Vec<PageId> = self
-            .layout
-            .outside(new)
-            .filter_map(|(_, r)| first_page(r))
-            .collect();
-        let old = self.layout.outside(old).filter_map(|(_, r)| first_page(r));
-        old.filter(|page| !kept.contains(page)).collect()
+    /// The chains of the old row that the new one does not name, each row with its head's flags. Those of columns that have
+    /// been dropped are among them.
+    fn obsolete_chains(&self, old: (u8, &[u8]), new: (u8, &[u8])) -> Vec<PageId> {
+        let kept = self.chains_of(new.0, new.1);
+        let mut chains = self.chains_of(old.0, old.1);
+        chains.retain(|page| !kept.contains(page));
+        chains
     }
 }

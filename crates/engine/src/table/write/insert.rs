@@ -59,15 +59,15 @@ impl Writer<'_, '_> {
     ) -> Result<()> {
         key.clear();
         self.table.encode_primary(row, key)?;
-        let mut flags = 0;
-        let head = |flags| Head {
-            flags,
+        let layouts = &self.table.layouts;
+        let head = Head {
+            flags: layouts.flags(false),
             writer: self.txn.id,
             older: Address::NONE,
         };
         value.clear();
-        value.extend_from_slice(&head(0).bytes());
-        if is_long(key.len(), self.table.layout.size(|c| row[c])) {
+        value.extend_from_slice(&head.bytes());
+        if is_long(key.len(), layouts.newest().size(|c| row[c])) {
             let mut values: Vec<Owned> = row.iter().map(|d| Owned::of(*d)).collect();
             self.table.encode_long_row(
                 self.txn.kernel,
@@ -76,12 +76,9 @@ impl Writer<'_, '_> {
                 key.len(),
                 value,
             )?;
-            if values.iter().any(|v| matches!(v, Owned::Reference(_))) {
-                flags |= entry::OUTSIDE;
-                value[0] = flags;
-            }
+            value[0] = layouts.flags(values.iter().any(|v| matches!(v, Owned::Reference(_))));
         } else {
-            self.table.layout.encode(|c| row[c], |_| false, value)?;
+            layouts.newest().encode(|c| row[c], |_| false, value)?;
         }
         self.insert_clustered(key, value, lock)?;
         let mode = lock.mode();

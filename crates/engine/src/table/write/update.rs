@@ -208,7 +208,7 @@ impl Writer<'_, '_> {
         let indexes = self.entries_left(&plan, had_outside)?;
         let purge_row = plan.row.is_none() || had_outside;
         let older = self.supersede(&head, key, entry::row_of(old), indexes, purge_row)?;
-        let mut flags = if plan.has_outside { entry::OUTSIDE } else { 0 };
+        let mut flags = plan.flags;
         if plan.row.is_none() {
             flags |= entry::DELETED;
         }

@@ -9,13 +9,16 @@ random indexes and sends both servers the same statements: of `changes` inserts,
 queries, of `queries` windows, totals with ROLLUP, common tables, JSON_TABLE, set operations and subqueries in every place. Rows,
 affected rows, generated ids, warning counts and error numbers are compared. A difference is printed as a golden script, without
 the statements that it does not need; `tests/golden.py --record` fills in what the other server answers.
+
+What is no difference is counted, by why: the other server gives our answer too when it plans the query otherwise (`plans.py`), an error
+of a value that one of the two has no need to compute, or one of the few forms of `forms.py`.
 """
 import itertools
 import math
 import sys
 import time
 from collections import Counter
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from pathlib import Path
 
 import pymysql
@@ -24,17 +27,20 @@ HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent)]
 
 from changes import Script  # noqa: E402
+from forms import deliberate  # noqa: E402
+from plans import OtherPlans  # noqa: E402
 from queries import Queries  # noqa: E402
 from support.address import Address  # noqa: E402
 from support.report import FIXED_SEED, Report, suite_parser  # noqa: E402
 from support.server import Server  # noqa: E402
 
 SCRIPTS = {"changes": Script, "queries": Queries}
-SETUP = ["DROP DATABASE IF EXISTS differential", "CREATE DATABASE differential", "USE differential"]
+DATABASE = "differential"
+SETUP = [f"DROP DATABASE IF EXISTS {DATABASE}", f"CREATE DATABASE {DATABASE}", f"USE {DATABASE}"]
 TRIES_MAX = 300         # to leave statements out
 SECONDS_MAX = 30        # of a statement
-# Errors of a value: whether it is computed at all, or kept in a strict table, is up to the plan.
-BY_THE_PLAN = {f"error {code}" for code in (1242, 1292, 1411, 1690, 3024, 3140, 3141, 3143, 3144, 3146, 3147, 3149, 3854, 3995)}
+# Errors of a value: whether it is computed at all is up to the plan.
+OF_VALUES = {f"error {code}" for code in (1242, 1292, 1411, 1690, 3024, 3140, 3141, 3143, 3144, 3146, 3147, 3149, 3854, 3995)}
 
 
 def perform(connection, sql: str):
@@ -49,15 +55,16 @@ def perform(connection, sql: str):
             return f"ok, {affected} rows, id {cursor.lastrowid}{warnings}"
         except pymysql.err.MySQLError as error:
             return f"error {error.args[0]}"
+        except UnicodeDecodeError:
+            connection.ping(reconnect=True)
+            return "a text that is none"
 
 
 def alike(one, two) -> bool:
     """The same, or the same numbers but for what rounding leaves of a sum of doubles."""
     if one == two:
         return True
-    if isinstance(one, str) or isinstance(two, str):
-        return any(answer in BY_THE_PLAN for answer in (one, two) if isinstance(answer, str))
-    if len(one) != len(two):
+    if isinstance(one, str) or isinstance(two, str) or len(one) != len(two):
         return False
     return all(len(a) == len(b) and all(map(alike_values, a, b)) for a, b in zip(sorted(one, key=repr), sorted(two, key=repr)))
 
@@ -75,11 +82,22 @@ class Pair:
     """The two servers, each with one connection."""
 
     def __init__(self, ours: Address, theirs: Address):
+        self.theirs = theirs
         self.connections = [address.connect(conv={}, charset="utf8mb4", read_timeout=4 * SECONDS_MAX) for address in (ours, theirs)]
         self.ask(f"SET SESSION max_execution_time = {SECONDS_MAX * 1000}")
 
     def ask(self, sql: str) -> list:
         return [perform(connection, sql) for connection in self.connections]
+
+    def reason(self, played: list[str], sql: str, mine, real) -> str | None:
+        """Why these answers are no difference."""
+        if sql.startswith(("SELECT", "WITH")):
+            with closing(OtherPlans(perform, self.connections[1], self.theirs).answers(played, sql)) as others:
+                if any(alike(mine, other) for other in others):
+                    return "MySQL says both, by its plan"
+        if any(answer in OF_VALUES for answer in (mine, real) if isinstance(answer, str)):
+            return "an error of a value that one of the two does not compute"
+        return deliberate(sql, mine, real)
 
     def differ_after(self, statements: list[str]) -> bool:
         """True if the answers to the last statement differ, played from the start."""
@@ -108,7 +126,8 @@ def shortened(statements: list[str], still_differ) -> list[str]:
     return statements
 
 
-def run(name: str, seed: int, options, ours: Address, report: Report, asked: Counter) -> None:
+def run(name: str, seed: int, options, ours: Address, report: Report, counted: tuple[Counter, Counter]) -> None:
+    asked, explained = counted
     script, pair = SCRIPTS[name](seed), Pair(ours, options.against)
     played, differences = script.start(), 0
     for sql in SETUP + played:
@@ -117,7 +136,11 @@ def run(name: str, seed: int, options, ours: Address, report: Report, asked: Cou
         sql = script.next()
         mine, real = pair.ask(sql)
         asked["errors" if isinstance(real, str) and real.startswith("error") else "rows"] += 1
-        if not alike(mine, real):
+        if alike(mine, real):
+            why = None
+        elif why := pair.reason(played, sql, mine, real):
+            explained[why] += 1
+        else:
             found = played + [sql]
             again = pair.differ_after(found)
             lines = shortened(found, pair.differ_after) if again else found
@@ -126,10 +149,13 @@ def run(name: str, seed: int, options, ours: Address, report: Report, asked: Cou
             differences += 1
             if differences == options.differences:
                 break
-            for sql in ["ROLLBACK", *SETUP, *played]:
-                pair.ask(sql)
-        elif not sql.startswith(("SELECT", "WITH")):
-            played.append(sql)
+            why = "reported"
+        if not sql.startswith(("SELECT", "WITH")):
+            if why is None:
+                played.append(sql)
+            else:
+                for statement in ["ROLLBACK", *SETUP, *played]:
+                    pair.ask(statement)
     if not differences:
         report.ok(f"{name}/{seed}")
     pair.close()
@@ -146,7 +172,7 @@ def main():
     parser.add_argument("--differences", type=int, default=1, help="how many of one seed are shown")
     options = parser.parse_args()
     names = [name for name in SCRIPTS if not options.filters or name in options.filters]
-    report, asked = Report("differential"), Counter()
+    report, counted = Report("differential"), (Counter(), Counter())
     until = time.monotonic() + (options.seconds or 0)
     with ExitStack() as servers:
         ours = options.address or servers.enter_context(Server("differential")).address
@@ -154,8 +180,11 @@ def main():
             if time.monotonic() >= until if options.seconds else seed == options.seed + options.seeds:
                 break
             for name in names:
-                run(name, seed, options, ours, report, asked)
-        report.note(f"{asked.total()} statements, {asked['errors']} of them errors in both")
+                run(name, seed, options, ours, report, counted)
+        asked, explained = counted
+        report.note(f"{asked.total()} statements, {asked['errors']} of them errors, {explained.total()} explained")
+        for why, number in explained.most_common():
+            report.note(f"{number}: {why}")
     report.close()
 
 

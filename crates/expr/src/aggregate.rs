@@ -14,7 +14,7 @@ use super::build::{as_bits, as_number, as_text, json_as_double};
 use super::compare::compare_values;
 use super::concat::Concat;
 use super::infer::kind_of;
-use super::infer::{decimal_shape, number_kind, text_type};
+use super::infer::{check_comparable, decimal_shape, number_kind, text_type};
 use super::json::{json_type, null_member_name, shown, typed_json};
 use super::node::NumKind;
 use super::{BindCtx, Env, EvalCtx, Expr};
@@ -332,7 +332,11 @@ fn result_type(func: AggFunc, args: &[Expr], bind: &BindCtx) -> Result<SqlType> 
         AggFunc::Min | AggFunc::Max | AggFunc::AnyValue if ty.is_member() => {
             text_type(ty.display_length() as u64, &[ty], "min", bind)?
         }
-        AggFunc::Min | AggFunc::Max | AggFunc::AnyValue => ty.clone(),
+        AggFunc::Min | AggFunc::Max => {
+            check_comparable(ty, func.name())?;
+            ty.clone()
+        }
+        AggFunc::AnyValue => ty.clone(),
         AggFunc::JsonArray | AggFunc::JsonObject => json_type(),
         AggFunc::GroupConcat => {
             let types: Vec<&SqlType> = args.iter().map(|a| &a.ty).collect();

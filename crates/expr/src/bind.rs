@@ -404,6 +404,21 @@ impl<'a> Binder<'a> {
         if columns.len() != wanted {
             return Err(SqlError::operand_columns(wanted));
         }
+        let equal = SubqueryKind::Quantified(CmpOp::Eq, Quantifier::Any);
+        let unequal = SubqueryKind::Quantified(CmpOp::Ne, Quantifier::All);
+        if (kind == equal || kind == unequal)
+            && let ast::QueryBody::Select(select) = &query.body
+        {
+            for (operand, item) in operands.iter().zip(&select.items) {
+                if let ast::SelectItem::Expr {
+                    expr: ast::Expr::Literal(literal),
+                    ..
+                } = item
+                {
+                    build::check_date(&self.literal(literal)?, operand, self.ctx)?;
+                }
+            }
+        }
         build::subquery(id, kind, operands, &columns, self.ctx)
     }
 

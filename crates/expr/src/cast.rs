@@ -280,10 +280,10 @@ fn to_string<'a>(value: Val<'a>, from: &SqlType, to: &SqlType, env: &Env) -> Res
         } else {
             "CHAR"
         };
-        env.warnings.warn(SqlError::truncated_wrong_value(
+        env.complain(SqlError::truncated_wrong_value(
             &format!("{kind}({})", to.length),
             &excerpt(&text),
-        ));
+        ))?;
         text = match text {
             Cow::Borrowed(b) => Cow::Borrowed(&b[..end]),
             Cow::Owned(mut b) => {

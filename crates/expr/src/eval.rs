@@ -318,6 +318,15 @@ fn compare_row(
     }
 }
 
+/// Evaluates an argument as the bytes that its text has in its character set; `None` is NULL.
+pub(crate) fn bytes<'a>(e: &'a Expr, ctx: &EvalCtx<'a>) -> Result<Option<Cow<'a, [u8]>>> {
+    let charset = e.ty.collation.charset();
+    Ok(text(e, ctx)?.map(|text| match charset.encode(&text) {
+        Some(encoded) if e.ty.is_string() => Cow::Owned(encoded),
+        _ => text,
+    }))
+}
+
 /// Evaluates an argument as text; `None` is NULL.
 pub(crate) fn text<'a>(e: &'a Expr, ctx: &EvalCtx<'a>) -> Result<Option<Cow<'a, [u8]>>> {
     let value = e.eval(ctx)?;

@@ -3,7 +3,7 @@
 
 use super::build::BindCtx;
 use super::node::{Expr, IntervalUnit, Node, NumKind};
-use tidemark_types::error::{Result, SqlError, er};
+use tidemark_types::error::{Result, SqlError};
 use tidemark_types::{Charset, CmpKind, Collation, Derivation, SqlType, TypeKind};
 
 impl PartialOrd for NumKind {
@@ -125,6 +125,8 @@ pub(crate) fn text_cmp_kind(left: &Expr, right: &Expr, op: &str, bind: &BindCtx)
 fn collation_of(ty: &SqlType, bind: &BindCtx) -> (Collation, Derivation) {
     if ty.is_string() {
         (ty.collation, ty.derivation)
+    } else if ty.kind == TypeKind::Bit {
+        (Collation::BINARY, Derivation::Implicit)
     } else {
         (bind.collation_connection, ty.derivation)
     }
@@ -192,7 +194,7 @@ fn illegal_mix(types: &[(Collation, Derivation)], op: &str) -> SqlError {
         Derivation::SystemConstant => "SYSCONST",
         Derivation::Literal => "COERCIBLE",
         Derivation::Numeric => "NUMERIC",
-        Derivation::Ignorable => "IGNORABLE",
+        Derivation::Ignorable => "NULL",
     };
     match types {
         [a, b] => SqlError::illegal_mix((a.0.name(), name(a.1)), (b.0.name(), name(b.1)), op),
@@ -209,6 +211,24 @@ fn illegal_mix(types: &[(Collation, Derivation)], op: &str) -> SqlError {
             ),
         ),
         _ => SqlError::illegal_mix_many(op),
+    }
+}
+
+/// Operands of these types, whose collations do not mix: error 1267, 1270 or 1271 by their number.
+pub(crate) fn illegal_mix_of(types: &[&SqlType], op: &str) -> SqlError {
+    let shown = |ty: &SqlType| match ty.kind {
+        TypeKind::Null => (Collation::BINARY, Derivation::Ignorable),
+        _ if ty.is_string() => (ty.collation, ty.derivation),
+        _ => (Charset::Latin1.default_collation(), Derivation::Numeric),
+    };
+    illegal_mix(&types.iter().map(|ty| shown(ty)).collect::<Vec<_>>(), op)
+}
+
+/// Values of this type are compared with each other: error 1267 where it is made of texts whose collations do not mix.
+pub fn check_comparable(ty: &SqlType, op: &str) -> Result<()> {
+    match ty.is_string() && ty.derivation == Derivation::None {
+        true => Err(illegal_mix_of(&[ty, ty], op)),
+        false => Ok(()),
     }
 }
 
@@ -412,16 +432,4 @@ pub(crate) fn kind_of(ty: &SqlType) -> CmpKind {
         TypeKind::Null => CmpKind::Int,
         _ => CmpKind::Double,
     }
-}
-
-/// Bytes are not searched for characters, nor texts for bytes.
-pub(crate) fn same_kind(a: &SqlType, b: &SqlType, function: &str) -> Result<()> {
-    if a.is_string() && b.is_string() && a.collation.is_binary() != b.collation.is_binary() {
-        let (a, b) = (a.collation.name(), b.collation.name());
-        return Err(SqlError::new(
-            er::CHARACTER_SET_MISMATCH,
-            format!("Character set '{a}' cannot be used in conjunction with '{b}' in call to {function}."),
-        ));
-    }
-    Ok(())
 }

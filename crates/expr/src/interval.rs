@@ -81,7 +81,12 @@ pub(crate) fn interval(
             .mul(&tidemark_types::Decimal::from(MICROS_PER_SECOND));
         total = micros.to_i128().unwrap_or(i128::MAX / 4);
     } else {
-        total = amount.to_int(env)? * factors[0] as i128;
+        // What a signed number cannot hold is the negative number of the same bits.
+        let amount = match amount {
+            Val::UInt(n) => *n as i64 as i128,
+            other => other.to_int(env)?,
+        };
+        total = amount * factors[0] as i128;
     }
     let total = if negate { -total } else { total };
     let Ok(total) = i64::try_from(total) else {
@@ -243,6 +248,45 @@ fn has_time(text: &[u8], env: &Env) -> bool {
     (written || digits >= 12) && parse::datetime(text, env.sql_mode).is_some()
 }
 
+/// The time of the day of what reads as a date, else a duration; `None` is NULL or neither.
+pub(crate) fn clock(value: &Val, env: &Env) -> Result<Option<Time>> {
+    match as_date(value, env) {
+        Some(t) => Ok(Some(t.time())),
+        None => value.to_time(env),
+    }
+}
+
+/// A text or number that reads as a date, before it is tried as a duration.
+fn as_date(value: &Val, env: &Env) -> Option<DateTime> {
+    match value {
+        Val::Str(s) if looks_like_a_date(s) => {
+            parse::datetime(s, env.sql_mode).map(|p| p.in_zone(env.time_zone))
+        }
+        Val::Int(n) => number_as_date(*n as i128, env),
+        Val::UInt(n) => number_as_date(*n as i128, env),
+        _ => None,
+    }
+}
+
+fn number_as_date(n: i128, env: &Env) -> Option<DateTime> {
+    parse::number_to_datetime(n, 0.0, 0, env.sql_mode)
+        .map(|p| p.value)
+        .filter(|t| !t.date.has_zero_part())
+}
+
+/// Whether a text is to be tried as a date before it is a duration: digits alone that are too many for a time without seconds,
+/// or two of the signs that part a year, a month and a day.
+pub(crate) fn looks_like_a_date(text: &[u8]) -> bool {
+    if text.iter().all(u8::is_ascii_digit) {
+        return text.len() >= 5;
+    }
+    let day = text
+        .split(|b| matches!(b, b' ' | b'T' | b':'))
+        .next()
+        .unwrap_or_default();
+    day.iter().filter(|b| matches!(b, b'-' | b'/' | b'.')).count() >= 2
+}
+
 /// `EXTRACT(unit FROM e)`
 pub(crate) fn extract<'a>(unit: IntervalUnit, e: &'a Expr, ctx: &EvalCtx<'a>) -> Result<Val<'a>> {
     use IntervalUnit::*;
@@ -255,14 +299,7 @@ pub(crate) fn extract<'a>(unit: IntervalUnit, e: &'a Expr, ctx: &EvalCtx<'a>) ->
     let of_time = !date_unit && !(value_is_date(&value));
     if of_time && e.ty.kind != TypeKind::DateTime && e.ty.kind != TypeKind::Timestamp {
         // Durations: hours may exceed a day.
-        let looks = match &value {
-            Val::Str(s) => has_time(s, env)
-                .then(|| value.to_datetime(env))
-                .transpose()?
-                .flatten(),
-            _ => None,
-        };
-        if let Some(t) = looks.filter(|_| value.to_text().len() >= 12) {
+        if let Some(t) = as_date(&value, env) {
             return Ok(Val::Int(of_datetime(unit, t)));
         }
         let Some(time) = value.to_time(env)? else {

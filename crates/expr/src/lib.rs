@@ -66,7 +66,7 @@ pub use compare::{compare_values, order_values};
 pub use env::{Env, EvalCtx, NoRow, NoSession, NoSubqueries, Row, SessionInfo, Subqueries};
 pub use func::{call, digest_hash, schema_violation};
 pub use function::{FuncDef, Volatility};
-pub use infer::cmp_kind;
+pub use infer::{check_comparable, cmp_kind};
 pub use json::{check_document_type, document};
 pub use like::LikePattern;
 pub use node::{

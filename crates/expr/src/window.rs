@@ -131,7 +131,12 @@ impl WindowFunction {
             if alike || e.ty.kind == TypeKind::Null {
                 Ok(e)
             } else {
-                build::cast(e, ty.clone(), bind)
+                // Bytes are not filled up to their length.
+                let to = match ty.is_binary_string() {
+                    true => ty.clone().with_length(u32::MAX),
+                    false => ty.clone(),
+                };
+                build::cast(e, to, bind)
             }
         });
         Ok(WindowFunction {

@@ -2,7 +2,7 @@
 //!
 //! INSERT and UPDATE convert each value to its column's type. What does not fit is an error in strict mode; otherwise a
 //! warning, and the nearest value that does fit is stored. NULL passes through: whether the column takes it is the
-//! caller's to check ([`SqlError::bad_null`], [`zero_value`]).
+//! caller's to check ([`SqlError::bad_null`], [`null_replacement`]).
 
 use super::Conversion;
 use super::convert::{SOME_SOURCE, double_prefix, excerpt, refused_by_mode};
@@ -59,7 +59,15 @@ pub fn assign<'a>(value: Val<'a>, ty: &SqlType, column: &str, env: &Conversion) 
     }
 }
 
-/// What a non-strict statement stores for NULL in a NOT NULL column, or without a default: the type's zero.
+/// What a non-strict statement stores for NULL in a NOT NULL column.
+pub fn null_replacement(ty: &SqlType) -> Value {
+    match ty.kind {
+        TypeKind::Enum => Val::Member(0, Cow::Borrowed(b"")),
+        _ => zero_value(ty),
+    }
+}
+
+/// What a column that is given no value and has no default gets: the type's zero, an ENUM's first member.
 pub fn zero_value(ty: &SqlType) -> Value {
     use TypeKind::*;
     match ty.kind {

@@ -1,16 +1,18 @@
 //! Constructors of comparisons and of the logic that joins them. A literal becomes here what it is compared with.
 
 use super::literal::{bool_literal, int_literal, literal, type_of_value};
-use super::{BindCtx, as_number, as_text, boolean, part_of_document};
+use super::{BindCtx, as_number, as_text, boolean, cast, part_of_document};
 use crate::compare::plain_number;
-use crate::env::EvalCtx;
+use crate::env::{Env, EvalCtx, NoSession, NoSubqueries};
 use crate::function::Volatility;
-use crate::infer::{common_collation, text_cmp_kind};
+use crate::infer::{common_collation, illegal_mix_of, number_kind, text_cmp_kind};
 use crate::json::is_opaque;
-use crate::node::{CmpOp, Expr, InSet, Node};
-use tidemark_types::error::{Result, SqlError};
+use crate::node::{CmpOp, Expr, InSet, Node, NumKind};
+use tidemark_types::error::{Result, SqlError, er};
 use tidemark_types::temporal::parse;
-use tidemark_types::{CmpKind, Collation, Date, SqlMode, SqlType, TypeKind, Val, Value};
+use tidemark_types::{
+    CmpKind, Collation, Date, Decimal, SqlMode, SqlType, TimeZone, TypeKind, Val, Value, Warnings,
+};
 
 /// Where a comparison stands.
 #[derive(Clone, Copy, PartialEq)]
@@ -77,6 +79,20 @@ fn text_comparable(
     Ok((kind, left, right))
 }
 
+/// Error 1525 for a text that stands beside a date and is none, now or, if its value is not known yet, when the statement runs.
+pub(crate) fn check_date(text: &Expr, date: &Expr, bind: &BindCtx) -> Result<()> {
+    match &text.node {
+        Node::Literal(Val::Str(value)) if date.ty.has_date() => match date_of(value, bind.sql_mode) {
+            Some(_) => Ok(()),
+            None => Err(not_temporal(&date.ty, value)),
+        },
+        _ => {
+            bind.dates.borrow_mut().extend(DateConstant::of(text, date));
+            Ok(())
+        }
+    }
+}
+
 /// What is compared with a document: a boolean is one there, and bytes are bytes, which their values do not say.
 fn beside_json(e: Expr) -> Expr {
     if e.is_condition() || is_opaque(&e.ty) {
@@ -97,6 +113,12 @@ fn is_year_column(e: &Expr) -> bool {
 
 /// With `years`, two digits beside a column of years are one.
 fn exact_literal(e: Expr, other: &Expr, years: bool) -> Expr {
+    if years
+        && is_year_column(other)
+        && let Some(year) = constant_year(&e)
+    {
+        return int_literal(year);
+    }
     let Node::Literal(value) = &e.node else { return e };
     if is_literal(other) || !(other.ty.is_integer() || other.ty.kind == TypeKind::Decimal) {
         return e;
@@ -115,11 +137,36 @@ fn exact_literal(e: Expr, other: &Expr, years: bool) -> Expr {
         _ => None,
     };
     match exact {
-        Some(Val::Int(n @ 1..100)) if years && is_year_column(other) => {
-            int_literal(if n < 70 { n + 2000 } else { n + 1900 })
-        }
         Some(value) => literal(type_of_value(&value, &BindCtx::default()), value),
         None => e,
+    }
+}
+
+/// The year that a constant is beside a column of years.
+fn constant_year(e: &Expr) -> Option<i64> {
+    if !e.is_constant() || has_other_source(e) {
+        return None;
+    }
+    let (warnings, zone) = (Warnings::default(), TimeZone::UTC);
+    let env = Env::new(&NoSession, &NoSubqueries, &warnings, &zone);
+    year_of(&e.eval_owned(&env.ctx()).ok()?)
+}
+
+/// The year that a number, or the text of one, is beside a column of years; a fraction is rounded.
+fn year_of(value: &Value) -> Option<i64> {
+    let number = match value {
+        Val::Str(text) => plain_number(text).filter(|d| d.scale() == 0)?,
+        Val::Int(n) => Decimal::from(*n),
+        Val::Decimal(d) => d.round(0),
+        Val::Double(d) if d.abs() < 1e4 => Decimal::from(d.round() as i64),
+        _ => return None,
+    };
+    match i64::try_from(number.to_i128()?).ok()? {
+        0 if matches!(value, Val::Str(_)) => Some(2000),
+        n @ 1..70 => Some(n + 2000),
+        n @ 70..100 => Some(n + 1900),
+        n @ (0 | 1901..=2155) => Some(n),
+        _ => None,
     }
 }
 
@@ -204,7 +251,7 @@ fn has_other_source(e: &Expr) -> bool {
 }
 
 /// A text as a date, which a time alone is not.
-fn date_of(text: &[u8], mode: SqlMode) -> Option<parse::ParsedDateTime> {
+pub(crate) fn date_of(text: &[u8], mode: SqlMode) -> Option<parse::ParsedDateTime> {
     let clock = text.iter().find(|b| b.is_ascii_punctuation()) == Some(&b':');
     parse::datetime(text, mode).filter(|_| !clock)
 }
@@ -229,11 +276,12 @@ pub fn compare(op: CmpOp, left: Expr, right: Expr, bind: &BindCtx) -> Result<Exp
 
 fn compare_in(place: Place, op: CmpOp, left: Expr, right: Expr, bind: &BindCtx) -> Result<Expr> {
     let (kind, left, right) = comparable(place, left, right, op.symbol(), bind)?;
+    Ok(compare_as(op, kind, left, right))
+}
+
+fn compare_as(op: CmpOp, kind: CmpKind, left: Expr, right: Expr) -> Expr {
     let nullable = op != CmpOp::NullSafeEq && (left.ty.nullable || right.ty.nullable || kind_may_fail(kind));
-    Ok(boolean(
-        nullable,
-        Node::Compare(op, kind, Box::new([left, right])),
-    ))
+    boolean(nullable, Node::Compare(op, kind, Box::new([left, right])))
 }
 
 fn kind_may_fail(kind: CmpKind) -> bool {
@@ -242,16 +290,6 @@ fn kind_may_fail(kind: CmpKind) -> bool {
 
 /// `(a, b) op (c, d)`, spelled out.
 pub(crate) fn compare_rows(op: CmpOp, left: Vec<Expr>, right: Vec<Expr>, bind: &BindCtx) -> Result<Expr> {
-    compare_rows_in(Place::Alone, op, left, right, bind)
-}
-
-fn compare_rows_in(
-    place: Place,
-    op: CmpOp,
-    left: Vec<Expr>,
-    right: Vec<Expr>,
-    bind: &BindCtx,
-) -> Result<Expr> {
     if left.len() != right.len() || left.is_empty() {
         return Err(SqlError::operand_columns(left.len()));
     }
@@ -259,33 +297,35 @@ fn compare_rows_in(
     let each = |op: CmpOp| -> Result<Vec<Expr>> {
         pairs
             .iter()
-            .map(|(l, r)| compare_in(place, op, l.clone(), r.clone(), bind))
+            .map(|(l, r)| compare(op, l.clone(), r.clone(), bind))
             .collect()
     };
     match op {
         CmpOp::Eq | CmpOp::NullSafeEq => Ok(and(each(op)?)),
         CmpOp::Ne => Ok(or(each(op)?)),
-        _ => {
-            // a < c OR (a = c AND (b < d)); only the last keeps "or equal".
-            let strict = match op {
-                CmpOp::Le => CmpOp::Lt,
-                CmpOp::Ge => CmpOp::Gt,
-                other => other,
-            };
-            let mut rest: Option<Expr> = None;
-            for (l, r) in pairs.iter().rev() {
-                rest = Some(match rest {
-                    None => compare(op, l.clone(), r.clone(), bind)?,
-                    Some(rest) => {
-                        let less = compare(strict, l.clone(), r.clone(), bind)?;
-                        let equal = compare(CmpOp::Eq, l.clone(), r.clone(), bind)?;
-                        or(vec![less, and(vec![equal, rest])])
-                    }
-                });
-            }
-            rest.ok_or_else(|| SqlError::operand_columns(1))
-        }
+        _ => ordered_rows(op, pairs, bind),
     }
+}
+
+/// `(a, b) < (c, d)` and its like: a < c OR (a = c AND (b < d)), where only the last keeps "or equal". No two digits are a year.
+fn ordered_rows(op: CmpOp, pairs: Vec<(Expr, Expr)>, bind: &BindCtx) -> Result<Expr> {
+    let strict = match op {
+        CmpOp::Le => CmpOp::Lt,
+        CmpOp::Ge => CmpOp::Gt,
+        other => other,
+    };
+    let mut rest: Option<Expr> = None;
+    for (l, r) in pairs.into_iter().rev() {
+        let pair = |op: CmpOp| {
+            let (kind, l, r) = comparable(Place::Alone, l.clone(), r.clone(), IN_LIST, bind)?;
+            Ok::<_, SqlError>(compare_as(op, kind, l, r))
+        };
+        rest = Some(match rest {
+            None => pair(op)?,
+            Some(rest) => or(vec![pair(strict)?, and(vec![pair(CmpOp::Eq)?, rest])]),
+        });
+    }
+    rest.ok_or_else(|| SqlError::operand_columns(1))
 }
 
 /// Conjunction; flattens nested ones. Of none: TRUE.
@@ -339,13 +379,75 @@ pub(crate) fn is_truth(e: Expr, truth: bool, negated: bool) -> Expr {
     if negated { not(test) } else { test }
 }
 
+/// `e BETWEEN low AND high`. A column of numbers or moments between constants is compared with each as with one alone; else the
+/// three are compared as one kind.
 pub(crate) fn between(e: Expr, low: Expr, high: Expr, negated: bool, bind: &BindCtx) -> Result<Expr> {
-    let nullable = e.ty.nullable || low.ty.nullable || high.ty.nullable;
+    let is_bound = |e: &Expr| e.columns().is_empty();
+    let exact = e.ty.is_numeric() || e.ty.is_temporal();
+    if exact && matches!(e.node, Node::Column(_)) && is_bound(&low) && is_bound(&high) {
+        return between_bounds(e, low, high, negated, bind);
+    }
+    let kind = kind_of_three([&e, &low, &high], bind)?;
+    let date = [&e, &low, &high].into_iter().find(|e| e.ty.has_date()).cloned();
+    let prepared = |e: Expr| match (kind, &date) {
+        (CmpKind::Str(_), _) => as_text(e, bind),
+        (CmpKind::DateTime, Some(date)) if is_literal(&e) && e.ty.is_string() => {
+            let read = temporal_literal_beside(&e, date, true, bind);
+            read.ok().flatten().unwrap_or(e)
+        }
+        (CmpKind::Int | CmpKind::Decimal | CmpKind::Double, _) => as_number(e),
+        _ => e,
+    };
+    Ok(between_as((kind, kind), [e, low, high].map(prepared), negated))
+}
+
+fn between_as((low, high): (CmpKind, CmpKind), args: [Expr; 3], negated: bool) -> Expr {
+    let nullable = args.iter().any(|e| e.ty.nullable);
+    boolean(
+        nullable,
+        Node::Between {
+            negated,
+            low,
+            high,
+            args: Box::new(args),
+        },
+    )
+}
+
+/// As what three are compared: dates where one is a date and none a number, else texts if all are, else numbers.
+fn kind_of_three(operands: [&Expr; 3], bind: &BindCtx) -> Result<CmpKind> {
+    let is_text = |ty: &SqlType| {
+        ty.is_string() || ty.is_temporal() || matches!(ty.kind, TypeKind::Json | TypeKind::Null)
+    };
+    let types = operands.map(|e| &e.ty);
+    if !types.iter().all(|ty| is_text(ty)) {
+        let class = |ty: &&SqlType| {
+            if is_text(ty) {
+                NumKind::Double
+            } else {
+                number_kind(ty)
+            }
+        };
+        return Ok(match types.iter().map(class).max() {
+            Some(NumKind::Int) => CmpKind::Int,
+            Some(NumKind::Decimal) => CmpKind::Decimal,
+            _ => CmpKind::Double,
+        });
+    }
+    let (collation, _) = common_collation(&types, "between", bind)?;
+    Ok(if types.iter().any(|ty| ty.has_date()) {
+        CmpKind::DateTime
+    } else if types.iter().all(|ty| ty.kind == TypeKind::Time) {
+        CmpKind::Time
+    } else {
+        CmpKind::Str(collation)
+    })
+}
+
+fn between_bounds(e: Expr, low: Expr, high: Expr, negated: bool, bind: &BindCtx) -> Result<Expr> {
     let place = Place::OneOfSeveral;
-    let of_all = collation_of_all([&e, &low, &high], "between", bind)?;
     let (low_kind, value, low) = text_comparable(place, e.clone(), low, "between", bind)?;
     let (high_kind, value_too, high) = text_comparable(place, e, high, "between", bind)?;
-    let (low_kind, high_kind) = (under(low_kind, of_all), under(high_kind, of_all));
     // Where the two bounds want the value as different things, the comparison is two.
     if std::mem::discriminant(&value.node) != std::mem::discriminant(&value_too.node)
         || value.ty != value_too.ty
@@ -356,16 +458,7 @@ pub(crate) fn between(e: Expr, low: Expr, high: Expr, negated: bool, bind: &Bind
         ]);
         return Ok(if negated { not(test) } else { test });
     }
-    let args = Box::new([value, low, high]);
-    Ok(boolean(
-        nullable,
-        Node::Between {
-            negated,
-            low: low_kind,
-            high: high_kind,
-            args,
-        },
-    ))
+    Ok(between_as((low_kind, high_kind), [value, low, high], negated))
 }
 
 /// The collation under which texts are compared with several others, if all are texts: one for all. Errors 1267, 1270, 1271.
@@ -378,6 +471,14 @@ fn collation_of_all<'e>(
     match types.iter().all(|ty| ty.is_string()) {
         true => Ok(Some(common_collation(&types, op, bind)?.0)),
         false => Ok(None),
+    }
+}
+
+/// Texts whose collations do not mix, among several operands: the error names all of them.
+fn of_several(error: SqlError, types: &[SqlType], op: &str) -> SqlError {
+    match types.len() > 2 && error.code == er::CANT_AGGREGATE_2COLLATIONS {
+        true => illegal_mix_of(&types.iter().collect::<Vec<_>>(), op),
+        false => error,
     }
 }
 
@@ -408,6 +509,10 @@ pub(crate) fn in_list(e: Expr, list: Vec<Expr>, negated: bool, bind: &BindCtx) -
         true => collation_of_all(std::iter::once(&value).chain(&list), op, bind)?,
         false => None,
     };
+    let types: Vec<SqlType> = std::iter::once(&value)
+        .chain(&list)
+        .map(|e| e.ty.clone())
+        .collect();
     let dates = several && are_dates_beside(&value, &list, bind);
     let all_dates = several && are_all_dates(&value, &list);
     let time = first_time(&value, &list).filter(|_| several).cloned();
@@ -431,7 +536,8 @@ pub(crate) fn in_list(e: Expr, list: Vec<Expr>, negated: bool, bind: &BindCtx) -
         {
             candidate = read;
         }
-        let (kind, left, right) = comparable(place, value, candidate, op, bind)?;
+        let mixed = |error| of_several(error, &types, op);
+        let (kind, left, right) = comparable(place, value, candidate, op, bind).map_err(mixed)?;
         value = left;
         let is_null = right.ty.kind == TypeKind::Null;
         candidates.push((
@@ -532,12 +638,39 @@ fn int_of(value: &Value) -> Option<i128> {
     }
 }
 
-/// `(a, b) IN ((1, 2), (3, 4))`
+/// `(a, b) IN ((1, 2), (3, 4))`. What stands in a list of several is compared as what the row has in its place: beside an
+/// integer as an integer, beside a text as a text.
 pub(crate) fn in_rows(row: Vec<Expr>, list: Vec<Vec<Expr>>, negated: bool, bind: &BindCtx) -> Result<Expr> {
-    let any = list
-        .into_iter()
-        .map(|candidate| compare_rows_in(Place::OneOfSeveral, CmpOp::Eq, row.clone(), candidate, bind))
-        .collect::<Result<Vec<Expr>>>()?;
+    let one = list.len() == 1;
+    let mut any = Vec::with_capacity(list.len());
+    for candidate in list {
+        if candidate.len() != row.len() || row.is_empty() {
+            return Err(SqlError::operand_columns(row.len()));
+        }
+        let mut equal = Vec::with_capacity(row.len());
+        for (left, right) in row.iter().zip(candidate) {
+            let right = if one {
+                right
+            } else {
+                as_in_row(&left.ty, right, bind)?
+            };
+            let (kind, left, right) = comparable(Place::OneOfSeveral, left.clone(), right, IN_LIST, bind)?;
+            equal.push(compare_as(CmpOp::Eq, kind, left, right));
+        }
+        any.push(and(equal));
+    }
     let test = or(any);
     Ok(if negated { not(test) } else { test })
+}
+
+fn as_in_row(beside: &SqlType, e: Expr, bind: &BindCtx) -> Result<Expr> {
+    let fraction = e.ty.is_float() || e.ty.kind == TypeKind::Decimal || e.ty.is_string();
+    if beside.is_integer() && fraction && !e.ty.is_member() {
+        return cast(e, SqlType::bigint(), bind);
+    }
+    if beside.is_string() && !beside.is_member() && e.ty.is_numeric() {
+        let text = SqlType::varchar(e.ty.display_length(), bind.collation_connection);
+        return cast(e, text, bind);
+    }
+    Ok(e)
 }

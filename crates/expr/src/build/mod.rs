@@ -110,18 +110,48 @@ fn part_of_document(e: Expr) -> Expr {
     )
 }
 
+/// Bytes as a text under that collation: error 3854 for what is none. Other operands stay.
+pub(crate) fn beside_text(e: Expr, collation: Collation) -> Expr {
+    static FUNCTION: FuncDef = def(
+        "text_of_bytes",
+        (1, 1),
+        |args, _| Ok(args[0].ty.clone()),
+        |args, ty, ctx| {
+            let Some(bytes) = super::eval::text(&args[0], ctx)? else {
+                return Ok(Val::Null);
+            };
+            let charset = ty.collation.charset();
+            match charset.decode(&bytes) {
+                Some(text) => Ok(Val::string(text)),
+                None => Err(SqlError::char_conversion(&bytes, "binary", charset.name())),
+            }
+        },
+    );
+    if !e.ty.is_binary_string() || collation.is_binary() {
+        return e;
+    }
+    let ty = SqlType::varchar(e.ty.length, collation)
+        .with_collation(collation, e.ty.derivation)
+        .with_nullable(e.ty.nullable);
+    expr(ty, Node::Call(&FUNCTION, vec![e]))
+}
+
 /// A text operand: what shows its type in its text (BIT, ZEROFILL, DOUBLE(M,D), YEAR) is made a text first.
 pub(crate) fn as_text(e: Expr, bind: &BindCtx) -> Expr {
     let fixed = e.ty.is_float() && e.ty.scale != SqlType::NOT_FIXED;
     if !(e.ty.kind == TypeKind::Bit || e.ty.zerofill || fixed) {
         return e;
     }
-    let (collation, length) = if e.ty.kind == TypeKind::Bit {
-        (Collation::BINARY, e.ty.length.div_ceil(8))
+    let (collation, derivation, length) = if e.ty.kind == TypeKind::Bit {
+        (Collation::BINARY, Derivation::Implicit, e.ty.length.div_ceil(8))
     } else {
-        (bind.collation_connection, e.ty.display_length())
+        (
+            bind.collation_connection,
+            Derivation::Literal,
+            e.ty.display_length(),
+        )
     };
-    let ty = SqlType::varchar(length, collation).with_collation(collation, Derivation::Literal);
+    let ty = SqlType::varchar(length, collation).with_collation(collation, derivation);
     let ty = ty.with_nullable(e.ty.nullable);
     expr(ty, Node::Cast(Box::new(e)))
 }
@@ -286,9 +316,43 @@ pub(crate) fn like(
     ))
 }
 
+/// A pattern for a text. Bytes are not searched for characters, nor texts for bytes: error 3995, once a row asks for it. What a
+/// column of type BINARY has may be either.
+pub(crate) fn searched_in(text: &Expr, pattern: Expr, function: &'static str) -> Expr {
+    static FUNCTION: FuncDef = super::function::volatile(
+        "mismatch",
+        (3, 3),
+        |args, _| Ok(args[1].ty.clone()),
+        |args, _, ctx| {
+            let (a, b) = (args[0].ty.collation.name(), args[1].ty.collation.name());
+            let function = args[2].eval(ctx)?.to_text().into_owned();
+            Err(SqlError::character_set_mismatch(
+                a,
+                b,
+                &String::from_utf8_lossy(&function),
+            ))
+        },
+    );
+    let either = |e: &Expr| {
+        matches!(e.node, Node::Column(_)) && e.ty.kind == TypeKind::Char && e.ty.collation.is_binary()
+    };
+    let strings = text.ty.is_string() && pattern.ty.is_string();
+    if !strings
+        || text.ty.collation.is_binary() == pattern.ty.collation.is_binary()
+        || function != "regexp_replace" && (either(text) || either(&pattern))
+    {
+        return pattern;
+    }
+    let name = literal(SqlType::varchar(64, Collation::DEFAULT), Val::str(function));
+    expr(
+        pattern.ty.clone(),
+        Node::Call(&FUNCTION, vec![text.clone(), pattern, name]),
+    )
+}
+
 pub(crate) fn regexp(e: Expr, pattern: Expr, negated: bool, bind: &BindCtx) -> Result<Expr> {
     let (collation, _) = common_collation(&[&e.ty, &pattern.ty], "regexp", bind)?;
-    super::infer::same_kind(&e.ty, &pattern.ty, "regexp_like")?;
+    let pattern = searched_in(&e, pattern, "regexp_like");
     let nullable = e.ty.nullable || pattern.ty.nullable;
     let args = Box::new([as_text(e, bind), as_text(pattern, bind)]);
     Ok(boolean(
@@ -396,10 +460,14 @@ pub(crate) fn collate(e: Expr, collation: Collation, bind: &BindCtx) -> Result<E
     let e = as_text(e, bind);
     let charset = if e.ty.is_string() {
         e.ty.collation.charset()
+    } else if e.ty.kind == TypeKind::Null {
+        Charset::Binary
     } else {
         bind.collation_connection.charset()
     };
-    if charset != collation.charset() && e.ty.kind != TypeKind::Null {
+    // What a parameter or variable will be is not known yet.
+    let known = e.ty.kind != TypeKind::Null || e.is_constant();
+    if charset != collation.charset() && known {
         return Err(SqlError::collation_charset_mismatch(
             collation.name(),
             charset.name(),
@@ -423,7 +491,7 @@ pub(crate) fn date_add(
     negate: bool,
     bind: &BindCtx,
 ) -> Result<Expr> {
-    let date = json_as_text(date, bind)?;
+    let date = moment_of(json_as_text(date, bind)?);
     let micro = unit.has_microseconds();
     let seconds_fsp = if unit == IntervalUnit::Second {
         fraction_digits(&amount.ty)
@@ -452,6 +520,20 @@ pub(crate) fn date_add(
     ))
 }
 
+/// The sum of a date and an interval that is a text, of which a date and time is wanted.
+pub(crate) fn moment_of(mut e: Expr) -> Expr {
+    let fsp = match &e.node {
+        Node::DateAdd { unit, .. } if unit.has_microseconds() => 6,
+        Node::DateAdd { .. } => 0,
+        Node::Call(def, _) if def.name == "timestampadd" => 0,
+        _ => return e,
+    };
+    if e.ty.is_string() {
+        e.ty = SqlType::datetime(fsp).with_nullable(true);
+    }
+    e
+}
+
 fn fraction_digits(ty: &SqlType) -> u8 {
     match ty.kind {
         TypeKind::Decimal => ty.scale.min(6),
@@ -462,7 +544,7 @@ fn fraction_digits(ty: &SqlType) -> u8 {
 
 /// `EXTRACT(unit FROM e)`
 pub(crate) fn extract(unit: IntervalUnit, e: Expr, bind: &BindCtx) -> Result<Expr> {
-    let e = json_as_text(e, bind)?;
+    let e = moment_of(json_as_text(e, bind)?);
     Ok(expr(
         SqlType::bigint().with_nullable(true),
         Node::Extract(unit, Box::new(e)),
@@ -493,11 +575,15 @@ pub(crate) fn subquery(
     } else {
         ty
     };
+    let quantified = matches!(kind, SubqueryKind::Quantified(..));
     let operands = operands
         .into_iter()
         .zip(columns)
         .map(|(operand, column)| {
             let other = self::column(0, column.clone());
+            if quantified {
+                check_date(&operand, &other, bind)?;
+            }
             Ok((cmp_kind(&operand, &other, "=", bind)?, operand))
         })
         .collect::<Result<Vec<_>>>()?;

@@ -14,7 +14,7 @@ const LENGTH_MASK: u32 = 0x3FFF_FFFF;
 
 pub(super) static FUNCTIONS: &[FuncDef] = &[
     def("compress", (1, 1), compressed_type, |args, _, ctx| {
-        let bytes = known!(text(&args[0], ctx)?);
+        let bytes = known!(bytes(&args[0], ctx)?);
         if bytes.is_empty() {
             return Ok(Val::str(""));
         }

@@ -1,5 +1,6 @@
 //! IF, IFNULL, NULLIF, COALESCE and their like.
 
+use super::temporal_sum::date_digits;
 use super::*;
 use crate::cast::to_kind;
 use crate::compare::{compare_values, holds};
@@ -150,13 +151,16 @@ fn extreme_type(args: &mut Vec<Expr>, op: &str, bind: &BindCtx) -> Result<SqlTyp
     let types: Vec<&SqlType> = args.iter().map(|a| &a.ty).collect();
     let mut ty = result_type(&types, op, bind)?;
     ty.nullable = any_nullable(args);
+    if ty.is_string() && args.iter().any(|arg| arg.ty.has_date()) {
+        ty.scale = args.iter().map(|arg| date_digits(arg, bind)).max().unwrap_or(0);
+    }
     Ok(ty)
 }
 
 /// Compares as dates where all are, as texts where one is, else as numbers.
 fn extreme<'a>(args: &'a [Expr], ty: &'a SqlType, wanted: Ordering, ctx: &EvalCtx<'a>) -> Result<Val<'a>> {
     if ty.is_string() && args.iter().any(|arg| arg.ty.has_date()) {
-        return extreme_date(args, wanted, ctx);
+        return extreme_date(args, ty, wanted, ctx);
     }
     let kind = if ty.is_string() {
         CmpKind::Str(ty.collation)
@@ -181,12 +185,13 @@ fn extreme<'a>(args: &'a [Expr], ty: &'a SqlType, wanted: Ordering, ctx: &EvalCt
     Ok(best.unwrap_or(Val::Null))
 }
 
-/// The least or greatest of dates and what stands beside them, as a text. A number that is no date is passed over; a text that is
-/// none is passed over by LEAST, and makes GREATEST NULL.
-fn extreme_date<'a>(args: &'a [Expr], wanted: Ordering, ctx: &EvalCtx<'a>) -> Result<Val<'a>> {
+/// The least or greatest of dates and what stands beside them, as a text with the digits that the type has. What is no date is passed
+/// over; but a text that is none makes LEAST one of texts where times stand beside it, and GREATEST NULL where dates alone do.
+fn extreme_date<'a>(args: &'a [Expr], ty: &SqlType, wanted: Ordering, ctx: &EvalCtx<'a>) -> Result<Val<'a>> {
     let shows_time = |arg: &Expr| arg.ty.has_date() && arg.ty.kind != TypeKind::Date;
     let with_time = args.iter().any(shows_time);
     let mut best: Option<DateTime> = None;
+    let mut stray = false;
     let complaints = Warnings::default();
     let mut silent = Conversion::new(&complaints, ctx.env.time_zone);
     silent.sql_mode = ctx.env.sql_mode;
@@ -196,22 +201,50 @@ fn extreme_date<'a>(args: &'a [Expr], wanted: Ordering, ctx: &EvalCtx<'a>) -> Re
             return Ok(Val::Null);
         }
         let is_number = arg.ty.is_numeric();
-        let conversion: &Conversion = if is_number { &silent } else { ctx.env };
-        let Some(moment) = value.to_datetime(conversion)? else {
-            match wanted {
-                Ordering::Greater if !is_number => return Ok(Val::Null),
-                _ => continue,
+        let moment = match &value {
+            Val::Str(text) if build::date_of(text, ctx.env.sql_mode).is_none() => {
+                let shown = tidemark_types::convert::excerpt(text);
+                ctx.env.complain(SqlError::incorrect_value("datetime", &shown))?;
+                None
             }
+            value if is_number => value.to_datetime(&silent)?,
+            value => value.to_datetime(ctx.env)?,
         };
-        if best.is_none_or(|best| moment.cmp(&best) == wanted) {
-            best = Some(moment);
+        stray |= moment.is_none() && !is_number;
+        if moment.is_some_and(|moment| best.is_none_or(|best| moment.cmp(&best) == wanted)) {
+            best = moment;
         }
     }
-    Ok(match best {
-        None => Val::Null,
-        Some(best) if with_time => Val::string(best.to_string()),
-        Some(best) => Val::string(best.date.to_string()),
-    })
+    match wanted {
+        Ordering::Less if stray && with_time => extreme_text(args, ty, ctx),
+        Ordering::Greater if stray && !with_time => Ok(Val::Null),
+        _ => Ok(match best {
+            None => Val::Null,
+            Some(best) if with_time => Val::string(
+                DateTime {
+                    fsp: ty.scale,
+                    ..best
+                }
+                .to_string(),
+            ),
+            Some(best) => Val::string(best.date.to_string()),
+        }),
+    }
+}
+
+/// The least of them as texts.
+fn extreme_text<'a>(args: &'a [Expr], ty: &SqlType, ctx: &EvalCtx<'a>) -> Result<Val<'a>> {
+    let mut least: Option<Cow<'a, [u8]>> = None;
+    for arg in args {
+        let text = known!(text(arg, ctx)?);
+        if least
+            .as_ref()
+            .is_none_or(|least| ty.collation.compare(&text, least).is_lt())
+        {
+            least = Some(text);
+        }
+    }
+    Ok(least.map_or(Val::Null, Val::Str))
 }
 
 /// Whether two values are equal as the types of their expressions say.

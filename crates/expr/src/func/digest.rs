@@ -12,7 +12,7 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
         "md5",
         (1, 1),
         |args, bind| hex_text(args, 32, bind),
-        |args, _, ctx| Ok(Val::string(HEXLOWER.encode(&md5(&known!(text(&args[0], ctx)?))))),
+        |args, _, ctx| Ok(Val::string(HEXLOWER.encode(&md5(&known!(bytes(&args[0], ctx)?))))),
     ),
     def(
         "sha1",
@@ -20,7 +20,7 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
         |args, bind| hex_text(args, 40, bind),
         |args, _, ctx| {
             Ok(Val::string(
-                HEXLOWER.encode(&sha1::Sha1::digest(&*known!(text(&args[0], ctx)?))),
+                HEXLOWER.encode(&sha1::Sha1::digest(&*known!(bytes(&args[0], ctx)?))),
             ))
         },
     ),
@@ -35,7 +35,7 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
         (1, 1),
         |args, bind| hex_text(args, 65_535, bind),
         |args, _, ctx| {
-            let bytes = known!(text(&args[0], ctx)?);
+            let bytes = known!(bytes(&args[0], ctx)?);
             // A line feed behind every 76 of the digits but the last.
             let digits = bytes.len().div_ceil(3) * 4;
             let lines = digits.saturating_sub(1) / 76;
@@ -117,7 +117,7 @@ fn md5(bytes: &[u8]) -> [u8; 16] {
 }
 
 fn sha2<'a>(args: &'a [Expr], _ty: &'a SqlType, ctx: &EvalCtx<'a>) -> Result<Val<'a>> {
-    let bytes = known!(text(&args[0], ctx)?);
+    let bytes = known!(bytes(&args[0], ctx)?);
     let digest = match known!(int(&args[1], ctx)?) {
         0 | 256 => HEXLOWER.encode(&sha2::Sha256::digest(&*bytes)),
         224 => HEXLOWER.encode(&sha2::Sha224::digest(&*bytes)),

@@ -7,20 +7,25 @@ use tidemark_types::json::{Json, PathEdit, PathStep, change, find, has_wildcard,
 use tidemark_types::{Collation, Conversion, Warnings};
 
 pub(super) static FUNCTIONS: &[FuncDef] = &[
-    def("json_valid", (1, 1), int_type, |args, _, ctx| {
-        let value = args[0].eval(ctx)?;
-        // What is neither a text nor a document is none, NULL or not.
-        let ty = &args[0].ty;
-        let may_be_one =
-            ty.is_string() && !ty.is_member() || matches!(ty.kind, TypeKind::Json | TypeKind::Null);
-        Ok(match &value {
-            _ if !may_be_one => Val::FALSE,
-            Val::Null => Val::Null,
-            Val::Json(_) => Val::TRUE,
-            Val::Str(s) => Val::bool(parse(s).is_ok()),
-            _ => Val::FALSE,
-        })
-    }),
+    def(
+        "json_valid",
+        (1, 1),
+        |_, _| Ok(SqlType::bigint().with_nullable(true)),
+        |args, _, ctx| {
+            let value = args[0].eval(ctx)?;
+            // What is neither a text nor a document is none, NULL or not.
+            let ty = &args[0].ty;
+            let may_be_one =
+                ty.is_string() && !ty.is_member() || matches!(ty.kind, TypeKind::Json | TypeKind::Null);
+            Ok(match &value {
+                _ if !may_be_one => Val::FALSE,
+                Val::Null => Val::Null,
+                Val::Json(_) => Val::TRUE,
+                Val::Str(s) => Val::bool(parse(s).is_ok()),
+                _ => Val::FALSE,
+            })
+        },
+    ),
     def("json_extract", (2, MANY), json_result, extract),
     JSON_UNQUOTE,
     def("json_quote", (1, 1), text_result, |args, _, ctx| {

@@ -35,7 +35,7 @@ pub use statement::digest_hash;
 
 use super::build::{self, BindCtx, as_number, as_text, json_as_double};
 use super::env::{EvalCtx, Watch};
-use super::eval::text;
+use super::eval::{bytes, text};
 use super::function::{FuncDef, MANY, def, stable, volatile};
 use super::infer::{joined_collation, text_type};
 use super::node::{Expr, Node};
@@ -169,8 +169,19 @@ fn decided_by(
     )
 }
 
-/// The first argument with texts of the others put in: under its collation, unless its character set cannot hold theirs.
-fn text_with(args: &[Expr], others: &[usize], length: u64, op: &str, bind: &BindCtx) -> Result<SqlType> {
+/// The first argument with texts of the others put in: under its collation, unless its character set cannot hold theirs. Bytes
+/// beside a text are read in its character set.
+fn text_with(args: &mut [Expr], others: &[usize], length: u64, op: &str, bind: &BindCtx) -> Result<SqlType> {
+    if !args[0].ty.is_binary_string() {
+        let collation = match args[0].ty.is_string() {
+            true => args[0].ty.collation,
+            false => bind.collation_connection,
+        };
+        for at in others {
+            let other = std::mem::replace(&mut args[*at], build::null());
+            args[*at] = build::beside_text(other, collation);
+        }
+    }
     let first = &args[0].ty;
     let types: Vec<&SqlType> = std::iter::once(first)
         .chain(others.iter().map(|at| &args[*at].ty))

@@ -110,7 +110,7 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
         "crc32",
         (1, 1),
         |args, bind| Ok(int_type(args, bind)?.unsigned()),
-        |args, _, ctx| Ok(Val::UInt(crc32fast::hash(&known!(text(&args[0], ctx)?)) as u64)),
+        |args, _, ctx| Ok(Val::UInt(crc32fast::hash(&known!(bytes(&args[0], ctx)?)) as u64)),
     ),
     def(
         "conv",

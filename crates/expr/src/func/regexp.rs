@@ -2,7 +2,6 @@
 
 use super::*;
 use crate::infer::common_collation;
-use crate::infer::same_kind;
 use crate::like::{compile, insensitive};
 use regex::bytes::Regex;
 
@@ -11,7 +10,7 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
         "regexp_like",
         (2, 3),
         |args, bind| {
-            check(args, bind)?;
+            check(args, "regexp_like", bind)?;
             Ok(SqlType::boolean().with_nullable(any_nullable(args)))
         },
         |args, _, ctx| {
@@ -24,7 +23,7 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
         "regexp_instr",
         (2, 6),
         |args, bind| {
-            check(args, bind)?;
+            check(args, "regexp_instr", bind)?;
             Ok(SqlType::bigint().with_nullable(any_nullable(args)))
         },
         instr,
@@ -33,7 +32,7 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
         "regexp_substr",
         (2, 5),
         |args, bind| {
-            check(args, bind)?;
+            check(args, "regexp_substr", bind)?;
             let ty = text_like_first(args, bind)?;
             Ok(ty.with_nullable(true))
         },
@@ -43,7 +42,7 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
         "regexp_replace",
         (3, 6),
         |args, bind| {
-            check(args, bind)?;
+            check(args, "regexp_replace", bind)?;
             let mut ty = text_like_first(args, bind)?;
             ty.length = ty.length.max(65_535);
             Ok(ty.with_nullable(any_nullable(args)))
@@ -52,10 +51,12 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
     ),
 ];
 
-fn check(args: &mut Vec<Expr>, bind: &BindCtx) -> Result<()> {
+fn check(args: &mut Vec<Expr>, name: &'static str, bind: &BindCtx) -> Result<()> {
     textual(args, bind);
     common_collation(&[&args[0].ty, &args[1].ty], "regexp", bind)?;
-    same_kind(&args[0].ty, &args[1].ty, "regexp_like")
+    let pattern = std::mem::replace(&mut args[1], build::null());
+    args[1] = build::searched_in(&args[0], pattern, name);
+    Ok(())
 }
 
 /// The pattern is the second argument; `flags` is where the match type may stand.

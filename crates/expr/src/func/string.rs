@@ -150,6 +150,10 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
         "quote",
         (1, 1),
         |args, bind| {
+            args[0] = build::beside_text(
+                std::mem::replace(&mut args[0], build::null()),
+                bind.collation_connection,
+            );
             let ty = text_like_first(args, bind)?;
             Ok(ty
                 .clone()
@@ -196,13 +200,13 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
     def(
         "bin",
         (1, 1),
-        |args, bind| Ok(server_text(64, any_nullable(args), bind)),
+        |args, bind| Ok(server_text(65, any_nullable(args), bind)),
         |args, _, ctx| base(args, 2, ctx),
     ),
     def(
         "oct",
         (1, 1),
-        |args, bind| Ok(server_text(64, any_nullable(args), bind)),
+        |args, bind| Ok(server_text(65, any_nullable(args), bind)),
         |args, _, ctx| base(args, 8, ctx),
     ),
     def(
@@ -275,9 +279,15 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
             Ok(Val::string(chosen.join(&b','.to_owned())))
         },
     ),
-    def("soundex", (1, 1), text_like_first, |args, _, ctx| {
-        Ok(Val::string(soundex(&known!(text(&args[0], ctx)?))))
-    }),
+    def(
+        "soundex",
+        (1, 1),
+        |args, bind| {
+            let ty = text_like_first(args, bind)?;
+            Ok(ty.clone().with_length(ty.length.max(4)))
+        },
+        |args, _, ctx| Ok(Val::string(soundex(&known!(text(&args[0], ctx)?)))),
+    ),
     def(
         "export_set",
         (3, 5),

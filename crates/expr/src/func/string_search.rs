@@ -27,13 +27,16 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
     }),
     def("ascii", (1, 1), int_type, |args, _, ctx| {
         Ok(Val::Int(
-            known!(text(&args[0], ctx)?).first().copied().unwrap_or(0) as i64,
+            known!(bytes(&args[0], ctx)?).first().copied().unwrap_or(0) as i64,
         ))
     }),
     def("ord", (1, 1), int_type, |args, _, ctx| {
         let text = known!(text(&args[0], ctx)?);
         let first = charset_of(&args[0]).prefix_len(&text, 1);
-        Ok(Val::Int(text[..first].iter().fold(0, |n, b| n << 8 | *b as i64)))
+        let first = &text[..first];
+        let encoded = charset_of(&args[0]).encode(first);
+        let code = encoded.as_deref().unwrap_or(first);
+        Ok(Val::Int(code.iter().fold(0, |n, b| n << 8 | *b as i64)))
     }),
     def(
         "locate",

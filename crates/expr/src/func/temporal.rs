@@ -1,6 +1,7 @@
 //! Functions that take dates and times apart and show them.
 
 use super::*;
+use crate::interval::clock;
 use tidemark_types::convert::{excerpt, refused_by_mode};
 use tidemark_types::temporal::calendar::{self, DAYS, MONTHS, WeekMode, week, weekday};
 use tidemark_types::temporal::format::{
@@ -99,9 +100,8 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
     ),
     def("week", (1, 2), part_type, |args, _, ctx| {
         let date = known!(full_date(&args[0], ctx)?);
-        let mode = match args.get(1) {
-            Some(e) => known!(int(e, ctx)?),
-            None => 0,
+        let Some(mode) = week_mode(args, ctx)? else {
+            return Ok(Val::Int(0));
         };
         Ok(Val::Int(week(date, WeekMode::from_mode(mode as u64 & 7)).0))
     }),
@@ -112,9 +112,8 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
     }),
     def("yearweek", (1, 2), part_type, |args, _, ctx| {
         let date = known!(full_date(&args[0], ctx)?);
-        let mode = match args.get(1) {
-            Some(e) => known!(int(e, ctx)?),
-            None => 0,
+        let Some(mode) = week_mode(args, ctx)? else {
+            return Ok(Val::Int(0));
         };
         let (number, year) = week(date, WeekMode::from_mode(mode as u64 & 7 | 2));
         Ok(Val::Int(year * 100 + number))
@@ -177,6 +176,7 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
         |args, _| {
             let scale = match args[2].ty.kind {
                 TypeKind::Decimal => args[2].ty.scale.min(6),
+                TypeKind::Null => 0,
                 _ if args[2].ty.is_integer() => 0,
                 _ => 6,
             };
@@ -243,7 +243,7 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
             Ok(server_text(args[1].ty.length as u64 * 11, true, bind))
         },
         |args, _, ctx| {
-            let t = known!(args[0].eval(ctx)?.to_time(ctx.env)?);
+            let t = known!(clock(&args[0].eval(ctx)?, ctx.env)?);
             let format = known!(text(&args[1], ctx)?);
             Ok(format_time(t, &format).map_or(Val::Null, Val::string))
         },
@@ -280,8 +280,18 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
 ];
 
 fn part_type(args: &mut Vec<Expr>, _bind: &BindCtx) -> Result<SqlType> {
-    let _ = args;
+    for arg in std::mem::take(args) {
+        args.push(build::moment_of(arg));
+    }
     Ok(SqlType::bigint().with_nullable(true))
+}
+
+/// The mode of WEEK and YEARWEEK; `None` is NULL, of which the week is 0.
+fn week_mode<'a>(args: &'a [Expr], ctx: &EvalCtx<'a>) -> Result<Option<i64>> {
+    match args.get(1) {
+        Some(mode) => int(mode, ctx),
+        None => Ok(Some(0)),
+    }
 }
 
 /// A YEAR that is shown without zeros before it.

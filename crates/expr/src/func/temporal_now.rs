@@ -1,5 +1,6 @@
 //! The clock: NOW() and its kin, Unix time, time zones.
 
+use super::temporal_sum::date_digits;
 use super::*;
 use std::time::{SystemTime, UNIX_EPOCH};
 use tidemark_types::temporal::MICROS_PER_SECOND;
@@ -82,14 +83,7 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
     def(
         "convert_tz",
         (3, 3),
-        |args, _| {
-            let fsp = if args[0].ty.is_temporal() {
-                args[0].ty.scale
-            } else {
-                0
-            };
-            Ok(SqlType::datetime(fsp).with_nullable(true))
-        },
+        |args, bind| Ok(SqlType::datetime(date_digits(&args[0], bind)).with_nullable(true)),
         convert_tz,
     ),
 ];

@@ -1,7 +1,7 @@
 //! Sums and differences of dates and times.
 
 use super::*;
-use crate::interval::add_to;
+use crate::interval::{add_to, looks_like_a_date};
 use crate::node::{IntervalUnit, Node};
 use tidemark_types::convert::{excerpt, refused_by_mode};
 use tidemark_types::temporal::{MICROS_PER_DAY, MICROS_PER_SECOND, parse};
@@ -27,8 +27,8 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
     def(
         "timediff",
         (2, 2),
-        |args, _| {
-            let fsp = fraction(&args[0]).max(fraction(&args[1]));
+        |args, bind| {
+            let fsp = time_digits(&args[0], bind).max(time_digits(&args[1], bind));
             Ok(SqlType::time(fsp).with_nullable(true))
         },
         timediff,
@@ -71,8 +71,9 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
     def(
         "timestamp",
         (1, 2),
-        |args, _| {
-            let fsp = args.iter().map(fraction).max().unwrap_or(0);
+        |args, bind| {
+            let added = args.get(1).map_or(0, |time| time_digits(time, bind));
+            let fsp = date_digits(&args[0], bind).max(added);
             Ok(SqlType::datetime(fsp).with_nullable(true))
         },
         |args, ty, ctx| {
@@ -104,14 +105,23 @@ pub(super) static FUNCTIONS: &[FuncDef] = &[
     }),
 ];
 
-fn fraction(e: &Expr) -> u8 {
+/// Digits behind the point of an operand taken for a time; a text that is none may have six.
+fn time_digits(e: &Expr, bind: &BindCtx) -> u8 {
+    digits(e, |text| {
+        parse::time(text, bind.sql_mode).map(|(time, _)| time.fsp)
+    })
+}
+
+/// The same of an operand taken for a date and time.
+pub(super) fn date_digits(e: &Expr, bind: &BindCtx) -> u8 {
+    digits(e, |text| build::date_of(text, bind.sql_mode).map(|p| p.value.fsp))
+}
+
+fn digits(e: &Expr, of_text: impl Fn(&[u8]) -> Option<u8>) -> u8 {
     match &e.node {
         _ if e.ty.is_temporal() => e.ty.scale,
         _ if e.ty.kind == TypeKind::Null => 0,
-        Node::Literal(Val::Str(s)) => s
-            .iter()
-            .rposition(|b| *b == b'.')
-            .map_or(0, |dot| (s.len() - dot - 1).min(6) as u8),
+        Node::Literal(Val::Str(text)) => of_text(text).unwrap_or(6).min(6),
         _ if e.ty.is_string() => 6,
         _ => e.ty.scale.min(6),
     }
@@ -125,19 +135,6 @@ enum Moment {
 
 /// Numbers from here on are dates: no duration has so many digits.
 const DATES_FROM: i128 = 10_000_000;
-
-/// Whether a text is to be tried as a date before it is a duration: digits alone that are too many for a time without seconds,
-/// or two of the signs that part a year, a month and a day.
-fn looks_like_a_date(text: &[u8]) -> bool {
-    if text.iter().all(u8::is_ascii_digit) {
-        return text.len() >= 5;
-    }
-    let day = text
-        .split(|b| matches!(b, b' ' | b'T' | b':'))
-        .next()
-        .unwrap_or_default();
-    day.iter().filter(|b| matches!(b, b'-' | b'/' | b'.')).count() >= 2
-}
 
 fn moment(value: &Val, ctx: &EvalCtx) -> Result<Option<Moment>> {
     Ok(match value {
@@ -237,7 +234,7 @@ fn days_type(args: &mut Vec<Expr>, negate: bool, bind: &BindCtx) -> Result<SqlTy
 }
 
 fn addtime_type(args: &mut Vec<Expr>, bind: &BindCtx) -> Result<SqlType> {
-    let fsp = fraction(&args[0]).max(fraction(&args[1]));
+    let fsp = time_digits(&args[0], bind).max(time_digits(&args[1], bind));
     let ty = match args[0].ty.kind {
         TypeKind::Time => SqlType::time(fsp),
         TypeKind::Date | TypeKind::DateTime | TypeKind::Timestamp => SqlType::datetime(fsp),

@@ -60,6 +60,15 @@ impl<'a> Exec<'a, '_> {
         scope: QueryScope,
         f: &mut dyn FnMut(&[Value]) -> Result<bool>,
     ) -> Result<()> {
+        // Values are as strict as those that are written to a table.
+        let mut env = self.session.env(self, scope.env.params);
+        env.unbound = scope.env.unbound;
+        env.strict = scope.env.strict;
+        env.writes = true;
+        let scope = QueryScope {
+            env: &env,
+            outer: scope.outer,
+        };
         let types: Vec<SqlType> = columns.iter().map(|column| column.ty.clone()).collect();
         let mut table = Growing {
             types: &types,

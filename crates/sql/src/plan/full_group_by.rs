@@ -139,7 +139,7 @@ impl Readable<'_, '_> {
 
     /// A column in the expression that may not be read.
     fn stray(&self, e: &Expr) -> Option<usize> {
-        match self.whole.contains(&identity(e)) {
+        match self.whole.contains(&identity(e)) && !is_interval(e) {
             true => None,
             false => self.stray_in(e),
         }
@@ -176,6 +176,11 @@ impl Readable<'_, '_> {
         }
         String::new()
     }
+}
+
+/// `INTERVAL(…)` equals nothing, not even itself.
+fn is_interval(e: &Expr) -> bool {
+    matches!(&e.node, Node::Call(def, _) if def.name == "interval")
 }
 
 /// Error 3029: an aggregate in ORDER BY, as its `n`-th expression, of a query that has no other and no groups.

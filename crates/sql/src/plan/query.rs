@@ -6,7 +6,7 @@ use super::{Destination, OutputColumn, Planner, QueryBody, QueryPlan, SetBranch}
 use crate::accounts::Privileges;
 use crate::error::depth::check_stack;
 use crate::error::{Result, SqlError};
-use crate::expr::{DefaultOf, Expr, Scope, build};
+use crate::expr::{DefaultOf, Expr, Scope, build, check_comparable};
 use crate::parse::ast::{self, Literal, OrderItem, Query};
 use crate::types::{ColumnMeta, SqlType};
 
@@ -134,6 +134,10 @@ impl Planner<'_> {
                 all: operand.all,
                 plan,
             });
+        }
+        // Rows are compared in most of them.
+        if types.iter().any(|ty| check_comparable(ty, "UNION").is_err()) {
+            return Err(SqlError::illegal_mix_many("UNION"));
         }
         let results = self.state.results_collation();
         let named = first.columns.iter().zip(types);

@@ -10,7 +10,7 @@ use super::{Planner, WINDOW};
 use crate::dictionary::names_equal;
 use crate::error::{Result, SqlError, er};
 use crate::expr::{
-    Binder, Expr, IntervalUnit, Node, OUTER, Scope, WindowFunc, WindowFunction, build,
+    Binder, Expr, IntervalUnit, Node, OUTER, Scope, WindowFunc, WindowFunction, build, check_comparable,
     misplaced_window_function, range_end,
 };
 use crate::parse::ast::{self, FrameBound, FrameUnit, FunctionCall, NamedWindow, Over};
@@ -285,7 +285,11 @@ impl Windows {
         let order = flat
             .order_by
             .iter()
-            .map(|item| Ok((key(&item.expr, "window order by")?, item.descending)))
+            .map(|item| {
+                let by = key(&item.expr, "window order by")?;
+                check_comparable(&by.ty, "")?;
+                Ok((by, item.descending))
+            })
             .collect::<Result<Vec<_>>>()?;
         let frame = match &flat.frame {
             Some(frame) => FrameBinder {

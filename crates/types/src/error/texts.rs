@@ -441,6 +441,24 @@ impl SqlError {
         )
     }
 
+    /// Error 3854: `Cannot convert string '{bytes}' from {from} to {to}`, of which the first bytes are shown.
+    pub fn char_conversion(bytes: &[u8], from: &str, to: &str) -> Self {
+        let shown: String = bytes.iter().take(6).map(|b| format!("\\x{b:02X}")).collect();
+        let more = if bytes.len() > 6 { "..." } else { "" };
+        SqlError::new(
+            er::CHAR_CONVERSION,
+            format!("Cannot convert string '{shown}{more}' from {from} to {to}"),
+        )
+    }
+
+    /// Error 3995: `Character set '{a}' cannot be used in conjunction with '{b}' in call to {function}.`
+    pub fn character_set_mismatch(a: &str, b: &str, function: &str) -> Self {
+        SqlError::new(
+            er::CHARACTER_SET_MISMATCH,
+            format!("Character set '{a}' cannot be used in conjunction with '{b}' in call to {function}."),
+        )
+    }
+
     /// Error 1271: `Illegal mix of collations for operation '{operation}'`.
     pub fn illegal_mix_many(operation: &str) -> Self {
         let message = format!("Illegal mix of collations for operation '{operation}'");

@@ -8,7 +8,7 @@ use crate::context::SessionState;
 use crate::dictionary::{ColumnDef, DefinitionChange, IndexDef, TableDef};
 use crate::error::{Result, SqlError, er};
 use crate::expr::{Env, Expr, NoSubqueries};
-use crate::types::assign::{assign, zero_value};
+use crate::types::assign::{assign, null_replacement};
 use crate::types::{DateTime, Value, Warnings};
 use tidemark_engine::{Error, Keep, Read, RowView, TableId};
 
@@ -73,7 +73,7 @@ impl RowCopy<'_> {
             }
             let warning = SqlError::data_truncated(&column.name, self.rows);
             self.state.warnings.warn(warning);
-            return Ok(zero_value(&column.ty));
+            return Ok(null_replacement(&column.ty));
         }
         if *from == column.ty || value.is_null() {
             return Ok(value.into_owned());
@@ -94,7 +94,7 @@ impl RowCopy<'_> {
         }
         if !column.ty.nullable {
             self.env.complain(SqlError::bad_null(&column.name))?;
-            return Ok(zero_value(&column.ty));
+            return Ok(null_replacement(&column.ty));
         }
         Ok(value)
     }

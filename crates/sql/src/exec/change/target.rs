@@ -187,7 +187,7 @@ pub fn assigned<'v>(table: &TableDef, column: usize, value: Val<'v>, ctx: &EvalC
             return Ok(Val::Null);
         }
         ctx.env.complain(SqlError::bad_null(&def.name))?;
-        return Ok(assign::zero_value(&def.ty));
+        return Ok(assign::null_replacement(&def.ty));
     }
     if def.ty.kind == TypeKind::Json && !matches!(value, Val::Json(_)) {
         // An error about a document names the table, too.

@@ -181,6 +181,22 @@ def resume(report: Report, home: Path) -> None:
     report.check("All of it is in the results" in done.stdout, "resume/then_it_is_done", done.stdout[-500:])
 
 
+def simulate(report: Report, home: Path) -> None:
+    """The simulator's page, from the service times that the program has."""
+    done = lab("simulate", "--out", str(home / "simulated"))
+    report.check(done.returncode == 0 and "2017, 72 cores" in done.stdout, "simulate", done.stdout + done.stderr)
+    if not program():
+        report.skip("simulate/page", "there is no Chromium")
+        return
+    page = home / "simulated" / "index.html"
+    with Browser() as browser:
+        phone = browser.open(page.as_uri(), width=360, height=740, dark=True)
+        report.equal(phone.evaluate("document.querySelectorAll('figure svg').length"), 5, "simulate/plots")
+        report.equal(phone.evaluate(EMPTY_PLOTS), [], "simulate/plots_have_curves")
+        report.equal(phone.evaluate("[document.documentElement.scrollWidth, document.scripts.length]"), [360, 0], "simulate/page_is_readable")
+        report.equal(phone.complaints, [], "simulate/console")
+
+
 def in_browser(report: Report, page: Path) -> None:
     url = page.as_uri()
     with Browser() as browser:
@@ -256,7 +272,7 @@ def main() -> int:
     report = Report("lab", options.filters)
     with scratch("lab") as home:
         home = Path(home)
-        for case in (page, tpcc, sysbench, postgres, resume, command):
+        for case in (page, tpcc, sysbench, postgres, resume, simulate, command):
             if report.wants(case.__name__):
                 with report.case(case.__name__):
                     case(report, home)

@@ -13,7 +13,7 @@ use crate::load::{Generator, Load, Pace, Spec, Workload};
 use crate::results::{Line, Results};
 use crate::server::Contender;
 use crate::words::Words;
-use crate::{compare, report, run, summary};
+use crate::{compare, report, run, simulate, summary};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -26,6 +26,8 @@ The isolation lab: experiments on transaction isolation, on any server that spea
                                      run them, all if none is named; goes on where it was stopped
   tidemark lab report [FILE…] [--out DIR]
                                      a page with plots, of one or more files of results
+  tidemark lab simulate [FILE…] [--out DIR]
+                                     read views on more cores than there are, from recorded service times or those of results
   tidemark lab compare OLD NEW       what has changed between two files of results, beyond the noise
   tidemark lab load WORKLOAD [--server URL]
                                      one load, and its figures: point, ro, rw, upd, psel, rc3, hot, queue or tpcc
@@ -38,6 +40,8 @@ run:  --quick          a small run of each, half an hour on four servers
       --seconds S, --repeats N, --clients A,B,…, --rows N   in place of what the experiments have
       --client sysbench   stock sysbench puts the load on, where it has a script for it; it says where it has none
 report: --out DIR      where the page and its plots go (tidemark-lab-report)
+simulate: --out DIR    where its page goes (tidemark-lab-simulation)
+          --save FILE  only keeps the service times of the results
 load: --clients N (16), --seconds S (10), --warm S (2), --level RU|RC|RR|SER
       --rate R         an open loop: so many transactions begin per second, and latencies count from when they should have
       --warehouses N (10), for tpcc
@@ -47,6 +51,7 @@ load: --clients N (16), --seconds S (10), --warm S (2), --level RU|RC|RR|SER
 /// Where results are kept, and a report, unless the command line says where.
 const RESULTS: &str = "tidemark-lab.jsonl";
 const REPORT: &str = "tidemark-lab-report";
+const SIMULATION: &str = "tidemark-lab-simulation";
 /// Nothing takes longer than a day.
 const SECONDS_MAX: f64 = 86_400.0;
 const CLIENTS_MAX: usize = 10_000;
@@ -69,6 +74,7 @@ pub fn command(words: impl IntoIterator<Item = String>) -> Result<(), String> {
         "explain" => explain(words),
         "run" => run_experiments(words),
         "report" => report_files(words),
+        "simulate" => simulate_files(words),
         "compare" => compare_files(words),
         "load" => load(words),
         other => Err(format!(
@@ -229,6 +235,21 @@ fn lines(files: &[String]) -> Result<Vec<Line>, String> {
         lines.extend(Results::read(Path::new(file)).map_err(|e| e.to_string())?);
     }
     Ok(lines)
+}
+
+fn simulate_files(mut words: Words) -> Result<(), String> {
+    let dir = words.one("--out")?.unwrap_or_else(|| PathBuf::from(SIMULATION));
+    let save: Option<PathBuf> = words.one("--save")?;
+    let files = words.rest()?;
+    let lines = lines(&files)?;
+    if let Some(path) = save {
+        return simulate::save(&lines, &path).map_err(|e| e.to_string());
+    }
+    let lines = (!files.is_empty()).then_some(lines.as_slice());
+    let (page, text) = simulate::write(lines, &dir).map_err(|e| e.to_string())?;
+    print!("{text}");
+    println!("The page is {}.", page.display());
+    Ok(())
 }
 
 fn load(mut words: Words) -> Result<(), String> {

@@ -1,8 +1,9 @@
 //! The isolation lab: the published experiments on transaction isolation, run on any server that speaks MySQL's protocol or PostgreSQL's.
 //!
-//! - [`command()`]: `tidemark lab list | explain | run | report | compare | load`.
+//! - [`command()`]: `tidemark lab list | explain | run | report | simulate | compare | load`.
 //! - [`run`], [`compare`], [`summary`]: runs experiments; says what has changed; shows results as text.
 //! - [`report`]: results as a page with plots.
+//! - [`simulate`]: what more cores would show, from service times that were measured.
 //! - [`experiments`]: what there is to run, and how each is measured.
 //! - [`load`]: the load generator, with sysbench's workloads and some that it lacks.
 //! - [`client`]: a connection, whichever protocol it speaks.
@@ -26,6 +27,7 @@ pub mod report;
 pub mod results;
 pub mod run;
 pub mod server;
+pub mod simulate;
 pub mod stats;
 pub mod summary;
 mod table;

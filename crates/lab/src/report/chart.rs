@@ -38,25 +38,25 @@ const SMALL: f64 = 14.0;
 
 /// A point of a curve.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Point {
-    pub(super) x: f64,
-    pub(super) y: f64,
+pub(crate) struct Point {
+    pub(crate) x: f64,
+    pub(crate) y: f64,
     /// The least and the greatest that were measured here, if it was measured more than once.
-    pub(super) range: Option<(f64, f64)>,
+    pub(crate) range: Option<(f64, f64)>,
 }
 
 /// A curve with its place in the legend. Those without a name belong to the one before.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Curve {
-    pub(super) name: String,
+pub(crate) struct Curve {
+    pub(crate) name: String,
     /// Which colour and which mark.
-    pub(super) kind: usize,
-    pub(super) points: Vec<Point>,
+    pub(crate) kind: usize,
+    pub(crate) points: Vec<Point>,
 }
 
 /// What stands below.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Below {
+pub(crate) enum Below {
     /// Names at 0, 1, 2, …
     Names(Vec<String>),
     /// Seconds. Points have no marks.
@@ -65,21 +65,21 @@ pub(super) enum Below {
 
 /// A plot.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Chart {
-    pub(super) title: String,
-    pub(super) below: Below,
-    pub(super) below_label: &'static str,
-    pub(super) left_label: &'static str,
-    pub(super) curves: Vec<Curve>,
+pub(crate) struct Chart {
+    pub(crate) title: String,
+    pub(crate) below: Below,
+    pub(crate) below_label: &'static str,
+    pub(crate) left_label: &'static str,
+    pub(crate) curves: Vec<Curve>,
     /// From, to: the background there is another.
-    pub(super) bands: Vec<(f64, f64)>,
+    pub(crate) bands: Vec<(f64, f64)>,
 }
 
 type Drawn = Result<(), Box<dyn Error>>;
 
 impl Chart {
     /// As an element that may stand in a page.
-    pub(super) fn svg(&self) -> Result<String, String> {
+    pub(crate) fn svg(&self) -> Result<String, String> {
         let mut text = String::new();
         self.draw(&mut text)
             .map_err(|e| format!("the plot '{}' cannot be drawn: {e}", self.title))?;

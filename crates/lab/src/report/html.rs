@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 /// A text as it may stand in an element or an attribute. Characters that no XML may have become `�`.
-pub(super) fn escape(text: &str) -> String {
+pub(crate) fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for letter in text.chars() {
         match letter {
@@ -21,7 +21,7 @@ pub(super) fn escape(text: &str) -> String {
 }
 
 /// A table that may be wider than the page: it scrolls by itself. The first column names the rows. Texts are escaped.
-pub(super) fn table(caption: &str, head: &[&str], rows: &[Vec<String>]) -> String {
+pub(crate) fn table(caption: &str, head: &[&str], rows: &[Vec<String>]) -> String {
     let mut out = format!(
         "<div class=\"wide\" tabindex=\"0\"><table><caption>{}</caption><thead><tr>",
         escape(caption)
@@ -47,7 +47,7 @@ pub(super) fn table(caption: &str, head: &[&str], rows: &[Vec<String>]) -> Strin
 }
 
 /// A paragraph with a word in front of it.
-pub(super) fn said(word: &str, text: &str) -> String {
+pub(crate) fn said(word: &str, text: &str) -> String {
     format!("<p><b>{}</b> {}</p>\n", escape(word), escape(text))
 }
 

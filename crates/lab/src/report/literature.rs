@@ -102,6 +102,14 @@ pub(super) fn study(experiment: &str) -> Option<&'static Study> {
     })
 }
 
+/// The curve of a level, if the study of an experiment gives one.
+pub(crate) fn curve(experiment: &str, level: &str) -> Option<&'static [f64]> {
+    let curves = study(experiment)?.curves.iter();
+    curves
+        .copied()
+        .find_map(|(of, values)| (of == level).then_some(values))
+}
+
 impl Study {
     /// Its plot, if it gives a curve.
     pub(super) fn chart(&self) -> Option<Chart> {

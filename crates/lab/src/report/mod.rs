@@ -11,10 +11,10 @@
 //! - [`verdict`]: an experiment's result in a sentence.
 //! - [`page`]: everything in one file that needs no other. The plots are files of their own, too, for other texts to show.
 
-mod chart;
+pub(crate) mod chart;
 mod figures;
-mod html;
-mod literature;
+pub(crate) mod html;
+pub(crate) mod literature;
 mod page;
 mod palette;
 mod verdict;
@@ -24,11 +24,12 @@ use crate::results::{self, Line};
 use crate::table::Table;
 use chart::Chart;
 use page::Section;
+pub(crate) use page::document;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The page's name in its directory.
-const PAGE: &str = "index.html";
+pub(crate) const PAGE: &str = "index.html";
 
 /// A plot that is drawn.
 struct Picture {
@@ -53,7 +54,7 @@ pub fn write(lines: &[Line], dir: &Path) -> Result<PathBuf, Failure> {
 }
 
 /// A plot as a file: with the style that a page gives it otherwise.
-fn alone(svg: &str) -> String {
+pub(crate) fn alone(svg: &str) -> String {
     let style = format!("<style>{}</style>\n", palette::css());
     match svg.split_once('>') {
         Some((head, rest)) => format!("{head}>\n{style}{rest}"),

@@ -28,14 +28,19 @@ pub(super) struct Section<'a> {
     pub(super) pictures: Vec<Picture>,
 }
 
+/// A page that needs no other.
+pub(crate) fn document(title: &str, body: &str) -> String {
+    format!(
+        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\n\
+         <meta name=\"color-scheme\" content=\"light dark\">\n<link rel=\"icon\" href=\"data:,\">\n<title>{title}</title>\n\
+         <style>\n{}{STYLE}</style>\n</head>\n<body>\n<h1>{title}</h1>\n{body}</body>\n</html>\n",
+        palette::css()
+    )
+}
+
 /// The whole page.
 pub(super) fn page(lines: &[Line], sections: &[Section<'_>]) -> String {
-    let mut out = format!(
-        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\n\
-         <meta name=\"color-scheme\" content=\"light dark\">\n<link rel=\"icon\" href=\"data:,\">\n<title>Isolation lab: results</title>\n\
-         <style>\n{}{STYLE}</style>\n</head>\n<body>\n<h1>Isolation lab: results</h1>\n",
-        palette::css()
-    );
+    let mut out = String::new();
     put_measured(lines, &mut out);
     out.push_str(
         "<p class=\"muted\">A point is the median of the repeats, the bar through it runs from the least to the greatest. Behind a figure, ± is \
@@ -54,8 +59,7 @@ pub(super) fn page(lines: &[Line], sections: &[Section<'_>]) -> String {
     for (at, section) in sections.iter().enumerate() {
         section.put(at, &mut out);
     }
-    out.push_str("</body>\n</html>\n");
-    out
+    document("Isolation lab: results", &out)
 }
 
 /// Seconds since 1970 as a date.

@@ -26,7 +26,9 @@ fn base_tables(state: &SessionState) -> impl Iterator<Item = Arc<TableDef>> {
 
 pub fn tables(state: &SessionState) -> Made {
     require_process(state)?;
+    let engine = state.database.engine();
     let row = |table: Arc<TableDef>| {
+        let row_versions = engine.table(table.id).map_or(0, |stored| stored.row_versions());
         vec![
             Value::UInt(table.id.0),
             string(in_database(&table.schema, &table.name)),
@@ -37,7 +39,7 @@ pub fn tables(state: &SessionState) -> Made {
             Value::UInt(0),
             string("System"),
             Value::Int(0),
-            Value::Int(0),
+            Value::Int(row_versions as i64),
         ]
     };
     Ok(base_tables(state).map(row).collect())

@@ -20,6 +20,8 @@ fn columns_come_and_go_so_often_before_the_table_is_made_anew() {
     let all = "SELECT COUNT(*), SUM(id), SUM(a), SUM(c255) FROM t";
     let expected = ok(&mut s, all);
     assert_eq!(expected, ["256|32640|32640|65280"]);
+    let versions = "SELECT total_row_versions FROM information_schema.innodb_tables WHERE name = 'd/t'";
+    assert_eq!(ok(&mut s, versions), ["255"]);
     let add = "ALTER TABLE t ADD COLUMN z INT DEFAULT 1";
     let Err(refused) = run(&mut s, &format!("{add}, ALGORITHM=INSTANT")) else {
         panic!("it was done once more");
@@ -28,6 +30,7 @@ fn columns_come_and_go_so_often_before_the_table_is_made_anew() {
     ok(&mut s, "ALTER TABLE t RENAME COLUMN a TO b, ALGORITHM=INSTANT");
     ok(&mut s, "ALTER TABLE t RENAME COLUMN b TO a, ALGORITHM=INSTANT");
     ok(&mut s, add);
+    assert_eq!(ok(&mut s, versions), ["0"]);
     assert_eq!(ok(&mut s, all), expected);
     assert_eq!(ok(&mut s, "SELECT SUM(z) FROM t"), ["256"]);
     ok(&mut s, "ALTER TABLE t DROP COLUMN z, ALGORITHM=INSTANT");

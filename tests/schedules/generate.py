@@ -25,6 +25,16 @@ DEFINITIONS = {
     "unique": "id INT PRIMARY KEY, k INT, u INT, v INT, UNIQUE KEY u (u)",
     "both": "id INT PRIMARY KEY, k INT, u INT, v INT, KEY k (k), UNIQUE KEY u (u)",
 }
+GENERATED = {  # the same of tables with generated columns, which are invisible, and expressions as parts of indexes (`generated.py`)
+    "virtual": {"id": "PRIMARY", "g": "g"},
+    "stored": {"id": "PRIMARY", "g": "g"},
+    "functional": {"id": "PRIMARY", "(k + 0)": "k"},
+}
+DEFINITIONS |= {
+    "virtual": "id INT PRIMARY KEY, k INT, u INT, v INT, g INT AS (k) VIRTUAL INVISIBLE, KEY g (g)",
+    "stored": "id INT PRIMARY KEY, k INT, u INT, v INT, g INT AS (u + 5) STORED INVISIBLE, UNIQUE KEY g (g)",
+    "functional": "id INT PRIMARY KEY, k INT, u INT, v INT, KEY k ((k + 0))",
+}
 
 
 @dataclass(frozen=True)
@@ -51,7 +61,7 @@ class Schedule:
 
     def tables(self) -> list[tuple[str, str, dict[str, str]]]:
         """Name, definition, and index by column, parents before children."""
-        return [("t", DEFINITIONS[self.shape], SHAPES[self.shape]), *((child.name, child.definition, child.indexes) for child in self.children)]
+        return [("t", DEFINITIONS[self.shape], (SHAPES | GENERATED)[self.shape]), *((child.name, child.definition, child.indexes) for child in self.children)]
 
     def create(self) -> list[str]:
         return [f"CREATE TABLE {name} ({definition})" for name, definition, _ in self.tables()]
@@ -74,12 +84,13 @@ def values(row: tuple[int | None, ...]) -> str:
 
 class Generator(random.Random):
     """Makes one schedule. `avoid` names what the two servers are known to treat differently (`known.py`)."""
+    shapes = SHAPES
 
     def __init__(self, seed: int, avoid: frozenset[str] = frozenset(), levels: tuple[str, ...] = LEVELS):
         super().__init__(seed)
         self.number, self.avoid, self.levels = seed, avoid, levels
-        self.shape = self.choice(list(SHAPES))
-        self.indexes = SHAPES[self.shape]
+        self.shape = self.choice(list(self.shapes))
+        self.indexes = self.shapes[self.shape]
 
     def schedule(self) -> Schedule:
         keys = self.sample(range(10, 70, 10), self.randint(3, 6))

@@ -34,6 +34,7 @@ sys.path[:0] = [str(HERE), str(HERE.parent)]
 import golden  # noqa: E402
 from family import FamilyGenerator  # noqa: E402
 from generate import LEVELS, Generator  # noqa: E402
+from generated import GeneratedGenerator  # noqa: E402
 from known import MARIADB_AVOIDS, NOT_AGAIN, RACE, UNSTEADY, Played, experiments, reason  # noqa: E402
 from play import Hang, Player, Transcript  # noqa: E402
 from shrink import as_script, shrink  # noqa: E402
@@ -232,6 +233,8 @@ def main():
     parser.add_argument("--avoid", type=lambda text: frozenset(text.split(",")), default=frozenset(), help="forms of conditions to leave out")
     parser.add_argument("--families", dest="generator", action="store_const", const=FamilyGenerator, default=Generator,
                         help="of tables with foreign keys; only against MySQL")
+    parser.add_argument("--generated", dest="generator", action="store_const", const=GeneratedGenerator,
+                        help="indexes on generated columns and on expressions; only against MySQL")
     parser.add_argument("--avoid-nothing", action="store_true", help="even against MariaDB")
     parser.add_argument("--differences", type=int, default=DIFFERENCES_MAX)
     options = parser.parse_args()
@@ -242,8 +245,8 @@ def main():
         if theirs is None:
             parser.error("--against or --mariadb")
         is_mariadb = "MariaDB" in theirs.execute("SELECT VERSION()")[0][0]
-        if is_mariadb and options.generator is FamilyGenerator:
-            parser.error("foreign keys are compared with MySQL's alone")
+        if is_mariadb and options.generator is not Generator:
+            parser.error("foreign keys and generated columns are compared with MySQL's alone")
         if is_mariadb and not options.avoid_nothing:
             options.avoid |= MARIADB_AVOIDS
         count = options.count or (1_000_000 if options.seconds else 1000)

@@ -182,7 +182,10 @@ impl Session {
         if let Some(savepoint) = start.savepoint
             && self.txn.rollback_to(&savepoint).is_err()
         {
+            // What the transaction did before is gone, too. No error number says so: the connection ends, or its later statements
+            // would be committed without the earlier ones.
             self.abandon_transaction();
+            self.released = true;
             return;
         }
         self.txn.statement_end();

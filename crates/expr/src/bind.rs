@@ -275,7 +275,12 @@ impl<'a> Binder<'a> {
             Literal::Str {
                 bytes,
                 charset: Some(charset),
-            } => build::introduced_literal(bytes.clone(), charset_named(charset)?)?,
+            } => {
+                // The bytes as the client has sent them: the statement's text has been converted.
+                let sent = ctx.character_set_client.encode(bytes);
+                let bytes = sent.unwrap_or_else(|| bytes.clone());
+                build::introduced_literal(bytes, charset_named(charset)?)?
+            }
             Literal::Hex(bytes) => build::hex_literal(bytes.clone()),
             Literal::Bit(bits) => build::hex_literal(bits.clone()),
             Literal::Date(s) => build::temporal_literal(TypeKind::Date, &text(s.as_bytes()), ctx)?,

@@ -174,7 +174,8 @@ impl Commands {
         let (flags, _iterations) = (fields.u8()?, fields.u32()?);
         let statement = self.statements.get_mut(&id);
         let statement = statement.ok_or_else(|| SqlError::unknown_statement(id))?;
-        let read = statement.read(fields, &mut self.values);
+        let client = session.state().settings.character_set_client;
+        let read = statement.read(fields, client, &mut self.values);
         statement.forget_long_data();
         statement.cursor = None;
         read?;

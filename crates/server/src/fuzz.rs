@@ -6,6 +6,7 @@ use crate::packet::{Input, Output, Source};
 use crate::params::Statement;
 use crate::wire::Fields;
 use std::io::{self, Read};
+use tidemark_sql::types::Charset;
 use tidemark_testing::fuzz::Corpus;
 
 const CAPABILITIES: [u32; 4] = [
@@ -123,7 +124,10 @@ fn parameters_of_any_bytes() {
         let mut values = Vec::new();
         // Twice: types sent once hold for later executions.
         for _ in 0..2 {
-            if statement.read(Fields::new(bytes), &mut values).is_ok() {
+            if statement
+                .read(Fields::new(bytes), Charset::LATIN1, &mut values)
+                .is_ok()
+            {
                 assert_eq!(values.len(), usize::from(*count));
             }
         }

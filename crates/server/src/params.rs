@@ -15,7 +15,7 @@ use std::borrow::Cow;
 use tidemark_sql::SqlError;
 use tidemark_sql::types::meta::wire;
 use tidemark_sql::types::temporal::{Date, DateTime, Time};
-use tidemark_sql::types::{Decimal, Val, Value};
+use tidemark_sql::types::{Charset, Decimal, Val, Value};
 
 const UNSIGNED: u8 = 0x80;
 const TYPE_BOOL: u8 = 244;
@@ -64,8 +64,13 @@ impl Statement {
         self.long_data_too_large = false;
     }
 
-    /// Reads the values of one execution into `values`.
-    pub fn read(&mut self, mut fields: Fields, values: &mut Vec<Value>) -> Result<(), SqlError> {
+    /// Reads the values of one execution into `values`; texts come in the client's character set.
+    pub fn read(
+        &mut self,
+        mut fields: Fields,
+        client: Charset,
+        values: &mut Vec<Value>,
+    ) -> Result<(), SqlError> {
         values.clear();
         if self.long_data_too_large {
             return Err(errors::long_data_too_large());
@@ -91,7 +96,21 @@ impl Statement {
             };
             values.push(value);
         }
+        if client.is_encoded() {
+            self.receive(client, values);
+        }
         Ok(())
+    }
+
+    #[cold]
+    fn receive(&self, client: Charset, values: &mut [Value]) {
+        for (value, [type_byte, _]) in values.iter_mut().zip(&self.types) {
+            if let Val::Str(text) = value
+                && !is_blob(*type_byte)
+            {
+                *text = Cow::Owned(client.receive(text).into_owned());
+            }
+        }
     }
 }
 
@@ -136,6 +155,11 @@ fn read_value(fields: &mut Fields, type_byte: u8, unsigned: bool) -> Result<Valu
         _ if is_text_or_blob(type_byte) => Val::string(fields.lenenc_bytes()?),
         _ => return Err(errors::wrong_arguments("mysqld_stmt_execute")),
     })
+}
+
+/// Bytes, which are in no character set.
+fn is_blob(type_byte: u8) -> bool {
+    matches!(type_byte, 249..=252)
 }
 
 /// VARCHAR, BIT, JSON, ENUM, SET, the blobs, VAR_STRING, STRING, GEOMETRY.
@@ -204,7 +228,7 @@ mod tests {
 
     fn execute(statement: &mut Statement, packet: &[u8]) -> Result<Vec<Value>, SqlError> {
         let mut values = Vec::new();
-        statement.read(Fields::new(packet), &mut values)?;
+        statement.read(Fields::new(packet), Charset::Utf8mb4, &mut values)?;
         Ok(values)
     }
 

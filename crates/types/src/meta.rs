@@ -228,7 +228,7 @@ impl Charset {
         match self {
             Charset::Utf8mb4 => 4,
             Charset::Utf8mb3 => 3,
-            Charset::Latin1 | Charset::Ascii | Charset::Binary => 1,
+            Charset::Bytes(_) | Charset::Ascii | Charset::Binary => 1,
         }
     }
 }

@@ -196,6 +196,7 @@ impl SessionState {
     pub fn bind_ctx(&self) -> BindCtx {
         BindCtx {
             collation_connection: self.settings.collation_connection,
+            character_set_client: self.settings.character_set_client,
             sql_mode: self.settings.sql_mode,
             div_precision_increment: self.settings.div_precision_increment,
             group_concat_max_len: self.settings.group_concat_max_len,

@@ -208,11 +208,7 @@ pub fn collation_rows() -> Vec<Vec<Value>> {
                 Value::UInt(collation.id() as u64),
                 string(if default { "Yes" } else { "" }),
                 string("Yes"),
-                Value::UInt(if collation.is_code_point() || collation.is_binary() {
-                    1
-                } else {
-                    0
-                }),
+                Value::UInt(collation.sort_length()),
                 string(if collation.pad_space() {
                     "PAD SPACE"
                 } else {

@@ -23,6 +23,8 @@ use tidemark_types::{Charset, CmpKind, Collation, Decimal, Derivation, SqlMode, 
 pub struct BindCtx {
     /// Collation of string literals and of numbers as text. `utf8mb4_0900_ai_ci` by default.
     pub collation_connection: Collation,
+    /// The character set in which the statement came, for literals that name another.
+    pub character_set_client: Charset,
     /// The session's SQL mode; MySQL's default modes by default.
     pub sql_mode: SqlMode,
     /// Digits that `/` and AVG add behind the decimal point. 4 by default.
@@ -40,6 +42,7 @@ impl Default for BindCtx {
     fn default() -> Self {
         BindCtx {
             collation_connection: Collation::DEFAULT,
+            character_set_client: Charset::Utf8mb4,
             sql_mode: SqlMode::DEFAULT,
             div_precision_increment: 4,
             group_concat_max_len: 1024,
@@ -420,8 +423,7 @@ pub fn assignable(e: Expr, column: &SqlType, bind: &BindCtx) -> Expr {
         return expr(json_type().with_nullable(e.ty.nullable), Node::Cast(Box::new(e)));
     }
     let e = if column.is_string() { as_text(e, bind) } else { e };
-    let foreign =
-        column.is_string() && column.collation.charset() == Charset::Latin1 && e.ty.is_binary_string();
+    let foreign = column.is_string() && column.collation.charset().is_encoded() && e.ty.is_binary_string();
     if !foreign {
         return e;
     }

@@ -197,12 +197,14 @@ fn find(needle: &[u8], haystack: &[u8], collation: Collation, ctx: &EvalCtx) -> 
         }
         watch.step(end - at + 1)?;
         let part = &haystack[at..end];
-        if part == needle
-            || part.len() == needle.len() && part.eq_ignore_ascii_case(needle) && collation.ignores_case()
-        {
-            return Ok(Some(at));
-        }
-        if !(part.is_ascii() && needle.is_ascii()) && collation.ignores_case() && collation.eq(part, needle) {
+        let bytes_decide = part.is_ascii() && needle.is_ascii() && collation.folds_only_case();
+        let equal = part == needle
+            || if bytes_decide {
+                collation.ignores_case() && part.eq_ignore_ascii_case(needle)
+            } else {
+                collation.ignores_case() && collation.eq(part, needle)
+            };
+        if equal {
             return Ok(Some(at));
         }
         at += charset.prefix_len(&haystack[at..], 1).max(1);

@@ -44,6 +44,7 @@ use crate::parse::trim;
 use crate::types::{Collation, ColumnMeta, Value};
 use plan_cache::PlanCache;
 use prepared::Statements;
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -182,7 +183,7 @@ impl Session {
     /// One COM_QUERY, which may hold several statements. Each one's result goes to `out`, all but the last with
     /// [`status::MORE_RESULTS_EXISTS`]. An error ends the whole: the server sends it as the next result.
     pub fn query(&mut self, sql: &[u8], out: &mut dyn ResultSink) -> Result<()> {
-        let sql = trim(sql);
+        let sql = &*self.received(trim(sql));
         self.show_command("Query", sql);
         let result = self.run_text(sql, out);
         self.finish();
@@ -191,10 +192,17 @@ impl Session {
 
     /// COM_STMT_PREPARE. Error 1461 past `max_prepared_stmt_count`.
     pub fn prepare(&mut self, sql: &[u8]) -> Result<Prepared> {
+        let sql = &*self.received(sql);
         self.show_command("Prepare", sql);
         let result = self.prepare_binary(sql);
         self.finish();
         result
+    }
+
+    /// A statement's text as the server has texts.
+    #[inline]
+    fn received<'a>(&self, sql: &'a [u8]) -> Cow<'a, [u8]> {
+        self.state.settings.character_set_client.receive(sql)
     }
 
     /// A command begins: the process list and the general log show it.

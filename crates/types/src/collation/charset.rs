@@ -3,35 +3,10 @@
 use super::Charset;
 use std::borrow::Cow;
 
-/// What cp1252 (MySQL's latin1) has at 0x80 to 0x9F; 0 where it has nothing of its own.
-const CP1252: [u16; 32] = [
-    0x20AC, 0x0081, 0x201A, 0x0192, 0x201E, 0x2026, 0x2020, 0x2021, 0x02C6, 0x2030, 0x0160, 0x2039, 0x0152,
-    0x008D, 0x017D, 0x008F, 0x0090, 0x2018, 0x2019, 0x201C, 0x201D, 0x2022, 0x2013, 0x2014, 0x02DC, 0x2122,
-    0x0161, 0x203A, 0x0153, 0x009D, 0x017E, 0x0178,
-];
-
-/// The latin1 byte of a character.
-pub(crate) fn latin1_byte(c: char) -> Option<u8> {
-    match c as u32 {
-        code @ (0..=0x7F | 0xA0..=0xFF) => Some(code as u8),
-        code => CP1252
-            .iter()
-            .position(|u| *u as u32 == code)
-            .map(|i| 0x80 + i as u8),
-    }
-}
-
-fn latin1_char(b: u8) -> char {
-    match b {
-        0x80..=0x9F => char::from_u32(CP1252[(b - 0x80) as usize] as u32).unwrap_or('?'),
-        _ => b as char,
-    }
-}
-
 impl Charset {
     /// Whether a text (UTF-8 in the server) has only characters of this set.
     pub fn can_write(self, text: &[u8]) -> bool {
-        if self == Charset::Binary || text.is_ascii() {
+        if self == Charset::Binary || text.is_ascii() && self.has_ascii() {
             return true;
         }
         let Ok(text) = std::str::from_utf8(text) else {
@@ -40,7 +15,7 @@ impl Charset {
         match self {
             Charset::Utf8mb4 | Charset::Binary => true,
             Charset::Utf8mb3 => text.chars().all(|c| (c as u32) < 0x10000),
-            Charset::Latin1 => text.chars().all(|c| latin1_byte(c).is_some()),
+            Charset::Bytes(set) => text.chars().all(|c| set.byte_of(c).is_some()),
             Charset::Ascii => false,
         }
     }
@@ -63,7 +38,7 @@ impl Charset {
         match self {
             Charset::Utf8mb4 | Charset::Binary => true,
             Charset::Utf8mb3 => (c as u32) < 0x10000,
-            Charset::Latin1 => latin1_byte(c).is_some(),
+            Charset::Bytes(set) => set.byte_of(c).is_some(),
             Charset::Ascii => c.is_ascii(),
         }
     }
@@ -73,13 +48,11 @@ impl Charset {
         match self {
             Charset::Binary => Some(bytes.to_vec()),
             Charset::Ascii => bytes.is_ascii().then(|| bytes.to_vec()),
-            Charset::Latin1 => Some(
-                bytes
-                    .iter()
-                    .map(|b| latin1_char(*b))
-                    .collect::<String>()
-                    .into_bytes(),
-            ),
+            Charset::Bytes(set) if bytes.is_ascii() && set.has_ascii() => Some(bytes.to_vec()),
+            Charset::Bytes(set) => {
+                let text: Option<String> = bytes.iter().map(|byte| set.char_of(*byte)).collect();
+                text.map(String::into_bytes)
+            }
             Charset::Utf8mb3 | Charset::Utf8mb4 => std::str::from_utf8(bytes)
                 .ok()
                 .filter(|_| self.can_write(bytes))
@@ -89,18 +62,55 @@ impl Charset {
 
     /// The bytes of a text in this set where they differ from the server's form.
     pub fn encode(self, text: &[u8]) -> Option<Vec<u8>> {
-        if self != Charset::Latin1 || text.is_ascii() {
+        let Charset::Bytes(set) = self else { return None };
+        if text.is_ascii() && set.has_ascii() {
             return None;
         }
         let text = std::str::from_utf8(text).ok()?;
-        Some(text.chars().map(|c| latin1_byte(c).unwrap_or(b'?')).collect())
+        Some(text.chars().map(|c| set.byte_of(c).unwrap_or(b'?')).collect())
+    }
+
+    /// A text that a client sends in this set, as the server has texts. A byte that is no character becomes a question mark.
+    #[inline]
+    pub fn receive(self, text: &[u8]) -> Cow<'_, [u8]> {
+        match self {
+            Charset::Bytes(set) if !text.is_ascii() => {
+                let chars = text.iter().map(|byte| set.char_of(*byte).unwrap_or('?'));
+                Cow::Owned(chars.collect::<String>().into_bytes())
+            }
+            _ => Cow::Borrowed(text),
+        }
+    }
+
+    /// Whether the server's form of a text in this set may have other bytes than the text.
+    #[inline]
+    pub fn is_encoded(self) -> bool {
+        matches!(self, Charset::Bytes(_))
+    }
+
+    /// Whether ASCII is ASCII in this set.
+    #[inline]
+    fn has_ascii(self) -> bool {
+        match self {
+            Charset::Bytes(set) => set.has_ascii(),
+            _ => true,
+        }
+    }
+
+    /// Whether a letter of ASCII has that of ASCII as its other case.
+    #[inline]
+    fn cases_ascii(self) -> bool {
+        match self {
+            Charset::Bytes(set) => set.cases_ascii(),
+            _ => true,
+        }
     }
 
     /// Bytes of a text in this set.
     #[inline]
     pub fn byte_len(self, text: &[u8]) -> usize {
         match self {
-            Charset::Latin1 => self.char_count(text),
+            Charset::Bytes(_) => self.char_count(text),
             _ => text.len(),
         }
     }
@@ -128,24 +138,30 @@ impl Charset {
     /// The text in upper case; what has none stays.
     #[inline]
     pub fn upper(self, text: &[u8]) -> Cow<'_, [u8]> {
-        self.map_case(text, u8::is_ascii_lowercase, |c| {
-            single(c.to_uppercase()).unwrap_or(c)
-        })
+        match self {
+            Charset::Bytes(set) => self.map_case(text, u8::is_ascii_lowercase, |c| set.upper(c)),
+            _ => self.map_case(text, u8::is_ascii_lowercase, |c| {
+                single(c.to_uppercase()).unwrap_or(c)
+            }),
+        }
     }
 
     /// The text in lower case, where the set has cases.
     #[inline]
     pub fn lower(self, text: &[u8]) -> Cow<'_, [u8]> {
-        self.map_case(text, u8::is_ascii_uppercase, |c| {
-            single(c.to_lowercase()).unwrap_or(c)
-        })
+        match self {
+            Charset::Bytes(set) => self.map_case(text, u8::is_ascii_uppercase, |c| set.lower(c)),
+            _ => self.map_case(text, u8::is_ascii_uppercase, |c| {
+                single(c.to_lowercase()).unwrap_or(c)
+            }),
+        }
     }
 
-    fn map_case(self, text: &[u8], concerns: fn(&u8) -> bool, map: fn(char) -> char) -> Cow<'_, [u8]> {
+    fn map_case(self, text: &[u8], concerns: fn(&u8) -> bool, map: impl Fn(char) -> char) -> Cow<'_, [u8]> {
         if self == Charset::Binary {
             return Cow::Borrowed(text);
         }
-        if text.is_ascii() {
+        if text.is_ascii() && self.cases_ascii() {
             if !text.iter().any(concerns) {
                 return Cow::Borrowed(text);
             }
@@ -169,11 +185,61 @@ mod tests {
     use super::*;
 
     #[test]
+    fn sets_of_bytes_give_back_what_they_take() {
+        for charset in Charset::all().into_iter().filter(|charset| charset.is_encoded()) {
+            let Charset::Bytes(set) = charset else { continue };
+            let known: Vec<u8> = (0..=255).filter(|byte| set.char_of(*byte).is_some()).collect();
+            let text = charset.decode(&known).unwrap();
+            assert!(charset.can_write(&text), "{}", charset.name());
+            assert_eq!(charset.byte_len(&text), known.len());
+            let back = charset.encode(&text).unwrap_or_else(|| text.clone());
+            // Of two bytes for one character the first comes back.
+            assert_eq!(charset.decode(&back).unwrap(), text, "{}", charset.name());
+            let changed = known
+                .iter()
+                .zip(&back)
+                .filter(|(byte, back)| byte != back)
+                .count();
+            assert_eq!(
+                changed,
+                if charset.name() == "armscii8" { 6 } else { 0 },
+                "{}",
+                charset.name()
+            );
+            for byte in 0..=255u8 {
+                assert_eq!(charset.decode(&[byte]).is_some(), known.contains(&byte));
+            }
+            for case in [charset.upper(&text), charset.lower(&text)] {
+                assert!(charset.can_write(&case), "{}", charset.name());
+                assert_eq!(charset.char_count(&case), known.len());
+            }
+        }
+    }
+
+    #[test]
+    fn sets_of_bytes_have_their_own_characters() {
+        let named = |name: &str| Charset::by_name(name).unwrap();
+        assert_eq!(
+            named("cp1251").encode("Привет".as_bytes()).unwrap(),
+            b"\xCF\xF0\xE8\xE2\xE5\xF2"
+        );
+        assert_eq!(
+            named("koi8r").encode("Привет".as_bytes()).unwrap(),
+            b"\xF0\xD2\xC9\xD7\xC5\xD4"
+        );
+        assert_eq!(named("cp1251").decode(b"\x98"), None);
+        assert_eq!(named("swe7").decode(b"[\\]").unwrap(), "ÄÖÅ".as_bytes());
+        assert!(!named("swe7").can_write(b"[") && named("swe7").can_write(b"a"));
+        assert_eq!(&*named("latin5").upper(b"ibis"), "İBİS".as_bytes());
+        assert_eq!(&*named("greek").upper("ωμέγα".as_bytes()), "ΩΜΕΓΑ".as_bytes());
+    }
+
+    #[test]
     fn latin1_is_windows_1252() {
-        assert_eq!(Charset::Latin1.decode(b"\x80\xE9").unwrap(), "€é".as_bytes());
-        assert_eq!(Charset::Latin1.encode("€é".as_bytes()).unwrap(), b"\x80\xE9");
-        assert_eq!(Charset::Latin1.byte_len("€é".as_bytes()), 2);
-        assert!(!Charset::Latin1.can_write("中".as_bytes()));
+        assert_eq!(Charset::LATIN1.decode(b"\x80\xE9").unwrap(), "€é".as_bytes());
+        assert_eq!(Charset::LATIN1.encode("€é".as_bytes()).unwrap(), b"\x80\xE9");
+        assert_eq!(Charset::LATIN1.byte_len("€é".as_bytes()), 2);
+        assert!(!Charset::LATIN1.can_write("中".as_bytes()));
         assert!(!Charset::Utf8mb3.can_write("😀".as_bytes()));
     }
 

@@ -4,8 +4,10 @@
 //! equality, sort keys, character equality for LIKE. ASCII, which is most text, goes through a table of 128 weights
 //! without decoding.
 
+use super::bytes::ByteWeights;
+use super::languages::{Language, SEE_TABLE};
 use super::uca::{self, CharWeights};
-use super::{Collation, Uca, Weights, general, latin};
+use super::{Collation, Uca, Weights, general};
 use std::cmp::Ordering;
 
 /// Decodes the character at a position and says where the next begins; bytes that are no UTF-8 stand for themselves.
@@ -33,18 +35,21 @@ pub(super) struct WeightIter<'a> {
     text: &'a [u8],
     at: usize,
     level: Level,
-    /// What the last character still has to give: a range of the table's expansions, or up to two weights.
-    expansion: (usize, usize),
+    /// What the last character still has to give: weights of a table, or up to two.
+    expansion: &'static [[u8; 2]],
     pending: [u16; 2],
+    /// Whether the language may still move those.
+    movable: bool,
 }
 
 #[derive(Clone, Copy)]
 enum Level {
-    Bytes,
+    Utf8,
     Uca(Uca, &'static uca::Table),
+    Language(&'static Language),
     /// One weight per character.
     Simple(fn(char) -> u16),
-    Latin1(&'static [u8; 256]),
+    Bytes(&'static ByteWeights),
 }
 
 impl<'a> WeightIter<'a> {
@@ -53,23 +58,49 @@ impl<'a> WeightIter<'a> {
             text,
             at: 0,
             level,
-            expansion: (0, 0),
+            expansion: &[],
             pending: [0; 2],
+            movable: false,
         }
     }
 
-    fn uca(&mut self, version: Uca, table: &uca::Table, c: char) -> u16 {
-        match version.of_char(c) {
+    /// The first weight of a character; the others wait.
+    fn first_of(&mut self, weights: CharWeights) -> u16 {
+        match weights {
             CharWeights::None => 0,
             CharWeights::One(w) => w,
             CharWeights::Three([a, b, c]) => {
                 self.pending = [b, c];
                 a
             }
-            CharWeights::Many(start, len) => {
-                self.expansion = (start + 1, len - 1);
-                table.expanded(start)
-            }
+            CharWeights::Many(all) => match all.split_first() {
+                Some((first, rest)) => {
+                    self.expansion = rest;
+                    u16::from_le_bytes(*first)
+                }
+                None => 0,
+            },
+        }
+    }
+
+    /// The first weight of what a text in a language has next.
+    fn first_in(&mut self, language: &Language) -> u16 {
+        let found = language.find(self.text, self.at);
+        self.at = found.next;
+        self.movable = found.of_base;
+        let weight = self.first_of(found.weights);
+        if self.movable {
+            language.moved(weight)
+        } else {
+            weight
+        }
+    }
+
+    /// A weight that has waited.
+    fn later(&self, weight: u16) -> u16 {
+        match self.level {
+            Level::Language(language) if self.movable => language.moved(weight),
+            _ => weight,
         }
     }
 }
@@ -97,19 +128,16 @@ impl Iterator for WeightIter<'_> {
         if self.pending[0] != 0 {
             let next = self.pending[0];
             self.pending = [self.pending[1], 0];
-            return Some(next);
+            return Some(self.later(next));
         }
-        if self.expansion.1 > 0
-            && let Level::Uca(_, table) = self.level
-        {
-            let next = table.expanded(self.expansion.0);
-            self.expansion = (self.expansion.0 + 1, self.expansion.1 - 1);
-            return Some(next);
+        if let Some((next, rest)) = self.expansion.split_first() {
+            self.expansion = rest;
+            return Some(self.later(u16::from_le_bytes(*next)));
         }
         loop {
             let byte = *self.text.get(self.at)?;
             let weight = match self.level {
-                Level::Bytes => {
+                Level::Utf8 => {
                     self.at += 1;
                     return Some(byte as u16);
                 }
@@ -122,20 +150,31 @@ impl Iterator for WeightIter<'_> {
                     self.at = next;
                     return Some(weight(c));
                 }
-                Level::Latin1(table) => {
+                Level::Bytes(weights) => {
+                    if let Some(weight) = weights.of_ascii(byte) {
+                        self.at += 1;
+                        return Some(weight);
+                    }
                     let (c, next) = decode(self.text, self.at);
                     self.at = next;
-                    return Some(latin::weight_in(table, c));
+                    let [first, second] = weights.of_char(c);
+                    self.pending = [second, 0];
+                    return Some(first);
                 }
                 Level::Uca(_, table) if byte < 128 => {
                     self.at += 1;
                     table.ascii[byte as usize]
                 }
-                Level::Uca(version, table) => {
+                Level::Uca(version, _) => {
                     let (c, next) = decode(self.text, self.at);
                     self.at = next;
-                    self.uca(version, table, c)
+                    self.first_of(version.of_char(c))
                 }
+                Level::Language(language) if byte < 128 && language.ascii[byte as usize] != SEE_TABLE => {
+                    self.at += 1;
+                    language.ascii[byte as usize]
+                }
+                Level::Language(language) => self.first_in(language),
             };
             // Zero is no weight: the character is ignored on this level.
             if weight != 0 {
@@ -150,17 +189,18 @@ impl Weights {
     fn levels(self) -> usize {
         match self {
             Weights::Uca(levels) => levels.len(),
+            Weights::Language(levels) => levels.len(),
             _ => 1,
         }
     }
 
     fn level(self, n: usize) -> Level {
         match self {
-            Weights::CodePoint => Level::Bytes,
+            Weights::CodePoint => Level::Utf8,
             Weights::Uca(levels) => Level::Uca(levels[n], levels[n].table()),
+            Weights::Language(levels) => Level::Language(&levels[n]),
             Weights::General => Level::Simple(general::weight),
-            Weights::Swedish => Level::Simple(latin::weight),
-            Weights::Latin1(table) => Level::Latin1(table),
+            Weights::Bytes(weights) => Level::Bytes(weights),
             Weights::AsciiUpper => Level::Simple(|c| c as u32 as u16),
         }
     }
@@ -180,7 +220,8 @@ impl Collation {
     pub(super) fn space_weight(self) -> u16 {
         match self.weights() {
             Weights::Uca(levels) => levels[0].table().ascii[b' ' as usize],
-            Weights::Latin1(table) => table[b' ' as usize] as u16,
+            Weights::Language(levels) => levels[0].ascii[b' ' as usize],
+            Weights::Bytes(weights) => weights.space(),
             _ => b' ' as u16,
         }
     }
@@ -188,7 +229,7 @@ impl Collation {
     /// How two texts of this collation compare.
     pub fn compare(self, a: &[u8], b: &[u8]) -> Ordering {
         let pad = self.pad_space();
-        if self.weights() == Weights::CodePoint && !pad {
+        if self.weights().are_bytes() && !pad {
             return a.cmp(b);
         }
         // Equal beginnings have equal weights, up to a character boundary.
@@ -202,6 +243,9 @@ impl Collation {
                 .any(|t| t.get(same).is_some_and(|byte| byte & 0xC0 == 0x80))
         {
             same -= 1;
+        }
+        if let Weights::Language(levels) = self.weights() {
+            same = levels[0].boundary(a, same);
         }
         let (a, b) = (&a[same..], &b[same..]);
         let mut by_level = (0..self.levels()).map(|level| self.compare_level(a, b, level, pad));
@@ -239,8 +283,11 @@ impl Collation {
 
     /// Whether two characters are equal, for LIKE.
     pub fn same_char(self, a: char, b: char) -> bool {
-        if a.is_ascii() && b.is_ascii() {
-            return a == b || self.ignores_case() && a.eq_ignore_ascii_case(&b);
+        if a == b {
+            return true;
+        }
+        if a.is_ascii() && b.is_ascii() && self.folds_only_case() {
+            return self.ignores_case() && a.eq_ignore_ascii_case(&b);
         }
         let (mut x, mut y) = ([0; 4], [0; 4]);
         let (x, y) = (a.encode_utf8(&mut x), b.encode_utf8(&mut y));
@@ -254,8 +301,20 @@ impl Collation {
     #[inline]
     pub fn ignores_case(self) -> bool {
         match self.weights() {
-            Weights::Latin1(table) => table[b'a' as usize] == table[b'A' as usize],
-            weights => !matches!(weights, Weights::CodePoint | Weights::V9_AS_CS),
+            Weights::Bytes(weights) => weights.ignores_case(),
+            Weights::CodePoint => false,
+            weights => weights.levels() < Weights::V9_AS_CS.levels(),
+        }
+    }
+
+    /// Whether two different characters of ASCII are equal at most if they are one letter in both cases: then bytes decide. A Turkish
+    /// `i` is no `I`, and a Roman `u` is a `v`.
+    #[inline]
+    pub fn folds_only_case(self) -> bool {
+        match self.weights() {
+            Weights::Language(levels) => levels.len() > 1 || levels[0].folds_only_case,
+            Weights::Bytes(weights) => weights.folds_only_case(),
+            _ => true,
         }
     }
 }
@@ -286,6 +345,51 @@ mod tests {
         let accents = Collation::by_name("utf8mb4_0900_as_ci").unwrap();
         assert_eq!(order(accents, "é", "É"), Ordering::Equal);
         assert_eq!(order(accents, "é", "e"), Ordering::Greater);
+    }
+
+    #[test]
+    fn languages() {
+        let named = |name: &str| Collation::by_name(name).unwrap();
+        for czech in [
+            "utf8mb4_czech_ci",
+            "utf8mb3_czech_ci",
+            "utf8mb4_cs_0900_ai_ci",
+            "utf8mb4_cs_0900_as_cs",
+        ] {
+            let czech = named(czech);
+            // Beginnings that are equal may end within a group.
+            assert_eq!(order(czech, "ci", "ch"), Ordering::Less);
+            assert_eq!(order(czech, "xc", "xch"), Ordering::Less);
+            assert_eq!(order(czech, "h", "ch"), Ordering::Less);
+            assert_eq!(order(czech, "ch", "i"), Ordering::Less);
+        }
+        let hungarian = named("utf8mb4_hu_0900_ai_ci");
+        assert_eq!(order(hungarian, "ddzs", "dzsdzs"), Ordering::Equal);
+        assert_eq!(order(hungarian, "dzt", "dzs"), Ordering::Less);
+        let danish = named("utf8mb4_da_0900_as_cs");
+        assert_eq!(order(danish, "A", "a"), Ordering::Less);
+        assert_eq!(order(danish, "zz", "aa"), Ordering::Less);
+        assert_eq!(order(named("utf8mb4_ru_0900_ai_ci"), "я", "a"), Ordering::Less);
+        assert_eq!(order(named("utf8mb4_lithuanian_ci"), "Y", "i"), Ordering::Equal);
+        let turkish = named("utf8mb4_turkish_ci");
+        assert_ne!(order(turkish, "i", "I"), Ordering::Equal);
+        assert!(!turkish.same_char('i', 'I') && turkish.same_char('ı', 'I') && turkish.same_char('a', 'A'));
+        assert!(named("utf8mb4_roman_ci").same_char('u', 'V'));
+    }
+
+    #[test]
+    fn sets_of_bytes() {
+        let named = |name: &str| Collation::by_name(name).unwrap();
+        assert_eq!(order(named("cp1251_general_ci"), "Ёлка", "ёЛКА"), Ordering::Equal);
+        assert_eq!(order(named("cp1251_general_cs"), "Ёлка", "ёлка"), Ordering::Less);
+        // In KOI8-R bytes go by the sound of Latin letters.
+        assert_eq!(order(named("koi8r_bin"), "ц", "в"), Ordering::Less);
+        assert_eq!(order(named("koi8r_general_ci"), "ц", "в"), Ordering::Greater);
+        assert_eq!(
+            order(named("latin1_german2_ci"), "Ärger", "aerger "),
+            Ordering::Equal
+        );
+        assert_eq!(order(named("latin1_german2_ci"), "ü", "ud"), Ordering::Greater);
     }
 
     #[test]

@@ -4,18 +4,22 @@
 //! of characters that latin1 can write. A character set therefore decides only what may be stored and how long
 //! it is in bytes, and a collation decides order and equality.
 
+mod bytes;
 mod charset;
 mod compare;
 mod general;
-mod latin;
+mod languages;
+mod list;
 mod sort_key;
-mod tailoring;
 mod uca;
 
+pub use bytes::ByteSet;
 pub use sort_key::SqlCollator;
 
+use bytes::ByteWeights;
+use languages::Language;
+use list::{Info, by_id};
 use std::fmt;
-use tailoring::Tailoring;
 
 /// A character set: which characters a text may have, and how a client sees them. Within the server all texts are UTF-8,
 /// binary
@@ -26,8 +30,8 @@ pub enum Charset {
     Utf8mb4,
     /// `utf8mb3`: UTF-8 without what takes four bytes.
     Utf8mb3,
-    /// `latin1`: Windows-1252.
-    Latin1,
+    /// One of those with a byte for each character, of which `latin1` is the commonest.
+    Bytes(ByteSet),
     /// `ascii`
     Ascii,
     /// `binary`: bytes.
@@ -39,18 +43,18 @@ pub enum Charset {
 pub struct Collation(u16);
 
 /// The weights a collation compares by.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy)]
 pub(crate) enum Weights {
     /// Bytes of the UTF-8 form: code point order.
     CodePoint,
     /// The Unicode collation algorithm: level after level.
     Uca(&'static [Uca]),
+    /// The same, as a language has it.
+    Language(&'static [Language]),
     /// utf8mb4_general_ci: one weight per character.
     General,
-    /// latin1_swedish_ci.
-    Swedish,
-    /// Another one of latin1's, with the weight of each of its characters.
-    Latin1(&'static [u8; 256]),
+    /// A weight for each byte of a set that has one for each character.
+    Bytes(&'static ByteWeights),
     /// ascii_general_ci: upper case.
     AsciiUpper,
 }
@@ -60,8 +64,6 @@ pub(crate) enum Weights {
 pub(crate) enum Uca {
     /// utf8mb4_unicode_ci
     V4,
-    /// A language's, which puts some characters elsewhere.
-    Tailored(Tailoring),
     /// utf8mb4_unicode_520_ci
     V5,
     V9Primary,
@@ -75,119 +77,12 @@ impl Weights {
     const V9_AI_CI: Weights = Weights::Uca(&[Uca::V9Primary]);
     const V9_AS_CI: Weights = Weights::Uca(&[Uca::V9Primary, Uca::V9Secondary]);
     const V9_AS_CS: Weights = Weights::Uca(&[Uca::V9Primary, Uca::V9Secondary, Uca::V9Tertiary]);
-}
 
-struct Info {
-    id: u16,
-    name: &'static str,
-    charset: Charset,
-    weights: Weights,
-    pad_space: bool,
-}
-
-const fn info(id: u16, name: &'static str, charset: Charset, weights: Weights, pad_space: bool) -> Info {
-    Info {
-        id,
-        name,
-        charset,
-        weights,
-        pad_space,
+    /// Whether they are the bytes of the UTF-8 form.
+    #[inline]
+    fn are_bytes(self) -> bool {
+        matches!(self, Weights::CodePoint)
     }
-}
-
-/// The collations of a language in both forms of UTF-8: their ids and names, and the characters that it moves.
-macro_rules! languages {
-    ($($wide:literal $narrow:literal $name:literal $moved:ident)*) => {
-        &[$(
-            info($wide, concat!("utf8mb4_", $name, "_ci"), Charset::Utf8mb4, Weights::Uca(&[Uca::Tailored(tailoring::$moved)]), true),
-            info($narrow, concat!("utf8mb3_", $name, "_ci"), Charset::Utf8mb3, Weights::Uca(&[Uca::Tailored(tailoring::$moved)]), true),
-        )*]
-    };
-}
-
-/// Less common than those of the other list.
-static LANGUAGES: &[Info] = languages! {
-    241 209 "esperanto" ESPERANTO
-    232 200 "swedish" SWEDISH
-    229 197 "polish" POLISH
-    227 195 "romanian" ROMANIAN
-    231 199 "spanish" SPANISH
-    225 193 "icelandic" ICELANDIC
-    228 196 "slovenian" SLOVENIAN
-    244 212 "german2" GERMAN2
-    242 210 "hungarian" HUNGARIAN
-    247 215 "vietnamese" VIETNAMESE
-};
-
-static COLLATIONS: &[Info] = &[
-    info(
-        255,
-        "utf8mb4_0900_ai_ci",
-        Charset::Utf8mb4,
-        Weights::V9_AI_CI,
-        false,
-    ),
-    info(
-        305,
-        "utf8mb4_0900_as_ci",
-        Charset::Utf8mb4,
-        Weights::V9_AS_CI,
-        false,
-    ),
-    info(
-        278,
-        "utf8mb4_0900_as_cs",
-        Charset::Utf8mb4,
-        Weights::V9_AS_CS,
-        false,
-    ),
-    info(
-        309,
-        "utf8mb4_0900_bin",
-        Charset::Utf8mb4,
-        Weights::CodePoint,
-        false,
-    ),
-    info(45, "utf8mb4_general_ci", Charset::Utf8mb4, Weights::General, true),
-    info(46, "utf8mb4_bin", Charset::Utf8mb4, Weights::CodePoint, true),
-    info(
-        224,
-        "utf8mb4_unicode_ci",
-        Charset::Utf8mb4,
-        Weights::UNICODE,
-        true,
-    ),
-    info(
-        246,
-        "utf8mb4_unicode_520_ci",
-        Charset::Utf8mb4,
-        Weights::UNICODE_520,
-        true,
-    ),
-    info(33, "utf8mb3_general_ci", Charset::Utf8mb3, Weights::General, true),
-    info(83, "utf8mb3_bin", Charset::Utf8mb3, Weights::CodePoint, true),
-    info(
-        192,
-        "utf8mb3_unicode_ci",
-        Charset::Utf8mb3,
-        Weights::UNICODE,
-        true,
-    ),
-    info(8, "latin1_swedish_ci", Charset::Latin1, Weights::Swedish, true),
-    info(47, "latin1_bin", Charset::Latin1, Weights::CodePoint, true),
-    info(5, "latin1_german1_ci", Charset::Latin1, latin::GERMAN1, true),
-    info(15, "latin1_danish_ci", Charset::Latin1, latin::DANISH, true),
-    info(48, "latin1_general_ci", Charset::Latin1, latin::GENERAL_CI, true),
-    info(49, "latin1_general_cs", Charset::Latin1, latin::GENERAL_CS, true),
-    info(94, "latin1_spanish_ci", Charset::Latin1, latin::SPANISH, true),
-    info(11, "ascii_general_ci", Charset::Ascii, Weights::AsciiUpper, true),
-    info(65, "ascii_bin", Charset::Ascii, Weights::CodePoint, true),
-    info(63, "binary", Charset::Binary, Weights::CodePoint, false),
-];
-
-/// All of them, the commonest first; the list is short.
-fn infos() -> impl Iterator<Item = &'static Info> {
-    COLLATIONS.iter().chain(LANGUAGES)
 }
 
 impl Collation {
@@ -209,7 +104,7 @@ impl Collation {
     pub const DEFAULT: Collation = Collation::UTF8MB4_0900_AI_CI;
 
     fn info(self) -> &'static Info {
-        infos().find(|c| c.id == self.0).unwrap_or(&COLLATIONS[0])
+        by_id(self.0).unwrap_or(&list::DEFAULT)
     }
 
     /// MySQL's number of it, which the protocol uses.
@@ -221,7 +116,7 @@ impl Collation {
     /// The collation of this number, if it is supported.
     #[inline]
     pub fn from_id(id: u16) -> Option<Collation> {
-        infos().find(|c| c.id == id).map(|c| Collation(c.id))
+        by_id(id).map(|c| Collation(c.id))
     }
 
     /// By name; `utf8_…` is the old name of `utf8mb3_…`.
@@ -231,13 +126,13 @@ impl Collation {
             Some(rest) => format!("utf8mb3_{rest}"),
             None => lower,
         };
-        infos().find(|c| c.name == name).map(|c| Collation(c.id))
+        list::all().find(|c| c.name == name).map(|c| Collation(c.id))
     }
 
     /// Every collation there is, for `SHOW COLLATION`.
     #[inline]
     pub fn all() -> impl Iterator<Item = Collation> {
-        infos().map(|c| Collation(c.id))
+        list::all().map(|c| Collation(c.id))
     }
 
     /// Its name in MySQL.
@@ -267,7 +162,20 @@ impl Collation {
     /// Whether this is a `_bin` collation.
     #[inline]
     pub fn is_code_point(self) -> bool {
-        self.info().weights == Weights::CodePoint && !self.is_binary()
+        match self.weights() {
+            Weights::Bytes(weights) => weights.is_bin(),
+            weights => weights.are_bytes() && !self.is_binary(),
+        }
+    }
+
+    /// What MySQL says of how much longer than a text its sort key may be.
+    pub fn sort_length(self) -> u64 {
+        match self.weights() {
+            Weights::Uca(_) | Weights::Language(_) if self.pad_space() => 8,
+            Weights::Uca(_) | Weights::Language(_) => 0,
+            Weights::Bytes(weights) if weights.has_two() => 2,
+            _ => 1,
+        }
     }
 
     pub(crate) fn weights(self) -> Weights {
@@ -282,15 +190,18 @@ impl fmt::Debug for Collation {
 }
 
 impl Charset {
+    /// `latin1`: Windows-1252.
+    pub const LATIN1: Charset = Charset::Bytes(ByteSet::LATIN1);
+
     /// The character set of this name, in any case; `utf8` is `utf8mb3`.
     pub fn by_name(name: &str) -> Option<Charset> {
-        Some(match name.to_ascii_lowercase().as_str() {
+        let name = name.to_ascii_lowercase();
+        Some(match name.as_str() {
             "utf8mb4" => Charset::Utf8mb4,
             "utf8" | "utf8mb3" => Charset::Utf8mb3,
-            "latin1" => Charset::Latin1,
             "ascii" => Charset::Ascii,
             "binary" => Charset::Binary,
-            _ => return None,
+            name => Charset::Bytes(ByteSet::by_name(name)?),
         })
     }
 
@@ -299,7 +210,7 @@ impl Charset {
         match self {
             Charset::Utf8mb4 => "utf8mb4",
             Charset::Utf8mb3 => "utf8mb3",
-            Charset::Latin1 => "latin1",
+            Charset::Bytes(set) => set.name(),
             Charset::Ascii => "ascii",
             Charset::Binary => "binary",
         }
@@ -310,21 +221,23 @@ impl Charset {
         match self {
             Charset::Utf8mb4 => "UTF-8 Unicode",
             Charset::Utf8mb3 => "UTF-8 Unicode",
-            Charset::Latin1 => "cp1252 West European",
+            Charset::Bytes(set) => set.description(),
             Charset::Ascii => "US ASCII",
             Charset::Binary => "Binary pseudo charset",
         }
     }
 
-    /// All of them.
-    pub fn all() -> [Charset; 5] {
-        [
+    /// All of them, by name.
+    pub fn all() -> Vec<Charset> {
+        let others = [
             Charset::Ascii,
             Charset::Binary,
-            Charset::Latin1,
             Charset::Utf8mb3,
             Charset::Utf8mb4,
-        ]
+        ];
+        let mut all: Vec<Charset> = ByteSet::all().map(Charset::Bytes).chain(others).collect();
+        all.sort_by_key(|charset| charset.name());
+        all
     }
 
     /// The collation that texts of this set take unless another is named.
@@ -332,18 +245,18 @@ impl Charset {
         match self {
             Charset::Utf8mb4 => Collation::UTF8MB4_0900_AI_CI,
             Charset::Utf8mb3 => Collation::UTF8MB3_GENERAL_CI,
-            Charset::Latin1 => Collation::LATIN1_SWEDISH_CI,
+            Charset::Bytes(set) => set.default_collation(),
             Charset::Ascii => Collation::ASCII_GENERAL_CI,
             Charset::Binary => Collation::BINARY,
         }
     }
 
-    /// Its collation by code point.
+    /// Its collation by code point, or by byte.
     pub fn bin_collation(self) -> Collation {
         match self {
             Charset::Utf8mb4 => Collation::UTF8MB4_BIN,
             Charset::Utf8mb3 => Collation(83),
-            Charset::Latin1 => Collation(47),
+            Charset::Bytes(set) => set.bin_collation(),
             Charset::Ascii => Collation(65),
             Charset::Binary => Collation::BINARY,
         }

@@ -59,7 +59,7 @@ impl Collation {
 impl Collation {
     /// No sort key of the text is longer. It takes as long to say as to make the key.
     pub fn sort_key_len_max(self, text: &[u8]) -> usize {
-        if self.weights() == Weights::CodePoint && !self.pad_space() {
+        if self.weights().are_bytes() && !self.pad_space() {
             return text.len();
         }
         let weights: usize = (0..self.levels())
@@ -73,12 +73,15 @@ impl Collation {
 
     /// Whether weights take two bytes.
     fn wide(self) -> bool {
-        matches!(self.weights(), Weights::Uca(_) | Weights::General)
+        matches!(
+            self.weights(),
+            Weights::Uca(_) | Weights::Language(_) | Weights::General
+        )
     }
 
     /// The weights alone, level after level; zero, which is no weight, stands between levels.
     fn plain_key(self, text: &[u8], out: &mut Vec<u8>) {
-        if self.weights() == Weights::CodePoint {
+        if self.weights().are_bytes() {
             out.extend_from_slice(text);
             return;
         }

@@ -14,8 +14,8 @@
 use super::Uca;
 
 /// One level of one version.
-pub(super) struct Table {
-    bytes: &'static [u8],
+pub(crate) struct Table {
+    words: &'static [[u8; 2]],
     pages: usize,
     expansions: usize,
     /// Weights of ASCII; 0 is ignorable.
@@ -34,23 +34,24 @@ const NO_PAGE: u16 = 0xFFFF;
 /// Where the page numbers begin.
 const INDEX: usize = 2;
 
-const fn read(bytes: &[u8], index: usize) -> u16 {
-    (bytes[index * 2] as u16) | (bytes[index * 2 + 1] as u16) << 8
+const fn read(words: &[[u8; 2]], index: usize) -> u16 {
+    u16::from_le_bytes(words[index])
 }
 
 impl Table {
     const fn new(bytes: &'static [u8]) -> Table {
-        let pages = read(bytes, 0) as usize;
-        let first = INDEX + pages + read(bytes, INDEX) as usize * 256;
+        let words = bytes.as_chunks().0;
+        let pages = read(words, 0) as usize;
+        let first = INDEX + pages + read(words, INDEX) as usize * 256;
         let mut ascii = [0; 128];
         let mut i = 0;
         while i < 128 {
-            ascii[i] = read(bytes, first + i);
+            ascii[i] = read(words, first + i);
             i += 1;
         }
-        let expansions = INDEX + pages + read(bytes, 1) as usize * 256;
+        let expansions = INDEX + pages + read(words, 1) as usize * 256;
         Table {
-            bytes,
+            words,
             pages,
             expansions,
             ascii,
@@ -59,7 +60,7 @@ impl Table {
 
     fn entry(&self, code: usize) -> u16 {
         let page = if code >> 8 < self.pages {
-            read(self.bytes, INDEX + (code >> 8))
+            read(self.words, INDEX + (code >> 8))
         } else {
             NO_PAGE
         };
@@ -67,16 +68,16 @@ impl Table {
             ABSENT
         } else {
             read(
-                self.bytes,
+                self.words,
                 INDEX + self.pages + page as usize * 256 + (code & 255),
             )
         }
     }
 
-    /// A weight of an expansion.
-    #[inline]
-    pub fn expanded(&self, index: usize) -> u16 {
-        read(self.bytes, index)
+    /// The weights of an expansion.
+    fn expanded(&self, index: usize) -> &'static [[u8; 2]] {
+        let start = self.expansions + index;
+        &self.words[start + 1..start + 1 + read(self.words, start) as usize]
     }
 }
 
@@ -86,14 +87,14 @@ pub(super) enum CharWeights {
     One(u16),
     /// Up to three, zero where there are fewer.
     Three([u16; 3]),
-    /// First position in the table and how many, for [`Table::expanded`].
-    Many(usize, usize),
+    /// Any number, little-endian.
+    Many(&'static [[u8; 2]]),
 }
 
 impl Uca {
-    pub(super) fn table(self) -> &'static Table {
+    pub(super) const fn table(self) -> &'static Table {
         match self {
-            Uca::V4 | Uca::Tailored(_) => &V4,
+            Uca::V4 => &V4,
             Uca::V5 => &V5,
             Uca::V9Primary => &V9_PRIMARY,
             Uca::V9Secondary => &V9_SECONDARY,
@@ -103,13 +104,7 @@ impl Uca {
 
     pub(super) fn of_char(self, c: char) -> CharWeights {
         let code = c as u32;
-        if let Uca::Tailored(moved) = self
-            && let Ok(at) = moved.binary_search_by_key(&c, |(moved, _)| *moved)
-        {
-            let [first, second] = moved[at].1;
-            return CharWeights::Three([first, second, 0]);
-        }
-        if matches!(self, Uca::V4 | Uca::Tailored(_)) && code > 0xFFFF {
+        if self == Uca::V4 && code > 0xFFFF {
             // The oldest collation does not tell characters apart beyond the basic plane.
             return CharWeights::One(0xFFFD);
         }
@@ -118,10 +113,7 @@ impl Uca {
             0 => CharWeights::None,
             ABSENT => self.implicit(code),
             weight if weight & EXPANSION == 0 => CharWeights::One(weight),
-            expansion => {
-                let start = table.expansions + (expansion & !EXPANSION) as usize;
-                CharWeights::Many(start + 1, table.expanded(start) as usize)
-            }
+            expansion => CharWeights::Many(table.expanded((expansion & !EXPANSION) as usize)),
         }
     }
 

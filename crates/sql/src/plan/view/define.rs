@@ -14,7 +14,7 @@ use crate::parse::parse_query;
 use crate::parse::view_text::{self, ViewText};
 use crate::plan::walk::has_subquery;
 use crate::plan::{Input, OutputColumn, Planner, QueryBody, QueryPlan, RowSource};
-use crate::types::{Collation, SqlType, TypeKind, Value, assign};
+use crate::types::{Charset, Collation, SqlType, TypeKind, Value, assign};
 
 /// What a view's query comes to.
 struct Made {
@@ -114,6 +114,7 @@ fn reaches(state: &SessionState, tables: &[(String, String)], name: (&str, &str)
 fn make(state: &SessionState, query: &Query, names: &[String], collation: Collation) -> Result<Made> {
     let mut ctx = state.bind_ctx();
     ctx.collation_connection = collation;
+    ctx.character_set_client = Charset::Utf8mb4;
     let env = state.env(&NoSubqueries, &[]);
     let sample = env.ctx();
     let binder = Binder {

@@ -389,15 +389,18 @@ impl Canonical<'_, '_> {
         })
     }
 
-    /// Texts are stored as UTF-8, whatever they were sent in.
+    /// A text with an introducer is stored in the bytes that the client has sent, any other as UTF-8.
     fn literal(&self, literal: &Literal) -> Literal {
-        let own = self.planner.binder.ctx.collation_connection.charset();
-        match literal {
-            Literal::Str { bytes, charset: None } => Literal::Str {
-                bytes: own.decode(bytes).unwrap_or_else(|| bytes.clone()),
-                charset: None,
-            },
-            other => other.clone(),
+        let client = self.planner.binder.ctx.character_set_client;
+        let mut literal = literal.clone();
+        if let Literal::Str {
+            bytes,
+            charset: Some(_),
+        } = &mut literal
+            && let Some(sent) = client.encode(bytes)
+        {
+            *bytes = sent;
         }
+        literal
     }
 }

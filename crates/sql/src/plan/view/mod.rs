@@ -65,6 +65,7 @@ impl Contexts {
             .ok_or_else(|| SqlError::not_supported("views of more than eight collations in one statement"))?;
         Ok(free.get_or_init(|| BindCtx {
             collation_connection: collation,
+            character_set_client: Charset::Utf8mb4,
             dates: RefCell::default(),
             ..around.clone()
         }))

@@ -219,7 +219,7 @@ pub(crate) fn illegal_mix_of(types: &[&SqlType], op: &str) -> SqlError {
     let shown = |ty: &SqlType| match ty.kind {
         TypeKind::Null => (Collation::BINARY, Derivation::Ignorable),
         _ if ty.is_string() => (ty.collation, ty.derivation),
-        _ => (Charset::Latin1.default_collation(), Derivation::Numeric),
+        _ => (Charset::LATIN1.default_collation(), Derivation::Numeric),
     };
     illegal_mix(&types.iter().map(|ty| shown(ty)).collect::<Vec<_>>(), op)
 }

@@ -134,7 +134,9 @@ pub use lock::{
     LockWait, LockWaitInfo, TransactionInfo,
 };
 pub use mvcc::HotRow;
-pub use schema::{Column, ColumnType, Datum, IndexSchema, KeyPart, ROW_VERSIONS_MAX, RowBuf, TableSchema};
+pub use schema::{
+    Column, ColumnType, Datum, Element, IndexSchema, KeyPart, ROW_VERSIONS_MAX, RowBuf, TableSchema, Values,
+};
 pub use scrub::{Damage, ScrubStatus};
 pub use spool::Spool;
 pub use table::{

@@ -4,7 +4,7 @@
 //! [`build`]. What means different things in different statements (aggregates, subqueries, `VALUES(c)`, `DEFAULT`)
 //! is asked of [`Hooks`], which the planner of each statement implements.
 
-use super::func::{call as call_function, is_function};
+use super::func::{call as call_function, cast_as_array, is_function};
 use super::scope::Scope;
 use super::window::misplaced_window_function;
 use crate::{
@@ -43,8 +43,8 @@ pub trait Hooks {
     }
 
     /// `VALUES(column)`; outside ON DUPLICATE KEY UPDATE it is NULL.
-    fn inserted(&mut self, column: &ast::ColumnName) -> Result<Expr> {
-        let _ = column;
+    fn inserted(&mut self, column: &ast::ColumnName, scope: &Scope, binder: &Binder) -> Result<Expr> {
+        let _ = (column, scope, binder);
         Ok(build::null())
     }
 
@@ -110,6 +110,17 @@ impl<'a> Binder<'a> {
                 otherwise,
             } => self.case(operand.as_deref(), whens, otherwise.as_deref(), scope, hooks),
             _ => self.other(e, scope, hooks),
+        }
+    }
+
+    /// Binds what a generated column or a functional key part is computed by; the latter may be a typed array.
+    pub fn bind_generated(&self, e: &ast::Expr, scope: &Scope) -> Result<Expr> {
+        match e {
+            ast::Expr::Cast { expr, ty } if ty.array => {
+                let ty = array_target(ty, self.ctx)?;
+                Ok(cast_as_array(self.bind(expr, scope, &mut PlainHooks)?, ty))
+            }
+            _ => self.bind(e, scope, &mut PlainHooks),
         }
     }
 
@@ -234,6 +245,7 @@ impl<'a> Binder<'a> {
                 pattern,
                 negated,
             } => build::regexp(sub(expr)?, sub(pattern)?, *negated, ctx)?,
+            ast::Expr::Cast { ty, .. } if ty.array => return Err(array_out_of_place()),
             ast::Expr::Cast { expr, ty } => build::cast(sub(expr)?, cast_target(ty, ctx)?, ctx)?,
             ast::Expr::ConvertUsing { expr, charset } => {
                 build::convert_using(sub(expr)?, charset_named(charset)?, ctx)?
@@ -253,7 +265,7 @@ impl<'a> Binder<'a> {
             | ast::Expr::Unary { .. }
             | ast::Expr::Function(_)
             | ast::Expr::Case { .. } => self.bind(e, scope, hooks)?,
-            ast::Expr::Values(column) => hooks.inserted(column)?,
+            ast::Expr::Values(column) => hooks.inserted(column, scope, self)?,
             ast::Expr::Default(column) => hooks.default_of(column.as_ref(), scope, self)?,
             ast::Expr::Unsupported(what) => return Err(SqlError::not_supported(what)),
         })
@@ -525,6 +537,41 @@ fn charset_named(name: &str) -> Result<Charset> {
 }
 
 /// The type that CAST and CONVERT name.
+/// Error 1235 for a typed array that is not the whole of a key part.
+pub fn array_out_of_place() -> SqlError {
+    SqlError::not_supported(
+        "Use of CAST( .. AS .. ARRAY) outside of functional index in CREATE(non-SELECT)/ALTER TABLE or in general expressions",
+    )
+}
+
+/// The type of a typed array; errors 1235.
+fn array_target(ty: &ast::TypeName, ctx: &BindCtx) -> Result<SqlType> {
+    const LENGTH_MAX: u64 = 512;
+    let unsupported = |what: &str| {
+        Err(SqlError::not_supported(format!(
+            "CAST-ing data to array of {what}"
+        )))
+    };
+    let target = match ty.name.as_str() {
+        "CHAR" | "VARCHAR" | "NCHAR" if ty.charset.is_some() || ty.binary => {
+            return Err(SqlError::not_supported(
+                "specifying charset for multi-valued index",
+            ));
+        }
+        "CHAR" | "VARCHAR" | "NCHAR" | "BINARY" | "VARBINARY" if ty.length.is_none_or(|n| n > LENGTH_MAX) => {
+            return unsupported("char/binary BLOBs");
+        }
+        "CHAR" | "VARCHAR" | "NCHAR" => {
+            let collation = Collation::UTF8MB4_0900_BIN;
+            cast_target(ty, ctx)?.with_collation(collation, Derivation::Implicit)
+        }
+        "JSON" | "YEAR" | "FLOAT" | "DOUBLE" => return unsupported(&ty.name),
+        "REAL" => return unsupported("DOUBLE"),
+        _ => cast_target(ty, ctx)?,
+    };
+    Ok(target.array())
+}
+
 fn cast_target(ty: &ast::TypeName, ctx: &BindCtx) -> Result<SqlType> {
     let length = ty.length.map(|n| n.min(u32::MAX as u64) as u32);
     let fsp = ty.length.unwrap_or(0).min(6) as u8;

@@ -59,12 +59,12 @@ mod scope;
 mod window;
 
 pub use aggregate::{Accumulator, AggFunc, Aggregate, Inputs};
-pub use bind::{Binder, Hooks, PlainHooks};
+pub use bind::{Binder, Hooks, PlainHooks, array_out_of_place};
 pub use build::{BindCtx, DateConstant};
 pub use column_type::{ROW_BYTES_MAX, collation, column_type};
 pub use compare::{compare_values, order_values};
 pub use env::{Env, EvalCtx, NoRow, NoSession, NoSubqueries, Row, SessionInfo, Subqueries};
-pub use func::{call, digest_hash, schema_violation};
+pub use func::{ArrayTest, array_test, call, cast_operand, digest_hash, schema_violation};
 pub use function::{FuncDef, Volatility};
 pub use infer::{check_comparable, cmp_kind};
 pub use json::{check_document_type, document};

@@ -3,6 +3,7 @@
 //! What comes out is SQL, with parentheses around every operation, as MySQL writes it in the same places. It is for people: text that
 //! is parsed again, that of views and generated columns, is written from the syntax tree.
 
+use super::func::ArrayTest;
 use super::node::{BitOp, Expr, IntervalUnit, Node, Quantifier, SubqueryKind, VarScope};
 use tidemark_types::Val;
 
@@ -127,6 +128,13 @@ impl Printer<'_> {
                 otherwise.iter().for_each(|e| text += &format!(" else {}", of(e)));
                 text + " end)"
             }
+            Node::Call(def, args) if ArrayTest::of(e).is_some() => {
+                let document = format!("json'{}'", of_text(&args[2]));
+                match def.name {
+                    "member of" => format!("{document} member of ({})", of(&args[0])),
+                    name => format!("{name}({},{document})", of(&args[0])),
+                }
+            }
             Node::Call(def, args) => format!("{}({})", def.name, all(args, ",")),
             Node::Cast(inner) => format!("cast({} as {})", of(inner), cast_name(e)),
             Node::Retype(inner) => of(inner),
@@ -195,6 +203,14 @@ fn unit_name(unit: IntervalUnit) -> String {
         name.push(letter.to_ascii_lowercase());
     }
     name
+}
+
+/// A literal text as it is.
+fn of_text(e: &Expr) -> String {
+    match &e.node {
+        Node::Literal(value) => String::from_utf8_lossy(&value.to_text()).into_owned(),
+        _ => String::new(),
+    }
 }
 
 fn cast_name(e: &Expr) -> String {

@@ -122,14 +122,11 @@ impl Parser<'_> {
     fn cast(&mut self) -> Result<Expr> {
         let expr = Box::new(self.expr()?);
         self.expect("AS")?;
-        let ty = self.cast_type()?;
-        let array = self.accept("ARRAY");
+        let mut ty = self.cast_type()?;
+        ty.array = self.accept("ARRAY");
         self.expect_op(Op::RParen)?;
         self.link()?;
-        Ok(match array {
-            true => Expr::Unsupported("multi-valued indexes (CAST AS ARRAY)".to_string()),
-            false => Expr::Cast { expr, ty },
-        })
+        Ok(Expr::Cast { expr, ty })
     }
 
     /// `JSON_VALUE(document, path [RETURNING type] [… ON EMPTY] [… ON ERROR])`: a cast of a call that is told the type and what

@@ -334,11 +334,13 @@ fn write_literal(literal: &Literal, style: Style, out: &mut String) {
 fn type_name(ty: &TypeName, style: Style) -> String {
     let mut text = ty.name.to_lowercase();
     if ty.name == "BIGINT" {
-        return if ty.unsigned { "unsigned" } else { "signed" }.to_owned();
+        let name = if ty.unsigned { "unsigned" } else { "signed" };
+        return format!("{name}{}", array(ty));
     }
     match (ty.length, ty.decimals) {
         (Some(length), Some(decimals)) => {
-            let _ = write!(text, "({length},{decimals})");
+            let space = if ty.array { " " } else { "" };
+            let _ = write!(text, "({length},{space}{decimals})");
         }
         (Some(length), None) => {
             let _ = write!(text, "({length})");
@@ -352,10 +354,16 @@ fn type_name(ty: &TypeName, style: Style) -> String {
         (Some(charset), _) => {
             let _ = write!(text, " charset {charset}");
         }
-        (None, Style::Definition) if ty.name == "CHAR" && !ty.binary => text.push_str(" charset utf8mb4"),
+        (None, Style::Definition) if ty.name == "CHAR" && !ty.binary && !ty.array => {
+            text.push_str(" charset utf8mb4");
+        }
         _ => {}
     }
-    text
+    text + array(ty)
+}
+
+fn array(ty: &TypeName) -> &'static str {
+    if ty.array { " array" } else { "" }
 }
 
 /// A column's type with its attributes.

@@ -153,6 +153,7 @@ impl Parser<'_> {
             column: String::new(),
             length: None,
             descending: false,
+            ordered: false,
             expression: None,
         };
         if self.is_op(Op::LParen) {
@@ -164,7 +165,7 @@ impl Parser<'_> {
             }
         }
         part.descending = self.accept("DESC");
-        self.accept("ASC");
+        part.ordered = part.descending | self.accept("ASC");
         Ok(part)
     }
 

@@ -22,6 +22,9 @@ struct Target<'a> {
 /// Converts a value to a column's type as INSERT and UPDATE do.
 pub fn assign<'a>(value: Val<'a>, ty: &SqlType, column: &str, env: &Conversion) -> Result<Val<'a>> {
     use TypeKind::*;
+    if ty.array {
+        return Ok(value);
+    }
     let target = Target { ty, column, env };
     // A column of another type takes the number or the date in a document, or its text.
     let value = match value {

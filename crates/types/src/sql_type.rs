@@ -102,6 +102,8 @@ pub struct SqlType {
     pub derivation: Derivation,
     /// The members of an ENUM or SET.
     pub members: Option<Arc<[String]>>,
+    /// An array of values of this type, which only a key part can be ([`array`](super::json::array)).
+    pub array: bool,
 }
 
 impl SqlType {
@@ -158,6 +160,7 @@ impl SqlType {
                 Derivation::Numeric
             },
             members: None,
+            array: false,
         }
     }
 
@@ -273,6 +276,20 @@ impl SqlType {
             self.derivation = Derivation::Literal;
         }
         self
+    }
+
+    /// An array of values of this type.
+    pub fn array(mut self) -> SqlType {
+        self.array = true;
+        self
+    }
+
+    /// The type of an array's elements.
+    pub fn element(&self) -> SqlType {
+        SqlType {
+            array: false,
+            ..self.clone()
+        }
     }
 
     /// The type, nullable or not.

@@ -9,7 +9,7 @@ use super::CmpKind;
 use super::temporal::TIME_MAX_MICROS;
 use super::{DateTime, Decimal, SqlType, Time, TimeZone, TypeKind, Val, Value};
 use std::borrow::Cow;
-use tidemark_engine::{ColumnType, Datum};
+use tidemark_engine::{ColumnType, Datum, Element};
 
 /// Room for one value that has to be encoded before it can be lent to the engine.
 pub type Scratch = [u8; 32];
@@ -17,6 +17,15 @@ pub type Scratch = [u8; 32];
 impl SqlType {
     /// How the engine stores a column of this type.
     pub fn engine_type(&self) -> ColumnType {
+        let ty = self.value_type();
+        match Element::of(ty).filter(|_| self.array) {
+            Some(of) => ColumnType::List { of },
+            None => ty,
+        }
+    }
+
+    /// How a value is stored.
+    fn value_type(&self) -> ColumnType {
         use TypeKind::*;
         let int = |bytes| {
             if self.unsigned {
@@ -60,7 +69,7 @@ impl SqlType {
         }
     }
 
-    /// A stored value; text is borrowed from the page. `zone` places TIMESTAMPs.
+    /// A stored value; text is borrowed from the page, and an array comes as the bytes of its list. `zone` places TIMESTAMPs.
     #[inline]
     pub fn load<'a>(&'a self, datum: Datum<'a>, zone: &TimeZone) -> Val<'a> {
         use TypeKind::*;
@@ -80,6 +89,7 @@ impl SqlType {
             },
             Datum::Float(v) => Val::Float(v),
             Datum::Double(v) => Val::Double(v),
+            Datum::Bytes(b) if self.array => Val::Str(Cow::Borrowed(b)),
             Datum::Bytes(b) if self.kind == Decimal => {
                 Val::Decimal(super::Decimal::load(b, self.length, self.scale))
             }
@@ -163,6 +173,8 @@ pub enum KeyBound {
 /// The column's form of a value that it is compared with as `kind` says. The value is not NULL: nothing equals that.
 pub fn key_bound(value: &Val, kind: CmpKind, column: &SqlType, zone: &TimeZone) -> KeyBound {
     match kind {
+        // An element, which has the array's type.
+        _ if column.array => KeyBound::Exact(value.clone().into_owned()),
         CmpKind::Int | CmpKind::Decimal | CmpKind::Double | CmpKind::Number if column.is_integer() => {
             int_bound(value, column)
         }

@@ -201,6 +201,7 @@ impl SessionState {
             div_precision_increment: self.settings.div_precision_increment,
             group_concat_max_len: self.settings.group_concat_max_len,
             depends_on_literals: Cell::new(false),
+            depends_on_values: Cell::new(false),
             dates: RefCell::default(),
         }
     }

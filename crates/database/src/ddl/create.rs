@@ -314,6 +314,7 @@ pub(super) fn column_key(column: &ast::ColumnDef) -> Option<ast::IndexDef> {
             column: column.name.clone(),
             length: None,
             descending: false,
+            ordered: false,
             expression: None,
         }],
         comment: None,

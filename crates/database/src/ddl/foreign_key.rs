@@ -266,7 +266,8 @@ pub(super) fn generated_index(
     indexes: &[IndexDef],
 ) -> Result<Option<IndexDef>> {
     let serves = |index: &IndexDef| index.can_serve(&key.columns) && !is_superseded(index, &key.columns);
-    if indexes.iter().any(serves) {
+    let mut lead_to_all = indexes.iter().filter(|index| index.array_part(columns).is_none());
+    if lead_to_all.any(serves) {
         return Ok(None);
     }
     let stay = indexes.iter().filter(|index| !is_superseded(index, &key.columns));
@@ -275,6 +276,7 @@ pub(super) fn generated_index(
         column: name.clone(),
         length: None,
         descending: false,
+        ordered: false,
         expression: None,
     };
     let def = ast::IndexDef {
@@ -391,7 +393,7 @@ pub(super) fn check_parent(key: &ForeignKeyDef, child: Shape, parent: Shape, rul
         parent
             .indexes
             .iter()
-            .filter(|index| index.begins_with(&positions))
+            .filter(|index| index.begins_with(&positions) && index.array_part(parent.columns).is_none())
     };
     let to_itself = key.refers_to(child.schema, child.name) && key.columns == positions;
     if !rules.standard_keys && (to_itself || serving().next().is_none()) {

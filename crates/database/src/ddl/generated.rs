@@ -13,12 +13,14 @@
 //! a copy of the table by ADD COLUMN.
 //!
 //! **A functional key part** `KEY ((a + 1))` is a virtual column behind all others, of the expression's type, whose name no
-//! statement can find. It goes with its index.
+//! statement can find. It goes with its index. One that is `CAST(… AS … ARRAY)` makes the index a multi-valued one: the column holds
+//! the array, of which the engine gives the row an entry for each element.
 
 use super::DdlContext;
 use super::check::{columns_of, disallowed};
 use crate::dictionary::{ColumnDef, ColumnDefault, ForeignKeyDef, GeneratedColumn, IndexDef, names_equal};
 use crate::error::{Result, SqlError, er};
+use crate::expr::array_out_of_place;
 use crate::parse::ast::{self, Expr, IndexKind};
 use crate::parse::parse_expression;
 use crate::parse::print;
@@ -113,6 +115,7 @@ pub(super) fn refuse(expr: &Expr, owner: Owner) -> Result<()> {
         Expr::Row(_) => Err(owner.of_row_value()),
         Expr::Values(_) => Err(owner.of_disallowed(Some("values"))),
         Expr::Unsupported(what) => Err(SqlError::not_supported(what)),
+        Expr::Cast { ty, .. } if ty.array => Err(array_out_of_place()),
         _ => {
             if let Expr::Function(call) = expr {
                 let more = || DISALLOWED.iter().find(|(name, _)| *name == call.name);
@@ -269,6 +272,16 @@ impl DdlContext<'_> {
         if let Some((code, text)) = refused {
             return Err(SqlError::new(code, text));
         }
+        if def
+            .parts
+            .iter()
+            .any(|part| part.ordered && array_of(part.expression.as_ref()).is_some())
+        {
+            return Err(SqlError::wrong_usage(
+                "multi-valued index",
+                "explicit index order",
+            ));
+        }
         let index = def.name.get_or_insert_with(|| free_index_name(names)).clone();
         for (nth, part) in def.parts.iter_mut().enumerate() {
             if let Some(expr) = &part.expression {
@@ -277,7 +290,16 @@ impl DdlContext<'_> {
                 columns.push(column);
             }
         }
-        Ok(def)
+        let arrays = def
+            .parts
+            .iter()
+            .filter_map(|part| array_of(part.expression.as_ref()));
+        match arrays.count() {
+            0 | 1 => Ok(def),
+            _ => Err(SqlError::not_supported(
+                "more than one multi-valued key part per index",
+            )),
+        }
     }
 
     /// Gives functional key parts the types that their expressions have by now.
@@ -301,7 +323,7 @@ impl DdlContext<'_> {
             ));
         }
         let owner = Owner::Index(index);
-        refuse(expr, owner)?;
+        refuse(array_of(Some(expr)).unwrap_or(expr), owner)?;
         let expression = print::expr(expr);
         let bound = self.bind_in(columns, &expression, owner.clause())?;
         let is_taken = |name: &str| columns.iter().any(|column| names_equal(&column.name, name));
@@ -347,6 +369,14 @@ fn against_columns(columns: &[ColumnDef], at: usize, expr: &Expr, owner: Owner) 
     Ok(())
 }
 
+/// The document of which a key part of a multi-valued index is an array.
+fn array_of(part: Option<&Expr>) -> Option<&Expr> {
+    match part {
+        Some(Expr::Cast { expr, ty }) if ty.array => Some(expr),
+        _ => None,
+    }
+}
+
 /// The name of an index with a functional part that was given none.
 fn free_index_name(taken: &[&str]) -> String {
     const NAME: &str = "functional_index";
@@ -360,6 +390,7 @@ fn free_index_name(taken: &[&str]) -> String {
 fn key_part_type(mut ty: SqlType) -> Result<SqlType> {
     const CHARACTERS_MAX: u32 = 512;
     match ty.kind {
+        _ if ty.array => {}
         TypeKind::Json => {
             return Err(SqlError::new(
                 er::FUNCTIONAL_INDEX_ON_JSON_OR_GEOMETRY_FUNCTION,

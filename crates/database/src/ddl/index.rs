@@ -333,6 +333,7 @@ mod tests {
                     column: (*column).to_owned(),
                     length: *length,
                     descending: false,
+                    ordered: false,
                     expression: None,
                 })
                 .collect(),

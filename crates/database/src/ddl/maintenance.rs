@@ -9,7 +9,7 @@ use crate::context::answer::{Answer, ResultRows, bigint, text};
 use crate::dictionary::TableDef;
 use crate::error::{Result, SqlError, er};
 use crate::parse::ast::{MaintenanceKind, ObjectName};
-use crate::types::Value;
+use crate::types::{Val, Value};
 use std::sync::Arc;
 use tidemark_engine::{Flow, Isolation, Keep, KeyRange, RangeScan, Read};
 
@@ -134,16 +134,21 @@ impl DdlContext<'_> {
         txn.begin(Isolation::RepeatableRead, true);
         txn.consistent_snapshot()?;
         let mut counts = Vec::new();
+        // Of the rows, those that a multi-valued index has entries of.
+        let mut listed = vec![0u64; table.columns.len()];
+        let all = [KeyRange::all()];
         let secondary = table.indexes.iter().filter(|index| index.number > 0);
         for number in std::iter::once(0).chain(secondary.map(|index| index.number)) {
             let mut count = 0u64;
             stored.scan(
                 &mut txn,
-                &RangeScan::new(number, &KeyRange::all()),
+                &RangeScan::new(number, &all[0]).once(&all),
                 Read::Consistent,
                 &mut |row| {
                     for (i, column) in table.columns.iter().enumerate() {
-                        let _ = column.ty.load(row.get(i), &self.state.settings.time_zone);
+                        let value = column.ty.load(row.get(i), &self.state.settings.time_zone);
+                        let is_empty = matches!(value, Val::Str(list) if list.is_empty());
+                        listed[i] += u64::from(number == 0 && column.ty.array && !is_empty);
                     }
                     count += 1;
                     if count.is_multiple_of(1024) && self.state.process.is_interrupted() {
@@ -155,10 +160,15 @@ impl DdlContext<'_> {
             counts.push((number, count));
         }
         txn.rollback()?;
-        if let Some((number, count)) = counts.iter().find(|(_, count)| *count != counts[0].1) {
+        let expected = |number: usize| {
+            let index = table.index_by_number(number);
+            let array = index.and_then(|index| Some(index.parts[table.array_part(index)?].column));
+            array.map_or(counts[0].1, |column| listed[column])
+        };
+        if let Some((number, count)) = counts.iter().find(|(number, count)| *count != expected(*number)) {
             return Err(SqlError::unknown(format!(
-                "Index {number} has {count} entries, the table has {} rows",
-                counts[0].1
+                "Index {number} has entries of {count} rows, the table has {} for it",
+                expected(*number)
             )));
         }
         Ok(())

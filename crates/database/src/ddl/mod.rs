@@ -209,11 +209,28 @@ impl<'a> DdlContext<'a> {
 
     /// An expression over a table's columns, whose names it may use.
     fn bind(&self, columns: &[ColumnDef], text: &str) -> Result<Expr> {
-        self.bind_in(columns, text, "default value expression")
+        self.bind_with(
+            columns,
+            text,
+            "default value expression",
+            |binder, parsed, scope| binder.bind(parsed, scope, &mut PlainHooks),
+        )
     }
 
-    /// The same in a clause that error texts name.
+    /// The same of a generated column or a functional key part, in a clause that error texts name.
     fn bind_in(&self, columns: &[ColumnDef], text: &str, clause: &'static str) -> Result<Expr> {
+        self.bind_with(columns, text, clause, |binder, parsed, scope| {
+            binder.bind_generated(parsed, scope)
+        })
+    }
+
+    fn bind_with(
+        &self,
+        columns: &[ColumnDef],
+        text: &str,
+        clause: &'static str,
+        bind: impl FnOnce(&Binder, &crate::parse::ast::Expr, &Scope) -> Result<Expr>,
+    ) -> Result<Expr> {
         static NO_NAME: String = String::new();
         let parsed = parse_expression(text)?;
         let scope = Scope::of_row(columns.iter().map(|column| match column.is_key_part() {
@@ -227,7 +244,7 @@ impl<'a> DdlContext<'a> {
             params: &[],
             clause,
         };
-        binder.bind(&parsed, &scope, &mut PlainHooks)
+        bind(&binder, &parsed, &scope)
     }
 
     /// The CHECK constraints that are enforced, by name.

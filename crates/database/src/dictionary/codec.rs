@@ -10,6 +10,7 @@
 //! | 2 | a table's foreign keys |
 //! | 3 | views |
 //! | 4 | generated columns: for each, its position, flags (1 STORED, 2 functional key part) and expression |
+//! | 5 | the type of a column may be an array's (8 of its flags): a part of a multi-valued index |
 
 use super::table::{
     CheckDef, ColumnDef, ColumnDefault, ForeignKeyDef, GeneratedColumn, IndexDef, IndexPart,
@@ -25,6 +26,7 @@ const VERSION: u8 = 1;
 const VERSION_FOREIGN_KEYS: u8 = 2;
 const VERSION_VIEWS: u8 = 3;
 const VERSION_GENERATED: u8 = 4;
+const VERSION_ARRAYS: u8 = 5;
 
 #[derive(Default)]
 pub struct Writer(pub Vec<u8>);
@@ -107,7 +109,8 @@ impl Writer {
     fn sql_type(&mut self, ty: &SqlType) {
         let kind = KINDS.iter().position(|kind| *kind == ty.kind).unwrap_or(0);
         self.u8(kind as u8);
-        self.u8(ty.unsigned as u8 | (ty.zerofill as u8) << 1 | (ty.nullable as u8) << 2);
+        let flags = ty.unsigned as u8 | (ty.zerofill as u8) << 1 | (ty.nullable as u8) << 2;
+        self.u8(flags | (ty.array as u8) << 3);
         self.u64(ty.length as u64);
         self.u8(ty.scale);
         self.u64(ty.collation.id() as u64);
@@ -251,6 +254,7 @@ impl<'a> Reader<'a> {
         ty.unsigned = flags & 1 != 0;
         ty.zerofill = flags & 2 != 0;
         ty.nullable = flags & 4 != 0;
+        ty.array = flags & 8 != 0;
         ty.length = self.u64()? as u32;
         ty.scale = self.u8()?;
         let collation = self.u64()?;
@@ -307,6 +311,7 @@ pub fn encode_table(table: &TableDef) -> Vec<u8> {
     let mut w = Writer::default();
     let version = match &table.view {
         Some(_) => VERSION_VIEWS,
+        None if table.columns.iter().any(|column| column.ty.array) => VERSION_ARRAYS,
         None if table.has_generated() => VERSION_GENERATED,
         None if !table.foreign_keys.is_empty() => VERSION_FOREIGN_KEYS,
         None => VERSION,
@@ -362,7 +367,7 @@ pub fn encode_table(table: &TableDef) -> Vec<u8> {
     if version != VERSION {
         encode_foreign_keys(&mut w, &table.foreign_keys);
     }
-    if version == VERSION_GENERATED {
+    if version >= VERSION_GENERATED {
         encode_generated(&mut w, &table.columns);
     }
     if let Some(view) = &table.view {
@@ -526,7 +531,7 @@ fn decode_index(r: &mut Reader, columns: usize) -> Result<IndexDef> {
 pub fn decode_table(schema: &str, name: &str, bytes: &[u8], version: u64, locks: &Locks) -> Result<TableDef> {
     let what = format!("{schema}.{name}");
     let mut r = Reader::new(bytes, &what);
-    let written = self::version(&mut r, VERSION_GENERATED)?;
+    let written = self::version(&mut r, VERSION_ARRAYS)?;
     let id = TableId(r.u64()?);
     let mut columns = r.list(|r| {
         let name = r.str()?;
@@ -569,7 +574,7 @@ pub fn decode_table(schema: &str, name: &str, bytes: &[u8], version: u64, locks:
         VERSION => Vec::new(),
         _ => decode_foreign_keys(&mut r, columns.len())?,
     };
-    if written == VERSION_GENERATED {
+    if written >= VERSION_GENERATED {
         decode_generated(&mut r, &mut columns)?;
     }
     let view = match written {
@@ -697,6 +702,8 @@ mod tests {
                 "cut at {cut}"
             );
         }
+        table.columns[3].ty = SqlType::bigint_unsigned().array();
+        survives(&table, VERSION_ARRAYS);
         table.columns[3].generated = None;
         table.view = Some(Arc::new(ViewDef {
             text: "select 1 AS `1`".to_owned(),

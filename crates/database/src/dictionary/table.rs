@@ -260,6 +260,11 @@ impl TableDef {
         self.columns.iter().any(|column| column.generated.is_some())
     }
 
+    /// Which part of an index of the table is an array: see [`IndexDef::array_part`].
+    pub fn array_part(&self, index: &IndexDef) -> Option<usize> {
+        index.array_part(&self.columns)
+    }
+
     /// An index by name; names compare without case.
     pub fn index(&self, name: &str) -> Option<&IndexDef> {
         self.indexes.iter().find(|index| names_equal(&index.name, name))
@@ -290,13 +295,16 @@ impl TableDef {
 
     /// An index whose key begins with just these columns, whole and in this order.
     pub fn index_of_columns(&self, columns: &[usize]) -> Option<&IndexDef> {
-        self.indexes.iter().find(|index| index.begins_with(columns))
+        let has_all_rows = |index: &&IndexDef| self.array_part(index).is_none();
+        let mut serving = self.indexes.iter().filter(has_all_rows);
+        serving.find(|index| index.begins_with(columns))
     }
 
     /// The index by which rows are found that a foreign key refers to by these columns: a unique one of just them, or
     /// else any that begins with them.
     pub fn parent_key(&self, columns: &[usize]) -> Option<&IndexDef> {
-        let mut serving = self.indexes.iter().filter(|index| index.begins_with(columns));
+        let serves = |index: &&IndexDef| index.begins_with(columns) && self.array_part(index).is_none();
+        let mut serving = self.indexes.iter().filter(serves);
         let unique = serving
             .clone()
             .find(|index| index.unique && index.parts.len() == columns.len());
@@ -338,6 +346,13 @@ impl IndexDef {
                 .iter()
                 .zip(columns)
                 .all(|(part, column)| part.column == *column && part.prefix.is_none())
+    }
+
+    /// Which part is an array, over these columns of the table: it is a multi-valued index, in which a row has an entry for each element
+    /// and none if there is no element. So it leads to all rows only where elements are asked for, and serves no foreign key.
+    pub fn array_part(&self, columns: &[ColumnDef]) -> Option<usize> {
+        let is_array = |part: &IndexPart| columns.get(part.column).is_some_and(|column| column.ty.array);
+        self.parts.iter().position(is_array)
     }
 
     /// Whether it can be the index that a new foreign key of these columns needs: it begins with them, in ascending order.

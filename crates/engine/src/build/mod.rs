@@ -37,6 +37,8 @@ pub(crate) struct Builder<'t> {
     indexes: Range<IndexNo>,
     /// Entries of each index.
     sorters: Vec<EntrySorter>,
+    /// The key of an entry.
+    key: Vec<u8>,
 }
 
 type Check<'c> = &'c dyn Fn() -> Result<()>;
@@ -48,6 +50,7 @@ impl<'t> Builder<'t> {
             table,
             sorters: sorters(kernel, indexes.len()),
             indexes,
+            key: Vec::new(),
         }
     }
 
@@ -119,14 +122,15 @@ impl<'t> Builder<'t> {
 
     fn add(&mut self, row: &RowView, writer: TxnId) -> Result<()> {
         for (n, sorter) in self.indexes.clone().zip(&mut self.sorters) {
-            let entry = self
-                .table
-                .encode_entry(n, &|c| row.get(c), row.primary_key(), writer);
-            let (key, value) = entry?;
-            if sorter.is_full() {
-                sorter.put_aside()?;
-            }
-            sorter.push(&key, &value);
+            let (row_of, table) = (|c| row.get(c), self.table);
+            let value = table.entry_value(n, &row_of, writer)?;
+            table.each_entry_key(n, &row_of, row.primary_key(), &mut self.key, &mut |key| {
+                if sorter.is_full() {
+                    sorter.put_aside()?;
+                }
+                sorter.push(key, &value);
+                Ok(())
+            })?;
         }
         Ok(())
     }

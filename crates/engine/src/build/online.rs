@@ -178,6 +178,7 @@ impl OnlineBuild {
         };
         let of = table.estimate_rows();
         let mut range = KeyRange::all();
+        let mut entry_key = Vec::new();
         let mut done = 0;
         loop {
             let stage = BuildStage::Reading;
@@ -188,9 +189,13 @@ impl OnlineBuild {
             table.scan_rows(&mut snapshot.txn(), &scan, Read::Consistent, &mut |row| {
                 let mut is_full = false;
                 for (index, sorter) in indexes.iter().zip(&mut sorters) {
-                    let entry = table.encode_entry(index.no, &|c| row.get(c), row.primary_key(), TxnId::NONE);
-                    let (key, value) = entry?;
-                    sorter.push(&key, &value);
+                    let row_of = |c| row.get(c);
+                    let value = table.entry_value(index.no, &row_of, TxnId::NONE)?;
+                    let primary_key = row.primary_key();
+                    table.each_entry_key(index.no, &row_of, primary_key, &mut entry_key, &mut |key| {
+                        sorter.push(key, &value);
+                        Ok(())
+                    })?;
                     is_full |= sorter.is_full();
                 }
                 rows += 1;

@@ -2,10 +2,12 @@
 //! above, which keeps them beside the table in the catalog's meta spaces.
 
 mod history;
+mod list;
 mod row_buf;
 
 pub use history::ROW_VERSIONS_MAX;
 pub(crate) use history::{COLUMN_OUTSIDE, Fate, History, Past, Step, StoredValue, VariablePart};
+pub use list::{Element, Values};
 pub use row_buf::RowBuf;
 
 use crate::bytes::ByteReader;
@@ -92,6 +94,11 @@ pub enum ColumnType {
         /// Passed on to the [`Collator`](crate::Collator).
         collation: u16,
     },
+    /// Any number of values, each of which an index has an entry for (see [`Element`]).
+    List {
+        /// The type of the values.
+        of: Element,
+    },
 }
 
 impl ColumnType {
@@ -102,10 +109,48 @@ impl ColumnType {
             ColumnType::Float => Some(4),
             ColumnType::Double => Some(8),
             ColumnType::Fixed { len } => Some(len as usize),
-            ColumnType::Bytes | ColumnType::Text { .. } => None,
+            ColumnType::Bytes | ColumnType::Text { .. } | ColumnType::List { .. } => None,
         }
     }
+
+    /// The tag and the number that stand for the type in the catalog.
+    fn code(self) -> (u8, u16) {
+        match self {
+            ColumnType::Int { bytes } => (1, bytes as u16),
+            ColumnType::UInt { bytes } => (2, bytes as u16),
+            ColumnType::Float => (3, 0),
+            ColumnType::Double => (4, 0),
+            ColumnType::Fixed { len } => (5, len),
+            ColumnType::Bytes => (6, 0),
+            ColumnType::Text { collation } => (7, collation),
+            ColumnType::List { of } => {
+                let (tag, arg) = of.ty().code();
+                (tag | LIST, arg)
+            }
+        }
+    }
+
+    fn of_code(tag: u8, arg: u16) -> Option<ColumnType> {
+        Some(match tag {
+            1 | 2 if !(1..=8).contains(&arg) => return None,
+            1 => ColumnType::Int { bytes: arg as u8 },
+            2 => ColumnType::UInt { bytes: arg as u8 },
+            3 => ColumnType::Float,
+            4 => ColumnType::Double,
+            5 => ColumnType::Fixed { len: arg },
+            6 => ColumnType::Bytes,
+            7 => ColumnType::Text { collation: arg },
+            _ if tag & LIST != 0 => {
+                let of = ColumnType::of_code(tag & !LIST, arg)?;
+                ColumnType::List { of: Element::of(of)? }
+            }
+            _ => return None,
+        })
+    }
 }
+
+/// The bit of a type's tag that says that the column is a list of that type.
+const LIST: u8 = 0x80;
 
 /// A column of a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -170,7 +215,11 @@ impl TableSchema {
     /// Whether the definition makes sense; everything that runs later relies on it.
     pub fn validate(&self) -> Result<()> {
         for (i, column) in self.columns.iter().enumerate() {
-            match column.ty {
+            let ty = match column.ty {
+                ColumnType::List { of } => of.ty(),
+                ty => ty,
+            };
+            match ty {
                 ColumnType::Int { bytes } | ColumnType::UInt { bytes } if !(1..=8).contains(&bytes) => {
                     return Err(Error::WrongValue {
                         column: i,
@@ -183,6 +232,17 @@ impl TableSchema {
         for (i, index) in self.primary.iter().chain(&self.secondary).enumerate() {
             if index.parts.is_empty() {
                 return Err(Error::Unsupported("an index without columns"));
+            }
+            let is_list = |part: &&KeyPart| {
+                let column = self.columns.get(part.column);
+                column.is_some_and(|column| matches!(column.ty, ColumnType::List { .. }))
+            };
+            let lists = index.parts.iter().filter(is_list);
+            let is_primary = i == 0 && self.primary.is_some();
+            if lists.clone().count() > 1 || lists.clone().any(|part| is_primary || part.prefix.is_some()) {
+                return Err(Error::Unsupported(
+                    "several lists in one index, or one in a primary key",
+                ));
             }
             for (p, part) in index.parts.iter().enumerate() {
                 let Some(column) = self.columns.get(part.column) else {
@@ -197,7 +257,7 @@ impl TableSchema {
                         what: "twice in one index",
                     });
                 }
-                if i == 0 && self.primary.is_some() && column.nullable {
+                if is_primary && column.nullable {
                     return Err(Error::WrongValue {
                         column: part.column,
                         what: "a primary key is not nullable",
@@ -262,15 +322,7 @@ impl TableSchema {
 }
 
 fn encode_column(column: &Column, out: &mut Vec<u8>) {
-    let (tag, arg) = match column.ty {
-        ColumnType::Int { bytes } => (1u8, bytes as u16),
-        ColumnType::UInt { bytes } => (2, bytes as u16),
-        ColumnType::Float => (3, 0),
-        ColumnType::Double => (4, 0),
-        ColumnType::Fixed { len } => (5, len),
-        ColumnType::Bytes => (6, 0),
-        ColumnType::Text { collation } => (7, collation),
-    };
+    let (tag, arg) = column.ty.code();
     out.push(tag);
     out.extend(arg.to_le_bytes());
     out.push(column.nullable as u8);
@@ -279,17 +331,7 @@ fn encode_column(column: &Column, out: &mut Vec<u8>) {
 /// The column from its encoding; `None` if the bytes are none.
 fn decode_column(r: &mut ByteReader<'_>) -> Option<Column> {
     let (tag, arg, nullable) = (r.u8()?, r.u16()?, r.u8()? != 0);
-    let ty = match tag {
-        1 | 2 if !(1..=8).contains(&arg) => return None,
-        1 => ColumnType::Int { bytes: arg as u8 },
-        2 => ColumnType::UInt { bytes: arg as u8 },
-        3 => ColumnType::Float,
-        4 => ColumnType::Double,
-        5 => ColumnType::Fixed { len: arg },
-        6 => ColumnType::Bytes,
-        7 => ColumnType::Text { collation: arg },
-        _ => return None,
-    };
+    let ty = ColumnType::of_code(tag, arg)?;
     Some(Column { ty, nullable })
 }
 
@@ -384,6 +426,12 @@ mod tests {
                     ty: ColumnType::Text { collation: 255 },
                     nullable: true,
                 },
+                Column {
+                    ty: ColumnType::List {
+                        of: Element::Text { collation: 309 },
+                    },
+                    nullable: true,
+                },
             ],
             primary: Some(IndexSchema {
                 parts: vec![KeyPart::column(0)],
@@ -397,6 +445,7 @@ mod tests {
                         descending: true,
                     },
                     KeyPart::column(1),
+                    KeyPart::column(7),
                 ],
                 unique: false,
             }],

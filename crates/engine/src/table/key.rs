@@ -12,11 +12,13 @@
 //!  text  := the collation's sort key, written like bytes
 //! ```
 //!
+//! Of a list the key has one value, as a part of that value's type.
+//!
 //! A descending part is the same with every bit flipped, marker included. A secondary key is its parts followed by the
 //! clustered key, which makes every key distinct and tells where the row is.
 
 use crate::error::{Error, Result};
-use crate::schema::{ColumnType, Datum, IndexSchema, TableSchema};
+use crate::schema::{ColumnType, Datum, Element, IndexSchema, TableSchema};
 
 /// How text compares. The engine stores text as the caller gave it and orders it by these keys.
 pub trait Collator: Send + Sync {
@@ -58,6 +60,8 @@ pub(crate) struct KeyPartCodec {
     pub nullable: bool,
     pub prefix: Option<u32>,
     pub descending: bool,
+    /// The column is a list, of which a key has one value; `ty` is the type of that.
+    pub list: Option<Element>,
 }
 
 impl KeyPartCodec {
@@ -65,12 +69,20 @@ impl KeyPartCodec {
         index
             .parts
             .iter()
-            .map(|part| KeyPartCodec {
-                column: part.column,
-                ty: schema.columns[part.column].ty,
-                nullable: schema.columns[part.column].nullable,
-                prefix: part.prefix,
-                descending: part.descending,
+            .map(|part| {
+                let column = &schema.columns[part.column];
+                let (ty, list) = match column.ty {
+                    ColumnType::List { of } => (of.ty(), Some(of)),
+                    ty => (ty, None),
+                };
+                KeyPartCodec {
+                    column: part.column,
+                    ty,
+                    nullable: column.nullable,
+                    prefix: part.prefix,
+                    descending: part.descending,
+                    list,
+                }
             })
             .collect()
     }
@@ -224,7 +236,7 @@ impl KeyPartCodec {
                 Datum::Double(f64::from_bits(if v >> 63 == 1 { v & !(1 << 63) } else { !v }))
             }
             ColumnType::Fixed { .. } => Datum::Bytes(body),
-            ColumnType::Bytes | ColumnType::Text { .. } => return None,
+            ColumnType::Bytes | ColumnType::Text { .. } | ColumnType::List { .. } => return None,
         })
     }
 }
@@ -263,6 +275,7 @@ mod tests {
             nullable,
             prefix: None,
             descending,
+            list: None,
         }
     }
 

@@ -96,6 +96,9 @@ pub struct RangeScan<'r> {
     pub reverse: bool,
     /// Rows show only what the index [covers](Table::covers), so that they need not be looked up.
     pub covering: bool,
+    /// If the index has a list among its parts: a row is shown for the first of its entries in these ranges alone, which are those of
+    /// this scan and of others that belong together, in ascending order, or if `reverse` in descending order. Empty: for each entry.
+    pub once: &'r [KeyRange],
 }
 
 impl<'r> RangeScan<'r> {
@@ -106,6 +109,7 @@ impl<'r> RangeScan<'r> {
             range,
             reverse: false,
             covering: false,
+            once: &[],
         }
     }
 
@@ -117,6 +121,11 @@ impl<'r> RangeScan<'r> {
     /// Sets whether rows show only the columns that the index [covers](Table::covers).
     pub fn covering(self, covering: bool) -> RangeScan<'r> {
         RangeScan { covering, ..self }
+    }
+
+    /// Sets which scans together show each row [once](RangeScan::once).
+    pub fn once(self, once: &'r [KeyRange]) -> RangeScan<'r> {
+        RangeScan { once, ..self }
     }
 }
 
@@ -367,7 +376,9 @@ impl Table {
             return Ok(false);
         };
         let Some(layout) = index.checked_sub(1).map(|n| &self.entries[n]) else {
-            self.with_row(value, key, &mut |row| f(&self.key_values(&self.primary, row)));
+            self.with_row(value, key, &mut |row| {
+                f(&self.key_values(&self.primary, key, row))
+            });
             return Ok(true);
         };
         let stored = entry::stored_of(value).to_vec();
@@ -381,7 +392,7 @@ impl Table {
                 self.with_row(value, primary_key, &mut |row| {
                     shown = self.has_entry(index, row, key);
                     if let Ok(true) = shown {
-                        f(&self.key_values(&layout.parts, row));
+                        f(&self.key_values(&layout.parts, key, row));
                     }
                 });
             }
@@ -392,7 +403,7 @@ impl Table {
         // A part that is a prefix is shown as NULL if the row has gone.
         let wrong = WrongColumn::default();
         let row = RowView::entry(layout, key, &stored, &wrong);
-        f(&self.key_values(&layout.parts, &row));
+        f(&self.key_values(&layout.parts, key, &row));
         Ok(true)
     }
 
@@ -404,10 +415,25 @@ impl Table {
     }
 
     /// What a key of these parts is made of; at the end the hidden row id, if there is one.
-    fn key_values<'r>(&self, parts: &[KeyPartCodec], row: &'r RowView) -> Vec<Datum<'r>> {
-        let value = |part: &KeyPartCodec| match row.get(part.column) {
-            Datum::Bytes(bytes) => Datum::Bytes(part.indexed(bytes, self.collator.as_ref())),
-            other => other,
+    fn key_values<'r>(&self, parts: &[KeyPartCodec], key: &[u8], row: &'r RowView) -> Vec<Datum<'r>> {
+        let mut rest = key;
+        let value = |part: &KeyPartCodec| {
+            let own = rest;
+            rest = &rest[part.skip(rest).unwrap_or(rest.len())..];
+            match (part.list, row.get(part.column)) {
+                (Some(element), Datum::Bytes(list)) => {
+                    let mut encoded = Vec::new();
+                    let mut values = element.values(list);
+                    let listed = values.find(|value| {
+                        encoded.clear();
+                        let done = part.encode(*value, self.collator.as_ref(), &mut encoded);
+                        done.is_ok() && own.starts_with(&encoded)
+                    });
+                    listed.unwrap_or(Datum::Null)
+                }
+                (None, Datum::Bytes(bytes)) => Datum::Bytes(part.indexed(bytes, self.collator.as_ref())),
+                (_, other) => other,
+            }
         };
         let mut values: Vec<_> = parts.iter().map(value).collect();
         if self.schema.primary.is_none() {
@@ -424,7 +450,8 @@ impl Table {
             0 => columns.iter().all(|c| *c < self.schema.columns.len()),
             n => self.entries[..self.schema.secondary.len()]
                 .get(n - 1)
-                .is_some_and(|entry| columns.iter().all(|c| entry.covers(*c))),
+                // Of an empty list there is no entry that could stand for the row, and of others there are several.
+                .is_some_and(|entry| entry.list.is_none() && columns.iter().all(|c| entry.covers(*c))),
         }
     }
 

@@ -297,6 +297,8 @@ pub(crate) struct EntryLayout {
     pub parts: Vec<KeyPartCodec>,
     /// How many of `parts` are the index's own.
     pub own: usize,
+    /// Which of them is a list: a row has as many entries as that has values.
+    pub list: Option<usize>,
     /// The columns kept in the value, because the key cannot give them back.
     pub stored: Vec<usize>,
     stored_layout: RowLayout,
@@ -330,7 +332,7 @@ impl EntryLayout {
         let mut sources = vec![ColumnSource::Nowhere; schema.columns.len()];
         let mut stored = Vec::new();
         for (i, part) in parts.iter().enumerate() {
-            let known = matches!(sources[part.column], ColumnSource::Nowhere);
+            let known = matches!(sources[part.column], ColumnSource::Nowhere) && part.list.is_none();
             if known && part.reversible() {
                 sources[part.column] = ColumnSource::Key { part: i };
             } else if known && part.prefix.is_none() {
@@ -340,6 +342,7 @@ impl EntryLayout {
         }
         let columns: Vec<Column> = stored.iter().map(|c| schema.columns[*c]).collect();
         EntryLayout {
+            list: parts.iter().position(|part| part.list.is_some()),
             parts,
             own,
             stored,
@@ -408,6 +411,8 @@ impl EntryLayout {
 #[derive(Clone, Copy)]
 pub struct RowView<'a> {
     primary_key: &'a [u8],
+    /// The entry that it was found by, where that can be told apart from others of the row.
+    entry: Option<&'a [u8]>,
     kind: RowBytes<'a>,
 }
 
@@ -447,6 +452,7 @@ impl<'a> RowView<'a> {
     pub(crate) fn row(primary_key: &'a [u8], bytes: &'a [u8], outside: &'a Outside<'a>) -> RowView<'a> {
         RowView {
             primary_key,
+            entry: None,
             kind: RowBytes::Row {
                 layout: outside.layout,
                 bytes,
@@ -463,6 +469,7 @@ impl<'a> RowView<'a> {
     ) -> RowView<'a> {
         RowView {
             primary_key: &key[layout.primary_at(key)..],
+            entry: Some(key),
             kind: RowBytes::Entry {
                 layout,
                 key,
@@ -505,12 +512,20 @@ impl<'a> RowView<'a> {
         }
     }
 
-    /// The whole encoded key of the index entry, if this is a covering entry; `None` if it is a row. It is where a scan of
-    /// that index can go on, which the columns may not tell, as of a text column of which the index has a prefix.
+    /// The whole encoded key of the entry that the row was found by, if this is a covering entry or the index has a list among its
+    /// parts. It is where a scan of that index can go on, which the columns may not tell.
     pub fn entry_key(&self) -> Option<&'a [u8]> {
-        match self.kind {
-            RowBytes::Row { .. } => None,
-            RowBytes::Entry { key, .. } => Some(key),
+        self.entry
+    }
+
+    /// The same row, found by this entry.
+    pub(crate) fn found_by<'b>(&self, entry: &'b [u8]) -> RowView<'b>
+    where
+        'a: 'b,
+    {
+        RowView {
+            entry: Some(entry),
+            ..*self
         }
     }
 

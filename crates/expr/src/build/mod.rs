@@ -34,6 +34,8 @@ pub struct BindCtx {
     /// Set when a parameter is bound in whose place some literals would be bound otherwise: a text beside a time counts as a
     /// time only if it is wholly one, and a number of two digits beside a YEAR is a year.
     pub depends_on_literals: Cell<bool>,
+    /// Set when the plan is good for these values of the parameters alone.
+    pub depends_on_values: Cell<bool>,
     /// The texts beside dates whose values are not known yet.
     pub dates: RefCell<Vec<DateConstant>>,
 }
@@ -47,6 +49,7 @@ impl Default for BindCtx {
             div_precision_increment: 4,
             group_concat_max_len: 1024,
             depends_on_literals: Cell::new(false),
+            depends_on_values: Cell::new(false),
             dates: RefCell::default(),
         }
     }

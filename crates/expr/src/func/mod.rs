@@ -18,6 +18,7 @@ mod json_schema;
 mod json_search;
 mod json_shape;
 mod locks;
+mod multi_valued;
 mod net;
 mod numeric;
 mod regexp;
@@ -31,6 +32,8 @@ mod temporal_sum;
 mod units;
 
 pub use json_schema::schema_violation;
+pub(crate) use multi_valued::cast_as_array;
+pub use multi_valued::{ArrayTest, array_test, cast_operand};
 pub use statement::digest_hash;
 
 use super::build::{self, BindCtx, as_number, as_text, json_as_double};

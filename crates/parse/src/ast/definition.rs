@@ -162,6 +162,8 @@ pub struct IndexPart {
     pub length: Option<u64>,
     /// `DESC`
     pub descending: bool,
+    /// `ASC` or `DESC` was written.
+    pub ordered: bool,
     /// `((expr))`: a functional key part.
     pub expression: Option<Expr>,
 }

@@ -455,4 +455,6 @@ pub struct TypeName {
     pub collation: Option<String>,
     /// ENUM and SET members.
     pub members: Vec<Vec<u8>>,
+    /// `ARRAY`, of CAST: a key part of a multi-valued index.
+    pub array: bool,
 }

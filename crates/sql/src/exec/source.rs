@@ -17,6 +17,7 @@ use crate::plan::explain::measured::{Stage, meter};
 use crate::plan::{HashJoin, Input, LeftJoin, RowSource, TableScan};
 use crate::types::Value;
 use crate::types::sort::sort_key;
+use std::borrow::Cow;
 use std::ops::Bound;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -592,10 +593,11 @@ impl TableReading<'_, '_, '_> {
         if scan.reverse {
             ranges.reverse();
         }
-        for range in ranges {
-            let (mut rest, mut resumed) = (Some(range), false);
+        let once = scan.path.once(self.def, &ranges);
+        for range in &ranges {
+            let (mut rest, mut resumed) = (Some(Cow::Borrowed(range)), false);
             while let Some(range) = rest.take() {
-                let (flow, resume) = self.pass(&range, resumed, &mut |view| {
+                let (flow, resume) = self.pass((&range, once), resumed, &mut |view| {
                     let found = self.row(view, row);
                     if let Some(filter) = &scan.filter
                         && !filter.is_true(&EvalCtx {
@@ -610,7 +612,7 @@ impl TableReading<'_, '_, '_> {
                 if self.after(flow, next)? == ScanControl::Stop {
                     return Ok(ScanControl::Stop);
                 }
-                (rest, resumed) = (resume, true);
+                (rest, resumed) = (resume.map(Cow::Owned), true);
             }
         }
         Ok(ScanControl::Next)
@@ -706,10 +708,11 @@ impl TableReading<'_, '_, '_> {
         let Some(ranges) = ranges else {
             return deliver(&mut batch, &mut count, row);
         };
-        for range in ranges {
-            let (mut rest, mut resumed) = (Some(range), false);
+        let once = scan.path.once(self.def, &ranges);
+        for range in &ranges {
+            let (mut rest, mut resumed) = (Some(Cow::Borrowed(range)), false);
             while let Some(range) = rest.take() {
-                let (_, resume) = self.pass(&range, resumed, &mut |view| {
+                let (_, resume) = self.pass((&range, once), resumed, &mut |view| {
                     let keep = self.take(view, row, Some(&range), &mut batch, &mut count)?;
                     let full = count >= BATCH_ROWS;
                     Ok((
@@ -721,7 +724,7 @@ impl TableReading<'_, '_, '_> {
                         },
                     ))
                 })?;
-                (rest, resumed) = (resume, true);
+                (rest, resumed) = (resume.map(Cow::Owned), true);
                 if rest.is_some() && deliver(&mut batch, &mut count, row)? == ScanControl::Stop {
                     return Ok(ScanControl::Stop);
                 }
@@ -777,10 +780,10 @@ impl TableReading<'_, '_, '_> {
     }
 
     /// One scan of a range, up to where the visitor stops it. If it paused, the second result is the rest of the range.
-    /// `resumed`: this is such a rest.
+    /// `resumed`: this is such a rest. `once`: see [`AccessPath::once`](crate::plan::access::AccessPath::once).
     fn pass(
         &self,
-        range: &KeyRange,
+        (range, once): (&KeyRange, &[KeyRange]),
         resumed: bool,
         visit: &mut dyn FnMut(&RowView) -> Result<(Keep, ScanControl)>,
     ) -> Result<(ScanControl, Option<KeyRange>)> {
@@ -791,7 +794,8 @@ impl TableReading<'_, '_, '_> {
         let before = self.exec.session.examined.get();
         let scan = RangeScan::new(path.index, range)
             .reverse(self.scan.reverse)
-            .covering(path.covering && path.index != 0);
+            .covering(path.covering && path.index != 0)
+            .once(once);
         let scanned = self
             .table
             .scan(&mut self.exec.txn.borrow_mut(), &scan, read, &mut |view| {

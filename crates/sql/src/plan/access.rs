@@ -228,6 +228,16 @@ impl AccessPath {
         self.bounds.len() == 1 && bounds.range.is_none() && bounds.equal.iter().all(one_value)
     }
 
+    /// The ranges of the path that show a row once, though it may have entries in several of them: in a multi-valued index, and unless one key
+    /// is all that it looks for.
+    pub fn once<'r>(&self, def: &TableDef, ranges: &'r [KeyRange]) -> &'r [KeyRange] {
+        let index = self.index_def(def);
+        match index.and_then(|index| def.array_part(index)) {
+            Some(_) if !self.is_one_key() => ranges,
+            _ => &[],
+        }
+    }
+
     /// What is true of every row it finds: its bounds, unless there are several.
     pub fn single_bounds(&self) -> &IndexBounds {
         match self.bounds.as_slice() {

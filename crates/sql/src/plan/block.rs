@@ -344,6 +344,7 @@ impl Planner<'_> {
     /// Chooses the join order and the indexes. Takes FROM's tree and the block's filter; what of the filter no table
     /// could apply comes back.
     fn block_source(&self, from: &mut From, block: &mut Block, wish: &OrderWish) -> Result<Joined> {
+        self.test_arrays(&from.tables, from.tree.as_mut(), block.filter.as_mut())?;
         let mut needed = Vec::new();
         let inputs = block.aggregates.iter().flat_map(Aggregate::inputs);
         let all = block

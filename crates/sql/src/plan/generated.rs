@@ -10,7 +10,7 @@
 
 use crate::dictionary::TableDef;
 use crate::error::Result;
-use crate::expr::{Binder, Expr, Node, PlainHooks, Scope};
+use crate::expr::{Binder, Expr, Node, Scope, cast_operand};
 use crate::parse;
 use crate::types::{SqlType, TypeKind};
 use std::cell::Cell;
@@ -34,18 +34,19 @@ impl GeneratedColumns {
         for (at, column) in def.columns.iter().enumerate() {
             if let Some(generated) = &column.generated {
                 let parsed = parse::parse_expression(&generated.expression)?;
-                bound.push((at, binder.bind(&parsed, &scope, &mut PlainHooks)?));
+                bound.push((at, binder.bind_generated(&parsed, &scope)?));
             }
         }
         Ok(GeneratedColumns(bound))
     }
 
-    /// Those that are parts of indexes and hold the values of their expressions as they are.
+    /// Those that are parts of indexes and hold the values of their expressions as they are, or arrays.
     pub fn indexed(def: &TableDef, binder: &Binder) -> Result<GeneratedColumns> {
         let GeneratedColumns(mut bound) = GeneratedColumns::of(def, binder)?;
         bound.retain(|(at, expr)| {
             let mut parts = def.indexes.iter().flat_map(|index| &index.parts);
-            parts.any(|part| part.column == *at) && holds(&def.columns[*at].ty, &expr.ty)
+            let column = &def.columns[*at].ty;
+            parts.any(|part| part.column == *at) && (column.array || holds(column, &expr.ty))
         });
         Ok(GeneratedColumns(bound))
     }
@@ -71,18 +72,30 @@ impl GeneratedColumns {
     /// Whether an expression, over a row in which the table begins at slot `base`, is that of the column. `on_literals` becomes
     /// true if that depends on what its parameters are.
     pub fn is(&self, column: usize, e: &Expr, base: usize, on_literals: &Cell<bool>) -> bool {
-        let Some((_, own)) = self.0.iter().find(|(at, _)| *at == column) else {
-            return false;
-        };
-        if has(e, |node| matches!(node, Node::Param(_))) {
-            let columns: Vec<usize> = own.columns().iter().map(|slot| slot + base).collect();
-            if has(own, |node| matches!(node, Node::Literal(_))) && columns == e.columns() {
-                on_literals.set(true);
-            }
-            return false;
-        }
-        same(own, e, base)
+        let mut own = self.0.iter().filter(|(at, own)| *at == column && !own.ty.array);
+        let found = own.next();
+        found.is_some_and(|(_, own)| is_same(own, e, base, on_literals))
     }
+
+    /// The columns that are arrays cast from this expression.
+    pub fn arrays_of(&self, e: &Expr, base: usize, on_literals: &Cell<bool>) -> Vec<usize> {
+        let is_of = |(_, own): &&(usize, Expr)| {
+            cast_operand(own).is_some_and(|document| is_same(document, e, base, on_literals))
+        };
+        self.0.iter().filter(is_of).map(|(at, _)| *at).collect()
+    }
+}
+
+/// Whether an expression, over a row in which the table begins at slot `base`, is this one over the table's row alone.
+fn is_same(own: &Expr, e: &Expr, base: usize, on_literals: &Cell<bool>) -> bool {
+    if has(e, |node| matches!(node, Node::Param(_))) {
+        let columns: Vec<usize> = own.columns().iter().map(|slot| slot + base).collect();
+        if has(own, |node| matches!(node, Node::Literal(_))) && columns == e.columns() {
+            on_literals.set(true);
+        }
+        return false;
+    }
+    same(own, e, base)
 }
 
 fn has(e: &Expr, wanted: impl Fn(&Node) -> bool) -> bool {
@@ -208,6 +221,14 @@ fn same(a: &Expr, b: &Expr, base: usize) -> bool {
         // Variables, parameters and subqueries are not the row's alone.
         _ => false,
     };
+    // A path in a document is the same in every collation.
+    let has_paths = matches!(&a.node, Call(f, _) if f.name == "json_extract");
+    let same_text = |a: &Expr, b: &Expr| match (&a.node, &b.node) {
+        (Literal(x), Literal(y)) => x == y,
+        _ => false,
+    };
     let (left, right) = (a.children(), b.children());
-    alike && left.len() == right.len() && left.iter().zip(right).all(|(a, b)| same(a, b, base))
+    let pairs = left.iter().zip(&right).enumerate();
+    let mut all = pairs.map(|(n, (a, b))| same(a, b, base) || has_paths && n > 0 && same_text(a, b));
+    alike && left.len() == right.len() && all.all(|same| same)
 }

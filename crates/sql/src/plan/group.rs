@@ -1,5 +1,6 @@
 //! Aggregates, and what else the expressions of a query block are bound with.
 
+use super::change::INSERTED;
 use super::outer_aggregate::Place;
 use super::rollup::placeholder;
 use super::window::{Windows, has_window};
@@ -72,14 +73,21 @@ impl Hooks for BlockHooks<'_, '_> {
         out
     }
 
-    /// Queries of ON DUPLICATE KEY UPDATE do not know the new row by this name.
-    fn inserted(&mut self, _column: &ColumnName) -> Result<Expr> {
-        match self.planner.on_duplicate {
-            true => Err(SqlError::not_supported(
-                "VALUES() in a subquery of ON DUPLICATE KEY UPDATE",
-            )),
-            false => Ok(build::null()),
+    /// In queries of ON DUPLICATE KEY UPDATE it is a column of the new row.
+    fn inserted(&mut self, column: &ColumnName, scope: &Scope, binder: &Binder) -> Result<Expr> {
+        if !self.planner.on_duplicate {
+            return Ok(build::null());
         }
+        let of_new_row = ColumnName {
+            schema: None,
+            table: Some(INSERTED.to_owned()),
+            column: column.column.clone(),
+        };
+        let bound = binder.bind(&ast::Expr::Column(of_new_row), scope, self);
+        bound.map_err(|error| match error.code {
+            er::BAD_FIELD => SqlError::unknown_column(&column.column, binder.clause),
+            _ => error,
+        })
     }
 
     fn subquery(&mut self, query: &Query, scope: &Scope, _binder: &Binder) -> Result<(usize, Vec<SqlType>)> {

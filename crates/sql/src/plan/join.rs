@@ -68,6 +68,22 @@ pub(super) fn conditions(tree: &Tree) -> Vec<&Expr> {
     }
 }
 
+/// The same, to be changed.
+pub(super) fn conditions_mut<'t>(tree: &'t mut Tree, all: &mut Vec<&'t mut Expr>) {
+    match tree {
+        Tree::Table(_) => {}
+        Tree::Inner { list, on, .. } => {
+            all.extend(on);
+            list.iter_mut().for_each(|tree| conditions_mut(tree, all));
+        }
+        Tree::Left { left, right, on } => {
+            all.extend(on);
+            conditions_mut(left, all);
+            conditions_mut(right, all);
+        }
+    }
+}
+
 /// Those that hold for every row of the result.
 pub(super) fn inner_conditions(tree: &Tree) -> Vec<&Expr> {
     match tree {

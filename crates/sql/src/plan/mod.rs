@@ -33,6 +33,7 @@ mod join;
 mod join_clause;
 pub mod json_table;
 mod locking;
+mod multi_valued;
 pub mod order;
 mod outer_aggregate;
 pub mod past;

@@ -7,6 +7,7 @@
 use super::access::{AccessPath, LOOKUP_COST, Request, choose, paths};
 use super::filter::{absorbed, selectivity};
 use super::spread::Spread;
+use crate::dictionary::IndexDef;
 use crate::error::Result;
 use crate::expr::{Expr, Node, OUTER};
 
@@ -45,7 +46,8 @@ pub(crate) fn choose_in_order(
     }
     let mut candidates = paths(request)?;
     let rows = request.table.estimate_rows() as f64;
-    for index in def.indexes.iter().filter(|index| request.may_use(index)) {
+    let has_all_rows = |index: &&IndexDef| request.may_use(index) && def.array_part(index).is_none();
+    for index in def.indexes.iter().filter(has_all_rows) {
         let covering = request.table.covers(index.number, request.needed);
         let cost = match index.number == 0 || covering {
             true => rows,

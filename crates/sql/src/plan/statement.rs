@@ -52,7 +52,7 @@ pub struct StatementPlan {
     columns: Option<Vec<ColumnMeta>>,
     /// The kinds of the parameters' values.
     signature: Vec<std::mem::Discriminant<Value>>,
-    /// User variables lent their types.
+    /// User variables lent their types, or it is good for these values alone.
     one_shot: bool,
     depends_on_literals: bool,
     /// All tables are read as they were then, which each of them says.
@@ -119,7 +119,7 @@ pub(super) fn plan_with(
             false => Vec::new(),
         },
     };
-    planned.one_shot = planned.uses_variables();
+    planned.one_shot = planned.uses_variables() || ctx.depends_on_values.get();
     Ok(Box::new(planned))
 }
 

@@ -92,6 +92,8 @@ impl Collation {
     pub const UTF8MB4_GENERAL_CI: Collation = Collation(45);
     /// `utf8mb4_bin`
     pub const UTF8MB4_BIN: Collation = Collation(46);
+    /// The order of bytes, without padding.
+    pub const UTF8MB4_0900_BIN: Collation = Collation(309);
     /// `utf8mb3_general_ci`, of names in the dictionary.
     pub const UTF8MB3_GENERAL_CI: Collation = Collation(33);
     /// `latin1_swedish_ci`

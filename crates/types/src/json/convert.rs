@@ -10,7 +10,7 @@ use std::cmp::Ordering;
 
 /// Why a value is not what it was wanted as.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Unfit {
+pub(super) enum Unfit {
     /// It is none.
     Invalid,
     /// It is too great or too small.
@@ -18,7 +18,7 @@ enum Unfit {
 }
 
 /// What a value was taken for, and why that is not what it says.
-type Seen<T> = (T, Option<Unfit>);
+pub(super) type Seen<T> = (T, Option<Unfit>);
 
 /// Passes on what a value was taken for, with a complaint if it is not that. `source` is the column or the function that it
 /// comes from.
@@ -100,7 +100,7 @@ impl Json {
     }
 
     /// As an integer between the least signed and the greatest unsigned one; doubles round.
-    fn to_int(&self) -> Seen<i128> {
+    pub(super) fn to_int(&self) -> Seen<i128> {
         match self {
             Json::Int(v) => (*v as i128, None),
             Json::UInt(v) => (*v as i128, None),
@@ -131,7 +131,7 @@ impl Json {
     }
 
     /// As an exact number; `None` is none at all.
-    fn to_decimal(&self) -> Seen<Option<Decimal>> {
+    pub(super) fn to_decimal(&self) -> Seen<Option<Decimal>> {
         match self {
             Json::Double(v) => (Decimal::from_f64(*v), None),
             Json::Decimal(digits) => (Decimal::parse(digits), None),

@@ -5,6 +5,7 @@
 //! their bytes; of equal names the last counts; a space after commas and colons. Functions read it into a tree, change
 //! that, and write it again.
 
+pub mod array;
 mod column;
 mod convert;
 mod order;

@@ -9,6 +9,7 @@ use crate::dictionary::{ColumnDef, DefinitionChange, IndexDef, TableDef};
 use crate::error::{Result, SqlError, er};
 use crate::expr::{Env, Expr, NoSubqueries};
 use crate::types::assign::{assign, null_replacement};
+use crate::types::json::array;
 use crate::types::{DateTime, Value, Warnings};
 use tidemark_engine::{Error, Keep, Read, RowView, TableId};
 
@@ -88,7 +89,12 @@ impl RowCopy<'_> {
             Some(lenient) if column.is_virtual() && !indexes.any(|part| part.column == at) => lenient,
             _ => &self.env,
         };
-        let value = expr.eval(&env.ctx_with(&row))?.into_owned();
+        let value = expr.eval(&env.ctx_with(&row)).map_err(|error| {
+            let of_part = |index: &&IndexDef| index.parts.iter().any(|part| part.column == at);
+            let index = self.draft.indexes.iter().find(of_part);
+            array::in_index(error, index.map_or("", |index| &index.name))
+        })?;
+        let value = value.into_owned();
         if !value.is_null() {
             return Ok(assign(value, &column.ty, &column.name, env)?.into_owned());
         }
@@ -131,7 +137,11 @@ impl DdlContext<'_> {
         let copied = change.ddl.copy_rows(old.id, id, &mut |view, new| {
             let values = row_copy.convert(view)?;
             last_keys.clear();
-            last_keys.extend(unique.iter().map(|index| entry_text(index, &values)));
+            last_keys.extend(
+                unique
+                    .iter()
+                    .map(|index| entry_text(index, &draft.columns, &values)),
+            );
             for (i, (value, column)) in values.iter().zip(&draft.columns).enumerate() {
                 let mut scratch = [0; 32];
                 new.set(i, column.ty.store(value, zone, &mut scratch));
@@ -184,9 +194,12 @@ impl DdlContext<'_> {
                 .generated
                 .as_ref()
                 .map(|generated| generated.expression.as_str());
-            if let Some(text) = generated.or(default) {
-                computed.push((i, self.bind(&draft.columns, text)?));
-            }
+            let bound = match (generated, default) {
+                (Some(text), _) => self.bind_in(&draft.columns, text, "generated column function")?,
+                (None, Some(text)) => self.bind(&draft.columns, text)?,
+                (None, None) => continue,
+            };
+            computed.push((i, bound));
         }
         Ok(RowCopy {
             state,
@@ -217,7 +230,7 @@ impl DdlContext<'_> {
             let read = stored.get(&mut txn, 0, &primary_key, Read::Consistent, &mut |row| {
                 let load = |(i, column): (usize, &ColumnDef)| column.ty.load(row.get(i), zone).into_owned();
                 let values: Vec<Value> = table.columns.iter().enumerate().map(load).collect();
-                entry = entry_text(index, &values);
+                entry = entry_text(index, &table.columns, &values);
                 Ok(Keep::Release)
             });
             // The row is only looked at for the error text.
@@ -238,12 +251,15 @@ fn as_counter(value: &Value) -> u64 {
 }
 
 /// The key of a row as error 1062 prints it.
-fn entry_text(index: &IndexDef, values: &[Value]) -> String {
+fn entry_text(index: &IndexDef, columns: &[ColumnDef], values: &[Value]) -> String {
     let parts: Vec<String> = index
         .parts
         .iter()
         .map(|part| match &values[part.column] {
             Value::Null => "NULL".to_owned(),
+            Value::Str(list) if columns[part.column].ty.array => {
+                array::document(list, &columns[part.column].ty).to_string()
+            }
             value => {
                 let text = String::from_utf8_lossy(&value.to_text()).into_owned();
                 match part.prefix {

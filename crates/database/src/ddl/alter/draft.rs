@@ -240,7 +240,9 @@ impl Draft {
             let superseded = index.generated
                 && self.index_origins[at].is_some()
                 && (0..self.indexes.len()).any(|other| {
-                    self.index_origins[other].is_none() && self.indexes[other].can_serve(&columns)
+                    self.index_origins[other].is_none()
+                        && self.indexes[other].can_serve(&columns)
+                        && self.indexes[other].array_part(&self.columns).is_none()
                 });
             if superseded {
                 self.indexes.remove(at);

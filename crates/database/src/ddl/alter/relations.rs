@@ -119,7 +119,10 @@ impl DdlContext<'_> {
         foreign_key::check_checks(&draft.foreign_keys, &draft.columns, &draft.options.checks)?;
         for key in &draft.foreign_keys {
             foreign_key::check_child(key, &draft.columns)?;
-            if !draft.indexes.iter().any(|index| index.begins_with(&key.columns)) {
+            let serves = |index: &IndexDef| {
+                index.begins_with(&key.columns) && index.array_part(&draft.columns).is_none()
+            };
+            if !draft.indexes.iter().any(serves) {
                 let was = old.foreign_keys.iter().find(|was| was.name == key.name);
                 let gone = was.and_then(|was| old.index_of_columns(&was.columns));
                 return Err(needed_index(gone));

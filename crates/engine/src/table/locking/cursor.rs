@@ -15,6 +15,7 @@ pub(super) struct Cursor<'c, 'k, 'm> {
     pub table: &'c Table,
     pub txn: &'c mut Txn<'k>,
     pub n: IndexNo,
+    pub scan: &'c RangeScan<'c>,
     pub lock: Locking,
     /// Gaps are locked, too.
     pub gaps: bool,
@@ -74,6 +75,7 @@ impl Table {
             table: self,
             txn,
             n: scan.index,
+            scan,
             lock,
             gaps,
             reverse: scan.reverse,

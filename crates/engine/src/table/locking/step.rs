@@ -51,14 +51,17 @@ impl Cursor<'_, '_, '_> {
             return Ok(then(flow));
         }
         let primary_key = &key[layout.primary_at(key)..];
-        let (n, mut flow) = (self.n, Flow::Continue);
+        let (n, scan, mut flow) = (self.n, self.scan, Flow::Continue);
         let row = self.lock_row_of(primary_key, &mut |row| {
             // The row is locked after its entry, and may have changed in between.
             if !table.has_entry(n, row, key)? {
                 return Ok(Keep::Release);
             }
+            if !table.is_first(scan, row, key)? {
+                return Ok(Keep::Locked);
+            }
             let keep;
-            (keep, flow) = show(row)?;
+            (keep, flow) = show(&row.found_by(key))?;
             Ok(keep)
         })?;
         match row {

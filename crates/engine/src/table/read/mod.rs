@@ -184,7 +184,7 @@ impl Table {
         match scan.index {
             0 => reader.clustered(range, buffer, f),
             _ if scan.covering => reader.covering(range, buffer, f),
-            _ => reader.secondary(range, buffer, f),
+            _ => reader.secondary(range, scan, buffer, f),
         }
     }
 

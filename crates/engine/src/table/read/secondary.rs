@@ -1,9 +1,9 @@
 //! A range of secondary entries and their rows. Some entries are copied out of the leaf, the leaf is released, and their
 //! rows are looked up: a callback may then take as long as it takes to read rows from disk, and no leaf waits for it.
 
-use super::super::Flow;
 use super::super::deleted::{Candidate, STRETCH, STRETCH_MIN, Visibility};
 use super::super::reader::{Reader, ScanRange};
+use super::super::{Flow, RangeScan};
 use super::{Show, in_order};
 use crate::error::Result;
 use crate::txn::Sight;
@@ -43,7 +43,13 @@ impl Batch {
 }
 
 impl Reader<'_> {
-    pub(super) fn secondary(&self, mut range: ScanRange, buffer: &mut Vec<u8>, f: Show<'_>) -> Result<()> {
+    pub(super) fn secondary(
+        &self,
+        mut range: ScanRange,
+        scan: &RangeScan<'_>,
+        buffer: &mut Vec<u8>,
+        f: Show<'_>,
+    ) -> Result<()> {
         let layout = &self.table.entries[range.index - 1];
         let mut batch = Batch::default();
         let mut size = BATCH_FIRST;
@@ -53,8 +59,9 @@ impl Reader<'_> {
                 let primary_key = &key[layout.primary_at(key)..];
                 let mut flow = Flow::Continue;
                 self.row(primary_key, buffer, &mut |row| {
-                    if !needs_row_check || self.table.has_entry(range.index, row, key)? {
-                        flow = f(row)?.1;
+                    let is_there = !needs_row_check || self.table.has_entry(range.index, row, key)?;
+                    if is_there && self.table.is_first(scan, row, key)? {
+                        flow = f(&row.found_by(key))?.1;
                     }
                     Ok(true)
                 })?;

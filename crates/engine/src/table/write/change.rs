@@ -10,16 +10,16 @@ use super::super::outside::{Outside, Owned, is_long};
 use super::super::row::RowView;
 use super::super::{Action, Table};
 use super::{FoundBy, Writer};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::ids::{IndexNo, PageId};
 use crate::schema::{Datum, RowBuf};
 
 /// An index entry that changes with its row.
 pub(super) struct EntryChange {
     pub index: IndexNo,
-    /// The entry that goes, if its key is not that of the one that comes.
+    /// The key of one that goes.
     pub old: Option<Vec<u8>>,
-    /// Key and value of the one that comes.
+    /// Key and value of one that comes, or gets other stored columns.
     pub new: Option<(Vec<u8>, Vec<u8>)>,
 }
 
@@ -53,7 +53,7 @@ pub(super) enum Decision {
     /// The row, too long as it is.
     Long(Vec<Owned>),
     /// Another primary key: the new row's values, and the keys of the old row's entries.
-    Move(Vec<Owned>, Vec<Vec<u8>>),
+    Move(Vec<Owned>, Vec<(IndexNo, Vec<u8>)>),
 }
 
 impl Writer<'_, '_> {
@@ -99,16 +99,12 @@ impl Writer<'_, '_> {
     }
 
     fn plan_delete(&self, key: &[u8], view: &RowView, flags: u8, row: &[u8]) -> Result<RowChange> {
-        let mut entries = Vec::new();
-        for n in 1..self.table.indexes.len() {
-            let mut old = Vec::new();
-            self.table.encode_entry_key(n, &|c| view.get(c), key, &mut old)?;
-            entries.push(EntryChange {
-                index: n,
-                old: Some(old),
-                new: None,
-            });
-        }
+        let gone = |(index, old)| EntryChange {
+            index,
+            old: Some(old),
+            new: None,
+        };
+        let entries = self.all_entries(key, view)?.into_iter().map(gone).collect();
         Ok(RowChange {
             row: None,
             flags: flags & entry::READING,
@@ -116,6 +112,19 @@ impl Writer<'_, '_> {
             garbage: self.table.chains_of(flags, row),
             moves: false,
         })
+    }
+
+    /// The keys of a row's entries, by index.
+    fn all_entries(&self, key: &[u8], view: &RowView) -> Result<Vec<(IndexNo, Vec<u8>)>> {
+        let (mut entries, mut buffer) = (Vec::new(), Vec::new());
+        for n in 1..self.table.indexes.len() {
+            self.table
+                .each_entry_key(n, &|c| view.get(c), key, &mut buffer, &mut |entry| {
+                    entries.push((n, entry.to_vec()));
+                    Ok(())
+                })?;
+        }
+        Ok(entries)
     }
 
     /// Computes an update, keeping the row short if possible.
@@ -136,11 +145,7 @@ impl Writer<'_, '_> {
             if new_key != key {
                 let columns = 0..self.table.schema.columns.len();
                 let row = columns.map(|c| Owned::of(merged(c))).collect();
-                let mut entries = vec![Vec::new(); self.table.indexes.len() - 1];
-                for (n, entry) in entries.iter_mut().enumerate() {
-                    self.table.encode_entry_key(n + 1, &|c| view.get(c), key, entry)?;
-                }
-                return Ok(Decision::Move(row, entries));
+                return Ok(Decision::Move(row, self.all_entries(key, view)?));
             }
         }
         let had_outside = head.flags & entry::OUTSIDE != 0;
@@ -225,25 +230,37 @@ impl Writer<'_, '_> {
         touched: impl Fn(usize) -> bool,
     ) -> Result<Vec<EntryChange>> {
         let mut changes = Vec::new();
+        let keys = |n: IndexNo, row: &dyn Fn(usize) -> Datum<'d>| {
+            let (mut keys, mut buffer) = (Vec::new(), Vec::new());
+            let each = &mut |key: &[u8]| {
+                keys.push(key.to_vec());
+                Ok(())
+            };
+            self.table.each_entry_key(n, row, key, &mut buffer, each)?;
+            Ok::<_, Error>(keys)
+        };
         for n in 1..self.table.indexes.len() {
             if !self.table.entries[n - 1].parts.iter().any(|p| touched(p.column)) {
                 continue;
             }
-            let (old, old_value) = self.table.encode_entry(n, before, key, self.txn.id)?;
-            let (new, value) = self.table.encode_entry(n, after, key, self.txn.id)?;
-            if old != new {
-                changes.push(EntryChange {
-                    index: n,
-                    old: Some(old),
-                    new: Some((new, value)),
-                });
-            } else if old_value != value {
-                changes.push(EntryChange {
-                    index: n,
-                    old: None,
-                    new: Some((new, value)),
-                });
-            }
+            let (old, new) = (keys(n, before)?, keys(n, after)?);
+            let old_value = self.table.entry_value(n, before, self.txn.id)?;
+            let value = self.table.entry_value(n, after, self.txn.id)?;
+            // Both ascend.
+            let gone = old.iter().filter(|key| new.binary_search(key).is_err());
+            changes.extend(gone.map(|key| EntryChange {
+                index: n,
+                old: Some(key.clone()),
+                new: None,
+            }));
+            let come = new
+                .into_iter()
+                .filter(|key| old_value != value || old.binary_search(key).is_err());
+            changes.extend(come.map(|key| EntryChange {
+                index: n,
+                old: None,
+                new: Some((key, value.clone())),
+            }));
         }
         Ok(changes)
     }

@@ -9,6 +9,7 @@ use super::super::outside::{Owned, is_long};
 use super::super::{Action, Change, Table};
 use super::{FoundBy, Writer};
 use crate::error::{Error, Result};
+use crate::ids::IndexNo;
 use crate::lock::{DuplicateLock, IndexLocks, LockKey, LockType, LockWait};
 use crate::mvcc::Address;
 use crate::schema::Datum;
@@ -42,7 +43,12 @@ impl Writer<'_, '_> {
 
     /// Gives a row another primary key, in InnoDB's order: deletes the old row, inserts the new one, and then changes
     /// the entries of each index. So a duplicate of the key is found before any entry is touched.
-    pub(super) fn move_row(&mut self, key: &[u8], values: &[Owned], entries: &[Vec<u8>]) -> Result<()> {
+    pub(super) fn move_row(
+        &mut self,
+        key: &[u8],
+        values: &[Owned],
+        entries: &[(IndexNo, Vec<u8>)],
+    ) -> Result<()> {
         self.modify_row(key, FoundBy::Move, &mut |_, _| Ok(Action::Delete))?;
         let row: Vec<Datum> = values.iter().map(Owned::datum).collect();
         let (mut key, mut value) = (Vec::new(), Vec::new());
@@ -53,7 +59,7 @@ impl Writer<'_, '_> {
         &mut self,
         row: &[Datum],
         lock: DuplicateLock,
-        old_entries: &[Vec<u8>],
+        old_entries: &[(IndexNo, Vec<u8>)],
         key: &mut Vec<u8>,
         value: &mut Vec<u8>,
     ) -> Result<()> {
@@ -82,13 +88,16 @@ impl Writer<'_, '_> {
         }
         self.insert_clustered(key, value, lock)?;
         let mode = lock.mode();
+        let mut entry_key = Vec::new();
         for n in 1..self.table.indexes.len() {
-            if let Some(old) = old_entries.get(n - 1) {
+            for (_, old) in old_entries.iter().filter(|(index, _)| *index == n) {
                 self.mark_entry(n, old)?;
             }
-            let entry = self.table.encode_entry(n, &|c| row[c], key, self.txn.id);
-            let (entry_key, mut entry_value) = entry?;
-            self.put_entry(n, &entry_key, &mut entry_value, mode)?;
+            let (table, row) = (self.table, |c: usize| row[c]);
+            let mut entry_value = table.entry_value(n, &row, self.txn.id)?;
+            table.each_entry_key(n, &row, key, &mut entry_key, &mut |entry_key| {
+                self.put_entry(n, entry_key, &mut entry_value, mode)
+            })?;
         }
         self.txn.changed.inserted += 1;
         let counters = self.txn.kernel.counters.own();

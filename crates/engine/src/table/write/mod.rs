@@ -206,6 +206,9 @@ impl Table {
                 ),
             };
             Writer::start(self, txn)?.modify_row(primary_key, found_by, &mut |row, buf| {
+                if scan.index > 0 && !self.is_first(scan, row, key)? {
+                    return Ok(Action::Skip);
+                }
                 let (action, flow) = f(row, buf)?;
                 let keep = match action {
                     Action::Skip => Keep::Release,

@@ -8,6 +8,7 @@ use crate::error::{Result, SqlError, er};
 use crate::expr::{EvalCtx, Expr, Row};
 use crate::plan::change::Target;
 use crate::types::Value;
+use crate::types::json::array;
 
 /// The value that a row has in a generated column.
 pub fn computed(def: &TableDef, (at, expr): &(usize, Expr), row: &dyn Row, ctx: &EvalCtx) -> Result<Value> {
@@ -19,7 +20,7 @@ pub fn computed(def: &TableDef, (at, expr): &(usize, Expr), row: &dyn Row, ctx: 
     })
 }
 
-/// Errors 3751 and 3752: a functional key part has no name that an error could say.
+/// Errors 3751 and 3752, and those of arrays: a functional key part has no name that an error could say.
 fn of_index(def: &TableDef, at: usize, column: &ColumnDef, error: SqlError, row: u64) -> SqlError {
     let mut indexes = def.indexes.iter();
     let index = indexes.find(|index| index.parts.iter().any(|part| part.column == at));
@@ -33,7 +34,7 @@ fn of_index(def: &TableDef, at: usize, column: &ColumnDef, error: SqlError, row:
             er::FUNCTIONAL_INDEX_DATA_TRUNCATED,
             format!("Data truncated for functional index '{name}' at row {row}"),
         ),
-        _ => error,
+        _ => array::in_index(error, name),
     }
 }
 

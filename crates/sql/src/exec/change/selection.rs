@@ -160,7 +160,9 @@ impl<'a> ChangeScan<'a> {
             }
         }
         let mut stopped = false;
-        for range in self.ranges(&ctx)? {
+        let ranges = self.ranges(&ctx)?;
+        let once = self.rows.path.once(&target.def, &ranges);
+        for range in &ranges {
             if stopped {
                 break;
             }
@@ -171,7 +173,7 @@ impl<'a> ChangeScan<'a> {
             };
             let before = run.session.examined.get();
             let (table, index) = (&target.table, self.rows.path.index);
-            let scan = RangeScan::new(index, &range).reverse(self.rows.reverse);
+            let scan = RangeScan::new(index, range).reverse(self.rows.reverse).once(once);
             match self.rows.judges {
                 true => {
                     let mut judge = |view: &RowView| self.judge(view);
@@ -328,7 +330,9 @@ impl<'a> ChangeScan<'a> {
             false => u64::MAX,
         };
         let mut rows = self.no_rows();
-        for range in &self.ranges(&run.env.ctx())? {
+        let ranges = self.ranges(&run.env.ctx())?;
+        let once = self.rows.path.once(&target.def, &ranges);
+        for range in &ranges {
             let before = run.session.examined.get();
             let mut take = |view: &RowView| {
                 let row = Stored {
@@ -357,7 +361,7 @@ impl<'a> ChangeScan<'a> {
                 true => Some(&mut judge),
                 false => None,
             };
-            let scan = RangeScan::new(index, range).reverse(self.rows.reverse);
+            let scan = RangeScan::new(index, range).reverse(self.rows.reverse).once(once);
             let scanned = table.scan_to_change(txn, &scan, judge, &mut take);
             scanned.map_err(|error| SqlError::in_table(error, &target.def.name))?;
             let stopped = rows.len() as u64 >= enough;

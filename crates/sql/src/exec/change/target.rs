@@ -6,6 +6,7 @@ use crate::dictionary::{ColumnDefault, TableDef};
 use crate::error::{Result, SqlError, er};
 use crate::expr::{EvalCtx, Row, schema_violation};
 use crate::plan::change::{Check, CheckOf, Target};
+use crate::types::json::array;
 use crate::types::storage::Scratch;
 use crate::types::{TimeZone, TypeKind, Val, Value, WarningLevel, assign};
 use tidemark_engine::{Action, Datum, RowBuf};
@@ -76,6 +77,9 @@ impl Target {
         };
         let parts = index.parts.iter().map(|part| match row.column(part.column) {
             Val::Null => "NULL".to_owned(),
+            Val::Str(list) if self.def.columns[part.column].ty.array => {
+                array::document(&list, &self.def.columns[part.column].ty).to_string()
+            }
             value => {
                 let text = value.to_text().into_owned();
                 let text = String::from_utf8_lossy(&text).into_owned();

@@ -169,8 +169,8 @@ impl Hooks for DefaultHooks<'_> {
     ) -> Result<(usize, Vec<SqlType>)> {
         self.inner.subquery(query, scope, binder)
     }
-    fn inserted(&mut self, column: &ast::ColumnName) -> Result<Expr> {
-        self.inner.inserted(column)
+    fn inserted(&mut self, column: &ast::ColumnName, scope: &Scope, binder: &Binder) -> Result<Expr> {
+        self.inner.inserted(column, scope, binder)
     }
     fn default_of(
         &mut self,

@@ -6,6 +6,7 @@ use super::foreign_keys::Event;
 use super::literal_default;
 use super::load::LoadSource;
 use super::reads::ChangedTable;
+use super::seen::SeenColumn;
 use super::target::{Target, Use};
 use crate::accounts::Privileges;
 use crate::context::TableUse;
@@ -196,12 +197,22 @@ fn bind_on_duplicate(
         if let Some((alias, names)) = &insert.row_alias {
             scope.add(alias_table(target, columns, alias, names)?)?;
         }
+        let has_name = |at: &usize| match &target.seen {
+            Some(seen) => seen.columns.iter().any(|(_, of)| *of == SeenColumn::Own(*at)),
+            None => !target.def.columns[*at].is_key_part(),
+        };
+        let named: Vec<usize> = (0..target.def.columns.len()).filter(has_name).collect();
+        scope.add(alias_table(target, &named, INSERTED, &[])?)?;
         let mut hooks = OnDuplicateHooks { target, inner: hooks };
         let binder = binder.in_clause("field list");
         let assignments = Assignments::bind(&insert.on_duplicate, target, &scope, &binder, &mut hooks)?;
         OnDuplicate::Update(assignments)
     })
 }
+
+/// The new row in ON DUPLICATE KEY UPDATE, by a name that no statement can write: subqueries find it there, to whom the row is one of
+/// a query around them.
+pub(in crate::plan) const INSERTED: &str = "\0inserted";
 
 /// VALUES(c) is the slot of `c` behind those of the old row.
 struct OnDuplicateHooks<'a> {
@@ -219,7 +230,7 @@ impl Hooks for OnDuplicateHooks<'_> {
         self.inner.subquery(query, scope, binder)
     }
 
-    fn inserted(&mut self, column: &ast::ColumnName) -> Result<Expr> {
+    fn inserted(&mut self, column: &ast::ColumnName, _: &Scope, _: &Binder) -> Result<Expr> {
         let at = self.target.column(&column.column, Use::Read)?;
         let width = self.target.def.columns.len();
         Ok(build::column(width + at, self.target.def.columns[at].ty.clone()))

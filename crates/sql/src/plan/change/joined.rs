@@ -254,10 +254,11 @@ impl Planner<'_> {
             };
             self.add_foreign_keys(&mut target.target, &[event])?;
         }
-        let filter = match filter {
+        let mut filter = match filter {
             Some(filter) => Some(self.condition(filter, &from.scope, "where clause")?),
             None => None,
         };
+        self.test_arrays(&from.tables, from.tree.as_mut(), filter.as_mut())?;
         let derived = from.tables.iter().filter_map(|table| match table.input {
             FromInput::Derived { query, .. } => Some(query),
             _ => None,

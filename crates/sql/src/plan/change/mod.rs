@@ -27,6 +27,7 @@ pub mod update;
 pub use assignments::Assignments;
 pub use delete::DeletePlan;
 pub use foreign_keys::ForeignKeys;
+pub(in crate::plan) use insert::INSERTED;
 pub use insert::{Given, InsertPlan, InsertSource, OnDuplicate};
 pub use joined::{JoinedAction, JoinedPlan, JoinedTarget};
 pub use selection::RowSelection;

@@ -15,6 +15,7 @@ use crate::parse::ast;
 use crate::plan::access::{AccessPath, Request, conjuncts};
 use crate::plan::generated::GeneratedColumns;
 use crate::plan::hints::hints;
+use crate::plan::multi_valued::{ArrayTable, ArrayTests};
 use crate::plan::order::{Direction, OrderWish, choose_in_order};
 use crate::plan::walk::has_subquery;
 
@@ -79,7 +80,7 @@ impl RowSelection {
         };
         let seen = target.seen.as_deref().and_then(|seen| seen.filter.clone());
         let conditions: Vec<Expr> = seen.into_iter().chain(own).collect();
-        let filter = match conditions.len() {
+        let mut filter = match conditions.len() {
             0 | 1 => conditions.into_iter().next(),
             _ => Some(build::and(conditions)),
         };
@@ -95,8 +96,6 @@ impl RowSelection {
             Some(limit) => Some(binder.bind(limit, &Scope::default(), hooks)?),
             None => None,
         };
-        let filter_queries = filter.as_ref().is_some_and(has_subquery);
-        let tests = filter.as_ref().map(conjuncts).unwrap_or_default();
         let needed: Vec<usize> = (0..target.def.columns.len()).collect();
         let alias = clauses.table.alias.as_ref().unwrap_or(&target.def.name);
         // A view has no indexes to be named, which has been told already.
@@ -105,6 +104,22 @@ impl RowSelection {
             None => clauses.table.hints.as_slice(),
         };
         let (allowed, forced) = hints(hinted, &target.def, alias, clauses.warnings)?;
+        let generated = GeneratedColumns::indexed(&target.def, binder)?;
+        if let Some(filter) = &mut filter {
+            let arrays = ArrayTests {
+                tables: vec![ArrayTable {
+                    def: &target.def,
+                    base: 0,
+                    generated: &generated,
+                    allowed: allowed.as_deref(),
+                }],
+                sample: Some(sample),
+                ctx: binder.ctx,
+            };
+            arrays.substitute(filter);
+        }
+        let filter_queries = filter.as_ref().is_some_and(has_subquery);
+        let tests = filter.as_ref().map(conjuncts).unwrap_or_default();
         // It locks what it reads: in a small table, the fewest rows.
         let forced = forced || target.table.estimate_rows() < SMALL_TABLE_ROWS;
         let request = Request {
@@ -118,7 +133,7 @@ impl RowSelection {
             allowed: allowed.as_deref(),
             forced,
             sample: Some(sample),
-            generated: &GeneratedColumns::indexed(&target.def, binder)?,
+            generated: &generated,
             on_literals: &binder.ctx.depends_on_literals,
         };
         let (path, direction) = choose_in_order(&request, &wish)?;

@@ -87,22 +87,23 @@ impl Names {
 
     fn add_table(&mut self, scan: &TableScan, queries: &[QueryPlan]) {
         let alias = quoted(&scan.alias);
-        let mut add = |n: usize, column: &str| {
-            self.slots
-                .insert(scan.base + n, format!("{alias}.{}", quoted(column)));
-        };
+        let slots = &mut self.slots;
+        let mut put = |n: usize, name: String| drop(slots.insert(scan.base + n, name));
+        let of_column = |column: &str| format!("{alias}.{}", quoted(column));
         match &scan.input {
             Input::Stored { def, .. } | Input::Virtual(def) => {
-                let columns = def.columns.iter().enumerate();
-                columns.for_each(|(n, column)| add(n, &column.name));
+                for (n, column) in def.columns.iter().enumerate() {
+                    let part = column.key_part_expression().map(str::to_owned);
+                    put(n, part.unwrap_or_else(|| of_column(&column.name)));
+                }
             }
             Input::Derived { query, .. } => {
                 let columns = queries[*query].columns.iter().enumerate();
-                columns.for_each(|(n, column)| add(n, &column.name));
+                columns.for_each(|(n, column)| put(n, of_column(&column.name)));
             }
             Input::Json(plan) => {
                 let columns = plan.columns.iter().enumerate();
-                columns.for_each(|(n, column)| add(n, &column.name));
+                columns.for_each(|(n, column)| put(n, of_column(&column.name)));
             }
         }
     }

@@ -536,7 +536,11 @@ fn stored(
 }
 
 fn part_name(def: &TableDef, index: &IndexDef, part: usize) -> String {
-    quoted(&def.columns[index.parts[part].column].name)
+    let column = &def.columns[index.parts[part].column];
+    match column.key_part_expression() {
+        Some(expression) => expression.to_owned(),
+        None => quoted(&column.name),
+    }
 }
 
 /// `a = 1, b = t.x`

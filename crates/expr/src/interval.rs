@@ -230,6 +230,7 @@ pub(crate) fn add_to(
         _ => {
             let had_time = match date {
                 Val::Str(s) => has_time(s, env),
+                Val::DateTime(_) => true,
                 _ => start.micros_of_day() != 0,
             };
             if !had_time && !unit.has_time() {

@@ -496,7 +496,7 @@ pub(crate) fn date_add(
     negate: bool,
     bind: &BindCtx,
 ) -> Result<Expr> {
-    let date = moment_of(json_as_text(date, bind)?);
+    let date = json_as_text(date, bind)?;
     let micro = unit.has_microseconds();
     let seconds_fsp = if unit == IntervalUnit::Second {
         fraction_digits(&amount.ty)
@@ -520,7 +520,7 @@ pub(crate) fn date_add(
         Node::DateAdd {
             unit,
             negate,
-            args: Box::new([date, amount]),
+            args: Box::new([moment_of(date), amount]),
         },
     ))
 }

@@ -9,9 +9,6 @@ impl Parser<'_> {
     pub(super) fn show(&mut self) -> Result<Statement> {
         let full = self.accept("FULL");
         let _ = self.accept("EXTENDED");
-        if self.is("PROFILE") {
-            return self.skip_unsupported("SHOW PROFILE");
-        }
         for what in ["PROCEDURE", "FUNCTION"] {
             if self.is(what) && self.is_ahead(1, "CODE") {
                 return self.skip_unsupported(&format!("SHOW {what} CODE"));

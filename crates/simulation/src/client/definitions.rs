@@ -11,8 +11,8 @@ fn change_spares(ddl: &mut Ddl, from: &Shape, to: &Shape) -> Result<()> {
     let values: Spares = std::array::from_fn(|n| to.spare_of_before(n));
     let mut columns: Vec<NewColumn> = (0..named).map(NewColumn::Kept).collect();
     let mut place = named;
-    for (n, value) in values.iter().enumerate() {
-        match (value, from.spares[n] > 0) {
+    for (n, (value, came)) in values.iter().zip(from.spares).enumerate() {
+        match (value, came > 0) {
             (Some(_), true) => columns.push(NewColumn::Kept(place)),
             (Some(value), false) => columns.push(NewColumn::Added {
                 column: Column {
@@ -23,7 +23,7 @@ fn change_spares(ddl: &mut Ddl, from: &Shape, to: &Shape) -> Result<()> {
             }),
             (None, _) => {}
         }
-        place += usize::from(from.spares[n] > 0);
+        place += usize::from(came > 0);
     }
     ddl.change_columns(from.table, &columns)
 }

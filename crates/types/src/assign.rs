@@ -39,7 +39,7 @@ pub fn assign<'a>(value: Val<'a>, ty: &SqlType, column: &str, env: &Conversion) 
         (Val::Str(s), Char | VarChar | TinyText | Text | MediumText | LongText) => {
             // The common case: a text that fits stays where it is.
             let charset = ty.collation.charset();
-            if s.len() <= ty.length as usize && s.is_ascii() && !(ty.kind == Char) {
+            if s.len() <= ty.length as usize && s.is_ascii() && charset.has_ascii() && ty.kind != Char {
                 return Ok(value);
             }
             target.string(value.into_text(), charset)

@@ -90,7 +90,7 @@ impl Charset {
 
     /// Whether ASCII is ASCII in this set.
     #[inline]
-    fn has_ascii(self) -> bool {
+    pub(crate) fn has_ascii(self) -> bool {
         match self {
             Charset::Bytes(set) => set.has_ascii(),
             _ => true,

@@ -6,7 +6,7 @@
 All characters of a collation's set are asked of both servers with `WEIGHT_STRING`, in sums of a few thousand; where sums differ,
 character by character. Then both hold the same random texts, of characters that the collation treats in its own way and of others, in an
 indexed column: their weights, their order, and how neighbours compare must be the same. What is known to differ is in `KNOWN`, with the
-reason. A run takes some minutes: it is for whoever changes collations or their tables, and `tests/sql/collations` has the part that every run of the
+reason. A run takes some minutes: it is for whoever changes collations or their tables, and `tests/sql/collations_of_languages.test` has the part that every run of the
 tests plays.
 """
 import random

@@ -176,6 +176,10 @@ impl<'w> SqlClient<'w> {
                 er::SERVER_SHUTDOWN if self.world.faulty => Err(Stop::Over),
                 er::DISK_FULL | er::GET_ERRNO if self.world.faulty => {
                     *self.world.errors.lock().entry(error.message.clone()).or_default() += 1;
+                    if self.session.is_killed() {
+                        self.session = session(self.world, self.session.connection_id())?;
+                        return Ok(Ran::RolledBack);
+                    }
                     Ok(Ran::Failed(error))
                 }
                 er::LOCK_DEADLOCK => Ok(Ran::RolledBack),
@@ -196,6 +200,7 @@ impl<'w> SqlClient<'w> {
                 self.session = session(self.world, self.session.connection_id())?;
                 Err(Stop::GivenUp)
             }
+            Ran::RolledBack if self.world.faulty => Err(Stop::GivenUp),
             Ran::Failed(error) => Err(Stop::Wrong(format!("{statement}: {error}"))),
             Ran::RolledBack => Err(Stop::Wrong(format!("{statement}: rolled back"))),
         }
@@ -225,9 +230,11 @@ impl<'w> SqlClient<'w> {
         match self.ask("COMMIT")? {
             Ran::Done(_) => self.world.model.lock().acknowledge(doing.number, &doing.writes),
             // Its record is in the log, which may be on the disk or not.
-            Ran::Failed(_) if self.world.faulty && self.has_stopped() => return Err(Stop::Over),
+            Ran::Failed(_) | Ran::RolledBack if self.world.faulty && self.has_stopped() => {
+                return Err(Stop::Over);
+            }
             // The transaction is rolled back, or will be.
-            Ran::Failed(_) if self.world.faulty => {
+            Ran::Failed(_) | Ran::RolledBack if self.world.faulty => {
                 self.world.model.lock().take_back(doing.number, &doing.writes);
                 self.must("ROLLBACK")?;
             }

@@ -48,8 +48,8 @@ fn sorted() -> Vec<(usize, &'static Def)> {
     defs
 }
 
-/// Who changed a value, and when, is not kept: one that is neither what was given at the start, nor persisted, nor the default has been
-/// set while the server runs.
+/// The account and the time of a change are not kept: a value that is neither what was given at the start, nor persisted, nor the default
+/// has been set while the server runs.
 pub fn info(state: &SessionState) -> Made {
     let database = &state.database;
     let kept: HashMap<String, String> = persist::kept(database.engine())?.into_iter().collect();

@@ -29,7 +29,7 @@ pub(super) enum Latch {
     Shared,
 }
 
-/// Who stands in the books.
+/// Which transactions the list of open ones has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Listed {
     Writers,

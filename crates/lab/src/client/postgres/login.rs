@@ -1,4 +1,4 @@
-//! The login: whom, and to which database; then whatever proof of the password the server asks for.
+//! The login: the user and the database; then whatever proof of the password the server asks for.
 //!
 //! Trust asks for none. MD5 and SCRAM-SHA-256 are proofs; a server that wants the password itself does not get it, since nothing
 //! here encrypts it.

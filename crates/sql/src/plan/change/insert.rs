@@ -210,8 +210,7 @@ fn bind_on_duplicate(
     })
 }
 
-/// The new row in ON DUPLICATE KEY UPDATE, by a name that no statement can write: subqueries find it there, to whom the row is one of
-/// a query around them.
+/// The new row in ON DUPLICATE KEY UPDATE, by a name that no statement can write. A subquery finds it as a row of the query around it.
 pub(in crate::plan) const INSERTED: &str = "\0inserted";
 
 /// VALUES(c) is the slot of `c` behind those of the old row.

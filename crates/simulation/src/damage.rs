@@ -17,9 +17,8 @@ use tidemark_engine::{Engine, Error, PAGE_SIZE};
 
 /// How often a directory is damaged.
 const DAMAGES: u64 = 40;
-/// Damage this close to the log's end may hit what no later record proves: changes say nothing of what was on the disk before them, only
-/// commits do, and clients change up to so much between two commits, rows outside their pages included.
-pub const TAIL: u64 = 256 << 10;
+/// Damage this close to the log's end may hit what no later record proves.
+pub const TAIL: u64 = 64 << 10;
 
 /// What became of the damages.
 #[derive(Default, Debug)]

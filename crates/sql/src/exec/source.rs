@@ -13,7 +13,7 @@ use crate::dictionary::TableDef;
 use crate::error::{Result, SqlError};
 use crate::expr::{EvalCtx, Expr, Row};
 use crate::information_schema;
-use crate::plan::explain::measured::{Stage, meter};
+use crate::plan::explain::measured::{Measured, Meter, Stage, meter};
 use crate::plan::{HashJoin, Input, LeftJoin, RowSource, TableScan};
 use crate::types::Value;
 use crate::types::sort::sort_key;
@@ -37,6 +37,35 @@ pub enum Produced<'s> {
 
 pub type Next<'n> = &'n mut dyn FnMut(Produced) -> Result<ScanControl>;
 
+/// Hands rows to what it is given.
+type Scan<'s> = &'s mut dyn FnMut(Next) -> Result<ScanControl>;
+
+/// Rows whose making is the work of `at`, but while what comes after has one of them.
+fn measured_rows(measured: &Measured, at: Meter, rows: Scan, next: Next) -> Result<ScanControl> {
+    measured.enter(at);
+    let done = rows(&mut |produced| {
+        measured.leave();
+        let flow = next(produced);
+        measured.enter(at);
+        flow
+    });
+    measured.leave();
+    done
+}
+
+/// A table that is read, once more.
+fn measured_scan(measured: &Measured, scan: &TableScan, reads: Scan, next: Next) -> Result<ScanControl> {
+    let (read, passed) = (meter(scan, Stage::Read), meter(scan, Stage::Passed));
+    measured.begin(read);
+    measured.begin(passed);
+    measured_rows(measured, read, reads, &mut |produced| {
+        if !matches!(produced, Produced::Flush) {
+            measured.row(passed);
+        }
+        next(produced)
+    })
+}
+
 impl<'a> Exec<'a, '_> {
     /// Hands all rows of the source to `next`. `direct`: it takes rows in their pages.
     pub fn source(
@@ -54,7 +83,15 @@ impl<'a> Exec<'a, '_> {
             }
             RowSource::Table(scan) => match self.measured {
                 None => self.scan(scan, row, scope, direct, next),
-                Some(_) => self.measured_scan(scan, row, scope, direct, next),
+                // What takes time is to look up rows; their table is read once, see `hash_table`.
+                Some(measured) if scan.hash.is_some() => {
+                    let probes: Scan = &mut |next| self.scan(scan, row, scope, direct, next);
+                    measured_rows(measured, meter(source, Stage::Joined), probes, next)
+                }
+                Some(measured) => {
+                    let reads: Scan = &mut |next| self.scan(scan, row, scope, direct, next);
+                    measured_scan(measured, scan, reads, next)
+                }
             },
             RowSource::Inner(list) => {
                 if let Some(measured) = self.measured {
@@ -65,35 +102,6 @@ impl<'a> Exec<'a, '_> {
             }
             RowSource::Left(join) => self.left_join(join, row, scope, next),
         }
-    }
-
-    /// A scan whose time is its own but while what comes after it has the row.
-    fn measured_scan(
-        &self,
-        scan: &TableScan,
-        row: &mut Vec<Value>,
-        scope: QueryScope,
-        direct: bool,
-        next: Next,
-    ) -> Result<ScanControl> {
-        let Some(measured) = self.measured else {
-            return self.scan(scan, row, scope, direct, next);
-        };
-        let (read, passed) = (meter(scan, Stage::Read), meter(scan, Stage::Passed));
-        measured.begin(read);
-        measured.begin(passed);
-        measured.enter(read);
-        let done = self.scan(scan, row, scope, direct, &mut |produced| {
-            if !matches!(produced, Produced::Flush) {
-                measured.row(passed);
-            }
-            measured.leave();
-            let flow = next(produced);
-            measured.enter(read);
-            flow
-        });
-        measured.leave();
-        done
     }
 
     fn inner(
@@ -140,7 +148,7 @@ impl<'a> Exec<'a, '_> {
         next: Next,
     ) -> Result<ScanControl> {
         let LeftJoin { left, right, filter } = join;
-        let joined = meter(join, Stage::Joined);
+        let joined = meter(&**right, Stage::Joined);
         if let Some(measured) = self.measured {
             measured.begin(joined);
         }
@@ -413,7 +421,7 @@ impl<'a> Exec<'a, '_> {
         let mut room = vec![Value::Null; width];
         let late = scan.late_filter.is_some();
         debug_assert!(!late || scan.hash.is_some());
-        self.read_plain(scan, &mut room, scope, &mut |produced| {
+        let keep: Next = &mut |produced| {
             let Produced::Row(row) = produced else {
                 return Ok(ScanControl::Next);
             };
@@ -430,7 +438,14 @@ impl<'a> Exec<'a, '_> {
                 table.push(&key, values.collect())?;
             }
             Ok(ScanControl::Next)
-        })?;
+        };
+        match self.measured {
+            None => self.read_plain(scan, &mut room, scope, keep)?,
+            Some(measured) => {
+                let reads: Scan = &mut |next| self.read_plain(scan, &mut room, scope, next);
+                measured_scan(measured, scan, reads, keep)?
+            }
+        };
         let table = Rc::new(table.finish()?);
         // A table filtered by an outer row serves that row only, and so does one made of it.
         depends |= match &scan.input {

@@ -268,7 +268,7 @@ impl<'q> Tree<'q> {
 
     fn left_join(&mut self, join: &LeftJoin, names: &Names, first: bool) -> Operator {
         let left = self.source(&join.left, names, first);
-        let rows = meter(join, Stage::Joined);
+        let rows = meter(&*join.right, Stage::Joined);
         let joined = self.join("Left", left, &join.right, names);
         match &join.filter {
             Some(filter) => {
@@ -339,8 +339,11 @@ impl<'q> Tree<'q> {
                     cost: scan.path.cost,
                     rows: scan.rows_out,
                 });
-                self.filter(late, names, table, estimate)
-                    .metered(meter(scan, Stage::Passed))
+                let filter = self.filter(late, names, table, estimate);
+                match scan.hash {
+                    None => filter.metered(meter(scan, Stage::Passed)),
+                    Some(_) => filter,
+                }
             }
             None => table,
         }
@@ -383,7 +386,7 @@ impl<'q> Tree<'q> {
                     rows: scan.rows_out,
                 });
                 let op = self.filter(filter, names, op, estimate);
-                match scan.late_filter.is_none() && scan.hash.is_none() {
+                match scan.late_filter.is_none() || scan.hash.is_some() {
                     true => op.metered(meter(scan, Stage::Passed)),
                     false => op,
                 }
@@ -559,7 +562,7 @@ fn key_of(def: &TableDef, index: &IndexDef, bounds: &IndexBounds, names: &Names)
 fn ranges_of(def: &TableDef, index: &IndexDef, bounds: &IndexBounds, names: &Names) -> String {
     /// Of more values only how many there are is said.
     const VALUES_SHOWN: usize = 10;
-    let mut parts = Vec::new();
+    let (mut parts, mut is_enclosed) = (Vec::new(), false);
     for (n, part) in bounds.equal.iter().enumerate() {
         let column = part_name(def, index, n);
         let mut values: Vec<String> = part.values.iter().map(|value| names.expr(&value.expr)).collect();
@@ -572,12 +575,14 @@ fn ranges_of(def: &TableDef, index: &IndexDef, bounds: &IndexBounds, names: &Nam
         if rest > 0 {
             shown.push(format!("({rest} more)"));
         }
+        is_enclosed = shown.len() != 1;
         parts.push(match shown.len() {
             1 => shown.remove(0),
             _ => format!("({})", shown.join(" OR ")),
         });
     }
     if let Some(range) = &bounds.range {
+        is_enclosed = false;
         let column = part_name(def, index, bounds.equal.len());
         let sign = |inclusive: bool| if inclusive { "<=" } else { "<" };
         let bound = |(value, inclusive): &(KeyValue, bool)| (names.expr(&value.expr), sign(*inclusive));
@@ -594,7 +599,7 @@ fn ranges_of(def: &TableDef, index: &IndexDef, bounds: &IndexBounds, names: &Nam
         parts.push(format!("{lower}{column}{upper}"));
     }
     match parts.as_slice() {
-        [one] if one.starts_with('(') => one.clone(),
+        [one] if is_enclosed => one.clone(),
         _ => format!("({})", parts.join(" AND ")),
     }
 }

@@ -206,6 +206,28 @@ fn what_operators_did_is_counted() {
                 "    -> Single-row index lookup on r using PRIMARY (id = t.k) never",
             ],
         ),
+        (
+            "SELECT * FROM t STRAIGHT_JOIN s ON s.t = t.k WHERE s.id + 0 < 3",
+            &[
+                "-> Inner hash join (s.t = t.k) rows=8 loops=1",
+                "    -> Table scan on t rows=40 loops=1",
+                "    -> Hash",
+                "        -> Filter: ((s.id + 0) < 3) rows=2 loops=1",
+                "            -> Table scan on s rows=3 loops=1",
+            ],
+        ),
+        (
+            "SELECT * FROM t LEFT JOIN s ON s.t = t.k LEFT JOIN s r ON r.t = s.t",
+            &[
+                "-> Left hash join (r.t = s.t) rows=52 loops=1",
+                "    -> Left hash join (s.t = t.k) rows=44 loops=1",
+                "        -> Table scan on t rows=40 loops=1",
+                "        -> Hash",
+                "            -> Table scan on s rows=3 loops=1",
+                "    -> Hash",
+                "        -> Table scan on r rows=3 loops=1",
+            ],
+        ),
     ];
     for (sql, expected) in cases {
         assert_eq!(counted(&mut s, sql), *expected, "{sql}");

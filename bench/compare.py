@@ -220,4 +220,5 @@ def main() -> None:
     sys.exit(0 if well else 1)
 
 
-main()
+if __name__ == "__main__":
+    main()

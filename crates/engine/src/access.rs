@@ -10,7 +10,6 @@ use crate::lock::DuplicateLock;
 use crate::schema::{Datum, RowBuf};
 use crate::table::{Action, Flow, Keep, RangeScan, Read, RowView, Table, TableUsage};
 use crate::transaction::Transaction;
-use std::sync::atomic::Ordering;
 
 impl Table {
     /// Reads the one row that has this whole key in a unique index. Returns whether there is one.
@@ -25,8 +24,7 @@ impl Table {
         let mut txn = txn.txn();
         let found = self.get_row(&mut txn, index, key, read, f)?;
         if found {
-            let counters = txn.kernel.counters.own();
-            counters.rows_read.fetch_add(1, Ordering::Relaxed);
+            txn.kernel.counters.add(|c| &c.rows_read, 1);
             self.usage.read(Some(index), 1);
         }
         Ok(found)

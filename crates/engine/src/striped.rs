@@ -4,6 +4,7 @@
 //! spread over some copies of the counters, each on lines of its own; an addition goes to the thread's copy, and
 //! reading sums all of them. Two threads may share a copy, so its counters are atomic all the same.
 
+use crate::COUNTED;
 use crossbeam_utils::CachePadded;
 use std::cell::Cell;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -37,6 +38,14 @@ impl<C> Striped<C> {
     #[inline]
     pub fn own(&self) -> &C {
         &self.0[stripe()]
+    }
+
+    /// Adds to one of the counters in the thread's copy.
+    #[inline]
+    pub(crate) fn add(&self, counter: impl Fn(&C) -> &AtomicU64, more: u64) {
+        if COUNTED {
+            counter(self.own()).fetch_add(more, Ordering::Relaxed);
+        }
     }
 
     /// What has been added to one of the counters.

@@ -194,7 +194,7 @@ impl Transaction {
             mtr.note(TxnNote::Commit { txn: id });
             let lsn = mtr.commit_with(|end| kernel.mvcc.end(id, end));
             txn.end(lsn.end);
-            kernel.counters.own().commits.fetch_add(1, Ordering::Relaxed);
+            kernel.counters.add(|c| &c.commits, 1);
             kernel.store.log().wait_durable(lsn.end)?;
             if kernel.mvcc.txns.settled() == id || id.0.is_multiple_of(16) {
                 kernel.mvcc.txns.settle(kernel.mvcc.tide());
@@ -305,7 +305,7 @@ fn roll_back(core: &Core, context: &mut TxnContext) -> Result<()> {
         context.owner.broken.store(true, Ordering::Relaxed);
         undo::undo_to(core, context, Lsn::ZERO, false)?;
         ended = undo::log_rolled_back(kernel, context.id)?;
-        kernel.counters.own().rollbacks.fetch_add(1, Ordering::Relaxed);
+        kernel.counters.add(|c| &c.rollbacks, 1);
     }
     Txn::new(kernel, context).end(ended);
     Ok(())

@@ -70,3 +70,7 @@ pub mod tree;
 pub mod waits;
 
 pub use error::{Error, Result};
+
+/// Waits, statements, pages and rows are counted, in this crate and in those above. False in builds of the feature `uncounted`
+/// alone, which measure what that costs.
+pub const COUNTED: bool = !cfg!(feature = "uncounted");

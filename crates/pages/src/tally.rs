@@ -4,6 +4,7 @@
 //! it over with what it has counted, so a sum over all slots has each count once, and there are never more slots than there
 //! were threads at one time. The counts are of the process, whatever stores it has open.
 
+use crate::COUNTED;
 use crossbeam_utils::CachePadded;
 use parking_lot::Mutex;
 use std::cell::Cell;
@@ -61,6 +62,9 @@ thread_local! {
 /// Counts one event of this thread.
 #[inline]
 pub(crate) fn count(event: Event, more: u64) {
+    if !COUNTED {
+        return;
+    }
     match OWN.get() {
         Some(slot) => {
             let counter = &slot[event as usize];

@@ -4,6 +4,7 @@
 //! thread is [counting for](count_for), those of the session that it serves, else for [`background`]. The clock is read only
 //! where a thread waits anyhow; one that finds what it needs pays nothing.
 
+use crate::COUNTED;
 use std::cell::RefCell;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -103,6 +104,12 @@ impl WaitSum {
     }
 }
 
+/// A duration in nanoseconds, without the 128 bits that `as_nanos` computes in.
+#[inline]
+pub fn nanos_of(took: Duration) -> u64 {
+    took.as_secs() * 1_000_000_000 + u64::from(took.subsec_nanos())
+}
+
 /// Durations of one kind, as one or several threads have counted them.
 #[derive(Debug)]
 pub(crate) struct Timed {
@@ -125,11 +132,27 @@ impl Timed {
     /// Counts one. Relaxed, as the counts stand for nothing but themselves; whoever reads in between may see a count without
     /// its time.
     pub(crate) fn add(&self, took: Duration) {
-        let nanos = u64::try_from(took.as_nanos()).unwrap_or(u64::MAX);
+        let nanos = nanos_of(took);
         self.count.fetch_add(1, Ordering::Relaxed);
         self.nanos.fetch_add(nanos, Ordering::Relaxed);
         self.least_nanos.fetch_min(nanos, Ordering::Relaxed);
         self.most_nanos.fetch_max(nanos, Ordering::Relaxed);
+    }
+
+    /// Counts one where this thread alone counts, without locked instructions.
+    #[inline]
+    fn add_alone(&self, took: Duration) {
+        let nanos = nanos_of(took);
+        let set = |counter: &AtomicU64, to: u64| counter.store(to, Ordering::Relaxed);
+        let of = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+        set(&self.count, of(&self.count) + 1);
+        set(&self.nanos, of(&self.nanos).wrapping_add(nanos));
+        if nanos < of(&self.least_nanos) {
+            set(&self.least_nanos, nanos);
+        }
+        if nanos > of(&self.most_nanos) {
+            set(&self.most_nanos, nanos);
+        }
     }
 
     /// All of them together.
@@ -197,18 +220,39 @@ pub fn background() -> &'static Waits {
     &BACKGROUND
 }
 
-/// What this thread waits for is counted here from now on; with `None`, among those of the [`background`].
+/// What this thread waits for is counted here from now on; with `None`, among those of the [`background`]. No other thread counts
+/// there at the same time.
 pub fn count_for(waits: Option<Arc<Waits>>) {
     OWN.set(waits);
 }
 
 /// Does what may let the thread wait, and counts the time.
+#[inline]
 pub fn timed<T>(wait: Wait, f: impl FnOnce() -> T) -> T {
-    let began = Instant::now();
+    timed_since(wait, &mut None, f)
+}
+
+/// The same of a wait in a row of moments: `moment` is when the wait begins, if that is known, and then becomes when it has
+/// ended, so that the clock is read once for what lies side by side.
+#[inline]
+pub fn timed_since<T>(wait: Wait, moment: &mut Option<Instant>, f: impl FnOnce() -> T) -> T {
+    if !COUNTED {
+        return f();
+    }
+    let is_known = moment.is_some();
+    let began = moment.unwrap_or_else(Instant::now);
     let done = f();
-    let took = began.elapsed();
-    OWN.with_borrow(|own| own.as_deref().unwrap_or(&BACKGROUND).add(wait, took));
+    let ended = Instant::now();
+    *moment = is_known.then_some(ended);
+    count(wait, ended.saturating_duration_since(began));
     done
+}
+
+fn count(wait: Wait, took: Duration) {
+    OWN.with_borrow(|own| match own {
+        Some(own) => own.0[wait as usize].add_alone(took),
+        None => BACKGROUND.add(wait, took),
+    });
 }
 
 #[cfg(test)]

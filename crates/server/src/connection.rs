@@ -313,6 +313,7 @@ impl Connection {
                 }
                 Err(e) => return Err(e.into()),
             };
+            session.arrived_at(self.channel.transport.moment.take());
             let next = if packet.first() == Some(&CHANGE_USER) {
                 let packet = packet.to_vec();
                 self.change_user(&packet[1..], session)?;
@@ -320,6 +321,7 @@ impl Connection {
             } else {
                 self.commands.run(packet, &mut self.channel, session)
             };
+            self.channel.transport.moment = session.ended_at();
             if self.channel.is_broken() {
                 return Err(End::Gone);
             }

@@ -12,6 +12,8 @@ use super::state::clock_micros;
 use crate::statements::Rare;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
+use tidemark_engine::COUNTED;
+use tidemark_engine::waits::nanos_of;
 
 /// Counters that belong to no session.
 #[derive(Default)]
@@ -215,8 +217,11 @@ impl Default for Latencies {
 impl Latencies {
     #[inline]
     fn add(&self, took: Duration) {
+        if !COUNTED {
+            return;
+        }
         add(&self.counts[latency::bucket(took)], 1);
-        add(&self.nanos, took.as_nanos() as u64);
+        add(&self.nanos, nanos_of(took));
     }
 
     fn all(&self) -> impl Iterator<Item = &AtomicU64> {
@@ -240,10 +245,10 @@ impl Default for SessionCounters {
 /// from one thread to another is handed over under a lock.
 #[inline]
 fn add(counter: &AtomicU64, more: u64) {
-    counter.store(
-        counter.load(Ordering::Relaxed).wrapping_add(more),
-        Ordering::Relaxed,
-    );
+    if COUNTED {
+        let sum = counter.load(Ordering::Relaxed).wrapping_add(more);
+        counter.store(sum, Ordering::Relaxed);
+    }
 }
 
 impl SessionCounters {

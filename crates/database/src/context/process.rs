@@ -239,10 +239,11 @@ impl Process {
         self.interrupt.is_killed()
     }
 
-    /// Notes that a statement begins, and returns when. `command` is its kind in the process list, such as `Query`.
-    pub fn begin(&self, command: &'static str, statement: &[u8]) -> Instant {
+    /// Notes that a statement begins, and returns when: at `arrived`, if that is known. `command` is its kind in the process list,
+    /// such as `Query`.
+    pub fn begin(&self, command: &'static str, statement: &[u8], arrived: Option<Instant>) -> Instant {
+        let now = arrived.unwrap_or_else(Instant::now);
         let mut current = self.current.lock();
-        let now = Instant::now();
         current.command = command;
         current.since = now;
         current.running = true;
@@ -369,7 +370,7 @@ mod tests {
         let process = Process::new(1, "u", "h".to_owned(), 1, Arc::clone(&interrupt), None);
         process.kill(true);
         assert!(!process.is_interrupted());
-        process.begin("Query", b"SELECT 1");
+        process.begin("Query", b"SELECT 1", None);
         process.kill(true);
         assert!(process.is_interrupted());
         process.end(Instant::now(), None);

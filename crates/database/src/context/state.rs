@@ -23,6 +23,7 @@ use crate::variables::{DEFS, Setting, Settings, VERSION, Values, VariableScope};
 use std::cell::{Cell, OnceCell, RefCell};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use tidemark_engine::COUNTED;
 use tidemark_engine::waits::Wait;
 
 /// A table of the server's that a dump has just created, as it means to, in `ddl::server_tables`.
@@ -106,7 +107,9 @@ impl SessionState {
     /// Counts a row that was read.
     #[inline]
     pub fn examine(&self) {
-        self.examined.set(self.examined.get() + 1);
+        if COUNTED {
+            self.examined.set(self.examined.get() + 1);
+        }
     }
 
     /// A command begins, for what is said of it when it is over.

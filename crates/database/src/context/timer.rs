@@ -114,7 +114,7 @@ mod tests {
             Arc::clone(&interrupt),
             None,
         ));
-        process.begin("Query", b"SELECT 1");
+        process.begin("Query", b"SELECT 1", None);
         let alarm = timer.start(&process, Duration::from_secs(1000));
         assert!(!alarm.stop());
         assert!(!process.is_interrupted());

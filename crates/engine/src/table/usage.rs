@@ -1,6 +1,7 @@
 //! How often the rows of a table were read by each of its indexes, and changed: one copy of the counters per stripe (see
 //! [`Striped`](crate::Striped)), made when the table is used first. They begin anew with every change of its definition.
 
+use crate::COUNTED;
 use crate::ids::IndexNo;
 use crate::striped::{STRIPES, stripe};
 use std::sync::OnceLock;
@@ -59,6 +60,9 @@ impl Usage {
 
     #[inline]
     fn add(&self, counter: usize, more: u64) {
+        if !COUNTED {
+            return;
+        }
         let counters = self.counters.get_or_init(|| self.make());
         counters[stripe() * self.stride() + counter].fetch_add(more, Ordering::Relaxed);
     }

@@ -15,6 +15,8 @@ use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
+use tidemark_engine::COUNTED;
+use tidemark_engine::waits::nanos_of;
 
 /// Texts up to this length have their meters kept.
 const SHORT: usize = 32;
@@ -30,6 +32,10 @@ pub(super) struct About {
 
 /// The statement at hand, as far as it is measured.
 pub(super) struct Measure {
+    /// When the command that comes next has arrived, if that is known.
+    pub arrived: Option<Instant>,
+    /// When the command's last statement ended, until something else is done.
+    pub just_ended: Option<Instant>,
     command_began: Instant,
     /// When the statement at hand began, or, behind it, when it ended.
     began: Instant,
@@ -52,6 +58,8 @@ impl Default for Measure {
     fn default() -> Measure {
         let now = Instant::now();
         Measure {
+            arrived: None,
+            just_ended: None,
             command_began: now,
             began: now,
             lock_nanos: 0,
@@ -80,15 +88,11 @@ impl Measure {
     }
 }
 
-/// Without the 128 bits that `as_nanos` computes in.
-fn nanos_of(took: Duration) -> u64 {
-    took.as_secs() * 1_000_000_000 + u64::from(took.subsec_nanos())
-}
-
 impl Session {
     /// A command begins.
     #[inline]
     pub(super) fn measure_command(&mut self, began: Instant) {
+        self.measure.just_ended = None;
         self.measure.command_began = began;
         self.measure.began = began;
         self.measure.lock_nanos = self.state.lock_nanos();
@@ -128,6 +132,9 @@ impl Session {
     /// A statement is over: what it did is told to its meter. `text` is all of it.
     #[inline]
     pub(super) fn tell(&mut self, kind: usize, meter: Option<&Meter>, error: Option<&SqlError>, text: &[u8]) {
+        if !COUNTED {
+            return;
+        }
         let now = Instant::now();
         let state = &self.state;
         let measure = &mut self.measure;
@@ -169,6 +176,9 @@ impl Session {
     /// A statement is over that may not have been told of: one that had no plan at hand, or that failed.
     #[inline]
     pub(super) fn tell_rest(&mut self, sql: &[u8], start: usize, end: usize, error: Option<&SqlError>) {
+        if !COUNTED {
+            return;
+        }
         if !self.measure.told {
             self.tell_unplanned(sql, start, end, error);
         }
@@ -214,6 +224,9 @@ impl Session {
         meter: &mut Option<Meter>,
         error: Option<&SqlError>,
     ) {
+        if !COUNTED {
+            return;
+        }
         if meter.as_ref().is_none_or(Meter::is_stale) {
             *meter = self.meter_about(about, command::COM_EXECUTE);
         }
@@ -235,6 +248,7 @@ impl Session {
         let is_kept = std::mem::replace(&mut measure.is_kept, true);
         let ended = (!is_kept).then_some(&mut measure.ended);
         self.state.process.end(measure.began, ended);
+        measure.just_ended = COUNTED.then_some(measure.began);
     }
 
     /// The meter of the statement that begins at `start`. None of a text that is no statement.

@@ -47,7 +47,7 @@ use prepared::Statements;
 use std::borrow::Cow;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tidemark_engine::{Transaction, waits};
 use transaction::TransactionState;
 
@@ -175,6 +175,18 @@ impl Session {
         process.os_thread.store(number.unwrap_or(0), Ordering::Relaxed);
     }
 
+    /// When the command that comes next has arrived, if that is known: the clock is then not read again for when it began.
+    #[inline]
+    pub fn arrived_at(&mut self, moment: Option<Instant>) {
+        self.measure.arrived = moment;
+    }
+
+    /// When the last statement of the command before ended, if that was a moment ago. Is asked once.
+    #[inline]
+    pub fn ended_at(&mut self) -> Option<Instant> {
+        self.measure.just_ended.take()
+    }
+
     /// What statements see of the session.
     pub fn state(&self) -> &SessionState {
         &self.state
@@ -207,7 +219,8 @@ impl Session {
 
     /// A command begins: the process list and the general log show it.
     fn show_command(&mut self, command: &'static str, text: &[u8]) {
-        let began = self.state.process.begin(command, text);
+        let arrived = self.measure.arrived.take();
+        let began = self.state.process.begin(command, text, arrived);
         self.measure_command(began);
         self.state.begin_command();
         self.state.database.logs.command(&self.state, command, text);

@@ -20,7 +20,7 @@ use crate::variables::{DEFS, Setting, find, isolation_name};
 use std::cell::Cell;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
-use tidemark_engine::{Isolation, Lsn, Savepoint};
+use tidemark_engine::{COUNTED, Isolation, Lsn, Savepoint};
 
 #[derive(Default)]
 pub(super) struct TransactionState {
@@ -252,7 +252,7 @@ impl Session {
     /// Commits in the engine, and counts how long that took if there was anything to write.
     #[inline]
     fn commit_timed(&mut self) -> tidemark_engine::Result<()> {
-        let began = self.txn.has_written().then(Instant::now);
+        let began = (COUNTED && self.txn.has_written()).then(Instant::now);
         let committed = self.txn.commit();
         if let Some(began) = began {
             self.state.process.counters.add_commit(began.elapsed());

@@ -7,7 +7,6 @@ use super::super::row::RowView;
 use super::{Show, in_order};
 use crate::error::Result;
 use crate::txn::Sight;
-use std::sync::atomic::Ordering;
 
 impl Reader<'_> {
     pub(super) fn clustered(&self, range: ScanRange, buffer: &mut Vec<u8>, f: Show<'_>) -> Result<()> {
@@ -42,8 +41,7 @@ impl Reader<'_> {
                 .scan_both(rest, STRETCH, &|_| true, &mut visit)
                 .map(|()| None);
         }
-        let counters = self.kernel.counters.own();
-        counters.rows_read.fetch_add(rows, Ordering::Relaxed);
+        self.kernel.counters.add(|c| &c.rows_read, rows);
         done.map(|_| ())
     }
 }

@@ -7,7 +7,6 @@ use super::super::reader::{Reader, ScanRange};
 use super::super::row::{RowView, WrongColumn};
 use super::{Show, in_order};
 use crate::error::Result;
-use std::sync::atomic::Ordering;
 
 impl Reader<'_> {
     pub(super) fn covering(&self, range: ScanRange, buffer: &mut Vec<u8>, f: Show<'_>) -> Result<()> {
@@ -47,8 +46,7 @@ impl Reader<'_> {
             let shadows = |value: &[u8]| self.shadows(value);
             done = self.scan_both(rest, STRETCH, &shadows, &mut visit).map(|()| None);
         }
-        let counters = self.kernel.counters.own();
-        counters.rows_read.fetch_add(rows, Ordering::Relaxed);
+        self.kernel.counters.add(|c| &c.rows_read, rows);
         done.map(|_| ())
     }
 }

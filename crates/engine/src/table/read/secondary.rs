@@ -7,7 +7,6 @@ use super::super::{Flow, RangeScan};
 use super::{Show, in_order};
 use crate::error::Result;
 use crate::txn::Sight;
-use std::sync::atomic::Ordering;
 
 /// Entries looked up at a time: few at first, for a scan that wants only the first.
 const BATCH_FIRST: usize = 4;
@@ -69,10 +68,8 @@ impl Reader<'_> {
                     return Ok(());
                 }
             }
-            let counters = self.kernel.counters.own();
-            counters
-                .rows_read
-                .fetch_add(batch.entries.len() as u64, Ordering::Relaxed);
+            let rows = batch.entries.len() as u64;
+            self.kernel.counters.add(|c| &c.rows_read, rows);
             let Some((last, _)) = batch.iter().last() else {
                 return Ok(());
             };

@@ -16,7 +16,6 @@ use crate::schema::Datum;
 use crate::tree::{Full, LeafWrite};
 use crate::txn::{RowLock, RowLockRequest, Undo};
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 /// The outcome of a request to insert a key into a gap.
 pub(super) enum Entering {
@@ -100,8 +99,7 @@ impl Writer<'_, '_> {
             })?;
         }
         self.txn.changed.inserted += 1;
-        let counters = self.txn.kernel.counters.own();
-        counters.rows_inserted.fetch_add(1, Ordering::Relaxed);
+        self.txn.kernel.counters.add(|c| &c.rows_inserted, 1);
         self.table.usage.changed(Change::Inserted);
         Ok(())
     }

@@ -13,7 +13,6 @@ use crate::lock::{LockMode, LockType, LockWait};
 use crate::schema::RowBuf;
 use crate::tree::LeafWrite;
 use crate::txn::{RowLock, RowLockRequest, Undo};
-use std::sync::atomic::Ordering;
 
 /// What became of a planned change.
 enum Made {
@@ -229,16 +228,16 @@ impl Writer<'_, '_> {
                 self.put_entry(change.index, key, value, self.txn.duplicates.mode())?;
             }
         }
-        let counters = self.txn.kernel.counters.own();
+        let counters = &self.txn.kernel.counters;
         match plan.row {
             Some(row) => {
-                counters.rows_updated.fetch_add(1, Ordering::Relaxed);
+                counters.add(|c| &c.rows_updated, 1);
                 self.table.usage.changed(Change::Updated);
                 self.txn.changed.updated += 1;
                 self.txn.buffers.value = row;
             }
             None => {
-                counters.rows_deleted.fetch_add(1, Ordering::Relaxed);
+                counters.add(|c| &c.rows_deleted, 1);
                 self.table.usage.changed(Change::Deleted);
                 self.txn.changed.deleted += 1;
             }

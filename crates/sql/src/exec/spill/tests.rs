@@ -243,7 +243,7 @@ fn partitions_part_the_keys_again_and_again() {
 #[test]
 fn a_killed_statement_stops_sorting() {
     let place = World::new();
-    place.process.begin("Query", b"SELECT 1");
+    place.process.begin("Query", b"SELECT 1", None);
     let mut sorter = Sorter::new(place.room(), 4000, 1, false, u64::MAX);
     let mut push = |n: u64| {
         sorter.key().extend_from_slice(&key(n));

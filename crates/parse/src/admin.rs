@@ -127,7 +127,7 @@ impl Parser<'_> {
 
     fn explain(&mut self) -> Result<Statement> {
         let mut analyze = false;
-        let mut format = None;
+        let (mut format, mut into) = (None, None);
         loop {
             if self.accept("ANALYZE") {
                 analyze = true;
@@ -143,6 +143,9 @@ impl Parser<'_> {
                         return self.error();
                     }
                 });
+            } else if into.is_none() && self.is("INTO") && self.token_at(1).kind == TokenKind::At {
+                self.advance();
+                into = Some(self.variable_name()?);
             } else if self.is_any(&["EXTENDED", "PARTITIONS"]) && self.is_ahead(1, "SELECT") {
                 self.advance();
             } else {
@@ -157,6 +160,7 @@ impl Parser<'_> {
             return Ok(Statement::Explain(Box::new(Explain {
                 format,
                 analyze,
+                into,
                 statement,
             })));
         }
@@ -168,6 +172,7 @@ impl Parser<'_> {
             self.advance();
             return Ok(Statement::ExplainConnection {
                 id: self.number()?,
+                into: into.is_some(),
                 format,
             });
         }

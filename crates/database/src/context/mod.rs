@@ -6,7 +6,7 @@
 //!
 //! - `database`: the server, that all sessions share; `options` it is started with, `counters` of what it does and the `latency` of it, its
 //!   latest of `deadlocks`, its `components`, what connections have `tls` with, the last lines of the `error_log`, the `logs` of statements, the `modes` in which it refuses what it does else.
-//! - `client`: the other end of the connection; `process`: what other sessions see of this one; `profile`: where the time of its last statements went; `timer`: queries that may run
+//! - `client`: the other end of the connection; `process`: what other sessions see of this one; `profile`: where the time of its last statements went; `traces`: why they were planned so; `timer`: queries that may run
 //!   only so long.
 //! - `state`: variables (`user_variables`), current database, account, diagnostics; `roles`: those that are
 //!   active; `access`: what the account may do with them, and where names lead.
@@ -37,6 +37,7 @@ pub(crate) mod state;
 mod table_use;
 mod timer;
 pub(crate) mod tls;
+pub mod traces;
 mod user_variables;
 
 pub use alone::bind_alone;

@@ -12,6 +12,7 @@ use super::process::Process;
 use super::profile::Profiler;
 use super::roles::ActiveRoles;
 use super::sink::status;
+use super::traces::Traces;
 use super::user_variables::UserVariables;
 use crate::accounts::{Account, Privileges};
 use crate::dictionary::TemporaryTables;
@@ -91,6 +92,8 @@ pub struct SessionState {
     pub temporary: TemporaryTables,
     /// Where the time of its last statements went, while `profiling` is on.
     pub profiler: Profiler,
+    /// Why its last statements were planned as they were, while `optimizer_trace` is on.
+    pub traces: RefCell<Traces>,
     /// The tables that it has open by HANDLER.
     pub handlers: RefCell<Handlers>,
     /// What INSERT means by the columns of a table of the server's.
@@ -158,6 +161,7 @@ impl SessionState {
             values,
             settings,
             now_micros: Cell::new(0),
+            traces: RefCell::default(),
             user_variables: RefCell::default(),
             last_insert_id: Cell::new(0),
             insert_id: Cell::new(0),

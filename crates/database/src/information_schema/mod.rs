@@ -45,6 +45,20 @@ fn none(_: &SessionState) -> Result<Vec<Vec<Value>>> {
     Ok(Vec::new())
 }
 
+/// Why the session's own last statements were planned as they were, if `optimizer_trace` is on.
+fn optimizer_trace(state: &SessionState) -> Result<Vec<Vec<Value>>> {
+    let traces = state.traces.borrow();
+    let row = |trace: &crate::context::traces::Trace| {
+        vec![
+            Value::string(trace.query.as_str()),
+            Value::string(trace.text.as_str()),
+            Value::Int(trace.missing.try_into().unwrap_or(i64::MAX)),
+            Value::Int(trace.hidden.into()),
+        ]
+    };
+    Ok(traces.shown(&state.settings.trace).map(row).collect())
+}
+
 /// The session's own last statements, if `profiling` is on.
 fn profiling(state: &SessionState) -> Result<Vec<Vec<Value>>> {
     Ok(crate::show::profile::stages(state))
@@ -74,6 +88,7 @@ const MAKERS: &[(&str, &str, RowMaker)] = &[
     (IS, "INNODB_FOREIGN_COLS", rows::innodb_foreign_cols),
     (IS, "INNODB_TEMP_TABLE_INFO", rows::innodb_temp_table_info),
     (IS, "INNODB_METRICS", metrics::metrics),
+    (IS, "OPTIMIZER_TRACE", optimizer_trace),
     (IS, "VIEWS", rows::views),
     (IS, "VIEW_TABLE_USAGE", rows::view_table_usage),
     (IS, "ROUTINES", none),

@@ -28,7 +28,7 @@ fn data_type(kind: Kind) -> &'static str {
         Kind::Uint { .. } | Kind::Int { .. } => "Integer",
         Kind::Float { .. } => "Numeric",
         Kind::Enum(_) => "Enumeration",
-        Kind::Flags(..) | Kind::SqlMode => "Set",
+        Kind::Flags(..) | Kind::Switches(_) | Kind::SqlMode => "Set",
         _ => "String",
     }
 }

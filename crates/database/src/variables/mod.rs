@@ -2,7 +2,7 @@
 //!
 //! - `registry`: every variable, declared once with its kind, bounds, default and meaning.
 //! - `setting`: the value of one; `values`: those of all, the server's and a session's.
-//! - `settings`: what statements need all the time, decoded.
+//! - `settings`: what statements need all the time, decoded; `trace`: for the optimizer trace; `switches`: several in one variable.
 //! - [`persist`]: those that outlive a restart.
 
 pub mod persist;
@@ -10,6 +10,8 @@ mod positions;
 pub(crate) mod registry;
 pub(crate) mod setting;
 pub(crate) mod settings;
+mod switches;
+mod trace;
 pub(crate) mod values;
 
 pub use registry::{
@@ -17,6 +19,7 @@ pub use registry::{
 };
 pub use setting::{Setting, check_settable};
 pub use settings::{CounterMode, Settings, isolation_by_name, isolation_name};
+pub use trace::TraceSettings;
 pub use values::{Globals, Values};
 
 /// The value of `@@version`.

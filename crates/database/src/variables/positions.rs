@@ -47,6 +47,12 @@ positions! {
     at_long_query_time = "long_query_time";
     at_explain_format = "explain_format";
     at_explain_json_format_version = "explain_json_format_version";
+    at_optimizer_trace = "optimizer_trace";
+    at_optimizer_trace_features = "optimizer_trace_features";
+    at_optimizer_trace_offset = "optimizer_trace_offset";
+    at_optimizer_trace_limit = "optimizer_trace_limit";
+    at_optimizer_trace_max_mem_size = "optimizer_trace_max_mem_size";
+    at_end_markers_in_json = "end_markers_in_json";
     at_min_examined_row_limit = "min_examined_row_limit";
     at_auto_increment_increment = "auto_increment_increment";
     at_auto_increment_offset = "auto_increment_offset";

@@ -1,6 +1,7 @@
 //! The value of one system variable, and what values its kind allows.
 
 use super::registry::{Def, Kind, VariableScope};
+use super::switches;
 use crate::error::{Result, SqlError, er};
 use crate::types::{Charset, Collation, SqlMode, TimeZone, Value};
 use std::fmt;
@@ -172,6 +173,14 @@ impl Setting {
                     return Err(wrong_value());
                 }
                 exact(Setting::text(text))
+            }
+            Kind::Switches(names) => {
+                let switched = match integer {
+                    Some(bits) => switches::of_bits(names, bits),
+                    None if value.is_null() => None,
+                    None => switches::parse(names, def.default, &text()),
+                };
+                exact(Setting::text(switched.ok_or_else(wrong_value)?))
             }
             Kind::Text | Kind::NullableText => match value {
                 Value::Str(_) => exact(Setting::text(text())),

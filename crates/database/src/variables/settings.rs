@@ -3,6 +3,7 @@
 
 use super::positions::*;
 use super::setting::Setting;
+use super::trace::TraceSettings;
 use super::values::Values;
 use crate::parse::ast::ExplainFormat;
 use crate::types::{Charset, Collation, SqlMode, TimeZone};
@@ -83,6 +84,8 @@ pub struct Settings {
     pub explain_format: ExplainFormat,
     /// `explain_json_format_version`
     pub explain_json_version: u8,
+    /// `optimizer_trace`, its kin, and `end_markers_in_json`.
+    pub trace: TraceSettings,
     /// `sql_auto_is_null`. Off by default.
     pub sql_auto_is_null: bool,
     /// Step between generated AUTO_INCREMENT values. 1 by default.
@@ -181,6 +184,7 @@ impl Values {
                 _ => ExplainFormat::Tree,
             },
             explain_json_version: uint(at_explain_json_format_version()) as u8,
+            trace: self.trace(),
             sql_notes: uint(at_sql_notes()) != 0,
             sql_auto_is_null: uint(at_sql_auto_is_null()) != 0,
             auto_increment_increment: uint(at_auto_increment_increment()),

@@ -95,6 +95,8 @@ pub struct Explain {
     pub format: Option<ExplainFormat>,
     /// `ANALYZE`: the statement is run, and what was measured is shown.
     pub analyze: bool,
+    /// `INTO @variable`: what gets the result.
+    pub into: Option<String>,
     /// A query, INSERT, REPLACE, UPDATE or DELETE.
     pub statement: Statement,
 }

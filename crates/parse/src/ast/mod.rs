@@ -61,6 +61,8 @@ pub enum Statement {
     ExplainConnection {
         /// The session's CONNECTION_ID().
         id: u64,
+        /// It says `INTO @variable`, which is refused.
+        into: bool,
         /// The form of the output; `None`: not written.
         format: Option<ExplainFormat>,
     },

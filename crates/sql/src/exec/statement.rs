@@ -83,7 +83,7 @@ pub fn run(
             })
         }
         Body::Explain(rows) => explained(plan, rows, state, out),
-        Body::Analyze { body, format } => {
+        Body::Analyze { body, form, into } => {
             let scope = QueryScope {
                 env: &env,
                 outer: None,
@@ -91,7 +91,7 @@ pub fn run(
             if let Body::Query(query) = &**body {
                 exec.query(query, scope, &mut Collect::new(|_: &[Value]| Ok(true)))?;
             }
-            let rows = explain(body, &plan.queries, *format, measured.as_ref());
+            let rows = explain(body, &plan.queries, *form, measured.as_ref()).into_variable(into.clone());
             explained(plan, &rows, state, out)
         }
     }
@@ -103,8 +103,17 @@ fn explained(
     state: &SessionState,
     out: &mut dyn ResultSink,
 ) -> Result<Outcome> {
+    if let Some(variable) = &explanation.into {
+        let document = explanation.rows().first().and_then(|row| row.first());
+        state.set_user_variable(variable, document.cloned().unwrap_or(Value::Null))?;
+        return Ok(Outcome::Done {
+            affected_rows: 0,
+            last_insert_id: 0,
+            info: String::new(),
+        });
+    }
     out.columns(plan.columns().unwrap_or(&[]))?;
-    let mut output = SinkOutput::new(out, explain::types(explanation.format()), state);
+    let mut output = SinkOutput::new(out, explain::types(explanation.form()), state);
     for row in explanation.rows() {
         output.values(row)?;
     }

@@ -8,6 +8,7 @@
 
 use super::generated::GeneratedColumns;
 use super::index_bounds::{EqualPart, IndexBounds, bound_of};
+use super::trace::Tracer;
 use crate::dictionary::{IndexDef, KEY_PARTS_MAX, TableDef};
 use crate::error::Result;
 use crate::expr::{EvalCtx, Expr, Node};
@@ -65,6 +66,8 @@ pub struct Request<'a> {
     pub generated: &'a GeneratedColumns,
     /// Becomes true if the choice depends on the literals of the statement.
     pub on_literals: &'a Cell<bool>,
+    /// Is told what there is to choose from.
+    pub trace: Option<&'a Tracer>,
 }
 
 /// The conjuncts of a condition.
@@ -96,13 +99,19 @@ pub fn paths(request: &Request) -> Result<Vec<AccessPath>> {
 
 /// The cheapest way of reading the table.
 pub fn choose(request: &Request) -> Result<AccessPath> {
-    let all = paths(request)?;
-    let best = all.into_iter().reduce(|best, path| {
+    let mut all = paths(request)?;
+    let mut best = 0;
+    for (at, path) in all.iter().enumerate() {
+        let least = &all[best];
         // A point is a point: no estimate beats it.
-        let better = (path.point && !best.point) || (path.point == best.point && path.cost < best.cost);
-        if better { path } else { best }
-    });
-    Ok(best.expect("the full scan is always there"))
+        if (path.point && !least.point) || (path.point == least.point && path.cost < least.cost) {
+            best = at;
+        }
+    }
+    if let Some(trace) = request.trace {
+        trace.paths(request, &all, best);
+    }
+    Ok(all.swap_remove(best))
 }
 
 impl Request<'_> {

@@ -38,16 +38,16 @@ const ORDER_CLAUSE: &str = "order clause";
 const HAVING_CLAUSE: &str = "having clause";
 
 /// A SELECT block with its names resolved.
-struct Block {
-    filter: Option<Expr>,
-    keys: Vec<Expr>,
-    aggregates: Vec<Aggregate>,
+pub(super) struct Block {
+    pub filter: Option<Expr>,
+    pub keys: Vec<Expr>,
+    pub aggregates: Vec<Aggregate>,
     rollup: Option<RollupPlan>,
-    having: Option<Expr>,
-    output: Vec<Expr>,
-    columns: Vec<OutputColumn>,
+    pub having: Option<Expr>,
+    pub output: Vec<Expr>,
+    pub columns: Vec<OutputColumn>,
     /// True: descending. Without constants, which order nothing.
-    order: Vec<(Expr, bool)>,
+    pub order: Vec<(Expr, bool)>,
     windows: Vec<WindowPass>,
 }
 
@@ -162,7 +162,12 @@ impl Planner<'_> {
             block.order = std::mem::take(&mut from.order);
         }
         let wish = block.wish(limit.is_some() && !select.distinct);
-        let joined = self.block_source(&mut from, &mut block, &wish)?;
+        self.trace_prepared(select, &from, &block);
+        let joined = self.block_source(&mut from, &mut block, &wish);
+        if let Some(trace) = &self.trace {
+            trace.optimized();
+        }
+        let joined = joined?;
         let ordered = joined.ordered && !wish.order.is_empty();
         if ordered {
             block.rows_are_ordered();

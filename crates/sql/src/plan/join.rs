@@ -30,9 +30,9 @@ pub(super) struct Joined {
 
 /// A condition and the tables it names.
 #[derive(Clone)]
-struct Condition {
-    expr: Expr,
-    tables: Vec<usize>,
+pub(super) struct Condition {
+    pub expr: Expr,
+    pub tables: Vec<usize>,
     late: bool,
 }
 
@@ -47,9 +47,9 @@ pub(super) struct JoinInput<'j> {
     pub locks: &'j [Option<(bool, LockWait)>],
 }
 
-struct Joiner<'j, 'a> {
-    planner: &'j Planner<'a>,
-    input: JoinInput<'j>,
+pub(super) struct Joiner<'j, 'a> {
+    pub planner: &'j Planner<'a>,
+    pub input: JoinInput<'j>,
 }
 
 /// Most tables whose order is searched from each of them.
@@ -113,11 +113,20 @@ impl Planner<'_> {
             .flat_map(conjuncts)
             .map(|c| joiner.classify(c))
             .collect();
+        let given = self.trace.as_ref().map(|_| tree.left_joins());
         let tree = joiner.simplify(tree, &pool);
+        if let Some(trace) = &self.trace {
+            let made_inner = given.is_some_and(|given| given > tree.left_joins());
+            trace.conditions(filter.as_ref(), made_inner);
+            joiner.tell_tables(trace, &tree, &pool)?;
+        }
         joiner.check_first(&tree)?;
         let (pool, whole): (Vec<_>, Vec<_>) = pool.into_iter().partition(|c| !c.tables.is_empty() || !c.late);
         let mut ordered = false;
         let source = joiner.build(tree, pool, &[], Some(&mut ordered))?;
+        if let Some(trace) = &self.trace {
+            trace.attached(filter.as_ref(), &source);
+        }
         let limit = self.state.settings.max_join_size;
         if limit != u64::MAX && !self.explains && source.expected().0 > limit as f64 {
             return Err(SqlError::new(
@@ -154,11 +163,11 @@ impl RowSource {
 }
 
 impl Joiner<'_, '_> {
-    fn table_of(&self, slot: usize) -> usize {
+    pub(super) fn table_of(&self, slot: usize) -> usize {
         self.input.tables.partition_point(|t| t.base <= slot) - 1
     }
 
-    fn classify(&self, expr: &Expr) -> Condition {
+    pub(super) fn classify(&self, expr: &Expr) -> Condition {
         let mut slots = Vec::new();
         self.planner.slots_of(expr, &mut slots);
         let mut tables: Vec<usize> = slots.into_iter().map(|slot| self.table_of(slot)).collect();
@@ -258,7 +267,11 @@ impl Joiner<'_, '_> {
         ordered: Option<&mut bool>,
     ) -> Result<RowSource> {
         match tree {
-            Tree::Table(at) => Ok(RowSource::Table(Box::new(self.scan(at, &pool, known, ordered)?))),
+            Tree::Table(at) => {
+                self.tell_only_table(at, &pool, known)?;
+                let scan = self.final_scan(at, &pool, known, ordered)?;
+                Ok(RowSource::Table(Box::new(scan)))
+            }
             Tree::Inner { .. } => {
                 let mut items = Vec::new();
                 let mut straight = false;
@@ -299,6 +312,7 @@ impl Joiner<'_, '_> {
         mut ordered: Option<&mut bool>,
     ) -> Result<RowSource> {
         let order = self.order(&items, &pool, known, straight)?;
+        let searched = !straight && items.len() > 1;
         let mut items: Vec<Option<Tree>> = items.into_iter().map(Some).collect();
         let mut there = known.to_vec();
         let mut list = Vec::new();
@@ -312,7 +326,13 @@ impl Joiner<'_, '_> {
             pool = rest;
             // Only the first table can set the order of the whole.
             let ordered = if list.is_empty() { ordered.take() } else { None };
-            list.push(self.build(item, mine, &there, ordered)?);
+            list.push(match item {
+                // Of several that were put in order it has been told what there was to choose from.
+                Tree::Table(at) if searched => {
+                    RowSource::Table(Box::new(self.final_scan(at, &mine, &there, ordered)?))
+                }
+                item => self.build(item, mine, &there, ordered)?,
+            });
             there = with;
         }
         Ok(if list.len() == 1 {
@@ -334,8 +354,14 @@ impl Joiner<'_, '_> {
         if straight || items.len() == 1 {
             return Ok(written);
         }
+        self.tell_orders(|| self.best_order(items, pool, known))
+    }
+
+    fn best_order(&self, items: &[Tree], pool: &[Condition], known: &[usize]) -> Result<Vec<usize>> {
         if let Some(first) = items.iter().position(|item| self.recursive_in(item).is_some()) {
-            return Ok(self.greedy(items, pool, known, Some(first))?.1);
+            let (cost, order) = self.greedy(items, pool, known, Some(first))?;
+            self.tell_order(items, &order, cost, true);
+            return Ok(order);
         }
         let firsts = if items.len() <= SEARCH_MAX { items.len() } else { 1 };
         let mut best: Option<(f64, Vec<usize>)> = None;
@@ -345,11 +371,15 @@ impl Joiner<'_, '_> {
             }
             let forced = (firsts > 1).then_some(first);
             let (cost, order) = self.greedy(items, pool, known, forced)?;
-            if best.as_ref().is_none_or(|(least, _)| cost < *least) {
+            let better = best.as_ref().is_none_or(|(least, _)| cost < *least);
+            if forced.is_some() {
+                self.tell_order(items, &order, cost, better);
+            }
+            if better {
                 best = Some((cost, order));
             }
         }
-        Ok(best.map_or(written, |(_, order)| order))
+        Ok(best.map_or((0..items.len()).collect(), |(_, order)| order))
     }
 
     fn greedy(
@@ -359,6 +389,7 @@ impl Joiner<'_, '_> {
         known: &[usize],
         mut first: Option<usize>,
     ) -> Result<(f64, Vec<usize>)> {
+        let is_forced = first.is_some();
         let mut there = known.to_vec();
         let mut order = Vec::new();
         let (mut cost, mut rows) = (0.0, 1.0);
@@ -368,13 +399,21 @@ impl Joiner<'_, '_> {
                 if order.contains(&at) || first.is_some_and(|f| f != at) || !self.is_ready(item, &there) {
                     continue;
                 }
-                let (step, out) = self.step(item, pool, &there)?;
-                let step = if step.1 && !order.is_empty() {
-                    step.0 + rows
-                } else {
-                    step.0 * rows
+                self.tell_next(&there, item);
+                let scan = self.step(item, pool, &there)?;
+                // What is hashed is read once.
+                let step = match scan.hash.is_some() && !order.is_empty() {
+                    true => scan.path.cost + rows,
+                    false => scan.path.cost * rows,
                 };
+                let out = scan.rows_out;
                 let better = next.is_none_or(|(s, o, _)| (step + rows * out) < (s + rows * o));
+                let begins = is_forced && order.is_empty();
+                self.tell_step(
+                    &scan,
+                    ((rows * out).max(1.0), cost + step),
+                    (!begins).then_some(better),
+                );
                 if better {
                     next = Some((step, out, at));
                 }
@@ -399,23 +438,20 @@ impl Joiner<'_, '_> {
         named.all(|at| inside.contains(&at) || there.contains(&at))
     }
 
-    /// What joining an item costs per row so far (or once, if it is hashed), and how many rows each makes.
-    fn step(&self, item: &Tree, pool: &[Condition], there: &[usize]) -> Result<((f64, bool), f64)> {
+    /// How an item would be read behind those that are there: of several tables, the first.
+    fn step(&self, item: &Tree, pool: &[Condition], there: &[usize]) -> Result<TableScan> {
         let inside = item.tables();
-        let first = inside[0];
         let ready: Vec<Condition> = pool
             .iter()
             .filter(|c| c.tables.iter().all(|t| there.contains(t) || inside.contains(t)))
             .cloned()
             .collect();
-        let scan = self.scan(first, &ready, there, None)?;
-        let hashed = scan.hash.is_some();
-        Ok(((scan.path.cost, hashed), scan.rows_out))
+        self.scan(inside[0], &ready, there, None)
     }
 
     // --------------------------------------------------------------------------------------------- one table
 
-    fn scan(
+    pub(super) fn scan(
         &self,
         at: usize,
         pool: &[Condition],
@@ -525,17 +561,39 @@ impl Joiner<'_, '_> {
         known: &[usize],
         ordered: Option<&mut bool>,
     ) -> Result<(AccessPath, bool)> {
-        let Input::Stored { def, table } = &scan.input else {
+        if !matches!(scan.input, Input::Stored { .. }) {
             return Ok((scan.path.clone(), false));
+        }
+        self.with_request(scan, from, early, known, |request| {
+            let Some(ordered) = ordered.filter(|_| !self.input.wish.order.is_empty()) else {
+                return Ok((choose(request)?, false));
+            };
+            let (path, direction) = choose_in_order(request, self.input.wish)?;
+            *ordered = direction.is_some();
+            Ok((path, direction == Some(Direction::Backwards)))
+        })
+    }
+
+    /// Asks something of a stored table that is about to be read behind those that are known.
+    pub(super) fn with_request<R>(
+        &self,
+        scan: &TableScan,
+        from: &FromTable,
+        conditions: &[&Condition],
+        known: &[usize],
+        ask: impl FnOnce(&Request) -> Result<R>,
+    ) -> Result<R> {
+        let Input::Stored { def, table } = &scan.input else {
+            return Err(SqlError::not_supported("an index of a table that is not stored"));
         };
-        let conditions: Vec<&Expr> = early.iter().map(|c| &c.expr).collect();
+        let conjuncts: Vec<&Expr> = conditions.iter().map(|c| &c.expr).collect();
         let is_known =
             |slot: usize| slot >= OUTER || slot < AGGREGATE && known.contains(&self.table_of(slot));
-        let request = Request {
+        ask(&Request {
             def,
             table,
             base: scan.base,
-            conjuncts: &conditions,
+            conjuncts: &conjuncts,
             needed: &scan.needed,
             known: &is_known,
             fixed_query: &|id| self.planner.queries[id].outer.is_empty(),
@@ -548,13 +606,8 @@ impl Joiner<'_, '_> {
             },
             generated: &*self.planner.indexed_generated(def)?,
             on_literals: &self.planner.binder.ctx.depends_on_literals,
-        };
-        let Some(ordered) = ordered.filter(|_| !self.input.wish.order.is_empty()) else {
-            return Ok((choose(&request)?, false));
-        };
-        let (path, direction) = choose_in_order(&request, self.input.wish)?;
-        *ordered = direction.is_some();
-        Ok((path, direction == Some(Direction::Backwards)))
+            trace: self.planner.trace.as_ref(),
+        })
     }
 
     /// Prepares a table without a useful index to be met by hashing: its own conditions are tested as the hash table

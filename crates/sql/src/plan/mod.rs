@@ -7,7 +7,7 @@
 //!   [`window`] its window functions; [`walk`]: through a whole plan.
 //! - [`view`]: views among the tables, and their definitions.
 //! - [`change`]: INSERT, UPDATE and DELETE; [`handler`]: HANDLER … READ; [`past`]: AS OF; [`file_form`]: how rows stand in files.
-//! - [`statement`]: whole statements, as the session has them run.
+//! - [`statement`]: whole statements, as the session has them run; [`trace`]: what was considered for them.
 //! - [`explain`]: a plan for people to read.
 //!
 //! A plan holds no session's state and no values of parameters: it is used until a definition changes.
@@ -31,6 +31,7 @@ mod index_bounds;
 mod items;
 mod join;
 mod join_clause;
+mod join_trace;
 pub mod json_table;
 mod locking;
 mod multi_valued;
@@ -41,6 +42,8 @@ mod query;
 pub mod rollup;
 mod spread;
 pub mod statement;
+mod trace;
+mod trace_query;
 pub mod view;
 mod walk;
 pub mod window;
@@ -273,6 +276,8 @@ pub struct Planner<'a> {
     pub moments: Vec<Option<ast::AsOf>>,
     /// The statement is only to be explained.
     pub explains: bool,
+    /// What is considered is told here; `None`: statements are not traced.
+    trace: Option<trace::Tracer>,
     /// With the parameters of the first execution, for estimates; `None` when there are none yet.
     pub sample: Option<&'a EvalCtx<'a>>,
     /// What the types in views depend on.
@@ -314,6 +319,7 @@ impl<'a> Planner<'a> {
             locks: Vec::new(),
             moments: Vec::new(),
             explains: false,
+            trace: None,
             sample,
             contexts,
             views: Vec::new(),

@@ -8,11 +8,13 @@ use super::change::{DeletePlan, InsertPlan, JoinedPlan, Target, UpdatePlan};
 use super::explain;
 use super::handler::HandlerPlan;
 use super::past::AsOf;
+use super::trace::Tracer;
 use super::view::Contexts;
 use super::{Destination, Planner, QueryPlan};
 use crate::accounts::{Privileges, table_denied};
 use crate::context::SessionState;
 use crate::context::TableUse;
+use crate::context::traces::Trace;
 use crate::dictionary::{TableDef, virtual_schema};
 use crate::error::{Result, SqlError, er};
 use crate::expr::{Binder, DateConstant, EvalCtx, Expr, NoSubqueries, Node, build};
@@ -39,7 +41,9 @@ pub enum Body {
     /// EXPLAIN ANALYZE: the statement is run, and its operators shown with what was measured.
     Analyze {
         body: Box<Body>,
-        format: ast::ExplainFormat,
+        form: explain::Form,
+        /// The user variable that gets the result.
+        into: Option<String>,
     },
 }
 
@@ -85,7 +89,10 @@ pub(super) fn plan_with(
     };
     let contexts = Contexts::default();
     let mut planner = Planner::new(state, binder, Some(&sample), &contexts);
-    let body = make(&mut planner, &sample)?;
+    planner.begin_trace();
+    let body = make(&mut planner, &sample);
+    planner.end_trace();
+    let body = body?;
     let is_query = matches!(body, Body::Query(_));
     let reads = is_query || matches!(body, Body::Explain(_) | Body::Analyze { .. });
     let moments = planner.moments(reads)?;
@@ -94,8 +101,8 @@ pub(super) fn plan_with(
             Some(query.columns.iter().map(|column| column.meta.clone()).collect())
         }
         Body::Handler(handler) => Some(handler.columns.iter().map(|column| column.meta.clone()).collect()),
-        Body::Explain(rows) => Some(explain::columns(rows.format(), state)),
-        Body::Analyze { format, .. } => Some(explain::columns(*format, state)),
+        Body::Explain(rows) if rows.into.is_none() => Some(explain::columns(rows.form(), state)),
+        Body::Analyze { form, into: None, .. } => Some(explain::columns(*form, state)),
         _ => None,
     };
     let Planner {
@@ -124,6 +131,55 @@ pub(super) fn plan_with(
 }
 
 impl Planner<'_> {
+    /// Begins the statement's optimizer trace, if the session wants one.
+    fn begin_trace(&mut self) {
+        let settings = &self.state.settings.trace;
+        if !settings.enabled {
+            return;
+        }
+        let traces = self.state.traces.borrow();
+        if let Some(room) = traces.room(settings) {
+            let left = room.saturating_sub(traces.statement().len() as u64);
+            self.trace = Some(Tracer::new(*settings, left));
+        }
+    }
+
+    /// Keeps it, but for that of a statement that reads traces.
+    fn end_trace(&mut self) {
+        let settings = &self.state.settings.trace;
+        let reads_traces = |used: &TableUse| used.table.is_virtual() && used.table.name == "OPTIMIZER_TRACE";
+        if !settings.enabled || self.uses.iter().any(reads_traces) {
+            return;
+        }
+        let mut traces = self.state.traces.borrow_mut();
+        let Some(trace) = self.trace.take() else {
+            return traces.skip();
+        };
+        if self.require_sight_of_views().is_err() {
+            let hidden = Trace {
+                query: String::new(),
+                text: String::new(),
+                missing: 0,
+                hidden: true,
+            };
+            return traces.add(hidden, settings);
+        }
+        let (text, mut missing) = trace.finish();
+        let mut query = traces.statement().to_owned();
+        // A statement that does not fit is not kept in part.
+        if query.len() as u64 > traces.room(settings).unwrap_or(0) {
+            missing += query.len() as u64;
+            query.clear();
+        }
+        let trace = Trace {
+            query,
+            text,
+            missing,
+            hidden: false,
+        };
+        traces.add(trace, settings);
+    }
+
     fn body(&mut self, statement: &Statement, sample: &EvalCtx) -> Result<Body> {
         Ok(match statement {
             Statement::Query(query) => Body::Query(Box::new(self.whole_query(query)?)),
@@ -159,21 +215,25 @@ impl Planner<'_> {
             Statement::HandlerRead(read) => Body::Handler(Box::new(self.handler_read(read)?)),
             Statement::Do(list) => Body::Do(self.plain_list(list)?),
             Statement::Explain(explain) => {
-                let format = self.explain_format(explain)?;
+                let form = self.explain_form(explain)?;
                 self.explains = true;
                 let body = self.body(&explain.statement, sample)?;
                 self.require_sight_of_views()?;
                 match (&body, explain.analyze) {
                     (Body::Query(_), true) => Body::Analyze {
                         body: Box::new(body),
-                        format,
+                        form,
+                        into: explain.into.clone(),
                     },
                     (_, true) => {
                         return Err(SqlError::not_supported(
                             "EXPLAIN ANALYZE of a statement that is no query",
                         ));
                     }
-                    (_, false) => Body::Explain(explain::explain(&body, &self.queries, format, None)),
+                    (_, false) => {
+                        let rows = explain::explain(&body, &self.queries, form, None);
+                        Body::Explain(rows.into_variable(explain.into.clone()))
+                    }
                 }
             }
             _ => return Err(SqlError::not_supported("planning of this statement")),
@@ -252,24 +312,50 @@ impl Planner<'_> {
     }
 
     /// The form that EXPLAIN answers in: the one that is written, else that of `explain_format`. Error 1235 for one that is not
-    /// there.
-    fn explain_format(&self, explain: &ast::Explain) -> Result<ast::ExplainFormat> {
+    /// there; 6006 and 6007 for one that does not go into a variable, 6412 for one that does not show what was measured.
+    fn explain_form(&self, explain: &ast::Explain) -> Result<explain::Form> {
         use ast::ExplainFormat::{Json, Traditional, Tree};
         let settings = &self.state.settings;
+        let name = match explain.format {
+            Some(Traditional) => "TRADITIONAL",
+            Some(Tree) => "TREE",
+            Some(Json) | None => "JSON",
+        };
+        match (&explain.into, explain.format) {
+            (Some(_), None) => {
+                return Err(SqlError::new(
+                    er::EXPLAIN_INTO_IMPLICIT_FORMAT_NOT_SUPPORTED,
+                    "EXPLAIN INTO does not support implicit FORMAT.",
+                ));
+            }
+            (Some(_), Some(Traditional | Tree)) => {
+                return Err(SqlError::new(
+                    er::EXPLAIN_INTO_FORMAT_NOT_SUPPORTED,
+                    format!("EXPLAIN INTO does not support FORMAT={name}."),
+                ));
+            }
+            _ => {}
+        }
         let format = match (explain.format, explain.analyze) {
             (Some(format), _) => format,
             (None, true) if settings.explain_format == Traditional => Tree,
             (None, _) => settings.explain_format,
         };
-        match format {
-            Traditional if explain.analyze => {
-                Err(SqlError::not_supported("EXPLAIN ANALYZE with TRADITIONAL format"))
+        Ok(match (format, settings.explain_json_version) {
+            (Traditional, _) if explain.analyze => {
+                return Err(SqlError::not_supported("EXPLAIN ANALYZE with TRADITIONAL format"));
             }
-            Json if settings.explain_json_version == 1 => {
-                Err(SqlError::not_supported("EXPLAIN FORMAT=JSON of version 1"))
+            (Json, 1) if explain.analyze => {
+                return Err(SqlError::new(
+                    er::EXPLAIN_ANALYZE_JSON_FORMAT_VERSION_NOT_SUPPORTED,
+                    "EXPLAIN ANALYZE does not support FORMAT=JSON with explain_json_format_version=1.",
+                ));
             }
-            _ => Ok(format),
-        }
+            (Traditional, _) => explain::Form::Table,
+            (Tree, _) => explain::Form::Tree,
+            (Json, 1) => explain::Form::Blocks,
+            (Json, _) => explain::Form::Operators,
+        })
     }
 }
 

@@ -7,7 +7,7 @@ use crate::context::ok_info;
 use crate::context::{Answer, Done, ResultSink, SessionState, command};
 use crate::ddl::server_tables;
 use crate::dictionary::TableDef;
-use crate::error::{Result, SqlError};
+use crate::error::{Result, SqlError, er};
 use crate::parse::ast::{Expr, MaintenanceKind, QueryBody, SelectItem, ShowKind, Statement};
 use crate::types::Value;
 
@@ -35,7 +35,13 @@ impl Session {
         more: bool,
         out: &mut dyn ResultSink,
     ) -> Result<()> {
-        if let Statement::ExplainConnection { id, format } = statement {
+        if let Statement::ExplainConnection { into: true, .. } = statement {
+            return Err(SqlError::new(
+                er::EXPLAIN_INTO_FOR_CONNECTION_NOT_SUPPORTED,
+                "EXPLAIN FOR CONNECTION does not support the INTO clause.",
+            ));
+        }
+        if let Statement::ExplainConnection { id, format, .. } = statement {
             return self.explain_connection(*id, *format, more, out);
         }
         let is_of_dump = server_tables::is_of_dump(&self.state, statement);

@@ -51,6 +51,7 @@ impl Session {
         let explain = Statement::Explain(Box::new(Explain {
             format,
             analyze: false,
+            into: None,
             statement: parsed.statement,
         }));
         let own = std::mem::replace(&mut self.state.schema, schema);

@@ -147,6 +147,9 @@ impl Session {
         if !is_planned(&prepared.statement) {
             return Ok(prepared);
         }
+        if self.state.settings.trace.enabled {
+            self.state.traces.borrow_mut().begin(&prepared.about.text);
+        }
         let mut ready = match prepared.hints.clone() {
             None => self.ready(&prepared.statement, &[])?,
             Some(hints) => self.with_hints(&hints, |session| session.ready(&prepared.statement, &[]))?,
@@ -200,6 +203,9 @@ impl Session {
             return Err(SqlError::wrong_arguments("EXECUTE"));
         }
         let statement = Arc::clone(&prepared.statement);
+        if self.state.settings.trace.enabled {
+            self.state.traces.borrow_mut().begin(&prepared.about.text);
+        }
         let result = if let Some(hints) = prepared.hints.clone() {
             self.clear_diagnostics();
             self.with_hints(&hints, |session| match is_planned(&statement) && !more {

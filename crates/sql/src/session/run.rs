@@ -91,7 +91,8 @@ impl Session {
         params: &[Value],
         out: &mut dyn ResultSink,
     ) -> Result<()> {
-        if let Some(ready) = kept {
+        // What is traced is what is considered, so it is planned anew.
+        if let Some(ready) = kept.as_mut().filter(|_| !self.state.settings.trace.enabled) {
             if let Ran::Done = self.run_ready(ready, params, false, out)? {
                 return Ok(());
             }

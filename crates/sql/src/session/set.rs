@@ -156,9 +156,23 @@ impl Session {
                     Some(word) => word,
                     None => self.value_of(expr)?,
                 };
-                self.checked(def, &value)?
+                let checked = self.checked(def, &value)?;
+                match (def.kind, &value) {
+                    (Kind::Switches(_), Value::Str(words)) => self.switched(at, global, words)?,
+                    _ => checked,
+                }
             }
         })
+    }
+
+    /// Switches that words do not name stay as they are.
+    fn switched(&self, at: usize, global: bool, words: &[u8]) -> Result<Setting> {
+        let now = match global {
+            true => self.state.database.globals().get(at),
+            false => self.state.values.get(at).clone(),
+        };
+        let all = format!("{now},{}", String::from_utf8_lossy(words));
+        self.checked(&DEFS[at], &Value::string(all))
     }
 
     fn checked(&self, def: &variables::Def, value: &Value) -> Result<Setting> {
@@ -231,6 +245,7 @@ impl Session {
                 return Ok(());
             }
             "pseudo_thread_id" => return Ok(()),
+            "optimizer_trace_offset" | "optimizer_trace_limit" => self.state.traces.borrow_mut().clear(),
             "max_allowed_packet" | "net_buffer_length" | "max_user_connections" => {
                 return Err(SqlError::new(
                     er::VARIABLE_IS_READONLY,

@@ -79,7 +79,8 @@ impl Session {
     fn run_next(&mut self, sql: &[u8], start: usize, out: &mut dyn ResultSink) -> Result<usize> {
         failpoint::reach("parse");
         let mode = self.state.settings.sql_mode;
-        if self.plans.shape.scan(sql, start, mode) {
+        let traces = self.state.settings.trace.enabled;
+        if !traces && self.plans.shape.scan(sql, start, mode) {
             let next = self.following(sql, self.plans.shape.next())?;
             self.plans.shape.values(sql, mode, &mut self.plans.values);
             if let Some(&at) = self.plans.index.get(self.plans.shape.key())
@@ -127,6 +128,9 @@ impl Session {
             return Err(SqlError::syntax("?", 1));
         }
         let more = next < sql.len();
+        if traces {
+            self.state.traces.borrow_mut().begin(&sql[start..parsed.next]);
+        }
         match &parsed.hints {
             None => self.run_statement(&parsed.statement, &[], more, out)?,
             Some(hints) => {

@@ -70,6 +70,11 @@ macro_rules! of_tables {
 pub(super) const LIST: &[(&str, &str, &str)] = &[
     (
         IS,
+        "OPTIMIZER_TRACE",
+        "QUERY 65535,TRACE 65535,MISSING_BYTES_BEYOND_MAX_MEM_SIZE int,INSUFFICIENT_PRIVILEGES int",
+    ),
+    (
+        IS,
         "PROFILING",
         "QUERY_ID int,SEQ int,STATE 30,DURATION decimal,CPU_USER decimal?,CPU_SYSTEM decimal?,CONTEXT_VOLUNTARY int?,\
          CONTEXT_INVOLUNTARY int?,BLOCK_OPS_IN int?,BLOCK_OPS_OUT int?,MESSAGES_SENT int?,MESSAGES_RECEIVED int?,\

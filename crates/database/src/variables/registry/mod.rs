@@ -54,6 +54,8 @@ pub enum Kind {
     Enum(&'static [&'static str]),
     /// Some of these words, with this character between them.
     Flags(char, &'static [&'static str]),
+    /// These words, each with `=on` or `=off`, separated by commas.
+    Switches(&'static [&'static str]),
     /// Any text.
     Text,
     /// Text or NULL, for file names and the like.

@@ -196,30 +196,42 @@ pub(super) const DEFS: &[Def] = &[
          derived_merge=off",
         NO_OPTIMIZER,
     ),
-    unused(
+    def(
         "optimizer_trace",
         Both,
-        Text,
+        true,
+        Switches(&["enabled", "one_line"]),
         "enabled=off,one_line=off",
-        NO_OPTIMIZER,
     ),
-    unused("optimizer_trace_limit", Both, from(0), "1", NO_OPTIMIZER),
-    unused(
+    def(
+        "optimizer_trace_features",
+        Both,
+        true,
+        Switches(&[
+            "greedy_search",
+            "range_optimizer",
+            "dynamic_range",
+            "repeated_subselect",
+        ]),
+        "greedy_search=on,range_optimizer=on,dynamic_range=on,repeated_subselect=on",
+    ),
+    def("optimizer_trace_limit", Both, true, uint(0, i64::MAX as u64), "1"),
+    def(
         "optimizer_trace_max_mem_size",
         Both,
-        from(0),
+        true,
+        uint(0, u32::MAX as u64),
         "1048576",
-        NO_OPTIMIZER,
     ),
-    unused(
+    def(
         "optimizer_trace_offset",
         Both,
+        true,
         Int {
             min: i64::MIN,
             max: i64::MAX,
         },
         "-1",
-        NO_OPTIMIZER,
     ),
     unused(
         "eq_range_index_dive_limit",
@@ -228,7 +240,7 @@ pub(super) const DEFS: &[Def] = &[
         "200",
         NO_OPTIMIZER,
     ),
-    unused("end_markers_in_json", Both, Bool, "OFF", NO_OPTIMIZER),
+    def("end_markers_in_json", Both, true, Bool, "OFF"),
     def(
         "explain_format",
         Both,

@@ -123,6 +123,7 @@ impl RowSelection {
         // It locks what it reads: in a small table, the fewest rows.
         let forced = forced || target.table.estimate_rows() < SMALL_TABLE_ROWS;
         let request = Request {
+            trace: None,
             def: &target.def,
             table: &target.table,
             base: 0,

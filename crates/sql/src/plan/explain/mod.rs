@@ -1,10 +1,12 @@
 //! EXPLAIN: a plan for people and programs to read.
 //!
 //! - [`table`]: MySQL's table, a row for each use of a table (`FORMAT=TRADITIONAL`);
+//! - [`blocks`]: query blocks and their tables (`FORMAT=JSON`, version 1);
 //! - [`tree`]: the tree of operators, which [`operator`] writes as lines (`FORMAT=TREE`) and as JSON (`FORMAT=JSON`, version 2);
 //!   [`names`] says what the slots of a plan's rows are called there;
 //! - [`measured`]: what EXPLAIN ANALYZE has seen of the operators as they ran.
 
+mod blocks;
 pub mod measured;
 mod names;
 mod operator;
@@ -15,23 +17,40 @@ use super::QueryPlan;
 use super::change::insert::{InsertSource, OnDuplicate};
 use super::statement::Body;
 use crate::context::SessionState;
-use crate::parse::ast::ExplainFormat;
 use crate::types::json::Json;
 use crate::types::{Collation, ColumnMeta, SqlType, Value};
 use measured::Measured;
+pub(super) use names::Names;
 use operator::{Operator, text};
+pub(super) use table::access_type;
 use table::{NAMES, Table};
 use tree::Tree;
+pub(super) use tree::ranges_of;
+
+/// What EXPLAIN answers in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// A row for each use of a table.
+    Table,
+    /// Operators as indented lines.
+    Tree,
+    /// Query blocks as JSON: version 1.
+    Blocks,
+    /// Operators as JSON: version 2.
+    Operators,
+}
 
 /// The result of EXPLAIN.
 pub struct Explanation {
-    format: ExplainFormat,
+    form: Form,
     rows: Vec<Vec<Value>>,
+    /// The user variable that gets it; `None`: it is the statement's result.
+    pub into: Option<String>,
 }
 
 /// The types of the result's columns.
-pub fn types(format: ExplainFormat) -> Vec<SqlType> {
-    if format != ExplainFormat::Traditional {
+pub fn types(form: Form) -> Vec<SqlType> {
+    if form != Form::Table {
         return vec![SqlType::varchar(16_383, Collation::DEFAULT)];
     }
     let mut types = vec![SqlType::varchar(1024, Collation::DEFAULT); NAMES.len()];
@@ -42,13 +61,13 @@ pub fn types(format: ExplainFormat) -> Vec<SqlType> {
 }
 
 /// The result's columns.
-pub fn columns(format: ExplainFormat, state: &SessionState) -> Vec<ColumnMeta> {
-    let names: &[&str] = match format {
-        ExplainFormat::Traditional => &NAMES,
-        ExplainFormat::Tree | ExplainFormat::Json => &["EXPLAIN"],
+pub fn columns(form: Form, state: &SessionState) -> Vec<ColumnMeta> {
+    let names: &[&str] = match form {
+        Form::Table => &NAMES,
+        Form::Tree | Form::Blocks | Form::Operators => &["EXPLAIN"],
     };
     let results = state.results_collation();
-    let types = types(format);
+    let types = types(form);
     let columns = names.iter().zip(&types);
     columns
         .map(|(name, ty)| ColumnMeta::of_expression(name, ty, results))
@@ -56,8 +75,13 @@ pub fn columns(format: ExplainFormat, state: &SessionState) -> Vec<ColumnMeta> {
 }
 
 impl Explanation {
-    pub fn format(&self) -> ExplainFormat {
-        self.format
+    /// The same for a user variable, if there is one.
+    pub fn into_variable(self, into: Option<String>) -> Explanation {
+        Explanation { into, ..self }
+    }
+
+    pub fn form(&self) -> Form {
+        self.form
     }
 
     pub fn rows(&self) -> &[Vec<Value>] {
@@ -66,22 +90,21 @@ impl Explanation {
 }
 
 /// Reads the plan of a statement; `measured`: what was seen when it ran.
-pub fn explain(
-    body: &Body,
-    queries: &[QueryPlan],
-    format: ExplainFormat,
-    measured: Option<&Measured>,
-) -> Explanation {
-    let rows = match format {
-        ExplainFormat::Traditional => in_rows(body, queries),
-        ExplainFormat::Tree => {
+pub fn explain(body: &Body, queries: &[QueryPlan], form: Form, measured: Option<&Measured>) -> Explanation {
+    let rows = match form {
+        Form::Table => in_rows(body, queries),
+        Form::Tree => {
             let lines = match tree_of(body, queries) {
                 Some(tree) => tree.lines(measured),
                 None => "-> No tables used\n".to_owned(),
             };
             vec![vec![Value::string(lines)]]
         }
-        ExplainFormat::Json => {
+        Form::Blocks => {
+            let document = blocks::document(body, queries);
+            vec![vec![Value::string(document.indented())]]
+        }
+        Form::Operators => {
             let plan = tree_of(body, queries).map(|tree| tree.json(measured));
             let document = Json::object(vec![
                 ("query_plan".to_owned(), plan.unwrap_or(Json::Null)),
@@ -91,7 +114,11 @@ pub fn explain(
             vec![vec![Value::string(document.indented())]]
         }
     };
-    Explanation { format, rows }
+    Explanation {
+        form,
+        rows,
+        into: None,
+    }
 }
 
 fn in_rows(body: &Body, queries: &[QueryPlan]) -> Vec<Vec<Value>> {

@@ -6,7 +6,7 @@ use crate::plan::access::AccessPath;
 use crate::plan::index_bounds::IndexBounds;
 use crate::plan::window::WindowPass;
 use crate::plan::{Input, QueryBody, QueryPlan, SelectPlan, TableScan};
-use crate::types::{TypeKind, Value};
+use crate::types::{SqlType, TypeKind, Value};
 
 pub const NAMES: [&str; 12] = [
     "id",
@@ -304,24 +304,42 @@ fn add_extra(cell: &mut Value, extra: &[&str]) {
 }
 
 /// Bytes of the key parts that are bounded, as MySQL counts them.
-fn key_length(def: &TableDef, index: &IndexDef, path: &AccessPath) -> u32 {
+pub fn key_length(def: &TableDef, index: &IndexDef, path: &AccessPath) -> u32 {
     let bounded = path.bounds.iter().map(IndexBounds::parts).max();
     let parts = bounded.unwrap_or(index.parts.len());
     let length = |part: &crate::dictionary::IndexPart| {
         let ty = &def.columns[part.column].ty;
-        let bytes = match ty.kind {
-            TypeKind::TinyInt | TypeKind::Year => 1,
-            TypeKind::SmallInt => 2,
-            TypeKind::MediumInt | TypeKind::Date | TypeKind::Time => 3,
-            TypeKind::Int | TypeKind::Float | TypeKind::Timestamp => 4,
-            TypeKind::DateTime => 5,
-            TypeKind::BigInt | TypeKind::Double => 8,
-            TypeKind::Decimal => ty.length.div_ceil(2),
-            TypeKind::Char => part.prefix.unwrap_or(ty.length) * ty.collation.charset().max_bytes(),
-            TypeKind::Enum => 1,
-            _ => part.prefix.unwrap_or(ty.length) * ty.collation.charset().max_bytes() + 2,
-        };
-        bytes + ty.nullable as u32
+        value_length(ty, part.prefix) + ty.nullable as u32
     };
     index.parts.iter().take(parts).map(length).sum()
+}
+
+/// Bytes of the longest row, as far as they are not put aside.
+pub fn row_length(def: &TableDef) -> u32 {
+    const TEXT_MAX: u32 = 768;
+    let columns = def.columns.iter();
+    columns
+        .map(|column| value_length(&column.ty, None).min(TEXT_MAX))
+        .sum()
+}
+
+/// Bytes of the longest value; `prefix`: so many characters of it.
+fn value_length(ty: &SqlType, prefix: Option<u32>) -> u32 {
+    let of_text = || {
+        prefix
+            .unwrap_or(ty.length)
+            .saturating_mul(ty.collation.charset().max_bytes())
+    };
+    match ty.kind {
+        TypeKind::TinyInt | TypeKind::Year => 1,
+        TypeKind::SmallInt => 2,
+        TypeKind::MediumInt | TypeKind::Date | TypeKind::Time => 3,
+        TypeKind::Int | TypeKind::Float | TypeKind::Timestamp => 4,
+        TypeKind::DateTime => 5,
+        TypeKind::BigInt | TypeKind::Double => 8,
+        TypeKind::Decimal => ty.length.div_ceil(2),
+        TypeKind::Char => of_text(),
+        TypeKind::Enum => 1,
+        _ => of_text().saturating_add(2),
+    }
 }

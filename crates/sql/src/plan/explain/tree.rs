@@ -559,7 +559,7 @@ fn key_of(def: &TableDef, index: &IndexDef, bounds: &IndexBounds, names: &Names)
 }
 
 /// `(a = 1 AND 3 <= b < 9)`; of several values of a part, each.
-fn ranges_of(def: &TableDef, index: &IndexDef, bounds: &IndexBounds, names: &Names) -> String {
+pub fn ranges_of(def: &TableDef, index: &IndexDef, bounds: &IndexBounds, names: &Names) -> String {
     /// Of more values only how many there are is said.
     const VALUES_SHOWN: usize = 10;
     let (mut parts, mut is_enclosed) = (Vec::new(), false);

@@ -148,6 +148,7 @@ fn the_form_is_the_one_that_is_asked_for() {
     for (sql, code) in [
         ("EXPLAIN ANALYZE FORMAT=TRADITIONAL SELECT 1", 1235),
         ("EXPLAIN ANALYZE DELETE FROM t", 1235),
+        ("EXPLAIN INTO @x SELECT 1", 6006),
         ("EXPLAIN ANALYZE SELECT * FROM nowhere", 1146),
     ] {
         assert_eq!(fails(&mut s, sql), code, "{sql}");

@@ -13,6 +13,7 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
 
+import spans  # noqa: E402
 import surface  # noqa: E402
 import tools  # noqa: E402
 from support.address import Address  # noqa: E402
@@ -174,7 +175,7 @@ def functions(report: Report, server: Server) -> None:
         report.equal(error.args[0], 1235, "a function that sys does not have")
 
 
-CASES = (pages_and_files, metrics, connections, tables_and_indexes, what_is_under_way, open_tables, functions, tools.tools)
+CASES = (pages_and_files, metrics, connections, tables_and_indexes, what_is_under_way, open_tables, functions, spans.spans, tools.tools)
 
 
 def main() -> None:

@@ -29,7 +29,7 @@
 //! - [`histogram`]: how the values of a column are spread.
 //! - [`accounts`]: accounts and their privileges. [`variables`]: the registry of system variables, their values.
 //! - [`ddl`]: changes of definitions and accounts. [`show`], [`information_schema`]: what there is, as rows.
-//! - [`statements`]: what statements did, by digest, session and account.
+//! - [`statements`]: what statements did, by digest, session and account; [`spans`]: statements for OpenTelemetry.
 //! - [`monitor`]: holders of locks and their waiters, for people to read; deadlocks; how much of the past is kept.
 
 #![forbid(unsafe_code)]
@@ -44,6 +44,7 @@ pub mod information_schema;
 pub mod mdl;
 pub mod monitor;
 pub mod show;
+pub mod spans;
 pub mod statements;
 pub mod variables;
 

@@ -9,7 +9,7 @@ mod session;
 
 pub use tidemark_database::accounts;
 use tidemark_database::{
-    context, ddl, dictionary, histogram, information_schema, mdl, monitor, show, statements, variables,
+    context, ddl, dictionary, histogram, information_schema, mdl, monitor, show, spans, statements, variables,
 };
 use tidemark_expr as expr;
 pub use tidemark_parse as parse;

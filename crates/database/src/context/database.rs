@@ -15,6 +15,7 @@ use crate::accounts::{Account, AccountAuth, Accounts, Hosts, Privileges, Resourc
 use crate::dictionary::Dictionary;
 use crate::error::{Result, SqlError, er};
 use crate::mdl::Locks;
+use crate::spans::Spans;
 use crate::statements::Digests;
 use crate::statements::accounts::Accounts as StatementAccounts;
 use crate::statements::errors::Errors;
@@ -70,6 +71,8 @@ pub struct Database {
     pub history_warning: Mutex<Option<(SystemTime, String)>>,
     /// What statements did, by digest.
     pub digests: Digests,
+    /// Statements for OpenTelemetry.
+    pub spans: Spans,
     /// With which errors statements ended.
     pub errors: Errors,
     /// What statements did, by user and host; their connections.
@@ -177,6 +180,7 @@ impl Database {
             deadlocks: Deadlocks::default(),
             history_warning: Mutex::default(),
             digests: Digests::new(digests_max),
+            spans: Spans::default(),
             errors: Errors::default(),
             statement_accounts: StatementAccounts::default(),
             tls: Mutex::default(),
@@ -219,6 +223,14 @@ impl Database {
             self.modes.set(mode, on(mode));
         }
         self.deadlocks.set_print_all(on("innodb_print_all_deadlocks"));
+        let collector = globals
+            .by_name("tidemark_otlp_endpoint")
+            .map(|url| url.to_string());
+        if let Some(url) = collector.filter(|url| !url.is_empty()) {
+            self.spans
+                .start(&url)
+                .map_err(|why| SqlError::unknown(format!("tidemark_otlp_endpoint = {url}: {why}")))?;
+        }
         self.engine.set_deadlock_detect(on("innodb_deadlock_detect"));
         self.engine.set_scrub_rate(globals.u64("tidemark_scrub_rate"));
         let seen = Arc::downgrade(self);

@@ -377,6 +377,11 @@ impl Meter {
         self.kind
     }
 
+    /// The normalised text.
+    pub fn text(&self) -> Option<&str> {
+        self.digest.text.as_deref()
+    }
+
     /// The number of the digest.
     pub fn digest_id(&self) -> u64 {
         self.digest.id

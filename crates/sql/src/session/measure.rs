@@ -9,12 +9,13 @@ use crate::context::{CountedBefore, command};
 use crate::error::SqlError;
 use crate::expr::digest_hash;
 use crate::parse::{conceal, digest_text};
+use crate::spans::{Parent, Span};
 use crate::statements::history::Ended;
 use crate::statements::{Figures, Meter};
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use tidemark_engine::COUNTED;
 use tidemark_engine::waits::nanos_of;
 
@@ -171,6 +172,35 @@ impl Session {
         if self.state.profiler.is_on() {
             self.end_profile(kind, text);
         }
+        if self.state.database.spans.is_on() {
+            self.send_span(meter, error, text);
+        }
+    }
+
+    /// The statement that was told of is sent as a span, if its client asks for that.
+    #[cold]
+    fn send_span(&self, meter: Option<&Meter>, error: Option<&SqlError>, text: &[u8]) {
+        let Some(parent) = Parent::of_text(text) else {
+            return;
+        };
+        let (state, ended) = (&self.state, &self.measure.ended);
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, nanos_of);
+        let figures = &ended.figures;
+        let name = command::event_name(ended.kind);
+        state.database.spans.send(Span {
+            parent,
+            operation: name.rsplit('/').next().unwrap_or_default().to_owned(),
+            schema: state.schema.clone(),
+            text: meter.and_then(Meter::text).map(str::to_owned),
+            began_nanos: now.saturating_sub(figures.nanos),
+            ended_nanos: now,
+            lock_nanos: figures.lock_nanos,
+            examined: figures.examined,
+            sent: figures.sent,
+            affected: figures.affected,
+            error: error.map(|error| (error.code, error.message.clone())),
+            connection: state.info.connection_id,
+        });
     }
 
     /// A statement is over that may not have been told of: one that had no plan at hand, or that failed.

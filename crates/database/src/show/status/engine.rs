@@ -49,6 +49,9 @@ pub(super) fn put_engine(values: &mut Values, state: &SessionState) {
     put(values, "Tidemark_scrub_pages_verified", scrub.verified);
     put(values, "Tidemark_scrub_passes", scrub.passes);
     put(values, "Tidemark_scrub_position", scrub.position);
+    let (exported, dropped) = state.database.spans.counts();
+    put(values, "Tidemark_spans_dropped", dropped);
+    put(values, "Tidemark_spans_exported", exported);
 }
 
 fn put_pool(values: &mut Values, status: &Status) {

@@ -182,6 +182,8 @@ pub(super) const DEFS: &[Def] = &[
     def("max_user_connections", Both, true, uint(0, 4_294_967_295), "0"),
     def("status_address", Global, false, Text, "127.0.0.1"),
     def("status_port", Global, false, uint(0, 65535), "0"),
+    // Where spans of statements are sent, as OTLP over HTTP.
+    def("tidemark_otlp_endpoint", Global, false, Text, ""),
     def("tidemark_max_logins", Global, true, uint(1, 65535), "512"),
     def("max_connect_errors", Global, true, from(1), "100"),
     unused(

@@ -49,7 +49,8 @@ for tool in "$@"; do
     frameworks) need mariadb_config libmariadb-dev; need pkg-config pkg-config; need mydumper mydumper; true ;;
     monitoring)
       need mysqladmin mariadb-client; need pt-mysql-summary percona-toolkit libdbd-mysql-perl; need mysqltuner mysqltuner
-      need prometheus-mysqld-exporter prometheus-mysqld-exporter; perl -MDBD::MariaDB -e 1 2>/dev/null || need no-such-command libdbd-mariadb-perl; true ;;
+      need prometheus-mysqld-exporter prometheus-mysqld-exporter; perl -MDBD::MariaDB -e 1 2>/dev/null || need no-such-command libdbd-mariadb-perl
+      [ -d /usr/share/phpmyadmin ] || need no-such-command phpmyadmin php-cli php-mysql; true ;;
     *) echo "setup.sh knows no tool called $tool" >&2; false ;;
   esac || { echo "cannot find or install $tool" >&2; exit 1; }
 done

@@ -10,6 +10,7 @@ import time
 import urllib.request
 from pathlib import Path
 
+import phpmyadmin
 from support.report import Report
 from support.server import Server, free_port
 
@@ -115,6 +116,7 @@ def tools(report: Report, server: Server) -> None:
     if tuned is not None:
         report.check("Failed to execute" not in tuned, "every statement of mysqltuner is answered", tuned[-800:])
     says(report, "mysqladmin", run(report, "mysqladmin", *client, "extended-status"), "Innodb_data_fsyncs", "Handler_read_rnd_next")
+    says(report, "mytop", run(report, "mytop", "-b", "-h", host, "--port", port, "-u", USER, "-p", PASSWORD), r"Queries: +\d", "Cmd")
     if shutil.which("innotop") and subprocess.run(["perl", "-MDBD::MariaDB", "-e", "1"], capture_output=True).returncode == 0:
         for mode, wanted in INNOTOP_MODES.items():
             says(report, f"innotop, mode {mode},", run(report, "innotop", "--nonint", "--count", "1", "-h", host, "-P", port, "-u", USER, "-p", PASSWORD, "-m", mode,
@@ -122,3 +124,4 @@ def tools(report: Report, server: Server) -> None:
     else:
         report.skip("innotop", "it is not installed")
     exporter(report, server)
+    phpmyadmin.pages(report, server, USER, PASSWORD)

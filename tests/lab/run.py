@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """`tidemark lab`: a small run of all experiments, and its report in a real browser.
 
-    tests/lab/run.py [FILTER...]
+    tests/lab/run.py [--pictures DIRECTORY] [FILTER...]
 
 One server is a Tidemark of the lab's own, the other one does not exist: what refuses is a row of the page, and no reason to stop.
 The page is opened in Chromium on a wide screen, as wide as a telephone, in the dark and on paper. PostgreSQL takes part where it is installed.
+With --pictures a screenshot of the example in docs/lab is written there, and nothing else is done.
 """
 import json
 import os
@@ -43,6 +44,7 @@ DAMAGE = [
     "UPDATE tpcc_customer SET c_balance = c_balance + 1 WHERE c_w_id = 1 AND c_d_id = 6 AND c_id = 1",              # 10, 12
     "UPDATE tpcc_customer SET c_delivery_cnt = c_delivery_cnt + 1 WHERE c_w_id = 1 AND c_d_id = 7 AND c_id = 1",    # 11
 ]
+PICTURED = "hot-row-2015"
 SECTIONS = "[...document.querySelectorAll('section')].map(s => [s.dataset.experiment, s.querySelectorAll('figure svg').length])"
 # Plots that have no size, or no curve that is as wide as a finger.
 EMPTY_PLOTS = """[...document.querySelectorAll('figure svg')].filter(svg => svg.getBoundingClientRect().width < 200 ||
@@ -138,6 +140,9 @@ def postgres(report: Report, home: Path) -> None:
             report.check(errors == {None} if why is None else all(why in error for error in errors), f"postgres/login/{method}", str(errors))
         done = lab("run", *once, "--client", "sysbench", "clients-2010", "clients-2017", "--results", str(stock), "--server", at("trust"))
         report.equal([line.get("error") for line in cells(stock)], [None] * 4, "postgres/sysbench")
+        # Everybody deletes the one row and inserts it again: a key that is taken meanwhile is tried again, and told.
+        done = lab("load", "psel", "--clients", "16", "--tables", "1", "--rows", "1", "--level", "RC", "--warm", "0", "--seconds", "1", "--server", at("trust").split("=", 1)[1])
+        report.check(done.returncode == 0 and "duplicate_keys" in done.stdout, "postgres/keys_that_are_taken", done.stdout + done.stderr)
     lines = cells(results)
     lacking = {(line["experiment"], line["cell"].split("level=")[1]) for line in lines if "has no READ UNCOMMITTED" in line.get("error", "")}
     report.equal(lacking, {("ratio-2015", "RU"), ("tpcc-2015", "RU")}, "postgres/what_it_lacks")
@@ -267,8 +272,20 @@ def page(report: Report, home: Path) -> None:
     markup(report, results, home)
 
 
+def picture(directory: Path) -> None:
+    with Browser() as browser:
+        example = browser.open((HERE.parents[1] / "docs/lab/index.html").as_uri(), width=1000, height=1000)
+        example.evaluate(f"document.querySelector('section[data-experiment={PICTURED}]').scrollIntoView()")
+        (directory / "lab.png").write_bytes(example.picture(whole=False))
+
+
 def main() -> int:
-    options = suite_parser(__doc__).parse_args()
+    parser = suite_parser(__doc__)
+    parser.add_argument("--pictures", type=Path, help="where the screenshot is written")
+    options = parser.parse_args()
+    if options.pictures:
+        picture(options.pictures)
+        return 0
     report = Report("lab", options.filters)
     with scratch("lab") as home:
         home = Path(home)

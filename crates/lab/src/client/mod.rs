@@ -173,15 +173,19 @@ pub enum Transient {
     ChangedRecord,
     /// It cannot be as if it had run alone (PostgreSQL).
     Serialization,
+    /// PostgreSQL at READ COMMITTED: of two that delete a row and insert it again, the one that has waited does not see the new row, deletes
+    /// nothing, and then finds the key taken.
+    DuplicateKey,
 }
 
 impl Transient {
     /// All of them.
-    pub const ALL: [Transient; 4] = [
+    pub const ALL: [Transient; 5] = [
         Transient::Deadlock,
         Transient::LockWaitTimeout,
         Transient::ChangedRecord,
         Transient::Serialization,
+        Transient::DuplicateKey,
     ];
 
     /// As results have their number.
@@ -191,6 +195,7 @@ impl Transient {
             Transient::LockWaitTimeout => "lock_wait_timeouts",
             Transient::ChangedRecord => "changed_records",
             Transient::Serialization => "serialization_failures",
+            Transient::DuplicateKey => "duplicate_keys",
         }
     }
 }
@@ -224,6 +229,7 @@ impl Error {
             (Some(1205), _) | (_, Some("55P03")) => Some(Transient::LockWaitTimeout),
             (Some(1020), _) => Some(Transient::ChangedRecord),
             (_, Some("40001")) => Some(Transient::Serialization),
+            (_, Some("23505")) => Some(Transient::DuplicateKey),
             _ => None,
         }
     }

@@ -130,6 +130,11 @@ fn seed(number: usize) -> u64 {
 trait Worker {
     /// Runs one transaction. True if it counts.
     fn event(&mut self, client: &mut Client) -> Result<bool, Error>;
+
+    /// True if it deletes rows and inserts them again, so that [`Transient::DuplicateKey`] may happen. To all others it is an error.
+    fn reuses_keys(&self) -> bool {
+        false
+    }
 }
 
 /// When a client begins its next transaction.
@@ -387,7 +392,10 @@ fn converse(
         let counts = match worker.event(&mut client) {
             Ok(counts) => counts,
             Err(e) => {
-                let Some(transient) = e.transient() else {
+                let transient = e
+                    .transient()
+                    .filter(|transient| *transient != Transient::DuplicateKey || worker.reuses_keys());
+                let Some(transient) = transient else {
                     return Err(e.into());
                 };
                 client.run(b"ROLLBACK")?;

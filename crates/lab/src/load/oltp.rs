@@ -279,4 +279,8 @@ impl Worker for OltpWorker {
         }
         Ok(true)
     }
+
+    fn reuses_keys(&self) -> bool {
+        matches!(self.of.writes, Writes::OneIn(_))
+    }
 }

@@ -18,7 +18,7 @@ use mysql_common::proto::MyDeserialize;
 /// A value for a `?`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Param<'a> {
-    /// An INT.
+    /// An INT, which is sent as a BIGINT: a client that knows no column's type binds integers so, sysbench for one.
     Int(i32),
     /// A text, or bytes.
     Text(&'a [u8]),
@@ -27,7 +27,7 @@ pub enum Param<'a> {
 impl Param<'_> {
     fn column_type(self) -> ColumnType {
         match self {
-            Param::Int(_) => ColumnType::MYSQL_TYPE_LONG,
+            Param::Int(_) => ColumnType::MYSQL_TYPE_LONGLONG,
             Param::Text(_) => ColumnType::MYSQL_TYPE_STRING,
         }
     }
@@ -104,7 +104,7 @@ fn put_params(out: &mut Vec<u8>, params: &[Param<'_>], told: &mut Vec<u8>) {
     }
     for param in params {
         match param {
-            Param::Int(value) => out.extend_from_slice(&value.to_le_bytes()),
+            Param::Int(value) => out.extend_from_slice(&i64::from(*value).to_le_bytes()),
             Param::Text(text) => {
                 put_len(out, text.len());
                 out.extend_from_slice(text);
@@ -145,10 +145,13 @@ mod tests {
             put_params(&mut out, params, &mut told);
             out
         };
-        let long = ColumnType::MYSQL_TYPE_LONG as u8;
+        let long = ColumnType::MYSQL_TYPE_LONGLONG as u8;
         let text = ColumnType::MYSQL_TYPE_STRING as u8;
-        assert_eq!(put(&[Param::Int(258)]), [0, 1, long, 0, 2, 1, 0, 0]);
-        assert_eq!(put(&[Param::Int(3)]), [0, 0, 3, 0, 0, 0]);
+        assert_eq!(put(&[Param::Int(258)]), [0, 1, long, 0, 2, 1, 0, 0, 0, 0, 0, 0]);
+        assert_eq!(
+            put(&[Param::Int(-3)]),
+            [0, 0, 0xfd, 255, 255, 255, 255, 255, 255, 255]
+        );
         assert_eq!(put(&[Param::Text(b"ab")]), [0, 1, text, 0, 2, b'a', b'b']);
         assert_eq!(put(&[Param::Text(b"")]), [0, 0, 0]);
     }

@@ -257,6 +257,7 @@ impl Books for OpenBooks {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::simulate::network::Waking;
 
     const PRICE: Price = Price {
         outside_ns: 0.0,
@@ -272,6 +273,7 @@ mod tests {
             far_ns: 150.0,
             switch_ns: 0.0,
             spin_ns: 0.0,
+            waking: Waking::One,
         }
     }
 

@@ -350,14 +350,14 @@ impl Simulated {
 mod tests {
     use super::*;
 
-    /// The figures that are recorded. Of 2017 the simulator finds 0.48 where the study has a third: it is on the edge of the tolerance, so what
+    /// The figures that are recorded. Of 2017 the simulator finds 0.47 to 0.48 where the study has a third: it is on the edge of the tolerance, so what
     /// is asserted is that RC loses half of the rate there.
     #[test]
     fn ratios_are_near_those_of_the_studies() {
         let simulated = studies(&Figures::recorded().unwrap()).unwrap();
         for check in &simulated.studies {
             match check.what.starts_with("2017") {
-                true => assert!(check.simulated < 0.55, "{check:?}"),
+                true => assert!(check.simulated < 0.5, "{check:?}"),
                 false => assert!(check.distance() <= TOLERANCE, "{check:?}"),
             }
         }

@@ -3,12 +3,16 @@
 //!
 //! ```sh
 //! cargo bench -p tidemark-engine --bench views
-//! cargo bench -p tidemark-engine --features museum --bench views -- trx_sys    # the first of them, with an exhibit
+//! cargo bench -p tidemark-engine --features museum --bench views -- trx_sys    # those of the studies, with an exhibit
 //! ```
 
 use std::hint::black_box;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
 use tidemark_engine::disk::sim::SimDisk;
+use tidemark_engine::waits::{self, Wait};
 use tidemark_engine::*;
 use tidemark_testing::bench::{line, time};
 
@@ -91,21 +95,33 @@ fn views_beside_open_transactions() {
     }
 }
 
-fn reads_in_an_old_view() {
+/// Where a chain is walked, so many reads take too long.
+const WALKED_READS_MAX: u32 = 20_000_000;
+
+fn reads_in_an_old_view(sizes: &[u32]) {
     let engine = engine();
     let table = table(&engine, 1);
     let hot = key(&table, 0);
     let mut old = snapshot(&engine);
     let mut writer = engine.transaction();
     let mut done = 0;
-    for n in [0, 1_000, 100_000, 1_000_000, 10_000_000] {
+    for &n in sizes {
+        let (first, began) = (done, Instant::now());
         while done < n {
             writer.begin(Isolation::ReadCommitted, false);
-            update(&table, &mut writer, &hot, done as i64 + 1);
+            update(&table, &mut writer, &hot, i64::from(done) + 1);
             writer.commit().expect("a commit");
             done += 1;
         }
-        let took = time(20_000, || {
+        if done > first {
+            let took = began.elapsed() / (done - first);
+            line(
+                "update the row beside that view; updates since:",
+                n as usize,
+                took,
+            );
+        }
+        let took = time((WALKED_READS_MAX / n.max(1)).clamp(2, 20_000), || {
             let mut v = None;
             table
                 .get(&mut old, 0, &hot, Read::Consistent, &mut |row| {
@@ -115,8 +131,110 @@ fn reads_in_an_old_view() {
                 .expect("a read");
             assert_eq!(black_box(v), Some(0));
         });
-        line("read a row in a view; updates of it since:", n, took);
+        line("read a row in a view; updates of it since:", n as usize, took);
     }
+}
+
+/// A turn of one level, and how many turns.
+const TURN: Duration = Duration::from_millis(40);
+const TURNS: usize = 9;
+const READS: usize = 10;
+/// Rows that open transactions have changed, that are read, and of threads: each has one, on a page of its own.
+const CHANGED: i64 = 10_000;
+const READ: i64 = 1_000;
+const THREADS_MAX: i64 = 64;
+const APART: i64 = 200;
+
+/// READ COMMITTED against REPEATABLE READ, in turns, by threads and by open transactions that have written.
+fn levels() {
+    let engine = engine();
+    let table = table(&engine, CHANGED + READ + THREADS_MAX * APART);
+    let mut open = Vec::new();
+    for n in [0, 100, 1_000, CHANGED as usize] {
+        while open.len() < n {
+            let mut txn = engine.transaction();
+            txn.begin(Isolation::ReadCommitted, false);
+            update(&table, &mut txn, &key(&table, open.len() as i64), 1);
+            open.push(txn);
+        }
+        for threads in [1, 2, 8, THREADS_MAX as usize] {
+            compare_levels(&engine, &table, threads, n);
+        }
+    }
+}
+
+fn compare_levels(engine: &Engine, table: &Table, threads: usize, open: usize) {
+    let before = Wait::ALL.map(|wait| waits::background().of(wait));
+    let mut pairs: Vec<(f64, f64)> = (0..TURNS)
+        .map(|_| {
+            let rr = rate_per_s(engine, table, threads, Isolation::RepeatableRead);
+            (
+                rate_per_s(engine, table, threads, Isolation::ReadCommitted) / rr,
+                rr,
+            )
+        })
+        .collect();
+    pairs.sort_by(|one, other| one.0.total_cmp(&other.0));
+    let (ratio, rr) = pairs[TURNS / 2];
+    let waited = Wait::ALL.iter().zip(before).map(|(&wait, before)| {
+        let now = waits::background().of(wait);
+        (now.nanos - before.nanos, now.count - before.count, wait)
+    });
+    let longest = match waited.max_by_key(|(nanos, ..)| *nanos) {
+        Some((nanos @ 1.., count, wait)) => {
+            format!(
+                "{wait:?}, {count} times, {:.1} µs each",
+                nanos as f64 / 1e3 / count as f64
+            )
+        }
+        _ => "nothing".to_owned(),
+    };
+    println!(
+        "RC ÷ RR; threads, open write transactions: {threads:>15} {open:>10} {ratio:>14.2}   RR {rr:.0}/s, waits for {longest}"
+    );
+}
+
+/// Transactions per second: some rows by key, each by a statement, then an update of a row that is the thread's own.
+fn rate_per_s(engine: &Engine, table: &Table, threads: usize, isolation: Isolation) -> f64 {
+    let (stop, done) = (AtomicBool::new(false), AtomicU64::new(0));
+    let began = Instant::now();
+    thread::scope(|scope| {
+        for number in 0..threads {
+            let (stop, done) = (&stop, &done);
+            scope.spawn(move || {
+                let keys: Vec<_> = (0..READ).map(|id| key(table, CHANGED + id)).collect();
+                let own = key(table, CHANGED + READ + number as i64 * APART);
+                let mut txn = engine.transaction();
+                let mut at = number;
+                while !stop.load(Ordering::Relaxed) {
+                    txn.begin(isolation, false);
+                    for _ in 0..READS {
+                        // A step that has no divisor in common with the number of rows goes through all of them.
+                        at = (at + 617) % keys.len();
+                        read(table, &mut txn, &keys[at]);
+                    }
+                    txn.statement_begin();
+                    update(table, &mut txn, &own, at as i64);
+                    txn.statement_end();
+                    txn.commit().expect("a commit");
+                    done.fetch_add(1, Ordering::Relaxed);
+                }
+            });
+        }
+        thread::sleep(TURN);
+        stop.store(true, Ordering::Relaxed);
+    });
+    done.load(Ordering::Relaxed) as f64 / began.elapsed().as_secs_f64()
+}
+
+fn read(table: &Table, txn: &mut Transaction, key: &[u8]) {
+    txn.statement_begin();
+    let found = table.get(txn, 0, key, Read::Consistent, &mut |row| {
+        black_box(row.get(1).as_int());
+        Ok(Keep::Locked)
+    });
+    found.expect("a read");
+    txn.statement_end();
 }
 
 fn updates_beside_views() {
@@ -189,10 +307,13 @@ fn main() {
     if let Some(exhibit) = std::env::args().skip(1).find(|word| !word.starts_with('-')) {
         assert!(museum::open(&exhibit), "there is no exhibit '{exhibit}'");
         views_beside_open_transactions();
+        levels();
+        reads_in_an_old_view(&[0, 1_000, 10_000, 100_000]);
         return;
     }
     views_beside_open_transactions();
-    reads_in_an_old_view();
+    levels();
+    reads_in_an_old_view(&[0, 1_000, 100_000, 1_000_000, 10_000_000]);
     updates_beside_views();
     scans_of_what_changed();
 }

@@ -1,31 +1,97 @@
 #!/usr/bin/env python3
-"""The lab's load generator against stock sysbench, on the same work: do they find the same rate, and what does each cost?
+"""The lab's load generator against stock sysbench, on the same work: is the load the same, and what does each generator cost?
 
-    bench/generator.py NAME=PORT[:USER]... [--rounds 12] [--seconds 3] [--workloads point,rw,upd] [--clients 1,16] [--cpu 0]
+    bench/generator.py NAME=PORT[:USER]... [--apart] [--rounds 12] [--seconds 3] [--workloads point,rw,upd] [--clients 1,16]
 
 The servers are up, on this machine, and speak MySQL's protocol; TIDEMARK_BINARY is the program whose generator is tried. Each round runs
-one after the other, the first of one round is the last of the next, and what is quoted is the median of the rounds' ratios: a machine gets
-faster and slower by more than the generators differ. Both begin cold and count everything, the tables are the lab's own, and
-processor time is that of the whole process by its exit, divided by its transactions.
+one after the other, the first of one round is the last of the next, and what is quoted is the median of the rounds' ratios, lab ÷ sysbench: a machine gets
+faster and slower by more than the generators differ. Both begin cold and count everything, the tables are the lab's own, and a
+generator's processor time is that of its whole process by its exit, divided by its transactions.
 
-In a closed loop a cheaper generator is a faster one wherever its own time counts: with one client always, with more where it shares the
-processors with the server. `--cpu` has the generators on one processor; put the server on another (`taskset -acp 1 PID`), and with many clients the
-server alone decides the rate.
+In a closed loop a cheaper generator is a faster one wherever its own time counts: with one client always, since
+
+    time of a transaction = generator + server + waking each other
+
+and with more where both share processors. So two rates may differ although server and transactions are the same. `--apart` takes the generator out: it has one
+processor, the server's threads another.
+
+    several clients   they keep the server's processor busy, so the rate is the server's
+    one client        `rest` is what the generator's own processor time leaves of a transaction: the server's part, and the waking
+
+`server` is the server's processor time per transaction by /proc, `busy` the share of its processor that it used. `--apart` needs the right to move the
+server's threads (its user, or root); they are put back at the end.
 """
 import argparse
 import os
 import re
 import statistics
 import subprocess
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
 
 SCRIPTS = {"point": "oltp_point_select", "rw": "oltp_read_write", "upd": "oltp_update_non_index"}
 TABLES, ROWS = 4, 25_000
-PINNED: list[str] = []
+TICK_US = 1e6 / os.sysconf("SC_CLK_TCK")
+GENERATORS_ON, SERVER_ON = 0, 1
+LISTEN = "0A"
 
 
-def timed(command: list[str]) -> tuple[str, float]:
+@dataclass(frozen=True)
+class Peer:
+    name: str
+    port: int
+    user: str
+    process: Path
+
+    def cpu_us(self) -> float:
+        """Of all threads, those that have ended included."""
+        fields = (self.process / "stat").read_text().rsplit(")", 1)[1].split()
+        return (int(fields[11]) + int(fields[12])) * TICK_US
+
+    def move(self, processors: set[int]) -> None:
+        # A thread that begins has the processors of the one that starts it, so the second look finds none that has slipped through.
+        for _ in range(2):
+            for thread in (self.process / "task").iterdir():
+                try:
+                    os.sched_setaffinity(int(thread.name), processors)
+                except ProcessLookupError:
+                    pass                    # it has ended
+
+
+@dataclass(frozen=True)
+class Turn:
+    """What one generator found in one run; processor times are microseconds per transaction."""
+    tps: float
+    own_us: float
+    server_us: float
+
+    @property
+    def rest_us(self) -> float:
+        """What its own processor time leaves of a transaction of one client."""
+        return 1e6 / self.tps - self.own_us
+
+    @property
+    def busy(self) -> float:
+        return self.server_us * self.tps / 1e6
+
+
+def listening(port: int) -> Path:
+    """The process that listens on a TCP port."""
+    lines = [line.split() for table in ("tcp", "tcp6") for line in Path("/proc/net", table).read_text().splitlines()[1:]]
+    sockets = {f"socket:[{line[9]}]" for line in lines if line[3] == LISTEN and int(line[1].rsplit(":", 1)[1], 16) == port}
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            if any(os.readlink(file) in sockets for file in (process / "fd").iterdir()):
+                return process
+        except OSError:
+            continue                        # it has ended, or is another user's
+    raise SystemExit(f"no process of this user listens on port {port}")
+
+
+def timed(command: list[str], processors: set[int]) -> tuple[str, float]:
     """What a command says, and the processor time that it takes."""
-    child = subprocess.Popen(PINNED + command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    child = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, preexec_fn=lambda: os.sched_setaffinity(0, processors))
     said = child.stdout.read()
     _, status, usage = os.wait4(child.pid, 0)
     if status:
@@ -33,55 +99,78 @@ def timed(command: list[str]) -> tuple[str, float]:
     return said, usage.ru_utime + usage.ru_stime
 
 
-def of_lab(workload: str, clients: int, seconds: int, address: tuple[int, str]) -> tuple[float, float]:
-    port, user = address
+def of_lab(peer: Peer, workload: str, clients: int, seconds: int, processors: set[int]) -> Turn:
     program = os.environ.get("TIDEMARK_BINARY", "target/release/tidemark")
-    said, cpu = timed([program, "lab", "load", workload, f"--clients={clients}", f"--tables={TABLES}", f"--rows={ROWS}", "--warm=0", f"--seconds={seconds}",
-                       f"--server=mysql://{user}@127.0.0.1:{port}/lab_generator"])
+    before = peer.cpu_us()
+    said, own = timed([program, "lab", "load", workload, f"--clients={clients}", f"--tables={TABLES}", f"--rows={ROWS}", "--warm=0", f"--seconds={seconds}",
+                       f"--server=mysql://{peer.user}@127.0.0.1:{peer.port}/lab_generator"], processors)
     tps = float(re.search(r"^tps\s+(\S+)", said, re.M).group(1))
-    return tps, cpu * 1e6 / (tps * seconds)
+    count = tps * seconds
+    return Turn(tps, own * 1e6 / count, (peer.cpu_us() - before) / count)
 
 
-def of_sysbench(workload: str, clients: int, seconds: int, address: tuple[int, str]) -> tuple[float, float]:
-    port, user = address
-    said, cpu = timed(["sysbench", SCRIPTS[workload], f"--threads={clients}", f"--tables={TABLES}", f"--table-size={ROWS}", "--rand-type=uniform", f"--time={seconds}", "--events=0",
-                       "--db-driver=mysql", "--mysql-host=127.0.0.1", f"--mysql-port={port}", f"--mysql-user={user}", "--mysql-db=lab_generator", "run"])
+def of_sysbench(peer: Peer, workload: str, clients: int, seconds: int, processors: set[int]) -> Turn:
+    before = peer.cpu_us()
+    said, own = timed(["sysbench", SCRIPTS[workload], f"--threads={clients}", f"--tables={TABLES}", f"--table-size={ROWS}", "--rand-type=uniform", f"--time={seconds}", "--events=0",
+                       "--db-driver=mysql", "--mysql-host=127.0.0.1", f"--mysql-port={peer.port}", f"--mysql-user={peer.user}", "--mysql-db=lab_generator", "run"], processors)
     count = float(re.search(r"transactions:\s+(\d+)", said).group(1))
-    return count / float(re.search(r"total time:\s+([\d.]+)s", said).group(1)), cpu * 1e6 / count
+    return Turn(count / float(re.search(r"total time:\s+([\d.]+)s", said).group(1)), own * 1e6 / count, (peer.cpu_us() - before) / count)
 
 
-def cell(arguments: argparse.Namespace, address: tuple[int, str], workload: str, clients: int) -> str:
-    rates, costs, lab_rates = [], [], []
-    of_lab(workload, clients, 1, address)  # has the tables be there and in memory
-    for number in range(arguments.rounds):
-        order = [of_lab, of_sysbench] if number % 2 else [of_sysbench, of_lab]
-        found = {run: run(workload, clients, arguments.seconds, address) for run in order}
-        (lab, lab_cpu), (stock, stock_cpu) = found[of_lab], found[of_sysbench]
-        rates.append(lab / stock)
-        costs.append(lab_cpu / stock_cpu)
-        lab_rates.append(lab)
-    quartiles = statistics.quantiles(rates, n=4)
-    return (f"{workload:6} {clients:3} clients   rate {statistics.median(rates):.3f} (quartiles {quartiles[0]:.3f} to {quartiles[2]:.3f})   "
-            f"processor time {statistics.median(costs):.2f}   {statistics.median(lab_rates):.0f} tps")
+@contextmanager
+def placed(peer: Peer, apart: bool):
+    """The processors of the generators, the server's set apart from them where that is wanted."""
+    everywhere = os.sched_getaffinity(0)
+    if not apart:
+        yield everywhere
+        return
+    peer.move({SERVER_ON})
+    try:
+        yield {GENERATORS_ON}
+    finally:
+        peer.move(everywhere)
+
+
+def cell(arguments: argparse.Namespace, peer: Peer, workload: str, clients: int) -> str:
+    pairs = []
+    with placed(peer, arguments.apart) as processors:
+        of_lab(peer, workload, clients, 1, processors)      # has the tables be there and in memory
+        for number in range(arguments.rounds):
+            order = [of_lab, of_sysbench] if number % 2 else [of_sysbench, of_lab]
+            found = {run: run(peer, workload, clients, arguments.seconds, processors) for run in order}
+            pairs.append((found[of_lab], found[of_sysbench]))
+
+    def ratio(of) -> str:
+        ratios = [of(lab) / of(stock) for lab, stock in pairs]
+        low, _, high = statistics.quantiles(ratios, n=4)
+        return f"{statistics.median(ratios):.3f} ({low:.3f} to {high:.3f})"
+
+    def median(of) -> float:
+        return statistics.median(of(lab) for lab, _ in pairs)
+
+    words = [f"{workload:6} {clients:3} clients", f"rate {ratio(lambda turn: turn.tps)}", f"generator {ratio(lambda turn: turn.own_us)}", f"server {ratio(lambda turn: turn.server_us)}"]
+    if arguments.apart and clients == 1:
+        words.append(f"rest {ratio(lambda turn: turn.rest_us)}")
+    words.append(f"{median(lambda turn: turn.tps):.0f} tps, generator {median(lambda turn: turn.own_us):.1f} µs, server {median(lambda turn: turn.server_us):.1f} µs, busy {median(lambda turn: turn.busy):.0%}")
+    return "   ".join(words)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("servers", nargs="+", metavar="NAME=PORT[:USER]")
+    parser.add_argument("--apart", action="store_true")
     parser.add_argument("--rounds", type=int, default=12)
     parser.add_argument("--seconds", type=int, default=3)
     parser.add_argument("--workloads", default="point,rw,upd")
     parser.add_argument("--clients", default="1,16")
-    parser.add_argument("--cpu", type=int)
     arguments = parser.parse_args()
-    if arguments.cpu is not None:
-        PINNED.extend(["taskset", "-c", str(arguments.cpu)])
     for server in arguments.servers:
         name, _, address = server.partition("=")
         port, _, user = address.partition(":")
+        peer = Peer(name, int(port), user or "root", listening(int(port)))
         for workload in arguments.workloads.split(","):
             for clients in map(int, arguments.clients.split(",")):
-                print(f"{name:10} {cell(arguments, (int(port), user or 'root'), workload, clients)}", flush=True)
+                print(f"{name:10} {cell(arguments, peer, workload, clients)}", flush=True)
 
 
 if __name__ == "__main__":

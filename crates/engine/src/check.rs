@@ -50,17 +50,28 @@ pub struct CheckReport {
 }
 
 const FAULTS_MAX: usize = 1000;
+/// So many pages are looked at between two words of progress.
+const TOLD_EVERY: u64 = 256;
 
 impl Engine {
-    /// Verifies a stopped directory, changing nothing.
-    pub fn check(datadir: &Path, collator: Arc<dyn Collator>) -> Result<CheckReport> {
+    /// Verifies a stopped directory, changing nothing. `progress` is told now and then how many pages have been looked at, and of how
+    /// many.
+    pub fn check(
+        datadir: &Path,
+        collator: Arc<dyn Collator>,
+        progress: &mut dyn FnMut(u64, u64),
+    ) -> Result<CheckReport> {
         let mut config = Config::new(datadir);
         config.collator = collator;
-        Engine::check_with(config)
+        Engine::check_watched(config, progress)
     }
 
     /// Like [`Self::check`], with the given settings, such as another disk. Nothing is written to that either.
-    pub fn check_with(mut config: Config) -> Result<CheckReport> {
+    pub fn check_with(config: Config) -> Result<CheckReport> {
+        Engine::check_watched(config, &mut |_, _| {})
+    }
+
+    fn check_watched(mut config: Config, progress: &mut dyn FnMut(u64, u64)) -> Result<CheckReport> {
         let below: Arc<dyn Disk> = match config.disk.take() {
             Some(disk) => disk,
             None => {
@@ -92,6 +103,7 @@ impl Engine {
             },
             reached: vec![0; core.kernel.store.file_pages() as usize / 64 + 1],
             lost_trees: false,
+            progress,
         };
         if let Some(error) = at_start {
             check.fault(format!("recovery: {error}"));
@@ -108,6 +120,8 @@ struct Checker<'e> {
     reached: Vec<u64>,
     /// What lies below a damaged page was not reached.
     lost_trees: bool,
+    /// Told how many pages were reached, and how many there are.
+    progress: &'e mut dyn FnMut(u64, u64),
 }
 
 impl Checker<'_> {
@@ -269,6 +283,11 @@ impl Checker<'_> {
 
     fn reach(&mut self, page: PageId) -> Result<()> {
         self.report.pages += 1;
+        if self.report.pages.is_multiple_of(TOLD_EVERY) {
+            let store = &self.core.kernel.store;
+            let used = store.file_pages().saturating_sub(store.free_pages());
+            (self.progress)(self.report.pages, u64::from(used));
+        }
         let Some(bits) = self.reached.get_mut(page.0 as usize / 64) else {
             return Err(Error::corrupt(page, "lies behind the end of the file"));
         };

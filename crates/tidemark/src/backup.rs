@@ -6,7 +6,7 @@
 //! the command is interrupted. Then the server leaves nothing of the copy.
 
 use crate::arguments::Arguments;
-use indicatif::{ProgressBar, ProgressStyle};
+use crate::progress;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::flag;
 use std::path::{Path, PathBuf, absolute};
@@ -91,7 +91,7 @@ fn copy(mut copying: Client, asking: &mut Client, to: &Path) -> Result<(), Strin
     thread::Builder::new()
         .spawn(move || done.send(copying.query(&statement)))
         .map_err(|error| format!("no thread for the copy's statement: {error}"))?;
-    let bar = progress_bar();
+    let bar = progress::bar();
     let result = loop {
         match wait.recv_timeout(ASKED_EVERY) {
             Ok(result) => break result,
@@ -116,7 +116,7 @@ fn copy(mut copying: Client, asking: &mut Client, to: &Path) -> Result<(), Strin
     }
 }
 
-/// What the process list says: `Copying pages: 42%`. None if it says nothing, or is not to be had: the copy goes on.
+/// What the process list says: `Copying pages: 42%`, or `Copying pages: 42%, 7 s left`. None if it says nothing, or is not to be had: the copy goes on.
 fn state(asking: &mut Client, id: u32) -> Option<(String, u64)> {
     let sql = format!("SELECT STATE FROM information_schema.PROCESSLIST WHERE ID = {id}");
     let rows = asking.query(&sql).ok()?;
@@ -125,17 +125,8 @@ fn state(asking: &mut Client, id: u32) -> Option<(String, u64)> {
 }
 
 fn read_state(text: &str) -> Option<(String, u64)> {
-    let (stage, percent) = text.strip_suffix('%')?.rsplit_once(": ")?;
+    let (stage, percent) = text.split_once('%')?.0.rsplit_once(": ")?;
     Some((stage.to_owned(), percent.parse().ok()?))
-}
-
-/// It shows where a terminal is, and nowhere else.
-fn progress_bar() -> ProgressBar {
-    let bar = ProgressBar::new(100);
-    if let Ok(style) = ProgressStyle::with_template("{msg:18} [{bar:40}] {percent:>3}%  {elapsed}") {
-        bar.set_style(style.progress_chars("=> "));
-    }
-    bar
 }
 
 /// A path as a literal of SQL.
@@ -154,6 +145,10 @@ mod tests {
     fn states_of_the_process_list() {
         let read = |text| read_state(text).map(|(stage, percent)| format!("{stage}|{percent}"));
         assert_eq!(read("Copying pages: 42%").as_deref(), Some("Copying pages|42"));
+        assert_eq!(
+            read("Copying pages: 42%, 7 s left").as_deref(),
+            Some("Copying pages|42")
+        );
         assert_eq!(read("executing"), None);
         assert_eq!(read(""), None);
     }

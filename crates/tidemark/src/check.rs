@@ -1,14 +1,20 @@
 //! `tidemark check`: verifies the data of a stopped server, changing nothing.
 
 use crate::arguments::Arguments;
+use crate::progress;
 use tidemark_engine::Engine;
 use tidemark_sql::collator;
 
 pub fn run(arguments: &Arguments) -> Result<(), String> {
     arguments.refuse_rest("check")?;
     let datadir = &arguments.datadir;
-    let report =
-        Engine::check(datadir, collator()).map_err(|e| format!("cannot check {}: {e}", datadir.display()))?;
+    let bar = progress::bar();
+    bar.set_message("Checking pages");
+    let report = Engine::check(datadir, collator(), &mut |done, of| {
+        bar.set_position((done * 100).checked_div(of).unwrap_or(0));
+    });
+    bar.finish_and_clear();
+    let report = report.map_err(|e| format!("cannot check {}: {e}", datadir.display()))?;
     if !report.was_clean {
         println!(
             "The server was not stopped in an orderly way; this is the state that recovery makes of its data."

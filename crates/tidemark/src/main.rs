@@ -17,6 +17,7 @@ mod arguments;
 mod backup;
 mod check;
 mod logger;
+mod progress;
 mod restore;
 mod salvage;
 mod serve;

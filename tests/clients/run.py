@@ -8,12 +8,15 @@ dumps and their reload, of one database and of all; what the server says about o
 port that is taken; copies of a server at work; what is saved of a
 damaged one. Where the machine has MySQL's own `mysql` as well, the batch runs through it too.
 """
+import fcntl
 import os
 import random
 import shutil
 import signal
+import struct
 import subprocess
 import sys
+import termios
 import threading
 import time
 from pathlib import Path
@@ -41,6 +44,27 @@ def serve(home: Path, *arguments: str, seconds: float = 60) -> subprocess.Comple
         return subprocess.run([binary(), "serve", *arguments], capture_output=True, text=True, cwd=home, timeout=seconds)
     except subprocess.TimeoutExpired as late:
         return subprocess.CompletedProcess(late.args, -1, (late.stdout or b"").decode(), "it started instead of refusing")
+
+
+def on_a_terminal(*command: str) -> str:
+    """What a program writes where it finds a terminal."""
+    ours, its = os.openpty()
+    # A bar is cut to the width, which a new terminal does not have.
+    fcntl.ioctl(its, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 120, 0, 0))
+    process = subprocess.Popen(command, stdin=its, stdout=its, stderr=its)
+    os.close(its)
+    written = b""
+    while True:
+        try:
+            part = os.read(ours, 4096)
+        except OSError:  # the other end is closed
+            break
+        if not part:
+            break
+        written += part
+    process.wait(timeout=60)
+    os.close(ours)
+    return written.decode(errors="replace")
 
 
 def new_user() -> None:
@@ -137,6 +161,8 @@ def loading(server: Server) -> None:
     report.check("in step\t0" in failed.stdout and "100000\t4999950000" in failed.stdout, "load_local_stays_in_step", failed.stdout + failed.stderr)
     imported = client("mariadb-import", server, "--local", "--delete", "loads", str(rows))
     report.check("Records: 100000  Deleted: 0  Skipped: 0  Warnings: 0" in imported.stdout, "import", imported.stdout + imported.stderr)
+    counted = client("mariadb", server, "-N", "-e", "SELECT COUNT_STAR > 2 FROM performance_schema.events_stages_summary_global_by_event_name WHERE EVENT_NAME = 'stage/sql/load data'")
+    report.equal(counted.stdout, "1\n", "loading_is_a_stage")
     client("mariadb", server, script="SET GLOBAL local_infile = OFF; DROP DATABASE loads")
 
 
@@ -289,7 +315,8 @@ def options() -> None:
         seen = dict(server.address.execute("SHOW GLOBAL VARIABLES"))
         report.equal((seen.get("max_connections"), seen.get("innodb_buffer_pool_size"), seen.get("sql_mode")), ("9", str(64 << 20), ""), "file_and_command_line")
         taken = serve(here, f"--datadir={server.datadir}", f"--port={free_port()}")
-        report.check(taken.returncode not in (0, -1), "directory_in_use", taken.stdout + taken.stderr)
+        told = taken.stderr.splitlines()[-1] if taken.stderr else ""
+        report.check(taken.returncode not in (0, -1) and "in use" in told and "--datadir" in told and "salvage" not in told, "directory_in_use", taken.stdout + taken.stderr)
         taken = serve(here, f"--datadir={here / 'another'}", f"--port={server.port}")
         report.check(taken.returncode not in (0, -1) and f"127.0.0.1:{server.port}" in taken.stderr and "--port" in taken.stderr, "port_in_use", taken.stdout + taken.stderr)
         busy = server.check()
@@ -412,6 +439,8 @@ def damage() -> None:
                                "INSERT INTO d.t VALUES " + ", ".join(f"({n}, REPEAT('x', {n % 200}))" for n in range(2000)))
         server.stop()
         report.equal(server.check().returncode, 0, "check_before_damage")
+        shown = on_a_terminal(binary(), "check", f"--datadir={server.datadir}")
+        report.check("Checking pages" in shown and "%" in shown and "No faults." in shown, "check_shows_how_far_it_is", shown)
         page = 16384
         with open(server.datadir / "data", "r+b") as file:
             pages = os.fstat(file.fileno()).st_size // page

@@ -175,7 +175,83 @@ def functions(report: Report, server: Server) -> None:
         report.equal(error.args[0], 1235, "a function that sys does not have")
 
 
-CASES = (pages_and_files, metrics, connections, tables_and_indexes, what_is_under_way, open_tables, functions, spans.spans, tools.tools)
+def events(report: Report, server: Server) -> None:
+    """What tests/sql/events_of_sessions.test cannot show: other sessions, work that takes long, and what is left of sessions that are over."""
+    watched, other = Watched(server), Watched(server)
+    (thread,) = other.ask("SELECT CONNECTION_ID()")[0]
+    watched.ask("UPDATE performance_schema.setup_consumers SET ENABLED = 'YES' WHERE NAME LIKE 'events_waits%' OR NAME LIKE 'events_stages%' OR NAME LIKE '%long'")
+    server.address.execute("CREATE TABLE app.staged (id INT PRIMARY KEY AUTO_INCREMENT, filler CHAR(100))", "INSERT INTO app.staged (filler) SELECT UUID() FROM information_schema.COLUMNS",
+                           "INSERT INTO app.staged (filler) SELECT filler FROM app.staged")
+    other.ask("ALTER TABLE app.staged ADD KEY (filler)")
+    rows = watched.ask(f"""SELECT EVENT_NAME, WORK_COMPLETED = WORK_ESTIMATED, NESTING_EVENT_TYPE FROM performance_schema.events_stages_history
+        WHERE THREAD_ID = {thread} AND EVENT_NAME LIKE 'stage/innodb/alter table%' GROUP BY 1, 2, 3 ORDER BY 1""")
+    names = [row[0] for row in rows]
+    report.check("stage/innodb/alter table (insert)" in names and {row[2] for row in rows} == {"STATEMENT"}, "the stages of ALTER TABLE are events", f"{rows}")
+    (count, total) = watched.ask("SELECT SUM(COUNT_STAR), SUM(SUM_TIMER_WAIT) FROM performance_schema.events_stages_summary_global_by_event_name WHERE EVENT_NAME LIKE 'stage/innodb/alter table%'")[0]
+    report.check(count >= len(names) and total > 0, "and summed up", f"{count} {total}")
+    other.ask("SELECT COUNT(*) FROM app.staged")
+    waits = {name for (name,) in watched.ask(f"SELECT EVENT_NAME FROM performance_schema.events_waits_history WHERE THREAD_ID = {thread}")}
+    report.check("idle" in waits, "single waits are kept", f"{waits}")
+    other.connection.close()
+    time.sleep(0.1)
+    for kind in ("statements", "stages", "waits", "transactions"):
+        (count,) = watched.ask(f"SELECT COUNT(*) FROM performance_schema.events_{kind}_history_long WHERE THREAD_ID = {thread}")[0]
+        report.check(count > 0, f"the {kind} of a session that is over", f"{count}")
+    watched.ask("TRUNCATE performance_schema.events_waits_summary_global_by_event_name")
+    rows = watched.ask("SELECT EVENT_NAME, COUNT_STAR FROM performance_schema.events_waits_summary_global_by_event_name WHERE COUNT_STAR > 5")
+    report.equal(rows, (), "the summaries of waits begin anew")
+    watched.ask("UPDATE performance_schema.setup_instruments SET ENABLED = 'NO' WHERE NAME = 'idle'")
+    watched.ask("TRUNCATE performance_schema.events_waits_summary_global_by_event_name")
+    for _ in range(3):
+        watched.ask("SELECT 1")
+    (count,) = watched.ask("SELECT COUNT_STAR FROM performance_schema.events_waits_summary_global_by_event_name WHERE EVENT_NAME = 'idle'")[0]
+    report.equal(count, 0, "a wait that is switched off is not counted")
+    watched.ask("UPDATE performance_schema.setup_instruments SET ENABLED = 'YES' WHERE NAME = 'idle'")
+    watched.ask("UPDATE performance_schema.setup_consumers SET ENABLED = 'NO' WHERE NAME LIKE 'events_waits_history%' OR NAME LIKE 'events_stages%' OR NAME LIKE '%long'")
+    for name in ("global_instrumentation", "statements_digest"):
+        watched.ask(f"UPDATE performance_schema.setup_consumers SET ENABLED = 'NO' WHERE NAME = '{name}'")
+        watched.ask(f"SELECT 4711 AS {name}")
+        watched.ask(f"UPDATE performance_schema.setup_consumers SET ENABLED = 'YES' WHERE NAME = '{name}'")
+    found = watched.ask("SELECT DIGEST_TEXT FROM performance_schema.events_statements_summary_by_digest WHERE DIGEST_TEXT LIKE 'SELECT ? AS `global_ins%' OR DIGEST_TEXT LIKE 'SELECT ? AS `statements_dig%'")
+    report.equal(found, (), "no digest of what ran while nothing was collected")
+
+
+def sessions(report: Report, server: Server) -> None:
+    """Memory, transactions and encryption of other sessions, in sys."""
+    watched, other = Watched(server), Watched(server)
+    (thread,) = other.ask("SELECT CONNECTION_ID()")[0]
+    other.ask("CREATE TABLE app.locked (id INT PRIMARY KEY)")
+    other.ask("BEGIN")
+    other.ask("INSERT INTO app.locked VALUES (1)")
+    other.ask("SET @large = REPEAT('x', 3000000)")
+    rows = watched.ask(f"SELECT trx_state, trx_autocommit, last_wait FROM sys.processlist WHERE conn_id = {thread}")
+    report.equal(rows, (("ACTIVE", "NO", "idle"),), "sys.processlist has the transaction of a session, and what it waits for")
+    (memory,) = watched.ask(f"SELECT current_allocated FROM sys.`x$memory_by_thread_by_current_bytes` WHERE thread_id = {thread}")[0]
+    report.check(3_000_000 < memory < 30_000_000, "the memory of a session", f"{memory}")
+    (by_user,) = watched.ask("SELECT SUM(current_allocated) FROM sys.`x$memory_by_user_by_current_bytes`")[0]
+    report.check(by_user >= memory, "and by user", f"{by_user}")
+    floors = dict(watched.ask("SELECT event_name, current_alloc FROM sys.`x$memory_global_by_current_bytes`"))
+    report.check(floors["memory/tidemark/sessions"] >= 3_000_000, "and of all", f"{floors}")
+    handles = watched.ask(f"SELECT OBJECT_NAME, EXTERNAL_LOCK FROM performance_schema.table_handles WHERE OWNER_THREAD_ID = {thread}")
+    report.equal(handles, (("locked", "WRITE EXTERNAL"),), "the tables that it has in use")
+    other.ask("ROLLBACK")
+    (version, cipher) = watched.ask(f"SELECT ssl_version, ssl_cipher FROM sys.session_ssl_status WHERE thread_id = {thread}")[0]
+    report.equal((version, cipher), other.ask("""SELECT (SELECT VARIABLE_VALUE FROM performance_schema.session_status WHERE VARIABLE_NAME = 'Ssl_version'),
+        (SELECT VARIABLE_VALUE FROM performance_schema.session_status WHERE VARIABLE_NAME = 'Ssl_cipher')""")[0], "what it is encrypted with")
+    server.address.execute("CREATE USER often@'%' IDENTIFIED BY 'secret' FAILED_LOGIN_ATTEMPTS 3 PASSWORD_LOCK_TIME 2")
+    try:
+        Address(server.address.host, server.address.port, "often", "wrong").connect().close()
+        report.fail("a wrong password is refused")
+    except Exception as error:
+        report.equal(error.args[0], 1045, "a wrong password is refused")
+    rows = watched.ask("SELECT USER, LOCKED, FAILED_LOGIN_ATTEMPTS, REMAINING_LOGIN_ATTEMPTS, PASSWORD_LOCK_TIME, LOCKED_SINCE FROM performance_schema.temporary_account_locks")
+    report.equal(rows, (("often", "NO", 3, 2, 2, None),), "and counted for the account")
+    (start, end, size, full) = watched.ask("SELECT MIN(START_LSN), MAX(END_LSN), MIN(SIZE_IN_BYTES), MIN(IS_FULL) FROM performance_schema.innodb_redo_log_files")[0]
+    tail = int(watched.status()["Tidemark_log_tail_lsn"])
+    report.check(start <= tail < end and size > 0 and full == 0, "the files of the log", f"{start} {tail} {end} {size}")
+
+
+CASES = (pages_and_files, metrics, connections, tables_and_indexes, what_is_under_way, events, sessions, open_tables, functions, spans.spans, tools.tools)
 
 
 def main() -> None:

@@ -199,6 +199,8 @@ pub struct Status {
     pub longest_chain: u32,
     /// Deleted entries that only old views want, and that were moved out of the way.
     pub buried_entries: u64,
+    /// Memory of the locks that are held and waited for, in bytes: of transactions that hold many.
+    pub lock_bytes: u64,
     /// Waits for locks so far.
     pub row_lock_waits: u64,
     /// Waits for locks at present.
@@ -334,9 +336,7 @@ pub(crate) fn ops() -> OpTable {
 /// Takes the directory for this engine.
 pub(crate) fn open_disk(datadir: &Path) -> Result<RealDisk> {
     RealDisk::open(datadir).map_err(|error| match error.kind() {
-        ErrorKind::WouldBlock => {
-            Error::CannotOpen(format!("{} is in use by another process", datadir.display()))
-        }
+        ErrorKind::WouldBlock => Error::InUse(datadir.display().to_string()),
         _ => Error::Io(error),
     })
 }
@@ -560,6 +560,7 @@ impl Engine {
             version_bytes: kernel.version_bytes(),
             longest_chain: mvcc.hot.longest_chain(),
             buried_entries: purge::buried_entries(&self.core),
+            lock_bytes: kernel.locks.memory.bytes(),
             row_lock_waits: count(&kernel.locks.stats.waits),
             row_lock_current_waits: count(&kernel.locks.stats.waiting),
             row_lock_time_ms: count(&kernel.locks.stats.wait_ms),

@@ -22,8 +22,10 @@ pub enum Error {
         /// What is wrong there.
         what: String,
     },
-    /// The data directory was written by another format version, or is in use.
+    /// The data directory was written by another format version, or lacks something.
     CannotOpen(String),
+    /// Another process has this data directory open.
+    InUse(String),
     /// A unique index already holds the key. `index` is 0 for the primary key, `n` for the table's n-th secondary
     /// index; `primary_key` is the encoded primary key of the row that holds it.
     DuplicateKey {
@@ -105,6 +107,7 @@ impl fmt::Display for Error {
             } => write!(f, "page {page} is corrupt: {what}"),
             Error::Corrupt { page: None, what } => write!(f, "corrupt data: {what}"),
             Error::CannotOpen(why) => write!(f, "cannot open the data directory: {why}"),
+            Error::InUse(directory) => write!(f, "{directory} is in use by another process"),
             Error::DuplicateKey { index, .. } => write!(f, "duplicate key in index {index}"),
             Error::LockTableFull => f.write_str("the locks of rows take more memory than is allowed"),
             Error::Deadlock => f.write_str("deadlock: this transaction was chosen as the victim"),

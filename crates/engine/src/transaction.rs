@@ -92,6 +92,11 @@ impl Transaction {
         self.context.isolation
     }
 
+    /// It was begun as one that may not write.
+    pub fn is_read_only(&self) -> bool {
+        self.context.read_only
+    }
+
     /// `WITH CONSISTENT SNAPSHOT`: takes the view now rather than at the first read.
     pub fn consistent_snapshot(&mut self) -> Result<()> {
         if self.context.isolation >= Isolation::RepeatableRead {

@@ -35,6 +35,10 @@
 //! # }
 //! ```
 
+mod threads;
+
+pub use threads::thread_bytes;
+
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use std::sync::atomic::{AtomicI64, AtomicU32, AtomicU64, Ordering};
@@ -74,6 +78,8 @@ struct Thread {
     untold: Cell<i64>,
     /// The most that was used, when it was told, since the running statement began.
     peak: Cell<i64>,
+    /// Its place among the threads that are shown; 0: none.
+    place: Cell<u32>,
 }
 
 impl Thread {
@@ -85,7 +91,12 @@ impl Thread {
 
 thread_local! {
     // Constant and without a destructor, so that the allocator may use it at any time in a thread's life.
-    static THREAD: Thread = const { Thread { told: Cell::new(0), untold: Cell::new(0), peak: Cell::new(0) } };
+    static THREAD: Thread = const { Thread {
+        told: Cell::new(0),
+        untold: Cell::new(0),
+        peak: Cell::new(0),
+        place: Cell::new(0),
+    } };
 }
 
 /// The system's allocator, counting.
@@ -133,6 +144,7 @@ fn tell(thread: &Thread) {
     }
     thread.told.set(used);
     thread.peak.set(thread.peak.get().max(used));
+    threads::show(thread.place.get(), used);
 }
 
 // SAFETY: every call is handed on to the system's allocator as it is; the counting between neither allocates nor unwinds.
@@ -209,11 +221,14 @@ pub fn machine_bytes() -> u64 {
     allowed.fold(of_machine, u64::min)
 }
 
-/// Has what this thread took counted to the last byte when it ends. Threads of which there are many are to call it once
-/// when they begin; of others up to [`QUANTUM`] may stay in the sum.
+/// Has what this thread took counted to the last byte when it ends, and [shown](thread_bytes) to others until then. Threads of which
+/// there are many are to call it once when they begin; of others up to [`QUANTUM`] may stay in the sum.
 pub fn thread_begins() {
     extern "C" fn at_exit(_: *mut libc::c_void) {
-        let _ = THREAD.try_with(tell);
+        let _ = THREAD.try_with(|thread| {
+            tell(thread);
+            threads::give_back(thread.place.take());
+        });
     }
     let key = match EXIT_KEY.load(Ordering::Acquire) {
         0 => {
@@ -236,6 +251,17 @@ pub fn thread_begins() {
     // Any value but null makes the destructor run.
     // SAFETY: the key was made above and is never deleted.
     unsafe { libc::pthread_setspecific(key, std::ptr::without_provenance(1)) };
+    // Only now: the destructor gives the place back.
+    THREAD.with(|thread| {
+        if thread.place.get() == 0 {
+            thread.place.set(threads::take());
+        }
+    });
+}
+
+/// The place of the calling thread, for [`thread_bytes`]; 0 if it has not [begun](thread_begins).
+pub fn own_place() -> u32 {
+    THREAD.with(|thread| thread.place.get())
 }
 
 /// Bytes that the process has allocated, to within [`QUANTUM`] for each thread.

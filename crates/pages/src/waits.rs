@@ -3,11 +3,17 @@
 //! Whoever lets a thread sleep, or has it ask the disk, does so within [`timed`]. The time is counted for the [`Waits`] that the
 //! thread is [counting for](count_for), those of the session that it serves, else for [`background`]. The clock is read only
 //! where a thread waits anyhow; one that finds what it needs pays nothing.
+//!
+//! Counts since the start never go back: others are derived from them. What is shown to people can begin anew
+//! ([`Waits::begin_anew`]), leave kinds of waits out ([`set_counted`]), and have the last waits one by one ([`keep`]); these switches
+//! are the process's, whatever engines it has.
 
 use crate::COUNTED;
+use parking_lot::Mutex;
 use std::cell::RefCell;
+use std::collections::VecDeque;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 /// What a thread waits for.
@@ -89,6 +95,16 @@ pub struct WaitSum {
 }
 
 impl WaitSum {
+    /// A single one.
+    pub fn one(nanos: u64) -> WaitSum {
+        WaitSum {
+            count: 1,
+            nanos,
+            least_nanos: nanos,
+            most_nanos: nanos,
+        }
+    }
+
     /// Adds others of the kind.
     pub fn add(&mut self, other: &WaitSum) {
         if other.count == 0 {
@@ -117,6 +133,9 @@ pub(crate) struct Timed {
     nanos: AtomicU64,
     least_nanos: AtomicU64,
     most_nanos: AtomicU64,
+    /// Of these, what is not shown.
+    unseen_count: AtomicU64,
+    unseen_nanos: AtomicU64,
 }
 
 impl Timed {
@@ -126,6 +145,41 @@ impl Timed {
             nanos: AtomicU64::new(0),
             least_nanos: AtomicU64::new(u64::MAX),
             most_nanos: AtomicU64::new(0),
+            unseen_count: AtomicU64::new(0),
+            unseen_nanos: AtomicU64::new(0),
+        }
+    }
+
+    /// Counts one that is not to be shown, or without its time.
+    #[cold]
+    fn add_unseen(&self, took: Duration, is_counted: bool) {
+        let nanos = nanos_of(took);
+        self.count.fetch_add(1, Ordering::Relaxed);
+        self.nanos.fetch_add(nanos, Ordering::Relaxed);
+        self.unseen_nanos.fetch_add(nanos, Ordering::Relaxed);
+        if !is_counted {
+            self.unseen_count.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    /// What is shown begins anew. One that is counted at the same time may be in the old figures in part.
+    fn begin_anew(&self) {
+        let load = |count: &AtomicU64| count.load(Ordering::Relaxed);
+        self.unseen_count.store(load(&self.count), Ordering::Relaxed);
+        self.unseen_nanos.store(load(&self.nanos), Ordering::Relaxed);
+        self.least_nanos.store(u64::MAX, Ordering::Relaxed);
+        self.most_nanos.store(0, Ordering::Relaxed);
+    }
+
+    /// What is shown.
+    fn shown(&self) -> WaitSum {
+        let load = |count: &AtomicU64| count.load(Ordering::Relaxed);
+        let least = load(&self.least_nanos);
+        WaitSum {
+            count: load(&self.count).saturating_sub(load(&self.unseen_count)),
+            nanos: load(&self.nanos).saturating_sub(load(&self.unseen_nanos)),
+            least_nanos: if least == u64::MAX { 0 } else { least },
+            most_nanos: load(&self.most_nanos),
         }
     }
 
@@ -176,30 +230,176 @@ impl Default for Timed {
     }
 }
 
+/// Waits that are kept of a session: `performance_schema_events_waits_history_size`.
+pub const RECENT_MAX: usize = 10;
+/// Waits that are kept of all: `performance_schema_events_waits_history_long_size`.
+pub const RECENT_OF_ALL_MAX: usize = 10_000;
+
+/// A single wait.
+#[derive(Clone, Copy, Debug)]
+pub struct Waited {
+    /// Counts those of its session that were kept, from 1 on.
+    pub number: u64,
+    /// What was waited for.
+    pub wait: Wait,
+    /// When it was over.
+    pub until: Instant,
+    /// How long it took.
+    pub took: Duration,
+}
+
+/// The last waits, one by one.
+#[derive(Debug)]
+struct Recent {
+    waits: VecDeque<Waited>,
+    last: u64,
+}
+
 /// Waits by kind, as one or several threads have counted them.
 #[derive(Debug)]
-pub struct Waits([Timed; Wait::ALL.len()]);
+pub struct Waits {
+    timed: [Timed; Wait::ALL.len()],
+    recent: Mutex<Recent>,
+    /// The number of the session, for those that are kept of all.
+    session: AtomicU64,
+}
+
+/// By kind: bits of those that are not shown, and of those shown without their times.
+static OFF: AtomicU32 = AtomicU32::new(0);
+static UNTIMED: AtomicU32 = AtomicU32::new(0);
+/// Where single waits are kept.
+static KEPT: AtomicU8 = AtomicU8::new(0);
+const OF_SESSION: u8 = 1;
+const OF_ALL: u8 = 2;
+static RECENT_OF_ALL: Mutex<VecDeque<(u64, Waited)>> = Mutex::new(VecDeque::new());
+
+/// Whether waits of a kind are shown, and with their times.
+pub fn set_counted(wait: Wait, counted: bool, timed: bool) {
+    for (bits, on) in [(&OFF, counted), (&UNTIMED, timed)] {
+        match on {
+            true => bits.fetch_and(!(1 << wait as u32), Ordering::Relaxed),
+            false => bits.fetch_or(1 << wait as u32, Ordering::Relaxed),
+        };
+    }
+}
+
+/// Whether single waits are kept, of each session and of all. What was kept before stays.
+pub fn keep(of_session: bool, of_all: bool) {
+    let kept = u8::from(of_session) * OF_SESSION | u8::from(of_all) * OF_ALL;
+    KEPT.store(kept, Ordering::Relaxed);
+}
+
+/// The last waits of all, the oldest first, each with the number of its session.
+pub fn recent_of_all() -> Vec<(u64, Waited)> {
+    RECENT_OF_ALL.lock().iter().copied().collect()
+}
+
+/// Forgets the last waits of all.
+pub fn forget_recent_of_all() {
+    RECENT_OF_ALL.lock().clear();
+}
 
 impl Waits {
     /// None so far.
     pub const fn new() -> Waits {
-        Waits([const { Timed::new() }; Wait::ALL.len()])
+        Waits {
+            timed: [const { Timed::new() }; Wait::ALL.len()],
+            recent: Mutex::new(Recent {
+                waits: VecDeque::new(),
+                last: 0,
+            }),
+            session: AtomicU64::new(0),
+        }
+    }
+
+    /// Those of a session.
+    pub fn of_session(number: u64) -> Waits {
+        let waits = Waits::new();
+        waits.session.store(number, Ordering::Relaxed);
+        waits
     }
 
     /// Counts one.
     pub fn add(&self, wait: Wait, took: Duration) {
-        self.0[wait as usize].add(took);
+        self.count(wait, took, Timed::add);
+    }
+
+    /// Counts one where this thread alone counts.
+    #[inline]
+    fn add_alone(&self, wait: Wait, took: Duration) {
+        self.count(wait, took, Timed::add_alone);
+    }
+
+    #[inline]
+    fn count(&self, wait: Wait, took: Duration, add: impl FnOnce(&Timed, Duration)) {
+        let timed = &self.timed[wait as usize];
+        let bit = 1 << wait as u32;
+        let off = OFF.load(Ordering::Relaxed);
+        if (off | UNTIMED.load(Ordering::Relaxed)) & bit != 0 {
+            return timed.add_unseen(took, off & bit == 0);
+        }
+        add(timed, took);
+        let kept = KEPT.load(Ordering::Relaxed);
+        if kept != 0 {
+            self.keep(wait, took, kept);
+        }
+    }
+
+    #[cold]
+    fn keep(&self, wait: Wait, took: Duration, kept: u8) {
+        fn put<T>(recent: &mut VecDeque<T>, len_max: usize, waited: T) {
+            if recent.len() == len_max {
+                recent.pop_front();
+            }
+            recent.push_back(waited);
+        }
+        let mut recent = self.recent.lock();
+        recent.last += 1;
+        let waited = Waited {
+            number: recent.last,
+            wait,
+            until: Instant::now(),
+            took,
+        };
+        if kept & OF_SESSION != 0 {
+            put(&mut recent.waits, RECENT_MAX, waited);
+        }
+        drop(recent);
+        if kept & OF_ALL != 0 {
+            let session = self.session.load(Ordering::Relaxed);
+            put(&mut RECENT_OF_ALL.lock(), RECENT_OF_ALL_MAX, (session, waited));
+        }
+    }
+
+    /// The last of them, the oldest first, if they are [kept](keep).
+    pub fn recent(&self) -> Vec<Waited> {
+        self.recent.lock().waits.iter().copied().collect()
+    }
+
+    /// Forgets the last of them.
+    pub fn forget_recent(&self) {
+        self.recent.lock().waits.clear();
+    }
+
+    /// Those of one kind, as they are shown.
+    pub fn shown(&self, wait: Wait) -> WaitSum {
+        self.timed[wait as usize].shown()
+    }
+
+    /// What is shown begins anew.
+    pub fn begin_anew(&self) {
+        self.timed.iter().for_each(Timed::begin_anew);
     }
 
     /// How long those of one kind took together.
     #[inline]
     pub fn nanos(&self, wait: Wait) -> u64 {
-        self.0[wait as usize].nanos.load(Ordering::Relaxed)
+        self.timed[wait as usize].nanos.load(Ordering::Relaxed)
     }
 
     /// Those of one kind.
     pub fn of(&self, wait: Wait) -> WaitSum {
-        self.0[wait as usize].sum()
+        self.timed[wait as usize].sum()
     }
 }
 
@@ -250,7 +450,7 @@ pub fn timed_since<T>(wait: Wait, moment: &mut Option<Instant>, f: impl FnOnce()
 
 fn count(wait: Wait, took: Duration) {
     OWN.with_borrow(|own| match own {
-        Some(own) => own.0[wait as usize].add_alone(took),
+        Some(own) => own.add_alone(wait, took),
         None => BACKGROUND.add(wait, took),
     });
 }
@@ -282,15 +482,54 @@ mod tests {
     }
 
     #[test]
+    fn what_is_shown_begins_anew_and_leaves_out_what_is_off() {
+        let waits = Waits::of_session(5);
+        let add = |nanos| waits.add(Wait::PurgeLag, Duration::from_nanos(nanos));
+        add(7);
+        waits.begin_anew();
+        assert_eq!(waits.shown(Wait::PurgeLag), WaitSum::default());
+        add(3);
+        set_counted(Wait::PurgeLag, false, true);
+        add(50);
+        set_counted(Wait::PurgeLag, true, false);
+        add(60);
+        set_counted(Wait::PurgeLag, true, true);
+        let shown = waits.shown(Wait::PurgeLag);
+        assert_eq!((shown.count, shown.nanos, shown.most_nanos), (2, 3, 3));
+        let all = waits.of(Wait::PurgeLag);
+        assert_eq!((all.count, all.nanos), (4, 120));
+    }
+
+    #[test]
+    fn the_last_waits_are_kept_where_they_are_asked_for() {
+        let waits = Waits::of_session(6);
+        waits.add(Wait::FreeFrame, Duration::from_nanos(1));
+        assert!(waits.recent().is_empty());
+        keep(true, true);
+        (0..15).for_each(|n| waits.add(Wait::FreeFrame, Duration::from_nanos(n)));
+        keep(false, false);
+        waits.add(Wait::FreeFrame, Duration::from_nanos(99));
+        let numbers: Vec<u64> = waits.recent().iter().map(|waited| waited.number).collect();
+        assert_eq!(numbers, (6..=15).collect::<Vec<_>>());
+        let own = recent_of_all()
+            .iter()
+            .filter(|(session, _)| *session == 6)
+            .count();
+        assert_eq!(own, 15);
+        waits.forget_recent();
+        forget_recent_of_all();
+        assert!(waits.recent().is_empty());
+    }
+
+    #[test]
     fn the_shortest_of_several_sums_is_one_that_was() {
-        let one = |nanos| WaitSum {
-            count: 1,
-            nanos,
-            least_nanos: nanos,
-            most_nanos: nanos,
-        };
         let mut sum = WaitSum::default();
-        for other in [one(5), WaitSum::default(), one(2), one(9)] {
+        for other in [
+            WaitSum::one(5),
+            WaitSum::default(),
+            WaitSum::one(2),
+            WaitSum::one(9),
+        ] {
             sum.add(&other);
         }
         assert_eq!(

@@ -21,7 +21,7 @@ use std::sync::atomic::Ordering;
 use std::thread::{self, ThreadId};
 use std::time::Duration;
 use tidemark_sql::Client;
-use tidemark_sql::accounts::{Privileges, privilege_missing, requirement};
+use tidemark_sql::accounts::{Privileges, Refusal, privilege_missing, requirement};
 use tidemark_sql::status;
 use tidemark_sql::{ConnectInfo, Counter, Session, SqlError};
 
@@ -49,15 +49,18 @@ enum End {
     /// The client is told why.
     Told(SqlError),
     Failed(io::Error),
+    /// TLS could not be agreed on.
+    NoTls(io::Error),
 }
 
 impl End {
-    /// Whether a login that ended like this counts against its host (`max_connect_errors`): the client left in the middle
-    /// or did not keep to the protocol. Wrong passwords do not count, as in MySQL.
-    fn is_broken_login(&self) -> bool {
+    /// What a login that ended like this came to.
+    fn refusal(&self) -> Refusal {
         match self {
-            End::Gone | End::Failed(_) => true,
-            End::Told(error) => BROKEN_LOGIN.contains(&error.code),
+            End::Gone | End::Failed(_) => Refusal::Handshake,
+            End::NoTls(_) => Refusal::Tls,
+            End::Told(error) if BROKEN_LOGIN.contains(&error.code) => Refusal::Handshake,
+            End::Told(error) => Refusal::of(error.code, &error.message),
         }
     }
 }
@@ -114,12 +117,8 @@ pub fn serve(shared: &Arc<Shared>, peer: Peer, mut slot: ConnectionSlot) {
             if let End::Told(error) = &end {
                 log::info!("connection {}: no login: {error}", connection.peer.connection_id);
             }
-            if end.is_broken_login() {
-                hosts.failed(
-                    &connection.peer.host,
-                    shared.database.variable_u64("max_connect_errors"),
-                );
-            }
+            let errors_max = shared.database.variable_u64("max_connect_errors");
+            hosts.failed(&connection.peer.host, end.refusal(), errors_max);
             return connection.end(end);
         }
     };
@@ -186,7 +185,8 @@ impl Connection {
             let early = self.input.take_buffered();
             let counters = self.shared.database.counters();
             counters.ssl_accepts.fetch_add(1, Ordering::Relaxed);
-            self.channel.transport.start_tls(config, early)?;
+            let agreed = self.channel.transport.start_tls(config, early);
+            agreed.map_err(End::NoTls)?;
             counters.ssl_finished_accepts.fetch_add(1, Ordering::Relaxed);
             packet = self.channel.read(&mut self.input, AUTH_PACKET_LEN_MAX)?.to_vec();
         }
@@ -370,7 +370,7 @@ impl Connection {
         let id = self.peer.connection_id;
         match end {
             End::Gone => {}
-            End::Failed(e) => log::debug!("connection {id}: {e}"),
+            End::Failed(e) | End::NoTls(e) => log::debug!("connection {id}: {e}"),
             End::Told(error) => {
                 log::debug!("connection {id}: {error}");
                 // A client that is told something out of turn reads it as the answer to its next command.

@@ -18,6 +18,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
+use tidemark_sql::accounts::Refusal;
 use tidemark_sql::error::depth;
 use tidemark_sql::{Database, SqlError};
 
@@ -183,6 +184,14 @@ impl Shared {
         }
     }
 
+    /// A connection's thread has begun, so long after it was asked for.
+    fn note_launch(&self, took: Duration) {
+        if took.as_secs() > self.database.variable_u64("slow_launch_time") {
+            let slow = &self.database.counters().slow_launches;
+            slow.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
     /// Of a connection's thread. A statement that needs more gets an error; `thread_stack` gives more, never less.
     fn stack_len(&self) -> usize {
         let wanted = self.database.variable_u64("thread_stack") as usize;
@@ -209,7 +218,10 @@ fn accept(shared: &Arc<Shared>, listener: &Listener) {
 /// Gives a new client its number and its thread, or the reason why not.
 fn admit(shared: &Arc<Shared>, interface: Interface, socket: Socket, (host, port): (String, u16)) {
     let connection_id = shared.next_id.fetch_add(1, Ordering::Relaxed);
-    if shared.database.hosts().is_blocked(&host) {
+    let hosts = shared.database.hosts();
+    if hosts.is_blocked(&host) {
+        let errors_max = shared.database.variable_u64("max_connect_errors");
+        hosts.failed(&host, Refusal::HostBlocked, errors_max);
         return refuse(shared, socket, &errors::host_blocked(&host));
     }
     let admitted = shared
@@ -231,11 +243,13 @@ fn admit(shared: &Arc<Shared>, interface: Interface, socket: Socket, (host, port
     };
     let stack_len = shared.stack_len();
     let for_thread = Arc::clone(shared);
+    let asked = Instant::now();
     let spawned = thread::Builder::new()
         .name(format!("connection {connection_id}"))
         .stack_size(stack_len)
         .spawn(move || {
             depth::set_stack_len(stack_len);
+            for_thread.note_launch(asked.elapsed());
             tidemark_memory::thread_begins();
             connection::serve(&for_thread, peer, place)
         });

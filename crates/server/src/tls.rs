@@ -268,6 +268,7 @@ pub fn encryption(connection: &ServerConnection) -> Encryption {
         version,
         cipher: suite.map_or("", |suite| name_of(suite.suite())),
         client: names,
+        resumed: connection.handshake_kind() == Some(rustls::HandshakeKind::Resumed),
     }
 }
 

@@ -17,6 +17,15 @@ pub struct Attempts {
     failed: Mutex<HashMap<AuthId, Failed>>,
 }
 
+/// What an account has counted.
+#[derive(Clone, Copy, Debug)]
+pub struct WrongPasswords {
+    /// How many in a row.
+    pub count: u32,
+    /// For how long the account has been locked because of them; `None`: it is not.
+    pub locked_for: Option<Duration>,
+}
+
 struct Failed {
     count: u32,
     locked_at: Option<Instant>,
@@ -66,6 +75,21 @@ impl Attempts {
                 Ok(())
             }
         }
+    }
+
+    /// Accounts with wrong passwords in a row, in the order of their names.
+    pub fn all(&self) -> Vec<(AuthId, WrongPasswords)> {
+        let failed = self.failed.lock();
+        let of = |(id, failed): (&AuthId, &Failed)| {
+            let wrong = WrongPasswords {
+                count: failed.count,
+                locked_for: failed.locked_at.map(|at| at.elapsed()),
+            };
+            (id.clone(), wrong)
+        };
+        let mut all: Vec<_> = failed.iter().map(of).collect();
+        all.sort_by(|(a, _), (b, _)| (&a.user, &a.host).cmp(&(&b.user, &b.host)));
+        all
     }
 
     /// The account begins anew.

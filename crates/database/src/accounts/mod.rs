@@ -23,7 +23,7 @@ pub mod strength;
 
 pub use crate::parse::ast::{Lifetime, LockTime, Requirement};
 pub use attempts::Attempts;
-pub use hosts::Hosts;
+pub use hosts::{Host, Hosts, Refusal};
 pub use pattern::pattern_matches;
 pub use privilege::{Level, Privileges};
 pub use requirement::Encryption;

@@ -14,6 +14,8 @@ pub struct Encryption {
     /// Subject and issuer of the certificate that the client has shown, as `/C=SE/O=Example/CN=client`. Its signature has
     /// been checked.
     pub client: Option<(String, String)>,
+    /// The session's keys are those of an earlier connection.
+    pub resumed: bool,
 }
 
 /// Whether a connection that is encrypted like this, or not at all, is what is demanded.
@@ -81,6 +83,7 @@ mod tests {
             version: "TLSv1.3",
             cipher: "TLS_AES_256_GCM_SHA384",
             client: None,
+            resumed: false,
         };
         let known = Encryption {
             client: Some(("/CN=a".to_owned(), "/CN=ca".to_owned())),

@@ -30,6 +30,8 @@ pub struct Counters {
     pub failed_accepts: AtomicU64,
     /// Connections that got no thread.
     pub failed_threads: AtomicU64,
+    /// Threads of connections that took longer than `slow_launch_time` to begin.
+    pub slow_launches: AtomicU64,
     /// Logins of accounts that are locked.
     pub locked_connects: AtomicU64,
     /// Bytes of the longest list of attributes that a client has sent.

@@ -1,6 +1,7 @@
 //! A database server without the network: one engine, its dictionary, its accounts, its variables and the list of its
 //! sessions.
 
+use super::command;
 use super::components::Components;
 use super::counters::{Counters, Totals};
 use super::deadlocks::Deadlocks;
@@ -19,6 +20,8 @@ use crate::spans::Spans;
 use crate::statements::Digests;
 use crate::statements::accounts::Accounts as StatementAccounts;
 use crate::statements::errors::Errors;
+use crate::statements::long::LongHistory;
+use crate::statements::setup::Setup;
 use crate::types::collation::SqlCollator;
 use crate::variables::{Globals, Setting};
 use parking_lot::Mutex;
@@ -75,6 +78,10 @@ pub struct Database {
     pub spans: Spans,
     /// With which errors statements ended.
     pub errors: Errors,
+    /// What of the events is collected.
+    pub setup: Setup,
+    /// The last events of all sessions.
+    pub long_history: LongHistory,
     /// What statements did, by user and host; their connections.
     pub statement_accounts: StatementAccounts,
     /// What TLS connections begin with at present.
@@ -124,6 +131,9 @@ fn hint(error: &tidemark_engine::Error, force_recovery: u8) -> &'static str {
         Error::Corrupt { .. } | Error::CannotOpen(_) if force_recovery < FORCE_RECOVERY_MAX => {
             ". `tidemark salvage` copies out what can be read; innodb_force_recovery=1 to 6 starts with ever less"
         }
+        Error::InUse(_) => ": a server runs on it. Stop that, or give this one another --datadir",
+        Error::Io(_) => ". --datadir names another directory; the server must be allowed to write there",
+        Error::DiskFull => ". Make room, or give a directory on another disk as --datadir",
         _ => "",
     }
 }
@@ -182,6 +192,8 @@ impl Database {
             digests: Digests::new(digests_max),
             spans: Spans::default(),
             errors: Errors::default(),
+            setup: Setup::new(command::KINDS),
+            long_history: LongHistory::default(),
             statement_accounts: StatementAccounts::default(),
             tls: Mutex::default(),
             components,
@@ -447,7 +459,7 @@ impl Database {
             self.counted_before.lock().take(&process.counters);
             let account = process.counted_as.lock().take();
             self.statement_accounts
-                .disconnect(&account, &process.kinds.totals(), &process.waits);
+                .disconnect(&account, |sums| process.add_to(sums));
             let mut before = self.waited_before.lock();
             for (sum, wait) in before.iter_mut().zip(Wait::ALL) {
                 sum.add(&process.waits.of(wait));

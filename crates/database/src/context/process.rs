@@ -3,17 +3,24 @@
 use super::client::Client;
 use super::counters::SessionCounters;
 use super::deadlocks::Deadlock;
+use crate::accounts::Encryption;
 use crate::parse::conceal;
-use crate::statements::accounts::{self, Kinds};
+use crate::statements::accounts::{self, AccountSums, Kinds};
 use crate::statements::errors::OwnErrors;
-use crate::statements::history::{Ended, History};
+use crate::statements::history::{Ended, History, Place};
+use crate::statements::long::{LongStatement, Told};
+use crate::statements::prepared::Instance;
+use crate::statements::setup::{Consumer, Instrument};
+use crate::statements::stages::{Running, Stage, Stages};
+use crate::statements::transactions::{Begun, Over, Transactions};
 use parking_lot::Mutex;
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::time::Instant;
-use tidemark_engine::waits::Waits;
-use tidemark_engine::{Interrupt, Lsn};
+use tidemark_engine::waits::{Wait, Waits};
+use tidemark_engine::{Interrupt, Isolation, Lsn};
 
 /// A session as the process list and KILL know it. Shared with all other sessions.
 pub struct Process {
@@ -24,6 +31,8 @@ pub struct Process {
     /// Its account, which may have another name and host.
     account: Mutex<(String, String)>,
     attributes: Mutex<Arc<[(String, String)]>>,
+    /// What TLS has agreed on; `None`: the connection is not encrypted.
+    encryption: Mutex<Option<Encryption>>,
     /// When the session began.
     pub connected: Instant,
     /// Set by KILL CONNECTION, for good.
@@ -40,8 +49,12 @@ pub struct Process {
     pub errors: OwnErrors,
     /// The operating system's number for the thread that serves it; 0 if none does yet.
     pub os_thread: AtomicU64,
+    /// That thread's place among those whose memory is told; 0 if it has none.
+    pub memory_place: AtomicU32,
     /// What its statements did, by kind.
     pub kinds: Arc<Kinds>,
+    /// Its prepared statements, by number.
+    prepared: Mutex<BTreeMap<u64, Arc<Instance>>>,
     /// What its connection is counted as.
     pub counted_as: Mutex<accounts::Account>,
     /// The open transaction is READ ONLY.
@@ -66,11 +79,20 @@ pub struct Current {
     pub doing: String,
     /// The statements before.
     pub history: History,
+    /// The number of the transaction that was open when the statement began.
+    pub transaction: Option<u64>,
+    /// Its transactions.
+    pub transactions: Transactions,
+    /// The parts of its statements' work.
+    pub stages: Stages,
     /// The latest view that outlived the statement that opened it.
     view: Lsn,
     /// The beginning of that statement's text, passwords and all.
     view_opened_by: Vec<u8>,
 }
+
+/// How long a work must have gone on for its end to be foreseen.
+const FORESEEN_FROM_S: u64 = 3;
 
 /// Of a longer statement that opens a view so much is kept.
 const OPENED_BY_LEN_MAX: usize = 4096;
@@ -79,6 +101,38 @@ impl Current {
     /// The statement's text as it may be shown: without passwords.
     pub fn text(&self) -> Cow<'_, [u8]> {
         conceal(&self.statement)
+    }
+
+    /// The statement's transaction and its last stage are over.
+    #[inline]
+    fn end_events(&mut self, now: Instant, over: Option<&Over>, told: Told) {
+        if self.stages.running.is_some() {
+            self.stages.end(now, told);
+        }
+        if let Some(over) = over {
+            let history = &mut self.history;
+            self.transactions
+                .end(over, || (history.id_within(), history.next_id()), told);
+        }
+    }
+
+    /// Keeps a statement that is over.
+    #[inline]
+    fn keep(&mut self, ended: &mut Ended, text: &mut Vec<u8>, told: Told) {
+        let place = Place {
+            transaction: self.transaction,
+            is_kept: told.collected.has(Consumer::StatementsHistory),
+        };
+        self.history.add(ended, text, place);
+        if told.collected.has(Consumer::StatementsHistoryLong)
+            && let Some(event) = self.history.last()
+        {
+            let statement = LongStatement {
+                event: event.clone(),
+                schema: self.schema.clone(),
+            };
+            told.long.statements.push(told.session, statement);
+        }
     }
 
     /// The statement's text, passwords and all, to be parsed.
@@ -115,6 +169,7 @@ impl Process {
             user: Mutex::new((user.to_owned(), host)),
             account: Mutex::default(),
             attributes: Mutex::default(),
+            encryption: Mutex::default(),
             connected: Instant::now(),
             killed: AtomicBool::new(false),
             interrupt,
@@ -127,14 +182,19 @@ impl Process {
                 running: false,
                 doing: String::new(),
                 history: History::default(),
+                transaction: None,
+                transactions: Transactions::default(),
+                stages: Stages::default(),
                 view: Lsn::ZERO,
                 view_opened_by: Vec::new(),
             }),
             counters: SessionCounters::default(),
-            waits: Arc::default(),
+            waits: Arc::new(Waits::of_session(id)),
             errors: OwnErrors::default(),
             os_thread: AtomicU64::new(0),
+            memory_place: AtomicU32::new(0),
             kinds: Arc::default(),
+            prepared: Mutex::default(),
             counted_as: Mutex::default(),
             read_only: AtomicBool::new(false),
             owner,
@@ -193,6 +253,16 @@ impl Process {
         *self.attributes.lock() = attributes.into();
     }
 
+    /// Notes what TLS has agreed on.
+    pub fn set_encryption(&self, encryption: Option<Encryption>) {
+        *self.encryption.lock() = encryption;
+    }
+
+    /// What TLS has agreed on.
+    pub fn encryption(&self) -> Option<Encryption> {
+        self.encryption.lock().clone()
+    }
+
     /// What the client says of itself: names and values.
     pub fn attributes(&self) -> Arc<[(String, String)]> {
         Arc::clone(&self.attributes.lock())
@@ -249,6 +319,7 @@ impl Process {
         current.running = true;
         current.statement.clear();
         current.statement.extend_from_slice(statement);
+        current.transaction = current.transactions.open.map(|open| open.id);
         now
     }
 
@@ -268,34 +339,90 @@ impl Process {
         self.current.lock().view = Lsn::ZERO;
     }
 
-    /// Notes that the statement has ended, and what is to be kept of it.
-    pub fn end(&self, now: Instant, ended: Option<&mut Ended>) {
-        let mut current = self.current.lock();
+    /// Notes that the statement has ended, what is to be kept of it, and the end of the transaction that ended with it.
+    pub fn end(&self, now: Instant, ended: Option<&mut Ended>, over: Option<&Over>, told: Told) {
+        let current = &mut *self.current.lock();
         if matches!(current.command, "Query" | "Execute") {
             self.counters.add_statement(now.duration_since(current.since));
         }
         current.command = "Sleep";
         current.since = now;
         current.running = false;
-        if let Some(ended) = ended {
-            let Current {
-                history, statement, ..
-            } = &mut *current;
-            history.add(ended, statement);
+        current.end_events(now, over, told);
+        match ended {
+            Some(ended) => {
+                let mut text = std::mem::take(&mut current.statement);
+                current.keep(ended, &mut text, told);
+                current.statement = text;
+            }
+            None => current.history.pass_within(),
         }
         self.forget_interrupt();
     }
 
     /// Notes the end of a statement of several in one text.
-    pub fn end_one_of_several(&self, ended: &mut Ended, text: &[u8]) {
+    pub fn end_one_of_several(&self, ended: &mut Ended, text: &[u8], told: Told) {
         let kept = text.len().min(crate::statements::history::TEXT_LENGTH_MAX);
         let mut text = text[..kept].to_vec();
-        self.current.lock().history.add(ended, &mut text);
+        let current = &mut *self.current.lock();
+        current.keep(ended, &mut text, told);
+        current.transaction = current.transactions.open.map(|open| open.id);
     }
 
-    /// Forgets the statements before.
-    pub fn forget_history(&self) {
-        self.current.lock().history.clear();
+    /// Notes the end of a transaction, before its statement's.
+    pub fn end_transaction(&self, over: &Over, told: Told) {
+        self.current.lock().end_events(over.at, Some(over), told);
+    }
+
+    /// Notes that a transaction of more than one statement has begun.
+    pub fn open_transaction(&self, isolation: Isolation, read_only: bool) {
+        let current = &mut *self.current.lock();
+        current.transactions.open = Some(Begun {
+            id: current.history.id_within(),
+            statement: current.history.next_id(),
+            at: current.since,
+            isolation,
+            read_only,
+            autocommit: false,
+            savepoints: 0,
+            rolled_back_to: 0,
+            released: 0,
+        });
+    }
+
+    /// Changes what is known of the open transaction.
+    pub fn with_open_transaction(&self, f: impl FnOnce(&mut Begun)) {
+        if let Some(open) = &mut self.current.lock().transactions.open {
+            f(open);
+        }
+    }
+
+    /// Notes that the statement comes to a stage, or how far it is in the one that it is in; `None`: the last is over.
+    pub fn enter_stage(&self, stage: Option<Stage>, work: Option<(u64, u64)>, told: Told) {
+        let current = &mut *self.current.lock();
+        if let (Some(running), Some(stage)) = (&mut current.stages.running, stage)
+            && running.stage == stage
+        {
+            running.work = work;
+            return;
+        }
+        let now = Instant::now();
+        current.stages.end(now, told);
+        let Some(stage) = stage.filter(|stage| told.setup.counts(Instrument::Stage(*stage))) else {
+            return;
+        };
+        current.stages.running = Some(Running {
+            id: current.history.id_within(),
+            statement: current.history.next_id(),
+            stage,
+            since: now,
+            work,
+        });
+    }
+
+    /// Changes what is kept of its events.
+    pub fn with_events(&self, f: impl FnOnce(&mut Current)) {
+        f(&mut self.current.lock());
     }
 
     /// What was to interrupt the last statement is no concern of the next, unless the session is killed for good.
@@ -305,14 +432,63 @@ impl Process {
         }
     }
 
+    /// Lists a prepared statement until [`Process::unlist_prepared`].
+    pub fn list_prepared(&self, instance: &Arc<Instance>) {
+        self.prepared.lock().insert(instance.id, Arc::clone(instance));
+    }
+
+    /// A prepared statement is gone.
+    pub fn unlist_prepared(&self, id: u64) {
+        self.prepared.lock().remove(&id);
+    }
+
+    /// The prepared statements.
+    pub fn prepared(&self) -> Vec<Arc<Instance>> {
+        self.prepared.lock().values().cloned().collect()
+    }
+
     /// Notes the current database.
     pub fn set_schema(&self, schema: Option<&str>) {
         self.current.lock().schema = schema.map(str::to_owned);
     }
 
-    /// Says how far the statement is; empty: nothing is said of it.
-    pub fn set_doing(&self, doing: String) {
-        self.current.lock().doing = doing;
+    /// Adds what it has counted until now to the sums of its account.
+    pub fn add_to(&self, sums: &mut AccountSums) {
+        accounts::add_all(&mut sums.before, &self.kinds.totals());
+        for (sum, wait) in sums.waited.iter_mut().zip(Wait::ALL) {
+            sum.add(&self.waits.shown(wait));
+        }
+        self.with_current(|current| {
+            for (sum, more) in sums.transactions.iter_mut().zip(&current.transactions.sums) {
+                sum.add(more);
+            }
+            for (stage, more) in current.stages.sums() {
+                sums.stages.entry(stage).or_default().add(&more);
+            }
+        });
+    }
+
+    /// Says in the process list how far the statement is, and how long it will take yet, as far as that can be told. Of 0: so many
+    /// bytes of a number that is not known.
+    pub fn set_doing(&self, stage: Stage, done: u64, of: u64) {
+        let current = &mut *self.current.lock();
+        if of == 0 {
+            current.doing = format!("{}: {} MiB", stage.state(), done >> 20);
+            return;
+        }
+        let percent = u128::from(done.min(of)) * 100 / u128::from(of);
+        let since = current.stages.running.filter(|running| running.stage == stage);
+        let took = since.map_or(0, |running| running.since.elapsed().as_secs());
+        let yet = u128::from(took) * u128::from(of.saturating_sub(done)) / u128::from(done.max(1));
+        current.doing = match took >= FORESEEN_FROM_S && done > 0 {
+            true => format!("{}: {percent}%, {yet} s left", stage.state()),
+            false => format!("{}: {percent}%", stage.state()),
+        };
+    }
+
+    /// Nothing is said of the statement any more.
+    pub fn clear_doing(&self) {
+        self.current.lock().doing.clear();
     }
 
     /// Shows the current state to `f`.
@@ -363,6 +539,19 @@ impl SessionSnapshot {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::statements::long::LongHistory;
+    use crate::statements::setup::Setup;
+
+    fn end(process: &Process) {
+        let (setup, long) = (Setup::new(1), LongHistory::default());
+        let told = Told {
+            session: process.id,
+            setup: &setup,
+            collected: setup.collected(),
+            long: &long,
+        };
+        process.end(Instant::now(), None, None, told);
+    }
 
     #[test]
     fn an_idle_session_loses_nothing_to_kill_query() {
@@ -373,10 +562,10 @@ mod tests {
         process.begin("Query", b"SELECT 1", None);
         process.kill(true);
         assert!(process.is_interrupted());
-        process.end(Instant::now(), None);
+        end(&process);
         assert!(!process.is_interrupted());
         process.kill(false);
-        process.end(Instant::now(), None);
+        end(&process);
         assert!(process.is_interrupted() && process.is_killed());
     }
 }

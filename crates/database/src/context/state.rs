@@ -19,6 +19,8 @@ use crate::dictionary::TemporaryTables;
 use crate::error::{Result, SqlError, er};
 use crate::expr::{BindCtx, Env, SessionInfo, Subqueries, VarScope};
 use crate::mdl::{self, Holder};
+use crate::statements::long::Told;
+use crate::statements::stages::Stage;
 use crate::types::{Collation, Value, Warnings};
 use crate::variables::{DEFS, Setting, Settings, VERSION, Values, VariableScope};
 use std::cell::{Cell, OnceCell, RefCell};
@@ -74,6 +76,8 @@ pub struct SessionState {
     digest_length_max: usize,
     /// How long the session had waited for locks when the command at hand began, in nanoseconds.
     lock_nanos_before: Cell<u64>,
+    /// The stages that every statement goes through are counted.
+    counts_stages: Cell<bool>,
     /// ROW_COUNT() of the previous statement.
     pub row_count: Cell<i64>,
     /// FOUND_ROWS(): rows of the previous query, without its LIMIT under SQL_CALC_FOUND_ROWS.
@@ -119,6 +123,9 @@ impl SessionState {
     pub fn begin_command(&self) {
         self.examined.set(0);
         self.lock_nanos_before.set(self.lock_nanos());
+        self.counts_stages
+            .set(self.database.setup.counts_statement_stages());
+        self.stage(Stage::Starting);
     }
 
     /// How much of a statement its digest is of: `max_digest_length`.
@@ -169,6 +176,7 @@ impl SessionState {
             sent: Cell::new(0),
             digest_length_max,
             lock_nanos_before: Cell::new(0),
+            counts_stages: Cell::new(false),
             row_count: Cell::new(0),
             found_rows: Cell::new(0),
             error_count: Cell::new(0),
@@ -286,11 +294,38 @@ impl SessionState {
         self.now_micros.set(micros);
     }
 
-    /// The statement at hand comes to another stage, for SHOW PROFILE.
+    /// The statement at hand comes to another stage, for SHOW PROFILE and `events_stages_…`.
     #[inline]
-    pub fn stage(&self, name: &'static str) {
+    pub fn stage(&self, stage: Stage) {
         if self.profiler.is_on() {
-            self.profiler.enter(name, &self.process.waits);
+            self.profiler.enter(stage.state(), &self.process.waits);
+        }
+        if self.counts_stages.get() {
+            self.process.enter_stage(Some(stage), None, self.told());
+        }
+    }
+
+    /// How far the statement at hand is in a long work: so many of so many parts. The process list and `events_stages_current` show it.
+    pub fn progress(&self, stage: Stage, done: u64, of: u64) {
+        self.process.set_doing(stage, done, of);
+        self.process
+            .enter_stage(Some(stage), Some((done, of)), self.told());
+    }
+
+    /// The long work is over.
+    pub fn end_progress(&self) {
+        self.process.clear_doing();
+        self.process.enter_stage(None, None, self.told());
+    }
+
+    /// Where its events are told to.
+    #[inline]
+    pub fn told(&self) -> Told<'_> {
+        Told {
+            session: self.process.id,
+            setup: &self.database.setup,
+            collected: self.database.setup.collected(),
+            long: &self.database.long_history,
         }
     }
 

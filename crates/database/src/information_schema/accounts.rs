@@ -2,7 +2,7 @@
 //! dumps that are loaded; accounts are changed by CREATE USER, GRANT and their kin.
 
 use super::roles::set_text;
-use crate::accounts::{Account, Lifetime, Privileges, Requirement, requirement};
+use crate::accounts::{Account, Lifetime, LockTime, Privileges, Requirement, now_s, requirement};
 use crate::context::SessionState;
 use crate::context::components::VALIDATE_PASSWORD;
 use crate::error::Result;
@@ -221,6 +221,44 @@ pub fn columns_priv(state: &SessionState) -> Made {
                 ]
             }));
         }
+    }
+    Ok(rows)
+}
+
+/// Accounts that have been given wrong passwords in a row, of those that count them.
+pub fn temporary_locks(state: &SessionState) -> Made {
+    let mut rows = Vec::new();
+    for (id, attempts) in state.database.accounts.attempts.all() {
+        let Some(account) = state.database.accounts.get(&id.user, &id.host) else {
+            continue;
+        };
+        let limit = account.rules.failed_attempts as i64;
+        let days = match account.rules.lock_time {
+            LockTime::None => 0,
+            LockTime::Days(days) => i64::from(days),
+            LockTime::Unbounded => i64::from(i32::MAX),
+        };
+        let since = attempts
+            .locked_for
+            .map(|time| now_s().saturating_sub(time.as_secs()));
+        let until = since.filter(|_| days < i64::from(i32::MAX));
+        let date = |seconds: Option<u64>| match seconds {
+            Some(seconds) => {
+                let at = state.settings.time_zone.local(seconds as i64 * 1_000_000, 0);
+                Value::Date(at.date)
+            }
+            None => Value::Null,
+        };
+        rows.push(vec![
+            string(&id.user),
+            string(&id.host),
+            string(if since.is_some() { "YES" } else { "NO" }),
+            Value::Int(limit),
+            Value::Int((limit - i64::from(attempts.count)).max(0)),
+            Value::Int(days),
+            date(since),
+            date(until.map(|since| since + days as u64 * 24 * 60 * 60)),
+        ]);
     }
     Ok(rows)
 }

@@ -20,7 +20,7 @@ type Made = Result<Vec<Vec<Value>>>;
 const HIDDEN_COLUMNS: i64 = 3;
 
 /// Base tables, not views.
-fn base_tables(state: &SessionState) -> impl Iterator<Item = Arc<TableDef>> {
+pub(super) fn base_tables(state: &SessionState) -> impl Iterator<Item = Arc<TableDef>> {
     stored_tables(state).filter(|table| table.view.is_none())
 }
 

@@ -1,4 +1,5 @@
-//! Statements that run, and the last ones of each session: `performance_schema.events_statements_current` and `…_history`.
+//! Statements that run, the last ones of each session and of all: `performance_schema.events_statements_current`, `…_history` and
+//! `…_history_long`.
 
 use super::statements::{optional, picos};
 use crate::context::command::event_name;
@@ -6,6 +7,7 @@ use crate::context::process::statement_id;
 use crate::context::{Process, SessionState};
 use crate::error::Result;
 use crate::statements::history::{Event, TEXT_LENGTH_MAX};
+use crate::statements::setup::Consumer;
 use crate::statements::{Digest, Figures, Rare};
 use crate::types::Value;
 use std::collections::HashMap;
@@ -25,6 +27,8 @@ struct Rows<'a> {
 struct Shown<'a> {
     thread: u64,
     id: u64,
+    /// The transaction that it is in.
+    transaction: Option<u64>,
     over: bool,
     name: &'a str,
     began: Instant,
@@ -52,6 +56,7 @@ impl Rows<'_> {
         self.show(&Shown {
             thread,
             id: event.id,
+            transaction: event.transaction,
             over: true,
             name: &event_name(ended.kind),
             began: ended.began,
@@ -75,14 +80,16 @@ impl Rows<'_> {
             let text = current.text();
             let text = text[..text.len().min(TEXT_LENGTH_MAX)].to_vec();
             let id = current.history.next_id();
+            let ids = (id, current.transaction);
             current
                 .running
-                .then(|| (id, current.since, text, current.schema.clone()))
+                .then(|| (ids, current.since, text, current.schema.clone()))
         });
         match begun {
-            Some((id, since, text, schema)) => self.show(&Shown {
+            Some(((id, transaction), since, text, schema)) => self.show(&Shown {
                 thread: process.id,
                 id,
+                transaction,
                 over: false,
                 name: "statement/abstract/Query",
                 began: since,
@@ -97,12 +104,8 @@ impl Rows<'_> {
                 sqlstate: None,
             }),
             None => {
-                let (last, schema) = process.with_current(|current| {
-                    (
-                        current.history.events().next_back().cloned(),
-                        current.schema.clone(),
-                    )
-                });
+                let (last, schema) =
+                    process.with_current(|current| (current.history.last().cloned(), current.schema.clone()));
                 if let Some(event) = last {
                     self.event(process.id, &event, schema.as_deref());
                 }
@@ -163,8 +166,8 @@ impl Rows<'_> {
             rare(Rare::SortScan),
             rare(Rare::NoIndexUsed),
             Value::UInt(0),
-            Value::Null,
-            Value::Null,
+            shown.transaction.map_or(Value::Null, Value::UInt),
+            optional(shown.transaction.map(|_| "TRANSACTION")),
             Value::Int(0),
             Value::UInt(statement_id(shown.thread, shown.id)),
             Value::UInt(0),
@@ -181,6 +184,9 @@ fn sessions(state: &SessionState) -> Vec<Arc<Process>> {
 
 pub fn current(state: &SessionState) -> Made {
     let mut rows = Rows::new(state);
+    if !state.told().collected.has(Consumer::StatementsCurrent) {
+        return Ok(rows.rows);
+    }
     sessions(state).iter().for_each(|process| rows.running(process));
     Ok(rows.rows)
 }
@@ -189,13 +195,22 @@ pub fn history(state: &SessionState) -> Made {
     let mut rows = Rows::new(state);
     for process in sessions(state) {
         let (events, schema) = process.with_current(|current| {
-            let events: Vec<Event> = current.history.events().cloned().collect();
+            let events = current.history.events().filter(|event| event.is_kept);
+            let events: Vec<Event> = events.cloned().collect();
             (events, current.schema.clone())
         });
         let schema = schema.as_deref();
         events
             .iter()
             .for_each(|event| rows.event(process.id, event, schema));
+    }
+    Ok(rows.rows)
+}
+
+pub fn history_long(state: &SessionState) -> Made {
+    let mut rows = Rows::new(state);
+    for (session, statement) in state.database.long_history.statements.all() {
+        rows.event(session, &statement.event, statement.schema.as_deref());
     }
     Ok(rows.rows)
 }

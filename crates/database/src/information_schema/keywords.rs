@@ -13,3 +13,10 @@ pub fn keywords(_: &SessionState) -> Result<Vec<Vec<Value>>> {
     let row = |(word, reserved): (&str, i64)| vec![Value::string(word), Value::Int(reserved)];
     Ok(words.into_iter().map(row).collect())
 }
+
+/// The words that a full-text index leaves out unless it is told others, as MySQL lists them.
+pub fn stopwords(_: &SessionState) -> Result<Vec<Vec<Value>>> {
+    const WORDS: &str = "a about an are as at be by com de en for from how i in is it la of on or that the this to was what when where \
+                         who will with und the www";
+    Ok(WORDS.split(' ').map(|word| vec![Value::string(word)]).collect())
+}

@@ -1,4 +1,4 @@
-//! `performance_schema.metadata_locks` and `sys.schema_table_lock_waits`: the locks between statements that use a table and
+//! `performance_schema.metadata_locks`, `table_handles` and `sys.schema_table_lock_waits`: the locks between statements that use a table and
 //! those that change what it is, and the KILL that ends a wait for one.
 
 use super::locks::{optional, shortened, string};
@@ -56,6 +56,36 @@ pub fn metadata_locks(state: &SessionState) -> Made {
         ]
     };
     Ok(locks.map(row).collect())
+}
+
+/// The tables that statements and transactions have in use, LOCK TABLES too. No table is kept open beyond that.
+pub fn table_handles(state: &SessionState) -> Made {
+    let sessions = visible(state);
+    let mut rows = Vec::new();
+    for lock in state.database.dictionary().locks().show() {
+        let (Object::Table(schema, name), true, Some(owner)) =
+            (&lock.object, lock.granted, sessions.get(&lock.session))
+        else {
+            continue;
+        };
+        let external = match lock.kind {
+            "SHARED_READ" | "SHARED_READ_ONLY" => "READ EXTERNAL",
+            "SHARED_WRITE" | "SHARED_NO_READ_WRITE" => "WRITE EXTERNAL",
+            _ => continue,
+        };
+        let event = owner.with_current(|current| current.history.next_id());
+        rows.push(vec![
+            string("TABLE"),
+            string(schema),
+            string(name),
+            Value::UInt(instance(&lock)),
+            Value::UInt(lock.session),
+            Value::UInt(event),
+            Value::Null,
+            string(external),
+        ]);
+    }
+    Ok(rows)
 }
 
 pub fn table_lock_waits(state: &SessionState) -> Made {

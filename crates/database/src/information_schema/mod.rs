@@ -5,20 +5,27 @@
 
 mod accounts;
 mod attributes;
+mod begin_anew;
+mod engine_columns;
 mod engine_tables;
 mod errors;
 mod events;
 mod extensions;
 mod files;
 mod history;
+mod hosts;
 mod keywords;
 mod locks;
+mod memory;
 mod metadata_locks;
 mod metrics;
+mod prepared;
 mod roles;
 mod rows;
 mod server;
 mod setup;
+mod sockets;
+mod stages;
 mod statements;
 mod status_by;
 mod table_io;
@@ -27,6 +34,8 @@ mod variables;
 mod waits;
 
 pub use accounts::{DB_COLUMNS, USER_COLUMNS};
+pub use begin_anew::begin_anew;
+pub use setup::{Change, check_assigned, is_setup};
 
 use crate::context::SessionState;
 use crate::dictionary::TableDef;
@@ -174,6 +183,7 @@ const MAKERS: &[(&str, &str, RowMaker)] = &[
     ),
     (PS, "events_statements_current", events::current),
     (PS, "events_statements_history", events::history),
+    (PS, "events_statements_history_long", events::history_long),
     (PS, "accounts", statements::accounts),
     (PS, "users", statements::users),
     (PS, "hosts", statements::hosts),
@@ -202,10 +212,72 @@ const MAKERS: &[(&str, &str, RowMaker)] = &[
     (IS, "INNODB_CMPMEM", server::compression),
     (IS, "INNODB_CMPMEM_RESET", server::compression),
     (PS, "error_log", server::error_log),
-    (PS, "memory_summary_global_by_event_name", server::memory),
+    (PS, "host_cache", hosts::host_cache),
+    (PS, "socket_instances", sockets::instances),
+    (PS, "socket_summary_by_instance", sockets::by_instance),
+    (PS, "socket_summary_by_event_name", sockets::by_event_name),
+    (PS, "prepared_statements_instances", prepared::instances),
+    (PS, "table_handles", metadata_locks::table_handles),
+    (PS, "innodb_redo_log_files", server::log_files),
+    (PS, "temporary_account_locks", accounts::temporary_locks),
+    (SYS, "sys_config", variables::sys_config),
+    (IS, "INNODB_COLUMNS", engine_columns::columns),
+    (IS, "INNODB_FT_DEFAULT_STOPWORD", keywords::stopwords),
+    (IS, "TABLESPACES_EXTENSIONS", extensions::tablespaces),
+    (PS, "memory_summary_global_by_event_name", memory::global),
+    (PS, "memory_summary_by_thread_by_event_name", memory::by_thread),
+    (PS, "memory_summary_by_account_by_event_name", memory::by_account),
+    (PS, "memory_summary_by_user_by_event_name", memory::by_user),
+    (PS, "memory_summary_by_host_by_event_name", memory::by_host),
     (PS, "tls_channel_status", server::tls_channel),
     (PS, "events_transactions_current", transactions::current),
-    (PS, "events_stages_current", transactions::stages),
+    (PS, "events_transactions_history", transactions::history),
+    (PS, "events_transactions_history_long", transactions::history_long),
+    (
+        PS,
+        "events_transactions_summary_global_by_event_name",
+        transactions::by_event_name,
+    ),
+    (
+        PS,
+        "events_transactions_summary_by_thread_by_event_name",
+        transactions::by_thread,
+    ),
+    (
+        PS,
+        "events_transactions_summary_by_account_by_event_name",
+        transactions::by_account,
+    ),
+    (
+        PS,
+        "events_transactions_summary_by_user_by_event_name",
+        transactions::by_user,
+    ),
+    (
+        PS,
+        "events_transactions_summary_by_host_by_event_name",
+        transactions::by_host,
+    ),
+    (PS, "events_stages_current", stages::current),
+    (PS, "events_stages_history", stages::history),
+    (PS, "events_stages_history_long", stages::history_long),
+    (
+        PS,
+        "events_stages_summary_global_by_event_name",
+        stages::by_event_name,
+    ),
+    (
+        PS,
+        "events_stages_summary_by_thread_by_event_name",
+        stages::by_thread,
+    ),
+    (
+        PS,
+        "events_stages_summary_by_account_by_event_name",
+        stages::by_account,
+    ),
+    (PS, "events_stages_summary_by_user_by_event_name", stages::by_user),
+    (PS, "events_stages_summary_by_host_by_event_name", stages::by_host),
     (PS, "file_instances", files::instances),
     (PS, "file_summary_by_event_name", files::by_event_name),
     (PS, "file_summary_by_instance", files::by_instance),
@@ -217,6 +289,8 @@ const MAKERS: &[(&str, &str, RowMaker)] = &[
     (PS, "table_io_waits_summary_by_index_usage", table_io::by_index),
     (PS, "objects_summary_global_by_type", table_io::objects),
     (PS, "events_waits_current", waits::current),
+    (PS, "events_waits_history", waits::history),
+    (PS, "events_waits_history_long", waits::history_long),
     (
         PS,
         "events_waits_summary_by_account_by_event_name",
@@ -258,24 +332,6 @@ pub fn rows(table: &TableDef, state: &SessionState) -> Result<Vec<Vec<Value>>> {
         Some((_, _, make)) => make(state),
         None => Ok(Vec::new()),
     }
-}
-
-/// TRUNCATE of a table of `performance_schema`: what it counts begins anew. False if it cannot.
-pub fn begin_anew(name: &str, state: &SessionState) -> bool {
-    let is = |table: &str| name.eq_ignore_ascii_case(table);
-    if is("events_statements_summary_by_digest") || is("events_statements_histogram_by_digest") {
-        state.database.digests.forget();
-    } else if is("events_statements_histogram_global") {
-        state.database.digests.forget_histogram();
-    } else if is("events_errors_summary_global_by_error") {
-        state.database.errors.forget();
-    } else if is("events_statements_history") {
-        let sessions = state.database.sessions.lock();
-        sessions.values().for_each(|process| process.forget_history());
-    } else {
-        return false;
-    }
-    true
 }
 
 #[cfg(test)]

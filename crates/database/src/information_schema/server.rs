@@ -1,4 +1,4 @@
-//! The server itself, as `performance_schema` shows it: its memory, its TLS, the last lines of its log; its file of pages
+//! The server itself, as `performance_schema` shows it: its TLS, the last lines of its log; its file of pages
 //! (`information_schema.INNODB_TABLESPACES`); and what its compression
 //! of pages does, which is not there (`information_schema.INNODB_CMP` and `INNODB_CMPMEM`).
 
@@ -10,28 +10,9 @@ use crate::context::error_log::{self, Logged, Priority};
 use crate::error::Result;
 use crate::types::Value;
 use tidemark_engine::PAGE_SIZE;
+use tidemark_engine::disk::counted::FileKind;
 
 type Made = Result<Vec<Vec<Value>>>;
-
-/// What is counted is how much is in use, and was at most; single allocations are not, so their counts are 0.
-pub fn memory(state: &SessionState) -> Made {
-    let pool = state.database.engine().status().pool_pages_total * PAGE_SIZE as u64;
-    let rows = [
-        ("memory/innodb/buf_buf_pool", pool, pool),
-        (
-            "memory/tidemark/allocator",
-            tidemark_memory::process_bytes(),
-            tidemark_memory::process_bytes_max(),
-        ),
-    ];
-    let row = |(name, now, most): (&str, u64, u64)| {
-        let mut row = vec![Value::string(name)];
-        row.extend([0; 4].map(Value::UInt));
-        row.extend([0, 0, 0, 0, now as i64, most.max(now) as i64].map(Value::Int));
-        row
-    };
-    Ok(rows.map(row).to_vec())
-}
 
 pub fn tls_channel(state: &SessionState) -> Made {
     let tls = state.database.tls.lock().clone();
@@ -122,4 +103,32 @@ pub fn log_status(state: &SessionState) -> Made {
         json("{\"channels\": []}".to_owned()),
         json(engines),
     ]])
+}
+
+/// The files of the log. Segment *n* holds the positions from *n* times its size on.
+pub fn log_files(state: &SessionState) -> Made {
+    let engine = state.database.engine();
+    let status = engine.status();
+    let files = engine.files().all().into_iter();
+    let segments: Vec<(u64, String)> = files
+        .filter(|file| file.kind == FileKind::Log)
+        .filter_map(|file| Some((file.name.strip_prefix("redo-")?.parse().ok()?, file.name)))
+        .collect();
+    let size = status
+        .log_files_bytes
+        .checked_div(segments.len() as u64)
+        .unwrap_or(0);
+    let row = |(number, name): (u64, String)| {
+        let [start, end] = [number * size, (number + 1) * size];
+        vec![
+            Value::Int(number as i64),
+            Value::string(format!("./{name}")),
+            Value::Int(start as i64),
+            Value::Int(end as i64),
+            Value::Int(size as i64),
+            Value::Int(i64::from(end <= status.log_tail.0)),
+            Value::Int(0),
+        ]
+    };
+    Ok(segments.into_iter().map(row).collect())
 }

@@ -6,7 +6,7 @@
 use crate::context::SessionState;
 use crate::context::command::event_name;
 use crate::error::Result;
-use crate::statements::accounts::{AccountSums, ByKind, add_all};
+use crate::statements::accounts::{AccountSums, ByKind};
 use crate::statements::histogram::{BUCKETS, Histogram, bounds_of};
 use crate::statements::{DigestSummary, Rare, Totals};
 use crate::types::Value;
@@ -163,24 +163,58 @@ fn by<K: Ord>(
     let sessions = state.database.sessions.lock();
     let mut found = BTreeMap::<K, AccountSums>::new();
     for (account, sums) in state.database.statement_accounts.all() {
-        let to = found.entry(key(account.as_ref())).or_default();
-        to.connected += sums.connected;
-        to.connections += sums.connections;
-        add_all(&mut to.before, &sums.before);
+        found.entry(key(account.as_ref())).or_default().add(&sums);
     }
     for process in sessions.values() {
-        let account = process.counted_as.lock();
-        let to = found.entry(key(account.as_ref())).or_default();
-        add_all(&mut to.before, &process.kinds.totals());
+        let account = process.counted_as.lock().clone();
+        process.add_to(found.entry(key(account.as_ref())).or_default());
     }
     found
 }
 
+/// All of it together.
+pub(super) fn of_all(state: &SessionState) -> AccountSums {
+    by(state, |_| ()).into_values().next().unwrap_or_default()
+}
+
+/// The rows of one key: what they begin with, and the sums.
+type PutRows = fn(&mut Vec<Vec<Value>>, Vec<Value>, &AccountSums);
+
+/// Rows that begin with USER and HOST.
+pub(super) fn for_accounts(state: &SessionState, put: PutRows) -> Vec<Vec<Value>> {
+    let mut rows = Vec::new();
+    for ((user, host), sums) in by(state, both) {
+        let first = vec![optional(user.as_deref()), optional(host.as_deref())];
+        put(&mut rows, first, &sums);
+    }
+    rows
+}
+
+/// Rows that begin with USER.
+pub(super) fn for_users(state: &SessionState, put: PutRows) -> Vec<Vec<Value>> {
+    let mut rows = Vec::new();
+    for (user, sums) in by(state, user) {
+        put(&mut rows, vec![optional(user.as_deref())], &sums);
+    }
+    rows
+}
+
+/// Rows that begin with HOST.
+pub(super) fn for_hosts(state: &SessionState, put: PutRows) -> Vec<Vec<Value>> {
+    let mut rows = Vec::new();
+    for (host, sums) in by(state, host) {
+        put(&mut rows, vec![optional(host.as_deref())], &sums);
+    }
+    rows
+}
+
+fn of_statements(rows: &mut Vec<Vec<Value>>, first: Vec<Value>, sums: &AccountSums) {
+    of_kinds(rows, &first, &sums.before);
+}
+
 pub fn by_event_name(state: &SessionState) -> Made {
     let mut rows = Vec::new();
-    for sums in by(state, |_| ()).values() {
-        of_kinds(&mut rows, &[], &sums.before);
-    }
+    of_kinds(&mut rows, &[], &of_all(state).before);
     Ok(rows)
 }
 
@@ -197,28 +231,15 @@ fn both(account: Option<&(String, String)>) -> (Option<String>, Option<String>) 
 }
 
 pub fn by_account(state: &SessionState) -> Made {
-    let mut rows = Vec::new();
-    for ((user, host), sums) in by(state, both) {
-        let first = [optional(user.as_deref()), optional(host.as_deref())];
-        of_kinds(&mut rows, &first, &sums.before);
-    }
-    Ok(rows)
+    Ok(for_accounts(state, of_statements))
 }
 
 pub fn by_user(state: &SessionState) -> Made {
-    let mut rows = Vec::new();
-    for (user, sums) in by(state, user) {
-        of_kinds(&mut rows, &[optional(user.as_deref())], &sums.before);
-    }
-    Ok(rows)
+    Ok(for_users(state, of_statements))
 }
 
 pub fn by_host(state: &SessionState) -> Made {
-    let mut rows = Vec::new();
-    for (host, sums) in by(state, host) {
-        of_kinds(&mut rows, &[optional(host.as_deref())], &sums.before);
-    }
-    Ok(rows)
+    Ok(for_hosts(state, of_statements))
 }
 
 fn connections(sums: &AccountSums) -> [Value; 4] {

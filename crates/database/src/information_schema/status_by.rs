@@ -2,6 +2,7 @@
 //! `…_by_account`; with what is open, not with what sessions did that are over.
 
 use super::statements::optional;
+use crate::accounts::Encryption;
 use crate::context::{Counter, Process, SessionState, Totals, command};
 use crate::error::Result;
 use crate::types::Value;
@@ -28,12 +29,30 @@ fn put(rows: &mut Vec<Vec<Value>>, first: &[Value], totals: &Totals) {
     }
 }
 
+/// What its connection is encrypted with.
+fn of_tls(process: &Process) -> [(&'static str, String); 3] {
+    let tls = process.encryption();
+    let text = |of: fn(&Encryption) -> &'static str| tls.as_ref().map_or("", of).to_owned();
+    [
+        ("Ssl_cipher", text(|tls| tls.cipher)),
+        (
+            "Ssl_sessions_reused",
+            u8::from(tls.as_ref().is_some_and(|tls| tls.resumed)).to_string(),
+        ),
+        ("Ssl_version", text(|tls| tls.version)),
+    ]
+}
+
 pub fn thread(state: &SessionState) -> Made {
     let mut rows = Vec::new();
     for process in state.database.sessions.lock().values() {
         let mut totals = Totals::default();
         totals.add(&process.counters);
         put(&mut rows, &[Value::UInt(process.id)], &totals);
+        for (name, value) in of_tls(process) {
+            let [name, value] = [Value::string(name), Value::string(value)];
+            rows.push(vec![Value::UInt(process.id), name, value]);
+        }
     }
     Ok(rows)
 }

@@ -1,95 +1,189 @@
-//! What is under way: `performance_schema.events_transactions_current`, the open transaction of each session, and
-//! `events_stages_current`, how far statements are that tell of it. What is over is in neither: these are no events here.
+//! Transactions as `performance_schema` shows them: `events_transactions_current`, `…_history`, `…_history_long` and
+//! `events_transactions_summary_…`. Times are picoseconds, as there.
 
 use super::locks::Visible;
-use super::statements::picos;
-use crate::context::SessionState;
+use super::statements::{for_accounts, for_hosts, for_users, of_all, picos};
+use super::waits::columns;
+use crate::context::{Process, SessionState};
 use crate::error::Result;
+use crate::statements::accounts::AccountSums;
+use crate::statements::setup::Consumer;
+use crate::statements::transactions::{Begun, TransactionEvent, TransactionSums};
 use crate::types::Value;
 use crate::variables::isolation_name;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
+use tidemark_engine::TransactionInfo;
+use tidemark_engine::waits::WaitSum;
 
 type Made = Result<Vec<Vec<Value>>>;
 
-/// Beginning, end and duration of what has begun and not ended.
-fn times(state: &SessionState, since: Instant) -> [Value; 3] {
-    let began = since.saturating_duration_since(state.database.started);
-    let took = since.elapsed();
+const EVENT: &str = "transaction";
+
+/// How a transaction stands.
+struct Stand {
+    state: &'static str,
+    txn: Option<u64>,
+    took: Duration,
+}
+
+/// `state` is the session that asks.
+fn row(state: &SessionState, session: u64, begun: &Begun, stand: &Stand) -> Vec<Value> {
+    let since = begun.at.saturating_duration_since(state.database.started);
     let nanos = |time: Duration| picos(time.as_nanos() as u64);
-    [nanos(began), nanos(began + took), nanos(took)]
+    let is_over = stand.state != "ACTIVE";
+    vec![
+        Value::UInt(session),
+        Value::UInt(begun.id),
+        if is_over {
+            Value::UInt(begun.id)
+        } else {
+            Value::Null
+        },
+        Value::string(EVENT),
+        Value::string(stand.state),
+        stand.txn.map_or(Value::Null, Value::UInt),
+        Value::string("AUTOMATIC"),
+        Value::Null,
+        Value::Null,
+        Value::Null,
+        Value::Null,
+        Value::Null,
+        nanos(since),
+        nanos(since + stand.took),
+        nanos(stand.took),
+        Value::string(if begun.read_only {
+            "READ ONLY"
+        } else {
+            "READ WRITE"
+        }),
+        Value::string(isolation_name(begun.isolation).replace('-', " ")),
+        Value::string(if begun.autocommit { "YES" } else { "NO" }),
+        Value::UInt(begun.savepoints),
+        Value::UInt(begun.rolled_back_to),
+        Value::UInt(begun.released),
+        Value::Null,
+        Value::UInt(begun.statement),
+        Value::string("STATEMENT"),
+    ]
 }
 
+fn over(state: &SessionState, session: u64, event: &TransactionEvent) -> Vec<Value> {
+    let stand = Stand {
+        state: if event.committed {
+            "COMMITTED"
+        } else {
+            "ROLLED BACK"
+        },
+        txn: event.txn,
+        took: Duration::from_nanos(event.nanos),
+    };
+    row(state, session, &event.begun, &stand)
+}
+
+/// The transaction that a session has open: one that it was told of, or that of the statement which it runs.
+fn open(process: &Process, info: Option<&TransactionInfo>) -> Option<Begun> {
+    process.with_current(|current| {
+        let of_statement = info.filter(|_| current.running).map(|info| Begun {
+            id: current.history.next_id() + 1,
+            statement: current.history.next_id(),
+            at: current.since,
+            isolation: info.isolation,
+            read_only: process.read_only.load(Ordering::Relaxed),
+            autocommit: true,
+            savepoints: 0,
+            rolled_back_to: 0,
+            released: 0,
+        });
+        current.transactions.open.or(of_statement)
+    })
+}
+
+/// The open transaction of each session, or its last.
 pub fn current(state: &SessionState) -> Made {
-    let visible = Visible::new(state);
-    let mut rows = Vec::new();
-    for transaction in state.database.engine().transactions() {
-        let Some(process) = visible.sessions.get(&transaction.owner) else {
-            continue;
-        };
-        let age = transaction.started.elapsed().unwrap_or_default();
-        let since = Instant::now().checked_sub(age).unwrap_or(state.database.started);
-        let event = process.with_current(|current| current.history.next_id());
-        let read_only = process.read_only.load(Ordering::Relaxed);
-        let mut row = vec![
-            Value::UInt(process.id),
-            Value::UInt(event),
-            Value::Null,
-            Value::string("transaction"),
-            Value::string("ACTIVE"),
-            transaction.txn.map_or(Value::Null, |id| Value::UInt(id.0)),
-            Value::string("AUTOMATIC"),
-            Value::Null,
-            Value::Null,
-            Value::Null,
-            Value::Null,
-            Value::Null,
-        ];
-        row.extend(times(state, since));
-        row.extend([
-            Value::string(if read_only { "READ ONLY" } else { "READ WRITE" }),
-            Value::string(isolation_name(transaction.isolation).replace('-', " ")),
-            Value::string("NO"),
-        ]);
-        row.resize(24, Value::Null);
-        rows.push(row);
+    if !state.told().collected.has(Consumer::TransactionsCurrent) {
+        return Ok(Vec::new());
     }
-    Ok(rows)
-}
-
-/// The work is told in hundredths.
-pub fn stages(state: &SessionState) -> Made {
     let visible = Visible::new(state);
+    let active = state.database.engine().transactions();
     let mut rows = Vec::new();
     for (owner, process) in &visible.sessions {
-        if !visible.sees(*owner) {
+        if *owner != process.owners()[0] {
             continue;
         }
-        let found = process.with_current(|current| {
-            let (stage, percent) = current.doing.rsplit_once(": ")?;
-            let percent: u64 = percent.strip_suffix('%')?.parse().ok()?;
-            let event = current.history.next_id();
-            Some((format!("stage/innodb/{stage}"), percent, event, current.since))
-        });
-        let Some((name, percent, event, since)) = found else {
-            continue;
-        };
-        let mut row = vec![
-            Value::UInt(process.id),
-            Value::UInt(event + 1),
-            Value::Null,
-            Value::string(name),
-            Value::Null,
-        ];
-        row.extend(times(state, since));
-        row.extend([
-            Value::UInt(percent),
-            Value::UInt(100),
-            Value::UInt(event),
-            Value::string("STATEMENT"),
-        ]);
-        rows.push(row);
+        let info = active.iter().find(|info| info.owner == *owner);
+        if let Some(begun) = open(process, info) {
+            let stand = Stand {
+                state: "ACTIVE",
+                txn: info.and_then(|info| info.txn).map(|id| id.0),
+                took: Instant::now().saturating_duration_since(begun.at),
+            };
+            rows.push(row(state, process.id, &begun, &stand));
+        } else if let Some(last) = process.with_current(|current| current.transactions.last) {
+            rows.push(over(state, process.id, &last));
+        }
     }
-    rows.sort_by_key(|row| row[0].to_text().into_owned());
+    rows.sort_by_key(|row| match row[0] {
+        Value::UInt(session) => session,
+        _ => 0,
+    });
     Ok(rows)
+}
+
+pub fn history(state: &SessionState) -> Made {
+    let mut rows = Vec::new();
+    for process in state.database.sessions.lock().values() {
+        process.with_current(|current| {
+            let events = current.transactions.history.iter();
+            rows.extend(events.map(|event| over(state, process.id, event)));
+        });
+    }
+    Ok(rows)
+}
+
+pub fn history_long(state: &SessionState) -> Made {
+    let all = state.database.long_history.transactions.all();
+    let rows = all.iter().map(|(session, event)| over(state, *session, event));
+    Ok(rows.collect())
+}
+
+/// EVENT_NAME and the sums: of all, of those that might write, of those that might not.
+fn sums(first: Vec<Value>, sums: &TransactionSums) -> Vec<Value> {
+    let mut all = WaitSum::default();
+    sums.iter().for_each(|sum| all.add(sum));
+    let mut row = first;
+    row.push(Value::string(EVENT));
+    for sum in [&all, &sums[0], &sums[1]] {
+        row.extend(columns(sum));
+    }
+    row
+}
+
+fn put(rows: &mut Vec<Vec<Value>>, first: Vec<Value>, account: &AccountSums) {
+    rows.push(sums(first, &account.transactions));
+}
+
+pub fn by_event_name(state: &SessionState) -> Made {
+    Ok(vec![sums(Vec::new(), &of_all(state).transactions)])
+}
+
+pub fn by_thread(state: &SessionState) -> Made {
+    let sessions = state.database.sessions.lock();
+    let row = |process: &std::sync::Arc<Process>| {
+        let own = process.with_current(|current| current.transactions.sums);
+        sums(vec![Value::UInt(process.id)], &own)
+    };
+    Ok(sessions.values().map(row).collect())
+}
+
+pub fn by_account(state: &SessionState) -> Made {
+    Ok(for_accounts(state, put))
+}
+
+pub fn by_user(state: &SessionState) -> Made {
+    Ok(for_users(state, put))
+}
+
+pub fn by_host(state: &SessionState) -> Made {
+    Ok(for_hosts(state, put))
 }

@@ -2,16 +2,17 @@
 //!
 //! The names of events are in MySQL's scheme, and MySQL's own where it has the same wait. Times are picoseconds, as there.
 
-use super::statements::optional;
+use super::statements::{for_accounts, for_hosts, for_users, of_all, optional};
 use crate::accounts::Privileges;
 use crate::context::SessionState;
 use crate::error::Result;
 use crate::monitor::{LockNames, waiting};
-use crate::statements::accounts::Account;
+use crate::statements::accounts::AccountSums;
+use crate::statements::setup::Consumer;
 use crate::types::Value;
 use std::collections::BTreeMap;
 use std::time::Duration;
-use tidemark_engine::waits::{Wait, WaitSum};
+use tidemark_engine::waits::{self, Wait, WaitSum, Waited};
 
 type Made = Result<Vec<Vec<Value>>>;
 
@@ -38,9 +39,13 @@ fn event_name(wait: Wait) -> &'static str {
     }
 }
 
-/// The names of all events, by the alphabet.
-pub fn event_names() -> impl Iterator<Item = &'static str> {
-    by_event(|_| WaitSum::default()).into_keys()
+/// The kinds of waits by the names of their events, by the alphabet.
+pub(super) fn by_name() -> BTreeMap<&'static str, Vec<Wait>> {
+    let mut events = BTreeMap::<_, Vec<Wait>>::new();
+    for wait in Wait::ALL {
+        events.entry(event_name(wait)).or_default().push(wait);
+    }
+    events
 }
 
 /// By event, in the order of their names.
@@ -57,7 +62,7 @@ fn picos(nanos: u64) -> u64 {
 }
 
 /// COUNT_STAR, then the sum, the least, the average and the most of the times.
-fn columns(sum: &WaitSum) -> [Value; 5] {
+pub(super) fn columns(sum: &WaitSum) -> [Value; 5] {
     let average = sum.nanos.checked_div(sum.count).unwrap_or(0);
     [
         sum.count,
@@ -70,19 +75,19 @@ fn columns(sum: &WaitSum) -> [Value; 5] {
 }
 
 pub fn by_event_name(state: &SessionState) -> Made {
-    let events = by_event(|wait| state.database.waited(wait)).into_iter();
-    let row = |(name, sum): (&str, WaitSum)| {
-        let mut row = vec![Value::string(name)];
-        row.extend(columns(&sum));
-        row
-    };
-    Ok(events.map(row).collect())
+    let mut all = of_all(state);
+    for (sum, wait) in all.waited.iter_mut().zip(Wait::ALL) {
+        sum.add(&waits::background().shown(wait));
+    }
+    let mut rows = Vec::new();
+    of_sums(&mut rows, Vec::new(), &all);
+    Ok(rows)
 }
 
 pub fn by_thread(state: &SessionState) -> Made {
     let mut rows = Vec::new();
     for process in state.database.sessions.lock().values() {
-        for (name, sum) in by_event(|wait| process.waits.of(wait)) {
+        for (name, sum) in by_event(|wait| process.waits.shown(wait)) {
             let mut row = vec![Value::UInt(process.id), Value::string(name)];
             row.extend(columns(&sum));
             rows.push(row);
@@ -91,56 +96,26 @@ pub fn by_thread(state: &SessionState) -> Made {
     Ok(rows)
 }
 
-/// By user and host: which of the two count.
-fn by(state: &SessionState, user: bool, host: bool) -> Made {
-    type Sums = [WaitSum; Wait::ALL.len()];
-    let mut sums = BTreeMap::<_, Sums>::new();
-    let mut add = |account: &Account, waited: &dyn Fn(Wait) -> WaitSum| {
-        let (own_user, own_host) = account.clone().unzip();
-        let sums = sums
-            .entry((own_user.filter(|_| user), own_host.filter(|_| host)))
-            .or_default();
-        for (sum, wait) in sums.iter_mut().zip(Wait::ALL) {
-            sum.add(&waited(wait));
-        }
-    };
-    let sessions = state.database.sessions.lock();
-    for (account, before) in state.database.statement_accounts.all() {
-        add(&account, &|wait| before.waited[wait as usize]);
+/// A row for each event, behind what the rows begin with.
+fn of_sums(rows: &mut Vec<Vec<Value>>, first: Vec<Value>, sums: &AccountSums) {
+    for (name, sum) in by_event(|wait| sums.waited[wait as usize]) {
+        let mut row = first.clone();
+        row.push(Value::string(name));
+        row.extend(columns(&sum));
+        rows.push(row);
     }
-    for process in sessions.values() {
-        add(&process.counted_as.lock(), &|wait| process.waits.of(wait));
-    }
-    drop(sessions);
-    let mut rows = Vec::new();
-    for ((own_user, own_host), sums) in &sums {
-        let mut front = Vec::new();
-        if user {
-            front.push(optional(own_user.as_deref()));
-        }
-        if host {
-            front.push(optional(own_host.as_deref()));
-        }
-        for (name, sum) in by_event(|wait| sums[wait as usize]) {
-            let mut row = front.clone();
-            row.push(Value::string(name));
-            row.extend(columns(&sum));
-            rows.push(row);
-        }
-    }
-    Ok(rows)
 }
 
 pub fn by_account(state: &SessionState) -> Made {
-    by(state, true, true)
+    Ok(for_accounts(state, of_sums))
 }
 
 pub fn by_user(state: &SessionState) -> Made {
-    by(state, true, false)
+    Ok(for_users(state, of_sums))
 }
 
 pub fn by_host(state: &SessionState) -> Made {
-    by(state, false, true)
+    Ok(for_hosts(state, of_sums))
 }
 
 /// What a session waits for at this moment.
@@ -156,6 +131,9 @@ struct Now {
 /// to be met.
 pub fn current(state: &SessionState) -> Made {
     let names = LockNames::new(&state.database, &state.settings.time_zone);
+    if !state.told().collected.has(Consumer::WaitsCurrent) {
+        return Ok(Vec::new());
+    }
     let mut waits = BTreeMap::new();
     for blocked in waiting::blocked(&state.database, &names, usize::MAX) {
         let wait = if blocked.of_rows {
@@ -219,4 +197,48 @@ pub fn current(state: &SessionState) -> Made {
         ]);
     }
     Ok(rows)
+}
+
+/// A wait that is over. Which table or file it was for is not kept.
+fn over(state: &SessionState, session: u64, waited: &Waited) -> Vec<Value> {
+    let until = waited.until.saturating_duration_since(state.database.started);
+    let nanos = |time: Duration| Value::UInt(picos(time.as_nanos() as u64));
+    let operation = match waited.wait {
+        Wait::PageRead => "read",
+        Wait::PageWrite | Wait::LogWrite => "write",
+        Wait::LogSync => "sync",
+        Wait::RowLock | Wait::MetadataLock => "lock",
+        Wait::ClientRead => "idle",
+        Wait::ClientWrite => "send",
+        _ => "wait",
+    };
+    let mut row = vec![
+        Value::UInt(session),
+        Value::UInt(waited.number),
+        Value::UInt(waited.number),
+        Value::string(event_name(waited.wait)),
+        Value::Null,
+        nanos(until.saturating_sub(waited.took)),
+        nanos(until),
+        nanos(waited.took),
+    ];
+    row.resize(16, Value::Null);
+    row[13] = Value::UInt(0);
+    row.extend([Value::string(operation), Value::Null, Value::Null]);
+    row
+}
+
+pub fn history(state: &SessionState) -> Made {
+    let sessions = state.database.sessions.lock();
+    let rows = sessions.values().flat_map(|process| {
+        let recent = process.waits.recent().into_iter();
+        recent.map(|waited| over(state, process.id, &waited))
+    });
+    Ok(rows.collect())
+}
+
+pub fn history_long(state: &SessionState) -> Made {
+    let all = waits::recent_of_all();
+    let rows = all.iter().map(|(session, waited)| over(state, *session, waited));
+    Ok(rows.collect())
 }

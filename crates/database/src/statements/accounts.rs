@@ -5,10 +5,12 @@
 
 use super::digests::Local;
 use super::figures::{Figures, Sums, Totals};
+use super::stages::Stage;
+use super::transactions::TransactionSums;
 use parking_lot::Mutex;
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use tidemark_engine::waits::{Wait, WaitSum, Waits};
+use tidemark_engine::waits::{Wait, WaitSum};
 
 /// Pairs of user and host that are told apart.
 pub const ACCOUNTS_MAX: usize = 10_000;
@@ -32,9 +34,20 @@ impl Kinds {
     /// A meter counts no more.
     pub(super) fn end(&self, kind: usize, local: &Arc<Local>) {
         let mut own = self.0.lock();
+        let meters = own.meters.len();
         own.meters.retain(|(_, other)| !Arc::ptr_eq(other, local));
-        let totals = Totals::of(&local.sums);
-        own.before.entry(kind).or_default().add(&totals);
+        // One that is not listed has counted before all began anew.
+        if own.meters.len() < meters {
+            let totals = Totals::of(&local.sums);
+            own.before.entry(kind).or_default().add(&totals);
+        }
+    }
+
+    /// Begins anew; its meters are to be replaced. A statement that ends meanwhile may be lost.
+    pub fn begin_anew(&self) {
+        let mut own = self.0.lock();
+        own.meters.drain(..).for_each(|(_, local)| local.retire());
+        own.before.clear();
     }
 
     /// Counts a statement that has no meter.
@@ -81,6 +94,28 @@ pub struct AccountSums {
     pub before: ByKind,
     /// What those that are over have waited for.
     pub waited: [WaitSum; Wait::ALL.len()],
+    /// What their transactions took.
+    pub transactions: TransactionSums,
+    /// What the stages of their statements took.
+    pub stages: BTreeMap<Stage, WaitSum>,
+}
+
+impl AccountSums {
+    /// Adds another's.
+    pub fn add(&mut self, other: &AccountSums) {
+        self.connected += other.connected;
+        self.connections += other.connections;
+        add_all(&mut self.before, &other.before);
+        for (sum, more) in self.waited.iter_mut().zip(&other.waited) {
+            sum.add(more);
+        }
+        for (sum, more) in self.transactions.iter_mut().zip(&other.transactions) {
+            sum.add(more);
+        }
+        for (stage, more) in &other.stages {
+            self.stages.entry(*stage).or_default().add(more);
+        }
+    }
 }
 
 /// By user and host.
@@ -102,15 +137,25 @@ impl Accounts {
         account
     }
 
-    /// A connection is over. `did` is what its session has counted until now, `waits` what it has waited for.
-    pub fn disconnect(&self, account: &Account, did: &ByKind, waits: &Waits) {
+    /// A connection is over; `add` adds what its session has counted until now, which stays with the account.
+    pub fn disconnect(&self, account: &Account, add: impl FnOnce(&mut AccountSums)) {
         if let Some(sums) = self.0.lock().get_mut(account) {
             sums.connected = sums.connected.saturating_sub(1);
-            add_all(&mut sums.before, did);
-            for (sum, wait) in sums.waited.iter_mut().zip(Wait::ALL) {
-                sum.add(&waits.of(wait));
-            }
+            add(sums);
         }
+    }
+
+    /// Forgets those that have no connection, and counts the others from what they have now.
+    pub fn forget_gone(&self) {
+        let mut all = self.0.lock();
+        all.retain(|_, sums| sums.connected > 0);
+        all.values_mut()
+            .for_each(|sums| sums.connections = sums.connected);
+    }
+
+    /// Changes what is known of each.
+    pub fn for_each(&self, f: impl FnMut(&mut AccountSums)) {
+        self.0.lock().values_mut().for_each(f);
     }
 
     /// All of them.
@@ -122,7 +167,6 @@ impl Accounts {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::time::Duration;
 
     #[test]
     fn what_a_session_did_stays_with_its_account() {
@@ -130,9 +174,10 @@ mod tests {
         let account = accounts.connect("u", "h");
         let kinds = Kinds::default();
         kinds.add(1, &Figures::default());
-        let waits = Waits::new();
-        waits.add(Wait::RowLock, Duration::from_nanos(7));
-        accounts.disconnect(&account, &kinds.totals(), &waits);
+        accounts.disconnect(&account, |sums| {
+            add_all(&mut sums.before, &kinds.totals());
+            sums.waited[Wait::RowLock as usize].add(&WaitSum::one(7));
+        });
         let all = accounts.all();
         let sums = &all[&account];
         assert_eq!(
@@ -140,6 +185,22 @@ mod tests {
             (0, 1, 1)
         );
         assert_eq!(sums.waited[Wait::RowLock as usize].nanos, 7);
+    }
+
+    #[test]
+    fn accounts_without_connections_are_forgotten() {
+        let accounts = Accounts::default();
+        let gone = accounts.connect("gone", "h");
+        accounts.disconnect(&gone, |_| {});
+        for _ in 0..2 {
+            let over = accounts.connect("u", "h");
+            accounts.disconnect(&over, |_| {});
+        }
+        accounts.connect("u", "h");
+        accounts.forget_gone();
+        let all = accounts.all();
+        assert_eq!(all.len(), 1);
+        assert_eq!(all[&Some(("u".to_owned(), "h".to_owned()))].connections, 1);
     }
 
     #[test]

@@ -94,11 +94,18 @@ pub struct Sample {
 pub(super) struct Local {
     pub(super) sums: Sums,
     last_seen_micros: AtomicI64,
+    /// The session's kinds have begun anew, and list it no more.
+    is_retired: AtomicBool,
     pending: [AtomicU16; PENDING],
     pending_len: AtomicUsize,
 }
 
 impl Local {
+    /// It is to be replaced.
+    pub(super) fn retire(&self) {
+        self.is_retired.store(true, Ordering::Relaxed);
+    }
+
     fn pending(&self) -> impl Iterator<Item = u16> {
         let len = self.pending_len.load(Ordering::Acquire);
         self.pending[..len]
@@ -387,10 +394,10 @@ impl Meter {
         self.digest.id
     }
 
-    /// Whether the digest has been forgotten, so that another meter is needed.
+    /// Whether the digest has been forgotten, or what the session counts has begun anew, so that another meter is needed.
     #[inline]
     pub fn is_stale(&self) -> bool {
-        self.digest.forgotten.load(Ordering::Relaxed)
+        self.digest.forgotten.load(Ordering::Relaxed) || self.local.is_retired.load(Ordering::Relaxed)
     }
 }
 

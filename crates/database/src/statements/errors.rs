@@ -85,6 +85,11 @@ impl OwnErrors {
     pub fn all(&self) -> BTreeMap<u16, ErrorSum> {
         self.0.lock().clone()
     }
+
+    /// Begins anew.
+    pub fn forget(&self) {
+        self.0.lock().clear();
+    }
 }
 
 #[cfg(test)]

@@ -50,6 +50,10 @@ impl Ended {
 pub struct Event {
     /// Counts the session's events from 1 on.
     pub id: u64,
+    /// The number of the transaction that it ran in, if that was open before it.
+    pub transaction: Option<u64>,
+    /// The history has it; else it was only the current one.
+    pub is_kept: bool,
     /// What it was and did.
     pub ended: Ended,
     text: Vec<u8>,
@@ -69,17 +73,30 @@ pub struct History {
     /// Where the oldest is, once the ring is full.
     oldest: usize,
     last_id: u64,
+    /// How many events belong to the statement at hand, which comes before them.
+    within: u64,
+}
+
+/// Where a statement stands among the events of its session.
+#[derive(Clone, Copy, Debug)]
+pub struct Place {
+    /// The number of the transaction that was open when it began.
+    pub transaction: Option<u64>,
+    /// The history keeps it.
+    pub is_kept: bool,
 }
 
 impl History {
     /// Adds a statement, and takes its text, or the first of it; `ended` and `text` are those of some statement before then.
     #[inline]
-    pub fn add(&mut self, ended: &mut Ended, text: &mut Vec<u8>) {
-        self.last_id += 1;
-        let id = self.last_id;
+    pub fn add(&mut self, ended: &mut Ended, text: &mut Vec<u8>, place: Place) {
+        let id = self.next_id();
+        self.pass();
         if self.events.len() < EVENTS {
             let mut event = Event {
                 id,
+                transaction: place.transaction,
+                is_kept: place.is_kept,
                 ended: std::mem::replace(ended, Ended::none()),
                 text: Vec::new(),
             };
@@ -89,6 +106,7 @@ impl History {
         }
         let event = &mut self.events[self.oldest];
         event.id = id;
+        (event.transaction, event.is_kept) = (place.transaction, place.is_kept);
         std::mem::swap(&mut event.ended, ended);
         keep(text, &mut event.text);
         self.oldest = (self.oldest + 1) % EVENTS;
@@ -100,9 +118,34 @@ impl History {
         first.iter().chain(behind)
     }
 
-    /// The number of the next event.
+    /// The one that was added last.
+    pub fn last(&self) -> Option<&Event> {
+        self.events().next_back()
+    }
+
+    /// The number of the statement at hand, or of the next one.
     pub fn next_id(&self) -> u64 {
         self.last_id + 1
+    }
+
+    /// A number for an event that belongs to the statement at hand, or to the next one.
+    pub fn id_within(&mut self) -> u64 {
+        self.within += 1;
+        self.next_id() + self.within
+    }
+
+    /// The statement at hand is over, and was none to be kept: only if events belong to it does its number pass.
+    pub fn pass_within(&mut self) {
+        if self.within > 0 {
+            self.pass();
+        }
+    }
+
+    /// The statement at hand is over.
+    #[inline]
+    fn pass(&mut self) {
+        self.last_id += 1 + self.within;
+        self.within = 0;
     }
 
     /// Forgets all.
@@ -139,7 +182,11 @@ mod tests {
                 has_rows: false,
                 error: None,
             };
-            history.add(&mut ended, &mut text);
+            let place = Place {
+                transaction: None,
+                is_kept: true,
+            };
+            history.add(&mut ended, &mut text, place);
         }
         let kept: Vec<_> = history
             .events()
@@ -148,5 +195,8 @@ mod tests {
         let expected: Vec<_> = (15..25).map(|n| (n as u64 + 1, n, TEXT_LENGTH_MAX)).collect();
         assert_eq!(kept, expected);
         assert_eq!(history.next_id(), 26);
+        assert_eq!((history.id_within(), history.id_within()), (27, 28));
+        history.pass();
+        assert_eq!(history.next_id(), 29);
     }
 }

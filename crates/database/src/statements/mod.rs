@@ -17,6 +17,9 @@
 //! - [`errors`]: with which errors they ended.
 //! - [`digests`]: sums by kind of statement. [`history`]: the last statements of a session. [`accounts`]: sums and connections of
 //!   accounts.
+//! - [`prepared`]: prepared statements, and what their executions did.
+//! - [`transactions`] and [`stages`]: the other events of a session; [`long`]: the last events of all sessions. [`setup`]: which of
+//!   all these are collected.
 
 pub mod accounts;
 pub mod digests;
@@ -24,6 +27,12 @@ pub mod errors;
 pub mod figures;
 pub mod histogram;
 pub mod history;
+pub mod long;
+pub mod prepared;
+pub mod ring;
+pub mod setup;
+pub mod stages;
+pub mod transactions;
 
 pub use digests::{Digest, DigestSummary, Digests, Meter, Order};
 pub use figures::{Figures, Rare, Sums, Totals};

@@ -27,6 +27,11 @@ impl LockMemory {
         }
     }
 
+    /// The memory of all owners that have reported theirs.
+    pub fn bytes(&self) -> u64 {
+        self.used.load(Ordering::Relaxed)
+    }
+
     pub fn is_full(&self) -> bool {
         self.used.load(Ordering::Relaxed) > self.limit
     }

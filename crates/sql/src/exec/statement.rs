@@ -68,6 +68,7 @@ pub fn run(
         Body::Update(plan) => Ok(changed(state, change::update::run(plan, run)?)),
         Body::Delete(plan) => Ok(changed(state, change::delete::run(plan, run)?)),
         Body::Joined(plan) => Ok(changed(state, change::joined::run(plan, &exec, run)?)),
+        Body::Setup(plan) => Ok(changed(state, change::setup::run(plan, &exec, run)?)),
         Body::Handler(read) => {
             out.columns(plan.columns().unwrap_or(&[]))?;
             Ok(Outcome::Rows(handler::run(read, &exec, &env, out)?))
@@ -125,7 +126,9 @@ fn purpose(plan: &StatementPlan) -> Purpose {
     match &plan.body {
         // The value of SET.
         Body::Query(query) if is_value_of_set(query) => Purpose::Write,
-        Body::Query(_) | Body::Handler(_) | Body::Explain(_) | Body::Analyze { .. } => Purpose::Result,
+        Body::Query(_) | Body::Setup(_) | Body::Handler(_) | Body::Explain(_) | Body::Analyze { .. } => {
+            Purpose::Result
+        }
         Body::Update(_) => Purpose::Copy,
         Body::Insert(_) | Body::Delete(_) | Body::Joined(_) | Body::Do(_) => Purpose::Write,
     }

@@ -4,7 +4,7 @@
 //! plan uses, opens or continues the transaction, has the plan run, and commits or rolls back. A plan that was made for
 //! definitions that have changed since is made anew.
 
-use super::change::{DeletePlan, InsertPlan, JoinedPlan, Target, UpdatePlan};
+use super::change::{DeletePlan, InsertPlan, JoinedPlan, SetupPlan, Target, UpdatePlan};
 use super::explain;
 use super::handler::HandlerPlan;
 use super::past::AsOf;
@@ -18,6 +18,7 @@ use crate::context::traces::Trace;
 use crate::dictionary::{TableDef, virtual_schema};
 use crate::error::{Result, SqlError, er};
 use crate::expr::{Binder, DateConstant, EvalCtx, Expr, NoSubqueries, Node, build};
+use crate::information_schema::is_setup;
 use crate::mdl::Mode;
 use crate::parse::ast::{self, Statement, TableRef};
 use crate::types::{ColumnMeta, Value};
@@ -35,6 +36,8 @@ pub enum Body {
     Delete(Box<DeletePlan>),
     /// UPDATE or DELETE of joined tables.
     Joined(Box<JoinedPlan>),
+    /// UPDATE of the switches of `performance_schema`.
+    Setup(Box<SetupPlan>),
     Handler(Box<HandlerPlan>),
     Do(Vec<Expr>),
     Explain(explain::Explanation),
@@ -188,7 +191,13 @@ impl Planner<'_> {
             Statement::Update(update) => {
                 self.with_common(update.with.as_ref(), |planner| match update.tables.as_slice() {
                     [TableRef::Table(table)] if planner.is_stored(table) => {
-                        planner.update(update, table, sample)
+                        match planner.setup_table(table)? {
+                            Some(def) => {
+                                let plan = planner.update_setup(update, table, def)?;
+                                Ok(Body::Setup(Box::new(plan)))
+                            }
+                            None => planner.update(update, table, sample),
+                        }
                     }
                     tables => {
                         let from = planner.keyed_tables(tables)?;
@@ -238,6 +247,15 @@ impl Planner<'_> {
             }
             _ => return Err(SqlError::not_supported("planning of this statement")),
         })
+    }
+
+    /// The table, if it is one of the switches of `performance_schema`.
+    fn setup_table(&self, table: &ast::TableName) -> Result<Option<Arc<TableDef>>> {
+        let (schema, _) = self.state.resolve(&table.name)?;
+        if virtual_schema(schema) != Some("performance_schema") {
+            return Ok(None);
+        }
+        Ok(Some(self.state.table(&table.name)?).filter(|def| is_setup(def)))
     }
 
     /// Whether a name means a table or view as it is now.
@@ -385,9 +403,12 @@ impl StatementPlan {
             Body::Update(plan) => plan.ignore,
             Body::Delete(plan) => plan.ignore,
             Body::Joined(plan) => plan.ignore,
-            Body::Query(_) | Body::Handler(_) | Body::Do(_) | Body::Explain(_) | Body::Analyze { .. } => {
-                false
-            }
+            Body::Query(_)
+            | Body::Setup(_)
+            | Body::Handler(_)
+            | Body::Do(_)
+            | Body::Explain(_)
+            | Body::Analyze { .. } => false,
         }
     }
 
@@ -433,6 +454,7 @@ impl StatementPlan {
         }
         match &self.body {
             Body::Query(query) => query.walk(&mut look, &mut |_| {}),
+            Body::Setup(setup) => setup.query.walk(&mut look, &mut |_| {}),
             Body::Analyze { .. } => return true,
             Body::Do(list) => list.iter().for_each(|e| e.walk(&mut look)),
             // What they are stored as is their columns' affair.

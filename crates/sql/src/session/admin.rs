@@ -6,6 +6,7 @@ use crate::accounts::Privileges;
 use crate::context::Answer;
 use crate::error::{Result, SqlError, er};
 use crate::parse::ast::Expr;
+use crate::statements::stages::Stage;
 use std::cell::Cell;
 use std::path::Path;
 use std::sync::atomic::Ordering;
@@ -97,12 +98,12 @@ impl Session {
         let progress = |at: CopyProgress| {
             let percent = (at.done_bytes * 100).checked_div(at.total_bytes).unwrap_or(100);
             if shown.replace(Some((at.stage, percent))) != Some((at.stage, percent)) {
-                let doing = match at.stage {
-                    CopyStage::Data => "Copying pages",
-                    CopyStage::Log => "Copying the log",
-                    CopyStage::Verify => "Verifying the copy",
+                let stage = match at.stage {
+                    CopyStage::Data => Stage::CopyPages,
+                    CopyStage::Log => Stage::CopyLog,
+                    CopyStage::Verify => Stage::CopyVerify,
                 };
-                self.state.process.set_doing(format!("{doing}: {percent}%"));
+                self.state.progress(stage, at.done_bytes, at.total_bytes);
             }
             match self.state.process.is_interrupted() {
                 true => Err(tidemark_engine::Error::Interrupted),
@@ -110,7 +111,7 @@ impl Session {
             }
         };
         let copied = database.engine().back_up(to, mib_per_s << 20, &progress);
-        self.state.process.set_doing(String::new());
+        self.state.end_progress();
         let copied = copied?;
         log::info!(
             "copied {} pages to {path}, as of log position {}",

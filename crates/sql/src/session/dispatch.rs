@@ -9,6 +9,7 @@ use crate::ddl::server_tables;
 use crate::dictionary::TableDef;
 use crate::error::{Result, SqlError, er};
 use crate::parse::ast::{Expr, MaintenanceKind, QueryBody, SelectItem, ShowKind, Statement};
+use crate::statements::stages::Stage;
 use crate::types::Value;
 
 impl Session {
@@ -67,7 +68,7 @@ impl Session {
             false => effect_of(&self.state, statement),
         })?;
         self.state.process.counters.add_command(command::of(statement));
-        self.state.stage("executing");
+        self.state.stage(Stage::Executing);
         let answer = match is_of_dump {
             true => {
                 self.before_implicit_commit(statement)?;

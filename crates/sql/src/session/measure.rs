@@ -11,6 +11,9 @@ use crate::expr::digest_hash;
 use crate::parse::{conceal, digest_text};
 use crate::spans::{Parent, Span};
 use crate::statements::history::Ended;
+use crate::statements::prepared::Instance;
+use crate::statements::setup::{Consumer, Instrument};
+use crate::statements::transactions::Over;
 use crate::statements::{Figures, Meter};
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
@@ -29,6 +32,8 @@ const METERS_MAX: usize = 64;
 pub(super) struct About {
     pub verb: &'static str,
     pub text: Arc<[u8]>,
+    /// The prepared statement that has been run.
+    pub run: Option<Arc<Instance>>,
 }
 
 /// The statement at hand, as far as it is measured.
@@ -46,13 +51,17 @@ pub(super) struct Measure {
     /// Its kind, once it is parsed.
     pub kind: Cell<Option<usize>>,
     about: RefCell<Option<About>>,
+    /// A prepared statement has been planned anew.
+    pub is_reprepared: Cell<bool>,
     /// It has been told of.
     told: bool,
     short: HashMap<Box<[u8]>, Meter>,
     /// What was told of last.
     ended: Ended,
-    /// The history has it already.
+    /// The history has it already, or is not to have it.
     is_kept: bool,
+    /// A transaction that ended with the statement that was told of last.
+    over: Option<Over>,
 }
 
 impl Default for Measure {
@@ -68,15 +77,27 @@ impl Default for Measure {
             counted: CountedBefore::default(),
             kind: Cell::new(None),
             about: RefCell::new(None),
+            is_reprepared: Cell::new(false),
             told: false,
             short: HashMap::new(),
             ended: Ended::none(),
             is_kept: true,
+            over: None,
         }
     }
 }
 
 impl Measure {
+    /// How long what was told of last took, in nanoseconds.
+    pub fn took_nanos(&self) -> u64 {
+        self.ended.figures.nanos
+    }
+
+    /// When the statement at hand began.
+    pub fn began(&self) -> Instant {
+        self.began
+    }
+
     /// The statement at hand is about a prepared one.
     pub fn is_about(&self, kind: usize, about: About) {
         self.kind.set(Some(kind));
@@ -160,15 +181,29 @@ impl Session {
         if error.is_some() {
             (ended.figures.errors, ended.figures.affected, ended.figures.sent) = (1, 0, 0);
         }
-        match meter {
+        let setup = &state.database.setup;
+        let (collected, counted) = (setup.collected(), setup.counted(Instrument::Statement(kind)));
+        if !counted.is_timed() {
+            (ended.figures.nanos, ended.figures.lock_nanos) = (0, 0);
+        }
+        let is_counted = counted.is_enabled() && collected.has(Consumer::Global);
+        match meter.filter(|_| collected.has(Consumer::Digests)) {
+            _ if !is_counted => {}
             Some(meter) => meter.add(&ended.figures, state.now_micros.get(), || {
                 conceal(text).into_owned()
             }),
-            None => state.process.kinds.add(kind, &ended.figures),
+            None => {
+                ended.digest = 0;
+                state.process.kinds.add(kind, &ended.figures);
+            }
         }
         (measure.lock_nanos, measure.examined) = (lock_nanos, examined);
-        (measure.told, measure.is_kept) = (true, false);
+        measure.told = true;
+        measure.is_kept = !(is_counted && collected.has(Consumer::StatementsCurrent));
         measure.began = now;
+        if let Some(over) = &mut measure.over {
+            over.at = now;
+        }
         if self.state.profiler.is_on() {
             self.end_profile(kind, text);
         }
@@ -201,6 +236,24 @@ impl Session {
             error: error.map(|error| (error.code, error.message.clone())),
             connection: state.info.connection_id,
         });
+    }
+
+    /// A transaction is over, which is told at the end of the command, with its last statement.
+    #[inline]
+    pub(super) fn transaction_over(&mut self, over: Over) {
+        if !COUNTED {
+            return;
+        }
+        if let Some(before) = self.measure.over.replace(over) {
+            self.state.process.end_transaction(&before, self.state.told());
+        }
+    }
+
+    /// A transaction that ended outside of a statement.
+    pub(super) fn tell_transaction(&mut self) {
+        if let Some(over) = self.measure.over.take() {
+            self.state.process.end_transaction(&over, self.state.told());
+        }
     }
 
     /// A statement is over that may not have been told of: one that had no plan at hand, or that failed.
@@ -242,6 +295,9 @@ impl Session {
         }
         // The history has the text of the prepared statement, not of what ran it.
         if let Some(about) = about {
+            if let Some(instance) = &about.run {
+                instance.executed(&self.measure.ended.figures);
+            }
             self.keep(&about.text);
         }
     }
@@ -261,13 +317,18 @@ impl Session {
             *meter = self.meter_about(about, command::COM_EXECUTE);
         }
         self.tell(command::COM_EXECUTE, meter.as_ref(), error, &about.text);
+        if let Some(instance) = &about.run {
+            instance.executed(&self.measure.ended.figures);
+        }
     }
 
     /// Puts what was told of last into the history, with a text of its own.
     fn keep(&mut self, text: &[u8]) {
         let measure = &mut self.measure;
         if !std::mem::replace(&mut measure.is_kept, true) {
-            self.state.process.end_one_of_several(&mut measure.ended, text);
+            self.state
+                .process
+                .end_one_of_several(&mut measure.ended, text, self.state.told());
         }
     }
 
@@ -277,7 +338,9 @@ impl Session {
         let measure = &mut self.measure;
         let is_kept = std::mem::replace(&mut measure.is_kept, true);
         let ended = (!is_kept).then_some(&mut measure.ended);
-        self.state.process.end(measure.began, ended);
+        let over = measure.over.take();
+        let told = self.state.told();
+        self.state.process.end(measure.began, ended, over.as_ref(), told);
         measure.just_ended = COUNTED.then_some(measure.began);
     }
 

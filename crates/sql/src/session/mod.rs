@@ -111,6 +111,7 @@ impl Session {
             .process
             .set_account(&state.info.account.user, &state.info.account.host);
         state.process.set_attributes(&state.info.attributes);
+        state.process.set_encryption(state.info.encryption.clone());
         state.database.add_session(&state.process);
         let mut session = Session {
             state,
@@ -173,6 +174,8 @@ impl Session {
         let own = std::fs::read_link("/proc/thread-self").ok();
         let number = own.and_then(|path| path.file_name()?.to_str()?.parse().ok());
         process.os_thread.store(number.unwrap_or(0), Ordering::Relaxed);
+        let place = tidemark_memory::own_place();
+        process.memory_place.store(place, Ordering::Relaxed);
     }
 
     /// When the command that comes next has arrived, if that is known: the clock is then not read again for when it began.
@@ -425,6 +428,7 @@ impl Session {
     /// Rolls back what is open, drops the temporary tables and gives up all locks. Dropping a session does the same.
     pub fn end(&mut self) {
         self.abandon_transaction();
+        self.tell_transaction();
         self.drop_temporary_tables();
         self.state.locks.release_all();
         self.transaction.locked = locked::Locked::Nothing;

@@ -7,12 +7,13 @@ use super::dispatch::is_planned;
 use super::measure::About;
 use super::run::ReadyPlan;
 use super::{Prepared, Session};
-use crate::context::{Answer, Counter, Database, ResultSink, command};
+use crate::context::{Answer, Counter, Database, Process, ResultSink, SessionState, command};
 use crate::error::{Result, SqlError, er};
 use crate::expr::SessionInfo;
 use crate::parse::ast::{PrepareSource, Statement, StatementHints};
 use crate::parse::{expect_single, parse, trim};
 use crate::statements::Meter;
+use crate::statements::prepared::Instance;
 use crate::types::{ColumnMeta, SqlType, Value};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -35,11 +36,14 @@ pub(super) struct PreparedStatement {
     about: About,
     /// Where what it does over the binary protocol is counted.
     meter: Option<Meter>,
-    _counted: Counted,
+    counted: Counted,
 }
 
-/// A prepared statement among those of all sessions (`max_prepared_stmt_count`), until this is dropped.
-struct Counted(Arc<Database>);
+/// A prepared statement among those of all sessions (`max_prepared_stmt_count`), until this is dropped; and where others see it.
+struct Counted {
+    database: Arc<Database>,
+    listed: Option<(Arc<Process>, Arc<Instance>)>,
+}
 
 impl Counted {
     /// Error 1461 if there are as many as there may be.
@@ -50,7 +54,10 @@ impl Counted {
             (count < max).then_some(count + 1)
         });
         match counted {
-            Ok(_) => Ok(Counted(Arc::clone(database))),
+            Ok(_) => Ok(Counted {
+                database: Arc::clone(database),
+                listed: None,
+            }),
             Err(_) => Err(SqlError::new(
                 er::MAX_PREPARED_STMT_COUNT_REACHED,
                 format!("Can't create more than max_prepared_stmt_count statements (current value: {max})"),
@@ -59,9 +66,32 @@ impl Counted {
     }
 }
 
+impl PreparedStatement {
+    /// Shows it to others; it has taken so long to prepare.
+    fn list(&mut self, state: &SessionState, (id, name): (u32, Option<&str>), nanos: u64) {
+        let event = state.process.with_current(|current| current.history.next_id());
+        let text = Arc::clone(&self.about.text);
+        let instance = Instance::new(id.into(), name.map(str::to_owned), text, (event, nanos));
+        let instance = Arc::new(instance);
+        state.process.list_prepared(&instance);
+        self.about.run = Some(Arc::clone(&instance));
+        self.counted.listed = Some((Arc::clone(&state.process), instance));
+    }
+}
+
 impl Drop for Counted {
     fn drop(&mut self) {
-        self.0.counters().prepared.fetch_sub(1, Ordering::Relaxed);
+        self.database.counters().prepared.fetch_sub(1, Ordering::Relaxed);
+        if let Some((process, instance)) = &self.listed {
+            process.unlist_prepared(instance.id);
+        }
+    }
+}
+
+impl Statements {
+    fn next_id(&mut self) -> u32 {
+        self.last_id = self.last_id.wrapping_add(1).max(1);
+        self.last_id
     }
 }
 
@@ -105,9 +135,10 @@ impl Session {
             about: About {
                 verb: "EXECUTE",
                 text: sql.into(),
+                run: None,
             },
             meter: None,
-            _counted: counted,
+            counted,
         })
     }
 
@@ -121,14 +152,15 @@ impl Session {
         let about = About {
             verb: "PREPARE",
             text: sql.into(),
+            run: None,
         };
         let parsed = self.measure.kind.get();
         let meter = parsed.and_then(|_| self.meter_about(&about, command::COM_PREPARE));
         self.tell(command::COM_PREPARE, meter.as_ref(), prepared.as_ref().err(), sql);
-        let prepared = prepared.inspect_err(|error| self.note_error(error))?;
+        let mut prepared = prepared.inspect_err(|error| self.note_error(error))?;
         let columns = self.columns_of(&prepared);
-        self.statements.last_id = self.statements.last_id.wrapping_add(1).max(1);
-        let id = self.statements.last_id;
+        let id = self.statements.next_id();
+        prepared.list(&self.state, (id, None), self.measure.took_nanos());
         let results = self.state.results_collation();
         let param = ColumnMeta::of_expression("?", &SqlType::varchar(16_383, results), results);
         let answer = Prepared {
@@ -206,6 +238,7 @@ impl Session {
         if self.state.settings.trace.enabled {
             self.state.traces.borrow_mut().begin(&prepared.about.text);
         }
+        self.measure.is_reprepared.set(false);
         let result = if let Some(hints) = prepared.hints.clone() {
             self.clear_diagnostics();
             self.with_hints(&hints, |session| match is_planned(&statement) && !more {
@@ -221,6 +254,11 @@ impl Session {
         } else {
             self.run_statement(&statement, params, more, out)
         };
+        if self.measure.is_reprepared.get()
+            && let Some(instance) = &prepared.about.run
+        {
+            instance.reprepared();
+        }
         result.inspect_err(|error| self.note_error(error))
     }
 
@@ -239,9 +277,14 @@ impl Session {
         let about = About {
             verb: "PREPARE",
             text: text.into(),
+            run: None,
         };
         self.measure.is_about(command::PREPARE_SQL, about);
-        self.statements.text.insert(key, prepared?);
+        let mut prepared = prepared?;
+        let nanos = self.measure.began().elapsed().as_nanos() as u64;
+        let id = self.statements.next_id();
+        prepared.list(&self.state, (id, Some(name)), nanos);
+        self.statements.text.insert(key, prepared);
         let info = "Statement prepared".to_owned();
         Ok(Answer::Ok(crate::context::Done {
             info,
@@ -282,7 +325,8 @@ impl Session {
                 self.state.process.counters.add_command(command::STMT_CLOSE);
                 let about = About {
                     verb: "DEALLOCATE",
-                    ..prepared.about
+                    text: Arc::clone(&prepared.about.text),
+                    run: None,
                 };
                 self.measure.is_about(command::DEALLOC_SQL, about);
                 Ok(Answer::ok())

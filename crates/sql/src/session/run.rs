@@ -12,6 +12,7 @@ use crate::mdl::Mode;
 use crate::parse::ast::Statement;
 use crate::plan::{StatementPlan, plan};
 use crate::statements::Meter;
+use crate::statements::stages::Stage;
 use crate::types::Value;
 use std::time::Duration;
 use tidemark_engine::{RowCounts, failpoint};
@@ -71,7 +72,7 @@ impl Session {
         let command = command::of(statement);
         self.measure.kind.set(Some(command));
         failpoint::reach("plan");
-        self.state.stage("optimizing");
+        self.state.stage(Stage::Optimizing);
         Ok(ReadyPlan {
             plan: plan(statement, &self.state, params)?,
             epoch,
@@ -97,6 +98,7 @@ impl Session {
                 return Ok(());
             }
             self.count_command(command::STMT_REPREPARE);
+            self.measure.is_reprepared.set(true);
         }
         *kept = None;
         *kept = Some(self.plan_and_run(statement, params, false, out)?);
@@ -135,7 +137,7 @@ impl Session {
         if plan.writes() {
             self.state.refuse_forced()?;
         }
-        self.state.stage("Opening tables");
+        self.state.stage(Stage::OpeningTables);
         let mut stored = false;
         for used in plan.uses() {
             if used.table.is_virtual() {
@@ -165,7 +167,7 @@ impl Session {
             return Ok(Ran::Stale);
         }
         self.state.process.counters.add_command(ready.command);
-        self.state.stage("executing");
+        self.state.stage(Stage::Executing);
         let limit_ms = self.state.settings.max_execution_time_ms;
         let alarm = (limit_ms > 0 && plan.is_query()).then(|| {
             let timer = &self.state.database.statement_timer;
@@ -191,7 +193,7 @@ impl Session {
             let result = exec::run(plan, &self.state, &mut self.txn, params, out);
             self.in_time(alarm, result)?
         };
-        self.state.stage("end");
+        self.state.stage(Stage::End);
         self.send_outcome(outcome, more, out)?;
         Ok(Ran::Done)
     }

@@ -16,6 +16,9 @@ use crate::ddl::temporary::free_dropped;
 use crate::error::{Result, SqlError, er};
 use crate::parse::ast::{BeginOptions, ScopeKeyword, SetTransaction};
 use crate::plan::StatementPlan;
+use crate::statements::setup::Instrument;
+use crate::statements::stages::Stage;
+use crate::statements::transactions::Over;
 use crate::variables::{DEFS, Setting, find, isolation_name};
 use std::cell::Cell;
 use std::sync::atomic::Ordering;
@@ -62,6 +65,23 @@ impl Session {
         self.state.in_transaction.set(true);
         self.state.read_only_transaction.set(read_only);
         self.state.process.read_only.store(read_only, Ordering::Relaxed);
+        // One that has just ended within the same statement is told of first: COMMIT AND CHAIN, BEGIN in a transaction.
+        self.tell_transaction();
+        if COUNTED && self.state.database.setup.counts(Instrument::Transaction) {
+            self.state.process.open_transaction(isolation, read_only);
+        }
+    }
+
+    /// What is told of the transaction that ends now.
+    fn over(&self, committed: bool) -> Over {
+        let began = self.measure.began();
+        let is_alone = !self.state.in_transaction.get();
+        Over {
+            txn: self.txn.id().map(|id| id.0),
+            committed,
+            alone: is_alone.then(|| (began, self.txn.isolation(), self.txn.is_read_only())),
+            at: began,
+        }
     }
 
     /// Opens one that the engine is asked for locks in before its first statement.
@@ -145,12 +165,16 @@ impl Session {
                     self.abandon_transaction();
                     return Err(error);
                 }
-                self.state.stage("waiting for handler commit");
+                self.state.stage(Stage::Commit);
+                let over = self.over(true);
                 let committed = self.commit_timed();
                 self.state.count(Counter::HandlerCommit, 1);
                 self.release_metadata_locks();
                 match committed {
-                    Ok(()) => Ok(value),
+                    Ok(()) => {
+                        self.transaction_over(over);
+                        Ok(value)
+                    }
                     Err(error) => {
                         self.abandon_transaction();
                         Err(error.into())
@@ -218,6 +242,10 @@ impl Session {
 
     /// Rolls back and ignores errors: the client has been sent one already, or is gone.
     pub(super) fn abandon_transaction(&mut self) {
+        if self.state.in_transaction.get() || self.txn.is_active() {
+            let over = self.over(false);
+            self.transaction_over(over);
+        }
         let _ = self.roll_back();
         self.close();
     }
@@ -240,11 +268,16 @@ impl Session {
         if !self.state.in_transaction.get() {
             return Ok(());
         }
+        let over = self.over(true);
         let committed = self.may_commit().and_then(|()| Ok(self.commit_timed()?));
         self.state.count(Counter::HandlerCommit, 1);
         if committed.is_err() {
             let _ = self.roll_back();
         }
+        self.transaction_over(Over {
+            committed: committed.is_ok(),
+            ..over
+        });
         self.close();
         committed
     }
@@ -287,15 +320,20 @@ impl Session {
         if !self.state.in_transaction.get() {
             return Ok(());
         }
+        let over = self.over(false);
+        self.transaction_over(over);
         let rolled_back = self.roll_back();
         self.close();
         rolled_back
     }
 
     pub(super) fn begin(&mut self, options: &BeginOptions) -> Result<Answer> {
+        // As in MySQL, what is begun within a transaction is of the kind of that one, which it commits.
+        let of_open = self.state.in_transaction.get();
+        let of_open = of_open.then(|| (self.txn.isolation(), self.state.read_only_transaction.get()));
         self.commit_open()?;
         self.unlock_listed_tables();
-        let (isolation, read_only) = self.take_characteristics();
+        let (isolation, read_only) = of_open.unwrap_or_else(|| self.take_characteristics());
         self.open(isolation, options.read_only.unwrap_or(read_only));
         if options.consistent_snapshot {
             if isolation == Isolation::RepeatableRead || isolation == Isolation::Serializable {
@@ -352,6 +390,9 @@ impl Session {
         }
         let point = self.txn.savepoint();
         self.state.count(Counter::HandlerSavepoint, 1);
+        self.state
+            .process
+            .with_open_transaction(|open| open.savepoints += 1);
         let metadata_locks = self.state.locks.used_count();
         self.transaction
             .savepoints
@@ -392,6 +433,9 @@ impl Session {
         let saved = &self.transaction.savepoints[at];
         let (locks, point) = (saved.metadata_locks, saved.point);
         self.state.count(Counter::HandlerSavepointRollback, 1);
+        self.state
+            .process
+            .with_open_transaction(|open| open.rolled_back_to += 1);
         let rolled_back = match saved.begun {
             true => self.txn.rollback_to(&point).map_err(SqlError::from),
             false => self.begin_again(),
@@ -411,6 +455,9 @@ impl Session {
     pub(super) fn release_savepoint(&mut self, name: &str) -> Result<Answer> {
         let at = self.savepoint_position(name)?;
         self.transaction.savepoints.truncate(at);
+        self.state
+            .process
+            .with_open_transaction(|open| open.released += 1);
         Ok(Answer::ok())
     }
 

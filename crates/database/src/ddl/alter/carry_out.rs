@@ -17,6 +17,7 @@ use crate::dictionary::{DefinitionChange, IndexDef, TableDef};
 use crate::error::Result;
 use crate::expr::NoSubqueries;
 use crate::mdl::Block;
+use crate::statements::stages::Stage;
 use crate::types::Value;
 use std::time::{Duration, Instant};
 use tidemark_engine::{BuildProgress, BuildStage, Error, IndexSchema, NewColumn, OnlineBuild, failpoint};
@@ -153,17 +154,17 @@ impl DdlContext<'_> {
 
     /// Fills the indexes. The process list says how far that is; KILL ends it.
     fn run_build(&self, build: &mut OnlineBuild) -> Result<()> {
-        let process = &self.state.process;
+        let (state, process) = (self.state, &self.state.process);
         let (mut shown, mut looked) = (None, Instant::now());
         let mut progress = |at: BuildProgress| {
             let now = (at.stage, at.percent());
             if shown.replace(now) != Some(now) {
                 let stage = match at.stage {
-                    BuildStage::Reading => "read PK and internal sort",
-                    BuildStage::Inserting => "insert",
-                    BuildStage::Checking => "log apply index",
+                    BuildStage::Reading => Stage::AlterRead,
+                    BuildStage::Inserting => Stage::AlterInsert,
+                    BuildStage::Checking => Stage::AlterCheck,
                 };
-                process.set_doing(format!("alter table ({stage}): {}%", at.percent()));
+                state.progress(stage, at.done, at.of);
             }
             if looked.elapsed() >= LOOK_EVERY {
                 process.end_if_abandoned();
@@ -178,7 +179,7 @@ impl DdlContext<'_> {
             Some(owner) => process.beside(owner, || build.run(&mut progress)),
             None => build.run(&mut progress),
         };
-        process.set_doing(String::new());
+        state.end_progress();
         Ok(built?)
     }
 

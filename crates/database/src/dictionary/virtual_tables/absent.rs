@@ -18,6 +18,26 @@ pub(super) const LIST: &[(&str, &str, &str)] = &[
         "database_name 192,table_name 192,index_name 192,compress_ops int,compress_ops_ok int,compress_time int,\
          uncompress_ops int,uncompress_time int",
     ),
+    (
+        IS,
+        "INNODB_SESSION_TEMP_TABLESPACES",
+        "ID int,SPACE int,PATH 4001,SIZE uint,STATE 192,PURPOSE 192",
+    ),
+    (
+        IS,
+        "RESOURCE_GROUPS",
+        "RESOURCE_GROUP_NAME 64,RESOURCE_GROUP_TYPE 6,RESOURCE_GROUP_ENABLED int,VCPU_IDS text?,THREAD_PRIORITY int",
+    ),
+    (
+        IS,
+        "ST_SPATIAL_REFERENCE_SYSTEMS",
+        "SRS_NAME 80,SRS_ID uint,ORGANIZATION 256?,ORGANIZATION_COORDSYS_ID uint?,DEFINITION 4096,DESCRIPTION 2048?",
+    ),
+    (
+        IS,
+        "ST_UNITS_OF_MEASURE",
+        "UNIT_NAME 255?,UNIT_TYPE 7?,CONVERSION_FACTOR double?,DESCRIPTION 255?",
+    ),
     (IS, "INNODB_FT_BEING_DELETED", "DOC_ID uint"),
     (IS, "INNODB_FT_CONFIG", "KEY 193,VALUE 193"),
     (IS, "INNODB_FT_DELETED", "DOC_ID uint"),
@@ -101,28 +121,14 @@ pub(super) const LIST: &[(&str, &str, &str)] = &[
     (PS, "cond_instances", "NAME 128,OBJECT_INSTANCE_BEGIN uint"),
     (
         PS,
-        "events_stages_history",
-        "THREAD_ID uint,EVENT_ID uint,END_EVENT_ID uint?,EVENT_NAME 128,SOURCE 64?,TIMER_START uint?,TIMER_END uint?,\
-         TIMER_WAIT uint?,WORK_COMPLETED uint?,WORK_ESTIMATED uint?,NESTING_EVENT_ID uint?,NESTING_EVENT_TYPE 11?",
+        "events_waits_summary_by_instance",
+        "EVENT_NAME 128,OBJECT_INSTANCE_BEGIN uint,COUNT_STAR uint,SUM_TIMER_WAIT uint,MIN_TIMER_WAIT uint,\
+         AVG_TIMER_WAIT uint,MAX_TIMER_WAIT uint",
     ),
     (
         PS,
-        "events_stages_history_long",
-        "THREAD_ID uint,EVENT_ID uint,END_EVENT_ID uint?,EVENT_NAME 128,SOURCE 64?,TIMER_START uint?,TIMER_END uint?,\
-         TIMER_WAIT uint?,WORK_COMPLETED uint?,WORK_ESTIMATED uint?,NESTING_EVENT_ID uint?,NESTING_EVENT_TYPE 11?",
-    ),
-    (
-        PS,
-        "events_statements_history_long",
-        "THREAD_ID uint,EVENT_ID uint,END_EVENT_ID uint?,EVENT_NAME 128,SOURCE 64?,TIMER_START uint?,TIMER_END uint?,\
-         TIMER_WAIT uint?,LOCK_TIME uint,SQL_TEXT text?,DIGEST 64?,DIGEST_TEXT text?,CURRENT_SCHEMA 64?,OBJECT_TYPE 64?,\
-         OBJECT_SCHEMA 64?,OBJECT_NAME 64?,OBJECT_INSTANCE_BEGIN uint?,MYSQL_ERRNO int?,RETURNED_SQLSTATE 5?,\
-         MESSAGE_TEXT 128?,ERRORS uint,WARNINGS uint,ROWS_AFFECTED uint,ROWS_SENT uint,ROWS_EXAMINED uint,\
-         CREATED_TMP_DISK_TABLES uint,CREATED_TMP_TABLES uint,SELECT_FULL_JOIN uint,SELECT_FULL_RANGE_JOIN uint,\
-         SELECT_RANGE uint,SELECT_RANGE_CHECK uint,SELECT_SCAN uint,SORT_MERGE_PASSES uint,SORT_RANGE uint,\
-         SORT_ROWS uint,SORT_SCAN uint,NO_INDEX_USED uint,NO_GOOD_INDEX_USED uint,NESTING_EVENT_ID uint?,\
-         NESTING_EVENT_TYPE 11?,NESTING_EVENT_LEVEL int?,STATEMENT_ID uint?,CPU_TIME uint,MAX_CONTROLLED_MEMORY uint,\
-         MAX_TOTAL_MEMORY uint,EXECUTION_ENGINE 9?",
+        "global_variable_attributes",
+        "VARIABLE_NAME 64,ATTR_NAME 32,ATTR_VALUE 1024",
     ),
     (
         PS,
@@ -136,40 +142,6 @@ pub(super) const LIST: &[(&str, &str, &str)] = &[
          SUM_SORT_MERGE_PASSES uint,SUM_SORT_RANGE uint,SUM_SORT_ROWS uint,SUM_SORT_SCAN uint,SUM_NO_INDEX_USED uint,\
          SUM_NO_GOOD_INDEX_USED uint,SUM_CPU_TIME uint,MAX_CONTROLLED_MEMORY uint,MAX_TOTAL_MEMORY uint,\
          COUNT_SECONDARY uint",
-    ),
-    (
-        PS,
-        "events_transactions_history",
-        "THREAD_ID uint,EVENT_ID uint,END_EVENT_ID uint?,EVENT_NAME 128,STATE 11?,TRX_ID uint?,GTID 90?,\
-         XID_FORMAT_ID int?,XID_GTRID 130?,XID_BQUAL 130?,XA_STATE 64?,SOURCE 64?,TIMER_START uint?,TIMER_END uint?,\
-         TIMER_WAIT uint?,ACCESS_MODE 10?,ISOLATION_LEVEL 64?,AUTOCOMMIT 3,NUMBER_OF_SAVEPOINTS uint?,\
-         NUMBER_OF_ROLLBACK_TO_SAVEPOINT uint?,NUMBER_OF_RELEASE_SAVEPOINT uint?,OBJECT_INSTANCE_BEGIN uint?,\
-         NESTING_EVENT_ID uint?,NESTING_EVENT_TYPE 11?",
-    ),
-    (
-        PS,
-        "events_transactions_history_long",
-        "THREAD_ID uint,EVENT_ID uint,END_EVENT_ID uint?,EVENT_NAME 128,STATE 11?,TRX_ID uint?,GTID 90?,\
-         XID_FORMAT_ID int?,XID_GTRID 130?,XID_BQUAL 130?,XA_STATE 64?,SOURCE 64?,TIMER_START uint?,TIMER_END uint?,\
-         TIMER_WAIT uint?,ACCESS_MODE 10?,ISOLATION_LEVEL 64?,AUTOCOMMIT 3,NUMBER_OF_SAVEPOINTS uint?,\
-         NUMBER_OF_ROLLBACK_TO_SAVEPOINT uint?,NUMBER_OF_RELEASE_SAVEPOINT uint?,OBJECT_INSTANCE_BEGIN uint?,\
-         NESTING_EVENT_ID uint?,NESTING_EVENT_TYPE 11?",
-    ),
-    (
-        PS,
-        "events_waits_history",
-        "THREAD_ID uint,EVENT_ID uint,END_EVENT_ID uint?,EVENT_NAME 128,SOURCE 64?,TIMER_START uint?,TIMER_END uint?,\
-         TIMER_WAIT uint?,SPINS uint?,OBJECT_SCHEMA 64?,OBJECT_NAME 512?,INDEX_NAME 64?,OBJECT_TYPE 64?,\
-         OBJECT_INSTANCE_BEGIN uint,NESTING_EVENT_ID uint?,NESTING_EVENT_TYPE 11?,OPERATION 32,NUMBER_OF_BYTES int?,\
-         FLAGS uint?",
-    ),
-    (
-        PS,
-        "events_waits_history_long",
-        "THREAD_ID uint,EVENT_ID uint,END_EVENT_ID uint?,EVENT_NAME 128,SOURCE 64?,TIMER_START uint?,TIMER_END uint?,\
-         TIMER_WAIT uint?,SPINS uint?,OBJECT_SCHEMA 64?,OBJECT_NAME 512?,INDEX_NAME 64?,OBJECT_TYPE 64?,\
-         OBJECT_INSTANCE_BEGIN uint,NESTING_EVENT_ID uint?,NESTING_EVENT_TYPE 11?,OPERATION 32,NUMBER_OF_BYTES int?,\
-         FLAGS uint?",
     ),
     (PS, "keyring_component_status", "STATUS_KEY 256,STATUS_VALUE 1024"),
     (

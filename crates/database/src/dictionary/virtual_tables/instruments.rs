@@ -66,6 +66,15 @@ macro_rules! of_tables {
     };
 }
 
+/// What is counted of memory.
+macro_rules! of_memory {
+    () => {
+        "EVENT_NAME 128,COUNT_ALLOC uint,COUNT_FREE uint,SUM_NUMBER_OF_BYTES_ALLOC uint,SUM_NUMBER_OF_BYTES_FREE uint,\
+         LOW_COUNT_USED int,CURRENT_COUNT_USED int,HIGH_COUNT_USED int,LOW_NUMBER_OF_BYTES_USED int,\
+         CURRENT_NUMBER_OF_BYTES_USED int,HIGH_NUMBER_OF_BYTES_USED int"
+    };
+}
+
 /// Schema, name, columns (see [`define`](super::define)).
 pub(super) const LIST: &[(&str, &str, &str)] = &[
     (
@@ -115,28 +124,6 @@ pub(super) const LIST: &[(&str, &str, &str)] = &[
          YOUNG_MAKE_PER_THOUSAND_GETS uint,NOT_YOUNG_MAKE_PER_THOUSAND_GETS uint,NUMBER_PAGES_READ_AHEAD uint,\
          NUMBER_READ_AHEAD_EVICTED uint,READ_AHEAD_RATE double,READ_AHEAD_EVICTED_RATE double,LRU_IO_TOTAL uint,\
          LRU_IO_CURRENT uint,UNCOMPRESS_TOTAL uint,UNCOMPRESS_CURRENT uint",
-    ),
-    (
-        PS,
-        "events_waits_current",
-        "THREAD_ID uint,EVENT_ID uint,END_EVENT_ID uint?,EVENT_NAME 128,SOURCE 64?,TIMER_START uint?,TIMER_END uint?,\
-         TIMER_WAIT uint?,SPINS uint?,OBJECT_SCHEMA 64?,OBJECT_NAME 512?,INDEX_NAME 64?,OBJECT_TYPE 64?,\
-         OBJECT_INSTANCE_BEGIN uint,NESTING_EVENT_ID uint?,NESTING_EVENT_TYPE 11?,OPERATION 32,NUMBER_OF_BYTES int?,FLAGS uint?",
-    ),
-    (
-        PS,
-        "events_waits_summary_by_account_by_event_name",
-        concat!("USER 32?,HOST 255?,EVENT_NAME 128,", all_timed!()),
-    ),
-    (
-        PS,
-        "events_waits_summary_by_user_by_event_name",
-        concat!("USER 32?,EVENT_NAME 128,", all_timed!()),
-    ),
-    (
-        PS,
-        "events_waits_summary_by_host_by_event_name",
-        concat!("HOST 255?,EVENT_NAME 128,", all_timed!()),
     ),
     (PS, "events_errors_summary_global_by_error", of_errors!()),
     (
@@ -250,21 +237,6 @@ pub(super) const LIST: &[(&str, &str, &str)] = &[
     ),
     (
         PS,
-        "events_stages_current",
-        "THREAD_ID uint,EVENT_ID uint,END_EVENT_ID uint?,EVENT_NAME 128,SOURCE 64?,TIMER_START uint?,TIMER_END uint?,\
-         TIMER_WAIT uint?,WORK_COMPLETED uint?,WORK_ESTIMATED uint?,NESTING_EVENT_ID uint?,NESTING_EVENT_TYPE 11?",
-    ),
-    (
-        PS,
-        "events_transactions_current",
-        "THREAD_ID uint,EVENT_ID uint,END_EVENT_ID uint?,EVENT_NAME 128,STATE 11?,TRX_ID uint?,GTID 90?,\
-         XID_FORMAT_ID int?,XID_GTRID 130?,XID_BQUAL 130?,XA_STATE 64?,SOURCE 64?,TIMER_START uint?,TIMER_END uint?,\
-         TIMER_WAIT uint?,ACCESS_MODE 10?,ISOLATION_LEVEL 64?,AUTOCOMMIT 3,NUMBER_OF_SAVEPOINTS uint?,\
-         NUMBER_OF_ROLLBACK_TO_SAVEPOINT uint?,NUMBER_OF_RELEASE_SAVEPOINT uint?,OBJECT_INSTANCE_BEGIN uint?,\
-         NESTING_EVENT_ID uint?,NESTING_EVENT_TYPE 11?",
-    ),
-    (
-        PS,
         "file_instances",
         "FILE_NAME 512,EVENT_NAME 128,OPEN_COUNT uint",
     ),
@@ -284,9 +256,27 @@ pub(super) const LIST: &[(&str, &str, &str)] = &[
     (
         PS,
         "memory_summary_global_by_event_name",
-        "EVENT_NAME 128,COUNT_ALLOC uint,COUNT_FREE uint,SUM_NUMBER_OF_BYTES_ALLOC uint,SUM_NUMBER_OF_BYTES_FREE uint,\
-         LOW_COUNT_USED int,CURRENT_COUNT_USED int,HIGH_COUNT_USED int,LOW_NUMBER_OF_BYTES_USED int,\
-         CURRENT_NUMBER_OF_BYTES_USED int,HIGH_NUMBER_OF_BYTES_USED int",
+        concat!("", of_memory!()),
+    ),
+    (
+        PS,
+        "memory_summary_by_thread_by_event_name",
+        concat!("THREAD_ID uint,", of_memory!()),
+    ),
+    (
+        PS,
+        "memory_summary_by_account_by_event_name",
+        concat!("USER 32?,HOST 255?,", of_memory!()),
+    ),
+    (
+        PS,
+        "memory_summary_by_user_by_event_name",
+        concat!("USER 32?,", of_memory!()),
+    ),
+    (
+        PS,
+        "memory_summary_by_host_by_event_name",
+        concat!("HOST 255?,", of_memory!()),
     ),
     (
         PS,

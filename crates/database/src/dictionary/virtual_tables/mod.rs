@@ -4,8 +4,10 @@
 //! their rows are is known to `information_schema` alone, far above. Those of `sys` that are queries of others are views.
 
 mod absent;
+mod events;
 mod instruments;
 mod list;
+mod objects;
 mod views;
 
 use super::{ColumnDef, ColumnDefault, TableDef, TableOptions};
@@ -22,7 +24,13 @@ pub fn all() -> &'static [Arc<TableDef>] {
     static ALL: LazyLock<Vec<Arc<TableDef>>> = LazyLock::new(|| {
         let locks = Locks::default();
         let ids = (0..=IDS_FROM).rev();
-        let lists = [list::LIST, instruments::LIST, absent::LIST];
+        let lists = [
+            list::LIST,
+            events::LIST,
+            objects::LIST,
+            instruments::LIST,
+            absent::LIST,
+        ];
         let mut all = Vec::new();
         for ((schema, name, columns), id) in lists.into_iter().flatten().zip(ids.clone()) {
             all.push(Arc::new(define(&locks, id, schema, name, columns)));
@@ -61,7 +69,7 @@ pub fn tables(schema: &str) -> Vec<Arc<TableDef>> {
 }
 
 /// Columns are written `NAME type`, the type being a length of text, `int`, `uint`, `time` (a timestamp), `time6` (with
-/// microseconds), `datetime`, `duration`, `text`, `json`, `decimal` or `double`; a question mark at the end makes it nullable.
+/// microseconds), `date`, `datetime`, `duration`, `text`, `json`, `decimal` or `double`; a question mark at the end makes it nullable.
 fn define(locks: &Locks, id: u64, schema: &str, name: &str, columns: &str) -> TableDef {
     let columns = columns
         .split(',')
@@ -76,6 +84,7 @@ fn define(locks: &Locks, id: u64, schema: &str, name: &str, columns: &str) -> Ta
                 "uint" => SqlType::bigint_unsigned(),
                 "time" => SqlType::new(TypeKind::Timestamp),
                 "time6" => SqlType::new(TypeKind::Timestamp).with_fsp(6),
+                "date" => SqlType::new(TypeKind::Date),
                 "datetime" => SqlType::new(TypeKind::DateTime),
                 "duration" => SqlType::new(TypeKind::Time),
                 "double" => SqlType::double(),

@@ -1,7 +1,7 @@
 //! SHOW STATUS: the status variables, of the server or of a session.
 //!
 //! Names and units are MySQL's. What a session counts shows its own value in SHOW SESSION STATUS, all else the server's in both.
-//! Of machinery that is not here (MyISAM's keys, a binary log, delayed inserts) the counters stay 0, which they would also be
+//! Of machinery that is not here (MyISAM's keys, a binary log, delayed inserts, InnoDB's files of undo) the counters stay 0, which they would also be
 //! in a MySQL where nobody uses it; programs that watch a server look for them. So do those of what `performance_schema` had no
 //! room for, since nothing of it is ever left out. What would have to be invented is not there: `docs/compatibility.md` lists it.
 
@@ -35,6 +35,14 @@ const OF_NOTHING: &[&str] = &[
     "Handler_discover",
     "Handler_mrr_init",
     "Handler_prepare",
+    "Innodb_system_rows_deleted",
+    "Innodb_system_rows_inserted",
+    "Innodb_system_rows_read",
+    "Innodb_system_rows_updated",
+    "Innodb_undo_tablespaces_active",
+    "Innodb_undo_tablespaces_explicit",
+    "Innodb_undo_tablespaces_implicit",
+    "Innodb_undo_tablespaces_total",
     "Key_blocks_not_flushed",
     "Key_blocks_unused",
     "Key_blocks_used",
@@ -95,6 +103,7 @@ const OF_NOTHING: &[&str] = &[
     "Tc_log_max_pages_used",
     "Tc_log_page_size",
     "Tc_log_page_waits",
+    "TempTable_count_hit_max_ram",
     "Threads_cached",
 ];
 
@@ -139,6 +148,12 @@ fn put_counted(values: &mut Values, totals: &Totals) {
         put(values, counter.name(), totals.of(*counter));
     }
     put(values, "Queries", totals.of(Counter::Questions));
+    // Past `tmp_table_size` a set of rows goes on in spools.
+    put(
+        values,
+        "Count_hit_tmp_table_size",
+        totals.of(Counter::CreatedTmpDiskTables),
+    );
     for (at, name) in command::NAMES.iter().enumerate() {
         if at != command::OTHER {
             put(values, &format!("Com_{name}"), totals.of_command(at));
@@ -250,6 +265,7 @@ fn put_server(values: &mut Values, state: &SessionState) {
     ] {
         put(values, &format!("{facility}_supported"), "OFF");
     }
+    put(values, "Slow_launch_threads", load(&counters.slow_launches));
     put(values, "Prepared_stmt_count", load(&counters.prepared));
     put(values, "Ssl_accepts", load(&counters.ssl_accepts));
     put(values, "Ssl_cipher", encryption.map_or("", |e| e.cipher));
@@ -257,6 +273,11 @@ fn put_server(values: &mut Values, state: &SessionState) {
         values,
         "Ssl_finished_accepts",
         load(&counters.ssl_finished_accepts),
+    );
+    put(
+        values,
+        "Ssl_sessions_reused",
+        u8::from(encryption.is_some_and(|tls| tls.resumed)),
     );
     put(values, "Ssl_version", encryption.map_or("", |e| e.version));
     put(values, "Threads_connected", database.session_count());

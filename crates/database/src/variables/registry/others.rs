@@ -261,7 +261,7 @@ pub(super) const DEFS: &[Def] = &[
     def("log_output", Global, true, Flags(',', &["FILE", "NONE"]), "FILE"),
     def("slow_query_log", Global, true, Bool, "OFF"),
     def("slow_query_log_file", Global, true, Text, ""),
-    unused("slow_launch_time", Global, from(0), "2", NO_LOG),
+    def("slow_launch_time", Global, true, uint(0, 31_536_000), "2"),
     def(
         "long_query_time",
         Both,
@@ -380,6 +380,48 @@ pub(super) const DEFS: &[Def] = &[
         Global,
         uint(0, 1024),
         "10",
+    ),
+    fact(
+        "performance_schema_events_stages_history_size",
+        Global,
+        uint(0, 1024),
+        "10",
+    ),
+    fact(
+        "performance_schema_events_stages_history_long_size",
+        Global,
+        uint(0, 1_048_576),
+        "10000",
+    ),
+    fact(
+        "performance_schema_events_statements_history_long_size",
+        Global,
+        uint(0, 1_048_576),
+        "10000",
+    ),
+    fact(
+        "performance_schema_events_transactions_history_size",
+        Global,
+        uint(0, 1024),
+        "10",
+    ),
+    fact(
+        "performance_schema_events_transactions_history_long_size",
+        Global,
+        uint(0, 1_048_576),
+        "10000",
+    ),
+    fact(
+        "performance_schema_events_waits_history_size",
+        Global,
+        uint(0, 1024),
+        "10",
+    ),
+    fact(
+        "performance_schema_events_waits_history_long_size",
+        Global,
+        uint(0, 1_048_576),
+        "10000",
     ),
     fact(
         "performance_schema_max_digest_length",

@@ -6,10 +6,11 @@
 use super::insert::InsertRun;
 use super::lines::{Field, Lines, NextPart};
 use crate::context::files;
-use crate::context::{ResultSink, capability};
+use crate::context::{ResultSink, SessionState, capability};
 use crate::error::{Result, SqlError, er};
 use crate::expr::SessionInfo;
 use crate::plan::change::load::{LoadField, LoadSource};
+use crate::statements::stages::Stage;
 use crate::types::assign::zero_value;
 use crate::types::{Val, Value};
 
@@ -24,8 +25,12 @@ impl InsertRun<'_> {
         if !source.local {
             session.require_file_to_load()?;
             let mut file = files::open(session, &source.path)?;
+            let bytes = file.metadata().map_or(0, |file| file.len());
             let next: NextPart = Box::new(move |part| files::read_part(&mut file, &source.path, part));
-            return self.lines(source, &mut Lines::new(&source.format, next, &may_go_on));
+            let next = telling(session, bytes, next);
+            let done = self.lines(source, &mut Lines::new(&source.format, next, &may_go_on));
+            session.end_progress();
+            return done;
         }
         let enabled = session
             .database
@@ -36,9 +41,11 @@ impl InsertRun<'_> {
         }
         client.ask_for_file(&source.path)?;
         let next: NextPart = Box::new(|part| client.file_part(part));
+        let next = telling(session, 0, next);
         let mut lines = Lines::new(&source.format, next, &may_go_on);
         let done = self.lines(source, &mut lines);
         lines.drain();
+        session.end_progress();
         done
     }
 
@@ -165,6 +172,24 @@ impl InsertRun<'_> {
         let warnings = self.run.env.warnings.count();
         format!("Records: {rows}  Deleted: {deleted}  Skipped: {skipped}  Warnings: {warnings}")
     }
+}
+
+/// Tells of the bytes that have been read of so many (0: of a client's file, whose length is not known), each time that the process
+/// list has something else to show.
+fn telling<'n>(session: &'n SessionState, of: u64, mut next: NextPart<'n>) -> NextPart<'n> {
+    let (mut done, mut shown) = (0, None);
+    Box::new(move |part| {
+        let more = next(part)?;
+        done += part.len() as u64;
+        let now = match of {
+            0 => done >> 20,
+            of => done * 100 / of,
+        };
+        if shown.replace(now) != Some(now) {
+            session.progress(Stage::Load, done, of);
+        }
+        Ok(more)
+    })
 }
 
 fn invalid(source: &LoadSource, bytes: &[u8]) -> SqlError {

@@ -58,6 +58,7 @@ pub fn document(body: &Body, queries: &[QueryPlan]) -> Json {
         Body::Update(update) => blocks.change("update", &update.target.def, &update.rows),
         Body::Delete(delete) => blocks.change("delete", &delete.target.def, &delete.rows),
         Body::Joined(joined) => blocks.joined_change(joined),
+        Body::Setup(setup) => blocks.query(&setup.query),
         Body::Handler(_) | Body::Do(_) | Body::Explain(_) | Body::Analyze { .. } => Vec::new(),
     };
     object([("query_block", Json::Object(block))])

@@ -129,6 +129,7 @@ fn in_rows(body: &Body, queries: &[QueryPlan]) -> Vec<Vec<Value>> {
         Body::Update(update) => table.change("UPDATE", &update.target.def, Some(&update.rows.path)),
         Body::Delete(delete) => table.change("DELETE", &delete.target.def, Some(&delete.rows.path)),
         Body::Joined(joined) => table.query(&joined.join),
+        Body::Setup(setup) => table.query(&setup.query),
         Body::Handler(_) | Body::Do(_) | Body::Explain(_) | Body::Analyze { .. } => {}
     }
     table.finish()
@@ -160,6 +161,7 @@ fn tree_of(body: &Body, queries: &[QueryPlan]) -> Option<Operator> {
             tree.change("DELETE", &def.name, Some(read))
         }
         Body::Joined(joined) => tree.query(&joined.join),
+        Body::Setup(setup) => tree.query(&setup.query),
         Body::Handler(_) | Body::Do(_) | Body::Explain(_) | Body::Analyze { .. } => return None,
     })
 }
@@ -167,7 +169,7 @@ fn tree_of(body: &Body, queries: &[QueryPlan]) -> Option<Operator> {
 fn query_type(body: &Body) -> &'static str {
     match body {
         Body::Insert(_) => "insert",
-        Body::Update(_) => "update",
+        Body::Update(_) | Body::Setup(_) => "update",
         Body::Delete(_) => "delete",
         Body::Joined(_) => "change of joined tables",
         Body::Query(_) | Body::Handler(_) | Body::Do(_) | Body::Explain(_) | Body::Analyze { .. } => "select",

@@ -6,6 +6,7 @@
 //! braces is of the second form alone.
 
 mod advice;
+mod sessions;
 mod usage;
 mod waits;
 
@@ -173,36 +174,6 @@ const VIEWS: &[View] = &[
     },
 ];
 
-/// The view of sessions and what they run: `processlist`, and `session` without threads in the background, which are none here.
-const SESSIONS: View = View {
-    name: "processlist",
-    columns: "thd_id uint,conn_id uint?,user 288?,db 64?,command 16?,state 64?,time int?,current_statement text?,execution_engine \
-              9?,statement_latency 11?,progress decimal?,lock_latency 11?,cpu_latency 11?,rows_examined uint?,rows_sent \
-              uint?,rows_affected uint?,tmp_tables uint?,tmp_disk_tables uint?,full_scan 3,last_statement \
-              text?,last_statement_latency 11?,current_memory 11?,last_wait 128?,last_wait_latency 13?,source 64?,trx_latency \
-              11?,trx_state 11?,trx_autocommit 3?,pid 1024?,program_name 1024?",
-    query: "select t.THREAD_ID AS thd_id, t.PROCESSLIST_ID AS conn_id, \
-            concat(t.PROCESSLIST_USER, '@', substring_index(t.PROCESSLIST_HOST, ':', 1)) AS user, t.PROCESSLIST_DB AS db, \
-            t.PROCESSLIST_COMMAND AS command, t.PROCESSLIST_STATE AS state, t.PROCESSLIST_TIME AS time, \
-            short(t.PROCESSLIST_INFO) AS current_statement, t.EXECUTION_ENGINE AS execution_engine, \
-            if(s.END_EVENT_ID is null, time(s.TIMER_WAIT), null) AS statement_latency, null AS progress, \
-            time(s.LOCK_TIME) AS lock_latency, time(s.CPU_TIME) AS cpu_latency, s.ROWS_EXAMINED AS rows_examined, \
-            s.ROWS_SENT AS rows_sent, s.ROWS_AFFECTED AS rows_affected, s.CREATED_TMP_TABLES AS tmp_tables, \
-            s.CREATED_TMP_DISK_TABLES AS tmp_disk_tables, if(s.NO_INDEX_USED > 0, 'YES', 'NO') AS full_scan, \
-            if(s.END_EVENT_ID is not null, short(s.SQL_TEXT), null) AS last_statement, \
-            if(s.END_EVENT_ID is not null, time(s.TIMER_WAIT), null) AS last_statement_latency, null AS current_memory, \
-            null AS last_wait, null AS last_wait_latency, s.SOURCE AS source, null AS trx_latency, null AS trx_state, \
-            null AS trx_autocommit, null AS pid, null AS program_name from performance_schema.threads t \
-            left join performance_schema.events_statements_current s on s.THREAD_ID = t.THREAD_ID \
-            order by t.PROCESSLIST_TIME desc",
-    mergeable: true,
-};
-
-const SESSION: View = View {
-    name: "session",
-    ..SESSIONS
-};
-
 /// Views without a form of plain numbers.
 const PLAIN: &[View] = &[
     View {
@@ -231,12 +202,13 @@ pub(super) fn all() -> impl Iterator<Item = (String, String, ViewDef)> {
         .iter()
         .chain(usage::TWICE)
         .chain(waits::TWICE)
-        .chain([&SESSIONS, &SESSION]);
+        .chain(sessions::TWICE);
     let short = twice.clone().map(|view| (view.name.to_owned(), view, false));
     let plain = twice.map(|view| (format!("x${}", view.name), view, true));
     let once = PLAIN
         .iter()
         .chain(usage::ONCE)
+        .chain(sessions::ONCE)
         .chain([&advice::ADVICE])
         .map(|view| (view.name.to_owned(), view, true));
     let all = short.chain(plain).chain(once);

@@ -13,7 +13,8 @@ pub(super) const TWICE: &[View] = &[
                 time(s.latency / s.statements) AS statement_avg_latency, s.scans AS table_scans, f.ios AS file_ios, \
                 time(f.latency) AS file_io_latency, h.CURRENT_CONNECTIONS AS current_connections, h.TOTAL_CONNECTIONS AS total_connections, \
                 (select count(distinct a.USER) from performance_schema.accounts a where a.HOST <=> h.HOST) AS unique_users, \
-                null AS current_memory, null AS total_memory_allocated from performance_schema.hosts h \
+                (select size(sum(m.CURRENT_NUMBER_OF_BYTES_USED)) from performance_schema.memory_summary_by_host_by_event_name m \
+                where m.HOST <=> h.HOST) AS current_memory, null AS total_memory_allocated from performance_schema.hosts h \
                 join (select e.HOST AS host, sum(e.COUNT_STAR) AS statements, sum(e.SUM_TIMER_WAIT) AS latency, \
                 sum(e.SUM_NO_INDEX_USED) AS scans from performance_schema.events_statements_summary_by_host_by_event_name e \
                 group by e.HOST) s on s.host <=> h.HOST \
@@ -31,7 +32,8 @@ pub(super) const TWICE: &[View] = &[
                 time(s.latency / s.statements) AS statement_avg_latency, s.scans AS table_scans, f.ios AS file_ios, \
                 time(f.latency) AS file_io_latency, u.CURRENT_CONNECTIONS AS current_connections, u.TOTAL_CONNECTIONS AS total_connections, \
                 (select count(distinct a.HOST) from performance_schema.accounts a where a.USER <=> u.USER) AS unique_hosts, \
-                null AS current_memory, null AS total_memory_allocated from performance_schema.users u \
+                (select size(sum(m.CURRENT_NUMBER_OF_BYTES_USED)) from performance_schema.memory_summary_by_user_by_event_name m \
+                where m.USER <=> u.USER) AS current_memory, null AS total_memory_allocated from performance_schema.users u \
                 join (select e.USER AS user, sum(e.COUNT_STAR) AS statements, sum(e.SUM_TIMER_WAIT) AS latency, \
                 sum(e.SUM_NO_INDEX_USED) AS scans from performance_schema.events_statements_summary_by_user_by_event_name e \
                 group by e.USER) s on s.user <=> u.USER \
@@ -107,6 +109,42 @@ pub(super) const TWICE: &[View] = &[
                 size(ifnull(m.HIGH_NUMBER_OF_BYTES_USED / nullif(m.HIGH_COUNT_USED, 0), 0)) AS high_avg_alloc \
                 from performance_schema.memory_summary_global_by_event_name m where m.CURRENT_NUMBER_OF_BYTES_USED > 0 \
                 order by m.CURRENT_NUMBER_OF_BYTES_USED desc",
+        mergeable: true,
+    },
+    View {
+        name: "memory_by_user_by_current_bytes",
+        columns: "user 32?,current_count_used decimal?,current_allocated 11?,current_avg_alloc 11?,current_max_alloc 11?,total_allocated 11?",
+        query: "select ifnull(m.USER, 'background') AS user, sum(m.CURRENT_COUNT_USED) AS current_count_used, \
+                size(sum(m.CURRENT_NUMBER_OF_BYTES_USED)) AS current_allocated, \
+                size(ifnull(sum(m.CURRENT_NUMBER_OF_BYTES_USED) / nullif(sum(m.CURRENT_COUNT_USED), 0), 0)) AS current_avg_alloc, \
+                size(max(m.CURRENT_NUMBER_OF_BYTES_USED)) AS current_max_alloc, \
+                size(sum(m.SUM_NUMBER_OF_BYTES_ALLOC)) AS total_allocated \
+                from performance_schema.memory_summary_by_user_by_event_name m group by ifnull(m.USER, 'background') \
+                order by sum(m.CURRENT_NUMBER_OF_BYTES_USED) desc",
+        mergeable: false,
+    },
+    View {
+        name: "memory_by_host_by_current_bytes",
+        columns: "host 255?,current_count_used decimal?,current_allocated 11?,current_avg_alloc 11?,current_max_alloc 11?,total_allocated 11?",
+        query: "select ifnull(m.HOST, 'background') AS host, sum(m.CURRENT_COUNT_USED) AS current_count_used, \
+                size(sum(m.CURRENT_NUMBER_OF_BYTES_USED)) AS current_allocated, \
+                size(ifnull(sum(m.CURRENT_NUMBER_OF_BYTES_USED) / nullif(sum(m.CURRENT_COUNT_USED), 0), 0)) AS current_avg_alloc, \
+                size(max(m.CURRENT_NUMBER_OF_BYTES_USED)) AS current_max_alloc, \
+                size(sum(m.SUM_NUMBER_OF_BYTES_ALLOC)) AS total_allocated \
+                from performance_schema.memory_summary_by_host_by_event_name m group by ifnull(m.HOST, 'background') \
+                order by sum(m.CURRENT_NUMBER_OF_BYTES_USED) desc",
+        mergeable: false,
+    },
+    View {
+        name: "memory_by_thread_by_current_bytes",
+        columns: "thread_id uint,user 288?,current_count_used decimal?,current_allocated 11?,current_avg_alloc 11?,current_max_alloc \
+                  11?,total_allocated 11?",
+        query: "select m.THREAD_ID AS thread_id, concat(t.PROCESSLIST_USER, '@', t.PROCESSLIST_HOST) AS user, \
+                m.CURRENT_COUNT_USED AS current_count_used, size(m.CURRENT_NUMBER_OF_BYTES_USED) AS current_allocated, \
+                size(ifnull(m.CURRENT_NUMBER_OF_BYTES_USED / nullif(m.CURRENT_COUNT_USED, 0), 0)) AS current_avg_alloc, \
+                size(m.CURRENT_NUMBER_OF_BYTES_USED) AS current_max_alloc, size(m.SUM_NUMBER_OF_BYTES_ALLOC) AS total_allocated \
+                from performance_schema.memory_summary_by_thread_by_event_name m \
+                join performance_schema.threads t on t.THREAD_ID = m.THREAD_ID order by m.CURRENT_NUMBER_OF_BYTES_USED desc",
         mergeable: true,
     },
     View {
@@ -257,6 +295,21 @@ pub(super) const ONCE: &[View] = &[
                 where i.COUNT_STAR = 0 and i.INDEX_NAME <> 'PRIMARY' and s.NON_UNIQUE = 1 and s.SEQ_IN_INDEX = 1 \
                 order by i.OBJECT_SCHEMA, i.OBJECT_NAME",
         mergeable: true,
+    },
+    View {
+        name: "x$ps_schema_table_statistics_io",
+        columns: "table_schema 64?,table_name 64?,count_read decimal?,sum_number_of_bytes_read decimal?,sum_timer_read \
+                  decimal?,count_write decimal?,sum_number_of_bytes_write decimal?,sum_timer_write decimal?,count_misc \
+                  decimal?,sum_timer_misc decimal?",
+        query: "select f.table_schema AS table_schema, f.table_name AS table_name, sum(f.COUNT_READ) AS count_read, \
+                sum(f.SUM_NUMBER_OF_BYTES_READ) AS sum_number_of_bytes_read, sum(f.SUM_TIMER_READ) AS sum_timer_read, \
+                sum(f.COUNT_WRITE) AS count_write, sum(f.SUM_NUMBER_OF_BYTES_WRITE) AS sum_number_of_bytes_write, \
+                sum(f.SUM_TIMER_WRITE) AS sum_timer_write, sum(f.COUNT_MISC) AS count_misc, \
+                sum(f.SUM_TIMER_MISC) AS sum_timer_misc from (select i.*, \
+                sys.extract_schema_from_file_name(i.FILE_NAME) AS table_schema, \
+                sys.extract_table_from_file_name(i.FILE_NAME) AS table_name \
+                from performance_schema.file_summary_by_instance i) f group by f.table_schema, f.table_name",
+        mergeable: false,
     },
     View {
         name: "ps_check_lost_instrumentation",

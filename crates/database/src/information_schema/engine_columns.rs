@@ -68,13 +68,11 @@ fn precise_type(column: &ColumnDef) -> i64 {
     use TypeKind::*;
     let ty = &column.ty;
     let flag = |on: bool, flag: i64| if on { flag } else { 0 };
-    let of_binary = match ty.kind {
+    let is_binary = match ty.kind {
         Enum | Set => false,
         Char | VarChar | TinyText | Text | MediumText | LongText => ty.collation == Collation::BINARY,
         _ => true,
     };
-    // A text of characters that are compared by their bytes is one of those, too.
-    let is_binary = of_binary || ty.is_blob_or_text();
     let collation = match ty.kind {
         Decimal | Time | DateTime | Timestamp => i64::from(LATIN1_SWEDISH),
         Bit => i64::from(Collation::BINARY.id()),

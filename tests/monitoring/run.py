@@ -6,6 +6,7 @@
 Names and columns are MySQL's, but for those that docs/compatibility.md lists (`surface.py`); counters move when what they count
 happens, by as much. The tools themselves (`tools.py`) run unchanged. `--record` writes down what a MySQL server has, `--write` the list of what is missing here.
 """
+import socket
 import sys
 import time
 from pathlib import Path
@@ -251,7 +252,53 @@ def sessions(report: Report, server: Server) -> None:
     report.check(start <= tail < end and size > 0 and full == 0, "the files of the log", f"{start} {tail} {end} {size}")
 
 
-CASES = (pages_and_files, metrics, connections, tables_and_indexes, what_is_under_way, events, sessions, open_tables, functions, spans.spans, tools.tools)
+def hosts(report: Report, server: Server) -> None:
+    """From where connections were refused. The machine itself is not told of, so this needs another address of it than that of its loopback."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        try:
+            probe.connect(("192.0.2.1", 9))     # which sends nothing
+            own = probe.getsockname()[0]
+        except OSError:
+            return report.skip("hosts", "the machine has no address but 127.0.0.1")
+    with Server("monitoring-hosts", "--bind-address=0.0.0.0", "--max-connect-errors=3") as there:
+        watched, outside = Watched(there), Address(own, there.port, "nobody", "wrong")
+        for _ in range(2):
+            socket.create_connection((own, there.port)).close()
+        for _ in range(2):
+            try:
+                outside.connect().close()
+                report.fail("a wrong password is refused")
+            except Exception as error:
+                report.equal(error.args[0], 1045, "a wrong password is refused")
+        columns = "IP, SUM_CONNECT_ERRORS, COUNT_HANDSHAKE_ERRORS, COUNT_AUTHENTICATION_ERRORS, COUNT_HOST_BLOCKED_ERRORS, FIRST_SEEN <= LAST_ERROR_SEEN"
+        ask = f"SELECT {columns} FROM performance_schema.host_cache"
+        rows = until(lambda: watched.ask(ask), lambda rows: rows and rows[0][2] == 2)
+        report.equal(rows, ((own, 2, 2, 2, 0, 1),), "broken logins and wrong passwords are counted for their host")
+        socket.create_connection((own, there.port)).close()
+        until(lambda: watched.ask(ask), lambda rows: rows and rows[0][1] == 3)
+        try:
+            outside.connect().close()
+            report.fail("a host of too many broken logins is blocked")
+        except Exception as error:
+            report.equal(error.args[0], 1129, "a host of too many broken logins is blocked")
+        report.equal(watched.ask(ask), ((own, 3, 3, 2, 1, 1),), "which is counted")
+        watched.ask("TRUNCATE performance_schema.host_cache")
+        report.equal(watched.ask(ask), (), "TRUNCATE forgets all hosts")
+        try:
+            outside.connect().close()
+        except Exception as error:
+            report.equal(error.args[0], 1045, "and with them that one was blocked")
+
+
+def until(ask, holds, seconds: float = 5):
+    """What is answered once it holds, or in the end."""
+    end = time.monotonic() + seconds
+    while not holds(answer := ask()) and time.monotonic() < end:
+        time.sleep(0.02)
+    return answer
+
+
+CASES = (pages_and_files, metrics, connections, tables_and_indexes, what_is_under_way, events, sessions, hosts, open_tables, functions, spans.spans, tools.tools)
 
 
 def main() -> None:

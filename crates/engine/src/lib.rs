@@ -143,6 +143,6 @@ pub use table::{
     Action, BinaryCollator, Collator, Flow, KEY_BYTES_MAX, Keep, KeyRange, RangeScan, Read, RowView, Table,
     TableUsage,
 };
-pub use tidemark_pages::store::{CopyProgress, CopyStage};
+pub use tidemark_pages::store::{CopyProgress, CopyStage, vouched_log};
 pub use transaction::{Moment, Savepoint, Transaction};
 pub use txn::RowCounts;

@@ -268,17 +268,22 @@ impl State {
 
     /// A write that says that it was done.
     fn write_wrongly(&mut self, file: usize, data: &[u8], offset: u64, wrong: Wrong) -> io::Result<()> {
-        self.harm(file, offset, data.len());
         match wrong {
-            Wrong::Lost => Ok(()),
+            Wrong::Lost => {
+                self.harm(file, offset, data.len());
+                Ok(())
+            }
             Wrong::Misdirected => {
+                self.harm(file, offset, data.len());
                 let offset = self.astray(file, offset);
                 self.harm(file, offset, data.len());
                 self.write(file, data, offset as usize)
             }
             Wrong::Short => {
                 let sectors = self.random.below((data.len() / SECTOR).max(1) as u64) as usize;
-                self.write(file, &data[..sectors * SECTOR], offset as usize)
+                let done = (sectors * SECTOR).min(data.len());
+                self.harm(file, offset + done as u64, data.len() - done);
+                self.write(file, &data[..done], offset as usize)
             }
         }
     }

@@ -10,8 +10,8 @@
 //! damage:
 //!
 //! - what the control file says (every checkpoint, so at most seconds old, and exact once the engine is idle);
-//! - what any valid record behind the hole says of the time when it was made (`record.rs`): commits do, so only the very
-//!   last batch that was synced has no record that proves it;
+//! - what any valid record behind the hole says of the time when it was made or written (`record.rs`): commits do, and one of each
+//!   batch that has one speaks of the sync before it, so only the last batch of commits that was synced has no record that proves it;
 //! - the LSN of a page that was on its way to the disk, since the log goes first: its copy in the doublewrite file, or the
 //!   page itself.
 //!
@@ -20,7 +20,7 @@
 //!
 //! What is destroyed there is not repaired: the start is refused, with nothing changed.
 
-use super::record::{RECORD_ALIGN, RECORD_HEADER, claimed_len, durable_of, epoch_of, is_record};
+use super::record::{RECORD_ALIGN, RECORD_HEADER, VOUCHER_MAX, claimed_len, durable_of, epoch_of, is_record};
 use super::segments::Segments;
 use crate::error::{Error, Result};
 use crate::ids::Lsn;
@@ -28,8 +28,6 @@ use crate::sabotage;
 
 /// Read at once while looking for records.
 const CHUNK: usize = 1 << 20;
-/// Longer records are not asked. Commits, which every synced batch but the last has behind it, are a header alone.
-const PROOF_LEN_MAX: usize = 1 << 10;
 
 /// A position up to which the log was on disk, and what shows it.
 #[derive(Clone, Debug)]
@@ -64,13 +62,15 @@ pub(crate) fn check_end(
     }
 }
 
-/// A valid record behind `end` that was made when the log was on disk beyond it.
+/// Of the valid records behind `end` that say that the log was on disk beyond it, the one that says the most.
 ///
 /// What lies behind the end is of any content, a client's rows included, so the work must not depend on it: of each place
-/// the header decides whether the checksum is computed, and that over [`PROOF_LEN_MAX`] bytes at most.
-fn proof_behind(segments: &Segments, end: Lsn, epoch: u32) -> Result<Option<DurableProof>> {
+/// the header decides whether the checksum is computed, and that over [`VOUCHER_MAX`] bytes at most.
+pub(crate) fn proof_behind(segments: &Segments, end: Lsn, epoch: u32) -> Result<Option<DurableProof>> {
     let mark = segments.mark();
     let last = segments.end(end);
+    let mut farthest = None;
+    let mut proven = end;
     let mut chunk = Vec::new();
     // Records begin at multiples of their alignment, and so does the end of the one before.
     let mut at = end;
@@ -85,29 +85,33 @@ fn proof_behind(segments: &Segments, end: Lsn, epoch: u32) -> Result<Option<Dura
             let header = chunk[offset..].first_chunk::<RECORD_HEADER>().expect("a header");
             if (1..=epoch).contains(&epoch_of(header))
                 && let Some(durable) = durable_of(header)
-                && (end.0 + 1..=lsn.0).contains(&durable.0)
+                && (proven.0 + 1..=lsn.0).contains(&durable.0)
                 && let Some(len) = claimed_len(header)
-                && len <= PROOF_LEN_MAX
+                && len <= VOUCHER_MAX
                 && lsn.0 + len as u64 <= last.0
             {
                 let Some(bytes) = chunk.get(offset..offset + len) else {
                     break; // it begins the next chunk
                 };
                 if is_record(lsn, bytes, mark) {
-                    let source = format!("the record at {lsn}");
-                    return Ok(Some(DurableProof { lsn: durable, source }));
+                    proven = durable;
+                    farthest = Some(lsn);
                 }
             }
             offset += RECORD_ALIGN as usize;
         }
         at.0 += offset as u64;
     }
-    Ok(None)
+    Ok(farthest.map(|record| DurableProof {
+        lsn: proven,
+        source: format!("the record at {record}"),
+    }))
 }
 
 #[cfg(test)]
 mod tests {
     use super::super::record::{Mark, TxnNote, finish, first_word_at};
+    use super::super::{Log, LogConfig, OnFailure};
     use super::*;
     use crate::disk::sim::SimDisk;
     use crate::ids::TxnId;
@@ -177,6 +181,37 @@ mod tests {
         }
     }
 
+    /// Each batch but the last is vouched for as a whole, also by records that were made before it was synced.
+    #[test]
+    fn only_the_last_batch_may_pass_for_the_end() {
+        let disk = Arc::new(SimDisk::new(1));
+        let segments = || Segments::open(disk.clone(), SEGMENT, Mark::default()).unwrap();
+        let config = LogConfig {
+            buffer_bytes: 0,
+            flush_at_trx_commit: 1,
+            on_failure: OnFailure::Refuse,
+        };
+        let log = Log::open(segments(), &config, 1, Lsn(SEGMENT));
+        for txn in 1..=3 {
+            let mut commit = vec![0; RECORD_HEADER];
+            let note = TxnNote::Commit { txn: TxnId(txn) };
+            finish(&mut commit, 0, Some(note), 1, Lsn(SEGMENT));
+            let place = log.append(&commit, |_| {});
+            log.wait_durable(place.end).unwrap();
+        }
+        drop(log);
+        for batch in 0..3 {
+            let segments = segments();
+            let at = Lsn(SEGMENT + batch * RECORD_HEADER as u64);
+            let mut before = [0; RECORD_HEADER];
+            assert!(segments.read(at, &mut before).unwrap());
+            segments.write(at, &[0xEE; RECORD_HEADER]).unwrap();
+            assert_eq!(end_of(&segments), at);
+            assert_eq!(check(&segments).is_err(), batch < 2, "batch {batch}");
+            segments.write(at, &before).unwrap();
+        }
+    }
+
     #[test]
     fn what_vouches_may_be_far_behind_and_in_another_segment() {
         let segments = log();
@@ -206,7 +241,7 @@ mod tests {
         let mut header = [0; RECORD_HEADER];
         header[8] = 1;
         header[24..].copy_from_slice(&(SEGMENT + LEN + 16).to_le_bytes());
-        for claimed in [1 << 20, PROOF_LEN_MAX as u32] {
+        for claimed in [1 << 20, VOUCHER_MAX as u32] {
             header[..4].copy_from_slice(&claimed.to_le_bytes());
             let content = header.repeat(SEGMENT as usize / RECORD_HEADER);
             for segment in 2..last {

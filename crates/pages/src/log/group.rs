@@ -180,6 +180,7 @@ impl Log {
         }
         let mut staging = self.group.staging.lock();
         self.ring.copy_out(from, to, &mut staging);
+        self.vouch(from, &mut staging);
         timed(Wait::LogWrite, || self.write_when_there_is_room(from, &staging))
             .map_err(|e| self.fail("writing the log", e))?;
         self.publish_written(to);

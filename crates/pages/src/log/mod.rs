@@ -20,7 +20,7 @@ mod segments;
 mod undo_room;
 
 pub use append::MtrLsn;
-pub(crate) use end::{DurableProof, check_end};
+pub(crate) use end::{DurableProof, check_end, proof_behind};
 pub use reader::Reader;
 #[cfg(test)]
 pub(crate) use record::first_word_at;
@@ -211,6 +211,11 @@ impl Log {
     /// Reads on from the record that begins at `lsn`, up to what is on disk.
     pub fn reader(&self, lsn: Lsn) -> Reader<'_> {
         self.segments.reader(lsn)
+    }
+
+    /// Has the records that are about to be written at `from` say up to where the log is on disk.
+    fn vouch(&self, from: Lsn, records: &mut [u8]) {
+        record::vouch(records, from, self.flushed(), self.segments.mark().of(self.epoch));
     }
 
     /// The files of the log.

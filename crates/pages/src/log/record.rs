@@ -9,8 +9,8 @@
 //! ```
 //!
 //! In records that have no use for `prev` (commits, ends of rollbacks, and those that belong to no transaction) it says up to
-//! where the log was on disk when the record was made. So damage is told from a torn tail (`end.rs`), and that costs neither
-//! room nor more than a load.
+//! where the log was on disk when the record was made, or, in the last of a batch, when the batch was written ([`vouch`]). So
+//! damage is told from a torn tail (`end.rs`), which costs no room, and little time.
 //!
 //! `len` counts up to the end of the payload; the next record begins at the next multiple of 16. `crc` covers all of it
 //! but itself, mixed with the record's own position and the directory's mark, so that a record of the past in a recycled
@@ -27,6 +27,8 @@ pub const RECORD_ALIGN: u64 = 16;
 pub const OP_HEADER: usize = 8;
 /// No record is longer, whatever the buffer: `ops_len` has three bytes.
 pub const RECORD_MAX: usize = (1 << 24) - 1;
+/// Longer records are not asked up to where the log was on disk. Commits are a header alone.
+pub const VOUCHER_MAX: usize = 1 << 10;
 
 /// What a mini-transaction means to the transaction it belongs to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -98,6 +100,32 @@ pub fn finish(record: &mut Vec<u8>, ops_len: usize, note: Option<TxnNote<'_>>, e
     let crc = checksum(record);
     record[4..8].copy_from_slice(&crc.to_le_bytes());
     record.resize(record.len().next_multiple_of(RECORD_ALIGN as usize), 0);
+}
+
+/// Has the last of these records that can say so say that the log is on disk up to `durable`. They stand at `from`, each whole and
+/// finished for its place.
+///
+/// Records are made while the batch before theirs is being synced, so what they say of themselves is a batch old. The one that
+/// writes them knows of that sync.
+pub fn vouch(records: &mut [u8], from: Lsn, durable: Lsn, mark: u32) {
+    let mut last = None;
+    let mut at = 0;
+    while let Some(header) = records.get(at..).and_then(<[u8]>::first_chunk)
+        && let Some(len) = claimed_len(header)
+    {
+        if len <= VOUCHER_MAX && durable_of(header).is_some() {
+            last = Some(at..at + len);
+        }
+        at += len.next_multiple_of(RECORD_ALIGN as usize);
+    }
+    let Some(place_of_last) = last else { return };
+    let lsn = Lsn(from.0 + place_of_last.start as u64);
+    let record = &mut records[place_of_last];
+    if u64_at(record, 24) < durable.0 {
+        record[24..32].copy_from_slice(&durable.0.to_le_bytes());
+        let crc = checksum(record) ^ place(lsn, mark);
+        record[4..8].copy_from_slice(&crc.to_le_bytes());
+    }
 }
 
 /// What a directory mixes into the checksums of its records.
@@ -350,6 +378,52 @@ mod tests {
             broken[bit / 8] ^= 1 << (bit % 8);
             assert!(Record::parse(Lsn(4096), broken, MARK).is_none(), "bit {bit}");
         }
+    }
+
+    /// A batch in which the last record that can vouch is not the last.
+    #[test]
+    fn of_a_batch_one_record_says_what_was_on_disk_when_it_was_written() {
+        let undo = TxnNote::Undo {
+            txn: TxnId(5),
+            prev: Lsn(64),
+            payload: b"",
+        };
+        let commit = TxnNote::Commit { txn: TxnId(5) };
+        let from = Lsn(1 << 20);
+        let mut batch = Vec::new();
+        let parts = [
+            (Some(undo), 0),
+            (Some(commit), 0),
+            (None, 3),
+            (None, VOUCHER_MAX),
+            (Some(undo), 9),
+        ];
+        for (note, ops_len) in parts {
+            let mut bytes = vec![0; RECORD_HEADER + ops_len];
+            finish(&mut bytes, ops_len, note, 3, Lsn(4096));
+            let lsn = Lsn(from.0 + batch.len() as u64);
+            let word = first_word_at(&bytes, lsn, MARK.of(3));
+            bytes[..8].copy_from_slice(&word.to_le_bytes());
+            batch.extend(bytes);
+        }
+        let said = |batch: &[u8]| {
+            let mut said = Vec::new();
+            let mut at = 0;
+            while let Some(header) = batch[at..].first_chunk() {
+                let bytes = batch[at..at + claimed_len(header).unwrap()].to_vec();
+                let record = Record::parse(Lsn(from.0 + at as u64), bytes, MARK).expect("it is whole");
+                at = (record.end.0 - from.0) as usize;
+                said.push(record.durable().map(|lsn| lsn.0));
+            }
+            said
+        };
+        let made = [None, Some(4096), Some(4096), Some(4096), None];
+        assert_eq!(said(&batch), made);
+        vouch(&mut batch, from, Lsn(4000), MARK.of(3));
+        assert_eq!(said(&batch), made, "never less");
+        vouch(&mut batch, from, Lsn(8192), MARK.of(3));
+        assert_eq!(said(&batch), [None, Some(4096), Some(8192), Some(4096), None]);
+        vouch(&mut [], from, Lsn(8192), MARK.of(3));
     }
 }
 

@@ -45,6 +45,7 @@ pub use op::{OpTable, PageOp, ROOTS, Redo};
 pub use progress::{Progress, Share};
 pub use recovery::{Loser, Recovered};
 pub use scrub::DamagedPage;
+pub use start::vouched_log;
 
 use crate::disk::Disk;
 use crate::disk::counted::{Counted, Files};

@@ -12,11 +12,13 @@ use super::recovery::{self, Analysis, Recovered};
 use super::redo::{Stretch, Stretches};
 use super::scratch::Scratch;
 use super::{LOG_CAPACITY_MIN, StoreConfig, files};
-use crate::disk::{Access, File};
+use crate::disk::overlay::Overlay;
+use crate::disk::{Access, Disk, File};
 use crate::error::{Error, Result};
 use crate::ids::{Lsn, TxnId};
-use crate::log::{DurableProof, LOG_START, Mark, Segments, check_end};
+use crate::log::{DurableProof, LOG_START, Mark, Segments, check_end, proof_behind};
 use std::hash::{BuildHasher, Hasher, RandomState};
+use std::ops::Range;
 use std::sync::Arc;
 
 /// The epoch of a directory's first start.
@@ -155,6 +157,22 @@ impl Found {
             stretches: analysis.stretches,
         })
     }
+}
+
+/// The part of a stopped directory's log that a start reads and that something in the directory vouches for: a start finds
+/// damage there. What lies behind it may be damaged and pass for never written. Changes nothing; for tests, which damage directories.
+pub fn vouched_log(disk: Arc<dyn Disk>) -> Result<Range<Lsn>> {
+    let disk: Arc<dyn Disk> = Arc::new(Overlay::new(disk));
+    let Some((_, control)) = ControlFile::open(&*disk)? else {
+        return Err(Error::CannotOpen("there is no control file".into()));
+    };
+    let (_, last_batch) = Doublewrite::open(&*disk, &control, false)?;
+    let mark = Mark::new(control.id, control.mark_epoch);
+    let segments = Segments::open(disk, control.segment_bytes, mark)?;
+    let records = proof_behind(&segments, control.scan_from, control.epoch)?;
+    let proofs = [last_batch.proof(), records];
+    let farthest = proofs.into_iter().flatten().map(|proof| proof.lsn);
+    Ok(control.scan_from..farthest.fold(control.durable, Lsn::max))
 }
 
 fn access(config: &StoreConfig) -> Access {

@@ -94,6 +94,9 @@ impl Log {
         })
     }
 
+    /// What records say is none of these models' business.
+    fn vouch(&self, _from: Lsn, _records: &mut [u8]) {}
+
     fn check(&self) -> Result<()> {
         match self.failed.load(Ordering::Relaxed) {
             false => Ok(()),

@@ -13,12 +13,10 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 use tidemark_engine::disk::sim::{Faults, SimDisk};
 use tidemark_engine::disk::{Access, Disk, File};
-use tidemark_engine::{Engine, Error, PAGE_SIZE};
+use tidemark_engine::{Engine, Error, PAGE_SIZE, vouched_log};
 
 /// How often a directory is damaged.
 const DAMAGES: u64 = 40;
-/// Damage this close to the log's end may hit what no later record proves.
-pub const TAIL: u64 = 64 << 10;
 
 /// What became of the damages.
 #[derive(Default, Debug)]
@@ -31,7 +29,7 @@ pub struct Shown {
     pub named: u64,
     /// Repaired, or where it did no harm.
     pub harmless: u64,
-    /// In the last batch of the log before a crash, and taken for its end.
+    /// Of the log behind what anything vouches for, and taken for its end.
     pub tail: u64,
 }
 
@@ -41,8 +39,12 @@ struct Stopped {
     disk: SimDisk,
     model: Model,
     is_clean: bool,
-    /// Where its log ends, and the size of a segment.
-    log_end: u64,
+}
+
+/// A damage, and where in the log it is, if it is there.
+struct Damage {
+    what: String,
+    at: Option<u64>,
 }
 
 fn made(random: &mut Random) -> Result<Stopped, String> {
@@ -83,14 +85,12 @@ fn made(random: &mut Random) -> Result<Stopped, String> {
     let mut model = model.into_inner();
     // What is in doubt is settled once, on a copy.
     let engine = settings.open(&disk.restart()).map_err(failed)?;
-    let log_end = engine.status().log_tail.0;
     model.settle(&read_tables(&engine).map_err(failed)??)?;
     Ok(Stopped {
         settings,
         disk,
         model,
         is_clean,
-        log_end,
     })
 }
 
@@ -108,8 +108,11 @@ pub fn flip_bits(seed: u64) -> Result<Shown, String> {
             _ => some_byte(&disk, &mut random, kind)?,
         };
         disk.flip_bit(&name, byte, random.below(8) as u8);
-        let what = format!("a bit of byte {byte} of {name} flipped");
-        stopped.judge(&disk, &what, &mut random, &mut shown)?;
+        let damage = Damage {
+            what: format!("a bit of byte {byte} of {name} flipped"),
+            at: log_position(&name, byte as u64),
+        };
+        stopped.judge(&disk, &damage, &mut random, &mut shown)?;
     }
     Ok(shown)
 }
@@ -179,7 +182,12 @@ pub fn mix_up_files(seed: u64) -> Result<Shown, String> {
             _ => exchange(&disk, &other.disk.restart(), &name).map(|()| "exchanged"),
         };
         let done = done.map_err(|error| error.to_string())?;
-        stopped.judge(&disk, &format!("{name} {done}"), &mut random, &mut shown)?;
+        let damage = Damage {
+            what: format!("{name} {done}"),
+            // A segment that is gone or cut short is always found.
+            at: log_position(&name, 0).filter(|_| done == "exchanged"),
+        };
+        stopped.judge(&disk, &damage, &mut random, &mut shown)?;
     }
     Ok(shown)
 }
@@ -229,11 +237,15 @@ impl Stopped {
     fn judge(
         &self,
         disk: &SimDisk,
-        what: &str,
+        Damage { what, at }: &Damage,
         random: &mut Random,
         shown: &mut Shown,
     ) -> Result<(), String> {
         shown.damages += 1;
+        let may_pass = match at {
+            Some(at) => may_pass_for_the_end(disk, *at)?,
+            None => false,
+        };
         if random.one_in(4) {
             match Engine::check_with(self.settings.config(disk)) {
                 Err(error) if !names_it(&error) => {
@@ -259,7 +271,7 @@ impl Stopped {
             }
             Ok(Ok(found)) => match found.and_then(|found| self.model.clone().settle(&found)) {
                 Ok(()) => shown.harmless += 1,
-                Err(_) if self.is_of_tail(what) => shown.tail += 1,
+                Err(_) if may_pass => shown.tail += 1,
                 Err(wrong) => {
                     return Err(format!(
                         "{what} (clean {}): a wrong answer: {wrong}",
@@ -270,26 +282,24 @@ impl Stopped {
         }
         Ok(())
     }
-
-    /// Whether the damage lies where after a crash nothing shows how far the log went: a segment with its last records, exchanged
-    /// or with a bit flipped among them, is like one that was written to when the power went.
-    fn is_of_tail(&self, what: &str) -> bool {
-        let words: Vec<&str> = what.split_whitespace().collect();
-        let number = words
-            .iter()
-            .find_map(|word| word.strip_prefix("redo-")?.parse::<u64>().ok());
-        let byte = words
-            .iter()
-            .position(|word| *word == "byte")
-            .and_then(|at| words.get(at + 1)?.parse().ok());
-        let last = match (byte, what.ends_with("exchanged")) {
-            (Some(byte), _) => byte,
-            (None, true) => SEGMENT,
-            (None, false) => return false,
-        };
-        number.is_some_and(|number| !self.is_clean && number * SEGMENT + last + TAIL > self.log_end)
-    }
 }
 
 /// The size of a segment of the smallest log.
-pub const SEGMENT: u64 = 512 << 10;
+const SEGMENT: u64 = 512 << 10;
+
+/// The position in the log of a byte of a file, if it is one of its segments.
+pub fn log_position(file: &str, byte: u64) -> Option<u64> {
+    let number: u64 = file.strip_prefix("redo-")?.parse().ok()?;
+    Some(number * SEGMENT + byte)
+}
+
+/// Whether what is damaged at that position of the log may be taken for its end: where nothing that is left in the directory
+/// vouches for it, it is like what was being written when the power went.
+pub fn may_pass_for_the_end(disk: &SimDisk, at: u64) -> Result<bool, String> {
+    match vouched_log(Arc::new(disk.clone())).map_err(Error::from) {
+        // A start begins to read there, so it finds no damage before.
+        Ok(vouched) => Ok(at.max(vouched.start.0) >= vouched.end.0),
+        Err(error) if names_it(&error) => Ok(false),
+        Err(error) => Err(format!("what vouches for the log cannot be read: {error}")),
+    }
+}

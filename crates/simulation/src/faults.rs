@@ -12,12 +12,12 @@
 //!
 //! While the engine runs, nothing that it shows may be wrong: what a disk has lost or put elsewhere is an error of the statement
 //! that needs it, which names the page. Then the engine stops, in order or not, and starts again on a disk that is well. What
-//! must be there then is in [`Kind::may_lose`]: where nothing that is left can tell, commits may be missing; but then
+//! must be there then is in [`Run::may_lose`]: where nothing that is left can tell, commits may be missing; but then
 //! the tables must agree with their indexes, or the check say that they do not.
 
 use super::client::World;
 use super::cuts::{Settings, make_tables, read_tables};
-use super::damage::{SEGMENT, TAIL, names_it, some_byte};
+use super::damage::{log_position, may_pass_for_the_end, names_it, some_byte};
 use super::model::Model;
 use super::scheduler::Random;
 use super::system;
@@ -108,6 +108,8 @@ struct Run {
     random: Random,
     settings: Settings,
     disk: SimDisk,
+    /// Bits that have flipped.
+    rotten: Vec<Harm>,
 }
 
 /// Lets clients work on a disk that does wrong in the way that follows from the seed.
@@ -120,6 +122,7 @@ pub fn run(seed: u64) -> Result<Shown, String> {
         settings: Settings::of(&mut random).with_pool(pool),
         disk: SimDisk::new(random.draw()),
         random,
+        rotten: Vec::new(),
     };
     run.go().map_err(|wrong| format!("{kind:?}: {wrong}"))
 }
@@ -144,7 +147,6 @@ impl Run {
             return Err(format!("a call took {longest} ms"));
         }
         let end = self.stop(&world.engine)?;
-        let log_end = world.engine.status().log_tail.0;
         let World {
             engine,
             model,
@@ -152,11 +154,13 @@ impl Run {
             ..
         } = world;
         drop(engine);
-        let harms = self.disk.harms();
-        let may_lose = self.kind.may_lose(end, &harms, log_end);
+        let mut harms = self.disk.harms();
+        harms.append(&mut self.rotten);
+        self.disk = self.disk.kill();
+        let may_lose = self.may_lose(end, &harms)?;
         let outcome = self
             .judge(&model.into_inner(), may_lose, end)
-            .map_err(|wrong| format!("{end:?}, {harms:?}, the log ended at {log_end}: {wrong}"))?;
+            .map_err(|wrong| format!("{end:?}, {harms:?}: {wrong}"))?;
         Ok(Shown {
             kind: self.kind,
             errors: errors.into_inner().values().sum(),
@@ -220,6 +224,8 @@ impl Run {
                 let name = ROTTEN[random.below(ROTTEN.len() as u64) as usize];
                 if let Ok((name, byte)) = some_byte(&self.disk, random, name) {
                     self.disk.flip_bit(&name, byte, random.below(8) as u8);
+                    let bytes = byte as u64..byte as u64 + 1;
+                    self.rotten.push(Harm { file: name, bytes });
                 }
                 return;
             }
@@ -252,7 +258,6 @@ impl Run {
 
     /// Starts on what is left.
     fn judge(&mut self, model: &Model, may_lose: bool, end: End) -> Result<Outcome, String> {
-        self.disk = self.disk.kill();
         let is_unharmed = match self.kind {
             Kind::ShortRead | Kind::Drops | Kind::Threads => true,
             Kind::Lies => end != End::Cut,
@@ -280,6 +285,27 @@ impl Run {
         Ok(outcome)
     }
 
+    /// Whether commits may be missing after the next start: a sync that lies has left nothing that could tell after the power
+    /// went; a page that is of before, but whole, was known for what it is only to the engine that had written it; and behind
+    /// what something vouches for, the log may have ended.
+    fn may_lose(&self, end: End, harms: &[Harm]) -> Result<bool, String> {
+        if self.kind == Kind::Lies {
+            return Ok(end == End::Cut);
+        }
+        let loses_pages = matches!(self.kind, Kind::Lost | Kind::Astray | Kind::ShortWrite);
+        for harm in harms {
+            if loses_pages && harm.file == "data" {
+                return Ok(true);
+            }
+            if let Some(at) = log_position(&harm.file, harm.bytes.start)
+                && may_pass_for_the_end(&self.disk, at)?
+            {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
     fn check_notices(&self) -> bool {
         self.disk.cut_power();
         let checked = Engine::check_with(self.settings.config(&self.disk.restart()));
@@ -302,30 +328,4 @@ impl Run {
             }
         }
     }
-}
-
-impl Kind {
-    /// Whether commits may be missing after the next start: a sync that lies has left nothing that could tell after the power
-    /// went; a page that is of before, but whole, was known for what it is only to the engine that had written it; and behind
-    /// the last records of the log there is no later one that would prove them.
-    fn may_lose(self, end: End, harms: &[Harm], log_end: u64) -> bool {
-        match self {
-            Kind::ShortRead | Kind::Drops | Kind::Threads => false,
-            Kind::Lies => end == End::Cut,
-            Kind::Lost | Kind::Astray | Kind::ShortWrite => harms
-                .iter()
-                .any(|harm| harm.file == "data" || is_of_tail(harm, end, log_end)),
-            // Of rot the disk tells nothing.
-            Kind::Rot => end != End::Shutdown,
-        }
-    }
-}
-
-/// Whether the harm is where, after a crash, nothing shows how far the log went.
-fn is_of_tail(harm: &Harm, end: End, log_end: u64) -> bool {
-    let number = harm
-        .file
-        .strip_prefix("redo-")
-        .and_then(|n| n.parse::<u64>().ok());
-    number.is_some_and(|n| end != End::Shutdown && n * SEGMENT + harm.bytes.end + TAIL > log_end)
 }

@@ -45,6 +45,8 @@ fn a_call_that_fails_under_sql_is_an_error_and_loses_nothing() {
 #[test]
 fn damage_is_named_or_harmless() {
     print!("{}", passes(&["flips", "--seeds", "1..2"]));
+    // A release build flips a bit 73 KB before the end of the log here, which once passed for the end.
+    print!("{}", passes(&["flips", "--seeds", "3015..3015"]));
     print!("{}", passes(&["files", "--seeds", "1..3"]));
 }
 

@@ -18,17 +18,22 @@ use std::time::Duration;
 use tidemark_engine::TableId;
 use tidemark_engine::disk::sim::SimDisk;
 use tidemark_sql::types::{ColumnMeta, Date, DateTime, Time};
-use tidemark_sql::{ConnectInfo, Database, OkInfo, Options, Result, ResultSink, Session, SqlError};
+use tidemark_sql::{
+    ConnectInfo, Database, OkInfo, Options, Result, ResultSink, Session, SqlError, capability,
+};
 
 /// No statement may take longer, in milliseconds of the world's time.
 const LONGEST_MS: u64 = 60_000;
 /// The smallest that a server takes.
-const OPTIONS: [(&str, &str); 4] = [
+const OPTIONS: [(&str, &str); 5] = [
     ("innodb_buffer_pool_size", "5M"),
     ("innodb_redo_log_capacity", "8M"),
     ("innodb_log_buffer_size", "1M"),
     ("innodb_purge_threads", "2"),
+    ("local_infile", "ON"),
 ];
+/// A client sends so much of a file at once.
+const FILE_PART: usize = 1000;
 
 /// What a run has shown.
 #[derive(Default, Debug)]
@@ -64,7 +69,7 @@ pub fn connect(database: &Arc<Database>, id: u64, schema: Option<&str>) -> Resul
         port: 0,
         account,
         database: schema.map(str::to_owned),
-        capabilities: 0,
+        capabilities: capability::LOCAL_FILES,
         collation: 255,
         encryption: None,
         attributes: Vec::new(),
@@ -89,6 +94,8 @@ pub struct Answer {
     pub rows: Vec<Vec<Value>>,
     /// Rows that it changed.
     pub changed: u64,
+    /// What is left of the file for which it may ask.
+    file: Vec<u8>,
 }
 
 impl Answer {
@@ -145,6 +152,14 @@ impl ResultSink for Answer {
     fn flush(&mut self) -> Result<()> {
         Ok(())
     }
+    fn ask_for_file(&mut self, _: &str) -> Result<()> {
+        Ok(())
+    }
+    fn file_part(&mut self, part: &mut Vec<u8>) -> Result<bool> {
+        part.clear();
+        part.extend(self.file.drain(..self.file.len().min(FILE_PART)));
+        Ok(!part.is_empty())
+    }
     fn end_rows(&mut self, _: u16, _: u16) -> Result<()> {
         Ok(())
     }
@@ -156,7 +171,15 @@ impl ResultSink for Answer {
 
 /// Runs one statement.
 pub fn run(session: &mut Session, statement: &str) -> Result<Answer> {
-    let mut answer = Answer::default();
+    run_with(session, statement, Vec::new())
+}
+
+/// Runs one statement, which gets this file if it asks for one.
+pub fn run_with(session: &mut Session, statement: &str, file: Vec<u8>) -> Result<Answer> {
+    let mut answer = Answer {
+        file,
+        ..Answer::default()
+    };
     session.query(statement.as_bytes(), &mut answer)?;
     Ok(answer)
 }

@@ -44,6 +44,7 @@ fn disturbed(disk: &SimDisk, mut model: Model, failing: &Failing, errors: &mut E
         Ok(database) => {
             let world = SqlWorld {
                 faulty: true,
+                loads: !failing.at.is_multiple_of(2),
                 ..SqlWorld::new(database, disk, model)
             };
             // Each client has a table to itself.

@@ -7,7 +7,7 @@
 use super::crowd::{self, Done, Stop, until_over};
 use super::model::{Model, Row, Text, Writes};
 use super::scheduler::{self, Random};
-use super::sql::{Answer, check_text, connect, row_of, rows_of, run};
+use super::sql::{Answer, check_text, connect, row_of, rows_of, run, run_with};
 use parking_lot::Mutex;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -43,6 +43,8 @@ pub struct SqlWorld {
     pub model: Mutex<Model>,
     /// Whether calls may fail although the power is on.
     pub faulty: bool,
+    /// Whether LOAD DATA is among the statements.
+    pub loads: bool,
     /// Held by the client that alters a table, so that the model knows which definition may be there.
     pub alters: Vec<Mutex<()>>,
     /// The clients are to stop.
@@ -61,6 +63,7 @@ impl SqlWorld {
             disk: disk.clone(),
             model: Mutex::new(model),
             faulty: false,
+            loads: true,
             alters: (0..SLOTS).map(|_| Mutex::new(())).collect(),
             over: AtomicBool::new(false),
             longest_ms: AtomicU64::new(0),
@@ -169,7 +172,14 @@ impl<'w> SqlClient<'w> {
     }
 
     fn ask(&mut self, statement: &str) -> Done<Ran> {
-        match crowd::timed(&self.world.longest_ms, || run(&mut self.session, statement)) {
+        self.ask_with(statement, Vec::new())
+    }
+
+    fn ask_with(&mut self, statement: &str, file: Vec<u8>) -> Done<Ran> {
+        let done = crowd::timed(&self.world.longest_ms, || {
+            run_with(&mut self.session, statement, file)
+        });
+        match done {
             Ok(answer) => Ok(Ran::Done(answer)),
             Err(_) if self.world.disk.is_dead() => Err(Stop::Over),
             Err(error) => match error.code {
@@ -305,7 +315,31 @@ impl<'w> SqlClient<'w> {
             ..self.some_row(doing, id)
         });
         let rows = rows.collect();
-        self.put(doing, slot, rows)
+        match self.world.loads && count % 3 == 0 {
+            true => self.load(doing, slot, rows),
+            false => self.put(doing, slot, rows),
+        }
+    }
+
+    /// Rows in a file of the client's, which take the places of those that are there.
+    fn load(&mut self, doing: &mut Doing, slot: usize, rows: Vec<Row>) -> Done<bool> {
+        let null = |value: Option<i64>| value.map_or("\\N".to_owned(), |value| value.to_string());
+        let line = |row: &Row| {
+            let (k, u) = (null(row.k), null(row.u));
+            format!("{}\t{}\t{k}\t{u}\t{}\n", row.id, row.writer, hex(row.c))
+        };
+        let file: String = rows.iter().map(line).collect();
+        let statement = format!(
+            "LOAD DATA LOCAL INFILE 'rows' REPLACE INTO TABLE t{slot} (id, writer, k, u, @c) SET c = UNHEX(@c)"
+        );
+        match self.ask_with(&statement, file.into_bytes())? {
+            Ran::RolledBack => return Ok(false),
+            Ran::Failed(_) => {}
+            Ran::Done(_) => doing
+                .writes
+                .extend(rows.into_iter().map(|row| ((slot, row.id), Some(row)))),
+        }
+        Ok(true)
     }
 
     fn put(&mut self, doing: &mut Doing, slot: usize, rows: Vec<Row>) -> Done<bool> {

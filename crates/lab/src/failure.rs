@@ -17,6 +17,11 @@ impl Failure {
     pub fn because(why: impl Into<String>) -> Failure {
         Failure::Because(why.into())
     }
+
+    /// The system has refused to start a thread.
+    pub fn no_thread(error: io::Error) -> Failure {
+        Failure::Because(format!("the system gives no more threads: {error}"))
+    }
 }
 
 impl fmt::Display for Failure {

@@ -255,7 +255,7 @@ impl Session {
         let (statements, given) = mpsc::channel::<&'static str>();
         let (answer, answers) = mpsc::channel();
         // It ends when the session is dropped, or with its connection.
-        thread::spawn(move || {
+        let run = move || {
             for sql in given {
                 let done = client.query(sql);
                 let failed = done.is_err();
@@ -268,7 +268,8 @@ impl Session {
                     return;
                 }
             }
-        });
+        };
+        thread::Builder::new().spawn(run).map_err(Failure::no_thread)?;
         Ok(Session {
             statements,
             answers,

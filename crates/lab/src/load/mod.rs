@@ -244,7 +244,8 @@ impl Load {
             let (shared, server, spec) = (Arc::clone(&load.shared), server.clone(), spec.clone());
             let thread = thread::Builder::new()
                 .stack_size(STACK_LEN)
-                .spawn(move || client(&shared, &server, &spec, number))?;
+                .spawn(move || client(&shared, &server, &spec, number))
+                .map_err(Failure::no_thread)?;
             load.threads.push(thread);
         }
         while load.shared.ready.load(Ordering::Acquire) < spec.clients {

@@ -38,19 +38,26 @@ impl Tables {
             }
         }
         for numbers in missing.chunks(FILLED_AT_ONCE) {
-            thread::scope(|scope| {
-                let threads: Vec<_> = numbers
-                    .iter()
-                    .map(|&number| scope.spawn(move || fill(&mut server.connect()?, number, self.rows)))
-                    .collect();
-                threads.into_iter().try_for_each(|thread| match thread.join() {
-                    Ok(done) => done,
-                    Err(_) => Err(Failure::because("a thread that filled a table has panicked")),
-                })
-            })?;
+            at_once(numbers, |number| fill(&mut server.connect()?, number, self.rows))?;
         }
         Ok(())
     }
+}
+
+/// Does the work for each of these numbers, all at the same time, and returns when all are done.
+pub(super) fn at_once(
+    numbers: &[u32],
+    work: impl Fn(u32) -> Result<(), Failure> + Sync,
+) -> Result<(), Failure> {
+    let work = &work;
+    thread::scope(|scope| {
+        let spawn = |&number| thread::Builder::new().spawn_scoped(scope, move || work(number));
+        let threads: Vec<_> = numbers.iter().map(spawn).collect();
+        threads.into_iter().try_for_each(|thread| {
+            let done = thread.map_err(Failure::no_thread)?.join();
+            done.unwrap_or_else(|_| Err(Failure::because("a thread that filled a table has panicked")))
+        })
+    })
 }
 
 /// Makes a small table anew by statements, the first of which drops it.

@@ -95,8 +95,8 @@ impl Figures {
                 format!("{} × {}", server.cpus, server.cpu_model)
             }),
             cores: server.map_or(1, |server| server.cpus),
-            line_ns: hardware::line_ns(),
-            switch_ns: hardware::switch_ns(),
+            line_ns: hardware::line_ns().map_err(|failure| failure.to_string())?,
+            switch_ns: hardware::switch_ns().map_err(|failure| failure.to_string())?,
             exhibits,
         })
     }

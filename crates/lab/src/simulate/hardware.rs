@@ -1,6 +1,7 @@
 //! What the simulated machines are made of: measured here where two cores can show it, else named assumptions.
 
 use super::network::{Machine, Waking};
+use crate::failure::Failure;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Condvar, Mutex, PoisonError};
 use std::thread;
@@ -63,7 +64,7 @@ const BATCHES: u32 = 200;
 const SPINS_MAX: u32 = 5_000;
 
 /// A line between two cores of this machine, nanoseconds: two threads take turns in writing it.
-pub(super) fn line_ns() -> f64 {
+pub(super) fn line_ns() -> Result<f64, Failure> {
     let turn = AtomicU32::new(0);
     let play = |parity| {
         fastest_turn_ns(parity, |mine| {
@@ -82,7 +83,7 @@ pub(super) fn line_ns() -> f64 {
 }
 
 /// Waking a thread until it runs, nanoseconds: two threads take turns in waking each other.
-pub(super) fn switch_ns() -> f64 {
+pub(super) fn switch_ns() -> Result<f64, Failure> {
     let (turn, changes) = (Mutex::new(0), Condvar::new());
     let play = |parity| {
         fastest_turn_ns(parity, |mine| {
@@ -97,10 +98,11 @@ pub(super) fn switch_ns() -> f64 {
     both(play)
 }
 
-fn both(play: impl Fn(u32) -> f64 + Sync) -> f64 {
+fn both(play: impl Fn(u32) -> f64 + Sync) -> Result<f64, Failure> {
     thread::scope(|scope| {
-        scope.spawn(|| play(1));
-        play(0)
+        let other = thread::Builder::new().spawn_scoped(scope, || play(1));
+        other.map_err(Failure::no_thread)?;
+        Ok(play(0))
     })
 }
 
@@ -120,7 +122,7 @@ mod tests {
 
     #[test]
     fn two_threads_take_turns() {
-        for ns in [line_ns(), switch_ns()] {
+        for ns in [line_ns().unwrap(), switch_ns().unwrap()] {
             assert!(ns > 0.0 && ns.is_finite());
         }
     }

@@ -13,11 +13,10 @@
 use crate::client::Client;
 use crate::failure::Failure;
 use crate::load::random::Random;
-use crate::load::tables::{Inserts, claim, list, own_list, settle};
+use crate::load::tables::{Inserts, at_once, claim, list, own_list, settle};
 use crate::load::tpcc::values::{Values, last_name};
 use crate::load::tpcc::{DISTRICTS, LINES_MAX, LINES_MIN};
 use crate::server::Server;
-use std::thread;
 
 /// Warehouses that are filled at the same time.
 const FILLED_AT_ONCE: u32 = 4;
@@ -148,16 +147,7 @@ impl Size {
         self.fill_items(&mut client)?;
         let all: Vec<u32> = (1..=self.warehouses).collect();
         for some in all.chunks(FILLED_AT_ONCE as usize) {
-            thread::scope(|scope| {
-                let threads: Vec<_> = some
-                    .iter()
-                    .map(|&warehouse| scope.spawn(move || self.fill(&mut server.connect()?, warehouse)))
-                    .collect();
-                threads.into_iter().try_for_each(|thread| match thread.join() {
-                    Ok(done) => done,
-                    Err(_) => Err(Failure::because("a thread that filled a warehouse has panicked")),
-                })
-            })?;
+            at_once(some, |warehouse| self.fill(&mut server.connect()?, warehouse))?;
         }
         for table in &TABLES {
             settle(&mut client, table.name)?;

@@ -453,7 +453,14 @@ impl Tracer {
             self.path(request, path, true);
             self.flag("chosen", at == best);
             if at != best {
-                self.text("cause", if path.point { "index" } else { "cost" });
+                // One row at most is taken before any estimate.
+                let by_rule = paths[best].point && !path.point && path.cost < paths[best].cost;
+                let cause = if by_rule {
+                    "heuristic_eqref_already_found"
+                } else {
+                    "cost"
+                };
+                self.text("cause", cause);
             }
             self.close(1);
         }
